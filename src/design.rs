@@ -1,0 +1,310 @@
+//! A design in memory: nodes, their placement, nets and rows. No file format in sight.
+//!
+//! Everything is held by column (structure of arrays) in file order; nodes are
+//! named by their index. Lengths are in layout units, positions are
+//! **lower-left corners** of the node as it lies on the die.
+
+use crate::grid::Rect;
+
+/// What may move a node and whether it blocks the area under it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    /// A placer may move it.
+    Movable,
+    /// It stays and blocks the area under it (`terminal`, `/FIXED`).
+    Fixed,
+    /// It stays and cells may lie over it (`terminal_NI`, `/FIXED_NI`).
+    FixedNoImage,
+}
+
+/// Orientation of a node: a rotation by quarter turns, flipped or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // the eight compass names of the format
+pub enum Orientation {
+    #[default]
+    N,
+    S,
+    E,
+    W,
+    FN,
+    FS,
+    FE,
+    FW,
+}
+
+impl Orientation {
+    /// True for the four that lay width along y.
+    pub fn swaps_axes(self) -> bool {
+        matches!(self, Orientation::E | Orientation::W | Orientation::FE | Orientation::FW)
+    }
+
+    /// Where an offset from the cell's centre points once the cell is turned.
+    ///
+    /// `S` is half a turn, `W` a quarter turn counter-clockwise, `E` clockwise;
+    /// the `F` names mirror left and right first.
+    pub fn turn(self, (dx, dy): (f64, f64)) -> (f64, f64) {
+        use Orientation::*;
+        let dx = if matches!(self, FN | FS | FE | FW) { -dx } else { dx };
+        match self {
+            N | FN => (dx, dy),
+            S | FS => (-dx, -dy),
+            E | FE => (dy, -dx),
+            W | FW => (-dy, dx),
+        }
+    }
+}
+
+/// Many short names in one allocation, named by index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    text: String,
+    ends: Vec<u32>,
+}
+
+impl Names {
+    /// Room for `names` names of `bytes` bytes in all.
+    pub fn with_capacity(names: usize, bytes: usize) -> Self {
+        Names { text: String::with_capacity(bytes), ends: Vec::with_capacity(names) }
+    }
+
+    /// Appends a name.
+    ///
+    /// # Panics
+    /// When the names together pass 4 GiB.
+    pub fn push(&mut self, name: &str) {
+        self.text.push_str(name);
+        self.ends.push(u32::try_from(self.text.len()).expect("names stay under 4 GiB"));
+    }
+
+    /// Number of names.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The `i`-th name.
+    ///
+    /// # Panics
+    /// When `i` is not below [`Names::len`].
+    pub fn get(&self, i: usize) -> &str {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
+        &self.text[start..self.ends[i] as usize]
+    }
+
+    /// All names in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+}
+
+/// Cells, macros and pads, by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Nodes {
+    /// Names, unique.
+    pub names: Names,
+    /// Widths as the library gives them (orientation `N`).
+    pub width: Vec<f64>,
+    /// Heights as the library gives them (orientation `N`).
+    pub height: Vec<f64>,
+    /// Movable or fixed.
+    pub kind: Vec<NodeKind>,
+}
+
+impl Nodes {
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.kind.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.kind.is_empty()
+    }
+}
+
+/// Where each node lies: lower-left corners and orientations, by node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Placement {
+    /// Left edges.
+    pub x: Vec<f64>,
+    /// Bottom edges.
+    pub y: Vec<f64>,
+    /// Orientations.
+    pub orientation: Vec<Orientation>,
+}
+
+/// Nets and their pins in compressed rows: net `e` owns the pins
+/// `net_start[e]..net_start[e + 1]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Nets {
+    /// Names; nets the file leaves unnamed have an empty one.
+    pub names: Names,
+    /// First pin of each net, and the number of pins at the end.
+    pub net_start: Vec<u32>,
+    /// Weight of each net (1 where none is given).
+    pub weight: Vec<f64>,
+    /// Node each pin sits on.
+    pub pin_node: Vec<u32>,
+    /// Pin offset along x from the node's **centre**, orientation `N`.
+    pub pin_dx: Vec<f64>,
+    /// Pin offset along y from the node's **centre**, orientation `N`.
+    pub pin_dy: Vec<f64>,
+}
+
+impl Nets {
+    /// Number of nets.
+    pub fn len(&self) -> usize {
+        self.weight.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.weight.is_empty()
+    }
+
+    /// Number of pins.
+    pub fn pins(&self) -> usize {
+        self.pin_node.len()
+    }
+
+    /// The pins of net `e`.
+    pub fn pins_of(&self, e: usize) -> std::ops::Range<usize> {
+        self.net_start[e] as usize..self.net_start[e + 1] as usize
+    }
+}
+
+/// A span of placement sites (one subrow): `sites` sites from `x`, `pitch` apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Left edge of the first site.
+    pub x: f64,
+    /// Bottom edge.
+    pub y: f64,
+    /// Row height.
+    pub height: f64,
+    /// Width of one site.
+    pub site_width: f64,
+    /// Distance from one site's left edge to the next one's.
+    pub pitch: f64,
+    /// Number of sites.
+    pub sites: u64,
+}
+
+impl Row {
+    /// The area its sites cover, from the first site's left edge to the last one's right edge.
+    pub fn rect(&self) -> Rect {
+        let width = self.pitch * self.sites.saturating_sub(1) as f64 + self.site_width;
+        Rect::at(self.x, self.y, if self.sites == 0 { 0.0 } else { width }, self.height)
+    }
+}
+
+/// A design: what is placed, where it lies, what connects it and where it may go.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Design {
+    /// Name, for titles and reports.
+    pub name: String,
+    /// Cells, macros and pads.
+    pub nodes: Nodes,
+    /// Where they lie.
+    pub placement: Placement,
+    /// What connects them; `None` when it is not known.
+    pub nets: Option<Nets>,
+    /// Where cells may go, one entry per subrow, in file order.
+    pub rows: Vec<Row>,
+}
+
+/// Half-perimeter wirelength of a placement.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Hpwl {
+    /// Σ over nets of (max x − min x) + (max y − min y).
+    pub unweighted: f64,
+    /// The same with each net's weight.
+    pub weighted: f64,
+}
+
+impl Design {
+    /// Bounding box of the rows; `None` without rows.
+    pub fn die(&self) -> Option<Rect> {
+        self.rows.iter().map(Row::rect).reduce(|a, b| a.union(&b))
+    }
+
+    /// Height most rows have (the smallest of the most frequent); `None` without rows.
+    pub fn row_height(&self) -> Option<f64> {
+        let mut heights: Vec<f64> = self.rows.iter().map(|r| r.height).collect();
+        heights.sort_by(f64::total_cmp);
+        heights
+            .chunk_by(|a, b| a == b)
+            .max_by(|a, b| a.len().cmp(&b.len()).then(b[0].total_cmp(&a[0])))
+            .map(|run| run[0])
+    }
+
+    /// Width and height of node `i` as it lies, orientation taken into account.
+    pub fn size(&self, i: usize) -> (f64, f64) {
+        let (w, h) = (self.nodes.width[i], self.nodes.height[i]);
+        if self.placement.orientation[i].swaps_axes() { (h, w) } else { (w, h) }
+    }
+
+    /// The area node `i` covers.
+    pub fn rect(&self, i: usize) -> Rect {
+        let (w, h) = self.size(i);
+        Rect::at(self.placement.x[i], self.placement.y[i], w, h)
+    }
+
+    /// Indices of the movable nodes, in order.
+    pub fn movable(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.nodes.len()).filter(|&i| self.nodes.kind[i] == NodeKind::Movable)
+    }
+
+    /// Half-perimeter wirelength over every net of two or more pins; `None` without nets.
+    ///
+    /// Nets are summed in fixed blocks, so that the result does not depend on
+    /// the number of threads.
+    pub fn hpwl(&self) -> Option<Hpwl> {
+        use rayon::prelude::*;
+        let nets = self.nets.as_ref()?;
+        const BLOCK: usize = 4096;
+        let blocks: Vec<(f64, f64)> = (0..nets.len().div_ceil(BLOCK))
+            .into_par_iter()
+            .map(|b| {
+                let range = b * BLOCK..nets.len().min((b + 1) * BLOCK);
+                range.fold((0.0, 0.0), |(plain, weighted), e| {
+                    let length = self.net_hpwl(nets, e);
+                    (plain + length, weighted + nets.weight[e] * length)
+                })
+            })
+            .collect();
+        let (unweighted, weighted) =
+            blocks.iter().fold((0.0, 0.0), |(a, b), &(p, w)| (a + p, b + w));
+        Some(Hpwl { unweighted, weighted })
+    }
+
+    fn net_hpwl(&self, nets: &Nets, e: usize) -> f64 {
+        let pins = nets.pins_of(e);
+        if pins.len() < 2 {
+            return 0.0;
+        }
+        let mut box_ = Rect {
+            xl: f64::INFINITY,
+            yl: f64::INFINITY,
+            xh: f64::NEG_INFINITY,
+            yh: f64::NEG_INFINITY,
+        };
+        for p in pins {
+            let (x, y) = self.pin_position(nets, p);
+            box_ = box_.union(&Rect { xl: x, yl: y, xh: x, yh: y });
+        }
+        box_.width() + box_.height()
+    }
+
+    /// Where pin `p` lies.
+    pub fn pin_position(&self, nets: &Nets, p: usize) -> (f64, f64) {
+        let node = nets.pin_node[p] as usize;
+        let r = self.rect(node);
+        let (dx, dy) = self.placement.orientation[node].turn((nets.pin_dx[p], nets.pin_dy[p]));
+        ((r.xl + r.xh) / 2.0 + dx, (r.yl + r.yh) / 2.0 + dy)
+    }
+}

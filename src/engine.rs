@@ -1,0 +1,201 @@
+//! The one door a placer uses: density → field → force.
+//!
+//! An [`Engine`] is made once, from a design or from bare rectangles, and is
+//! then given positions and asked for density, overflow, energy, field and
+//! forces. Units: maps are per bin, lengths in the field are bin widths
+//! (multiply φ by bin_x² and E by bin_x for layout units), positions and sizes
+//! are layout units.
+
+use crate::charge::Charge;
+use crate::grid::{GridError, Map};
+use crate::real::Real;
+use serde::{Deserialize, Serialize};
+
+/// How a solve is composed of transforms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pipeline {
+    /// 1-D transforms along one axis, then the other, with transposes.
+    RowColumn,
+    /// The paper's: pre-processing, one 2-D real FFT, post-processing.
+    Fused,
+}
+
+impl Pipeline {
+    /// Every pipeline, in the order of tables.
+    pub const ALL: [Pipeline; 2] = [Pipeline::RowColumn, Pipeline::Fused];
+
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pipeline::RowColumn => "row-column",
+            Pipeline::Fused => "fused",
+        }
+    }
+}
+
+impl std::fmt::Display for Pipeline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Overflow and largest density of one density map.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct DensityStats {
+    /// Σ over bins of max(0, area − T · bin area) / Σ movable area; fillers left out.
+    pub overflow: f64,
+    /// Largest area of a bin over the bin area; fillers left out.
+    pub max: f64,
+}
+
+/// What one evaluation yields besides maps and forces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// Smoothed overflow and maximum: what placers log.
+    pub density: DensityStats,
+    /// Σ φ·ρ over bins (no ½, no bin area).
+    pub energy: f64,
+}
+
+/// A map an engine can hand out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MapKind {
+    /// ρ: area in the bin over the bin's area; fixed, movable and fillers.
+    Density,
+    /// φ, in bin widths squared.
+    Potential,
+    /// E along x, in bin widths.
+    FieldX,
+    /// E along y, in bin widths.
+    FieldY,
+}
+
+/// Milliseconds spent in each stage when it last ran; zero for a stage that
+/// has not run or is folded into its neighbour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct StageTimes {
+    /// Density map, overflow and maximum.
+    pub density: f64,
+    /// Forward transform of ρ.
+    pub forward: f64,
+    /// Green's function and wavenumbers, where they are a pass of their own.
+    pub scaling: f64,
+    /// The three inverse transforms.
+    pub inverse: f64,
+    /// Force on every body.
+    pub force: f64,
+}
+
+impl StageTimes {
+    /// Forward, scaling and inverse together.
+    pub fn solve(&self) -> f64 {
+        self.forward + self.scaling + self.inverse
+    }
+}
+
+/// Which engine this is and which way it computes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Descriptor {
+    /// `"cpu"` or `"cuda"`.
+    pub engine: &'static str,
+    /// The device's own name (CPU: number of threads).
+    pub device: String,
+    /// True when the same positions give the same bits on every run.
+    pub deterministic: bool,
+}
+
+/// Why an engine could not be made or could not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The die and bin counts make no grid.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// The target density is not in (0, 1].
+    #[error("target density {0}: expected a number above 0 and at most 1")]
+    TargetDensity(f64),
+    /// A rectangle with a negative size, or a size or position that is not a finite number.
+    #[error("{what} {index}: {value}: expected a finite number{}", if *.non_negative { ", not negative" } else { "" })]
+    BadNumber {
+        /// What the number is, e.g. `"width of movable cell"`.
+        what: &'static str,
+        /// Which one.
+        index: usize,
+        /// Its value.
+        value: f64,
+        /// Whether it must not be negative.
+        non_negative: bool,
+    },
+    /// A slice of the wrong length.
+    #[error("{what}: {found} values, expected {expected}")]
+    Length {
+        /// Which argument.
+        what: &'static str,
+        /// Length needed.
+        expected: usize,
+        /// Length given.
+        found: usize,
+    },
+    /// A stage was asked for before the stage it builds on.
+    #[error("{stage} was asked for before {needs}")]
+    OutOfOrder {
+        /// The stage asked for.
+        stage: &'static str,
+        /// What must run first.
+        needs: &'static str,
+    },
+    /// Threads could not be started.
+    #[error("cannot start {threads} threads: {reason}")]
+    Threads {
+        /// Threads asked for.
+        threads: usize,
+        /// The system's reason.
+        reason: String,
+    },
+    /// The device or one of its libraries failed or is missing.
+    #[error("{0}")]
+    Device(String),
+}
+
+/// Density → field → force, in precision `T`.
+///
+/// Stages run in this order and may be run one by one; [`Engine::evaluate`]
+/// runs them all. None of them allocates. An error leaves the engine usable.
+pub trait Engine<T: Real> {
+    /// What is being evaluated.
+    fn charge(&self) -> &Charge;
+
+    /// Which engine this is.
+    fn descriptor(&self) -> Descriptor;
+
+    /// Takes lower-left corners, layout units: movable cells, then fillers.
+    /// Positions that are not finite are refused.
+    fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError>;
+
+    /// ρ of everything, and the smoothed overflow and maximum without fillers.
+    fn compute_density(&mut self) -> Result<DensityStats, EngineError>;
+
+    /// Overflow and maximum with every cell at its own size, not smoothed.
+    /// Leaves ρ as it is.
+    fn exact_density(&mut self) -> Result<DensityStats, EngineError>;
+
+    /// φ, Ex and Ey of ρ by `pipeline`; returns the energy Σ φ·ρ.
+    fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError>;
+
+    /// The force on every body from E.
+    fn compute_force(&mut self) -> Result<(), EngineError>;
+
+    /// Everything for one placement, by the pipeline chosen at creation.
+    fn evaluate(&mut self, x: &[T], y: &[T]) -> Result<Evaluation, EngineError>;
+
+    /// Copies a map, `nx × ny`, y contiguous, to the host.
+    fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError>;
+
+    /// Copies forces, one per body: the direction that spreads, in units of
+    /// layout area × bin widths.
+    fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError>;
+
+    /// Time each stage took when it last ran.
+    fn times(&self) -> StageTimes;
+}

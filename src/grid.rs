@@ -1,0 +1,256 @@
+//! The die, the bins that divide it, and maps over the bins.
+//!
+//! Maps are `[nx][ny]` with x slow and **y contiguous**: bin `(i, j)` is the
+//! `i`-th column of bins from the left and the `j`-th row from the bottom, and
+//! stands at `i * ny + j`.
+
+use serde::Serialize;
+use std::ops::{Index, IndexMut};
+
+/// An axis-aligned rectangle in layout units, lower-left to upper-right.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Rect {
+    /// Left edge.
+    pub xl: f64,
+    /// Bottom edge.
+    pub yl: f64,
+    /// Right edge.
+    pub xh: f64,
+    /// Top edge.
+    pub yh: f64,
+}
+
+impl Rect {
+    /// The rectangle with lower-left corner `(x, y)` and the given size.
+    pub fn at(x: f64, y: f64, width: f64, height: f64) -> Self {
+        Rect { xl: x, yl: y, xh: x + width, yh: y + height }
+    }
+
+    /// Extent along x.
+    pub fn width(&self) -> f64 {
+        self.xh - self.xl
+    }
+
+    /// Extent along y.
+    pub fn height(&self) -> f64 {
+        self.yh - self.yl
+    }
+
+    /// Width times height.
+    pub fn area(&self) -> f64 {
+        self.width() * self.height()
+    }
+
+    /// Area shared with `other`; zero when they do not meet.
+    pub fn overlap(&self, other: &Rect) -> f64 {
+        let w = self.xh.min(other.xh) - self.xl.max(other.xl);
+        let h = self.yh.min(other.yh) - self.yl.max(other.yl);
+        if w > 0.0 && h > 0.0 { w * h } else { 0.0 }
+    }
+
+    /// The smallest rectangle that holds both.
+    pub fn union(&self, other: &Rect) -> Rect {
+        Rect {
+            xl: self.xl.min(other.xl),
+            yl: self.yl.min(other.yl),
+            xh: self.xh.max(other.xh),
+            yh: self.yh.max(other.yh),
+        }
+    }
+}
+
+/// Most bins along one axis.
+pub const MAX_BINS_PER_AXIS: usize = 32_768;
+/// Most bins in a grid (2^28: one `f64` map of 2 GiB).
+pub const MAX_BINS: usize = 1 << 28;
+
+/// Why a die and a bin count do not make a grid.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GridError {
+    /// The die has no area or a bound that is not a number.
+    #[error("die [{}, {}] x [{}, {}] has no area", .0.xl, .0.xh, .0.yl, .0.yh)]
+    EmptyDie(Rect),
+    /// A bin count of zero or beyond [`MAX_BINS_PER_AXIS`] or [`MAX_BINS`].
+    #[error(
+        "{nx} x {ny} bins: expected 1 to {MAX_BINS_PER_AXIS} along each axis and at most {MAX_BINS} in all"
+    )]
+    BinCount {
+        /// Bins asked for along x.
+        nx: usize,
+        /// Bins asked for along y.
+        ny: usize,
+    },
+}
+
+/// A die divided evenly into `nx × ny` bins, which need not be square.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BinGrid {
+    die: Rect,
+    nx: usize,
+    ny: usize,
+}
+
+impl BinGrid {
+    /// Divides `die` into `nx × ny` bins.
+    ///
+    /// # Errors
+    /// When the die has no area, or the bin counts are zero or too large to hold.
+    pub fn new(die: Rect, nx: usize, ny: usize) -> Result<Self, GridError> {
+        if !(die.width() > 0.0 && die.height() > 0.0 && die.area().is_finite()) {
+            return Err(GridError::EmptyDie(die));
+        }
+        let axis = 1..=MAX_BINS_PER_AXIS;
+        if !axis.contains(&nx) || !axis.contains(&ny) || nx * ny > MAX_BINS {
+            return Err(GridError::BinCount { nx, ny });
+        }
+        Ok(BinGrid { die, nx, ny })
+    }
+
+    /// The die: the bounding box of the rows.
+    pub fn die(&self) -> Rect {
+        self.die
+    }
+
+    /// Bins along x.
+    pub fn nx(&self) -> usize {
+        self.nx
+    }
+
+    /// Bins along y.
+    pub fn ny(&self) -> usize {
+        self.ny
+    }
+
+    /// Number of bins.
+    pub fn bins(&self) -> usize {
+        self.nx * self.ny
+    }
+
+    /// Bin width in layout units.
+    pub fn bin_x(&self) -> f64 {
+        self.die.width() / self.nx as f64
+    }
+
+    /// Bin height in layout units.
+    pub fn bin_y(&self) -> f64 {
+        self.die.height() / self.ny as f64
+    }
+
+    /// Area of one bin in layout units squared.
+    pub fn bin_area(&self) -> f64 {
+        self.bin_x() * self.bin_y()
+    }
+}
+
+/// One value per bin, `[nx][ny]`, y contiguous.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map<T> {
+    nx: usize,
+    ny: usize,
+    data: Vec<T>,
+}
+
+impl<T> Map<T> {
+    /// Wraps values that are already in `[nx][ny]` order.
+    ///
+    /// # Panics
+    /// When `data.len() != nx * ny`.
+    pub fn from_vec(nx: usize, ny: usize, data: Vec<T>) -> Self {
+        assert_eq!(data.len(), nx * ny, "a {nx} x {ny} map from {} values", data.len());
+        Map { nx, ny, data }
+    }
+
+    /// Bins along x, the slow axis.
+    pub fn nx(&self) -> usize {
+        self.nx
+    }
+
+    /// Bins along y, the contiguous axis.
+    pub fn ny(&self) -> usize {
+        self.ny
+    }
+
+    /// All values, x slow and y contiguous.
+    pub fn as_slice(&self) -> &[T] {
+        &self.data
+    }
+
+    /// All values, x slow and y contiguous.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
+    /// The `ny` values at x index `i`.
+    pub fn row(&self, i: usize) -> &[T] {
+        &self.data[i * self.ny..][..self.ny]
+    }
+
+    /// The values, x slow and y contiguous.
+    pub fn into_vec(self) -> Vec<T> {
+        self.data
+    }
+}
+
+impl<T: Copy> Map<T> {
+    /// A map that holds `value` everywhere.
+    pub fn filled(nx: usize, ny: usize, value: T) -> Self {
+        Map { nx, ny, data: vec![value; nx * ny] }
+    }
+}
+
+impl<T: Copy + PartialOrd> Map<T> {
+    /// Smallest and largest value. NaN is passed over.
+    pub fn range(&self) -> (T, T) {
+        let first = self.data[0];
+        self.data.iter().fold((first, first), |(lo, hi), &v| {
+            (if v < lo { v } else { lo }, if v > hi { v } else { hi })
+        })
+    }
+}
+
+impl<T> Index<(usize, usize)> for Map<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, (i, j): (usize, usize)) -> &T {
+        debug_assert!(j < self.ny);
+        &self.data[i * self.ny + j]
+    }
+}
+
+impl<T> IndexMut<(usize, usize)> for Map<T> {
+    #[inline]
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
+        debug_assert!(j < self.ny);
+        &mut self.data[i * self.ny + j]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn y_is_contiguous() {
+        let m = Map::from_vec(2, 3, vec![0, 1, 2, 10, 11, 12]);
+        assert_eq!(m[(1, 2)], 12);
+        assert_eq!(m.row(1), &[10, 11, 12]);
+    }
+
+    #[test]
+    fn bins_of_a_wide_die_are_wide() {
+        let g = BinGrid::new(Rect { xl: -10.0, yl: 5.0, xh: 30.0, yh: 15.0 }, 8, 5).unwrap();
+        assert_eq!((g.bin_x(), g.bin_y(), g.bin_area()), (5.0, 2.0, 10.0));
+    }
+
+    #[test]
+    fn bad_grids_are_errors() {
+        let die = Rect::at(0.0, 0.0, 8.0, 8.0);
+        for (nx, ny) in [(0, 8), (8, 0), (100_000, 100_000), (usize::MAX, usize::MAX)] {
+            assert_eq!(BinGrid::new(die, nx, ny), Err(GridError::BinCount { nx, ny }));
+        }
+        for bad in [Rect::at(0.0, 0.0, 0.0, 8.0), Rect::at(0.0, 0.0, f64::NAN, 8.0)] {
+            assert!(matches!(BinGrid::new(bad, 8, 8), Err(GridError::EmptyDie(_))));
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! placefield turns a chip placement into its electrostatic picture.
+
+pub mod charge;
+pub mod design;
+pub mod engine;
+pub mod grid;
+mod real;
+
+pub use real::{Precision, Real};

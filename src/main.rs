@@ -1,0 +1,2 @@
+//! The `placefield` command.
+fn main() {}
