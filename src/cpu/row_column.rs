@@ -6,7 +6,7 @@
 //! first-level cache; multipliers are folded into the second pass of a DCT and
 //! the first of an inverse.
 
-use super::shared::PerThread;
+use super::shared::{PerThread, vectorised};
 use super::solve::{Inverse, Multiply, Transforms2d};
 use crate::real::Real;
 use crate::transform::line::{Line, LineScratch, Wave};
@@ -43,7 +43,12 @@ impl<T: Real> Axis<T> {
         let n = self.line.len();
         let lines = out.par_chunks_exact_mut(n).zip(x.par_chunks_exact(n)).enumerate();
         lines.for_each(|(l, (out, x))| {
-            self.scratch.with(|s| self.line.forward(x, out, s, |k, value| finish(l, k, value)));
+            self.scratch.with(|s| {
+                vectorised(
+                    #[inline(always)]
+                    || self.line.forward(x, out, s, |k, value| finish(l, k, value)),
+                )
+            });
         });
     }
 
@@ -52,7 +57,12 @@ impl<T: Real> Axis<T> {
         let n = self.line.len();
         let lines = out.par_chunks_exact_mut(n).zip(x.par_chunks_exact(n)).enumerate();
         lines.for_each(|(l, (out, x))| {
-            self.scratch.with(|s| self.line.inverse(wave, |k| x[k] * by(l, k), out, s));
+            self.scratch.with(|s| {
+                vectorised(
+                    #[inline(always)]
+                    || self.line.inverse(wave, |k| x[k] * by(l, k), out, s),
+                )
+            });
         });
     }
 }

@@ -66,3 +66,12 @@ impl<'a, T> ColumnPanels<'a, T> {
         }
     }
 }
+
+/// Runs a loop compiled for the widest vectors this processor has.
+///
+/// The library is built for the oldest processor of its family; the passes'
+/// inner loops are a third faster with the vectors of the one at hand.
+#[inline(always)]
+pub(crate) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
+    pulp::Arch::new().dispatch(work)
+}

@@ -97,7 +97,7 @@ impl<T: Real> Line<T> {
     }
 
     /// DCT with every coefficient passed through `finish(k, X_k)`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn forward(
         &self,
         x: &[T],
@@ -123,7 +123,7 @@ impl<T: Real> Line<T> {
     }
 
     /// IDCT or IDXST of the coefficients `load(k)`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn inverse(
         &self,
         wave: Wave,

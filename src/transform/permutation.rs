@@ -14,7 +14,7 @@ pub fn sample(p: usize, n: usize) -> usize {
 }
 
 /// Writes `x` reordered to `out`.
-#[inline]
+#[inline(always)]
 pub(crate) fn reorder<T: Copy>(x: &[T], out: &mut [T]) {
     let n = x.len();
     let (evens, odds) = out[..n].split_at_mut(n.div_ceil(2));
@@ -29,7 +29,7 @@ pub(crate) fn reorder<T: Copy>(x: &[T], out: &mut [T]) {
 }
 
 /// Undoes [`reorder`]; odd samples are multiplied by −1 when `negate_odd`.
-#[inline]
+#[inline(always)]
 pub(crate) fn restore<T: Copy + std::ops::Neg<Output = T>>(
     v: &[T],
     out: &mut [T],
