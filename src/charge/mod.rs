@@ -405,3 +405,6 @@ fn median(values: &[f64]) -> f64 {
 fn row_rects(rows: &[Row]) -> Vec<Rect> {
     rows.iter().map(Row::rect).collect()
 }
+
+#[cfg(test)]
+mod tests;

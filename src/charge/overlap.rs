@@ -13,8 +13,6 @@ use std::f64::consts::SQRT_2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis {
     origin: f64,
-    /// Length of a bin, layout units.
-    pub(crate) bin: f64,
     per_bin: f64,
     bins: f64,
 }
@@ -34,12 +32,8 @@ pub(crate) struct Span {
 impl Axis {
     /// The x axis and the y axis of `grid`.
     pub(crate) fn of(grid: &BinGrid) -> (Axis, Axis) {
-        let axis = |origin, bin: f64, bins: usize| Axis {
-            origin,
-            bin,
-            per_bin: 1.0 / bin,
-            bins: bins as f64,
-        };
+        let axis =
+            |origin, bin: f64, bins: usize| Axis { origin, per_bin: 1.0 / bin, bins: bins as f64 };
         let die = grid.die();
         (axis(die.xl, grid.bin_x(), grid.nx()), axis(die.yl, grid.bin_y(), grid.ny()))
     }

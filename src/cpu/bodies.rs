@@ -64,10 +64,10 @@ impl<T: Real> Bodies<T> {
         self.bodies.len()
     }
 
-    /// Width of body `i` in bins, not stretched.
+    /// Width of body `i`, layout units, not stretched.
     #[inline(always)]
-    pub(super) fn bins_wide(&self, i: usize) -> f64 {
-        self.bodies[i].width.wide() / self.x.bin
+    pub(super) fn width(&self, i: usize) -> T {
+        self.bodies[i].width
     }
 
     /// The columns of bins that body `i` covers with its left edge at `x`.
@@ -98,16 +98,11 @@ impl<T: Real> Bodies<T> {
 /// The overlaps with bins `span.first + k`, `k < N`, zero beyond the span's end:
 /// what a fixed-size window needs. The span must fit: `last - first < N`.
 #[inline(always)]
-pub(super) fn window<const N: usize>(last: usize, head: f64, tail: f64) -> [f64; N] {
-    std::array::from_fn(|k| {
-        if k == 0 {
-            head
-        } else if k < last {
-            1.0
-        } else if k == last {
-            tail
-        } else {
-            0.0
-        }
+pub(super) fn window<T: Real, const N: usize>(last: usize, head: T, tail: T) -> [T; N] {
+    std::array::from_fn(|k| match k {
+        0 => head,
+        _ if k < last => T::one(),
+        _ if k == last => tail,
+        _ => T::zero(),
     })
 }

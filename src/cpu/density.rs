@@ -20,6 +20,7 @@
 
 use super::bodies::{Bodies, Footprint, Shape, window};
 use crate::charge::Charge;
+use crate::charge::overlap::Span;
 use crate::engine::DensityStats;
 use crate::grid::Map;
 use crate::real::Real;
@@ -83,7 +84,9 @@ pub struct CpuDensity<T> {
     records: Vec<Record<T>>,
     /// Where each strip begins in each chunk: `count + 1` per chunk.
     starts: Vec<u32>,
-    /// Bodies wider than a margin, ascending, and those of them that are movable.
+    /// Width of a margin, layout units.
+    widest: T,
+    /// Bodies wider than that, ascending, and how many of them are movable.
     wide: Vec<u32>,
     wide_movable: usize,
     wide_records: Vec<Option<Record<T>>>,
@@ -101,7 +104,9 @@ impl<T: Real> CpuDensity<T> {
         let bodies = Bodies::new(charge);
         let strips = Strips::new(grid.nx(), grid.ny());
         let count = u32::try_from(bodies.len()).expect("bodies are numbered in 32 bits");
-        let wide: Vec<u32> = (0..count).filter(|&i| is_wide(&bodies, i as usize)).collect();
+        // Stretching to √2 bins makes no body wider than a margin.
+        let widest = T::of(MARGIN as f64 * grid.bin_x());
+        let wide: Vec<u32> = (0..count).filter(|&i| bodies.width(i as usize) > widest).collect();
         let wide_movable = wide.partition_point(|&i| (i as usize) < charge.movable);
         let longest = charge.movable.max(charge.fillers());
         let bin_area = grid.bin_area();
@@ -119,6 +124,7 @@ impl<T: Real> CpuDensity<T> {
             partial: vec![(0.0, 0.0); strips.count],
             bodies,
             strips,
+            widest,
         }
     }
 
@@ -187,12 +193,7 @@ impl<T: Real> CpuDensity<T> {
         let (strips, records, starts) = (self.strips, &self.records[..range.len()], &self.starts);
         let wide_records = &self.wide_records[wide];
         self.work.par_chunks_mut(strips.stride()).enumerate().for_each(|(s, work)| {
-            let chunks = records.chunks(CHUNK).zip(starts.chunks(strips.count + 1));
-            for (chunk, starts) in chunks {
-                for record in &chunk[starts[s] as usize..starts[s + 1] as usize] {
-                    record.add(work, record.column as usize - s * strips.columns, strips.ny);
-                }
-            }
+            strips.fill(s, work, records, starts);
             for record in wide_records.iter().flatten() {
                 record.add_part(work, strips.columns_of(s), strips.ny);
             }
@@ -202,47 +203,17 @@ impl<T: Real> CpuDensity<T> {
 
     /// Turns a range of bodies into records, each chunk sorted by strip.
     fn sort(&mut self, range: Range<usize>, shape: Shape, x: &[T], y: &[T]) {
-        let (strips, bodies) = (self.strips, &self.bodies);
+        let (strips, bodies, widest) = (self.strips, &self.bodies, self.widest);
         let records = self.records[..range.len()].par_chunks_mut(CHUNK);
         let starts = self.starts.par_chunks_mut(strips.count + 1);
         records.zip(starts).enumerate().for_each(|(c, (records, starts))| {
             let first = range.start + c * CHUNK;
-            let mut strip_of = [NOWHERE; CHUNK];
-            // Count into the entry after next: after the running sum, entry s + 1
-            // is where strip s begins, and after filling, where it ends.
-            starts.fill(0);
-            for (k, strip) in strip_of[..records.len()].iter_mut().enumerate() {
-                let i = first + k;
-                if is_wide(bodies, i) {
-                    continue;
-                }
-                if let Some(span) = bodies.columns(i, shape, x[i]) {
-                    let s = span.first / strips.columns;
-                    *strip = s as u16;
-                    if s + 2 <= strips.count {
-                        starts[s + 2] += 1;
-                    }
-                }
-            }
-            for s in 1..starts.len() {
-                starts[s] += starts[s - 1];
-            }
-            for (k, &strip) in strip_of[..records.len()].iter().enumerate() {
-                if strip == NOWHERE {
-                    continue;
-                }
-                let i = first + k;
-                let at = &mut starts[strip as usize + 1];
-                records[*at as usize] = match bodies.footprint(i, shape, x[i], y[i]) {
-                    Some(footprint) => Record::new(&footprint),
-                    // It is above or below the die: a record that adds nothing.
-                    None => Record {
-                        column: (strip as usize * strips.columns) as u16,
-                        ..Record::default()
-                    },
-                };
-                *at += 1;
-            }
+            let columns = |i: usize| match bodies.width(i) > widest {
+                true => None,
+                false => bodies.columns(i, shape, x[i]),
+            };
+            let footprint = |i: usize| bodies.footprint(i, shape, x[i], y[i]);
+            strips.sort(first, records, starts, columns, footprint);
         });
     }
 
@@ -303,13 +274,6 @@ fn overflow_and_max(column: &[f64], target: f64) -> (f64, f64) {
     (sum, top)
 }
 
-/// Whether body `i` could reach past its strip's margin.
-#[inline(always)]
-fn is_wide<T: Real>(bodies: &Bodies<T>, i: usize) -> bool {
-    // Stretching to √2 bins cannot change the answer.
-    bodies.bins_wide(i) > MARGIN as f64
-}
-
 impl Strips {
     fn new(nx: usize, ny: usize) -> Self {
         let least = 2 * MARGIN;
@@ -335,6 +299,59 @@ impl Strips {
     /// The columns of the map that strip `s` owns.
     fn columns_of(&self, s: usize) -> Range<usize> {
         s * self.columns..self.nx.min((s + 1) * self.columns)
+    }
+
+    /// Makes records of the bodies from `first` on, sorted by strip and in order
+    /// within each; strip `s` gets `starts[s]..starts[s + 1]`.
+    fn sort<T: Real>(
+        &self,
+        first: usize,
+        records: &mut [Record<T>],
+        starts: &mut [u32],
+        columns: impl Fn(usize) -> Option<Span>,
+        footprint: impl Fn(usize) -> Option<Footprint>,
+    ) {
+        let mut strip_of = [NOWHERE; CHUNK];
+        let strip_of = &mut strip_of[..records.len()];
+        // Counts go to the entry after next: once summed up, entry s + 1 is where
+        // strip s begins, and once the strip is filled, where it ends.
+        starts.fill(0);
+        for (k, strip) in strip_of.iter_mut().enumerate() {
+            if let Some(span) = columns(first + k) {
+                let s = span.first / self.columns;
+                *strip = s as u16;
+                if s + 2 <= self.count {
+                    starts[s + 2] += 1;
+                }
+            }
+        }
+        for s in 1..starts.len() {
+            starts[s] += starts[s - 1];
+        }
+        for (k, &strip) in strip_of.iter().enumerate() {
+            if strip == NOWHERE {
+                continue;
+            }
+            let at = &mut starts[strip as usize + 1];
+            records[*at as usize] = match footprint(first + k) {
+                Some(footprint) => Record::new(&footprint),
+                // Above or below the die: a record that adds nothing.
+                None => {
+                    Record { column: (strip as usize * self.columns) as u16, ..Record::default() }
+                }
+            };
+            *at += 1;
+        }
+    }
+
+    /// Adds to strip `s` its records of every chunk, in order.
+    fn fill<T: Real>(&self, s: usize, work: &mut [f64], records: &[Record<T>], starts: &[u32]) {
+        let first = s * self.columns;
+        for (chunk, starts) in records.chunks(CHUNK).zip(starts.chunks(self.count + 1)) {
+            for record in &chunk[starts[s] as usize..starts[s + 1] as usize] {
+                record.add(work, record.column as usize - first, self.ny);
+            }
+        }
     }
 }
 
