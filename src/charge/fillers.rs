@@ -60,7 +60,7 @@ pub(super) fn add(
 ) -> Result<(), EngineError> {
     let area = budget.filler_area(charge.target_density);
     let width = mean_width(&charge.width[..charge.movable]);
-    if !(width * row_height > 0.0) {
+    if width * row_height <= 0.0 {
         if area > 0.0 {
             charge.warnings.push("no fillers: the movable cells have no width or height".into());
         }
