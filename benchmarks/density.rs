@@ -4,7 +4,7 @@
 //! Each size holds movable cells 3 to 29 wide and 12 high and fillers 15 × 12,
 //! uniformly over the die, with positions moved a little before every
 //! repetition so that no run sees the very same input twice. Two repetitions warm up;
-//! the table gives the median in milliseconds.
+//! the table gives the median and the least in milliseconds.
 
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
@@ -30,10 +30,10 @@ fn main() {
         let charge = charge(cells, fillers, edge, bins);
         for threads in [1, 2] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let row = |precision, [density, exact, force]: [f64; 3]| {
+            let row = |precision, [density, exact, force]: [String; 3]| {
                 let bodies = charge.bodies();
                 println!(
-                    "| {name} | {bodies} | {bins}² | {precision} | {threads} | {density:.1} | {exact:.1} | {force:.1} |"
+                    "| {name} | {bodies} | {bins}² | {precision} | {threads} | {density} | {exact} | {force} |"
                 );
             };
             row("f32", pool.install(|| measure::<f32>(&charge, repetitions)));
@@ -63,8 +63,8 @@ fn charge(cells: usize, fillers: usize, edge: f64, bins: usize) -> Charge {
     charge
 }
 
-/// Median milliseconds of density, exact density and force.
-fn measure<T: Real>(charge: &Charge, repetitions: usize) -> [f64; 3] {
+/// Median and least milliseconds of density, exact density and force.
+fn measure<T: Real>(charge: &Charge, repetitions: usize) -> [String; 3] {
     let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
     let cast = |v: &[f64]| -> Vec<T> { v.iter().map(|&v| T::of(v)).collect() };
     let (mut x, mut y) = (cast(&charge.initial_x), cast(&charge.initial_y));
@@ -87,7 +87,7 @@ fn measure<T: Real>(charge: &Charge, repetitions: usize) -> [f64; 3] {
     }
     times.map(|mut t| {
         t.sort_by(f64::total_cmp);
-        t[t.len() / 2]
+        format!("{:.1} ({:.1})", t[t.len() / 2], t[0])
     })
 }
 

@@ -7,11 +7,11 @@
 mod harness;
 
 use harness::Sample;
+use placefield::Real;
 use placefield::cpu::solve::{Fields, Solver};
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::spectral::Spectrum;
-use placefield::Real;
 use rayon::prelude::*;
 use rustdct::{DctNum, DctPlanner, TransformType2And3};
 use serde::Serialize;
@@ -102,7 +102,8 @@ impl<T: Real + DctNum> Peer<T> {
                     *a = s * self.w[if along_x { u } else { v }];
                 }
             });
-            let (x, y) = if along_x { (Kind::Idxst, Kind::Idct) } else { (Kind::Idct, Kind::Idxst) };
+            let (x, y) =
+                if along_x { (Kind::Idxst, Kind::Idct) } else { (Kind::Idct, Kind::Idxst) };
             self.both(x, y, &mut a, &mut b);
             out.as_mut_slice().copy_from_slice(&a);
         }

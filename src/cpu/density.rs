@@ -381,8 +381,8 @@ impl<T: Real> Record<T> {
         // Most bodies cover 2 or 3 columns and rows. Adding a window of set size,
         // zeros where the body does not reach, has no branch to mispredict.
         if columns < 3 && rows < 4 && row + 4 <= ny {
-            let across: [f64; 3] = window(columns, self.left.wide(), self.right.wide());
-            let up: [f64; 4] = window(rows, self.bottom.wide(), self.top.wide());
+            let across = window::<3>(columns, self.left.wide(), self.right.wide());
+            let up = window::<4>(rows, self.bottom.wide(), self.top.wide());
             for (k, of_column) in across.into_iter().enumerate() {
                 let of_column = of_column * self.weight.wide();
                 let bins = &mut strip[start + k * ny..][..4];

@@ -98,9 +98,9 @@ impl<T: Real> Field<'_, T> {
     /// Its few terms are summed in `T`: widening each costs more than all the rest.
     #[inline(always)]
     fn in_window(&self, columns: &Span, rows: &Span) -> (f64, f64) {
-        let across: [T; 3] =
-            window(columns.last - columns.first, T::of(columns.head), T::of(columns.tail));
-        let up: [T; 4] = window(rows.last - rows.first, T::of(rows.head), T::of(rows.tail));
+        let across = window::<3>(columns.last - columns.first, columns.head, columns.tail);
+        let up = window::<4>(rows.last - rows.first, rows.head, rows.tail);
+        let (across, up) = (across.map(T::of), up.map(T::of));
         let (mut ex, mut ey) = ([T::zero(); 4], [T::zero(); 4]);
         for (k, of_column) in across.into_iter().enumerate() {
             let start = (columns.first + k) * self.ny + rows.first;
