@@ -127,6 +127,21 @@ pub enum EngineError {
         /// Whether it must not be negative.
         non_negative: bool,
     },
+    /// The free space asks for more fillers than are made
+    /// ([`MAX_FILLERS`](crate::charge::MAX_FILLERS)).
+    #[error(
+        "{count:.0} fillers of {width} x {height} to fill the free space, at most {}: \
+         evaluate without fillers",
+        crate::charge::MAX_FILLERS
+    )]
+    TooManyFillers {
+        /// Fillers needed.
+        count: f64,
+        /// Width of one.
+        width: f64,
+        /// Height of one.
+        height: f64,
+    },
     /// A slice of the wrong length.
     #[error("{what}: {found} values, expected {expected}")]
     Length {
