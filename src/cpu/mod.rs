@@ -2,8 +2,9 @@
 
 mod bodies;
 pub mod density;
+pub mod engine;
 pub mod force;
-pub mod fused;
-pub mod row_column;
+mod fused;
+mod row_column;
 mod shared;
 pub mod solve;
