@@ -1,6 +1,6 @@
 //! Field arrows over a coarse grid.
 
-use super::color::{INK, Rgb, WHITE};
+use super::color::Rgb;
 use super::drawing::{Area, Drawing, Point};
 use super::heat_map::Arrows;
 use super::sample::shrink;
@@ -11,6 +11,10 @@ use crate::grid::Map;
 const ALONG: f64 = 32.0;
 /// Length of the longest arrow over the distance between arrows.
 const LONGEST: f64 = 0.92;
+/// Arrows shorter than this many picture units are left out.
+const SHORTEST: f64 = 5.0;
+/// Width of the rim, which shows an arrow where its own colour does not.
+const RIM: f64 = 1.0;
 /// Share of the arrows that are drawn at full length, so that a few bins with a
 /// very strong field do not make dots of all the others.
 const CUT: f64 = 0.02;
@@ -20,9 +24,16 @@ fn count(length: f64, longer: f64) -> usize {
     ((ALONG * length / longer).round() as usize).max(1)
 }
 
-/// Draws the mean field of each block of bins as an arrow in its middle; the
-/// length grows with the magnitude.
-pub(super) fn draw<T: Real>(drawing: &mut Drawing, area: &Area, field: &Arrows<'_, T>) {
+/// Draws the mean field of each block of bins as an arrow in its middle. The
+/// length grows with the square root of the magnitude, for fields are strong at
+/// a few places and still have a direction everywhere else.
+/// `colors` are an arrow's own and its rim's.
+pub(super) fn draw<T: Real>(
+    drawing: &mut Drawing,
+    area: &Area,
+    field: &Arrows<'_, T>,
+    colors: (Rgb, Rgb),
+) {
     let longer = area.width().max(area.height());
     let counts = (count(area.width(), longer), count(area.height(), longer));
     let x = shrink(field.x, counts.0, counts.1);
@@ -35,13 +46,18 @@ pub(super) fn draw<T: Real>(drawing: &mut Drawing, area: &Area, field: &Arrows<'
         for j in 0..x.ny() {
             let (ex, ey) = (x[(i, j)] / full, y[(i, j)] / full);
             let size = ex.hypot(ey);
-            if !size.is_finite() || size * length < 2.0 {
+            let drawn = size.sqrt().min(1.0) * length;
+            if !drawn.is_finite() || drawn < SHORTEST {
                 continue;
             }
             let middle =
                 (area.left + (i as f64 + 0.5) * cell.0, area.bottom - (j as f64 + 0.5) * cell.1);
-            let direction = (ex / size, -ey / size);
-            arrow(drawing, middle, direction, size.min(1.0) * length);
+            // One after the other, the rim first.
+            for (color, rim) in [(colors.1, RIM), (colors.0, 0.0)] {
+                let direction = (ex / size, -ey / size);
+                let points = shape(drawn, rim).map(|p| place(middle, direction, p));
+                drawing.polygon(points.into(), color, 1.0);
+            }
         }
     }
 }
@@ -53,15 +69,6 @@ fn full_length(x: &Map<f64>, y: &Map<f64>) -> Option<f64> {
     sizes.sort_by(f64::total_cmp);
     let at = sizes.len().checked_sub(1)? - (CUT * sizes.len() as f64) as usize;
     sizes.get(at).copied().filter(|&size| size > 0.0).or(sizes.last().copied().filter(|&s| s > 0.0))
-}
-
-/// An arrow around `middle`, dark with a light rim: it shows on any colour.
-fn arrow(drawing: &mut Drawing, middle: Point, direction: Point, length: f64) {
-    let rim: Vec<Point> = shape(length, 1.4).map(|p| place(middle, direction, p)).into();
-    drawing.polygon(rim, WHITE, 0.75);
-    let body: Vec<Point> = shape(length, 0.0).map(|p| place(middle, direction, p)).into();
-    let color: Rgb = INK;
-    drawing.polygon(body, color, 1.0);
 }
 
 /// Outline of an arrow along x, its middle at the origin, grown by `rim`.

@@ -124,14 +124,11 @@ pub(super) fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return number(value, 0);
     }
-    let digits = value.abs().log10().floor() as i32;
-    match digits {
-        -3..=4 => number(value, (2 - digits).max(0) as usize),
-        // Two steps, for 10⁻³⁰⁸ has no inverse.
-        _ => {
-            let mantissa = value / 10_f64.powi(digits / 2) / 10_f64.powi(digits - digits / 2);
-            format!("{}×{}", number(mantissa, 2), power(digits))
-        }
+    let scientific = format!("{value:.2e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    match exponent.parse().unwrap_or(0) {
+        digits @ -3..=4 => number(value, (2 - digits).max(0) as usize),
+        digits => format!("{}×{}", mantissa.replace('-', "−"), power(digits)),
     }
 }
 
@@ -190,6 +187,7 @@ mod tests {
         for (value, want) in examples {
             assert_eq!(short(value), want);
         }
+        assert_eq!(short(-9.999e-6), "−1.00×10⁻⁵", "rounded up to the next power");
         assert_eq!(short(1.234e6), "1.23×10⁶");
         assert_eq!(short(-1e-300), "−1.00×10⁻³⁰⁰");
     }

@@ -70,6 +70,7 @@ impl Curves {
         let mut drawing = Drawing::new(width, area.bottom + frame::BOTTOM);
 
         mesh(&mut drawing, &area, &x, &y);
+        drawing.line(area.outline(), 2.0, INK);
         let mut empty = true;
         for (series, color) in self.series.iter().zip(colors()) {
             for run in self.runs(series) {
@@ -82,7 +83,6 @@ impl Curves {
             let at = ((area.left + area.right) / 2.0, (area.top + area.bottom) / 2.0);
             drawing.text(Text::new("no data", at, 30.0, GREY).align(Align::Middle));
         }
-        drawing.line(area.outline(), 2.0, INK);
         frame::left(&mut drawing, &area, &y, &self.y_label);
         frame::bottom(&mut drawing, &area, &x, &self.x_label);
         frame::titles(&mut drawing, left, &self.title, &self.subtitle);

@@ -5,7 +5,7 @@ use super::color::{GREY, INK, NOT_FINITE, Palette, Scale, WHITE};
 use super::drawing::{Align, Area, Drawing, Text};
 use super::font::CAPITALS;
 use super::sample::{finite_range, shrink};
-use super::{Picture, PlotError, arrows, frame};
+use super::{Picture, PlotError, arrows, color, frame};
 use crate::Real;
 use crate::grid::{BinGrid, Map, Rect};
 use image::{Rgb, RgbImage};
@@ -51,8 +51,10 @@ pub struct HeatMap<'a, T> {
 const LONG: usize = 1280;
 /// The longer side is at most this many times the shorter; beyond, axes are not to one scale.
 const MOST_STRETCHED: f64 = 8.0;
-/// Least room for the map along each axis; a thinner map stands in its middle.
-const LEAST_ROOM: f64 = 420.0;
+/// Least height of the room for the map; a flatter map stands in its middle.
+const LEAST_ROOM: f64 = 360.0;
+/// Least width of a picture: room for the note.
+const LEAST_WIDTH: f64 = 960.0;
 const BAR: f64 = 34.0;
 const BAR_GAP: f64 = 40.0;
 
@@ -98,13 +100,13 @@ impl<'a, T: Real> HeatMap<'a, T> {
         drawing.image(layout.bar, bar(&palette));
         self.draw_outlines(&mut drawing, &layout.map);
         if let Some(field) = &self.arrows {
-            arrows::draw(&mut drawing, &layout.map, field);
+            arrows::draw(&mut drawing, &layout.map, field, self.contrast());
         }
         drawing.line(layout.map.outline(), 2.0, INK);
         frame::left(&mut drawing, &layout.map, &layout.y, "y (layout units)");
         frame::bottom(&mut drawing, &layout.map, &layout.x, "x (layout units)");
         layout.draw_bar(&mut drawing, &self.label);
-        frame::titles(&mut drawing, layout.left, &self.title, &self.subtitle);
+        frame::titles(&mut drawing, layout.map.left, &self.title, &self.subtitle);
         self.draw_note(&mut drawing, &layout, &drawn);
         Ok(Picture(drawing))
     }
@@ -122,6 +124,15 @@ impl<'a, T: Real> HeatMap<'a, T> {
         Ok(())
     }
 
+    /// Colours of a mark and its rim that show on the scale: one of them on
+    /// dark shades, the other on bright ones.
+    fn contrast(&self) -> (color::Rgb, color::Rgb) {
+        match self.scale {
+            Scale::Diverging => (INK, WHITE),
+            Scale::Sequential | Scale::Magnitude => (WHITE, INK),
+        }
+    }
+
     fn draw_outlines(&self, drawing: &mut Drawing, area: &Area) {
         let die = self.grid.die();
         for rect in self.outlines {
@@ -133,19 +144,19 @@ impl<'a, T: Real> HeatMap<'a, T> {
             };
             let x = |v: f64| area.left + (v - die.xl) / die.width() * area.width();
             let y = |v: f64| area.bottom - (v - die.yl) / die.height() * area.height();
+            // One unit inside the map's own frame.
             let block = Area {
-                left: x(inside.xl),
-                top: y(inside.yh),
-                right: x(inside.xh),
-                bottom: y(inside.yl),
+                left: x(inside.xl).max(area.left + 1.0),
+                top: y(inside.yh).max(area.top + 1.0),
+                right: x(inside.xh).min(area.right - 1.0),
+                bottom: y(inside.yl).min(area.bottom - 1.0),
             };
             // Also false where a bound is not a number.
             let meets = block.width() >= 0.0 && block.height() >= 0.0;
             if meets && block.width().max(block.height()) >= 3.0 {
-                let (color, under) =
-                    if self.scale == Scale::Diverging { (INK, WHITE) } else { (WHITE, INK) };
-                drawing.line(block.outline(), 3.0, under);
-                drawing.line(block.outline(), 1.5, color);
+                let (mark, rim) = self.contrast();
+                drawing.line(block.outline(), 4.0, rim);
+                drawing.line(block.outline(), 2.0, mark);
             }
         }
     }
@@ -154,21 +165,22 @@ impl<'a, T: Real> HeatMap<'a, T> {
     fn draw_note(&self, drawing: &mut Drawing, layout: &Layout, drawn: &Map<f64>) {
         let mut parts = Vec::new();
         if let Some((lo, hi)) = finite_range(self.values) {
-            parts.push(format!("smallest {}, largest {}", short(lo), short(hi)));
+            parts.push(format!("min {}, max {}", short(lo), short(hi)));
         }
         if (drawn.nx(), drawn.ny()) != (self.grid.nx(), self.grid.ny()) {
-            let per = |n: usize, m: usize| short((100.0 * n as f64 / m as f64).round() / 100.0);
-            parts.push(format!(
-                "each pixel is the mean of {} × {} bins",
-                per(self.grid.nx(), drawn.nx()),
-                per(self.grid.ny(), drawn.ny())
-            ));
+            // To two places, without trailing zeros.
+            let per = |n: usize, m: usize| (100.0 * n as f64 / m as f64).round() / 100.0;
+            let (x, y) = (per(self.grid.nx(), drawn.nx()), per(self.grid.ny(), drawn.ny()));
+            parts.push(format!("pixel = mean of {x} × {y} bins"));
+        }
+        if self.arrows.is_some() {
+            parts.push("arrow length ∝ √|E|".to_owned());
         }
         if layout.stretched {
             parts.push("axes not to one scale".to_owned());
         }
         let y = layout.height - 26.0;
-        let mut left = layout.left;
+        let mut left = layout.map.left;
         let bad = self.values.as_slice().iter().filter(|v| !v.wide().is_finite()).count();
         if bad > 0 {
             parts.insert(0, format!("{bad} bins not finite"));
@@ -224,8 +236,6 @@ fn bar(palette: &Palette) -> RgbImage {
 struct Layout {
     width: f64,
     height: f64,
-    /// Left edge of the room for the map: titles and note begin here.
-    left: f64,
     map: Area,
     bar: Area,
     x: Axis,
@@ -238,29 +248,23 @@ impl Layout {
     fn new<T: Real>(of: &HeatMap<'_, T>, palette: &Palette, width: f64, height: f64) -> Layout {
         let die = of.grid.die();
         let x = Axis::linear(die.xl, die.xh, (width / 130.0) as usize);
-        let y = Axis::linear(die.yl, die.yh, (height / 90.0) as usize);
+        let y = Axis::linear(die.yl, die.yh, ((height / 130.0) as usize).max(3));
         let room_y = height.max(LEAST_ROOM);
-        let values = Axis::linear(palette.lo, palette.hi, (room_y / 110.0) as usize);
-        let right = BAR_GAP + BAR + frame::depth(&values);
+        let values = Axis::linear(palette.lo, palette.hi, ((room_y / 110.0) as usize).max(5));
         let titles = frame::titles_width(&of.title, &of.subtitle).min(LONG as f64);
-        let room_x = width.max(LEAST_ROOM).max(titles - right + frame::MARGIN);
         let left = frame::depth(&y);
         let top = frame::titles_height(&of.title, &of.subtitle);
-        let map_left = left + ((room_x - width) / 2.0).round();
         let map_top = top + ((room_y - height) / 2.0).round();
-        let map = Area {
-            left: map_left,
-            top: map_top,
-            right: map_left + width,
-            bottom: map_top + height,
-        };
-        let bar_left = left + room_x + BAR_GAP;
+        let map = Area { left, top: map_top, right: left + width, bottom: map_top + height };
+        let bar_left = map.right + BAR_GAP;
         let bar = Area { left: bar_left, top, right: bar_left + BAR, bottom: top + room_y };
         let ratio = die.width() / die.height();
         Layout {
-            width: (left + room_x + right).ceil(),
-            height: (top + room_y + frame::BOTTOM + 40.0).ceil(),
-            left,
+            width: (bar.right + frame::depth(&values))
+                .max(left + titles + frame::MARGIN)
+                .max(LEAST_WIDTH)
+                .ceil(),
+            height: (bar.bottom + frame::BOTTOM + 40.0).ceil(),
             map,
             bar,
             x,
@@ -279,7 +283,8 @@ impl Layout {
             let at = (self.bar.right + 2.0 * frame::TICK, y + frame::NUMBERS * CAPITALS / 2.0);
             drawing.text(Text::new(text.as_str(), at, frame::NUMBERS, INK));
         }
-        let at = (self.width - frame::MARGIN, (self.bar.top + self.bar.bottom) / 2.0);
+        let right = self.bar.right + frame::depth(&self.values) - frame::MARGIN;
+        let at = (right, (self.bar.top + self.bar.bottom) / 2.0);
         let label = Text::new(self.values.label(label), at, frame::LABELS, INK);
         drawing.text(label.align(Align::Middle).upright().within(self.bar.height() + 60.0));
     }
