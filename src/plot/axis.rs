@@ -70,7 +70,7 @@ impl Axis {
         match (self.exponent, label.is_empty()) {
             (0, _) => label.to_owned(),
             (e, true) => format!("×{}", power(e)),
-            (e, false) => format!("{label}  ×{}", power(e)),
+            (e, false) => format!("{label} ×{}", power(e)),
         }
     }
 }
@@ -152,7 +152,7 @@ mod tests {
     fn long_numbers_leave_out_a_power_of_ten() {
         let axis = Axis::linear(0.0, 2.5e6, 6);
         assert_eq!(texts(&axis), ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5"]);
-        assert_eq!(axis.label("x"), "x  ×10⁶");
+        assert_eq!(axis.label("x"), "x ×10⁶");
         let axis = Axis::linear(0.0, 3e-7, 4);
         assert_eq!(texts(&axis), ["0", "100", "200", "300"]);
         assert_eq!(axis.label(""), "×10⁻⁹");

@@ -110,7 +110,8 @@ impl Curves {
         } else {
             // Iterations have no halves.
             let whole = points().all(|p| p.0.fract() == 0.0);
-            let most = if whole { ticks_x.min((hi_x - lo_x) as usize + 1) } else { ticks_x };
+            let most =
+                if whole { ticks_x.min((hi_x - lo_x).min(1e3) as usize + 1) } else { ticks_x };
             Axis::linear(lo_x, hi_x, most)
         };
         let ticks_y = (HEIGHT / 90.0) as usize;

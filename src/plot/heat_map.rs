@@ -188,7 +188,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
             drawing.polygon(swatch.outline(), NOT_FINITE, 1.0);
             left += 28.0;
         }
-        let note = Text::new(parts.join("  ·  "), (left, y), 20.0, GREY);
+        let note = Text::new(parts.join(" · "), (left, y), 20.0, GREY);
         drawing.text(note.within(layout.width - left - frame::MARGIN));
     }
 }
@@ -301,7 +301,7 @@ mod tests {
         }
         for bins in 1..=32_768 {
             let size = whole(bins);
-            assert!((800..=1600).contains(&size), "{bins} bins on {size} pixels");
+            assert!((800..=1720).contains(&size), "{bins} bins on {size} pixels");
         }
     }
 }
