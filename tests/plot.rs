@@ -330,10 +330,44 @@ fn any_shape_and_any_values_make_a_picture_of_bounded_size() {
                 let picture = picture.draw().unwrap();
                 let (w, h) = picture.size();
                 assert!(w.max(h) <= 2200 && w.min(h) >= 400, "{nx} x {ny}: {w} x {h}");
-                png(&picture);
                 assert_well_formed(&svg(&picture));
+                if scale == Scale::Sequential {
+                    png(&picture);
+                }
             }
         }
+    }
+}
+
+#[test]
+fn cells_are_drawn_unless_they_are_too_many() {
+    let map = Map::filled(8, 8, 0.0);
+    let mut picture = HeatMap::new(&map, grid(80.0, 80.0, 8, 8), Scale::Sequential);
+    // Covers bin (6, 1), of which the die's corner is (100, 50).
+    let cell = [Rect::at(160.0, 60.0, 10.0, 10.0)];
+    picture.cells = &cell;
+    let image = png(&picture.draw().unwrap());
+    let area = area(&image, (image.width() / 2, image.height() / 2));
+    for i in 0..8 {
+        for j in 0..8 {
+            let covered = bin(&image, area, (8, 8), (i, j)) != DARK;
+            assert_eq!(covered, (i, j) == (6, 1), "bin ({i}, {j})");
+        }
+    }
+    let many = vec![cell[0]; 20_001];
+    picture.cells = &many;
+    let text = svg(&picture.draw().unwrap());
+    assert!(text.contains("20001 cells not drawn") && text.len() < 50_000);
+}
+
+#[test]
+fn a_range_asked_for_is_kept() {
+    let map = Map::filled(2, 2, 3.0);
+    let mut picture = HeatMap::new(&map, grid(2.0, 2.0, 2, 2), Scale::Sequential);
+    for (range, want) in [((3.0, 5.0), DARK), ((1.0, 3.0), BRIGHT)] {
+        picture.range = Some(range);
+        let image = png(&picture.draw().unwrap());
+        assert_eq!(image.get_pixel(image.width() / 2, image.height() / 2).0, want);
     }
 }
 

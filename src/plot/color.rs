@@ -65,9 +65,14 @@ pub(super) struct Palette {
 }
 
 impl Palette {
-    /// A palette over `range`, widened as `scale` wants it and where it is empty.
-    pub(super) fn new(scale: Scale, range: Option<(f64, f64)>) -> Palette {
+    /// A palette for values that fill `range`; without one, for none.
+    pub(super) fn over(scale: Scale, range: Option<(f64, f64)>) -> Palette {
         let (lo, hi) = ends(scale, range.unwrap_or((0.0, 1.0)));
+        Palette::between(scale, lo, hi)
+    }
+
+    /// A palette with its ends at `lo < hi`.
+    pub(super) fn between(scale: Scale, lo: f64, hi: f64) -> Palette {
         let points: &[u32] = match scale {
             Scale::Sequential => &VIRIDIS,
             Scale::Magnitude => &MAGMA,
@@ -123,10 +128,10 @@ mod tests {
 
     #[test]
     fn scales_begin_and_end_at_their_published_colours() {
-        let p = Palette::new(Scale::Sequential, Some((0.0, 2.0)));
+        let p = Palette::over(Scale::Sequential, Some((0.0, 2.0)));
         assert_eq!(p.color(0.0), [0x44, 0x01, 0x54]);
         assert_eq!(p.color(2.0), [0xfd, 0xe7, 0x25]);
-        let p = Palette::new(Scale::Diverging, Some((-1.0, 4.0)));
+        let p = Palette::over(Scale::Diverging, Some((-1.0, 4.0)));
         assert_eq!((p.lo, p.hi), (-4.0, 4.0));
         assert_eq!(p.color(-4.0), [0x05, 0x30, 0x61]);
         assert_eq!(p.color(4.0), [0x67, 0x00, 0x1f]);
@@ -140,7 +145,7 @@ mod tests {
             0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2])
         };
         for scale in [Scale::Sequential, Scale::Magnitude] {
-            let p = Palette::new(scale, Some((0.0, 1.0)));
+            let p = Palette::over(scale, Some((0.0, 1.0)));
             assert!(p.shades().windows(2).all(|w| light(&w[0]) <= light(&w[1]) + 1e-3));
         }
     }
@@ -150,7 +155,7 @@ mod tests {
         let extremes = [0.0, 1.0, -1.0, f64::MAX, -f64::MAX, f64::MIN_POSITIVE];
         for scale in [Scale::Sequential, Scale::Magnitude, Scale::Diverging] {
             for value in extremes {
-                let p = Palette::new(scale, Some((value, value)));
+                let p = Palette::over(scale, Some((value, value)));
                 assert!(p.lo < p.hi, "{scale:?} at {value}: {} {}", p.lo, p.hi);
                 p.color(value);
             }

@@ -12,8 +12,8 @@ use std::path::Path;
 pub struct Series {
     /// What the legend calls it.
     pub name: String,
-    /// Points `(x, y)` in drawing order. A point that is not finite, or not above
-    /// zero on a logarithmic axis, leaves a gap.
+    /// Points `(x, y)` in drawing order. A point that is not finite (or beyond
+    /// ±10³⁰⁰), or not above zero on a logarithmic axis, leaves a gap.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -91,7 +91,7 @@ impl Curves {
     }
 
     fn drawable(&self, (x, y): (f64, f64)) -> bool {
-        let fits = |v: f64, log: bool| v.is_finite() && (!log || v >= f64::MIN_POSITIVE);
+        let fits = |v: f64, log: bool| v.abs() <= 1e300 && (!log || v >= 1e-300);
         fits(x, self.log_x) && fits(y, self.log_y)
     }
 
@@ -130,7 +130,9 @@ impl Curves {
         let named = self.series.iter().zip(colors()).filter(|(s, _)| !s.name.is_empty());
         for (k, (series, color)) in named.enumerate() {
             let y = area.top + 20.0 + 38.0 * k as f64;
-            if y > area.bottom {
+            if y > area.bottom - 20.0 {
+                let more = Text::new("…", (left, y), LEGEND_TEXT, INK);
+                drawing.text(more);
                 break;
             }
             drawing.line(vec![(left, y), (left + LEGEND_LINE, y)], LINE, color);

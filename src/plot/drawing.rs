@@ -3,7 +3,7 @@
 //! Coordinates are picture units from the top left corner, y downward.
 
 use super::PlotError;
-use super::color::{Rgb, WHITE};
+use super::color::Rgb;
 use super::font;
 use image::RgbImage;
 use plotters::prelude::{DrawingBackend, ShapeStyle};
@@ -11,6 +11,9 @@ use plotters::style::RGBColor;
 
 /// Back ends take whole coordinates: they are given this many to the unit.
 pub(super) const SUBUNITS: u32 = 2;
+
+/// Letters of a text beyond these are never drawn: no picture has room for them.
+const MOST_LETTERS: usize = 400;
 
 /// A point in picture units.
 pub(super) type Point = (f64, f64);
@@ -31,6 +34,22 @@ impl Area {
 
     pub(super) fn height(&self) -> f64 {
         self.bottom - self.top
+    }
+
+    /// The box with every side moved outward by `by`.
+    pub(super) fn grown(&self, by: f64) -> Area {
+        let Area { left, top, right, bottom } = *self;
+        Area { left: left - by, top: top - by, right: right + by, bottom: bottom + by }
+    }
+
+    /// The part inside `other`.
+    pub(super) fn within(&self, other: &Area) -> Area {
+        Area {
+            left: self.left.max(other.left),
+            top: self.top.max(other.top),
+            right: self.right.min(other.right),
+            bottom: self.bottom.min(other.bottom),
+        }
     }
 
     /// The box's corners, closed.
@@ -94,12 +113,9 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
+    /// An empty picture, white.
     pub(super) fn new(width: f64, height: f64) -> Drawing {
-        let mut drawing =
-            Drawing { width: width.ceil() as u32, height: height.ceil() as u32, items: Vec::new() };
-        let (right, bottom) = (f64::from(drawing.width), f64::from(drawing.height));
-        drawing.polygon(Area { left: 0.0, top: 0.0, right, bottom }.outline(), WHITE, 1.0);
-        drawing
+        Drawing { width: width.ceil() as u32, height: height.ceil() as u32, items: Vec::new() }
     }
 
     pub(super) fn line(&mut self, points: Vec<Point>, width: f64, color: Rgb) {
@@ -124,7 +140,8 @@ impl Drawing {
 impl Text {
     /// Plain text that starts at `at`.
     pub(super) fn new(text: impl Into<String>, at: Point, em: f64, color: Rgb) -> Text {
-        let text = text.into().replace(char::is_control, " ");
+        let legible = |c: char| if c.is_control() { ' ' } else { c };
+        let text = text.into().chars().take(MOST_LETTERS).map(legible).collect();
         Text { text, at, em, bold: false, align: Align::Start, upright: false, color }
     }
 

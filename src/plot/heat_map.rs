@@ -39,10 +39,14 @@ pub struct HeatMap<'a, T> {
     pub grid: BinGrid,
     /// How values become colours.
     pub scale: Scale,
-    /// Values at the ends of the scale; those of the drawn map where `None`.
+    /// Values at the ends of the scale, the lower first. Where there are none, or they are
+    /// no range, the drawn map's own, as [`Scale`] says.
     pub range: Option<(f64, f64)>,
     /// Rectangles to outline, in layout units: macros and fixed blocks.
     pub outlines: &'a [Rect],
+    /// Rectangles to draw as translucent boxes, in layout units: movable cells.
+    /// More than 20 000 are left out, for they would hide the map.
+    pub cells: &'a [Rect],
     /// A field to draw as arrows.
     pub arrows: Option<Arrows<'a, T>>,
 }
@@ -55,6 +59,8 @@ const MOST_STRETCHED: f64 = 8.0;
 const LEAST_ROOM: f64 = 360.0;
 /// Least width of a picture: room for the note.
 const LEAST_WIDTH: f64 = 960.0;
+/// Most cells drawn.
+const MOST_CELLS: usize = 20_000;
 const BAR: f64 = 34.0;
 const BAR_GAP: f64 = 40.0;
 
@@ -70,6 +76,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
             scale,
             range: None,
             outlines: &[],
+            cells: &[],
             arrows: None,
         }
     }
@@ -91,13 +98,18 @@ impl<'a, T: Real> HeatMap<'a, T> {
         self.check()?;
         let (width, height) = drawn_size(&self.grid);
         let drawn = shrink(self.values, width, height);
-        let finite = self.range.filter(|(lo, hi)| lo.is_finite() && hi.is_finite());
-        let palette = Palette::new(self.scale, finite.or_else(|| finite_range(&drawn)));
+        let palette = match self.range {
+            Some((lo, hi)) if lo < hi && lo.is_finite() && hi.is_finite() => {
+                Palette::between(self.scale, lo, hi)
+            }
+            _ => Palette::over(self.scale, finite_range(&drawn)),
+        };
         let layout = Layout::new(self, &palette, width as f64, height as f64);
 
         let mut drawing = Drawing::new(layout.width, layout.height);
         drawing.image(layout.map, paint(&drawn, &palette));
         drawing.image(layout.bar, bar(&palette));
+        self.draw_cells(&mut drawing, &layout.map);
         self.draw_outlines(&mut drawing, &layout.map);
         if let Some(field) = &self.arrows {
             arrows::draw(&mut drawing, &layout.map, field, self.contrast());
@@ -133,28 +145,37 @@ impl<'a, T: Real> HeatMap<'a, T> {
         }
     }
 
-    fn draw_outlines(&self, drawing: &mut Drawing, area: &Area) {
+    /// Where `rect` is drawn, cut at the die; `None` where they do not meet.
+    fn place(&self, rect: &Rect, map: &Area) -> Option<Area> {
         let die = self.grid.die();
-        for rect in self.outlines {
-            let inside = Rect {
-                xl: rect.xl.max(die.xl),
-                yl: rect.yl.max(die.yl),
-                xh: rect.xh.min(die.xh),
-                yh: rect.yh.min(die.yh),
-            };
-            let x = |v: f64| area.left + (v - die.xl) / die.width() * area.width();
-            let y = |v: f64| area.bottom - (v - die.yl) / die.height() * area.height();
-            // One unit inside the map's own frame.
-            let block = Area {
-                left: x(inside.xl).max(area.left + 1.0),
-                top: y(inside.yh).max(area.top + 1.0),
-                right: x(inside.xh).min(area.right - 1.0),
-                bottom: y(inside.yl).min(area.bottom - 1.0),
-            };
-            // Also false where a bound is not a number.
-            let meets = block.width() >= 0.0 && block.height() >= 0.0;
-            if meets && block.width().max(block.height()) >= 3.0 {
-                let (mark, rim) = self.contrast();
+        let x = |v: f64| map.left + (v.clamp(die.xl, die.xh) - die.xl) / die.width() * map.width();
+        let y =
+            |v: f64| map.bottom - (v.clamp(die.yl, die.yh) - die.yl) / die.height() * map.height();
+        let meets = rect.xl < die.xh && rect.xh > die.xl && rect.yl < die.yh && rect.yh > die.yl;
+        meets.then(|| Area {
+            left: x(rect.xl),
+            top: y(rect.yh),
+            right: x(rect.xh),
+            bottom: y(rect.yl),
+        })
+    }
+
+    fn draw_cells(&self, drawing: &mut Drawing, map: &Area) {
+        if self.cells.len() > MOST_CELLS {
+            return;
+        }
+        for cell in self.cells.iter().filter_map(|cell| self.place(cell, map)) {
+            // A gap between neighbours where there is room for one.
+            let gap = if cell.width().min(cell.height()) > 3.0 { 0.5 } else { 0.0 };
+            drawing.polygon(cell.grown(-gap).outline(), self.contrast().0, 0.3);
+        }
+    }
+
+    fn draw_outlines(&self, drawing: &mut Drawing, map: &Area) {
+        let (mark, rim) = self.contrast();
+        for block in self.outlines.iter().filter_map(|block| self.place(block, map)) {
+            if block.width().max(block.height()) >= 3.0 {
+                let block = block.within(&map.grown(-1.0)); // clear of the map's own frame
                 drawing.line(block.outline(), 4.0, rim);
                 drawing.line(block.outline(), 2.0, mark);
             }
@@ -175,6 +196,9 @@ impl<'a, T: Real> HeatMap<'a, T> {
         }
         if self.arrows.is_some() {
             parts.push("arrow length ∝ √|E|".to_owned());
+        }
+        if self.cells.len() > MOST_CELLS {
+            parts.push(format!("{} cells not drawn", self.cells.len()));
         }
         if layout.stretched {
             parts.push("axes not to one scale".to_owned());

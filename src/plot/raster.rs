@@ -4,6 +4,7 @@
 //! averaged down, which smooths every edge alike.
 
 use super::PlotError;
+use super::color::WHITE;
 use super::drawing::{
     Align, Area, Drawing, Item, Point, SUBUNITS, Text, failed, fill, style, subunits,
 };
@@ -29,7 +30,7 @@ pub(super) fn png(pixels: &RgbImage, filter: FilterType) -> Result<Vec<u8>, Plot
 
 fn render(drawing: &Drawing) -> Result<RgbImage, PlotError> {
     let (width, height) = (drawing.width * SUBUNITS, drawing.height * SUBUNITS);
-    let mut canvas = RgbImage::new(width, height);
+    let mut canvas = RgbImage::from_pixel(width, height, image::Rgb(WHITE));
     for item in &drawing.items {
         if let Item::Image { area, pixels } = item {
             blit(&mut canvas, area, pixels);

@@ -24,7 +24,7 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
     // Two picture units to the CSS pixel, SUBUNITS of the view box to the picture unit.
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" \
-         stroke-linejoin=\"round\">\n",
+         stroke-linejoin=\"round\">\n<rect width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/>\n",
         f64::from(width) / 2.0,
         f64::from(height) / 2.0,
         width * SUBUNITS,
