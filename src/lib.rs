@@ -5,6 +5,7 @@ pub mod cpu;
 pub mod design;
 pub mod engine;
 pub mod grid;
+pub mod plot;
 mod real;
 pub mod spectral;
 pub mod transform;
