@@ -1,11 +1,15 @@
 //! placefield turns a chip placement into its electrostatic picture.
 
 pub mod charge;
+pub mod compare;
 pub mod cpu;
 pub mod design;
 pub mod engine;
 pub mod grid;
+pub mod nesterov;
 pub mod plot;
+pub mod report;
+mod output;
 mod real;
 pub mod spectral;
 pub mod transform;

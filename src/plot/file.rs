@@ -1,7 +1,6 @@
 //! Picture formats, and files that appear whole or not at all.
 
 use super::PlotError;
-use std::io::Write;
 use std::path::Path;
 
 /// A file format for pictures.
@@ -30,24 +29,8 @@ impl Format {
     }
 }
 
-/// Writes beside `path` and renames, so that no reader ever sees half a file.
+/// Writes `bytes` to `path`, whole or not at all.
 pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), PlotError> {
-    let write = || -> std::io::Result<()> {
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // Temporary files are private by default; this one becomes an ordinary file.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let mut file = builder.tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().map_err(|source| PlotError::Write { path: path.to_owned(), source })
+    crate::output::write_whole(path, |file| file.write_all(bytes))
+        .map_err(|source| PlotError::Write { path: path.to_owned(), source })
 }
