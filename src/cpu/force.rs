@@ -13,8 +13,12 @@ use crate::grid::Map;
 use crate::real::Real;
 use rayon::prelude::*;
 
-/// Bodies that one task gathers for at least.
-const CHUNK: usize = 1024;
+/// Bodies whose footprints are found before the field under them is read. Bodies
+/// are scattered over the die: with nothing but reads in the second loop more of
+/// the waits for memory overlap (measured 1.4 to 1.8 times as fast).
+const BATCH: usize = 64;
+/// Batches of one task at least.
+const BATCHES: usize = 16;
 
 /// The force room: made once for a [`Charge`], then asked every iteration.
 ///
@@ -68,12 +72,19 @@ impl<T: Real> CpuForce<T> {
         }
         let field =
             Field { x: field_x.as_slice(), y: field_y.as_slice(), nx: self.nx, ny: self.ny };
-        let forces = force_x.par_iter_mut().zip(force_y).with_min_len(CHUNK).enumerate();
-        forces.for_each(|(i, (fx, fy))| {
-            let footprint = self.bodies.footprint(i, Shape::Smoothed, x[i], y[i]);
-            let (ex, ey) = footprint.map_or((0.0, 0.0), |f| field.over(&f));
-            *fx = T::of(ex * self.bin_area);
-            *fy = T::of(ey * self.bin_area);
+        let forces = force_x.par_chunks_mut(BATCH).zip(force_y.par_chunks_mut(BATCH));
+        forces.with_min_len(BATCHES).enumerate().for_each(|(b, (fx, fy))| {
+            let first = b * BATCH;
+            let mut footprints = [None; BATCH];
+            for (k, footprint) in footprints[..fx.len()].iter_mut().enumerate() {
+                let i = first + k;
+                *footprint = self.bodies.footprint(i, Shape::Smoothed, x[i], y[i]);
+            }
+            for ((fx, fy), footprint) in fx.iter_mut().zip(fy).zip(&footprints) {
+                let (ex, ey) = footprint.as_ref().map_or((0.0, 0.0), |f| field.over(f));
+                *fx = T::of(ex * self.bin_area);
+                *fy = T::of(ey * self.bin_area);
+            }
         });
     }
 }
