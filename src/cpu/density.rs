@@ -315,7 +315,7 @@ impl Strips {
     ) {
         let mut strip_of = [NOWHERE; CHUNK];
         let strip_of = &mut strip_of[..records.len()];
-        let shift = self.columns.ilog2(); // a division here is a tenth of the sort
+        let shift = self.columns.ilog2();
         // Counts go to the entry after next: once summed up, entry s + 1 is where
         // strip s begins, and once the strip is filled, where it ends.
         starts.fill(0);
