@@ -1,10 +1,10 @@
 //! The force on every body: the field, weighted by what the body covers.
 //!
 //! F = ratio · Σ over bins of overlap area · E, for the stretched rectangle that
-//! the density is made from (ePlace, Lu et al., TODAES 2015, eq. 17 up to the
-//! factor it leaves to the density weight; DREAMPlace, Lin et al., TCAD 2021,
-//! §III-C). It points where the field does, away from dense regions. With E in
-//! bin widths the unit is layout area × bin widths.
+//! the density is made from (ePlace, Lu et al., TODAES 2015, up to the constant it
+//! leaves to the density weight; DREAMPlace, Lin et al., TCAD 2021). It points
+//! where the field does, away from dense regions. With E in bin widths the unit
+//! is layout area × bin widths.
 
 use super::bodies::{Bodies, Footprint, Shape, window};
 use crate::charge::Charge;
