@@ -2,7 +2,7 @@
 //!
 //! With fillers the total area equals what the die holds at the target
 //! density, so that cells are pressed together rather than spread over all of
-//! the die (ePlace, Lu et al., TODAES 2015, §3.2). Size and number are
+//! the die (ePlace, Lu et al., TODAES 2015). Size and number are
 //! DREAMPlace's: as wide as the movable cells on average, without the narrowest
 //! and the widest twentieth, as tall as a row.
 

@@ -2,7 +2,7 @@
 //!
 //! Per axis w' = max(w, √2·bin), about the same centre; the area is kept by the
 //! weight w·h / (w'·h'). Without it a cell within one bin would feel no change
-//! when it moves (ePlace, Lu et al., TODAES 2015, §4; the factor √2 is
+//! when it moves (ePlace, Lu et al., TODAES 2015; the factor √2 is
 //! DREAMPlace's). Movable macros weigh the target density instead: once placed
 //! they fill their bins for good, just as fixed cells do.
 

@@ -1,8 +1,8 @@
 //! ρ on the CPU: the area of every rectangle, added up bin by bin.
 //!
 //! ρ(i, j) = (fixed area + Σ ratio · overlap of the body's stretched rectangle
-//! with the bin) / bin area, dimensionless (ePlace, Lu et al., TODAES 2015, §4;
-//! DREAMPlace, Lin et al., TCAD 2021, §III-C). Overflow is Σ max(0, ρ − T) · bin
+//! with the bin) / bin area, dimensionless (ePlace, Lu et al., TODAES 2015;
+//! DREAMPlace, Lin et al., TCAD 2021). Overflow is Σ max(0, ρ − T) · bin
 //! area over the movable area and the maximum is that of ρ, both before the
 //! fillers are added.
 //!
@@ -59,7 +59,7 @@ struct Record<T> {
 struct Strips {
     nx: usize,
     ny: usize,
-    /// Columns of a strip; the last one may own fewer.
+    /// Columns of a strip, a power of two; the last one may own fewer.
     columns: usize,
     count: usize,
 }
@@ -278,6 +278,7 @@ impl Strips {
     fn new(nx: usize, ny: usize) -> Self {
         let least = 2 * MARGIN;
         let columns = (nx / STRIPS).clamp(least, (STRIP_BINS / ny).max(least));
+        let columns = 1 << columns.ilog2();
         Strips { nx, ny, columns, count: nx.div_ceil(columns) }
     }
 
@@ -303,6 +304,7 @@ impl Strips {
 
     /// Makes records of the bodies from `first` on, sorted by strip and in order
     /// within each; strip `s` gets `starts[s]..starts[s + 1]`.
+    #[inline(never)]
     fn sort<T: Real>(
         &self,
         first: usize,
@@ -313,12 +315,13 @@ impl Strips {
     ) {
         let mut strip_of = [NOWHERE; CHUNK];
         let strip_of = &mut strip_of[..records.len()];
+        let shift = self.columns.ilog2();
         // Counts go to the entry after next: once summed up, entry s + 1 is where
         // strip s begins, and once the strip is filled, where it ends.
         starts.fill(0);
         for (k, strip) in strip_of.iter_mut().enumerate() {
             if let Some(span) = columns(first + k) {
-                let s = span.first / self.columns;
+                let s = span.first >> shift;
                 *strip = s as u16;
                 if s + 2 <= self.count {
                     starts[s + 2] += 1;
@@ -345,6 +348,7 @@ impl Strips {
     }
 
     /// Adds to strip `s` its records of every chunk, in order.
+    #[inline(never)]
     fn fill<T: Real>(&self, s: usize, work: &mut [f64], records: &[Record<T>], starts: &[u32]) {
         let first = s * self.columns;
         for (chunk, starts) in records.chunks(CHUNK).zip(starts.chunks(self.count + 1)) {

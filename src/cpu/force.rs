@@ -1,10 +1,10 @@
 //! The force on every body: the field, weighted by what the body covers.
 //!
 //! F = ratio · Σ over bins of overlap area · E, for the stretched rectangle that
-//! the density is made from (ePlace, Lu et al., TODAES 2015, eq. 17 up to the
-//! factor it leaves to the density weight; DREAMPlace, Lin et al., TCAD 2021,
-//! §III-C). It points where the field does, away from dense regions. With E in
-//! bin widths the unit is layout area × bin widths.
+//! the density is made from (ePlace, Lu et al., TODAES 2015, up to the constant it
+//! leaves to the density weight; DREAMPlace, Lin et al., TCAD 2021). It points
+//! where the field does, away from dense regions. With E in bin widths the unit
+//! is layout area × bin widths.
 
 use super::bodies::{Bodies, Footprint, Shape, window};
 use crate::charge::Charge;
@@ -13,13 +13,17 @@ use crate::grid::Map;
 use crate::real::Real;
 use rayon::prelude::*;
 
-/// Bodies that one task gathers for at least.
-const CHUNK: usize = 1024;
+/// Bodies whose footprints are found before the field under them is read. Bodies
+/// are scattered over the die: with nothing but reads in the second loop more of
+/// the waits for memory overlap (measured 1.4 times as fast for 1.8 million).
+const BATCH: usize = 64;
+/// Batches of one task at least.
+const BATCHES: usize = 16;
 
 /// The force room: made once for a [`Charge`], then asked every iteration.
 ///
-/// Nothing is allocated after [`CpuForce::new`]; each body's sum is in `f64` and
-/// in a set order, so that the bits are the same for any number of threads.
+/// Nothing is allocated after [`CpuForce::new`]; each body's sum is in a set
+/// order, so that the bits are the same for any number of threads.
 #[derive(Debug)]
 pub struct CpuForce<T> {
     bodies: Bodies<T>,
@@ -68,12 +72,19 @@ impl<T: Real> CpuForce<T> {
         }
         let field =
             Field { x: field_x.as_slice(), y: field_y.as_slice(), nx: self.nx, ny: self.ny };
-        let forces = force_x.par_iter_mut().zip(force_y).with_min_len(CHUNK).enumerate();
-        forces.for_each(|(i, (fx, fy))| {
-            let footprint = self.bodies.footprint(i, Shape::Smoothed, x[i], y[i]);
-            let (ex, ey) = footprint.map_or((0.0, 0.0), |f| field.over(&f));
-            *fx = T::of(ex * self.bin_area);
-            *fy = T::of(ey * self.bin_area);
+        let forces = force_x.par_chunks_mut(BATCH).zip(force_y.par_chunks_mut(BATCH));
+        forces.with_min_len(BATCHES).enumerate().for_each(|(b, (fx, fy))| {
+            let first = b * BATCH;
+            let mut footprints = [None; BATCH];
+            for (k, footprint) in footprints[..fx.len()].iter_mut().enumerate() {
+                let i = first + k;
+                *footprint = self.bodies.footprint(i, Shape::Smoothed, x[i], y[i]);
+            }
+            for ((fx, fy), footprint) in fx.iter_mut().zip(fy).zip(&footprints) {
+                let (ex, ey) = footprint.as_ref().map_or((0.0, 0.0), |f| field.over(f));
+                *fx = T::of(ex * self.bin_area);
+                *fy = T::of(ey * self.bin_area);
+            }
         });
     }
 }
@@ -95,7 +106,7 @@ impl<T: Real> Field<'_, T> {
 
     /// As in the density, most bodies cover 2 or 3 columns and rows: a window of
     /// set size, zeros where the body does not reach, has no branch to mispredict.
-    /// Its few terms are summed in `T`: widening each costs more than all the rest.
+    /// Its few terms are summed in `T`; the many of a larger body in `f64`.
     #[inline(always)]
     fn in_window(&self, columns: &Span, rows: &Span) -> (f64, f64) {
         let across = window::<3>(columns.last - columns.first, columns.head, columns.tail);
