@@ -33,6 +33,27 @@ pub enum Orientation {
 }
 
 impl Orientation {
+    /// All eight.
+    pub const ALL: [Orientation; 8] = {
+        use Orientation::*;
+        [N, S, E, W, FN, FS, FE, FW]
+    };
+
+    /// The compass name, as it is written.
+    pub fn name(self) -> &'static str {
+        use Orientation::*;
+        match self {
+            N => "N",
+            S => "S",
+            E => "E",
+            W => "W",
+            FN => "FN",
+            FS => "FS",
+            FE => "FE",
+            FW => "FW",
+        }
+    }
+
     /// True for the four that lay width along y.
     pub fn swaps_axes(self) -> bool {
         matches!(self, Orientation::E | Orientation::W | Orientation::FE | Orientation::FW)
@@ -76,6 +97,24 @@ impl Names {
         self.ends.push(u32::try_from(self.text.len()).expect("names stay under 4 GiB"));
     }
 
+    /// Appends all of `other`'s names.
+    ///
+    /// # Errors
+    /// When the names together would pass 4 GiB; nothing is appended then.
+    pub fn append(&mut self, other: &Names) -> Result<(), NamesTooLong> {
+        let start = u32::try_from(self.text.len()).map_err(|_| NamesTooLong)?;
+        u32::try_from(self.text.len() + other.text.len()).map_err(|_| NamesTooLong)?;
+        self.text.push_str(&other.text);
+        self.ends.extend(other.ends.iter().map(|end| start + end));
+        Ok(())
+    }
+
+    /// Gives back room that is not used.
+    pub fn shrink_to_fit(&mut self) {
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+
     /// Number of names.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -100,6 +139,11 @@ impl Names {
         (0..self.len()).map(|i| self.get(i))
     }
 }
+
+/// More than 4 GiB of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("names of more than 4 GiB in all")]
+pub struct NamesTooLong;
 
 /// Cells, macros and pads, by column.
 #[derive(Clone, Debug, Default, PartialEq)]
