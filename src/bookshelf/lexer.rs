@@ -8,7 +8,6 @@
 use super::error::{Miss, Reason};
 use nom::bytes::complete::{tag_no_case, take_till, take_till1, take_while};
 use nom::combinator::opt;
-use nom::sequence::preceded;
 use nom::{FindSubstring, IResult, Parser};
 
 /// What a parser gives back: the text behind, and what was read.
@@ -130,17 +129,6 @@ pub(super) fn keyword<'a>(key: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, 
             Ok((rest, _)) if rest.first().is_none_or(|&b| ends_token(b)) => Ok((rest, ())),
             _ => fail(at, key),
         }
-    }
-}
-
-/// `key : ` and what `value` reads, which then need not stand on the same line's end.
-pub(super) fn entry<'a, T>(
-    key: &'static str,
-    value: impl Fn(&'a [u8]) -> Parsed<'a, T>,
-) -> impl Fn(&'a [u8]) -> Parsed<'a, T> {
-    move |i| {
-        let (i, _) = keyword(key)(i)?;
-        preceded(opt(colon("`:`")), &value).parse(i)
     }
 }
 
@@ -304,8 +292,8 @@ mod tests {
 
     #[test]
     fn keywords_are_whole_words_in_any_case() {
-        assert_eq!(entry("NumRows", count(""))(b" Numrows : \t8\n").unwrap(), (&b"\n"[..], 8));
-        assert_eq!(entry("NumRows", count(""))(b"NUMROWS:8").unwrap().1, 8);
+        assert_eq!(keyword("NumRows")(b" Numrows : 8").unwrap().0, b" : 8");
+        assert_eq!(keyword("NumRows")(b"NUMROWS:8").unwrap().0, b":8");
         assert!(keyword("NumRow")(b"NumRows : 8").is_err());
     }
 
