@@ -1,8 +1,8 @@
 //! How fast a design of bigblue4's size is read, and in how much memory.
 //!
-//! `cargo bench --bench read [-- --nodes N] [--runs R] [--threads T]`
+//! `cargo bench --bench read [-- --nodes N] [--runs R] [--threads T] [--folder DIR]`
 //!
-//! Writes a seeded random design to a temporary folder, then reads it `R`
+//! Writes a seeded random design to a temporary folder (or to `DIR`, and keeps it there), then reads it `R`
 //! times, each time in a fresh process, so that the peak of resident memory
 //! (`VmHWM`, mapped file pages included) is that of one read. The files are in
 //! the page cache: what is timed is `read_design`, from the call to the
@@ -39,8 +39,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runs = number("--runs", 7)?;
     let threads = number("--threads", 2)?;
 
-    let folder = tempfile::tempdir()?;
-    let aux = generate(folder.path(), nodes)?;
+    let temporary = tempfile::tempdir()?;
+    let folder = option("--folder").map_or(temporary.path().to_owned(), PathBuf::from);
+    let mut aux = folder.join("d.aux");
+    if !aux.exists() {
+        aux = generate(&folder, nodes)?;
+    }
     let mut results = Vec::new();
     for _ in 0..=runs {
         let child = Command::new(std::env::current_exe()?)
@@ -72,6 +76,7 @@ fn read_once(aux: &Path) -> Result<(), Box<dyn std::error::Error>> {
         "{}",
         json!({
             "seconds": seconds,
+            "cpu_seconds": cpu_seconds()?,
             "peak_bytes": peak,
             "file_bytes": loaded.bytes_read,
             "nodes": loaded.design.nodes.len(),
@@ -89,6 +94,16 @@ fn peak_bytes() -> Result<u64, Box<dyn std::error::Error>> {
     Ok(line.trim_end_matches("kB").trim().parse::<u64>()? * 1024)
 }
 
+/// Processor time this process used so far, user and system, all threads.
+fn cpu_seconds() -> Result<f64, Box<dyn std::error::Error>> {
+    const TICKS_PER_SECOND: f64 = 100.0; // USER_HZ
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    // The second field, a name in parentheses, may hold anything; utime and stime are 14 and 15.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: Vec<f64> = fields.skip(11).take(2).filter_map(|t| t.parse().ok()).collect();
+    Ok(ticks.iter().sum::<f64>() / TICKS_PER_SECOND)
+}
+
 fn report(results: &[Value], threads: u64) -> Value {
     let sorted = |key: &str| {
         let mut all: Vec<f64> = results.iter().filter_map(|r| r[key].as_f64()).collect();
@@ -96,6 +111,7 @@ fn report(results: &[Value], threads: u64) -> Value {
         all
     };
     let (seconds, peaks) = (sorted("seconds"), sorted("peak_bytes"));
+    let cpu = sorted("cpu_seconds");
     let median = seconds[seconds.len() / 2];
     let bytes = results[0]["file_bytes"].as_f64().unwrap_or(f64::NAN);
     json!({
@@ -110,6 +126,7 @@ fn report(results: &[Value], threads: u64) -> Value {
         "warm_up": 1,
         "repetitions": seconds.len(),
         "seconds": { "median": median, "min": seconds[0], "max": seconds[seconds.len() - 1] },
+        "cpu_seconds": { "median": cpu[cpu.len() / 2], "min": cpu[0], "max": cpu[cpu.len() - 1] },
         "megabytes_per_second": bytes / median / 1e6,
         "peak_bytes": peaks[peaks.len() - 1],
         "peak_over_file_bytes": peaks[peaks.len() - 1] / bytes,

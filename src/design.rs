@@ -129,9 +129,23 @@ impl Names {
     ///
     /// # Panics
     /// When `i` is not below [`Names::len`].
+    #[inline]
     pub fn get(&self, i: usize) -> &str {
+        let (start, end) = self.span(i);
+        &self.text[start..end]
+    }
+
+    /// Where the `i`-th name starts and ends in [`Names::text`].
+    #[inline]
+    pub(crate) fn span(&self, i: usize) -> (usize, usize) {
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
-        &self.text[start..self.ends[i] as usize]
+        (start, self.ends[i] as usize)
+    }
+
+    /// All names, one directly after the other.
+    #[inline]
+    pub(crate) fn text(&self) -> &[u8] {
+        self.text.as_bytes()
     }
 
     /// All names in order.

@@ -156,8 +156,9 @@ fn found(whole: &[u8], part: &[u8]) -> String {
 }
 
 impl<'a> nom::error::ParseError<&'a [u8]> for Miss<'a> {
-    fn from_error_kind(at: &'a [u8], kind: nom::error::ErrorKind) -> Self {
-        Miss::expected(at, kind.description().to_owned())
+    /// Every parser of ours says in words what it wants, so that this is not what anyone reads.
+    fn from_error_kind(at: &'a [u8], _: nom::error::ErrorKind) -> Self {
+        Miss::expected(at, "something else")
     }
 
     fn append(_: &'a [u8], _: nom::error::ErrorKind, other: Self) -> Self {

@@ -2,13 +2,23 @@
 
 use crate::design::Names;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Names that are looked up side by side.
+const GROUP: usize = 64;
 
 /// Finds the index of a name in a [`Names`]; of equal names the first is found.
 ///
 /// An open-addressed table with linear probing over the names' own arena, at
 /// most 3/4 full. A slot holds the upper half of the name's hash and the index
 /// plus one, so that a name is compared only when 32 bits of hash agree.
+///
+/// A look-up misses the cache three times: slot, bounds of the name, its text.
+/// Work on many names therefore goes through each step for a whole group of
+/// names before the next step, so that the processor waits for many misses at
+/// once: on 11 M random look-ups among 2.2 M names that took a third of the time
+/// of one look-up after the other.
 #[derive(Debug)]
 pub struct NameIndex<'a> {
     names: &'a Names,
@@ -23,8 +33,8 @@ impl<'a> NameIndex<'a> {
         let slots = (0..size).into_par_iter().map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
         let index = NameIndex { names, slots: slots.into(), repeats: false };
         let repeats = AtomicBool::new(false);
-        (0..names.len()).into_par_iter().with_min_len(4096).for_each(|i| {
-            if !names.get(i).is_empty() && index.insert(i) {
+        (0..names.len().div_ceil(GROUP)).into_par_iter().with_min_len(64).for_each(|group| {
+            if index.insert_group(group * GROUP..names.len().min((group + 1) * GROUP)) {
                 repeats.store(true, Relaxed);
             }
         });
@@ -42,29 +52,77 @@ impl<'a> NameIndex<'a> {
     }
 
     /// The index of `name`.
-    #[inline]
     pub fn find(&self, name: &[u8]) -> Option<u32> {
         let hash = hash(name);
         let mut at = hash as usize;
         loop {
-            let slot = self.slots[at & (self.slots.len() - 1)].load(Relaxed);
-            if slot == 0 {
-                return None;
-            }
-            let i = slot as u32 - 1;
-            if slot >> 32 == hash >> 32 && self.names.get(i as usize).as_bytes() == name {
+            let (stop, slot) = self.probe(at, hash);
+            let i = (slot as u32).checked_sub(1)?;
+            if self.names.get(i as usize).as_bytes() == name {
                 return Some(i);
+            }
+            at = stop.wrapping_add(1);
+        }
+    }
+
+    /// Appends the index of each of `names` to `found`.
+    ///
+    /// # Errors
+    /// The number of the first of them that is not known.
+    pub(super) fn find_all(&self, names: &[&[u8]], found: &mut Vec<u32>) -> Result<(), usize> {
+        for (group, names) in names.chunks(GROUP).enumerate() {
+            let (mut slots, mut bounds) = ([0; GROUP], [(0, 0); GROUP]);
+            for (slot, name) in slots.iter_mut().zip(names) {
+                *slot = hash(name);
+            }
+            for slot in &mut slots[..names.len()] {
+                *slot = self.probe(*slot as usize, *slot).1;
+            }
+            for (bounds, slot) in bounds.iter_mut().zip(slots) {
+                *bounds =
+                    (slot as u32).checked_sub(1).map_or((0, 0), |i| self.names.span(i as usize));
+            }
+            for (k, (name, (start, end))) in names.iter().zip(bounds).enumerate() {
+                let same = !name.is_empty() && self.names.text()[start..end] == **name;
+                let index = if same { Some(slots[k] as u32 - 1) } else { self.find(name) };
+                found.push(index.ok_or(group * GROUP + k)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// From `at` on, the first slot that is free or agrees with the upper half of `hash`.
+    #[inline]
+    fn probe(&self, mut at: usize, hash: u64) -> (usize, u64) {
+        loop {
+            let slot = self.slots[at & (self.slots.len() - 1)].load(Relaxed);
+            if slot == 0 || slot >> 32 == hash >> 32 {
+                return (at, slot);
             }
             at = at.wrapping_add(1);
         }
     }
 
-    /// Enters the `i`-th name; true when it was there already.
-    fn insert(&self, i: usize) -> bool {
+    /// Enters the names in `range`, a group at most; true when one was there already.
+    fn insert_group(&self, range: Range<usize>) -> bool {
+        let mut places = [(0, 0); GROUP];
+        for (place, i) in places.iter_mut().zip(range.clone()) {
+            place.1 = hash(self.names.get(i).as_bytes());
+        }
+        for (at, hash) in &mut places[..range.len()] {
+            *at = self.probe(*hash as usize, *hash).0;
+        }
+        range.zip(places).fold(false, |met, (i, (at, hash))| met | self.insert(i, at, hash))
+    }
+
+    /// Enters the `i`-th name, unless it is empty, at the first free slot from
+    /// `at` on; true when it was there already.
+    fn insert(&self, i: usize, mut at: usize, hash: u64) -> bool {
         let name = self.names.get(i);
-        let hash = hash(name.as_bytes());
+        if name.is_empty() {
+            return false;
+        }
         let entry = hash >> 32 << 32 | (i as u64 + 1);
-        let mut at = hash as usize;
         loop {
             let slot = &self.slots[at & (self.slots.len() - 1)];
             let held = match slot.compare_exchange(0, entry, Relaxed, Relaxed) {
@@ -115,6 +173,14 @@ mod tests {
         }
         for other in ["", "o", "o1", "o700000", "O0", "o0 "] {
             assert_eq!(index.find(other.as_bytes()), None, "{other}");
+        }
+        let mut all: Vec<&[u8]> = (0..100_000).rev().map(|i| names.get(i).as_bytes()).collect();
+        let mut found = Vec::new();
+        assert_eq!(index.find_all(&all, &mut found), Ok(()));
+        assert!(found.into_iter().rev().eq(0..100_000));
+        for (other, at) in [("o1", 777), ("", 130), ("o70000o", 1)] {
+            all[at] = other.as_bytes();
+            assert_eq!(index.find_all(&all, &mut Vec::new()), Err(at));
         }
     }
 

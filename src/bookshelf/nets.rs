@@ -8,7 +8,7 @@ use super::error::{BookshelfError, Miss};
 use super::index::NameIndex;
 use super::lexer::{self, Count, Parsed, unwrap_miss};
 use super::notes::Notes;
-use super::pl::known_node;
+use super::pl::KNOWN;
 use crate::design::{Names, Nets, Nodes};
 use std::path::Path;
 
@@ -111,28 +111,52 @@ fn parse<'a>(text: &'a [u8], pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<'a>>
 
 /// Reads the nets of a chunk; `net_start` holds their ends within it.
 fn parse_chunk<'a>(chunk: &'a [u8], pins: &Pins) -> Result<Nets, Miss<'a>> {
-    let mut nets = Nets::default();
-    let mut i = lexer::next_line(chunk);
-    while !i.is_empty() {
-        let (rest, (degree, name)) = net(i).map_err(unwrap_miss)?;
-        i = lexer::next_line(rest);
-        for k in 0..degree {
-            if i.is_empty() || lexer::keyword("NetDegree")(i).is_ok() {
-                let what = format!("pin {} of the {degree} of net `{name}`", k + 1);
-                return Err(Miss::expected(i, what));
-            }
-            let (rest, (node, offset)) = pin(i, pins).map_err(unwrap_miss)?;
-            let (dx, dy) = pins.from_center(node, offset);
-            nets.pin_node.push(node);
-            nets.pin_dx.push(dx);
-            nets.pin_dy.push(dy);
-            i = lexer::next_line(rest);
-        }
-        let end = u32::try_from(nets.pin_node.len());
-        nets.net_start.push(end.map_err(|_| Miss::expected(i, "at most 4294967295 pins"))?);
-        nets.names.push(name);
-    }
+    let mut draft = Draft::default();
+    let read = draft.read(chunk);
+    // A name before the place where reading stopped is the earlier complaint.
+    let mut nets = draft.nets;
+    pins.index
+        .find_all(&draft.nodes, &mut nets.pin_node)
+        .map_err(|k| Miss::expected(draft.nodes[k], KNOWN))?;
+    read?;
+    let pin_node = nets.pin_node.iter();
+    let offsets = pin_node.zip(draft.offsets).map(|(&node, o)| pins.from_center(node, o));
+    (nets.pin_dx, nets.pin_dy) = offsets.unzip();
     Ok(nets)
+}
+
+/// The nets of a chunk, while the nodes of their pins are still names.
+#[derive(Default)]
+struct Draft<'a> {
+    nets: Nets,
+    nodes: Vec<&'a [u8]>,
+    offsets: Vec<Option<(f64, f64)>>,
+}
+
+impl<'a> Draft<'a> {
+    fn read(&mut self, chunk: &'a [u8]) -> Result<(), Miss<'a>> {
+        let mut i = lexer::next_line(chunk);
+        while !i.is_empty() {
+            let (rest, (degree, name)) = net(i).map_err(unwrap_miss)?;
+            i = lexer::next_line(rest);
+            for k in 0..degree {
+                if i.is_empty() || lexer::keyword("NetDegree")(i).is_ok() {
+                    let what = format!("pin {} of the {degree} of net `{name}`", k + 1);
+                    return Err(Miss::expected(i, what));
+                }
+                let (rest, (node, offset)) = pin(i).map_err(unwrap_miss)?;
+                self.nodes.push(node);
+                self.offsets.push(offset);
+                i = lexer::next_line(rest);
+            }
+            let end = u32::try_from(self.nodes.len());
+            self.nets
+                .net_start
+                .push(end.map_err(|_| Miss::expected(i, "at most 4294967295 pins"))?);
+            self.nets.names.push(name);
+        }
+        Ok(())
+    }
 }
 
 /// `NetDegree : pins [name]`
@@ -150,10 +174,13 @@ fn net(i: &[u8]) -> Parsed<'_, (u64, &str)> {
     Ok((i, (degree, name)))
 }
 
+/// The name of a node, and an offset as it is written.
+type Pin<'a> = (&'a [u8], Option<(f64, f64)>);
+
 /// `node [direction] [: dx dy [anything]]`
 #[inline]
-fn pin<'a>(i: &'a [u8], pins: &Pins) -> Parsed<'a, (u32, Option<(f64, f64)>)> {
-    let (i, node) = known_node(i, pins.index)?;
+fn pin(i: &[u8]) -> Parsed<'_, Pin<'_>> {
+    let (i, node) = lexer::word("the name of a node")(i)?;
     let (mut i, _) = lexer::blanks(i)?;
     if i.first().is_some_and(u8::is_ascii_alphabetic) {
         i = direction(i)?.0;

@@ -104,9 +104,10 @@ fn parse_chunk<'a>(
     index: &NameIndex,
 ) -> Result<(Vec<Place>, Tally<'a>), Miss<'a>> {
     let (mut places, mut unread) = (Vec::new(), Tally::default());
-    let mut i = lexer::next_line(chunk);
+    let (mut i, mut guess) = (lexer::next_line(chunk), 0);
     while !i.is_empty() {
-        let (rest, (place, words)) = place(i, index).map_err(unwrap_miss)?;
+        let (rest, (place, words)) = place(i, index, guess).map_err(unwrap_miss)?;
+        guess = place.node.wrapping_add(1);
         places.push(place);
         unread.add(words);
         i = lexer::next_line(rest);
@@ -114,8 +115,8 @@ fn parse_chunk<'a>(
     Ok((places, unread))
 }
 
-fn place<'a>(i: &'a [u8], index: &NameIndex) -> lexer::Parsed<'a, (Place, &'a [u8])> {
-    let (i, node) = known_node(i, index)?;
+fn place<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, (Place, &'a [u8])> {
+    let (i, node) = known_node(i, index, guess)?;
     let (i, x) = lexer::number("an x coordinate")(i)?;
     let (i, y) = lexer::number("a y coordinate")(i)?;
     let (i, ()) = lexer::colon("`:` and an orientation")(i)?;
@@ -131,14 +132,21 @@ fn place<'a>(i: &'a [u8], index: &NameIndex) -> lexer::Parsed<'a, (Place, &'a [u
     Ok((i, (Place { node, orientation, fixed, x, y }, unread)))
 }
 
-/// The name of a node that `index` knows.
-#[inline]
-pub(super) fn known_node<'a>(i: &'a [u8], index: &NameIndex) -> lexer::Parsed<'a, u32> {
+/// What a name of a node must be.
+pub(super) const KNOWN: &str = "a node that the .nodes file describes";
+
+/// The name of a node that `index` knows, tried first against the `guess`-th:
+/// nearly all files keep the order of the `.nodes` file.
+fn known_node<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, u32> {
     let (at, _) = lexer::blanks(i)?;
     let (rest, name) = lexer::word("the name of a node")(at)?;
+    let names = index.names();
+    if (guess as usize) < names.len() && names.get(guess as usize).as_bytes() == name {
+        return Ok((rest, guess));
+    }
     match index.find(name) {
         Some(node) => Ok((rest, node)),
-        None => Err(nom::Err::Error(Miss::expected(at, "a node that the .nodes file describes"))),
+        None => Err(nom::Err::Error(Miss::expected(at, KNOWN))),
     }
 }
 
