@@ -80,11 +80,45 @@ pub(super) fn number<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, 
     move |i| {
         let (at, _) = blanks(i)?;
         let (rest, digits) = token(what)(at)?;
-        match std::str::from_utf8(digits).ok().and_then(|s| s.parse::<f64>().ok()) {
+        let general = || std::str::from_utf8(digits).ok().and_then(|s| s.parse::<f64>().ok());
+        match plain_decimal(digits).or_else(general) {
             Some(value) if value.is_finite() => Ok((rest, value)),
             _ => fail(at, what),
         }
     }
+}
+
+/// The value of a sign, digits and a point, if they are at most 15 digits.
+///
+/// Such a number is a whole number below 2^53 over a power of ten below 10^22,
+/// both exact in `f64`, so that their quotient is the correctly rounded value
+/// (W. D. Clinger, "How to read floating point numbers accurately", PLDI 1990).
+/// The standard library does the same after more questions; asking fewer took
+/// a sixth off the processor time of reading a whole design (2.75 s to 2.25 s).
+#[inline]
+fn plain_decimal(text: &[u8]) -> Option<f64> {
+    const POWERS: [f64; 16] =
+        [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+    let (negative, text) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    if text.len() > 16 {
+        return None;
+    }
+    let (mut whole, mut digits, mut point) = (0u64, 0, None);
+    for &b in text {
+        match b {
+            b'0'..=b'9' => (whole, digits) = (10 * whole + u64::from(b - b'0'), digits + 1),
+            b'.' if point.is_none() => point = Some(digits),
+            _ => return None,
+        }
+    }
+    if !(1..=15).contains(&digits) {
+        return None;
+    }
+    let value = whole as f64 / POWERS[digits - point.unwrap_or(digits)];
+    Some(if negative { -value } else { value })
 }
 
 /// A finite number of at least zero.
@@ -279,6 +313,24 @@ mod tests {
             assert_eq!(what, "a width", "{bad}");
         }
         assert_eq!(number("")(b"0:").unwrap().0, b":");
+    }
+
+    #[test]
+    fn plain_decimals_have_the_bits_that_the_standard_library_gives() {
+        let mut state = 1u64;
+        for round in 0..200_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(round);
+            let digits = (state >> 11).to_string();
+            let mut text = digits[..1 + (state >> 5) as usize % digits.len().min(15)].to_owned();
+            text.insert((state >> 17) as usize % (text.len() + 1), '.');
+            text.insert_str(0, if state & 1 == 0 { "-" } else { "" });
+            let want = text.parse::<f64>().unwrap();
+            assert_eq!(plain_decimal(text.as_bytes()).unwrap().to_bits(), want.to_bits(), "{text}");
+        }
+        for other in ["", "-", ".", "-.", "1e3", "1.2.3", "+1", "1234567890123456", "0x1"] {
+            assert_eq!(plain_decimal(other.as_bytes()), None, "{other}");
+        }
+        assert!(plain_decimal(b"-0").unwrap().is_sign_negative());
     }
 
     #[test]
