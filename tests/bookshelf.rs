@@ -400,7 +400,7 @@ fn devices_are_refused_and_unreadable_files_are_errors() {
     assert_eq!(small.error(), "d.nets: not a regular file");
 
     let small = Small::new();
-    fs::set_permissions(small.path("wts"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(small.path("wts"), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(small.path("wts")).is_err() {
         // Not so for root, who may read anything.
         assert!(small.error().to_lowercase().starts_with("d.wts: permission denied"));

@@ -120,7 +120,7 @@ fn parse_chunk<'a>(chunk: &'a [u8], pins: &Pins) -> Result<Nets, Miss<'a>> {
         .map_err(|k| Miss::expected(draft.nodes[k], KNOWN))?;
     read?;
     let pin_node = nets.pin_node.iter();
-    let offsets = pin_node.zip(draft.offsets).map(|(&node, o)| pins.from_center(node, o));
+    let offsets = pin_node.zip(draft.offsets).map(|(&node, o)| pins.centered(node, o));
     (nets.pin_dx, nets.pin_dy) = offsets.unzip();
     Ok(nets)
 }
@@ -162,7 +162,7 @@ impl<'a> Draft<'a> {
 /// `NetDegree : pins [name]`
 fn net(i: &[u8]) -> Parsed<'_, (u64, &str)> {
     let (i, ()) = lexer::keyword("NetDegree")(i)
-        .or_else(|_: nom::Err<Miss>| Err(nom::Err::Error(Miss::expected(i, "`NetDegree`"))))?;
+        .map_err(|_| nom::Err::Error(Miss::expected(i, "`NetDegree`")))?;
     let (i, ()) = lexer::colon("`:`")(i)?;
     let (i, degree) = lexer::count("a number of pins")(i)?;
     let (i, _) = lexer::blanks(i)?;
@@ -210,7 +210,7 @@ fn direction(i: &[u8]) -> Parsed<'_, ()> {
 
 impl Pins<'_> {
     /// The offset from the centre of `node`.
-    fn from_center(&self, node: u32, offset: Option<(f64, f64)>) -> (f64, f64) {
+    fn centered(&self, node: u32, offset: Option<(f64, f64)>) -> (f64, f64) {
         let (width, height) = (&self.nodes.width, &self.nodes.height);
         match (offset, self.offset) {
             (None, _) => (0.0, 0.0),
