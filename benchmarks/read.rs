@@ -128,7 +128,7 @@ fn report(results: &[Value], threads: u64) -> Value {
         "seconds": { "median": median, "min": seconds[0], "max": seconds[seconds.len() - 1] },
         "cpu_seconds": { "median": cpu[cpu.len() / 2], "min": cpu[0], "max": cpu[cpu.len() - 1] },
         "megabytes_per_second": bytes / median / 1e6,
-        "peak_bytes": peaks[peaks.len() - 1],
+        "peak_bytes": peaks[peaks.len() - 1] as u64,
         "peak_over_file_bytes": peaks[peaks.len() - 1] / bytes,
     })
 }

@@ -109,12 +109,6 @@ impl Names {
         Ok(())
     }
 
-    /// Gives back room that is not used.
-    pub fn shrink_to_fit(&mut self) {
-        self.text.shrink_to_fit();
-        self.ends.shrink_to_fit();
-    }
-
     /// Number of names.
     pub fn len(&self) -> usize {
         self.ends.len()

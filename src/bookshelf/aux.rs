@@ -38,7 +38,7 @@ pub fn parse_aux(text: &[u8], path: &Path) -> Result<Aux, BookshelfError> {
 fn parse<'a>(text: &'a [u8], folder: &Path) -> Result<Aux, Miss<'a>> {
     let (mut nodes, mut nets, mut wts, mut pl, mut scl) = (None, None, None, None, None);
     let mut others = Vec::new();
-    let mut i = lexer::next_line(text);
+    let mut i = lexer::first_line(text);
     while !i.is_empty() {
         let label = terminated(lexer::token("a word"), lexer::colon("`:`"));
         let (mut rest, _) = opt(label).parse(i).map_err(lexer::unwrap_miss)?;

@@ -79,46 +79,50 @@ pub(super) fn name<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, &'
 pub(super) fn number<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, f64> {
     move |i| {
         let (at, _) = blanks(i)?;
+        if let Some(number) = plain_decimal(at) {
+            return Ok(number);
+        }
         let (rest, digits) = token(what)(at)?;
-        let general = || std::str::from_utf8(digits).ok().and_then(|s| s.parse::<f64>().ok());
-        match plain_decimal(digits).or_else(general) {
+        match std::str::from_utf8(digits).ok().and_then(|s| s.parse::<f64>().ok()) {
             Some(value) if value.is_finite() => Ok((rest, value)),
             _ => fail(at, what),
         }
     }
 }
 
-/// The value of a sign, digits and a point, if they are at most 15 digits.
+/// Reads a number of sign, digits and point, if it has at most 15 digits.
 ///
 /// Such a number is a whole number below 2^53 over a power of ten below 10^22,
 /// both exact in `f64`, so that their quotient is the correctly rounded value
 /// (W. D. Clinger, "How to read floating point numbers accurately", PLDI 1990).
-/// The standard library does the same after more questions; asking fewer took
-/// a sixth off the processor time of reading a whole design (2.75 s to 2.25 s).
+/// The standard library does the same, after cutting out the word and asking
+/// more questions; not to ask them took a fifth off the processor time of
+/// reading a whole design.
 #[inline]
-fn plain_decimal(text: &[u8]) -> Option<f64> {
-    const POWERS: [f64; 16] =
+fn plain_decimal(i: &[u8]) -> Option<(&[u8], f64)> {
+    const MOST: usize = 15;
+    const POWERS: [f64; MOST + 1] =
         [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-    let (negative, text) = match text {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
-    if text.len() > 16 {
-        return None;
-    }
+    let negative = i.first() == Some(&b'-');
+    let text = &i[usize::from(negative)..];
     let (mut whole, mut digits, mut point) = (0u64, 0, None);
-    for &b in text {
+    let mut length = 0;
+    while let Some(&b) = text.get(length) {
         match b {
-            b'0'..=b'9' => (whole, digits) = (10 * whole + u64::from(b - b'0'), digits + 1),
+            b'0'..=b'9' if digits < MOST => {
+                (whole, digits) = (10 * whole + u64::from(b - b'0'), digits + 1);
+            }
             b'.' if point.is_none() => point = Some(digits),
+            b if ends_token(b) => break,
             _ => return None,
         }
+        length += 1;
     }
-    if !(1..=15).contains(&digits) {
+    if digits == 0 {
         return None;
     }
     let value = whole as f64 / POWERS[digits - point.unwrap_or(digits)];
-    Some(if negative { -value } else { value })
+    Some((&text[length..], if negative { -value } else { value }))
 }
 
 /// A finite number of at least zero.
@@ -199,6 +203,12 @@ pub(super) fn next_line(mut i: &[u8]) -> &[u8] {
     }
 }
 
+/// The text of a file from its first line that is neither empty nor a comment.
+pub(super) fn first_line(text: &[u8]) -> &[u8] {
+    const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+    next_line(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text))
+}
+
 /// The first word of `i`, or nothing when its line ends first.
 pub(super) fn first_word(i: &[u8]) -> &[u8] {
     let i = &i[i.iter().position(|&b| !is_blank(b)).unwrap_or(i.len())..];
@@ -249,7 +259,7 @@ pub(super) fn header<'a, const N: usize>(
     keys: [&'static str; N],
 ) -> Result<([Option<Count<'a>>; N], &'a [u8]), Miss<'a>> {
     let mut counts = [None; N];
-    let mut i = next_line(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
+    let mut i = first_line(text);
     'lines: while !i.is_empty() {
         if let Ok((rest, _)) = keyword("UCLA")(i) {
             let (rest, _) = keyword(kind)(rest)
@@ -325,12 +335,14 @@ mod tests {
             text.insert((state >> 17) as usize % (text.len() + 1), '.');
             text.insert_str(0, if state & 1 == 0 { "-" } else { "" });
             let want = text.parse::<f64>().unwrap();
-            assert_eq!(plain_decimal(text.as_bytes()).unwrap().to_bits(), want.to_bits(), "{text}");
+            let (rest, got) = plain_decimal(text.as_bytes()).unwrap();
+            assert_eq!((got.to_bits(), rest.len()), (want.to_bits(), 0), "{text}");
         }
         for other in ["", "-", ".", "-.", "1e3", "1.2.3", "+1", "1234567890123456", "0x1"] {
             assert_eq!(plain_decimal(other.as_bytes()), None, "{other}");
         }
-        assert!(plain_decimal(b"-0").unwrap().is_sign_negative());
+        assert!(plain_decimal(b"-0").unwrap().1.is_sign_negative());
+        assert_eq!(plain_decimal(b"12: N"), Some((&b": N"[..], 12.0)));
     }
 
     #[test]

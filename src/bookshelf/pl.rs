@@ -48,7 +48,7 @@ fn parse<'a>(
     kind: &mut [NodeKind],
 ) -> Result<(Placement, Notes<'a>), Miss<'a>> {
     let ([], body) = lexer::header(text, "pl", [])?;
-    if lexer::next_line(text).is_empty() {
+    if lexer::first_line(text).is_empty() {
         return Err(Miss::expected(body, "the place of a node"));
     }
     let nodes = kind.len();
