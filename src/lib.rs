@@ -1,5 +1,6 @@
 //! placefield turns a chip placement into its electrostatic picture.
 
+pub mod bookshelf;
 pub mod charge;
 pub mod compare;
 pub mod cpu;
