@@ -4,6 +4,7 @@ pub mod charge;
 pub mod cpu;
 pub mod design;
 pub mod engine;
+pub mod generate;
 pub mod grid;
 mod real;
 pub mod spectral;
