@@ -21,6 +21,8 @@ const ORIGIN: f64 = 459.0;
 const PAD: (f64, f64, f64) = (72.0, 432.0, 5.0);
 /// Area of a macro over that of its slot where the die has room.
 const MACRO_FILL: f64 = 0.9;
+/// A macro's slot is at most this many times the median, as in adaptec1.
+const MOST_WEIGHT: f64 = 10.0;
 /// Share of the die that macro slots may take.
 const MOST_SLOTS: f64 = 0.95;
 /// Sites and rows a block has to itself, and the widths it may have.
@@ -139,7 +141,7 @@ fn inside(spec: &Spec, die: (u64, u64), area: f64, random: &mut Pcg64) -> Option
 /// `count` leaves of log-normal weights that add up to `share`.
 fn weights(count: u64, share: f64, sigma: f64, is_macro: bool, random: &mut Pcg64) -> Vec<Leaf> {
     let law = LogNormal::new(0.0, sigma).expect("sigma is finite");
-    let drawn: Vec<f64> = (0..count).map(|_| law.sample(random)).collect();
+    let drawn: Vec<f64> = (0..count).map(|_| law.sample(random).min(MOST_WEIGHT)).collect();
     let total: f64 = drawn.iter().sum();
     drawn.into_iter().map(|w| Leaf { weight: share * w / total, is_macro }).collect()
 }

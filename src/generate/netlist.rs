@@ -240,3 +240,24 @@ impl<'a> Places<'a> {
         self.hidden.cell_at(place) as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::generate;
+    use super::*;
+
+    #[test]
+    fn nets_are_as_long_as_in_a_good_placement() {
+        let spec = Spec::preset("adaptec1").unwrap();
+        let mut design = generate(&spec).unwrap();
+        let hidden = Hidden::new(design.die().unwrap(), spec.cells);
+        for cell in 0..spec.cells as usize {
+            let (x, y) = hidden.cell_point(cell as u64);
+            design.placement.x[cell] = x - design.nodes.width[cell] / 2.0;
+            design.placement.y[cell] = y - design.nodes.height[cell] / 2.0;
+        }
+        // DREAMPlace's placement of the original has a length of 7.28e7.
+        let length = design.hpwl().unwrap().unweighted;
+        assert!((5e7..10e7).contains(&length), "{length}");
+    }
+}

@@ -20,7 +20,7 @@ pub struct Spec {
     pub pads: u64,
     /// Nets.
     pub nets: u64,
-    /// Pins of all nets together.
+    /// Pins of all nets together; beyond nets × nodes, nets hold a node more than once.
     pub pins: u64,
     /// (movable + fixed area on the die) / die area, from `utilisation` to below 1.
     pub density: f64,
