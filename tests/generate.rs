@@ -200,12 +200,16 @@ fn impossible_designs_are_errors() {
         Spec { mean_width: f64::INFINITY, ..base.clone() },
         Spec { pins: base.nets - 1, ..base.clone() },
         Spec { macros: 0, ..base.clone() },
+        Spec { utilisation: 1e-12, ..base.clone() },
     ] {
         let error = generate(&spec).unwrap_err();
         assert!(matches!(error, GenerateError::Contradiction(_)), "{spec:?}: {error}");
     }
-    for spec in [Spec { macros: 1 << 20, ..base.clone() }, Spec { blocks: 1 << 20, ..base.clone() }]
-    {
+    for spec in [
+        Spec { macros: 1 << 20, ..base.clone() },
+        Spec { blocks: 1 << 20, ..base.clone() },
+        Spec { density: 0.99, utilisation: 0.5, ..base.clone() },
+    ] {
         let error = generate(&spec).unwrap_err();
         assert!(matches!(error, GenerateError::DoesNotFit { .. }), "{spec:?}: {error}");
     }

@@ -1,6 +1,6 @@
 //! `placefield generate`: synthetic Bookshelf designs at ISPD2005 statistics.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use placefield::generate::{GenerateError, Spec, WriteError, generate, write_bookshelf};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -8,12 +8,12 @@ use std::path::PathBuf;
 /// Options of `placefield generate`.
 #[derive(Args, Debug)]
 #[command(about = "Write a synthetic Bookshelf design with the statistics of an ISPD2005 circuit")]
-pub struct GenerateArgs {
+#[command(group(ArgGroup::new("what").args(["name", "cells"]).required(true)))]
+pub(crate) struct GenerateArgs {
     /// Circuit to imitate: adaptec1 to adaptec4 or bigblue1 to bigblue4
-    #[arg(required_unless_present = "cells")]
     name: Option<String>,
     /// Instead of a name: adaptec1's statistics scaled to N movable cells
-    #[arg(long, value_name = "N", conflicts_with = "name")]
+    #[arg(long, value_name = "N")]
     cells: Option<u64>,
     /// Folder the files go to; made when it is not there
     #[arg(long, value_name = "DIR")]
@@ -25,7 +25,7 @@ pub struct GenerateArgs {
 
 /// Why nothing was generated.
 #[derive(Debug, thiserror::Error)]
-pub enum GenerateCommandError {
+pub(crate) enum GenerateCommandError {
     /// The design cannot be made.
     #[error(transparent)]
     Generate(#[from] GenerateError),
@@ -38,7 +38,7 @@ pub enum GenerateCommandError {
 }
 
 /// Generates the design, writes it and lists its files on standard output.
-pub fn run(args: &GenerateArgs) -> Result<(), GenerateCommandError> {
+pub(crate) fn run(args: &GenerateArgs) -> Result<(), GenerateCommandError> {
     let spec = match (&args.name, args.cells) {
         (_, Some(cells)) => Spec::with_cells(cells),
         (name, None) => Spec::preset(name.as_deref().unwrap_or_default())?,

@@ -15,6 +15,8 @@ use rand_pcg::Pcg64;
 
 /// Height of a row and of a cell, in layout units. A site is 1 wide.
 pub(super) const ROW_HEIGHT: f64 = 12.0;
+/// Most rows of a die; the densest packing of the most cells takes a fraction of them.
+const MOST_ROWS: u64 = 1 << 20;
 /// Lower-left corner of adaptec1's die; the pads lie below and left of it.
 const ORIGIN: f64 = 459.0;
 /// Extent of a pad along the die's edge and away from it, and its distance from the edge.
@@ -45,6 +47,9 @@ impl Floorplan {
         let movable = cell_width.iter().sum::<f64>() * ROW_HEIGHT;
         let widest = cell_width.iter().copied().fold(1.0, f64::max);
         let (sites, rows) = lattice(spec, movable, widest);
+        if rows > MOST_ROWS {
+            return Err(GenerateError::Contradiction("so few cells leave a die without end"));
+        }
         let die = Rect::at(ORIGIN, ORIGIN, sites as f64, rows as f64 * ROW_HEIGHT);
         let no_room = GenerateError::DoesNotFit { fixed: spec.macros + spec.blocks, rows, sites };
 
@@ -119,10 +124,10 @@ fn inside(spec: &Spec, die: (u64, u64), area: f64, random: &mut Pcg64) -> Option
         (0..spec.blocks).map(|_| random.random_range(BLOCK_WIDTHS)).collect();
     let macro_area = area - block_widths.iter().sum::<u64>() as f64;
     let whole = Span { x: 0, y: 0, w: die.0, h: die.1 };
-    let slots_share = (macro_area / MACRO_FILL / whole.area()).min(MOST_SLOTS);
-    if spec.macros + spec.blocks > die.0 * die.1 || macro_area < spec.macros as f64 {
+    if macro_area < spec.macros as f64 || macro_area > MOST_SLOTS * whole.area() {
         return None;
     }
+    let slots_share = (macro_area / MACRO_FILL / whole.area()).min(MOST_SLOTS);
 
     let mut leaves = weights(spec.macros, slots_share, 1.0, true, random);
     leaves.extend(weights(1 + spec.macros / 4, 1.0 - slots_share, 0.5, false, random));
