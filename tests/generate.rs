@@ -363,6 +363,10 @@ fn what_cannot_be_written_is_an_error_and_leaves_nothing() {
     nets.weight[2] = 3.0;
     let error = write_bookshelf(&unnamed, &out).unwrap_err();
     assert_eq!(error.to_string(), "net 2 has weight 3 but no name");
+    let mut nowhere = design.clone();
+    nowhere.placement.y[4] = f64::NAN;
+    let error = write_bookshelf(&nowhere, &out).unwrap_err();
+    assert_eq!(error.to_string(), "node 4: expected finite numbers, found NaN");
     assert!(!out.exists());
 
     let unconnected = Design { nets: None, ..design };

@@ -36,6 +36,16 @@ pub enum WriteError {
         /// The name.
         name: String,
     },
+    /// A number the format has no way to write.
+    #[error("{what} {index}: expected finite numbers, found {value}")]
+    NotFinite {
+        /// What has the number.
+        what: &'static str,
+        /// Its index in the design.
+        index: usize,
+        /// The number.
+        value: f64,
+    },
     /// A weight that is not 1 on a net that has no name for `.wts` to call it by.
     #[error("net {net} has weight {weight} but no name")]
     UnnamedWeight {
@@ -138,7 +148,16 @@ fn check(design: &Design) -> Result<(), WriteError> {
     if let Some(name) = design.nodes.names.iter().find(|n| n.is_empty() || !fits(n)) {
         return bad("node", name);
     }
+    let (nodes, at) = (&design.nodes, &design.placement);
+    check_finite("node", [&nodes.width, &nodes.height, &at.x, &at.y])?;
+    let row_numbers = |r: &Row| [r.x, r.y, r.height, r.site_width, r.pitch];
+    for column in 0..5 {
+        let column: Vec<f64> = design.rows.iter().map(|r| row_numbers(r)[column]).collect();
+        check_finite("row", [&column])?;
+    }
     let Some(nets) = &design.nets else { return Ok(()) };
+    check_finite("pin", [&nets.pin_dx, &nets.pin_dy])?;
+    check_finite("net", [&nets.weight])?;
     if let Some(name) = nets.names.iter().find(|n| !fits(n)) {
         return bad("net", name);
     }
@@ -146,6 +165,18 @@ fn check(design: &Design) -> Result<(), WriteError> {
         Some(net) => Err(WriteError::UnnamedWeight { net, weight: nets.weight[net] }),
         None => Ok(()),
     }
+}
+
+fn check_finite<const N: usize>(
+    what: &'static str,
+    columns: [&Vec<f64>; N],
+) -> Result<(), WriteError> {
+    for column in columns {
+        if let Some(index) = column.iter().position(|v| !v.is_finite()) {
+            return Err(WriteError::NotFinite { what, index, value: column[index] });
+        }
+    }
+    Ok(())
 }
 
 fn header(out: &mut dyn Write, kind: &str) -> io::Result<()> {
@@ -262,8 +293,10 @@ impl std::fmt::Display for Shortest {
         // Most numbers are whole, and integers are formatted several times faster.
         if (whole as f64).to_bits() == self.0.to_bits() {
             write!(f, "{whole}")
-        } else {
+        } else if (1e-5..1e16).contains(&self.0.abs()) {
             write!(f, "{}", self.0)
+        } else {
+            write!(f, "{:e}", self.0)
         }
     }
 }
