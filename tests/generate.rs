@@ -367,6 +367,10 @@ fn what_cannot_be_written_is_an_error_and_leaves_nothing() {
     nowhere.placement.y[4] = f64::NAN;
     let error = write_bookshelf(&nowhere, &out).unwrap_err();
     assert_eq!(error.to_string(), "node 4: expected finite numbers, found NaN");
+    let mut endless = design.clone();
+    endless.rows[1].x = f64::INFINITY;
+    let error = write_bookshelf(&endless, &out).unwrap_err();
+    assert_eq!(error.to_string(), "row 1: expected finite numbers, found inf");
     assert!(!out.exists());
 
     let unconnected = Design { nets: None, ..design };

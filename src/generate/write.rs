@@ -28,7 +28,7 @@ pub enum WriteError {
     },
     /// The format has no way to write this name.
     #[error(
-        "{what} name {name:?}: expected no blanks, no '#' at the start and, for a design, no '/' or '\\'"
+        "{what} name {name:?}: expected no blanks or control characters, no '#' at the start and, for a design, no '/' or '\\'"
     )]
     Name {
         /// What is called so.
@@ -140,7 +140,8 @@ fn temporary(dir: &Path) -> io::Result<NamedTempFile> {
 
 /// Everything the format cannot say, found before anything is written.
 fn check(design: &Design) -> Result<(), WriteError> {
-    let fits = |name: &str| !name.starts_with('#') && !name.contains(char::is_whitespace);
+    let odd = |c: char| c.is_whitespace() || c.is_control();
+    let fits = |name: &str| !name.starts_with('#') && !name.contains(odd);
     let bad = |what, name: &str| Err(WriteError::Name { what, name: name.to_owned() });
     if design.name.is_empty() || !fits(&design.name) || design.name.contains(['/', '\\']) {
         return bad("design", &design.name);
@@ -150,10 +151,11 @@ fn check(design: &Design) -> Result<(), WriteError> {
     }
     let (nodes, at) = (&design.nodes, &design.placement);
     check_finite("node", [&nodes.width, &nodes.height, &at.x, &at.y])?;
-    let row_numbers = |r: &Row| [r.x, r.y, r.height, r.site_width, r.pitch];
-    for column in 0..5 {
-        let column: Vec<f64> = design.rows.iter().map(|r| row_numbers(r)[column]).collect();
-        check_finite("row", [&column])?;
+    for (index, row) in design.rows.iter().enumerate() {
+        let numbers = [row.x, row.y, row.height, row.site_width, row.pitch];
+        if let Some(&value) = numbers.iter().find(|v| !v.is_finite()) {
+            return Err(WriteError::NotFinite { what: "row", index, value });
+        }
     }
     let Some(nets) = &design.nets else { return Ok(()) };
     check_finite("pin", [&nets.pin_dx, &nets.pin_dy])?;
