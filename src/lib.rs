@@ -6,6 +6,7 @@ pub mod compare;
 pub mod cpu;
 pub mod design;
 pub mod engine;
+pub mod generate;
 pub mod grid;
 pub mod nesterov;
 pub mod plot;
