@@ -7,9 +7,7 @@
 //! the table and the pipelines meet densities of every kind.
 
 use crate::charge::Charge;
-use crate::engine::{
-    DensityStats, Engine, EngineError, MapKind, Pipeline, check_lengths,
-};
+use crate::engine::{DensityStats, Engine, EngineError, MapKind, Pipeline, check_lengths};
 use crate::grid::Map;
 use crate::nesterov::Nesterov;
 use crate::real::Real;
@@ -227,7 +225,6 @@ impl<'e, T: Real> Comparison<'e, T> {
         }
     }
 }
-
 
 /// Unknown `i` (all x, then all y) kept where its body lies inside the die.
 fn clamp(charge: &Charge, i: usize, value: f64) -> f64 {

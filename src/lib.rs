@@ -9,10 +9,10 @@ pub mod engine;
 pub mod generate;
 pub mod grid;
 pub mod nesterov;
+pub mod output;
 pub mod plot;
-pub mod report;
-mod output;
 mod real;
+pub mod report;
 pub mod spectral;
 pub mod transform;
 

@@ -5,7 +5,10 @@ use std::path::Path;
 
 /// Writes `path` through `write`: into a temporary file beside it, which gets
 /// the name only when everything is on it. On failure nothing is left behind.
-pub(crate) fn write_whole(
+///
+/// # Errors
+/// When the folder cannot be written or `write` fails.
+pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
