@@ -1,6 +1,7 @@
 //! Generated designs: their statistics, their geometry, and their files.
 
-use placefield::design::{Design, NodeKind};
+use placefield::bookshelf::{ReadOptions, read_design};
+use placefield::design::{Design, NodeKind, Orientation};
 use placefield::generate::{GenerateError, Spec, WriteError, generate, write_bookshelf};
 use placefield::grid::Rect;
 use std::collections::{HashMap, HashSet};
@@ -341,6 +342,23 @@ fn files_hold_the_design_to_the_last_bit() {
         format!("  SubrowOrigin  :    {}\tNumSites  :  {}", row.x, row.sites),
     ] {
         assert!(read.headers.contains(&line), "no line {line:?}");
+    }
+}
+
+#[test]
+fn the_reader_gives_the_same_design_back() {
+    let specs = [1, 2, 333, 40_000].map(Spec::with_cells).into_iter();
+    for spec in specs.chain(Spec::preset("bigblue2")) {
+        let mut design = generate(&spec).unwrap();
+        design.nets.as_mut().unwrap().weight[1] = 0.3;
+        (design.placement.x[0], design.placement.y[0]) = (-1e-300, 1e22);
+        design.nodes.kind[0] = NodeKind::FixedNoImage;
+        design.placement.orientation[0] = Orientation::FE;
+        let dir = tempfile::tempdir().unwrap();
+        let paths = write_bookshelf(&design, dir.path()).unwrap();
+        let loaded = read_design(&paths[5], &ReadOptions::default()).unwrap();
+        assert_eq!(loaded.warnings, Vec::<String>::new(), "{}", spec.name);
+        assert!(loaded.design == design, "{} has changed on the way", spec.name);
     }
 }
 

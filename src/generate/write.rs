@@ -5,11 +5,11 @@
 //! output (`O`), the others as inputs (`I`), pins on fixed nodes as `B`.
 
 use crate::design::{Design, Nets, NodeKind, Row};
+use crate::output::write_whole;
 use rayon::prelude::*;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// Nodes or nets formatted into one buffer.
 const BLOCK: usize = 1 << 14;
@@ -59,15 +59,15 @@ pub enum WriteError {
 /// Writes `<name>.nodes`, `.nets`, `.wts`, `.pl`, `.scl` and `.aux` into `dir`
 /// and gives their paths in that order. Without nets there is no `.nets` or `.wts`.
 ///
-/// Makes `dir` when it is not there. Every file is complete before any of them
-/// gets its name, so a failed run leaves no half-written file behind.
+/// Makes `dir` when it is not there. Each file appears whole or not at all; the
+/// `.aux`, which names the others, comes last.
 ///
 /// # Errors
-/// When something cannot be written, or a name or weight does not fit the format.
+/// When something cannot be written, or a name or number does not fit the format.
 pub fn write_bookshelf(design: &Design, dir: &Path) -> Result<Vec<PathBuf>, WriteError> {
     check(design)?;
     std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.into(), source })?;
-    let mut files = Files { dir, name: &design.name, done: Vec::new() };
+    let mut files = Files { dir, name: &design.name, written: Vec::new() };
     files.write("nodes", |out| nodes(design, out))?;
     if let Some(nets) = &design.nets {
         files.write("nets", |out| self::nets(design, nets, out))?;
@@ -75,67 +75,30 @@ pub fn write_bookshelf(design: &Design, dir: &Path) -> Result<Vec<PathBuf>, Writ
     }
     files.write("pl", |out| placement(design, out))?;
     files.write("scl", |out| rows(&design.rows, out))?;
-    let listed = files.names().collect::<Vec<_>>().join("  ");
+    let listed = files.written.join("  ");
     files.write("aux", |out| writeln!(out, "RowBasedPlacement :  {listed}"))?;
-    files.persist()
+    Ok(files.written.iter().map(|name| dir.join(name)).collect())
 }
 
-/// Files that are written but do not have their names yet.
+/// The files of one design.
 struct Files<'a> {
     dir: &'a Path,
     name: &'a str,
-    done: Vec<(NamedTempFile, &'static str)>,
+    written: Vec<String>,
 }
 
 impl Files<'_> {
-    fn file_name(&self, extension: &str) -> String {
-        format!("{}.{extension}", self.name)
-    }
-
-    fn names(&self) -> impl Iterator<Item = String> + '_ {
-        self.done.iter().map(|(_, extension)| self.file_name(extension))
-    }
-
     fn write(
         &mut self,
-        extension: &'static str,
+        extension: &str,
         text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), WriteError> {
-        let write = || -> io::Result<NamedTempFile> {
-            let mut file = temporary(self.dir)?;
-            let mut out = BufWriter::with_capacity(1 << 20, file.as_file_mut());
-            text(&mut out)?;
-            out.flush()?;
-            drop(out);
-            Ok(file)
-        };
-        let file = write().map_err(|source| WriteError::Io {
-            path: self.dir.join(self.file_name(extension)),
-            source,
-        })?;
-        self.done.push((file, extension));
+        let name = format!("{}.{extension}", self.name);
+        let path = self.dir.join(&name);
+        write_whole(&path, text).map_err(|source| WriteError::Io { path, source })?;
+        self.written.push(name);
         Ok(())
     }
-
-    fn persist(self) -> Result<Vec<PathBuf>, WriteError> {
-        let paths: Vec<PathBuf> = self.names().map(|name| self.dir.join(name)).collect();
-        for ((file, _), path) in self.done.into_iter().zip(&paths) {
-            file.persist(path)
-                .map_err(|e| WriteError::Io { path: path.clone(), source: e.error })?;
-        }
-        Ok(paths)
-    }
-}
-
-/// A temporary file that will have the permissions of an ordinary one.
-fn temporary(dir: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666)); // less the umask
-    }
-    builder.tempfile_in(dir)
 }
 
 /// Everything the format cannot say, found before anything is written.
@@ -245,8 +208,8 @@ fn placement(design: &Design, out: &mut dyn Write) -> io::Result<()> {
             NodeKind::FixedNoImage => " /FIXED_NI",
         };
         let (x, y) = (Shortest(at.x[i]), Shortest(at.y[i]));
-        // The variants are called what the format calls them.
-        writeln!(text, "{}\t{x}\t{y}\t: {:?}{fixed}", nodes.names.get(i), at.orientation[i])
+        let orientation = at.orientation[i].name();
+        writeln!(text, "{}\t{x}\t{y}\t: {orientation}{fixed}", nodes.names.get(i))
     })
 }
 
