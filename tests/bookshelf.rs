@@ -364,6 +364,33 @@ fn every_broken_file_is_one_clear_error() {
 }
 
 #[test]
+fn a_file_cut_short_anywhere_is_noticed() {
+    // What is left of `terminal_NI` or `/FIXED_NI` may be a word of its own or nothing.
+    let files = [
+        ("aux", AUX, ""),
+        ("nodes", NODES, "terminal"),
+        ("nets", NETS, ""),
+        ("pl", PL, "/FIXED"),
+        ("scl", SCL, ""),
+    ];
+    for (extension, text, word) in files {
+        let small = Small::new();
+        for end in 0..text.trim_end().len() {
+            small.write(extension, &text[..end]);
+            match read_design(&small.path("aux"), &ReadOptions::default()) {
+                Err(e) => assert!(e.path == small.path(extension) || extension == "aux", "{e}"),
+                Ok(loaded) if extension == "pl" => {
+                    let text = text[..end].trim_end();
+                    let whole = text.ends_with("FS") || text.ends_with(word);
+                    assert!(whole || !loaded.warnings.is_empty(), "{text}");
+                }
+                Ok(_) => assert!(!word.is_empty() && text[..end].ends_with(word), "{end}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn binary_junk_is_an_error_in_every_file() {
     let junk: Vec<u8> = (0..5000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8).collect();
     for extension in ["aux", "nodes", "nets", "wts", "pl", "scl"] {

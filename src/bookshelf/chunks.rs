@@ -4,8 +4,8 @@ use super::error::Miss;
 use super::lexer;
 use rayon::prelude::*;
 
-/// Bytes of one chunk. Between 256 KiB and 4 MiB the speed is the same; what
-/// chunks hold while they wait grows with it.
+/// Bytes of one chunk. From 64 KiB to 16 MiB the time to read 427 MB is the
+/// same; the peak of memory, 720 MB at 1 MiB, is 10 % higher at 16 MiB.
 const CHUNK: usize = 1 << 20;
 
 /// Reads `body` chunk by chunk and hands the results over in file order.

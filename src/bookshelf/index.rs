@@ -17,8 +17,8 @@ const GROUP: usize = 64;
 /// A look-up misses the cache three times: slot, bounds of the name, its text.
 /// Work on many names therefore goes through each step for a whole group of
 /// names before the next step, so that the processor waits for many misses at
-/// once: on 11 M random look-ups among 2.2 M names that took a third of the time
-/// of one look-up after the other.
+/// once: to read 8.9 M pins on random ones of 2.2 M nodes, all files included,
+/// went from 6.9 s to 2.7 s of processor time with it.
 #[derive(Debug)]
 pub struct NameIndex<'a> {
     names: &'a Names,
