@@ -20,17 +20,21 @@ pub enum Pipeline {
     RowColumn,
     /// The paper's: pre-processing, one 2-D real FFT, post-processing.
     Fused,
+    /// Forward transform, Green's function and inverses fused across
+    /// transforms: three passes over memory for the whole solve.
+    ThreePass,
 }
 
 impl Pipeline {
     /// Every pipeline, in the order of tables.
-    pub const ALL: [Pipeline; 2] = [Pipeline::RowColumn, Pipeline::Fused];
+    pub const ALL: [Pipeline; 3] = [Pipeline::RowColumn, Pipeline::Fused, Pipeline::ThreePass];
 
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Pipeline::RowColumn => "row-column",
             Pipeline::Fused => "fused",
+            Pipeline::ThreePass => "three-pass",
         }
     }
 }

@@ -73,6 +73,7 @@ enum PinOffsetArg {
 enum PipelineArg {
     RowColumn,
     Fused,
+    ThreePass,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -148,6 +149,7 @@ impl SolveArgs {
         match self.pipeline {
             PipelineArg::RowColumn => Pipeline::RowColumn,
             PipelineArg::Fused => Pipeline::Fused,
+            PipelineArg::ThreePass => Pipeline::ThreePass,
         }
     }
 

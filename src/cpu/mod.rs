@@ -8,3 +8,4 @@ mod fused;
 mod row_column;
 mod shared;
 pub mod solve;
+mod three_pass;

@@ -1,6 +1,7 @@
 //! What the passes over a map share: working memory per thread, and writing
 //! disjoint column panels from several threads.
 
+use crate::real::Real;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
@@ -74,4 +75,19 @@ impl<'a, T> ColumnPanels<'a, T> {
 #[inline(always)]
 pub(crate) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
+}
+
+/// Σ a·b in `f64`. Eight running sums, so that the additions overlap.
+#[inline(always)]
+pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
+    let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest = a.remainder().iter().zip(b.remainder());
+    let rest: f64 = rest.map(|(a, b)| a.wide() * b.wide()).sum();
+    let mut sums = [0.0; 8];
+    for (a, b) in a.zip(b) {
+        for i in 0..8 {
+            sums[i] += a[i].wide() * b[i].wide();
+        }
+    }
+    sums.iter().sum::<f64>() + rest
 }

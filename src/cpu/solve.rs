@@ -1,12 +1,15 @@
 //! The field solve: ρ in; φ, Ex, Ey and the energy out.
 //!
-//! A pipeline is a way of computing the four 2-D transforms
-//! (`Transforms2d`); the solve composes them the same way for each:
-//! one DCT with Green's function folded into its last stage, then three
-//! inverses with the wavenumbers folded into their first.
+//! The row-column and the fused pipeline are ways of computing the four 2-D
+//! transforms ([`Transforms`]), and the solve composes them the same way for
+//! both: one DCT with Green's function folded into its last stage, then three
+//! inverses with the wavenumbers folded into their first. The three-pass
+//! pipeline is a solve of its own.
 
 use super::fused::Fused;
 use super::row_column::RowColumn;
+use super::shared::{dot, vectorised};
+use super::three_pass::ThreePass;
 use crate::engine::Pipeline;
 use crate::grid::{BinGrid, Map};
 use crate::real::Real;
@@ -37,11 +40,11 @@ impl<T: Real> Fields<T> {
 /// The wavenumbers of a grid in working precision: what passes multiply by.
 #[derive(Clone, Debug)]
 pub(crate) struct Multipliers<T> {
-    wx: Vec<T>,
-    wy: Vec<T>,
-    wx_squared: Vec<T>,
-    wy_squared: Vec<T>,
-    normalisation: T,
+    pub(crate) wx: Vec<T>,
+    pub(crate) wy: Vec<T>,
+    pub(crate) wx_squared: Vec<T>,
+    pub(crate) wy_squared: Vec<T>,
+    pub(crate) normalisation: T,
 }
 
 impl<T: Real> Multipliers<T> {
@@ -76,7 +79,7 @@ impl<T: Real> Multiply<T> for One {
 }
 
 /// Green's function.
-pub(crate) struct Green<'a, T>(&'a Multipliers<T>);
+pub(crate) struct Green<'a, T>(pub(crate) &'a Multipliers<T>);
 
 impl<T: Real> Multiply<T> for Green<'_, T> {
     #[inline(always)]
@@ -140,16 +143,18 @@ pub struct Solver<T: Real> {
     nx: usize,
     ny: usize,
     multipliers: Multipliers<T>,
-    /// DCT2(ρ)·G between the halves.
-    spectrum: Vec<T>,
     /// Σ φ·ρ of every row of bins.
     row_energy: Vec<f64>,
     plan: Plan<T>,
 }
 
 enum Plan<T: Real> {
-    RowColumn(RowColumn<T>),
-    Fused(Fused<T>),
+    /// Transform by transform, with DCT2(ρ)·G between the halves.
+    Composed {
+        transforms: Transforms<T>,
+        spectrum: Vec<T>,
+    },
+    ThreePass(ThreePass<T>),
 }
 
 impl<T: Real> Solver<T> {
@@ -160,11 +165,12 @@ impl<T: Real> Solver<T> {
             nx,
             ny,
             multipliers: Multipliers::new(grid),
-            spectrum: vec![T::zero(); nx * ny],
             row_energy: vec![0.0; nx],
-            plan: match pipeline {
-                Pipeline::RowColumn => Plan::RowColumn(RowColumn::new(nx, ny, threads)),
-                Pipeline::Fused => Plan::Fused(Fused::new(nx, ny, threads)),
+            plan: match Transforms::new(nx, ny, pipeline, threads) {
+                Some(transforms) => {
+                    Plan::Composed { transforms, spectrum: vec![T::zero(); nx * ny] }
+                }
+                None => Plan::ThreePass(ThreePass::new(nx, ny, threads)),
             },
         }
     }
@@ -177,14 +183,66 @@ impl<T: Real> Solver<T> {
         for map in [rho, &fields.potential, &fields.field_x, &fields.field_y] {
             assert_eq!((map.nx(), map.ny()), (self.nx, self.ny), "a map of another grid");
         }
-        let times = match &mut self.plan {
-            Plan::RowColumn(p) => compose(p, &self.multipliers, &mut self.spectrum, rho, fields),
-            Plan::Fused(p) => compose(p, &self.multipliers, &mut self.spectrum, rho, fields),
+        let by = &self.multipliers;
+        let start = Instant::now();
+        let elapsed = || start.elapsed().as_secs_f64() * 1e3;
+        let forward;
+        match &mut self.plan {
+            Plan::Composed { transforms, spectrum } => {
+                transforms.forward(rho.as_slice(), &Green(by), spectrum);
+                forward = elapsed();
+                transforms.fields(by, spectrum, fields);
+                row_energies(rho, &fields.potential, &mut self.row_energy);
+            }
+            Plan::ThreePass(plan) => {
+                plan.forward(rho);
+                forward = elapsed();
+                plan.inverse(by, rho, fields, &mut self.row_energy);
+            }
+        }
+        // Row by row and then over rows: the same for any number of threads.
+        let energy = self.row_energy.iter().sum();
+        (energy, SolveTimes { forward, inverse: elapsed() - forward })
+    }
+}
+
+fn row_energies<T: Real>(rho: &Map<T>, potential: &Map<T>, sums: &mut [f64]) {
+    let ny = rho.ny();
+    let rows = rho.as_slice().par_chunks(ny).zip(potential.as_slice().par_chunks(ny));
+    sums.par_iter_mut().zip(rows).for_each(|(sum, (rho, potential))| {
+        *sum = vectorised(
+            #[inline(always)]
+            || dot(rho, potential),
+        );
+    });
+}
+
+/// Single 2-D transforms of `nx × ny` maps, planned once. No call allocates.
+///
+/// Work is spread over the rayon pool it is called in.
+pub struct Transforms<T: Real> {
+    bins: usize,
+    plan: TransformPlan<T>,
+}
+
+enum TransformPlan<T: Real> {
+    RowColumn(RowColumn<T>),
+    Fused(Fused<T>),
+}
+
+impl<T: Real> Transforms<T> {
+    /// Plans transforms for a pool of `threads` threads; `None` for a pipeline
+    /// that fuses across transforms and so has no single ones.
+    pub fn new(nx: usize, ny: usize, pipeline: Pipeline, threads: usize) -> Option<Self> {
+        let plan = match pipeline {
+            Pipeline::RowColumn => TransformPlan::RowColumn(RowColumn::new(nx, ny, threads)),
+            Pipeline::Fused => TransformPlan::Fused(Fused::new(nx, ny, threads)),
+            Pipeline::ThreePass => return None,
         };
-        (self.energy(rho, &fields.potential), times)
+        Some(Transforms { bins: nx * ny, plan })
     }
 
-    /// One transform on its own: `out = kind(x)`, `nx × ny`, y contiguous.
+    /// `out = kind(x)`, both `nx × ny`, y contiguous.
     ///
     /// # Errors
     /// When a slice does not hold `nx · ny` values.
@@ -194,46 +252,38 @@ impl<T: Real> Solver<T> {
         x: &[T],
         out: &mut [T],
     ) -> Result<(), LengthError> {
-        check_length("input", self.nx * self.ny, x.len())?;
-        check_length("output", self.nx * self.ny, out.len())?;
-        match &mut self.plan {
-            Plan::RowColumn(p) => single(p, kind, x, out),
-            Plan::Fused(p) => single(p, kind, x, out),
+        check_length("input", self.bins, x.len())?;
+        check_length("output", self.bins, out.len())?;
+        match kind {
+            Transform::Dct => self.forward(x, &One, out),
+            Transform::Idct => self.inverse(Inverse::Idct, x, &One, out),
+            Transform::IdctIdxst => self.inverse(Inverse::IdctIdxst, x, &One, out),
+            Transform::IdxstIdct => self.inverse(Inverse::IdxstIdct, x, &One, out),
         }
         Ok(())
     }
 
-    /// Σ φ·ρ in `f64`, row by row and then over rows: the same for any number of threads.
-    fn energy(&mut self, rho: &Map<T>, potential: &Map<T>) -> f64 {
-        let rows = rho.as_slice().par_chunks(self.ny).zip(potential.as_slice().par_chunks(self.ny));
-        self.row_energy.par_iter_mut().zip(rows).for_each(|(sum, (rho, potential))| {
-            *sum = rho.iter().zip(potential).map(|(r, p)| r.wide() * p.wide()).sum();
-        });
-        self.row_energy.iter().sum()
+    /// φ, Ex and Ey from DCT2(ρ)·G.
+    fn fields(&mut self, by: &Multipliers<T>, spectrum: &[T], fields: &mut Fields<T>) {
+        let Fields { potential, field_x, field_y } = fields;
+        self.inverse(Inverse::Idct, spectrum, &One, potential.as_mut_slice());
+        self.inverse(Inverse::IdxstIdct, spectrum, &AlongX(&by.wx), field_x.as_mut_slice());
+        self.inverse(Inverse::IdctIdxst, spectrum, &AlongY(&by.wy), field_y.as_mut_slice());
     }
 }
 
-fn compose<T: Real>(
-    plan: &mut impl Transforms2d<T>,
-    by: &Multipliers<T>,
-    spectrum: &mut [T],
-    rho: &Map<T>,
-    fields: &mut Fields<T>,
-) -> SolveTimes {
-    let start = Instant::now();
-    plan.forward(rho.as_slice(), &Green(by), spectrum);
-    let forward = start.elapsed().as_secs_f64() * 1e3;
-    plan.inverse(Inverse::Idct, spectrum, &One, fields.potential.as_mut_slice());
-    plan.inverse(Inverse::IdxstIdct, spectrum, &AlongX(&by.wx), fields.field_x.as_mut_slice());
-    plan.inverse(Inverse::IdctIdxst, spectrum, &AlongY(&by.wy), fields.field_y.as_mut_slice());
-    SolveTimes { forward, inverse: start.elapsed().as_secs_f64() * 1e3 - forward }
-}
+impl<T: Real> Transforms2d<T> for Transforms<T> {
+    fn forward(&mut self, x: &[T], by: &impl Multiply<T>, out: &mut [T]) {
+        match &mut self.plan {
+            TransformPlan::RowColumn(p) => p.forward(x, by, out),
+            TransformPlan::Fused(p) => p.forward(x, by, out),
+        }
+    }
 
-fn single<T: Real>(plan: &mut impl Transforms2d<T>, kind: Transform, x: &[T], out: &mut [T]) {
-    match kind {
-        Transform::Dct => plan.forward(x, &One, out),
-        Transform::Idct => plan.inverse(Inverse::Idct, x, &One, out),
-        Transform::IdctIdxst => plan.inverse(Inverse::IdctIdxst, x, &One, out),
-        Transform::IdxstIdct => plan.inverse(Inverse::IdxstIdct, x, &One, out),
+    fn inverse(&mut self, kind: Inverse, x: &[T], by: &impl Multiply<T>, out: &mut [T]) {
+        match &mut self.plan {
+            TransformPlan::RowColumn(p) => p.inverse(kind, x, by, out),
+            TransformPlan::Fused(p) => p.inverse(kind, x, by, out),
+        }
     }
 }
