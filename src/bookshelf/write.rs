@@ -2,8 +2,9 @@
 
 use super::error::{BookshelfError, ErrorKind};
 use crate::design::{Design, NodeKind};
+use crate::output::write_whole;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes where the nodes of `design` lie, in node order, to `path`.
@@ -37,7 +38,7 @@ fn check(design: &Design) -> Result<(), ErrorKind> {
     Ok(())
 }
 
-fn write_places(out: &mut impl Write, design: &Design) -> io::Result<()> {
+fn write_places(out: &mut dyn Write, design: &Design) -> io::Result<()> {
     writeln!(out, "UCLA pl 1.0\n")?;
     for (i, name) in design.nodes.names.iter().enumerate() {
         write!(out, "{name}\t")?;
@@ -55,39 +56,12 @@ fn write_places(out: &mut impl Write, design: &Design) -> io::Result<()> {
 }
 
 /// The shortest decimal that reads back as `value`.
-fn write_number(out: &mut impl Write, value: f64) -> io::Result<()> {
+fn write_number(out: &mut dyn Write, value: f64) -> io::Result<()> {
     if value == 0.0 || (1e-5..1e16).contains(&value.abs()) {
         write!(out, "{value}")
     } else {
         write!(out, "{value:e}")
     }
-}
-
-/// Creates `path` with what `fill` writes, once all of it is written.
-fn write_whole(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<&mut std::fs::File>) -> io::Result<()>,
-) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".placefield-").suffix(".part");
-    #[cfg(unix)]
-    {
-        // As any new file, and not private as a temporary one: the umask applies.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut part = builder.tempfile_in(folder)?;
-    let mut out = BufWriter::with_capacity(1 << 16, part.as_file_mut());
-    fill(&mut out)?;
-    out.flush()?;
-    drop(out);
-    part.as_file().sync_all()?;
-    part.persist(path).map_err(|e| e.error)?;
-    Ok(())
 }
 
 #[cfg(test)]
