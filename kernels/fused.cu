@@ -1,8 +1,9 @@
 // The fused pipeline: a 2-D DCT (or inverse) is a reordering, ONE 2-D real FFT
 // and a post- (pre-) processing that uses the conjugate symmetry, so that every
-// element is read and written once (Ni et al., "Accelerating the DCT by a new
-// computation paradigm", algorithm 2 and the four-outputs-per-thread form of
-// its section on postprocessing).
+// element is read and written once (Jiang, Gu and Pan, "A New Acceleration
+// Paradigm for Discrete Cosine Transform and Other Fourier-Related Transforms",
+// algorithm 2 and the four-outputs-per-thread form of "Efficient
+// Postprocessing").
 //
 // Maps are [m][n], n contiguous; spectra from cuFFT are [m][n/2 + 1].
 // a[k] = e^{-jπk/2m} and b[k] = e^{-jπk/2n}.
@@ -34,7 +35,7 @@ dct2_post(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsig
     Cell c = cell();
     unsigned u = c.i, v = c.j, h = n / 2 + 1;
     if (2 * u > m || v >= h) return;
-    cplx p = in[at(u, v, h)], q = u ? in[at(m - u, v, h)] : p;
+    cplx p = last_read(in + at(u, v, h)), q = u ? last_read(in + at(m - u, v, h)) : p;
     Quad x = post(p, q, a[u], b[v], u, v);
     bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
     out[at(u, v, n)] = x.x00;

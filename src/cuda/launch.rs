@@ -3,14 +3,10 @@
 use super::device::Gpu;
 use super::error::CudaError;
 use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut, LaunchConfig};
+use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, DevicePtrMut, LaunchConfig};
 
 /// Threads in a block: `BLOCK` in `kernels/common.cuh`.
 pub(super) const BLOCK: u32 = 256;
-
-/// Most blocks of a kernel that ends in a sum over the grid. More than fill any
-/// device, few enough that one block adds up their sums in no time.
-pub(super) const SUM_BLOCKS: u32 = 4096;
 
 /// One thread for each of `width × height` cells, neighbours along the width.
 pub(super) fn cover(width: usize, height: usize) -> LaunchConfig {
@@ -25,11 +21,25 @@ pub(super) fn cover(width: usize, height: usize) -> LaunchConfig {
     }
 }
 
-/// As [`cover`], with at most [`SUM_BLOCKS`] blocks: threads go on down the height.
-pub(super) fn cover_for_sum(width: usize, height: usize) -> LaunchConfig {
-    let mut config = cover(width, height);
-    let across = config.grid_dim.0;
-    config.grid_dim.1 = config.grid_dim.1.min((SUM_BLOCKS / across).max(1));
+/// As [`cover`], with no more blocks than the device runs at once: threads go
+/// on down the height, so that the sum over the grid that ends the kernel has
+/// few blocks to wait for (2048² in f32: 13 % of the kernel's time).
+pub(super) fn cover_for_sum(
+    gpu: &Gpu,
+    kernel: &CudaFunction,
+    (width, height): (usize, usize),
+) -> Result<LaunchConfig, CudaError> {
+    let each = kernel.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
+    let at_once = each * gpu.info().multiprocessors as u32;
+    Ok(at_most(at_once, cover(width, height)))
+}
+
+/// Fewer blocks down the height, each taking the same number of turns but for
+/// the last turn's remainder.
+fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
+    let (across, down, _) = config.grid_dim;
+    let turns = down.div_ceil((blocks / across).max(1));
+    config.grid_dim.1 = down.div_ceil(turns);
     config
 }
 
@@ -71,6 +81,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn turns_are_even() {
+        let mut config = cover(1025, 1025);
+        assert_eq!(config.grid_dim, (33, 129, 1));
+        config = at_most(660, config);
+        // 20 blocks fit down the height; 129 rows of blocks then take 7 turns, as with 19.
+        assert_eq!(config.grid_dim, (33, 19, 1));
+    }
+
+    #[test]
     fn launches_cover_every_cell_in_full_blocks() {
         for (w, h) in [(1, 1), (1, 7), (2, 3), (257, 257), (1, 32768), (32768, 1), (100, 10000)] {
             let c = cover(w, h);
@@ -78,9 +97,9 @@ mod tests {
             assert!((c.grid_dim.0 * c.block_dim.0) as usize >= w, "{w} x {h}");
             assert!((c.grid_dim.1 * c.block_dim.1) as usize >= h, "{w} x {h}");
             assert!(c.grid_dim.1 <= 65535, "{w} x {h}");
-            let s = cover_for_sum(w, h);
-            assert!(s.grid_dim.0 * s.grid_dim.1 <= SUM_BLOCKS.max(s.grid_dim.0), "{w} x {h}");
-            assert_eq!((s.grid_dim.0, s.block_dim), (c.grid_dim.0, c.block_dim));
+            let few = at_most(100, c);
+            assert!(few.grid_dim.0 * few.grid_dim.1 <= 100.max(c.grid_dim.0), "{w} x {h}");
+            assert_eq!((few.grid_dim.0, few.block_dim), (c.grid_dim.0, c.block_dim));
         }
     }
 }

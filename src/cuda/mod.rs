@@ -6,7 +6,7 @@
 //! compiled for the device at the first start and cached on disk ([`compile`]).
 //!
 //! The solve takes ρ to φ, Ex, Ey and the energy Σ φ·ρ ([`FieldSolver`]), all of
-//! them in device memory, by either pipeline: [`Fused`] (Ni et al.: one 2-D
+//! them in device memory, by either pipeline: [`Fused`] (Jiang et al.: one 2-D
 //! real FFT per 2-D DCT) and [`RowColumn`] (1-D transforms and transposes).
 //! Maps are `[nx][ny]`, y contiguous; lengths are bin widths.
 //!
@@ -34,7 +34,5 @@ pub use fused::Fused;
 pub use graph::Graph;
 pub use real::CudaReal;
 pub use row_column::RowColumn;
-pub use solver::{
-    FieldSolver, Fields, Folding, PostProcessing, Reorder, SolverOptions, Transform, solver,
-};
+pub use solver::{FieldSolver, Fields, Folding, PostProcessing, Reorder, SolverOptions, solver};
 pub use timing::{Spread, Stopwatch, measure};

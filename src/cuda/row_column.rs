@@ -3,8 +3,8 @@
 //!
 //! A 2-D transform is eight passes over the map: reordering (or
 //! pre-processing), FFT and post-processing (or reordering) along y, a tiled
-//! transpose, the same along x, and a transpose back (Ni et al., section on
-//! operator fusion). A solve is 32 passes, 64 words of traffic per bin;
+//! transpose, the same along x, and a transpose back (Jiang et al., "Examples and
+//! Summary"). A solve is 32 passes, 64 words of traffic per bin;
 //! spectral scaling costs none of its own, for the pre-processing does it.
 
 use super::device::Gpu;
@@ -13,9 +13,10 @@ use super::fft::{ForwardFft, InverseFft, share_work_area};
 use super::launch::{BLOCK, SumScratch, check_length, cover, cover_for_sum};
 use super::real::CudaReal;
 use super::reorder::{Reordering, Sines};
-use super::solver::{FieldSolver, Fields, Green, SolverOptions, Transform, twiddles};
+use super::solver::{FieldSolver, Fields, Green, SolverOptions, twiddles};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
+use crate::transform::Transform;
 use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, LaunchConfig, PushKernelArg};
 use std::sync::Arc;
 
@@ -39,11 +40,12 @@ impl<T: CudaReal> RowColumn<T> {
     /// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
     pub fn new(gpu: &Gpu, grid: &BinGrid, options: SolverOptions) -> Result<Self, CudaError> {
         let module = gpu.kernels::<T>("row_column")?;
-        let sum_config = cover_for_sum(grid.ny() / 2 + 1, grid.nx());
+        let solve_pre = module.load_function("solve_pre")?;
+        let sum_config = cover_for_sum(gpu, &solve_pre, (grid.ny() / 2 + 1, grid.nx()))?;
         Ok(RowColumn {
             gpu: gpu.clone(),
             passes: Passes::new(gpu, &module, grid, options)?,
-            solve_pre: module.load_function("solve_pre")?,
+            solve_pre,
             sum_config,
             sum: SumScratch::new(gpu, sum_config)?,
             green: Green::new(grid, 4.0 / grid.bins() as f64),
@@ -106,8 +108,8 @@ impl<T: CudaReal> FieldSolver<T> for RowColumn<T> {
     ) -> Result<(), CudaError> {
         let passes = &mut self.passes;
         let sines = match transform {
-            Transform::Dct2 => return passes.dct2(input, output),
-            Transform::Idct2 => Sines { x: false, y: false },
+            Transform::Dct => return passes.dct2(input, output),
+            Transform::Idct => Sines { x: false, y: false },
             Transform::IdctIdxst => Sines { x: false, y: true },
             Transform::IdxstIdct => Sines { x: true, y: false },
         };
@@ -241,7 +243,7 @@ impl<T: CudaReal> Lines<T> {
     ) -> Result<(), CudaError> {
         assert!(half.len() >= self.half_spectra() && output.len() == self.elements());
         // SAFETY: the types are those of dct_post in kernels/row_column.cu;
-        // lengths are checked above, the table holds n elements.
+        // lengths are checked above, the table holds n + 1 elements.
         unsafe {
             self.gpu
                 .stream()
@@ -267,7 +269,7 @@ impl<T: CudaReal> Lines<T> {
         assert!(half.len() >= self.half_spectra());
         let sine = i32::from(sine);
         // SAFETY: the types are those of idct_pre in kernels/row_column.cu;
-        // lengths are checked above, the table holds n elements.
+        // lengths are checked above, the table holds n + 1 elements.
         unsafe {
             self.gpu
                 .stream()

@@ -14,6 +14,8 @@ use super::real::CudaReal;
 use super::row_column::RowColumn;
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
+use crate::transform::Transform;
+use crate::transform::twiddle::quarter_wave;
 use cudarc::driver::{CudaSlice, DeviceRepr};
 use std::f64::consts::PI;
 
@@ -61,21 +63,6 @@ pub struct SolverOptions {
     pub post: PostProcessing,
     /// What the fused pipeline's transforms share.
     pub folding: Folding,
-}
-
-/// A 2-D transform of an `[nx][ny]` map, with the paper's normalisation:
-/// DCT X_k = Σ x_n cos(π(n+½)k/N); IDCT ½x_0 + Σ x_n cos(πn(k+½)/N);
-/// IDXST Σ x_n sin(πn(k+½)/N).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Transform {
-    /// Cosine transform along both axes.
-    Dct2,
-    /// Inverse cosine transform along both axes; undoes [`Transform::Dct2`] times nx·ny/4.
-    Idct2,
-    /// Inverse cosine along x, inverse sine along y.
-    IdctIdxst,
-    /// Inverse sine along x, inverse cosine along y.
-    IdxstIdct,
 }
 
 /// What a solve yields, in device memory.
@@ -136,7 +123,7 @@ pub trait FieldSolver<T: CudaReal>: Send {
         self.inverse(fields)
     }
 
-    /// Enqueues one transform of one map.
+    /// Enqueues one transform of one map, both `[nx][ny]`.
     ///
     /// # Errors
     /// When a map has the wrong length or the launch fails.
@@ -164,14 +151,13 @@ pub fn solver<T: CudaReal>(
     })
 }
 
-/// e^{-jπk/2n} for k = 0…n-1, computed in `f64` and rounded once.
+/// e^{-jπk/2n} for k = 0…n, computed in `f64` and rounded once.
 pub(super) fn twiddles<T: CudaReal>(
     gpu: &Gpu,
     n: usize,
 ) -> Result<CudaSlice<T::Complex>, CudaError> {
-    let angle = |k: usize| PI * k as f64 / (2 * n) as f64;
     let table: Vec<T::Complex> =
-        (0..n).map(|k| T::complex(angle(k).cos(), -angle(k).sin())).collect();
+        quarter_wave(n).into_iter().map(|w| T::complex(w.re, w.im)).collect();
     gpu.upload(&table)
 }
 
