@@ -235,6 +235,8 @@ impl Gpu {
     /// When there is no such file, or it cannot be compiled or loaded.
     pub fn kernels<T: CudaReal>(&self, unit: &str) -> Result<Arc<CudaModule>, CudaError> {
         let unit = compile::unit_name(unit)?;
+        // What is done with kernels next may need the context on this thread.
+        self.context().bind_to_thread()?;
         let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((module, _)) = kernels.get(&(unit, T::PRECISION)) {
             return Ok(module.clone());
