@@ -87,6 +87,8 @@ pub mod bookshelf;
 pub mod charge;
 pub mod compare;
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod design;
 pub mod engine;
 pub mod generate;

@@ -1,0 +1,112 @@
+//! The shape of a launch, and what kernels that sum over a grid share.
+
+use super::device::Gpu;
+use super::error::CudaError;
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, DevicePtrMut, LaunchConfig};
+
+/// Threads in a block: `BLOCK` in `kernels/common.cuh`.
+pub(super) const BLOCK: u32 = 256;
+
+/// One thread for each of `width × height` cells, neighbours along the width; a
+/// block takes `line` cells along it, more where the height is small.
+pub(super) fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
+    let (width, height) = (width as u32, height as u32);
+    let narrow = width.next_power_of_two().min(line);
+    let tall = (BLOCK / narrow).min(height.next_power_of_two());
+    let wide = BLOCK / tall;
+    LaunchConfig {
+        grid_dim: (width.div_ceil(wide), height.div_ceil(tall), 1),
+        block_dim: (wide, tall, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// Most turns a thread takes in a kernel that ends in a sum over the grid.
+const TURNS: u32 = 8;
+
+/// As [`cover`], with no more blocks than the device runs at once: threads go
+/// on down the height, so that the sum over the grid that ends the kernel has
+/// few blocks to wait for. (An H200, the solve at 1024² and 2048²: 2 % faster
+/// than with two or four times the blocks. At 4096², where a thread would take
+/// 26 turns, 1 % slower: hence [`TURNS`].)
+pub(super) fn cover_for_sum(
+    gpu: &Gpu,
+    kernel: &CudaFunction,
+    cells: (usize, usize),
+) -> Result<LaunchConfig, CudaError> {
+    let each = kernel.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
+    let at_once = each * gpu.info().multiprocessors as u32;
+    Ok(at_most(at_once, cover(64, cells)))
+}
+
+/// Fewer blocks down the height, each taking the same number of turns but for
+/// the last turn's remainder.
+fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
+    let (across, down, _) = config.grid_dim;
+    let turns = down.div_ceil((blocks / across).max(1)).min(TURNS);
+    config.grid_dim.1 = down.div_ceil(turns);
+    config
+}
+
+/// Device memory a sum over a grid needs between its two stages.
+pub(super) struct SumScratch {
+    pub(super) partial: CudaSlice<f64>,
+    pub(super) ticket: CudaSlice<u32>,
+}
+
+impl SumScratch {
+    /// For launches of at most `blocks` blocks.
+    pub(super) fn new(gpu: &Gpu, config: LaunchConfig) -> Result<Self, CudaError> {
+        let blocks = config.grid_dim.0 as usize * config.grid_dim.1 as usize;
+        Ok(SumScratch { partial: gpu.zeros(blocks)?, ticket: gpu.zeros(1)? })
+    }
+}
+
+/// The address of a buffer a kernel reads.
+pub(super) fn address<E, S: DevicePtr<E>>(gpu: &Gpu, buffer: &S) -> CUdeviceptr {
+    buffer.device_ptr(gpu.stream()).0
+}
+
+/// The address of a buffer a kernel writes.
+pub(super) fn address_mut<E, S: DevicePtrMut<E>>(gpu: &Gpu, buffer: &mut S) -> CUdeviceptr {
+    buffer.device_ptr_mut(gpu.stream()).0
+}
+
+/// Fails unless a buffer has the length a kernel counts on.
+pub(super) fn check_length(
+    what: &'static str,
+    found: usize,
+    expected: usize,
+) -> Result<(), CudaError> {
+    if found == expected { Ok(()) } else { Err(CudaError::Length { what, expected, found }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_even_and_few() {
+        let config = cover(32, (1025, 1025));
+        assert_eq!(config.grid_dim, (33, 129, 1));
+        // 20 blocks fit down the height; 129 rows of blocks then take 7 turns, as with 19.
+        assert_eq!(at_most(660, config).grid_dim, (33, 19, 1));
+        // One would take 129 turns.
+        assert_eq!(at_most(33, config).grid_dim, (33, 17, 1));
+        assert_eq!(at_most(1_000_000, config).grid_dim, config.grid_dim);
+    }
+
+    #[test]
+    fn launches_cover_every_cell_in_full_blocks() {
+        for (w, h) in [(1, 1), (1, 7), (2, 3), (257, 257), (1, 32768), (32768, 1), (100, 10000)] {
+            for line in [32, 64, 128] {
+                let c = cover(line, (w, h));
+                assert_eq!(c.block_dim.0 * c.block_dim.1, BLOCK, "{w} x {h}");
+                assert!((c.grid_dim.0 * c.block_dim.0) as usize >= w, "{w} x {h}");
+                assert!((c.grid_dim.1 * c.block_dim.1) as usize >= h, "{w} x {h}");
+                assert!(c.grid_dim.1 <= 65535, "{w} x {h}");
+            }
+        }
+    }
+}
