@@ -53,6 +53,7 @@ struct Plan {
     int tile_shift;   // a tile is 2^tile_shift bins on a side
     int halo;         // bins around a tile
     int patch;        // bins along a side of a patch: tile + 2 halo + 4, a multiple of 4
+    int aligned;      // patches begin at multiples of 4 bins, and so do the map's rows
     int max_chunks;   // room in the list of chunks
     int tiles_x, tiles_y;
     int counter_stride;  // words between two counters of the order

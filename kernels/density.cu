@@ -1,21 +1,22 @@
 // Density: the area every bin holds, and from it rho, overflow and maximum.
 //
-//   density_bodies  overlaps of all bodies, into fixed-point sums per bin
+//   density_slots   overlaps of all bodies, into sums per bin; positions in slot order
+//   density_caller  the same, positions in the caller's order
 //   density_finish  rho = fixed + movable + fillers, overflow and maximum of
 //                   fixed + movable; leaves the sums at zero for the next step
 //
-// Sums are integers: a contribution is rounded once to 1/scale of a bin, in the
-// same way wherever it is added, so the same positions give the same bits
-// whatever order the device works in. Shared memory adds 32-bit integers
-// natively, floating-point numbers by compare-and-swap, so this is the fast way
-// too.
+// A block's sums are integers: a contribution is rounded once to 1/scale of a
+// bin, in the same way wherever it is added. Shared memory adds 32-bit integers
+// natively and floating-point numbers by compare-and-swap, so this is the fast
+// way; with integers in global memory too, the same positions give the same bits
+// whatever order the device works in.
 //
-//   f32  one 32-bit word per bin; when a word in global memory wraps around,
-//        a second map counts the carries
-//   f64  64-bit words; in shared memory two 32-bit limbs of `limb_bits` bits
+//   f32  one 32-bit word per bin in shared memory
+//   f64  two 32-bit limbs of `limb_bits` bits
 //
-// A chunk holds at most 2^(32 - bits) bodies and none adds more than one bin
-// area to a bin, so a word in shared memory cannot wrap around.
+// A chunk holds fewer than 2^(32 - bits) bodies and none adds more than one bin
+// area to a bin, so a word in shared memory cannot wrap around; the scale leaves
+// room for all bodies' area in one 64-bit word.
 #include "bodies.cuh"
 
 #ifndef DEPOSIT_AHEAD
@@ -28,11 +29,8 @@
 // Sums per bin in global memory: the movable cells' map, then the fillers'.
 //   Rounded  f32: a floating-point number per bin. What a block adds to a bin is
 //            one rounded number; the order of those few shows in the last bit.
-//   Counted  f32: a 32-bit word per bin, and a second map that counts how often
-//            each wrapped around. The same bits on every run.
-//   Wide     f64: a 64-bit word per bin. The same bits on every run.
+//   Exact    f32 or f64: a 64-bit integer per bin. The same bits on every run.
 struct Rounded {
-    typedef float Real;
     typedef float Word;
     enum { LIMBS = 1, QUADS = 1 };
     float* words;
@@ -54,30 +52,24 @@ struct Rounded {
     }
 };
 
-struct Counted {
-    typedef float Real;
-    typedef u32 Word;
-    enum { LIMBS = 1, QUADS = 0 };
-    u32* words;
-    u32* carries;  // laid out as `words`
-    u32* carried;  // not zero: `carries` holds something
-
-    __device__ __forceinline__ void add(u32 at, u32 value) const {
-        const u32 old = atomicAdd(&words[at], value);
-        if (old > ~value) {
-            atomicAdd(&carries[at], 1u);
-            *carried = 1;
-        }
-    }
-};
-
-struct Wide {
-    typedef double Real;
+template <typename T>
+struct Exact {
     typedef u64 Word;
-    enum { LIMBS = 2, QUADS = 0 };
+    enum { LIMBS = sizeof(T) / 4, QUADS = 0 };
     u64* words;
+    T unscale;
 
     __device__ __forceinline__ void add(u32 at, u64 value) const { atomicAdd(&words[at], value); }
+};
+
+// What is used unless the same bits are asked for.
+template <typename T>
+struct Usual {
+    typedef Exact<T> Sums;
+};
+template <>
+struct Usual<float> {
+    typedef Rounded Sums;
 };
 
 // Nearest integer to scaled_x * y. Adding 2^23 (2^52) leaves it in the low bits
@@ -225,24 +217,26 @@ __device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& 
     __syncthreads();
 
     const u32 map = u32(plan.nx) * u32(plan.ny);
-    if (S::QUADS && plan.ny % 4 == 0 && plan.halo % 4 == 0) {
+    if (S::QUADS && plan.aligned) {
         const u32 quads = side / 4;
         for (u32 w = threadIdx.x; w < 2 * side * quads; w += blockDim.x) {
             const uint4 value = patch_storage[w];
             if (!(value.x | value.y | value.z | value.w)) continue;
             const u32 row = w / quads, of = row >= side ? 1 : 0;
             const int i = chunk.left + int(row - of * side), j = chunk.low + int(w - row * quads) * 4;
-            if (u32(i) < u32(plan.nx) && u32(j) < u32(plan.ny)) add_quad(sums, of * map + u32(i) * u32(plan.ny) + u32(j), value);
+            if (u32(i) < u32(plan.nx) && u32(j) < u32(plan.ny))
+                add_quad(sums, of * map + u32(i) * u32(plan.ny) + u32(j), value);
         }
         return;
     }
     // A warp adds a row of the patch at a time.
-#pragma unroll 2
+#pragma unroll 1
     for (u32 row = threadIdx.x / 32; row < 2 * side; row += blockDim.x / 32) {
         const u32 of = row >= side ? 1 : 0;
         const int i = chunk.left + int(row - of * side);
         if (u32(i) >= u32(plan.nx)) continue;
         const u32 start = of * map + u32(i) * u32(plan.ny) + u32(chunk.low);
+#pragma unroll 1
         for (u32 c = threadIdx.x % 32; c < side; c += 32) {
             const auto value = patch_read(patch + row * side + c, 2 * area, plan.limb_bits, T(0));
             if (value && u32(chunk.low + int(c)) < u32(plan.ny)) sums.add(start + c, value);
@@ -286,7 +280,7 @@ struct Stats {
 };
 
 template <typename T, typename S, int ORDER>
-__device__ __forceinline__ void density_bodies(const Plan<T>& plan, const Chunk* __restrict__ chunks,
+__device__ __forceinline__ void deposit_bodies(const Plan<T>& plan, const Chunk* __restrict__ chunks,
                                                const Piece* __restrict__ pieces, const Record<T>* __restrict__ macros,
                                                const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
                                                const T* __restrict__ x, const T* __restrict__ y,
@@ -305,32 +299,11 @@ __device__ __forceinline__ void density_bodies(const Plan<T>& plan, const Chunk*
     deposit_chunk<T, S, ORDER>(plan, chunk, records, id_of, x, y, staged, sums, strays);
 }
 
-__device__ __forceinline__ Rounded sums_of(const Plan<float>& plan, float* words, u32*, u32*, Rounded) {
-    return {words, plan.unscale};
-}
-__device__ __forceinline__ Counted sums_of(const Plan<float>&, u32* words, u32* carries, u32* carried, Counted) {
-    return {words, carries, carried};
-}
-__device__ __forceinline__ Wide sums_of(const Plan<double>&, u64* words, u32*, u32*, Wide) { return {words}; }
-
-__device__ __forceinline__ bool any_carried(const Counted& sums) { return *sums.carried != 0; }
-template <typename S>
-__device__ __forceinline__ bool any_carried(const S&) {
-    return false;
-}
-
-// What a bin's sums come to, in bin areas; leaves the carries at zero.
-__device__ __forceinline__ float settle(const Rounded& sums, bool, u32 at, float word, float unscale) { return word; }
-__device__ __forceinline__ float settle(const Counted& sums, bool carried, u32 at, u32 word, float unscale) {
-    float whole = float(word);
-    if (carried) {
-        whole += float(sums.carries[at]) * 4294967296.0f;
-        sums.carries[at] = 0;
-    }
-    return whole * unscale;
-}
-__device__ __forceinline__ double settle(const Wide& sums, bool, u32 at, u64 word, double unscale) {
-    return double(word) * unscale;
+// What a bin's sum comes to, in bin areas.
+__device__ __forceinline__ float area_of(const Rounded&, float word) { return word; }
+template <typename T>
+__device__ __forceinline__ T area_of(const Exact<T>& sums, u64 word) {
+    return T(word) * sums.unscale;
 }
 
 // Four neighbouring values.
@@ -342,13 +315,12 @@ struct alignas(4 * sizeof(W) > 16 ? 16 : 4 * sizeof(W)) Four {
 // Four bins per thread and round. Each block adds what it found to `stats` as
 // integers, so the order of blocks does not show.
 template <typename T, typename S>
-__device__ __forceinline__ void density_finish(const Plan<T>& plan, const T* __restrict__ fixed, const S& sums,
+__device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __restrict__ fixed, const S& sums,
                                                T* __restrict__ rho, u32* strays, Stats* stats) {
     typedef typename S::Word Word;
     __shared__ double block_excess[8], block_largest[8];
     const u32 bins = u32(plan.nx) * u32(plan.ny);
     T excess = 0, most = 0;
-    const bool carried = any_carried(sums);
     const bool vector = bins % 4 == 0;
     const u32 step = vector ? 4 : 1;
     for (u32 b = (blockIdx.x * blockDim.x + threadIdx.x) * step; b < bins; b += gridDim.x * blockDim.x * step) {
@@ -366,8 +338,8 @@ __device__ __forceinline__ void density_finish(const Plan<T>& plan, const T* __r
 #pragma unroll
         for (u32 k = 0; k < 4; ++k) {
             if (k >= step) break;
-            const T held = base.v[k] + settle(sums, carried, b + k, m.v[k], plan.unscale);
-            out.v[k] = held + settle(sums, carried, bins + b + k, f.v[k], plan.unscale);
+            const T held = base.v[k] + area_of(sums, m.v[k]);
+            out.v[k] = held + area_of(sums, f.v[k]);
             excess += largest(held - plan.target, T(0));
             most = largest(most, held);
         }
@@ -406,24 +378,33 @@ __device__ __forceinline__ void density_finish(const Plan<T>& plan, const T* __r
     }
 }
 
-#define PLACEFIELD_DENSITY_BODIES(T, P, ORDER, NAME, S, BLOCKS)                                                       \
-    extern "C" __global__ void __launch_bounds__(256, BLOCKS) density_bodies_##NAME##_##P(                            \
-        const Plan<T> plan, const Chunk* chunks, const Piece* pieces, const Record<T>* macros,                        \
-        const Record<T>* records, const u32* id_of, const T* x, const T* y, Bits<T>::Pair* staged, S::Word* words,    \
-        u32* carries, u32* carried, u32* strays, Stats* stats) {                                                      \
-        density_bodies<T, S, ORDER>(plan, chunks, pieces, macros, records, id_of, x, y, staged,                       \
-                                    sums_of(plan, words, carries, carried, S()), strays, stats);                      \
+#define PLACEFIELD_DENSITY_BODIES(T, NAME, ORDER, S, BLOCKS)                                                          \
+    extern "C" __global__ void __launch_bounds__(256, BLOCKS)                                                         \
+        NAME(const Plan<T> plan, const Chunk* chunks, const Piece* pieces, const Record<T>* macros,                   \
+             const Record<T>* records, const u32* id_of, const T* x, const T* y, Bits<T>::Pair* staged,               \
+             S::Word* words, u32* strays, Stats* stats) {                                                             \
+        const S sums = {words, plan.unscale};                                                                         \
+        deposit_bodies<T, S, ORDER>(plan, chunks, pieces, macros, records, id_of, x, y, staged, sums, strays, stats); \
     }
 
-#define PLACEFIELD_DENSITY(T, P, S, BLOCKS)                                                                           \
-    PLACEFIELD_DENSITY_BODIES(T, P, SLOTS, slots, S, BLOCKS)                                                          \
-    PLACEFIELD_DENSITY_BODIES(T, P, CALLER, caller, S, BLOCKS)                                                        \
+#define PLACEFIELD_DENSITY_FINISH(T, NAME, S)                                                                         \
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
-        density_finish_##P(const Plan<T> plan, const T* fixed, S::Word* words, u32* carries, u32* carried, T* rho,    \
-                           u32* strays, Stats* stats) {                                                               \
-        density_finish<T>(plan, fixed, sums_of(plan, words, carries, carried, S()), rho, strays, stats);              \
+        NAME(const Plan<T> plan, const T* fixed, S::Word* words, T* rho, u32* strays, Stats* stats) {                 \
+        const S sums = {words, plan.unscale};                                                                         \
+        finish_bins<T, S>(plan, fixed, sums, rho, strays, stats);                                                     \
     }
 
-PLACEFIELD_DENSITY(float, f32, Rounded, DEPOSIT_BLOCKS)
-PLACEFIELD_DENSITY(float, f32_exact, Counted, DEPOSIT_BLOCKS)
-PLACEFIELD_DENSITY(double, f64, Wide, 4)
+#define PLACEFIELD_DENSITY(T, P, BLOCKS)                                                                              \
+    PLACEFIELD_DENSITY_BODIES(T, density_slots##P, SLOTS, Usual<T>::Sums, BLOCKS)                                     \
+    PLACEFIELD_DENSITY_BODIES(T, density_caller##P, CALLER, Usual<T>::Sums, BLOCKS)                                   \
+    PLACEFIELD_DENSITY_FINISH(T, density_finish##P, Usual<T>::Sums)                                                   \
+    PLACEFIELD_DENSITY_BODIES(T, density_slots_exact##P, SLOTS, Exact<T>, BLOCKS)                                     \
+    PLACEFIELD_DENSITY_BODIES(T, density_caller_exact##P, CALLER, Exact<T>, BLOCKS)                                   \
+    PLACEFIELD_DENSITY_FINISH(T, density_finish_exact##P, Exact<T>)
+
+#ifdef PF_REAL
+PLACEFIELD_DENSITY(PF_REAL, , (sizeof(PF_REAL) == 4 ? DEPOSIT_BLOCKS : 4))
+#else
+PLACEFIELD_DENSITY(float, _f32, DEPOSIT_BLOCKS)
+PLACEFIELD_DENSITY(double, _f64, 4)
+#endif

@@ -1,7 +1,8 @@
 // Force on every body: ratio * sum over its bins of overlap area * (Ex, Ey),
 // the direction that spreads (ePlace, eq. 20; DREAMPlace, section III-B).
 //
-//   force_bodies  one block per chunk: E of the patch in shared memory
+//   force_slots   positions and forces in slot order
+//   force_staged  positions and forces as pairs in slot order
 //   force_return  from pairs in slot order to the caller's order
 //
 // A body's sum always runs over its bins in the same order by one thread (a
@@ -9,7 +10,7 @@
 #include "bodies.cuh"
 
 #ifndef GATHER_AHEAD
-#define GATHER_AHEAD 2
+#define GATHER_AHEAD (sizeof(T) == 4 ? 2 : 1)
 #endif
 #ifndef GATHER_BLOCKS
 #define GATHER_BLOCKS 5
@@ -87,7 +88,7 @@ __device__ __forceinline__ void give(u32 slot, const typename Bits<T>::Pair& for
 
 // The bodies of slots [begin, end).
 template <typename T, int ORDER, bool RECORD>
-__device__ __forceinline__ void force_slots(const Plan<T>& plan, const Chunk& chunk, u32 begin, u32 end,
+__device__ __forceinline__ void gather_slots(const Plan<T>& plan, const Chunk& chunk, u32 begin, u32 end,
                                             const Record<T>* __restrict__ records, const T* __restrict__ x,
                                             const T* __restrict__ y,
                                             const typename Bits<T>::Pair* __restrict__ staged,
@@ -112,7 +113,7 @@ __device__ __forceinline__ void force_slots(const Plan<T>& plan, const Chunk& ch
 }
 
 template <typename T, int ORDER>
-__device__ __forceinline__ void force_chunk(const Plan<T>& plan, const Chunk& chunk,
+__device__ __forceinline__ void gather_chunk(const Plan<T>& plan, const Chunk& chunk,
                                             const Record<T>* __restrict__ records, const T* __restrict__ x,
                                             const T* __restrict__ y,
                                             const typename Bits<T>::Pair* __restrict__ staged,
@@ -122,38 +123,58 @@ __device__ __forceinline__ void force_chunk(const Plan<T>& plan, const Chunk& ch
     extern __shared__ double2 field_storage[];
     Pair* const patch = reinterpret_cast<Pair*>(field_storage);
     const u32 side = u32(plan.patch);
-    // A warp brings a row of the patch at a time.
-#pragma unroll 4
-    for (u32 row = threadIdx.x / 32; row < side; row += blockDim.x / 32) {
-        const int i = chunk.left + int(row);
-        const bool on_die = u32(i) < u32(plan.nx);
-        const u32 start = u32(i) * u32(plan.ny) + u32(chunk.low);
-        for (u32 c = threadIdx.x % 32; c < side; c += 32) {
-            Pair e;
-            e.x = 0;
-            e.y = 0;
-            if (on_die && u32(chunk.low + int(c)) < u32(plan.ny)) {
-                const u32 at = start + c;
-                e.x = __ldg(ex + at);
-                e.y = __ldg(ey + at);
+    if (sizeof(T) == 4 && plan.aligned) {
+        // Four bins per thread and round.
+        const u32 quads = side / 4;
+#pragma unroll 2
+        for (u32 w = threadIdx.x; w < side * quads; w += blockDim.x) {
+            const u32 row = w / quads;
+            const int i = chunk.left + int(row), j = chunk.low + int(w - row * quads) * 4;
+            float4 a = make_float4(0, 0, 0, 0), b = a;
+            if (u32(i) < u32(plan.nx) && u32(j) < u32(plan.ny)) {
+                const u32 at = u32(i) * u32(plan.ny) + u32(j);
+                a = __ldg(reinterpret_cast<const float4*>(ex + at));
+                b = __ldg(reinterpret_cast<const float4*>(ey + at));
             }
-            patch[row * side + c] = e;
+            float4* const to = reinterpret_cast<float4*>(field_storage) + 2 * w;
+            to[0] = make_float4(a.x, b.x, a.y, b.y);
+            to[1] = make_float4(a.z, b.z, a.w, b.w);
+        }
+    } else {
+        // A warp brings a row of the patch at a time.
+#pragma unroll 1
+        for (u32 row = threadIdx.x / 32; row < side; row += blockDim.x / 32) {
+            const int i = chunk.left + int(row);
+            const bool on_die = u32(i) < u32(plan.nx);
+            const u32 start = u32(i) * u32(plan.ny) + u32(chunk.low);
+#pragma unroll 2
+            for (u32 c = threadIdx.x % 32; c < side; c += 32) {
+                Pair e;
+                e.x = 0;
+                e.y = 0;
+                if (on_die && u32(chunk.low + int(c)) < u32(plan.ny)) {
+                    const u32 at = start + c;
+                    e.x = __ldg(ex + at);
+                    e.y = __ldg(ey + at);
+                }
+                patch[row * side + c] = e;
+            }
         }
     }
     __syncthreads();
-    force_slots<T, ORDER, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, records, x, y, staged, patch, ex, ey,
+    gather_slots<T, ORDER, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, records, x, y, staged, patch, ex, ey,
                                 fx, fy, staged_force);
     if (plan.records == plan.movable)
-        force_slots<T, ORDER, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, x, y, staged, patch, ex,
+        gather_slots<T, ORDER, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, x, y, staged, patch, ex,
                                      ey, fx, fy, staged_force);
     else
-        force_slots<T, ORDER, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, x, y, staged, patch, ex,
+        gather_slots<T, ORDER, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, x, y, staged, patch, ex,
                                     ey, fx, fy, staged_force);
 }
 
 // One block per macro; its warps take rows of bins in turn.
 template <typename T, int ORDER>
-__device__ __forceinline__ void force_macro(const Plan<T>& plan, u32 k, const Record<T>* __restrict__ macros,
+__device__ __forceinline__ void gather_macro(const Plan<T>& plan, u32 k, const Record<T>* __restrict__ macros,
                                             const T* __restrict__ x, const T* __restrict__ y,
                                             const typename Bits<T>::Pair* __restrict__ staged,
                                             const T* __restrict__ ex, const T* __restrict__ ey, T* __restrict__ fx,
@@ -208,7 +229,7 @@ __device__ __forceinline__ void force_macro(const Plan<T>& plan, u32 k, const Re
 }
 
 template <typename T>
-__device__ __forceinline__ void force_return(const Plan<T>& plan, const u32* __restrict__ slot_of,
+__device__ __forceinline__ void return_force(const Plan<T>& plan, const u32* __restrict__ slot_of,
                                              const typename Bits<T>::Pair* __restrict__ staged_force,
                                              T* __restrict__ fx, T* __restrict__ fy) {
     const int c = blockIdx.x * blockDim.x + threadIdx.x;
@@ -218,27 +239,31 @@ __device__ __forceinline__ void force_return(const Plan<T>& plan, const u32* __r
     fy[c] = force.y;
 }
 
-#define PLACEFIELD_FORCE_BODIES(T, P, ORDER, NAME)                                                                    \
-    extern "C" __global__ void __launch_bounds__(256, sizeof(T) == 4 ? GATHER_BLOCKS : 2) force_bodies_##NAME##_##P(  \
-        const Plan<T> plan, const Chunk* chunks, const Record<T>* macros, const Record<T>* records,                   \
-        const T* x, const T* y, const Bits<T>::Pair* staged, const T* ex, const T* ey,      \
-        T* fx, T* fy, Bits<T>::Pair* staged_force) {                                                                  \
+#define PLACEFIELD_FORCE_BODIES(T, NAME, ORDER, BLOCKS)                                                               \
+    extern "C" __global__ void __launch_bounds__(256, BLOCKS)                                                         \
+        NAME(const Plan<T> plan, const Chunk* chunks, const Record<T>* macros, const Record<T>* records, const T* x,  \
+             const T* y, const Bits<T>::Pair* staged, const T* ex, const T* ey, T* fx, T* fy,                         \
+             Bits<T>::Pair* staged_force) {                                                                           \
         if (blockIdx.x < u32(plan.macros)) {                                                                          \
-            force_macro<T, ORDER>(plan, blockIdx.x, macros, x, y, staged, ex, ey, fx, fy, staged_force);              \
+            gather_macro<T, ORDER>(plan, blockIdx.x, macros, x, y, staged, ex, ey, fx, fy, staged_force);             \
             return;                                                                                                   \
         }                                                                                                             \
         const Chunk chunk = chunks[blockIdx.x - plan.macros];                                                         \
         if (chunk.movable_begin == chunk.movable_end && chunk.filler_begin == chunk.filler_end) return;               \
-        force_chunk<T, ORDER>(plan, chunk, records, x, y, staged, ex, ey, fx, fy, staged_force);                      \
+        gather_chunk<T, ORDER>(plan, chunk, records, x, y, staged, ex, ey, fx, fy, staged_force);                     \
     }
 
-#define PLACEFIELD_FORCE(T, P)                                                                                        \
-    PLACEFIELD_FORCE_BODIES(T, P, SLOTS, slots)                                                                       \
-    PLACEFIELD_FORCE_BODIES(T, P, STAGED, staged)                                                                     \
+#define PLACEFIELD_FORCE(T, P, BLOCKS)                                                                                \
+    PLACEFIELD_FORCE_BODIES(T, force_slots##P, SLOTS, BLOCKS)                                                         \
+    PLACEFIELD_FORCE_BODIES(T, force_staged##P, STAGED, BLOCKS)                                                       \
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
-        force_return_##P(const Plan<T> plan, const u32* slot_of, const Bits<T>::Pair* staged_force, T* fx, T* fy) {   \
-        force_return<T>(plan, slot_of, staged_force, fx, fy);                                                         \
+        force_return##P(const Plan<T> plan, const u32* slot_of, const Bits<T>::Pair* staged_force, T* fx, T* fy) {    \
+        return_force<T>(plan, slot_of, staged_force, fx, fy);                                                         \
     }
 
-PLACEFIELD_FORCE(float, f32)
-PLACEFIELD_FORCE(double, f64)
+#ifdef PF_REAL
+PLACEFIELD_FORCE(PF_REAL, , (sizeof(PF_REAL) == 4 ? GATHER_BLOCKS : 4))
+#else
+PLACEFIELD_FORCE(float, _f32, GATHER_BLOCKS)
+PLACEFIELD_FORCE(double, _f64, 4)
+#endif

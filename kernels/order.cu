@@ -33,7 +33,7 @@ __device__ __forceinline__ bool is_filler(const Plan<T>& plan, int c, bool in_sl
 // a few lines of L2 and wait for one another. `rank` of a macro is its slot,
 // at the end, and stays.
 template <typename T>
-__device__ __forceinline__ void order_count(const Plan<T>& plan, const u32* __restrict__ slots,
+__device__ __forceinline__ void count_body(const Plan<T>& plan, const u32* __restrict__ slots,
                                             const T* __restrict__ x, const T* __restrict__ y, u32* counters,
                                             u32* __restrict__ rank) {
     const int c = blockIdx.x * blockDim.x + threadIdx.x;
@@ -66,8 +66,7 @@ __device__ __forceinline__ u32 block_prefix(u32 value, u32* warps, u32& total) {
 
 // One block. Counters become the first slots of their tile and class.
 template <typename T>
-__device__ __forceinline__ void order_tiles(const Plan<T>& plan, u32* counters, Chunk* __restrict__ chunks,
-                                            u32* carried) {
+__device__ __forceinline__ void list_chunks(const Plan<T>& plan, u32* counters, Chunk* __restrict__ chunks) {
     __shared__ u32 warps[32];
     const u32 tiles = plan.tiles_x * plan.tiles_y;
     u32 movable = 0, filler = plan.movable, list = 0;
@@ -100,14 +99,13 @@ __device__ __forceinline__ void order_tiles(const Plan<T>& plan, u32* counters, 
         list += all_parts;
     }
     for (u32 at = list + threadIdx.x; at < u32(plan.max_chunks); at += blockDim.x) chunks[at] = Chunk{};
-    if (threadIdx.x == 0) *carried = 0;
 }
 
 // `rank` becomes the slot of the caller's c-th body, `id_of[slot]` its netlist
 // index. `from[slot]`, when asked for, is its place in the order that x and y
 // are in: a placer that keeps its arrays in slots moves them by it.
 template <typename T>
-__device__ __forceinline__ void order_place(const Plan<T>& plan, const u32* __restrict__ slots,
+__device__ __forceinline__ void place_body(const Plan<T>& plan, const u32* __restrict__ slots,
                                             const T* __restrict__ x, const T* __restrict__ y,
                                             const u32* __restrict__ counters, u32* __restrict__ rank,
                                             u32* __restrict__ id_of, u32* __restrict__ from) {
@@ -127,7 +125,7 @@ __device__ __forceinline__ void order_place(const Plan<T>& plan, const u32* __re
 
 // `sizes` holds one record per body, in netlist order.
 template <typename T>
-__device__ __forceinline__ void order_records(const Plan<T>& plan, const Record<T>* __restrict__ sizes,
+__device__ __forceinline__ void place_record(const Plan<T>& plan, const Record<T>* __restrict__ sizes,
                                               const u32* __restrict__ id_of, Record<T>* __restrict__ records) {
     const int slot = blockIdx.x * blockDim.x + threadIdx.x;
     if (slot < plan.records) records[slot] = sizes[id_of[slot]];
@@ -135,22 +133,26 @@ __device__ __forceinline__ void order_records(const Plan<T>& plan, const Record<
 
 #define PLACEFIELD_ORDER(T, P)                                                                                        \
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
-        order_count_##P(const Plan<T> plan, const u32* slots, const T* x, const T* y, u32* counters, u32* rank) {     \
-        order_count<T>(plan, slots, x, y, counters, rank);                                                            \
+        order_count##P(const Plan<T> plan, const u32* slots, const T* x, const T* y, u32* counters, u32* rank) {      \
+        count_body<T>(plan, slots, x, y, counters, rank);                                                             \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(1024)                                                                \
-        order_tiles_##P(const Plan<T> plan, u32* counters, Chunk* chunks, u32* carried) {                             \
-        order_tiles<T>(plan, counters, chunks, carried);                                                              \
+        order_tiles##P(const Plan<T> plan, u32* counters, Chunk* chunks) {                                            \
+        list_chunks<T>(plan, counters, chunks);                                                                       \
     }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(256) order_place_##P(const Plan<T> plan, const u32* slots,           \
-                                                                      const T* x, const T* y, const u32* counters,    \
-                                                                      u32* rank, u32* id_of, u32* from) {             \
-        order_place<T>(plan, slots, x, y, counters, rank, id_of, from);                                               \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        order_place##P(const Plan<T> plan, const u32* slots, const T* x, const T* y, const u32* counters, u32* rank,  \
+                       u32* id_of, u32* from) {                                                                       \
+        place_body<T>(plan, slots, x, y, counters, rank, id_of, from);                                                \
     }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(256) order_records_##P(                                              \
-        const Plan<T> plan, const Record<T>* sizes, const u32* id_of, Record<T>* records) {                           \
-        order_records<T>(plan, sizes, id_of, records);                                                                \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        order_records##P(const Plan<T> plan, const Record<T>* sizes, const u32* id_of, Record<T>* records) {          \
+        place_record<T>(plan, sizes, id_of, records);                                                                 \
     }
 
-PLACEFIELD_ORDER(float, f32)
-PLACEFIELD_ORDER(double, f64)
+#ifdef PF_REAL
+PLACEFIELD_ORDER(PF_REAL, )
+#else
+PLACEFIELD_ORDER(float, _f32)
+PLACEFIELD_ORDER(double, _f64)
+#endif
