@@ -1,4 +1,88 @@
-//! Nothing to build yet: the kernels' embedding comes with the CUDA engine.
+//! Embeds the CUDA kernels: their source always, and machine code as well when
+//! `PLACEFIELD_PRECOMPILE=1` asks for it (needs `nvcc`, on the path or in
+//! `$NVCC`), so that the program then runs without NVRTC.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Architectures that get machine code; every other one gets the oldest one's PTX.
+const ARCHITECTURES: [u32; 4] = [75, 80, 90, 100];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=kernels");
+    println!("cargo::rerun-if-env-changed=PLACEFIELD_PRECOMPILE");
+    println!("cargo::rerun-if-env-changed=NVCC");
+    if env::var_os("CARGO_FEATURE_CUDA").is_none() {
+        return;
+    }
+    let kernels = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("kernels");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
+    let units = files(&kernels, "cu");
+    let precompile = env::var_os("PLACEFIELD_PRECOMPILE").is_some_and(|v| v == "1");
+
+    let mut code = String::new();
+    table(&mut code, "UNITS", &units);
+    table(&mut code, "HEADERS", &files(&kernels, "cuh"));
+    code.push_str("pub(crate) const MACHINE_CODE: &[(&str, &str, &[u8])] = &[\n");
+    for unit in units.iter().filter(|_| precompile) {
+        for real in ["float", "double"] {
+            let image = assemble(unit, real, &out);
+            let name = stem(unit);
+            writeln!(code, "    ({name:?}, {real:?}, include_bytes!({image:?})),").unwrap();
+        }
+    }
+    code.push_str("];\n");
+    std::fs::write(out.join("kernels.rs"), code).unwrap();
+}
+
+/// The files of `folder` with this extension, in order.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == extension))
+        .collect();
+    found.sort();
+    found
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().unwrap().to_str().expect("a kernel file's name is UTF-8")
+}
+
+/// A table of (name, source). Headers keep their extension: they are included by it.
+fn table(code: &mut String, name: &str, files: &[PathBuf]) {
+    writeln!(code, "pub(crate) const {name}: &[(&str, &str)] = &[").unwrap();
+    for file in files {
+        let key = if name == "HEADERS" {
+            file.file_name().unwrap().to_str().unwrap()
+        } else {
+            stem(file)
+        };
+        writeln!(code, "    ({key:?}, include_str!({file:?})),").unwrap();
+    }
+    code.push_str("];\n");
+}
+
+/// Compiles one unit for every architecture into one file.
+fn assemble(unit: &Path, real: &str, out: &Path) -> PathBuf {
+    let image = out.join(format!("{}_{real}.fatbin", stem(unit)));
+    let nvcc = env::var_os("NVCC").unwrap_or_else(|| OsString::from("nvcc"));
+    let mut command = Command::new(&nvcc);
+    command.args(["-fatbin", "-std=c++17", "-O3"]).arg(format!("-DPF_REAL={real}"));
+    for sm in ARCHITECTURES {
+        command.arg("-gencode").arg(format!("arch=compute_{sm},code=sm_{sm}"));
+    }
+    let oldest = ARCHITECTURES[0];
+    command.arg("-gencode").arg(format!("arch=compute_{oldest},code=compute_{oldest}"));
+    let status = command.arg("-o").arg(&image).arg(unit).status();
+    match status {
+        Ok(status) if status.success() => image,
+        Ok(status) => panic!("PLACEFIELD_PRECOMPILE=1: nvcc on {}: {status}", unit.display()),
+        Err(error) => panic!("PLACEFIELD_PRECOMPILE=1: cannot run {}: {error}", nvcc.display()),
+    }
 }

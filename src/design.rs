@@ -33,6 +33,27 @@ pub enum Orientation {
 }
 
 impl Orientation {
+    /// All eight.
+    pub const ALL: [Orientation; 8] = {
+        use Orientation::*;
+        [N, S, E, W, FN, FS, FE, FW]
+    };
+
+    /// The compass name, as it is written.
+    pub fn name(self) -> &'static str {
+        use Orientation::*;
+        match self {
+            N => "N",
+            S => "S",
+            E => "E",
+            W => "W",
+            FN => "FN",
+            FS => "FS",
+            FE => "FE",
+            FW => "FW",
+        }
+    }
+
     /// True for the four that lay width along y.
     pub fn swaps_axes(self) -> bool {
         matches!(self, Orientation::E | Orientation::W | Orientation::FE | Orientation::FW)
@@ -76,6 +97,18 @@ impl Names {
         self.ends.push(u32::try_from(self.text.len()).expect("names stay under 4 GiB"));
     }
 
+    /// Appends all of `other`'s names.
+    ///
+    /// # Errors
+    /// When the names together would pass 4 GiB; nothing is appended then.
+    pub fn append(&mut self, other: &Names) -> Result<(), NamesTooLong> {
+        let start = u32::try_from(self.text.len()).map_err(|_| NamesTooLong)?;
+        u32::try_from(self.text.len() + other.text.len()).map_err(|_| NamesTooLong)?;
+        self.text.push_str(&other.text);
+        self.ends.extend(other.ends.iter().map(|end| start + end));
+        Ok(())
+    }
+
     /// Number of names.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -90,9 +123,23 @@ impl Names {
     ///
     /// # Panics
     /// When `i` is not below [`Names::len`].
+    #[inline]
     pub fn get(&self, i: usize) -> &str {
+        let (start, end) = self.span(i);
+        &self.text[start..end]
+    }
+
+    /// Where the `i`-th name starts and ends in [`Names::text`].
+    #[inline]
+    pub(crate) fn span(&self, i: usize) -> (usize, usize) {
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
-        &self.text[start..self.ends[i] as usize]
+        (start, self.ends[i] as usize)
+    }
+
+    /// All names, one directly after the other.
+    #[inline]
+    pub(crate) fn text(&self) -> &[u8] {
+        self.text.as_bytes()
     }
 
     /// All names in order.
@@ -100,6 +147,11 @@ impl Names {
         (0..self.len()).map(|i| self.get(i))
     }
 }
+
+/// More than 4 GiB of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("names of more than 4 GiB in all")]
+pub struct NamesTooLong;
 
 /// Cells, macros and pads, by column.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -306,5 +358,47 @@ impl Design {
         let r = self.rect(node);
         let (dx, dy) = self.placement.orientation[node].turn((nets.pin_dx[p], nets.pin_dy[p]));
         ((r.xl + r.xh) / 2.0 + dx, (r.yl + r.yh) / 2.0 + dy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names<'a>(list: impl IntoIterator<Item = &'a str>) -> Names {
+        let mut names = Names::default();
+        list.into_iter().for_each(|n| names.push(n));
+        names
+    }
+
+    #[test]
+    fn names_are_appended_in_order() {
+        let mut all = names(["a", "", "bc"]);
+        all.append(&names(["d", "", "é"])).unwrap();
+        all.append(&Names::default()).unwrap();
+        assert_eq!(all, names(["a", "", "bc", "d", "", "é"]));
+        assert_eq!(all.iter().len(), 6);
+        assert_eq!((all.get(1), all.get(5)), ("", "é"));
+    }
+
+    #[test]
+    fn the_row_height_is_the_most_frequent_and_then_the_smallest() {
+        let of = |heights: &[f64]| {
+            let row =
+                |&height| Row { x: 0.0, y: 0.0, height, site_width: 1.0, pitch: 1.0, sites: 1 };
+            Design { rows: heights.iter().map(row).collect(), ..Design::default() }.row_height()
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[9.0, 12.0, 12.0]), Some(12.0));
+        assert_eq!(of(&[12.0, 9.0, 12.0, 9.0, 1.0]), Some(9.0));
+    }
+
+    #[test]
+    fn the_die_holds_all_rows_and_gaps_between_sites_count() {
+        let row = Row { x: -5.0, y: 2.0, height: 3.0, site_width: 1.0, pitch: 4.0, sites: 3 };
+        assert_eq!(row.rect(), Rect { xl: -5.0, yl: 2.0, xh: 4.0, yh: 5.0 });
+        let rows = vec![row, Row { x: 1.0, y: 7.0, sites: 1, ..row }];
+        let design = Design { rows, ..Design::default() };
+        assert_eq!(design.die(), Some(Rect { xl: -5.0, yl: 2.0, xh: 4.0, yh: 10.0 }));
     }
 }

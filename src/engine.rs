@@ -9,6 +9,7 @@
 use crate::charge::Charge;
 use crate::grid::{GridError, Map};
 use crate::real::Real;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// How a solve is composed of transforms.
@@ -71,6 +72,22 @@ pub enum MapKind {
     FieldY,
 }
 
+impl MapKind {
+    /// Every map, in the order of reports.
+    pub const ALL: [MapKind; 4] =
+        [MapKind::Density, MapKind::Potential, MapKind::FieldX, MapKind::FieldY];
+
+    /// The name of its file.
+    pub fn name(self) -> &'static str {
+        match self {
+            MapKind::Density => "density",
+            MapKind::Potential => "potential",
+            MapKind::FieldX => "field_x",
+            MapKind::FieldY => "field_y",
+        }
+    }
+}
+
 /// Milliseconds spent in each stage when it last ran; zero for a stage that
 /// has not run or is folded into its neighbour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -91,6 +108,23 @@ impl StageTimes {
     /// Forward, scaling and inverse together.
     pub fn solve(&self) -> f64 {
         self.forward + self.scaling + self.inverse
+    }
+}
+
+/// How an engine is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineOptions {
+    /// The pipeline of [`Engine::evaluate`].
+    pub pipeline: Pipeline,
+    /// Threads on the CPU; 0 takes all there are.
+    pub threads: usize,
+    /// The same positions give the same bits on every run (the CPU engine always does).
+    pub deterministic: bool,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        EngineOptions { pipeline: Pipeline::Fused, threads: 0, deterministic: false }
     }
 }
 
@@ -126,6 +160,21 @@ pub enum EngineError {
         value: f64,
         /// Whether it must not be negative.
         non_negative: bool,
+    },
+    /// The free space asks for more fillers than are made
+    /// ([`MAX_FILLERS`](crate::charge::MAX_FILLERS)).
+    #[error(
+        "{count:.0} fillers of {width} x {height} to fill the free space, at most {}: \
+         evaluate without fillers",
+        crate::charge::MAX_FILLERS
+    )]
+    TooManyFillers {
+        /// Fillers needed.
+        count: f64,
+        /// Width of one.
+        width: f64,
+        /// Height of one.
+        height: f64,
     },
     /// A slice of the wrong length.
     #[error("{what}: {found} values, expected {expected}")]
@@ -198,4 +247,28 @@ pub trait Engine<T: Real> {
 
     /// Time each stage took when it last ran.
     fn times(&self) -> StageTimes;
+}
+
+/// An error unless every slice has `expected` values.
+pub(crate) fn check_lengths(
+    expected: usize,
+    slices: &[(&'static str, usize)],
+) -> Result<(), EngineError> {
+    for &(what, found) in slices {
+        if found != expected {
+            return Err(EngineError::Length { what, expected, found });
+        }
+    }
+    Ok(())
+}
+
+/// An error that names the first position that is not a finite number. Parallel.
+pub(crate) fn check_positions<T: Real>(x: &[T], y: &[T]) -> Result<(), EngineError> {
+    for (what, values) in [("x of body", x), ("y of body", y)] {
+        if let Some(index) = values.par_iter().position_first(|v| !v.is_finite()) {
+            let value = values[index].wide();
+            return Err(EngineError::BadNumber { what, index, value, non_negative: false });
+        }
+    }
+    Ok(())
 }

@@ -1,2 +1,7 @@
-//! The `placefield` command.
-fn main() {}
+//! The `placefield` command: parse, run, exit code.
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

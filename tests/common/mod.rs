@@ -2,17 +2,15 @@
 //!
 //! It lies in `../shared` (or `$PLACEFIELD_SHARED`). Tests that need it run
 //! when it is there and say so on stderr when it is not.
-#![allow(dead_code)] // each test binary uses its own part
+#![allow(dead_code, unreachable_pub)] // each test binary uses its own part
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folder of reference data, if there is one.
 pub fn shared() -> Option<PathBuf> {
-    let dir = std::env::var_os("PLACEFIELD_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
-        PathBuf::from,
-    );
+    let dir = std::env::var_os("PLACEFIELD_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     if dir.is_dir() {
         return Some(dir);
     }

@@ -1,0 +1,187 @@
+// The fused pipeline: a 2-D DCT (or inverse) is a reordering, ONE 2-D real FFT
+// and a post- (pre-) processing that uses the conjugate symmetry, so that every
+// element is read and written once (Jiang, Gu and Pan, "A New Acceleration
+// Paradigm for Discrete Cosine Transform and Other Fourier-Related Transforms",
+// algorithm 2 and the four-outputs-per-thread form of "Efficient
+// Postprocessing").
+//
+// Maps are [m][n], n contiguous; spectra from cuFFT are [m][n/2 + 1].
+// a[k] = e^{-jπk/2m} and b[k] = e^{-jπk/2n}.
+#include "reorder.cuh"
+
+/// Green::scale here is 1/(mn): the round trip's 4/(mn) times the ¼ that
+/// store_pre leaves out. Energies take it back.
+constexpr double ENERGY = 4.0;
+
+/// A DCT spectrum at (u, v) and at its mirror images: x01 at (u, n-v), x10 at
+/// (m-u, v), x11 at (m-u, n-v). Index m or n stands for a zero.
+struct Quad { real x00, x01, x10, x11; };
+
+/// The four DCT coefficients that V[u][v] = p and V[m-u][v] = q hold.
+__device__ __forceinline__ Quad post(cplx p, cplx q, cplx a, cplx b, unsigned u, unsigned v) {
+    cplx ap = a * p, aq = conj(a) * q;
+    cplx s = b * (ap + aq), t = b * (ap - aq);
+    const real half = real(0.5);
+    Quad x = {half * s.x, -half * s.y, -half * t.y, -half * t.x};
+    if (u == 0) x.x10 = x.x11 = 0;
+    if (v == 0) x.x01 = x.x11 = 0;
+    return x;
+}
+
+/// One thread, two complex numbers in, four real ones out.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+dct2_post(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
+          const cplx* __restrict__ a, const cplx* __restrict__ b) {
+    Cell c = cell();
+    unsigned u = c.i, v = c.j, h = n / 2 + 1;
+    if (2 * u > m || v >= h) return;
+    cplx p = last_read(in + at(u, v, h)), q = u ? last_read(in + at(m - u, v, h)) : p;
+    Quad x = post(p, q, a[u], b[v], u, v);
+    bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
+    out[at(u, v, n)] = x.x00;
+    if (mirror_v) out[at(u, n - v, n)] = x.x01;
+    if (mirror_u) out[at(m - u, v, n)] = x.x10;
+    if (mirror_u && mirror_v) out[at(m - u, n - v, n)] = x.x11;
+}
+
+/// The naive form, for comparison: one thread per output, every element of the
+/// spectrum read four times.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+dct2_post_naive(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
+                const cplx* __restrict__ a, const cplx* __restrict__ b) {
+    Cell c = cell();
+    unsigned u = c.i, v = c.j, h = n / 2 + 1;
+    if (u >= m || v >= n) return;
+    unsigned mirror = u ? m - u : 0;
+    cplx p, q;
+    if (v < h) {
+        p = in[at(u, v, h)];
+        q = in[at(mirror, v, h)];
+    } else {
+        p = conj(in[at(mirror, n - v, h)]);
+        q = conj(in[at(u, n - v, h)]);
+    }
+    out[at(u, v, n)] = real(0.5) * (b[v] * (a[u] * p + conj(a[u]) * q)).x;
+}
+
+/// Writes what the inverse FFT needs at (u, v) and (m-u, v) for the inverse
+/// cosine transform of x, times four.
+__device__ __forceinline__ void store_pre(cplx* out, Quad x, cplx turn, cplx mirror_turn,
+                                          size_t here, size_t mirror, bool mirror_u) {
+    out[here] = turn * make(x.x00 - x.x11, -(x.x10 + x.x01));
+    if (mirror_u) out[mirror] = mirror_turn * make(x.x00 + x.x11, x.x10 - x.x01);
+}
+
+/// x with x'(u, v) = x(m-u, v): the inverse sine transform along x is the
+/// cosine transform of this, with odd rows negated afterwards.
+__device__ __forceinline__ Quad flip_u(Quad x) { return {x.x10, x.x11, x.x00, x.x01}; }
+/// The same along y.
+__device__ __forceinline__ Quad flip_v(Quad x) { return {x.x01, x.x00, x.x11, x.x10}; }
+
+/// Pre-processing of one inverse transform: four real numbers in, two complex
+/// ones out. sine_x or sine_y makes that axis a sine transform.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+idct2_pre(const real* __restrict__ in, cplx* __restrict__ out, unsigned m, unsigned n,
+          const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x, int sine_y) {
+    Cell c = cell();
+    unsigned u = c.i, v = c.j, h = n / 2 + 1;
+    if (2 * u > m || v >= h) return;
+    Quad x = {in[at(u, v, n)], v ? in[at(u, n - v, n)] : 0, u ? in[at(m - u, v, n)] : 0,
+              u && v ? in[at(m - u, n - v, n)] : 0};
+    if (sine_x) {
+        x = flip_u(x);
+        if (u == 0) x.x10 = x.x11 = 0;
+    }
+    if (sine_y) {
+        x = flip_v(x);
+        if (v == 0) x.x01 = x.x11 = 0;
+    }
+    const real quarter = real(0.25);
+    cplx s = make(quarter * a[u].x, quarter * a[u].y);
+    store_pre(out, x, conj(s * b[v]), s * conj(b[v]), at(u, v, h), u ? at(m - u, v, h) : 0,
+              u && 2 * u < m);
+}
+
+/// φ's spectrum from ρ's, and this quad's share of Σ φ·ρ by Parseval.
+__device__ __forceinline__ Quad potential(Quad x, const Green& green, real wx, real mirror_wx,
+                                          real wy, real mirror_wy, unsigned u, unsigned v,
+                                          bool mirror_u, bool mirror_v, real* energy) {
+    Quad p = {x.x00 * green(wx, wy), x.x01 * green(wx, mirror_wy), x.x10 * green(mirror_wx, wy),
+              x.x11 * green(mirror_wx, mirror_wy)};
+    const real half = real(0.5);
+    real across = u ? real(1) : half, along = v ? real(1) : half;
+    real sum = across * along * x.x00 * p.x00;
+    if (mirror_v) sum += across * x.x01 * p.x01;
+    if (mirror_u) sum += along * x.x10 * p.x10;
+    if (mirror_u && mirror_v) sum += x.x11 * p.x11;
+    *energy = sum;
+    return p;
+}
+
+/// Ex's spectrum in the order flip_u leaves it.
+__device__ __forceinline__ Quad field_x(Quad p, real wx, real mirror_wx) {
+    return flip_u({wx * p.x00, wx * p.x01, mirror_wx * p.x10, mirror_wx * p.x11});
+}
+
+/// Ey's spectrum in the order flip_v leaves it.
+__device__ __forceinline__ Quad field_y(Quad p, real wy, real mirror_wy) {
+    return flip_v({wy * p.x00, mirror_wy * p.x01, wy * p.x10, mirror_wy * p.x11});
+}
+
+/// Pre-processing of one of the solve's inverses with its spectral scaling
+/// folded in: map 0 is φ (and writes the energy), 1 is Ex, 2 is Ey.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+solve_pre(const real* __restrict__ in, cplx* __restrict__ out, unsigned m, unsigned n,
+          const cplx* __restrict__ a, const cplx* __restrict__ b, Green green, int map,
+          double* partial, unsigned* ticket, double* energy) {
+    unsigned v = blockIdx.x * blockDim.x + threadIdx.x, h = n / 2 + 1;
+    double total = 0;
+    unsigned rows = v < h ? m / 2 + 1 : 0;
+    for (unsigned u = blockIdx.y * blockDim.y + threadIdx.y; u < rows; u += gridDim.y * blockDim.y) {
+        bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
+        Quad x = {in[at(u, v, n)], v ? in[at(u, n - v, n)] : 0, u ? in[at(m - u, v, n)] : 0,
+                  u && v ? in[at(m - u, n - v, n)] : 0};
+        real wx = green.step_x * u, mirror_wx = green.step_x * (m - u);
+        real wy = green.step_y * v, mirror_wy = green.step_y * (n - v);
+        real share;
+        Quad p = potential(x, green, wx, mirror_wx, wy, mirror_wy, u, v, mirror_u, mirror_v, &share);
+        total += share;
+        if (map == 1) p = field_x(p, wx, mirror_wx);
+        if (map == 2) p = field_y(p, wy, mirror_wy);
+        cplx au = a[u], bv = b[v];
+        store_pre(out, p, conj(au * bv), au * conj(bv), at(u, v, h), u ? at(m - u, v, h) : 0, mirror_u);
+    }
+    // Uniform over the grid: map is the same everywhere.
+    if (map == 0) grid_sum(total, ENERGY, partial, ticket, energy);
+}
+
+/// The forward transform's post-processing, Green's function and the
+/// pre-processing of all three inverses in one pass: a thread's two complex
+/// numbers hold exactly the four coefficients that its six outputs need, so the
+/// DCT spectrum itself never goes to memory. `in` may be the first of the three
+/// spectra in `out`.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+solve_spectra(const cplx* in, cplx* out, unsigned m, unsigned n, const cplx* __restrict__ a,
+              const cplx* __restrict__ b, Green green, double* partial, unsigned* ticket,
+              double* energy) {
+    unsigned v = blockIdx.x * blockDim.x + threadIdx.x, h = n / 2 + 1;
+    size_t spectrum = size_t(m) * h;
+    double total = 0;
+    unsigned rows = v < h ? m / 2 + 1 : 0;
+    for (unsigned u = blockIdx.y * blockDim.y + threadIdx.y; u < rows; u += gridDim.y * blockDim.y) {
+        bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
+        size_t here = at(u, v, h), mirror = u ? at(m - u, v, h) : here;
+        cplx p = in[here], q = in[mirror], au = a[u], bv = b[v];
+        Quad x = post(p, q, au, bv, u, v);
+        real wx = green.step_x * u, mirror_wx = green.step_x * (m - u);
+        real wy = green.step_y * v, mirror_wy = green.step_y * (n - v);
+        real share;
+        x = potential(x, green, wx, mirror_wx, wy, mirror_wy, u, v, mirror_u, mirror_v, &share);
+        total += share;
+        cplx turn = conj(au * bv), mirror_turn = au * conj(bv);
+        store_pre(out, x, turn, mirror_turn, here, mirror, mirror_u);
+        store_pre(out + spectrum, field_x(x, wx, mirror_wx), turn, mirror_turn, here, mirror, mirror_u);
+        store_pre(out + 2 * spectrum, field_y(x, wy, mirror_wy), turn, mirror_turn, here, mirror, mirror_u);
+    }
+    grid_sum(total, ENERGY, partial, ticket, energy);
+}

@@ -1,0 +1,196 @@
+//! What can go wrong with a file, and where in it.
+
+use super::lexer;
+use std::borrow::Cow;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A file that cannot be read, written or understood.
+///
+/// Shows as one line: `file:line:column: expected ..., found ...`.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct BookshelfError {
+    /// The file.
+    pub path: PathBuf,
+    /// Line, counted from 1; 0 when the file as a whole is meant.
+    pub line: u64,
+    /// Column in bytes, counted from 1; 0 when the file as a whole is meant.
+    pub column: u64,
+    /// What is wrong.
+    pub kind: ErrorKind,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// It cannot be opened, read or written.
+    #[error("{0}")]
+    Io(#[source] std::io::Error),
+    /// Something else stands where the format wants one thing.
+    #[error("expected {expected}, found {found}")]
+    Syntax {
+        /// What the format wants here.
+        expected: String,
+        /// What stands here.
+        found: String,
+    },
+    /// The header's count is not the number of entries.
+    #[error("expected {header} {what} as the header counts, found {found}")]
+    Count {
+        /// What is counted, in the plural.
+        what: &'static str,
+        /// The header's count.
+        header: u64,
+        /// The number of entries.
+        found: u64,
+    },
+    /// A node is described or placed twice.
+    #[error("expected each node once, found `{name}` again (first on line {first_line})")]
+    Duplicate {
+        /// The node.
+        name: String,
+        /// Where it stands first.
+        first_line: u64,
+    },
+    /// The design cannot be written in this format.
+    #[error("expected {expected}, found {found}")]
+    Unwritable {
+        /// What the format can hold.
+        expected: &'static str,
+        /// What the design holds.
+        found: String,
+    },
+}
+
+impl fmt::Display for BookshelfError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.path.display())?;
+        if self.line > 0 {
+            write!(f, "{}:{}:", self.line, self.column)?;
+        }
+        write!(f, " {}", self.kind)
+    }
+}
+
+impl std::error::Error for BookshelfError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&self.kind)
+    }
+}
+
+impl BookshelfError {
+    /// The file as a whole is at fault.
+    pub(super) fn whole(path: &Path, kind: ErrorKind) -> Self {
+        BookshelfError { path: path.to_owned(), line: 0, column: 0, kind }
+    }
+
+    /// The operating system said no.
+    pub(super) fn io(path: &Path, error: std::io::Error) -> Self {
+        Self::whole(path, ErrorKind::Io(error))
+    }
+}
+
+/// A parser's complaint, before anyone has counted lines: the text from the
+/// place it is about, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Miss<'a> {
+    /// A tail of the file (or of a part of it) that starts at the place.
+    pub(super) at: &'a [u8],
+    pub(super) reason: Reason<'a>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Reason<'a> {
+    Expected(Cow<'static, str>),
+    Count { what: &'static str, header: u64, found: u64 },
+    Duplicate { first: &'a [u8] },
+}
+
+impl<'a> Miss<'a> {
+    pub(super) fn expected(at: &'a [u8], what: impl Into<Cow<'static, str>>) -> Self {
+        Miss { at, reason: Reason::Expected(what.into()) }
+    }
+
+    /// Names the place in `text`, of which `self.at` is a part.
+    #[cold]
+    pub(super) fn locate(self, path: &Path, text: &[u8]) -> BookshelfError {
+        let (line, column) = position(text, self.at);
+        let kind = match self.reason {
+            Reason::Expected(expected) => {
+                ErrorKind::Syntax { expected: expected.into(), found: found(text, self.at) }
+            }
+            Reason::Count { what, header, found } => ErrorKind::Count { what, header, found },
+            Reason::Duplicate { first } => ErrorKind::Duplicate {
+                name: lexer::show(lexer::first_word(self.at)),
+                first_line: position(text, first).0,
+            },
+        };
+        BookshelfError { path: path.to_owned(), line, column, kind }
+    }
+}
+
+/// Offset of `part` in `whole`.
+fn offset(whole: &[u8], part: &[u8]) -> usize {
+    let distance = (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
+    distance.min(whole.len())
+}
+
+/// Line and column of the start of `part` in `whole`, counted from 1.
+pub(super) fn position(whole: &[u8], part: &[u8]) -> (u64, u64) {
+    let before = &whole[..offset(whole, part)];
+    let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+    let lines = before.iter().filter(|&&b| b == b'\n').count();
+    (lines as u64 + 1, (before.len() - line_start) as u64 + 1)
+}
+
+/// What stands in `whole` at the start of `part`, in words.
+fn found(whole: &[u8], part: &[u8]) -> String {
+    let rest = &whole[offset(whole, part)..];
+    match (rest.first(), lexer::first_word(rest)) {
+        (None, _) => "end of file".to_owned(),
+        (Some(_), []) => "end of line".to_owned(),
+        (Some(_), word) => format!("`{}`", lexer::show(word)),
+    }
+}
+
+impl<'a> nom::error::ParseError<&'a [u8]> for Miss<'a> {
+    /// Every parser of ours says in words what it wants, so that this is not what anyone reads.
+    fn from_error_kind(at: &'a [u8], _: nom::error::ErrorKind) -> Self {
+        Miss::expected(at, "something else")
+    }
+
+    fn append(_: &'a [u8], _: nom::error::ErrorKind, other: Self) -> Self {
+        other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &[u8], at: usize) -> String {
+        Miss::expected(&text[at..], "a width").locate(Path::new("d.nodes"), text).to_string()
+    }
+
+    #[test]
+    fn an_error_is_one_line_with_its_place() {
+        let text = b"UCLA\n\to1 x\x07y 4\n\to2\n";
+        assert_eq!(message(text, 9), "d.nodes:2:5: expected a width, found `x\\u{7}y`");
+        assert_eq!(message(text, 18), "d.nodes:3:4: expected a width, found end of line");
+        assert_eq!(message(text, 19), "d.nodes:4:1: expected a width, found end of file");
+    }
+
+    #[test]
+    fn what_is_found_is_cut_short() {
+        let long = message(&[b'z'; 5000], 0);
+        assert!(long.len() < 120, "{long}");
+    }
+
+    #[test]
+    fn a_whole_file_has_no_line() {
+        let e = BookshelfError::io(Path::new("x.pl"), std::io::ErrorKind::PermissionDenied.into());
+        assert_eq!(e.to_string(), "x.pl: permission denied");
+    }
+}

@@ -1,0 +1,315 @@
+//! `.nets`: nets and their pins.
+//!
+//! `NetDegree : pins [name]`, then as many lines
+//! `node [I | O | B] [: dx dy]`. A pin without offset sits at its node's centre.
+
+use super::chunks;
+use super::error::{BookshelfError, Miss};
+use super::index::NameIndex;
+use super::lexer::{self, Count, Parsed, unwrap_miss};
+use super::notes::Notes;
+use super::pl::KNOWN;
+use crate::design::{Names, Nets, Nodes};
+use std::path::Path;
+
+/// Where pin offsets are counted from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PinOffset {
+    /// From the cell's centre, as the format has it.
+    #[default]
+    Center,
+    /// From the lower-left corner, as IBM-PLACE 2.0 and its like have it.
+    LowerLeft,
+}
+
+/// What a `.nets` file holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NetsFile {
+    /// Nets in file order, each of weight 1.
+    pub nets: Nets,
+    /// What was passed over.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a `.nets` file's text; `path` is for messages.
+///
+/// `index` finds the nodes and `nodes` are their sizes.
+///
+/// # Errors
+/// At the first line that does not continue a net, at a node that `index` does
+/// not know, at a net with more or fewer pins than its degree, and when the
+/// header counts other than the lines do.
+///
+/// # Panics
+/// When `index` knows other nodes than `nodes`.
+pub fn parse_nets(
+    text: &[u8],
+    path: &Path,
+    nodes: &Nodes,
+    index: &NameIndex,
+    offset: PinOffset,
+) -> Result<NetsFile, BookshelfError> {
+    assert_eq!(nodes.len(), index.names().len(), "the index of these nodes");
+    let pins = Pins { nodes, index, offset };
+    let (nets, notes) = parse(text, &pins).map_err(|miss| miss.locate(path, text))?;
+    Ok(NetsFile { nets, warnings: notes.warnings(path, text) })
+}
+
+/// What reading a pin needs to know.
+struct Pins<'n> {
+    nodes: &'n Nodes,
+    index: &'n NameIndex<'n>,
+    offset: PinOffset,
+}
+
+fn parse<'a>(text: &'a [u8], pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<'a>> {
+    let ([stated_nets, stated_pins], body) = lexer::header(text, "nets", ["NumNets", "NumPins"])?;
+    if body.is_empty() && stated_nets.is_none() {
+        return Err(Miss::expected(body, "`NetDegree`"));
+    }
+    // The shortest net is "NetDegree 0", the shortest pin "a", each with a line's end.
+    let room =
+        |stated: Option<Count>, least| chunks::capacity(stated.map(|s| s.value), body.len(), least);
+    let (net_room, pin_room) = (room(stated_nets, 12), room(stated_pins, 2));
+    let mut nets = Nets {
+        names: Names::with_capacity(net_room, 0),
+        net_start: Vec::with_capacity(net_room + 1),
+        weight: Vec::new(),
+        pin_node: Vec::with_capacity(pin_room),
+        pin_dx: Vec::with_capacity(pin_room),
+        pin_dy: Vec::with_capacity(pin_room),
+    };
+    nets.net_start.push(0);
+    let boundary = |i| chunks::at_keyword(i, "NetDegree");
+    chunks::read(
+        body,
+        boundary,
+        |c| parse_chunk(c, pins),
+        |part| {
+            let base = u32::try_from(nets.pin_node.len()).unwrap_or(u32::MAX);
+            if u32::MAX - base < part.pin_node.len() as u32 {
+                return Err(Miss::expected(body, "at most 4294967295 pins"));
+            }
+            let place = || Miss::expected(body, "names of less than 4 GiB in all");
+            nets.names.append(&part.names).map_err(|_| place())?;
+            nets.net_start.extend(part.net_start.iter().map(|end| base + end));
+            chunks::append(&mut nets.pin_node, part.pin_node);
+            chunks::append(&mut nets.pin_dx, part.pin_dx);
+            chunks::append(&mut nets.pin_dy, part.pin_dy);
+            Ok(())
+        },
+    )?;
+    nets.weight = vec![1.0; nets.names.len()];
+    Count::check(stated_nets, "nets", &[nets.len()])?;
+    Count::check(stated_pins, "pins", &[nets.pins()])?;
+
+    let mut notes = Notes::default();
+    let short = (0..nets.len()).filter(|&e| nets.pins_of(e).len() < 2);
+    notes.count(short.count(), "nets have fewer than two pins and no wirelength");
+    Ok((nets, notes))
+}
+
+/// Reads the nets of a chunk; `net_start` holds their ends within it.
+fn parse_chunk<'a>(chunk: &'a [u8], pins: &Pins) -> Result<Nets, Miss<'a>> {
+    let mut draft = Draft::default();
+    let read = draft.read(chunk);
+    // A name before the place where reading stopped is the earlier complaint.
+    let mut nets = draft.nets;
+    pins.index
+        .find_all(&draft.nodes, &mut nets.pin_node)
+        .map_err(|k| Miss::expected(draft.nodes[k], KNOWN))?;
+    read?;
+    let pin_node = nets.pin_node.iter();
+    let offsets = pin_node.zip(draft.offsets).map(|(&node, o)| pins.centered(node, o));
+    (nets.pin_dx, nets.pin_dy) = offsets.unzip();
+    Ok(nets)
+}
+
+/// The nets of a chunk, while the nodes of their pins are still names.
+#[derive(Default)]
+struct Draft<'a> {
+    nets: Nets,
+    nodes: Vec<&'a [u8]>,
+    offsets: Vec<Option<(f64, f64)>>,
+}
+
+impl<'a> Draft<'a> {
+    fn read(&mut self, chunk: &'a [u8]) -> Result<(), Miss<'a>> {
+        let mut i = lexer::next_line(chunk);
+        while !i.is_empty() {
+            let (rest, (degree, name)) = net(i).map_err(unwrap_miss)?;
+            i = lexer::next_line(rest);
+            for k in 0..degree {
+                if i.is_empty() || lexer::keyword("NetDegree")(i).is_ok() {
+                    let what = format!("pin {} of the {degree} of net `{name}`", k + 1);
+                    return Err(Miss::expected(i, what));
+                }
+                let (rest, (node, offset)) = pin(i).map_err(unwrap_miss)?;
+                self.nodes.push(node);
+                self.offsets.push(offset);
+                i = lexer::next_line(rest);
+            }
+            let end = u32::try_from(self.nodes.len());
+            self.nets
+                .net_start
+                .push(end.map_err(|_| Miss::expected(i, "at most 4294967295 pins"))?);
+            self.nets.names.push(name);
+        }
+        Ok(())
+    }
+}
+
+/// `NetDegree : pins [name]`
+fn net(i: &[u8]) -> Parsed<'_, (u64, &str)> {
+    let (i, ()) = lexer::keyword("NetDegree")(i)
+        .map_err(|_| nom::Err::Error(Miss::expected(i, "`NetDegree`")))?;
+    let (i, ()) = lexer::colon("`:`")(i)?;
+    let (i, degree) = lexer::count("a number of pins")(i)?;
+    let (i, _) = lexer::blanks(i)?;
+    let (i, name) = match lexer::first_word(i) {
+        [] | [b'#', ..] => (i, ""),
+        _ => lexer::name("the name of a net")(i)?,
+    };
+    let (i, _) = lexer::end_of_line(i)?;
+    Ok((i, (degree, name)))
+}
+
+/// The name of a node, and an offset as it is written.
+type Pin<'a> = (&'a [u8], Option<(f64, f64)>);
+
+/// `node [direction] [: dx dy [anything]]`
+#[inline]
+fn pin(i: &[u8]) -> Parsed<'_, Pin<'_>> {
+    let (i, node) = lexer::word("the name of a node")(i)?;
+    let (mut i, _) = lexer::blanks(i)?;
+    if i.first().is_some_and(u8::is_ascii_alphabetic) {
+        i = direction(i)?.0;
+    }
+    match lexer::colon("`:`")(i) {
+        Ok((i, ())) => {
+            let (i, dx) = lexer::number("an x offset")(i)?;
+            let (i, dy) = lexer::number("a y offset")(i)?;
+            // Some tools add the size or name of the pin.
+            Ok((lexer::skip_line(i), (node, Some((dx, dy)))))
+        }
+        Err(_) => match lexer::end_of_line(i)? {
+            (i, []) => Ok((i, (node, None))),
+            (_, at) => Err(nom::Err::Error(Miss::expected(at, "a direction, `:` or end of line"))),
+        },
+    }
+}
+
+/// I, O or B: read, checked, and not kept, as no engine asks for it.
+fn direction(i: &[u8]) -> Parsed<'_, ()> {
+    const WHAT: &str = "a pin direction (I, O or B)";
+    match lexer::token(WHAT)(i)? {
+        (rest, [b'I' | b'O' | b'B' | b'i' | b'o' | b'b']) => Ok((rest, ())),
+        _ => Err(nom::Err::Error(Miss::expected(i, WHAT))),
+    }
+}
+
+impl Pins<'_> {
+    /// The offset from the centre of `node`.
+    fn centered(&self, node: u32, offset: Option<(f64, f64)>) -> (f64, f64) {
+        let (width, height) = (&self.nodes.width, &self.nodes.height);
+        match (offset, self.offset) {
+            (None, _) => (0.0, 0.0),
+            (Some(offset), PinOffset::Center) => offset,
+            (Some((x, y)), PinOffset::LowerLeft) => {
+                (x - width[node as usize] / 2.0, y - height[node as usize] / 2.0)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::NodeKind;
+
+    fn nodes() -> Nodes {
+        let mut names = Names::default();
+        ["a", "b|c", "d"].iter().for_each(|n| names.push(n));
+        let kind = vec![NodeKind::Movable; 3];
+        Nodes { names, width: vec![10.0, 20.0, 30.0], height: vec![4.0, 6.0, 8.0], kind }
+    }
+
+    fn read(text: &str, offset: PinOffset) -> Result<NetsFile, String> {
+        let nodes = nodes();
+        let index = NameIndex::new(&nodes.names);
+        parse_nets(text.as_bytes(), Path::new("d.nets"), &nodes, &index, offset)
+            .map_err(|e| e.to_string())
+    }
+
+    const DIALECTS: &str = "UCLA nets 1.0\r\n# c\r\nNumPins : 6\r\nNumNets : 3\r\n\
+        NetDegree : 2   n0\r\n\ta\tI : -1.5\t-6e0\r\n\td O: 2 3\r\n\r\n\
+        netdegree: 3 # unnamed\r\n b|c B \r\n# c\r\n a\r\n d I : 0.0 0.0 : 0.06 4.38 X.0\r\n\
+        NetDegree : 1 n0\r\nb|c : 1 1";
+
+    #[test]
+    fn nets_and_pins_in_their_dialects() {
+        let NetsFile { nets, warnings } = read(DIALECTS, PinOffset::Center).unwrap();
+        assert_eq!(nets.names.iter().collect::<Vec<_>>(), ["n0", "", "n0"]);
+        assert_eq!(nets.net_start, [0, 2, 5, 6]);
+        assert_eq!(nets.pin_node, [0, 2, 1, 0, 2, 1]);
+        assert_eq!(nets.pin_dx, [-1.5, 2.0, 0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(nets.pin_dy, [-6.0, 3.0, 0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(nets.weight, [1.0; 3]);
+        assert_eq!(warnings, ["d.nets: 1 nets have fewer than two pins and no wirelength"]);
+    }
+
+    #[test]
+    fn lower_left_offsets_are_moved_to_the_centre_and_absent_ones_stay_there() {
+        let NetsFile { nets, .. } = read(DIALECTS, PinOffset::LowerLeft).unwrap();
+        assert_eq!(nets.pin_dx, [-6.5, -13.0, 0.0, 0.0, -15.0, -9.0]);
+        assert_eq!(nets.pin_dy, [-8.0, -1.0, 0.0, 0.0, -4.0, -2.0]);
+    }
+
+    #[test]
+    fn nets_without_pins_and_pins_twice_are_kept() {
+        let nets =
+            read("NetDegree : 0 e\nNetDegree : 2 f\na I\na I\n", PinOffset::Center).unwrap().nets;
+        assert_eq!((nets.net_start, nets.pin_node), (vec![0, 0, 2], vec![0, 0]));
+        assert_eq!(read("NumNets : 0\n", PinOffset::Center).unwrap().nets.net_start, [0]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_where_it_is() {
+        let cases = [
+            ("", "1:1: expected `NetDegree`, found end of file"),
+            ("a I : 1 1\n", "1:1: expected `NetDegree`, found `a`"),
+            ("NetDegree : 1\na I\nd I\n", "3:1: expected `NetDegree`, found `d`"),
+            (
+                "NetDegree : 2 n\na I\n",
+                "3:1: expected pin 2 of the 2 of net `n`, found end of file",
+            ),
+            (
+                "NetDegree : 2 n\na I\nNetDegree : 0\n",
+                "3:1: expected pin 2 of the 2 of net `n`, found `NetDegree`",
+            ),
+            (
+                "NetDegree : 1000000000000\na I\n",
+                "3:1: expected pin 2 of the 1000000000000 of net ``, found end of file",
+            ),
+            ("NetDegree : -1\n", "1:13: expected a number of pins, found `-1`"),
+            (
+                "NetDegree : 1\nq I\n",
+                "2:1: expected a node that the .nodes file describes, found `q`",
+            ),
+            ("NetDegree : 1\na I : x 1\n", "2:7: expected an x offset, found `x`"),
+            ("NetDegree : 1\na I : 1", "2:8: expected a y offset, found end of file"),
+            ("NetDegree : 1\na I : 1 nan\n", "2:9: expected a y offset, found `nan`"),
+            ("NetDegree : 1\na X : 1 1\n", "2:3: expected a pin direction (I, O or B), found `X`"),
+            ("NetDegree : 1\na 1 1\n", "2:3: expected a direction, `:` or end of line, found `1`"),
+            ("NumNets : 2\nNetDegree : 0\n", "1:11: expected 2 nets as the header counts, found 1"),
+            (
+                "NumPins : 2\nNetDegree : 1\na\n",
+                "1:11: expected 2 pins as the header counts, found 1",
+            ),
+        ];
+        for (text, want) in cases {
+            let got = read(text, PinOffset::Center).unwrap_err();
+            assert_eq!(got, format!("d.nets:{want}"));
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! `.nodes`: names and sizes of cells, macros and pads.
+//!
+//! `name width height [terminal | terminal_NI] [: symmetries]`, one a line.
+
+use super::chunks;
+use super::error::{BookshelfError, Miss, Reason};
+use super::index::NameIndex;
+use super::lexer::{self, Count, unwrap_miss};
+use super::notes::{Notes, Tally};
+use crate::design::{Names, NodeKind, Nodes};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// What a `.nodes` file holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodesFile {
+    /// Cells, macros and pads in file order; the terminals are fixed.
+    pub nodes: Nodes,
+    /// What was passed over.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a `.nodes` file's text; `path` is for messages.
+///
+/// # Errors
+/// At the first line that is not a node, at a node that occurs twice, and when
+/// the header counts other than the lines do.
+pub fn parse_nodes(text: &[u8], path: &Path) -> Result<NodesFile, BookshelfError> {
+    let (nodes, notes) = parse(text).map_err(|miss| miss.locate(path, text))?;
+    if NameIndex::new(&nodes.names).has_repeats() {
+        return Err(repeated_node(text, path));
+    }
+    Ok(NodesFile { nodes, warnings: notes.warnings(path, text) })
+}
+
+/// As [`parse_nodes`], but does not look for repeated names.
+pub(super) fn parse(text: &[u8]) -> Result<(Nodes, Notes<'_>), Miss<'_>> {
+    let ([stated, terminals], body) = lexer::header(text, "nodes", ["NumNodes", "NumTerminals"])?;
+    if body.is_empty() && stated.is_none() {
+        return Err(Miss::expected(body, "a node"));
+    }
+    // The shortest node is "a 1 1" and a line's end.
+    let room = chunks::capacity(stated.map(|s| s.value), body.len(), 6);
+    let mut nodes = Nodes {
+        names: Names::with_capacity(room, chunks::capacity(Some(8 * room as u64), body.len(), 1)),
+        width: Vec::with_capacity(room),
+        height: Vec::with_capacity(room),
+        kind: Vec::with_capacity(room),
+    };
+    let mut unread = Tally::default();
+    chunks::read(body, chunks::at_line, parse_chunk, |(part, tally)| {
+        let place = || Miss::expected(body, "names of less than 4 GiB in all");
+        nodes.names.append(&part.names).map_err(|_| place())?;
+        chunks::append(&mut nodes.width, part.width);
+        chunks::append(&mut nodes.height, part.height);
+        chunks::append(&mut nodes.kind, part.kind);
+        unread.merge(tally);
+        Ok(())
+    })?;
+    Count::check(stated, "nodes", &[nodes.len()])?;
+    // Some suites count `terminal_NI` among the terminals and some do not.
+    let of = |kind| nodes.kind.iter().filter(|&&k| k == kind).count();
+    let fixed = of(NodeKind::Fixed);
+    Count::check(terminals, "terminals", &[fixed, fixed + of(NodeKind::FixedNoImage)])?;
+
+    let mut notes = Notes::default();
+    notes.tally(unread, "node lines end in words that are not read");
+    let flat = (0..nodes.len())
+        .filter(|&i| nodes.kind[i] == NodeKind::Movable && nodes.width[i] * nodes.height[i] == 0.0);
+    notes.count(flat.count(), "movable nodes have no area");
+    Ok((nodes, notes))
+}
+
+fn parse_chunk<'a>(chunk: &'a [u8]) -> Result<(Nodes, Tally<'a>), Miss<'a>> {
+    let (mut nodes, mut unread) = (Nodes::default(), Tally::default());
+    let mut i = lexer::next_line(chunk);
+    while !i.is_empty() {
+        let (rest, node) = node(i).map_err(unwrap_miss)?;
+        nodes.names.push(node.name);
+        nodes.width.push(node.width);
+        nodes.height.push(node.height);
+        nodes.kind.push(node.kind);
+        unread.add(node.unread);
+        i = lexer::next_line(rest);
+    }
+    Ok((nodes, unread))
+}
+
+#[derive(Debug, PartialEq)]
+struct Node<'a> {
+    name: &'a str,
+    width: f64,
+    height: f64,
+    kind: NodeKind,
+    /// Words that mean nothing here.
+    unread: &'a [u8],
+}
+
+fn node(i: &[u8]) -> lexer::Parsed<'_, Node<'_>> {
+    let (i, name) = lexer::name("the name of a node")(i)?;
+    let (i, width) = lexer::size("a width of at least 0")(i)?;
+    let (i, height) = lexer::size("a height of at least 0")(i)?;
+    let (i, kind) = if let Ok((i, ())) = lexer::keyword("terminal")(i) {
+        (i, NodeKind::Fixed)
+    } else if let Ok((i, ())) = lexer::keyword("terminal_NI")(i) {
+        (i, NodeKind::FixedNoImage)
+    } else {
+        (i, NodeKind::Movable)
+    };
+    let (i, rest) = lexer::end_of_line(i)?;
+    // Behind a colon stand the symmetries a cell may be laid in.
+    let unread = if rest.first() == Some(&b':') { &rest[..0] } else { rest };
+    Ok((i, Node { name, width, height, kind, unread }))
+}
+
+/// Names the first node that occurs a second time.
+#[cold]
+pub(super) fn repeated_node(text: &[u8], path: &Path) -> BookshelfError {
+    let mut seen = HashMap::new();
+    let (_, mut i) = lexer::header(text, "nodes", ["NumNodes", "NumTerminals"])
+        .unwrap_or_else(|miss| ([None; 2], miss.at));
+    while !i.is_empty() {
+        if let Some(first) = seen.insert(lexer::first_word(i), i) {
+            let reason = Reason::Duplicate { first };
+            return Miss { at: i, reason }.locate(path, text);
+        }
+        i = lexer::next_line(lexer::skip_line(i));
+    }
+    Miss::expected(i, "each node once").locate(path, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<NodesFile, String> {
+        parse_nodes(text.as_bytes(), Path::new("d.nodes")).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_node_line_in_its_dialects() {
+        use NodeKind::*;
+        let cases = [
+            ("\to1\t13\t12\r\n", ("o1", 13.0, 12.0, Movable, "")),
+            (" p1  1  1 terminal \n", ("p1", 1.0, 1.0, Fixed, "")),
+            ("o1 1.5 2e3 terminal_NI", ("o1", 1.5, 2000.0, FixedNoImage, "")),
+            ("I10 200 170 terminal  :  R90 Y X \n", ("I10", 200.0, 170.0, Fixed, "")),
+            ("|S 400 3570  :  X \n", ("|S", 400.0, 3570.0, Movable, "")),
+            ("b.b[0] 3120 5760\tBUF.4\n", ("b.b[0]", 3120.0, 5760.0, Movable, "BUF.4")),
+            ("o1 0 0 # corner\n", ("o1", 0.0, 0.0, Movable, "")),
+        ];
+        for (text, (name, width, height, kind, unread)) in cases {
+            let (rest, got) = node(text.as_bytes()).unwrap();
+            let unread = unread.as_bytes();
+            assert_eq!((rest, got), (&b""[..], Node { name, width, height, kind, unread }));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_where_it_is() {
+        let cases = [
+            ("", "1:1: expected a node, found end of file"),
+            ("a 1 1\na2 x 1\n", "2:4: expected a width of at least 0, found `x`"),
+            ("a 1\nb 1 1", "1:4: expected a height of at least 0, found end of line"),
+            ("a 1", "1:4: expected a height of at least 0, found end of file"),
+            ("a 1 -2\n", "1:5: expected a height of at least 0, found `-2`"),
+            ("a nan 1\n", "1:3: expected a width of at least 0, found `nan`"),
+            ("a 1 1e999\n", "1:5: expected a height of at least 0, found `1e999`"),
+            ("a\x01 1 1\n", "1:1: expected the name of a node, found `a\\u{1}`"),
+            ("NumNodes : 2\na 1 1\n", "1:12: expected 2 nodes as the header counts, found 1"),
+            ("NumNodes : 0\na 1 1\n", "1:12: expected 0 nodes as the header counts, found 1"),
+            (
+                "NumNodes : 1000000000000\na 1 1\n",
+                "1:12: expected 1000000000000 nodes as the header counts, found 1",
+            ),
+            (
+                "NumTerminals : 2\na 1 1 terminal\n",
+                "1:16: expected 2 terminals as the header counts, found 1",
+            ),
+            (
+                "NumNodes : 3\na 1 1\nb 1 1\n#\n a 2 2\n",
+                "5:2: expected each node once, found `a` again (first on line 2)",
+            ),
+            ("UCLA pl 1.0\na 1 1\n", "1:6: expected a `nodes` file, found `pl`"),
+        ];
+        for (text, want) in cases {
+            assert_eq!(read(text).unwrap_err(), format!("d.nodes:{want}"));
+        }
+    }
+
+    #[test]
+    fn terminals_are_counted_with_and_without_the_no_image_ones() {
+        for n in [1, 2] {
+            assert!(
+                read(&format!("NumTerminals : {n}\na 1 1 terminal\nb 1 1 terminal_NI\n")).is_ok()
+            );
+        }
+    }
+
+    #[test]
+    fn oddities_are_counted() {
+        let file = read("a 1 1 FOO\nb 1 1 BAR\nc 0 4\nd 0 0 terminal\n").unwrap();
+        assert_eq!(
+            file.warnings,
+            [
+                "d.nodes: 2 node lines end in words that are not read (first on line 1: `FOO`)",
+                "d.nodes: 1 movable nodes have no area",
+            ]
+        );
+    }
+}

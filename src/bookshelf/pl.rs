@@ -1,0 +1,264 @@
+//! `.pl`: where the nodes lie.
+//!
+//! `name x y : orientation [/FIXED | /FIXED_NI]`, one a line; `x y` is the
+//! lower-left corner of the node as it lies.
+
+use super::chunks;
+use super::error::{BookshelfError, Miss, Reason};
+use super::index::NameIndex;
+use super::lexer::{self, unwrap_miss};
+use super::notes::{Notes, Tally};
+use crate::design::{NodeKind, Orientation, Placement};
+use std::path::Path;
+
+/// What a `.pl` file holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlFile {
+    /// Where each node lies; nodes the file does not mention lie at (0, 0), `N`.
+    pub placement: Placement,
+    /// What was passed over.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a `.pl` file's text; `path` is for messages.
+///
+/// `index` finds the nodes and `kind` (one per node) is what they are so far:
+/// `/FIXED` fixes a movable node, `/FIXED_NI` makes any node fixed without image.
+///
+/// # Errors
+/// At the first line that does not place a node of `index`, and at a node that
+/// is placed twice.
+///
+/// # Panics
+/// When `kind` is not as long as the names of `index`.
+pub fn parse_pl(
+    text: &[u8],
+    path: &Path,
+    index: &NameIndex,
+    kind: &mut [NodeKind],
+) -> Result<PlFile, BookshelfError> {
+    assert_eq!(kind.len(), index.names().len(), "one kind for each node");
+    let (placement, notes) = parse(text, index, kind).map_err(|miss| miss.locate(path, text))?;
+    Ok(PlFile { placement, warnings: notes.warnings(path, text) })
+}
+
+fn parse<'a>(
+    text: &'a [u8],
+    index: &NameIndex,
+    kind: &mut [NodeKind],
+) -> Result<(Placement, Notes<'a>), Miss<'a>> {
+    let ([], body) = lexer::header(text, "pl", [])?;
+    if lexer::first_line(text).is_empty() {
+        return Err(Miss::expected(body, "the place of a node"));
+    }
+    let nodes = kind.len();
+    let mut placement = Placement {
+        x: vec![0.0; nodes],
+        y: vec![0.0; nodes],
+        orientation: vec![Orientation::N; nodes],
+    };
+    let mut placed = vec![false; nodes];
+    let mut unread = Tally::default();
+    chunks::read(
+        body,
+        chunks::at_line,
+        |c| parse_chunk(c, index),
+        |(entries, tally)| {
+            for entry in entries {
+                let i = entry.node as usize;
+                if std::mem::replace(&mut placed[i], true) {
+                    return Err(placed_again(body, index, entry.node));
+                }
+                placement.x[i] = entry.x;
+                placement.y[i] = entry.y;
+                placement.orientation[i] = entry.orientation;
+                kind[i] = match (kind[i], entry.fixed) {
+                    (NodeKind::Movable, Some(fixed)) => fixed,
+                    (_, Some(NodeKind::FixedNoImage)) => NodeKind::FixedNoImage,
+                    (kind, _) => kind,
+                };
+            }
+            unread.merge(tally);
+            Ok(())
+        },
+    )?;
+
+    let mut notes = Notes::default();
+    notes.tally(unread, "places end in words that are not read");
+    let missing = placed.iter().filter(|&&p| !p).count();
+    notes.count(missing, "nodes are not placed and lie at 0 0");
+    Ok((placement, notes))
+}
+
+#[derive(Debug, PartialEq)]
+struct Place {
+    node: u32,
+    orientation: Orientation,
+    fixed: Option<NodeKind>,
+    x: f64,
+    y: f64,
+}
+
+fn parse_chunk<'a>(
+    chunk: &'a [u8],
+    index: &NameIndex,
+) -> Result<(Vec<Place>, Tally<'a>), Miss<'a>> {
+    let (mut places, mut unread) = (Vec::new(), Tally::default());
+    let (mut i, mut guess) = (lexer::next_line(chunk), 0);
+    while !i.is_empty() {
+        let (rest, (place, words)) = place(i, index, guess).map_err(unwrap_miss)?;
+        guess = place.node.wrapping_add(1);
+        places.push(place);
+        unread.add(words);
+        i = lexer::next_line(rest);
+    }
+    Ok((places, unread))
+}
+
+fn place<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, (Place, &'a [u8])> {
+    let (i, node) = known_node(i, index, guess)?;
+    let (i, x) = lexer::number("an x coordinate")(i)?;
+    let (i, y) = lexer::number("a y coordinate")(i)?;
+    let (i, ()) = lexer::colon("`:` and an orientation")(i)?;
+    let (i, orientation) = orientation(i)?;
+    let (i, fixed) = if let Ok((i, ())) = lexer::keyword("/FIXED")(i) {
+        (i, Some(NodeKind::Fixed))
+    } else if let Ok((i, ())) = lexer::keyword("/FIXED_NI")(i) {
+        (i, Some(NodeKind::FixedNoImage))
+    } else {
+        (i, None)
+    };
+    let (i, unread) = lexer::end_of_line(i)?;
+    Ok((i, (Place { node, orientation, fixed, x, y }, unread)))
+}
+
+/// What a name of a node must be.
+pub(super) const KNOWN: &str = "a node that the .nodes file describes";
+
+/// The name of a node that `index` knows, tried first against the `guess`-th:
+/// nearly all files keep the order of the `.nodes` file.
+fn known_node<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, u32> {
+    let (at, _) = lexer::blanks(i)?;
+    let (rest, name) = lexer::word("the name of a node")(at)?;
+    let names = index.names();
+    if (guess as usize) < names.len() && names.get(guess as usize).as_bytes() == name {
+        return Ok((rest, guess));
+    }
+    match index.find(name) {
+        Some(node) => Ok((rest, node)),
+        None => Err(nom::Err::Error(Miss::expected(at, KNOWN))),
+    }
+}
+
+fn orientation(i: &[u8]) -> lexer::Parsed<'_, Orientation> {
+    let (at, _) = lexer::blanks(i)?;
+    const WHAT: &str = "an orientation (N, S, E, W, FN, FS, FE or FW)";
+    let (rest, word) = lexer::token(WHAT)(at)?;
+    let known =
+        Orientation::ALL.into_iter().find(|o| word.eq_ignore_ascii_case(o.name().as_bytes()));
+    match known {
+        Some(orientation) => Ok((rest, orientation)),
+        None => Err(nom::Err::Error(Miss::expected(at, WHAT))),
+    }
+}
+
+/// Says where `node` is placed for the second time.
+#[cold]
+fn placed_again<'a>(body: &'a [u8], index: &NameIndex, node: u32) -> Miss<'a> {
+    let (mut i, mut first) = (body, None);
+    while !i.is_empty() {
+        if index.find(lexer::first_word(i)) == Some(node) {
+            match first {
+                Some(first) => return Miss { at: i, reason: Reason::Duplicate { first } },
+                None => first = Some(i),
+            }
+        }
+        i = lexer::next_line(lexer::skip_line(i));
+    }
+    Miss::expected(i, "each node once")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::Names;
+
+    fn read(text: &str) -> Result<(PlFile, Vec<NodeKind>), String> {
+        let mut names = Names::default();
+        ["a", "b", "t", "ni"].iter().for_each(|n| names.push(n));
+        let (m, f, ni) = (NodeKind::Movable, NodeKind::Fixed, NodeKind::FixedNoImage);
+        let mut kind = vec![m, m, f, ni];
+        let file = parse_pl(text.as_bytes(), Path::new("d.pl"), &NameIndex::new(&names), &mut kind);
+        file.map(|f| (f, kind)).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn places_in_their_dialects() {
+        let (file, _) = read(
+            "UCLA pl 1.0\r\n# c\r\nb\t-58377.6  12089.5 : FS\r\n  a  1e3 .5:W # c\r\nt 0 0 : fe /Fixed\n\
+             ni 459 470 : E /FIXED_NI",
+        )
+        .unwrap();
+        assert_eq!(file.placement.x, [1000.0, -58377.6, 0.0, 459.0]);
+        assert_eq!(file.placement.y, [0.5, 12089.5, 0.0, 470.0]);
+        use Orientation::*;
+        assert_eq!(file.placement.orientation, [W, FS, FE, E]);
+        assert!(file.warnings.is_empty());
+    }
+
+    #[test]
+    fn every_orientation_is_read_as_itself() {
+        for o in Orientation::ALL {
+            let text = format!(" {} /FIXED", o.name());
+            let (rest, got) = orientation(text.as_bytes()).unwrap();
+            assert_eq!((got, rest.len()), (o, 7));
+        }
+    }
+
+    #[test]
+    fn fixed_marks_fix_and_never_free() {
+        let all = |mark: &str| ["a", "t", "ni"].map(|n| format!("{n} 0 0 : N {mark}\n")).concat();
+        use NodeKind::*;
+        for (mark, want) in [
+            ("", [Movable, Movable, Fixed, FixedNoImage]),
+            ("/FIXED", [Fixed, Movable, Fixed, FixedNoImage]),
+            ("/FIXED_NI", [FixedNoImage, Movable, FixedNoImage, FixedNoImage]),
+        ] {
+            let (file, kind) = read(&all(mark)).unwrap();
+            assert_eq!(kind, want, "{mark}");
+            assert_eq!(file.warnings, ["d.pl: 1 nodes are not placed and lie at 0 0"]);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_where_it_is() {
+        let cases = [
+            ("", "1:1: expected the place of a node, found end of file"),
+            (
+                "a 1 2 : N\nzz 1 2 : N",
+                "2:1: expected a node that the .nodes file describes, found `zz`",
+            ),
+            ("a 1 x : N", "1:5: expected a y coordinate, found `x`"),
+            ("a inf 1 : N", "1:3: expected an x coordinate, found `inf`"),
+            ("a 1 2", "1:6: expected `:` and an orientation, found end of file"),
+            (
+                "a 1 2 : X\n",
+                "1:9: expected an orientation (N, S, E, W, FN, FS, FE or FW), found `X`",
+            ),
+            (
+                "a 1 2 : N\nb 1 2 : N\n\n a 1 3 : S",
+                "4:2: expected each node once, found `a` again (first on line 1)",
+            ),
+        ];
+        for (text, want) in cases {
+            assert_eq!(read(text).unwrap_err(), format!("d.pl:{want}"));
+        }
+    }
+
+    #[test]
+    fn unread_words_are_counted() {
+        let (file, _) = read("a 1 2 : N /PLACED\nb 1 2 : N\nt 0 0 : N\nni 0 0 : N\n").unwrap();
+        let want = "d.pl: 1 places end in words that are not read (first on line 1: `/PLACED`)";
+        assert_eq!(file.warnings, [want]);
+    }
+}

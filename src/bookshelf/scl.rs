@@ -1,0 +1,242 @@
+//! `.scl`: rows of placement sites.
+//!
+//! `CoreRow Horizontal`, then `Key : value` in any order and with any line
+//! breaks, then `End`. Each pair of `SubrowOrigin` and `NumSites`, in either
+//! order, is one [`Row`] of the design.
+
+use super::error::{BookshelfError, Miss};
+use super::lexer::{self, Count, Parsed, unwrap_miss};
+use super::notes::Notes;
+use crate::design::Row;
+use std::path::Path;
+
+/// What a `.scl` file holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SclFile {
+    /// One entry for each subrow, in file order.
+    pub rows: Vec<Row>,
+    /// What was passed over.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a `.scl` file's text; `path` is for messages.
+///
+/// # Errors
+/// When there is no row, at a row that is not whole, and when the header
+/// counts other rows than there are.
+pub fn parse_scl(text: &[u8], path: &Path) -> Result<SclFile, BookshelfError> {
+    let (rows, notes) = parse(text).map_err(|miss| miss.locate(path, text))?;
+    Ok(SclFile { rows, warnings: notes.warnings(path, text) })
+}
+
+fn parse(text: &[u8]) -> Result<(Vec<Row>, Notes<'_>), Miss<'_>> {
+    let ([stated], mut i) = lexer::header(text, "scl", ["NumRows"])?;
+    let (mut rows, mut core_rows) = (Vec::new(), 0);
+    while core_rows == 0 || !i.is_empty() {
+        let behind;
+        (behind, ()) = core_row(i, &mut rows).map_err(unwrap_miss)?;
+        core_rows += 1;
+        i = lexer::next_line(behind);
+    }
+    Count::check(stated, "rows", &[core_rows])?;
+    let all = rows.len();
+    rows.retain(|row| row.sites > 0);
+    let mut notes = Notes::default();
+    notes.count(all - rows.len(), "subrows have no sites and are left out");
+    if rows.is_empty() {
+        return Err(Miss::expected(i, "a subrow with sites"));
+    }
+    Ok((rows, notes))
+}
+
+/// What a row's lines have said so far.
+#[derive(Default)]
+struct Keys {
+    y: Option<f64>,
+    height: Option<f64>,
+    site_width: Option<f64>,
+    pitch: Option<f64>,
+    /// First half of a pair whose other half is still to come.
+    origin: Option<f64>,
+    sites: Option<u64>,
+    subrows: Vec<(f64, u64)>,
+}
+
+fn core_row<'a>(i: &'a [u8], rows: &mut Vec<Row>) -> Parsed<'a, ()> {
+    let (i, ()) = lexer::keyword("CoreRow")(i).or_else(|_: nom::Err<Miss>| miss(i, "`CoreRow`"))?;
+    let (at, _) = lexer::blanks(i)?;
+    let (i, ()) =
+        lexer::keyword("Horizontal")(at).or_else(|_: nom::Err<Miss>| miss(at, "`Horizontal`"))?;
+    let mut keys = Keys::default();
+    let mut i = lexer::next_line(i);
+    while lexer::keyword("End")(i).is_err() {
+        let (rest, ()) = keys.read(i)?;
+        i = lexer::next_line(rest);
+    }
+    let (behind, ()) = lexer::keyword("End")(i)?;
+    keys.finish(rows).or_else(|what| miss(i, what))?;
+    Ok((behind, ()))
+}
+
+fn miss<'a, T>(at: &'a [u8], what: &'static str) -> Result<T, nom::Err<Miss<'a>>> {
+    Err(nom::Err::Error(Miss::expected(at, what)))
+}
+
+impl Keys {
+    /// Reads one `Key : value`.
+    fn read<'a>(&mut self, i: &'a [u8]) -> Parsed<'a, ()> {
+        let (value, key) = lexer::token("a key of a row or `End`")(i)?;
+        let is = |name: &str| key.eq_ignore_ascii_case(name.as_bytes());
+        let known = ["Coordinate", "Height", "Sitewidth", "Sitespacing", "Siteorient"];
+        if !known.into_iter().chain(["Sitesymmetry", "SubrowOrigin", "NumSites"]).any(is) {
+            return miss(i, "a key of a row or `End`");
+        }
+        let (value, ()) = lexer::colon("`:`")(value)?;
+        if is("Siteorient") || is("Sitesymmetry") {
+            // Nothing is done with these, and a symmetry may be several words or none.
+            return Ok((lexer::skip_line(value), ()));
+        }
+        let (at, _) = lexer::blanks(value)?;
+        let rest;
+        if is("Coordinate") {
+            (rest, self.y) = some(lexer::number("a y coordinate")(at))?;
+        } else if is("Height") {
+            (rest, self.height) = some(positive(at, "a height above 0"))?;
+        } else if is("Sitewidth") {
+            (rest, self.site_width) = some(positive(at, "a site width above 0"))?;
+        } else if is("Sitespacing") {
+            (rest, self.pitch) = some(positive(at, "a site spacing above 0"))?;
+        } else if is("SubrowOrigin") {
+            if self.origin.is_some() {
+                return miss(i, "`NumSites` of the subrow before");
+            }
+            (rest, self.origin) = some(lexer::number("an x coordinate")(at))?;
+        } else {
+            if self.sites.is_some() {
+                return miss(i, "`SubrowOrigin` of the subrow before");
+            }
+            (rest, self.sites) = some(lexer::count("a number of sites")(at))?;
+        }
+        if let (Some(origin), Some(sites)) = (self.origin, self.sites) {
+            self.subrows.push((origin, sites));
+            (self.origin, self.sites) = (None, None);
+        }
+        Ok((rest, ()))
+    }
+
+    /// Appends one row for each subrow, or says what is missing.
+    fn finish(self, rows: &mut Vec<Row>) -> Result<(), &'static str> {
+        let y = self.y.ok_or("`Coordinate` of the row")?;
+        let height = self.height.ok_or("`Height` of the row")?;
+        let pitch =
+            self.pitch.or(self.site_width).ok_or("`Sitewidth` or `Sitespacing` of the row")?;
+        let site_width = self.site_width.unwrap_or(pitch);
+        match (self.origin, self.sites, self.subrows.as_slice()) {
+            (None, None, []) => return Err("`SubrowOrigin` and `NumSites` of the row"),
+            (Some(_), _, _) => return Err("`NumSites` of the subrow"),
+            (_, Some(_), _) => return Err("`SubrowOrigin` of the subrow"),
+            _ => {}
+        }
+        let row = |(x, sites)| Row { x, y, height, site_width, pitch, sites };
+        rows.extend(self.subrows.into_iter().map(row));
+        Ok(())
+    }
+}
+
+fn some<'a, T>(parsed: Parsed<'a, T>) -> Parsed<'a, Option<T>> {
+    parsed.map(|(rest, value)| (rest, Some(value)))
+}
+
+fn positive<'a>(i: &'a [u8], what: &'static str) -> Parsed<'a, f64> {
+    match lexer::number(what)(i)? {
+        (rest, value) if value > 0.0 => Ok((rest, value)),
+        _ => miss(i, what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<Row>, String> {
+        let file = parse_scl(text.as_bytes(), Path::new("d.scl"));
+        file.map(|f| f.rows).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_row_in_its_dialects() {
+        let want = Row { x: -5.5, y: 459.0, height: 12.0, site_width: 1.0, pitch: 2.0, sites: 96 };
+        let rest =
+            "Siteorient : N\nSitesymmetry : X Y\nSitewidth : 1 \n Sitespacing : 2\nHeight:12\n";
+        for text in [
+            format!(
+                "UCLA scl 1.0\n\nNumRows : 1\nCoreRow Horizontal\nCoordinate : 459\n{rest}SubrowOrigin : -5.5\tNumSites : 96\nEnd\n"
+            ),
+            format!(
+                "Numrows : \t1\nCoreRow Horizontal\n{rest}SubrowOrigin : -5.5\nNumsites : 96\nCoordinate : 459\nEnd"
+            ),
+            format!(
+                "CoreRow Horizontal\n{rest}# c\nNumSites : 96 SubrowOrigin : -5.5 # c\nCoordinate : 4.59e2\nEnd\n"
+            ),
+            format!(
+                "corerow horizontal\r\n{}numsites : 96\r\nsubroworigin : -5.5\r\ncoordinate : 459\r\nend\r\n",
+                rest.replace('\n', "\r\n").replace(": X Y", ":")
+            ),
+        ] {
+            assert_eq!(read(&text).unwrap(), [want], "{text}");
+        }
+    }
+
+    #[test]
+    fn every_subrow_is_a_row() {
+        let text = "NumRows : 2\nCoreRow Horizontal\nCoordinate : 0\nHeight : 2\nSitewidth : 1\n\
+            SubrowOrigin : 0 NumSites : 10\nSubrowOrigin : 20 NumSites : 5\nEnd\n\
+            CoreRow Horizontal\nCoordinate : 2\nHeight : 2\nSitespacing : 1\n\
+            NumSites : 7\nSubrowOrigin : 3\nNumSites : 0\nSubrowOrigin : 30\nEnd\n";
+        let rows = read(text).unwrap();
+        let spans: Vec<_> = rows.iter().map(|r| (r.x, r.y, r.sites)).collect();
+        assert_eq!(spans, [(0.0, 0.0, 10), (20.0, 0.0, 5), (3.0, 2.0, 7)]);
+        let warnings = parse_scl(text.as_bytes(), Path::new("d.scl")).unwrap().warnings;
+        assert_eq!(warnings, ["d.scl: 1 subrows have no sites and are left out"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_where_it_is() {
+        let row = |lines: &str| format!("CoreRow Horizontal\n{lines}\nEnd\n");
+        let whole = "Coordinate : 0\nHeight : 2\nSitewidth : 1\nSubrowOrigin : 0 NumSites : 10";
+        let cases = [
+            (String::new(), "1:1: expected `CoreRow`, found end of file"),
+            ("NumRows : 0\n".into(), "2:1: expected `CoreRow`, found end of file"),
+            (
+                format!("NumRows : 2\n{}", row(whole)),
+                "1:11: expected 2 rows as the header counts, found 1",
+            ),
+            (row(whole) + "junk", "7:1: expected `CoreRow`, found `junk`"),
+            ("CoreRow Vertical\n".into(), "1:9: expected `Horizontal`, found `Vertical`"),
+            (
+                format!("CoreRow Horizontal\n{whole}"),
+                "5:31: expected a key of a row or `End`, found end of file",
+            ),
+            (row("Height : 0"), "2:10: expected a height above 0, found `0`"),
+            (row("Height 5"), "2:8: expected `:`, found `5`"),
+            (row("Depth : 5"), "2:1: expected a key of a row or `End`, found `Depth`"),
+            (row("Coordinate : 0"), "3:1: expected `Height` of the row, found `End`"),
+            (
+                row(&whole.replace("NumSites : 10", "")),
+                "6:1: expected `NumSites` of the subrow, found `End`",
+            ),
+            (row(&whole.replace(": 10", ": -1")), "5:29: expected a number of sites, found `-1`"),
+            (
+                row(&whole.replace(": 10", ": 0")),
+                "7:1: expected a subrow with sites, found end of file",
+            ),
+            (
+                row("SubrowOrigin : 1\nSubrowOrigin : 2"),
+                "3:1: expected `NumSites` of the subrow before, found `SubrowOrigin`",
+            ),
+        ];
+        for (text, want) in cases {
+            assert_eq!(read(&text).unwrap_err(), format!("d.scl:{want}"), "{text}");
+        }
+    }
+}

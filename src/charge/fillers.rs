@@ -1,0 +1,99 @@
+//! Fillers: movable area with no pins that takes up the free space.
+//!
+//! With fillers the total area equals what the die holds at the target
+//! density, so that cells are pressed together rather than spread over all of
+//! the die (ePlace, Lu et al., TODAES 2015). Size and number are
+//! DREAMPlace's: as wide as the movable cells on average, without the narrowest
+//! and the widest twentieth, as tall as a row.
+
+use super::Charge;
+use crate::engine::EngineError;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+/// Most fillers that are made. Movable cells tiny against the die ask for more
+/// than memory holds; 2^26 is 25 times what the largest contest design needs.
+pub const MAX_FILLERS: usize = 1 << 26;
+
+/// How the movable area compares with the space there is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    /// Die area that nothing fixed covers.
+    pub(super) space: f64,
+    /// Area of movable macros.
+    pub(super) macro_area: f64,
+    /// Area of the other movable cells.
+    pub(super) cell_area: f64,
+}
+
+impl Budget {
+    /// The least density at which the cells fit beside the macros.
+    pub(super) fn least_density(&self) -> f64 {
+        if self.cell_area <= 0.0 {
+            return 0.0;
+        }
+        let room = self.space - self.macro_area;
+        if room > 0.0 { self.cell_area / room } else { f64::INFINITY }
+    }
+
+    fn filler_area(&self, target: f64) -> f64 {
+        ((self.space - self.macro_area) * target - self.cell_area).max(0.0)
+    }
+}
+
+/// Mean of the widths between the 5th and the 95th percentile.
+fn mean_width(widths: &[f64]) -> f64 {
+    let mut sorted = widths.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let n = sorted.len();
+    let middle = &sorted[(n as f64 * 0.05) as usize..(n as f64 * 0.95) as usize];
+    let middle = if middle.is_empty() { &sorted[..] } else { middle };
+    middle.iter().sum::<f64>() / middle.len().max(1) as f64
+}
+
+/// Adds the fillers that `budget` asks for, uniformly over the die.
+pub(super) fn add(
+    charge: &mut Charge,
+    budget: &Budget,
+    row_height: f64,
+    seed: u64,
+) -> Result<(), EngineError> {
+    let area = budget.filler_area(charge.target_density);
+    let width = mean_width(&charge.width[..charge.movable]);
+    if width * row_height <= 0.0 {
+        if area > 0.0 {
+            charge.warnings.push("no fillers: the movable cells have no width or height".into());
+        }
+        return Ok(());
+    }
+    let count = (area / (width * row_height)).round();
+    if count > MAX_FILLERS as f64 {
+        return Err(EngineError::TooManyFillers { count, width, height: row_height });
+    }
+    let die = charge.grid.die();
+    let room_x = (die.width() - width).max(0.0);
+    let room_y = (die.height() - row_height).max(0.0);
+    let mut random = Pcg64::seed_from_u64(seed);
+    let (x, y): (Vec<f64>, Vec<f64>) = (0..count as usize)
+        .map(|_| {
+            let (u, v): (f64, f64) = (random.random(), random.random());
+            (die.xl + u * room_x, die.yl + v * room_y)
+        })
+        .unzip();
+    charge.add_fillers(width, row_height, &x, &y);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extreme_widths_do_not_count() {
+        let mut widths = vec![4.0; 18];
+        widths.extend([1000.0, 0.001]);
+        assert_eq!(mean_width(&widths), 4.0);
+        assert_eq!(mean_width(&[2.0]), 2.0);
+        assert_eq!(mean_width(&[]), 0.0);
+    }
+}

@@ -1,0 +1,41 @@
+//! Local smoothing: cells smaller than √2 bins are spread over √2 bins.
+//!
+//! Per axis w' = max(w, √2·bin), about the same centre; the area is kept by the
+//! weight w·h / (w'·h'). Without it a cell within one bin would feel no change
+//! when it moves (ePlace, Lu et al., TODAES 2015; the factor √2 is
+//! DREAMPlace's). Movable macros weigh the target density instead: once placed
+//! they fill their bins for good, just as fixed cells do.
+
+use super::Rectangles;
+use crate::grid::BinGrid;
+use std::f64::consts::SQRT_2;
+
+/// A macro is this many times the mean movable area …
+const MACRO_AREA: f64 = 10.0;
+/// … and taller than this many rows.
+const MACRO_ROWS: f64 = 2.0;
+
+/// Length along an axis once it is stretched to √2 bins at least.
+pub fn stretch(length: f64, bin: f64) -> f64 {
+    length.max(SQRT_2 * bin)
+}
+
+/// Real over stretched area: what a unit of stretched area weighs.
+pub(super) fn ratio(width: f64, height: f64, grid: &BinGrid) -> f64 {
+    let stretched = stretch(width, grid.bin_x()) * stretch(height, grid.bin_y());
+    width * height / stretched
+}
+
+/// Which movable cells are macros, by index: those marked, or where none are
+/// marked those of more than 10 times the mean area and 2 rows' height.
+pub(super) fn macros(cells: &Rectangles<'_>, movable_area: f64, row_height: f64) -> Vec<u32> {
+    let count = cells.width.len();
+    let area = MACRO_AREA * movable_area / count.max(1) as f64;
+    let is_macro = |i: usize| match cells.macros {
+        Some(marked) => marked[i],
+        None => {
+            cells.width[i] * cells.height[i] > area && cells.height[i] > MACRO_ROWS * row_height
+        }
+    };
+    (0..count).filter(|&i| is_macro(i)).map(|i| i as u32).collect()
+}

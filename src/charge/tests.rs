@@ -1,0 +1,187 @@
+//! Totals, fillers, blockage, and what is refused.
+
+use super::*;
+use crate::design::{Nodes, Placement};
+
+const DIE: Rect = Rect { xl: 10.0, yl: 20.0, xh: 110.0, yh: 80.0 };
+
+fn grid() -> BinGrid {
+    BinGrid::new(DIE, 20, 6).unwrap()
+}
+
+fn options(target_density: f64) -> ChargeOptions {
+    ChargeOptions { target_density, ..ChargeOptions::default() }
+}
+
+/// `n` cells of 4 × 2 in a line.
+fn cells(n: usize) -> [Vec<f64>; 4] {
+    let x = (0..n).map(|i| 10.0 + i as f64).collect();
+    [vec![4.0; n], vec![2.0; n], x, vec![30.0; n]]
+}
+
+fn rectangles<'a>(cells: &'a [Vec<f64>; 4], fixed: &'a [Rect]) -> Rectangles<'a> {
+    let [width, height, x, y] = cells;
+    Rectangles { width, height, x, y, fixed, row_height: Some(2.0), ..Rectangles::default() }
+}
+
+#[test]
+fn fillers_take_the_space_that_is_left() {
+    let cells = cells(100);
+    // 600 taken, 200 of it twice, and 400 of a third cell outside.
+    let fixed = [
+        Rect::at(20.0, 30.0, 20.0, 20.0),
+        Rect::at(30.0, 30.0, 20.0, 20.0),
+        Rect::at(100.0, 60.0, 20.0, 20.0),
+    ];
+    let options = ChargeOptions { fillers: true, ..options(0.5) };
+    let charge = Charge::from_rectangles(grid(), &rectangles(&cells, &fixed), &options).unwrap();
+    assert_eq!((charge.movable_area, charge.fixed_area), (800.0, 1000.0));
+    assert_eq!((charge.fixed_clipped_area, charge.fixed_partly_outside), (200.0, 1));
+    // (6000 − 600 − 200) · 0.5 − 800 = 1800 in fillers of 4 × 2
+    assert_eq!((charge.fillers(), charge.filler_area()), (225, 1800.0));
+    for f in charge.movable..charge.bodies() {
+        let at = Rect::at(charge.initial_x[f], charge.initial_y[f], 4.0, 2.0);
+        assert!(fixed::contains(&DIE, &at));
+    }
+    let again = Charge::from_rectangles(grid(), &rectangles(&cells, &fixed), &options).unwrap();
+    assert_eq!(again.initial_x, charge.initial_x);
+    let other = ChargeOptions { seed: 2, ..options };
+    let other = Charge::from_rectangles(grid(), &rectangles(&cells, &fixed), &other).unwrap();
+    assert_ne!(other.initial_x, charge.initial_x);
+    assert_eq!(other.initial_x[..charge.movable], charge.initial_x[..charge.movable]);
+}
+
+#[test]
+fn the_target_is_raised_to_what_fits_and_only_with_fillers() {
+    let cells = cells(300); // 2400 of 6000
+    let asked = options(0.25);
+    let fillers = ChargeOptions { fillers: true, ..asked };
+    let plain = Charge::from_rectangles(grid(), &rectangles(&cells, &[]), &asked).unwrap();
+    assert_eq!((plain.target_density, plain.warnings.len()), (0.25, 0));
+    let block = [Rect::at(10.0, 20.0, 10.0, 60.0)];
+    let raised = Charge::from_rectangles(grid(), &rectangles(&cells, &block), &fillers).unwrap();
+    assert_eq!((raised.target_density, raised.fillers()), (2400.0 / 5400.0, 0));
+    assert!(raised.warnings[0].contains("raised from 0.25"), "{:?}", raised.warnings);
+    assert!((raised.fixed[(1, 3)] - 50.0 * 2400.0 / 5400.0).abs() < 1e-12);
+    let full = [DIE];
+    let full = Charge::from_rectangles(grid(), &rectangles(&cells, &full), &fillers).unwrap();
+    assert_eq!(full.target_density, 1.0);
+    assert!(full.warnings[0].contains("cannot fit"), "{:?}", full.warnings);
+}
+
+#[test]
+fn large_tall_cells_are_macros_below_full_density() {
+    let mut cells = cells(400);
+    cells[0][7] = 40.0;
+    cells[1][7] = 30.0;
+    cells[0][8] = 1000.0; // large but no taller than two rows
+    cells[1][8] = 4.0;
+    let at = |t| Charge::from_rectangles(grid(), &rectangles(&cells, &[]), &options(t)).unwrap();
+    let charge = at(0.8);
+    assert_eq!((&charge.macros[..], charge.ratio[7]), (&[7][..], 0.8));
+    assert_ne!(charge.ratio[8], 0.8);
+    assert!(at(1.0).macros.is_empty() && at(1.0).ratio[7] == 1.0);
+    let marks: Vec<bool> = (0..400).map(|i| i == 3).collect();
+    let marked = Rectangles { macros: Some(&marks), ..rectangles(&cells, &[]) };
+    assert_eq!(Charge::from_rectangles(grid(), &marked, &options(0.8)).unwrap().macros, [3]);
+}
+
+/// A design of one cell, a fixed block, a pad that blocks nothing and two rows.
+fn design() -> Design {
+    let row = |x, y, sites| Row { x, y, height: 10.0, site_width: 1.0, pitch: 1.0, sites };
+    let mut design = Design {
+        nodes: Nodes {
+            width: vec![4.0, 10.0, 20.0],
+            height: vec![2.0, 5.0, 20.0],
+            kind: vec![NodeKind::Movable, NodeKind::Fixed, NodeKind::FixedNoImage],
+            ..Nodes::default()
+        },
+        placement: Placement {
+            x: vec![10.0, 60.0, 10.0],
+            y: vec![20.0, 40.0, 20.0],
+            orientation: vec![Default::default(); 3],
+        },
+        rows: vec![row(10.0, 20.0, 100), row(10.0, 30.0, 50), row(40.0, 30.0, 30)],
+        ..Design::default()
+    };
+    design.rows.push(row(10.0, 70.0, 100));
+    design
+}
+
+#[test]
+fn a_node_without_image_blocks_nothing() {
+    let charge = Charge::from_design(&design(), grid(), &options(1.0)).unwrap();
+    assert_eq!((charge.movable, charge.fixed_area), (1, 50.0));
+    assert!((charge.fixed.as_slice().iter().sum::<f64>() - 50.0).abs() < 1e-10);
+    assert!((charge.fixed[(10, 2)] - 25.0).abs() < 1e-10, "5 of its 10 from x = 60, y = 40");
+}
+
+#[test]
+fn area_outside_the_rows_blocks_on_request() {
+    let on = ChargeOptions { row_blockage: true, ..options(0.5) };
+    let charge = Charge::from_design(&design(), grid(), &on).unwrap();
+    // Rows cover 20 + 10 of the height in full and 60 of 100 once: 3600 of 6000, and the
+    // block covers 50 of what is left.
+    assert!((charge.blockage_area - (6000.0 - 2600.0 - 50.0)).abs() < 1e-9);
+    let taken = charge.fixed.as_slice().iter().sum::<f64>();
+    assert!((taken - 0.5 * 3400.0).abs() < 1e-9, "{taken}");
+    assert_eq!(charge.fixed[(0, 0)], 0.0);
+    assert!((charge.fixed[(19, 1)] - 25.0).abs() < 1e-9, "right of the short rows");
+    assert!((charge.fixed[(11, 1)]).abs() < 1e-9, "in the short row");
+    let sites = Charge::from_design(&design(), grid(), &options(0.5)).unwrap();
+    assert_eq!(sites.blockage_area, 0.0);
+}
+
+#[test]
+fn a_turned_node_has_its_sides_swapped() {
+    let mut design = design();
+    design.placement.orientation[0] = crate::design::Orientation::E;
+    let charge = Charge::from_design(&design, grid(), &options(1.0)).unwrap();
+    assert_eq!((charge.width[0], charge.height[0]), (2.0, 4.0));
+}
+
+#[test]
+fn clipped_area_counts_cells_beyond_the_die() {
+    let [width, height, _, _] = cells(4);
+    let cells = [width, height, vec![8.0, 10.0, -50.0, 108.0], vec![30.0, 20.0, 30.0, 79.0]];
+    let charge = Charge::from_rectangles(grid(), &rectangles(&cells, &[]), &options(1.0)).unwrap();
+    let x: Vec<f32> = charge.initial_x.iter().map(|&v| v as f32).collect();
+    let clipped = charge.clipped_area(&x, &x.iter().map(|_| 30.0).collect::<Vec<f32>>());
+    assert_eq!(clipped, Clipped { area: 4.0 + 8.0 + 4.0, wholly: 1, partly: 2 });
+    let clipped = charge.clipped_area(&charge.initial_x, &charge.initial_y);
+    assert_eq!(clipped.area, 4.0 + 8.0 + 6.0);
+}
+
+#[test]
+fn bad_input_is_an_error() {
+    let good = cells(3);
+    for t in [0.0, -0.5, 1.5, f64::NAN, f64::INFINITY] {
+        let result = Charge::from_rectangles(grid(), &rectangles(&good, &[]), &options(t));
+        assert!(matches!(result, Err(EngineError::TargetDensity(_))), "{t}");
+    }
+    for (column, value) in [(0, -1.0), (1, f64::NAN), (2, f64::INFINITY), (0, 1e308)] {
+        let mut bad = cells(3);
+        bad[column][2] = value;
+        bad[1][2] *= 10.0;
+        let result = Charge::from_rectangles(grid(), &rectangles(&bad, &[]), &options(1.0));
+        assert!(matches!(result, Err(EngineError::BadNumber { index: 2, .. })), "{column} {value}");
+    }
+    let bad = [Rect::at(0.0, f64::NAN, 1.0, 1.0)];
+    let result = Charge::from_rectangles(grid(), &rectangles(&good, &bad), &options(1.0));
+    assert!(result.is_err());
+    let short = Rectangles { x: &good[2][..2], ..rectangles(&good, &[]) };
+    let result = Charge::from_rectangles(grid(), &short, &options(1.0));
+    assert!(matches!(result, Err(EngineError::Length { expected: 3, found: 2, .. })));
+    let tiny = [vec![1e-4], vec![1e-4], vec![20.0], vec![20.0]];
+    let tiny = Rectangles { row_height: Some(1e-4), ..rectangles(&tiny, &[]) };
+    let fillers = ChargeOptions { fillers: true, ..options(1.0) };
+    let result = Charge::from_rectangles(grid(), &tiny, &fillers);
+    assert!(matches!(result, Err(EngineError::TooManyFillers { .. })));
+}
+
+#[test]
+fn no_cells_at_all_is_fine() {
+    let fillers = ChargeOptions { fillers: true, ..options(0.9) };
+    let charge = Charge::from_rectangles(grid(), &Rectangles::default(), &fillers).unwrap();
+    assert_eq!((charge.bodies(), charge.movable_area), (0, 0.0));
+}

@@ -1,0 +1,330 @@
+//! What the subcommands share: the evaluation's options, opening a design and
+//! an engine for it, and writing results.
+
+use super::Failure;
+use clap::{Args, ValueEnum};
+use placefield::bookshelf::{self, PinOffset, ReadOptions};
+use placefield::charge::{Charge, ChargeOptions};
+use placefield::cpu::engine::CpuEngine;
+use placefield::design::Design;
+use placefield::engine::{Engine, EngineOptions, Pipeline};
+use placefield::grid::{BinGrid, Rect};
+use placefield::{Precision, Real};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Instant;
+
+/// The options of every subcommand that evaluates a design.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct EvaluationArgs {
+    /// Placement to read in place of the one the .aux names
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pl: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) options: SolveArgs,
+    /// Where the .nets file counts pin offsets from
+    #[arg(long, value_enum, default_value_t = PinOffsetArg::Center, value_name = "ORIGIN")]
+    pin_offset: PinOffsetArg,
+}
+
+/// The options that need no file.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SolveArgs {
+    /// Bins along x and y; DREAMPlace's choice for the design unless given
+    #[arg(long, value_name = "NX[xNY]")]
+    bins: Option<Bins>,
+    /// Target density, above 0 and at most 1
+    #[arg(long, value_name = "T", default_value_t = 1.0, allow_hyphen_values = true)]
+    target_density: f64,
+    /// Fill the free space with fillers
+    #[arg(long)]
+    fillers: bool,
+    /// Count area outside every row as fixed
+    #[arg(long)]
+    row_blockage: bool,
+    /// Engine: auto, cpu, cuda or cuda:N
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) engine: EngineChoice,
+    /// How the solve is composed of transforms
+    #[arg(long, value_enum, default_value_t = PipelineArg::Fused, value_name = "NAME")]
+    pipeline: PipelineArg,
+    /// Working precision
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F32, value_name = "TYPE")]
+    precision: PrecisionArg,
+    /// Threads on the CPU; 0 takes all there are
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    threads: usize,
+    /// The same bits on every run (the CPU engine always gives them)
+    #[arg(long)]
+    deterministic: bool,
+    /// Seed of the fillers' positions
+    #[arg(long, value_name = "SEED", default_value_t = 1000)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PinOffsetArg {
+    Center,
+    LowerLeft,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PipelineArg {
+    RowColumn,
+    Fused,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PrecisionArg {
+    F32,
+    F64,
+}
+
+/// `--engine`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EngineChoice {
+    Auto,
+    Cpu,
+    Cuda(usize),
+}
+
+impl FromStr for EngineChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(EngineChoice::Auto),
+            "cpu" => Ok(EngineChoice::Cpu),
+            "cuda" => Ok(EngineChoice::Cuda(0)),
+            _ => text
+                .strip_prefix("cuda:")
+                .and_then(|n| n.parse().ok())
+                .map(EngineChoice::Cuda)
+                .ok_or_else(|| "expected auto, cpu, cuda or cuda:N".to_owned()),
+        }
+    }
+}
+
+/// `--bins`: one number for both axes or `NXxNY`.
+#[derive(Clone, Copy, Debug)]
+struct Bins(usize, usize);
+
+impl FromStr for Bins {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (nx, ny) = text.split_once('x').unwrap_or((text, text));
+        match (nx.parse(), ny.parse()) {
+            (Ok(nx), Ok(ny)) => Ok(Bins(nx, ny)),
+            _ => Err("expected a whole number or two joined by x, as in 512 or 512x256".to_owned()),
+        }
+    }
+}
+
+impl EvaluationArgs {
+    /// The defaults, with fillers.
+    pub(crate) fn for_demo(engine: EngineChoice) -> Self {
+        #[derive(clap::Parser)]
+        struct Defaults {
+            #[command(flatten)]
+            evaluation: EvaluationArgs,
+        }
+        let mut args = <Defaults as clap::Parser>::parse_from(["demo", "--fillers"]).evaluation;
+        args.options.engine = engine;
+        args
+    }
+}
+
+impl SolveArgs {
+    pub(crate) fn precision(&self) -> Precision {
+        match self.precision {
+            PrecisionArg::F32 => Precision::F32,
+            PrecisionArg::F64 => Precision::F64,
+        }
+    }
+
+    pub(crate) fn pipeline(&self) -> Pipeline {
+        match self.pipeline {
+            PipelineArg::RowColumn => Pipeline::RowColumn,
+            PipelineArg::Fused => Pipeline::Fused,
+        }
+    }
+
+    pub(crate) fn fillers(&self) -> bool {
+        self.fillers
+    }
+
+    pub(crate) fn row_blockage(&self) -> bool {
+        self.row_blockage
+    }
+
+    fn charge_options(&self) -> ChargeOptions {
+        ChargeOptions {
+            target_density: self.target_density,
+            fillers: self.fillers,
+            row_blockage: self.row_blockage,
+            seed: self.seed,
+        }
+    }
+
+    fn engine_options(&self) -> EngineOptions {
+        EngineOptions {
+            pipeline: self.pipeline(),
+            threads: self.threads,
+            deterministic: self.deterministic,
+        }
+    }
+}
+
+/// A design in memory, and what reading it said.
+pub(crate) struct Opened {
+    pub(crate) design: Design,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) parse_ms: f64,
+}
+
+/// Reads the design; a spinner turns meanwhile on a terminal.
+pub(crate) fn open_design(aux: &Path, args: &EvaluationArgs) -> Result<Opened, Failure> {
+    let spinner =
+        indicatif::ProgressBar::new_spinner().with_message(format!("reading {}", aux.display()));
+    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+    let pin_offset = match args.pin_offset {
+        PinOffsetArg::Center => PinOffset::Center,
+        PinOffsetArg::LowerLeft => PinOffset::LowerLeft,
+    };
+    let start = Instant::now();
+    let read = || bookshelf::read_design(aux, &ReadOptions { pin_offset, pl: args.pl.clone() });
+    // Reading runs on as many threads as the evaluation may use.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.options.threads).build()?;
+    let loaded = pool.install(read)?;
+    let parse_ms = start.elapsed().as_secs_f64() * 1e3;
+    spinner.finish_and_clear();
+    Ok(Opened { design: loaded.design, warnings: loaded.warnings, parse_ms })
+}
+
+/// Bins and charge of a design.
+pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Failure> {
+    let die = design.die().ok_or("the design has no rows, so it has no die")?;
+    let Bins(nx, ny) = args.bins.unwrap_or_else(|| default_bins(design, die, args.target_density));
+    let grid = BinGrid::new(die, nx, ny)?;
+    Ok(Charge::from_design(design, grid, &args.charge_options())?)
+}
+
+/// DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic
+/// for the rest, which asks for 1 to 4 mean cells per bin.
+fn default_bins(design: &Design, die: Rect, target_density: f64) -> Bins {
+    let fixed_choice = match design.name.split('.').next().unwrap_or_default() {
+        "adaptec1" | "bigblue1" => Some(512),
+        "adaptec2" | "adaptec3" | "adaptec4" | "bigblue2" => Some(1024),
+        "bigblue3" | "bigblue4" => Some(2048),
+        _ => None,
+    };
+    if let Some(n) = fixed_choice {
+        return Bins(n, n);
+    }
+    let (area, count) = design.movable().fold((0.0, 0usize), |(area, count), i| {
+        let (w, h) = design.size(i);
+        (area + w * h, count + 1)
+    });
+    let ideal = die.area() * target_density / (area / count.max(1) as f64);
+    // The longer side takes a power of two times the bins of the shorter.
+    let aspect = (die.width() / die.height()).log2().round().clamp(-12.0, 12.0);
+    let (along_x, along_y) = if aspect >= 0.0 { (aspect, 0.0) } else { (0.0, -aspect) };
+    let times = 2f64.powf(aspect.abs());
+    let n = (1..=12).map(|k| 2f64.powi(k)).find(|n| ideal / 4.0 < n * n * times).unwrap_or(4096.0);
+    Bins((n * 2f64.powf(along_x)) as usize, (n * 2f64.powf(along_y)) as usize)
+}
+
+/// Opens the engine the user chose; `auto` says on stderr what it took and why.
+pub(crate) fn open_engine<T: Real>(
+    charge: Charge,
+    args: &SolveArgs,
+) -> Result<Box<dyn Engine<T>>, Failure> {
+    match args.engine {
+        EngineChoice::Cpu => {}
+        EngineChoice::Auto => eprintln!("engine: cpu ({})", super::info::why_no_cuda()),
+        EngineChoice::Cuda(_) => return Err(super::info::why_no_cuda().into()),
+    }
+    Ok(Box::new(CpuEngine::<T>::new(charge, &args.engine_options())?))
+}
+
+/// Writes `path` (`-`: standard output) through `write`, whole or not at all.
+pub(crate) fn write_output(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        let mut out = io::stdout().lock();
+        write(&mut out)?;
+        out.flush()?;
+        return Ok(());
+    }
+    placefield::output::write_whole(path, write).map_err(|e| named(path, e))
+}
+
+/// Writes pretty JSON to `path` (`-`: standard output).
+pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
+    write_output(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        writeln!(out)
+    })
+}
+
+/// Makes a folder for output.
+pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(path).map_err(|e| named(path, e))
+}
+
+/// The error with the file it is about.
+fn named(path: &Path, error: io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return error.into();
+    }
+    format!("{}: {error}", path.display()).into()
+}
+
+/// Runs `$body` with `$t` standing for the precision's type.
+macro_rules! with_precision {
+    ($precision:expr, $t:ident => $body:expr) => {
+        match $precision {
+            placefield::Precision::F32 => {
+                type $t = f32;
+                $body
+            }
+            placefield::Precision::F64 => {
+                type $t = f64;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_precision;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_follow_names_and_the_heuristic() {
+        let mut design = Design { name: "adaptec1.mms".to_owned(), ..Design::default() };
+        let die = Rect::at(0.0, 0.0, 400.0, 100.0);
+        let Bins(nx, ny) = default_bins(&design, die, 1.0);
+        assert_eq!((nx, ny), (512, 512));
+        // 100 cells of 20 x 10 on 40000: 200 ideal bins, 4 times as wide as high.
+        design.name = "other".to_owned();
+        design.nodes.width = vec![20.0; 100];
+        design.nodes.height = vec![10.0; 100];
+        design.nodes.kind = vec![placefield::design::NodeKind::Movable; 100];
+        design.placement.orientation = vec![Default::default(); 100];
+        let Bins(nx, ny) = default_bins(&design, die, 1.0);
+        assert_eq!((nx, ny), (16, 4));
+    }
+
+    #[test]
+    fn engine_names() {
+        assert_eq!("cuda:3".parse(), Ok(EngineChoice::Cuda(3)));
+        assert_eq!("cuda".parse(), Ok(EngineChoice::Cuda(0)));
+        assert!("gpu".parse::<EngineChoice>().is_err());
+    }
+}

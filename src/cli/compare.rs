@@ -1,0 +1,239 @@
+//! `placefield compare`: pipelines side by side, iteration by iteration.
+
+use super::Failure;
+use super::common::{
+    EvaluationArgs, Opened, SolveArgs, charge_of, make_folder, open_design, open_engine,
+    with_precision, write_json, write_output,
+};
+use super::{eval, pictures};
+use clap::Args;
+use indicatif::ProgressBar;
+use placefield::Real;
+use placefield::compare::{Comparison, Iteration};
+use placefield::engine::Pipeline;
+use placefield::report::{DesignReport, GridReport};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Options of `placefield compare`.
+#[derive(Args)]
+pub(crate) struct CompareArgs {
+    /// The design's .aux file
+    #[arg(value_name = "DESIGN.aux")]
+    aux: PathBuf,
+    #[command(flatten)]
+    evaluation: EvaluationArgs,
+    /// Iterations
+    #[arg(long, value_name = "K", default_value_t = 50)]
+    iterations: usize,
+    /// Write the table as CSV; - for standard output
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write the table as JSON; - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Draw times, ratio and overflow over the iterations
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+}
+
+/// A whole comparison, as JSON.
+#[derive(Serialize)]
+pub(crate) struct Table {
+    design: DesignReport,
+    grid: GridReport,
+    device: String,
+    precision: &'static str,
+    /// Median solve of every side and the first side's over it.
+    summary: Vec<Summary>,
+    pub(crate) iterations: Vec<Iteration>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    engine: &'static str,
+    pipeline: Pipeline,
+    solve_ms: f64,
+    step_ms: f64,
+    ratio: f64,
+    largest_difference: f64,
+}
+
+/// Reads, compares, prints.
+pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
+    if let Some(folder) = &args.plots {
+        make_folder(folder)?;
+    }
+    let opened = open_design(&args.aux, &args.evaluation)?;
+    let table = compare(&opened, &args.evaluation.options, args.iterations)?;
+    if let Some(path) = &args.csv {
+        write_csv(path, &table.iterations)?;
+    }
+    if let Some(path) = &args.json {
+        write_json(path, &table)?;
+    }
+    if let Some(folder) = &args.plots {
+        pictures::draw_comparison(&opened.design.name, &table.iterations, folder)?;
+    }
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    if !to_stdout(&args.csv) && !to_stdout(&args.json) {
+        print(&table)?;
+    }
+    Ok(())
+}
+
+/// Runs the comparison with every pipeline; a bar advances on a terminal.
+pub(crate) fn compare(
+    opened: &Opened,
+    options: &SolveArgs,
+    iterations: usize,
+) -> Result<Table, Failure> {
+    for warning in &opened.warnings {
+        eprintln!("warning: {warning}");
+    }
+    with_precision!(options.precision(), T => compare_in::<T>(opened, options, iterations))
+}
+
+fn compare_in<T: Real>(
+    opened: &Opened,
+    options: &SolveArgs,
+    iterations: usize,
+) -> Result<Table, Failure> {
+    let charge = charge_of(&opened.design, options)?;
+    for warning in &charge.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let (grid, areas) = (charge.grid, (charge.movable_area, charge.fixed_area));
+    let mut engine = open_engine::<T>(charge, options)?;
+    let device = engine.descriptor().device;
+    let mut comparison = Comparison::new(vec![&mut *engine], &Pipeline::ALL)?;
+    let bar = ProgressBar::new(iterations as u64);
+    let mut rows = Vec::with_capacity(iterations.min(1 << 16));
+    for _ in 0..iterations {
+        rows.push(comparison.advance()?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(Table {
+        design: eval::describe(&opened.design, areas.0, areas.1),
+        grid: GridReport { bins: [grid.nx(), grid.ny()], bin_size: [grid.bin_x(), grid.bin_y()] },
+        device,
+        precision: T::PRECISION.name(),
+        summary: summarise(&rows),
+        iterations: rows,
+    })
+}
+
+fn summarise(rows: &[Iteration]) -> Vec<Summary> {
+    let sides = rows.first().map_or(0, |r| r.sides.len());
+    let median = |value: &dyn Fn(&Iteration) -> f64| {
+        let mut values: Vec<f64> = rows.iter().map(value).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let summary = |s: usize| {
+        let side = &rows[0].sides[s];
+        let worst = rows.iter().map(|r| &r.sides[s].difference);
+        Summary {
+            engine: side.engine,
+            pipeline: side.pipeline,
+            solve_ms: median(&|r| r.sides[s].solve),
+            step_ms: median(&|r| {
+                let side = &r.sides[s];
+                side.density + side.solve + side.force
+            }),
+            ratio: median(&|r| r.sides[s].ratio),
+            largest_difference: worst
+                .map(|d| d.potential.max(d.field_x).max(d.field_y))
+                .fold(0.0, f64::max),
+        }
+    };
+    (0..sides).map(summary).collect()
+}
+
+/// One line per iteration and side.
+fn write_csv(path: &Path, rows: &[Iteration]) -> Result<(), Failure> {
+    write_output(path, |out| {
+        writeln!(
+            out,
+            "iteration,overflow,max_density,energy,step,engine,pipeline,density_ms,forward_ms,scaling_ms,inverse_ms,solve_ms,force_ms,ratio,difference_potential,difference_field_x,difference_field_y"
+        )?;
+        for row in rows {
+            for s in &row.sides {
+                writeln!(
+                    out,
+                    "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:e},{:e},{:e}",
+                    row.iteration,
+                    row.density.overflow,
+                    row.density.max,
+                    row.energy,
+                    row.step,
+                    s.engine,
+                    s.pipeline,
+                    s.density,
+                    s.forward,
+                    s.scaling,
+                    s.inverse,
+                    s.solve,
+                    s.force,
+                    s.ratio,
+                    s.difference.potential,
+                    s.difference.field_x,
+                    s.difference.field_y
+                )?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The table as a person reads it: at most 20 rows, evenly spaced, and the summary.
+pub(crate) fn print(table: &Table) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "{}: {} x {} bins, {}, {}",
+        table.design.name, table.grid.bins[0], table.grid.bins[1], table.precision, table.device
+    )?;
+    let Some(first) = table.iterations.first() else { return Ok(()) };
+    write!(
+        out,
+        "{:>5} {:>9} {:>9} {:>11} {:>8} {:>7}",
+        "iter", "overflow", "max", "energy", "density", "force"
+    )?;
+    for side in &first.sides {
+        write!(out, "  {:>15}", format!("{} {}", side.engine, side.pipeline))?;
+    }
+    writeln!(out, "  {:>6} {:>10}", "ratio", "difference")?;
+    let last = table.iterations.len() - 1;
+    let every = table.iterations.len().div_ceil(20);
+    for row in table.iterations.iter().filter(|r| r.iteration % every == 0 || r.iteration == last) {
+        let (a, z) = (&row.sides[0], &row.sides[row.sides.len() - 1]);
+        write!(
+            out,
+            "{:>5} {:>9.5} {:>9.4} {:>11.4e} {:>8.2} {:>7.2}",
+            row.iteration, row.density.overflow, row.density.max, row.energy, a.density, a.force
+        )?;
+        for side in &row.sides {
+            write!(out, "  {:>12.3} ms", side.solve)?;
+        }
+        let d = &z.difference;
+        let worst = d.potential.max(d.field_x).max(d.field_y);
+        writeln!(out, "  {:>6.2} {worst:>10.1e}", z.ratio)?;
+    }
+    writeln!(out, "median solve and whole step (density, solve, force):")?;
+    for s in &table.summary {
+        writeln!(
+            out,
+            "  {:<4} {:<10} {:>9.3} ms  {:>9.3} ms  {:>5.2}x  largest difference {:.1e}",
+            s.engine,
+            s.pipeline.name(),
+            s.solve_ms,
+            s.step_ms,
+            s.ratio,
+            s.largest_difference
+        )?;
+    }
+    Ok(())
+}

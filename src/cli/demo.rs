@@ -1,0 +1,66 @@
+//! `placefield demo`: all of it on a generated design.
+
+use super::common::{EngineChoice, EvaluationArgs, open_design};
+use super::{Failure, compare, eval, pictures};
+use clap::Args;
+use placefield::generate::{Spec, generate, write_bookshelf};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Options of `placefield demo`.
+#[derive(Args)]
+pub(crate) struct DemoArgs {
+    /// Folder for the design, its pictures and its numbers
+    #[arg(long, value_name = "DIR", default_value = "placefield-demo")]
+    out: PathBuf,
+    /// Movable cells of the generated design
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    cells: u64,
+    /// Iterations of the comparison
+    #[arg(long, value_name = "K", default_value_t = 30)]
+    iterations: usize,
+    /// Engine: auto, cpu, cuda or cuda:N
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    engine: EngineChoice,
+}
+
+/// Generates, writes, reads back, evaluates, draws, compares.
+pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    super::common::make_folder(&args.out)?;
+    writeln!(
+        out,
+        "1. A design of {} movable cells, generated in {}:",
+        args.cells,
+        args.out.display()
+    )?;
+    let files = write_bookshelf(&generate(&Spec::with_cells(args.cells))?, &args.out)?;
+    let aux = files.iter().find(|f| f.extension().is_some_and(|e| e == "aux"));
+    let aux = aux.ok_or("the generated design has no .aux file")?;
+    writeln!(out, "   {}", aux.display())?;
+
+    let evaluation = EvaluationArgs::for_demo(args.engine);
+    writeln!(out, "\n2. placefield eval, with fillers:")?;
+    drop(out);
+    let opened = open_design(aux, &evaluation)?;
+    let evaluated = eval::evaluate::<f32>(&opened, &evaluation.options)?;
+    eval::print(&evaluated.report)?;
+    super::common::write_json(&args.out.join("eval.json"), &evaluated.report)?;
+
+    let mut out = io::stdout().lock();
+    writeln!(out, "\n3. placefield plot:")?;
+    for file in pictures::draw(&opened.design, &evaluated, &args.out)? {
+        writeln!(out, "   {}", file.display())?;
+    }
+    drop(evaluated);
+    writeln!(out, "\n4. placefield compare, the cells spreading by the density's force alone:")?;
+    drop(out);
+    let table = compare::compare(&opened, &evaluation.options, args.iterations)?;
+    compare::print(&table)?;
+    super::common::write_json(&args.out.join("compare.json"), &table)?;
+    let mut out = io::stdout().lock();
+    for file in pictures::draw_comparison(&opened.design.name, &table.iterations, &args.out)? {
+        writeln!(out, "   {}", file.display())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! The command line: the only room that prints or exits.
+//!
+//! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr;
+//! 2 wrong usage. A reader that goes away (a broken pipe) is not an error.
+
+mod common;
+mod compare;
+mod demo;
+mod eval;
+mod generate;
+mod info;
+mod pictures;
+mod plot;
+
+use clap::{Parser, Subcommand};
+use std::io;
+use std::process::ExitCode;
+
+/// The electrostatic picture of a chip placement: density, potential, field and forces.
+#[derive(Parser)]
+#[command(name = "placefield", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Evaluate a placement: density, overflow, energy, field, forces
+    Eval(eval::EvalArgs),
+    /// Run pipelines side by side while the cells spread
+    Compare(compare::CompareArgs),
+    /// Draw density, potential, field and force as PNG and SVG
+    Plot(plot::PlotArgs),
+    Generate(generate::GenerateArgs),
+    /// All of it on a generated design, no files needed
+    Demo(demo::DemoArgs),
+    /// Engines and devices found, and why one is missing
+    Info(info::InfoArgs),
+}
+
+/// Any failure, as one line.
+pub(crate) type Failure = Box<dyn std::error::Error>;
+
+/// Parses the command line, runs it and says how it went.
+pub(crate) fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        Command::Eval(args) => eval::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Plot(args) => plot::run(args),
+        Command::Generate(args) => generate::run(args).map_err(Failure::from),
+        Command::Demo(args) => demo::run(args),
+        Command::Info(args) => info::run(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) if is_broken_pipe(&*e) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("placefield: {}", e.to_string().replace('\n', " "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(e) = cause {
+        if e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+            return true;
+        }
+        cause = e.source();
+    }
+    false
+}

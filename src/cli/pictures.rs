@@ -1,0 +1,184 @@
+//! The pictures of an evaluation and of a comparison.
+
+use super::Failure;
+use super::eval::Evaluated;
+use placefield::Real;
+use placefield::compare::Iteration;
+use placefield::design::{Design, NodeKind};
+use placefield::grid::{BinGrid, Map, Rect};
+use placefield::plot::{Arrows, Curves, Format, HeatMap, Picture, Scale, Series};
+use std::path::{Path, PathBuf};
+
+/// Most macros outlined; beyond that the outlines hide the map.
+const MOST_OUTLINES: usize = 5_000;
+/// Bins along the longer side of the force picture: coarse enough that every
+/// bin averages over many cells.
+const FORCE_BINS: usize = 64;
+
+/// Draws density, potential, field components, field and force as PNG and SVG
+/// into `folder`; returns the files.
+pub(crate) fn draw<T: Real>(
+    design: &Design,
+    evaluated: &Evaluated<T>,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, Failure> {
+    let grid = evaluated.engine.charge().grid;
+    let [density, potential, field_x, field_y] = &evaluated.maps;
+    let outlines = outlines(design, grid.die());
+    let name = &evaluated.report.design.name;
+    let values = &evaluated.report.density;
+    let subtitle = format!(
+        "{} × {} bins, overflow {:.4} smoothed, {:.4} exact",
+        grid.nx(),
+        grid.ny(),
+        values.overflow_smoothed,
+        values.overflow_exact
+    );
+    let mut files = Vec::new();
+    let mut map = |file: &str, what: &str, label: &str, values: &Map<T>, scale: Scale| {
+        let heat_map = HeatMap {
+            title: format!("{name}: {what}"),
+            subtitle: subtitle.clone(),
+            label: label.to_owned(),
+            outlines: &outlines,
+            ..HeatMap::new(values, grid, scale)
+        };
+        save(&heat_map.draw()?, folder, file, &mut files)
+    };
+    map("density", "density", "density ρ (area / bin area)", density, Scale::Sequential)?;
+    map("potential", "potential", "φ (bin widths²)", potential, Scale::Diverging)?;
+    map("field_x", "field along x", "Ex (bin widths)", field_x, Scale::Diverging)?;
+    map("field_y", "field along y", "Ey (bin widths)", field_y, Scale::Diverging)?;
+
+    let magnitude = magnitude(field_x, field_y);
+    let field = HeatMap {
+        title: format!("{name}: field"),
+        subtitle: subtitle.clone(),
+        label: "|E| (bin widths)".to_owned(),
+        outlines: &outlines,
+        arrows: Some(Arrows { x: field_x, y: field_y }),
+        ..HeatMap::new(&magnitude, grid, Scale::Magnitude)
+    };
+    save(&field.draw()?, folder, "field", &mut files)?;
+
+    let (coarse, [fx, fy]) = force_maps(evaluated)?;
+    let magnitude = self::magnitude(&fx, &fy);
+    let force = HeatMap {
+        title: format!("{name}: force on movable cells"),
+        subtitle,
+        label: "|Σ force| / Σ cell area (bin widths)".to_owned(),
+        outlines: &outlines,
+        arrows: Some(Arrows { x: &fx, y: &fy }),
+        ..HeatMap::new(&magnitude, coarse, Scale::Magnitude)
+    };
+    save(&force.draw()?, folder, "force", &mut files)?;
+    Ok(files)
+}
+
+/// Time per iteration of every side, the ratio, and overflow, as curves.
+pub(crate) fn draw_comparison(
+    name: &str,
+    iterations: &[Iteration],
+    folder: &Path,
+) -> Result<Vec<PathBuf>, Failure> {
+    let Some(first) = iterations.first() else { return Ok(Vec::new()) };
+    let side_names: Vec<String> =
+        first.sides.iter().map(|s| format!("{} {}", s.engine, s.pipeline)).collect();
+    let series = |value: &dyn Fn(&Iteration, usize) -> f64| {
+        let curve = |(s, side): (usize, &String)| Series {
+            name: side.clone(),
+            points: iterations.iter().map(|i| (i.iteration as f64, value(i, s))).collect(),
+        };
+        side_names.iter().enumerate().map(curve).collect::<Vec<_>>()
+    };
+    let curves = |title: &str, y_label: &str, series| Curves {
+        title: format!("{name}: {title}"),
+        x_label: "iteration".to_owned(),
+        y_label: y_label.to_owned(),
+        series,
+        ..Curves::default()
+    };
+    let overflow = Series {
+        name: "smoothed overflow".to_owned(),
+        points: iterations.iter().map(|i| (i.iteration as f64, i.density.overflow)).collect(),
+    };
+    let mut files = Vec::new();
+    let solve = curves("solve per iteration", "time (ms)", series(&|i, s| i.sides[s].solve));
+    save(&solve.draw(), folder, "compare_time", &mut files)?;
+    let ratio = curves(
+        &format!("{} over each side", side_names[0]),
+        "ratio of solve times",
+        series(&|i, s| i.sides[s].ratio),
+    );
+    save(&ratio.draw(), folder, "compare_ratio", &mut files)?;
+    let overflow = curves("overflow while the cells spread", "overflow", vec![overflow]);
+    save(&overflow.draw(), folder, "compare_overflow", &mut files)?;
+    Ok(files)
+}
+
+fn save(
+    picture: &Picture,
+    folder: &Path,
+    file: &str,
+    files: &mut Vec<PathBuf>,
+) -> Result<(), Failure> {
+    for format in [Format::Png, Format::Svg] {
+        let path = folder.join(file).with_extension(match format {
+            Format::Png => "png",
+            Format::Svg => "svg",
+        });
+        picture.write(&path)?;
+        files.push(path);
+    }
+    Ok(())
+}
+
+/// Fixed nodes that block area inside the die, and movable macros, largest first.
+fn outlines(design: &Design, die: Rect) -> Vec<Rect> {
+    let two_rows = 2.0 * design.row_height().unwrap_or(0.0);
+    let is_macro = |i: &usize| match design.nodes.kind[*i] {
+        NodeKind::Fixed => true,
+        NodeKind::Movable => design.size(*i).1 > two_rows,
+        NodeKind::FixedNoImage => false,
+    };
+    let all = (0..design.nodes.len()).filter(is_macro).map(|i| design.rect(i));
+    let mut inside: Vec<Rect> = all.filter(|r| r.overlap(&die) > 0.0).collect();
+    inside.sort_by(|a, b| b.area().total_cmp(&a.area()));
+    inside.truncate(MOST_OUTLINES);
+    inside
+}
+
+fn magnitude<T: Real>(x: &Map<T>, y: &Map<T>) -> Map<T> {
+    let pairs = x.as_slice().iter().zip(y.as_slice());
+    Map::from_vec(x.nx(), x.ny(), pairs.map(|(&x, &y)| (x * x + y * y).sqrt()).collect())
+}
+
+/// Force per cell area on a coarse grid: Σ force over Σ area of the movable
+/// cells whose centre lies in the bin.
+fn force_maps<T: Real>(evaluated: &Evaluated<T>) -> Result<(BinGrid, [Map<f64>; 2]), Failure> {
+    let charge = evaluated.engine.charge();
+    let die = charge.grid.die();
+    let longer = die.width().max(die.height());
+    let bins = |length: f64| ((FORCE_BINS as f64 * length / longer).round() as usize).max(1);
+    let grid = BinGrid::new(die, bins(die.width()), bins(die.height()))?;
+    let zero = Map::filled(grid.nx(), grid.ny(), 0.0);
+    let (mut fx, mut fy, mut area) = (zero.clone(), zero.clone(), zero);
+    for i in 0..charge.movable {
+        let (w, h) = (charge.width[i], charge.height[i]);
+        let column = (charge.initial_x[i] + w / 2.0 - die.xl) / grid.bin_x();
+        let row = (charge.initial_y[i] + h / 2.0 - die.yl) / grid.bin_y();
+        if column < 0.0 || row < 0.0 || column >= grid.nx() as f64 || row >= grid.ny() as f64 {
+            continue;
+        }
+        let bin = (column as usize, row as usize);
+        fx[bin] += evaluated.force[0][i].wide();
+        fy[bin] += evaluated.force[1][i].wide();
+        area[bin] += w * h;
+    }
+    for map in [&mut fx, &mut fy] {
+        for (f, &a) in map.as_mut_slice().iter_mut().zip(area.as_slice()) {
+            *f = if a > 0.0 { *f / a } else { 0.0 };
+        }
+    }
+    Ok((grid, [fx, fy]))
+}

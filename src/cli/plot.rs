@@ -1,0 +1,39 @@
+//! `placefield plot`: one placement in pictures.
+
+use super::Failure;
+use super::common::{EvaluationArgs, make_folder, open_design, with_precision};
+use super::{eval, pictures};
+use clap::Args;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Options of `placefield plot`.
+#[derive(Args)]
+pub(crate) struct PlotArgs {
+    /// The design's .aux file
+    #[arg(value_name = "DESIGN.aux")]
+    aux: PathBuf,
+    #[command(flatten)]
+    evaluation: EvaluationArgs,
+    /// Folder the pictures go to; made when it is not there
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+/// Reads, evaluates, draws, and lists the files on standard output.
+pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
+    make_folder(&args.out)?;
+    let opened = open_design(&args.aux, &args.evaluation)?;
+    let options = &args.evaluation.options;
+    with_precision!(options.precision(), T => {
+        let evaluated = eval::evaluate::<T>(&opened, options)?;
+        for warning in &evaluated.report.warnings {
+            eprintln!("warning: {warning}");
+        }
+        let mut out = io::stdout().lock();
+        for path in pictures::draw(&opened.design, &evaluated, &args.out)? {
+            writeln!(out, "{}", path.display())?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,112 @@
+//! The bodies as the CPU's kernels read them, and the footprint each leaves on
+//! the bins: shared by density and force, which must agree to the last bit on
+//! what overlaps what.
+
+use crate::charge::Charge;
+use crate::charge::overlap::{Axis, Span};
+use crate::real::Real;
+
+/// What a kernel needs to know of one body: 16 bytes in `f32`.
+#[derive(Clone, Copy, Debug)]
+struct Body<T> {
+    width: T,
+    height: T,
+    /// Weight of its stretched area.
+    ratio: T,
+    /// Weight of its own area: T for a macro, 1 for every other.
+    own: T,
+}
+
+/// Which rectangle of a body is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Stretched to √2 bins, weighing `ratio`.
+    Smoothed,
+    /// Its own size.
+    Exact,
+}
+
+/// The bins a body covers: the product of two spans, times a weight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Footprint {
+    pub(super) x: Span,
+    pub(super) y: Span,
+    pub(super) weight: f64,
+}
+
+/// Sizes and weights of all bodies, and the axes they are measured on.
+#[derive(Clone, Debug)]
+pub(super) struct Bodies<T> {
+    bodies: Vec<Body<T>>,
+    pub(super) movable: usize,
+    pub(super) x: Axis,
+    y: Axis,
+}
+
+impl<T: Real> Bodies<T> {
+    pub(super) fn new(charge: &Charge) -> Self {
+        let mut bodies: Vec<Body<T>> = (0..charge.bodies())
+            .map(|i| Body {
+                width: T::of(charge.width[i]),
+                height: T::of(charge.height[i]),
+                ratio: T::of(charge.ratio[i]),
+                own: T::one(),
+            })
+            .collect();
+        for &i in &charge.macros {
+            bodies[i as usize].own = T::of(charge.target_density);
+        }
+        let (x, y) = Axis::of(&charge.grid);
+        Bodies { bodies, movable: charge.movable, x, y }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bodies.len()
+    }
+
+    /// Width of body `i`, layout units, not stretched.
+    #[inline(always)]
+    pub(super) fn width(&self, i: usize) -> T {
+        self.bodies[i].width
+    }
+
+    /// The columns of bins that body `i` covers with its left edge at `x`.
+    #[inline(always)]
+    pub(super) fn columns(&self, i: usize, shape: Shape, x: T) -> Option<Span> {
+        let width = self.bodies[i].width.wide();
+        match shape {
+            Shape::Smoothed => self.x.stretched_span(x.wide(), width),
+            Shape::Exact => self.x.span(x.wide(), width),
+        }
+    }
+
+    /// The bins that body `i` covers with its lower-left corner at `(x, y)`:
+    /// `None` outside the die.
+    #[inline(always)]
+    pub(super) fn footprint(&self, i: usize, shape: Shape, x: T, y: T) -> Option<Footprint> {
+        let body = &self.bodies[i];
+        let height = body.height.wide();
+        let columns = self.columns(i, shape, x)?;
+        let (rows, weight) = match shape {
+            Shape::Smoothed => (self.y.stretched_span(y.wide(), height)?, body.ratio),
+            Shape::Exact => (self.y.span(y.wide(), height)?, body.own),
+        };
+        Some(Footprint { x: columns, y: rows, weight: weight.wide() })
+    }
+}
+
+/// The overlaps with the `N ≤ 4` bins from a span's first on, zero beyond its
+/// end: what a window of set size needs. The span ends at the `last`-th of them.
+///
+/// Picked from tables, without a branch: whether a body covers 2 or 3 bins is as
+/// good as random, and a misprediction costs more than adding zeros.
+#[inline(always)]
+pub(super) fn window<const N: usize>(last: usize, head: f64, tail: f64) -> [f64; N] {
+    const BETWEEN: [[f64; 4]; 4] = [[0.0; 4], [0.0; 4], [0.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]];
+    const LAST: [[f64; 4]; 4] =
+        [[0.0; 4], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    let (between, at_last) = (&BETWEEN[last & 3], &LAST[last & 3]);
+    let mut overlaps = std::array::from_fn(|k| between[k] + at_last[k] * tail);
+    overlaps[0] = head;
+    overlaps
+}

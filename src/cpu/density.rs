@@ -1,0 +1,428 @@
+//! ρ on the CPU: the area of every rectangle, added up bin by bin.
+//!
+//! ρ(i, j) = (fixed area + Σ ratio · overlap of the body's stretched rectangle
+//! with the bin) / bin area, dimensionless (ePlace, Lu et al., TODAES 2015;
+//! DREAMPlace, Lin et al., TCAD 2021). Overflow is Σ max(0, ρ − T) · bin
+//! area over the movable area and the maximum is that of ρ, both before the
+//! fillers are added.
+//!
+//! # How it runs in parallel
+//! The map is cut into strips of bin columns. First the bodies are sorted by the
+//! strip their left edge lies in: chunks of bodies are sorted side by side, each
+//! within itself, into records that hold what adding needs. Then each strip is
+//! filled by one task, which walks the chunks in order. A body of a few columns
+//! may reach past its strip: a strip has a margin to its right for that, which is
+//! added to its neighbour afterwards. Wider bodies (macros) are offered
+//! to every strip, which takes its part. Strips and chunks depend on the grid and
+//! on the number of bodies alone, no two tasks write the same bin, and every bin
+//! sums its contributions in a set order in `f64`: the bits are the same for any
+//! number of threads, without atomics, and a macro is shared by all of them.
+
+use super::bodies::{Bodies, Footprint, Shape, window};
+use crate::charge::Charge;
+use crate::charge::overlap::Span;
+use crate::engine::DensityStats;
+use crate::grid::Map;
+use crate::real::Real;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Bodies sorted by one task.
+const CHUNK: usize = 16_384;
+/// Columns of bins a strip can take up to the right of its own.
+const MARGIN: usize = 8;
+/// Bins of a strip with its margin, about: 1 MiB of `f64`, to stay in a core's L2.
+const STRIP_BINS: usize = 1 << 17;
+/// Strips there should be at least, so that many cores share them evenly.
+const STRIPS: usize = 64;
+/// The strip of a body that is in none.
+const NOWHERE: u16 = u16::MAX;
+
+/// A footprint as the strips read it: 28 bytes in `f32`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Record<T> {
+    column: u16,
+    /// Columns after the first.
+    columns: u16,
+    row: u16,
+    /// Rows after the first.
+    rows: u16,
+    left: T,
+    right: T,
+    bottom: T,
+    top: T,
+    weight: T,
+}
+
+/// How the map is cut, see the module's text.
+#[derive(Clone, Copy, Debug)]
+struct Strips {
+    nx: usize,
+    ny: usize,
+    /// Columns of a strip, a power of two; the last one may own fewer.
+    columns: usize,
+    count: usize,
+}
+
+/// The density room: made once for a [`Charge`], then asked every iteration.
+///
+/// Positions are lower-left corners in layout units, movable cells then
+/// fillers. One that is not finite leaves no trace in the map; what lies
+/// outside the die is clipped. Nothing is allocated after [`CpuDensity::new`].
+#[derive(Debug)]
+pub struct CpuDensity<T> {
+    bodies: Bodies<T>,
+    strips: Strips,
+    target: f64,
+    /// Overflowing density, summed over bins, to overflow.
+    per_movable: f64,
+    /// Fixed density of every bin.
+    fixed: Vec<f64>,
+    /// Strips with their margins, each `(columns + MARGIN) × ny`.
+    work: Vec<f64>,
+    /// Footprints, each chunk sorted by strip.
+    records: Vec<Record<T>>,
+    /// Where each strip begins in each chunk: `count + 1` per chunk.
+    starts: Vec<u32>,
+    /// Width of a margin, layout units.
+    widest: T,
+    /// Bodies wider than that, ascending, and how many of them are movable.
+    wide: Vec<u32>,
+    wide_movable: usize,
+    wide_records: Vec<Option<Record<T>>>,
+    /// Overflowing density and maximum of every strip.
+    partial: Vec<(f64, f64)>,
+}
+
+impl<T: Real> CpuDensity<T> {
+    /// Makes room for the densities of `charge`.
+    ///
+    /// # Panics
+    /// When there are 2³² bodies or more.
+    pub fn new(charge: &Charge) -> Self {
+        let grid = &charge.grid;
+        let bodies = Bodies::new(charge);
+        let strips = Strips::new(grid.nx(), grid.ny());
+        let count = u32::try_from(bodies.len()).expect("bodies are numbered in 32 bits");
+        // Stretching to √2 bins makes no body wider than a margin.
+        let widest = T::of(MARGIN as f64 * grid.bin_x());
+        let wide: Vec<u32> = (0..count).filter(|&i| bodies.width(i as usize) > widest).collect();
+        let wide_movable = wide.partition_point(|&i| (i as usize) < charge.movable);
+        let longest = charge.movable.max(charge.fillers());
+        let bin_area = grid.bin_area();
+        let movable_area = charge.movable_area;
+        CpuDensity {
+            target: charge.target_density,
+            per_movable: if movable_area > 0.0 { bin_area / movable_area } else { 0.0 },
+            fixed: charge.fixed.as_slice().iter().map(|area| area / bin_area).collect(),
+            work: vec![0.0; strips.count * strips.stride()],
+            records: vec![Record::default(); longest],
+            starts: vec![0; longest.div_ceil(CHUNK) * (strips.count + 1)],
+            wide_records: vec![None; wide.len()],
+            wide,
+            wide_movable,
+            partial: vec![(0.0, 0.0); strips.count],
+            bodies,
+            strips,
+            widest,
+        }
+    }
+
+    /// Writes ρ of everything to `rho`, `nx × ny`; returns the smoothed
+    /// overflow and maximum of fixed and movable cells.
+    ///
+    /// # Panics
+    /// When `x` or `y` is not one entry per body or `rho` is not `nx × ny`.
+    pub fn smoothed(&mut self, x: &[T], y: &[T], rho: &mut Map<T>) -> DensityStats {
+        assert_eq!((rho.nx(), rho.ny()), (self.strips.nx, self.strips.ny), "bins of rho");
+        let (movable, all) = (self.bodies.movable, self.bodies.len());
+        assert_eq!((x.len(), y.len()), (all, all), "positions");
+        self.begin();
+        self.add(0..movable, 0..self.wide_movable, Shape::Smoothed, x, y);
+        let stats = self.stats();
+        self.add(movable..all, self.wide_movable..self.wide.len(), Shape::Smoothed, x, y);
+        self.write(rho.as_mut_slice());
+        stats
+    }
+
+    /// Overflow and maximum of fixed and movable cells, each at its own size.
+    ///
+    /// # Panics
+    /// When `x` or `y` has fewer entries than there are movable cells.
+    pub fn exact(&mut self, x: &[T], y: &[T]) -> DensityStats {
+        self.begin();
+        self.add(0..self.bodies.movable, 0..self.wide_movable, Shape::Exact, x, y);
+        self.stats()
+    }
+
+    /// [`CpuDensity::exact`], and the density it is taken from in `map`, `nx × ny`.
+    ///
+    /// # Panics
+    /// When `x` or `y` has fewer entries than there are movable cells or `map`
+    /// is not `nx × ny`.
+    pub fn exact_map(&mut self, x: &[T], y: &[T], map: &mut Map<T>) -> DensityStats {
+        assert_eq!((map.nx(), map.ny()), (self.strips.nx, self.strips.ny), "bins of the map");
+        let stats = self.exact(x, y);
+        self.write(map.as_mut_slice());
+        stats
+    }
+
+    /// Puts the fixed density in every strip and clears the margins.
+    fn begin(&mut self) {
+        let strips = self.strips;
+        let fixed = self.fixed.par_chunks(strips.own());
+        self.work.par_chunks_mut(strips.stride()).zip(fixed).for_each(|(work, fixed)| {
+            work[..fixed.len()].copy_from_slice(fixed);
+            work[fixed.len()..].fill(0.0);
+        });
+    }
+
+    /// Adds a range of bodies, and the wide ones among them.
+    fn add(&mut self, range: Range<usize>, wide: Range<usize>, shape: Shape, x: &[T], y: &[T]) {
+        if range.is_empty() {
+            return;
+        }
+        self.sort(range.clone(), shape, x, y);
+        let bodies = &self.bodies;
+        let wide_of = &self.wide[wide.clone()];
+        self.wide_records[wide.clone()].par_iter_mut().zip(wide_of).for_each(|(record, &i)| {
+            let i = i as usize;
+            *record = bodies.footprint(i, shape, x[i], y[i]).map(|f| Record::new(&f));
+        });
+
+        let (strips, records, starts) = (self.strips, &self.records[..range.len()], &self.starts);
+        let wide_records = &self.wide_records[wide];
+        self.work.par_chunks_mut(strips.stride()).enumerate().for_each(|(s, work)| {
+            strips.fill(s, work, records, starts);
+            for record in wide_records.iter().flatten() {
+                record.add_part(work, strips.columns_of(s), strips.ny);
+            }
+        });
+        self.fold_margins();
+    }
+
+    /// Turns a range of bodies into records, each chunk sorted by strip.
+    fn sort(&mut self, range: Range<usize>, shape: Shape, x: &[T], y: &[T]) {
+        let (strips, bodies, widest) = (self.strips, &self.bodies, self.widest);
+        let records = self.records[..range.len()].par_chunks_mut(CHUNK);
+        let starts = self.starts.par_chunks_mut(strips.count + 1);
+        records.zip(starts).enumerate().for_each(|(c, (records, starts))| {
+            let first = range.start + c * CHUNK;
+            let columns = |i: usize| match bodies.width(i) > widest {
+                true => None,
+                false => bodies.columns(i, shape, x[i]),
+            };
+            let footprint = |i: usize| bodies.footprint(i, shape, x[i], y[i]);
+            strips.sort(first, records, starts, columns, footprint);
+        });
+    }
+
+    /// Adds what strips hold in their margins to their right neighbours.
+    fn fold_margins(&mut self) {
+        let strips = self.strips;
+        // From the first margin on, every chunk is a margin and the strip it belongs to.
+        self.work[strips.own()..].par_chunks_mut(strips.stride()).for_each(|chunk| {
+            let (margin, strip) = chunk.split_at_mut(strips.margin());
+            strip.iter_mut().zip(margin.iter()).for_each(|(own, more)| *own += more);
+            margin.fill(0.0);
+        });
+    }
+
+    /// Overflow and maximum of what has been added so far.
+    fn stats(&mut self) -> DensityStats {
+        let (strips, target) = (self.strips, self.target);
+        let work = self.work.par_chunks(strips.stride()).enumerate();
+        work.zip(&mut self.partial).for_each(|((s, work), partial)| {
+            let own = &work[..strips.columns_of(s).len() * strips.ny];
+            *partial = own.chunks_exact(strips.ny).fold((0.0, 0.0_f64), |(over, max), column| {
+                let (o, m) = overflow_and_max(column, target);
+                (over + o, max.max(m))
+            });
+        });
+        let (over, max) =
+            self.partial.iter().fold((0.0, 0.0_f64), |(o, m), &(over, max)| (o + over, m.max(max)));
+        DensityStats { overflow: over * self.per_movable, max }
+    }
+
+    /// Writes what has been added so far.
+    fn write(&self, rho: &mut [T]) {
+        let work = self.work.par_chunks(self.strips.stride());
+        rho.par_chunks_mut(self.strips.own()).zip(work).for_each(|(rho, work)| {
+            rho.iter_mut().zip(work).for_each(|(out, &density)| *out = T::of(density));
+        });
+    }
+}
+
+/// Σ max(0, density − target) and the largest density of one column of bins, in
+/// four lanes so that the additions do not wait for one another.
+fn overflow_and_max(column: &[f64], target: f64) -> (f64, f64) {
+    let (lanes, rest) = column.as_chunks::<4>();
+    let (mut over, mut max) = ([0.0; 4], [0.0_f64; 4]);
+    for densities in lanes {
+        for k in 0..4 {
+            let excess = densities[k] - target;
+            over[k] += if excess > 0.0 { excess } else { 0.0 };
+            max[k] = if densities[k] > max[k] { densities[k] } else { max[k] };
+        }
+    }
+    let mut sum = (over[0] + over[1]) + (over[2] + over[3]);
+    let mut top = max.into_iter().fold(0.0, f64::max);
+    for &density in rest {
+        sum += (density - target).max(0.0);
+        top = top.max(density);
+    }
+    (sum, top)
+}
+
+impl Strips {
+    fn new(nx: usize, ny: usize) -> Self {
+        let least = 2 * MARGIN;
+        let columns = (nx / STRIPS).clamp(least, (STRIP_BINS / ny).max(least));
+        let columns = 1 << columns.ilog2();
+        Strips { nx, ny, columns, count: nx.div_ceil(columns) }
+    }
+
+    /// Bins of a strip.
+    fn own(&self) -> usize {
+        self.columns * self.ny
+    }
+
+    /// Bins of a margin.
+    fn margin(&self) -> usize {
+        MARGIN * self.ny
+    }
+
+    /// Bins of a strip and its margin.
+    fn stride(&self) -> usize {
+        self.own() + self.margin()
+    }
+
+    /// The columns of the map that strip `s` owns.
+    fn columns_of(&self, s: usize) -> Range<usize> {
+        s * self.columns..self.nx.min((s + 1) * self.columns)
+    }
+
+    /// Makes records of the bodies from `first` on, sorted by strip and in order
+    /// within each; strip `s` gets `starts[s]..starts[s + 1]`.
+    #[inline(never)]
+    fn sort<T: Real>(
+        &self,
+        first: usize,
+        records: &mut [Record<T>],
+        starts: &mut [u32],
+        columns: impl Fn(usize) -> Option<Span>,
+        footprint: impl Fn(usize) -> Option<Footprint>,
+    ) {
+        let mut strip_of = [NOWHERE; CHUNK];
+        let strip_of = &mut strip_of[..records.len()];
+        let shift = self.columns.ilog2();
+        // Counts go to the entry after next: once summed up, entry s + 1 is where
+        // strip s begins, and once the strip is filled, where it ends.
+        starts.fill(0);
+        for (k, strip) in strip_of.iter_mut().enumerate() {
+            if let Some(span) = columns(first + k) {
+                let s = span.first >> shift;
+                *strip = s as u16;
+                if s + 2 <= self.count {
+                    starts[s + 2] += 1;
+                }
+            }
+        }
+        for s in 1..starts.len() {
+            starts[s] += starts[s - 1];
+        }
+        for (k, &strip) in strip_of.iter().enumerate() {
+            if strip == NOWHERE {
+                continue;
+            }
+            let at = &mut starts[strip as usize + 1];
+            records[*at as usize] = match footprint(first + k) {
+                Some(footprint) => Record::new(&footprint),
+                // Above or below the die: a record that adds nothing.
+                None => {
+                    Record { column: (strip as usize * self.columns) as u16, ..Record::default() }
+                }
+            };
+            *at += 1;
+        }
+    }
+
+    /// Adds to strip `s` its records of every chunk, in order.
+    #[inline(never)]
+    fn fill<T: Real>(&self, s: usize, work: &mut [f64], records: &[Record<T>], starts: &[u32]) {
+        let first = s * self.columns;
+        for (chunk, starts) in records.chunks(CHUNK).zip(starts.chunks(self.count + 1)) {
+            for record in &chunk[starts[s] as usize..starts[s + 1] as usize] {
+                record.add(work, record.column as usize - first, self.ny);
+            }
+        }
+    }
+}
+
+impl<T: Real> Record<T> {
+    #[inline(always)]
+    fn new(footprint: &Footprint) -> Self {
+        let (x, y) = (&footprint.x, &footprint.y);
+        Record {
+            column: x.first as u16,
+            columns: (x.last - x.first) as u16,
+            row: y.first as u16,
+            rows: (y.last - y.first) as u16,
+            left: T::of(x.head),
+            right: T::of(x.tail),
+            bottom: T::of(y.head),
+            top: T::of(y.tail),
+            weight: T::of(footprint.weight),
+        }
+    }
+
+    /// Adds the body to a strip that has room for all of it, its first column
+    /// being the strip's `column`-th.
+    #[inline(always)]
+    fn add(&self, strip: &mut [f64], column: usize, ny: usize) {
+        let (columns, rows, row) = (self.columns as usize, self.rows as usize, self.row as usize);
+        let start = column * ny + row;
+        // Most bodies cover 2 or 3 columns and rows. Adding a window of set size,
+        // zeros where the body does not reach, has no branch to mispredict.
+        if columns < 3 && rows < 4 && row + 4 <= ny {
+            let across = window::<3>(columns, self.left.wide(), self.right.wide());
+            let up = window::<4>(rows, self.bottom.wide(), self.top.wide());
+            for (k, of_column) in across.into_iter().enumerate() {
+                let of_column = of_column * self.weight.wide();
+                let bins = &mut strip[start + k * ny..][..4];
+                for (bin, of_row) in bins.iter_mut().zip(up) {
+                    *bin += of_column * of_row;
+                }
+            }
+        } else {
+            for k in 0..=columns {
+                self.add_column(&mut strip[start + k * ny..][..=rows], k);
+            }
+        }
+    }
+
+    /// Adds what a wide body has in `owned`, the columns of one strip.
+    fn add_part(&self, strip: &mut [f64], owned: Range<usize>, ny: usize) {
+        let (first, row) = (self.column as usize, self.row as usize);
+        let end = (first + self.columns as usize + 1).min(owned.end);
+        for i in first.max(owned.start)..end {
+            let start = (i - owned.start) * ny + row;
+            self.add_column(&mut strip[start..][..=self.rows as usize], i - first);
+        }
+    }
+
+    /// Adds the body's `k`-th column to the bins it covers.
+    fn add_column(&self, bins: &mut [f64], k: usize) {
+        let of_column = match k {
+            0 => self.left.wide(),
+            k if k == self.columns as usize => self.right.wide(),
+            _ => 1.0,
+        } * self.weight.wide();
+        let (bottom, above) = bins.split_first_mut().expect("a footprint has a row at least");
+        *bottom += of_column * self.bottom.wide();
+        if let Some((top, middle)) = above.split_last_mut() {
+            middle.iter_mut().for_each(|bin| *bin += of_column);
+            *top += of_column * self.top.wide();
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The CPU engine: density, solve and force on a thread pool of its own.
+
+use super::density::CpuDensity;
+use super::force::CpuForce;
+use super::solve::{Fields, Solver};
+use crate::charge::Charge;
+use crate::engine::{
+    DensityStats, Descriptor, Engine, EngineError, EngineOptions, Evaluation, MapKind, Pipeline,
+    StageTimes, check_lengths, check_positions,
+};
+use crate::grid::Map;
+use crate::real::Real;
+use rayon::ThreadPool;
+use std::time::Instant;
+
+/// [`Engine`] on the CPU. The same positions give the same bits for any
+/// number of threads and on every run.
+pub struct CpuEngine<T: Real> {
+    charge: Charge,
+    options: EngineOptions,
+    pool: ThreadPool,
+    x: Vec<T>,
+    y: Vec<T>,
+    density: CpuDensity<T>,
+    rho: Map<T>,
+    /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
+    solvers: [Option<Solver<T>>; Pipeline::ALL.len()],
+    fields: Fields<T>,
+    force: CpuForce<T>,
+    force_x: Vec<T>,
+    force_y: Vec<T>,
+    done: Done,
+    times: StageTimes,
+}
+
+/// The last stage that holds for the positions at hand.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+enum Done {
+    Nothing,
+    Positions,
+    Density,
+    Solve,
+    Force,
+}
+
+impl<T: Real> CpuEngine<T> {
+    /// An engine for `charge`; everything it will need is allocated here, but
+    /// for pipelines other than `options.pipeline`, which are planned on first use.
+    ///
+    /// # Errors
+    /// When the threads cannot be started.
+    pub fn new(charge: Charge, options: &EngineOptions) -> Result<Self, EngineError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(options.threads)
+            .thread_name(|i| format!("placefield-{i}"))
+            .build()
+            .map_err(|e| EngineError::Threads {
+                threads: options.threads,
+                reason: e.to_string(),
+            })?;
+        let (nx, ny, bodies) = (charge.grid.nx(), charge.grid.ny(), charge.bodies());
+        let mut engine = CpuEngine {
+            x: vec![T::zero(); bodies],
+            y: vec![T::zero(); bodies],
+            density: CpuDensity::new(&charge),
+            rho: Map::filled(nx, ny, T::zero()),
+            solvers: [const { None }; Pipeline::ALL.len()],
+            fields: Fields::new(nx, ny),
+            force: CpuForce::new(&charge),
+            force_x: vec![T::zero(); bodies],
+            force_y: vec![T::zero(); bodies],
+            done: Done::Nothing,
+            times: StageTimes::default(),
+            options: *options,
+            pool,
+            charge,
+        };
+        engine.solver(options.pipeline);
+        Ok(engine)
+    }
+
+    /// Number of threads it works with.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// ρ as last computed.
+    pub fn density(&self) -> &Map<T> {
+        &self.rho
+    }
+
+    /// φ, Ex and Ey as last solved.
+    pub fn fields(&self) -> &Fields<T> {
+        &self.fields
+    }
+
+    /// Forces along x and y, one per body, as last computed.
+    pub fn force(&self) -> (&[T], &[T]) {
+        (&self.force_x, &self.force_y)
+    }
+
+    fn solver(&mut self, pipeline: Pipeline) -> &mut Solver<T> {
+        let threads = self.pool.current_num_threads();
+        self.solvers[pipeline as usize]
+            .get_or_insert_with(|| Solver::new(&self.charge.grid, pipeline, threads))
+    }
+
+    fn require(&self, stage: &'static str, at_least: Done) -> Result<(), EngineError> {
+        if self.done >= at_least {
+            return Ok(());
+        }
+        let needs = match at_least {
+            Done::Nothing | Done::Positions => "positions were given",
+            Done::Density => "the density was computed",
+            Done::Solve => "the field was solved",
+            Done::Force => "the forces were computed",
+        };
+        Err(EngineError::OutOfOrder { stage, needs })
+    }
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}
+
+impl<T: Real> Engine<T> for CpuEngine<T> {
+    fn charge(&self) -> &Charge {
+        &self.charge
+    }
+
+    fn descriptor(&self) -> Descriptor {
+        let threads = self.threads();
+        Descriptor {
+            engine: "cpu",
+            device: format!("{threads} thread{}", if threads == 1 { "" } else { "s" }),
+            deterministic: true,
+        }
+    }
+
+    fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError> {
+        check_lengths(self.charge.bodies(), &[("x positions", x.len()), ("y positions", y.len())])?;
+        self.pool.install(|| check_positions(x, y))?;
+        self.x.copy_from_slice(x);
+        self.y.copy_from_slice(y);
+        self.done = Done::Positions;
+        Ok(())
+    }
+
+    fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
+        self.require("the density", Done::Positions)?;
+        let start = Instant::now();
+        let (density, rho) = (&mut self.density, &mut self.rho);
+        let stats = self.pool.install(|| density.smoothed(&self.x, &self.y, rho));
+        self.times.density = milliseconds(start);
+        self.done = Done::Density;
+        Ok(stats)
+    }
+
+    fn exact_density(&mut self) -> Result<DensityStats, EngineError> {
+        self.require("the exact density", Done::Positions)?;
+        let density = &mut self.density;
+        Ok(self.pool.install(|| density.exact(&self.x, &self.y)))
+    }
+
+    fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError> {
+        self.require("the field", Done::Density)?;
+        self.solver(pipeline);
+        let solver = self.solvers[pipeline as usize].as_mut().expect("made above");
+        let (rho, fields) = (&self.rho, &mut self.fields);
+        let (energy, times) = self.pool.install(|| solver.solve(rho, fields));
+        self.times.forward = times.forward;
+        self.times.inverse = times.inverse;
+        self.done = Done::Solve;
+        Ok(energy)
+    }
+
+    fn compute_force(&mut self) -> Result<(), EngineError> {
+        self.require("the force", Done::Solve)?;
+        let start = Instant::now();
+        let (ex, ey) = (&self.fields.field_x, &self.fields.field_y);
+        let (fx, fy) = (&mut self.force_x, &mut self.force_y);
+        self.pool.install(|| self.force.gather(&self.x, &self.y, ex, ey, fx, fy));
+        self.times.force = milliseconds(start);
+        self.done = Done::Force;
+        Ok(())
+    }
+
+    fn evaluate(&mut self, x: &[T], y: &[T]) -> Result<Evaluation, EngineError> {
+        self.set_positions(x, y)?;
+        let density = self.compute_density()?;
+        let energy = self.solve(self.options.pipeline)?;
+        self.compute_force()?;
+        Ok(Evaluation { density, energy })
+    }
+
+    fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
+        let (map, needs) = match kind {
+            MapKind::Density => (&self.rho, Done::Density),
+            MapKind::Potential => (&self.fields.potential, Done::Solve),
+            MapKind::FieldX => (&self.fields.field_x, Done::Solve),
+            MapKind::FieldY => (&self.fields.field_y, Done::Solve),
+        };
+        self.require(kind.name(), needs)?;
+        check_lengths(map.as_slice().len(), &[("map", out.as_slice().len())])?;
+        out.as_mut_slice().copy_from_slice(map.as_slice());
+        Ok(())
+    }
+
+    fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError> {
+        self.require("the forces' read-back", Done::Force)?;
+        check_lengths(self.charge.bodies(), &[("x forces", fx.len()), ("y forces", fy.len())])?;
+        fx.copy_from_slice(&self.force_x);
+        fy.copy_from_slice(&self.force_y);
+        Ok(())
+    }
+
+    fn times(&self) -> StageTimes {
+        self.times
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::charge::{ChargeOptions, Rectangles};
+    use crate::grid::{BinGrid, Rect};
+
+    fn engine() -> CpuEngine<f64> {
+        let grid = BinGrid::new(Rect::at(0.0, 0.0, 8.0, 8.0), 8, 8).unwrap();
+        let cells = Rectangles {
+            width: &[1.0, 2.0],
+            height: &[1.0, 1.0],
+            x: &[1.0, 3.0],
+            y: &[2.0, 5.0],
+            ..Rectangles::default()
+        };
+        let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
+        CpuEngine::new(charge, &EngineOptions { threads: 1, ..EngineOptions::default() }).unwrap()
+    }
+
+    #[test]
+    fn stages_out_of_order_are_errors() {
+        let mut e = engine();
+        let mut map = Map::filled(8, 8, 0.0);
+        assert!(e.compute_density().is_err());
+        e.set_positions(&[1.0, 3.0], &[2.0, 5.0]).unwrap();
+        assert!(e.solve(Pipeline::Fused).is_err());
+        e.compute_density().unwrap();
+        assert!(e.read_map(MapKind::Density, &mut map).is_ok());
+        let error = e.read_map(MapKind::FieldX, &mut map).unwrap_err();
+        assert_eq!(error.to_string(), "field_x was asked for before the field was solved");
+        e.solve(Pipeline::Fused).unwrap();
+        assert!(e.read_force(&mut [0.0; 2], &mut [0.0; 2]).is_err());
+        // New positions make everything that followed from the old ones stale.
+        e.compute_force().unwrap();
+        e.set_positions(&[1.0, 3.0], &[2.0, 5.0]).unwrap();
+        assert!(e.read_force(&mut [0.0; 2], &mut [0.0; 2]).is_err());
+    }
+
+    #[test]
+    fn bad_positions_are_errors_and_leave_the_engine_usable() {
+        let mut e = engine();
+        assert!(e.evaluate(&[1.0], &[2.0, 5.0]).is_err());
+        let error = e.evaluate(&[1.0, 2.0], &[2.0, f64::NAN]).unwrap_err();
+        assert_eq!(error.to_string(), "y of body 1: NaN: expected a finite number");
+        assert!(e.evaluate(&[1.0, 3.0], &[2.0, 5.0]).is_ok());
+    }
+}

@@ -1,0 +1,10 @@
+//! The CPU engine's rooms, parallel over the current rayon pool.
+
+mod bodies;
+pub mod density;
+pub mod engine;
+pub mod force;
+mod fused;
+mod row_column;
+mod shared;
+pub mod solve;

@@ -1,0 +1,77 @@
+//! What the passes over a map share: working memory per thread, and writing
+//! disjoint column panels from several threads.
+
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+/// One value for each thread of the pool that will use it.
+pub(crate) struct PerThread<S> {
+    slots: Vec<Mutex<S>>,
+}
+
+impl<S> PerThread<S> {
+    /// `threads` values; a thread of a larger pool shares one.
+    pub(crate) fn new(threads: usize, make: impl Fn() -> S) -> Self {
+        PerThread { slots: (0..threads.max(1)).map(|_| Mutex::new(make())).collect() }
+    }
+
+    /// Runs `work` with this thread's value. `work` must not start parallel
+    /// work of its own: a stolen task could come back for the same value.
+    #[inline]
+    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut S) -> R) -> R {
+        let index = rayon::current_thread_index().unwrap_or(0) % self.slots.len();
+        work(&mut self.slots[index].lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A row-major matrix that several threads write, each its own columns.
+pub(crate) struct ColumnPanels<'a, T> {
+    start: *mut T,
+    rows: usize,
+    columns: usize,
+    _borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: the matrix is borrowed exclusively for 'a, and `segment` obliges
+// callers to keep what they write disjoint, so sharing the pointer between
+// threads is no more than handing out disjoint `&mut [T]`.
+unsafe impl<T: Send> Send for ColumnPanels<'_, T> {}
+// SAFETY: as for `Send`.
+unsafe impl<T: Send> Sync for ColumnPanels<'_, T> {}
+
+impl<'a, T> ColumnPanels<'a, T> {
+    /// Borrows a matrix of `columns` columns.
+    pub(crate) fn new(matrix: &'a mut [T], columns: usize) -> Self {
+        assert_eq!(matrix.len() % columns, 0);
+        ColumnPanels {
+            start: matrix.as_mut_ptr(),
+            rows: matrix.len() / columns,
+            columns,
+            _borrow: PhantomData,
+        }
+    }
+
+    /// The columns `first..first + length` of `row`.
+    ///
+    /// # Safety
+    /// No two segments that live at the same time may overlap.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)] // disjointness is the caller's promise
+    pub(crate) unsafe fn segment(&self, row: usize, first: usize, length: usize) -> &mut [T] {
+        debug_assert!(row < self.rows && first + length <= self.columns);
+        // SAFETY: within the borrowed matrix by the line above; not aliased by
+        // the caller's promise.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.start.add(row * self.columns + first), length)
+        }
+    }
+}
+
+/// Runs a loop compiled for the widest vectors this processor has.
+///
+/// The library is built for the oldest processor of its family; the passes'
+/// inner loops are a third faster with the vectors of the one at hand.
+#[inline(always)]
+pub(crate) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
+    pulp::Arch::new().dispatch(work)
+}

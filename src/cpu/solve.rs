@@ -1,0 +1,239 @@
+//! The field solve: ρ in; φ, Ex, Ey and the energy out.
+//!
+//! A pipeline is a way of computing the four 2-D transforms
+//! ([`Transforms2d`]); the solve composes them the same way for each:
+//! one DCT with Green's function folded into its last stage, then three
+//! inverses with the wavenumbers folded into their first.
+
+use super::fused::Fused;
+use super::row_column::RowColumn;
+use crate::engine::Pipeline;
+use crate::grid::{BinGrid, Map};
+use crate::real::Real;
+use crate::spectral::Spectrum;
+use crate::transform::{LengthError, Transform, check_length};
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// The potential and the field of one density, each `nx × ny`.
+#[derive(Clone, Debug)]
+pub struct Fields<T> {
+    /// φ, in bin widths squared.
+    pub potential: Map<T>,
+    /// E along x, in bin widths.
+    pub field_x: Map<T>,
+    /// E along y, in bin widths.
+    pub field_y: Map<T>,
+}
+
+impl<T: Real> Fields<T> {
+    /// Zero maps.
+    pub fn new(nx: usize, ny: usize) -> Self {
+        let zero = Map::filled(nx, ny, T::zero());
+        Fields { potential: zero.clone(), field_x: zero.clone(), field_y: zero }
+    }
+}
+
+/// The wavenumbers of a grid in working precision: what passes multiply by.
+#[derive(Clone, Debug)]
+pub(crate) struct Multipliers<T> {
+    wx: Vec<T>,
+    wy: Vec<T>,
+    wx_squared: Vec<T>,
+    wy_squared: Vec<T>,
+    normalisation: T,
+}
+
+impl<T: Real> Multipliers<T> {
+    fn new(grid: &BinGrid) -> Self {
+        let spectrum = Spectrum::new(grid);
+        let squares = |w: &[f64]| w.iter().map(|w| T::of(w * w)).collect();
+        Multipliers {
+            wx: spectrum.wx().iter().map(|&w| T::of(w)).collect(),
+            wy: spectrum.wy().iter().map(|&w| T::of(w)).collect(),
+            wx_squared: squares(spectrum.wx()),
+            wy_squared: squares(spectrum.wy()),
+            normalisation: T::of(spectrum.normalisation()),
+        }
+    }
+}
+
+/// What a pass multiplies the coefficient `(u, v)` by.
+///
+/// A type per case, so that every pass is compiled with its multiplication inlined.
+pub(crate) trait Multiply<T>: Sync {
+    fn at(&self, u: usize, v: usize) -> T;
+}
+
+/// Leaves coefficients as they are.
+pub(crate) struct One;
+
+impl<T: Real> Multiply<T> for One {
+    #[inline(always)]
+    fn at(&self, _: usize, _: usize) -> T {
+        T::one()
+    }
+}
+
+/// Green's function.
+pub(crate) struct Green<'a, T>(&'a Multipliers<T>);
+
+impl<T: Real> Multiply<T> for Green<'_, T> {
+    #[inline(always)]
+    fn at(&self, u: usize, v: usize) -> T {
+        let square = self.0.wx_squared[u] + self.0.wy_squared[v];
+        // Only (0, 0) has no wavenumber: the mean, which is dropped.
+        if square > T::zero() { self.0.normalisation / square } else { T::zero() }
+    }
+}
+
+/// `w_x(u)`.
+pub(crate) struct AlongX<'a, T>(&'a [T]);
+
+impl<T: Real> Multiply<T> for AlongX<'_, T> {
+    #[inline(always)]
+    fn at(&self, u: usize, _: usize) -> T {
+        self.0[u]
+    }
+}
+
+/// `w_y(v)`.
+pub(crate) struct AlongY<'a, T>(&'a [T]);
+
+impl<T: Real> Multiply<T> for AlongY<'_, T> {
+    #[inline(always)]
+    fn at(&self, _: usize, v: usize) -> T {
+        self.0[v]
+    }
+}
+
+/// The inverse transforms, by what runs along each axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inverse {
+    Idct,
+    IdctIdxst,
+    IdxstIdct,
+}
+
+/// One way of computing the 2-D transforms of `nx × ny` maps, planned once.
+pub(crate) trait Transforms2d<T: Real>: Send {
+    /// `out = DCT2(x) · by`.
+    fn forward(&mut self, x: &[T], by: &impl Multiply<T>, out: &mut [T]);
+
+    /// `out = inverse(x · by)`.
+    fn inverse(&mut self, kind: Inverse, x: &[T], by: &impl Multiply<T>, out: &mut [T]);
+}
+
+/// Milliseconds of the solve's two halves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SolveTimes {
+    /// The DCT, with Green's function.
+    pub forward: f64,
+    /// The three inverses.
+    pub inverse: f64,
+}
+
+/// A planned solve of one grid by one pipeline. No call allocates.
+///
+/// Work is spread over the rayon pool it is called in.
+pub struct Solver<T: Real> {
+    nx: usize,
+    ny: usize,
+    multipliers: Multipliers<T>,
+    /// DCT2(ρ)·G between the halves.
+    spectrum: Vec<T>,
+    /// Σ φ·ρ of every row of bins.
+    row_energy: Vec<f64>,
+    plan: Plan<T>,
+}
+
+enum Plan<T: Real> {
+    RowColumn(RowColumn<T>),
+    Fused(Fused<T>),
+}
+
+impl<T: Real> Solver<T> {
+    /// Plans a solve for a pool of `threads` threads.
+    pub fn new(grid: &BinGrid, pipeline: Pipeline, threads: usize) -> Self {
+        let (nx, ny) = (grid.nx(), grid.ny());
+        Solver {
+            nx,
+            ny,
+            multipliers: Multipliers::new(grid),
+            spectrum: vec![T::zero(); nx * ny],
+            row_energy: vec![0.0; nx],
+            plan: match pipeline {
+                Pipeline::RowColumn => Plan::RowColumn(RowColumn::new(nx, ny, threads)),
+                Pipeline::Fused => Plan::Fused(Fused::new(nx, ny, threads)),
+            },
+        }
+    }
+
+    /// φ, Ex and Ey of `rho`; returns the energy Σ φ·ρ and the time of each half.
+    ///
+    /// # Panics
+    /// When a map is not of the grid's size.
+    pub fn solve(&mut self, rho: &Map<T>, fields: &mut Fields<T>) -> (f64, SolveTimes) {
+        for map in [rho, &fields.potential, &fields.field_x, &fields.field_y] {
+            assert_eq!((map.nx(), map.ny()), (self.nx, self.ny), "a map of another grid");
+        }
+        let times = match &mut self.plan {
+            Plan::RowColumn(p) => compose(p, &self.multipliers, &mut self.spectrum, rho, fields),
+            Plan::Fused(p) => compose(p, &self.multipliers, &mut self.spectrum, rho, fields),
+        };
+        (self.energy(rho, &fields.potential), times)
+    }
+
+    /// One transform on its own: `out = kind(x)`, `nx × ny`, y contiguous.
+    ///
+    /// # Errors
+    /// When a slice does not hold `nx · ny` values.
+    pub fn transform(
+        &mut self,
+        kind: Transform,
+        x: &[T],
+        out: &mut [T],
+    ) -> Result<(), LengthError> {
+        check_length("input", self.nx * self.ny, x.len())?;
+        check_length("output", self.nx * self.ny, out.len())?;
+        match &mut self.plan {
+            Plan::RowColumn(p) => single(p, kind, x, out),
+            Plan::Fused(p) => single(p, kind, x, out),
+        }
+        Ok(())
+    }
+
+    /// Σ φ·ρ in `f64`, row by row and then over rows: the same for any number of threads.
+    fn energy(&mut self, rho: &Map<T>, potential: &Map<T>) -> f64 {
+        let rows = rho.as_slice().par_chunks(self.ny).zip(potential.as_slice().par_chunks(self.ny));
+        self.row_energy.par_iter_mut().zip(rows).for_each(|(sum, (rho, potential))| {
+            *sum = rho.iter().zip(potential).map(|(r, p)| r.wide() * p.wide()).sum();
+        });
+        self.row_energy.iter().sum()
+    }
+}
+
+fn compose<T: Real>(
+    plan: &mut impl Transforms2d<T>,
+    by: &Multipliers<T>,
+    spectrum: &mut [T],
+    rho: &Map<T>,
+    fields: &mut Fields<T>,
+) -> SolveTimes {
+    let start = Instant::now();
+    plan.forward(rho.as_slice(), &Green(by), spectrum);
+    let forward = start.elapsed().as_secs_f64() * 1e3;
+    plan.inverse(Inverse::Idct, spectrum, &One, fields.potential.as_mut_slice());
+    plan.inverse(Inverse::IdxstIdct, spectrum, &AlongX(&by.wx), fields.field_x.as_mut_slice());
+    plan.inverse(Inverse::IdctIdxst, spectrum, &AlongY(&by.wy), fields.field_y.as_mut_slice());
+    SolveTimes { forward, inverse: start.elapsed().as_secs_f64() * 1e3 - forward }
+}
+
+fn single<T: Real>(plan: &mut impl Transforms2d<T>, kind: Transform, x: &[T], out: &mut [T]) {
+    match kind {
+        Transform::Dct => plan.forward(x, &One, out),
+        Transform::Idct => plan.inverse(Inverse::Idct, x, &One, out),
+        Transform::IdctIdxst => plan.inverse(Inverse::IdctIdxst, x, &One, out),
+        Transform::IdxstIdct => plan.inverse(Inverse::IdxstIdct, x, &One, out),
+    }
+}

@@ -1,0 +1,315 @@
+//! A device that is ready to work: its context, its one stream, its kernels.
+
+use super::compile::{self, Origin};
+use super::error::CudaError;
+use super::real::CudaReal;
+use crate::real::Precision;
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
+use cudarc::driver::{
+    CudaContext, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, ValidAsZeroBits,
+    result,
+};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The oldest compute capability the kernels are compiled for.
+const OLDEST: (i32, i32) = (7, 5);
+
+/// One GPU, as the driver describes it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceInfo {
+    /// The number it is opened by.
+    pub ordinal: usize,
+    /// Its own name.
+    pub name: String,
+    /// Compute capability, major and minor.
+    pub compute_capability: (i32, i32),
+    /// Device memory in bytes.
+    pub memory: usize,
+    /// Streaming multiprocessors.
+    pub multiprocessors: i32,
+}
+
+/// What of CUDA this machine has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Capabilities {
+    /// The driver's library opens.
+    pub driver: bool,
+    /// The CUDA version the driver supports, e.g. `(13, 0)`.
+    pub driver_version: Option<(i32, i32)>,
+    /// cuFFT's library opens.
+    pub cufft: bool,
+    /// NVRTC's version, when its library opens.
+    pub nvrtc: Option<(i32, i32)>,
+    /// The program holds machine code for its kernels and needs no NVRTC.
+    pub precompiled: bool,
+    /// Every GPU the driver finds.
+    pub devices: Vec<DeviceInfo>,
+}
+
+impl Capabilities {
+    /// What keeps device `ordinal` from being used; `None` when nothing does.
+    pub fn obstacle(&self, ordinal: usize) -> Option<CudaError> {
+        if !self.driver {
+            return Some(CudaError::NoDriver);
+        }
+        if self.devices.is_empty() {
+            return Some(CudaError::NoDevice);
+        }
+        let Some(device) = self.devices.get(ordinal) else {
+            return Some(CudaError::NoSuchDevice { ordinal, count: self.devices.len() });
+        };
+        if device.compute_capability < OLDEST {
+            let (major, minor) = device.compute_capability;
+            return Some(CudaError::TooOld { device: device.name.clone(), major, minor });
+        }
+        if !self.cufft {
+            return Some(CudaError::NoCufft);
+        }
+        if self.nvrtc.is_none() && !self.precompiled {
+            return Some(CudaError::NoNvrtc);
+        }
+        None
+    }
+}
+
+/// Looks for driver, cuFFT, NVRTC and devices. Never fails: what is missing is
+/// reported as missing.
+pub fn probe() -> Capabilities {
+    // SAFETY: both only open the named library and close it again.
+    let (driver, cufft) =
+        unsafe { (sys::is_culib_present(), cudarc::cufft::sys::is_culib_present()) };
+    Capabilities {
+        driver,
+        driver_version: driver.then(driver_version).flatten(),
+        cufft,
+        nvrtc: compile::nvrtc_version(),
+        precompiled: compile::precompiled(),
+        devices: if driver { devices().unwrap_or_default() } else { Vec::new() },
+    }
+}
+
+fn driver_version() -> Option<(i32, i32)> {
+    let mut version = 0;
+    // SAFETY: writes one integer; the library is there.
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result().ok()?;
+    Some((version / 1000, version % 1000 / 10))
+}
+
+fn devices() -> Result<Vec<DeviceInfo>, DriverError> {
+    result::init()?;
+    (0..result::device::get_count()?).map(describe).collect()
+}
+
+fn describe(ordinal: i32) -> Result<DeviceInfo, DriverError> {
+    let device = result::device::get(ordinal)?;
+    // SAFETY: `device` is a handle the driver has just given.
+    let attribute = |which| unsafe { result::device::get_attribute(device, which) };
+    Ok(DeviceInfo {
+        ordinal: ordinal as usize,
+        name: result::device::get_name(device)?,
+        compute_capability: (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ),
+        // SAFETY: as above.
+        memory: unsafe { result::device::total_mem(device) }?,
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+    })
+}
+
+/// A device, opened. Clones share it.
+///
+/// All work goes to one stream. Several solvers may share a `Gpu`, but while a
+/// [`Graph`](super::Graph) is being captured nothing else may use it.
+#[derive(Clone)]
+pub struct Gpu(Arc<Shared>);
+
+struct Shared {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    info: DeviceInfo,
+    kernels: Mutex<Kernels>,
+}
+
+/// Loaded kernel files, by name and precision.
+type Kernels = HashMap<(&'static str, Precision), (Arc<CudaModule>, Origin)>;
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Gpu").field(&self.0.info).finish()
+    }
+}
+
+impl Gpu {
+    /// Opens device `ordinal`.
+    ///
+    /// # Errors
+    /// Says which of driver, device, cuFFT or NVRTC is missing, that the device
+    /// is too old, or what the driver answered.
+    pub fn open(ordinal: usize) -> Result<Gpu, CudaError> {
+        let mut found = probe();
+        if let Some(obstacle) = found.obstacle(ordinal) {
+            return Err(obstacle);
+        }
+        let context = CudaContext::new(ordinal)?;
+        // SAFETY: every buffer made through this context is used on the one
+        // stream below alone, whose order is all the synchronisation there is.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream()?;
+        let info = found.devices.swap_remove(ordinal);
+        Ok(Gpu(Arc::new(Shared { context, stream, info, kernels: Mutex::default() })))
+    }
+
+    /// The device's description.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.0.info
+    }
+
+    /// The context; for what this type does not offer.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        &self.0.context
+    }
+
+    /// The stream all work goes to.
+    pub fn stream(&self) -> &Arc<CudaStream> {
+        &self.0.stream
+    }
+
+    /// Waits until everything enqueued so far has run, and reports what failed.
+    ///
+    /// # Errors
+    /// What failed on the device since the last wait.
+    pub fn synchronize(&self) -> Result<(), CudaError> {
+        self.stream().synchronize()?;
+        Ok(self.context().check_err()?)
+    }
+
+    /// `length` zeros in device memory.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfMemory`] when they do not fit.
+    pub fn zeros<E: DeviceRepr + ValidAsZeroBits>(
+        &self,
+        length: usize,
+    ) -> Result<CudaSlice<E>, CudaError> {
+        let needed = length * size_of::<E>();
+        self.stream().alloc_zeros(length).map_err(|e| self.allocation(e, needed))
+    }
+
+    /// A copy of `values` in device memory.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfMemory`] when they do not fit.
+    pub fn upload<E: DeviceRepr>(&self, values: &[E]) -> Result<CudaSlice<E>, CudaError> {
+        self.stream().clone_htod(values).map_err(|e| self.allocation(e, size_of_val(values)))
+    }
+
+    /// A copy of a device buffer on the host; waits for the work before it.
+    ///
+    /// # Errors
+    /// What failed on the device since the last wait.
+    pub fn download<E: DeviceRepr + Copy>(
+        &self,
+        values: &CudaSlice<E>,
+    ) -> Result<Vec<E>, CudaError> {
+        let host = self.stream().clone_dtoh(values)?;
+        self.synchronize()?;
+        Ok(host)
+    }
+
+    fn allocation(&self, error: DriverError, needed: usize) -> CudaError {
+        match error.0 {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                let free = self.context().mem_get_info().map_or(0, |(free, _)| free);
+                CudaError::OutOfMemory { needed, free }
+            }
+            _ => error.into(),
+        }
+    }
+
+    /// The kernels of `kernels/<unit>.cu` in precision `T`, loaded once per device.
+    ///
+    /// # Errors
+    /// When there is no such file, or it cannot be compiled or loaded.
+    pub fn kernels<T: CudaReal>(&self, unit: &str) -> Result<Arc<CudaModule>, CudaError> {
+        let unit = compile::unit_name(unit)?;
+        let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((module, _)) = kernels.get(&(unit, T::PRECISION)) {
+            return Ok(module.clone());
+        }
+        let sm = self.info().compute_capability;
+        let (module, origin) = compile::load::<T>(self.context(), unit, sm)?;
+        kernels.insert((unit, T::PRECISION), (module.clone(), origin));
+        Ok(module)
+    }
+
+    /// Where each kernel file loaded so far came from.
+    pub fn kernel_origins(&self) -> Vec<(&'static str, Precision, Origin)> {
+        let kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        kernels.iter().map(|(&(unit, precision), (_, origin))| (unit, precision, *origin)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(major: i32, minor: i32) -> DeviceInfo {
+        DeviceInfo {
+            ordinal: 0,
+            name: "card".into(),
+            compute_capability: (major, minor),
+            memory: 1 << 30,
+            multiprocessors: 10,
+        }
+    }
+
+    #[test]
+    fn the_error_names_what_is_missing() {
+        let all = Capabilities {
+            driver: true,
+            driver_version: Some((13, 0)),
+            cufft: true,
+            nvrtc: Some((13, 0)),
+            precompiled: false,
+            devices: vec![card(7, 5)],
+        };
+        assert!(all.obstacle(0).is_none());
+        let missing = |change: &dyn Fn(&mut Capabilities), ordinal| {
+            let mut less = all.clone();
+            change(&mut less);
+            less.obstacle(ordinal).unwrap()
+        };
+        assert!(matches!(missing(&|c| c.driver = false, 0), CudaError::NoDriver));
+        assert!(matches!(missing(&|c| c.devices.clear(), 0), CudaError::NoDevice));
+        assert!(matches!(missing(&|c| c.cufft = false, 0), CudaError::NoCufft));
+        assert!(matches!(missing(&|c| c.nvrtc = None, 0), CudaError::NoNvrtc));
+        let old = missing(&|c| c.devices[0] = card(7, 0), 0);
+        assert_eq!(old.to_string(), "card has compute capability 7.0: 7.5 or newer is needed");
+        let beyond = missing(&|_| {}, 3).to_string();
+        assert_eq!(beyond, "CUDA device 3 does not exist: this machine has 1, counted from 0");
+    }
+
+    #[test]
+    fn machine_code_in_the_program_needs_no_nvrtc() {
+        let found = Capabilities {
+            driver: true,
+            cufft: true,
+            precompiled: true,
+            devices: vec![card(9, 0)],
+            ..Default::default()
+        };
+        assert!(found.obstacle(0).is_none());
+    }
+
+    #[test]
+    fn probing_and_opening_without_cuda_is_an_error_not_a_panic() {
+        let found = probe();
+        if let Some(obstacle) = found.obstacle(0) {
+            assert_eq!(Gpu::open(0).unwrap_err().to_string(), obstacle.to_string());
+        }
+        assert!(Gpu::open(usize::MAX).is_err());
+    }
+}

@@ -1,0 +1,100 @@
+//! What can go wrong on the way to, and on, a device.
+
+use crate::engine::EngineError;
+use cudarc::cufft::result::CufftError;
+use cudarc::driver::DriverError;
+use cudarc::driver::sys::CUresult;
+
+/// Why CUDA cannot be used, or what failed while using it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CudaError {
+    /// No `libcuda`.
+    #[error("no CUDA: the NVIDIA driver (libcuda) is not installed")]
+    NoDriver,
+    /// The driver is there but finds no GPU.
+    #[error("no CUDA: the NVIDIA driver finds no GPU")]
+    NoDevice,
+    /// An ordinal beyond the devices there are.
+    #[error("CUDA device {ordinal} does not exist: this machine has {count}, counted from 0")]
+    NoSuchDevice {
+        /// The ordinal asked for.
+        ordinal: usize,
+        /// Devices there are.
+        count: usize,
+    },
+    /// No `libcufft`.
+    #[error("no CUDA: cuFFT (libcufft) is not on the loader's path (LD_LIBRARY_PATH)")]
+    NoCufft,
+    /// No `libnvrtc`, and this program was built without machine code for its kernels.
+    #[error("no CUDA: NVRTC (libnvrtc) is not on the loader's path (LD_LIBRARY_PATH)")]
+    NoNvrtc,
+    /// The device is older than the kernels support.
+    #[error("{device} has compute capability {major}.{minor}: 7.5 or newer is needed")]
+    TooOld {
+        /// The device's name.
+        device: String,
+        /// Major version.
+        major: i32,
+        /// Minor version.
+        minor: i32,
+    },
+    /// Device memory ran out.
+    #[error("out of GPU memory: {} MiB more were needed and {} MiB are free", .needed >> 20, .free >> 20)]
+    OutOfMemory {
+        /// Bytes asked for.
+        needed: usize,
+        /// Bytes free when they were asked for.
+        free: usize,
+    },
+    /// A kernel file that NVRTC refuses.
+    #[error("kernels/{unit}.cu does not compile for {target}:\n{log}")]
+    Compile {
+        /// File name without extension.
+        unit: String,
+        /// Architecture it was compiled for.
+        target: String,
+        /// The compiler's log.
+        log: String,
+    },
+    /// A buffer of the wrong length.
+    #[error("{what}: {found} values, expected {expected}")]
+    Length {
+        /// Which buffer.
+        what: &'static str,
+        /// Length needed.
+        expected: usize,
+        /// Length given.
+        found: usize,
+    },
+    /// A name that is no kernel file.
+    #[error("there is no kernels/{0}.cu")]
+    NoSuchUnit(String),
+    /// Anything else the driver refuses.
+    #[error("CUDA driver: {0}")]
+    Driver(DriverError),
+    /// Anything cuFFT refuses.
+    #[error("cuFFT, {what}: {source}")]
+    Cufft {
+        /// What was asked of it.
+        what: String,
+        /// Its answer.
+        source: CufftError,
+    },
+}
+
+impl From<DriverError> for CudaError {
+    fn from(error: DriverError) -> Self {
+        match error.0 {
+            CUresult::CUDA_ERROR_NO_DEVICE => CudaError::NoDevice,
+            CUresult::CUDA_ERROR_STUB_LIBRARY => CudaError::NoDriver,
+            _ => CudaError::Driver(error),
+        }
+    }
+}
+
+impl From<CudaError> for EngineError {
+    fn from(error: CudaError) -> Self {
+        EngineError::Device(error.to_string())
+    }
+}

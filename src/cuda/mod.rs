@@ -1,0 +1,38 @@
+//! The CUDA engine's ground and its field solve.
+//!
+//! Nothing of CUDA is needed at build time. Driver, cuFFT and NVRTC are opened
+//! at run time: [`probe`] says which are there, and [`Gpu::open`] gives a typed
+//! error that names the missing one. Kernels are CUDA C++ under `kernels/`,
+//! compiled for the device at the first start and cached on disk ([`compile`]).
+//!
+//! The solve takes ρ to φ, Ex, Ey and the energy Σ φ·ρ ([`FieldSolver`]), all of
+//! them in device memory, by either pipeline: [`Fused`] (Jiang et al.: one 2-D
+//! real FFT per 2-D DCT) and [`RowColumn`] (1-D transforms and transposes).
+//! Maps are `[nx][ny]`, y contiguous; lengths are bin widths.
+//!
+//! Every piece of work goes to the one stream that a [`Gpu`] owns, so pieces run
+//! in the order in which they were asked for and nothing waits on the host.
+
+pub mod compile;
+mod device;
+mod error;
+mod fft;
+mod fused;
+mod graph;
+mod launch;
+mod real;
+mod reorder;
+mod row_column;
+mod solver;
+mod timing;
+
+pub use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
+pub use device::{Capabilities, DeviceInfo, Gpu, probe};
+pub use error::CudaError;
+pub use fft::{ForwardFft, InverseFft};
+pub use fused::Fused;
+pub use graph::Graph;
+pub use real::CudaReal;
+pub use row_column::RowColumn;
+pub use solver::{FieldSolver, Fields, Folding, PostProcessing, Reorder, SolverOptions, solver};
+pub use timing::{Spread, Stopwatch, measure};

@@ -1,0 +1,184 @@
+//! The door to both pipelines on a device: ρ → φ, Ex, Ey and the energy.
+//!
+//! With DCT coefficients a(u,v) of ρ and wavenumbers w_u = πu/nx,
+//! w_v = (πv/ny)·(bin_x/bin_y), the potential's coefficients are
+//! a/(w_u² + w_v²), zero at u = v = 0, and the field's are w_u and w_v times
+//! that, synthesised with a sine along their own axis (ePlace, section on the
+//! numerical solution of Poisson's equation). By Parseval Σ φ·ρ is a sum over
+//! the spectrum, taken in `f64` in a fixed order.
+
+use super::device::Gpu;
+use super::error::CudaError;
+use super::fused::Fused;
+use super::real::CudaReal;
+use super::row_column::RowColumn;
+use crate::engine::Pipeline;
+use crate::grid::BinGrid;
+use crate::transform::Transform;
+use crate::transform::twiddle::quarter_wave;
+use cudarc::driver::{CudaSlice, DeviceRepr};
+use std::f64::consts::PI;
+
+/// How a map is reordered around an FFT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reorder {
+    /// A thread moves 32 bytes in 16-byte accesses, where the map's rows are
+    /// multiples of 32 bytes; [`Reorder::Scatter`] elsewhere.
+    #[default]
+    Wide,
+    /// A thread reads one element where it stands and writes it where it goes.
+    Scatter,
+    /// A thread writes one element where it stands and reads it from where it comes.
+    Gather,
+}
+
+/// How DCT coefficients are taken from an FFT's output in the fused pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PostProcessing {
+    /// Two complex numbers in, four coefficients out: each read and written once.
+    #[default]
+    Efficient,
+    /// One thread per coefficient, two complex numbers read for each.
+    Naive,
+}
+
+/// How much the fused pipeline's transforms share in a solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Folding {
+    /// One pass from the forward FFT's output to the input of all three
+    /// inverses, which then run as one batch; one reordering for all three.
+    #[default]
+    Shared,
+    /// Every transform is its own three stages, as the paper has it, with
+    /// spectral scaling folded into the pre-processing.
+    PerTransform,
+}
+
+/// Choices for a solver; the default is the fastest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SolverOptions {
+    /// How maps are reordered.
+    pub reorder: Reorder,
+    /// How the forward transform ends (fused, [`Folding::PerTransform`], and single transforms).
+    pub post: PostProcessing,
+    /// What the fused pipeline's transforms share.
+    pub folding: Folding,
+}
+
+/// What a solve yields, in device memory.
+pub struct Fields<T> {
+    /// φ, `[nx][ny]`, in bin widths squared.
+    pub potential: CudaSlice<T>,
+    /// E along x, `[nx][ny]`, in bin widths.
+    pub field_x: CudaSlice<T>,
+    /// E along y, `[nx][ny]`, in bin widths.
+    pub field_y: CudaSlice<T>,
+    /// One number: Σ φ·ρ over bins.
+    pub energy: CudaSlice<f64>,
+}
+
+impl<T: CudaReal> Fields<T> {
+    /// Zero fields over `bins` bins.
+    ///
+    /// # Errors
+    /// When device memory runs out.
+    pub fn new(gpu: &Gpu, bins: usize) -> Result<Self, CudaError> {
+        Ok(Fields {
+            potential: gpu.zeros(bins)?,
+            field_x: gpu.zeros(bins)?,
+            field_y: gpu.zeros(bins)?,
+            energy: gpu.zeros(1)?,
+        })
+    }
+}
+
+/// One pipeline on one device for one grid.
+///
+/// Every method only enqueues: nothing is allocated on the device, nothing
+/// waits for it, so all of them can be captured in a [`Graph`](super::Graph).
+/// Buffers must come from the same [`Gpu`].
+pub trait FieldSolver<T: CudaReal>: Send {
+    /// Which pipeline this is.
+    fn pipeline(&self) -> Pipeline;
+
+    /// Enqueues the forward transform of ρ (`nx·ny` values), kept inside.
+    ///
+    /// # Errors
+    /// When ρ has the wrong length or the launch fails.
+    fn forward(&mut self, rho: &CudaSlice<T>) -> Result<(), CudaError>;
+
+    /// Enqueues scaling and inverse transforms of what [`FieldSolver::forward`]
+    /// left; once for each time it ran.
+    ///
+    /// # Errors
+    /// When a field has the wrong length or the launch fails.
+    fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError>;
+
+    /// Enqueues the whole solve.
+    ///
+    /// # Errors
+    /// When a map has the wrong length or the launch fails.
+    fn solve(&mut self, rho: &CudaSlice<T>, fields: &mut Fields<T>) -> Result<(), CudaError> {
+        self.forward(rho)?;
+        self.inverse(fields)
+    }
+
+    /// Enqueues one transform of one map, both `[nx][ny]`.
+    ///
+    /// # Errors
+    /// When a map has the wrong length or the launch fails.
+    fn transform(
+        &mut self,
+        transform: Transform,
+        input: &CudaSlice<T>,
+        output: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError>;
+}
+
+/// The solver of a pipeline.
+///
+/// # Errors
+/// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
+pub fn solver<T: CudaReal>(
+    gpu: &Gpu,
+    grid: &BinGrid,
+    pipeline: Pipeline,
+    options: SolverOptions,
+) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
+    Ok(match pipeline {
+        Pipeline::Fused => Box::new(Fused::new(gpu, grid, options)?),
+        Pipeline::RowColumn => Box::new(RowColumn::new(gpu, grid, options)?),
+    })
+}
+
+/// e^{-jπk/2n} for k = 0…n, computed in `f64` and rounded once.
+pub(super) fn twiddles<T: CudaReal>(
+    gpu: &Gpu,
+    n: usize,
+) -> Result<CudaSlice<T::Complex>, CudaError> {
+    let table: Vec<T::Complex> =
+        quarter_wave(n).into_iter().map(|w| T::complex(w.re, w.im)).collect();
+    gpu.upload(&table)
+}
+
+/// `struct Green` of `kernels/common.cuh`, a kernel's argument by value.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Green<T> {
+    step_x: T,
+    step_y: T,
+    scale: T,
+}
+
+// SAFETY: three floating-point numbers in C order, as the kernels declare it.
+unsafe impl<T: CudaReal> DeviceRepr for Green<T> {}
+
+impl<T: CudaReal> Green<T> {
+    pub(super) fn new(grid: &BinGrid, scale: f64) -> Self {
+        Green {
+            step_x: T::of(PI / grid.nx() as f64),
+            step_y: T::of(PI / grid.ny() as f64 * (grid.bin_x() / grid.bin_y())),
+            scale: T::of(scale),
+        }
+    }
+}

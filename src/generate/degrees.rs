@@ -1,0 +1,123 @@
+//! Net degrees: a power law with a given number of nets and pins.
+//!
+//! Placement netlists have about half of their nets with two pins and a tail
+//! to thousands; `P(degree = d) ∝ d^−α` describes them with one parameter,
+//! which is solved for the mean degree.
+
+/// Highest degree drawn from the power law.
+pub(super) const MAX_DEGREE: u64 = 2048;
+
+/// How many nets have each degree, as `(degree, nets)`: `nets` nets and `pins`
+/// pins in all, exactly. Degrees start at 2 where there are pins enough and
+/// do not pass `nodes` where that can be helped.
+///
+/// Expects `pins >= nets`.
+pub(super) fn histogram(nets: u64, pins: u64, nodes: u64) -> Vec<(u64, u64)> {
+    if nets == 0 {
+        return Vec::new();
+    }
+    let least = if pins >= 2 * nets { 2 } else { 1 };
+    let most = nodes.min(MAX_DEGREE);
+    let mean = pins as f64 / nets as f64;
+    if mean >= most as f64 || most <= least {
+        let (all, more) = (pins / nets, pins % nets);
+        return vec![(all, nets - more), (all + 1, more)];
+    }
+    let exponent = solve_exponent(least, most, mean);
+    let mut counts = quantiles(least, most, exponent, nets);
+    settle(&mut counts, pins);
+    counts
+}
+
+/// The exponent at which the power law on `least..=most` has this mean.
+fn solve_exponent(least: u64, most: u64, mean: f64) -> f64 {
+    let mean_at = |exponent: f64| {
+        let (sum, weights) = (least..=most).fold((0.0, 0.0), |(sum, weights), d| {
+            let weight = (d as f64 / least as f64).powf(-exponent);
+            (sum + weight * d as f64, weights + weight)
+        });
+        sum / weights
+    };
+    // The mean falls as the exponent grows.
+    let (mut low, mut high) = (-60.0, 60.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if mean_at(middle) > mean { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+/// The power law's quantiles: as many nets of each degree as its distribution function says.
+fn quantiles(least: u64, most: u64, exponent: f64, nets: u64) -> Vec<(u64, u64)> {
+    let weight = |d: u64| (d as f64 / least as f64).powf(-exponent);
+    let total: f64 = (least..=most).map(weight).sum();
+    let (mut below, mut given) = (0.0, 0);
+    (least..=most)
+        .map(|d| {
+            below += weight(d);
+            let upto = if d == most { nets } else { (below / total * nets as f64).round() as u64 };
+            let count = upto.min(nets).max(given) - given;
+            given += count;
+            (d, count)
+        })
+        .collect()
+}
+
+/// Moves nets to neighbouring degrees, the smallest first, until the pins are right.
+fn settle(counts: &mut [(u64, u64)], pins: u64) {
+    let mut have: u64 = counts.iter().map(|(d, n)| d * n).sum();
+    while have != pins {
+        for i in 1..counts.len() {
+            if have < pins {
+                let moved = counts[i - 1].1.min(pins - have);
+                counts[i - 1].1 -= moved;
+                counts[i].1 += moved;
+                have += moved;
+            } else {
+                let moved = counts[i].1.min(have - pins);
+                counts[i].1 -= moved;
+                counts[i - 1].1 += moved;
+                have -= moved;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_exact() {
+        for (nets, pins, nodes) in [
+            (221_142, 944_053, 211_447),
+            (1, 1, 1),
+            (3, 9, 3),
+            (3, 13, 3),
+            (10, 15, 100),
+            (10, 20, 100),
+            (10, 21, 2),
+            (7, 7 * 2048, 5000),
+            (1, 100_000_000, 10),
+            (5, 999, 1000),
+            (0, 0, 4),
+        ] {
+            let counts = histogram(nets, pins, nodes);
+            assert_eq!(counts.iter().map(|c| c.1).sum::<u64>(), nets, "{nets} nets, {pins} pins");
+            assert_eq!(counts.iter().map(|c| c.0 * c.1).sum::<u64>(), pins, "{nets}, {pins}");
+            if pins <= nets * nodes {
+                assert!(counts.iter().all(|&(d, n)| n == 0 || d <= nodes), "{nets}, {pins}");
+            }
+        }
+    }
+
+    #[test]
+    fn adaptec1_has_half_its_nets_with_two_pins_and_a_long_tail() {
+        let counts = histogram(221_142, 944_053, 211_447);
+        let share = |d: u64| counts[d as usize - 2].1 as f64 / 221_142.0;
+        assert!((0.48..0.62).contains(&share(2)), "{}", share(2));
+        assert!((0.12..0.22).contains(&share(3)), "{}", share(3));
+        let longest = counts.iter().rev().find(|c| c.1 > 0).unwrap().0;
+        assert!(longest > 500, "{longest}");
+    }
+}

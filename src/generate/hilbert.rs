@@ -1,0 +1,147 @@
+//! The hidden placement: cells in index order along a Hilbert curve over the die.
+//!
+//! A Hilbert curve visits every point of a `2^bits × 2^bits` grid so that
+//! points near each other on the curve are near each other on the plane. It
+//! stands for the design's hierarchy: neighbours in the node list belong
+//! together, at every scale. Nothing of it is written out.
+
+use crate::grid::Rect;
+
+/// Where cells would like to be, on a square grid stretched over the die.
+pub(super) struct Hidden {
+    bits: u32,
+    cells: u64,
+    die: Rect,
+}
+
+impl Hidden {
+    /// At least four grid points for each cell.
+    pub(super) fn new(die: Rect, cells: u64) -> Self {
+        let bits = (1..31).find(|&b| 1u64 << (2 * b) >= 4 * cells).unwrap_or(31);
+        Hidden { bits, cells, die }
+    }
+
+    /// The die the curve runs over.
+    pub(super) fn die(&self) -> Rect {
+        self.die
+    }
+
+    /// Grid points along one axis.
+    pub(super) fn side(&self) -> f64 {
+        (1u64 << self.bits) as f64
+    }
+
+    fn points(&self) -> u128 {
+        1 << (2 * self.bits)
+    }
+
+    /// Where on the curve a cell sits.
+    pub(super) fn curve_of_cell(&self, cell: u64) -> u64 {
+        let points = self.points();
+        ((2 * u128::from(cell) + 1) * points / (2 * u128::from(self.cells))) as u64
+    }
+
+    /// The cell that sits nearest below a place on the curve.
+    pub(super) fn cell_at(&self, curve: u64) -> u64 {
+        (u128::from(curve) * u128::from(self.cells) / self.points()) as u64
+    }
+
+    /// Where on the curve a point of the layout sits; points off the die are brought to its edge.
+    pub(super) fn curve_of_point(&self, x: f64, y: f64) -> u64 {
+        let scale = |v: f64, low: f64, extent: f64| (v - low) / extent * self.side();
+        self.curve_at(
+            scale(x, self.die.xl, self.die.width()),
+            scale(y, self.die.yl, self.die.height()),
+        )
+    }
+
+    /// Where on the curve a point in grid units sits; points off the grid are brought to its edge.
+    pub(super) fn curve_at(&self, gx: f64, gy: f64) -> u64 {
+        let last = (1u32 << self.bits) - 1;
+        // `as` saturates, so that points below the grid land on 0.
+        curve(self.bits, (gx as u32).min(last), (gy as u32).min(last))
+    }
+
+    /// The grid point at a place on the curve, in grid units, at its middle.
+    pub(super) fn grid_point(&self, place: u64) -> (f64, f64) {
+        let (x, y) = point(self.bits, place);
+        (f64::from(x) + 0.5, f64::from(y) + 0.5)
+    }
+
+    /// Where a cell would like its centre to be, in layout units.
+    pub(super) fn cell_point(&self, cell: u64) -> (f64, f64) {
+        let (gx, gy) = self.grid_point(self.curve_of_cell(cell));
+        let scale = |g: f64, low: f64, extent: f64| low + g / self.side() * extent;
+        (scale(gx, self.die.xl, self.die.width()), scale(gy, self.die.yl, self.die.height()))
+    }
+}
+
+/// One quarter of the curve, turned the way its parent runs.
+fn turn(side: u32, (x, y): (u32, u32), right: bool, upper: bool) -> (u32, u32) {
+    match (right, upper) {
+        (_, true) => (x, y),
+        (false, false) => (y, x),
+        (true, false) => (side - 1 - y, side - 1 - x),
+    }
+}
+
+/// Place on the curve of a grid point.
+fn curve(bits: u32, mut x: u32, mut y: u32) -> u64 {
+    let mut place = 0;
+    for level in (0..bits).rev() {
+        let half = 1u32 << level;
+        let (right, upper) = (x & half != 0, y & half != 0);
+        place = 4 * place + ((3 * u64::from(right)) ^ u64::from(upper));
+        (x, y) = turn(half, (x & (half - 1), y & (half - 1)), right, upper);
+    }
+    place
+}
+
+/// Grid point at a place on the curve.
+fn point(bits: u32, place: u64) -> (u32, u32) {
+    let (mut x, mut y) = (0, 0);
+    for level in 0..bits {
+        let half = 1u32 << level;
+        let quarter = (place >> (2 * level)) & 3;
+        let right = quarter >= 2;
+        let upper = quarter == 1 || quarter == 2;
+        (x, y) = turn(half, (x, y), right, upper);
+        x += half * u32::from(right);
+        y += half * u32::from(upper);
+    }
+    (x, y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curve_and_point_are_inverse_and_steps_are_short() {
+        for bits in 1..=6 {
+            let mut previous = None;
+            for place in 0..1u64 << (2 * bits) {
+                let (x, y) = point(bits, place);
+                assert_eq!(curve(bits, x, y), place, "{bits} bits, ({x}, {y})");
+                if let Some((px, py)) = previous {
+                    assert_eq!(x.abs_diff(px) + y.abs_diff(py), 1, "{bits} bits, step to {place}");
+                }
+                previous = Some((x, y));
+            }
+        }
+    }
+
+    #[test]
+    fn cells_come_back_from_their_places() {
+        let die = Rect::at(100.0, 50.0, 80.0, 24.0);
+        for cells in [1, 2, 3, 7, 1000] {
+            let hidden = Hidden::new(die, cells);
+            for cell in 0..cells {
+                assert_eq!(hidden.cell_at(hidden.curve_of_cell(cell)), cell);
+                let (x, y) = hidden.cell_point(cell);
+                assert!(die.xl < x && x < die.xh && die.yl < y && y < die.yh);
+                assert_eq!(hidden.curve_of_point(x, y), hidden.curve_of_cell(cell));
+            }
+        }
+    }
+}

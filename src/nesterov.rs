@@ -1,0 +1,135 @@
+//! Nesterov's accelerated descent with a step length from the last two gradients.
+//!
+//! With `a_0 = 1` and `a' = (1 + √(4a² + 1))/2`, from the reference point v:
+//!
+//! ```text
+//! u' = v − α·g(v)        v' = u' + (a − 1)/a' · (u' − u)
+//! ```
+//!
+//! The step α is Barzilai and Borwein's, `s·y / y·y` with `s` and `y` the
+//! changes of v and of its gradient, where that is positive, and otherwise the
+//! inverse Lipschitz estimate `‖s‖/‖y‖`, at most the step before (Lu et al.,
+//! "ePlace", §5; Lin et al., "DREAMPlace", §III-C).
+
+/// The state of a descent in `n` unknowns. No call allocates.
+#[derive(Clone, Debug)]
+pub struct Nesterov {
+    a: f64,
+    step: Option<f64>,
+    u: Vec<f64>,
+    v: Vec<f64>,
+    previous_v: Vec<f64>,
+    previous_gradient: Vec<f64>,
+}
+
+impl Nesterov {
+    /// Starts at `v`.
+    pub fn new(v: Vec<f64>) -> Self {
+        Nesterov {
+            a: 1.0,
+            step: None,
+            u: v.clone(),
+            previous_v: v.clone(),
+            previous_gradient: vec![0.0; v.len()],
+            v,
+        }
+    }
+
+    /// The point whose gradient the next step wants.
+    pub fn point(&self) -> &[f64] {
+        &self.v
+    }
+
+    /// Takes one step and returns its length α.
+    ///
+    /// `first_move` is how far the root mean square unknown goes in the first
+    /// step, before there are two gradients to learn from; `clamp(i, value)`
+    /// keeps unknown `i` where it may be.
+    ///
+    /// # Panics
+    /// When `gradient` is not of the length of the starting point.
+    pub fn advance(
+        &mut self,
+        gradient: &[f64],
+        first_move: f64,
+        clamp: impl Fn(usize, f64) -> f64,
+    ) -> f64 {
+        assert_eq!(gradient.len(), self.v.len(), "the gradient's length");
+        let step = match self.step {
+            None => {
+                let mean_square =
+                    gradient.iter().map(|g| g * g).sum::<f64>() / gradient.len().max(1) as f64;
+                if mean_square > 0.0 { first_move / mean_square.sqrt() } else { 0.0 }
+            }
+            Some(previous) => self.learned_step(gradient, previous),
+        };
+        let next_a = next_coefficient(self.a);
+        let momentum = (self.a - 1.0) / next_a;
+        for i in 0..self.v.len() {
+            let u = self.v[i] - step * gradient[i];
+            let v = clamp(i, u + momentum * (u - self.u[i]));
+            self.previous_v[i] = self.v[i];
+            self.previous_gradient[i] = gradient[i];
+            self.u[i] = u;
+            self.v[i] = v;
+        }
+        self.a = next_a;
+        self.step = Some(step);
+        step
+    }
+
+    fn learned_step(&self, gradient: &[f64], previous: f64) -> f64 {
+        let (mut ss, mut sy, mut yy) = (0.0, 0.0, 0.0);
+        for i in 0..self.v.len() {
+            let s = self.v[i] - self.previous_v[i];
+            let y = gradient[i] - self.previous_gradient[i];
+            ss += s * s;
+            sy += s * y;
+            yy += y * y;
+        }
+        if !(yy > 0.0) {
+            previous
+        } else if sy > 0.0 {
+            sy / yy
+        } else {
+            (ss / yy).sqrt().min(previous)
+        }
+    }
+}
+
+/// `a' = (1 + √(4a² + 1))/2`.
+fn next_coefficient(a: f64) -> f64 {
+    (1.0 + (4.0 * a * a + 1.0).sqrt()) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coefficients_follow_the_recurrence() {
+        let golden = (1.0 + 5.0_f64.sqrt()) / 2.0;
+        assert!((next_coefficient(1.0) - golden).abs() < 1e-15);
+        assert!((next_coefficient(golden) - 2.193527085331054).abs() < 1e-14);
+    }
+
+    #[test]
+    fn finds_the_bottom_of_a_bowl() {
+        // ½(x² + 10 y²): unlike curvatures, minimum at the origin.
+        let mut descent = Nesterov::new(vec![3.0, -2.0]);
+        for _ in 0..200 {
+            let gradient = [descent.point()[0], 10.0 * descent.point()[1]];
+            descent.advance(&gradient, 0.01, |_, v| v);
+        }
+        assert!(descent.point().iter().all(|v| v.abs() < 1e-6), "{:?}", descent.point());
+    }
+
+    #[test]
+    fn clamping_holds() {
+        let mut descent = Nesterov::new(vec![0.5]);
+        for _ in 0..20 {
+            descent.advance(&[-1.0], 0.1, |_, v| v.clamp(0.0, 1.0));
+        }
+        assert_eq!(descent.point(), [1.0]);
+    }
+}

@@ -1,0 +1,194 @@
+//! Axes: round ticks and short numbers.
+
+/// A range of values along one axis, with its ticks.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    lo: f64,
+    hi: f64,
+    log: bool,
+    /// Values to mark and what to write there; finer marks of a logarithmic axis have no text.
+    pub(super) ticks: Vec<(f64, String)>,
+    /// Power of ten that the written numbers leave out.
+    exponent: i32,
+}
+
+impl Axis {
+    /// From `lo` to `hi`, with at most `most` round ticks (two at least).
+    pub(super) fn linear(lo: f64, hi: f64, most: usize) -> Axis {
+        let (lo, hi) = widen(lo, hi);
+        let step = round_step((hi / 2.0 - lo / 2.0) / (most.max(2) - 1) as f64 * 2.0);
+        let exponent = exponent_of(lo.abs().max(hi.abs()));
+        let unit = 10_f64.powi(exponent);
+        let decimals = (-(step / unit).log10().floor()).clamp(0.0, 12.0) as usize;
+        let slack = step * 1e-6;
+        let first = ((lo - slack) / step).ceil();
+        let last = ((hi + slack) / step).floor();
+        let count = (last - first).clamp(0.0, 100.0) as usize;
+        let ticks = (0..=count).map(|k| (first + k as f64) * step);
+        let ticks = ticks.map(|v| (v, number(v / unit, decimals))).collect();
+        Axis { lo, hi, log: false, ticks, exponent }
+    }
+
+    /// From `lo` to `hi`, both above zero, with ticks at powers of ten.
+    pub(super) fn logarithmic(lo: f64, hi: f64, most: usize) -> Axis {
+        let first = lo.log10().floor() as i32;
+        let last = (hi.log10().ceil() as i32).max(first + 1);
+        let decades = (last - first) as usize;
+        let every = decades.div_ceil(most.max(2)).max(1);
+        let mut ticks = Vec::new();
+        for (k, decade) in (first..=last).enumerate() {
+            let text = if k % every == 0 { power(decade) } else { String::new() };
+            ticks.push((10_f64.powi(decade), text));
+            if decade < last && decades <= 8 {
+                let fine = (2..10).map(|m| f64::from(m) * 10_f64.powi(decade));
+                ticks.extend(fine.map(|v| (v, String::new())));
+            }
+        }
+        Axis { lo: 10_f64.powi(first), hi: 10_f64.powi(last), log: true, ticks, exponent: 0 }
+    }
+
+    /// The same axis over the ticks' full range: its ends become ticks.
+    pub(super) fn rounded(lo: f64, hi: f64, most: usize) -> Axis {
+        let axis = Axis::linear(lo, hi, most);
+        let [(first, _), (second, _), ..] = &axis.ticks[..] else { return axis };
+        let step = second - first;
+        let (lo, hi) = ((axis.lo / step).floor() * step, (axis.hi / step).ceil() * step);
+        Axis::linear(lo, hi, most + 2)
+    }
+
+    /// Where `value` lies: 0 at the low end, 1 at the high end.
+    pub(super) fn share(&self, value: f64) -> f64 {
+        if self.log {
+            (value / self.lo).log10() / (self.hi / self.lo).log10()
+        } else {
+            (value / 2.0 - self.lo / 2.0) / (self.hi / 2.0 - self.lo / 2.0)
+        }
+    }
+
+    /// `label` with the power of ten that the ticks leave out.
+    pub(super) fn label(&self, label: &str) -> String {
+        match (self.exponent, label.is_empty()) {
+            (0, _) => label.to_owned(),
+            (e, true) => format!("×{}", power(e)),
+            (e, false) => format!("{label} ×{}", power(e)),
+        }
+    }
+}
+
+/// A range that is finite and not empty.
+fn widen(lo: f64, hi: f64) -> (f64, f64) {
+    let (lo, hi) =
+        (lo.clamp(f64::MIN / 4.0, f64::MAX / 4.0), hi.clamp(f64::MIN / 4.0, f64::MAX / 4.0));
+    let least = lo.abs().max(hi.abs()) * 1e-9;
+    if hi - lo > least && hi - lo >= f64::MIN_POSITIVE * 1e3 {
+        return (lo, hi);
+    }
+    let half = if lo == 0.0 || least < f64::MIN_POSITIVE * 1e3 { 0.5 } else { lo.abs() / 2.0 };
+    (lo - half, lo + half)
+}
+
+/// The smallest of 1, 2 and 5 times a power of ten that is at least `step`.
+fn round_step(step: f64) -> f64 {
+    let decade = 10_f64.powi(step.log10().floor() as i32);
+    let round = [1.0, 2.0, 5.0].map(|m| m * decade);
+    round.into_iter().find(|&r| r >= step * (1.0 - 1e-9)).unwrap_or(10.0 * decade)
+}
+
+/// Power of ten, a multiple of three, to leave out of numbers up to `largest`;
+/// zero where they read well as they are.
+fn exponent_of(largest: f64) -> i32 {
+    let digits = largest.log10().floor() as i32;
+    if (-2..=4).contains(&digits) { 0 } else { digits.div_euclid(3) * 3 }
+}
+
+/// `value` with `decimals` places and a true minus sign; never "−0".
+fn number(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let zero = text.chars().all(|c| matches!(c, '0' | '.'));
+    if value < 0.0 && !zero { format!("−{text}") } else { text }
+}
+
+/// 10ⁿ in superscript digits; 1 and 10 as they are.
+fn power(exponent: i32) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let superscript = |c: char| c.to_digit(10).map_or('⁻', |d| DIGITS[d as usize]);
+    match exponent {
+        0 => "1".to_owned(),
+        1 => "10".to_owned(),
+        e => format!("10{}", e.to_string().chars().map(superscript).collect::<String>()),
+    }
+}
+
+/// A value to three significant digits: 0.0123, 4.56, 789, 1.23×10⁶.
+pub(super) fn short(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return number(value, 0);
+    }
+    let scientific = format!("{value:.2e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    match exponent.parse().unwrap_or(0) {
+        digits @ -3..=4 => number(value, (2 - digits).max(0) as usize),
+        digits => format!("{}×{}", mantissa.replace('-', "−"), power(digits)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(axis: &Axis) -> Vec<&str> {
+        axis.ticks.iter().map(|(_, t)| t.as_str()).filter(|t| !t.is_empty()).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_and_lie_inside() {
+        let axis = Axis::linear(459.0, 11151.0, 7);
+        assert_eq!(texts(&axis), ["2000", "4000", "6000", "8000", "10000"]);
+        assert_eq!(axis.label("x"), "x");
+        assert_eq!(texts(&Axis::linear(-0.3, 0.3, 5)), ["−0.2", "0.0", "0.2"]);
+    }
+
+    #[test]
+    fn long_numbers_leave_out_a_power_of_ten() {
+        let axis = Axis::linear(0.0, 2.5e6, 6);
+        assert_eq!(texts(&axis), ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5"]);
+        assert_eq!(axis.label("x"), "x ×10⁶");
+        let axis = Axis::linear(0.0, 3e-7, 4);
+        assert_eq!(texts(&axis), ["0", "100", "200", "300"]);
+        assert_eq!(axis.label(""), "×10⁻⁹");
+    }
+
+    #[test]
+    fn logarithmic_ticks_are_powers_of_ten() {
+        let axis = Axis::logarithmic(0.03, 400.0, 10);
+        assert_eq!(texts(&axis), ["10⁻²", "10⁻¹", "1", "10", "10²", "10³"]);
+        assert!((axis.share(0.01)).abs() < 1e-12);
+        assert!((axis.share(1.0) - 0.4).abs() < 1e-12);
+    }
+
+    #[test]
+    fn any_range_gives_an_axis() {
+        let extremes = [0.0, 1.0, -1.0, f64::MAX, f64::MIN, 1e-320, 1e300, 1e-300, 1e9 + 1.0];
+        for lo in extremes {
+            for hi in extremes.into_iter().filter(|&hi| hi >= lo) {
+                for axis in [Axis::linear(lo, hi, 6), Axis::rounded(lo, hi, 6)] {
+                    assert!(axis.lo < axis.hi, "{lo} to {hi}");
+                    assert!((1..=102).contains(&axis.ticks.len()), "{lo} to {hi}");
+                    let long = axis.ticks.iter().map(|(_, t)| t.chars().count()).max();
+                    assert!(long.unwrap() <= 14, "{lo} to {hi}: {:?}", axis.ticks);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn short_numbers_have_three_digits() {
+        let examples = [(0.0, "0"), (-0.01234, "−0.0123"), (4.561, "4.56"), (789.4, "789")];
+        for (value, want) in examples {
+            assert_eq!(short(value), want);
+        }
+        assert_eq!(short(-9.999e-6), "−1.00×10⁻⁵", "rounded up to the next power");
+        assert_eq!(short(1.234e6), "1.23×10⁶");
+        assert_eq!(short(-1e-300), "−1.00×10⁻³⁰⁰");
+    }
+}

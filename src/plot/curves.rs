@@ -1,0 +1,235 @@
+//! Curves over iterations or sizes.
+
+use super::axis::Axis;
+use super::color::{CURVES, GREY, GRID, INK, Rgb, WHITE};
+use super::drawing::{Align, Area, Drawing, Point, SUBUNITS, Text};
+use super::font::CAPITALS;
+use super::{Picture, PlotError, frame};
+use std::path::Path;
+
+/// One curve.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// What the legend calls it.
+    pub name: String,
+    /// Points `(x, y)` in drawing order. A point that is not finite (or beyond
+    /// ±10³⁰⁰), or not above zero on a logarithmic axis, leaves a gap.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A chart of lines with a legend.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves {
+    /// The first line.
+    pub title: String,
+    /// The second line.
+    pub subtitle: String,
+    /// What x is, with its unit.
+    pub x_label: String,
+    /// What y is, with its unit.
+    pub y_label: String,
+    /// Whether x is drawn on a logarithmic axis.
+    pub log_x: bool,
+    /// Whether y is drawn on a logarithmic axis.
+    pub log_y: bool,
+    /// The curves, in the order of the legend.
+    pub series: Vec<Series>,
+}
+
+const WIDTH: f64 = 1240.0;
+const HEIGHT: f64 = 760.0;
+const LINE: f64 = 3.5;
+/// Curves of at most this many points show each of them as a dot.
+const DOTS: usize = 40;
+const LEGEND_TEXT: f64 = 24.0;
+const LEGEND_LINE: f64 = 46.0;
+const WIDEST_NAME: f64 = 420.0;
+
+impl Curves {
+    /// Lays out and writes the picture as the extension of `path` says, `.png` or
+    /// `.svg`. The file appears whole or not at all.
+    ///
+    /// # Errors
+    /// As for [`Picture::write`].
+    pub fn write(&self, path: &Path) -> Result<(), PlotError> {
+        self.draw().write(path)
+    }
+
+    /// Lays out the picture.
+    pub fn draw(&self) -> Picture {
+        let (x, y) = self.axes();
+        let left = frame::depth(&y);
+        let top = frame::titles_height(&self.title, &self.subtitle);
+        let area = Area { left, top, right: left + WIDTH, bottom: top + HEIGHT };
+        let names = self.series.iter().map(|s| legend_text(s).width().min(WIDEST_NAME));
+        let legend = match names.fold(0.0, f64::max) {
+            0.0 => 0.0,
+            widest => 24.0 + LEGEND_LINE + 14.0 + widest,
+        };
+        let width = area.right + legend + frame::MARGIN;
+        let mut drawing = Drawing::new(width, area.bottom + frame::BOTTOM);
+
+        mesh(&mut drawing, &area, &x, &y);
+        drawing.line(area.outline(), 2.0, INK);
+        let mut empty = true;
+        for (series, color) in self.series.iter().zip(colors()) {
+            for run in self.runs(series) {
+                let points: Vec<Point> = run.iter().map(|&p| place(&area, &x, &y, p)).collect();
+                draw_run(&mut drawing, points, color);
+                empty = false;
+            }
+        }
+        if empty {
+            let at = ((area.left + area.right) / 2.0, (area.top + area.bottom) / 2.0);
+            drawing.text(Text::new("no data", at, 30.0, GREY).align(Align::Middle));
+        }
+        frame::left(&mut drawing, &area, &y, &self.y_label);
+        frame::bottom(&mut drawing, &area, &x, &self.x_label);
+        frame::titles(&mut drawing, left, &self.title, &self.subtitle);
+        self.draw_legend(&mut drawing, &area);
+        Picture(drawing)
+    }
+
+    fn drawable(&self, (x, y): (f64, f64)) -> bool {
+        let fits = |v: f64, log: bool| v.abs() <= 1e300 && (!log || v >= 1e-300);
+        fits(x, self.log_x) && fits(y, self.log_y)
+    }
+
+    /// The stretches of a curve between gaps.
+    fn runs<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = &'a [(f64, f64)]> {
+        series.points.split(|&p| !self.drawable(p)).filter(|run| !run.is_empty())
+    }
+
+    fn axes(&self) -> (Axis, Axis) {
+        let points = || self.series.iter().flat_map(|s| self.runs(s)).flatten();
+        let (lo_x, hi_x) = range(points().map(|p| p.0));
+        let (lo_y, hi_y) = range(points().map(|p| p.1));
+        let ticks_x = (WIDTH / 130.0) as usize;
+        let x = if self.log_x {
+            Axis::logarithmic(lo_x, hi_x, ticks_x)
+        } else {
+            // Iterations have no halves.
+            let whole = points().all(|p| p.0.fract() == 0.0);
+            let most =
+                if whole { ticks_x.min((hi_x - lo_x).min(1e3) as usize + 1) } else { ticks_x };
+            Axis::linear(lo_x, hi_x, most)
+        };
+        let ticks_y = (HEIGHT / 90.0) as usize;
+        let y = if self.log_y {
+            Axis::logarithmic(lo_y, hi_y, ticks_y)
+        } else {
+            // Zero is shown where that leaves the curves half of the height.
+            let lo = if lo_y > 0.0 && lo_y < hi_y / 2.0 { 0.0 } else { lo_y };
+            Axis::rounded(lo, hi_y, ticks_y)
+        };
+        (x, y)
+    }
+
+    fn draw_legend(&self, drawing: &mut Drawing, area: &Area) {
+        let left = area.right + 24.0;
+        let named = self.series.iter().zip(colors()).filter(|(s, _)| !s.name.is_empty());
+        for (k, (series, color)) in named.enumerate() {
+            let y = area.top + 20.0 + 38.0 * k as f64;
+            if y > area.bottom - 20.0 {
+                let more = Text::new("…", (left, y), LEGEND_TEXT, INK);
+                drawing.text(more);
+                break;
+            }
+            drawing.line(vec![(left, y), (left + LEGEND_LINE, y)], LINE, color);
+            if series.points.len() <= DOTS {
+                dot(drawing, (left + LEGEND_LINE / 2.0, y), color);
+            }
+            let mut text = legend_text(series).within(WIDEST_NAME);
+            text.at = (left + LEGEND_LINE + 14.0, y + LEGEND_TEXT * CAPITALS / 2.0);
+            drawing.text(text);
+        }
+    }
+}
+
+fn legend_text(series: &Series) -> Text {
+    Text::new(series.name.as_str(), (0.0, 0.0), LEGEND_TEXT, INK)
+}
+
+/// Seven colours, then lighter ones of the same hues, again and again.
+fn colors() -> impl Iterator<Item = Rgb> {
+    let lighter = CURVES.map(|c| c.map(|v| v / 2 + 0x70));
+    CURVES.into_iter().chain(lighter).cycle()
+}
+
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (lo, hi) =
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+    // Positive, so that it serves a logarithmic axis too.
+    if lo <= hi { (lo, hi) } else { (1.0, 10.0) }
+}
+
+fn place(area: &Area, x: &Axis, y: &Axis, point: (f64, f64)) -> Point {
+    (area.left + x.share(point.0) * area.width(), area.bottom - y.share(point.1) * area.height())
+}
+
+/// Light lines at the numbers of both axes.
+fn mesh(drawing: &mut Drawing, area: &Area, x: &Axis, y: &Axis) {
+    for (value, _) in x.ticks.iter().filter(|(_, text)| !text.is_empty()) {
+        let at = area.left + x.share(*value) * area.width();
+        drawing.line(vec![(at, area.top), (at, area.bottom)], 1.5, GRID);
+    }
+    for (value, _) in y.ticks.iter().filter(|(_, text)| !text.is_empty()) {
+        let at = area.bottom - y.share(*value) * area.height();
+        drawing.line(vec![(area.left, at), (area.right, at)], 1.5, GRID);
+    }
+}
+
+fn draw_run(drawing: &mut Drawing, points: Vec<Point>, color: Rgb) {
+    if points.len() <= DOTS {
+        for &point in &points {
+            dot(drawing, point, color);
+        }
+    }
+    if points.len() > 1 {
+        drawing.line(thin_out(points), LINE, color);
+    }
+}
+
+fn dot(drawing: &mut Drawing, (x, y): Point, color: Rgb) {
+    let circle = |radius: f64| {
+        let angle = |k: u32| f64::from(k) / 24.0 * std::f64::consts::TAU;
+        (0..24).map(|k| (x + radius * angle(k).cos(), y + radius * angle(k).sin())).collect()
+    };
+    drawing.polygon(circle(7.0), WHITE, 1.0);
+    drawing.polygon(circle(5.5), color, 1.0);
+}
+
+/// Keeps the first, lowest, highest and last of the points that fall on one
+/// column of the bitmap: what is drawn stays the same, however many there are.
+fn thin_out(points: Vec<Point>) -> Vec<Point> {
+    let column = |p: &Point| (p.0 * f64::from(SUBUNITS)).round();
+    let mut kept = Vec::new();
+    for group in points.chunk_by(|a, b| column(a) == column(b)) {
+        if group.len() <= 4 {
+            kept.extend_from_slice(group);
+            continue;
+        }
+        let by_height = |a: &&Point, b: &&Point| a.1.total_cmp(&b.1);
+        kept.push(group[0]);
+        kept.extend(group.iter().min_by(by_height));
+        kept.extend(group.iter().max_by(by_height));
+        kept.extend(group.last());
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_the_extremes_of_each_column() {
+        let noisy: Vec<Point> =
+            (0..10_000).map(|k| (f64::from(k) * 1e-3, f64::from(k * 7919 % 1009))).collect();
+        let kept = thin_out(noisy.clone());
+        assert!(kept.len() <= 4 * 21, "{}", kept.len());
+        let extremes = |p: &[Point]| range(p.iter().map(|p| p.1));
+        assert_eq!(extremes(&kept), extremes(&noisy));
+        assert_eq!((kept[0], kept.last()), (noisy[0], noisy.last()));
+    }
+}

@@ -1,0 +1,206 @@
+//! A picture as a list of strokes, texts and images, before any back end.
+//!
+//! Coordinates are picture units from the top left corner, y downward.
+
+use super::PlotError;
+use super::color::Rgb;
+use super::font;
+use image::RgbImage;
+use plotters::prelude::{DrawingBackend, ShapeStyle};
+use plotters::style::RGBColor;
+
+/// Back ends take whole coordinates: they are given this many to the unit.
+pub(super) const SUBUNITS: u32 = 2;
+
+/// Letters of a text beyond these are never drawn: no picture has room for them.
+const MOST_LETTERS: usize = 400;
+
+/// A point in picture units.
+pub(super) type Point = (f64, f64);
+
+/// A box in picture units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Area {
+    pub(super) left: f64,
+    pub(super) top: f64,
+    pub(super) right: f64,
+    pub(super) bottom: f64,
+}
+
+impl Area {
+    pub(super) fn width(&self) -> f64 {
+        self.right - self.left
+    }
+
+    pub(super) fn height(&self) -> f64 {
+        self.bottom - self.top
+    }
+
+    /// The box with every side moved outward by `by`.
+    pub(super) fn grown(&self, by: f64) -> Area {
+        let Area { left, top, right, bottom } = *self;
+        Area { left: left - by, top: top - by, right: right + by, bottom: bottom + by }
+    }
+
+    /// The part inside `other`.
+    pub(super) fn within(&self, other: &Area) -> Area {
+        Area {
+            left: self.left.max(other.left),
+            top: self.top.max(other.top),
+            right: self.right.min(other.right),
+            bottom: self.bottom.min(other.bottom),
+        }
+    }
+
+    /// The box's corners, closed.
+    pub(super) fn outline(&self) -> Vec<Point> {
+        let Area { left, top, right, bottom } = *self;
+        vec![(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
+    }
+}
+
+/// Which end of a text stands at its point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Align {
+    Start,
+    Middle,
+    End,
+}
+
+/// One line of text.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    pub(super) text: String,
+    /// Where the aligned end of the base line lies.
+    pub(super) at: Point,
+    /// Font size in picture units.
+    pub(super) em: f64,
+    pub(super) bold: bool,
+    pub(super) align: Align,
+    /// Reads from the bottom up.
+    pub(super) upright: bool,
+    pub(super) color: Rgb,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    /// A stroke of the given width.
+    Line {
+        points: Vec<Point>,
+        width: f64,
+        color: Rgb,
+    },
+    /// A filled outline.
+    Polygon {
+        points: Vec<Point>,
+        color: Rgb,
+        opacity: f64,
+    },
+    Text(Text),
+    /// An image stretched over the area, each of its pixels a crisp rectangle.
+    Image {
+        area: Area,
+        pixels: RgbImage,
+    },
+}
+
+/// A laid-out picture.
+#[derive(Clone, Debug)]
+pub(super) struct Drawing {
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) items: Vec<Item>,
+}
+
+impl Drawing {
+    /// An empty picture, white.
+    pub(super) fn new(width: f64, height: f64) -> Drawing {
+        Drawing { width: width.ceil() as u32, height: height.ceil() as u32, items: Vec::new() }
+    }
+
+    pub(super) fn line(&mut self, points: Vec<Point>, width: f64, color: Rgb) {
+        self.items.push(Item::Line { points, width, color });
+    }
+
+    pub(super) fn polygon(&mut self, points: Vec<Point>, color: Rgb, opacity: f64) {
+        self.items.push(Item::Polygon { points, color, opacity });
+    }
+
+    pub(super) fn image(&mut self, area: Area, pixels: RgbImage) {
+        self.items.push(Item::Image { area, pixels });
+    }
+
+    pub(super) fn text(&mut self, text: Text) {
+        if !text.text.is_empty() {
+            self.items.push(Item::Text(text));
+        }
+    }
+}
+
+impl Text {
+    /// Plain text that starts at `at`.
+    pub(super) fn new(text: impl Into<String>, at: Point, em: f64, color: Rgb) -> Text {
+        let legible = |c: char| if c.is_control() { ' ' } else { c };
+        let text = text.into().chars().take(MOST_LETTERS).map(legible).collect();
+        Text { text, at, em, bold: false, align: Align::Start, upright: false, color }
+    }
+
+    pub(super) fn align(self, align: Align) -> Text {
+        Text { align, ..self }
+    }
+
+    pub(super) fn bold(self) -> Text {
+        Text { bold: true, ..self }
+    }
+
+    pub(super) fn upright(self) -> Text {
+        Text { upright: true, ..self }
+    }
+
+    /// Shortened with an ellipsis where it is wider than `width`.
+    pub(super) fn within(mut self, width: f64) -> Text {
+        if self.width() <= width {
+            return self;
+        }
+        while !self.text.is_empty() && self.width() > width {
+            self.text.pop(); // the ellipsis of the last round, or the last letter
+            self.text.pop();
+            self.text.push('…');
+        }
+        self
+    }
+
+    pub(super) fn width(&self) -> f64 {
+        font::width(&self.text, self.em, self.bold)
+    }
+}
+
+/// A coordinate as back ends take it.
+pub(super) fn subunits((x, y): Point) -> (i32, i32) {
+    let scale = f64::from(SUBUNITS);
+    ((x * scale).round() as i32, (y * scale).round() as i32)
+}
+
+/// A back end's style for a stroke or a filling.
+pub(super) fn style(color: Rgb, opacity: f64, width: f64) -> ShapeStyle {
+    use plotters::style::Color;
+    let [r, g, b] = color;
+    let width = (width * f64::from(SUBUNITS)).round() as u32;
+    RGBColor(r, g, b).mix(opacity).stroke_width(width.max(1))
+}
+
+/// A back end's failure, told.
+pub(super) fn failed(error: impl std::fmt::Display) -> PlotError {
+    PlotError::Draw(error.to_string())
+}
+
+/// Fills a polygon on any back end.
+pub(super) fn fill<B: DrawingBackend>(
+    backend: &mut B,
+    points: &[Point],
+    color: Rgb,
+    opacity: f64,
+) -> Result<(), PlotError> {
+    let points: Vec<_> = points.iter().map(|&p| subunits(p)).collect();
+    backend.fill_polygon(points, &style(color, opacity, 0.0).color).map_err(failed)
+}

@@ -1,0 +1,88 @@
+//! DejaVu Sans: widths of texts and shapes of their letters.
+
+use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont, point};
+use std::sync::OnceLock;
+
+/// The family as a style sheet names it, for viewers that draw the text themselves.
+pub(super) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
+
+/// Height of capitals over the font size (OS/2 table, sCapHeight 1493 of 2048).
+pub(super) const CAPITALS: f64 = 0.729;
+
+fn font(bold: bool) -> &'static FontRef<'static> {
+    static FONTS: OnceLock<[FontRef<'static>; 2]> = OnceLock::new();
+    &FONTS.get_or_init(|| {
+        [dejavu::sans::regular(), dejavu::sans::bold()]
+            .map(|bytes| FontRef::try_from_slice(bytes).expect("the built-in font is well formed"))
+    })[usize::from(bold)]
+}
+
+/// The scale at which a font's em is `em` units.
+fn scale(font: &FontRef<'static>, em: f64) -> PxScale {
+    let per_em = f64::from(font.units_per_em().expect("the built-in font states its em"));
+    PxScale::from((em * f64::from(font.height_unscaled()) / per_em) as f32)
+}
+
+/// The letters of `text` along a base line that starts at the origin, and its width.
+fn letters(text: &str, em: f64, bold: bool) -> (Vec<Glyph>, f64) {
+    let font = font(bold);
+    let scaled = font.as_scaled(scale(font, em));
+    let mut x = 0.0;
+    let mut last = None;
+    let mut glyphs = Vec::new();
+    for c in text.chars() {
+        let id = font.glyph_id(c);
+        if let Some(last) = last {
+            x += scaled.kern(last, id);
+        }
+        glyphs.push(id.with_scale_and_position(scaled.scale(), point(x, 0.0)));
+        x += scaled.h_advance(id);
+        last = Some(id);
+    }
+    (glyphs, f64::from(x))
+}
+
+/// Width of one line of text, in the unit of `em`.
+pub(super) fn width(text: &str, em: f64, bold: bool) -> f64 {
+    letters(text, em, bold).1
+}
+
+/// Calls `dot(x, y, coverage)` for every pixel of the text, whose base line
+/// starts at the origin.
+pub(super) fn rasterize(text: &str, em: f64, bold: bool, mut dot: impl FnMut(i32, i32, f64)) {
+    let font = font(bold);
+    for glyph in letters(text, em, bold).0 {
+        if let Some(shape) = font.outline_glyph(glyph) {
+            let corner = shape.px_bounds().min;
+            shape.draw(|x, y, coverage| {
+                dot(corner.x as i32 + x as i32, corner.y as i32 + y as i32, f64::from(coverage));
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_have_the_published_advance() {
+        // DejaVu Sans: every digit is 1303 of 2048 units wide.
+        let digit = 1303.0 / 2048.0 * 100.0;
+        assert!((width("0", 100.0, false) - digit).abs() < 0.01);
+        assert!((width("2026", 100.0, false) - 4.0 * digit).abs() < 0.05);
+        assert!(width("2026", 100.0, true) > 4.0 * digit);
+    }
+
+    #[test]
+    fn capitals_stand_on_the_base_line_at_their_height() {
+        let (mut top, mut bottom) = (0, -100);
+        rasterize("H", 100.0, false, |_, y, coverage| {
+            if coverage > 0.5 {
+                (top, bottom) = (top.min(y), bottom.max(y));
+            }
+        });
+        assert_eq!(bottom, -1);
+        assert!((f64::from(-top) - CAPITALS * 100.0).abs() <= 1.0, "top at {top}");
+    }
+}

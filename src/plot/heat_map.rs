@@ -1,0 +1,331 @@
+//! Heat maps over the die.
+
+use super::axis::{Axis, short};
+use super::color::{GREY, INK, NOT_FINITE, Palette, Scale, WHITE};
+use super::drawing::{Align, Area, Drawing, Text};
+use super::font::CAPITALS;
+use super::sample::{finite_range, shrink};
+use super::{Picture, PlotError, arrows, color, frame};
+use crate::Real;
+use crate::grid::{BinGrid, Map, Rect};
+use image::{Rgb, RgbImage};
+use std::path::Path;
+
+/// A vector field to draw over a heat map.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrows<'a, T> {
+    /// Component along x, `[nx][ny]`.
+    pub x: &'a Map<T>,
+    /// Component along y, `[nx][ny]`.
+    pub y: &'a Map<T>,
+}
+
+/// A map over the die as a picture.
+///
+/// Maps with more bins than pixels are averaged down, so that no bin is left
+/// out; bins of smaller maps are crisp rectangles. Values that are not finite
+/// are drawn in cyan and counted below the picture.
+#[derive(Clone, Debug)]
+pub struct HeatMap<'a, T> {
+    /// The first line: what is shown, of which design.
+    pub title: String,
+    /// The second line, e.g. grid and overflow.
+    pub subtitle: String,
+    /// What the values are and in which unit; stands at the colour bar.
+    pub label: String,
+    /// One value per bin, `[nx][ny]`.
+    pub values: &'a Map<T>,
+    /// Where the bins lie.
+    pub grid: BinGrid,
+    /// How values become colours.
+    pub scale: Scale,
+    /// Values at the ends of the scale, the lower first. Where there are none, or they are
+    /// no range, the drawn map's own, as [`Scale`] says.
+    pub range: Option<(f64, f64)>,
+    /// Rectangles to outline, in layout units: macros and fixed blocks.
+    pub outlines: &'a [Rect],
+    /// Rectangles to draw as translucent boxes, in layout units: movable cells.
+    /// More than 20 000 are left out, for they would hide the map.
+    pub cells: &'a [Rect],
+    /// A field to draw as arrows.
+    pub arrows: Option<Arrows<'a, T>>,
+}
+
+/// Longer side of the map in picture units, about.
+const LONG: usize = 1280;
+/// The longer side is at most this many times the shorter; beyond, axes are not to one scale.
+const MOST_STRETCHED: f64 = 8.0;
+/// Least height of the room for the map; a flatter map stands in its middle.
+const LEAST_ROOM: f64 = 360.0;
+/// Least width of a picture: room for the note.
+const LEAST_WIDTH: f64 = 960.0;
+/// Most cells drawn.
+const MOST_CELLS: usize = 20_000;
+const BAR: f64 = 34.0;
+const BAR_GAP: f64 = 40.0;
+
+impl<'a, T: Real> HeatMap<'a, T> {
+    /// A bare map: no titles, outlines or arrows.
+    pub fn new(values: &'a Map<T>, grid: BinGrid, scale: Scale) -> Self {
+        HeatMap {
+            title: String::new(),
+            subtitle: String::new(),
+            label: String::new(),
+            values,
+            grid,
+            scale,
+            range: None,
+            outlines: &[],
+            cells: &[],
+            arrows: None,
+        }
+    }
+
+    /// Lays out and writes the picture as the extension of `path` says, `.png` or
+    /// `.svg`. The file appears whole or not at all.
+    ///
+    /// # Errors
+    /// As for [`HeatMap::draw`] and [`Picture::write`].
+    pub fn write(&self, path: &Path) -> Result<(), PlotError> {
+        self.draw()?.write(path)
+    }
+
+    /// Lays out the picture.
+    ///
+    /// # Errors
+    /// When a map does not have the grid's bins.
+    pub fn draw(&self) -> Result<Picture, PlotError> {
+        self.check()?;
+        let (width, height) = drawn_size(&self.grid);
+        let drawn = shrink(self.values, width, height);
+        let palette = match self.range {
+            Some((lo, hi)) if lo < hi && lo.is_finite() && hi.is_finite() => {
+                Palette::between(self.scale, lo, hi)
+            }
+            _ => Palette::over(self.scale, finite_range(&drawn)),
+        };
+        let layout = Layout::new(self, &palette, width as f64, height as f64);
+
+        let mut drawing = Drawing::new(layout.width, layout.height);
+        drawing.image(layout.map, paint(&drawn, &palette));
+        drawing.image(layout.bar, bar(&palette));
+        self.draw_cells(&mut drawing, &layout.map);
+        self.draw_outlines(&mut drawing, &layout.map);
+        if let Some(field) = &self.arrows {
+            arrows::draw(&mut drawing, &layout.map, field, self.contrast());
+        }
+        drawing.line(layout.map.outline(), 2.0, INK);
+        frame::left(&mut drawing, &layout.map, &layout.y, "y (layout units)");
+        frame::bottom(&mut drawing, &layout.map, &layout.x, "x (layout units)");
+        layout.draw_bar(&mut drawing, &self.label);
+        frame::titles(&mut drawing, layout.map.left, &self.title, &self.subtitle);
+        self.draw_note(&mut drawing, &layout, &drawn);
+        Ok(Picture(drawing))
+    }
+
+    fn check(&self) -> Result<(), PlotError> {
+        let (nx, ny) = (self.grid.nx(), self.grid.ny());
+        let field =
+            self.arrows.iter().flat_map(|a| [("arrows along x", a.x), ("arrows along y", a.y)]);
+        for (what, map) in std::iter::once(("values", self.values)).chain(field) {
+            let (found_x, found_y) = (map.nx(), map.ny());
+            if (found_x, found_y) != (nx, ny) {
+                return Err(PlotError::Shape { what, found_x, found_y, nx, ny });
+            }
+        }
+        Ok(())
+    }
+
+    /// Colours of a mark and its rim that show on the scale: one of them on
+    /// dark shades, the other on bright ones.
+    fn contrast(&self) -> (color::Rgb, color::Rgb) {
+        match self.scale {
+            Scale::Diverging => (INK, WHITE),
+            Scale::Sequential | Scale::Magnitude => (WHITE, INK),
+        }
+    }
+
+    /// Where `rect` is drawn, cut at the die; `None` where they do not meet.
+    fn place(&self, rect: &Rect, map: &Area) -> Option<Area> {
+        let die = self.grid.die();
+        let x = |v: f64| map.left + (v.clamp(die.xl, die.xh) - die.xl) / die.width() * map.width();
+        let y =
+            |v: f64| map.bottom - (v.clamp(die.yl, die.yh) - die.yl) / die.height() * map.height();
+        let meets = rect.xl < die.xh && rect.xh > die.xl && rect.yl < die.yh && rect.yh > die.yl;
+        meets.then(|| Area {
+            left: x(rect.xl),
+            top: y(rect.yh),
+            right: x(rect.xh),
+            bottom: y(rect.yl),
+        })
+    }
+
+    fn draw_cells(&self, drawing: &mut Drawing, map: &Area) {
+        if self.cells.len() > MOST_CELLS {
+            return;
+        }
+        for cell in self.cells.iter().filter_map(|cell| self.place(cell, map)) {
+            // A gap between neighbours where there is room for one.
+            let gap = if cell.width().min(cell.height()) > 3.0 { 0.5 } else { 0.0 };
+            drawing.polygon(cell.grown(-gap).outline(), self.contrast().0, 0.3);
+        }
+    }
+
+    fn draw_outlines(&self, drawing: &mut Drawing, map: &Area) {
+        let (mark, rim) = self.contrast();
+        for block in self.outlines.iter().filter_map(|block| self.place(block, map)) {
+            if block.width().max(block.height()) >= 3.0 {
+                let block = block.within(&map.grown(-1.0)); // clear of the map's own frame
+                drawing.line(block.outline(), 4.0, rim);
+                drawing.line(block.outline(), 2.0, mark);
+            }
+        }
+    }
+
+    /// What the picture cannot show: true extremes, averaging, values that are not finite.
+    fn draw_note(&self, drawing: &mut Drawing, layout: &Layout, drawn: &Map<f64>) {
+        let mut parts = Vec::new();
+        if let Some((lo, hi)) = finite_range(self.values) {
+            parts.push(format!("min {}, max {}", short(lo), short(hi)));
+        }
+        if (drawn.nx(), drawn.ny()) != (self.grid.nx(), self.grid.ny()) {
+            // To two places, without trailing zeros.
+            let per = |n: usize, m: usize| (100.0 * n as f64 / m as f64).round() / 100.0;
+            let (x, y) = (per(self.grid.nx(), drawn.nx()), per(self.grid.ny(), drawn.ny()));
+            parts.push(format!("pixel = mean of {x} × {y} bins"));
+        }
+        if self.arrows.is_some() {
+            parts.push("arrow length ∝ √|E|".to_owned());
+        }
+        if self.cells.len() > MOST_CELLS {
+            parts.push(format!("{} cells not drawn", self.cells.len()));
+        }
+        if layout.stretched {
+            parts.push("axes not to one scale".to_owned());
+        }
+        let y = layout.height - 26.0;
+        let mut left = layout.map.left;
+        let bad = self.values.as_slice().iter().filter(|v| !v.wide().is_finite()).count();
+        if bad > 0 {
+            parts.insert(0, format!("{bad} bins not finite"));
+            let swatch = Area { left, top: y - 17.0, right: left + 18.0, bottom: y + 1.0 };
+            drawing.polygon(swatch.outline(), NOT_FINITE, 1.0);
+            left += 28.0;
+        }
+        let note = Text::new(parts.join(" · "), (left, y), 20.0, GREY);
+        drawing.text(note.within(layout.width - left - frame::MARGIN));
+    }
+}
+
+/// Size of the drawn map in picture units.
+///
+/// Along the longer side bins take a whole number of pixels each, or pixels a
+/// whole number of bins, where a size near [`LONG`] allows it.
+fn drawn_size(grid: &BinGrid) -> (usize, usize) {
+    let die = grid.die();
+    let ratio = (die.width() / die.height()).clamp(1.0 / MOST_STRETCHED, MOST_STRETCHED);
+    if ratio >= 1.0 {
+        let width = whole(grid.nx());
+        (width, (width as f64 / ratio).round() as usize)
+    } else {
+        let height = whole(grid.ny());
+        ((height as f64 * ratio).round() as usize, height)
+    }
+}
+
+fn whole(bins: usize) -> usize {
+    let rounded = |a: usize, b: usize| ((a + b / 2) / b).max(1);
+    if bins <= LONG * 5 / 4 {
+        return bins * rounded(LONG, bins);
+    }
+    let bins_per_pixel = rounded(bins, LONG).max(2);
+    if bins.is_multiple_of(bins_per_pixel) { bins / bins_per_pixel } else { LONG }
+}
+
+/// The map as an image: x to the right, y upward.
+fn paint(map: &Map<f64>, palette: &Palette) -> RgbImage {
+    let (width, height) = (map.nx() as u32, map.ny() as u32);
+    RgbImage::from_fn(width, height, |i, row| {
+        Rgb(palette.color(map[(i as usize, (height - 1 - row) as usize)]))
+    })
+}
+
+/// The colour bar as an image one pixel wide, highest value at the top.
+fn bar(palette: &Palette) -> RgbImage {
+    let shades = palette.shades();
+    RgbImage::from_fn(1, shades.len() as u32, |_, row| Rgb(shades[shades.len() - 1 - row as usize]))
+}
+
+/// Where everything stands.
+struct Layout {
+    width: f64,
+    height: f64,
+    map: Area,
+    bar: Area,
+    x: Axis,
+    y: Axis,
+    values: Axis,
+    stretched: bool,
+}
+
+impl Layout {
+    fn new<T: Real>(of: &HeatMap<'_, T>, palette: &Palette, width: f64, height: f64) -> Layout {
+        let die = of.grid.die();
+        let x = Axis::linear(die.xl, die.xh, (width / 130.0) as usize);
+        let y = Axis::linear(die.yl, die.yh, ((height / 130.0) as usize).max(3));
+        let room_y = height.max(LEAST_ROOM);
+        let values = Axis::linear(palette.lo, palette.hi, ((room_y / 110.0) as usize).max(5));
+        let titles = frame::titles_width(&of.title, &of.subtitle).min(LONG as f64);
+        let left = frame::depth(&y);
+        let top = frame::titles_height(&of.title, &of.subtitle);
+        let map_top = top + ((room_y - height) / 2.0).round();
+        let map = Area { left, top: map_top, right: left + width, bottom: map_top + height };
+        let bar_left = map.right + BAR_GAP;
+        let bar = Area { left: bar_left, top, right: bar_left + BAR, bottom: top + room_y };
+        let ratio = die.width() / die.height();
+        Layout {
+            width: (bar.right + frame::depth(&values))
+                .max(left + titles + frame::MARGIN)
+                .max(LEAST_WIDTH)
+                .ceil(),
+            height: (bar.bottom + frame::BOTTOM + 40.0).ceil(),
+            map,
+            bar,
+            x,
+            y,
+            values,
+            stretched: !(1.0 / MOST_STRETCHED..=MOST_STRETCHED).contains(&ratio),
+        }
+    }
+
+    /// The colour bar's frame, ticks and label, on its right.
+    fn draw_bar(&self, drawing: &mut Drawing, label: &str) {
+        drawing.line(self.bar.outline(), 2.0, INK);
+        for (value, text) in &self.values.ticks {
+            let y = self.bar.bottom - self.values.share(*value) * self.bar.height();
+            drawing.line(vec![(self.bar.right, y), (self.bar.right + frame::TICK, y)], 2.0, INK);
+            let at = (self.bar.right + 2.0 * frame::TICK, y + frame::NUMBERS * CAPITALS / 2.0);
+            drawing.text(Text::new(text.as_str(), at, frame::NUMBERS, INK));
+        }
+        let right = self.bar.right + frame::depth(&self.values) - frame::MARGIN;
+        let at = (right, (self.bar.top + self.bar.bottom) / 2.0);
+        let label = Text::new(self.values.label(label), at, frame::LABELS, INK);
+        drawing.text(label.align(Align::Middle).upright().within(self.bar.height() + 60.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_and_pixels_divide_each_other_where_they_can() {
+        for (bins, want) in [(1, 1280), (64, 1280), (512, 1536), (1024, 1024), (2048, 1024)] {
+            assert_eq!(whole(bins), want, "{bins}");
+        }
+        for bins in 1..=32_768 {
+            let size = whole(bins);
+            assert!((800..=1720).contains(&size), "{bins} bins on {size} pixels");
+        }
+    }
+}

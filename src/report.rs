@@ -1,0 +1,135 @@
+//! The numbers that are printed or written, with stable names.
+
+use crate::engine::Pipeline;
+use crate::grid::Rect;
+use crate::real::Precision;
+use serde::Serialize;
+
+/// Everything one evaluation says; its JSON keys are a contract.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// What was evaluated.
+    pub design: DesignReport,
+    /// On which bins.
+    pub grid: GridReport,
+    /// How.
+    pub options: OptionsReport,
+    /// Overflow, maximum and areas.
+    pub density: DensityReport,
+    /// Energy and extremes of φ and E.
+    pub field: FieldReport,
+    /// Half-perimeter wirelength, every net weighing 1; none without nets.
+    pub hpwl: Option<f64>,
+    /// The same with the nets' weights.
+    pub hpwl_weighted: Option<f64>,
+    /// Milliseconds per stage.
+    pub timings_ms: Timings,
+    /// What a reader of the numbers should know.
+    pub warnings: Vec<String>,
+}
+
+/// The design in numbers.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // named by their keys
+pub struct DesignReport {
+    pub name: String,
+    pub nodes: usize,
+    pub movable: usize,
+    pub fixed: usize,
+    pub nets: usize,
+    pub pins: usize,
+    pub rows: usize,
+    /// `[xl, yl, xh, yh]`, layout units.
+    pub die: [f64; 4],
+    /// Σ width × height of the movable nodes.
+    pub movable_area: f64,
+    /// Σ area inside the die of the fixed nodes, overlaps counted twice.
+    pub fixed_area: f64,
+}
+
+/// The bins.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct GridReport {
+    /// `[nx, ny]`.
+    pub bins: [usize; 2],
+    /// `[bin_x, bin_y]`, layout units.
+    pub bin_size: [f64; 2],
+}
+
+/// How the evaluation was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct OptionsReport {
+    /// `"cpu"` or `"cuda"`.
+    pub engine: &'static str,
+    /// The device's name.
+    pub device: String,
+    /// The pipeline that solved.
+    pub pipeline: Pipeline,
+    /// Working precision.
+    pub precision: Precision,
+    /// T as used, which fillers may raise above what was asked for.
+    pub target_density: f64,
+    /// Whether fillers took part.
+    pub fillers: bool,
+    /// How many there are.
+    pub filler_count: usize,
+    /// Whether area outside every row counted as fixed.
+    pub row_blockage: bool,
+    /// Whether the same input gives the same bits.
+    pub deterministic: bool,
+}
+
+/// The density in numbers.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DensityReport {
+    /// Overflow of the smoothed map: what placers log.
+    pub overflow_smoothed: f64,
+    /// Overflow with every cell at its own size.
+    pub overflow_exact: f64,
+    /// Largest smoothed density.
+    pub max_smoothed: f64,
+    /// Largest density with every cell at its own size.
+    pub max_exact: f64,
+    /// Area in the smoothed map, fixed, movable and fillers, layout units squared.
+    pub total_area: f64,
+    /// Area of movable and fixed cells outside the die, which no map holds.
+    pub clipped_area: f64,
+}
+
+/// The field in numbers, in bin widths.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct FieldReport {
+    /// Σ φ·ρ over bins.
+    pub energy: f64,
+    /// Smallest φ.
+    pub potential_min: f64,
+    /// Largest φ.
+    pub potential_max: f64,
+    /// Largest |Ex|.
+    pub field_x_max: f64,
+    /// Largest |Ey|.
+    pub field_y_max: f64,
+}
+
+/// Milliseconds per stage.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Timings {
+    /// Reading the files.
+    pub parse: f64,
+    /// Making the charge and the engine: tables, fixed map, fillers.
+    pub setup: f64,
+    /// Density map, overflow and maximum.
+    pub density: f64,
+    /// φ, Ex, Ey and energy.
+    pub solve: f64,
+    /// Force on every body.
+    pub force: f64,
+    /// Density at exact sizes.
+    pub exact_density: f64,
+}
+
+impl From<Rect> for [f64; 4] {
+    fn from(r: Rect) -> Self {
+        [r.xl, r.yl, r.xh, r.yh]
+    }
+}

@@ -1,0 +1,71 @@
+//! The cosine and sine transforms: definitions, a direct oracle, and what the
+//! fast algorithms share.
+//!
+//! # Definitions
+//! For a line of N values, k = 0 … N−1 (Jiang, Gu and Pan, "A New Acceleration
+//! Paradigm for Discrete Cosine Transform and Other Fourier-Related
+//! Transforms", §II):
+//!
+//! * DCT:   `X_k = Σ_n x_n cos(π(n+½)k/N)`
+//! * IDCT:  `X_k = ½x_0 + Σ_{n≥1} x_n cos(πn(k+½)/N)`, so `IDCT(DCT(x)) = (N/2)·x`
+//! * IDXST: `X_k = (−1)^k IDCT(x_{N−n})_k` with `x_N = 0`,
+//!   which is `Σ_{n≥1} x_n sin(πn(k+½)/N)`
+//!
+//! In two dimensions the first word of a name belongs to x (the slow axis) and
+//! the second to y: [`Transform::IdctIdxst`] has the cosine along x and the
+//! sine along y.
+//!
+//! # The N-point algorithm
+//! A DCT of N values takes one real FFT of N values. The input is reordered to
+//! its even samples followed by its odd samples backwards
+//! ([`permutation`]); with `V` the FFT of that and `w_k = e^{−jπk/2N}`
+//! ([`twiddle`]),
+//! `X_k = Re(w_k V_k)` and `X_{N−k} = −Im(w_k V_k)`. The inverse runs the same
+//! way backwards: `V_k = ½ w̄_k (X_k − j X_{N−k})` with `X_N = 0`, an inverse
+//! FFT without normalisation, and the reordering undone. Both hold for every
+//! N ≥ 1, odd ones included.
+
+pub mod line;
+pub mod oracle;
+pub mod permutation;
+pub mod twiddle;
+
+/// A two-dimensional transform of an `nx × ny` map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transform {
+    /// DCT along both axes.
+    Dct,
+    /// IDCT along both axes.
+    Idct,
+    /// IDCT along x, IDXST along y: gives E_y.
+    IdctIdxst,
+    /// IDXST along x, IDCT along y: gives E_x.
+    IdxstIdct,
+}
+
+impl Transform {
+    /// All four.
+    pub const ALL: [Transform; 4] =
+        [Transform::Dct, Transform::Idct, Transform::IdctIdxst, Transform::IdxstIdct];
+}
+
+/// A slice whose length is not the one a plan was made for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} has {found} values, the plan is for {expected}")]
+pub struct LengthError {
+    /// Which argument.
+    pub what: &'static str,
+    /// Length the plan was made for.
+    pub expected: usize,
+    /// Length given.
+    pub found: usize,
+}
+
+/// `Ok` when `found == expected`.
+pub(crate) fn check_length(
+    what: &'static str,
+    expected: usize,
+    found: usize,
+) -> Result<(), LengthError> {
+    if found == expected { Ok(()) } else { Err(LengthError { what, expected, found }) }
+}

@@ -1,0 +1,142 @@
+//! The definitions, summed term by term in `f64`: the root of trust of every test.
+//!
+//! O(N²) per line. Cosines come from one table of a full wave, indexed by
+//! exact integer arithmetic, so that the error does not grow with k·n.
+
+use super::Transform;
+use crate::grid::{BinGrid, Map};
+use crate::spectral::Spectrum;
+
+/// `cos(πm/2n)` for every m, through a table of one wave.
+struct Wave {
+    n: usize,
+    cosine: Vec<f64>,
+}
+
+impl Wave {
+    fn new(n: usize) -> Self {
+        let quarter = super::twiddle::quarter_wave(n);
+        let cosine = (0..4 * n)
+            .map(|m| match m / n {
+                0 => quarter[m].re,
+                1 => -quarter[2 * n - m].re,
+                2 => -quarter[m - 2 * n].re,
+                _ => quarter[4 * n - m].re,
+            })
+            .collect();
+        Wave { n, cosine }
+    }
+
+    /// `cos(πm/2n)`.
+    fn cos(&self, m: usize) -> f64 {
+        self.cosine[m % (4 * self.n)]
+    }
+
+    /// `sin(πm/2n)`.
+    fn sin(&self, m: usize) -> f64 {
+        self.cos(m + 3 * self.n)
+    }
+}
+
+/// `X_k = Σ_n x_n cos(π(n+½)k/N)`.
+pub fn dct(x: &[f64]) -> Vec<f64> {
+    let wave = Wave::new(x.len());
+    sum(x, |k, n| wave.cos((2 * n + 1) * k))
+}
+
+/// `X_k = ½x_0 + Σ_{n≥1} x_n cos(πn(k+½)/N)`.
+pub fn idct(x: &[f64]) -> Vec<f64> {
+    let wave = Wave::new(x.len());
+    sum(x, |k, n| if n == 0 { 0.5 } else { wave.cos(n * (2 * k + 1)) })
+}
+
+/// `X_k = Σ_{n≥1} x_n sin(πn(k+½)/N)`.
+pub fn idxst(x: &[f64]) -> Vec<f64> {
+    let wave = Wave::new(x.len());
+    sum(x, |k, n| wave.sin(n * (2 * k + 1)))
+}
+
+fn sum(x: &[f64], basis: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    (0..x.len()).map(|k| x.iter().enumerate().map(|(n, &v)| v * basis(k, n)).sum()).collect()
+}
+
+/// A two-dimensional transform, one axis after the other.
+pub fn transform2(kind: Transform, x: &Map<f64>) -> Map<f64> {
+    let (along_x, along_y): (fn(&[f64]) -> Vec<f64>, fn(&[f64]) -> Vec<f64>) = match kind {
+        Transform::Dct => (dct, dct),
+        Transform::Idct => (idct, idct),
+        Transform::IdctIdxst => (idct, idxst),
+        Transform::IdxstIdct => (idxst, idct),
+    };
+    let (nx, ny) = (x.nx(), x.ny());
+    let rows: Vec<Vec<f64>> = (0..nx).map(|i| along_y(x.row(i))).collect();
+    let mut out = Map::filled(nx, ny, 0.0);
+    for j in 0..ny {
+        let column: Vec<f64> = rows.iter().map(|row| row[j]).collect();
+        for (i, value) in along_x(&column).into_iter().enumerate() {
+            out[(i, j)] = value;
+        }
+    }
+    out
+}
+
+/// φ, Ex and Ey of `rho` by direct summation; see [`crate::spectral`].
+pub fn solve(grid: &BinGrid, rho: &Map<f64>) -> [Map<f64>; 3] {
+    let spectrum = Spectrum::new(grid);
+    let mut hat = transform2(Transform::Dct, rho);
+    for u in 0..grid.nx() {
+        for v in 0..grid.ny() {
+            hat[(u, v)] *= spectrum.green(u, v);
+        }
+    }
+    let times = |factor: &dyn Fn(usize, usize) -> f64| {
+        let mut map = hat.clone();
+        for u in 0..grid.nx() {
+            for v in 0..grid.ny() {
+                map[(u, v)] *= factor(u, v);
+            }
+        }
+        map
+    };
+    [
+        transform2(Transform::Idct, &hat),
+        transform2(Transform::IdxstIdct, &times(&|u, _| spectrum.wx()[u])),
+        transform2(Transform::IdctIdxst, &times(&|_, v| spectrum.wy()[v])),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_pairs() {
+        // A constant has no wave in it; one wave comes back from its coefficient.
+        assert!(dct(&[1.0; 5])[1..].iter().all(|v| v.abs() < 1e-15));
+        let half = 0.5_f64.sqrt();
+        for (got, want) in idct(&[0.0, 0.0, 1.0, 0.0]).iter().zip([half, -half, -half, half]) {
+            assert!((got - want).abs() < 1e-15);
+        }
+        for (got, want) in idxst(&[7.0, 0.0, 1.0, 0.0]).iter().zip([half, half, -half, -half]) {
+            assert!((got - want).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn idxst_is_the_alternating_idct_of_the_reversed_line() {
+        let x = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0];
+        let n = x.len();
+        let reversed: Vec<f64> = (0..n).map(|i| if i == 0 { 0.0 } else { x[n - i] }).collect();
+        for (k, (a, b)) in idxst(&x).iter().zip(idct(&reversed)).enumerate() {
+            assert!((a - if k % 2 == 1 { -b } else { b }).abs() < 1e-13);
+        }
+    }
+
+    #[test]
+    fn idct_undoes_dct() {
+        let x = [3.0, -1.0, 4.0, 1.0, -5.0];
+        for (a, b) in idct(&dct(&x)).iter().zip(x) {
+            assert!((a - 2.5 * b).abs() < 1e-13);
+        }
+    }
+}
