@@ -331,10 +331,10 @@ struct Bench {
         plan.target = T(target);
         plan.force_unit = T(bx * by);
         plan.nx = d.nx, plan.ny = d.ny;
-        plan.macros = int(macro_records.size());
+        plan.large = int(macro_records.size());
         plan.movable_ids = d.movable;
         plan.pieces = int(piece_list.size());
-        plan.bodies = n - plan.macros;
+        plan.bodies = n - plan.large;
         plan.movable = plan.records = d.movable - movable_macros;
         plan.tile_shift = c.tile_shift, plan.halo = c.halo;
         plan.patch = ((1 << c.tile_shift) + 2 * c.halo + 2 + 3) / 4 * 4;
@@ -420,7 +420,7 @@ struct Bench {
         CUDA(cudaMemsetAsync(counters, 0, keys * 4, stream));
         K::count<<<grid(n), 256, 0, stream>>>(plan, nullptr, x0, y0, counters, slot_of);
         K::tiles<<<1, 1024, 0, stream>>>(plan, counters, chunks);
-        K::place<<<grid(n), 256, 0, stream>>>(plan, nullptr, x0, y0, counters, slot_of, id_of, nullptr);
+        K::place<<<grid(n), 256, 0, stream>>>(plan, nullptr, x0, y0, counters, slot_of, slot_of, id_of, nullptr);
         K::fill<<<grid(plan.records), 256, 0, stream>>>(plan, sizes, id_of, records);
     }
     // What a placer that keeps its arrays in slot order would hold.
@@ -449,7 +449,7 @@ struct Bench {
     // 0: slots in, slots out; 1: staged positions in, caller's order out
     void force(int way) {
         auto kernel = way == 0 ? K::force_slots : K::force_staged;
-        kernel<<<max_chunks + plan.macros, choice.threads, field_bytes, stream>>>(
+        kernel<<<max_chunks + plan.large, choice.threads, field_bytes, stream>>>(
             plan, chunks, macros, records, xs, ys, staged, ex, ey, fx, fy, staged_force);
         if (way == 1) K::give_back<<<grid(n), 256, 0, stream>>>(plan, slot_of, staged_force, fx, fy);
     }

@@ -7,8 +7,8 @@
 //
 // Bodies are worked on in *slots*: an order made by kernels/order.cu in which
 // bodies that stand close together follow one another. Slots hold the movable
-// cells first, then the fillers, then the large bodies ("macros"), which are
-// cut into pieces instead. A block takes one chunk, bodies of one tile of bins,
+// cells first, then the fillers, then the large bodies, which are cut
+// into pieces instead. A block takes one chunk, bodies of one tile of bins,
 // and keeps the tile's surroundings (`patch`: tile + halo) in shared memory.
 // A body that has left its patch since the last ordering is still counted, by
 // way of global memory.
@@ -30,7 +30,7 @@ struct Axis {
 };
 
 // Everything that stays the same from one step to the next. Same layout as
-// `Plan` in src/cuda/density.rs.
+// `Plan` in src/cuda/bodies.rs.
 template <typename T>
 struct Plan {
     Axis<T> x, y;
@@ -44,15 +44,16 @@ struct Plan {
     T force_unit;     // bin area: overlaps in bins to layout units squared
     T excess_scale;   // fixed-point units of the overflow per bin area
     int nx, ny;
-    int bodies;       // slots, macros left out
-    int movable;      // slots of movable cells, macros left out
+    int bodies;       // slots, large bodies left out
+    int movable;      // slots of movable cells, large bodies left out
     int records;      // slots that have a record: `movable`, or all
-    int macros;       // slots bodies .. bodies + macros
+    int own_size;     // bodies count at their own size, and fillers do not
+    int large;        // slots bodies .. bodies + large
     int movable_ids;  // bodies below this index in the netlist are movable cells
-    int pieces;       // pieces of macros
+    int pieces;       // pieces of large bodies
     int tile_shift;   // a tile is 2^tile_shift bins on a side
     int halo;         // bins around a tile
-    int patch;        // bins along a side of a patch: tile + 2 halo + 4, a multiple of 4
+    int patch;        // bins along a side of a patch: tile + 2 halo + 2, rounded up to a multiple of 4
     int aligned;      // patches begin at multiples of 4 bins, and so do the map's rows
     int max_chunks;   // room in the list of chunks
     int tiles_x, tiles_y;
@@ -74,7 +75,9 @@ struct Bits<double> {
     typedef double2 Pair;
 };
 
-// A body's constants, in bins, and its index in the caller's order.
+// A body's constants, in bins, and its netlist index. A negative ratio is that
+// of a body whose weight is the ratio also where bodies count at their own size;
+// every other one's is 1 there.
 template <typename T>
 struct alignas(4 * sizeof(T)) Record {
     T w, h, ratio;
@@ -90,9 +93,9 @@ struct alignas(16) Chunk {
     u32 unused[2];
 };
 
-// A piece of a macro: bins from (x, y) on, counted from its lower-left bin.
+// A piece of a large body: bins from (x, y) on, counted from its lower-left bin.
 struct alignas(16) Piece {
-    u32 macro;
+    u32 body;
     u32 x, y;
     u32 unused;
 };
@@ -107,6 +110,8 @@ enum Order {
     STAGED = 2,  // pairs in slot order
 };
 
+__device__ __forceinline__ float magnitude(float a) { return fabsf(a); }
+__device__ __forceinline__ double magnitude(double a) { return fabs(a); }
 template <typename T>
 __device__ __forceinline__ T largest(T a, T b);
 template <>
@@ -192,6 +197,12 @@ __device__ __forceinline__ bool within(const Plan<T>& plan, int row, int column,
     return u32(row) < u32(plan.patch - 2) && u32(column) < u32(plan.patch - 2) && largest(sx.end, sy.end) <= T(3);
 }
 
+// What a body's area is multiplied with.
+template <typename T>
+__device__ __forceinline__ T weight_of(const Plan<T>& plan, T ratio) {
+    return plan.own_size && ratio > T(0) ? T(1) : magnitude(ratio);
+}
+
 // A body taken from a slot.
 template <typename T>
 struct Taken {
@@ -210,7 +221,7 @@ __device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, const Re
         const Record<T> record = records[slot];
         body.w = record.w;
         body.h = record.h;
-        body.ratio = record.ratio;
+        body.ratio = weight_of(plan, record.ratio);
         if (ORDER == CALLER) at = u32(record.id);
     } else {
         body.w = plan.filler_w;
@@ -229,9 +240,9 @@ __device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, const Re
     return body;
 }
 
-// Position of macro `k`.
+// Position of large body `k`.
 template <typename T, int ORDER>
-__device__ __forceinline__ typename Bits<T>::Pair macro_at(const Plan<T>& plan, u32 k, u32 id,
+__device__ __forceinline__ typename Bits<T>::Pair large_at(const Plan<T>& plan, u32 k, u32 id,
                                                            const T* __restrict__ x, const T* __restrict__ y,
                                                            const typename Bits<T>::Pair* __restrict__ pairs) {
     const u32 at = ORDER == CALLER ? id : plan.bodies + k;

@@ -207,7 +207,8 @@ __device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& 
     __syncthreads();
     u32 stray = deposit_slots<T, S, ORDER, false, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, address,
                                                         stride, records, id_of, x, y, staged, sums);
-    if (plan.records == plan.movable)
+    if (plan.own_size) {
+    } else if (plan.records == plan.movable)
         stray += deposit_slots<T, S, ORDER, true, false>(plan, chunk, chunk.filler_begin, chunk.filler_end,
                                                          address + area * 4, stride, records, id_of, x, y, staged, sums);
     else
@@ -244,20 +245,20 @@ __device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& 
     }
 }
 
-// One block per piece of a macro: a warp takes a row of bins at a time.
+// One block per piece of a large body: a warp takes a row of bins at a time.
 template <typename T, typename S, int ORDER>
 __device__ __forceinline__ void deposit_piece(const Plan<T>& plan, const Piece& piece,
-                                              const Record<T>* __restrict__ macros, const T* __restrict__ x,
+                                              const Record<T>* __restrict__ large, const T* __restrict__ x,
                                               const T* __restrict__ y,
                                               typename Bits<T>::Pair* __restrict__ staged, const S& sums) {
-    const Record<T> macro = macros[piece.macro];
-    const typename Bits<T>::Pair at = macro_at<T, ORDER>(plan, piece.macro, u32(macro.id), x, y, nullptr);
+    const Record<T> body = large[piece.body];
+    const typename Bits<T>::Pair at = large_at<T, ORDER>(plan, piece.body, u32(body.id), x, y, nullptr);
     if (ORDER == CALLER && piece.x == 0 && piece.y == 0 && threadIdx.x == 0)
-        staged[plan.bodies + piece.macro] = at;
-    const Span<T> sx = span_of(plan.x, at.x, macro.w, plan.stretch);
-    const Span<T> sy = span_of(plan.y, at.y, macro.h, plan.stretch);
-    const T weight = macro.ratio * plan.scale;
-    const u32 map = u32(macro.id) >= u32(plan.movable_ids) ? u32(plan.nx) * u32(plan.ny) : 0;
+        staged[plan.bodies + piece.body] = at;
+    const Span<T> sx = span_of(plan.x, at.x, body.w, plan.stretch);
+    const Span<T> sy = span_of(plan.y, at.y, body.h, plan.stretch);
+    const T weight = weight_of(plan, body.ratio) * plan.scale;
+    const u32 map = u32(body.id) >= u32(plan.movable_ids) ? u32(plan.nx) * u32(plan.ny) : 0;
     const int rows = min(int(piece.x) + PIECE, extent(sx)), columns = min(int(piece.y) + PIECE, extent(sy));
     for (int l = int(piece.y) + int(threadIdx.x % 32); l < columns; l += 32) {
         const int j = sy.first + l;
@@ -281,7 +282,7 @@ struct Stats {
 
 template <typename T, typename S, int ORDER>
 __device__ __forceinline__ void deposit_bodies(const Plan<T>& plan, const Chunk* __restrict__ chunks,
-                                               const Piece* __restrict__ pieces, const Record<T>* __restrict__ macros,
+                                               const Piece* __restrict__ pieces, const Record<T>* __restrict__ large,
                                                const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
                                                const T* __restrict__ x, const T* __restrict__ y,
                                                typename Bits<T>::Pair* __restrict__ staged, const S& sums, u32* strays,
@@ -291,7 +292,7 @@ __device__ __forceinline__ void deposit_bodies(const Plan<T>& plan, const Chunk*
         stats->largest = 0;
     }
     if (blockIdx.x < u32(plan.pieces)) {
-        deposit_piece<T, S, ORDER>(plan, pieces[blockIdx.x], macros, x, y, staged, sums);
+        deposit_piece<T, S, ORDER>(plan, pieces[blockIdx.x], large, x, y, staged, sums);
         return;
     }
     const Chunk chunk = chunks[blockIdx.x - plan.pieces];
@@ -380,11 +381,11 @@ __device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __rest
 
 #define PLACEFIELD_DENSITY_BODIES(T, NAME, ORDER, S, BLOCKS)                                                          \
     extern "C" __global__ void __launch_bounds__(256, BLOCKS)                                                         \
-        NAME(const Plan<T> plan, const Chunk* chunks, const Piece* pieces, const Record<T>* macros,                   \
+        NAME(const Plan<T> plan, const Chunk* chunks, const Piece* pieces, const Record<T>* large,                   \
              const Record<T>* records, const u32* id_of, const T* x, const T* y, Bits<T>::Pair* staged,               \
              S::Word* words, u32* strays, Stats* stats) {                                                             \
         const S sums = {words, plan.unscale};                                                                         \
-        deposit_bodies<T, S, ORDER>(plan, chunks, pieces, macros, records, id_of, x, y, staged, sums, strays, stats); \
+        deposit_bodies<T, S, ORDER>(plan, chunks, pieces, large, records, id_of, x, y, staged, sums, strays, stats); \
     }
 
 #define PLACEFIELD_DENSITY_FINISH(T, NAME, S)                                                                         \

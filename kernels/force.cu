@@ -6,7 +6,7 @@
 //   force_return  from pairs in slot order to the caller's order
 //
 // A body's sum always runs over its bins in the same order by one thread (a
-// macro's by one block), so the same inputs give the same bits.
+// large body's by one block), so the same inputs give the same bits.
 #include "bodies.cuh"
 
 #ifndef GATHER_AHEAD
@@ -172,18 +172,18 @@ __device__ __forceinline__ void gather_chunk(const Plan<T>& plan, const Chunk& c
                                     ey, fx, fy, staged_force);
 }
 
-// One block per macro; its warps take rows of bins in turn.
+// One block per large body; its warps take rows of bins in turn.
 template <typename T, int ORDER>
-__device__ __forceinline__ void gather_macro(const Plan<T>& plan, u32 k, const Record<T>* __restrict__ macros,
+__device__ __forceinline__ void gather_large(const Plan<T>& plan, u32 k, const Record<T>* __restrict__ large,
                                             const T* __restrict__ x, const T* __restrict__ y,
                                             const typename Bits<T>::Pair* __restrict__ staged,
                                             const T* __restrict__ ex, const T* __restrict__ ey, T* __restrict__ fx,
                                             T* __restrict__ fy, typename Bits<T>::Pair* __restrict__ staged_force) {
     __shared__ T warp_x[8], warp_y[8];
-    const Record<T> macro = macros[k];
-    const typename Bits<T>::Pair at = macro_at<T, ORDER>(plan, k, u32(macro.id), x, y, staged);
-    const Span<T> sx = span_of(plan.x, at.x, macro.w, plan.stretch);
-    const Span<T> sy = span_of(plan.y, at.y, macro.h, plan.stretch);
+    const Record<T> body = large[k];
+    const typename Bits<T>::Pair at = large_at<T, ORDER>(plan, k, u32(body.id), x, y, staged);
+    const Span<T> sx = span_of(plan.x, at.x, body.w, plan.stretch);
+    const Span<T> sy = span_of(plan.y, at.y, body.h, plan.stretch);
     const int rows = extent(sx), columns = extent(sy);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     T sum_x = 0, sum_y = 0;
@@ -222,7 +222,7 @@ __device__ __forceinline__ void gather_macro(const Plan<T>& plan, u32 k, const R
         force.x += warp_x[w];
         force.y += warp_y[w];
     }
-    const T weight = macro.ratio * plan.force_unit;
+    const T weight = weight_of(plan, body.ratio) * plan.force_unit;
     force.x *= weight;
     force.y *= weight;
     give<T, ORDER>(plan.bodies + k, force, fx, fy, staged_force);
@@ -233,7 +233,7 @@ __device__ __forceinline__ void return_force(const Plan<T>& plan, const u32* __r
                                              const typename Bits<T>::Pair* __restrict__ staged_force,
                                              T* __restrict__ fx, T* __restrict__ fy) {
     const int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c >= plan.bodies + plan.macros) return;
+    if (c >= plan.bodies + plan.large) return;
     const typename Bits<T>::Pair force = __ldg(staged_force + slot_of[c]);
     fx[c] = force.x;
     fy[c] = force.y;
@@ -241,14 +241,14 @@ __device__ __forceinline__ void return_force(const Plan<T>& plan, const u32* __r
 
 #define PLACEFIELD_FORCE_BODIES(T, NAME, ORDER, BLOCKS)                                                               \
     extern "C" __global__ void __launch_bounds__(256, BLOCKS)                                                         \
-        NAME(const Plan<T> plan, const Chunk* chunks, const Record<T>* macros, const Record<T>* records, const T* x,  \
+        NAME(const Plan<T> plan, const Chunk* chunks, const Record<T>* large, const Record<T>* records, const T* x,  \
              const T* y, const Bits<T>::Pair* staged, const T* ex, const T* ey, T* fx, T* fy,                         \
              Bits<T>::Pair* staged_force) {                                                                           \
-        if (blockIdx.x < u32(plan.macros)) {                                                                          \
-            gather_macro<T, ORDER>(plan, blockIdx.x, macros, x, y, staged, ex, ey, fx, fy, staged_force);             \
+        if (blockIdx.x < u32(plan.large)) {                                                                          \
+            gather_large<T, ORDER>(plan, blockIdx.x, large, x, y, staged, ex, ey, fx, fy, staged_force);             \
             return;                                                                                                   \
         }                                                                                                             \
-        const Chunk chunk = chunks[blockIdx.x - plan.macros];                                                         \
+        const Chunk chunk = chunks[blockIdx.x - plan.large];                                                         \
         if (chunk.movable_begin == chunk.movable_end && chunk.filler_begin == chunk.filler_end) return;               \
         gather_chunk<T, ORDER>(plan, chunk, records, x, y, staged, ex, ey, fx, fy, staged_force);                     \
     }

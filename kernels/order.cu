@@ -5,6 +5,7 @@
 //   order_tiles    where every tile begins, and the list of chunks (one block)
 //   order_place    slot of every body
 //   order_records  constants of the bodies, in slot order
+//   order_move     a caller's array to another order
 //
 // Ranks come from atomic counters, so the order within a tile differs from run
 // to run. Neither the density (integer sums) nor a force (a sum over one
@@ -30,15 +31,15 @@ __device__ __forceinline__ bool is_filler(const Plan<T>& plan, int c, bool in_sl
 }
 
 // Counters stand apart (`counter_stride`): next to each other they would share
-// a few lines of L2 and wait for one another. `rank` of a macro is its slot,
+// a few lines of L2 and wait for one another. `rank` of a large body is its slot,
 // at the end, and stays.
 template <typename T>
 __device__ __forceinline__ void count_body(const Plan<T>& plan, const u32* __restrict__ slots,
                                             const T* __restrict__ x, const T* __restrict__ y, u32* counters,
                                             u32* __restrict__ rank) {
     const int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c >= plan.bodies + plan.macros) return;
-    if (slots ? c >= plan.bodies : plan.macros && rank[c] >= u32(plan.bodies)) return;
+    if (c >= plan.bodies + plan.large) return;
+    if (slots ? c >= plan.bodies : plan.large && rank[c] >= u32(plan.bodies)) return;
     rank[c] = atomicAdd(&counters[counter_of(plan, x[c], y[c], is_filler(plan, c, slots != nullptr))], 1u);
 }
 
@@ -101,25 +102,27 @@ __device__ __forceinline__ void list_chunks(const Plan<T>& plan, u32* counters, 
     for (u32 at = list + threadIdx.x; at < u32(plan.max_chunks); at += blockDim.x) chunks[at] = Chunk{};
 }
 
-// `rank` becomes the slot of the caller's c-th body, `id_of[slot]` its netlist
-// index. `from[slot]`, when asked for, is its place in the order that x and y
-// are in: a placer that keeps its arrays in slots moves them by it.
+// `slot_of[id]` becomes the slot of the body with that netlist index, and
+// `id_of[slot]` that index; in the netlist's order `rank` may be `slot_of`
+// itself. `from[slot]`, when asked for, is the body's place in the order that x
+// and y are in: a placer that keeps its arrays in slots moves them by it.
 template <typename T>
 __device__ __forceinline__ void place_body(const Plan<T>& plan, const u32* __restrict__ slots,
                                             const T* __restrict__ x, const T* __restrict__ y,
-                                            const u32* __restrict__ counters, u32* __restrict__ rank,
+                                            const u32* __restrict__ counters, const u32* rank, u32* slot_of,
                                             u32* __restrict__ id_of, u32* __restrict__ from) {
     const int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c >= plan.bodies + plan.macros) return;
+    if (c >= plan.bodies + plan.large) return;
     u32 slot = rank[c];
-    const bool macro = slots ? c >= plan.bodies : plan.macros && slot >= u32(plan.bodies);
-    if (!macro) {
+    const bool large = slots ? c >= plan.bodies : plan.large && slot >= u32(plan.bodies);
+    if (!large) {
         slot += counters[counter_of(plan, x[c], y[c], is_filler(plan, c, slots != nullptr))];
-        rank[c] = slot;
     } else if (slots) {
-        rank[c] = slot = c;
+        slot = c;
     }
-    id_of[slot] = slots ? slots[c] : c;
+    const u32 id = slots ? slots[c] : c;
+    slot_of[id] = slot;
+    id_of[slot] = id;
     if (from) from[slot] = c;
 }
 
@@ -141,13 +144,18 @@ __device__ __forceinline__ void place_record(const Plan<T>& plan, const Record<T
         list_chunks<T>(plan, counters, chunks);                                                                       \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
-        order_place##P(const Plan<T> plan, const u32* slots, const T* x, const T* y, const u32* counters, u32* rank,  \
-                       u32* id_of, u32* from) {                                                                       \
-        place_body<T>(plan, slots, x, y, counters, rank, id_of, from);                                                \
+        order_place##P(const Plan<T> plan, const u32* slots, const T* x, const T* y, const u32* counters,             \
+                       const u32* rank, u32* slot_of, u32* id_of, u32* from) {                                        \
+        place_body<T>(plan, slots, x, y, counters, rank, slot_of, id_of, from);                                       \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
         order_records##P(const Plan<T> plan, const Record<T>* sizes, const u32* id_of, Record<T>* records) {          \
         place_record<T>(plan, sizes, id_of, records);                                                                 \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        order_move##P(u32 count, const u32* from, const T* values, T* moved) {                                        \
+        const u32 at = blockIdx.x * blockDim.x + threadIdx.x;                                                         \
+        if (at < count) moved[at] = values[from[at]];                                                                 \
     }
 
 #ifdef PF_REAL
