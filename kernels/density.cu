@@ -404,8 +404,8 @@ __device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __rest
     PLACEFIELD_DENSITY_FINISH(T, density_finish_exact##P, Exact<T>)
 
 #ifdef PF_REAL
-PLACEFIELD_DENSITY(PF_REAL, , (sizeof(PF_REAL) == 4 ? DEPOSIT_BLOCKS : 4))
+PLACEFIELD_DENSITY(PF_REAL, , (sizeof(PF_REAL) == 4 ? DEPOSIT_BLOCKS : 3))
 #else
 PLACEFIELD_DENSITY(float, _f32, DEPOSIT_BLOCKS)
-PLACEFIELD_DENSITY(double, _f64, 4)
+PLACEFIELD_DENSITY(double, _f64, 3)
 #endif

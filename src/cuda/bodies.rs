@@ -349,9 +349,8 @@ impl<T: CudaReal> Bodies<T> {
         plan.pieces = (pieces.len() / 4) as i32;
 
         let record_bytes = 4 * size_of::<T>();
-        let all: Vec<u8> = (0..count as u32)
-            .flat_map(|i| record::<T>(&layout.sizes[i as usize], i))
-            .collect();
+        let all: Vec<u8> =
+            (0..count as u32).flat_map(|i| record::<T>(&layout.sizes[i as usize], i)).collect();
         let large: Vec<u8> =
             layout.large.iter().flat_map(|&i| record::<T>(&layout.sizes[i as usize], i)).collect();
         let counters = 2 * (plan.tiles_x * plan.tiles_y * plan.counter_stride) as usize;
