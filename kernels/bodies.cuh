@@ -30,7 +30,7 @@ struct Axis {
 };
 
 // Everything that stays the same from one step to the next. Same layout as
-// `Plan` in src/cuda/bodies.rs.
+// `Plan` in src/cuda/plan.rs.
 template <typename T>
 struct Plan {
     Axis<T> x, y;
@@ -61,6 +61,8 @@ struct Plan {
     int chunk;        // most bodies in a chunk
     int limb_bits;    // f64: bits of a fixed-point number's lower limb
 };
+
+static_assert(sizeof(Plan<float>) == 152 && sizeof(Plan<double>) == 232, "as in src/cuda/plan.rs");
 
 template <typename T>
 struct Bits;

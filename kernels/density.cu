@@ -19,6 +19,9 @@
 // room for all bodies' area in one 64-bit word.
 #include "bodies.cuh"
 
+// Bodies whose loads are in flight at once, and blocks per multiprocessor the
+// registers must allow. Measured on an H200 (4.9 million bodies, 2048^2 bins,
+// f32, whole density step): (2, 6) 79 us, (4, 4) 83, (1, 8) 82, (1, 6) 87, (2, 7) 87.
 #ifndef DEPOSIT_AHEAD
 #define DEPOSIT_AHEAD 2
 #endif

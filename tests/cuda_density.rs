@@ -213,9 +213,7 @@ fn positions_that_are_not_numbers_touch_nothing_else() {
     bodies.order(&x, &y).unwrap();
     density.run(&mut bodies, Arrangement::Caller, (&x, &y), &mut rho).unwrap();
     let got = gpu.download(&rho).unwrap();
-    for i in 0..4 {
-        at[0][i] = -1e6;
-    }
+    at[0][..4].fill(-1e6);
     let mut want = Map::filled(40, 44, 0.0);
     CpuDensity::<f64>::new(&charge).smoothed(&wide(&at[0]), &wide(&at[1]), &mut want);
     assert!(relative_rms(&wide(&got), want.as_slice()) < 1e-6);

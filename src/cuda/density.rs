@@ -6,10 +6,11 @@
 //! what blocks add to one another is a floating-point number in f32, an integer
 //! in f64 and wherever the same bits are asked for.
 
-use super::bodies::{Arrangement, Bodies, Plan, blocks_for};
+use super::bodies::{Arrangement, Bodies, blocks_for};
 use super::device::Gpu;
 use super::error::CudaError;
 use super::launch::check_length;
+use super::plan::Plan;
 use super::real::CudaReal;
 use crate::charge::Charge;
 use crate::engine::DensityStats;
@@ -131,7 +132,7 @@ impl<T: CudaReal> Density<T> {
             Arrangement::Slots => &self.slots,
         };
         // A class's patch has one word per bin in f32, two limbs in f64.
-        let config = bodies.config(plan.pieces(), 2 * size_of::<T>() / 4);
+        let config = bodies.config(plan.pieces, 2 * size_of::<T>() / 4);
         let finish = blocks_for(self.bins.div_ceil(4));
         let stream = self.gpu.stream();
         // SAFETY: arguments are those of kernels/density.cu; arrays of bodies

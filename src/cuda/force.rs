@@ -131,7 +131,7 @@ impl<T: CudaReal> Force<T> {
                 .arg(&to[1])
                 .arg(&to[2])
                 // A pair per bin of the patch.
-                .launch(bodies.config(bodies.plan.large(), 2 * size_of::<T>() / 4))?;
+                .launch(bodies.config(bodies.plan.large, 2 * size_of::<T>() / 4))?;
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ mod force;
 mod fused;
 mod graph;
 mod launch;
+mod plan;
 mod real;
 mod reorder;
 mod row_column;
