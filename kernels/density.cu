@@ -210,13 +210,13 @@ __device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& 
     __syncthreads();
     u32 stray = deposit_slots<T, S, ORDER, false, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, address,
                                                         stride, records, id_of, x, y, staged, sums);
-    if (plan.own_size) {
-    } else if (plan.records == plan.movable)
-        stray += deposit_slots<T, S, ORDER, true, false>(plan, chunk, chunk.filler_begin, chunk.filler_end,
-                                                         address + area * 4, stride, records, id_of, x, y, staged, sums);
-    else
-        stray += deposit_slots<T, S, ORDER, true, true>(plan, chunk, chunk.filler_begin, chunk.filler_end,
-                                                        address + area * 4, stride, records, id_of, x, y, staged, sums);
+    const u32 fillers = address + area * 4;
+    if (!plan.own_size && plan.records == plan.movable)
+        stray += deposit_slots<T, S, ORDER, true, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
+                                                         stride, records, id_of, x, y, staged, sums);
+    else if (!plan.own_size)
+        stray += deposit_slots<T, S, ORDER, true, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
+                                                        stride, records, id_of, x, y, staged, sums);
     if (stray) atomicAdd(strays, stray);
     __syncthreads();
 
@@ -261,7 +261,9 @@ __device__ __forceinline__ void deposit_piece(const Plan<T>& plan, const Piece& 
     const Span<T> sx = span_of(plan.x, at.x, body.w, plan.stretch);
     const Span<T> sy = span_of(plan.y, at.y, body.h, plan.stretch);
     const T weight = weight_of(plan, body.ratio) * plan.scale;
-    const u32 map = u32(body.id) >= u32(plan.movable_ids) ? u32(plan.nx) * u32(plan.ny) : 0;
+    const bool filler = u32(body.id) >= u32(plan.movable_ids);
+    if (filler && plan.own_size) return;
+    const u32 map = filler ? u32(plan.nx) * u32(plan.ny) : 0;
     const int rows = min(int(piece.x) + PIECE, extent(sx)), columns = min(int(piece.y) + PIECE, extent(sy));
     for (int l = int(piece.y) + int(threadIdx.x % 32); l < columns; l += 32) {
         const int j = sy.first + l;

@@ -9,13 +9,13 @@
 // large body's by one block), so the same inputs give the same bits.
 #include "bodies.cuh"
 
-// As in density.cu. Same machine and size: (2, 5) 60.9 us, (1, 6) 60.1, (2, 6) 58.5;
-// (4, 4) was the slowest by a tenth.
+// As in density.cu. Same machine and size: (2, 5) 60.9 us, (1, 6) 60.1, (2, 6) 58.5, which
+// spills on sm_80; (4, 4) was the slowest by a tenth.
 #ifndef GATHER_AHEAD
 #define GATHER_AHEAD (sizeof(T) == 4 ? 2 : 1)
 #endif
 #ifndef GATHER_BLOCKS
-#define GATHER_BLOCKS 6
+#define GATHER_BLOCKS 5
 #endif
 
 // A body that is not in the 3 x 3 bins of the fast path.
