@@ -28,14 +28,16 @@ __device__ __forceinline__ Quad post(cplx p, cplx q, cplx a, cplx b, unsigned u,
     return x;
 }
 
-/// One thread, two complex numbers in, four real ones out.
+/// One thread, two complex numbers in, four real ones out. (An H200, the DCT at
+/// 2048² in f64: 2 % faster for last_read; at 4096², beyond the cache, 2 % slower.)
 extern "C" __global__ void __launch_bounds__(BLOCK)
 dct2_post(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-          const cplx* __restrict__ a, const cplx* __restrict__ b) {
+          const cplx* __restrict__ a, const cplx* __restrict__ b, int cached) {
     Cell c = cell();
     unsigned u = c.i, v = c.j, h = n / 2 + 1;
     if (2 * u > m || v >= h) return;
-    cplx p = last_read(in + at(u, v, h)), q = u ? last_read(in + at(m - u, v, h)) : p;
+    cplx p = last_read(in + at(u, v, h), cached);
+    cplx q = u ? last_read(in + at(m - u, v, h), cached) : p;
     Quad x = post(p, q, a[u], b[v], u, v);
     bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
     out[at(u, v, n)] = x.x00;
@@ -48,7 +50,7 @@ dct2_post(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsig
 /// spectrum read four times.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 dct2_post_naive(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-                const cplx* __restrict__ a, const cplx* __restrict__ b) {
+                const cplx* __restrict__ a, const cplx* __restrict__ b, int) {
     Cell c = cell();
     unsigned u = c.i, v = c.j, h = n / 2 + 1;
     if (u >= m || v >= n) return;

@@ -1,4 +1,87 @@
 //! placefield turns a chip placement into its electrostatic picture.
+//!
+//! Cells are charges, their density is ρ, the potential φ solves Poisson's
+//! equation with Neumann walls around the die, and the field E = −∇φ pushes
+//! cells apart (Lu et al., "ePlace", TODAES 2015; Lin et al., "DREAMPlace",
+//! TCAD 2021). The transforms behind it are the fused cosine and sine
+//! transforms of Jiang, Gu and Pan, "A New Acceleration Paradigm for Discrete
+//! Cosine Transform and Other Fourier-Related Transforms".
+//!
+//! # Quick start
+//!
+//! A placer makes an engine once and then asks it for density, overflow,
+//! energy and forces every iteration; nothing is allocated meanwhile.
+//!
+//! ```
+//! use placefield::charge::{Charge, ChargeOptions, Rectangles};
+//! use placefield::cpu::engine::CpuEngine;
+//! use placefield::engine::{Engine, EngineOptions};
+//! use placefield::grid::{BinGrid, Rect};
+//!
+//! // Two overlapping cells on a die of 16 x 16 bins, and a fixed macro on the left.
+//! let grid = BinGrid::new(Rect::at(0.0, 0.0, 160.0, 160.0), 16, 16)?;
+//! let cells = Rectangles {
+//!     width: &[20.0, 20.0],
+//!     height: &[20.0, 20.0],
+//!     x: &[80.0, 90.0],
+//!     y: &[70.0, 80.0],
+//!     fixed: &[Rect::at(0.0, 0.0, 40.0, 160.0)],
+//!     ..Rectangles::default()
+//! };
+//! let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default())?;
+//! let mut engine = CpuEngine::<f32>::new(charge, &EngineOptions::default())?;
+//!
+//! let (mut x, mut y) = (vec![80.0, 90.0], vec![70.0, 80.0]);
+//! let first = engine.evaluate(&x, &y)?;
+//! for _ in 0..50 {
+//!     let (fx, fy) = engine.force();
+//!     for i in 0..2 {
+//!         x[i] = (x[i] + 0.05 * fx[i]).clamp(0.0, 140.0);
+//!         y[i] = (y[i] + 0.05 * fy[i]).clamp(0.0, 140.0);
+//!     }
+//!     engine.evaluate(&x, &y)?;
+//! }
+//! let last = engine.evaluate(&x, &y)?;
+//! assert!(first.density.overflow > 0.1 && last.density.overflow < 0.01);
+//! assert!(last.energy < first.energy);
+//! # Ok::<(), placefield::engine::EngineError>(())
+//! ```
+//!
+//! [`bookshelf::read_design`] reads a design from files and
+//! [`charge::Charge::from_design`] weighs it.
+//!
+//! # Conventions
+//!
+//! Maps are `[nx][ny]` with x slow and **y contiguous**. Positions are
+//! lower-left corners. The die is the bounding box of the rows; bins divide it
+//! evenly and need not be square nor powers of two. ρ is area over bin area,
+//! with everything in it; φ and E take the bin width as the unit of length:
+//! multiply φ by bin_x² and E by bin_x for layout units. Energy is Σ φ·ρ over
+//! bins, without ½ and without the bin area, as DREAMPlace logs it. Overflow is
+//! Σ max(0, area − T·bin area) over the movable area, once on the *smoothed*
+//! map (every cell stretched to √2 bins at least, which is what placers log) and
+//! once on the *exact* one.
+//!
+//! # The transforms and their scaling
+//!
+//! For N values, k = 0 … N−1, and in two dimensions along each axis:
+//!
+//! | here | definition | SciPy (`norm=None`) | FFTW | DREAMPlace |
+//! |---|---|---|---|---|
+//! | DCT | `Σ_n x_n cos(π(n+½)k/N)` | `dct(x, 2) / 2` | `REDFT10 / 2` | `dct · N/2` |
+//! | IDCT | `½x_0 + Σ_{n≥1} x_n cos(πn(k+½)/N)` | `dct(x, 3) / 2` | `REDFT01 / 2` | `idct / 2` |
+//! | IDXST | `Σ_{n≥1} x_n sin(πn(k+½)/N)` | `dst([x_1 … x_{N−1}, 0], 3) / 2` | `RODFT01 / 2` of the same | `idxst` |
+//! | DCT2 | DCT along both | `dctn(x, 2) / 4` | `/ 4` | `dct2 · nx·ny/4` |
+//! | IDCT2 | IDCT along both | `dctn(x, 3) / 4` | `/ 4` | `idct2 / 4` |
+//! | IDCT_IDXST | IDCT along x, IDXST along y | | | `idct_idxst / 4` |
+//! | IDXST_IDCT | IDXST along x, IDCT along y | | | `idxst_idct / 4` |
+//!
+//! `IDCT(DCT(x)) = (N/2)·x`. DREAMPlace's names are those of its C++ and CUDA
+//! operators; its Python prototypes of the last two are half of them. The
+//! paper's equations want three corrections: the row V(N₁, ·) its 2-D
+//! post-processing calls zero is V(0, ·) (the FFT is periodic), its inverse
+//! pre-processing wants the conjugate factors e^{+jπn/2N}, and its
+//! post-processing gives four times its 2-D definition.
 
 pub mod bookshelf;
 pub mod charge;

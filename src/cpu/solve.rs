@@ -1,7 +1,7 @@
 //! The field solve: ρ in; φ, Ex, Ey and the energy out.
 //!
 //! A pipeline is a way of computing the four 2-D transforms
-//! ([`Transforms2d`]); the solve composes them the same way for each:
+//! (`Transforms2d`); the solve composes them the same way for each:
 //! one DCT with Green's function folded into its last stage, then three
 //! inverses with the wavenumbers folded into their first.
 

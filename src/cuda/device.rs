@@ -27,6 +27,8 @@ pub struct DeviceInfo {
     pub compute_capability: (i32, i32),
     /// Device memory in bytes.
     pub memory: usize,
+    /// L2 cache in bytes.
+    pub l2_cache: usize,
     /// Streaming multiprocessors.
     pub multiprocessors: i32,
 }
@@ -115,6 +117,7 @@ fn describe(ordinal: i32) -> Result<DeviceInfo, DriverError> {
         ),
         // SAFETY: as above.
         memory: unsafe { result::device::total_mem(device) }?,
+        l2_cache: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as usize,
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
     })
 }
@@ -235,6 +238,8 @@ impl Gpu {
     /// When there is no such file, or it cannot be compiled or loaded.
     pub fn kernels<T: CudaReal>(&self, unit: &str) -> Result<Arc<CudaModule>, CudaError> {
         let unit = compile::unit_name(unit)?;
+        // What is done with kernels next may need the context on this thread.
+        self.context().bind_to_thread()?;
         let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((module, _)) = kernels.get(&(unit, T::PRECISION)) {
             return Ok(module.clone());
@@ -262,6 +267,7 @@ mod tests {
             name: "card".into(),
             compute_capability: (major, minor),
             memory: 1 << 30,
+            l2_cache: 1 << 20,
             multiprocessors: 10,
         }
     }

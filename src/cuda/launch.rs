@@ -8,10 +8,11 @@ use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, DevicePtrMut, LaunchCon
 /// Threads in a block: `BLOCK` in `kernels/common.cuh`.
 pub(super) const BLOCK: u32 = 256;
 
-/// One thread for each of `width × height` cells, neighbours along the width.
-pub(super) fn cover(width: usize, height: usize) -> LaunchConfig {
+/// One thread for each of `width × height` cells, neighbours along the width; a
+/// block takes `line` cells along it, more where the height is small.
+pub(super) fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     let (width, height) = (width as u32, height as u32);
-    let narrow = width.next_power_of_two().min(32);
+    let narrow = width.next_power_of_two().min(line);
     let tall = (BLOCK / narrow).min(height.next_power_of_two());
     let wide = BLOCK / tall;
     LaunchConfig {
@@ -21,24 +22,29 @@ pub(super) fn cover(width: usize, height: usize) -> LaunchConfig {
     }
 }
 
+/// Most turns a thread takes in a kernel that ends in a sum over the grid.
+const TURNS: u32 = 8;
+
 /// As [`cover`], with no more blocks than the device runs at once: threads go
 /// on down the height, so that the sum over the grid that ends the kernel has
-/// few blocks to wait for (2048² in f32: 13 % of the kernel's time).
+/// few blocks to wait for. (An H200, the solve at 1024² and 2048²: 2 % faster
+/// than with two or four times the blocks. At 4096², where a thread would take
+/// 26 turns, 1 % slower: hence [`TURNS`].)
 pub(super) fn cover_for_sum(
     gpu: &Gpu,
     kernel: &CudaFunction,
-    (width, height): (usize, usize),
+    cells: (usize, usize),
 ) -> Result<LaunchConfig, CudaError> {
     let each = kernel.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
     let at_once = each * gpu.info().multiprocessors as u32;
-    Ok(at_most(at_once, cover(width, height)))
+    Ok(at_most(at_once, cover(64, cells)))
 }
 
 /// Fewer blocks down the height, each taking the same number of turns but for
 /// the last turn's remainder.
 fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
     let (across, down, _) = config.grid_dim;
-    let turns = down.div_ceil((blocks / across).max(1));
+    let turns = down.div_ceil((blocks / across).max(1)).min(TURNS);
     config.grid_dim.1 = down.div_ceil(turns);
     config
 }
@@ -81,25 +87,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_are_even() {
-        let mut config = cover(1025, 1025);
+    fn turns_are_even_and_few() {
+        let config = cover(32, (1025, 1025));
         assert_eq!(config.grid_dim, (33, 129, 1));
-        config = at_most(660, config);
         // 20 blocks fit down the height; 129 rows of blocks then take 7 turns, as with 19.
-        assert_eq!(config.grid_dim, (33, 19, 1));
+        assert_eq!(at_most(660, config).grid_dim, (33, 19, 1));
+        // One would take 129 turns.
+        assert_eq!(at_most(33, config).grid_dim, (33, 17, 1));
+        assert_eq!(at_most(1_000_000, config).grid_dim, config.grid_dim);
     }
 
     #[test]
     fn launches_cover_every_cell_in_full_blocks() {
         for (w, h) in [(1, 1), (1, 7), (2, 3), (257, 257), (1, 32768), (32768, 1), (100, 10000)] {
-            let c = cover(w, h);
-            assert_eq!(c.block_dim.0 * c.block_dim.1, BLOCK, "{w} x {h}");
-            assert!((c.grid_dim.0 * c.block_dim.0) as usize >= w, "{w} x {h}");
-            assert!((c.grid_dim.1 * c.block_dim.1) as usize >= h, "{w} x {h}");
-            assert!(c.grid_dim.1 <= 65535, "{w} x {h}");
-            let few = at_most(100, c);
-            assert!(few.grid_dim.0 * few.grid_dim.1 <= 100.max(c.grid_dim.0), "{w} x {h}");
-            assert_eq!((few.grid_dim.0, few.block_dim), (c.grid_dim.0, c.block_dim));
+            for line in [32, 64, 128] {
+                let c = cover(line, (w, h));
+                assert_eq!(c.block_dim.0 * c.block_dim.1, BLOCK, "{w} x {h}");
+                assert!((c.grid_dim.0 * c.block_dim.0) as usize >= w, "{w} x {h}");
+                assert!((c.grid_dim.1 * c.block_dim.1) as usize >= h, "{w} x {h}");
+                assert!(c.grid_dim.1 <= 65535, "{w} x {h}");
+            }
         }
     }
 }

@@ -7,7 +7,9 @@ use super::launch::{address, address_mut, check_length, cover};
 use super::real::CudaReal;
 use super::solver::Reorder;
 use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, LaunchConfig, PushKernelArg};
+use cudarc::driver::{
+    CudaFunction, CudaModule, CudaSlice, DevicePtrMut, LaunchConfig, PushKernelArg,
+};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -51,7 +53,7 @@ impl<T: CudaReal> Reordering<T> {
             gpu: gpu.clone(),
             reorder: module.load_function(&format!("reorder_{suffix}"))?,
             restore: module.load_function(&format!("restore_{suffix}"))?,
-            config: cover(width, rows),
+            config: cover(32, (width, rows)),
             rows: rows as u32,
             cols: cols as u32,
             both_axes: i32::from(both_axes),
@@ -68,19 +70,22 @@ impl<T: CudaReal> Reordering<T> {
     pub(super) fn reorder(
         &self,
         input: &CudaSlice<T>,
-        output: &mut CudaSlice<T>,
+        output: &mut impl DevicePtrMut<T>,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.elements())?;
         assert!(output.len() >= self.elements());
-        // SAFETY: the types are those of reorder_* in kernels/reorder.cuh; both
-        // buffers hold rows × cols elements (checked above), are distinct
-        // borrows, and were allocated at 256-byte boundaries.
+        let target = address_mut(&self.gpu, output);
+        assert!(target.is_multiple_of(16), "the wide form needs 16-byte boundaries");
+        // SAFETY: the types are those of reorder_* in kernels/reorder.cuh (an
+        // address stands for a pointer); both buffers hold rows × cols elements
+        // (checked above) and are distinct borrows; the map, an allocation of
+        // its own, and the output begin at 16-byte boundaries.
         unsafe {
             self.gpu
                 .stream()
                 .launch_builder(&self.reorder)
                 .arg(input)
-                .arg(output)
+                .arg(&target)
                 .arg(&self.rows)
                 .arg(&self.cols)
                 .arg(&self.both_axes)

@@ -217,7 +217,7 @@ impl<T: CudaReal> Lines<T> {
             inverse_fft: InverseFft::new(gpu, &[n], rows)?,
             dct_post: module.load_function("dct_post")?,
             idct_pre: module.load_function("idct_pre")?,
-            half_config: cover(n / 2 + 1, rows),
+            half_config: cover(128, (n / 2 + 1, rows)),
             transpose: module.load_function("transpose")?,
             transpose_config: LaunchConfig {
                 grid_dim: ((n as u32).div_ceil(TILE), (rows as u32).div_ceil(TILE), 1),

@@ -195,7 +195,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
             parts.push(format!("pixel = mean of {x} × {y} bins"));
         }
         if self.arrows.is_some() {
-            parts.push("arrow length ∝ √|E|".to_owned());
+            parts.push("arrow length ∝ √magnitude".to_owned());
         }
         if self.cells.len() > MOST_CELLS {
             parts.push(format!("{} cells not drawn", self.cells.len()));

@@ -1,9 +1,9 @@
-//! Density and force allocate nothing once they are made.
+//! An engine allocates nothing once it is made.
 
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
-use placefield::cpu::density::CpuDensity;
-use placefield::cpu::force::CpuForce;
-use placefield::grid::{BinGrid, Map, Rect};
+use placefield::cpu::engine::CpuEngine;
+use placefield::engine::{Engine, EngineOptions, Pipeline};
+use placefield::grid::{BinGrid, Rect};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -44,24 +44,21 @@ fn an_iteration_allocates_nothing() {
     charge.add_fillers(2.0, 3.0, &y, &y);
     let (x, y) = (charge.initial_x.clone(), charge.initial_y.clone());
 
-    let mut density = CpuDensity::<f64>::new(&charge);
-    let force = CpuForce::<f64>::new(&charge);
-    let mut rho = Map::filled(128, 100, 0.0);
-    let (mut fx, mut fy) = (vec![0.0; x.len()], vec![0.0; x.len()]);
-    let mut iterate = || {
-        let smoothed = density.smoothed(&x, &y, &mut rho);
-        let exact = density.exact(&x, &y);
-        force.gather(&x, &y, &rho, &rho, &mut fx, &mut fy);
-        assert!(smoothed.max > 0.0 && exact.max > 0.0);
-    };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let bytes = pool.install(|| {
+    let options = EngineOptions { threads: 2, ..EngineOptions::default() };
+    for pipeline in Pipeline::ALL {
+        let mut engine =
+            CpuEngine::<f64>::new(charge.clone(), &EngineOptions { pipeline, ..options }).unwrap();
+        let mut iterate = || {
+            let evaluation = engine.evaluate(&x, &y).unwrap();
+            let exact = engine.exact_density().unwrap();
+            assert!(evaluation.energy > 0.0 && exact.max > 0.0);
+        };
         // The threads set up what they keep for themselves at first use.
         (0..3).for_each(|_| iterate());
         let before = BYTES.load(Relaxed);
         (0..5).for_each(|_| iterate());
-        BYTES.load(Relaxed) - before
-    });
-    // Less than one byte per hundred bodies: the threads' own bookkeeping.
-    assert!(bytes < x.len() / 100, "{bytes} bytes in five iterations");
+        let bytes = BYTES.load(Relaxed) - before;
+        // Less than one byte per hundred bodies: the thread pool's own queues.
+        assert!(bytes < x.len() / 100, "{pipeline}: {bytes} bytes in five iterations");
+    }
 }
