@@ -67,6 +67,12 @@ pub enum CudaError {
         /// Length given.
         found: usize,
     },
+    /// More bodies than kernels count.
+    #[error("{0} bodies: at most 2147483647 are possible")]
+    TooManyBodies(usize),
+    /// Density or force of bodies that were never ordered.
+    #[error("density or force was asked for before the bodies were ordered")]
+    NotOrdered,
     /// A name that is no kernel file.
     #[error("there is no kernels/{0}.cu")]
     NoSuchUnit(String),

@@ -13,23 +13,30 @@
 //! Every piece of work goes to the one stream that a [`Gpu`] owns, so pieces run
 //! in the order in which they were asked for and nothing waits on the host.
 
+mod bodies;
 pub mod compile;
+mod density;
 mod device;
 mod error;
 mod fft;
+mod force;
 mod fused;
 mod graph;
 mod launch;
+mod plan;
 mod real;
 mod reorder;
 mod row_column;
 mod solver;
 mod timing;
 
+pub use bodies::{Arrangement, Bodies};
 pub use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
+pub use density::{Density, DensityReport};
 pub use device::{Capabilities, DeviceInfo, Gpu, probe};
 pub use error::CudaError;
 pub use fft::{ForwardFft, InverseFft};
+pub use force::Force;
 pub use fused::Fused;
 pub use graph::Graph;
 pub use real::CudaReal;

@@ -1,0 +1,709 @@
+// Density and force on their own: correctness against a float64 reference on
+// the host, then times of every way to call them, next to the mapping that
+// DREAMPlace uses (4 threads per body, one atomic addition per bin).
+//
+//   nvcc -O3 -std=c++17 -arch=sm_90 -o density_force benchmarks/density_force.cu
+//   ./density_force check            correctness only
+//   ./density_force time [SIZE...]   times; sizes A B C M (M: thousands of macros)
+//   ./density_force sweep [SIZE...]  tile, halo, chunk and ordering variants
+//   ./density_force once SIZE        one step of each kind, for a profiler
+//
+// Times are medians over replays of a CUDA graph that holds several steps back
+// to back, per step, in microseconds; inputs are resident.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "../kernels/order.cu"
+#include "../kernels/density.cu"
+#include "../kernels/force.cu"
+
+#define CUDA(call)                                                                                     \
+    do {                                                                                               \
+        cudaError_t status_ = (call);                                                                  \
+        if (status_ != cudaSuccess) {                                                                  \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status_)); \
+            exit(1);                                                                                   \
+        }                                                                                              \
+    } while (0)
+
+// ---------------------------------------------------------------- peer kernels
+// DREAMPlace's mapping, from its description: block (2, 2, 64), threads x and y
+// stride over a body's bins along y and x. Sizes, offsets and ratios stand in
+// arrays of their own; movable cells are visited in order of width.
+template <typename T>
+__global__ void __launch_bounds__(256) peer_density(const T* x, const T* y, const T* w, const T* h, const T* ox,
+                                                    const T* oy, const T* ratio, const int* sorted, int n, T xl, T yl,
+                                                    T bx, T by, T inv_x, T inv_y, int nx, int ny, T* map) {
+    const int at = blockIdx.x * blockDim.z + threadIdx.z;
+    if (at >= n) return;
+    const int i = sorted ? sorted[at] : at;
+    const T x0 = x[i] + ox[i], y0 = y[i] + oy[i], x1 = x0 + w[i], y1 = y0 + h[i], r = ratio[i];
+    const int il = max(int((x0 - xl) * inv_x), 0), ih = min(int((x1 - xl) * inv_x) + 1, nx);
+    const int jl = max(int((y0 - yl) * inv_y), 0), jh = min(int((y1 - yl) * inv_y) + 1, ny);
+    for (int k = il + threadIdx.y; k < ih; k += blockDim.y) {
+        const T px = min(x1, xl + k * bx + bx) - max(x0, xl + k * bx);
+        for (int j = jl + threadIdx.x; j < jh; j += blockDim.x) {
+            const T py = min(y1, yl + j * by + by) - max(y0, yl + j * by);
+            atomicAdd(&map[k * ny + j], px * r * py);
+        }
+    }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(256) peer_force(const T* x, const T* y, const T* w, const T* h, const T* ox,
+                                                  const T* oy, const T* ratio, const int* sorted, int n, T xl, T yl,
+                                                  T bx, T by, T inv_x, T inv_y, int nx, int ny, const T* ex,
+                                                  const T* ey, T* fx, T* fy) {
+    __shared__ T sum_x[64], sum_y[64];
+    const int at = blockIdx.x * blockDim.z + threadIdx.z;
+    if (threadIdx.x == 0 && threadIdx.y == 0) sum_x[threadIdx.z] = sum_y[threadIdx.z] = 0;
+    __syncthreads();
+    if (at < n) {
+        const int i = sorted ? sorted[at] : at;
+        const T x0 = x[i] + ox[i], y0 = y[i] + oy[i], x1 = x0 + w[i], y1 = y0 + h[i];
+        const int il = max(int((x0 - xl) * inv_x), 0), ih = min(int((x1 - xl) * inv_x) + 1, nx);
+        const int jl = max(int((y0 - yl) * inv_y), 0), jh = min(int((y1 - yl) * inv_y) + 1, ny);
+        T gx = 0, gy = 0;
+        for (int k = il + threadIdx.y; k < ih; k += blockDim.y) {
+            const T px = min(x1, xl + k * bx + bx) - max(x0, xl + k * bx);
+            for (int j = jl + threadIdx.x; j < jh; j += blockDim.x) {
+                const T py = min(y1, yl + j * by + by) - max(y0, yl + j * by);
+                gx += px * py * ex[k * ny + j];
+                gy += px * py * ey[k * ny + j];
+            }
+        }
+        atomicAdd(&sum_x[threadIdx.z], gx * ratio[i]);
+        atomicAdd(&sum_y[threadIdx.z], gy * ratio[i]);
+    }
+    __syncthreads();
+    if (at < n && threadIdx.x == 0 && threadIdx.y == 0) {
+        const int i = sorted ? sorted[at] : at;
+        fx[i] = sum_x[threadIdx.z];
+        fy[i] = sum_y[threadIdx.z];
+    }
+}
+
+// --------------------------------------------------------------------- designs
+struct Design {
+    std::string name;
+    double xl, yl, die_x, die_y;
+    int nx, ny;
+    int movable;
+    double filler_w, filler_h;
+    std::vector<double> x, y, w, h, ratio;  // movable cells, then fillers
+    double bin_x() const { return die_x / nx; }
+    double bin_y() const { return die_y / ny; }
+    int bodies() const { return int(x.size()); }
+};
+
+static Design make_design(const std::string& name, bool clustered, int macros, unsigned seed) {
+    Design d;
+    d.name = name + (clustered ? " clustered" : "");
+    int fillers;
+    if (name == "A") { d.movable = 210000, fillers = 160000, d.die_x = 10692, d.nx = 512; }
+    else if (name == "B") { d.movable = 490000, fillers = 1320000, d.die_x = 23190, d.nx = 1024; }
+    else if (name == "C") { d.movable = 2170000, fillers = 2720000, d.die_x = 32000, d.nx = 2048; }
+    else if (name == "M") { d.movable = 490000, fillers = 1320000, d.die_x = 23190, d.nx = 1024; macros = 3000; }
+    else { d.movable = 5000, fillers = 3000, d.die_x = 1003.7, d.nx = 48; }  // "t", for correctness
+    d.die_y = d.die_x;
+    d.ny = d.nx;
+    d.xl = 0, d.yl = 0;
+    if (name == "t") { d.xl = 459.3, d.yl = -77.1, d.die_y = 1731.9, d.ny = 53; }
+    d.filler_w = 15, d.filler_h = 12;
+    std::mt19937_64 rng(seed);
+    std::uniform_real_distribution<double> u(0, 1);
+    std::normal_distribution<double> g(0, 1);
+    d.movable += macros;
+    const int n = d.movable + fillers;
+    for (int i = 0; i < n; ++i) {
+        const bool filler = i >= d.movable, macro = i < macros;
+        double w = filler ? 15 : 3 + int(u(rng) * 27), h = 12;
+        if (macro) {
+            const double most = std::min(200.0, d.nx / 4.0);
+            w = (10 + u(rng) * (most - 10)) * d.bin_x();
+            h = (10 + u(rng) * (most - 10)) * d.bin_y();
+        }
+        double cx = u(rng), cy = u(rng);
+        if (clustered && !filler && !macro) {
+            do { cx = 0.5 + 0.05 * g(rng); cy = 0.5 + 0.05 * g(rng); } while (cx < 0 || cx > 1 || cy < 0 || cy > 1);
+        }
+        d.x.push_back(d.xl + cx * (d.die_x - w));
+        d.y.push_back(d.yl + cy * (d.die_y - h));
+        d.w.push_back(w);
+        d.h.push_back(h);
+        const double sx = std::sqrt(2.0) * d.bin_x(), sy = std::sqrt(2.0) * d.bin_y();
+        d.ratio.push_back(w * h / (std::max(w, sx) * std::max(h, sy)));
+        if (name == "t" && i % 50 == 7) {  // some hang over the edge or lie off the die
+            d.x.back() = d.xl - 40 + u(rng) * (d.die_x + 80);
+            d.y.back() = d.yl - 40 + u(rng) * (d.die_y + 80);
+        }
+    }
+    return d;
+}
+
+// The model in float64, for the positions as they stand rounded to the
+// engine's precision. Areas in bins.
+static void reference(const Design& d, const std::vector<double>& x, const std::vector<double>& y,
+                      const std::vector<double>& fixed, const std::vector<double>& ex, const std::vector<double>& ey,
+                      double target, std::vector<double>& rho, double& excess, double& most, std::vector<double>& fx,
+                      std::vector<double>& fy) {
+    rho = fixed;
+    fx.assign(d.bodies(), 0);
+    fy.assign(d.bodies(), 0);
+    const double bx = d.bin_x(), by = d.bin_y();
+    for (int n = 0; n < d.bodies(); ++n) {
+        if (n == d.movable) {
+            excess = most = 0;
+            for (double a : rho) { excess += std::max(0.0, a - target); most = std::max(most, a); }
+        }
+        const double sw = std::max(d.w[n], std::sqrt(2.0) * bx), sh = std::max(d.h[n], std::sqrt(2.0) * by);
+        const double x0 = (x[n] - d.xl + 0.5 * (d.w[n] - sw)) / bx, y0 = (y[n] - d.yl + 0.5 * (d.h[n] - sh)) / by;
+        const double x1 = x0 + sw / bx, y1 = y0 + sh / by;
+        for (int i = std::max(0, int(std::floor(x0))); i < d.nx && i < x1; ++i) {
+            const double px = std::min(x1, i + 1.0) - std::max(x0, double(i));
+            for (int j = std::max(0, int(std::floor(y0))); j < d.ny && j < y1; ++j) {
+                const double area = d.ratio[n] * px * (std::min(y1, j + 1.0) - std::max(y0, double(j)));
+                rho[size_t(i) * d.ny + j] += area;
+                fx[n] += area * bx * by * ex[size_t(i) * d.ny + j];
+                fy[n] += area * bx * by * ey[size_t(i) * d.ny + j];
+            }
+        }
+    }
+}
+
+static double relative(const std::vector<double>& a, const std::vector<double>& b) {
+    double diff = 0, norm = 0;
+    for (size_t i = 0; i < a.size(); ++i) { diff += (a[i] - b[i]) * (a[i] - b[i]); norm += b[i] * b[i]; }
+    return std::sqrt(diff / norm);
+}
+
+// ------------------------------------------------------------------------ bench
+struct Choice {
+    int tile_shift = 5, halo = 4, chunk = 0, threads = 256;
+};
+
+template <typename T, bool EXACT>
+struct Kernels;
+#define KERNELS(T, P, EXACT, S)                                   \
+    template <>                                                   \
+    struct Kernels<T, EXACT> {                                    \
+        static constexpr auto count = order_count##P;             \
+        static constexpr auto tiles = order_tiles##P;             \
+        static constexpr auto place = order_place##P;             \
+        static constexpr auto fill = order_records##P;            \
+        static constexpr auto bodies_slots = density_slots##S;    \
+        static constexpr auto bodies_caller = density_caller##S;  \
+        static constexpr auto finish = density_finish##S;         \
+        static constexpr auto force_slots = force_slots##P;       \
+        static constexpr auto force_staged = force_staged##P;     \
+        static constexpr auto give_back = force_return##P;        \
+    };
+KERNELS(float, _f32, false, _f32)
+KERNELS(float, _f32, true, _exact_f32)
+KERNELS(double, _f64, true, _f64)
+
+template <typename T, bool EXACT>
+struct WordOf {
+    typedef T Type;
+};
+template <>
+struct WordOf<float, true> {
+    typedef u64 Type;
+};
+template <>
+struct WordOf<double, true> {
+    typedef u64 Type;
+};
+
+template <typename V>
+V* upload(const std::vector<V>& host) {
+    V* device;
+    CUDA(cudaMalloc(&device, std::max<size_t>(1, host.size()) * sizeof(V)));
+    CUDA(cudaMemcpy(device, host.data(), host.size() * sizeof(V), cudaMemcpyHostToDevice));
+    return device;
+}
+template <typename V>
+V* room(size_t count, std::vector<void*>& owned) {
+    V* device;
+    CUDA(cudaMalloc(&device, std::max<size_t>(1, count) * sizeof(V)));
+    CUDA(cudaMemset(device, 0, std::max<size_t>(1, count) * sizeof(V)));
+    owned.push_back(device);
+    return device;
+}
+template <typename V>
+std::vector<double> download(const V* device, size_t count) {
+    std::vector<V> host(count);
+    CUDA(cudaMemcpy(host.data(), device, count * sizeof(V), cudaMemcpyDeviceToHost));
+    return std::vector<double>(host.begin(), host.end());
+}
+
+static int sm_count() {
+    int value;
+    CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0));
+    return value;
+}
+
+template <typename T>
+static Axis<T> axis(double origin, double bin) {
+    Axis<T> a;
+    a.origin_hi = T(origin);
+    a.origin_lo = T(origin - double(a.origin_hi));
+    a.bin_hi = T(bin);
+    a.bin_lo = T(bin - double(a.bin_hi));
+    a.inverse = T(1 / bin);
+    return a;
+}
+
+template <typename T, bool EXACT>
+struct Bench {
+    typedef typename Bits<T>::Pair Pair;
+    typedef Kernels<T, EXACT> K;
+    typedef typename WordOf<T, EXACT>::Type Word;
+    enum { LIMBS = sizeof(T) / 4 };
+    const Design& d;
+    Choice choice;
+    Plan<T> plan{};
+    std::vector<void*> owned;
+    int n, tiles, max_chunks, finish_blocks;
+    size_t bins, keys;
+    T *x, *y, *x0, *y0, *xs, *ys, *ex, *ey, *fx, *fy, *fixed, *rho;
+    Pair *staged, *staged_force;
+    Record<T> *sizes, *records, *macros;
+    Piece* pieces;
+    u32 *counters, *slot_of, *id_of, *flags;
+    Word* words;
+    Chunk* chunks;
+    Stats* stats;
+    cudaStream_t stream;
+    std::vector<double> host_x, host_y;  // as the device has them
+    // the peer's arrays
+    T *pw, *ph, *pox, *poy, *pratio;
+    int* psorted;
+
+    template <typename V>
+    V* keep(V* p) { owned.push_back(p); return p; }
+
+    Bench(const Design& design, Choice c, const std::vector<double>& fixed_map, const std::vector<double>& field_x,
+          const std::vector<double>& field_y, double target, double drift)
+        : d(design), choice(c) {
+        CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        n = d.bodies();
+        bins = size_t(d.nx) * d.ny;
+        const double bx = d.bin_x(), by = d.bin_y(), s2 = std::sqrt(2.0);
+        std::vector<Record<T>> size_records(n), macro_records;
+        std::vector<Piece> piece_list;
+        std::vector<u32> slots(n);
+        std::vector<char> is_macro(n);
+        double weight = 0;
+        int movable_macros = 0;
+        for (int i = 0; i < n; ++i) {
+            Record<T> r;
+            r.w = T(d.w[i] / bx);
+            r.h = T(d.h[i] / by);
+            r.ratio = T(d.ratio[i]);
+            r.id = i;
+            const int ew = int(std::max(double(r.w), s2)) + 2, eh = int(std::max(double(r.h), s2)) + 2;
+            weight += d.ratio[i];
+            size_records[i] = r;
+            if (ew * eh > 64) {
+                for (int px = 0; px < ew; px += PIECE)
+                    for (int py = 0; py < eh; py += PIECE) piece_list.push_back({u32(macro_records.size()), u32(px), u32(py), 0});
+                slots[i] = u32(macro_records.size());
+                is_macro[i] = 1;
+                macro_records.push_back(r);
+                movable_macros += i < d.movable;
+            }
+        }
+        plan.x = axis<T>(d.xl, bx);
+        plan.y = axis<T>(d.yl, by);
+        plan.stretch = T(s2);
+        plan.filler_w = T(d.filler_w / bx);
+        plan.filler_h = T(d.filler_h / by);
+        plan.filler_ratio = n > d.movable ? T(d.ratio[n - 1]) : T(0);
+        plan.target = T(target);
+        plan.force_unit = T(bx * by);
+        plan.nx = d.nx, plan.ny = d.ny;
+        plan.large = int(macro_records.size());
+        plan.movable_ids = d.movable;
+        plan.pieces = int(piece_list.size());
+        plan.bodies = n - plan.large;
+        plan.movable = plan.records = d.movable - movable_macros;
+        plan.tile_shift = c.tile_shift, plan.halo = c.halo;
+        plan.patch = ((1 << c.tile_shift) + 2 * c.halo + 2 + 3) / 4 * 4;
+        plan.aligned = d.ny % 4 == 0 && c.halo % 4 == 0;
+        plan.tiles_x = (d.nx + (1 << c.tile_shift) - 1) >> c.tile_shift;
+        plan.tiles_y = (d.ny + (1 << c.tile_shift) - 1) >> c.tile_shift;
+        for (int i = 0; i < n; ++i)
+            if (is_macro[i]) slots[i] += plan.bodies;
+        tiles = plan.tiles_x * plan.tiles_y;
+        int chunk = c.chunk;
+        if (!chunk) chunk = plan.bodies < sm_count() * 4096 ? 1023 : 2047;
+        plan.chunk = chunk;
+        const int spare = int(std::ceil(std::log2(chunk + 1.0)));
+        plan.limb_bits = 32 - spare;
+        const int capacity = int(std::ceil(std::log2(weight + 2)));
+        const int bits = std::is_same<T, float>::value ? 32 - spare : std::min(2 * plan.limb_bits, 64 - capacity);
+        plan.scale = T(std::ldexp(1.0, bits));
+        plan.unscale = T(std::ldexp(1.0, -bits));
+        max_chunks = tiles + plan.bodies / chunk + 1;
+        plan.counter_stride = tiles < 1024 ? 32 : 8;
+        plan.max_chunks = max_chunks;
+        keys = size_t(tiles) * 2 * plan.counter_stride;
+        plan.excess_scale = T(std::ldexp(1.0, 62 - int(std::ceil(std::log2(weight + double(bins))))));
+
+        std::mt19937_64 rng(99);
+        std::normal_distribution<double> g(0, 1);
+        std::vector<T> hx(n), hy(n), sx(n), sy(n);
+        for (int i = 0; i < n; ++i) {
+            sx[i] = T(d.x[i]), sy[i] = T(d.y[i]);
+            hx[i] = T(d.x[i] + drift * bx * g(rng)), hy[i] = T(d.y[i] + drift * by * g(rng));
+        }
+        host_x.assign(hx.begin(), hx.end());
+        host_y.assign(hy.begin(), hy.end());
+        x = keep(upload(hx)), y = keep(upload(hy));
+        x0 = keep(upload(sx)), y0 = keep(upload(sy));
+        sizes = keep(upload(size_records));
+        macros = keep(upload(macro_records));
+        pieces = keep(upload(piece_list));
+        ex = keep(upload(std::vector<T>(field_x.begin(), field_x.end())));
+        ey = keep(upload(std::vector<T>(field_y.begin(), field_y.end())));
+        fixed = keep(upload(std::vector<T>(fixed_map.begin(), fixed_map.end())));
+        xs = room<T>(n, owned), ys = room<T>(n, owned), fx = room<T>(n, owned), fy = room<T>(n, owned);
+        rho = room<T>(bins, owned);
+        staged = room<Pair>(n, owned), staged_force = room<Pair>(n, owned);
+        records = room<Record<T>>(n, owned);
+        counters = room<u32>(keys, owned);
+        slot_of = keep(upload(slots)), id_of = room<u32>(n, owned);
+        flags = room<u32>(4, owned);
+        words = room<Word>(2 * bins, owned);
+        chunks = room<Chunk>(max_chunks, owned);
+        finish_blocks = int(std::min<size_t>((bins / 4 + 255) / 256, 65535));
+        if (finish_blocks < 1) finish_blocks = 1;
+        stats = room<Stats>(1, owned);
+
+        std::vector<T> w(n), h(n), ox(n), oy(n), ra(n);
+        for (int i = 0; i < n; ++i) {
+            const double sw = std::max(d.w[i], s2 * bx), sh = std::max(d.h[i], s2 * by);
+            w[i] = T(sw), h[i] = T(sh), ox[i] = T(0.5 * (d.w[i] - sw)), oy[i] = T(0.5 * (d.h[i] - sh)), ra[i] = T(d.ratio[i]);
+        }
+        std::vector<int> by_width(d.movable);
+        for (int i = 0; i < d.movable; ++i) by_width[i] = i;
+        std::stable_sort(by_width.begin(), by_width.end(), [&](int a, int b) { return w[a] < w[b]; });
+        pw = keep(upload(w)), ph = keep(upload(h)), pox = keep(upload(ox)), poy = keep(upload(oy)), pratio = keep(upload(ra));
+        psorted = keep(upload(by_width));
+
+        const size_t dense = size_t(plan.patch) * plan.patch * 2 * 4 * LIMBS;
+        const size_t field = size_t(plan.patch) * plan.patch * sizeof(Pair);
+        for (auto k : {K::bodies_slots, K::bodies_caller})
+            CUDA(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, int(dense)));
+        for (auto k : {K::force_slots, K::force_staged})
+            CUDA(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, int(field)));
+        dense_bytes = dense, field_bytes = field;
+    }
+    size_t dense_bytes, field_bytes;
+    ~Bench() {
+        for (void* p : owned) cudaFree(p);
+        cudaStreamDestroy(stream);
+    }
+
+    int grid(size_t count) const { return int((count + 255) / 256); }
+
+    void order() {
+        CUDA(cudaMemsetAsync(counters, 0, keys * 4, stream));
+        K::count<<<grid(n), 256, 0, stream>>>(plan, nullptr, x0, y0, counters, slot_of);
+        K::tiles<<<1, 1024, 0, stream>>>(plan, counters, chunks);
+        K::place<<<grid(n), 256, 0, stream>>>(plan, nullptr, x0, y0, counters, slot_of, slot_of, id_of, nullptr);
+        K::fill<<<grid(plan.records), 256, 0, stream>>>(plan, sizes, id_of, records);
+    }
+    // What a placer that keeps its arrays in slot order would hold.
+    void to_slots() {
+        std::vector<u32> slot(n);
+        CUDA(cudaMemcpyAsync(slot.data(), slot_of, n * 4, cudaMemcpyDeviceToHost, stream));
+        CUDA(cudaStreamSynchronize(stream));
+        std::vector<T> a(n), b(n);
+        for (int i = 0; i < n; ++i) a[slot[i]] = T(host_x[i]), b[slot[i]] = T(host_y[i]);
+        CUDA(cudaMemcpy(xs, a.data(), n * sizeof(T), cudaMemcpyHostToDevice));
+        CUDA(cudaMemcpy(ys, b.data(), n * sizeof(T), cudaMemcpyHostToDevice));
+    }
+    void bodies(int order) {
+        auto kernel = order == SLOTS ? K::bodies_slots : K::bodies_caller;
+        kernel<<<max_chunks + plan.pieces, choice.threads, dense_bytes, stream>>>(
+            plan, chunks, pieces, macros, records, id_of, order == SLOTS ? xs : x, order == SLOTS ? ys : y, staged, words,
+            flags, stats);
+    }
+    void finish() {
+        K::finish<<<finish_blocks, 256, 0, stream>>>(plan, fixed, words, rho, flags, stats);
+    }
+    void density(int order) {
+        bodies(order);
+        finish();
+    }
+    // 0: slots in, slots out; 1: staged positions in, caller's order out
+    void force(int way) {
+        auto kernel = way == 0 ? K::force_slots : K::force_staged;
+        kernel<<<max_chunks + plan.large, choice.threads, field_bytes, stream>>>(
+            plan, chunks, macros, records, xs, ys, staged, ex, ey, fx, fy, staged_force);
+        if (way == 1) K::give_back<<<grid(n), 256, 0, stream>>>(plan, slot_of, staged_force, fx, fy);
+    }
+    void peer_step_density() {
+        const dim3 block(2, 2, 64);
+        CUDA(cudaMemcpyAsync(rho, fixed, bins * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+        const T xl = T(d.xl), yl = T(d.yl), bx = T(d.bin_x()), by = T(d.bin_y()), ix = T(1 / d.bin_x()), iy = T(1 / d.bin_y());
+        const int m = d.movable, f = n - m;
+        peer_density<T><<<(m + 63) / 64, block, 0, stream>>>(x, y, pw, ph, pox, poy, pratio, psorted, m, xl, yl, bx, by, ix, iy, d.nx, d.ny, rho);
+        peer_density<T><<<(f + 63) / 64, block, 0, stream>>>(x + m, y + m, pw + m, ph + m, pox + m, poy + m, pratio + m, nullptr, f, xl, yl, bx, by, ix, iy, d.nx, d.ny, rho);
+    }
+    void peer_step_force() {
+        const dim3 block(2, 2, 64);
+        const T xl = T(d.xl), yl = T(d.yl), bx = T(d.bin_x()), by = T(d.bin_y()), ix = T(1 / d.bin_x()), iy = T(1 / d.bin_y());
+        const int m = d.movable, f = n - m;
+        peer_force<T><<<(m + 63) / 64, block, 0, stream>>>(x, y, pw, ph, pox, poy, pratio, psorted, m, xl, yl, bx, by, ix, iy, d.nx, d.ny, ex, ey, fx, fy);
+        peer_force<T><<<(f + 63) / 64, block, 0, stream>>>(x + m, y + m, pw + m, ph + m, pox + m, poy + m, pratio + m, nullptr, f, xl, yl, bx, by, ix, iy, d.nx, d.ny, ex, ey, fx + m, fy + m);
+    }
+    // Median microseconds per call of `step` in a graph that holds several.
+    double time(const std::function<void()>& step, int inner = 10, int replays = 15) {
+        cudaGraph_t graph;
+        cudaGraphExec_t exec;
+        CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        for (int k = 0; k < inner; ++k) step();
+        CUDA(cudaStreamEndCapture(stream, &graph));
+        CUDA(cudaGraphInstantiate(&exec, graph, 0));
+        cudaEvent_t a, b;
+        CUDA(cudaEventCreate(&a));
+        CUDA(cudaEventCreate(&b));
+        std::vector<double> all;
+        for (int k = 0; k < replays + 2; ++k) {
+            CUDA(cudaEventRecord(a, stream));
+            CUDA(cudaGraphLaunch(exec, stream));
+            CUDA(cudaEventRecord(b, stream));
+            CUDA(cudaEventSynchronize(b));
+            float ms;
+            CUDA(cudaEventElapsedTime(&ms, a, b));
+            if (k >= 2) all.push_back(ms * 1000.0 / inner);
+        }
+        CUDA(cudaGetLastError());
+        cudaGraphExecDestroy(exec);
+        cudaGraphDestroy(graph);
+        cudaEventDestroy(a);
+        cudaEventDestroy(b);
+        std::sort(all.begin(), all.end());
+        return all[all.size() / 2];
+    }
+    void sync() { CUDA(cudaStreamSynchronize(stream)); CUDA(cudaGetLastError()); }
+    Stats read_stats() {
+        Stats s;
+        CUDA(cudaMemcpy(&s, stats, sizeof s, cudaMemcpyDeviceToHost));
+        return s;
+    }
+};
+
+static std::vector<double> noise(size_t count, unsigned seed, double low, double high) {
+    std::mt19937_64 rng(seed);
+    std::uniform_real_distribution<double> u(low, high);
+    std::vector<double> out(count);
+    for (double& v : out) v = float(u(rng));
+    return out;
+}
+
+static int failures = 0;
+static void expect(bool good, const char* what, const char* where) {
+    if (!good) { ++failures; printf("FAILED %s: %s\n", where, what); }
+}
+
+template <typename T, bool EXACT>
+static void check(const Design& d, Choice c, double drift, const char* precision) {
+    const size_t bins = size_t(d.nx) * d.ny;
+    const auto fixed = noise(bins, 5, 0, 1), ex = noise(bins, 6, -1, 1), ey = noise(bins, 7, -1, 1);
+    const double target = 0.9;
+    Bench<T, EXACT> b(d, c, fixed, ex, ey, target, drift);
+    std::vector<double> rho, fx, fy;
+    double excess = 0, most = 0;
+    reference(d, b.host_x, b.host_y, fixed, ex, ey, target, rho, excess, most, fx, fy);
+    b.order();
+    b.sync();
+    b.to_slots();
+    std::vector<u32> slots(b.n);
+    CUDA(cudaMemcpy(slots.data(), b.slot_of, b.n * 4, cudaMemcpyDeviceToHost));
+    {
+        auto seen = slots;
+        std::sort(seen.begin(), seen.end());
+        bool whole = true;
+        for (int i = 0; i < b.n; ++i) whole &= seen[i] == u32(i);
+        expect(whole, "slots are a permutation", d.name.c_str());
+    }
+    const bool f32 = std::is_same<T, float>::value;
+    const double bound = f32 ? 1e-6 : 3e-13;
+    std::vector<double> first;
+    printf("check %-12s %s tile %2d halo %d drift %.1f:", d.name.c_str(), precision, 1 << c.tile_shift, c.halo, drift);
+    for (int order = 0; order < 2; ++order) {
+        for (int again = 0; again < 2; ++again) {
+            CUDA(cudaMemset(b.rho, 0xff, bins * sizeof(T)));
+            b.density(order);
+            b.sync();
+            const auto got = download(b.rho, bins);
+            const Stats s = b.read_stats();
+            const double error = relative(got, rho), found = std::ldexp(double(s.excess), -std::ilogb(double(b.plan.excess_scale)));
+            if (first.empty()) {
+                first = got;
+                double worst = 0;
+                for (size_t i = 0; i < bins; ++i) worst = std::max(worst, std::fabs(got[i] - rho[i]));
+                printf(" rho %.2e (max %.1e) excess %.1e strays %.2f%%", error, worst, std::fabs(found - excess) / excess,
+                       100.0 * double(s.strays) / b.n);
+            }
+            expect(error < bound, "rho", d.name.c_str());
+            if (EXACT) expect(got == first, "the same bits", d.name.c_str());
+            expect(std::fabs(found - excess) < (f32 ? 1e-5 : 1e-11) * excess, "excess", d.name.c_str());
+            expect(std::fabs(s.largest - most) < (f32 ? 1e-5 : 1e-11) * most, "largest", d.name.c_str());
+        }
+    }
+    for (int way = 0; way < 2; ++way) {
+        CUDA(cudaMemset(b.fx, 0xff, b.n * sizeof(T)));
+        CUDA(cudaMemset(b.fy, 0xff, b.n * sizeof(T)));
+        b.force(way);
+        b.sync();
+        auto gx = download(b.fx, b.n), gy = download(b.fy, b.n);
+        if (way == 0) {
+            auto cx = gx, cy = gy;
+            for (int i = 0; i < b.n; ++i) cx[i] = gx[slots[i]], cy[i] = gy[slots[i]];
+            gx = cx, gy = cy;
+        }
+        const double e = std::max(relative(gx, fx), relative(gy, fy));
+        if (way == 0) printf(" force %.2e", e);
+        expect(e < bound * 2, "force", d.name.c_str());
+    }
+    b.peer_step_density();
+    b.sync();
+    auto peer = download(b.rho, bins);  // fixed in bin areas, bodies in layout units squared
+    for (size_t i = 0; i < bins; ++i) peer[i] = fixed[i] + (peer[i] - fixed[i]) / (d.bin_x() * d.bin_y());
+    printf(" | peer rho %.2e", relative(peer, rho));
+    b.peer_step_force();
+    b.sync();
+    printf(" force %.2e\n", std::max(relative(download(b.fx, b.n), fx), relative(download(b.fy, b.n), fy)));
+    fflush(stdout);
+}
+
+// Thousands of bodies in one bin: what shared and global words must hold.
+static void check_pile() {
+    Design d;
+    d.name = "pile";
+    d.xl = d.yl = 0, d.die_x = d.die_y = 64, d.nx = d.ny = 8;
+    d.movable = 9000, d.filler_w = 8, d.filler_h = 8;
+    for (int i = 0; i < 13000; ++i) {
+        d.x.push_back(16), d.y.push_back(24), d.w.push_back(12), d.h.push_back(12), d.ratio.push_back(1);
+        if (i >= d.movable) d.w.back() = d.h.back() = 8, d.ratio.back() = 0.5;
+    }
+    Choice c;
+    c.tile_shift = 3;
+    check<float, false>(d, c, 0, "f32");
+    check<float, true>(d, c, 0, "f32 exact");
+    check<double, true>(d, c, 0, "f64");
+}
+
+template <typename T, bool EXACT>
+static void times(const Design& d, Choice c, double drift, const char* precision, bool peer) {
+    const size_t bins = size_t(d.nx) * d.ny;
+    const auto fixed = noise(bins, 5, 0, 0.1), ex = noise(bins, 6, -1, 1), ey = noise(bins, 7, -1, 1);
+    Bench<T, EXACT> b(d, c, fixed, ex, ey, 1.0, drift);
+    b.order();
+    b.sync();
+    b.to_slots();
+    const double sort = b.time([&] { b.order(); }, 3, 9);
+    const double ds = b.time([&] { b.density(SLOTS); });
+    const double strays = 100.0 * double(b.read_stats().strays) / b.n;
+    const double dc = b.time([&] { b.density(CALLER); });
+    const double fin = b.time([&] { b.finish(); });
+    const double two = b.time([&] { b.density(SLOTS), b.force(0); });
+    const double fs = b.time([&] { b.force(0); }), fr = b.time([&] { b.force(1); });
+    printf("%-12s %s T%-2d H%d K%-4d t%-3d drift %.1f | order %6.1f strays %5.2f%% | density slots %6.1f caller %6.1f"
+           " (finish %5.1f) | force slots %6.1f caller %6.1f | both %6.1f",
+           d.name.c_str(), precision, 1 << c.tile_shift, c.halo, b.plan.chunk, c.threads, drift, sort, strays, ds, dc,
+           fin, fs, fr, two);
+    if (peer)
+        printf(" | peer density %6.1f force %6.1f", b.time([&] { b.peer_step_density(); }, 4, 9),
+               b.time([&] { b.peer_step_force(); }, 4, 9));
+    printf("\n");
+    fflush(stdout);
+}
+
+int main(int argc, char** argv) {
+    const std::string mode = argc > 1 ? argv[1] : "check";
+    std::vector<std::string> names(argv + std::min(argc, 2), argv + argc);
+    if (names.empty()) names = {"A", "B", "C", "M"};
+    cudaDeviceProp prop;
+    CUDA(cudaGetDeviceProperties(&prop, 0));
+    printf("%s, sm_%d%d, %d SMs, L2 %d MB\n", prop.name, prop.major, prop.minor, prop.multiProcessorCount, prop.l2CacheSize >> 20);
+    if (mode == "check") {
+        for (int macros : {0, 40}) {
+            const Design d = make_design("t", false, macros, 1);
+            for (int shift : {3, 4, 5})
+                for (double drift : {0.0, 4.0}) {
+                    Choice c;
+                    c.tile_shift = shift;
+                    c.halo = shift - 1;
+                    check<float, false>(d, c, drift, "f32");
+                    check<float, true>(d, c, drift, "f32 exact");
+                    check<double, true>(d, c, drift, "f64");
+                }
+        }
+        check_pile();
+        if (argc > 2) return failures != 0;  // "check small"
+        Choice c;
+        check<float, false>(make_design("A", true, 0, 2), c, 1.5, "f32");
+        check<float, true>(make_design("A", true, 0, 2), c, 1.5, "f32 exact");
+        check<double, true>(make_design("A", false, 0, 2), c, 1.5, "f64");
+        check<float, false>(make_design("C", false, 0, 2), c, 1.5, "f32");
+        check<float, true>(make_design("C", false, 0, 2), c, 1.5, "f32 exact");
+        printf(failures ? "%d FAILURES\n" : "all checks passed\n", failures);
+        return failures != 0;
+    }
+    for (const auto& name : names) {
+        for (bool clustered : {false, true}) {
+            const Design d = make_design(name, clustered, 0, 3);
+            if (mode == "quick") {
+                if (clustered) continue;
+                times<float, false>(d, Choice(), 1.5, "f32", false);
+                times<float, true>(d, Choice(), 1.5, "f32 exact", false);
+                times<double, true>(d, Choice(), 1.5, "f64", false);
+            } else if (mode == "time") {
+                Choice c;
+                for (double drift : {0.0, 1.5}) times<float, false>(d, c, drift, "f32", drift == 0);
+                times<float, true>(d, c, 1.5, "f32 exact", false);
+                times<double, true>(d, c, 1.5, "f64", true);
+            } else if (mode == "sweep") {
+                for (int shift : {4, 5})
+                    for (int halo : {1, 3, 4, 6})
+                        for (int threads : {128, 256}) {
+                            Choice c;
+                            c.tile_shift = shift, c.halo = halo, c.threads = threads;
+                            times<float, false>(d, c, 1.5, "f32", false);
+                        }
+                for (int chunk : {512, 1023, 2047}) {
+                    Choice c;
+                    c.chunk = chunk;
+                    times<float, false>(d, c, 1.5, "f32", false);
+                }
+            } else if (mode == "once") {
+                const size_t bins = size_t(d.nx) * d.ny;
+                const auto fixed = noise(bins, 5, 0, 0.1), ex = noise(bins, 6, -1, 1), ey = noise(bins, 7, -1, 1);
+                Choice c;
+                Bench<float, false> b(d, c, fixed, ex, ey, 1.0, 1.5);
+                b.order();
+                b.sync();
+                b.to_slots();
+                for (int order = 0; order < 2; ++order) b.density(order);
+                for (int way = 0; way < 2; ++way) b.force(way);
+                b.sync();
+            }
+            if (name == "M") break;
+        }
+    }
+    return 0;
+}

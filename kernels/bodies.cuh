@@ -1,0 +1,261 @@
+// What density and force share: where a rectangle lies on the bins.
+//
+// A body is a rectangle that moves: movable cells and fillers. Each axis is
+// stretched about the body's centre to at least `stretch` bins (sqrt 2 for the
+// smoothed density, 0 for the exact one) and weighed by `ratio` so that its
+// area stays what it was (ePlace, eq. 21; DREAMPlace, section III-B).
+//
+// Bodies are worked on in *slots*: an order made by kernels/order.cu in which
+// bodies that stand close together follow one another. Slots hold the movable
+// cells first, then the fillers, then the large bodies, which are cut
+// into pieces instead. A block takes one chunk, bodies of one tile of bins,
+// and keeps the tile's surroundings (`patch`: tile + halo) in shared memory.
+// A body that has left its patch since the last ordering is still counted, by
+// way of global memory.
+//
+// No host headers: this text is compiled by NVRTC and by nvcc.
+#ifndef PLACEFIELD_BODIES_CUH
+#define PLACEFIELD_BODIES_CUH
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+// One axis of the bins. `origin` and `bin` are split into the nearest T and
+// what that leaves, so that a position keeps its own precision.
+template <typename T>
+struct Axis {
+    T origin_hi, origin_lo;
+    T bin_hi, bin_lo;
+    T inverse;
+};
+
+// Everything that stays the same from one step to the next. Same layout as
+// `Plan` in src/cuda/plan.rs.
+template <typename T>
+struct Plan {
+    Axis<T> x, y;
+    T stretch;        // least extent of a body, bins
+    T filler_w;       // fillers' size, bins, and weight
+    T filler_h;
+    T filler_ratio;
+    T scale;          // fixed-point units per bin area: a power of two
+    T unscale;        // its inverse
+    T target;         // target density
+    T force_unit;     // bin area: overlaps in bins to layout units squared
+    T excess_scale;   // fixed-point units of the overflow per bin area
+    int nx, ny;
+    int bodies;       // slots, large bodies left out
+    int movable;      // slots of movable cells, large bodies left out
+    int records;      // slots that have a record: `movable`, or all
+    int own_size;     // bodies count at their own size, and fillers do not
+    int large;        // slots bodies .. bodies + large
+    int movable_ids;  // bodies below this index in the netlist are movable cells
+    int pieces;       // pieces of large bodies
+    int tile_shift;   // a tile is 2^tile_shift bins on a side
+    int halo;         // bins around a tile
+    int patch;        // bins along a side of a patch: tile + 2 halo + 2, rounded up to a multiple of 4
+    int aligned;      // patches begin at multiples of 4 bins, and so do the map's rows
+    int max_chunks;   // room in the list of chunks
+    int tiles_x, tiles_y;
+    int counter_stride;  // words between two counters of the order
+    int chunk;        // most bodies in a chunk
+    int limb_bits;    // f64: bits of a fixed-point number's lower limb
+};
+
+static_assert(sizeof(Plan<float>) == 152 && sizeof(Plan<double>) == 232, "as in src/cuda/plan.rs");
+
+template <typename T>
+struct Bits;
+template <>
+struct Bits<float> {
+    typedef u32 Id;
+    typedef float2 Pair;
+};
+template <>
+struct Bits<double> {
+    typedef u64 Id;
+    typedef double2 Pair;
+};
+
+// A body's constants, in bins, and its netlist index. A negative ratio is that
+// of a body whose weight is the ratio also where bodies count at their own size;
+// every other one's is 1 there.
+template <typename T>
+struct alignas(4 * sizeof(T)) Record {
+    T w, h, ratio;
+    typename Bits<T>::Id id;
+};
+
+// The bodies of one block: slots of movable cells and of fillers, and the first
+// bin of the patch, which may lie outside the die. One without bodies is unused.
+struct alignas(16) Chunk {
+    u32 movable_begin, movable_end;
+    u32 filler_begin, filler_end;
+    int left, low;
+    u32 unused[2];
+};
+
+// A piece of a large body: bins from (x, y) on, counted from its lower-left bin.
+struct alignas(16) Piece {
+    u32 body;
+    u32 x, y;
+    u32 unused;
+};
+
+// Bins along a side of a piece.
+#define PIECE 64
+
+// Where positions stand.
+enum Order {
+    SLOTS = 0,   // arrays in slot order
+    CALLER = 1,  // arrays in the caller's order, reached through a body's id
+    STAGED = 2,  // pairs in slot order
+};
+
+__device__ __forceinline__ float magnitude(float a) { return fabsf(a); }
+__device__ __forceinline__ double magnitude(double a) { return fabs(a); }
+template <typename T>
+__device__ __forceinline__ T largest(T a, T b);
+template <>
+__device__ __forceinline__ float largest(float a, float b) { return fmaxf(a, b); }
+template <>
+__device__ __forceinline__ double largest(double a, double b) { return fmax(a, b); }
+template <typename T>
+__device__ __forceinline__ T smallest(T a, T b);
+template <>
+__device__ __forceinline__ float smallest(float a, float b) { return fminf(a, b); }
+template <>
+__device__ __forceinline__ double smallest(double a, double b) { return fmin(a, b); }
+__device__ __forceinline__ float multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+__device__ __forceinline__ double multiply_add(double a, double b, double c) { return __fma_rn(a, b, c); }
+__device__ __forceinline__ float add_rn(float a, float b) { return __fadd_rn(a, b); }
+__device__ __forceinline__ double add_rn(double a, double b) { return __dadd_rn(a, b); }
+__device__ __forceinline__ float saturate(float a) { return __saturatef(a); }
+__device__ __forceinline__ double saturate(double a) { return fmin(fmax(a, 0.0), 1.0); }
+
+// 3/2 of the first number whose unit in the last place is 1: a number in front
+// of it is rounded to an integer, which then stands in the low bits.
+__device__ __forceinline__ float whole_of(float) { return 12582912.0f; }
+__device__ __forceinline__ double whole_of(double) { return 6755399441055744.0; }
+__device__ __forceinline__ int low_bits(float rounded) { return __float_as_int(rounded) - 0x4b400000; }
+__device__ __forceinline__ int low_bits(double rounded) { return __double2loint(rounded); }
+
+// A stretched body along one axis: it covers [start, end) counted in bins from
+// the left edge of bin `first`, 0 <= start <= 1 + 2 NUDGE. `first` may lie
+// outside the die.
+template <typename T>
+struct Span {
+    int first;
+    T start, end;
+};
+
+// The first bin is found in T, whose rounding may miss by one near an edge; a
+// guess this much too low (in bins, and wider than that rounding for every grid
+// there can be) is never too high, and `overlap` takes a start beyond 1 as it is.
+#define NUDGE 0.00390625
+
+// `position` is the lower-left corner in layout units, `size` is in bins.
+//
+// The distance from the die's edge is kept as a sum of two numbers (its
+// rounding error is found as in Knuth's two-sum), and the fraction of a bin as
+// one fused multiply-add from the bin's own edge: both lose nothing that the
+// position had. Adding `whole` rounds to an integer at the full rate, which
+// neither floor nor a conversion has. A position that is not a number, or far
+// off the die, ends far off the die.
+template <typename T>
+__device__ __forceinline__ Span<T> span_of(const Axis<T>& axis, T position, T size, T stretch) {
+    const T stretched = largest(size, stretch), spread = size - stretched;
+    const T s = add_rn(position, -axis.origin_hi);
+    const T b = add_rn(s, -position);
+    const T lost = add_rn(add_rn(position, -add_rn(s, -b)), -add_rn(axis.origin_hi, b));
+    const T far = T(1048576), whole = whole_of(T(0));
+    T guess = multiply_add(s, axis.inverse, multiply_add(spread, T(0.5), T(-0.5 - NUDGE)));
+    guess = add_rn(smallest(largest(guess, -far), far), whole);
+    const T i = add_rn(guess, -whole);
+    const T r = multiply_add(-i, axis.bin_hi, s) + (multiply_add(-i, axis.bin_lo, lost) - axis.origin_lo);
+    Span<T> span;
+    span.first = low_bits(guess);
+    span.start = smallest(multiply_add(r, axis.inverse, spread * T(0.5)), T(2));
+    span.end = span.start + stretched;
+    return span;
+}
+
+// Length of bin `k` (counted from `first`) that the span covers.
+template <typename T>
+__device__ __forceinline__ T overlap(const Span<T>& span, int k) {
+    const T end = saturate(span.end - T(k));
+    return k < 2 ? end - saturate(span.start - T(k)) : end;
+}
+
+// One past the last bin covered, counted from `first`.
+template <typename T>
+__device__ __forceinline__ int extent(const Span<T>& span) {
+    return int(span.end) + 1;
+}
+
+// True when the body stands in the 3 x 3 bins from (row, column) of the patch.
+template <typename T>
+__device__ __forceinline__ bool within(const Plan<T>& plan, int row, int column, const Span<T>& sx, const Span<T>& sy) {
+    return u32(row) < u32(plan.patch - 2) && u32(column) < u32(plan.patch - 2) && largest(sx.end, sy.end) <= T(3);
+}
+
+// What a body's area is multiplied with.
+template <typename T>
+__device__ __forceinline__ T weight_of(const Plan<T>& plan, T ratio) {
+    return plan.own_size && ratio > T(0) ? T(1) : magnitude(ratio);
+}
+
+// A body taken from a slot.
+template <typename T>
+struct Taken {
+    T x, y, w, h, ratio;
+};
+
+// Loads slot `slot`: position by `ORDER`, constants from its record or, for
+// fillers of one size, from the plan.
+template <typename T, int ORDER, bool RECORD>
+__device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, const Record<T>* __restrict__ records,
+                                         const u32* __restrict__ id_of, const T* __restrict__ x,
+                                         const T* __restrict__ y, const typename Bits<T>::Pair* __restrict__ pairs) {
+    Taken<T> body;
+    u32 at = slot;
+    if (RECORD) {
+        const Record<T> record = records[slot];
+        body.w = record.w;
+        body.h = record.h;
+        body.ratio = weight_of(plan, record.ratio);
+        if (ORDER == CALLER) at = u32(record.id);
+    } else {
+        body.w = plan.filler_w;
+        body.h = plan.filler_h;
+        body.ratio = plan.filler_ratio;
+        if (ORDER == CALLER) at = id_of[slot];
+    }
+    if (ORDER == STAGED) {
+        const typename Bits<T>::Pair pair = __ldg(pairs + at);
+        body.x = pair.x;
+        body.y = pair.y;
+    } else {
+        body.x = __ldg(x + at);
+        body.y = __ldg(y + at);
+    }
+    return body;
+}
+
+// Position of large body `k`.
+template <typename T, int ORDER>
+__device__ __forceinline__ typename Bits<T>::Pair large_at(const Plan<T>& plan, u32 k, u32 id,
+                                                           const T* __restrict__ x, const T* __restrict__ y,
+                                                           const typename Bits<T>::Pair* __restrict__ pairs) {
+    const u32 at = ORDER == CALLER ? id : plan.bodies + k;
+    typename Bits<T>::Pair pair;
+    if (ORDER != STAGED) {
+        pair.x = x[at];
+        pair.y = y[at];
+    } else {
+        pair = pairs[at];
+    }
+    return pair;
+}
+
+#endif

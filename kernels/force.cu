@@ -1,0 +1,271 @@
+// Force on every body: ratio * sum over its bins of overlap area * (Ex, Ey),
+// the direction that spreads (ePlace, eq. 20; DREAMPlace, section III-B).
+//
+//   force_slots   positions and forces in slot order
+//   force_staged  positions and forces as pairs in slot order
+//   force_return  from pairs in slot order to the caller's order
+//
+// A body's sum always runs over its bins in the same order by one thread (a
+// large body's by one block), so the same inputs give the same bits.
+#include "bodies.cuh"
+
+// As in density.cu. Same machine and size: (2, 5) 60.9 us, (1, 6) 60.1, (2, 6) 58.5, which
+// spills on sm_80; (4, 4) was the slowest by a tenth.
+#ifndef GATHER_AHEAD
+#define GATHER_AHEAD (sizeof(T) == 4 ? 2 : 1)
+#endif
+#ifndef GATHER_BLOCKS
+#define GATHER_BLOCKS 5
+#endif
+
+// A body that is not in the 3 x 3 bins of the fast path.
+template <typename T>
+__device__ __forceinline__ typename Bits<T>::Pair gather_any(const Plan<T>& plan, const Span<T>& sx, const Span<T>& sy,
+                                                          const T* __restrict__ ex, const T* __restrict__ ey) {
+    typename Bits<T>::Pair force;
+    force.x = 0;
+    force.y = 0;
+    const int rows = extent(sx), columns = extent(sy);
+    for (int k = 0; k < rows; ++k) {
+        const int i = sx.first + k;
+        if (u32(i) >= u32(plan.nx)) continue;
+        T fx = 0, fy = 0;
+        for (int l = 0; l < columns; ++l) {
+            const int j = sy.first + l;
+            if (u32(j) >= u32(plan.ny)) continue;
+            const T wy = overlap(sy, l);
+            const u32 at = u32(i) * u32(plan.ny) + u32(j);
+            fx = multiply_add(wy, __ldg(ex + at), fx);
+            fy = multiply_add(wy, __ldg(ey + at), fy);
+        }
+        const T wx = overlap(sx, k);
+        force.x = multiply_add(wx, fx, force.x);
+        force.y = multiply_add(wx, fy, force.y);
+    }
+    return force;
+}
+
+template <typename T>
+__device__ __forceinline__ typename Bits<T>::Pair gather(const Plan<T>& plan, const Taken<T>& body, const Chunk& chunk,
+                                                         const typename Bits<T>::Pair* patch,
+                                                         const T* __restrict__ ex, const T* __restrict__ ey) {
+    typedef typename Bits<T>::Pair Pair;
+    const Span<T> sx = span_of(plan.x, body.x, body.w, plan.stretch);
+    const Span<T> sy = span_of(plan.y, body.y, body.h, plan.stretch);
+    const int row = sx.first - chunk.left, column = sy.first - chunk.low;
+    Pair force;
+    if (within(plan, row, column, sx, sy)) {
+        const T y0 = overlap(sy, 0), y1 = overlap(sy, 1), y2 = overlap(sy, 2);
+        const Pair* e = patch + row * plan.patch + column;
+        force.x = 0;
+        force.y = 0;
+#pragma unroll
+        for (int k = 0; k < 3; ++k, e += plan.patch) {
+            const T wx = overlap(sx, k);
+            const Pair e0 = e[0], e1 = e[1], e2 = e[2];
+            force.x = multiply_add(wx, multiply_add(y2, e2.x, multiply_add(y1, e1.x, y0 * e0.x)), force.x);
+            force.y = multiply_add(wx, multiply_add(y2, e2.y, multiply_add(y1, e1.y, y0 * e0.y)), force.y);
+        }
+    } else {
+        force = gather_any(plan, sx, sy, ex, ey);
+    }
+    const T weight = body.ratio * plan.force_unit;
+    force.x *= weight;
+    force.y *= weight;
+    return force;
+}
+
+// Forces go to pairs in slot order when positions come from there, else to
+// arrays in slot order.
+template <typename T, int ORDER>
+__device__ __forceinline__ void give(u32 slot, const typename Bits<T>::Pair& force, T* __restrict__ fx,
+                                     T* __restrict__ fy, typename Bits<T>::Pair* __restrict__ staged) {
+    if (ORDER == STAGED) {
+        staged[slot] = force;
+    } else {
+        fx[slot] = force.x;
+        fy[slot] = force.y;
+    }
+}
+
+// The bodies of slots [begin, end).
+template <typename T, int ORDER, bool RECORD>
+__device__ __forceinline__ void gather_slots(const Plan<T>& plan, const Chunk& chunk, u32 begin, u32 end,
+                                            const Record<T>* __restrict__ records, const T* __restrict__ x,
+                                            const T* __restrict__ y,
+                                            const typename Bits<T>::Pair* __restrict__ staged,
+                                            const typename Bits<T>::Pair* patch, const T* __restrict__ ex,
+                                            const T* __restrict__ ey, T* __restrict__ fx, T* __restrict__ fy,
+                                            typename Bits<T>::Pair* __restrict__ staged_force) {
+    enum { AHEAD = GATHER_AHEAD };
+    Taken<T> body[AHEAD];
+    for (u32 slot = begin + threadIdx.x; slot < end; slot += AHEAD * blockDim.x) {
+#pragma unroll
+        for (u32 k = 0; k < AHEAD; ++k) {
+            const u32 at = slot + k * blockDim.x;
+            if (k == 0 || at < end) body[k] = take<T, ORDER, RECORD>(plan, at, records, nullptr, x, y, staged);
+        }
+#pragma unroll
+        for (u32 k = 0; k < AHEAD; ++k) {
+            const u32 at = slot + k * blockDim.x;
+            if (k != 0 && at >= end) break;
+            give<T, ORDER>(at, gather(plan, body[k], chunk, patch, ex, ey), fx, fy, staged_force);
+        }
+    }
+}
+
+template <typename T, int ORDER>
+__device__ __forceinline__ void gather_chunk(const Plan<T>& plan, const Chunk& chunk,
+                                            const Record<T>* __restrict__ records, const T* __restrict__ x,
+                                            const T* __restrict__ y,
+                                            const typename Bits<T>::Pair* __restrict__ staged,
+                                            const T* __restrict__ ex, const T* __restrict__ ey, T* __restrict__ fx,
+                                            T* __restrict__ fy, typename Bits<T>::Pair* __restrict__ staged_force) {
+    typedef typename Bits<T>::Pair Pair;
+    extern __shared__ double2 field_storage[];
+    Pair* const patch = reinterpret_cast<Pair*>(field_storage);
+    const u32 side = u32(plan.patch);
+    if (sizeof(T) == 4 && plan.aligned) {
+        // Four bins per thread and round.
+        const u32 quads = side / 4;
+#pragma unroll 2
+        for (u32 w = threadIdx.x; w < side * quads; w += blockDim.x) {
+            const u32 row = w / quads;
+            const int i = chunk.left + int(row), j = chunk.low + int(w - row * quads) * 4;
+            float4 a = make_float4(0, 0, 0, 0), b = a;
+            if (u32(i) < u32(plan.nx) && u32(j) < u32(plan.ny)) {
+                const u32 at = u32(i) * u32(plan.ny) + u32(j);
+                a = __ldg(reinterpret_cast<const float4*>(ex + at));
+                b = __ldg(reinterpret_cast<const float4*>(ey + at));
+            }
+            float4* const to = reinterpret_cast<float4*>(field_storage) + 2 * w;
+            to[0] = make_float4(a.x, b.x, a.y, b.y);
+            to[1] = make_float4(a.z, b.z, a.w, b.w);
+        }
+    } else {
+        // A warp brings a row of the patch at a time.
+#pragma unroll 1
+        for (u32 row = threadIdx.x / 32; row < side; row += blockDim.x / 32) {
+            const int i = chunk.left + int(row);
+            const bool on_die = u32(i) < u32(plan.nx);
+            const u32 start = u32(i) * u32(plan.ny) + u32(chunk.low);
+#pragma unroll 2
+            for (u32 c = threadIdx.x % 32; c < side; c += 32) {
+                Pair e;
+                e.x = 0;
+                e.y = 0;
+                if (on_die && u32(chunk.low + int(c)) < u32(plan.ny)) {
+                    const u32 at = start + c;
+                    e.x = __ldg(ex + at);
+                    e.y = __ldg(ey + at);
+                }
+                patch[row * side + c] = e;
+            }
+        }
+    }
+    __syncthreads();
+    gather_slots<T, ORDER, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, records, x, y, staged, patch, ex, ey,
+                                fx, fy, staged_force);
+    if (plan.records == plan.movable)
+        gather_slots<T, ORDER, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, x, y, staged, patch, ex,
+                                     ey, fx, fy, staged_force);
+    else
+        gather_slots<T, ORDER, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, x, y, staged, patch, ex,
+                                    ey, fx, fy, staged_force);
+}
+
+// One block per large body; its warps take rows of bins in turn.
+template <typename T, int ORDER>
+__device__ __forceinline__ void gather_large(const Plan<T>& plan, u32 k, const Record<T>* __restrict__ large,
+                                            const T* __restrict__ x, const T* __restrict__ y,
+                                            const typename Bits<T>::Pair* __restrict__ staged,
+                                            const T* __restrict__ ex, const T* __restrict__ ey, T* __restrict__ fx,
+                                            T* __restrict__ fy, typename Bits<T>::Pair* __restrict__ staged_force) {
+    __shared__ T warp_x[8], warp_y[8];
+    const Record<T> body = large[k];
+    const typename Bits<T>::Pair at = large_at<T, ORDER>(plan, k, u32(body.id), x, y, staged);
+    const Span<T> sx = span_of(plan.x, at.x, body.w, plan.stretch);
+    const Span<T> sy = span_of(plan.y, at.y, body.h, plan.stretch);
+    const int rows = extent(sx), columns = extent(sy);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    T sum_x = 0, sum_y = 0;
+    for (int c = lane; c < columns; c += 32) {
+        const int j = sy.first + c;
+        if (u32(j) >= u32(plan.ny)) continue;
+        T column_x = 0, column_y = 0;
+#pragma unroll 4
+        for (int r = warp; r < rows; r += warps) {
+            const int i = sx.first + r;
+            if (u32(i) < u32(plan.nx)) {
+                const u32 bin = u32(i) * u32(plan.ny) + u32(j);
+                const T wx = overlap(sx, r);
+                column_x = multiply_add(wx, __ldg(ex + bin), column_x);
+                column_y = multiply_add(wx, __ldg(ey + bin), column_y);
+            }
+        }
+        const T wy = overlap(sy, c);
+        sum_x = multiply_add(wy, column_x, sum_x);
+        sum_y = multiply_add(wy, column_y, sum_y);
+    }
+    for (int d = 16; d; d >>= 1) {
+        sum_x += __shfl_xor_sync(0xffffffffu, sum_x, d);
+        sum_y += __shfl_xor_sync(0xffffffffu, sum_y, d);
+    }
+    if (lane == 0) {
+        warp_x[warp] = sum_x;
+        warp_y[warp] = sum_y;
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    typename Bits<T>::Pair force;
+    force.x = 0;
+    force.y = 0;
+    for (int w = 0; w < warps; ++w) {
+        force.x += warp_x[w];
+        force.y += warp_y[w];
+    }
+    const T weight = weight_of(plan, body.ratio) * plan.force_unit;
+    force.x *= weight;
+    force.y *= weight;
+    give<T, ORDER>(plan.bodies + k, force, fx, fy, staged_force);
+}
+
+template <typename T>
+__device__ __forceinline__ void return_force(const Plan<T>& plan, const u32* __restrict__ slot_of,
+                                             const typename Bits<T>::Pair* __restrict__ staged_force,
+                                             T* __restrict__ fx, T* __restrict__ fy) {
+    const int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c >= plan.bodies + plan.large) return;
+    const typename Bits<T>::Pair force = __ldg(staged_force + slot_of[c]);
+    fx[c] = force.x;
+    fy[c] = force.y;
+}
+
+#define PLACEFIELD_FORCE_BODIES(T, NAME, ORDER, BLOCKS)                                                               \
+    extern "C" __global__ void __launch_bounds__(256, BLOCKS)                                                         \
+        NAME(const Plan<T> plan, const Chunk* chunks, const Record<T>* large, const Record<T>* records, const T* x,  \
+             const T* y, const Bits<T>::Pair* staged, const T* ex, const T* ey, T* fx, T* fy,                         \
+             Bits<T>::Pair* staged_force) {                                                                           \
+        if (blockIdx.x < u32(plan.large)) {                                                                          \
+            gather_large<T, ORDER>(plan, blockIdx.x, large, x, y, staged, ex, ey, fx, fy, staged_force);             \
+            return;                                                                                                   \
+        }                                                                                                             \
+        const Chunk chunk = chunks[blockIdx.x - plan.large];                                                         \
+        if (chunk.movable_begin == chunk.movable_end && chunk.filler_begin == chunk.filler_end) return;               \
+        gather_chunk<T, ORDER>(plan, chunk, records, x, y, staged, ex, ey, fx, fy, staged_force);                     \
+    }
+
+#define PLACEFIELD_FORCE(T, P, BLOCKS)                                                                                \
+    PLACEFIELD_FORCE_BODIES(T, force_slots##P, SLOTS, BLOCKS)                                                         \
+    PLACEFIELD_FORCE_BODIES(T, force_staged##P, STAGED, BLOCKS)                                                       \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        force_return##P(const Plan<T> plan, const u32* slot_of, const Bits<T>::Pair* staged_force, T* fx, T* fy) {    \
+        return_force<T>(plan, slot_of, staged_force, fx, fy);                                                         \
+    }
+
+#ifdef PF_REAL
+PLACEFIELD_FORCE(PF_REAL, , (sizeof(PF_REAL) == 4 ? GATHER_BLOCKS : 4))
+#else
+PLACEFIELD_FORCE(float, _f32, GATHER_BLOCKS)
+PLACEFIELD_FORCE(double, _f64, 4)
+#endif

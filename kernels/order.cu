@@ -1,0 +1,166 @@
+// The order of the slots: a counting sort of the bodies by the tile of bins they
+// stand in, done on the device every few tens of steps.
+//
+//   order_count    rank of every body among those of its tile and class
+//   order_tiles    where every tile begins, and the list of chunks (one block)
+//   order_place    slot of every body
+//   order_records  constants of the bodies, in slot order
+//   order_move     a caller's array to another order
+//
+// Ranks come from atomic counters, so the order within a tile differs from run
+// to run. Neither the density (integer sums) nor a force (a sum over one
+// body's bins) depends on it.
+//
+// `slots` says what order x and y are in. Null: the netlist's. Otherwise they
+// are in slot order and `slots` gives the netlist index of every slot.
+#include "bodies.cuh"
+
+// Counter of body `c`: its tile (a body off the die counts with the tile at the
+// edge) and whether it is a filler.
+template <typename T>
+__device__ __forceinline__ u32 counter_of(const Plan<T>& plan, T x, T y, bool filler) {
+    const int i = min(max(span_of(plan.x, x, T(0), T(0)).first, 0), plan.nx - 1);
+    const int j = min(max(span_of(plan.y, y, T(0), T(0)).first, 0), plan.ny - 1);
+    const u32 tile = u32(i >> plan.tile_shift) * plan.tiles_y + u32(j >> plan.tile_shift);
+    return (tile * 2 + (filler ? 1 : 0)) * plan.counter_stride;
+}
+
+template <typename T>
+__device__ __forceinline__ bool is_filler(const Plan<T>& plan, int c, bool in_slots) {
+    return c >= (in_slots ? plan.movable : plan.movable_ids);
+}
+
+// Counters stand apart (`counter_stride`): next to each other they would share
+// a few lines of L2 and wait for one another. `rank` of a large body is its slot,
+// at the end, and stays.
+template <typename T>
+__device__ __forceinline__ void count_body(const Plan<T>& plan, const u32* __restrict__ slots,
+                                            const T* __restrict__ x, const T* __restrict__ y, u32* counters,
+                                            u32* __restrict__ rank) {
+    const int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c >= plan.bodies + plan.large) return;
+    if (slots ? c >= plan.bodies : plan.large && rank[c] >= u32(plan.bodies)) return;
+    rank[c] = atomicAdd(&counters[counter_of(plan, x[c], y[c], is_filler(plan, c, slots != nullptr))], 1u);
+}
+
+// Exclusive prefix sum over the block; `total` gets the sum of all. 32 words of
+// shared memory in `warps`.
+__device__ __forceinline__ u32 block_prefix(u32 value, u32* warps, u32& total) {
+    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, count = blockDim.x / 32;
+    u32 sum = value;
+    for (u32 d = 1; d < 32; d <<= 1) {
+        const u32 below = __shfl_up_sync(0xffffffffu, sum, d);
+        if (lane >= d) sum += below;
+    }
+    __syncthreads();
+    if (lane == 31) warps[warp] = sum;
+    __syncthreads();
+    u32 upto = lane < count ? warps[lane] : 0;
+    for (u32 d = 1; d < 32; d <<= 1) {
+        const u32 below = __shfl_up_sync(0xffffffffu, upto, d);
+        if (lane >= d) upto += below;
+    }
+    total = __shfl_sync(0xffffffffu, upto, 31);
+    const u32 before = __shfl_sync(0xffffffffu, upto, warp ? warp - 1 : 0);
+    return (warp ? before : 0) + sum - value;
+}
+
+// One block. Counters become the first slots of their tile and class.
+template <typename T>
+__device__ __forceinline__ void list_chunks(const Plan<T>& plan, u32* counters, Chunk* __restrict__ chunks) {
+    __shared__ u32 warps[32];
+    const u32 tiles = plan.tiles_x * plan.tiles_y;
+    u32 movable = 0, filler = plan.movable, list = 0;
+    for (u32 base = 0; base < tiles; base += blockDim.x) {
+        const u32 tile = base + threadIdx.x;
+        u32* const mine = counters + u64(2 * tile) * plan.counter_stride;
+        const u32 m = tile < tiles ? mine[0] : 0;
+        const u32 f = tile < tiles ? mine[plan.counter_stride] : 0;
+        const u32 parts = (m + f + plan.chunk - 1) / plan.chunk;
+        u32 all_m, all_f, all_parts;
+        const u32 at_m = movable + block_prefix(m, warps, all_m);
+        const u32 at_f = filler + block_prefix(f, warps, all_f);
+        const u32 at = list + block_prefix(parts, warps, all_parts);
+        if (tile < tiles) {
+            mine[0] = at_m;
+            mine[plan.counter_stride] = at_f;
+        }
+        for (u32 k = 0; k < parts; ++k) {
+            Chunk chunk = {};
+            chunk.left = (int(tile / plan.tiles_y) << plan.tile_shift) - plan.halo;
+            chunk.low = (int(tile % plan.tiles_y) << plan.tile_shift) - plan.halo;
+            chunk.movable_begin = at_m + u32(u64(m) * k / parts);
+            chunk.movable_end = at_m + u32(u64(m) * (k + 1) / parts);
+            chunk.filler_begin = at_f + u32(u64(f) * k / parts);
+            chunk.filler_end = at_f + u32(u64(f) * (k + 1) / parts);
+            chunks[at + k] = chunk;
+        }
+        movable += all_m;
+        filler += all_f;
+        list += all_parts;
+    }
+    for (u32 at = list + threadIdx.x; at < u32(plan.max_chunks); at += blockDim.x) chunks[at] = Chunk{};
+}
+
+// `slot_of[id]` becomes the slot of the body with that netlist index, and
+// `id_of[slot]` that index; in the netlist's order `rank` may be `slot_of`
+// itself. `from[slot]`, when asked for, is the body's place in the order that x
+// and y are in: a placer that keeps its arrays in slots moves them by it.
+template <typename T>
+__device__ __forceinline__ void place_body(const Plan<T>& plan, const u32* __restrict__ slots,
+                                            const T* __restrict__ x, const T* __restrict__ y,
+                                            const u32* __restrict__ counters, const u32* rank, u32* slot_of,
+                                            u32* __restrict__ id_of, u32* __restrict__ from) {
+    const int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c >= plan.bodies + plan.large) return;
+    u32 slot = rank[c];
+    const bool large = slots ? c >= plan.bodies : plan.large && slot >= u32(plan.bodies);
+    if (!large) {
+        slot += counters[counter_of(plan, x[c], y[c], is_filler(plan, c, slots != nullptr))];
+    } else if (slots) {
+        slot = c;
+    }
+    const u32 id = slots ? slots[c] : c;
+    slot_of[id] = slot;
+    id_of[slot] = id;
+    if (from) from[slot] = c;
+}
+
+// `sizes` holds one record per body, in netlist order.
+template <typename T>
+__device__ __forceinline__ void place_record(const Plan<T>& plan, const Record<T>* __restrict__ sizes,
+                                              const u32* __restrict__ id_of, Record<T>* __restrict__ records) {
+    const int slot = blockIdx.x * blockDim.x + threadIdx.x;
+    if (slot < plan.records) records[slot] = sizes[id_of[slot]];
+}
+
+#define PLACEFIELD_ORDER(T, P)                                                                                        \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        order_count##P(const Plan<T> plan, const u32* slots, const T* x, const T* y, u32* counters, u32* rank) {      \
+        count_body<T>(plan, slots, x, y, counters, rank);                                                             \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(1024)                                                                \
+        order_tiles##P(const Plan<T> plan, u32* counters, Chunk* chunks) {                                            \
+        list_chunks<T>(plan, counters, chunks);                                                                       \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        order_place##P(const Plan<T> plan, const u32* slots, const T* x, const T* y, const u32* counters,             \
+                       const u32* rank, u32* slot_of, u32* id_of, u32* from) {                                        \
+        place_body<T>(plan, slots, x, y, counters, rank, slot_of, id_of, from);                                       \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        order_records##P(const Plan<T> plan, const Record<T>* sizes, const u32* id_of, Record<T>* records) {          \
+        place_record<T>(plan, sizes, id_of, records);                                                                 \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        order_move##P(u32 count, const u32* from, const T* values, T* moved) {                                        \
+        const u32 at = blockIdx.x * blockDim.x + threadIdx.x;                                                         \
+        if (at < count) moved[at] = values[from[at]];                                                                 \
+    }
+
+#ifdef PF_REAL
+PLACEFIELD_ORDER(PF_REAL, )
+#else
+PLACEFIELD_ORDER(float, _f32)
+PLACEFIELD_ORDER(double, _f64)
+#endif

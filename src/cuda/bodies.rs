@@ -1,0 +1,363 @@
+//! Bodies on a device: their constants, and the order they are worked on in.
+//!
+//! Density and force work on *slots*, an order in which bodies that stand in
+//! the same tile of 32 × 32 bins follow one another: a block then keeps the
+//! tile and 4 bins around it in shared memory. [`Bodies::order`] makes that
+//! order from positions, by a counting sort on the device. A body that has
+//! moved more than the 4 bins since is still counted, more slowly; how many did
+//! is in [`DensityReport::strays`](super::DensityReport::strays), and says when
+//! to order again. The order is no part of the result.
+//!
+//! Positions and forces may stay in the caller's order
+//! ([`Arrangement::Caller`]), at the price of one random access per body, or be
+//! kept in slot order by the caller ([`Arrangement::Slots`]).
+
+use super::device::Gpu;
+use super::error::CudaError;
+use super::launch::{BLOCK, address_mut, check_length};
+use super::plan::{BUSY, LARGEST_CHUNK, Layout, PATCH, Plan, SMALL_CHUNK, record};
+use super::real::CudaReal;
+use crate::charge::Charge;
+use crate::grid::BinGrid;
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg};
+
+/// The order in which a caller holds positions and wants forces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Movable cells, then fillers, as in [`Charge`].
+    Caller,
+    /// The slots of the last [`Bodies::order`] or [`Bodies::order_slots`].
+    Slots,
+}
+
+/// Movable cells and fillers on a device, and the order they are worked on in.
+pub struct Bodies<T: CudaReal> {
+    pub(super) gpu: Gpu,
+    pub(super) plan: Plan<T>,
+    grid: BinGrid,
+    count: usize,
+    ordered: bool,
+    kernels: OrderKernels,
+    /// One record per body, netlist order.
+    sizes: CudaSlice<u8>,
+    /// One record per large body.
+    pub(super) large: CudaSlice<u8>,
+    pub(super) pieces: CudaSlice<u32>,
+    counters: CudaSlice<u32>,
+    rank: CudaSlice<u32>,
+    pub(super) slot_of: CudaSlice<u32>,
+    pub(super) id_of: CudaSlice<u32>,
+    id_of_before: CudaSlice<u32>,
+    /// Records in slot order.
+    pub(super) records: CudaSlice<u8>,
+    pub(super) chunks: CudaSlice<u32>,
+    /// Positions as pairs in slot order, where the caller keeps its own order.
+    pub(super) staged: CudaSlice<T>,
+}
+
+struct OrderKernels {
+    count: CudaFunction,
+    tiles: CudaFunction,
+    place: CudaFunction,
+    records: CudaFunction,
+    shift: CudaFunction,
+}
+
+impl<T: CudaReal> std::fmt::Debug for Bodies<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bodies").field("count", &self.count).field("grid", &self.grid).finish()
+    }
+}
+
+impl<T: CudaReal> Bodies<T> {
+    /// Uploads the bodies of `charge` and allocates all that ordering needs.
+    ///
+    /// # Errors
+    /// When there are 2³¹ bodies or more, kernels cannot be compiled, or memory
+    /// runs out.
+    pub fn new(gpu: &Gpu, charge: &Charge) -> Result<Self, CudaError> {
+        let count = charge.bodies();
+        if i32::try_from(count).is_err() {
+            return Err(CudaError::TooManyBodies(count));
+        }
+        let busy = BUSY * gpu.info().multiprocessors.max(1) as usize;
+        let chunk = if count < busy { SMALL_CHUNK } else { LARGEST_CHUNK };
+        let layout = Layout::new(charge);
+        let mut plan = layout.plan::<T>(charge, chunk);
+        let pieces = layout.pieces();
+        plan.pieces = (pieces.len() / 4) as i32;
+
+        let record_bytes = 4 * size_of::<T>();
+        let all: Vec<u8> =
+            (0..count as u32).flat_map(|i| record::<T>(&layout.sizes[i as usize], i)).collect();
+        let large: Vec<u8> =
+            layout.large.iter().flat_map(|&i| record::<T>(&layout.sizes[i as usize], i)).collect();
+        let counters = 2 * (plan.tiles_x * plan.tiles_y * plan.counter_stride) as usize;
+        let module = gpu.kernels::<T>("order")?;
+        let load = |name: &str| module.load_function(name);
+        Ok(Bodies {
+            gpu: gpu.clone(),
+            grid: charge.grid,
+            count,
+            ordered: false,
+            kernels: OrderKernels {
+                count: load("order_count")?,
+                tiles: load("order_tiles")?,
+                place: load("order_place")?,
+                records: load("order_records")?,
+                shift: load("order_move")?,
+            },
+            sizes: upload(gpu, &all)?,
+            large: upload(gpu, &large)?,
+            pieces: upload(gpu, &pieces)?,
+            counters: gpu.zeros(counters)?,
+            rank: gpu.zeros(count.max(1))?,
+            slot_of: upload(gpu, &layout.first_slots())?,
+            id_of: gpu.zeros(count.max(1))?,
+            id_of_before: gpu.zeros(count.max(1))?,
+            records: gpu.zeros((plan.records as usize * record_bytes).max(1))?,
+            chunks: gpu.zeros(8 * plan.max_chunks as usize)?,
+            staged: gpu.zeros((2 * count).max(1))?,
+            plan,
+        })
+    }
+
+    /// Number of bodies, movable cells and fillers.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// True when there is no body at all.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The bins.
+    pub fn grid(&self) -> &BinGrid {
+        &self.grid
+    }
+
+    /// Whether an order has been made.
+    pub fn is_ordered(&self) -> bool {
+        self.ordered
+    }
+
+    /// Enqueues a new order from lower-left corners in the caller's order.
+    ///
+    /// # Errors
+    /// When an array has not one value per body, or a launch fails.
+    pub fn order(&mut self, x: &CudaSlice<T>, y: &CudaSlice<T>) -> Result<(), CudaError> {
+        self.check(x, y)?;
+        let each = blocks_for(self.count);
+        let nothing: CUdeviceptr = 0;
+        let stream = self.gpu.stream();
+        stream.memset_zeros(&mut self.counters)?;
+        // SAFETY: arguments are those of kernels/order.cu; x, y, slot_of and
+        // id_of hold one value per body, counters one per tile and class. A
+        // rank is read before the same thread writes the slot over it.
+        unsafe {
+            stream
+                .launch_builder(&self.kernels.count)
+                .arg(&self.plan)
+                .arg(&nothing)
+                .arg(x)
+                .arg(y)
+                .arg(&mut self.counters)
+                .arg(&mut self.slot_of)
+                .launch(each)?;
+        }
+        self.list_chunks()?;
+        let slot_of = address_mut(&self.gpu, &mut self.slot_of);
+        // SAFETY: as above.
+        unsafe {
+            self.gpu
+                .stream()
+                .launch_builder(&self.kernels.place)
+                .arg(&self.plan)
+                .arg(&nothing)
+                .arg(x)
+                .arg(y)
+                .arg(&self.counters)
+                .arg(&slot_of)
+                .arg(&slot_of)
+                .arg(&mut self.id_of)
+                .arg(&nothing)
+                .launch(each)?;
+        }
+        self.place_records()?;
+        self.ordered = true;
+        Ok(())
+    }
+
+    /// Enqueues a new order from lower-left corners in slot order. `from[s]`
+    /// becomes the slot before of the body that now has slot s: the caller
+    /// moves its arrays with [`Bodies::rearrange`].
+    ///
+    /// # Errors
+    /// When no order has been made yet, an array has not one value per body, or
+    /// a launch fails.
+    pub fn order_slots(
+        &mut self,
+        x: &CudaSlice<T>,
+        y: &CudaSlice<T>,
+        from: &mut CudaSlice<u32>,
+    ) -> Result<(), CudaError> {
+        self.check(x, y)?;
+        self.check_ordered()?;
+        check_length("places before", from.len(), self.count)?;
+        std::mem::swap(&mut self.id_of, &mut self.id_of_before);
+        let each = blocks_for(self.count);
+        let stream = self.gpu.stream();
+        stream.memset_zeros(&mut self.counters)?;
+        // SAFETY: as in `order`; id_of_before holds the netlist index of every
+        // slot that x and y are in.
+        unsafe {
+            stream
+                .launch_builder(&self.kernels.count)
+                .arg(&self.plan)
+                .arg(&self.id_of_before)
+                .arg(x)
+                .arg(y)
+                .arg(&mut self.counters)
+                .arg(&mut self.rank)
+                .launch(each)?;
+        }
+        self.list_chunks()?;
+        // SAFETY: as above.
+        unsafe {
+            self.gpu
+                .stream()
+                .launch_builder(&self.kernels.place)
+                .arg(&self.plan)
+                .arg(&self.id_of_before)
+                .arg(x)
+                .arg(y)
+                .arg(&self.counters)
+                .arg(&self.rank)
+                .arg(&mut self.slot_of)
+                .arg(&mut self.id_of)
+                .arg(from)
+                .launch(each)?;
+        }
+        self.place_records()
+    }
+
+    /// Enqueues `moved[k] = values[from[k]]` for every body.
+    ///
+    /// # Errors
+    /// When an array has not one value per body, or the launch fails.
+    pub fn rearrange(
+        &self,
+        from: &CudaSlice<u32>,
+        values: &CudaSlice<T>,
+        moved: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        check_length("places before", from.len(), self.count)?;
+        check_length("values to move", values.len(), self.count)?;
+        check_length("moved values", moved.len(), self.count)?;
+        let count = self.count as u32;
+        // SAFETY: arguments are those of order_move; every array holds `count`
+        // values. A `from` of other indices than these would read beyond
+        // `values`: it comes from `order_slots` or from this type's own maps.
+        unsafe {
+            self.gpu
+                .stream()
+                .launch_builder(&self.kernels.shift)
+                .arg(&count)
+                .arg(from)
+                .arg(values)
+                .arg(moved)
+                .launch(blocks_for(self.count))?;
+        }
+        Ok(())
+    }
+
+    /// Slot of every body, in the caller's order: `rearrange` with it brings
+    /// values in slot order to the caller's.
+    pub fn slot_of(&self) -> &CudaSlice<u32> {
+        &self.slot_of
+    }
+
+    /// Body of every slot: `rearrange` with it brings values in the caller's
+    /// order to slot order.
+    pub fn id_of(&self) -> &CudaSlice<u32> {
+        &self.id_of
+    }
+
+    fn list_chunks(&mut self) -> Result<(), CudaError> {
+        // SAFETY: arguments are those of order_tiles; there is room for
+        // max_chunks chunks, and no order makes more: a tile of n bodies has at
+        // most n / chunk + 1.
+        unsafe {
+            self.gpu
+                .stream()
+                .launch_builder(&self.kernels.tiles)
+                .arg(&self.plan)
+                .arg(&mut self.counters)
+                .arg(&mut self.chunks)
+                .launch(LaunchConfig {
+                    grid_dim: (1, 1, 1),
+                    block_dim: (1024, 1, 1),
+                    shared_mem_bytes: 0,
+                })?;
+        }
+        Ok(())
+    }
+
+    fn place_records(&mut self) -> Result<(), CudaError> {
+        if self.plan.records == 0 {
+            return Ok(());
+        }
+        // SAFETY: arguments are those of order_records; `sizes` holds one
+        // record per body and `records` one per slot that has any.
+        unsafe {
+            self.gpu
+                .stream()
+                .launch_builder(&self.kernels.records)
+                .arg(&self.plan)
+                .arg(&self.sizes)
+                .arg(&self.id_of)
+                .arg(&mut self.records)
+                .launch(blocks_for(self.plan.records as usize))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn check(&self, x: &CudaSlice<T>, y: &CudaSlice<T>) -> Result<(), CudaError> {
+        check_length("x of bodies", x.len(), self.count)?;
+        check_length("y of bodies", y.len(), self.count)
+    }
+
+    pub(super) fn check_ordered(&self) -> Result<(), CudaError> {
+        if self.ordered { Ok(()) } else { Err(CudaError::NotOrdered) }
+    }
+
+    /// One block per chunk and `extra` ones before them, with `words` words of
+    /// 4 bytes per bin of a patch.
+    pub(super) fn config(&self, extra: i32, words: usize) -> LaunchConfig {
+        LaunchConfig {
+            grid_dim: ((self.plan.max_chunks + extra) as u32, 1, 1),
+            block_dim: (BLOCK, 1, 1),
+            shared_mem_bytes: (PATCH * PATCH * words * 4) as u32,
+        }
+    }
+}
+
+/// Blocks of [`BLOCK`] threads, one thread per element; one block at least.
+pub(super) fn blocks_for(elements: usize) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (elements.div_ceil(BLOCK as usize).max(1) as u32, 1, 1),
+        block_dim: (BLOCK, 1, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// A copy in device memory; one element of zeros for an empty slice, for
+/// memory of no length has no address.
+fn upload<E>(gpu: &Gpu, values: &[E]) -> Result<CudaSlice<E>, CudaError>
+where
+    E: DeviceRepr + cudarc::driver::ValidAsZeroBits,
+{
+    if values.is_empty() { gpu.zeros(1) } else { gpu.upload(values) }
+}

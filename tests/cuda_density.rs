@@ -1,0 +1,220 @@
+//! Density and force on a device against the CPU's in float64, for the same
+//! positions. They run with `cargo test -- --ignored`.
+#![cfg(feature = "cuda")]
+
+mod common;
+
+use common::relative_rms;
+use placefield::charge::{Charge, ChargeOptions, Rectangles};
+use placefield::cpu::density::CpuDensity;
+use placefield::cpu::force::CpuForce;
+use placefield::cuda::{Arrangement, Bodies, CudaReal, Density, Force, Gpu};
+use placefield::engine::DensityStats;
+use placefield::grid::{BinGrid, Map, Rect};
+use placefield::{Precision, Real};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// Cells from a third of a bin to five bins, some of 30 bins, some off the die;
+/// bins and die are not square, and the die does not begin at 0.
+fn charge(nx: usize, ny: usize, fillers: usize, target: f64) -> Charge {
+    let die = Rect { xl: -31.7, yl: 12.3, xh: -31.7 + 9.3 * nx as f64, yh: 12.3 + 6.1 * ny as f64 };
+    let grid = BinGrid::new(die, nx, ny).unwrap();
+    let mut random = Pcg64Mcg::seed_from_u64((nx * 1000 + ny) as u64);
+    let mut draw = |low: f64, high: f64| low + (high - low) * random.random::<f64>();
+    let count = 4 * nx * ny;
+    let (mut w, mut h, mut x, mut y) = (vec![], vec![], vec![], vec![]);
+    for i in 0..count {
+        let large = i % 997 == 5;
+        w.push(if large { draw(90.0, 280.0) } else { draw(3.0, 45.0) });
+        h.push(if large { draw(60.0, 180.0) } else { 6.0 });
+        let out = if i % 50 == 7 { 80.0 } else { 0.0 };
+        x.push(draw(die.xl - out, die.xh - w[i] + out));
+        y.push(draw(die.yl - out, die.yh - h[i] + out));
+    }
+    let fixed = [Rect::at(die.xl + 20.0, die.yl + 10.0, die.width() / 3.0, die.height() / 7.0)];
+    let rectangles = Rectangles {
+        width: &w,
+        height: &h,
+        x: &x,
+        y: &y,
+        fixed: &fixed,
+        row_height: Some(6.0),
+        macros: None,
+        rows: &[],
+    };
+    let options =
+        ChargeOptions { target_density: target, fillers: false, row_blockage: false, seed: 1 };
+    let mut charge = Charge::from_rectangles(grid, &rectangles, &options).unwrap();
+    let along = |from: f64, to: f64, draw: &mut dyn FnMut(f64, f64) -> f64| -> Vec<f64> {
+        (0..fillers).map(|_| draw(from, to)).collect()
+    };
+    let fx = along(die.xl, die.xh - 15.0, &mut draw);
+    let fy = along(die.yl, die.yh - 6.0, &mut draw);
+    charge.add_fillers(15.0, 6.0, &fx, &fy);
+    charge
+}
+
+fn rounded<T: Real>(values: &[f64], shift: f64, seed: u64) -> Vec<T> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    values.iter().map(|v| T::of(v + shift * (random.random::<f64>() - 0.5))).collect()
+}
+
+fn wide<T: Real>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|v| v.wide()).collect()
+}
+
+/// What the CPU finds in float64.
+struct Reference {
+    rho: Vec<f64>,
+    smoothed: DensityStats,
+    own_size: DensityStats,
+    force: [Vec<f64>; 2],
+}
+
+fn reference(charge: &Charge, x: &[f64], y: &[f64], field: &[Map<f64>; 2]) -> Reference {
+    let mut rho = Map::filled(charge.grid.nx(), charge.grid.ny(), 0.0);
+    let mut density = CpuDensity::<f64>::new(charge);
+    let smoothed = density.smoothed(x, y, &mut rho);
+    let own_size = density.exact(x, y);
+    let mut force = [vec![0.0; x.len()], vec![0.0; x.len()]];
+    let [fx, fy] = &mut force;
+    CpuForce::new(charge).gather(x, y, &field[0], &field[1], fx, fy);
+    Reference { rho: rho.into_vec(), smoothed, own_size, force }
+}
+
+fn close(what: &str, got: f64, want: f64, bound: f64) {
+    assert!((got - want).abs() <= bound * want.abs().max(1e-9), "{what}: {got}, expected {want}");
+}
+
+fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, deterministic: bool) {
+    let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
+    let bound = if T::PRECISION == Precision::F32 { 1e-6 } else { 3e-13 };
+    let field = [1, 2].map(|seed| {
+        let flat = rounded::<T>(&vec![0.0; nx * ny], 2.0, seed);
+        Map::from_vec(nx, ny, wide(&flat))
+    });
+    let narrow = |map: &Map<f64>| map.as_slice().iter().map(|&v| T::of(v)).collect::<Vec<T>>();
+    let (ex, ey) =
+        (gpu.upload(&narrow(&field[0])).unwrap(), gpu.upload(&narrow(&field[1])).unwrap());
+
+    let mut bodies = Bodies::<T>::new(gpu, charge).unwrap();
+    let mut density = Density::new(&bodies, charge, deterministic).unwrap();
+    let mut force = Force::new(&bodies).unwrap();
+    let mut rho = gpu.zeros::<T>(nx * ny).unwrap();
+    let n = charge.bodies();
+    let (mut fx, mut fy) = (gpu.zeros::<T>(n).unwrap(), gpu.zeros::<T>(n).unwrap());
+
+    let start = [&charge.initial_x, &charge.initial_y].map(|v| rounded::<T>(v, 0.0, 0));
+    let (x0, y0) = (gpu.upload(&start[0]).unwrap(), gpu.upload(&start[1]).unwrap());
+    assert!(density.run(&mut bodies, Arrangement::Caller, (&x0, &y0), &mut rho).is_err());
+    bodies.order(&x0, &y0).unwrap();
+    // Where they were ordered, then up to 10 bins from there.
+    for shift in [0.0, 20.0 * charge.grid.bin_x()] {
+        let now = [&charge.initial_x, &charge.initial_y].map(|v| rounded::<T>(v, shift, 3));
+        let want = reference(charge, &wide(&now[0]), &wide(&now[1]), &field);
+        let (x, y) = (gpu.upload(&now[0]).unwrap(), gpu.upload(&now[1]).unwrap());
+        let check_density = |density: &Density<T>, rho: &[T], expected: &DensityStats| {
+            if std::ptr::eq(expected, &want.smoothed) {
+                let error = relative_rms(&wide(rho), &want.rho);
+                assert!(error < bound, "rho of {nx} x {ny}: {error:e}");
+            }
+            let found = density.report().unwrap();
+            close("overflow", found.stats.overflow, expected.overflow, 20.0 * bound);
+            close("maximum", found.stats.max, expected.max, 20.0 * bound);
+            found.strays
+        };
+
+        density.run(&mut bodies, Arrangement::Caller, (&x, &y), &mut rho).unwrap();
+        let first = gpu.download(&rho).unwrap();
+        let strays = check_density(&density, &first, &want.smoothed);
+        assert_eq!(strays > 0, shift > 0.0 && (nx > 40 || ny > 40), "{strays} strays");
+        force.run(&bodies, (&ex, &ey), (&mut fx, &mut fy)).unwrap();
+        for (got, want) in [(&fx, &want.force[0]), (&fy, &want.force[1])] {
+            let error = relative_rms(&wide(&gpu.download(got).unwrap()), want);
+            assert!(error < 2.0 * bound, "force of {nx} x {ny}: {error:e}");
+        }
+
+        density.run_own_size(&mut bodies, Arrangement::Caller, (&x, &y), &mut rho).unwrap();
+        check_density(&density, &[], &want.own_size);
+
+        // The same in slot order, and once more in a new one.
+        let mut slots = [gpu.zeros::<T>(n).unwrap(), gpu.zeros::<T>(n).unwrap()];
+        bodies.rearrange(bodies.id_of(), &x, &mut slots[0]).unwrap();
+        bodies.rearrange(bodies.id_of(), &y, &mut slots[1]).unwrap();
+        for again in [false, true] {
+            if again {
+                let mut from = gpu.zeros::<u32>(n).unwrap();
+                bodies.order_slots(&slots[0], &slots[1], &mut from).unwrap();
+                for side in &mut slots {
+                    let mut moved = gpu.zeros::<T>(n).unwrap();
+                    bodies.rearrange(&from, side, &mut moved).unwrap();
+                    *side = moved;
+                }
+            }
+            let at = (&slots[0], &slots[1]);
+            density.run(&mut bodies, Arrangement::Slots, at, &mut rho).unwrap();
+            let map = gpu.download(&rho).unwrap();
+            check_density(&density, &map, &want.smoothed);
+            if deterministic {
+                assert!(map == first, "the same bits in every order");
+            }
+            force.run_slots(&bodies, at, (&ex, &ey), (&mut fx, &mut fy)).unwrap();
+            for (got, want) in [(&fx, &want.force[0]), (&fy, &want.force[1])] {
+                let mut home = gpu.zeros::<T>(n).unwrap();
+                bodies.rearrange(bodies.slot_of(), got, &mut home).unwrap();
+                let error = relative_rms(&wide(&gpu.download(&home).unwrap()), want);
+                assert!(error < 2.0 * bound, "force of {nx} x {ny} in slots: {error:e}");
+            }
+        }
+        bodies.order(&x0, &y0).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn density_and_force_are_the_cpus() {
+    let gpu = Gpu::open(0).unwrap();
+    for (nx, ny) in [(64, 64), (100, 37), (33, 128), (7, 200), (1, 1), (5, 3)] {
+        for (fillers, target) in [(0, 1.0), (3 * nx * ny, 0.8)] {
+            let charge = charge(nx, ny, fillers, target);
+            agrees::<f32>(&gpu, &charge, false);
+            agrees::<f32>(&gpu, &charge, true);
+            agrees::<f64>(&gpu, &charge, false);
+            agrees::<f64>(&gpu, &charge, true);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn fillers_of_several_sizes_count_each_at_its_own() {
+    let gpu = Gpu::open(0).unwrap();
+    let mut charge = charge(48, 40, 500, 1.0);
+    charge.add_fillers(40.0, 30.0, &[0.0, 100.0, 200.0], &[50.0, 70.0, 90.0]);
+    charge.add_fillers(120.0, 90.0, &[10.0], &[20.0]);
+    agrees::<f32>(&gpu, &charge, true);
+    agrees::<f64>(&gpu, &charge, true);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn positions_that_are_not_numbers_touch_nothing_else() {
+    let gpu = Gpu::open(0).unwrap();
+    let charge = charge(40, 44, 700, 1.0);
+    let mut at = [&charge.initial_x, &charge.initial_y].map(|v| rounded::<f32>(v, 0.0, 0));
+    for (i, bad) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30].into_iter().enumerate() {
+        at[i % 2][i] = bad;
+    }
+    let (x, y) = (gpu.upload(&at[0]).unwrap(), gpu.upload(&at[1]).unwrap());
+    let mut bodies = Bodies::<f32>::new(&gpu, &charge).unwrap();
+    let mut density = Density::new(&bodies, &charge, true).unwrap();
+    let mut rho = gpu.zeros::<f32>(40 * 44).unwrap();
+    bodies.order(&x, &y).unwrap();
+    density.run(&mut bodies, Arrangement::Caller, (&x, &y), &mut rho).unwrap();
+    let got = gpu.download(&rho).unwrap();
+    at[0][..4].fill(-1e6);
+    let mut want = Map::filled(40, 44, 0.0);
+    CpuDensity::<f64>::new(&charge).smoothed(&wide(&at[0]), &wide(&at[1]), &mut want);
+    assert!(relative_rms(&wide(&got), want.as_slice()) < 1e-6);
+}
