@@ -118,9 +118,12 @@ struct Row {
     threads: usize,
     row_column: Sample,
     fused: Sample,
+    three_pass: Sample,
     rustdct: Sample,
-    /// row-column over fused.
-    ratio: f64,
+    /// How many times as fast: the first named over the second.
+    fused_over_row_column: f64,
+    three_pass_over_fused: f64,
+    three_pass_over_rustdct: f64,
 }
 
 fn measure<T: Real + DctNum>(n: usize, threads: usize) -> Row {
@@ -129,16 +132,24 @@ fn measure<T: Real + DctNum>(n: usize, threads: usize) -> Row {
     let rho: Map<T> = Map::from_vec(n, n, values);
     let mut row_column = Solver::new(&grid, Pipeline::RowColumn, threads);
     let mut fused = Solver::new(&grid, Pipeline::Fused, threads);
+    let mut three_pass = Solver::new(&grid, Pipeline::ThreePass, threads);
     let mut peer = Peer::new(n, &grid);
-    let mut fields = [(); 3].map(|()| Fields::<T>::new(n, n));
-    let [a, b, c] = &mut fields;
+    let mut fields = [(); 4].map(|()| Fields::<T>::new(n, n));
+    let [a, b, c, d] = &mut fields;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let samples = pool.install(|| {
         harness::interleaved(
             (20_000_000 / (n * n)).clamp(5, 40),
             &mut [
-                &mut || drop(row_column.solve(&rho, a)),
-                &mut || drop(fused.solve(&rho, b)),
+                &mut || {
+                    row_column.solve(&rho, a);
+                },
+                &mut || {
+                    fused.solve(&rho, b);
+                },
+                &mut || {
+                    three_pass.solve(&rho, d);
+                },
                 &mut || peer.solve(rho.as_slice(), c),
             ],
         )
@@ -150,17 +161,33 @@ fn measure<T: Real + DctNum>(n: usize, threads: usize) -> Row {
         let scale = fields[0].field_y.range().1.wide();
         assert!(worst < 1e-3 * scale, "the sides disagree by {worst} of {scale}");
     }
-    let [row_column, fused, rustdct] = samples[..] else { unreachable!() };
-    let ratio = row_column.median_ms / fused.median_ms;
+    let [row_column, fused, three_pass, rustdct] = samples[..] else { unreachable!() };
+    let over = |a: Sample, b: Sample| a.median_ms / b.median_ms;
+    let row = Row {
+        bins: n,
+        precision: T::PRECISION.name(),
+        threads,
+        fused_over_row_column: over(row_column, fused),
+        three_pass_over_fused: over(fused, three_pass),
+        three_pass_over_rustdct: over(rustdct, three_pass),
+        row_column,
+        fused,
+        three_pass,
+        rustdct,
+    };
     println!(
-        "{n:5}² {} {threads} thread{} | row-column {:8.2} ms | fused {:8.2} ms | rustdct {:8.2} ms | {ratio:.2}x",
+        "{n:5}² {} {threads} thread{} | row-column {:8.2} ms | fused {:8.2} ms ({:.2}x) | three-pass {:8.2} ms ({:.2}x) | rustdct {:8.2} ms ({:.2}x)",
         T::PRECISION,
         if threads == 1 { " " } else { "s" },
-        row_column.median_ms,
-        fused.median_ms,
-        rustdct.median_ms,
+        row.row_column.median_ms,
+        row.fused.median_ms,
+        row.fused_over_row_column,
+        row.three_pass.median_ms,
+        row.three_pass_over_fused,
+        row.rustdct.median_ms,
+        row.three_pass_over_rustdct,
     );
-    Row { bins: n, precision: T::PRECISION.name(), threads, row_column, fused, rustdct, ratio }
+    row
 }
 
 #[derive(Serialize)]

@@ -195,7 +195,7 @@ impl<T> Map<T> {
 impl<T: Copy> Map<T> {
     /// A map that holds `value` everywhere.
     pub fn filled(nx: usize, ny: usize, value: T) -> Self {
-        Map { nx, ny, data: vec![value; nx * ny] }
+        Map { nx, ny, data: crate::memory::filled(nx * ny, value) }
     }
 }
 

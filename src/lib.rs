@@ -93,6 +93,7 @@ pub mod design;
 pub mod engine;
 pub mod generate;
 pub mod grid;
+mod memory;
 pub mod nesterov;
 pub mod output;
 pub mod plot;

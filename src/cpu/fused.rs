@@ -27,6 +27,7 @@
 
 use super::shared::{ColumnPanels, PerThread, vectorised};
 use super::solve::{Inverse, Multiply, Transforms2d};
+use crate::memory::filled;
 use crate::real::Real;
 use crate::transform::{permutation, twiddle};
 use num_complex::Complex;
@@ -77,7 +78,7 @@ impl<T: Real> Fused<T> {
         let mut complex = FftPlanner::new();
         let (r2c, c2r) = (real.plan_fft_forward(ny), real.plan_fft_inverse(ny));
         let (fft, ifft) = (complex.plan_fft_forward(nx), complex.plan_fft_inverse(nx));
-        let zeros = |n| vec![Complex::<T>::default(); n];
+        let zeros = |n: usize| filled(n, Complex::<T>::default());
         let row_fft = r2c.get_scratch_len().max(c2r.get_scratch_len());
         let column_fft = fft.get_inplace_scratch_len().max(ifft.get_inplace_scratch_len());
         let stride = nx + 64 / size_of::<Complex<T>>();

@@ -8,6 +8,7 @@
 
 use super::shared::{PerThread, vectorised};
 use super::solve::{Inverse, Multiply, Transforms2d};
+use crate::memory::filled;
 use crate::real::Real;
 use crate::transform::line::{Line, LineScratch, Wave};
 use rayon::prelude::*;
@@ -69,7 +70,7 @@ impl<T: Real> Axis<T> {
 
 impl<T: Real> RowColumn<T> {
     pub(crate) fn new(nx: usize, ny: usize, threads: usize) -> Self {
-        let map = || vec![T::zero(); nx * ny];
+        let map = || filled(nx * ny, T::zero());
         RowColumn {
             along_x: Axis::new(nx, threads),
             along_y: Axis::new(ny, threads),

@@ -12,6 +12,7 @@ use super::shared::{dot, vectorised};
 use super::three_pass::ThreePass;
 use crate::engine::Pipeline;
 use crate::grid::{BinGrid, Map};
+use crate::memory::filled;
 use crate::real::Real;
 use crate::spectral::Spectrum;
 use crate::transform::{LengthError, Transform, check_length};
@@ -32,8 +33,8 @@ pub struct Fields<T> {
 impl<T: Real> Fields<T> {
     /// Zero maps.
     pub fn new(nx: usize, ny: usize) -> Self {
-        let zero = Map::filled(nx, ny, T::zero());
-        Fields { potential: zero.clone(), field_x: zero.clone(), field_y: zero }
+        let zero = || Map::filled(nx, ny, T::zero());
+        Fields { potential: zero(), field_x: zero(), field_y: zero() }
     }
 }
 
@@ -168,7 +169,7 @@ impl<T: Real> Solver<T> {
             row_energy: vec![0.0; nx],
             plan: match Transforms::new(nx, ny, pipeline, threads) {
                 Some(transforms) => {
-                    Plan::Composed { transforms, spectrum: vec![T::zero(); nx * ny] }
+                    Plan::Composed { transforms, spectrum: filled(nx * ny, T::zero()) }
                 }
                 None => Plan::ThreePass(ThreePass::new(nx, ny, threads)),
             },

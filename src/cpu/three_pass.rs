@@ -32,6 +32,7 @@
 use super::shared::{ColumnPanels, PerThread, dot, vectorised};
 use super::solve::{Fields, Green, Multipliers, Multiply};
 use crate::grid::Map;
+use crate::memory::filled;
 use crate::real::Real;
 use crate::transform::{permutation, twiddle};
 use num_complex::Complex;
@@ -80,7 +81,7 @@ impl<T: Real> Axis<T> {
         // A cache line more than n, so that at powers of two the lines of a
         // tile do not all fall into one set of the cache.
         let stride = n + 64 / size_of::<Complex<T>>();
-        let zeros = |n: usize| vec![Complex::<T>::default(); n];
+        let zeros = |n: usize| filled(n, Complex::<T>::default());
         Axis {
             n,
             half_w: twiddle::scaled_quarter_wave(n, 0.5),
@@ -103,7 +104,7 @@ impl<T: Real> Axis<T> {
 
 impl<T: Real> ThreePass<T> {
     pub(crate) fn new(nx: usize, ny: usize, threads: usize) -> Self {
-        let zeros = |n: usize| vec![Complex::<T>::default(); n];
+        let zeros = |n: usize| filled(n, Complex::<T>::default());
         ThreePass {
             along_x: Axis::new(nx, threads),
             along_y: Axis::new(ny, threads),
