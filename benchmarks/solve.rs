@@ -137,8 +137,12 @@ fn measure<T: Real + DctNum>(n: usize, threads: usize) -> Row {
         harness::interleaved(
             (20_000_000 / (n * n)).clamp(5, 40),
             &mut [
-                &mut || drop(row_column.solve(&rho, a)),
-                &mut || drop(fused.solve(&rho, b)),
+                &mut || {
+                    row_column.solve(&rho, a);
+                },
+                &mut || {
+                    fused.solve(&rho, b);
+                },
                 &mut || peer.solve(rho.as_slice(), c),
             ],
         )

@@ -436,9 +436,9 @@ impl<T: Real> Fused<T> {
             let v = if SINE_Y { ny - v } else { v };
             if u < nx && v < ny { x[u * ny + v] * by.at(u, v) } else { T::zero() }
         };
-        for u in 0..nx {
+        for (u, value) in column[..nx].iter_mut().enumerate() {
             let z = Complex::new(at(u, v) - at(nx - u, ny - v), -(at(nx - u, v) + at(u, ny - v)));
-            column[u] = (self.half_a[u] * self.half_b[v]).conj() * z;
+            *value = (self.half_a[u] * self.half_b[v]).conj() * z;
         }
     }
 }
