@@ -5,8 +5,8 @@ use super::force::CpuForce;
 use super::solve::{Fields, Solver};
 use crate::charge::Charge;
 use crate::engine::{
-    DensityStats, Descriptor, Engine, EngineError, EngineOptions, Evaluation, MapKind, Pipeline,
-    StageTimes, check_lengths, check_positions,
+    DensityStats, Descriptor, Engine, EngineError, EngineOptions, Evaluation, MAX_THREADS, MapKind,
+    Pipeline, StageTimes, check_lengths, check_positions, check_range,
 };
 use crate::grid::Map;
 use crate::real::Real;
@@ -48,8 +48,14 @@ impl<T: Real> CpuEngine<T> {
     /// for pipelines other than `options.pipeline`, which are planned on first use.
     ///
     /// # Errors
-    /// When the threads cannot be started.
+    /// When a size or starting position is beyond what `T` can hold, and when
+    /// the threads cannot be started or are more than [`MAX_THREADS`].
     pub fn new(charge: Charge, options: &EngineOptions) -> Result<Self, EngineError> {
+        check_range::<T>(&charge)?;
+        if options.threads > MAX_THREADS {
+            let reason = format!("expected at most {MAX_THREADS}");
+            return Err(EngineError::Threads { threads: options.threads, reason });
+        }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(options.threads)
             .thread_name(|i| format!("placefield-{i}"))
