@@ -7,7 +7,7 @@ use placefield::bookshelf::{self, PinOffset, ReadOptions};
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cpu::engine::CpuEngine;
 use placefield::design::Design;
-use placefield::engine::{Engine, EngineOptions, Pipeline};
+use placefield::engine::{Engine, EngineOptions, MAX_THREADS, Pipeline};
 use placefield::grid::{BinGrid, Rect};
 use placefield::{Precision, Real};
 use std::io::{self, Write};
@@ -53,7 +53,7 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_enum, default_value_t = PrecisionArg::F32, value_name = "TYPE")]
     precision: PrecisionArg,
     /// Threads on the CPU; 0 takes all there are
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
     /// The same bits on every run (the CPU engine always gives them)
     #[arg(long)]
@@ -121,6 +121,12 @@ impl FromStr for Bins {
             _ => Err("expected a whole number or two joined by x, as in 512 or 512x256".to_owned()),
         }
     }
+}
+
+/// `--threads`.
+fn thread_count(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|n| *n <= MAX_THREADS);
+    number.ok_or_else(|| format!("expected a whole number from 0 to {MAX_THREADS}"))
 }
 
 impl EvaluationArgs {
@@ -238,17 +244,17 @@ fn default_bins(design: &Design, die: Rect, target_density: f64) -> Bins {
     Bins((n * 2f64.powf(along_x)) as usize, (n * 2f64.powf(along_y)) as usize)
 }
 
-/// Opens the engine the user chose; `auto` says on stderr what it took and why.
+/// Opens the engine the user chose; for `auto` also what it took and why.
 pub(crate) fn open_engine<T: Real>(
     charge: Charge,
     args: &SolveArgs,
-) -> Result<Box<dyn Engine<T>>, Failure> {
-    match args.engine {
-        EngineChoice::Cpu => {}
-        EngineChoice::Auto => eprintln!("engine: cpu ({})", super::info::why_no_cuda()),
+) -> Result<(Box<dyn Engine<T>>, Option<String>), Failure> {
+    let note = match args.engine {
+        EngineChoice::Cpu => None,
+        EngineChoice::Auto => Some(format!("engine: cpu ({})", super::info::why_no_cuda())),
         EngineChoice::Cuda(_) => return Err(super::info::why_no_cuda().into()),
-    }
-    Ok(Box::new(CpuEngine::<T>::new(charge, &args.engine_options())?))
+    };
+    Ok((Box::new(CpuEngine::<T>::new(charge, &args.engine_options())?), note))
 }
 
 /// Writes `path` (`-`: standard output) through `write`, whole or not at all.
@@ -273,9 +279,32 @@ pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(
     })
 }
 
-/// Makes a folder for output.
+/// Makes sure that [`write_output`] will be able to write `path`.
+pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    placefield::output::check_writable(path).map_err(|e| named(path, e))
+}
+
+/// Makes a folder for output and makes sure that files can be written there.
 pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(path).map_err(|e| named(path, e))
+    if path.exists() && !path.is_dir() {
+        return Err(named(path, io::ErrorKind::NotADirectory.into()));
+    }
+    std::fs::create_dir_all(path).map_err(|e| named(path, e.kind().into()))?;
+    placefield::output::check_writable(&path.join(".placefield")).map_err(|e| named(path, e))
+}
+
+/// Says on stderr what a reader of the results should know; called once they
+/// are written, so that a run that fails says nothing but its error.
+pub(crate) fn tell(note: Option<&str>, warnings: &[String]) {
+    for note in note {
+        eprintln!("{note}");
+    }
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
 }
 
 /// The error with the file it is about.
