@@ -244,17 +244,20 @@ fn default_bins(design: &Design, die: Rect, target_density: f64) -> Bins {
     Bins((n * 2f64.powf(along_x)) as usize, (n * 2f64.powf(along_y)) as usize)
 }
 
-/// Opens the engine the user chose; for `auto` also what it took and why.
-pub(crate) fn open_engine<T: Real>(
-    charge: Charge,
-    args: &SolveArgs,
-) -> Result<(Box<dyn Engine<T>>, Option<String>), Failure> {
+/// The engine the user chose, and what `auto` took and why.
+pub(crate) struct Chosen<T: Real> {
+    pub(crate) engine: Box<dyn Engine<T>>,
+    pub(crate) note: Option<String>,
+}
+
+/// Opens the engine the user chose.
+pub(crate) fn open_engine<T: Real>(charge: Charge, args: &SolveArgs) -> Result<Chosen<T>, Failure> {
     let note = match args.engine {
         EngineChoice::Cpu => None,
         EngineChoice::Auto => Some(format!("engine: cpu ({})", super::info::why_no_cuda())),
         EngineChoice::Cuda(_) => return Err(super::info::why_no_cuda().into()),
     };
-    Ok((Box::new(CpuEngine::<T>::new(charge, &args.engine_options())?), note))
+    Ok(Chosen { engine: Box::new(CpuEngine::new(charge, &args.engine_options())?), note })
 }
 
 /// Writes `path` (`-`: standard output) through `write`, whole or not at all.
@@ -299,7 +302,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
 /// Says on stderr what a reader of the results should know; called once they
 /// are written, so that a run that fails says nothing but its error.
 pub(crate) fn tell(note: Option<&str>, warnings: &[String]) {
-    for note in note {
+    if let Some(note) = note {
         eprintln!("{note}");
     }
     for warning in warnings {

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::common::{
-    EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design,
+    Chosen, EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design,
     open_engine, tell, with_precision, write_json, write_output,
 };
 use super::{eval, pictures};
@@ -113,7 +113,7 @@ fn compare_in<T: Real>(
     let charge = charge_of(&opened.design, options)?;
     let warnings = opened.warnings.iter().chain(&charge.warnings).cloned().collect();
     let (grid, areas) = (charge.grid, (charge.movable_area, charge.fixed_area));
-    let (mut engine, note) = open_engine::<T>(charge, options)?;
+    let Chosen { mut engine, note } = open_engine::<T>(charge, options)?;
     let device = engine.descriptor().device;
     let mut comparison = Comparison::new(vec![&mut *engine], &Pipeline::ALL)?;
     let bar = ProgressBar::new(iterations as u64);

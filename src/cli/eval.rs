@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::common::{
-    EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design,
+    Chosen, EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design,
     open_engine, tell, with_precision, write_json, write_output,
 };
 use super::pictures;
@@ -85,7 +85,7 @@ pub(crate) fn evaluate<T: Real>(
     let design = &opened.design;
     let start = Instant::now();
     let charge = charge_of(design, options)?;
-    let (mut engine, note) = open_engine::<T>(charge, options)?;
+    let Chosen { mut engine, note } = open_engine::<T>(charge, options)?;
     let setup = start.elapsed().as_secs_f64() * 1e3;
 
     let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();

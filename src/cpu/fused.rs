@@ -16,7 +16,7 @@
 //! Z(u, v) = ¼ ā b̄ [(A − D) − j(B + C)]     Z(nx−u, v) = ¼ ja b̄ [(B − C) − j(A + D)]
 //! ```
 //!
-//! (The first index of V is periodic: V[nx] = V[0]. The inverse needs the
+//! (The first index of V is periodic: `V[nx] = V[0]`. The inverse needs the
 //! conjugate factors; the paper prints them without the bar.)
 //!
 //! The 2-D FFT is real FFTs along y and complex ones along x. Each unit of
