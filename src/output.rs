@@ -1,5 +1,6 @@
 //! Files that appear whole or not at all.
 
+use std::error::Error;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -61,6 +62,13 @@ fn destination(path: &Path) -> io::Result<Destination> {
     }
 }
 
+/// The system's own error in one that also names the temporary file, which is nobody's business.
+fn system_error(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(Error::source);
+    let code = inner.and_then(|e| e.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error);
+    code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+}
+
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -73,8 +81,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
         // Temporary files are private by default; this one becomes an ordinary file.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    // The kind alone: the whole error names the temporary file, which is nobody's business.
-    builder.tempfile_in(folder).map_err(|e| e.kind().into())
+    builder.tempfile_in(folder).map_err(system_error)
 }
 
 #[cfg(test)]
@@ -124,7 +131,9 @@ mod tests {
         assert!(check_writable(folder.path()).is_err());
         fs::write(&path, "").unwrap();
         let error = check_writable(&path.join("b")).unwrap_err();
-        assert_eq!(error.to_string(), "not a directory");
-        assert!(check_writable(&folder.path().join("none/b")).is_err());
+        assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
+        let error = check_writable(&folder.path().join("none/b")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains("tmp"), "{error}");
     }
 }

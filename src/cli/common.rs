@@ -295,7 +295,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
     if path.exists() && !path.is_dir() {
         return Err(named(path, io::ErrorKind::NotADirectory.into()));
     }
-    std::fs::create_dir_all(path).map_err(|e| named(path, e.kind().into()))?;
+    std::fs::create_dir_all(path).map_err(|e| named(path, e))?;
     placefield::output::check_writable(&path.join(".placefield")).map_err(|e| named(path, e))
 }
 
