@@ -27,10 +27,11 @@ NetDegree : 2 n1
   p O : 0 0.5
 ";
 
+/// Stretched to √2 of 5 × 4 bins, `a` and `c` stay inside the die and away from `p`.
 const PL: &str = "UCLA pl 1.0
-c 20 5 : N
-a 1 2 : N
-b 8 4 : N
+c 18 5 : N
+a 5 2 : N
+b 12 4 : N
 p 30 8 : N /FIXED
 ";
 
