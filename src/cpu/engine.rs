@@ -264,6 +264,20 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_made_is_an_error() {
+        let charge = engine().charge;
+        let threads = MAX_THREADS + 1;
+        let options = EngineOptions { threads, ..EngineOptions::default() };
+        let error = CpuEngine::<f64>::new(charge.clone(), &options).err().unwrap();
+        assert_eq!(error.to_string(), "cannot start 1025 threads: expected at most 1024");
+        let mut charge = charge;
+        charge.width[1] = 1e39;
+        let error = CpuEngine::<f32>::new(charge, &EngineOptions::default()).err().unwrap();
+        let want = "width of body 1: 1e39: expected a number within the range of f32";
+        assert_eq!(error.to_string(), want);
+    }
+
+    #[test]
     fn bad_positions_are_errors_and_leave_the_engine_usable() {
         let mut e = engine();
         assert!(e.evaluate(&[1.0], &[2.0, 5.0]).is_err());
