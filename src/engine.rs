@@ -115,12 +115,15 @@ impl StageTimes {
     }
 }
 
+/// Most threads that the CPU engine starts.
+pub const MAX_THREADS: usize = 1024;
+
 /// How an engine is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
     /// The pipeline of [`Engine::evaluate`].
     pub pipeline: Pipeline,
-    /// Threads on the CPU; 0 takes all there are.
+    /// Threads on the CPU, at most [`MAX_THREADS`]; 0 takes all there are.
     pub threads: usize,
     /// The same positions give the same bits on every run (the CPU engine always does).
     pub deterministic: bool,
@@ -179,6 +182,18 @@ pub enum EngineError {
         width: f64,
         /// Height of one.
         height: f64,
+    },
+    /// A size or position that the engine's precision cannot hold.
+    #[error("{what} {index}: {value:e}: expected a number within the range of {precision}")]
+    OutOfRange {
+        /// What the number is, e.g. `"width of body"`.
+        what: &'static str,
+        /// Which one.
+        index: usize,
+        /// Its value.
+        value: f64,
+        /// The name of the precision.
+        precision: &'static str,
     },
     /// A slice of the wrong length.
     #[error("{what}: {found} values, expected {expected}")]
@@ -261,6 +276,23 @@ pub(crate) fn check_lengths(
     for &(what, found) in slices {
         if found != expected {
             return Err(EngineError::Length { what, expected, found });
+        }
+    }
+    Ok(())
+}
+
+/// An error that names the first size or starting position that `T` cannot hold.
+pub(crate) fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
+    let columns = [
+        ("width of body", &charge.width),
+        ("height of body", &charge.height),
+        ("x of body", &charge.initial_x),
+        ("y of body", &charge.initial_y),
+    ];
+    for (what, values) in columns {
+        if let Some(index) = values.iter().position(|&v| !T::of(v).is_finite()) {
+            let (value, precision) = (values[index], T::PRECISION.name());
+            return Err(EngineError::OutOfRange { what, index, value, precision });
         }
     }
     Ok(())

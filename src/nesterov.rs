@@ -65,11 +65,11 @@ impl Nesterov {
         };
         let next_a = next_coefficient(self.a);
         let momentum = (self.a - 1.0) / next_a;
-        for i in 0..self.v.len() {
-            let u = self.v[i] - step * gradient[i];
+        for (i, &slope) in gradient.iter().enumerate() {
+            let u = self.v[i] - step * slope;
             let v = clamp(i, u + momentum * (u - self.u[i]));
             self.previous_v[i] = self.v[i];
-            self.previous_gradient[i] = gradient[i];
+            self.previous_gradient[i] = slope;
             self.u[i] = u;
             self.v[i] = v;
         }
@@ -80,19 +80,19 @@ impl Nesterov {
 
     fn learned_step(&self, gradient: &[f64], previous: f64) -> f64 {
         let (mut ss, mut sy, mut yy) = (0.0, 0.0, 0.0);
-        for i in 0..self.v.len() {
+        for (i, &slope) in gradient.iter().enumerate() {
             let s = self.v[i] - self.previous_v[i];
-            let y = gradient[i] - self.previous_gradient[i];
+            let y = slope - self.previous_gradient[i];
             ss += s * s;
             sy += s * y;
             yy += y * y;
         }
-        if !(yy > 0.0) {
-            previous
-        } else if sy > 0.0 {
+        if yy > 0.0 && sy > 0.0 {
             sy / yy
-        } else {
+        } else if yy > 0.0 {
             (ss / yy).sqrt().min(previous)
+        } else {
+            previous
         }
     }
 }

@@ -1,17 +1,75 @@
 //! Files that appear whole or not at all.
 
+use std::error::Error;
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// Writes `path` through `write`: into a temporary file beside it, which gets
 /// the name only when everything is on it. On failure nothing is left behind.
 ///
+/// A symbolic link stays one, and the file it leads to is replaced. What is no
+/// regular file, a device or a pipe, is written into.
+///
 /// # Errors
-/// When the folder cannot be written or `write` fails.
+/// When `path` is a folder, its folder cannot be written, or `write` fails.
 pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
+    match destination(path)? {
+        Destination::Replace(target) => {
+            let mut file = BufWriter::with_capacity(1 << 18, temporary_beside(&target)?);
+            write(&mut file)?;
+            file.into_inner()?.persist(target)?;
+            Ok(())
+        }
+        Destination::Into => {
+            let mut file = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+            write(&mut file)?;
+            file.flush()
+        }
+    }
+}
+
+/// Whether [`write_whole`] could write `path` now; leaves nothing behind.
+///
+/// # Errors
+/// As [`write_whole`].
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    match destination(path)? {
+        Destination::Replace(target) => temporary_beside(&target).map(drop),
+        Destination::Into => OpenOptions::new().write(true).open(path).map(drop),
+    }
+}
+
+/// What writing a path means.
+enum Destination {
+    /// Giving this name to a new file.
+    Replace(PathBuf),
+    /// Writing into what is there.
+    Into,
+}
+
+fn destination(path: &Path) -> io::Result<Destination> {
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(meta) if meta.is_file() => Ok(Destination::Replace(path.canonicalize()?)),
+        Ok(_) => Ok(Destination::Into),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Destination::Replace(path.to_owned())),
+        Err(e) => Err(e),
+    }
+}
+
+/// The system's own error in one that also names the temporary file, which is nobody's business.
+fn system_error(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(Error::source);
+    let code = inner.and_then(|e| e.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error);
+    code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+}
+
+fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -21,12 +79,9 @@ pub fn write_whole(
     {
         use std::os::unix::fs::PermissionsExt;
         // Temporary files are private by default; this one becomes an ordinary file.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut file = BufWriter::with_capacity(1 << 18, builder.tempfile_in(folder)?);
-    write(&mut file)?;
-    file.into_inner()?.persist(path)?;
-    Ok(())
+    builder.tempfile_in(folder).map_err(system_error)
 }
 
 #[cfg(test)]
@@ -45,5 +100,40 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"first");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_devices_stay_what_they_are() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("a"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_whole(&link, |w| w.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+
+        // Through a link, so that a mistake here replaces the link and not the device.
+        let null = folder.path().join("null");
+        std::os::unix::fs::symlink("/dev/null", &null).unwrap();
+        write_whole(&null, |w| w.write_all(b"gone")).unwrap();
+        assert!(fs::symlink_metadata(&null).unwrap().is_symlink());
+        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_known_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        check_writable(&path).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(check_writable(folder.path()).is_err());
+        fs::write(&path, "").unwrap();
+        let error = check_writable(&path.join("b")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
+        let error = check_writable(&folder.path().join("none/b")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains("tmp"), "{error}");
     }
 }

@@ -14,7 +14,7 @@ use placefield::transform::Transform;
 use placefield::transform::line::Line;
 use serde_json::Value;
 
-fn rows<'v>(value: &'v Value) -> Vec<&'v Value> {
+fn rows(value: &Value) -> Vec<&Value> {
     let items = value.as_array().expect("an array");
     if items[0].is_array() { items.iter().collect() } else { vec![value] }
 }

@@ -7,8 +7,8 @@ use placefield::bookshelf::{self, PinOffset, ReadOptions};
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cpu::engine::CpuEngine;
 use placefield::design::Design;
-use placefield::engine::{Engine, EngineOptions, Pipeline};
-use placefield::grid::{BinGrid, Rect};
+use placefield::engine::{Engine, EngineOptions, MAX_THREADS, Pipeline};
+use placefield::grid::{BinGrid, MAX_BINS_PER_AXIS, Rect};
 use placefield::{Precision, Real};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_enum, default_value_t = PrecisionArg::F32, value_name = "TYPE")]
     precision: PrecisionArg,
     /// Threads on the CPU; 0 takes all there are
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
     /// The same bits on every run (the CPU engine always gives them)
     #[arg(long)]
@@ -121,6 +121,12 @@ impl FromStr for Bins {
             _ => Err("expected a whole number or two joined by x, as in 512 or 512x256".to_owned()),
         }
     }
+}
+
+/// `--threads`.
+fn thread_count(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|n| *n <= MAX_THREADS);
+    number.ok_or_else(|| format!("expected a whole number from 0 to {MAX_THREADS}"))
 }
 
 impl EvaluationArgs {
@@ -214,7 +220,8 @@ pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Fai
 }
 
 /// DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic
-/// for the rest, which asks for 1 to 4 mean cells per bin.
+/// for the rest, which asks for 1 to 4 mean cells per bin. Where no movable
+/// cell has an area, the fixed ones are asked.
 fn default_bins(design: &Design, die: Rect, target_density: f64) -> Bins {
     let fixed_choice = match design.name.split('.').next().unwrap_or_default() {
         "adaptec1" | "bigblue1" => Some(512),
@@ -225,30 +232,38 @@ fn default_bins(design: &Design, die: Rect, target_density: f64) -> Bins {
     if let Some(n) = fixed_choice {
         return Bins(n, n);
     }
-    let (area, count) = design.movable().fold((0.0, 0usize), |(area, count), i| {
-        let (w, h) = design.size(i);
-        (area + w * h, count + 1)
-    });
-    let ideal = die.area() * target_density / (area / count.max(1) as f64);
+    let mean = |nodes: &mut dyn Iterator<Item = usize>| {
+        let (area, count) = nodes.fold((0.0, 0usize), |(area, count), i| {
+            let (w, h) = design.size(i);
+            (area + w * h, count + 1)
+        });
+        Some(area / count as f64).filter(|mean| *mean > 0.0)
+    };
+    let mean = mean(&mut design.movable()).or_else(|| mean(&mut (0..design.nodes.len())));
+    let ideal = mean.map_or(1.0, |mean| die.area() * target_density / mean);
     // The longer side takes a power of two times the bins of the shorter.
     let aspect = (die.width() / die.height()).log2().round().clamp(-12.0, 12.0);
     let (along_x, along_y) = if aspect >= 0.0 { (aspect, 0.0) } else { (0.0, -aspect) };
     let times = 2f64.powf(aspect.abs());
     let n = (1..=12).map(|k| 2f64.powi(k)).find(|n| ideal / 4.0 < n * n * times).unwrap_or(4096.0);
-    Bins((n * 2f64.powf(along_x)) as usize, (n * 2f64.powf(along_y)) as usize)
+    let bins = |along: f64| ((n * 2f64.powf(along)) as usize).min(MAX_BINS_PER_AXIS);
+    Bins(bins(along_x), bins(along_y))
 }
 
-/// Opens the engine the user chose; `auto` says on stderr what it took and why.
-pub(crate) fn open_engine<T: Real>(
-    charge: Charge,
-    args: &SolveArgs,
-) -> Result<Box<dyn Engine<T>>, Failure> {
-    match args.engine {
-        EngineChoice::Cpu => {}
-        EngineChoice::Auto => eprintln!("engine: cpu ({})", super::info::why_no_cuda()),
+/// The engine the user chose, and what `auto` took and why.
+pub(crate) struct Chosen<T: Real> {
+    pub(crate) engine: Box<dyn Engine<T>>,
+    pub(crate) note: Option<String>,
+}
+
+/// Opens the engine the user chose.
+pub(crate) fn open_engine<T: Real>(charge: Charge, args: &SolveArgs) -> Result<Chosen<T>, Failure> {
+    let note = match args.engine {
+        EngineChoice::Cpu => None,
+        EngineChoice::Auto => Some(format!("engine: cpu ({})", super::info::why_no_cuda())),
         EngineChoice::Cuda(_) => return Err(super::info::why_no_cuda().into()),
-    }
-    Ok(Box::new(CpuEngine::<T>::new(charge, &args.engine_options())?))
+    };
+    Ok(Chosen { engine: Box::new(CpuEngine::new(charge, &args.engine_options())?), note })
 }
 
 /// Writes `path` (`-`: standard output) through `write`, whole or not at all.
@@ -273,9 +288,32 @@ pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(
     })
 }
 
-/// Makes a folder for output.
+/// Makes sure that [`write_output`] will be able to write `path`.
+pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    placefield::output::check_writable(path).map_err(|e| named(path, e))
+}
+
+/// Makes a folder for output and makes sure that files can be written there.
 pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(path).map_err(|e| named(path, e))
+    if path.exists() && !path.is_dir() {
+        return Err(named(path, io::ErrorKind::NotADirectory.into()));
+    }
+    std::fs::create_dir_all(path).map_err(|e| named(path, e))?;
+    placefield::output::check_writable(&path.join(".placefield")).map_err(|e| named(path, e))
+}
+
+/// Says on stderr what a reader of the results should know; called once they
+/// are written, so that a run that fails says nothing but its error.
+pub(crate) fn tell(note: Option<&str>, warnings: &[String]) {
+    if let Some(note) = note {
+        eprintln!("{note}");
+    }
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
 }
 
 /// The error with the file it is about.
@@ -321,6 +359,18 @@ mod tests {
         design.placement.orientation = vec![Default::default(); 100];
         let Bins(nx, ny) = default_bins(&design, die, 1.0);
         assert_eq!((nx, ny), (16, 4));
+        // The same when all are fixed; the fewest without any area.
+        design.nodes.kind = vec![placefield::design::NodeKind::Fixed; 100];
+        let Bins(nx, ny) = default_bins(&design, die, 1.0);
+        assert_eq!((nx, ny), (16, 4));
+        design.nodes.width = vec![0.0; 100];
+        let Bins(nx, ny) = default_bins(&design, die, 1.0);
+        assert_eq!((nx, ny), (8, 2));
+        // A die like a thread still has a grid, whatever its cells.
+        design.nodes.width = vec![1e-9; 100];
+        let thread = Rect::at(0.0, 0.0, 1.0, 1e9);
+        let Bins(nx, ny) = default_bins(&design, thread, 1.0);
+        assert!(BinGrid::new(thread, nx, ny).is_ok(), "{nx} x {ny}");
     }
 
     #[test]

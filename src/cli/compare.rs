@@ -2,11 +2,12 @@
 
 use super::Failure;
 use super::common::{
-    EvaluationArgs, Opened, SolveArgs, charge_of, make_folder, open_design, open_engine,
-    with_precision, write_json, write_output,
+    Chosen, EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design,
+    open_engine, tell, with_precision, write_json, write_output,
 };
 use super::{eval, pictures};
 use clap::Args;
+use clap::error::ErrorKind;
 use indicatif::ProgressBar;
 use placefield::Real;
 use placefield::compare::{Comparison, Iteration};
@@ -48,6 +49,10 @@ pub(crate) struct Table {
     /// Median solve of every side and the first side's over it.
     summary: Vec<Summary>,
     pub(crate) iterations: Vec<Iteration>,
+    warnings: Vec<String>,
+    /// Which engine `auto` took.
+    #[serde(skip)]
+    note: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -62,6 +67,14 @@ struct Summary {
 
 /// Reads, compares, prints.
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    if to_stdout(&args.csv) && to_stdout(&args.json) {
+        let message = "only one of '--csv' and '--json' can go to standard output";
+        return Err(super::usage(ErrorKind::ArgumentConflict, message));
+    }
+    for path in [&args.csv, &args.json].into_iter().flatten() {
+        check_output(path)?;
+    }
     if let Some(folder) = &args.plots {
         make_folder(folder)?;
     }
@@ -76,7 +89,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     if let Some(folder) = &args.plots {
         pictures::draw_comparison(&opened.design.name, &table.iterations, folder)?;
     }
-    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    tell(table.note.as_deref(), &table.warnings);
     if !to_stdout(&args.csv) && !to_stdout(&args.json) {
         print(&table)?;
     }
@@ -89,9 +102,6 @@ pub(crate) fn compare(
     options: &SolveArgs,
     iterations: usize,
 ) -> Result<Table, Failure> {
-    for warning in &opened.warnings {
-        eprintln!("warning: {warning}");
-    }
     with_precision!(options.precision(), T => compare_in::<T>(opened, options, iterations))
 }
 
@@ -101,11 +111,9 @@ fn compare_in<T: Real>(
     iterations: usize,
 ) -> Result<Table, Failure> {
     let charge = charge_of(&opened.design, options)?;
-    for warning in &charge.warnings {
-        eprintln!("warning: {warning}");
-    }
+    let warnings = opened.warnings.iter().chain(&charge.warnings).cloned().collect();
     let (grid, areas) = (charge.grid, (charge.movable_area, charge.fixed_area));
-    let mut engine = open_engine::<T>(charge, options)?;
+    let Chosen { mut engine, note } = open_engine::<T>(charge, options)?;
     let device = engine.descriptor().device;
     let mut comparison = Comparison::new(vec![&mut *engine], &Pipeline::ALL)?;
     let bar = ProgressBar::new(iterations as u64);
@@ -122,6 +130,8 @@ fn compare_in<T: Real>(
         precision: T::PRECISION.name(),
         summary: summarise(&rows),
         iterations: rows,
+        warnings,
+        note,
     })
 }
 

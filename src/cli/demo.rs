@@ -26,15 +26,16 @@ pub(crate) struct DemoArgs {
 
 /// Generates, writes, reads back, evaluates, draws, compares.
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
+    let design = generate(&Spec::with_cells(args.cells))?;
     super::common::make_folder(&args.out)?;
+    let mut out = io::stdout().lock();
     writeln!(
         out,
         "1. A design of {} movable cells, generated in {}:",
         args.cells,
         args.out.display()
     )?;
-    let files = write_bookshelf(&generate(&Spec::with_cells(args.cells))?, &args.out)?;
+    let files = write_bookshelf(&design, &args.out)?;
     let aux = files.iter().find(|f| f.extension().is_some_and(|e| e == "aux"));
     let aux = aux.ok_or("the generated design has no .aux file")?;
     writeln!(out, "   {}", aux.display())?;
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     drop(out);
     let opened = open_design(aux, &evaluation)?;
     let evaluated = eval::evaluate::<f32>(&opened, &evaluation.options)?;
+    super::common::tell(evaluated.note.as_deref(), &evaluated.report.warnings);
     eval::print(&evaluated.report)?;
     super::common::write_json(&args.out.join("eval.json"), &evaluated.report)?;
 

@@ -2,8 +2,8 @@
 
 use super::Failure;
 use super::common::{
-    EvaluationArgs, Opened, SolveArgs, charge_of, make_folder, open_design, open_engine,
-    with_precision, write_json, write_output,
+    Chosen, EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design,
+    open_engine, tell, with_precision, write_json, write_output,
 };
 use super::pictures;
 use clap::Args;
@@ -39,7 +39,8 @@ pub(crate) struct EvalArgs {
 
 /// Reads, evaluates, prints.
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
-    // Folders first: a run of minutes must not end on one that cannot be made.
+    // Outputs first: a run of minutes must not end on one that cannot be written.
+    args.json.as_deref().map_or(Ok(()), check_output)?;
     for folder in [&args.maps, &args.plots].into_iter().flatten() {
         make_folder(folder)?;
     }
@@ -56,18 +57,22 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
         if let Some(path) = &args.json {
             write_json(path, &evaluated.report)?;
         }
-        if args.json.as_deref() != Some(Path::new("-")) {
-            print(&evaluated.report)?;
+        let note = evaluated.note.as_deref();
+        if args.json.as_deref() == Some(Path::new("-")) {
+            tell(note, &[]); // the warnings are in the JSON
+            return Ok(());
         }
-        Ok(())
+        tell(note, &evaluated.report.warnings);
+        print(&evaluated.report)
     })
 }
 
 /// An evaluation: its report, its maps in the order of [`MapKind::ALL`], and
-/// the forces of the movable cells.
+/// the forces of the movable cells; `note` says which engine `auto` took.
 pub(crate) struct Evaluated<T: Real> {
     pub(crate) report: Report,
     pub(crate) engine: Box<dyn Engine<T>>,
+    pub(crate) note: Option<String>,
     pub(crate) maps: [Map<T>; 4],
     pub(crate) force: [Vec<T>; 2],
 }
@@ -80,7 +85,7 @@ pub(crate) fn evaluate<T: Real>(
     let design = &opened.design;
     let start = Instant::now();
     let charge = charge_of(design, options)?;
-    let mut engine = open_engine::<T>(charge, options)?;
+    let Chosen { mut engine, note } = open_engine::<T>(charge, options)?;
     let setup = start.elapsed().as_secs_f64() * 1e3;
 
     let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
@@ -161,7 +166,7 @@ pub(crate) fn evaluate<T: Real>(
         },
         warnings,
     };
-    Ok(Evaluated { report, engine, maps, force })
+    Ok(Evaluated { report, engine, note, maps, force })
 }
 
 pub(crate) fn describe(design: &Design, movable_area: f64, fixed_area: f64) -> DesignReport {
@@ -206,11 +211,8 @@ fn write_npy<T: Real>(path: &Path, shape: &[u64], values: &[T]) -> Result<(), Fa
     })
 }
 
-/// The report as a person reads it; warnings go to stderr.
+/// The report as a person reads it, without the warnings.
 pub(crate) fn print(report: &Report) -> Result<(), Failure> {
-    for warning in &report.warnings {
-        eprintln!("warning: {warning}");
-    }
     let (d, g, o) = (&report.design, &report.grid, &report.options);
     let mut out = io::stdout().lock();
     writeln!(

@@ -12,7 +12,7 @@ mod info;
 mod pictures;
 mod plot;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::io;
 use std::process::ExitCode;
 
@@ -39,8 +39,13 @@ enum Command {
     Info(info::InfoArgs),
 }
 
-/// Any failure, as one line.
+/// Any failure, as one line; a [`clap::Error`] is wrong usage.
 pub(crate) type Failure = Box<dyn std::error::Error>;
+
+/// Wrong usage that only shows once all arguments are known.
+fn usage(kind: clap::error::ErrorKind, message: &str) -> Failure {
+    Cli::command().error(kind, message).into()
+}
 
 /// Parses the command line, runs it and says how it went.
 pub(crate) fn main() -> ExitCode {
@@ -56,10 +61,13 @@ pub(crate) fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) if is_broken_pipe(&*e) => ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("placefield: {}", e.to_string().replace('\n', " "));
-            ExitCode::FAILURE
-        }
+        Err(e) => match e.downcast::<clap::Error>() {
+            Ok(usage) => usage.exit(),
+            Err(e) => {
+                eprintln!("placefield: {}", e.to_string().replace('\n', " "));
+                ExitCode::FAILURE
+            }
+        },
     }
 }
 

@@ -1,7 +1,7 @@
 //! `placefield plot`: one placement in pictures.
 
 use super::Failure;
-use super::common::{EvaluationArgs, make_folder, open_design, with_precision};
+use super::common::{EvaluationArgs, make_folder, open_design, tell, with_precision};
 use super::{eval, pictures};
 use clap::Args;
 use std::io::{self, Write};
@@ -27,11 +27,10 @@ pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
     let options = &args.evaluation.options;
     with_precision!(options.precision(), T => {
         let evaluated = eval::evaluate::<T>(&opened, options)?;
-        for warning in &evaluated.report.warnings {
-            eprintln!("warning: {warning}");
-        }
+        let files = pictures::draw(&opened.design, &evaluated, &args.out)?;
+        tell(evaluated.note.as_deref(), &evaluated.report.warnings);
         let mut out = io::stdout().lock();
-        for path in pictures::draw(&opened.design, &evaluated, &args.out)? {
+        for path in files {
             writeln!(out, "{}", path.display())?;
         }
         Ok(())

@@ -5,8 +5,8 @@ use super::force::CpuForce;
 use super::solve::{Fields, Solver};
 use crate::charge::Charge;
 use crate::engine::{
-    DensityStats, Descriptor, Engine, EngineError, EngineOptions, Evaluation, MapKind, Pipeline,
-    StageTimes, check_lengths, check_positions,
+    DensityStats, Descriptor, Engine, EngineError, EngineOptions, Evaluation, MAX_THREADS, MapKind,
+    Pipeline, StageTimes, check_lengths, check_positions, check_range,
 };
 use crate::grid::Map;
 use crate::real::Real;
@@ -48,8 +48,14 @@ impl<T: Real> CpuEngine<T> {
     /// for pipelines other than `options.pipeline`, which are planned on first use.
     ///
     /// # Errors
-    /// When the threads cannot be started.
+    /// When a size or starting position is beyond what `T` can hold, and when
+    /// the threads cannot be started or are more than [`MAX_THREADS`].
     pub fn new(charge: Charge, options: &EngineOptions) -> Result<Self, EngineError> {
+        check_range::<T>(&charge)?;
+        if options.threads > MAX_THREADS {
+            let reason = format!("expected at most {MAX_THREADS}");
+            return Err(EngineError::Threads { threads: options.threads, reason });
+        }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(options.threads)
             .thread_name(|i| format!("placefield-{i}"))
@@ -255,6 +261,20 @@ mod tests {
         e.compute_force().unwrap();
         e.set_positions(&[1.0, 3.0], &[2.0, 5.0]).unwrap();
         assert!(e.read_force(&mut [0.0; 2], &mut [0.0; 2]).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_an_error() {
+        let charge = engine().charge;
+        let threads = MAX_THREADS + 1;
+        let options = EngineOptions { threads, ..EngineOptions::default() };
+        let error = CpuEngine::<f64>::new(charge.clone(), &options).err().unwrap();
+        assert_eq!(error.to_string(), "cannot start 1025 threads: expected at most 1024");
+        let mut charge = charge;
+        charge.width[1] = 1e39;
+        let error = CpuEngine::<f32>::new(charge, &EngineOptions::default()).err().unwrap();
+        let want = "width of body 1: 1e39: expected a number within the range of f32";
+        assert_eq!(error.to_string(), want);
     }
 
     #[test]

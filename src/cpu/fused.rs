@@ -16,7 +16,7 @@
 //! Z(u, v) = ¼ ā b̄ [(A − D) − j(B + C)]     Z(nx−u, v) = ¼ ja b̄ [(B − C) − j(A + D)]
 //! ```
 //!
-//! (The first index of V is periodic: V[nx] = V[0]. The inverse needs the
+//! (The first index of V is periodic: `V[nx] = V[0]`. The inverse needs the
 //! conjugate factors; the paper prints them without the bar.)
 //!
 //! The 2-D FFT is real FFTs along y and complex ones along x. Each unit of
@@ -437,9 +437,9 @@ impl<T: Real> Fused<T> {
             let v = if SINE_Y { ny - v } else { v };
             if u < nx && v < ny { x[u * ny + v] * by.at(u, v) } else { T::zero() }
         };
-        for u in 0..nx {
+        for (u, value) in column[..nx].iter_mut().enumerate() {
             let z = Complex::new(at(u, v) - at(nx - u, ny - v), -(at(nx - u, v) + at(u, ny - v)));
-            column[u] = (self.half_a[u] * self.half_b[v]).conj() * z;
+            *value = (self.half_a[u] * self.half_b[v]).conj() * z;
         }
     }
 }

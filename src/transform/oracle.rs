@@ -60,9 +60,12 @@ fn sum(x: &[f64], basis: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     (0..x.len()).map(|k| x.iter().enumerate().map(|(n, &v)| v * basis(k, n)).sum()).collect()
 }
 
+/// A one-dimensional transform.
+type Line = fn(&[f64]) -> Vec<f64>;
+
 /// A two-dimensional transform, one axis after the other.
 pub fn transform2(kind: Transform, x: &Map<f64>) -> Map<f64> {
-    let (along_x, along_y): (fn(&[f64]) -> Vec<f64>, fn(&[f64]) -> Vec<f64>) = match kind {
+    let (along_x, along_y): (Line, Line) = match kind {
         Transform::Dct => (dct, dct),
         Transform::Idct => (idct, idct),
         Transform::IdctIdxst => (idct, idxst),

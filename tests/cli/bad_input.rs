@@ -1,0 +1,293 @@
+//! Input that cannot be evaluated: one line on stderr, exit code 1, and
+//! neither output nor a file left behind.
+
+use crate::tiny::Tiny;
+use crate::{failure, names_in, placefield};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Evaluates `tiny`, which must fail and leave nothing behind; gives what the
+/// line says behind the folder.
+fn refused(tiny: &Tiny, options: &[&str]) -> String {
+    let before = names_in(tiny.folder());
+    let out = tempfile::tempdir().unwrap();
+    let (aux, json) = (tiny.aux(), out.path().join("eval.json"));
+    let (maps, plots) = (out.path().join("maps"), out.path().join("plots"));
+    let mut args: Vec<&dyn AsRef<OsStr>> =
+        vec![&"eval", &aux, &"--json", &json, &"--maps", &maps, &"--plots", &plots];
+    args.extend(options.iter().map(|o| o as &dyn AsRef<OsStr>));
+    if !options.contains(&"--bins") {
+        args.extend([&"--bins" as &dyn AsRef<OsStr>, &"8"]);
+    }
+    let line = failure(&args);
+    assert_eq!(names_in(tiny.folder()), before, "left beside the design");
+    for folder in [&maps, &plots] {
+        assert!(!folder.exists() || names_in(folder).is_empty(), "left in {}", folder.display());
+    }
+    let left = names_in(out.path());
+    assert!(left.iter().all(|n| n == "maps" || n == "plots"), "left: {left:?}");
+    let line = line.strip_prefix("placefield: ").unwrap();
+    line.strip_prefix(&format!("{}/", tiny.folder().display())).unwrap_or(line).to_owned()
+}
+
+/// Each edit of one file alone is refused with this line.
+fn each_edit(kind: &str, cases: &[(&str, &str, &str)]) {
+    for (from, to, want) in cases {
+        let tiny = Tiny::new();
+        tiny.edit(kind, from, to);
+        assert_eq!(refused(&tiny, &[]), format!("t.{kind}:{want}"), "{from:?} -> {to:?}");
+    }
+}
+
+#[test]
+fn bad_nodes() {
+    let sized = |at: &str, what: &str, found: &str| {
+        format!("{at}: expected a {what} of at least 0, found `{found}`")
+    };
+    each_edit(
+        "nodes",
+        &[
+            (
+                ": 4\n",
+                ": 4000000000000\n",
+                "2:12: expected 4000000000000 nodes as the header counts, found 4",
+            ),
+            (": 4\n", ": 3\n", "2:12: expected 3 nodes as the header counts, found 4"),
+            (": 4\n", ": 5\n", "2:12: expected 5 nodes as the header counts, found 4"),
+            (": 4\n", ": four\n", "2:12: expected a count, found `four`"),
+            (": 1\n", ": 2\n", "3:16: expected 2 terminals as the header counts, found 1"),
+            ("b 0 0", "a 0 0", "6:3: expected each node once, found `a` again (first on line 4)"),
+            ("c 3 2", "c -3 2", &sized("7:5", "width", "-3")),
+            ("c 3 2", "c NaN 2", &sized("7:5", "width", "NaN")),
+            ("c 3 2", "c 3 inf", &sized("7:7", "height", "inf")),
+            ("c 3 2", "c three 2", &sized("7:5", "width", "three")),
+        ],
+    );
+}
+
+#[test]
+fn bad_nets() {
+    each_edit(
+        "nets",
+        &[
+            (
+                ": 2\n",
+                ": 2000000000000\n",
+                "2:11: expected 2000000000000 nets as the header counts, found 2",
+            ),
+            (": 2\n", ": 1\n", "2:11: expected 1 nets as the header counts, found 2"),
+            (": 4\n", ": 5\n", "3:11: expected 5 pins as the header counts, found 4"),
+            (
+                "2 n0",
+                "2000000000000 n0",
+                "7:1: expected pin 3 of the 2000000000000 of net `n0`, found `NetDegree`",
+            ),
+            ("2 n0", "1 n0", "6:3: expected `NetDegree`, found `b`"),
+            ("a I", "z I", "5:3: expected a node that the .nodes file describes, found `z`"),
+            (": 1 0", ": nan 0", "5:9: expected an x offset, found `nan`"),
+            (": 1 0", ": 1 up", "5:11: expected a y offset, found `up`"),
+        ],
+    );
+}
+
+#[test]
+fn bad_placement() {
+    each_edit(
+        "pl",
+        &[
+            ("b 12", "z 12", "4:1: expected a node that the .nodes file describes, found `z`"),
+            ("b 12", "a 12", "4:1: expected each node once, found `a` again (first on line 3)"),
+            ("b 12", "b left", "4:3: expected an x coordinate, found `left`"),
+            ("b 12", "b inf", "4:3: expected an x coordinate, found `inf`"),
+            ("b 12 4", "b 12", "4:6: expected a y coordinate, found `:`"),
+            (
+                "12 4 : N",
+                "12 4 : Q",
+                "4:10: expected an orientation (N, S, E, W, FN, FS, FE or FW), found `Q`",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn bad_rows() {
+    each_edit(
+        "scl",
+        &[
+            (
+                ": 8\n",
+                ": 8000000000000\n",
+                "2:11: expected 8000000000000 rows as the header counts, found 8",
+            ),
+            (": 8\n", ": 7\n", "2:11: expected 7 rows as the header counts, found 8"),
+            ("Height : 2", "Height : 0", "5:12: expected a height above 0, found `0`"),
+            ("Height : 2", "Height : -2", "5:12: expected a height above 0, found `-2`"),
+            ("Coordinate : 0", "Coordinate : low", "4:16: expected a y coordinate, found `low`"),
+            ("  Coordinate : 0\n", "", "10:1: expected `Coordinate` of the row, found `End`"),
+        ],
+    );
+}
+
+#[test]
+fn a_design_without_rows_or_die() {
+    let tiny = Tiny::new();
+    tiny.write("scl", b"UCLA scl 1.0\nNumRows : 0\n");
+    assert_eq!(refused(&tiny, &[]), "t.scl:3:1: expected `CoreRow`, found end of file");
+    let tiny = Tiny::new();
+    tiny.write("scl", tiny.text("scl").replace("NumSites : 40", "NumSites : 0").as_bytes());
+    assert_eq!(refused(&tiny, &[]), "t.scl:75:1: expected a subrow with sites, found end of file");
+}
+
+#[test]
+fn files_that_are_empty_cut_short_junk_or_folders() {
+    // Header counts find a cut between lines in most files, but nothing counts .pl and .wts.
+    let cut_within_a_line =
+        [("aux", 30), ("nodes", 48), ("nets", 60), ("pl", 29), ("scl", 400), ("wts", 15)];
+    let junk: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+    for (kind, length) in cut_within_a_line {
+        let tiny = Tiny::new();
+        tiny.write(kind, &tiny.text(kind).as_bytes()[..length]);
+        let line = refused(&tiny, &[]);
+        assert!(line.starts_with(&format!("t.{kind}:")) && line.contains(": expected "), "{line}");
+
+        tiny.write(kind, &junk);
+        let line = refused(&tiny, &[]);
+        assert!(line.starts_with(&format!("t.{kind}:")) && line.contains(": expected "), "{line}");
+
+        std::fs::remove_file(tiny.file(kind)).unwrap();
+        std::fs::create_dir(tiny.file(kind)).unwrap();
+        assert_eq!(refused(&tiny, &[]), format!("t.{kind}: is a directory"));
+    }
+    for (kind, want) in [
+        ("aux", "the name of a .nodes file"),
+        ("nodes", "a node"),
+        ("nets", "`NetDegree`"),
+        ("pl", "the place of a node"),
+        ("scl", "`CoreRow`"),
+    ] {
+        let tiny = Tiny::new();
+        tiny.write(kind, b"");
+        let line = format!("t.{kind}:1:1: expected {want}, found end of file");
+        assert_eq!(refused(&tiny, &[]), line);
+    }
+}
+
+#[test]
+fn files_that_are_not_there() {
+    for kind in ["aux", "nodes", "pl", "scl"] {
+        let tiny = Tiny::new();
+        std::fs::remove_file(tiny.file(kind)).unwrap();
+        let line = refused(&tiny, &[]);
+        assert!(line.starts_with(&format!("t.{kind}: No such file")), "{line}");
+    }
+    let tiny = Tiny::new();
+    assert!(refused(&tiny, &["--pl", "no/such.pl"]).starts_with("no/such.pl: No such file"));
+    let nodes = tiny.file("nodes");
+    let line = refused(&tiny, &["--pl", nodes.to_str().unwrap()]);
+    assert_eq!(line, "t.nodes:1:6: expected a `pl` file, found `nodes`");
+}
+
+#[test]
+fn bins_and_densities_out_of_range() {
+    let tiny = Tiny::new();
+    let bins = "expected 1 to 32768 along each axis and at most 268435456 in all";
+    for (asked, shown) in [
+        ("0", "0 x 0"),
+        ("0x64", "0 x 64"),
+        ("100000", "100000 x 100000"),
+        ("64x100000", "64 x 100000"),
+        ("32768x8193", "32768 x 8193"),
+        ("18446744073709551615", "18446744073709551615 x 18446744073709551615"),
+    ] {
+        assert_eq!(refused(&tiny, &["--bins", asked]), format!("{shown} bins: {bins}"));
+    }
+    for density in ["0", "-1", "NaN", "2", "inf"] {
+        let line = refused(&tiny, &["--target-density", density]);
+        let want = format!("target density {density}: expected a number above 0 and at most 1");
+        assert_eq!(line, want);
+    }
+}
+
+#[test]
+fn numbers_beyond_the_precision() {
+    let tiny = Tiny::new();
+    tiny.edit("pl", "c 18", "c 1e39");
+    let line = refused(&tiny, &[]);
+    assert_eq!(line, "x of body 2: 1e39: expected a number within the range of f32");
+    crate::run(&[&"eval", &tiny.aux(), &"--bins", &"8", &"--precision", &"f64"]);
+}
+
+#[test]
+fn a_device_that_is_not_there() {
+    let line = refused(&Tiny::new(), &["--engine", "cuda:99"]);
+    assert!(line.to_lowercase().contains("cuda"), "{line}");
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let tiny = Tiny::new();
+    let (aux, below_a_file) = (tiny.aux(), tiny.file("pl").join("below"));
+    let no_folder = tiny.folder().join("none/eval.json");
+    let before = names_in(tiny.folder());
+    let is_refused = |args: &[&dyn AsRef<OsStr>], path: &Path| {
+        let line = failure(args);
+        let reason = line.strip_prefix(&format!("placefield: {}: ", path.display()));
+        let reason = reason.unwrap_or_else(|| panic!("{line}"));
+        assert!(!reason.contains(".tmp"), "names a temporary file: {line}");
+        assert_eq!(names_in(tiny.folder()), before);
+    };
+    for path in [&below_a_file, &no_folder, &tiny.folder().to_owned()] {
+        is_refused(&[&"eval", &aux, &"--bins", &"8", &"--json", path], path);
+        is_refused(&[&"compare", &aux, &"--bins", &"8", &"--csv", path], path);
+        is_refused(&[&"compare", &aux, &"--bins", &"8", &"--json", path], path);
+    }
+    for path in [&below_a_file, &tiny.file("nets")] {
+        is_refused(&[&"eval", &aux, &"--bins", &"8", &"--maps", path], path);
+        is_refused(&[&"eval", &aux, &"--bins", &"8", &"--plots", path], path);
+        is_refused(&[&"plot", &aux, &"--bins", &"8", &"--out", path], path);
+        is_refused(&[&"compare", &aux, &"--bins", &"8", &"--plots", path], path);
+        is_refused(&[&"generate", &"--cells", &"100", &"--out", path], path);
+        is_refused(&[&"demo", &"--cells", &"100", &"--out", path], path);
+    }
+    // A device takes what it is given, stays a device, and its errors are the run's. It is
+    // reached through a link, so that a mistake here could not replace the device itself.
+    #[cfg(target_os = "linux")]
+    {
+        let full = tiny.folder().join("full");
+        std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+        let line = failure(&[&"eval", &aux, &"--bins", &"8", &"--json", &full]);
+        assert!(line.contains("No space left"), "{line}");
+        assert!(std::fs::symlink_metadata(&full).unwrap().is_symlink());
+    }
+}
+
+#[test]
+fn nothing_to_generate() {
+    let out = tempfile::tempdir().unwrap();
+    for args in [["nope", "--out"], ["--cells=0", "--out"], ["--cells=99999999999999", "--out"]] {
+        failure(&[&"generate", &args[0], &args[1], &out.path()]);
+        assert!(names_in(out.path()).is_empty());
+    }
+    let (files, _) =
+        (names_in(out.path()), failure(&[&"demo", &"--cells=0", &"--out", &out.path()]));
+    assert_eq!(files, names_in(out.path()));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let tiny = Tiny::new();
+    for args in [
+        vec!["eval", "--json", "-"],
+        vec!["eval"],
+        vec!["compare", "--iterations", "3", "--csv", "-"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = std::process::Command::new(placefield(&[]).get_program());
+        let output = command.args(&args).arg(tiny.aux()).args(["--bins", "8", "--engine", "cpu"]);
+        let output = output.stdout(writer).stderr(std::process::Stdio::piped()).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{args:?}: {told}");
+        assert!(!told.contains("placefield:"), "{told}");
+    }
+}

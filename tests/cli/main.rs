@@ -1,0 +1,66 @@
+//! The `placefield` program from outside: what it prints, writes and exits with.
+
+mod bad_input;
+#[path = "../common/mod.rs"]
+mod common;
+mod contract;
+mod pictures;
+mod real;
+mod tiny;
+mod usage;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// The program with these arguments, in no folder of its own.
+fn placefield(args: &[&dyn AsRef<OsStr>]) -> Command {
+    let mut command = Command::cargo_bin("placefield").unwrap();
+    command.args(args.iter().map(|a| a.as_ref()));
+    command
+}
+
+/// Runs it; it must succeed. Gives standard output.
+fn run(args: &[&dyn AsRef<OsStr>]) -> String {
+    let output = placefield(args).assert().success().get_output().clone();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs it; it must exit with 1, print nothing and say one line. Gives that line.
+fn failure(args: &[&dyn AsRef<OsStr>]) -> String {
+    let one_line = predicate::str::is_match(r"\Aplacefield: [^\n]+\n\z").unwrap();
+    let assert = placefield(args).assert().code(1).stdout("").stderr(one_line);
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap().trim_end().to_owned()
+}
+
+/// Evaluates and gives the JSON of standard output.
+fn eval_json(args: &[&dyn AsRef<OsStr>]) -> Value {
+    let mut all: Vec<&dyn AsRef<OsStr>> = vec![&"eval", &"--json", &"-"];
+    all.extend(args);
+    serde_json::from_str(&run(&all)).unwrap()
+}
+
+/// Shape and values of a NumPy file, which must be little-endian, in C order
+/// and of the precision of `T`.
+fn npy<T: npyz::Deserialize>(path: &Path) -> (Vec<u64>, Vec<T>) {
+    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let file = npyz::NpyFile::new(&bytes[..]).unwrap();
+    assert_eq!(file.order(), npyz::Order::C);
+    (file.shape().to_vec(), file.into_vec().unwrap())
+}
+
+/// Names in a folder, sorted.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// `|got − want| ≤ tolerance · scale`, with the place named.
+fn close(what: &str, got: f64, want: f64, scale: f64, tolerance: f64) {
+    assert!((got - want).abs() <= tolerance * scale, "{what}: got {got:e}, want {want:e}");
+}

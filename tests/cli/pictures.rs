@@ -1,0 +1,126 @@
+//! `plot`, `compare`, `generate`, `demo`: what they write.
+
+use crate::tiny::Tiny;
+use crate::{eval_json, names_in, run};
+use serde_json::Value;
+use std::path::Path;
+
+/// The pictures of an evaluation.
+pub(crate) const PICTURES: [&str; 6] =
+    ["density", "potential", "field_x", "field_y", "field", "force"];
+
+/// Every name as a PNG and an SVG, which must look like it.
+pub(crate) fn check_pictures(folder: &Path, names: &[&str]) {
+    for name in names {
+        let png = image::open(folder.join(name).with_extension("png"));
+        let png = png.unwrap_or_else(|e| panic!("{name}.png: {e}")).into_rgb8();
+        let first = *png.get_pixel(0, 0);
+        assert!(png.pixels().any(|p| *p != first), "{name}.png is blank");
+        let svg = std::fs::read_to_string(folder.join(name).with_extension("svg")).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{name}.svg");
+    }
+}
+
+#[test]
+fn plot_and_eval_draw_the_same_files() {
+    let tiny = Tiny::new();
+    let (aux, out, plots) = (tiny.aux(), tiny.folder().join("a/b"), tiny.folder().join("plots"));
+    let listed = run(&[&"plot", &aux, &"--bins", &"8x4", &"--out", &out]);
+    check_pictures(&out, &PICTURES);
+    assert_eq!(names_in(&out).len(), 2 * PICTURES.len());
+    assert_eq!(listed.lines().count(), 2 * PICTURES.len());
+    assert!(listed.lines().all(|l| Path::new(l).is_file()), "{listed}");
+
+    run(&[&"eval", &aux, &"--bins", &"8x4", &"--plots", &plots]);
+    assert_eq!(names_in(&plots), names_in(&out));
+    for file in names_in(&out) {
+        let same =
+            std::fs::read(plots.join(&file)).unwrap() == std::fs::read(out.join(&file)).unwrap();
+        assert!(same, "{file}");
+    }
+}
+
+#[test]
+fn compare_writes_a_table_and_curves() {
+    let tiny = Tiny::new();
+    let at = |name: &str| tiny.folder().join(name);
+    let (aux, csv, json, plots) = (tiny.aux(), at("c.csv"), at("c.json"), at("plots"));
+    let printed = run(&[
+        &"compare",
+        &aux,
+        &"--bins",
+        &"8x4",
+        &"--iterations",
+        &"4",
+        &"--csv",
+        &csv,
+        &"--json",
+        &json,
+        &"--plots",
+        &plots,
+    ]);
+    assert!(printed.contains("row-column") && printed.contains("fused"), "{printed}");
+    check_pictures(&plots, &["compare_time", "compare_ratio", "compare_overflow"]);
+
+    let text = std::fs::read_to_string(csv).unwrap();
+    let table: Vec<Vec<&str>> = text.lines().map(|l| l.split(',').collect()).collect();
+    assert!(table[0].starts_with(&["iteration", "overflow"]), "{:?}", table[0]);
+    assert_eq!(table.len(), 1 + 4 * 2);
+    assert!(table.iter().all(|row| row.len() == table[0].len()), "{text}");
+    let pipeline = table[0].iter().position(|c| *c == "pipeline").unwrap();
+    for (k, row) in table[1..].iter().enumerate() {
+        assert_eq!(row[0], (k / 2).to_string());
+        assert_eq!(row[pipeline], ["row-column", "fused"][k % 2]);
+    }
+
+    let json: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    assert_eq!(json["iterations"].as_array().unwrap().len(), 4);
+    assert_eq!(json["summary"].as_array().unwrap().len(), 2);
+    assert_eq!(json["warnings"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn no_iterations_make_an_empty_table() {
+    let tiny = Tiny::new();
+    let csv =
+        run(&[&"compare", &tiny.aux(), &"--bins", &"8", &"--iterations", &"0", &"--csv", &"-"]);
+    assert_eq!(csv.lines().count(), 1);
+    assert!(csv.starts_with("iteration,"), "{csv}");
+}
+
+#[test]
+fn a_seed_gives_the_same_design_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = |out: &str, seed: &str| {
+        let out = folder.path().join(out);
+        let listed = run(&[&"generate", &"--cells", &"800", &"--out", &out, &"--seed", &seed]);
+        let names = names_in(&out);
+        assert_eq!(listed.lines().count(), names.len());
+        names.iter().map(|n| std::fs::read(out.join(n)).unwrap()).collect::<Vec<_>>()
+    };
+    let (first, again, other) = (bytes("a", "7"), bytes("b", "7"), bytes("c", "8"));
+    assert_eq!(first.len(), 6);
+    assert!(first == again && first != other);
+
+    let json = eval_json(&[&folder.path().join("a/cells800.aux")]);
+    assert_eq!(json["design"]["movable"], 800);
+    assert!(json["hpwl"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn the_demo_needs_no_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("demo");
+    let told = run(&[&"demo", &"--out", &out, &"--cells", &"2000", &"--iterations", &"5"]);
+    for step in ["1. ", "2. ", "3. ", "4. "] {
+        assert!(told.lines().any(|l| l.starts_with(step)), "{told}");
+    }
+    check_pictures(&out, &PICTURES);
+    check_pictures(&out, &["compare_time", "compare_ratio", "compare_overflow"]);
+    let json = |name: &str| -> Value {
+        serde_json::from_slice(&std::fs::read(out.join(name)).unwrap()).unwrap()
+    };
+    assert_eq!(json("eval.json")["design"]["movable"], 2000);
+    assert!(json("eval.json")["options"]["filler_count"].as_u64().unwrap() > 0);
+    assert_eq!(json("compare.json")["iterations"].as_array().unwrap().len(), 5);
+}

@@ -1,0 +1,215 @@
+//! Real designs, against published numbers and an independent evaluation.
+
+use crate::common::{design_dir, golden};
+use crate::pictures::{PICTURES, check_pictures};
+use crate::{close, eval_json, npy, run};
+use serde_json::Value;
+use std::path::Path;
+
+fn number(json: &Value, path: &str) -> f64 {
+    let value = json.pointer(path).unwrap_or_else(|| panic!("no {path}"));
+    value.as_f64().unwrap_or_else(|| panic!("{path}: {value}"))
+}
+
+fn warns(json: &Value, what: &str) -> bool {
+    json["warnings"].as_array().unwrap().iter().any(|w| w.as_str().unwrap().contains(what))
+}
+
+#[test]
+fn every_design_is_read_and_evaluated() {
+    // Archive, .aux, nodes, fixed, nets and pins as counted in the files.
+    for (archive, aux, counts) in [
+        ("adaptec1", "adaptec1", [211_447, 543, 0, 0]),
+        ("adaptec1", "adaptec1.mms", [210_967, 63, 0, 0]),
+        ("ibm01", "ibm01-cu85", [12_028, 0, 11_507, 44_266]),
+        ("ibm05", "ibm05", [29_347, 1_201, 28_446, 126_308]),
+        ("ibm07", "ibm07-cu90", [44_811, 0, 44_394, 164_369]),
+        ("ibm01-ms", "ibm01", [12_752, 246, 14_111, 50_566]),
+        ("intel", "intel", [3_286, 545, 2_842, 9_851]),
+        ("simple", "simple", [10, 2, 8, 26]),
+        ("acc64", "acc64", [3_355, 576, 7_481, 20_111]),
+    ] {
+        let Some(folder) = design_dir(archive) else { return };
+        let json = eval_json(&[&folder.join(format!("{aux}.aux"))]);
+        let design = &json["design"];
+        for (key, want) in ["nodes", "fixed", "nets", "pins"].iter().zip(counts) {
+            assert_eq!(design[key], want, "{aux}: {key}");
+        }
+        assert_eq!(json["hpwl"].is_null(), archive == "adaptec1", "{aux}");
+        assert!(number(&json, "/density/total_area") > 0.0, "{aux}");
+        assert!(number(&json, "/field/energy").is_finite(), "{aux}");
+    }
+}
+
+#[test]
+fn cells_outside_the_die_are_clipped_and_said() {
+    let Some(folder) = design_dir("adaptec1") else { return };
+    let json = eval_json(&[&folder.join("adaptec1.aux"), &"--precision", &"f64"]);
+    assert!(warns(&json, "movable cells reach beyond the die: 210904 of 210904 wholly"));
+    assert!(warns(&json, "480 wholly"), "{}", json["warnings"]);
+    let movable = number(&json, "/design/movable_area");
+    assert!(number(&json, "/density/clipped_area") >= movable);
+    // Smoothing reaches no farther than √2 bins, which is not into the die: only fixed area is there.
+    let fixed = number(&json, "/design/fixed_area");
+    assert!(number(&json, "/density/total_area") <= fixed * (1.0 + 1e-12));
+    assert_eq!(number(&json, "/density/overflow_exact"), 0.0);
+}
+
+#[test]
+fn wirelength_of_published_placements() {
+    for (archive, aux, pl, want, half_a_digit) in [
+        ("ibm01", "ibm01-cu85.aux", "ibm01-cu85.gp.pl", 5.34e7, 0.005e7),
+        ("ibm07", "ibm07-cu90.aux", "ibm07-cu90.gp.pl", 3.71e8, 0.005e8),
+    ] {
+        let Some(folder) = design_dir(archive) else { return };
+        let (aux, pl) = (folder.join(aux), folder.join(pl));
+        let json = eval_json(&[&aux, &"--pl", &pl, &"--pin-offset", &"lower-left"]);
+        close(archive, number(&json, "/hpwl"), want, half_a_digit, 1.0);
+        let centered = eval_json(&[&aux, &"--pl", &pl]);
+        assert_ne!(centered["hpwl"], json["hpwl"]);
+    }
+}
+
+#[test]
+fn pictures_of_real_designs() {
+    let out = tempfile::tempdir().unwrap();
+    for (archive, aux) in [("simple", "simple.aux"), ("ibm01", "ibm01-cu85.aux")] {
+        let Some(folder) = design_dir(archive) else { return };
+        let out = out.path().join(archive);
+        run(&[&"plot", &folder.join(aux), &"--out", &out]);
+        check_pictures(&out, &PICTURES);
+    }
+}
+
+#[test]
+fn pipelines_agree_while_the_cells_of_ibm01_spread() {
+    let Some(folder) = design_dir("ibm01") else { return };
+    let (aux, pl) = (folder.join("ibm01-cu85.aux"), folder.join("ibm01-cu85.gp.pl"));
+    let arguments = ["--iterations", "40", "--json", "-"];
+    let [iterations, k, json, dash] = &arguments;
+    let printed = run(&[&"compare", &aux, &"--pl", &pl, iterations, k, json, dash]);
+    let table: Value = serde_json::from_str(&printed).unwrap();
+    let rows = table["iterations"].as_array().unwrap();
+    let (first, last) = (number(&rows[0], "/overflow"), number(&rows[39], "/overflow"));
+    assert!(last < 0.9 * first, "overflow from {first} to {last}");
+    for side in table["summary"].as_array().unwrap() {
+        let difference = number(side, "/largest_difference");
+        assert!(difference < 1e-5, "{}: {difference:e}", side["pipeline"]);
+        assert!((difference == 0.0) == (side["pipeline"] == "row-column"));
+    }
+}
+
+/// Names of the movable nodes in the order of a `.nodes` file without `/FIXED` places.
+fn movable_names(nodes: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(nodes).unwrap();
+    let words = text.lines().map(|l| l.split_whitespace().collect::<Vec<_>>());
+    let movable = words.filter(|w| w.len() == 3 && w[1].parse::<f64>().is_ok() && w[0] != "UCLA");
+    movable.map(|w| w[0].to_owned()).collect()
+}
+
+#[test]
+fn a_legal_placement_agrees_with_an_independent_evaluation() {
+    let (Some(golden), Some(folder)) = (golden("adaptec1_legal.json"), design_dir("adaptec1"))
+    else {
+        return;
+    };
+    let names = movable_names(&folder.join("adaptec1.mms.nodes"));
+    let index_of = |name: &str| names.iter().position(|n| n == name).unwrap();
+    let (aux, maps) = (folder.join("adaptec1.mms.aux"), tempfile::tempdir().unwrap());
+    for case in golden["cases"].as_array().unwrap() {
+        let forces: Vec<(usize, &Value)> = case["forces"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|f| (index_of(f["node"].as_str().unwrap()), f))
+            .collect();
+        let bins = format!("{}x{}", case["bins"][0], case["bins"][1]);
+        let density = case["target_density"].to_string();
+        for pipeline in ["row-column", "fused"] {
+            for (precision, tolerance) in [("f64", 1e-9), ("f32", 1e-5)] {
+                let json = eval_json(&[
+                    &aux,
+                    &"--bins",
+                    &bins,
+                    &"--target-density",
+                    &density,
+                    &"--pipeline",
+                    &pipeline,
+                    &"--precision",
+                    &precision,
+                    &"--maps",
+                    &maps.path(),
+                ]);
+                let run = format!("{bins} {density} {pipeline} {precision}");
+                check_scalars(&run, &json, case, tolerance);
+                let read = |name: &str| {
+                    let path = maps.path().join(name).with_extension("npy");
+                    if precision == "f64" {
+                        npy::<f64>(&path)
+                    } else {
+                        let (shape, values) = npy::<f32>(&path);
+                        (shape, values.into_iter().map(f64::from).collect())
+                    }
+                };
+                check_maps(&run, read, case, tolerance);
+                for axis in ["force_x", "force_y"] {
+                    let (_, force) = read(axis);
+                    assert_eq!(force.len(), names.len());
+                    let largest = force.iter().fold(0.0, |m: f64, f| m.max(f.abs()));
+                    for (i, want) in &forces {
+                        let want = want[axis].as_f64().unwrap();
+                        close(&format!("{run}: {axis} {i}"), force[*i], want, largest, tolerance);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check_scalars(run: &str, json: &Value, case: &Value, tolerance: f64) {
+    for (path, key) in [
+        ("/design/movable", "movable"),
+        ("/design/fixed", "fixed"),
+        ("/design/movable_area", "movable_area"),
+        ("/density/overflow_smoothed", "overflow_smoothed"),
+        ("/density/max_smoothed", "max_smoothed"),
+        ("/density/max_exact", "max_exact"),
+        ("/field/energy", "energy"),
+        ("/field/potential_min", "potential_min"),
+        ("/field/potential_max", "potential_max"),
+        ("/field/field_x_max", "field_x_max"),
+        ("/field/field_y_max", "field_y_max"),
+    ] {
+        let want = case[key].as_f64().unwrap_or_else(|| panic!("golden {key}"));
+        close(&format!("{run}: {key}"), number(json, path), want, want.abs(), tolerance);
+    }
+    let want = case["overflow_exact"].as_f64().unwrap();
+    close(
+        &format!("{run}: overflow_exact"),
+        number(json, "/density/overflow_exact"),
+        want,
+        1.0,
+        tolerance,
+    );
+    assert_eq!(json["design"]["die"], case["die"]);
+}
+
+fn check_maps(
+    run: &str,
+    read: impl Fn(&str) -> (Vec<u64>, Vec<f64>),
+    case: &Value,
+    tolerance: f64,
+) {
+    let [nx, ny] = [0, 1].map(|k| case["bins"][k].as_u64().unwrap());
+    for map in ["density", "potential", "field_x", "field_y"] {
+        let (shape, values) = read(map);
+        assert_eq!(shape, [nx, ny], "{run}: {map}");
+        let largest = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        for sample in case["samples"].as_array().unwrap() {
+            let [ix, iy] = ["ix", "iy"].map(|k| sample[k].as_u64().unwrap());
+            let got = values[(ix * ny + iy) as usize];
+            let want = sample[map].as_f64().unwrap();
+            close(&format!("{run}: {map} at ({ix}, {iy})"), got, want, largest, tolerance);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Wrong usage, help and version.
+
+use crate::tiny::Tiny;
+use crate::{placefield, run};
+use predicates::prelude::*;
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    let tiny = Tiny::new();
+    let aux = tiny.aux();
+    let aux = aux.to_str().unwrap();
+    for args in [
+        vec![],
+        vec!["frobnicate"],
+        vec!["eval"],
+        vec!["eval", aux, "--frobnicate"],
+        vec!["eval", aux, "--bins", "abc"],
+        vec!["eval", aux, "--bins", "4x"],
+        vec!["eval", aux, "--bins=-4"],
+        vec!["eval", aux, "--bins", "99999999999999999999"],
+        vec!["eval", aux, "--target-density", "half"],
+        vec!["eval", aux, "--precision", "f16"],
+        vec!["eval", aux, "--pipeline", "fast"],
+        vec!["eval", aux, "--engine", "gpu"],
+        vec!["eval", aux, "--engine", "cuda:-1"],
+        vec!["eval", aux, "--threads", "1025"],
+        vec!["eval", aux, "--pin-offset", "top"],
+        vec!["plot", aux],
+        vec!["compare", aux, "--iterations", "-1"],
+        vec!["compare", aux, "--csv", "-", "--json", "-"],
+        vec!["generate", "--out", "x"],
+        vec!["generate", "adaptec1"],
+        vec!["generate", "adaptec1", "--cells", "9", "--out", "x"],
+    ] {
+        let usage =
+            predicate::str::contains("Usage: placefield").or(predicate::str::contains("--help"));
+        placefield(&[]).args(&args).assert().code(2).stdout("").stderr(usage);
+    }
+}
+
+#[test]
+fn help_and_version_exit_with_0() {
+    assert_eq!(run(&[&"--version"]), format!("placefield {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(run(&[&"--help"]).contains("compare"));
+    for command in ["eval", "compare", "plot", "generate", "demo", "info"] {
+        let help = run(&[&command, &"--help"]);
+        assert!(help.contains(&format!("Usage: placefield {command}")), "{help}");
+    }
+}
+
+#[test]
+fn info_names_the_engines() {
+    let info = run(&[&"info"]);
+    for line in ["placefield ", "cpu ", "cuda "] {
+        assert!(info.lines().any(|l| l.starts_with(line)), "{info}");
+    }
+}
