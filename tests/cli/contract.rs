@@ -1,7 +1,7 @@
 //! What `eval` promises: the JSON's keys, the maps' layout, the same bits again.
 
 use crate::tiny::{Tiny, row};
-use crate::{close, eval_json, names_in, npy, placefield, run};
+use crate::{PIPELINES, close, eval_json, names_in, npy, placefield, run};
 use predicates::prelude::*;
 use serde_json::Value;
 use std::path::Path;
@@ -190,7 +190,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         let bytes: Vec<_> = files.iter().map(|f| std::fs::read(maps.join(f)).unwrap()).collect();
         (json, bytes)
     };
-    for pipeline in ["row-column", "fused"] {
+    for pipeline in PIPELINES {
         let first = evaluate(&["--threads", "1", "--pipeline", pipeline], &folder.path().join("m"));
         assert_eq!(first.1.len(), 6);
         for extra in [["--threads", "2"], ["--threads", "3"], ["--threads", "1"]] {

@@ -15,6 +15,9 @@ use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::Path;
 
+/// Every pipeline by name, in the order of the tables.
+const PIPELINES: [&str; 3] = ["row-column", "fused", "three-pass"];
+
 /// The program with these arguments, in no folder of its own.
 fn placefield(args: &[&dyn AsRef<OsStr>]) -> Command {
     let mut command = Command::cargo_bin("placefield").unwrap();

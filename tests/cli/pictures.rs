@@ -1,7 +1,7 @@
 //! `plot`, `compare`, `generate`, `demo`: what they write.
 
 use crate::tiny::Tiny;
-use crate::{eval_json, names_in, run};
+use crate::{PIPELINES, eval_json, names_in, run};
 use serde_json::Value;
 use std::path::Path;
 
@@ -59,23 +59,23 @@ fn compare_writes_a_table_and_curves() {
         &"--plots",
         &plots,
     ]);
-    assert!(printed.contains("row-column") && printed.contains("fused"), "{printed}");
+    assert!(PIPELINES.iter().all(|p| printed.contains(p)), "{printed}");
     check_pictures(&plots, &["compare_time", "compare_ratio", "compare_overflow"]);
 
     let text = std::fs::read_to_string(csv).unwrap();
     let table: Vec<Vec<&str>> = text.lines().map(|l| l.split(',').collect()).collect();
     assert!(table[0].starts_with(&["iteration", "overflow"]), "{:?}", table[0]);
-    assert_eq!(table.len(), 1 + 4 * 2);
+    assert_eq!(table.len(), 1 + 4 * PIPELINES.len());
     assert!(table.iter().all(|row| row.len() == table[0].len()), "{text}");
     let pipeline = table[0].iter().position(|c| *c == "pipeline").unwrap();
     for (k, row) in table[1..].iter().enumerate() {
-        assert_eq!(row[0], (k / 2).to_string());
-        assert_eq!(row[pipeline], ["row-column", "fused"][k % 2]);
+        assert_eq!(row[0], (k / PIPELINES.len()).to_string());
+        assert_eq!(row[pipeline], PIPELINES[k % PIPELINES.len()]);
     }
 
     let json: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
     assert_eq!(json["iterations"].as_array().unwrap().len(), 4);
-    assert_eq!(json["summary"].as_array().unwrap().len(), 2);
+    assert_eq!(json["summary"].as_array().unwrap().len(), PIPELINES.len());
     assert_eq!(json["warnings"].as_array().unwrap().len(), 1);
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{design_dir, golden};
 use crate::pictures::{PICTURES, check_pictures};
-use crate::{close, eval_json, npy, run};
+use crate::{PIPELINES, close, eval_json, npy, run};
 use serde_json::Value;
 use std::path::Path;
 
@@ -125,7 +125,7 @@ fn a_legal_placement_agrees_with_an_independent_evaluation() {
             .collect();
         let bins = format!("{}x{}", case["bins"][0], case["bins"][1]);
         let density = case["target_density"].to_string();
-        for pipeline in ["row-column", "fused"] {
+        for pipeline in PIPELINES {
             for (precision, tolerance) in [("f64", 1e-9), ("f32", 1e-5)] {
                 let json = eval_json(&[
                     &aux,
