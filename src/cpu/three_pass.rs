@@ -29,7 +29,7 @@
 //! column's, is paired with a column of zeros put before it, so that the pairs
 //! are (zeros, 0), (1, 2), (3, 4), …
 
-use super::shared::{ColumnPanels, PerThread, dot, vectorised};
+use super::shared::{AHEAD, ColumnPanels, PerThread, dot, vectorised};
 use super::solve::{Fields, Green, Multipliers, Multiply};
 use crate::grid::Map;
 use crate::memory::filled;
@@ -142,6 +142,7 @@ impl<T: Real> ThreePass<T> {
                     #[inline(always)]
                     || {
                         for v in 0..ny {
+                            out.prefetch(1 + v + AHEAD, t * W, width);
                             // SAFETY: tiles share no pairs of rows, and each is one task.
                             let segment = unsafe { out.segment(1 + v, t * W, width) };
                             gather(segment, tile, stride, v);
@@ -205,6 +206,8 @@ impl<T: Real> ThreePass<T> {
                     || {
                         for x in 0..nx {
                             let at = permutation::position(x, nx);
+                            p.prefetch(x + AHEAD, t * W, width);
+                            q.prefetch(x + AHEAD, t * W, width);
                             // SAFETY: tiles share no pairs of columns, and each is one task.
                             let segment = unsafe { p.segment(x, t * W, width) };
                             gather(segment, tile_p, stride, at);
