@@ -412,11 +412,13 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn exact_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the exact density", Done::Positions)?;
         if self.done >= Done::Density {
-            // The device keeps the statistics of one density: the next one's
-            // take the place of these.
+            // The device keeps the statistics of one density, and these will
+            // take their place. No new order here: forces are to be gathered
+            // in the one that the density saw.
             self.read_density()?;
+        } else {
+            self.order_if_due()?;
         }
-        self.order_if_due()?;
         self.stages.own_size()?;
         Ok(self.stages.density.report()?.stats)
     }
