@@ -1,16 +1,18 @@
 //! Pipelines side by side, iteration by iteration, while the cells spread.
 //!
 //! Every iteration, each engine computes the density of the same positions and
-//! each pipeline solves it; times and the largest differences of φ, Ex and Ey
-//! are kept. Then the cells take one step down the density energy alone
+//! each pipeline solves it; times and the differences of φ, Ex and Ey are kept. Then the cells take one step down the density energy alone
 //! ([`crate::nesterov`], preconditioned by area), so that overflow falls along
 //! the table and the pipelines meet densities of every kind.
 
 use crate::charge::Charge;
-use crate::engine::{DensityStats, Engine, EngineError, MapKind, Pipeline, check_lengths};
+use crate::engine::{
+    DensityStats, Engine, EngineError, MapKind, Pipeline, StepTimes, check_lengths,
+};
 use crate::grid::Map;
 use crate::nesterov::Nesterov;
 use crate::real::Real;
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// Stage times of one engine with one pipeline in one iteration, milliseconds.
@@ -20,6 +22,8 @@ pub struct Side {
     pub engine: &'static str,
     /// Pipeline.
     pub pipeline: Pipeline,
+    /// What ran for it ([`Engine::path`]).
+    pub path: &'static str,
     /// Density map, overflow and maximum.
     pub density: f64,
     /// Forward transform.
@@ -34,19 +38,47 @@ pub struct Side {
     pub force: f64,
     /// The first side's solve over this one's.
     pub ratio: f64,
-    /// Largest |difference| from the first side's φ, Ex and Ey over its largest magnitude.
+    /// Whole steps and solves back to back, where the engine runs on a device.
+    #[serde(flatten, serialize_with = "milliseconds")]
+    pub steps: Option<StepTimes>,
+    /// How far φ, Ex and Ey are from the first side's.
     pub difference: Difference,
 }
 
-/// Largest difference of each map, relative to the largest magnitude.
+/// Differences from another side's maps: the largest one relative to the
+/// largest magnitude, and the root mean square one relative to the root mean
+/// square magnitude.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Difference {
-    /// φ.
+    /// φ, largest.
     pub potential: f64,
-    /// Ex.
+    /// Ex, largest.
     pub field_x: f64,
-    /// Ey.
+    /// Ey, largest.
     pub field_y: f64,
+    /// φ, root mean square.
+    pub potential_rms: f64,
+    /// Ex, root mean square.
+    pub field_x_rms: f64,
+    /// Ey, root mean square.
+    pub field_y_rms: f64,
+}
+
+impl Difference {
+    /// The largest of the three maps.
+    pub fn largest(&self) -> f64 {
+        worse(worse(self.potential, self.field_x), self.field_y)
+    }
+
+    /// The largest root mean square of the three maps.
+    pub fn largest_rms(&self) -> f64 {
+        worse(worse(self.potential_rms, self.field_x_rms), self.field_y_rms)
+    }
+}
+
+/// The larger number; one that is not a number is the worst.
+fn worse(a: f64, b: f64) -> f64 {
+    if a >= b || a.is_nan() { a } else { b }
 }
 
 /// One row of the comparison.
@@ -156,6 +188,13 @@ impl<'e, T: Real> Comparison<'e, T> {
                 }
                 sides.push(side);
             }
+            // Apart from the solves above: a step computes the density anew, and
+            // sums of f32 on a device may round otherwise.
+            for p in 0..self.pipelines.len() {
+                let steps = self.engines[e].step_times(self.pipelines[p], 1)?;
+                let side = sides.len() - self.pipelines.len() + p;
+                sides[side].steps = steps;
+            }
         }
         let step = self.step();
         let iteration = self.iteration;
@@ -174,7 +213,7 @@ impl<'e, T: Real> Comparison<'e, T> {
         let energy = engine.solve(pipeline)?;
         engine.compute_force()?;
         let times = engine.times();
-        let mut differences = [0.0; 3];
+        let mut differences = [[0.0; 2]; 3];
         for ((kind, reference), difference) in
             MAPS.into_iter().zip(&mut self.reference).zip(&mut differences)
         {
@@ -182,17 +221,19 @@ impl<'e, T: Real> Comparison<'e, T> {
                 engine.read_map(kind, reference)?;
             } else {
                 engine.read_map(kind, &mut self.other)?;
-                *difference = largest_difference(reference.as_slice(), self.other.as_slice());
+                *difference = difference_of(reference.as_slice(), self.other.as_slice());
             }
         }
         if first_solve.is_none() {
             let [fx, fy] = &mut self.force;
             engine.read_force(fx, fy)?;
         }
-        let [potential, field_x, field_y] = differences;
+        let [[potential, potential_rms], [field_x, field_x_rms], [field_y, field_y_rms]] =
+            differences;
         let side = Side {
             engine: engine.descriptor().engine,
             pipeline,
+            path: engine.path(pipeline),
             density: times.density,
             forward: times.forward,
             scaling: times.scaling,
@@ -200,7 +241,15 @@ impl<'e, T: Real> Comparison<'e, T> {
             solve: times.solve(),
             force: times.force,
             ratio: first_solve.map_or(1.0, |first| first / times.solve()),
-            difference: Difference { potential, field_x, field_y },
+            steps: None,
+            difference: Difference {
+                potential,
+                field_x,
+                field_y,
+                potential_rms,
+                field_x_rms,
+                field_y_rms,
+            },
         };
         Ok((side, energy))
     }
@@ -208,11 +257,13 @@ impl<'e, T: Real> Comparison<'e, T> {
     /// One step against the gradient −F/area of every body, kept inside the die.
     fn step(&mut self) -> f64 {
         let charge = self.engines[0].charge();
-        for i in 0..self.bodies {
-            let area = charge.width[i] * charge.height[i];
-            let per_area = if area > 0.0 { 1.0 / area } else { 0.0 };
-            self.gradient[i] = -self.force[0][i].wide() * per_area;
-            self.gradient[self.bodies + i] = -self.force[1][i].wide() * per_area;
+        let (along_x, along_y) = self.gradient.split_at_mut(self.bodies);
+        for (gradient, force) in [along_x, along_y].into_iter().zip(&self.force) {
+            let sizes = (&charge.width, &charge.height);
+            (gradient, force, sizes.0, sizes.1).into_par_iter().for_each(|(g, f, w, h)| {
+                let area = w * h;
+                *g = if area > 0.0 { -f.wide() / area } else { 0.0 };
+            });
         }
         let half_a_bin = 0.5 * (charge.grid.bin_x() * charge.grid.bin_y()).sqrt();
         self.descent.advance(&self.gradient, half_a_bin, |i, value| clamp(charge, i, value))
@@ -221,7 +272,7 @@ impl<'e, T: Real> Comparison<'e, T> {
     fn round_positions(&mut self) {
         let (x, y) = self.descent.point().split_at(self.bodies);
         for (to, from) in [(&mut self.x, x), (&mut self.y, y)] {
-            to.iter_mut().zip(from).for_each(|(to, &from)| *to = T::of(from));
+            (to, from).into_par_iter().for_each(|(to, &from)| *to = T::of(from));
         }
     }
 }
@@ -246,9 +297,63 @@ fn clamped(charge: &Charge, at: impl Fn(usize) -> (f64, f64)) -> Vec<f64> {
     x.chain(y).collect()
 }
 
-fn largest_difference<T: Real>(reference: &[T], other: &[T]) -> f64 {
-    let scale = reference.iter().fold(0.0, |m, v| v.wide().abs().max(m));
-    let pairs = reference.iter().zip(other);
-    let worst = pairs.fold(0.0, |m: f64, (a, b)| (a.wide() - b.wide()).abs().max(m));
-    if scale > 0.0 { worst / scale } else { worst }
+/// Values a thread takes at a time; sums over them are added up in order.
+const CHUNK: usize = 1 << 16;
+
+/// Largest and root mean square difference, each relative to the reference's.
+fn difference_of<T: Real>(reference: &[T], other: &[T]) -> [f64; 2] {
+    let parts: Vec<[f64; 4]> = (reference.par_chunks(CHUNK), other.par_chunks(CHUNK))
+        .into_par_iter()
+        .map(|(reference, other)| {
+            let [mut scale, mut worst, mut squares, mut apart] = [0.0; 4];
+            for (a, b) in reference.iter().zip(other) {
+                let (a, d) = (a.wide(), (a.wide() - b.wide()).abs());
+                scale = worse(scale, a.abs());
+                worst = worse(worst, d);
+                squares += a * a;
+                apart += d * d;
+            }
+            [scale, worst, squares, apart]
+        })
+        .collect();
+    let [scale, worst, squares, apart] = parts.iter().fold([0.0; 4], |sum, part| {
+        [worse(sum[0], part[0]), worse(sum[1], part[1]), sum[2] + part[2], sum[3] + part[3]]
+    });
+    let relative = |value: f64, scale: f64| if scale > 0.0 { value / scale } else { value };
+    [relative(worst, scale), relative(apart.sqrt(), squares.sqrt())]
+}
+
+/// The four times with their unit in their keys, null where there are none.
+fn milliseconds<S: serde::Serializer>(
+    steps: &Option<StepTimes>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    use serde::ser::SerializeMap;
+    let mut map = serializer.serialize_map(Some(4))?;
+    map.serialize_entry("step_graph_ms", &steps.map(|t| t.step_graph))?;
+    map.serialize_entry("step_plain_ms", &steps.map(|t| t.step_plain))?;
+    map.serialize_entry("solve_graph_ms", &steps.map(|t| t.solve_graph))?;
+    map.serialize_entry("solve_plain_ms", &steps.map(|t| t.solve_plain))?;
+    map.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_relative_to_the_reference() {
+        let mut reference = vec![0.0; 100_000];
+        reference[70_000] = -4.0;
+        reference[3] = 3.0;
+        let mut other = reference.clone();
+        other[70_000] = -3.0;
+        other[5] = 2.0;
+        let [largest, rms] = difference_of::<f64>(&reference, &other);
+        assert_eq!(largest, 2.0 / 4.0);
+        assert!((rms - 5f64.sqrt() / 5.0).abs() < 1e-15);
+        assert_eq!(difference_of::<f32>(&[1.0; 3], &[1.0; 3]), [0.0, 0.0]);
+        other[9] = f64::NAN;
+        assert!(difference_of::<f64>(&reference, &other).iter().all(|d| d.is_nan()));
+    }
 }

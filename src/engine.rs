@@ -118,6 +118,20 @@ impl StageTimes {
 /// Most threads that the CPU engine starts.
 pub const MAX_THREADS: usize = 1024;
 
+/// Milliseconds of a whole step (density, solve, force) and of its solve alone,
+/// on a device: medians, back to back, everything resident.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct StepTimes {
+    /// A step replayed as one graph.
+    pub step_graph: f64,
+    /// A step as plain launches.
+    pub step_plain: f64,
+    /// A solve replayed as one graph.
+    pub solve_graph: f64,
+    /// A solve as plain launches.
+    pub solve_plain: f64,
+}
+
 /// How an engine is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
@@ -237,6 +251,12 @@ pub trait Engine<T: Real> {
     /// Which engine this is.
     fn descriptor(&self) -> Descriptor;
 
+    /// What really runs when `pipeline` is asked for, by its name: the pipeline
+    /// itself, or the one that stands in for it on this engine.
+    fn path(&self, pipeline: Pipeline) -> &'static str {
+        pipeline.name()
+    }
+
     /// Takes lower-left corners, layout units: movable cells, then fillers.
     /// Positions that are not finite are refused.
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError>;
@@ -266,6 +286,44 @@ pub trait Engine<T: Real> {
 
     /// Time each stage took when it last ran.
     fn times(&self) -> StageTimes;
+
+    /// Times whole steps and solves by `pipeline`, `repetitions` times and more,
+    /// for the positions at hand; none where an engine makes no such difference.
+    /// Afterwards everything holds what a step by `pipeline` leaves.
+    fn step_times(
+        &mut self,
+        pipeline: Pipeline,
+        repetitions: usize,
+    ) -> Result<Option<StepTimes>, EngineError> {
+        let _ = (pipeline, repetitions);
+        Ok(None)
+    }
+}
+
+/// The last stage that holds for the positions at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Done {
+    Nothing,
+    Positions,
+    Density,
+    Solve,
+    Force,
+}
+
+impl Done {
+    /// An error unless `at_least` has run; `stage` is what needs it.
+    pub(crate) fn require(self, stage: &'static str, at_least: Done) -> Result<(), EngineError> {
+        if self >= at_least {
+            return Ok(());
+        }
+        let needs = match at_least {
+            Done::Nothing | Done::Positions => "positions were given",
+            Done::Density => "the density was computed",
+            Done::Solve => "the field was solved",
+            Done::Force => "the forces were computed",
+        };
+        Err(EngineError::OutOfOrder { stage, needs })
+    }
 }
 
 /// An error unless every slice has `expected` values.

@@ -11,7 +11,13 @@
 //! inverse Lipschitz estimate `‖s‖/‖y‖`, at most the step before (Lu et al.,
 //! "ePlace", §5; Lin et al., "DREAMPlace", §III-C).
 
-/// The state of a descent in `n` unknowns. No call allocates.
+use rayon::prelude::*;
+
+/// Unknowns a thread takes at a time.
+const CHUNK: usize = 1 << 16;
+
+/// The state of a descent in `n` unknowns. No call allocates memory that grows
+/// with them but for a few numbers per 65536.
 #[derive(Clone, Debug)]
 pub struct Nesterov {
     a: f64,
@@ -52,7 +58,7 @@ impl Nesterov {
         &mut self,
         gradient: &[f64],
         first_move: f64,
-        clamp: impl Fn(usize, f64) -> f64,
+        clamp: impl Fn(usize, f64) -> f64 + Sync,
     ) -> f64 {
         assert_eq!(gradient.len(), self.v.len(), "the gradient's length");
         let step = match self.step {
@@ -65,14 +71,15 @@ impl Nesterov {
         };
         let next_a = next_coefficient(self.a);
         let momentum = (self.a - 1.0) / next_a;
-        for (i, &slope) in gradient.iter().enumerate() {
-            let u = self.v[i] - step * slope;
-            let v = clamp(i, u + momentum * (u - self.u[i]));
-            self.previous_v[i] = self.v[i];
-            self.previous_gradient[i] = slope;
-            self.u[i] = u;
-            self.v[i] = v;
-        }
+        let state = (&mut self.u, &mut self.v, &mut self.previous_v, &mut self.previous_gradient);
+        (state.0, state.1, state.2, state.3, gradient).into_par_iter().enumerate().for_each(
+            |(i, (u, v, previous_v, previous_gradient, &slope))| {
+                let next_u = *v - step * slope;
+                (*previous_v, *previous_gradient) = (*v, slope);
+                *v = clamp(i, next_u + momentum * (next_u - *u));
+                *u = next_u;
+            },
+        );
         self.a = next_a;
         self.step = Some(step);
         step
@@ -80,12 +87,23 @@ impl Nesterov {
 
     fn learned_step(&self, gradient: &[f64], previous: f64) -> f64 {
         let (mut ss, mut sy, mut yy) = (0.0, 0.0, 0.0);
-        for (i, &slope) in gradient.iter().enumerate() {
-            let s = self.v[i] - self.previous_v[i];
-            let y = slope - self.previous_gradient[i];
-            ss += s * s;
-            sy += s * y;
-            yy += y * y;
+        // Chunks in parallel, their sums in order: the same bits for any number of threads.
+        let chunks = (
+            self.v.par_chunks(CHUNK),
+            self.previous_v.par_chunks(CHUNK),
+            gradient.par_chunks(CHUNK),
+            self.previous_gradient.par_chunks(CHUNK),
+        );
+        let sums = chunks.into_par_iter().map(|(v, previous_v, gradient, previous_gradient)| {
+            let mut sums = [0.0; 3];
+            for i in 0..v.len() {
+                let (s, y) = (v[i] - previous_v[i], gradient[i] - previous_gradient[i]);
+                sums = [sums[0] + s * s, sums[1] + s * y, sums[2] + y * y];
+            }
+            sums
+        });
+        for sums in sums.collect::<Vec<_>>() {
+            (ss, sy, yy) = (ss + sums[0], sy + sums[1], yy + sums[2]);
         }
         if yy > 0.0 && sy > 0.0 {
             sy / yy

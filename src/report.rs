@@ -65,6 +65,8 @@ pub struct OptionsReport {
     pub device: String,
     /// The pipeline that solved.
     pub pipeline: Pipeline,
+    /// What ran for it: its own name, or that of the pipeline that stood in.
+    pub path: &'static str,
     /// Working precision.
     pub precision: Precision,
     /// T as used, which fillers may raise above what was asked for.

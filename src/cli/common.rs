@@ -2,14 +2,14 @@
 //! an engine for it, and writing results.
 
 use super::Failure;
+use super::engines::EngineChoice;
 use clap::{Args, ValueEnum};
+use placefield::Precision;
 use placefield::bookshelf::{self, PinOffset, ReadOptions};
 use placefield::charge::{Charge, ChargeOptions};
-use placefield::cpu::engine::CpuEngine;
 use placefield::design::Design;
-use placefield::engine::{Engine, EngineOptions, MAX_THREADS, Pipeline};
+use placefield::engine::{EngineOptions, MAX_THREADS, Pipeline};
 use placefield::grid::{BinGrid, MAX_BINS_PER_AXIS, Rect};
-use placefield::{Precision, Real};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -43,7 +43,7 @@ pub(crate) struct SolveArgs {
     /// Count area outside every row as fixed
     #[arg(long)]
     row_blockage: bool,
-    /// Engine: auto, cpu, cuda or cuda:N
+    /// Engine: auto, cpu, cuda or cuda:N; for compare also both or both:N
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) engine: EngineChoice,
     /// How the solve is composed of transforms
@@ -80,31 +80,6 @@ enum PipelineArg {
 enum PrecisionArg {
     F32,
     F64,
-}
-
-/// `--engine`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EngineChoice {
-    Auto,
-    Cpu,
-    Cuda(usize),
-}
-
-impl FromStr for EngineChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(EngineChoice::Auto),
-            "cpu" => Ok(EngineChoice::Cpu),
-            "cuda" => Ok(EngineChoice::Cuda(0)),
-            _ => text
-                .strip_prefix("cuda:")
-                .and_then(|n| n.parse().ok())
-                .map(EngineChoice::Cuda)
-                .ok_or_else(|| "expected auto, cpu, cuda or cuda:N".to_owned()),
-        }
-    }
 }
 
 /// `--bins`: one number for both axes or `NXxNY`.
@@ -176,7 +151,7 @@ impl SolveArgs {
         }
     }
 
-    fn engine_options(&self) -> EngineOptions {
+    pub(crate) fn engine_options(&self) -> EngineOptions {
         EngineOptions {
             pipeline: self.pipeline(),
             threads: self.threads,
@@ -248,22 +223,6 @@ fn default_bins(design: &Design, die: Rect, target_density: f64) -> Bins {
     let n = (1..=12).map(|k| 2f64.powi(k)).find(|n| ideal / 4.0 < n * n * times).unwrap_or(4096.0);
     let bins = |along: f64| ((n * 2f64.powf(along)) as usize).min(MAX_BINS_PER_AXIS);
     Bins(bins(along_x), bins(along_y))
-}
-
-/// The engine the user chose, and what `auto` took and why.
-pub(crate) struct Chosen<T: Real> {
-    pub(crate) engine: Box<dyn Engine<T>>,
-    pub(crate) note: Option<String>,
-}
-
-/// Opens the engine the user chose.
-pub(crate) fn open_engine<T: Real>(charge: Charge, args: &SolveArgs) -> Result<Chosen<T>, Failure> {
-    let note = match args.engine {
-        EngineChoice::Cpu => None,
-        EngineChoice::Auto => Some(format!("engine: cpu ({})", super::info::why_no_cuda())),
-        EngineChoice::Cuda(_) => return Err(super::info::why_no_cuda().into()),
-    };
-    Ok(Chosen { engine: Box::new(CpuEngine::new(charge, &args.engine_options())?), note })
 }
 
 /// Writes `path` (`-`: standard output) through `write`, whole or not at all.
@@ -371,12 +330,5 @@ mod tests {
         let thread = Rect::at(0.0, 0.0, 1.0, 1e9);
         let Bins(nx, ny) = default_bins(&design, thread, 1.0);
         assert!(BinGrid::new(thread, nx, ny).is_ok(), "{nx} x {ny}");
-    }
-
-    #[test]
-    fn engine_names() {
-        assert_eq!("cuda:3".parse(), Ok(EngineChoice::Cuda(3)));
-        assert_eq!("cuda".parse(), Ok(EngineChoice::Cuda(0)));
-        assert!("gpu".parse::<EngineChoice>().is_err());
     }
 }

@@ -2,16 +2,16 @@
 
 use super::Failure;
 use super::common::{
-    Chosen, EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design,
-    open_engine, tell, with_precision, write_json, write_output,
+    EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design, tell,
+    with_precision, write_json, write_output,
 };
+use super::engines::{self, Chosen, EngineReal};
 use super::{eval, pictures};
 use clap::Args;
 use clap::error::ErrorKind;
 use indicatif::ProgressBar;
-use placefield::Real;
-use placefield::compare::{Comparison, Iteration};
-use placefield::engine::Pipeline;
+use placefield::compare::{Comparison, Difference, Iteration, Side};
+use placefield::engine::{Engine, Pipeline, StepTimes};
 use placefield::report::{DesignReport, GridReport};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -31,6 +31,10 @@ pub(crate) struct CompareArgs {
     /// Write the table as CSV; - for standard output
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Fail when a side's potential or field is further than this from the first side's, as
+    /// relative RMS, in any iteration
+    #[arg(long, value_name = "RMS")]
+    tolerance: Option<f64>,
     /// Write the table as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -59,10 +63,17 @@ pub(crate) struct Table {
 struct Summary {
     engine: &'static str,
     pipeline: Pipeline,
+    path: &'static str,
     solve_ms: f64,
     step_ms: f64,
+    /// On a device: as one graph, and as plain launches.
+    solve_graph_ms: Option<f64>,
+    solve_plain_ms: Option<f64>,
+    step_graph_ms: Option<f64>,
+    step_plain_ms: Option<f64>,
     ratio: f64,
     largest_difference: f64,
+    largest_rms: f64,
 }
 
 /// Reads, compares, prints.
@@ -93,7 +104,21 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     if !to_stdout(&args.csv) && !to_stdout(&args.json) {
         print(&table)?;
     }
-    Ok(())
+    check_agreement(&table, args.tolerance)
+}
+
+/// Fails when a side is further from the first than allowed.
+fn check_agreement(table: &Table, tolerance: Option<f64>) -> Result<(), Failure> {
+    let Some(tolerance) = tolerance else { return Ok(()) };
+    let apart = |s: &&Summary| s.largest_rms > tolerance || s.largest_rms.is_nan();
+    match table.summary.iter().find(apart) {
+        Some(s) => Err(format!(
+            "{} {} is {:.2e} (relative RMS) from {} {}: expected at most {tolerance:e}",
+            s.engine, s.pipeline, s.largest_rms, table.summary[0].engine, table.summary[0].pipeline
+        )
+        .into()),
+        None => Ok(()),
+    }
 }
 
 /// Runs the comparison with every pipeline; a bar advances on a terminal.
@@ -105,7 +130,7 @@ pub(crate) fn compare(
     with_precision!(options.precision(), T => compare_in::<T>(opened, options, iterations))
 }
 
-fn compare_in<T: Real>(
+fn compare_in<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
     iterations: usize,
@@ -113,9 +138,11 @@ fn compare_in<T: Real>(
     let charge = charge_of(&opened.design, options)?;
     let warnings = opened.warnings.iter().chain(&charge.warnings).cloned().collect();
     let (grid, areas) = (charge.grid, (charge.movable_area, charge.fixed_area));
-    let Chosen { mut engine, note } = open_engine::<T>(charge, options)?;
-    let device = engine.descriptor().device;
-    let mut comparison = Comparison::new(vec![&mut *engine], &Pipeline::ALL)?;
+    let Chosen { mut engines, note } =
+        engines::open::<T>(charge, &options.engine_options(), options.engine)?;
+    let devices: Vec<String> = engines.iter().map(|e| e.descriptor().device).collect();
+    let sides: Vec<&mut dyn Engine<T>> = engines.iter_mut().map(|e| &mut **e as _).collect();
+    let mut comparison = Comparison::new(sides, &Pipeline::ALL)?;
     let bar = ProgressBar::new(iterations as u64);
     let mut rows = Vec::with_capacity(iterations.min(1 << 16));
     for _ in 0..iterations {
@@ -126,7 +153,7 @@ fn compare_in<T: Real>(
     Ok(Table {
         design: eval::describe(&opened.design, areas.0, areas.1),
         grid: GridReport { bins: [grid.nx(), grid.ny()], bin_size: [grid.bin_x(), grid.bin_y()] },
-        device,
+        device: devices.join(" and "),
         precision: T::PRECISION.name(),
         summary: summarise(&rows),
         iterations: rows,
@@ -144,19 +171,29 @@ fn summarise(rows: &[Iteration]) -> Vec<Summary> {
     };
     let summary = |s: usize| {
         let side = &rows[0].sides[s];
-        let worst = rows.iter().map(|r| &r.sides[s].difference);
+        let worst = |value: &dyn Fn(&Difference) -> f64| {
+            let values = rows.iter().map(|r| value(&r.sides[s].difference));
+            values.fold(0.0, |worst: f64, v| if worst.is_nan() || v <= worst { worst } else { v })
+        };
+        let steps = |value: &dyn Fn(&StepTimes) -> f64| {
+            side.steps.map(|_| median(&|r| r.sides[s].steps.as_ref().map_or(0.0, value)))
+        };
         Summary {
             engine: side.engine,
             pipeline: side.pipeline,
+            path: side.path,
             solve_ms: median(&|r| r.sides[s].solve),
             step_ms: median(&|r| {
                 let side = &r.sides[s];
                 side.density + side.solve + side.force
             }),
+            solve_graph_ms: steps(&|t| t.solve_graph),
+            solve_plain_ms: steps(&|t| t.solve_plain),
+            step_graph_ms: steps(&|t| t.step_graph),
+            step_plain_ms: steps(&|t| t.step_plain),
             ratio: median(&|r| r.sides[s].ratio),
-            largest_difference: worst
-                .map(|d| d.potential.max(d.field_x).max(d.field_y))
-                .fold(0.0, f64::max),
+            largest_difference: worst(&Difference::largest),
+            largest_rms: worst(&Difference::largest_rms),
         }
     };
     (0..sides).map(summary).collect()
@@ -167,13 +204,15 @@ fn write_csv(path: &Path, rows: &[Iteration]) -> Result<(), Failure> {
     write_output(path, |out| {
         writeln!(
             out,
-            "iteration,overflow,max_density,energy,step,engine,pipeline,density_ms,forward_ms,scaling_ms,inverse_ms,solve_ms,force_ms,ratio,difference_potential,difference_field_x,difference_field_y"
+            "iteration,overflow,max_density,energy,step,engine,pipeline,density_ms,forward_ms,scaling_ms,inverse_ms,solve_ms,force_ms,ratio,difference_potential,difference_field_x,difference_field_y,\
+             potential_rms,field_x_rms,field_y_rms,step_graph_ms,step_plain_ms,solve_graph_ms,\
+             solve_plain_ms,path"
         )?;
         for row in rows {
             for s in &row.sides {
                 writeln!(
                     out,
-                    "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:e},{:e},{:e}",
+                    "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:e},{:e},{:e},{:e},{:e},{:e},{}",
                     row.iteration,
                     row.density.overflow,
                     row.density.max,
@@ -190,12 +229,27 @@ fn write_csv(path: &Path, rows: &[Iteration]) -> Result<(), Failure> {
                     s.ratio,
                     s.difference.potential,
                     s.difference.field_x,
-                    s.difference.field_y
+                    s.difference.field_y,
+                    s.difference.potential_rms,
+                    s.difference.field_x_rms,
+                    s.difference.field_y_rms,
+                    step_columns(s)
                 )?;
             }
         }
         Ok(())
     })
+}
+
+/// The last columns: times on a device, empty on the CPU, and what ran.
+fn step_columns(side: &Side) -> String {
+    match side.steps {
+        Some(t) => format!(
+            "{},{},{},{},{}",
+            t.step_graph, t.step_plain, t.solve_graph, t.solve_plain, side.path
+        ),
+        None => format!(",,,,{}", side.path),
+    }
 }
 
 /// The table as a person reads it: at most 20 rows, evenly spaced, and the summary.
@@ -228,22 +282,30 @@ pub(crate) fn print(table: &Table) -> Result<(), Failure> {
         for side in &row.sides {
             write!(out, "  {:>12.3} ms", side.solve)?;
         }
-        let d = &z.difference;
-        let worst = d.potential.max(d.field_x).max(d.field_y);
+        let worst = z.difference.largest();
         writeln!(out, "  {:>6.2} {worst:>10.1e}", z.ratio)?;
     }
     writeln!(out, "median solve and whole step (density, solve, force):")?;
     for s in &table.summary {
         writeln!(
             out,
-            "  {:<4} {:<10} {:>9.3} ms  {:>9.3} ms  {:>5.2}x  largest difference {:.1e}",
+            "  {:<4} {:<10} {:>9.3} ms  {:>9.3} ms  {:>5.2}x  largest difference {:.1e}, RMS {:.1e}",
             s.engine,
             s.pipeline.name(),
             s.solve_ms,
             s.step_ms,
             s.ratio,
-            s.largest_difference
+            s.largest_difference,
+            s.largest_rms
         )?;
+        if s.path != s.pipeline.name() {
+            writeln!(out, "       ({} ran {})", s.pipeline, s.path)?;
+        }
+        if let (Some(solve), Some(step)) = (s.solve_graph_ms, s.step_graph_ms) {
+            let (plain, whole) = (s.solve_plain_ms.unwrap_or(0.0), s.step_plain_ms.unwrap_or(0.0));
+            writeln!(out, "    as one graph  {solve:>9.3} ms  {step:>9.3} ms")?;
+            writeln!(out, "    back to back  {plain:>9.3} ms  {whole:>9.3} ms")?;
+        }
     }
     Ok(())
 }

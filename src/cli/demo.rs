@@ -1,6 +1,7 @@
 //! `placefield demo`: all of it on a generated design.
 
-use super::common::{EngineChoice, EvaluationArgs, open_design};
+use super::common::{EvaluationArgs, open_design};
+use super::engines::EngineChoice;
 use super::{Failure, compare, eval, pictures};
 use clap::Args;
 use placefield::generate::{Spec, generate, write_bookshelf};
@@ -26,6 +27,7 @@ pub(crate) struct DemoArgs {
 
 /// Generates, writes, reads back, evaluates, draws, compares.
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
+    args.engine.only_one()?;
     let design = generate(&Spec::with_cells(args.cells))?;
     super::common::make_folder(&args.out)?;
     let mut out = io::stdout().lock();

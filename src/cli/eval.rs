@@ -2,9 +2,10 @@
 
 use super::Failure;
 use super::common::{
-    Chosen, EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design,
-    open_engine, tell, with_precision, write_json, write_output,
+    EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design, tell,
+    with_precision, write_json, write_output,
 };
+use super::engines::{self, Chosen, EngineReal};
 use super::pictures;
 use clap::Args;
 use placefield::Real;
@@ -39,6 +40,7 @@ pub(crate) struct EvalArgs {
 
 /// Reads, evaluates, prints.
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
+    args.evaluation.options.engine.only_one()?;
     // Outputs first: a run of minutes must not end on one that cannot be written.
     args.json.as_deref().map_or(Ok(()), check_output)?;
     for folder in [&args.maps, &args.plots].into_iter().flatten() {
@@ -78,14 +80,16 @@ pub(crate) struct Evaluated<T: Real> {
 }
 
 /// Runs every stage once on the design's own placement.
-pub(crate) fn evaluate<T: Real>(
+pub(crate) fn evaluate<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
 ) -> Result<Evaluated<T>, Failure> {
     let design = &opened.design;
     let start = Instant::now();
     let charge = charge_of(design, options)?;
-    let Chosen { mut engine, note } = open_engine::<T>(charge, options)?;
+    let Chosen { mut engines, note } =
+        engines::open::<T>(charge, &options.engine_options(), options.engine)?;
+    let mut engine = engines.remove(0);
     let setup = start.elapsed().as_secs_f64() * 1e3;
 
     let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
@@ -132,6 +136,7 @@ pub(crate) fn evaluate<T: Real>(
             engine: descriptor.engine,
             device: descriptor.device,
             pipeline: options.pipeline(),
+            path: engine.path(options.pipeline()),
             precision: T::PRECISION,
             target_density: charge.target_density,
             fillers: options.fillers(),
@@ -228,10 +233,11 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
     )?;
     writeln!(
         out,
-        "engine     {} ({}), {}, {}; target density {}, {} fillers{}",
+        "engine     {} ({}), {}{}, {}; target density {}, {} fillers{}",
         o.engine,
         o.device,
         o.pipeline,
+        if o.path == o.pipeline.name() { String::new() } else { format!(" (ran {})", o.path) },
         o.precision,
         o.target_density,
         o.filler_count,

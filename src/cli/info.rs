@@ -2,6 +2,7 @@
 
 use super::Failure;
 use clap::Args;
+use placefield::engine::Pipeline;
 use std::io::{self, Write};
 
 /// Options of `placefield info`.
@@ -12,13 +13,53 @@ pub(crate) struct InfoArgs {}
 pub(crate) fn run(_: &InfoArgs) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let pipelines = Pipeline::ALL.map(Pipeline::name).join(", ");
     writeln!(out, "placefield {}", env!("CARGO_PKG_VERSION"))?;
-    writeln!(out, "cpu   {threads} threads; pipelines row-column, fused; f32, f64")?;
-    writeln!(out, "cuda  {}", why_no_cuda())?;
+    writeln!(out, "cpu   {threads} threads; pipelines {pipelines}; f32, f64")?;
+    cuda(&mut out)?;
     Ok(())
 }
 
-/// Why the CUDA engine cannot be used.
-pub(crate) fn why_no_cuda() -> String {
-    "the CUDA engine is not part of this version".to_owned()
+#[cfg(not(feature = "cuda"))]
+fn cuda(out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "cuda  not available: this program was built without the cuda feature")
+}
+
+#[cfg(feature = "cuda")]
+fn cuda(out: &mut impl Write) -> io::Result<()> {
+    use placefield::cuda::{compile, path, probe};
+    let found = probe();
+    match found.obstacle(0) {
+        Some(why) => writeln!(out, "cuda  not available: {why}")?,
+        None => {
+            let named = |pipeline: Pipeline| match path(pipeline) {
+                same if same == pipeline => pipeline.name().to_owned(),
+                other => format!("{pipeline} (runs {other})"),
+            };
+            writeln!(out, "cuda  pipelines {}; f32, f64", Pipeline::ALL.map(named).join(", "))?;
+        }
+    }
+    let version = |version: Option<(i32, i32)>| {
+        version.map_or("not found".to_owned(), |(major, minor)| format!("{major}.{minor}"))
+    };
+    let cache = compile::cache_folder()
+        .map_or("none: no $PLACEFIELD_CACHE and no home".into(), |f| f.display().to_string());
+    let kernels = if found.precompiled { "built into the program" } else { "compiled by NVRTC" };
+    writeln!(out, "  driver    {}", version(found.driver_version))?;
+    writeln!(out, "  cuFFT     {}", version(found.cufft_version))?;
+    writeln!(out, "  NVRTC     {}", version(found.nvrtc))?;
+    writeln!(out, "  kernels   {kernels}; cached in {cache}")?;
+    for device in &found.devices {
+        let (major, minor) = device.compute_capability;
+        let unfit = found.obstacle(device.ordinal).map_or(String::new(), |why| format!(": {why}"));
+        writeln!(
+            out,
+            "  device {}  {}, compute capability {major}.{minor}, {} MiB, {} multiprocessors{unfit}",
+            device.ordinal,
+            device.name,
+            device.memory >> 20,
+            device.multiprocessors
+        )?;
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@
 mod common;
 mod compare;
 mod demo;
+mod engines;
 mod eval;
 mod generate;
 mod info;

@@ -22,6 +22,7 @@ pub(crate) struct PlotArgs {
 
 /// Reads, evaluates, draws, and lists the files on standard output.
 pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
+    args.evaluation.options.engine.only_one()?;
     make_folder(&args.out)?;
     let opened = open_design(&args.aux, &args.evaluation)?;
     let options = &args.evaluation.options;

@@ -5,8 +5,8 @@ use super::force::CpuForce;
 use super::solve::{Fields, Solver};
 use crate::charge::Charge;
 use crate::engine::{
-    DensityStats, Descriptor, Engine, EngineError, EngineOptions, Evaluation, MAX_THREADS, MapKind,
-    Pipeline, StageTimes, check_lengths, check_positions, check_range,
+    DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation, MAX_THREADS,
+    MapKind, Pipeline, StageTimes, check_lengths, check_positions, check_range,
 };
 use crate::grid::Map;
 use crate::real::Real;
@@ -31,16 +31,6 @@ pub struct CpuEngine<T: Real> {
     force_y: Vec<T>,
     done: Done,
     times: StageTimes,
-}
-
-/// The last stage that holds for the positions at hand.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-enum Done {
-    Nothing,
-    Positions,
-    Density,
-    Solve,
-    Force,
 }
 
 impl<T: Real> CpuEngine<T> {
@@ -110,19 +100,6 @@ impl<T: Real> CpuEngine<T> {
         self.solvers[pipeline as usize]
             .get_or_insert_with(|| Solver::new(&self.charge.grid, pipeline, threads))
     }
-
-    fn require(&self, stage: &'static str, at_least: Done) -> Result<(), EngineError> {
-        if self.done >= at_least {
-            return Ok(());
-        }
-        let needs = match at_least {
-            Done::Nothing | Done::Positions => "positions were given",
-            Done::Density => "the density was computed",
-            Done::Solve => "the field was solved",
-            Done::Force => "the forces were computed",
-        };
-        Err(EngineError::OutOfOrder { stage, needs })
-    }
 }
 
 fn milliseconds(since: Instant) -> f64 {
@@ -153,7 +130,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
     }
 
     fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
-        self.require("the density", Done::Positions)?;
+        self.done.require("the density", Done::Positions)?;
         let start = Instant::now();
         let (density, rho) = (&mut self.density, &mut self.rho);
         let stats = self.pool.install(|| density.smoothed(&self.x, &self.y, rho));
@@ -163,13 +140,13 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
     }
 
     fn exact_density(&mut self) -> Result<DensityStats, EngineError> {
-        self.require("the exact density", Done::Positions)?;
+        self.done.require("the exact density", Done::Positions)?;
         let density = &mut self.density;
         Ok(self.pool.install(|| density.exact(&self.x, &self.y)))
     }
 
     fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError> {
-        self.require("the field", Done::Density)?;
+        self.done.require("the field", Done::Density)?;
         self.solver(pipeline);
         let solver = self.solvers[pipeline as usize].as_mut().expect("made above");
         let (rho, fields) = (&self.rho, &mut self.fields);
@@ -181,7 +158,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
     }
 
     fn compute_force(&mut self) -> Result<(), EngineError> {
-        self.require("the force", Done::Solve)?;
+        self.done.require("the force", Done::Solve)?;
         let start = Instant::now();
         let (ex, ey) = (&self.fields.field_x, &self.fields.field_y);
         let (fx, fy) = (&mut self.force_x, &mut self.force_y);
@@ -206,14 +183,14 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
             MapKind::FieldX => (&self.fields.field_x, Done::Solve),
             MapKind::FieldY => (&self.fields.field_y, Done::Solve),
         };
-        self.require(kind.name(), needs)?;
+        self.done.require(kind.name(), needs)?;
         check_lengths(map.as_slice().len(), &[("map", out.as_slice().len())])?;
         out.as_mut_slice().copy_from_slice(map.as_slice());
         Ok(())
     }
 
     fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError> {
-        self.require("the forces' read-back", Done::Force)?;
+        self.done.require("the forces' read-back", Done::Force)?;
         check_lengths(self.charge.bodies(), &[("x forces", fx.len()), ("y forces", fy.len())])?;
         fx.copy_from_slice(&self.force_x);
         fy.copy_from_slice(&self.force_y);

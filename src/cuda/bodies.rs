@@ -32,6 +32,7 @@ pub enum Arrangement {
 }
 
 /// Movable cells and fillers on a device, and the order they are worked on in.
+/// Arrays of one value per body have one value where there is no body at all.
 pub struct Bodies<T: CudaReal> {
     pub(super) gpu: Gpu,
     pub(super) plan: Plan<T>,
@@ -205,10 +206,11 @@ impl<T: CudaReal> Bodies<T> {
     ) -> Result<(), CudaError> {
         self.check(x, y)?;
         self.check_ordered()?;
-        check_length("places before", from.len(), self.count)?;
-        std::mem::swap(&mut self.id_of, &mut self.id_of_before);
+        check_length("places before", from.len(), self.room())?;
         let each = blocks_for(self.count);
         let stream = self.gpu.stream();
+        // Copied, not swapped: a captured graph holds the address of `id_of`.
+        stream.memcpy_dtod(&self.id_of, &mut self.id_of_before)?;
         stream.memset_zeros(&mut self.counters)?;
         // SAFETY: as in `order`; id_of_before holds the netlist index of every
         // slot that x and y are in.
@@ -253,9 +255,9 @@ impl<T: CudaReal> Bodies<T> {
         values: &CudaSlice<T>,
         moved: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
-        check_length("places before", from.len(), self.count)?;
-        check_length("values to move", values.len(), self.count)?;
-        check_length("moved values", moved.len(), self.count)?;
+        check_length("places before", from.len(), self.room())?;
+        check_length("values to move", values.len(), self.room())?;
+        check_length("moved values", moved.len(), self.room())?;
         let count = self.count as u32;
         // SAFETY: arguments are those of order_move; every array holds `count`
         // values. A `from` of other indices than these would read beyond
@@ -325,8 +327,14 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     pub(super) fn check(&self, x: &CudaSlice<T>, y: &CudaSlice<T>) -> Result<(), CudaError> {
-        check_length("x of bodies", x.len(), self.count)?;
-        check_length("y of bodies", y.len(), self.count)
+        check_length("x of bodies", x.len(), self.room())?;
+        check_length("y of bodies", y.len(), self.room())
+    }
+
+    /// Length of an array of one value per body: at least one, for memory of no
+    /// length has no address.
+    pub(super) fn room(&self) -> usize {
+        self.count.max(1)
     }
 
     pub(super) fn check_ordered(&self) -> Result<(), CudaError> {

@@ -265,7 +265,7 @@ impl CacheEntry {
         let source = UNITS.iter().find(|(name, _)| *name == unit);
         let key = hash(&(source, HEADERS, usual_options(precision, target), nvrtc));
         let file = format!("{unit}-{precision}-{target}-{key:016x}.cubin");
-        CacheEntry { path: cache_folder(|name| std::env::var_os(name)).map(|dir| dir.join(file)) }
+        CacheEntry { path: cache_folder().map(|dir| dir.join(file)) }
     }
 
     /// The machine code, if it is there and whole.
@@ -301,8 +301,14 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// The folder that compiled kernels are kept in; `None` when the environment
+/// names no place for one. It need not exist.
+pub fn cache_folder() -> Option<PathBuf> {
+    cache_folder_in(|name| std::env::var_os(name))
+}
+
 /// The cache's folder, given a way to look up environment variables.
-fn cache_folder(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<PathBuf> {
+fn cache_folder_in(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<PathBuf> {
     let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("PLACEFIELD_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|dir| dir.join("placefield")))
@@ -318,7 +324,7 @@ mod tests {
         let find = |set: &[(&str, &str)]| {
             let set: Vec<(String, String)> =
                 set.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-            cache_folder(|name| set.iter().find(|(k, _)| k == name).map(|(_, v)| v.into()))
+            cache_folder_in(|name| set.iter().find(|(k, _)| k == name).map(|(_, v)| v.into()))
         };
         let all = [("PLACEFIELD_CACHE", "/a"), ("XDG_CACHE_HOME", "/b"), ("HOME", "/c")];
         assert_eq!(find(&all), Some("/a".into()));

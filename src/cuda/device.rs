@@ -42,6 +42,8 @@ pub struct Capabilities {
     pub driver_version: Option<(i32, i32)>,
     /// cuFFT's library opens.
     pub cufft: bool,
+    /// cuFFT's version, when its library opens.
+    pub cufft_version: Option<(i32, i32)>,
     /// NVRTC's version, when its library opens.
     pub nvrtc: Option<(i32, i32)>,
     /// The program holds machine code for its kernels and needs no NVRTC.
@@ -86,6 +88,7 @@ pub fn probe() -> Capabilities {
         driver,
         driver_version: driver.then(driver_version).flatten(),
         cufft,
+        cufft_version: cufft.then(cufft_version).flatten(),
         nvrtc: compile::nvrtc_version(),
         precompiled: compile::precompiled(),
         devices: if driver { devices().unwrap_or_default() } else { Vec::new() },
@@ -97,6 +100,13 @@ fn driver_version() -> Option<(i32, i32)> {
     // SAFETY: writes one integer; the library is there.
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().ok()?;
     Some((version / 1000, version % 1000 / 10))
+}
+
+fn cufft_version() -> Option<(i32, i32)> {
+    let mut version = 0;
+    // SAFETY: writes one integer; the library is there.
+    unsafe { cudarc::cufft::sys::cufftGetVersion(&mut version) }.result().ok()?;
+    Some((version / 1000, version % 1000 / 100))
 }
 
 fn devices() -> Result<Vec<DeviceInfo>, DriverError> {
@@ -278,6 +288,7 @@ mod tests {
             driver: true,
             driver_version: Some((13, 0)),
             cufft: true,
+            cufft_version: Some((12, 0)),
             nvrtc: Some((13, 0)),
             precompiled: false,
             devices: vec![card(7, 5)],

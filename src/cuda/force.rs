@@ -145,6 +145,6 @@ fn check<T: CudaReal>(
     bodies.check_ordered()?;
     check_length("field along x", ex.len(), bodies.grid().bins())?;
     check_length("field along y", ey.len(), bodies.grid().bins())?;
-    check_length("x of forces", fx.len(), bodies.len())?;
-    check_length("y of forces", fy.len(), bodies.len())
+    check_length("x of forces", fx.len(), bodies.room())?;
+    check_length("y of forces", fy.len(), bodies.room())
 }

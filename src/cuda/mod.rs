@@ -1,4 +1,4 @@
-//! The CUDA engine's ground and its field solve.
+//! The CUDA engine ([`CudaEngine`]), its ground and its stages.
 //!
 //! Nothing of CUDA is needed at build time. Driver, cuFFT and NVRTC are opened
 //! at run time: [`probe`] says which are there, and [`Gpu::open`] gives a typed
@@ -17,6 +17,7 @@ mod bodies;
 pub mod compile;
 mod density;
 mod device;
+mod engine;
 mod error;
 mod fft;
 mod force;
@@ -28,12 +29,14 @@ mod real;
 mod reorder;
 mod row_column;
 mod solver;
+mod stages;
 mod timing;
 
 pub use bodies::{Arrangement, Bodies};
 pub use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 pub use density::{Density, DensityReport};
 pub use device::{Capabilities, DeviceInfo, Gpu, probe};
+pub use engine::{CudaEngine, STEPS_PER_ORDER};
 pub use error::CudaError;
 pub use fft::{ForwardFft, InverseFft};
 pub use force::Force;
@@ -41,5 +44,7 @@ pub use fused::Fused;
 pub use graph::Graph;
 pub use real::CudaReal;
 pub use row_column::RowColumn;
-pub use solver::{FieldSolver, Fields, Folding, PostProcessing, Reorder, SolverOptions, solver};
+pub use solver::{
+    FieldSolver, Fields, Folding, PostProcessing, Reorder, SolverOptions, path, solver,
+};
 pub use timing::{Spread, Stopwatch, measure};

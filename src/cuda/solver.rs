@@ -135,7 +135,16 @@ pub trait FieldSolver<T: CudaReal>: Send {
     ) -> Result<(), CudaError>;
 }
 
-/// The solver of a pipeline.
+/// What runs when a pipeline is asked for: itself, or the one that stands in
+/// for it. Three-pass has no kernels on the device yet.
+pub fn path(pipeline: Pipeline) -> Pipeline {
+    match pipeline {
+        Pipeline::RowColumn => Pipeline::RowColumn,
+        Pipeline::Fused | Pipeline::ThreePass => Pipeline::Fused,
+    }
+}
+
+/// The solver of a pipeline, or of its [`path`].
 ///
 /// # Errors
 /// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
@@ -145,10 +154,9 @@ pub fn solver<T: CudaReal>(
     pipeline: Pipeline,
     options: SolverOptions,
 ) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
-    Ok(match pipeline {
-        // Three-pass has no kernels on the device yet: the fused path stands in for it, by name.
-        Pipeline::Fused | Pipeline::ThreePass => Box::new(Fused::new(gpu, grid, options)?),
+    Ok(match path(pipeline) {
         Pipeline::RowColumn => Box::new(RowColumn::new(gpu, grid, options)?),
+        Pipeline::Fused | Pipeline::ThreePass => Box::new(Fused::new(gpu, grid, options)?),
     })
 }
 

@@ -23,6 +23,7 @@ grid.bin_size: [number number]
 options.engine: string
 options.device: string
 options.pipeline: string
+options.path: string
 options.precision: string
 options.target_density: number
 options.fillers: bool

@@ -4,6 +4,8 @@
 //! when it is there and say so on stderr when it is not.
 #![allow(dead_code, unreachable_pub)] // each test binary uses its own part
 
+pub mod bodies;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,0 +1,239 @@
+//! A placer's step on the density side, on a device: density, potential, field
+//! and forces, at the statistics of the eight ISPD 2005 designs with fillers
+//! and DREAMPlace's bins.
+//!
+//! `cargo bench --bench step -- [FILE.json] [DESIGN…]`
+//!
+//! Designs are generated ([`placefield::generate`]), movable cells uniform over
+//! the die or in their clustered start. Bodies are ordered, then each moves by a
+//! Gaussian of 1.5 bins, as between two orderings. Everything stays in device
+//! memory. A sample is the mean of 10 steps in a row; a number is the median of
+//! 25 samples in five rounds that take turns between the pipelines, and the
+//! spread is that of the rounds' medians. Times are milliseconds; an ordering,
+//! made every 32 steps, is apart. Beside them stands what Jiang et al. print for
+//! potential and force per step of the contest's designs (f64, NVIDIA Titan Xp).
+
+use placefield::charge::{Charge, ChargeOptions};
+use placefield::cuda::{Arrangement, CudaEngine, CudaReal, DeviceInfo, Gpu, Spread, probe};
+use placefield::engine::{Engine, EngineOptions, Pipeline, StepTimes};
+use placefield::generate::{Spec, generate};
+use placefield::grid::BinGrid;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Normal};
+use rand_pcg::Pcg64Mcg;
+use serde::Serialize;
+use std::error::Error;
+use std::process::ExitCode;
+
+/// Design, bins along each axis, and the paper's row-column and fused times.
+const DESIGNS: [(&str, usize, f64, f64); 8] = [
+    ("adaptec1", 512, 0.63, 0.33),
+    ("adaptec2", 1024, 2.00, 1.00),
+    ("adaptec3", 1024, 2.27, 1.29),
+    ("adaptec4", 1024, 2.88, 1.89),
+    ("bigblue1", 512, 0.67, 0.38),
+    ("bigblue2", 1024, 2.56, 1.53),
+    ("bigblue3", 2048, 8.25, 4.87),
+    ("bigblue4", 2048, 15.10, 11.72),
+];
+
+const ROUNDS: usize = 5;
+const SAMPLES: usize = 5;
+/// Standard deviation of what a body moves after it was ordered, in bins.
+const DRIFT: f64 = 1.5;
+
+#[derive(Serialize)]
+struct Row {
+    design: &'static str,
+    movable: usize,
+    fillers: usize,
+    bins: usize,
+    start: &'static str,
+    precision: &'static str,
+    pipeline: Pipeline,
+    path: &'static str,
+    arrangement: &'static str,
+    step_graph_ms: Spread,
+    step_plain_ms: Spread,
+    solve_graph_ms: Spread,
+    solve_plain_ms: Spread,
+    strays: u64,
+    ordering_ms: f64,
+    paper_ms: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    device: DeviceInfo,
+    driver: Option<(i32, i32)>,
+    rounds: usize,
+    samples_per_round: usize,
+    steps_per_sample: usize,
+    drift_bins: f64,
+    rows: Vec<Row>,
+}
+
+fn main() -> ExitCode {
+    let arguments = std::env::args().skip(1).filter(|a| a != "--bench");
+    let (names, files): (Vec<_>, Vec<_>) =
+        arguments.partition(|a| DESIGNS.iter().any(|(name, ..)| name == a));
+    match run(&names, files.first().map(String::as_str)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("step: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(names: &[String], file: Option<&str>) -> Result<(), Box<dyn Error>> {
+    let gpu = Gpu::open(0)?;
+    println!("{}; ms per step (density, solve, force)", gpu.info().name);
+    println!(
+        "{:<9} {:<9} {:<4} {:>9} {:>9} {:>6} | {:>9} {:>9} {:>6} | {:>9} {:>9} | paper {:>6} {:>6}",
+        "design",
+        "start",
+        "",
+        "row-col",
+        "fused",
+        "ratio",
+        "plain r-c",
+        "plain f",
+        "ratio",
+        "f. slots",
+        "ordering",
+        "r-c",
+        "fused"
+    );
+    let mut rows = Vec::new();
+    for &(design, bins, ..) in &DESIGNS {
+        if !names.is_empty() && !names.iter().any(|n| n == design) {
+            continue;
+        }
+        let charge = charge_of(design, bins)?;
+        for start in ["uniform", "clustered"] {
+            measure::<f32>(&gpu, &charge, design, start, &mut rows)?;
+            measure::<f64>(&gpu, &charge, design, start, &mut rows)?;
+        }
+    }
+    if let Some(file) = file {
+        let report = Report {
+            device: gpu.info().clone(),
+            driver: probe().driver_version,
+            rounds: ROUNDS,
+            samples_per_round: SAMPLES,
+            steps_per_sample: 10,
+            drift_bins: DRIFT,
+            rows,
+        };
+        std::fs::write(file, serde_json::to_string_pretty(&report)?)?;
+    }
+    Ok(())
+}
+
+/// The generated design's charge; its nets play no part and are not made.
+fn charge_of(design: &str, bins: usize) -> Result<Charge, Box<dyn Error>> {
+    let design = generate(&Spec { nets: 0, pins: 0, ..Spec::preset(design)? })?;
+    let die = design.die().ok_or("no rows")?;
+    let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
+    Ok(Charge::from_design(&design, BinGrid::new(die, bins, bins)?, &options)?)
+}
+
+/// Where the bodies are ordered, and where they have moved to since.
+fn positions<T: CudaReal>(charge: &Charge, start: &str) -> [[Vec<T>; 2]; 2] {
+    let die = charge.grid.die();
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    let mut along = |initial: &[f64], size: &[f64], low: f64, high: f64, bin: f64| {
+        let drift = Normal::new(0.0, DRIFT * bin).expect("a positive deviation");
+        let mut at = initial.to_vec();
+        if start == "uniform" {
+            for i in 0..charge.movable {
+                at[i] = low + (high - low - size[i]) * random.random::<f64>();
+            }
+        }
+        let inside = |i: usize, value: f64| T::of(value.min(high - size[i]).max(low));
+        let moved: Vec<T> =
+            (0..at.len()).map(|i| inside(i, at[i] + drift.sample(&mut random))).collect();
+        (at.into_iter().map(T::of).collect::<Vec<T>>(), moved)
+    };
+    let (x, moved_x) = along(&charge.initial_x, &charge.width, die.xl, die.xh, charge.grid.bin_x());
+    let (y, moved_y) =
+        along(&charge.initial_y, &charge.height, die.yl, die.yh, charge.grid.bin_y());
+    [[x, y], [moved_x, moved_y]]
+}
+
+fn measure<T: CudaReal>(
+    gpu: &Gpu,
+    charge: &Charge,
+    design: &'static str,
+    start: &'static str,
+    rows: &mut Vec<Row>,
+) -> Result<(), Box<dyn Error>> {
+    let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &EngineOptions::default())?;
+    let [[x, y], [moved_x, moved_y]] = positions::<T>(charge, start);
+    engine.set_positions(&x, &y)?;
+    let ordering_ms = engine.order_time(SAMPLES)?;
+    let pipelines = [Pipeline::RowColumn, Pipeline::Fused];
+    let first = rows.len();
+    for (arrangement, name) in [(Arrangement::Caller, "caller"), (Arrangement::Slots, "slots")] {
+        if arrangement == Arrangement::Slots {
+            // Through where they were ordered: slots keep that order.
+            engine.set_positions(&x, &y)?;
+            engine.arrange(arrangement)?;
+        }
+        engine.evaluate(&moved_x, &moved_y)?;
+        let mut times = [const { Vec::<StepTimes>::new() }; 2];
+        for _ in 0..ROUNDS {
+            for (pipeline, times) in pipelines.into_iter().zip(&mut times) {
+                times.extend(engine.step_times(pipeline, SAMPLES)?);
+            }
+        }
+        for (k, (pipeline, times)) in pipelines.into_iter().zip(&times).enumerate() {
+            let spread =
+                |value: fn(&StepTimes) -> f64| Spread::of(times.iter().map(value).collect());
+            let paper = DESIGNS.iter().find(|(name, ..)| *name == design);
+            rows.push(Row {
+                design,
+                movable: charge.movable,
+                fillers: charge.fillers(),
+                bins: charge.grid.nx(),
+                start,
+                precision: T::PRECISION.name(),
+                pipeline,
+                path: engine.path(pipeline),
+                arrangement: name,
+                step_graph_ms: spread(|t| t.step_graph),
+                step_plain_ms: spread(|t| t.step_plain),
+                solve_graph_ms: spread(|t| t.solve_graph),
+                solve_plain_ms: spread(|t| t.solve_plain),
+                strays: engine.strays(),
+                ordering_ms,
+                paper_ms: paper.map(|p| if k == 0 { p.2 } else { p.3 }),
+            });
+        }
+    }
+    print(&rows[first..]);
+    Ok(())
+}
+
+/// One line for the four rows of a design, start and precision.
+fn print(rows: &[Row]) {
+    let [row_column, fused, _, in_slots] = rows else { return };
+    let ratio = |of: fn(&Row) -> f64| of(row_column) / of(fused);
+    println!(
+        "{:<9} {:<9} {:<4} {:>9.4} {:>9.4} {:>6.2} | {:>9.4} {:>9.4} {:>6.2} | {:>9.4} {:>9.4} | paper {:>6.2} {:>6.2}",
+        fused.design,
+        fused.start,
+        fused.precision,
+        row_column.step_graph_ms.median,
+        fused.step_graph_ms.median,
+        ratio(|r| r.step_graph_ms.median),
+        row_column.step_plain_ms.median,
+        fused.step_plain_ms.median,
+        ratio(|r| r.step_plain_ms.median),
+        in_slots.step_graph_ms.median,
+        fused.ordering_ms,
+        row_column.paper_ms.unwrap_or(f64::NAN),
+        fused.paper_ms.unwrap_or(f64::NAN)
+    );
+}

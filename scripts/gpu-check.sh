@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# gpu-check.sh [--no-sanitizer] [--iterations K] FOLDER RESULTS
+#
+# Checks and measures the CUDA engine on a machine with an NVIDIA GPU, from the
+# executables that scripts/gpu-pack put into FOLDER: conformance of the solve,
+# parity with the CPU, golden values, NVIDIA's compute-sanitizer on a small case,
+# then the benchmarks and 100 iterations of every pipeline side by side at the
+# statistics of adaptec1 and bigblue4, with their agreement checked (relative RMS
+# at most 2e-6 in f32 and 1e-13 in f64).
+#
+# RESULTS gets summary.json, checks.log and one JSON file per benchmark. Ends
+# with 1 when anything failed, and goes on with the rest before.
+set -uo pipefail
+
+sanitizer=1
+iterations=100
+while [[ $# -gt 0 && "$1" == --* ]]; do
+    case "$1" in
+    --no-sanitizer) sanitizer=0 ;;
+    --iterations) iterations="${2:?--iterations K}" && shift ;;
+    *) echo "gpu-check: unknown option $1" >&2 && exit 2 ;;
+    esac
+    shift
+done
+if [[ $# -ne 2 ]]; then
+    echo "usage: gpu-check.sh [--no-sanitizer] [--iterations K] FOLDER RESULTS" >&2
+    exit 2
+fi
+folder="$(realpath "$1")"
+mkdir -p "$2" && results="$(realpath "$2")"
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+log="$results/checks.log"
+: >"$log"
+export PLACEFIELD_SHARED="$folder/shared" PLACEFIELD_CACHE="$scratch/kernels"
+chmod u+x "$folder"/tests/* "$folder"/benchmarks/* "$folder/placefield"
+
+# cuFFT and NVRTC where the loader does not look: a toolkit's folder or Python's packages.
+libraries() {
+    local root
+    for root in "${CUDA_HOME:-/usr/local/cuda}" /usr/local/cuda* \
+        $(python3 -c 'import nvidia; print(*nvidia.__path__)' 2>/dev/null); do
+        [[ -d "$root" ]] && find -L "$root" -maxdepth 4 -name "$1*" -printf '%h\n' -quit 2>/dev/null
+    done | head -1
+}
+for library in libcufft.so.1 libnvrtc.so.1; do
+    found="$(libraries "$library")"
+    [[ -n "$found" ]] && LD_LIBRARY_PATH="$found${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+done
+export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}"
+
+entries=()
+failed=0
+# check NAME COMMAND…: runs it, its output to the log, its end to the terminal.
+check() {
+    local name="$1" start status verdict
+    shift
+    start="$(date +%s.%N)"
+    echo "== $name: $*" >>"$log"
+    "$@" >"$scratch/output" 2>&1
+    status=$?
+    cat "$scratch/output" >>"$log"
+    verdict=passed
+    if [[ $status -ne 0 ]]; then
+        verdict=failed
+        failed=1
+        tail -n 25 "$scratch/output" | cut -c1-300
+    fi
+    local seconds
+    seconds="$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')"
+    echo "$verdict  $name  ($seconds s)"
+    entries+=("{\"name\": \"$name\", \"result\": \"$verdict\", \"seconds\": $seconds}")
+}
+
+check info "$folder/placefield" info
+cat "$scratch/output"
+for suite in cuda_solve cuda_density cuda_engine cuda_golden; do
+    check "$suite" "$folder/tests/$suite" --include-ignored --test-threads=1
+done
+
+if [[ $sanitizer -eq 1 ]]; then
+    tool="$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1)"
+    for kind in memcheck racecheck initcheck; do
+        if [[ -n "$tool" ]]; then
+            check "sanitizer-$kind" "$tool" --tool "$kind" --error-exitcode 1 \
+                "$folder/tests/cuda_engine" --exact a_small_case_for_the_sanitizers --ignored
+            # A sanitizer that ran nothing has found nothing.
+            grep -q '1 passed' "$scratch/output" || failed=1
+        else
+            check "sanitizer-$kind" sh -c 'echo "compute-sanitizer is not on this machine"; exit 1'
+        fi
+    done
+fi
+
+check bench-cuda-solve "$folder/benchmarks/cuda_solve" "$results/cuda-solve.json"
+check bench-step "$folder/benchmarks/step" "$results/cuda-step.json"
+for design in adaptec1 bigblue4; do
+    check "generate-$design" "$folder/placefield" generate "$design" --out "$scratch/$design"
+    for precision in f32 f64; do
+        tolerance=2e-6
+        [[ $precision == f64 ]] && tolerance=1e-13
+        check "compare-$design-$precision" "$folder/placefield" compare "$scratch/$design/$design.aux" \
+            --engine cuda --fillers --precision "$precision" --iterations "$iterations" \
+            --tolerance "$tolerance" --json "$results/compare-$design-$precision.json"
+        tail -n 12 "$scratch/output"
+    done
+done
+
+{
+    echo "{\"checks\": ["
+    (IFS=$'\n'; echo "${entries[*]}" | sed '$!s/$/,/')
+    echo "]}"
+} >"$results/summary.json"
+exit "$failed"

@@ -1,0 +1,518 @@
+//! The CUDA engine: density, solve and force on one device.
+//!
+//! A step is density → solve → force. The first one by a pipeline runs as plain
+//! launches and is then captured in a graph; from then on a step is one launch
+//! that allocates nothing and waits for nothing. Positions and forces cross to
+//! the host when they are given and asked for, and never otherwise.
+//!
+//! Bodies are worked on in an order made from positions (the kernels' *slots*).
+//! It is made anew, on the device and outside the graph, every
+//! [`STEPS_PER_ORDER`] steps and when more than 1 % of the bodies have left the
+//! surroundings of the tile they were ordered into. The order changes how long a
+//! density takes, never what it is, but for the order in which f32 sums round.
+
+use super::bodies::{Arrangement, Bodies};
+use super::device::Gpu;
+use super::error::CudaError;
+use super::graph::Graph;
+use super::real::CudaReal;
+use super::solver::path;
+use super::stages::Stages;
+use super::timing::{Stopwatch, measure};
+use crate::charge::Charge;
+use crate::engine::{
+    DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation, MapKind,
+    Pipeline, StageTimes, StepTimes, check_lengths, check_positions, check_range,
+};
+use crate::grid::Map;
+use crate::real::Precision;
+use cudarc::driver::{CudaSlice, CudaViewMut};
+
+/// Steps after which a new order is made although few bodies have strayed.
+/// Between two, an order costs 3 to 15 % of a step's density.
+pub const STEPS_PER_ORDER: u32 = 32;
+
+/// A new order is made when more than one body in this many has strayed.
+const ONE_STRAY_IN: u64 = 100;
+
+/// Runs in a row that one sample of [`Engine::step_times`] averages over.
+const RUNS_PER_SAMPLE: usize = 10;
+
+/// [`Engine`] on an NVIDIA GPU.
+///
+/// Beside the trait it has a door for a placer that lives on the device: it
+/// writes positions with its own kernels on [`CudaEngine::gpu`]'s stream,
+/// enqueues a step, and its next kernel reads the forces, all without the host
+/// waiting once.
+///
+/// ```no_run
+/// # use placefield::{charge::Charge, cuda::{CudaEngine, CudaError}, engine::{EngineError, EngineOptions}};
+/// # fn place(charge: Charge, x: &[f32], y: &[f32]) -> Result<(), EngineError> {
+/// use placefield::engine::Engine;
+/// let mut engine = CudaEngine::<f32>::new(charge, &EngineOptions::default(), 0)?;
+/// engine.set_positions(x, y)?;
+/// for iteration in 0..1000 {
+///     engine.enqueue_step()?;
+///     let (fx, fy) = engine.force_device()?;
+///     // … kernels of the placer read fx and fy and find where to go …
+///     let (x, y) = engine.positions_device_mut();
+///     // … and write x and y, on `engine.gpu().stream()`.
+///     if iteration % 50 == 49 {
+///         engine.enqueue_step()?;
+///         let overflow = engine.read_evaluation()?.density.overflow; // waits
+///     }
+/// }
+/// # Ok(()) }
+/// ```
+pub struct CudaEngine<T: CudaReal> {
+    // Graphs hold addresses of what `stages` owns, so they are dropped first.
+    /// Steps, and solves alone, by [`Pipeline::ALL`].
+    steps: [Option<Graph>; Pipeline::ALL.len()],
+    solves: [Option<Graph>; Pipeline::ALL.len()],
+    stages: Stages<T>,
+    watches: [Stopwatch; 2],
+    gpu: Gpu,
+    charge: Charge,
+    options: EngineOptions,
+    done: Done,
+    /// Of the density at hand, once it has been read.
+    density: Option<DensityStats>,
+    steps_since_order: u32,
+    /// As last read.
+    strays: u64,
+    times: StageTimes,
+}
+
+impl<T: CudaReal> CudaEngine<T> {
+    /// An engine for `charge` on device `ordinal`. Everything it will need is
+    /// allocated here, but for pipelines other than `options.pipeline`, which
+    /// are planned on first use. `options.threads` has no meaning here.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`], naming what of CUDA is missing, that there is no
+    /// such device, or that device memory does not suffice; and when a size or
+    /// starting position is beyond what `T` can hold.
+    pub fn new(
+        charge: Charge,
+        options: &EngineOptions,
+        ordinal: usize,
+    ) -> Result<Self, EngineError> {
+        Self::on(&Gpu::open(ordinal)?, charge, options)
+    }
+
+    /// As [`CudaEngine::new`], on a device that is open already and whose stream
+    /// it then shares.
+    ///
+    /// # Errors
+    /// As [`CudaEngine::new`].
+    pub fn on(gpu: &Gpu, charge: Charge, options: &EngineOptions) -> Result<Self, EngineError> {
+        check_range::<T>(&charge)?;
+        let mut stages = Stages::new(gpu, &charge, options.deterministic)?;
+        stages.plan(options.pipeline)?;
+        Ok(CudaEngine {
+            steps: [const { None }; Pipeline::ALL.len()],
+            solves: [const { None }; Pipeline::ALL.len()],
+            stages,
+            watches: [Stopwatch::new(gpu)?, Stopwatch::new(gpu)?],
+            gpu: gpu.clone(),
+            charge,
+            options: *options,
+            done: Done::Nothing,
+            density: None,
+            steps_since_order: 0,
+            strays: 0,
+            times: StageTimes::default(),
+        })
+    }
+
+    /// The device, and the stream that all work goes to.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// The bodies on the device: [`Bodies::slot_of`] and [`Bodies::id_of`] tell
+    /// slot order and caller order apart, [`Bodies::rearrange`] goes between them.
+    pub fn bodies(&self) -> &Bodies<T> {
+        &self.stages.bodies
+    }
+
+    /// Positions on the device, lower-left corners x and y in layout units, one
+    /// per body in the engine's [`Arrangement`], to be written by work on
+    /// [`CudaEngine::gpu`]'s stream. What followed from the positions before is
+    /// stale from here on. Numbers that are not finite are not refused; such a
+    /// body counts nowhere.
+    pub fn positions_device_mut(&mut self) -> (CudaViewMut<'_, T>, CudaViewMut<'_, T>) {
+        self.moved();
+        let count = self.charge.bodies();
+        (self.stages.x.slice_mut(..count), self.stages.y.slice_mut(..count))
+    }
+
+    /// Enqueues density, solve and force for the positions on the device, by the
+    /// pipeline chosen at creation, and returns at once.
+    ///
+    /// # Errors
+    /// When positions were never given, or a launch fails.
+    pub fn enqueue_step(&mut self) -> Result<(), EngineError> {
+        self.done.require("a step", Done::Positions)?;
+        self.order_if_due()?;
+        let pipeline = self.options.pipeline;
+        match &mut self.steps[pipeline as usize] {
+            Some(graph) => graph.launch()?,
+            None => {
+                // What a kernel's first launch loads is loaded by this one, so
+                // that nothing is left to be loaded during capture.
+                self.stages.step(pipeline)?;
+                self.capture_step(pipeline)?;
+            }
+        }
+        self.steps_since_order += 1;
+        self.density = None;
+        self.done = Done::Force;
+        Ok(())
+    }
+
+    /// Overflow, maximum and energy of the last [`CudaEngine::enqueue_step`];
+    /// waits for it.
+    ///
+    /// # Errors
+    /// When no step followed the last positions, or the device failed.
+    pub fn read_evaluation(&mut self) -> Result<Evaluation, EngineError> {
+        self.done.require("the evaluation's read-back", Done::Force)?;
+        Ok(Evaluation { density: self.read_density()?, energy: self.read_energy()? })
+    }
+
+    /// [`CudaEngine::enqueue_step`] and [`CudaEngine::read_evaluation`].
+    ///
+    /// # Errors
+    /// As those two.
+    pub fn evaluate_on_device(&mut self) -> Result<Evaluation, EngineError> {
+        self.enqueue_step()?;
+        self.read_evaluation()
+    }
+
+    /// Forces along x and y on the device, one per body in the engine's
+    /// [`Arrangement`]; to be read by work on [`CudaEngine::gpu`]'s stream. One
+    /// value each where there is no body.
+    ///
+    /// # Errors
+    /// When they have not been computed for the positions at hand.
+    pub fn force_device(&self) -> Result<(&CudaSlice<T>, &CudaSlice<T>), EngineError> {
+        self.done.require("the forces", Done::Force)?;
+        Ok((&self.stages.force_x, &self.stages.force_y))
+    }
+
+    /// A map on the device, `[nx][ny]`.
+    ///
+    /// # Errors
+    /// When it has not been computed for the positions at hand.
+    pub fn map_device(&self, kind: MapKind) -> Result<&CudaSlice<T>, EngineError> {
+        let fields = &self.stages.fields;
+        let (map, needs) = match kind {
+            MapKind::Density => (&self.stages.rho, Done::Density),
+            MapKind::Potential => (&fields.potential, Done::Solve),
+            MapKind::FieldX => (&fields.field_x, Done::Solve),
+            MapKind::FieldY => (&fields.field_y, Done::Solve),
+        };
+        self.done.require(kind.name(), needs)?;
+        Ok(map)
+    }
+
+    /// The order that positions and forces on the device are in.
+    pub fn arrangement(&self) -> Arrangement {
+        self.stages.arrangement
+    }
+
+    /// Keeps positions and forces on the device in this order from now on. In
+    /// [`Arrangement::Slots`] a step is faster (no random access per body), and
+    /// the caller decides when slots are made anew
+    /// ([`CudaEngine::reorder_slots`]): its own arrays on the device must move
+    /// with them. The trait's methods speak the caller's order in either.
+    ///
+    /// # Errors
+    /// When positions were never given, or a launch fails.
+    pub fn arrange(&mut self, arrangement: Arrangement) -> Result<(), EngineError> {
+        self.done.require("another arrangement", Done::Positions)?;
+        if arrangement != self.stages.arrangement {
+            self.order_if_due()?;
+            // The kernels of a step are other ones.
+            self.steps = [const { None }; Pipeline::ALL.len()];
+            self.stages.arrange(arrangement)?;
+            self.moved();
+        }
+        Ok(())
+    }
+
+    /// Makes a new order of slots from the positions on the device, which move
+    /// with it; `from[s]` (one value per body) becomes the slot before of the
+    /// body that now has slot s, for [`Bodies::rearrange`] to move the caller's
+    /// arrays by. Forces are stale afterwards.
+    ///
+    /// # Errors
+    /// When the arrangement is not [`Arrangement::Slots`], `from` has another
+    /// length, or a launch fails.
+    pub fn reorder_slots(&mut self, from: &mut CudaSlice<u32>) -> Result<(), EngineError> {
+        if self.stages.arrangement != Arrangement::Slots {
+            let needs = "the arrangement was made one of slots";
+            return Err(EngineError::OutOfOrder { stage: "a new order of slots", needs });
+        }
+        self.stages.order_slots(from)?;
+        self.ordered();
+        self.done = self.done.min(Done::Solve);
+        Ok(())
+    }
+
+    /// Bodies beyond the surroundings of their slot's tile when the density was
+    /// last read. From about 1 % on a new order pays.
+    pub fn strays(&self) -> u64 {
+        self.strays
+    }
+
+    /// Milliseconds that making an order takes, the median of `repetitions`; the
+    /// caller's order only.
+    ///
+    /// # Errors
+    /// When positions were never given, or the device failed.
+    pub fn order_time(&mut self, repetitions: usize) -> Result<f64, EngineError> {
+        self.done.require("an order", Done::Positions)?;
+        self.stages.arrange(Arrangement::Caller)?;
+        self.steps = [const { None }; Pipeline::ALL.len()];
+        let time = measure(&self.gpu, repetitions, RUNS_PER_SAMPLE, || self.stages.order())?;
+        self.ordered();
+        self.moved();
+        Ok(time.median / 1e3)
+    }
+
+    fn order_if_due(&mut self) -> Result<(), CudaError> {
+        let stray = self.strays * ONE_STRAY_IN > self.charge.bodies() as u64;
+        let due = stray || self.steps_since_order >= STEPS_PER_ORDER;
+        let ours = self.stages.arrangement == Arrangement::Caller;
+        if !self.stages.bodies.is_ordered() || (due && ours) {
+            self.stages.order()?;
+            self.ordered();
+        }
+        Ok(())
+    }
+
+    /// What followed from the positions before is stale.
+    fn moved(&mut self) {
+        self.done = Done::Positions;
+        self.density = None;
+    }
+
+    fn ordered(&mut self) {
+        self.steps_since_order = 0;
+        self.strays = 0;
+    }
+
+    /// Captures a step that has run before.
+    fn capture_step(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        let stages = &mut self.stages;
+        // SAFETY: the graph is kept beside `stages`, whose buffers and plans
+        // stay where they are until it is dropped, and is dropped before them;
+        // all work of this engine goes to the one stream. A step begins with
+        // everything on the device, so launches need nothing of the host.
+        let graph = unsafe { Graph::capture(&self.gpu, || stages.step(pipeline)) }?;
+        self.steps[pipeline as usize] = Some(graph);
+        Ok(())
+    }
+
+    /// Captures a solve that has run before.
+    fn capture_solve(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        let stages = &mut self.stages;
+        // SAFETY: as in `capture_step`.
+        let graph = unsafe { Graph::capture(&self.gpu, || stages.solve(pipeline)) }?;
+        self.solves[pipeline as usize] = Some(graph);
+        Ok(())
+    }
+
+    fn read_density(&mut self) -> Result<DensityStats, CudaError> {
+        if let Some(stats) = self.density {
+            return Ok(stats);
+        }
+        let report = self.stages.density.report()?;
+        self.strays = report.strays;
+        self.density = Some(report.stats);
+        Ok(report.stats)
+    }
+
+    fn read_energy(&self) -> Result<f64, CudaError> {
+        let energy = self.gpu.download(&self.stages.fields.energy)?;
+        Ok(energy.first().copied().unwrap_or(0.0))
+    }
+
+    /// Enqueues `body` between the marks of a stopwatch.
+    fn timed(
+        &mut self,
+        watch: usize,
+        body: impl FnOnce(&mut Self) -> Result<(), CudaError>,
+    ) -> Result<(), CudaError> {
+        self.watches[watch].start()?;
+        body(self)?;
+        self.watches[watch].stop()
+    }
+}
+
+/// Copies as many values as `to` holds, and waits for them.
+fn download<T: CudaReal>(gpu: &Gpu, from: &CudaSlice<T>, to: &mut [T]) -> Result<(), CudaError> {
+    if !to.is_empty() {
+        gpu.stream().memcpy_dtoh(&from.slice(..to.len()), to)?;
+    }
+    gpu.synchronize()
+}
+
+impl<T: CudaReal> Engine<T> for CudaEngine<T> {
+    fn charge(&self) -> &Charge {
+        &self.charge
+    }
+
+    fn descriptor(&self) -> Descriptor {
+        Descriptor {
+            engine: "cuda",
+            device: self.gpu.info().name.clone(),
+            deterministic: self.options.deterministic || T::PRECISION == Precision::F64,
+        }
+    }
+
+    fn path(&self, pipeline: Pipeline) -> &'static str {
+        path(pipeline).name()
+    }
+
+    fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError> {
+        check_lengths(self.charge.bodies(), &[("x positions", x.len()), ("y positions", y.len())])?;
+        check_positions(x, y)?;
+        let stages = &mut self.stages;
+        let slots = stages.arrangement == Arrangement::Slots;
+        for (from, to) in [(x, &mut stages.x), (y, &mut stages.y)] {
+            let landing = if slots { &mut stages.moved } else { &mut *to };
+            if !from.is_empty() {
+                self.gpu.stream().memcpy_htod(from, landing).map_err(CudaError::from)?;
+            }
+            if slots {
+                stages.bodies.rearrange(stages.bodies.id_of(), &stages.moved, to)?;
+            }
+        }
+        self.moved();
+        Ok(())
+    }
+
+    fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
+        self.done.require("the density", Done::Positions)?;
+        self.timed(0, |engine| {
+            engine.order_if_due()?;
+            engine.stages.density()
+        })?;
+        self.density = None;
+        let stats = self.read_density()?;
+        self.times.density = self.watches[0].elapsed_ms()?;
+        self.steps_since_order += 1;
+        self.done = Done::Density;
+        Ok(stats)
+    }
+
+    fn exact_density(&mut self) -> Result<DensityStats, EngineError> {
+        self.done.require("the exact density", Done::Positions)?;
+        if self.done >= Done::Density {
+            // The device keeps the statistics of one density, and these will
+            // take their place. No new order here: forces are to be gathered
+            // in the one that the density saw.
+            self.read_density()?;
+        } else {
+            self.order_if_due()?;
+        }
+        self.stages.own_size()?;
+        Ok(self.stages.density.report()?.stats)
+    }
+
+    fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError> {
+        self.done.require("the field", Done::Density)?;
+        self.stages.plan(pipeline)?;
+        self.timed(0, |engine| engine.stages.forward(pipeline))?;
+        self.timed(1, |engine| engine.stages.inverse(pipeline))?;
+        let energy = self.read_energy()?;
+        self.times.forward = self.watches[0].elapsed_ms()?;
+        self.times.inverse = self.watches[1].elapsed_ms()?;
+        self.done = Done::Solve;
+        Ok(energy)
+    }
+
+    fn compute_force(&mut self) -> Result<(), EngineError> {
+        self.done.require("the force", Done::Solve)?;
+        self.timed(0, |engine| engine.stages.force())?;
+        self.times.force = self.watches[0].elapsed_ms()?;
+        self.done = Done::Force;
+        Ok(())
+    }
+
+    fn evaluate(&mut self, x: &[T], y: &[T]) -> Result<Evaluation, EngineError> {
+        self.set_positions(x, y)?;
+        self.evaluate_on_device()
+    }
+
+    fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
+        let map = self.map_device(kind)?;
+        check_lengths(map.len(), &[("map", out.as_slice().len())])?;
+        Ok(download(&self.gpu, map, out.as_mut_slice())?)
+    }
+
+    fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError> {
+        self.done.require("the forces' read-back", Done::Force)?;
+        check_lengths(self.charge.bodies(), &[("x forces", fx.len()), ("y forces", fy.len())])?;
+        let stages = &mut self.stages;
+        for (force, to) in [(&stages.force_x, fx), (&stages.force_y, fy)] {
+            if stages.arrangement == Arrangement::Slots {
+                stages.bodies.rearrange(stages.bodies.slot_of(), force, &mut stages.moved)?;
+                download(&self.gpu, &stages.moved, to)?;
+            } else {
+                download(&self.gpu, force, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn times(&self) -> StageTimes {
+        self.times
+    }
+
+    fn step_times(
+        &mut self,
+        pipeline: Pipeline,
+        repetitions: usize,
+    ) -> Result<Option<StepTimes>, EngineError> {
+        self.done.require("a step", Done::Positions)?;
+        self.order_if_due()?;
+        self.stages.plan(pipeline)?;
+        let p = pipeline as usize;
+        let gpu = self.gpu.clone();
+        let median = |run: &mut dyn FnMut() -> Result<(), CudaError>| {
+            measure(&gpu, repetitions.max(1), RUNS_PER_SAMPLE, run).map(|time| time.median / 1e3)
+        };
+        let step_plain = median(&mut || self.stages.step(pipeline))?;
+        let solve_plain = median(&mut || self.stages.solve(pipeline))?;
+        if self.steps[p].is_none() {
+            self.capture_step(pipeline)?;
+        }
+        if self.solves[p].is_none() {
+            self.capture_solve(pipeline)?;
+        }
+        let replay = |graph: &mut Option<Graph>| {
+            median(&mut || graph.as_mut().map_or(Ok(()), Graph::launch))
+        };
+        let step_graph = replay(&mut self.steps[p])?;
+        let solve_graph = replay(&mut self.solves[p])?;
+        self.density = None;
+        self.done = Done::Force;
+        Ok(Some(StepTimes { step_graph, step_plain, solve_graph, solve_plain }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_can_be_sent_to_another_thread() {
+        fn sent<T: Send>() {}
+        sent::<CudaEngine<f32>>();
+        sent::<CudaEngine<f64>>();
+    }
+}

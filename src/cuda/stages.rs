@@ -1,0 +1,170 @@
+//! Every stage of an evaluation on a device, with the memory it works in.
+//!
+//! Everything here only enqueues. All of it but planning a pipeline and making
+//! an order can be captured in a [`Graph`](super::Graph): no buffer moves or is
+//! replaced once it is made.
+
+use super::bodies::{Arrangement, Bodies};
+use super::density::Density;
+use super::device::Gpu;
+use super::error::CudaError;
+use super::force::Force;
+use super::real::CudaReal;
+use super::solver::{FieldSolver, Fields, SolverOptions, solver};
+use crate::charge::Charge;
+use crate::engine::Pipeline;
+use crate::grid::BinGrid;
+use cudarc::driver::CudaSlice;
+
+/// Device memory and kernels for one charge. Arrays of bodies hold one value
+/// per body, and one where there is none: memory of no length has no address.
+pub(super) struct Stages<T: CudaReal> {
+    gpu: Gpu,
+    grid: BinGrid,
+    /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
+    solvers: [Option<Box<dyn FieldSolver<T>>>; Pipeline::ALL.len()],
+    pub(super) bodies: Bodies<T>,
+    pub(super) density: Density<T>,
+    force: Force<T>,
+    /// The order that positions and forces are in.
+    pub(super) arrangement: Arrangement,
+    /// Lower-left corners, layout units.
+    pub(super) x: CudaSlice<T>,
+    pub(super) y: CudaSlice<T>,
+    pub(super) force_x: CudaSlice<T>,
+    pub(super) force_y: CudaSlice<T>,
+    /// One value per body on the way from one order to another.
+    pub(super) moved: CudaSlice<T>,
+    pub(super) rho: CudaSlice<T>,
+    /// The map at own sizes, of which only overflow and maximum are wanted.
+    own_size: CudaSlice<T>,
+    pub(super) fields: Fields<T>,
+}
+
+impl<T: CudaReal> Stages<T> {
+    /// Uploads what stays the same and allocates all but the solvers.
+    pub(super) fn new(gpu: &Gpu, charge: &Charge, deterministic: bool) -> Result<Self, CudaError> {
+        let bodies = Bodies::new(gpu, charge)?;
+        let (room, bins) = (bodies.len().max(1), charge.grid.bins());
+        Ok(Stages {
+            gpu: gpu.clone(),
+            grid: charge.grid,
+            solvers: [const { None }; Pipeline::ALL.len()],
+            density: Density::new(&bodies, charge, deterministic)?,
+            force: Force::new(&bodies)?,
+            bodies,
+            arrangement: Arrangement::Caller,
+            x: gpu.zeros(room)?,
+            y: gpu.zeros(room)?,
+            force_x: gpu.zeros(room)?,
+            force_y: gpu.zeros(room)?,
+            moved: gpu.zeros(room)?,
+            rho: gpu.zeros(bins)?,
+            own_size: gpu.zeros(bins)?,
+            fields: Fields::new(gpu, bins)?,
+        })
+    }
+
+    /// Makes the solver of a pipeline, if it is not there yet.
+    pub(super) fn plan(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        let place = &mut self.solvers[pipeline as usize];
+        if place.is_none() {
+            *place = Some(solver(&self.gpu, &self.grid, pipeline, SolverOptions::default())?);
+        }
+        Ok(())
+    }
+
+    /// Makes a new order of the bodies from where they stand, in caller order.
+    pub(super) fn order(&mut self) -> Result<(), CudaError> {
+        self.bodies.order(&self.x, &self.y)
+    }
+
+    /// As [`Stages::order`] in slot order; x and y follow, and `from` says how.
+    pub(super) fn order_slots(&mut self, from: &mut CudaSlice<u32>) -> Result<(), CudaError> {
+        self.bodies.order_slots(&self.x, &self.y, from)?;
+        move_positions(&self.gpu, &self.bodies, from, [&mut self.x, &mut self.y], &mut self.moved)
+    }
+
+    /// Brings x and y to another arrangement.
+    pub(super) fn arrange(&mut self, arrangement: Arrangement) -> Result<(), CudaError> {
+        if self.arrangement != arrangement {
+            let from = match arrangement {
+                Arrangement::Slots => self.bodies.id_of(),
+                Arrangement::Caller => self.bodies.slot_of(),
+            };
+            let positions = [&mut self.x, &mut self.y];
+            move_positions(&self.gpu, &self.bodies, from, positions, &mut self.moved)?;
+            self.arrangement = arrangement;
+        }
+        Ok(())
+    }
+
+    /// ρ, overflow and maximum, smoothed.
+    pub(super) fn density(&mut self) -> Result<(), CudaError> {
+        let at = (&self.x, &self.y);
+        self.density.run(&mut self.bodies, self.arrangement, at, &mut self.rho)
+    }
+
+    /// Overflow and maximum at own sizes.
+    pub(super) fn own_size(&mut self) -> Result<(), CudaError> {
+        let at = (&self.x, &self.y);
+        self.density.run_own_size(&mut self.bodies, self.arrangement, at, &mut self.own_size)
+    }
+
+    /// The forward transform of ρ.
+    pub(super) fn forward(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        planned(&mut self.solvers, pipeline).forward(&self.rho)
+    }
+
+    /// Scaling and inverse transforms.
+    pub(super) fn inverse(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        planned(&mut self.solvers, pipeline).inverse(&mut self.fields)
+    }
+
+    /// φ, Ex, Ey and the energy.
+    pub(super) fn solve(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        planned(&mut self.solvers, pipeline).solve(&self.rho, &mut self.fields)
+    }
+
+    /// The force on every body.
+    pub(super) fn force(&mut self) -> Result<(), CudaError> {
+        let field = (&self.fields.field_x, &self.fields.field_y);
+        let force = (&mut self.force_x, &mut self.force_y);
+        match self.arrangement {
+            Arrangement::Caller => self.force.run(&self.bodies, field, force),
+            Arrangement::Slots => {
+                self.force.run_slots(&self.bodies, (&self.x, &self.y), field, force)
+            }
+        }
+    }
+
+    /// Density, solve and force.
+    pub(super) fn step(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        self.density()?;
+        self.solve(pipeline)?;
+        self.force()
+    }
+}
+
+fn planned<T: CudaReal>(
+    solvers: &mut [Option<Box<dyn FieldSolver<T>>>],
+    pipeline: Pipeline,
+) -> &mut dyn FieldSolver<T> {
+    solvers[pipeline as usize].as_deref_mut().expect("`plan` comes before every use")
+}
+
+/// Moves both arrays, `array[k]` becoming what was `array[from[k]]`. They stay
+/// where they are in memory: graphs hold their addresses.
+fn move_positions<T: CudaReal>(
+    gpu: &Gpu,
+    bodies: &Bodies<T>,
+    from: &CudaSlice<u32>,
+    positions: [&mut CudaSlice<T>; 2],
+    moved: &mut CudaSlice<T>,
+) -> Result<(), CudaError> {
+    for array in positions {
+        bodies.rearrange(from, array, moved)?;
+        gpu.stream().memcpy_dtod(&*moved, array)?;
+    }
+    Ok(())
+}
