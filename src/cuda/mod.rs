@@ -27,6 +27,7 @@ mod launch;
 mod plan;
 mod real;
 mod reorder;
+mod resident;
 mod row_column;
 mod solver;
 mod stages;

@@ -1,0 +1,157 @@
+//! The CUDA engine's door for a placer that lives on the device: positions and
+//! forces stay there, and steps are enqueued without the host waiting.
+
+use super::bodies::Arrangement;
+use super::engine::{CudaEngine, RUNS_PER_SAMPLE};
+use super::real::CudaReal;
+use super::timing::measure;
+use crate::engine::{Done, EngineError, Evaluation, MapKind, Pipeline};
+use cudarc::driver::{CudaSlice, CudaViewMut};
+
+impl<T: CudaReal> CudaEngine<T> {
+    /// Positions on the device, lower-left corners x and y in layout units, one
+    /// per body in the engine's [`Arrangement`], to be written by work on
+    /// [`CudaEngine::gpu`]'s stream. What followed from the positions before is
+    /// stale from here on. Numbers that are not finite are not refused; such a
+    /// body counts nowhere.
+    pub fn positions_device_mut(&mut self) -> (CudaViewMut<'_, T>, CudaViewMut<'_, T>) {
+        self.moved();
+        let count = self.charge.bodies();
+        (self.stages.x.slice_mut(..count), self.stages.y.slice_mut(..count))
+    }
+
+    /// Enqueues density, solve and force for the positions on the device, by the
+    /// pipeline chosen at creation, and returns at once.
+    ///
+    /// # Errors
+    /// When positions were never given, or a launch fails.
+    pub fn enqueue_step(&mut self) -> Result<(), EngineError> {
+        self.done.require("a step", Done::Positions)?;
+        self.order_if_due()?;
+        let pipeline = self.options.pipeline;
+        match &mut self.steps[pipeline as usize] {
+            Some(graph) => graph.launch()?,
+            None => {
+                // What a kernel's first launch loads is loaded by this one, so
+                // that nothing is left to be loaded during capture.
+                self.stages.step(pipeline)?;
+                self.capture_step(pipeline)?;
+            }
+        }
+        self.steps_since_order += 1;
+        self.density = None;
+        self.done = Done::Force;
+        Ok(())
+    }
+
+    /// Overflow, maximum and energy of the last [`CudaEngine::enqueue_step`];
+    /// waits for it.
+    ///
+    /// # Errors
+    /// When no step followed the last positions, or the device failed.
+    pub fn read_evaluation(&mut self) -> Result<Evaluation, EngineError> {
+        self.done.require("the evaluation's read-back", Done::Force)?;
+        Ok(Evaluation { density: self.read_density()?, energy: self.read_energy()? })
+    }
+
+    /// [`CudaEngine::enqueue_step`] and [`CudaEngine::read_evaluation`].
+    ///
+    /// # Errors
+    /// As those two.
+    pub fn evaluate_on_device(&mut self) -> Result<Evaluation, EngineError> {
+        self.enqueue_step()?;
+        self.read_evaluation()
+    }
+
+    /// Forces along x and y on the device, one per body in the engine's
+    /// [`Arrangement`]; to be read by work on [`CudaEngine::gpu`]'s stream. One
+    /// value each where there is no body.
+    ///
+    /// # Errors
+    /// When they have not been computed for the positions at hand.
+    pub fn force_device(&self) -> Result<(&CudaSlice<T>, &CudaSlice<T>), EngineError> {
+        self.done.require("the forces", Done::Force)?;
+        Ok((&self.stages.force_x, &self.stages.force_y))
+    }
+
+    /// A map on the device, `[nx][ny]`.
+    ///
+    /// # Errors
+    /// When it has not been computed for the positions at hand.
+    pub fn map_device(&self, kind: MapKind) -> Result<&CudaSlice<T>, EngineError> {
+        let fields = &self.stages.fields;
+        let (map, needs) = match kind {
+            MapKind::Density => (&self.stages.rho, Done::Density),
+            MapKind::Potential => (&fields.potential, Done::Solve),
+            MapKind::FieldX => (&fields.field_x, Done::Solve),
+            MapKind::FieldY => (&fields.field_y, Done::Solve),
+        };
+        self.done.require(kind.name(), needs)?;
+        Ok(map)
+    }
+
+    /// The order that positions and forces on the device are in.
+    pub fn arrangement(&self) -> Arrangement {
+        self.stages.arrangement
+    }
+
+    /// Keeps positions and forces on the device in this order from now on. In
+    /// [`Arrangement::Slots`] a step is faster (no random access per body), and
+    /// the caller decides when slots are made anew
+    /// ([`CudaEngine::reorder_slots`]): its own arrays on the device must move
+    /// with them. The trait's methods speak the caller's order in either.
+    ///
+    /// # Errors
+    /// When positions were never given, or a launch fails.
+    pub fn arrange(&mut self, arrangement: Arrangement) -> Result<(), EngineError> {
+        self.done.require("another arrangement", Done::Positions)?;
+        if arrangement != self.stages.arrangement {
+            self.order_if_due()?;
+            // The kernels of a step are other ones.
+            self.steps = [const { None }; Pipeline::ALL.len()];
+            self.stages.arrange(arrangement)?;
+            self.moved();
+        }
+        Ok(())
+    }
+
+    /// Makes a new order of slots from the positions on the device, which move
+    /// with it; `from[s]` (one value per body) becomes the slot before of the
+    /// body that now has slot s, for [`rearrange`](super::Bodies::rearrange) to move the caller's
+    /// arrays by. Forces are stale afterwards.
+    ///
+    /// # Errors
+    /// When the arrangement is not [`Arrangement::Slots`], `from` has another
+    /// length, or a launch fails.
+    pub fn reorder_slots(&mut self, from: &mut CudaSlice<u32>) -> Result<(), EngineError> {
+        if self.stages.arrangement != Arrangement::Slots {
+            let needs = "the arrangement was made one of slots";
+            return Err(EngineError::OutOfOrder { stage: "a new order of slots", needs });
+        }
+        self.stages.order_slots(from)?;
+        self.ordered();
+        self.done = self.done.min(Done::Solve);
+        Ok(())
+    }
+
+    /// Bodies beyond the surroundings of their slot's tile when the density was
+    /// last read. From about 1 % on a new order pays.
+    pub fn strays(&self) -> u64 {
+        self.strays
+    }
+
+    /// Milliseconds that making an order takes, the median of `repetitions`; the
+    /// caller's order only.
+    ///
+    /// # Errors
+    /// When positions were never given, or the device failed.
+    pub fn order_time(&mut self, repetitions: usize) -> Result<f64, EngineError> {
+        self.done.require("an order", Done::Positions)?;
+        self.stages.arrange(Arrangement::Caller)?;
+        self.steps = [const { None }; Pipeline::ALL.len()];
+        let time = measure(&self.gpu, repetitions, RUNS_PER_SAMPLE, || self.stages.order())?;
+        self.ordered();
+        self.moved();
+        Ok(time.median / 1e3)
+    }
+}
