@@ -65,11 +65,12 @@ impl<T: CudaReal> Reordering<T> {
         self.rows as usize * self.cols as usize
     }
 
-    /// Enqueues the reordering before a forward transform. `output` may be
-    /// longer than the map.
+    /// Enqueues the reordering of `input − background` before a forward
+    /// transform. `output` may be longer than the map.
     pub(super) fn reorder(
         &self,
         input: &CudaSlice<T>,
+        background: T,
         output: &mut impl DevicePtrMut<T>,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.elements())?;
@@ -89,6 +90,7 @@ impl<T: CudaReal> Reordering<T> {
                 .arg(&self.rows)
                 .arg(&self.cols)
                 .arg(&self.both_axes)
+                .arg(&background)
                 .launch(self.config)
         }?;
         Ok(())
