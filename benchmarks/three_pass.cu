@@ -29,10 +29,10 @@ __global__ void __launch_bounds__(N / E * F, blocks_for(N / E * F, REGS))
 forward(const real* rho, cplx* a, const cplx* table, unsigned pairs, unsigned log_w) {
     rows_forward<N, E, F, S>(rho, a, table, pairs, log_w);
 }
-template <int N, int E, int C, bool S, int REGS>
+template <int N, int E, int C, bool S, bool PARK, int REGS>
 __global__ void __launch_bounds__(N / E * C, blocks_for(N / E * C, REGS))
-column(const cplx* a, cplx* p, cplx* q, const cplx* table, Green green, double* partial) {
-    columns<N, E, C, S>(a, p, q, table, green, partial);
+column(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {
+    columns<N, E, C, S, PARK>(p, q, table, green, partial);
 }
 template <int N, int E, int F, bool S, int REGS, int MAPS>
 __global__ void __launch_bounds__(N / E * F, blocks_for(N / E * F, REGS))
@@ -45,13 +45,13 @@ struct Maps {
     unsigned nx, ny;
     double ratio;  // bin_x / bin_y
     real *rho, *phi, *ex, *ey;
-    cplx *a, *p, *q;
+    cplx *p, *q;
     double *partial, *energy;
     std::vector<real> host;
     size_t bins() const { return size_t(nx) * ny; }
     Maps(unsigned nx, unsigned ny, double ratio) : nx(nx), ny(ny), ratio(ratio), host(size_t(nx) * ny) {
         for (real** m : {&rho, &phi, &ex, &ey}) CHECK(cudaMalloc(m, bins() * sizeof(real)));
-        for (cplx** m : {&a, &p, &q}) CHECK(cudaMalloc(m, bins() / 2 * sizeof(cplx)));
+        for (cplx** m : {&p, &q}) CHECK(cudaMalloc(m, bins() / 2 * sizeof(cplx)));
         CHECK(cudaMalloc(&partial, 8192 * sizeof(double)));
         CHECK(cudaMalloc(&energy, sizeof(double)));
         srand(1);
@@ -59,7 +59,7 @@ struct Maps {
         CHECK(cudaMemcpy(rho, host.data(), bins() * sizeof(real), cudaMemcpyHostToDevice));
     }
     ~Maps() {
-        for (void* m : {(void*)rho, (void*)phi, (void*)ex, (void*)ey, (void*)a, (void*)p, (void*)q, (void*)partial, (void*)energy}) cudaFree(m);
+        for (void* m : {(void*)rho, (void*)phi, (void*)ex, (void*)ey, (void*)p, (void*)q, (void*)partial, (void*)energy}) cudaFree(m);
     }
     double step_y() const { return M_PI / ny * ratio; }
 };
@@ -98,7 +98,17 @@ void launch(void (*kernel)(P...), unsigned grid, unsigned block, size_t bytes, b
     CHECK(cudaLaunchKernelEx(&config, kernel, P(args)...));
 }
 
+/// PROFILE=1: every kernel runs once, for a profiler.
+const bool PROFILE = getenv("PROFILE") != nullptr;
+/// CARVEOUT=percent: shared memory's part of the first cache, the same for all kernels.
+const int CARVEOUT = getenv("CARVEOUT") ? atoi(getenv("CARVEOUT")) : -1;
+
 float timed(const std::function<void(cudaStream_t)>& work) {
+    if (PROFILE) {
+        work(0);
+        CHECK(cudaDeviceSynchronize());
+        return 1;
+    }
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
@@ -139,6 +149,11 @@ typedef std::function<void(cudaStream_t, bool)> Launch;
 struct Shape { std::string name; int log_w; Launch run; float time; unsigned blocks; };
 std::vector<Shape> first, second, third;
 
+template <typename K> void allow(K kernel, size_t bytes) {
+    CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
+    CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, CARVEOUT));
+}
+
 std::string describe(const char* kind, const void* kernel, int e, int f, bool s, int threads, size_t bytes) {
     cudaFuncAttributes attr;
     int resident = 0;
@@ -165,11 +180,11 @@ template <int N, int E, int F, bool S, int REGS> void rows(Maps& m, const char* 
     Maps* mp = &m;
     auto k1 = forward<N, E, F, S, REGS>;
     auto k3 = inverse<N, E, F, S, REGS, 3>;
-    CHECK(cudaFuncSetAttribute(k1, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
-    CHECK(cudaFuncSetAttribute(k3, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
+    allow(k1, bytes);
+    allow(k3, bytes);
     for (int w : widths) {
         add(first, m, size, describe("pass 1", (const void*)k1, E, F, S, threads, bytes), w, pairs / F, [=](cudaStream_t s, bool o) {
-            launch(k1, pairs / F, threads, bytes, o, s, mp->rho, mp->a, tw, pairs, unsigned(w));
+            launch(k1, pairs / F, threads, bytes, o, s, mp->rho, mp->p, tw, pairs, unsigned(w));
         });
         add(third, m, size, describe("pass 3", (const void*)k3, E, F, S, threads, bytes), w, pairs / F * 3, [=](cudaStream_t s, bool o) {
             launch(k3, pairs / F * 3, threads, bytes, o, s, mp->p, mp->q, mp->phi, mp->ex, mp->ey, tw, real(mp->step_y()), pairs,
@@ -178,22 +193,22 @@ template <int N, int E, int F, bool S, int REGS> void rows(Maps& m, const char* 
     }
 }
 
-template <int N, int E, int C, bool S, int REGS> void cols(Maps& m, const char* size) {
+template <int N, int E, int C, bool S, bool PARK, int REGS> void cols(Maps& m, const char* size) {
     typedef BlockFft<N, E, C, N / E * C, S> Fft;
-    const size_t bytes = Fft::BYTES;
+    const size_t bytes = Fft::BYTES + (PARK ? N * C * sizeof(real) : 0);
     const unsigned threads = N / E * C;
     const cplx* tw = table<N, E>();
     Maps* mp = &m;
     int log_w = 0;
     while (1 << log_w < 2 * C) ++log_w;
-    auto k2 = column<N, E, C, S, REGS>;
-    CHECK(cudaFuncSetAttribute(k2, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
+    auto k2 = column<N, E, C, S, PARK, REGS>;
+    allow(k2, bytes);
     Green green;
     green.step_x = real(M_PI / N);
     green.step_y = real(m.step_y());
     green.scale = real(SCALE / (double(m.nx) * m.ny));
-    add(second, m, size, describe("pass 2", (const void*)k2, E, C, S, threads, bytes), log_w, m.ny / (2 * C), [=](cudaStream_t s, bool o) {
-        launch(k2, mp->ny / (2 * C), threads, bytes, o, s, mp->a, mp->p, mp->q, tw, green, mp->partial);
+    add(second, m, size, describe(PARK ? "pass 2 park" : "pass 2", (const void*)k2, E, C, S, threads, bytes), log_w, m.ny / (2 * C), [=](cudaStream_t s, bool o) {
+        launch(k2, mp->ny / (2 * C), threads, bytes, o, s, mp->p, mp->q, tw, green, mp->partial);
     });
 }
 
@@ -233,6 +248,7 @@ double mode_error(Maps& m) {
 }
 
 void together(Maps& m, const char* size) {
+    if (PROFILE) return;
     float copy = timed([&](cudaStream_t s) {
         int n = int(m.bins() * sizeof(real) / 16);
         copy_kernel<<<(n + 255) / 256, 256, 0, s>>>((const float4*)m.rho, (float4*)m.phi, n);

@@ -155,11 +155,19 @@ template <int N, int E> struct Stages {
     static constexpr int TABLE = QUARTER + T + 1;
 };
 
-/// FFTs of C lines by T·C threads of a block: thread t·C + c has elements of line c.
+/// Which elements of which line a thread has: `t` of T threads, line `lane` of
+/// the C lines that a group of T·C threads transforms together.
+struct Place {
+    unsigned t, lane;
+    unsigned group;  // of the block's groups
+    void* shared;    // the group's own BlockFft::BYTES
+};
+
+/// FFTs of C lines by a group of T·C threads, thread t·C + lane; GROUPS groups in a block.
 ///
 /// SPLIT sends real and imaginary parts through shared memory one after the
 /// other, in half the room.
-template <int N, int E, int C, int THREADS, bool SPLIT> struct BlockFft : Stages<N, E> {
+template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<N, E> {
     using Stages<N, E>::R;
     using Stages<N, E>::T;
     using Stages<N, E>::M;
@@ -187,9 +195,12 @@ template <int N, int E, int C, int THREADS, bool SPLIT> struct BlockFft : Stages
     static constexpr int SLOTS = larger(padded<1, R>(), larger(X1 > 1 ? padded<R, X1>() : 0, X2 > 1 ? padded<R * X1, X2>() : 0));
     static constexpr int BYTES = SLOTS * C * SLOT;
 
-    static __device__ __forceinline__ void sync() {
-        if constexpr (THREADS <= 32) __syncwarp();
-        else __syncthreads();
+    /// Waits for the group. Groups go their own ways: one's arithmetic overlaps
+    /// with another's exchange.
+    static __device__ __forceinline__ void sync(const Place& place) {
+        if constexpr (T * C <= 32) __syncwarp();
+        else if constexpr (GROUPS == 1) __syncthreads();
+        else asm volatile("bar.sync %0, %1;" ::"r"(place.group + 1), "n"(T * C) : "memory");
     }
 
     /// The second butterfly of a thread at the end with pairs k, N-k.
@@ -202,8 +213,9 @@ template <int N, int E, int C, int THREADS, bool SPLIT> struct BlockFft : Stages
     }
 
     template <int L, int X, Kind FROM, int Y, Kind TO>
-    static __device__ __forceinline__ void exchange(cplx* v, void* shared, unsigned t, unsigned c) {
+    static __device__ __forceinline__ void exchange(cplx* v, const Place& place) {
         typedef Pad<L, X> P;
+        const unsigned t = place.t, c = place.lane;
         unsigned from[E / X], to[E / Y];
 #pragma unroll
         for (int b = 0; b < E / X; ++b) {
@@ -220,36 +232,36 @@ template <int N, int E, int C, int THREADS, bool SPLIT> struct BlockFft : Stages
         // The wait for the last reader comes here, not after the reads, so that
         // the arithmetic between them overlaps with slower warps' reads.
         if constexpr (SPLIT) {
-            real* s = static_cast<real*>(shared);
-            sync();
+            real* s = static_cast<real*>(place.shared);
+            sync(place);
 #pragma unroll
             for (int b = 0; b < E / X; ++b)
 #pragma unroll
                 for (int i = 0; i < X; ++i) s[from[b] + i * (L * C)] = v[b * X + i].x;
-            sync();
+            sync(place);
             real re[E];
 #pragma unroll
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
                 for (int i = 0; i < Y; ++i) re[b * Y + i] = s[source(b, i)];
-            sync();
+            sync(place);
 #pragma unroll
             for (int b = 0; b < E / X; ++b)
 #pragma unroll
                 for (int i = 0; i < X; ++i) s[from[b] + i * (L * C)] = v[b * X + i].y;
-            sync();
+            sync(place);
 #pragma unroll
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
                 for (int i = 0; i < Y; ++i) v[b * Y + i] = make(re[b * Y + i], s[source(b, i)]);
         } else {
-            cplx* s = static_cast<cplx*>(shared);
-            sync();
+            cplx* s = static_cast<cplx*>(place.shared);
+            sync(place);
 #pragma unroll
             for (int b = 0; b < E / X; ++b)
 #pragma unroll
                 for (int i = 0; i < X; ++i) s[from[b] + i * (L * C)] = v[b * X + i];
-            sync();
+            sync(place);
 #pragma unroll
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
@@ -289,24 +301,24 @@ template <int N, int E, int C, int THREADS, bool SPLIT> struct BlockFft : Stages
     }
 
     /// In and out: v[i] at t + i·M, v[R + i] at the thread's other butterfly + i·M.
-    template <int S> static __device__ __forceinline__ void run(cplx* v, void* shared, unsigned t, unsigned c, const cplx* __restrict__ table) {
+    template <int S> static __device__ __forceinline__ void run(cplx* v, const Place& place, const cplx* __restrict__ table) {
         constexpr Kind in = S < 0 ? SLOT_PAIRS : FREQUENCY_PAIRS, out = S < 0 ? FREQUENCY_PAIRS : SLOT_PAIRS;
         typedef Stages<N, E> G;
-        stage<1, R, S, in>(v, t, table);
+        stage<1, R, S, in>(v, place.t, table);
         if constexpr (X1 == 1) {
-            exchange<1, R, in, R, out>(v, shared, t, c);
+            exchange<1, R, in, R, out>(v, place);
         } else {
-            exchange<1, R, in, X1, PLAIN>(v, shared, t, c);
-            stage<R, X1, S, PLAIN>(v, t, table + G::TABLE_1);
+            exchange<1, R, in, X1, PLAIN>(v, place);
+            stage<R, X1, S, PLAIN>(v, place.t, table + G::TABLE_1);
             if constexpr (X2 == 1) {
-                exchange<R, X1, PLAIN, R, out>(v, shared, t, c);
+                exchange<R, X1, PLAIN, R, out>(v, place);
             } else {
-                exchange<R, X1, PLAIN, X2, PLAIN>(v, shared, t, c);
-                stage<R * X1, X2, S, PLAIN>(v, t, table + G::TABLE_2);
-                exchange<R * X1, X2, PLAIN, R, out>(v, shared, t, c);
+                exchange<R, X1, PLAIN, X2, PLAIN>(v, place);
+                stage<R * X1, X2, S, PLAIN>(v, place.t, table + G::TABLE_2);
+                exchange<R * X1, X2, PLAIN, R, out>(v, place);
             }
         }
-        stage<M, R, S, out>(v, t, table + G::TABLE_LAST);
+        stage<M, R, S, out>(v, place.t, table + G::TABLE_LAST);
     }
 
     /// Calls f(k, w, a, b) on every pair of frequencies a = v[k], b = v[N-k] of

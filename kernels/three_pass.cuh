@@ -7,28 +7,27 @@
 //   rows_inverse   along y: φ = IDCT(P), Ex = IDCT(Q), Ey = IDXST(w_y P):
 //                  w_y is constant along a column, so φ and Ey share P
 //
-// Read and written, in words per bin: 1 + 1, 1 + 2, 2 + 3, with P's second
-// reader served by the cache.
+// Read and written, in words per bin: 1 + 1, 1 + 2 and 2 + 3.
 //
 // Two real lines go through one complex FFT as its real and imaginary part. For
-// z = p + iq, V = FFT of z reordered (Makhoul 1980) and w = e^{iπk/2N}:
+// z = p + iq, V the FFT of z reordered (Makhoul 1980) and w = e^{iπk/2N}:
 //   DCT(p) + i DCT(q) = (conj(w) V[k] + w V[N-k]) / 2,
-//   IDCT(p) + i IDCT(q) = IFFT of (w (z[k] - i z[N-k])) / 2, z[N] = 0, reordered,
+//   IDCT(p) + i IDCT(q) = IFFT of w (z[k] - i z[N-k]) / 2, z[N] = 0, reordered,
 //   IDXST(x)[n] = (-1)^n IDCT(0, x[N-1], …, x[1])[n]
-// in the scaling of Jiang et al.; Green::scale takes in the four halves.
+// in the scaling of Jiang et al. The kernels leave the halves to Green::scale.
 //
-// Rows 2r and 2r+1 of ρ are one line of complex numbers, and stay together:
-// what stands between passes is complex numbers [panel][row pair][W columns]
-// with W·ny/W = ny, so that the second pass reads and writes whole panels.
+// Rows 2r and 2r+1 of ρ are one line of complex numbers, and stay together: the
+// maps between passes hold complex numbers as [panel][row pair][column of the
+// panel], so that the second pass, too, reads and writes neighbours.
 #pragma once
 #include "block_fft.cuh"
 
-/// Green::scale is this over nx·ny: the round trip's 4, and a half left out four times.
-constexpr double SCALE = 0.25;
+/// Columns of a panel: 64 bytes in f32, 128 in f64.
+constexpr unsigned PANEL = 8;
 
-/// A complex number between passes: panel, row pair, column.
-__device__ __forceinline__ unsigned panel_at(unsigned column, unsigned pair, unsigned pairs, unsigned log_w) {
-    return ((column >> log_w) * pairs + pair << log_w) + (column & ((1u << log_w) - 1));
+/// Where a complex number stands between passes.
+__device__ __forceinline__ unsigned panel_at(unsigned column, unsigned pair, unsigned pairs) {
+    return (column / PANEL * pairs + pair) * PANEL + column % PANEL;
 }
 
 __device__ __forceinline__ float quotient(float a, float b) { return __fdividef(a, b); }
@@ -55,16 +54,15 @@ __device__ __forceinline__ void idct_pair(cplx w, cplx& k, cplx& n) {
     n = conj(w) * (z + s);
 }
 
-template <int N, int E, int F, bool SPLIT>
-__device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx* __restrict__ out, const cplx* __restrict__ table,
-                                             unsigned pairs, unsigned log_w) {
-    constexpr int T = N / E;
-    typedef BlockFft<N, E, 1, T * F, SPLIT> Fft;
+/// A block takes LINES row pairs.
+template <int N, int E, int LINES, bool SPLIT>
+__device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx* __restrict__ out,
+                                             const cplx* __restrict__ table, unsigned pairs) {
+    typedef BlockFft<N, E, 1, LINES, SPLIT> Fft;
     extern __shared__ double2 memory[];
-    const unsigned t = threadIdx.x % T, line = threadIdx.x / T, pair = blockIdx.x * F + line;
-    char* shared = reinterpret_cast<char*>(memory) + line * Fft::BYTES;
+    const unsigned t = threadIdx.x % Fft::T, group = threadIdx.x / Fft::T, pair = blockIdx.x * LINES + group;
+    const Place place = {t, 0, group, reinterpret_cast<char*>(memory) + group * Fft::BYTES};
     wait_for_previous();
-    let_next_start();
     cplx v[E];
     const cplx* even = reinterpret_cast<const cplx*>(rho + size_t(2 * pair) * N);
     Fft::neighbours(v, t, [&](unsigned q, cplx& a, cplx& b) {
@@ -72,81 +70,94 @@ __device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx*
         a = make(x.x, y.x);
         b = make(x.y, y.y);
     });
-    Fft::template run<-1>(v, shared, t, 0, table);
+    Fft::template run<-1>(v, place, table);
     Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
+    let_next_start();
     const unsigned second = Fft::mirror(t);
 #pragma unroll
     for (int i = 0; i < E / 2; ++i) {
-        out[panel_at(t + i * Fft::M, pair, pairs, log_w)] = v[i];
-        out[panel_at(second + i * Fft::M, pair, pairs, log_w)] = v[E / 2 + i];
+        out[panel_at(t + i * Fft::M, pair, pairs)] = v[i];
+        out[panel_at(second + i * Fft::M, pair, pairs)] = v[E / 2 + i];
     }
 }
 
-template <int N, int E, int C, bool SPLIT>
-__device__ __forceinline__ void columns(const cplx* __restrict__ in, cplx* __restrict__ p_out, cplx* __restrict__ q_out,
-                                        const cplx* __restrict__ table, const Green green, double* __restrict__ partial) {
-    constexpr int T = N / E, THREADS = T * C, W = 2 * C;
-    typedef BlockFft<N, E, C, THREADS, SPLIT> Fft;
+/// A block takes 2C columns, C as real parts and C as imaginary parts. P takes
+/// the place of what was read: a block has read its columns before it writes.
+/// `partial` gets the block's part of the energy Σ φ·ρ (by Parseval).
+///
+/// PARK keeps the spectrum of the second C columns in shared memory, not in
+/// registers, while the first C are transformed.
+template <int N, int E, int C, bool SPLIT, bool PARK>
+__device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cplx* __restrict__ table, const Green green,
+                                        double* __restrict__ partial) {
+    typedef BlockFft<N, E, C, 1, SPLIT> Fft;
+    constexpr int THREADS = Fft::T * C;
+    static_assert(2 * C <= PANEL && THREADS >= 32, "a block's columns are part of a panel, its threads full warps");
     extern __shared__ double2 memory[];
     __shared__ double warps[THREADS / 32];
-    const unsigned t = threadIdx.x / C, c = threadIdx.x % C;
-    const unsigned panel = blockIdx.x * (N / 2 * W) + c;
+    const unsigned t = threadIdx.x / C, c = threadIdx.x % C, first = blockIdx.x * (2 * C) + c;
+    Place place = {t, c, 0, memory};
+    const unsigned origin = panel_at(first, 0, N / 2);
     wait_for_previous();
-    let_next_start();
     cplx v[E];
-    Fft::neighbours(v, t, [&](unsigned q, cplx& a, cplx& b) {
-        cplx x = last_read(in + panel + q * W), y = last_read(in + panel + q * W + C);
+    Fft::neighbours(v, t, [&](unsigned row, cplx& a, cplx& b) {
+        cplx x = p[origin + row * PANEL], y = p[origin + row * PANEL + C];
         a = make(x.x, y.x);
         b = make(x.y, y.y);
     });
-    Fft::template run<-1>(v, memory, t, c, table);
+    Fft::template run<-1>(v, place, table);
     Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
-    real other[E];
+    let_next_start();
+    real kept[PARK ? 1 : E];
+    real* const parked = reinterpret_cast<real*>(reinterpret_cast<char*>(memory) + Fft::BYTES) + threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < E; ++i) other[i] = v[i].y;
-    double energy = 0;
+    for (int i = 0; i < E; ++i) (PARK ? parked[i * THREADS] : kept[PARK ? 0 : i]) = v[i].y;
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = 0;
 #pragma unroll 1
     for (unsigned half = 0; half < 2; ++half) {
-        const unsigned column = blockIdx.x * W + half * C + c;
+        // Nothing that depends on t alone is worth a register across both turns.
+        unsigned t = place.t;
+        asm volatile("" : "+r"(t));
+        place.t = t;
+        const unsigned column = first + half * C;
         const real wy = green.step_y * real(column), wy2 = wy * wy;
         real sum = 0;
         Fft::pairs(v, t, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
             const real f = real(k), wa = green.step_x * f, wb = green.step_x * (real(N) - f);
-            const real xa = a.x, xb = b.x;
-            real pa = quotient(green.scale * xa, wa * wa + wy2), pb = quotient(green.scale * xb, wb * wb + wy2);
+            real pa = quotient(green.scale * a.x, wa * wa + wy2), pb = quotient(green.scale * b.x, wb * wb + wy2);
             if (k == 0) {
                 if (column == 0) pa = 0;
                 pb = 0;
-                sum += real(0.5) * pa * xa;
+                sum += real(0.5) * pa * a.x;
             } else {
-                sum += pa * xa;
-                if (k != N / 2) sum += pb * xb;
+                sum += pa * a.x;
+                if (k != N / 2) sum += pb * b.x;
             }
             // P and, for the sine transform, Q from the other end.
             a = make(pa, wb * pb);
             b = make(pb, wa * pa);
             idct_pair(w, a, b);
         });
-        energy += column == 0 ? 0.5 * double(sum) : double(sum);
-        Fft::template run<1>(v, memory, t, c, table);
-        Fft::neighbours(v, t, [&](unsigned q, cplx& a, cplx& b) {
-            const unsigned at = panel + q * W + half * C;
-            p_out[at] = make(a.x, b.x);
-            q_out[at] = make(a.y, -b.y);
+        const double energy = warp_sum(column == 0 ? 0.5 * double(sum) : double(sum));
+        if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
+        Fft::template run<1>(v, place, table);
+        Fft::neighbours(v, t, [&](unsigned row, cplx& a, cplx& b) {
+            const unsigned at = origin + row * PANEL + half * C;
+            p[at] = make(a.x, b.x);
+            q[at] = make(a.y, -b.y);
         });
 #pragma unroll
-        for (int i = 0; i < E; ++i) v[i].x = other[i];
+        for (int i = 0; i < E; ++i) v[i].x = PARK ? parked[i * THREADS] : kept[PARK ? 0 : i];
     }
-    energy = warp_sum(energy);
-    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = energy;
     __syncthreads();
     if (threadIdx.x == 0) {
-        for (int i = 1; i < THREADS / 32; ++i) energy += warps[i];
+        double energy = 0;
+        for (int i = 0; i < THREADS / 32; ++i) energy += warps[i];
         partial[blockIdx.x] = energy;
     }
 }
 
-/// The sum of `partial`, in an order that depends on `count` alone; by one warp.
+/// Sums `partial` by one warp, in an order that depends on `count` alone.
 __device__ __forceinline__ void sum_energy(const double* __restrict__ partial, unsigned count, double* __restrict__ energy) {
     double sum = 0;
     for (unsigned i = threadIdx.x; i < count; i += 32) sum += partial[i];
@@ -154,32 +165,43 @@ __device__ __forceinline__ void sum_energy(const double* __restrict__ partial, u
     if (threadIdx.x == 0) *energy = sum;
 }
 
-/// MAPS is 3 for φ, Ex and Ey, 2 for Ex and Ey.
-template <int N, int E, int F, bool SPLIT, int MAPS>
+/// A block takes LINES lines, each one map's row pair. POTENTIAL or not: φ, Ex
+/// and Ey, or Ex and Ey.
+///
+/// φ and Ey of a row pair are neighbours, so that a block of two lines reads P
+/// once (an H200 at 4096²: the second cache is the bottleneck of this pass).
+template <int N, int E, int LINES, bool SPLIT, bool POTENTIAL>
 __device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict__ phi,
                                              real* __restrict__ ex, real* __restrict__ ey, const cplx* __restrict__ table,
-                                             real step_y, unsigned pairs, unsigned log_w, const double* __restrict__ partial,
+                                             real step_y, unsigned pairs, const double* __restrict__ partial,
                                              unsigned partials, double* __restrict__ energy) {
-    constexpr int T = N / E;
-    typedef BlockFft<N, E, 1, T * F, SPLIT> Fft;
+    typedef BlockFft<N, E, 1, LINES, SPLIT> Fft;
     extern __shared__ double2 memory[];
-    const unsigned t = threadIdx.x % T, in_block = threadIdx.x / T, line = blockIdx.x * F + in_block;
-    // The three lines of a row pair are neighbours, so that P is read twice from the cache.
-    const unsigned pair = line / MAPS, map = line % MAPS + (3 - MAPS);
-    char* shared = reinterpret_cast<char*>(memory) + in_block * Fft::BYTES;
-    const cplx* in = map == 1 ? q : p;
-    real* out = map == 0 ? phi : map == 1 ? ex : ey;
+    const unsigned t = threadIdx.x % Fft::T, group = threadIdx.x / Fft::T, line = blockIdx.x * LINES + group;
+    const Place place = {t, 0, group, reinterpret_cast<char*>(memory) + group * Fft::BYTES};
+    enum Map { PHI, EX, EY };
+    Map map;
+    unsigned pair;
+    if (POTENTIAL) {
+        const unsigned i = line % 6;  // φ, Ey, Ex of one row pair; Ex, φ, Ey of the next
+        map = i == 2 || i == 3 ? EX : i == 0 || i == 4 ? PHI : EY;
+        pair = line / 6 * 2 + i / 3;
+    } else {
+        map = line % 2 ? EY : EX;
+        pair = line / 2;
+    }
+    const cplx* in = map == EX ? q : p;
+    real* out = map == PHI ? phi : map == EX ? ex : ey;
     wait_for_previous();
-    let_next_start();
     cplx v[E];
     const unsigned second = Fft::mirror(t);
 #pragma unroll
     for (int i = 0; i < E / 2; ++i) {
-        v[i] = in[panel_at(t + i * Fft::M, pair, pairs, log_w)];
-        v[E / 2 + i] = in[panel_at(second + i * Fft::M, pair, pairs, log_w)];
+        v[i] = in[panel_at(t + i * Fft::M, pair, pairs)];
+        v[E / 2 + i] = in[panel_at(second + i * Fft::M, pair, pairs)];
     }
     Fft::pairs(v, t, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
-        if (map == 2) {
+        if (map == EY) {
             const real f = real(k), wa = step_y * f, wb = step_y * (real(N) - f);
             cplx z = a;
             a = make(wb * b.x, wb * b.y);
@@ -189,8 +211,9 @@ __device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const c
         if (k == 0) b = make(0, 0);
         idct_pair(w, a, b);
     });
-    Fft::template run<1>(v, shared, t, 0, table);
-    const real sign = map == 2 ? -1 : 1;
+    Fft::template run<1>(v, place, table);
+    let_next_start();
+    const real sign = map == EY ? -1 : 1;
     cplx* even = reinterpret_cast<cplx*>(out + size_t(2 * pair) * N);
     Fft::neighbours(v, t, [&](unsigned n, cplx& a, cplx& b) {
         __stcs(even + n, make(a.x, sign * b.x));
