@@ -26,8 +26,8 @@ constexpr int blocks_for(int threads, int registers) { return std::max(1, 65536 
 
 template <int N, int E, int F, bool S, int REGS>
 __global__ void __launch_bounds__(N / E * F, blocks_for(N / E * F, REGS))
-forward(const real* rho, cplx* a, const cplx* table, unsigned pairs, unsigned log_w) {
-    rows_forward<N, E, F, S>(rho, a, table, pairs, log_w);
+forward(const real* rho, cplx* p, const cplx* table, unsigned pairs) {
+    rows_forward<N, E, F, S>(rho, p, table, pairs);
 }
 template <int N, int E, int C, bool S, bool PARK, int REGS>
 __global__ void __launch_bounds__(N / E * C, blocks_for(N / E * C, REGS))
@@ -37,8 +37,8 @@ column(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {
 template <int N, int E, int F, bool S, int REGS, int MAPS>
 __global__ void __launch_bounds__(N / E * F, blocks_for(N / E * F, REGS))
 inverse(const cplx* p, const cplx* q, real* phi, real* ex, real* ey, const cplx* table, real step, unsigned pairs,
-        unsigned log_w, const double* partial, unsigned partials, double* energy) {
-    rows_inverse<N, E, F, S, MAPS>(p, q, phi, ex, ey, table, step, pairs, log_w, partial, partials, energy);
+        const double* partial, unsigned partials, double* energy) {
+    rows_inverse<N, E, F, S, MAPS == 3>(p, q, phi, ex, ey, table, step, pairs, partial, partials, energy);
 }
 
 struct Maps {
@@ -146,8 +146,10 @@ __global__ void copy_kernel(const float4* in, float4* out, int n) {
 }
 
 typedef std::function<void(cudaStream_t, bool)> Launch;
-struct Shape { std::string name; int log_w; Launch run; float time; unsigned blocks; };
-std::vector<Shape> first, second, third;
+struct Candidate { std::string name; Launch run; float time; };
+/// The number of partial sums the last column kernel left.
+unsigned partials;
+std::vector<Candidate> first, second, third;
 
 template <typename K> void allow(K kernel, size_t bytes) {
     CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
@@ -164,16 +166,15 @@ std::string describe(const char* kind, const void* kernel, int e, int f, bool s,
     return text;
 }
 
-void add(std::vector<Shape>& to, Maps& m, const char* size, std::string name, int log_w, unsigned blocks, Launch run) {
+void add(std::vector<Candidate>& to, const char* size, std::string name, Launch run) {
     float us = timed([&](cudaStream_t s) { run(s, false); });
-    printf("%s %s %-50s W%d %8.2f us\n", F64 ? "f64" : "f32", size, name.c_str(), 1 << log_w, us);
+    printf("%s %s %-50s %8.2f us\n", F64 ? "f64" : "f32", size, name.c_str(), us);
     fflush(stdout);
-    to.push_back({name, log_w, run, us, blocks});
-    (void)m;
+    to.push_back({name, run, us});
 }
 
-template <int N, int E, int F, bool S, int REGS> void rows(Maps& m, const char* size, std::vector<int> widths) {
-    typedef BlockFft<N, E, 1, N / E * F, S> Fft;
+template <int N, int E, int F, bool S, int REGS> void rows(Maps& m, const char* size) {
+    typedef BlockFft<N, E, 1, F, S> Fft;
     const size_t bytes = size_t(Fft::BYTES) * F;
     const unsigned threads = N / E * F, pairs = m.nx / 2;
     const cplx* tw = table<N, E>();
@@ -182,33 +183,30 @@ template <int N, int E, int F, bool S, int REGS> void rows(Maps& m, const char* 
     auto k3 = inverse<N, E, F, S, REGS, 3>;
     allow(k1, bytes);
     allow(k3, bytes);
-    for (int w : widths) {
-        add(first, m, size, describe("pass 1", (const void*)k1, E, F, S, threads, bytes), w, pairs / F, [=](cudaStream_t s, bool o) {
-            launch(k1, pairs / F, threads, bytes, o, s, mp->rho, mp->p, tw, pairs, unsigned(w));
-        });
-        add(third, m, size, describe("pass 3", (const void*)k3, E, F, S, threads, bytes), w, pairs / F * 3, [=](cudaStream_t s, bool o) {
-            launch(k3, pairs / F * 3, threads, bytes, o, s, mp->p, mp->q, mp->phi, mp->ex, mp->ey, tw, real(mp->step_y()), pairs,
-                   unsigned(w), mp->partial, mp->ny >> w, mp->energy);
-        });
-    }
+    add(first, size, describe("pass 1", (const void*)k1, E, F, S, threads, bytes), [=](cudaStream_t s, bool o) {
+        launch(k1, pairs / F, threads, bytes, o, s, mp->rho, mp->p, tw, pairs);
+    });
+    add(third, size, describe("pass 3", (const void*)k3, E, F, S, threads, bytes), [=](cudaStream_t s, bool o) {
+        launch(k3, pairs * 3 / F, threads, bytes, o, s, mp->p, mp->q, mp->phi, mp->ex, mp->ey, tw, real(mp->step_y()), pairs,
+               mp->partial, partials, mp->energy);
+    });
 }
 
 template <int N, int E, int C, bool S, bool PARK, int REGS> void cols(Maps& m, const char* size) {
-    typedef BlockFft<N, E, C, N / E * C, S> Fft;
+    typedef BlockFft<N, E, C, 1, S> Fft;
     const size_t bytes = Fft::BYTES + (PARK ? N * C * sizeof(real) : 0);
     const unsigned threads = N / E * C;
     const cplx* tw = table<N, E>();
     Maps* mp = &m;
-    int log_w = 0;
-    while (1 << log_w < 2 * C) ++log_w;
     auto k2 = column<N, E, C, S, PARK, REGS>;
     allow(k2, bytes);
     Green green;
     green.step_x = real(M_PI / N);
     green.step_y = real(m.step_y());
-    green.scale = real(SCALE / (double(m.nx) * m.ny));
-    add(second, m, size, describe(PARK ? "pass 2 park" : "pass 2", (const void*)k2, E, C, S, threads, bytes), log_w, m.ny / (2 * C), [=](cudaStream_t s, bool o) {
-        launch(k2, mp->ny / (2 * C), threads, bytes, o, s, mp->p, mp->q, tw, green, mp->partial);
+    green.scale = real(0.25 / (double(m.nx) * m.ny));
+    add(second, size, describe(PARK ? "pass 2 park" : "pass 2", (const void*)k2, E, C, S, threads, bytes), [=](cudaStream_t s, bool o) {
+        partials = mp->ny / (2 * C);
+        launch(k2, partials, threads, bytes, o, s, mp->p, mp->q, tw, green, mp->partial);
     });
 }
 
@@ -253,23 +251,21 @@ void together(Maps& m, const char* size) {
         int n = int(m.bins() * sizeof(real) / 16);
         copy_kernel<<<(n + 255) / 256, 256, 0, s>>>((const float4*)m.rho, (float4*)m.phi, n);
     });
+    auto fastest = [](std::vector<Candidate>& all) {
+        return *std::min_element(all.begin(), all.end(), [](auto& a, auto& b) { return a.time < b.time; });
+    };
+    Candidate one = fastest(first), three = fastest(third);
     for (auto& two : second) {
-        auto best = [&](std::vector<Shape>& all) -> Shape* {
-            Shape* found = nullptr;
-            for (auto& s : all) if (s.log_w == two.log_w && (!found || s.time < found->time)) found = &s;
-            return found;
-        };
-        Shape *one = best(first), *three = best(third);
-        if (!one || !three) continue;
-        float plain = timed([&](cudaStream_t s) { one->run(s, false); two.run(s, false); three->run(s, false); });
-        float overlap = timed([&](cudaStream_t s) { one->run(s, false); two.run(s, true); three->run(s, true); });
-        float all = timed([&](cudaStream_t s) { one->run(s, true); two.run(s, true); three->run(s, true); });
+        float plain = timed([&](cudaStream_t s) { one.run(s, false); two.run(s, false); three.run(s, false); });
+        float overlap = timed([&](cudaStream_t s) { one.run(s, true); two.run(s, true); three.run(s, true); });
         for (real* map : {m.phi, m.ex, m.ey}) CHECK(cudaMemset(map, 255, m.bins() * sizeof(real)));
-        one->run(0, false); two.run(0, false); three->run(0, false);
+        one.run(0, false);
+        two.run(0, false);
+        three.run(0, false);
         CHECK(cudaDeviceSynchronize());
-        printf("SOLVE %s %s copy %.2f | %.2f overlapped %.2f %.2f us = %.2f x five copies | %.2f + %.2f + %.2f | error %.1e | %s; %s; %s\n",
-               F64 ? "f64" : "f32", size, copy, plain, overlap, all, std::min(plain, std::min(overlap, all)) / (5 * copy), one->time, two.time, three->time,
-               mode_error(m), one->name.c_str(), two.name.c_str(), three->name.c_str());
+        printf("SOLVE %s %s copy %.2f | %.2f overlapped %.2f us = %.2f x five copies | %.2f + %.2f + %.2f | error %.1e | %s; %s; %s\n",
+               F64 ? "f64" : "f32", size, copy, plain, overlap, std::min(plain, overlap) / (5 * copy), one.time, two.time, three.time,
+               mode_error(m), one.name.c_str(), two.name.c_str(), three.name.c_str());
         fflush(stdout);
     }
     first.clear();
