@@ -16,7 +16,7 @@ template <int N> struct Rows {
     static constexpr int THREADS = T * LINES;
     /// Registers for 1024 threads in f32, 512 in f64.
     static constexpr int RESIDENT = F64 ? (E == 8 ? 768 : 512) : E == 32 ? 512 : 1024;
-    static constexpr int BLOCKS = RESIDENT / THREADS > 32 ? 32 : RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;
+    static constexpr int BLOCKS = RESIDENT / THREADS > 16 ? 16 : RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;
     static constexpr int BYTES = BlockFft<N, E, 1, LINES, SPLIT>::BYTES * LINES;
 };
 

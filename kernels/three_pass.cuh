@@ -22,6 +22,14 @@
 #pragma once
 #include "block_fft.cuh"
 
+#ifdef PF_NO_STREAM
+#define LAST_READ(p) (*(p))
+#define LAST_WRITE(p, v) (*(p) = (v))
+#else
+#define LAST_READ(p) __ldcs(p)
+#define LAST_WRITE(p, v) __stcs(p, v)
+#endif
+
 /// Columns of a panel: 64 bytes in f32, 128 in f64.
 constexpr unsigned PANEL = 8;
 
@@ -29,6 +37,10 @@ constexpr unsigned PANEL = 8;
 __device__ __forceinline__ unsigned panel_at(unsigned column, unsigned pair, unsigned pairs) {
     return (column / PANEL * pairs + pair) * PANEL + column % PANEL;
 }
+
+/// Whether the next pass may start at once: short lines leave multiprocessors
+/// room for its blocks; long ones do not, and then its blocks are in the way.
+template <int N> constexpr bool EARLY = N <= 512;
 
 __device__ __forceinline__ float quotient(float a, float b) { return __fdividef(a, b); }
 /// Two Newton steps on the 20 bits the hardware gives.
@@ -63,16 +75,17 @@ __device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx*
     const unsigned t = threadIdx.x % Fft::T, group = threadIdx.x / Fft::T, pair = blockIdx.x * LINES + group;
     const Place place = {t, 0, group, reinterpret_cast<char*>(memory) + group * Fft::BYTES};
     wait_for_previous();
+    if (EARLY<N>) let_next_start();
     cplx v[E];
     const cplx* even = reinterpret_cast<const cplx*>(rho + size_t(2 * pair) * N);
     Fft::neighbours(v, t, [&](unsigned q, cplx& a, cplx& b) {
-        cplx x = last_read(even + q), y = last_read(even + N / 2 + q);
+        cplx x = LAST_READ(even + q), y = LAST_READ(even + N / 2 + q);
         a = make(x.x, y.x);
         b = make(x.y, y.y);
     });
     Fft::template run<-1>(v, place, table);
     Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
-    let_next_start();
+    if (!EARLY<N>) let_next_start();
     const unsigned second = Fft::mirror(t);
 #pragma unroll
     for (int i = 0; i < E / 2; ++i) {
@@ -99,6 +112,7 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
     Place place = {t, c, 0, memory};
     const unsigned origin = panel_at(first, 0, N / 2);
     wait_for_previous();
+    if (EARLY<N>) let_next_start();
     cplx v[E];
     Fft::neighbours(v, t, [&](unsigned row, cplx& a, cplx& b) {
         cplx x = p[origin + row * PANEL], y = p[origin + row * PANEL + C];
@@ -107,7 +121,7 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
     });
     Fft::template run<-1>(v, place, table);
     Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
-    let_next_start();
+    if (!EARLY<N>) let_next_start();
     real kept[PARK ? 1 : E];
     real* const parked = reinterpret_cast<real*>(reinterpret_cast<char*>(memory) + Fft::BYTES) + threadIdx.x;
 #pragma unroll
@@ -193,6 +207,7 @@ __device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const c
     const cplx* in = map == EX ? q : p;
     real* out = map == PHI ? phi : map == EX ? ex : ey;
     wait_for_previous();
+    if (EARLY<N>) let_next_start();
     cplx v[E];
     const unsigned second = Fft::mirror(t);
 #pragma unroll
@@ -212,12 +227,12 @@ __device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const c
         idct_pair(w, a, b);
     });
     Fft::template run<1>(v, place, table);
-    let_next_start();
+    if (!EARLY<N>) let_next_start();
     const real sign = map == EY ? -1 : 1;
     cplx* even = reinterpret_cast<cplx*>(out + size_t(2 * pair) * N);
     Fft::neighbours(v, t, [&](unsigned n, cplx& a, cplx& b) {
-        __stcs(even + n, make(a.x, sign * b.x));
-        __stcs(even + N / 2 + n, make(a.y, sign * b.y));
+        LAST_WRITE(even + n, make(a.x, sign * b.x));
+        LAST_WRITE(even + N / 2 + n, make(a.y, sign * b.y));
     });
     if (blockIdx.x == 0 && threadIdx.x < 32) sum_energy(partial, partials, energy);
 }

@@ -28,6 +28,7 @@ mod real;
 mod reorder;
 mod row_column;
 mod solver;
+mod three_pass;
 mod timing;
 
 pub use bodies::{Arrangement, Bodies};
@@ -42,4 +43,5 @@ pub use graph::Graph;
 pub use real::CudaReal;
 pub use row_column::RowColumn;
 pub use solver::{FieldSolver, Fields, Folding, PostProcessing, Reorder, SolverOptions, solver};
+pub use three_pass::ThreePass;
 pub use timing::{Spread, Stopwatch, measure};

@@ -12,6 +12,7 @@ use super::error::CudaError;
 use super::fused::Fused;
 use super::real::CudaReal;
 use super::row_column::RowColumn;
+use super::three_pass::ThreePass;
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
@@ -126,7 +127,8 @@ pub trait FieldSolver<T: CudaReal>: Send {
     /// Enqueues one transform of one map, both `[nx][ny]`.
     ///
     /// # Errors
-    /// When a map has the wrong length or the launch fails.
+    /// When a map has the wrong length, the launch fails, or the pipeline has
+    /// no single transforms ([`CudaError::SolvesOnly`]).
     fn transform(
         &mut self,
         transform: Transform,
@@ -135,7 +137,9 @@ pub trait FieldSolver<T: CudaReal>: Send {
     ) -> Result<(), CudaError>;
 }
 
-/// The solver of a pipeline.
+/// The solver of a pipeline. Where [`ThreePass`] is not made for the grid or the
+/// device, the fused pipeline stands in for it; [`FieldSolver::pipeline`] says
+/// which one it is.
 ///
 /// # Errors
 /// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
@@ -146,9 +150,13 @@ pub fn solver<T: CudaReal>(
     options: SolverOptions,
 ) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
     Ok(match pipeline {
-        // Three-pass has no kernels on the device yet: the fused path stands in for it, by name.
-        Pipeline::Fused | Pipeline::ThreePass => Box::new(Fused::new(gpu, grid, options)?),
+        Pipeline::Fused => Box::new(Fused::new(gpu, grid, options)?),
         Pipeline::RowColumn => Box::new(RowColumn::new(gpu, grid, options)?),
+        Pipeline::ThreePass => match ThreePass::new(gpu, grid) {
+            Ok(solver) => Box::new(solver),
+            Err(CudaError::NoThreePass { .. }) => Box::new(Fused::new(gpu, grid, options)?),
+            Err(error) => return Err(error),
+        },
     })
 }
 
@@ -181,5 +189,10 @@ impl<T: CudaReal> Green<T> {
             step_y: T::of(PI / grid.ny() as f64 * (grid.bin_x() / grid.bin_y())),
             scale: T::of(scale),
         }
+    }
+
+    /// (π/ny)·(bin_x/bin_y), a step of w_v.
+    pub(super) fn step_y(&self) -> T {
+        self.step_y
     }
 }
