@@ -147,7 +147,7 @@ template <int N, int E> struct Stages {
     static constexpr int X2 = MIDDLE / X1;
     static_assert(R * R * X1 * X2 == N && X2 <= 16 && T >= 1, "no stages for this length");
 
-    static constexpr int powers(int radix) { return radix == 16 ? 4 : radix == 8 ? 3 : radix == 4 ? 2 : radix == 2 ? 1 : 0; }
+    static __host__ __device__ constexpr int powers(int radix) { return radix == 16 ? 4 : radix == 8 ? 3 : radix == 4 ? 2 : radix == 2 ? 1 : 0; }
     static constexpr int TABLE_1 = 0;
     static constexpr int TABLE_2 = TABLE_1 + powers(X1) * R;
     static constexpr int TABLE_LAST = TABLE_2 + powers(X2) * R * X1;
@@ -186,11 +186,11 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         static __device__ __forceinline__ unsigned at(unsigned slot) { return size ? slot + slot / every * size : slot; }
         static __host__ __device__ constexpr unsigned step(unsigned slots) { return size ? slots + slots / every * size : slots; }
     };
-    template <int L, int X> static constexpr int padded() {
+    template <int L, int X> static __host__ __device__ constexpr int padded() {
         typedef Pad<L, X> P;
         return N + N / P::every * P::size;
     }
-    static constexpr int larger(int a, int b) { return a > b ? a : b; }
+    static __host__ __device__ constexpr int larger(int a, int b) { return a > b ? a : b; }
     /// Shared memory for C lines.
     static constexpr int SLOTS = larger(padded<1, R>(), larger(X1 > 1 ? padded<R, X1>() : 0, X2 > 1 ? padded<R * X1, X2>() : 0));
     static constexpr int BYTES = SLOTS * C * SLOT;

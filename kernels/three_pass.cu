@@ -11,7 +11,7 @@ constexpr bool F64 = sizeof(real) == 8;
 template <int N> struct Rows {
     static constexpr int E = N <= 512 ? 8 : !F64 && N == 8192 ? 32 : 16;
     static constexpr int T = N / E;
-    static constexpr int LINES = T * 2 < 32 ? 32 / T : T > 256 ? 1 : 2;
+    static constexpr int LINES = T < 32 ? 32 / T : N == 512 && !F64 ? 2 : 1;
     static constexpr bool SPLIT = F64 && E == 16;
     static constexpr int THREADS = T * LINES;
     /// Registers for 1024 threads in f32, 512 in f64.
@@ -23,12 +23,13 @@ template <int N> struct Rows {
 template <int N> struct Columns {
     static constexpr int E = N <= 512 ? 8 : !F64 && N >= 2048 ? 32 : 16;
     static constexpr int T = N / E;
-    static constexpr int C = F64 ? (N == 64 ? 4 : N == 8192 ? 1 : 2) : N == 512 || N == 8192 ? 2 : 4;
+    static constexpr int C = F64 ? (N == 8192 ? 1 : 2) : N == 512 || N == 8192 ? 2 : 4;
     static constexpr bool SPLIT = F64 && E == 16;
     static constexpr bool PARK = N >= 2048;
+    static constexpr int MODE = N >= 1024;
     static constexpr int THREADS = T * C;
     static constexpr int RESIDENT = N == 1024 && F64 ? 384 : 512;
-    static constexpr int BLOCKS = RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;
+    static constexpr int BLOCKS = RESIDENT / THREADS > 8 ? 8 : RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;
     static constexpr int BYTES = BlockFft<N, E, C, 1, SPLIT>::BYTES + (PARK ? N * C * sizeof(real) : 0);
 };
 
@@ -50,7 +51,7 @@ struct Shape {
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(Columns<N>::THREADS, Columns<N>::BLOCKS)                             \
     columns_##N(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {                                  \
-        columns<N, Columns<N>::E, Columns<N>::C, Columns<N>::SPLIT, Columns<N>::PARK>(p, q, table, green, partial);   \
+        columns<N, Columns<N>::E, Columns<N>::C, Columns<N>::SPLIT, Columns<N>::PARK, Columns<N>::MODE>(p, q, table, green, partial);   \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(Rows<N>::THREADS, Rows<N>::BLOCKS)                                   \
     rows_inverse_##N(const cplx* p, const cplx* q, real* phi, real* ex, real* ey, const cplx* table, real step_y,     \

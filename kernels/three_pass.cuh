@@ -22,16 +22,11 @@
 #pragma once
 #include "block_fft.cuh"
 
-#ifdef PF_NO_STREAM
-#define LAST_READ(p) (*(p))
-#define LAST_WRITE(p, v) (*(p) = (v))
-#else
-#define LAST_READ(p) __ldcs(p)
-#define LAST_WRITE(p, v) __stcs(p, v)
+/// Columns of a panel: 64 bytes of a row pair.
+#ifndef PF_PANEL
+#define PF_PANEL (64 / sizeof(cplx))
 #endif
-
-/// Columns of a panel: 64 bytes in f32, 128 in f64.
-constexpr unsigned PANEL = 8;
+constexpr unsigned PANEL = PF_PANEL;
 
 /// Where a complex number stands between passes.
 __device__ __forceinline__ unsigned panel_at(unsigned column, unsigned pair, unsigned pairs) {
@@ -79,7 +74,7 @@ __device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx*
     cplx v[E];
     const cplx* even = reinterpret_cast<const cplx*>(rho + size_t(2 * pair) * N);
     Fft::neighbours(v, t, [&](unsigned q, cplx& a, cplx& b) {
-        cplx x = LAST_READ(even + q), y = LAST_READ(even + N / 2 + q);
+        cplx x = even[q], y = even[N / 2 + q];
         a = make(x.x, y.x);
         b = make(x.y, y.y);
     });
@@ -94,20 +89,28 @@ __device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx*
     }
 }
 
+/// The sum over the first LANES lanes, the only ones there are, in the first.
+template <int LANES> __device__ __forceinline__ double sum_of(double value) {
+#pragma unroll
+    for (int lane = LANES / 2; lane > 0; lane /= 2) value += __shfl_down_sync(0xffffffffu >> (32 - LANES), value, lane);
+    return value;
+}
+
 /// A block takes 2C columns, C as real parts and C as imaginary parts. P takes
 /// the place of what was read: a block has read its columns before it writes.
 /// `partial` gets the block's part of the energy Σ φ·ρ (by Parseval).
 ///
 /// PARK keeps the spectrum of the second C columns in shared memory, not in
 /// registers, while the first C are transformed.
-template <int N, int E, int C, bool SPLIT, bool PARK>
+template <int N, int E, int C, bool SPLIT, bool PARK, int OPAQUE>
 __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cplx* __restrict__ table, const Green green,
                                         double* __restrict__ partial) {
     typedef BlockFft<N, E, C, 1, SPLIT> Fft;
     constexpr int THREADS = Fft::T * C;
-    static_assert(2 * C <= PANEL && THREADS >= 32, "a block's columns are part of a panel, its threads full warps");
+    static_assert(2 * C <= PANEL, "a block's columns are part of a panel");
     extern __shared__ double2 memory[];
-    __shared__ double warps[THREADS / 32];
+    constexpr int WARPS = THREADS > 32 ? THREADS / 32 : 1;
+    __shared__ double warps[WARPS];
     const unsigned t = threadIdx.x / C, c = threadIdx.x % C, first = blockIdx.x * (2 * C) + c;
     Place place = {t, c, 0, memory};
     const unsigned origin = panel_at(first, 0, N / 2);
@@ -129,14 +132,14 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = 0;
 #pragma unroll 1
     for (unsigned half = 0; half < 2; ++half) {
-        // Nothing that depends on t alone is worth a register across both turns.
-        unsigned t = place.t;
-        asm volatile("" : "+r"(t));
-        place.t = t;
+        unsigned again = t;
+        if (OPAQUE) asm volatile("" : "+r"(again));
+        if (OPAQUE & 2) place.t = again;
+        const unsigned t_pairs = OPAQUE & 1 ? again : t;
         const unsigned column = first + half * C;
         const real wy = green.step_y * real(column), wy2 = wy * wy;
         real sum = 0;
-        Fft::pairs(v, t, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
+        Fft::pairs(v, t_pairs, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
             const real f = real(k), wa = green.step_x * f, wb = green.step_x * (real(N) - f);
             real pa = quotient(green.scale * a.x, wa * wa + wy2), pb = quotient(green.scale * b.x, wb * wb + wy2);
             if (k == 0) {
@@ -152,10 +155,10 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
             b = make(pb, wa * pa);
             idct_pair(w, a, b);
         });
-        const double energy = warp_sum(column == 0 ? 0.5 * double(sum) : double(sum));
+        const double energy = sum_of<(THREADS < 32 ? THREADS : 32)>(column == 0 ? 0.5 * double(sum) : double(sum));
         if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
         Fft::template run<1>(v, place, table);
-        Fft::neighbours(v, t, [&](unsigned row, cplx& a, cplx& b) {
+        Fft::neighbours(v, place.t, [&](unsigned row, cplx& a, cplx& b) {
             const unsigned at = origin + row * PANEL + half * C;
             p[at] = make(a.x, b.x);
             q[at] = make(a.y, -b.y);
@@ -166,7 +169,7 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
     __syncthreads();
     if (threadIdx.x == 0) {
         double energy = 0;
-        for (int i = 0; i < THREADS / 32; ++i) energy += warps[i];
+        for (int i = 0; i < WARPS; ++i) energy += warps[i];
         partial[blockIdx.x] = energy;
     }
 }
@@ -182,8 +185,7 @@ __device__ __forceinline__ void sum_energy(const double* __restrict__ partial, u
 /// A block takes LINES lines, each one map's row pair. POTENTIAL or not: φ, Ex
 /// and Ey, or Ex and Ey.
 ///
-/// φ and Ey of a row pair are neighbours, so that a block of two lines reads P
-/// once (an H200 at 4096²: the second cache is the bottleneck of this pass).
+/// The lines of a row pair are neighbours: P's second reader finds it in the cache.
 template <int N, int E, int LINES, bool SPLIT, bool POTENTIAL>
 __device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict__ phi,
                                              real* __restrict__ ex, real* __restrict__ ey, const cplx* __restrict__ table,
@@ -194,16 +196,9 @@ __device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const c
     const unsigned t = threadIdx.x % Fft::T, group = threadIdx.x / Fft::T, line = blockIdx.x * LINES + group;
     const Place place = {t, 0, group, reinterpret_cast<char*>(memory) + group * Fft::BYTES};
     enum Map { PHI, EX, EY };
-    Map map;
-    unsigned pair;
-    if (POTENTIAL) {
-        const unsigned i = line % 6;  // φ, Ey, Ex of one row pair; Ex, φ, Ey of the next
-        map = i == 2 || i == 3 ? EX : i == 0 || i == 4 ? PHI : EY;
-        pair = line / 6 * 2 + i / 3;
-    } else {
-        map = line % 2 ? EY : EX;
-        pair = line / 2;
-    }
+    constexpr unsigned MAPS = POTENTIAL ? 3 : 2;
+    const Map map = Map(line % MAPS + (3 - MAPS));
+    const unsigned pair = line / MAPS;
     const cplx* in = map == EX ? q : p;
     real* out = map == PHI ? phi : map == EX ? ex : ey;
     wait_for_previous();
@@ -231,8 +226,8 @@ __device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const c
     const real sign = map == EY ? -1 : 1;
     cplx* even = reinterpret_cast<cplx*>(out + size_t(2 * pair) * N);
     Fft::neighbours(v, t, [&](unsigned n, cplx& a, cplx& b) {
-        LAST_WRITE(even + n, make(a.x, sign * b.x));
-        LAST_WRITE(even + N / 2 + n, make(a.y, sign * b.y));
+        even[n] = make(a.x, sign * b.x);
+        even[N / 2 + n] = make(a.y, sign * b.y);
     });
     if (blockIdx.x == 0 && threadIdx.x < 32) sum_energy(partial, partials, energy);
 }
