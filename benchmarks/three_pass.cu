@@ -29,10 +29,10 @@ __global__ void __launch_bounds__(N / E * F, blocks_for(N / E * F, REGS))
 forward(const real* rho, cplx* p, const cplx* table, unsigned pairs) {
     rows_forward<N, E, F, S>(rho, p, table, pairs);
 }
-template <int N, int E, int C, bool S, bool PARK, int MODE, int REGS>
+template <int N, int E, int C, bool S, bool PARK, bool AGAIN, int REGS>
 __global__ void __launch_bounds__(N / E * C, blocks_for(N / E * C, REGS))
 column(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {
-    columns<N, E, C, S, PARK, MODE>(p, q, table, green, partial);
+    columns<N, E, C, S, PARK, AGAIN>(p, q, table, green, partial);
 }
 template <int N, int E, int F, bool S, int REGS, int MAPS>
 __global__ void __launch_bounds__(N / E * F, blocks_for(N / E * F, REGS))
@@ -192,19 +192,19 @@ template <int N, int E, int F, bool S, int REGS> void rows(Maps& m, const char* 
     });
 }
 
-template <int N, int E, int C, bool S, bool PARK, int MODE, int REGS> void cols(Maps& m, const char* size) {
+template <int N, int E, int C, bool S, bool PARK, bool AGAIN, int REGS> void cols(Maps& m, const char* size) {
     typedef BlockFft<N, E, C, 1, S> Fft;
     const size_t bytes = Fft::BYTES + (PARK ? N * C * sizeof(real) : 0);
     const unsigned threads = N / E * C;
     const cplx* tw = table<N, E>();
     Maps* mp = &m;
-    auto k2 = column<N, E, C, S, PARK, MODE, REGS>;
+    auto k2 = column<N, E, C, S, PARK, AGAIN, REGS>;
     allow(k2, bytes);
     Green green;
     green.step_x = real(M_PI / N);
     green.step_y = real(m.step_y());
     green.scale = real(0.25 / (double(m.nx) * m.ny));
-    add(second, size, describe((std::string("pass 2") + (PARK ? " park" : "") + " m" + char('0' + MODE)).c_str(), (const void*)k2, E, C, S, threads, bytes), [=](cudaStream_t s, bool o) {
+    add(second, size, describe((std::string("pass 2") + (PARK ? " park" : "") + (AGAIN ? " again" : "")).c_str(), (const void*)k2, E, C, S, threads, bytes), [=](cudaStream_t s, bool o) {
         partials = mp->ny / (2 * C);
         launch(k2, partials, threads, bytes, o, s, mp->p, mp->q, tw, green, mp->partial);
     });

@@ -26,7 +26,7 @@ template <int N> struct Columns {
     static constexpr int C = F64 ? (N == 8192 ? 1 : 2) : N == 512 || N == 8192 ? 2 : 4;
     static constexpr bool SPLIT = F64 && E == 16;
     static constexpr bool PARK = N >= 2048;
-    static constexpr int MODE = N >= 1024;
+    static constexpr bool AGAIN = F64 ? N >= 1024 : N >= 2048;
     static constexpr int THREADS = T * C;
     static constexpr int RESIDENT = N == 1024 && F64 ? 384 : 512;
     static constexpr int BLOCKS = RESIDENT / THREADS > 8 ? 8 : RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;
@@ -51,7 +51,7 @@ struct Shape {
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(Columns<N>::THREADS, Columns<N>::BLOCKS)                             \
     columns_##N(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {                                  \
-        columns<N, Columns<N>::E, Columns<N>::C, Columns<N>::SPLIT, Columns<N>::PARK, Columns<N>::MODE>(p, q, table, green, partial);   \
+        columns<N, Columns<N>::E, Columns<N>::C, Columns<N>::SPLIT, Columns<N>::PARK, Columns<N>::AGAIN>(p, q, table, green, partial);   \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(Rows<N>::THREADS, Rows<N>::BLOCKS)                                   \
     rows_inverse_##N(const cplx* p, const cplx* q, real* phi, real* ex, real* ey, const cplx* table, real step_y,     \
@@ -74,7 +74,10 @@ THREE_PASS(128)
 THREE_PASS(256)
 THREE_PASS(512)
 THREE_PASS(1024)
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+// Longer lines do not fit the shared memory of compute capability 7.5.
 THREE_PASS(2048)
 THREE_PASS(4096)
 THREE_PASS(8192)
+#endif
 #endif

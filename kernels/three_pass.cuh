@@ -101,8 +101,9 @@ template <int LANES> __device__ __forceinline__ double sum_of(double value) {
 /// `partial` gets the block's part of the energy Σ φ·ρ (by Parseval).
 ///
 /// PARK keeps the spectrum of the second C columns in shared memory, not in
-/// registers, while the first C are transformed.
-template <int N, int E, int C, bool SPLIT, bool PARK, int OPAQUE>
+/// registers, while the first C are transformed. AGAIN works out anew for the
+/// second C what depends on the thread alone, and keeps none of it either.
+template <int N, int E, int C, bool SPLIT, bool PARK, bool AGAIN>
 __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cplx* __restrict__ table, const Green green,
                                         double* __restrict__ partial) {
     typedef BlockFft<N, E, C, 1, SPLIT> Fft;
@@ -112,7 +113,7 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
     constexpr int WARPS = THREADS > 32 ? THREADS / 32 : 1;
     __shared__ double warps[WARPS];
     const unsigned t = threadIdx.x / C, c = threadIdx.x % C, first = blockIdx.x * (2 * C) + c;
-    Place place = {t, c, 0, memory};
+    const Place place = {t, c, 0, memory};
     const unsigned origin = panel_at(first, 0, N / 2);
     wait_for_previous();
     if (EARLY<N>) let_next_start();
@@ -133,13 +134,15 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
 #pragma unroll 1
     for (unsigned half = 0; half < 2; ++half) {
         unsigned again = t;
-        if (OPAQUE) asm volatile("" : "+r"(again));
-        if (OPAQUE & 2) place.t = again;
-        const unsigned t_pairs = OPAQUE & 1 ? again : t;
+        if (AGAIN) asm volatile("" : "+r"(again));
         const unsigned column = first + half * C;
         const real wy = green.step_y * real(column), wy2 = wy * wy;
+        // P's largest coefficient in this column is to Q's about as 1 to this. One
+        // FFT carries both, so without it P's rounding would drown Q.
+        const real balance = column == 0 ? green.step_x : wy >= green.step_x ? wy : wy2 / green.step_x;
+        const real back = quotient(1, balance);
         real sum = 0;
-        Fft::pairs(v, t_pairs, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
+        Fft::pairs(v, again, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
             const real f = real(k), wa = green.step_x * f, wb = green.step_x * (real(N) - f);
             real pa = quotient(green.scale * a.x, wa * wa + wy2), pb = quotient(green.scale * b.x, wb * wb + wy2);
             if (k == 0) {
@@ -151,16 +154,16 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
                 if (k != N / 2) sum += pb * b.x;
             }
             // P and, for the sine transform, Q from the other end.
-            a = make(pa, wb * pb);
-            b = make(pb, wa * pa);
+            a = make(balance * pa, wb * pb);
+            b = make(balance * pb, wa * pa);
             idct_pair(w, a, b);
         });
         const double energy = sum_of<(THREADS < 32 ? THREADS : 32)>(column == 0 ? 0.5 * double(sum) : double(sum));
         if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
         Fft::template run<1>(v, place, table);
-        Fft::neighbours(v, place.t, [&](unsigned row, cplx& a, cplx& b) {
+        Fft::neighbours(v, t, [&](unsigned row, cplx& a, cplx& b) {
             const unsigned at = origin + row * PANEL + half * C;
-            p[at] = make(a.x, b.x);
+            p[at] = make(back * a.x, back * b.x);
             q[at] = make(a.y, -b.y);
         });
 #pragma unroll
