@@ -1,4 +1,4 @@
-//! The field solve on a device: both pipelines, as a graph and as plain
+//! The field solve on a device: every pipeline, as a graph and as plain
 //! launches, beside what bounds them (a copy of one map, cuFFT alone).
 //!
 //! `cargo bench --bench cuda_solve -- [FILE.json] [SIZE…]`
@@ -8,7 +8,7 @@
 
 use placefield::cuda::{
     CudaError, CudaReal, FieldSolver, Fields, Folding, ForwardFft, Fused, Gpu, Graph, InverseFft,
-    PostProcessing, Reorder, RowColumn, SolverOptions, Spread, measure,
+    PostProcessing, Reorder, RowColumn, SolverOptions, Spread, ThreePass, measure,
 };
 use placefield::grid::{BinGrid, Rect};
 use placefield::transform::Transform;
@@ -171,7 +171,23 @@ fn bench<T: CudaReal>(gpu: &Gpu, size: usize, rows: &mut Vec<Row>) -> Result<(),
     bench.replay("solve fused", || fused.solve(&rho, &mut fields))?;
     bench.plain("solve fused", || fused.solve(&rho, &mut fields))?;
     bench.replay("solve fused: forward", || fused.forward(&rho))?;
-    bench.replay("solve fused: inverse", || fused.inverse(&mut fields))
+    bench.replay("solve fused: inverse", || fused.inverse(&mut fields))?;
+    drop(fused);
+
+    let mut three_pass = match ThreePass::<T>::new(gpu, &grid) {
+        Err(CudaError::NoThreePass { reason, .. }) => {
+            println!("no three-pass: {reason}");
+            return Ok(());
+        }
+        made => made?,
+    };
+    bench.replay("solve three-pass", || three_pass.solve(&rho, &mut fields))?;
+    bench.plain("solve three-pass", || three_pass.solve(&rho, &mut fields))?;
+    bench.replay("solve three-pass, without potential", || {
+        three_pass.solve_field(&rho, &mut fields)
+    })?;
+    bench.replay("solve three-pass: forward", || three_pass.forward(&rho))?;
+    bench.replay("solve three-pass: inverse", || three_pass.inverse(&mut fields))
 }
 
 /// cuFFT alone.

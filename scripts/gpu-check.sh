@@ -81,7 +81,7 @@ sanitize() {
 
 check info "$folder/placefield" info
 cat "$scratch/output"
-for suite in cuda_solve cuda_density cuda_engine cuda_golden; do
+for suite in cuda_solve cuda_three_pass cuda_density cuda_engine cuda_golden; do
     check "$suite" "$folder/tests/$suite" --include-ignored --test-threads=1
 done
 

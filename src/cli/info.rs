@@ -27,16 +27,16 @@ fn cuda(out: &mut impl Write) -> io::Result<()> {
 
 #[cfg(feature = "cuda")]
 fn cuda(out: &mut impl Write) -> io::Result<()> {
-    use placefield::cuda::{compile, path, probe};
+    use placefield::cuda::{compile, probe};
     let found = probe();
     match found.obstacle(0) {
         Some(why) => writeln!(out, "cuda  not available: {why}")?,
         None => {
-            let named = |pipeline: Pipeline| match path(pipeline) {
-                same if same == pipeline => pipeline.name().to_owned(),
-                other => format!("{pipeline} (runs {other})"),
-            };
-            writeln!(out, "cuda  pipelines {}; f32, f64", Pipeline::ALL.map(named).join(", "))?;
+            writeln!(
+                out,
+                "cuda  pipelines {}; f32, f64 (three-pass: powers of two from 64 to 8192, fused elsewhere)",
+                Pipeline::ALL.map(Pipeline::name).join(", ")
+            )?;
         }
     }
     let version = |version: Option<(i32, i32)>| {

@@ -216,11 +216,13 @@ fn architectures() -> Vec<u32> {
     }
 }
 
-/// Loads a kernel file onto a device of the given compute capability.
+/// Loads a kernel file onto a device of the given compute capability, with
+/// `options` where it must be compiled.
 pub(super) fn load<T: CudaReal>(
     context: &Arc<CudaContext>,
     unit: &'static str,
     (major, minor): (i32, i32),
+    options: &[&str],
 ) -> Result<(Arc<CudaModule>, Origin), CudaError> {
     let embedded = MACHINE_CODE.iter().find(|(name, real, _)| *name == unit && *real == T::C_NAME);
     if let Some((_, _, image)) = embedded {
@@ -231,18 +233,18 @@ pub(super) fn load<T: CudaReal>(
     let known = architectures();
     if known.is_empty() || known.contains(&sm) {
         let target = Target::Cubin(sm);
-        let entry = CacheEntry::new(unit, T::PRECISION, target, version);
+        let entry = CacheEntry::new(unit, T::PRECISION, target, version, options);
         if let Some(module) = entry.read().and_then(|image| load_image(context, &image).ok()) {
             return Ok((module, Origin::Cached));
         }
-        let image = compile(unit, T::PRECISION, target, &[])?.image;
+        let image = compile(unit, T::PRECISION, target, options)?.image;
         if let Ok(module) = load_image(context, &image) {
             entry.write(&image);
             return Ok((module, Origin::Compiled));
         }
     }
     let newest = known.into_iter().filter(|&known| known <= sm).max().unwrap_or(sm);
-    let ptx = compile(unit, T::PRECISION, Target::Ptx(newest), &[])?.image;
+    let ptx = compile(unit, T::PRECISION, Target::Ptx(newest), options)?.image;
     let module = context.load_module(Ptx::from_src(String::from_utf8_lossy(&ptx)))?;
     Ok((module, Origin::CompiledPtx))
 }
@@ -261,9 +263,15 @@ struct CacheEntry {
 const MAGIC: &[u8; 16] = b"placefield-cubin";
 
 impl CacheEntry {
-    fn new(unit: &str, precision: Precision, target: Target, nvrtc: (i32, i32)) -> CacheEntry {
+    fn new(
+        unit: &str,
+        precision: Precision,
+        target: Target,
+        nvrtc: (i32, i32),
+        options: &[&str],
+    ) -> CacheEntry {
         let source = UNITS.iter().find(|(name, _)| *name == unit);
-        let key = hash(&(source, HEADERS, usual_options(precision, target), nvrtc));
+        let key = hash(&(source, HEADERS, usual_options(precision, target), options, nvrtc));
         let file = format!("{unit}-{precision}-{target}-{key:016x}.cubin");
         CacheEntry { path: cache_folder().map(|dir| dir.join(file)) }
     }

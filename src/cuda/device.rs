@@ -146,8 +146,9 @@ struct Shared {
     kernels: Mutex<Kernels>,
 }
 
-/// Loaded kernel files, by name and precision.
-type Kernels = HashMap<(&'static str, Precision), (Arc<CudaModule>, Origin)>;
+/// Loaded kernel files, by name, precision and the line length they are for, if
+/// for one.
+type Kernels = HashMap<(&'static str, Precision, Option<usize>), (Arc<CudaModule>, Origin)>;
 
 impl std::fmt::Debug for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -247,23 +248,44 @@ impl Gpu {
     /// # Errors
     /// When there is no such file, or it cannot be compiled or loaded.
     pub fn kernels<T: CudaReal>(&self, unit: &str) -> Result<Arc<CudaModule>, CudaError> {
+        self.load::<T>(unit, None)
+    }
+
+    /// As [`Gpu::kernels`], of a file that has kernels for many line lengths:
+    /// only those for `line` are compiled.
+    pub(super) fn kernels_for<T: CudaReal>(
+        &self,
+        unit: &str,
+        line: usize,
+    ) -> Result<Arc<CudaModule>, CudaError> {
+        self.load::<T>(unit, Some(line))
+    }
+
+    fn load<T: CudaReal>(
+        &self,
+        unit: &str,
+        line: Option<usize>,
+    ) -> Result<Arc<CudaModule>, CudaError> {
         let unit = compile::unit_name(unit)?;
-        // What is done with kernels next may need the context on this thread.
-        self.context().bind_to_thread()?;
         let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((module, _)) = kernels.get(&(unit, T::PRECISION)) {
+        if let Some((module, _)) = kernels.get(&(unit, T::PRECISION, line)) {
             return Ok(module.clone());
         }
         let sm = self.info().compute_capability;
-        let (module, origin) = compile::load::<T>(self.context(), unit, sm)?;
-        kernels.insert((unit, T::PRECISION), (module.clone(), origin));
+        let define = line.map(|n| format!("--define-macro=PF_LINE={n}"));
+        let options: Vec<&str> = define.iter().map(String::as_str).collect();
+        let (module, origin) = compile::load::<T>(self.context(), unit, sm, &options)?;
+        kernels.insert((unit, T::PRECISION, line), (module.clone(), origin));
         Ok(module)
     }
 
     /// Where each kernel file loaded so far came from.
     pub fn kernel_origins(&self) -> Vec<(&'static str, Precision, Origin)> {
         let kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        kernels.iter().map(|(&(unit, precision), (_, origin))| (unit, precision, *origin)).collect()
+        kernels
+            .iter()
+            .map(|(&(unit, precision, _), (_, origin))| (unit, precision, *origin))
+            .collect()
     }
 }
 

@@ -16,7 +16,6 @@ use super::device::Gpu;
 use super::error::CudaError;
 use super::graph::Graph;
 use super::real::CudaReal;
-use super::solver::path;
 use super::stages::Stages;
 use super::timing::{Stopwatch, measure};
 use crate::charge::Charge;
@@ -228,7 +227,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     }
 
     fn path(&self, pipeline: Pipeline) -> &'static str {
-        path(pipeline).name()
+        self.stages.path(pipeline).name()
     }
 
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError> {

@@ -1,6 +1,6 @@
 //! What can go wrong on the way to, and on, a device.
 
-use crate::engine::EngineError;
+use crate::engine::{EngineError, Pipeline};
 use cudarc::cufft::result::CufftError;
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
@@ -73,6 +73,19 @@ pub enum CudaError {
     /// Density or force of bodies that were never ordered.
     #[error("density or force was asked for before the bodies were ordered")]
     NotOrdered,
+    /// A grid or a device the three-pass pipeline is not made for.
+    #[error("no three-pass solve of {nx} x {ny} bins here: {reason}")]
+    NoThreePass {
+        /// Bins along x.
+        nx: usize,
+        /// Bins along y.
+        ny: usize,
+        /// What stands in the way.
+        reason: String,
+    },
+    /// A single transform was asked of a pipeline that only solves.
+    #[error("the {0} pipeline has no transform of a single map")]
+    SolvesOnly(Pipeline),
     /// A name that is no kernel file.
     #[error("there is no kernels/{0}.cu")]
     NoSuchUnit(String),

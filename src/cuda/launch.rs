@@ -2,8 +2,9 @@
 
 use super::device::Gpu;
 use super::error::CudaError;
-use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::sys::{self, CUdeviceptr};
 use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, DevicePtrMut, LaunchConfig};
+use std::ffi::c_void;
 
 /// Threads in a block: `BLOCK` in `kernels/common.cuh`.
 pub(super) const BLOCK: u32 = 256;
@@ -71,6 +72,58 @@ pub(super) fn address<E, S: DevicePtr<E>>(gpu: &Gpu, buffer: &S) -> CUdeviceptr 
 /// The address of a buffer a kernel writes.
 pub(super) fn address_mut<E, S: DevicePtrMut<E>>(gpu: &Gpu, buffer: &mut S) -> CUdeviceptr {
     buffer.device_ptr_mut(gpu.stream()).0
+}
+
+/// What a kernel's start may overlap with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Overlap {
+    /// Nothing: all work before it in the stream is done.
+    None,
+    /// The end of the kernel before it in the stream (programmatic dependent
+    /// launch, compute capability 9.0): its blocks start when there is room for
+    /// them and wait for that kernel's results themselves.
+    Previous,
+}
+
+/// Launches `kernel` on the device's stream.
+///
+/// # Safety
+/// `arguments` point at values of the types the kernel declares, in its order;
+/// what those say of device memory is true until the kernel has run; with
+/// [`Overlap::Previous`] the kernel waits before its first access to memory.
+pub(super) unsafe fn launch(
+    gpu: &Gpu,
+    kernel: &CudaFunction,
+    config: LaunchConfig,
+    overlap: Overlap,
+    arguments: &mut [*mut c_void],
+) -> Result<(), CudaError> {
+    gpu.context().bind_to_thread()?;
+    let value = sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 };
+    let mut attribute = sys::CUlaunchAttribute {
+        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        pad: Default::default(),
+        value,
+    };
+    let config = sys::CUlaunchConfig {
+        gridDimX: config.grid_dim.0,
+        gridDimY: config.grid_dim.1,
+        gridDimZ: config.grid_dim.2,
+        blockDimX: config.block_dim.0,
+        blockDimY: config.block_dim.1,
+        blockDimZ: config.block_dim.2,
+        sharedMemBytes: config.shared_mem_bytes,
+        hStream: gpu.stream().cu_stream(),
+        attrs: &mut attribute,
+        numAttrs: u32::from(overlap == Overlap::Previous),
+    };
+    let none = std::ptr::null_mut();
+    // SAFETY: stream and function belong to the context just bound; the
+    // attribute outlives the call; the rest is the caller's promise.
+    unsafe {
+        sys::cuLaunchKernelEx(&config, kernel.cu_function(), arguments.as_mut_ptr(), none).result()
+    }?;
+    Ok(())
 }
 
 /// Fails unless a buffer has the length a kernel counts on.

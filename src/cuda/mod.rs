@@ -31,6 +31,7 @@ mod resident;
 mod row_column;
 mod solver;
 mod stages;
+mod three_pass;
 mod timing;
 
 pub use bodies::{Arrangement, Bodies};
@@ -45,7 +46,6 @@ pub use fused::Fused;
 pub use graph::Graph;
 pub use real::CudaReal;
 pub use row_column::RowColumn;
-pub use solver::{
-    FieldSolver, Fields, Folding, PostProcessing, Reorder, SolverOptions, path, solver,
-};
+pub use solver::{FieldSolver, Fields, Folding, PostProcessing, Reorder, SolverOptions, solver};
+pub use three_pass::ThreePass;
 pub use timing::{Spread, Stopwatch, measure};

@@ -12,6 +12,7 @@ use super::error::CudaError;
 use super::fused::Fused;
 use super::real::CudaReal;
 use super::row_column::RowColumn;
+use super::three_pass::ThreePass;
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
@@ -133,7 +134,8 @@ pub trait FieldSolver<T: CudaReal>: Send {
     /// Enqueues one transform of one map, both `[nx][ny]`.
     ///
     /// # Errors
-    /// When a map has the wrong length or the launch fails.
+    /// When a map has the wrong length, the launch fails, or the pipeline has
+    /// no single transforms ([`CudaError::SolvesOnly`]).
     fn transform(
         &mut self,
         transform: Transform,
@@ -142,16 +144,9 @@ pub trait FieldSolver<T: CudaReal>: Send {
     ) -> Result<(), CudaError>;
 }
 
-/// What runs when a pipeline is asked for: itself, or the one that stands in
-/// for it. Three-pass has no kernels on the device yet.
-pub fn path(pipeline: Pipeline) -> Pipeline {
-    match pipeline {
-        Pipeline::RowColumn => Pipeline::RowColumn,
-        Pipeline::Fused | Pipeline::ThreePass => Pipeline::Fused,
-    }
-}
-
-/// The solver of a pipeline, or of its [`path`].
+/// The solver of a pipeline. Where [`ThreePass`] is not made for the grid or the
+/// device, the fused pipeline stands in for it; [`FieldSolver::pipeline`] says
+/// which one it is.
 ///
 /// # Errors
 /// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
@@ -161,9 +156,14 @@ pub fn solver<T: CudaReal>(
     pipeline: Pipeline,
     options: SolverOptions,
 ) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
-    Ok(match path(pipeline) {
+    Ok(match pipeline {
+        Pipeline::Fused => Box::new(Fused::new(gpu, grid, options)?),
         Pipeline::RowColumn => Box::new(RowColumn::new(gpu, grid, options)?),
-        Pipeline::Fused | Pipeline::ThreePass => Box::new(Fused::new(gpu, grid, options)?),
+        Pipeline::ThreePass => match ThreePass::new(gpu, grid) {
+            Ok(solver) => Box::new(solver),
+            Err(CudaError::NoThreePass { .. }) => Box::new(Fused::new(gpu, grid, options)?),
+            Err(error) => return Err(error),
+        },
     })
 }
 
@@ -196,5 +196,10 @@ impl<T: CudaReal> Green<T> {
             step_y: T::of(PI / grid.ny() as f64 * (grid.bin_x() / grid.bin_y())),
             scale: T::of(scale),
         }
+    }
+
+    /// (π/ny)·(bin_x/bin_y), a step of w_v.
+    pub(super) fn step_y(&self) -> T {
+        self.step_y
     }
 }

@@ -11,6 +11,7 @@ use super::error::CudaError;
 use super::force::Force;
 use super::real::CudaReal;
 use super::solver::{FieldSolver, Fields, SolverOptions, solver};
+use super::three_pass::ThreePass;
 use crate::charge::Charge;
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
@@ -66,6 +67,18 @@ impl<T: CudaReal> Stages<T> {
             own_size: gpu.zeros(bins)?,
             fields: Fields::new(gpu, bins)?,
         })
+    }
+
+    /// What runs when a pipeline is asked for: the solver's own word once there
+    /// is one, and before that what its grid promises.
+    pub(super) fn path(&self, pipeline: Pipeline) -> Pipeline {
+        match &self.solvers[pipeline as usize] {
+            Some(solver) => solver.pipeline(),
+            None if pipeline == Pipeline::ThreePass && !ThreePass::<T>::is_made_for(&self.grid) => {
+                Pipeline::Fused
+            }
+            None => pipeline,
+        }
     }
 
     /// Makes the solver of a pipeline, if it is not there yet.

@@ -1,0 +1,276 @@
+// Times the three-pass solve's kernels one by one and together, in every shape
+// worth trying, and checks them against a host reference. Needs nvcc alone:
+//   nvcc -O3 -std=c++17 -arch=sm_90 -DPF_REAL=float -I kernels benchmarks/three_pass.cu -o three_pass
+// Prints one line per kernel and shape, then one per size with the fastest of each.
+#include "three_pass.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#define CHECK(call)                                                                     \
+    do {                                                                                \
+        cudaError_t e = (call);                                                         \
+        if (e != cudaSuccess) {                                                         \
+            printf("line %d: %s\n", __LINE__, cudaGetErrorString(e));                   \
+            exit(1);                                                                    \
+        }                                                                               \
+    } while (0)
+
+constexpr bool F64 = sizeof(real) == 8;
+constexpr int blocks_for(int threads, int registers) { return std::max(1, 65536 / (threads * registers)); }
+
+template <int N, int E, int F, bool S, int REGS>
+__global__ void __launch_bounds__(N / E * F, blocks_for(N / E * F, REGS))
+forward(const real* rho, cplx* p, const cplx* table, unsigned pairs) {
+    rows_forward<N, E, F, S>(rho, p, table, pairs, real(0));
+}
+template <int N, int E, int C, bool S, bool PARK, bool AGAIN, int REGS>
+__global__ void __launch_bounds__(N / E * C, blocks_for(N / E * C, REGS))
+column(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {
+    columns<N, E, C, S, PARK, AGAIN>(p, q, table, green, partial);
+}
+template <int N, int E, int F, bool S, int REGS, int MAPS>
+__global__ void __launch_bounds__(N / E * F, blocks_for(N / E * F, REGS))
+inverse(const cplx* p, const cplx* q, real* phi, real* ex, real* ey, const cplx* table, real step, unsigned pairs,
+        const double* partial, unsigned partials, double* energy) {
+    rows_inverse<N, E, F, S, MAPS == 3>(p, q, phi, ex, ey, table, step, pairs, partial, partials, energy);
+}
+
+struct Maps {
+    unsigned nx, ny;
+    double ratio;  // bin_x / bin_y
+    real *rho, *phi, *ex, *ey;
+    cplx *p, *q;
+    double *partial, *energy;
+    std::vector<real> host;
+    size_t bins() const { return size_t(nx) * ny; }
+    Maps(unsigned nx, unsigned ny, double ratio) : nx(nx), ny(ny), ratio(ratio), host(size_t(nx) * ny) {
+        for (real** m : {&rho, &phi, &ex, &ey}) CHECK(cudaMalloc(m, bins() * sizeof(real)));
+        for (cplx** m : {&p, &q}) CHECK(cudaMalloc(m, bins() / 2 * sizeof(cplx)));
+        CHECK(cudaMalloc(&partial, 8192 * sizeof(double)));
+        CHECK(cudaMalloc(&energy, sizeof(double)));
+        srand(1);
+        for (auto& v : host) v = real(rand()) / real(RAND_MAX);
+        CHECK(cudaMemcpy(rho, host.data(), bins() * sizeof(real), cudaMemcpyHostToDevice));
+    }
+    ~Maps() {
+        for (void* m : {(void*)rho, (void*)phi, (void*)ex, (void*)ey, (void*)p, (void*)q, (void*)partial, (void*)energy}) cudaFree(m);
+    }
+    double step_y() const { return M_PI / ny * ratio; }
+};
+
+template <int N, int E> cplx* table() {
+    typedef Stages<N, E> G;
+    std::vector<cplx> host;
+    auto put = [&](double angle) { cplx w; w.x = real(cos(angle)); w.y = real(sin(angle)); host.push_back(w); };
+    auto stage = [&](int l, int x) {
+        for (int p = 1; p < x; p *= 2)
+            for (int m = 0; m < l; ++m) put(-2 * M_PI * double(p) * m / (double(l) * x));
+    };
+    stage(G::R, G::X1);
+    stage(G::R * G::X1, G::X2);
+    stage(G::M, G::R);
+    for (int k = 0; k <= G::T; ++k) put(M_PI * k / (2.0 * N));
+    if (int(host.size()) != G::TABLE) { printf("table of %zu, expected %d\n", host.size(), G::TABLE); exit(1); }
+    cplx* device;
+    CHECK(cudaMalloc(&device, host.size() * sizeof(cplx)));
+    CHECK(cudaMemcpy(device, host.data(), host.size() * sizeof(cplx), cudaMemcpyHostToDevice));
+    return device;
+}
+
+template <typename... P, typename... A>
+void launch(void (*kernel)(P...), unsigned grid, unsigned block, size_t bytes, bool overlap, cudaStream_t stream, A... args) {
+    cudaLaunchAttribute attribute;
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = overlap ? 1 : 0;
+    CHECK(cudaLaunchKernelEx(&config, kernel, P(args)...));
+}
+
+/// PROFILE=1: every kernel runs once, for a profiler.
+const bool PROFILE = getenv("PROFILE") != nullptr;
+/// CARVEOUT=percent: shared memory's part of the first cache, the same for all kernels.
+const int CARVEOUT = getenv("CARVEOUT") ? atoi(getenv("CARVEOUT")) : -1;
+
+float timed(const std::function<void(cudaStream_t)>& work) {
+    if (PROFILE) {
+        work(0);
+        CHECK(cudaDeviceSynchronize());
+        return 1;
+    }
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaStreamCreate(&stream));
+    work(stream);
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < 20; ++i) work(stream);
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaEvent_t start, stop;
+    CHECK(cudaEventCreate(&start));
+    CHECK(cudaEventCreate(&stop));
+    for (int i = 0; i < 2; ++i) CHECK(cudaGraphLaunch(exec, stream));
+    std::vector<float> times;
+    for (int k = 0; k < 11; ++k) {
+        CHECK(cudaEventRecord(start, stream));
+        CHECK(cudaGraphLaunch(exec, stream));
+        CHECK(cudaEventRecord(stop, stream));
+        CHECK(cudaStreamSynchronize(stream));
+        float ms;
+        CHECK(cudaEventElapsedTime(&ms, start, stop));
+        times.push_back(ms / 20 * 1000);
+    }
+    std::sort(times.begin(), times.end());
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream);
+    return times[times.size() / 2];
+}
+
+__global__ void copy_kernel(const float4* in, float4* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[i];
+}
+
+typedef std::function<void(cudaStream_t, bool)> Launch;
+struct Candidate { std::string name; Launch run; float time; };
+/// The number of partial sums the last column kernel left.
+unsigned partials;
+std::vector<Candidate> first, second, third;
+
+template <typename K> void allow(K kernel, size_t bytes) {
+    CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
+    CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, CARVEOUT));
+}
+
+std::string describe(const char* kind, const void* kernel, int e, int f, bool s, int threads, size_t bytes) {
+    cudaFuncAttributes attr;
+    int resident = 0;
+    CHECK(cudaFuncGetAttributes(&attr, kernel));
+    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, bytes));
+    char text[200];
+    snprintf(text, sizeof text, "%s E%d x%d%s %3d regs %zu local %dx%d thr", kind, e, f, s ? " split" : "", attr.numRegs, attr.localSizeBytes, resident, threads);
+    return text;
+}
+
+void add(std::vector<Candidate>& to, const char* size, std::string name, Launch run) {
+    float us = timed([&](cudaStream_t s) { run(s, false); });
+    printf("%s %s %-50s %8.2f us\n", F64 ? "f64" : "f32", size, name.c_str(), us);
+    fflush(stdout);
+    to.push_back({name, run, us});
+}
+
+template <int N, int E, int F, bool S, int REGS> void rows(Maps& m, const char* size) {
+    typedef BlockFft<N, E, 1, F, S> Fft;
+    const size_t bytes = size_t(Fft::BYTES) * F;
+    const unsigned threads = N / E * F, pairs = m.nx / 2;
+    const cplx* tw = table<N, E>();
+    Maps* mp = &m;
+    auto k1 = forward<N, E, F, S, REGS>;
+    auto k3 = inverse<N, E, F, S, REGS, 3>;
+    allow(k1, bytes);
+    allow(k3, bytes);
+    add(first, size, describe("pass 1", (const void*)k1, E, F, S, threads, bytes), [=](cudaStream_t s, bool o) {
+        launch(k1, pairs / F, threads, bytes, o, s, mp->rho, mp->p, tw, pairs);
+    });
+    add(third, size, describe("pass 3", (const void*)k3, E, F, S, threads, bytes), [=](cudaStream_t s, bool o) {
+        launch(k3, pairs * 3 / F, threads, bytes, o, s, mp->p, mp->q, mp->phi, mp->ex, mp->ey, tw, real(mp->step_y()), pairs,
+               mp->partial, partials, mp->energy);
+    });
+}
+
+template <int N, int E, int C, bool S, bool PARK, bool AGAIN, int REGS> void cols(Maps& m, const char* size) {
+    typedef BlockFft<N, E, C, 1, S> Fft;
+    const size_t bytes = Fft::BYTES + (PARK ? N * C * sizeof(real) : 0);
+    const unsigned threads = N / E * C;
+    const cplx* tw = table<N, E>();
+    Maps* mp = &m;
+    auto k2 = column<N, E, C, S, PARK, AGAIN, REGS>;
+    allow(k2, bytes);
+    Green green;
+    green.step_x = real(M_PI / N);
+    green.step_y = real(m.step_y());
+    green.scale = real(0.25 / (double(m.nx) * m.ny));
+    add(second, size, describe((std::string("pass 2") + (PARK ? " park" : "") + (AGAIN ? " again" : "")).c_str(), (const void*)k2, E, C, S, threads, bytes), [=](cudaStream_t s, bool o) {
+        partials = mp->ny / (2 * C);
+        launch(k2, partials, threads, bytes, o, s, mp->p, mp->q, tw, green, mp->partial);
+    });
+}
+
+// Worst relative error of a handful of modes of φ, Ex, Ey against ρ's, in f64.
+double mode_error(Maps& m) {
+    const unsigned nx = m.nx, ny = m.ny;
+    std::vector<real> phi(m.bins()), ex(m.bins()), ey(m.bins());
+    CHECK(cudaMemcpy(phi.data(), m.phi, m.bins() * sizeof(real), cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(ex.data(), m.ex, m.bins() * sizeof(real), cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(ey.data(), m.ey, m.bins() * sizeof(real), cudaMemcpyDeviceToHost));
+    double worst = 0;
+    const unsigned modes[][2] = {{1, 2}, {3, 0}, {0, 5}, {nx / 3, ny / 5}, {nx - 1, ny - 2}, {nx / 2, 1}, {2, ny / 2}};
+    double energy = 0, got = 0;
+    for (size_t i = 0; i < m.bins(); ++i) energy += double(phi[i]) * m.host[i];
+    CHECK(cudaMemcpy(&got, m.energy, sizeof got, cudaMemcpyDeviceToHost));
+    worst = fabs(got - energy) / fabs(energy);
+    for (auto [u, v] : modes) {
+        std::vector<double> cx(nx), sx(nx), cy(ny), sy(ny);
+        for (unsigned i = 0; i < nx; ++i) cx[i] = cos(M_PI * u * (i + .5) / nx), sx[i] = sin(M_PI * u * (i + .5) / nx);
+        for (unsigned j = 0; j < ny; ++j) cy[j] = cos(M_PI * v * (j + .5) / ny), sy[j] = sin(M_PI * v * (j + .5) / ny);
+        double r = 0, p = 0, x = 0, y = 0;
+        for (unsigned i = 0; i < nx; ++i)
+            for (unsigned j = 0; j < ny; ++j) {
+                size_t at = size_t(i) * ny + j;
+                r += m.host[at] * cx[i] * cy[j];
+                p += phi[at] * cx[i] * cy[j];
+                x += ex[at] * sx[i] * cy[j];
+                y += ey[at] * cx[i] * sy[j];
+            }
+        double wx = M_PI * u / nx, wy = m.step_y() * v, want = r / (wx * wx + wy * wy);
+        auto off = [&](double a, double b) { double e = fabs(a - b) / fabs(b); worst = e <= worst ? worst : e; };
+        off(p, want);
+        if (u) off(x, wx * want);
+        if (v) off(y, wy * want);
+    }
+    return worst;
+}
+
+void together(Maps& m, const char* size) {
+    if (PROFILE) return;
+    float copy = timed([&](cudaStream_t s) {
+        int n = int(m.bins() * sizeof(real) / 16);
+        copy_kernel<<<(n + 255) / 256, 256, 0, s>>>((const float4*)m.rho, (float4*)m.phi, n);
+    });
+    auto fastest = [](std::vector<Candidate>& all) {
+        return *std::min_element(all.begin(), all.end(), [](auto& a, auto& b) { return a.time < b.time; });
+    };
+    Candidate one = fastest(first), three = fastest(third);
+    for (auto& two : second) {
+        float plain = timed([&](cudaStream_t s) { one.run(s, false); two.run(s, false); three.run(s, false); });
+        float overlap = timed([&](cudaStream_t s) { one.run(s, false); two.run(s, true); three.run(s, true); });
+        for (real* map : {m.phi, m.ex, m.ey}) CHECK(cudaMemset(map, 255, m.bins() * sizeof(real)));
+        one.run(0, false);
+        two.run(0, false);
+        three.run(0, false);
+        CHECK(cudaDeviceSynchronize());
+        printf("SOLVE %s %s copy %.2f | %.2f overlapped %.2f us = %.2f x five copies | %.2f + %.2f + %.2f | error %.1e | %s; %s; %s\n",
+               F64 ? "f64" : "f32", size, copy, plain, overlap, std::min(plain, overlap) / (5 * copy), one.time, two.time, three.time,
+               mode_error(m), one.name.c_str(), two.name.c_str(), three.name.c_str());
+        fflush(stdout);
+    }
+    first.clear();
+    second.clear();
+    third.clear();
+}
+
+#include "three_pass_shapes.h"

@@ -1,0 +1,354 @@
+// One complex FFT of a line by a group of threads, the line in registers.
+//
+// N points, E a thread, T = N/E threads. The first and the last stage have
+// radix R = E/2, two butterflies a thread, chosen so that a thread holds both
+// ends of every pair its neighbours in the algorithm need:
+//   first stage of a forward, last of an inverse FFT: slots p and N-1-p, the
+//     two neighbours x[2p], x[2p+1] of a reordered line (Makhoul 1980);
+//   last stage of a forward, first of an inverse FFT: frequencies k and N-k,
+//     which the twiddling of a DCT combines.
+// Element i of the first butterfly and element E-1-i of the thread's array are
+// such a pair (frequencies in thread 0 pair up differently: see pairs()). So no
+// exchange is needed but those between stages, which go through shared memory,
+// and every access to a map is to two neighbours at once.
+//
+// Stages are Stockham's: both ends in natural order. A stage of radix X after
+// stages of total length L takes butterfly j's inputs at j + i·N/X, turns them
+// by e^{∓2πi(j mod L)/(LX)} and leaves output i at (j/L)·L·X + j mod L + i·L.
+#pragma once
+#include "common.cuh"
+
+/// Waits for the kernel before this one in the stream, when it was launched to
+/// overlap with it (programmatic dependent launch); else does nothing.
+__device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Lets the next kernel's blocks start where there is room for them.
+__device__ __forceinline__ void let_next_start() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// cos(πi/32), i = 0…16, a constant once i is.
+__device__ __forceinline__ constexpr double cos_32(int i) {
+    return i == 0    ? 1.0
+           : i == 1  ? 0.99518472667219688624
+           : i == 2  ? 0.98078528040323044913
+           : i == 3  ? 0.95694033573220886494
+           : i == 4  ? 0.92387953251128675613
+           : i == 5  ? 0.88192126434835502971
+           : i == 6  ? 0.83146961230254523708
+           : i == 7  ? 0.77301045336273696081
+           : i == 8  ? 0.70710678118654752440
+           : i == 9  ? 0.63439328416364549822
+           : i == 10 ? 0.55557023301960222474
+           : i == 11 ? 0.47139673682599764856
+           : i == 12 ? 0.38268343236508977173
+           : i == 13 ? 0.29028467725446236764
+           : i == 14 ? 0.19509032201612826785
+           : i == 15 ? 0.09801714032956060199
+                     : 0.0;
+}
+
+/// Multiplies by e^{iπn/32}, 0 <= n <= 16.
+__device__ __forceinline__ cplx turn_32(cplx a, int n) {
+    if (n == 0) return a;
+    if (n == 16) return make(-a.y, a.x);
+    return a * make(real(cos_32(n)), real(cos_32(16 - n)));
+}
+
+/// Multiplies by S·i.
+template <int S> __device__ __forceinline__ cplx quarter(cplx a) {
+    return S > 0 ? make(-a.y, a.x) : make(a.y, -a.x);
+}
+
+/// DFTs of 2, 4, 8 and 16 points in place, exponent of sign S.
+template <int S> __device__ __forceinline__ void dft2(cplx& a, cplx& b) {
+    cplx t = a;
+    a = t + b;
+    b = t - b;
+}
+
+template <int S> __device__ __forceinline__ void dft4(cplx& v0, cplx& v1, cplx& v2, cplx& v3) {
+    cplx a = v0 + v2, b = v0 - v2, c = v1 + v3, d = quarter<S>(v1 - v3);
+    v0 = a + c;
+    v2 = a - c;
+    v1 = b + d;
+    v3 = b - d;
+}
+
+template <int S> __device__ __forceinline__ void dft8(cplx* v) {
+    const real h = real(0.70710678118654752440);
+    dft4<S>(v[0], v[2], v[4], v[6]);
+    dft4<S>(v[1], v[3], v[5], v[7]);
+    cplx a = v[3], b = v[7], c = v[5];
+    a = make(h * (a.x - S * a.y), h * (a.y + S * a.x));
+    b = make(-h * (b.x + S * b.y), h * (S * b.x - b.y));
+    c = quarter<S>(c);
+    cplx e0 = v[0], e1 = v[2], e2 = v[4], e3 = v[6], o = v[1];
+    v[0] = e0 + o;
+    v[4] = e0 - o;
+    v[1] = e1 + a;
+    v[5] = e1 - a;
+    v[2] = e2 + c;
+    v[6] = e2 - c;
+    v[3] = e3 + b;
+    v[7] = e3 - b;
+}
+
+template <int S> __device__ __forceinline__ void dft16(cplx* v) {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) dft4<S>(v[r], v[r + 4], v[r + 8], v[r + 12]);
+    const real c1 = real(cos_32(4)), s1 = real(S * cos_32(12)), h = real(cos_32(8));
+    // Element r + 4q is turned by e^{S·2πi·rq/16}.
+    v[5] = v[5] * make(c1, s1);
+    v[9] = make(h * (v[9].x - S * v[9].y), h * (v[9].y + S * v[9].x));
+    v[13] = v[13] * make(real(cos_32(12)), real(S * cos_32(4)));
+    v[6] = make(h * (v[6].x - S * v[6].y), h * (v[6].y + S * v[6].x));
+    v[10] = quarter<S>(v[10]);
+    v[14] = make(-h * (v[14].x + S * v[14].y), h * (S * v[14].x - v[14].y));
+    v[7] = v[7] * make(real(cos_32(12)), real(S * cos_32(4)));
+    v[11] = make(-h * (v[11].x + S * v[11].y), h * (S * v[11].x - v[11].y));
+    v[15] = v[15] * make(-c1, -s1);
+#pragma unroll
+    for (int q = 0; q < 4; ++q) dft4<S>(v[4 * q], v[4 * q + 1], v[4 * q + 2], v[4 * q + 3]);
+    // Output q + 4p now stands at 4q + p.
+#pragma unroll
+    for (int q = 0; q < 4; ++q)
+#pragma unroll
+        for (int p = q + 1; p < 4; ++p) {
+            cplx t = v[4 * q + p];
+            v[4 * q + p] = v[4 * p + q];
+            v[4 * p + q] = t;
+        }
+}
+
+template <int X, int S> __device__ __forceinline__ void dft(cplx* v) {
+    if constexpr (X == 2) dft2<S>(v[0], v[1]);
+    else if constexpr (X == 4) dft4<S>(v[0], v[1], v[2], v[3]);
+    else if constexpr (X == 8) dft8<S>(v);
+    else dft16<S>(v);
+}
+
+/// Where the twiddles of a line's FFT stand in its table, and its stages.
+///
+/// After the first, each stage has, for every power 1, 2, 4, 8 below its radix,
+/// e^{-2πi·power·m/(LX)} for m < L; then come e^{+iπk/2N}, k = 0…N/E.
+template <int N, int E> struct Stages {
+    static constexpr int R = E / 2;        // radix of first and last stage
+    static constexpr int T = N / E;        // threads
+    static constexpr int M = N / R;        // butterflies of such a stage
+    static constexpr int MIDDLE = N / (R * R);
+    static constexpr int X1 = MIDDLE <= (E < 16 ? E : 16) ? MIDDLE : MIDDLE >= 128 ? 16 : 8;
+    static constexpr int X2 = MIDDLE / X1;
+    static_assert(R * R * X1 * X2 == N && X2 <= 16 && T >= 1, "no stages for this length");
+
+    static __host__ __device__ constexpr int powers(int radix) { return radix == 16 ? 4 : radix == 8 ? 3 : radix == 4 ? 2 : radix == 2 ? 1 : 0; }
+    static constexpr int TABLE_1 = 0;
+    static constexpr int TABLE_2 = TABLE_1 + powers(X1) * R;
+    static constexpr int TABLE_LAST = TABLE_2 + powers(X2) * R * X1;
+    static constexpr int QUARTER = TABLE_LAST + powers(R) * M;
+    static constexpr int TABLE = QUARTER + T + 1;
+};
+
+/// Which elements of which line a thread has: `t` of T threads, line `lane` of
+/// the C lines that a group of T·C threads transforms together.
+struct Place {
+    unsigned t, lane;
+    unsigned group;  // of the block's groups
+    void* shared;    // the group's own BlockFft::BYTES
+};
+
+/// FFTs of C lines by a group of T·C threads, thread t·C + lane; GROUPS groups in a block.
+///
+/// SPLIT sends real and imaginary parts through shared memory one after the
+/// other, in half the room.
+template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<N, E> {
+    using Stages<N, E>::R;
+    using Stages<N, E>::T;
+    using Stages<N, E>::M;
+    using Stages<N, E>::X1;
+    using Stages<N, E>::X2;
+
+    /// Lanes that shared memory serves at once, by elements of one line.
+    static constexpr int SLOT = SPLIT ? sizeof(real) : sizeof(cplx);
+    static constexpr int AT_ONCE = (128 / SLOT) / C > 1 ? (128 / SLOT) / C : 1;
+
+    /// The padding between two stages: L slots after every `every`, so that
+    /// lanes that write L neighbours each, L·X apart, meet different banks.
+    template <int L, int X> struct Pad {
+        static constexpr int every = L * X > AT_ONCE ? L * X : AT_ONCE;
+        static constexpr int size = L < AT_ONCE ? L : 0;
+        static __device__ __forceinline__ unsigned at(unsigned slot) { return size ? slot + slot / every * size : slot; }
+        static __host__ __device__ constexpr unsigned step(unsigned slots) { return size ? slots + slots / every * size : slots; }
+    };
+    template <int L, int X> static __host__ __device__ constexpr int padded() {
+        typedef Pad<L, X> P;
+        return N + N / P::every * P::size;
+    }
+    static __host__ __device__ constexpr int larger(int a, int b) { return a > b ? a : b; }
+    /// Shared memory for C lines.
+    static constexpr int SLOTS = larger(padded<1, R>(), larger(X1 > 1 ? padded<R, X1>() : 0, X2 > 1 ? padded<R * X1, X2>() : 0));
+    static constexpr int BYTES = SLOTS * C * SLOT;
+
+    /// Waits for the group. Groups go their own ways: one's arithmetic overlaps
+    /// with another's exchange.
+    static __device__ __forceinline__ void sync(const Place& place) {
+        if constexpr (T * C <= 32) __syncwarp();
+        else if constexpr (GROUPS == 1) __syncthreads();
+        else asm volatile("bar.sync %0, %1;" ::"r"(place.group + 1), "n"(T * C) : "memory");
+    }
+
+    /// The second butterfly of a thread at the end with pairs k, N-k.
+    static __device__ __forceinline__ unsigned mirror(unsigned t) { return t ? M - t : M / 2; }
+
+    enum Kind { SLOT_PAIRS, FREQUENCY_PAIRS, PLAIN };
+    template <Kind K> static __device__ __forceinline__ unsigned butterfly(unsigned t, int b) {
+        if (K == PLAIN) return t + b * T;
+        return b == 0 ? t : K == SLOT_PAIRS ? M - 1 - t : mirror(t);
+    }
+
+    template <int L, int X, Kind FROM, int Y, Kind TO>
+    static __device__ __forceinline__ void exchange(cplx* v, const Place& place) {
+        typedef Pad<L, X> P;
+        const unsigned t = place.t, c = place.lane;
+        unsigned from[E / X], to[E / Y];
+#pragma unroll
+        for (int b = 0; b < E / X; ++b) {
+            unsigned j = butterfly<FROM>(t, b);
+            from[b] = P::at(L == 1 ? j * X : j / L * (L * X) + j % L) * C + c;
+        }
+#pragma unroll
+        for (int b = 0; b < E / Y; ++b) to[b] = butterfly<TO>(t, b);
+        constexpr unsigned stride = N / Y;
+        auto source = [&](int b, int i) {
+            return stride % P::every == 0 ? P::at(to[b]) * C + c + i * (P::step(stride) * C)
+                                          : P::at(to[b] + i * stride) * C + c;
+        };
+        // The wait for the last reader comes here, not after the reads, so that
+        // the arithmetic between them overlaps with slower warps' reads.
+        if constexpr (SPLIT) {
+            real* s = static_cast<real*>(place.shared);
+            sync(place);
+#pragma unroll
+            for (int b = 0; b < E / X; ++b)
+#pragma unroll
+                for (int i = 0; i < X; ++i) s[from[b] + i * (L * C)] = v[b * X + i].x;
+            sync(place);
+            real re[E];
+#pragma unroll
+            for (int b = 0; b < E / Y; ++b)
+#pragma unroll
+                for (int i = 0; i < Y; ++i) re[b * Y + i] = s[source(b, i)];
+            sync(place);
+#pragma unroll
+            for (int b = 0; b < E / X; ++b)
+#pragma unroll
+                for (int i = 0; i < X; ++i) s[from[b] + i * (L * C)] = v[b * X + i].y;
+            sync(place);
+#pragma unroll
+            for (int b = 0; b < E / Y; ++b)
+#pragma unroll
+                for (int i = 0; i < Y; ++i) v[b * Y + i] = make(re[b * Y + i], s[source(b, i)]);
+        } else {
+            cplx* s = static_cast<cplx*>(place.shared);
+            sync(place);
+#pragma unroll
+            for (int b = 0; b < E / X; ++b)
+#pragma unroll
+                for (int i = 0; i < X; ++i) s[from[b] + i * (L * C)] = v[b * X + i];
+            sync(place);
+#pragma unroll
+            for (int b = 0; b < E / Y; ++b)
+#pragma unroll
+                for (int i = 0; i < Y; ++i) v[b * Y + i] = s[source(b, i)];
+        }
+    }
+
+    /// Powers 1…X-1 of a stage's twiddle for m.
+    template <int L, int X, int S>
+    static __device__ __forceinline__ void powers(cplx* w, const cplx* __restrict__ table, unsigned m) {
+#pragma unroll
+        for (int p = 1, row = 0; p < X; p *= 2, ++row) {
+            w[p] = __ldg(table + row * L + m);
+            if (S > 0) w[p] = conj(w[p]);
+        }
+#pragma unroll
+        for (int p = 3; p < X; ++p) {
+            int high = p >= 8 ? 8 : p >= 4 ? 4 : 2;
+            if (p != high) w[p] = w[high] * w[p - high];
+        }
+    }
+
+    template <int L, int X, int S, Kind K>
+    static __device__ __forceinline__ void stage(cplx* v, unsigned t, const cplx* __restrict__ table) {
+        if constexpr (L > 1) {
+            constexpr bool same = K == PLAIN && T % L == 0;
+            cplx w[X];
+#pragma unroll
+            for (int b = 0; b < E / X; ++b) {
+                if (b == 0 || !same) powers<L, X, S>(w, table, butterfly<K>(t, b) % L);
+#pragma unroll
+                for (int i = 1; i < X; ++i) v[b * X + i] = v[b * X + i] * w[i];
+            }
+        }
+#pragma unroll
+        for (int b = 0; b < E / X; ++b) dft<X, S>(v + b * X);
+    }
+
+    /// In and out: v[i] at t + i·M, v[R + i] at the thread's other butterfly + i·M.
+    template <int S> static __device__ __forceinline__ void run(cplx* v, const Place& place, const cplx* __restrict__ table) {
+        constexpr Kind in = S < 0 ? SLOT_PAIRS : FREQUENCY_PAIRS, out = S < 0 ? FREQUENCY_PAIRS : SLOT_PAIRS;
+        typedef Stages<N, E> G;
+        stage<1, R, S, in>(v, place.t, table);
+        if constexpr (X1 == 1) {
+            exchange<1, R, in, R, out>(v, place);
+        } else {
+            exchange<1, R, in, X1, PLAIN>(v, place);
+            stage<R, X1, S, PLAIN>(v, place.t, table + G::TABLE_1);
+            if constexpr (X2 == 1) {
+                exchange<R, X1, PLAIN, R, out>(v, place);
+            } else {
+                exchange<R, X1, PLAIN, X2, PLAIN>(v, place);
+                stage<R * X1, X2, S, PLAIN>(v, place.t, table + G::TABLE_2);
+                exchange<R * X1, X2, PLAIN, R, out>(v, place);
+            }
+        }
+        stage<M, R, S, out>(v, place.t, table + G::TABLE_LAST);
+    }
+
+    /// Calls f(k, w, a, b) on every pair of frequencies a = v[k], b = v[N-k] of
+    /// the thread, w = e^{iπk/2N}; k = 0 and N/2 are their own partners, and
+    /// then b is a copy that is dropped.
+    template <typename F> static __device__ __forceinline__ void pairs(cplx* v, unsigned t, const cplx* __restrict__ table, F f) {
+        constexpr int turn = 16 / R;  // e^{iπM/2N} = e^{iπ/2R}
+        cplx w = __ldg(table + Stages<N, E>::QUARTER + t);
+        if (t != 0) {
+#pragma unroll
+            for (int i = 0; i < R; ++i) f(t + i * M, turn_32(w, i * turn), v[i], v[E - 1 - i]);
+        } else {
+            cplx middle = __ldg(table + Stages<N, E>::QUARTER + T);
+            cplx copy = v[0];
+            f(0u, make(1, 0), v[0], copy);
+            copy = v[R / 2];
+            f(unsigned(N / 2), turn_32(make(1, 0), 8), v[R / 2], copy);
+#pragma unroll
+            for (int i = 1; i < R / 2; ++i) f(unsigned(i * M), turn_32(make(1, 0), i * turn), v[i], v[R - i]);
+#pragma unroll
+            for (int i = 0; i < R / 2; ++i) f(unsigned(M / 2 + i * M), turn_32(middle, i * turn), v[R + i], v[E - 1 - i]);
+        }
+    }
+
+    /// Calls f(q, a, b) for every pair of slots a = v[q], b = v[N-1-q] of the
+    /// thread, q < N/2: elements 2q and 2q+1 of the line.
+    template <typename F> static __device__ __forceinline__ void neighbours(cplx* v, unsigned t, F f) {
+#pragma unroll
+        for (int i = 0; i < R / 2; ++i) f(t + i * M, v[i], v[E - 1 - i]);
+#pragma unroll
+        for (int i = R / 2; i < R; ++i) f(N - 1 - (t + i * M), v[E - 1 - i], v[i]);
+    }
+};

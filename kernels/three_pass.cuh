@@ -1,0 +1,236 @@
+// The field solve in three passes over the map, each a batch of 1-D transforms
+// with everything between two of them done in registers.
+//
+//   rows_forward   along y: DCT of every row of ρ
+//   columns        along x: DCT, Green's function and wavenumber, and the two
+//                  inverses P = IDCT(âG) and Q = IDXST(âG w_x), per column
+//   rows_inverse   along y: φ = IDCT(P), Ex = IDCT(Q), Ey = IDXST(w_y P):
+//                  w_y is constant along a column, so φ and Ey share P
+//
+// Read and written, in words per bin: 1 + 1, 1 + 2 and 2 + 3.
+//
+// Two real lines go through one complex FFT as its real and imaginary part. For
+// z = p + iq, V the FFT of z reordered (Makhoul 1980) and w = e^{iπk/2N}:
+//   DCT(p) + i DCT(q) = (conj(w) V[k] + w V[N-k]) / 2,
+//   IDCT(p) + i IDCT(q) = IFFT of w (z[k] - i z[N-k]) / 2, z[N] = 0, reordered,
+//   IDXST(x)[n] = (-1)^n IDCT(0, x[N-1], …, x[1])[n]
+// in the scaling of Jiang et al. The kernels leave the halves to Green::scale.
+//
+// Rows 2r and 2r+1 of ρ are one line of complex numbers, and stay together: the
+// maps between passes hold complex numbers as [panel][row pair][column of the
+// panel], so that the second pass, too, reads and writes neighbours.
+#pragma once
+#include "block_fft.cuh"
+
+/// Columns of a panel: 64 bytes of a row pair.
+#ifndef PF_PANEL
+#define PF_PANEL (64 / sizeof(cplx))
+#endif
+constexpr unsigned PANEL = PF_PANEL;
+
+/// Where a complex number stands between passes.
+__device__ __forceinline__ unsigned panel_at(unsigned column, unsigned pair, unsigned pairs) {
+    return (column / PANEL * pairs + pair) * PANEL + column % PANEL;
+}
+
+/// Whether the next pass may start at once: short lines leave multiprocessors
+/// room for its blocks; long ones do not, and then its blocks are in the way.
+template <int N> constexpr bool EARLY = N <= 512;
+
+__device__ __forceinline__ float quotient(float a, float b) { return __fdividef(a, b); }
+/// Two Newton steps on the 20 bits the hardware gives.
+__device__ __forceinline__ double quotient(double a, double b) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b));
+    y = fma(fma(-b, y, 1.0), y, y);
+    y = fma(fma(-b, y, 1.0), y, y);
+    return a * y;
+}
+
+/// From V[k] and V[N-k] to twice the DCT at k and N-k, of both lines.
+__device__ __forceinline__ void dct_pair(cplx w, cplx& k, cplx& n) {
+    cplx a = conj(w) * k, b = w * n;
+    k = a + b;
+    n = quarter<1>(a - b);
+}
+
+/// From a spectrum at k and N-k to twice the inverse FFT's input.
+__device__ __forceinline__ void idct_pair(cplx w, cplx& k, cplx& n) {
+    cplx s = quarter<1>(n), z = k;
+    k = w * (z - s);
+    n = conj(w) * (z + s);
+}
+
+/// A block takes LINES row pairs, and a constant background off each value.
+template <int N, int E, int LINES, bool SPLIT>
+__device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx* __restrict__ out,
+                                             const cplx* __restrict__ table, unsigned pairs, real background) {
+    typedef BlockFft<N, E, 1, LINES, SPLIT> Fft;
+    extern __shared__ double2 memory[];
+    const unsigned t = threadIdx.x % Fft::T, group = threadIdx.x / Fft::T, pair = blockIdx.x * LINES + group;
+    const Place place = {t, 0, group, reinterpret_cast<char*>(memory) + group * Fft::BYTES};
+    wait_for_previous();
+    if (EARLY<N>) let_next_start();
+    cplx v[E];
+    const cplx* even = reinterpret_cast<const cplx*>(rho + size_t(2 * pair) * N);
+    Fft::neighbours(v, t, [&](unsigned q, cplx& a, cplx& b) {
+        cplx x = even[q], y = even[N / 2 + q];
+        a = make(x.x - background, y.x - background);
+        b = make(x.y - background, y.y - background);
+    });
+    Fft::template run<-1>(v, place, table);
+    Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
+    if (!EARLY<N>) let_next_start();
+    const unsigned second = Fft::mirror(t);
+#pragma unroll
+    for (int i = 0; i < E / 2; ++i) {
+        out[panel_at(t + i * Fft::M, pair, pairs)] = v[i];
+        out[panel_at(second + i * Fft::M, pair, pairs)] = v[E / 2 + i];
+    }
+}
+
+/// The sum over the first LANES lanes, the only ones there are, in the first.
+template <int LANES> __device__ __forceinline__ double sum_of(double value) {
+#pragma unroll
+    for (int lane = LANES / 2; lane > 0; lane /= 2) value += __shfl_down_sync(0xffffffffu >> (32 - LANES), value, lane);
+    return value;
+}
+
+/// A block takes 2C columns, C as real parts and C as imaginary parts. P takes
+/// the place of what was read: a block has read its columns before it writes.
+/// `partial` gets the block's part of the energy Σ φ·ρ (by Parseval).
+///
+/// PARK keeps the spectrum of the second C columns in shared memory, not in
+/// registers, while the first C are transformed. AGAIN works out anew for the
+/// second C what depends on the thread alone, and keeps none of it either.
+template <int N, int E, int C, bool SPLIT, bool PARK, bool AGAIN>
+__device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cplx* __restrict__ table, const Green green,
+                                        double* __restrict__ partial) {
+    typedef BlockFft<N, E, C, 1, SPLIT> Fft;
+    constexpr int THREADS = Fft::T * C;
+    static_assert(2 * C <= PANEL, "a block's columns are part of a panel");
+    extern __shared__ double2 memory[];
+    constexpr int WARPS = THREADS > 32 ? THREADS / 32 : 1;
+    __shared__ double warps[WARPS];
+    const unsigned t = threadIdx.x / C, c = threadIdx.x % C, first = blockIdx.x * (2 * C) + c;
+    const Place place = {t, c, 0, memory};
+    const unsigned origin = panel_at(first, 0, N / 2);
+    wait_for_previous();
+    if (EARLY<N>) let_next_start();
+    cplx v[E];
+    Fft::neighbours(v, t, [&](unsigned row, cplx& a, cplx& b) {
+        cplx x = p[origin + row * PANEL], y = p[origin + row * PANEL + C];
+        a = make(x.x - background, y.x - background);
+        b = make(x.y - background, y.y - background);
+    });
+    Fft::template run<-1>(v, place, table);
+    Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
+    if (!EARLY<N>) let_next_start();
+    real kept[PARK ? 1 : E];
+    real* const parked = reinterpret_cast<real*>(reinterpret_cast<char*>(memory) + Fft::BYTES) + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < E; ++i) (PARK ? parked[i * THREADS] : kept[PARK ? 0 : i]) = v[i].y;
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = 0;
+#pragma unroll 1
+    for (unsigned half = 0; half < 2; ++half) {
+        unsigned again = t;
+        if (AGAIN) asm volatile("" : "+r"(again));
+        const unsigned column = first + half * C;
+        const real wy = green.step_y * real(column), wy2 = wy * wy;
+        // P's largest coefficient in this column is to Q's about as 1 to this. One
+        // FFT carries both, so without it P's rounding would drown Q.
+        const real balance = column == 0 ? green.step_x : wy >= green.step_x ? wy : wy2 / green.step_x;
+        const real back = quotient(1, balance);
+        real sum = 0;
+        Fft::pairs(v, again, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
+            const real f = real(k), wa = green.step_x * f, wb = green.step_x * (real(N) - f);
+            real pa = quotient(green.scale * a.x, wa * wa + wy2), pb = quotient(green.scale * b.x, wb * wb + wy2);
+            if (k == 0) {
+                if (column == 0) pa = 0;
+                pb = 0;
+                sum += real(0.5) * pa * a.x;
+            } else {
+                sum += pa * a.x;
+                if (k != N / 2) sum += pb * b.x;
+            }
+            // P and, for the sine transform, Q from the other end.
+            a = make(balance * pa, wb * pb);
+            b = make(balance * pb, wa * pa);
+            idct_pair(w, a, b);
+        });
+        const double energy = sum_of<(THREADS < 32 ? THREADS : 32)>(column == 0 ? 0.5 * double(sum) : double(sum));
+        if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
+        Fft::template run<1>(v, place, table);
+        Fft::neighbours(v, t, [&](unsigned row, cplx& a, cplx& b) {
+            const unsigned at = origin + row * PANEL + half * C;
+            p[at] = make(back * a.x, back * b.x);
+            q[at] = make(a.y, -b.y);
+        });
+#pragma unroll
+        for (int i = 0; i < E; ++i) v[i].x = PARK ? parked[i * THREADS] : kept[PARK ? 0 : i];
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        double energy = 0;
+        for (int i = 0; i < WARPS; ++i) energy += warps[i];
+        partial[blockIdx.x] = energy;
+    }
+}
+
+/// Sums `partial` by one warp, in an order that depends on `count` alone.
+__device__ __forceinline__ void sum_energy(const double* __restrict__ partial, unsigned count, double* __restrict__ energy) {
+    double sum = 0;
+    for (unsigned i = threadIdx.x; i < count; i += 32) sum += partial[i];
+    sum = warp_sum(sum);
+    if (threadIdx.x == 0) *energy = sum;
+}
+
+/// A block takes LINES lines, each one map's row pair. POTENTIAL or not: φ, Ex
+/// and Ey, or Ex and Ey.
+///
+/// The lines of a row pair are neighbours: P's second reader finds it in the cache.
+template <int N, int E, int LINES, bool SPLIT, bool POTENTIAL>
+__device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict__ phi,
+                                             real* __restrict__ ex, real* __restrict__ ey, const cplx* __restrict__ table,
+                                             real step_y, unsigned pairs, const double* __restrict__ partial,
+                                             unsigned partials, double* __restrict__ energy) {
+    typedef BlockFft<N, E, 1, LINES, SPLIT> Fft;
+    extern __shared__ double2 memory[];
+    const unsigned t = threadIdx.x % Fft::T, group = threadIdx.x / Fft::T, line = blockIdx.x * LINES + group;
+    const Place place = {t, 0, group, reinterpret_cast<char*>(memory) + group * Fft::BYTES};
+    enum Map { PHI, EX, EY };
+    constexpr unsigned MAPS = POTENTIAL ? 3 : 2;
+    const Map map = Map(line % MAPS + (3 - MAPS));
+    const unsigned pair = line / MAPS;
+    const cplx* in = map == EX ? q : p;
+    real* out = map == PHI ? phi : map == EX ? ex : ey;
+    wait_for_previous();
+    if (EARLY<N>) let_next_start();
+    cplx v[E];
+    const unsigned second = Fft::mirror(t);
+#pragma unroll
+    for (int i = 0; i < E / 2; ++i) {
+        v[i] = in[panel_at(t + i * Fft::M, pair, pairs)];
+        v[E / 2 + i] = in[panel_at(second + i * Fft::M, pair, pairs)];
+    }
+    Fft::pairs(v, t, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
+        if (map == EY) {
+            const real f = real(k), wa = step_y * f, wb = step_y * (real(N) - f);
+            cplx z = a;
+            a = make(wb * b.x, wb * b.y);
+            b = make(wa * z.x, wa * z.y);
+            if (k == 0) a = make(0, 0);
+        }
+        if (k == 0) b = make(0, 0);
+        idct_pair(w, a, b);
+    });
+    Fft::template run<1>(v, place, table);
+    if (!EARLY<N>) let_next_start();
+    const real sign = map == EY ? -1 : 1;
+    cplx* even = reinterpret_cast<cplx*>(out + size_t(2 * pair) * N);
+    Fft::neighbours(v, t, [&](unsigned n, cplx& a, cplx& b) {
+        even[n] = make(a.x, sign * b.x);
+        even[N / 2 + n] = make(a.y, sign * b.y);
+    });
+    if (blockIdx.x == 0 && threadIdx.x < 32) sum_energy(partial, partials, energy);
+}
