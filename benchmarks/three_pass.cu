@@ -27,7 +27,7 @@ constexpr int blocks_for(int threads, int registers) { return std::max(1, 65536 
 template <int N, int E, int F, bool S, int REGS>
 __global__ void __launch_bounds__(N / E * F, blocks_for(N / E * F, REGS))
 forward(const real* rho, cplx* p, const cplx* table, unsigned pairs) {
-    rows_forward<N, E, F, S>(rho, p, table, pairs, real(0));
+    rows_forward<N, E, F, S>(rho, p, table, pairs);
 }
 template <int N, int E, int C, bool S, bool PARK, bool AGAIN, int REGS>
 __global__ void __launch_bounds__(N / E * C, blocks_for(N / E * C, REGS))

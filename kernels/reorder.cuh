@@ -7,8 +7,7 @@
 // wide (a thread moves 32 bytes in and 32 bytes out, all in 16-byte accesses;
 // needs cols divisible by twice LANES). The inverse kernels take up to three
 // maps, one per blockIdx.z, and finish the sine transforms: bit z of
-// alternate_x (alternate_y) negates the odd rows (columns) of map z. The forward
-// ones take a constant background off every value.
+// alternate_x (alternate_y) negates the odd rows (columns) of map z.
 #pragma once
 #include "common.cuh"
 
@@ -23,26 +22,23 @@ __device__ __forceinline__ size_t at(unsigned i, unsigned j, unsigned cols) {
 }
 
 extern "C" __global__ void reorder_scatter(const real* __restrict__ in, real* __restrict__ out,
-                                           unsigned rows, unsigned cols, int permute_rows,
-                                           real background) {
+                                           unsigned rows, unsigned cols, int permute_rows) {
     Cell c = cell();
     if (c.i >= rows || c.j >= cols) return;
     unsigned i = permute_rows ? slot(c.i, rows) : c.i;
-    out[at(i, slot(c.j, cols), cols)] = in[at(c.i, c.j, cols)] - background;
+    out[at(i, slot(c.j, cols), cols)] = in[at(c.i, c.j, cols)];
 }
 
 extern "C" __global__ void reorder_gather(const real* __restrict__ in, real* __restrict__ out,
-                                          unsigned rows, unsigned cols, int permute_rows,
-                                           real background) {
+                                          unsigned rows, unsigned cols, int permute_rows) {
     Cell c = cell();
     if (c.i >= rows || c.j >= cols) return;
     unsigned i = permute_rows ? element(c.i, rows) : c.i;
-    out[at(c.i, c.j, cols)] = in[at(i, element(c.j, cols), cols)] - background;
+    out[at(c.i, c.j, cols)] = in[at(i, element(c.j, cols), cols)];
 }
 
 extern "C" __global__ void reorder_wide(const real* __restrict__ in, real* __restrict__ out,
-                                        unsigned rows, unsigned cols, int permute_rows,
-                                           real background) {
+                                        unsigned rows, unsigned cols, int permute_rows) {
     Cell c = cell();
     unsigned half = c.j * LANES;  // this thread's even elements go to half…, its odd ones to the mirror image
     if (c.i >= rows || 2 * half >= cols) return;
@@ -52,8 +48,8 @@ extern "C" __global__ void reorder_wide(const real* __restrict__ in, real* __res
 #pragma unroll
     for (unsigned k = 0; k < LANES; k++) {
         const Pack& from = 2 * k < LANES ? low : high;
-        even.v[k] = from.v[2 * k % LANES] - background;
-        odd.v[LANES - 1 - k] = from.v[(2 * k + 1) % LANES] - background;
+        even.v[k] = from.v[2 * k % LANES];
+        odd.v[LANES - 1 - k] = from.v[(2 * k + 1) % LANES];
     }
     *reinterpret_cast<Pack*>(out + at(i, half, cols)) = even;
     *reinterpret_cast<Pack*>(out + at(i, cols - LANES - half, cols)) = odd;

@@ -46,8 +46,8 @@ struct Shape {
     extern "C" __device__ const Shape columns_shape_##N = {Columns<N>::E, Stages<N, Columns<N>::E>::X1,               \
         Stages<N, Columns<N>::E>::X2, Columns<N>::C, Columns<N>::THREADS, Columns<N>::BYTES};                         \
     extern "C" __global__ void __launch_bounds__(Rows<N>::THREADS, Rows<N>::BLOCKS)                                   \
-    rows_forward_##N(const real* rho, cplx* out, const cplx* table, unsigned pairs, real background) {                \
-        rows_forward<N, Rows<N>::E, Rows<N>::LINES, Rows<N>::SPLIT>(rho, out, table, pairs, background);              \
+    rows_forward_##N(const real* rho, cplx* out, const cplx* table, unsigned pairs) {                                 \
+        rows_forward<N, Rows<N>::E, Rows<N>::LINES, Rows<N>::SPLIT>(rho, out, table, pairs);                          \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(Columns<N>::THREADS, Columns<N>::BLOCKS)                             \
     columns_##N(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {                                  \

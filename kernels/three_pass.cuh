@@ -61,10 +61,10 @@ __device__ __forceinline__ void idct_pair(cplx w, cplx& k, cplx& n) {
     n = conj(w) * (z + s);
 }
 
-/// A block takes LINES row pairs, and a constant background off each value.
+/// A block takes LINES row pairs.
 template <int N, int E, int LINES, bool SPLIT>
 __device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx* __restrict__ out,
-                                             const cplx* __restrict__ table, unsigned pairs, real background) {
+                                             const cplx* __restrict__ table, unsigned pairs) {
     typedef BlockFft<N, E, 1, LINES, SPLIT> Fft;
     extern __shared__ double2 memory[];
     const unsigned t = threadIdx.x % Fft::T, group = threadIdx.x / Fft::T, pair = blockIdx.x * LINES + group;
@@ -75,8 +75,8 @@ __device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx*
     const cplx* even = reinterpret_cast<const cplx*>(rho + size_t(2 * pair) * N);
     Fft::neighbours(v, t, [&](unsigned q, cplx& a, cplx& b) {
         cplx x = even[q], y = even[N / 2 + q];
-        a = make(x.x - background, y.x - background);
-        b = make(x.y - background, y.y - background);
+        a = make(x.x, y.x);
+        b = make(x.y, y.y);
     });
     Fft::template run<-1>(v, place, table);
     Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
@@ -120,8 +120,8 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
     cplx v[E];
     Fft::neighbours(v, t, [&](unsigned row, cplx& a, cplx& b) {
         cplx x = p[origin + row * PANEL], y = p[origin + row * PANEL + C];
-        a = make(x.x - background, y.x - background);
-        b = make(x.y - background, y.y - background);
+        a = make(x.x, y.x);
+        b = make(x.y, y.y);
     });
     Fft::template run<-1>(v, place, table);
     Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });

@@ -135,30 +135,6 @@ fn transforms_f32() {
     check_transforms::<f32>();
 }
 
-/// An even density with a little noise, as placements end: the mean is a
-/// thousand times the rest, and its rounding must not reach the longest waves.
-#[test]
-fn an_even_density_keeps_its_accuracy_in_f32() {
-    let (nx, ny) = (128, 96);
-    let grid = BinGrid::new(Rect::at(0.0, 0.0, nx as f64, ny as f64), nx, ny).unwrap();
-    let noise = density(nx, ny);
-    let even = noise.as_slice().iter().map(|v| 0.9 + 1e-3 * v).collect();
-    let (rho, exact) = seen_by::<f32>(&Map::from_vec(nx, ny, even));
-    let mean = exact.as_slice().iter().sum::<f64>() / (nx * ny) as f64;
-    let want = oracle::solve(&grid, &exact);
-    for pipeline in Pipeline::ALL {
-        let mut fields = Fields::new(nx, ny);
-        let errors = [0.0, mean].map(|background| {
-            let mut solver = Solver::<f32>::new(&grid, pipeline, 1);
-            solver.set_background(background);
-            solver.solve(&rho, &mut fields);
-            relative_rms(&widen(fields.potential.as_slice()), want[0].as_slice())
-        });
-        assert!(errors[1] <= 2e-6, "{pipeline}: {errors:?}");
-        assert!(errors[0] > 4.0 * errors[1], "{pipeline}: the test shows nothing: {errors:?}");
-    }
-}
-
 /// A few waves, whose potential is known in closed form, on sizes too large to sum directly.
 fn check_waves<T: Real>(nx: usize, ny: usize) {
     use std::f64::consts::PI;

@@ -263,12 +263,6 @@ impl Charge {
         self.bodies() - self.movable
     }
 
-    /// Mean of ρ over the die, but for what the die's edge clips.
-    pub fn mean_density(&self) -> f64 {
-        let fixed: f64 = self.fixed.as_slice().iter().sum();
-        (fixed + self.movable_area + self.filler_area()) / self.grid.die().area()
-    }
-
     /// Area of the fillers together.
     pub fn filler_area(&self) -> f64 {
         let sizes = self.width.iter().zip(&self.height);

@@ -97,11 +97,8 @@ impl<T: Real> CpuEngine<T> {
 
     fn solver(&mut self, pipeline: Pipeline) -> &mut Solver<T> {
         let threads = self.pool.current_num_threads();
-        self.solvers[pipeline as usize].get_or_insert_with(|| {
-            let mut solver = Solver::new(&self.charge.grid, pipeline, threads);
-            solver.set_background(self.charge.mean_density());
-            solver
-        })
+        self.solvers[pipeline as usize]
+            .get_or_insert_with(|| Solver::new(&self.charge.grid, pipeline, threads))
     }
 }
 

@@ -135,7 +135,7 @@ impl Panel {
 }
 
 impl<T: Real> Transforms2d<T> for Fused<T> {
-    fn forward(&mut self, x: &[T], background: T, by: &impl Multiply<T>, out: &mut [T]) {
+    fn forward(&mut self, x: &[T], by: &impl Multiply<T>, out: &mut [T]) {
         let (nx, ny) = (self.nx, self.ny);
         let half = ny / 2 + 1;
         // Rows: reorder along both axes, real FFT along y.
@@ -144,10 +144,7 @@ impl<T: Real> Transforms2d<T> for Fused<T> {
             self.row_scratch.with(|s| {
                 vectorised(
                     #[inline(always)]
-                    || {
-                        permutation::reorder(row, &mut s.real);
-                        s.real.iter_mut().for_each(|v| *v -= background);
-                    },
+                    || permutation::reorder(row, &mut s.real),
                 );
                 self.r2c
                     .process_with_scratch(&mut s.real, spectrum, &mut s.fft)

@@ -39,21 +39,15 @@ impl<T: Real> Axis<T> {
         Axis { line, scratch }
     }
 
-    /// DCT of every line less `background`; coefficient `k` of line `l` passes through `finish(l, k, ·)`.
-    fn forward(
-        &self,
-        x: &[T],
-        background: T,
-        out: &mut [T],
-        finish: impl Fn(usize, usize, T) -> T + Sync,
-    ) {
+    /// DCT of every line; coefficient `k` of line `l` passes through `finish(l, k, ·)`.
+    fn forward(&self, x: &[T], out: &mut [T], finish: impl Fn(usize, usize, T) -> T + Sync) {
         let n = self.line.len();
         let lines = out.par_chunks_exact_mut(n).zip(x.par_chunks_exact(n)).enumerate();
         lines.for_each(|(l, (out, x))| {
             self.scratch.with(|s| {
                 vectorised(
                     #[inline(always)]
-                    || self.line.forward(x, background, out, s, |k, value| finish(l, k, value)),
+                    || self.line.forward(x, out, s, |k, value| finish(l, k, value)),
                 )
             });
         });
@@ -87,13 +81,12 @@ impl<T: Real> RowColumn<T> {
 }
 
 impl<T: Real> Transforms2d<T> for RowColumn<T> {
-    fn forward(&mut self, x: &[T], background: T, by: &impl Multiply<T>, out: &mut [T]) {
+    fn forward(&mut self, x: &[T], by: &impl Multiply<T>, out: &mut [T]) {
         let (nx, ny) = (self.along_x.line.len(), self.along_y.line.len());
         let [transposed, columns] = &mut self.columns;
-        self.along_y.forward(x, background, &mut self.rows, |_, _, value| value);
+        self.along_y.forward(x, &mut self.rows, |_, _, value| value);
         transpose(&self.rows, ny, transposed);
-        let zero = T::zero();
-        self.along_x.forward(transposed, zero, columns, |v, u, value| value * by.at(u, v));
+        self.along_x.forward(transposed, columns, |v, u, value| value * by.at(u, v));
         transpose(columns, nx, out);
     }
 

@@ -121,8 +121,8 @@ pub(crate) enum Inverse {
 
 /// One way of computing the 2-D transforms of `nx × ny` maps, planned once.
 pub(crate) trait Transforms2d<T: Real>: Send {
-    /// `out = DCT2(x − background) · by`.
-    fn forward(&mut self, x: &[T], background: T, by: &impl Multiply<T>, out: &mut [T]);
+    /// `out = DCT2(x) · by`.
+    fn forward(&mut self, x: &[T], by: &impl Multiply<T>, out: &mut [T]);
 
     /// `out = inverse(x · by)`.
     fn inverse(&mut self, kind: Inverse, x: &[T], by: &impl Multiply<T>, out: &mut [T]);
@@ -144,7 +144,6 @@ pub struct Solver<T: Real> {
     nx: usize,
     ny: usize,
     multipliers: Multipliers<T>,
-    background: T,
     /// Σ φ·ρ of every row of bins.
     row_energy: Vec<f64>,
     plan: Plan<T>,
@@ -167,7 +166,6 @@ impl<T: Real> Solver<T> {
             nx,
             ny,
             multipliers: Multipliers::new(grid),
-            background: T::zero(),
             row_energy: vec![0.0; nx],
             plan: match Transforms::new(nx, ny, pipeline, threads) {
                 Some(transforms) => {
@@ -176,15 +174,6 @@ impl<T: Real> Solver<T> {
                 None => Plan::ThreePass(ThreePass::new(nx, ny, threads)),
             },
         }
-    }
-
-    /// Takes a constant off ρ before it is transformed, 0 unless set.
-    ///
-    /// It changes the mean alone, which is dropped anyway, so the answer is the
-    /// same; but near the mean it keeps the mean's rounding, which is as large
-    /// as the longest waves of an even density, out of them.
-    pub fn set_background(&mut self, density: f64) {
-        self.background = T::of(density);
     }
 
     /// φ, Ex and Ey of `rho`; returns the energy Σ φ·ρ and the time of each half.
@@ -201,13 +190,13 @@ impl<T: Real> Solver<T> {
         let forward;
         match &mut self.plan {
             Plan::Composed { transforms, spectrum } => {
-                transforms.forward(rho.as_slice(), self.background, &Green(by), spectrum);
+                transforms.forward(rho.as_slice(), &Green(by), spectrum);
                 forward = elapsed();
                 transforms.fields(by, spectrum, fields);
                 row_energies(rho, &fields.potential, &mut self.row_energy);
             }
             Plan::ThreePass(plan) => {
-                plan.forward(rho, self.background);
+                plan.forward(rho);
                 forward = elapsed();
                 plan.inverse(by, rho, fields, &mut self.row_energy);
             }
@@ -267,7 +256,7 @@ impl<T: Real> Transforms<T> {
         check_length("input", self.bins, x.len())?;
         check_length("output", self.bins, out.len())?;
         match kind {
-            Transform::Dct => self.forward(x, T::zero(), &One, out),
+            Transform::Dct => self.forward(x, &One, out),
             Transform::Idct => self.inverse(Inverse::Idct, x, &One, out),
             Transform::IdctIdxst => self.inverse(Inverse::IdctIdxst, x, &One, out),
             Transform::IdxstIdct => self.inverse(Inverse::IdxstIdct, x, &One, out),
@@ -285,10 +274,10 @@ impl<T: Real> Transforms<T> {
 }
 
 impl<T: Real> Transforms2d<T> for Transforms<T> {
-    fn forward(&mut self, x: &[T], background: T, by: &impl Multiply<T>, out: &mut [T]) {
+    fn forward(&mut self, x: &[T], by: &impl Multiply<T>, out: &mut [T]) {
         match &mut self.plan {
-            TransformPlan::RowColumn(p) => p.forward(x, background, by, out),
-            TransformPlan::Fused(p) => p.forward(x, background, by, out),
+            TransformPlan::RowColumn(p) => p.forward(x, by, out),
+            TransformPlan::Fused(p) => p.forward(x, by, out),
         }
     }
 

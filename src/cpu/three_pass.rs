@@ -116,7 +116,7 @@ impl<T: Real> ThreePass<T> {
 
     /// Passes 1 and 2 up to Green's function belong together: there is no
     /// spectrum in between. Returns when pass 1 is done.
-    pub(crate) fn forward(&mut self, rho: &Map<T>, background: T) {
+    pub(crate) fn forward(&mut self, rho: &Map<T>) {
         let (nx, ny) = (self.along_x.n, self.along_y.n);
         let pairs = Axis::<T>::pairs(nx);
         let out = ColumnPanels::new(&mut self.rows, pairs);
@@ -129,11 +129,7 @@ impl<T: Real> ThreePass<T> {
                     let (first, second) = pair.split_at(ny);
                     vectorised(
                         #[inline(always)]
-                        || {
-                            pack(first, second, &mut s.line);
-                            let background = Complex::new(background, background);
-                            s.line.iter_mut().for_each(|z| *z -= background);
-                        },
+                        || pack(first, second, &mut s.line),
                     );
                     axis.fft.process_with_scratch(&mut s.line, &mut s.fft);
                     vectorised(

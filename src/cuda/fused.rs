@@ -29,7 +29,6 @@ pub struct Fused<T: CudaReal> {
     spectra: CudaSlice<T::Complex>,
     /// Maps as the inverse FFTs leave them, as many as are alive at once.
     reordered: CudaSlice<T>,
-    background: T,
 }
 
 /// [`Folding`], with what each way needs.
@@ -74,7 +73,6 @@ impl<T: CudaReal> Fused<T> {
             way,
             spectra: gpu.zeros(maps * grid.nx() * (grid.ny() / 2 + 1))?,
             reordered: gpu.zeros(maps * grid.bins())?,
-            background: T::zero(),
         })
     }
 }
@@ -84,12 +82,8 @@ impl<T: CudaReal> FieldSolver<T> for Fused<T> {
         Pipeline::Fused
     }
 
-    fn set_background(&mut self, density: T) {
-        self.background = density;
-    }
-
     fn forward(&mut self, rho: &CudaSlice<T>) -> Result<(), CudaError> {
-        let Fused { stages, reordering, forward_fft, way, spectra, background, .. } = self;
+        let Fused { stages, reordering, forward_fft, way, spectra, .. } = self;
         match way {
             Way::Shared(_) => {
                 // The last spectrum's place is free until the inverses begin, and
@@ -101,11 +95,11 @@ impl<T: CudaReal> FieldSolver<T> for Fused<T> {
                 // bytes is checked to fit.
                 let map = unsafe { last.transmute_mut::<T>(stages.bins()) };
                 let mut map = map.expect("a spectrum is no smaller than its map");
-                reordering.reorder(rho, *background, &mut map)?;
+                reordering.reorder(rho, &mut map)?;
                 forward_fft.run(&map, &mut first)
             }
             Way::PerTransform(spectrum) => {
-                dct2(stages, reordering, forward_fft, (rho, *background), spectra, spectrum)
+                dct2(stages, reordering, forward_fft, rho, spectra, spectrum)
             }
         }
     }
@@ -140,7 +134,6 @@ impl<T: CudaReal> FieldSolver<T> for Fused<T> {
         let sines = match transform {
             Transform::Dct => {
                 let Fused { stages, reordering, forward_fft, spectra, .. } = self;
-                let input = (input, T::zero());
                 return dct2(stages, reordering, forward_fft, input, spectra, output);
             }
             Transform::Idct => SINES[0],
@@ -153,19 +146,19 @@ impl<T: CudaReal> FieldSolver<T> for Fused<T> {
     }
 }
 
-/// Enqueues the three stages of a DCT of a map less a constant. The output holds the reordered map in
+/// Enqueues the three stages of a DCT. The output holds the reordered map in
 /// between: one buffer less to pass through the cache (an H200, 2048²: 5 % faster
 /// in f32).
 fn dct2<T: CudaReal>(
     stages: &Stages<T>,
     reordering: &Reordering<T>,
     fft: &mut ForwardFft<T>,
-    (input, background): (&CudaSlice<T>, T),
+    input: &CudaSlice<T>,
     spectrum: &mut CudaSlice<T::Complex>,
     output: &mut CudaSlice<T>,
 ) -> Result<(), CudaError> {
     check_length("transformed map", output.len(), stages.bins())?;
-    reordering.reorder(input, background, output)?;
+    reordering.reorder(input, output)?;
     fft.run(output, spectrum)?;
     stages.dct2_post(spectrum, output)
 }

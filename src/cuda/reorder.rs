@@ -65,12 +65,11 @@ impl<T: CudaReal> Reordering<T> {
         self.rows as usize * self.cols as usize
     }
 
-    /// Enqueues the reordering of `input − background` before a forward
-    /// transform. `output` may be longer than the map.
+    /// Enqueues the reordering before a forward transform. `output` may be
+    /// longer than the map.
     pub(super) fn reorder(
         &self,
         input: &CudaSlice<T>,
-        background: T,
         output: &mut impl DevicePtrMut<T>,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.elements())?;
@@ -90,7 +89,6 @@ impl<T: CudaReal> Reordering<T> {
                 .arg(&self.rows)
                 .arg(&self.cols)
                 .arg(&self.both_axes)
-                .arg(&background)
                 .launch(self.config)
         }?;
         Ok(())

@@ -24,7 +24,6 @@ use std::sync::Arc;
 pub struct RowColumn<T: CudaReal> {
     gpu: Gpu,
     passes: Passes<T>,
-    background: T,
     solve_pre: CudaFunction,
     sum_config: LaunchConfig,
     sum: SumScratch,
@@ -46,7 +45,6 @@ impl<T: CudaReal> RowColumn<T> {
         Ok(RowColumn {
             gpu: gpu.clone(),
             passes: Passes::new(gpu, &module, grid, options)?,
-            background: T::zero(),
             solve_pre,
             sum_config,
             sum: SumScratch::new(gpu, sum_config)?,
@@ -88,12 +86,8 @@ impl<T: CudaReal> FieldSolver<T> for RowColumn<T> {
         Pipeline::RowColumn
     }
 
-    fn set_background(&mut self, density: T) {
-        self.background = density;
-    }
-
     fn forward(&mut self, rho: &CudaSlice<T>) -> Result<(), CudaError> {
-        self.passes.dct2(rho, self.background, &mut self.spectrum)
+        self.passes.dct2(rho, &mut self.spectrum)
     }
 
     fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
@@ -114,7 +108,7 @@ impl<T: CudaReal> FieldSolver<T> for RowColumn<T> {
     ) -> Result<(), CudaError> {
         let passes = &mut self.passes;
         let sines = match transform {
-            Transform::Dct => return passes.dct2(input, T::zero(), output),
+            Transform::Dct => return passes.dct2(input, output),
             Transform::Idct => Sines { x: false, y: false },
             Transform::IdctIdxst => Sines { x: false, y: true },
             Transform::IdxstIdct => Sines { x: true, y: false },
@@ -158,19 +152,14 @@ impl<T: CudaReal> Passes<T> {
         })
     }
 
-    /// Enqueues a DCT of `input − background` along both axes.
-    fn dct2(
-        &mut self,
-        input: &CudaSlice<T>,
-        background: T,
-        output: &mut CudaSlice<T>,
-    ) -> Result<(), CudaError> {
+    /// Enqueues a DCT along both axes.
+    fn dct2(&mut self, input: &CudaSlice<T>, output: &mut CudaSlice<T>) -> Result<(), CudaError> {
         let Passes { along_y, along_x, half, first, second } = self;
-        along_y.reordering.reorder(input, background, first)?;
+        along_y.reordering.reorder(input, first)?;
         along_y.forward_fft.run(first, half)?;
         along_y.post(half, second)?;
         along_y.transpose(second, first)?;
-        along_x.reordering.reorder(first, T::zero(), second)?;
+        along_x.reordering.reorder(first, second)?;
         along_x.forward_fft.run(second, half)?;
         along_x.post(half, first)?;
         along_x.transpose(first, output)

@@ -102,13 +102,6 @@ pub trait FieldSolver<T: CudaReal>: Send {
     /// Which pipeline this is.
     fn pipeline(&self) -> Pipeline;
 
-    /// Takes a constant off ρ before it is transformed from now on (and in
-    /// graphs captured from now on); 0 unless set.
-    ///
-    /// It changes the mean alone, which is dropped anyway, so the answer is the
-    /// same; but near the mean it keeps the mean's rounding out of the longest waves.
-    fn set_background(&mut self, density: T);
-
     /// Enqueues the forward transform of ρ (`nx·ny` values), kept inside.
     ///
     /// # Errors

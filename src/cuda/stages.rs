@@ -22,8 +22,6 @@ use cudarc::driver::CudaSlice;
 pub(super) struct Stages<T: CudaReal> {
     gpu: Gpu,
     grid: BinGrid,
-    /// Mean of ρ, which solvers take off before they transform it.
-    background: T,
     /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
     solvers: [Option<Box<dyn FieldSolver<T>>>; Pipeline::ALL.len()],
     pub(super) bodies: Bodies<T>,
@@ -52,7 +50,6 @@ impl<T: CudaReal> Stages<T> {
         Ok(Stages {
             gpu: gpu.clone(),
             grid: charge.grid,
-            background: T::of(charge.mean_density()),
             solvers: [const { None }; Pipeline::ALL.len()],
             density: Density::new(&bodies, charge, deterministic)?,
             force: Force::new(&bodies)?,
@@ -85,9 +82,7 @@ impl<T: CudaReal> Stages<T> {
     pub(super) fn plan(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         let place = &mut self.solvers[pipeline as usize];
         if place.is_none() {
-            let mut made = solver(&self.gpu, &self.grid, pipeline, SolverOptions::default())?;
-            made.set_background(self.background);
-            *place = Some(made);
+            *place = Some(solver(&self.gpu, &self.grid, pipeline, SolverOptions::default())?);
         }
         Ok(())
     }

@@ -46,7 +46,6 @@ pub struct ThreePass<T: CudaReal> {
     overlap: Overlap,
     green: Green<T>,
     step_y: T,
-    background: T,
     /// P and Q, half-way back: `[panel][row pair][column]`, rows in pairs. P
     /// first holds ρ's transform along y.
     p: CudaSlice<T::Complex>,
@@ -110,7 +109,6 @@ impl<T: CudaReal> ThreePass<T> {
             inverse_field,
             overlap: if overlaps { Overlap::Previous } else { Overlap::None },
             step_y: green.step_y(),
-            background: T::zero(),
             green,
             p: gpu.zeros(grid.bins() / 2)?,
             q: gpu.zeros(grid.bins() / 2)?,
@@ -188,10 +186,6 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
         Pipeline::ThreePass
     }
 
-    fn set_background(&mut self, density: T) {
-        self.background = density;
-    }
-
     fn forward(&mut self, rho: &CudaSlice<T>) -> Result<(), CudaError> {
         check_length("density map", rho.len(), self.bins)?;
         let rho = address(&self.gpu, rho);
@@ -208,7 +202,7 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
                 self.rows.shape.config(blocks),
                 // What comes before is not known to let its successor start.
                 Overlap::None,
-                &mut [arg(&rho), arg(&p), arg(&table), arg(&self.pairs), arg(&self.background)],
+                &mut [arg(&rho), arg(&p), arg(&table), arg(&self.pairs)],
             )
         }
     }

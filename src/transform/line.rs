@@ -67,7 +67,7 @@ impl<T: Real> Line<T> {
     /// When a slice is not [`Line::len`] long.
     pub fn dct(&self, x: &[T], out: &mut [T], s: &mut LineScratch<T>) -> Result<(), LengthError> {
         self.check(x, out)?;
-        self.forward(x, T::zero(), out, s, |_, value| value);
+        self.forward(x, out, s, |_, value| value);
         Ok(())
     }
 
@@ -96,19 +96,17 @@ impl<T: Real> Line<T> {
         check_length("output", self.n, out.len())
     }
 
-    /// DCT of `x − background` with every coefficient passed through `finish(k, X_k)`.
+    /// DCT with every coefficient passed through `finish(k, X_k)`.
     #[inline(always)]
     pub(crate) fn forward(
         &self,
         x: &[T],
-        background: T,
         out: &mut [T],
         s: &mut LineScratch<T>,
         finish: impl Fn(usize, T) -> T,
     ) {
         let n = self.n;
         permutation::reorder(x, &mut s.real);
-        s.real.iter_mut().for_each(|v| *v -= background);
         self.r2c
             .process_with_scratch(&mut s.real, &mut s.spectrum, &mut s.fft)
             .expect("buffers are made for this length");
