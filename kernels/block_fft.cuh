@@ -343,12 +343,14 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         }
     }
 
-    /// Calls f(q, a, b) for every pair of slots a = v[q], b = v[N-1-q] of the
-    /// thread, q < N/2: elements 2q and 2q+1 of the line.
-    template <typename F> static __device__ __forceinline__ void neighbours(cplx* v, unsigned t, F f) {
+    /// Calls f(end, offset, a, b) for every pair of slots a = v[q], b = v[N-1-q]
+    /// of the thread, q < N/2: elements 2q and 2q+1 of the line. q is `offset`,
+    /// a constant, from t (end 0) or from N-1-t (end 1), so that with an address
+    /// for either end every access is at a constant distance from one.
+    template <typename F> static __device__ __forceinline__ void neighbours(cplx* v, F f) {
 #pragma unroll
-        for (int i = 0; i < R / 2; ++i) f(t + i * M, v[i], v[E - 1 - i]);
+        for (int i = 0; i < R / 2; ++i) f(0, i * M, v[i], v[E - 1 - i]);
 #pragma unroll
-        for (int i = R / 2; i < R; ++i) f(N - 1 - (t + i * M), v[E - 1 - i], v[i]);
+        for (int i = R / 2; i < R; ++i) f(1, -i * M, v[E - 1 - i], v[i]);
     }
 };
