@@ -163,6 +163,10 @@ struct Place {
     void* shared;    // the group's own BlockFft::BYTES
 };
 
+/// What goes through shared memory at once.
+template <bool SPLIT> struct SlotOf { typedef cplx type; };
+template <> struct SlotOf<true> { typedef real type; };
+
 /// FFTs of C lines by a group of T·C threads, thread t·C + lane; GROUPS groups in a block.
 ///
 /// SPLIT sends real and imaginary parts through shared memory one after the
@@ -212,60 +216,69 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         return b == 0 ? t : K == SLOT_PAIRS ? M - 1 - t : mirror(t);
     }
 
-    template <int L, int X, Kind FROM, int Y, Kind TO>
-    static __device__ __forceinline__ void exchange(cplx* v, const Place& place) {
-        typedef Pad<L, X> P;
-        const unsigned t = place.t, c = place.lane;
-        unsigned from[E / X], to[E / Y];
+    template <typename Slot, int L, int X, Kind FROM>
+    static __device__ __forceinline__ void addresses_from(Slot** at, const Place& place) {
 #pragma unroll
         for (int b = 0; b < E / X; ++b) {
-            unsigned j = butterfly<FROM>(t, b);
-            from[b] = P::at(L == 1 ? j * X : j / L * (L * X) + j % L) * C + c;
+            unsigned j = butterfly<FROM>(place.t, b);
+            unsigned slot = Pad<L, X>::at(L == 1 ? j * X : j / L * (L * X) + j % L);
+            at[b] = static_cast<Slot*>(place.shared) + (slot * C + place.lane);
         }
-#pragma unroll
-        for (int b = 0; b < E / Y; ++b) to[b] = butterfly<TO>(t, b);
+    }
+
+    /// Input i of butterfly b, `at` its first, padded as Pad<L, X> does.
+    template <typename Slot, int L, int X, int Y, Kind TO>
+    static __device__ __forceinline__ Slot& source(Slot* const* at, const Place& place, int b, int i) {
+        typedef Pad<L, X> P;
         constexpr unsigned stride = N / Y;
-        auto source = [&](int b, int i) {
-            return stride % P::every == 0 ? P::at(to[b]) * C + c + i * (P::step(stride) * C)
-                                          : P::at(to[b] + i * stride) * C + c;
-        };
+        if constexpr (stride % P::every == 0) return at[b][i * int(P::step(stride) * C)];
+        unsigned slot = P::at(butterfly<TO>(place.t, b) + i * stride);
+        return static_cast<Slot*>(place.shared)[slot * C + place.lane];
+    }
+
+    template <int L, int X, Kind FROM, int Y, Kind TO>
+    static __device__ __forceinline__ void exchange(cplx* v, const Place& place) {
+        typedef typename SlotOf<SPLIT>::type Slot;
+        Slot *from[E / X], *to[E / Y];
+        addresses_from<Slot, L, X, FROM>(from, place);
+#pragma unroll
+        for (int b = 0; b < E / Y; ++b)
+            to[b] = static_cast<Slot*>(place.shared) + (Pad<L, X>::at(butterfly<TO>(place.t, b)) * C + place.lane);
         // The wait for the last reader comes here, not after the reads, so that
         // the arithmetic between them overlaps with slower warps' reads.
+        sync(place);
         if constexpr (SPLIT) {
-            real* s = static_cast<real*>(place.shared);
-            sync(place);
 #pragma unroll
             for (int b = 0; b < E / X; ++b)
 #pragma unroll
-                for (int i = 0; i < X; ++i) s[from[b] + i * (L * C)] = v[b * X + i].x;
+                for (int i = 0; i < X; ++i) from[b][i * (L * C)] = v[b * X + i].x;
             sync(place);
             real re[E];
 #pragma unroll
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
-                for (int i = 0; i < Y; ++i) re[b * Y + i] = s[source(b, i)];
+                for (int i = 0; i < Y; ++i) re[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, b, i);
             sync(place);
 #pragma unroll
             for (int b = 0; b < E / X; ++b)
 #pragma unroll
-                for (int i = 0; i < X; ++i) s[from[b] + i * (L * C)] = v[b * X + i].y;
+                for (int i = 0; i < X; ++i) from[b][i * (L * C)] = v[b * X + i].y;
             sync(place);
 #pragma unroll
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
-                for (int i = 0; i < Y; ++i) v[b * Y + i] = make(re[b * Y + i], s[source(b, i)]);
+                for (int i = 0; i < Y; ++i)
+                    v[b * Y + i] = make(re[b * Y + i], source<Slot, L, X, Y, TO>(to, place, b, i));
         } else {
-            cplx* s = static_cast<cplx*>(place.shared);
-            sync(place);
 #pragma unroll
             for (int b = 0; b < E / X; ++b)
 #pragma unroll
-                for (int i = 0; i < X; ++i) s[from[b] + i * (L * C)] = v[b * X + i];
+                for (int i = 0; i < X; ++i) from[b][i * (L * C)] = v[b * X + i];
             sync(place);
 #pragma unroll
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
-                for (int i = 0; i < Y; ++i) v[b * Y + i] = s[source(b, i)];
+                for (int i = 0; i < Y; ++i) v[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, b, i);
         }
     }
 
@@ -343,12 +356,14 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         }
     }
 
-    /// Calls f(q, a, b) for every pair of slots a = v[q], b = v[N-1-q] of the
-    /// thread, q < N/2: elements 2q and 2q+1 of the line.
-    template <typename F> static __device__ __forceinline__ void neighbours(cplx* v, unsigned t, F f) {
+    /// Calls f(end, offset, a, b) for every pair of slots a = v[q], b = v[N-1-q]
+    /// of the thread, q < N/2: elements 2q and 2q+1 of the line. q is `offset`,
+    /// a constant, from t (end 0) or from N-1-t (end 1), so that with an address
+    /// for either end every access is at a constant distance from one.
+    template <typename F> static __device__ __forceinline__ void neighbours(cplx* v, F f) {
 #pragma unroll
-        for (int i = 0; i < R / 2; ++i) f(t + i * M, v[i], v[E - 1 - i]);
+        for (int i = 0; i < R / 2; ++i) f(0, i * M, v[i], v[E - 1 - i]);
 #pragma unroll
-        for (int i = R / 2; i < R; ++i) f(N - 1 - (t + i * M), v[E - 1 - i], v[i]);
+        for (int i = R / 2; i < R; ++i) f(1, -i * M, v[E - 1 - i], v[i]);
     }
 };

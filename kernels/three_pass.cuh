@@ -73,8 +73,9 @@ __device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx*
     if (EARLY<N>) let_next_start();
     cplx v[E];
     const cplx* even = reinterpret_cast<const cplx*>(rho + size_t(2 * pair) * N);
-    Fft::neighbours(v, t, [&](unsigned q, cplx& a, cplx& b) {
-        cplx x = even[q], y = even[N / 2 + q];
+    const cplx* const ends[2] = {even + t, even + (N - 1 - t)};
+    Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+        cplx x = ends[end][offset], y = ends[end][offset + N / 2];
         a = make(x.x, y.x);
         b = make(x.y, y.y);
     });
@@ -114,12 +115,15 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
     __shared__ double warps[WARPS];
     const unsigned t = threadIdx.x / C, c = threadIdx.x % C, first = blockIdx.x * (2 * C) + c;
     const Place place = {t, c, 0, memory};
-    const unsigned origin = panel_at(first, 0, N / 2);
+    p += panel_at(first, 0, N / 2);
+    q += panel_at(first, 0, N / 2);
     wait_for_previous();
     if (EARLY<N>) let_next_start();
     cplx v[E];
-    Fft::neighbours(v, t, [&](unsigned row, cplx& a, cplx& b) {
-        cplx x = p[origin + row * PANEL], y = p[origin + row * PANEL + C];
+    const cplx* const ends[2] = {p + t * PANEL, p + (N - 1 - t) * PANEL};
+    Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+        const cplx* at = ends[end] + offset * int(PANEL);
+        cplx x = at[0], y = at[C];
         a = make(x.x, y.x);
         b = make(x.y, y.y);
     });
@@ -160,14 +164,17 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
         });
         const double energy = sum_of<(THREADS < 32 ? THREADS : 32)>(column == 0 ? 0.5 * double(sum) : double(sum));
         if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
-        Fft::template run<1>(v, place, table);
-        Fft::neighbours(v, t, [&](unsigned row, cplx& a, cplx& b) {
-            const unsigned at = origin + row * PANEL + half * C;
-            p[at] = make(back * a.x, back * b.x);
-            q[at] = make(a.y, -b.y);
+        Fft::template run<1>(v, Place{again, c, 0, memory}, table);
+        cplx* const p_ends[2] = {p + again * PANEL, p + (N - 1 - again) * PANEL};
+        cplx* const q_ends[2] = {q + again * PANEL, q + (N - 1 - again) * PANEL};
+        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+            p_ends[end][offset * int(PANEL)] = make(back * a.x, back * b.x);
+            q_ends[end][offset * int(PANEL)] = make(a.y, -b.y);
         });
 #pragma unroll
         for (int i = 0; i < E; ++i) v[i].x = PARK ? parked[i * THREADS] : kept[PARK ? 0 : i];
+        p += C;
+        q += C;
     }
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -228,9 +235,10 @@ __device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const c
     if (!EARLY<N>) let_next_start();
     const real sign = map == EY ? -1 : 1;
     cplx* even = reinterpret_cast<cplx*>(out + size_t(2 * pair) * N);
-    Fft::neighbours(v, t, [&](unsigned n, cplx& a, cplx& b) {
-        even[n] = make(a.x, sign * b.x);
-        even[N / 2 + n] = make(a.y, sign * b.y);
+    cplx* const ends[2] = {even + t, even + (N - 1 - t)};
+    Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+        ends[end][offset] = make(a.x, sign * b.x);
+        ends[end][offset + N / 2] = make(a.y, sign * b.y);
     });
     if (blockIdx.x == 0 && threadIdx.x < 32) sum_energy(partial, partials, energy);
 }
