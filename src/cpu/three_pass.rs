@@ -114,8 +114,8 @@ impl<T: Real> ThreePass<T> {
         }
     }
 
-    /// Passes 1 and 2 up to Green's function belong together: there is no
-    /// spectrum in between. Returns when pass 1 is done.
+    /// Pass 1: rows in pairs. The spectrum itself only ever exists a column at a
+    /// time, in pass 2.
     pub(crate) fn forward(&mut self, rho: &Map<T>) {
         let (nx, ny) = (self.along_x.n, self.along_y.n);
         let pairs = Axis::<T>::pairs(nx);

@@ -5,6 +5,7 @@
 #![allow(dead_code, unreachable_pub)] // each test binary uses its own part
 
 pub mod bodies;
+pub mod maps;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
