@@ -8,10 +8,10 @@
 
 use placefield::cuda::{
     CudaError, CudaReal, FieldSolver, Fields, Folding, ForwardFft, Fused, Gpu, Graph, InverseFft,
-    PostProcessing, Reorder, RowColumn, SolverOptions, Spread, ThreePass, measure,
+    RowColumn, SolverOptions, Spread, ThreePass, measure,
 };
 use placefield::grid::{BinGrid, Rect};
-use placefield::transform::Transform;
+use placefield::transform::{PostProcessing, Reorder, Transform};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;

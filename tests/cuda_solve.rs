@@ -7,12 +7,11 @@ mod common;
 use common::maps::{grid, off_axis};
 use common::relative_rms;
 use placefield::cuda::{
-    CudaError, CudaReal, FieldSolver, Fields, Folding, Fused, Gpu, Graph, PostProcessing, Reorder,
-    SolverOptions, solver,
+    CudaError, CudaReal, FieldSolver, Fields, Folding, Fused, Gpu, Graph, SolverOptions, solver,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;
-use placefield::transform::{Transform, oracle};
+use placefield::transform::{PostProcessing, Reorder, Transform, oracle};
 use placefield::{Precision, Real};
 use rustdct::DctPlanner;
 use std::f64::consts::PI;

@@ -12,10 +12,10 @@ use super::fft::{ForwardFft, InverseFft, share_work_area};
 use super::launch::{SumScratch, address_mut, check_length, cover, cover_for_sum};
 use super::real::CudaReal;
 use super::reorder::{Reordering, Sines};
-use super::solver::{FieldSolver, Fields, Folding, Green, PostProcessing, SolverOptions, twiddles};
+use super::solver::{FieldSolver, Fields, Folding, Green, SolverOptions, twiddles};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
-use crate::transform::Transform;
+use crate::transform::{PostProcessing, Transform};
 use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig, PushKernelArg};
 
 /// The fused pipeline for one grid.

@@ -46,6 +46,6 @@ pub use fused::Fused;
 pub use graph::Graph;
 pub use real::CudaReal;
 pub use row_column::RowColumn;
-pub use solver::{FieldSolver, Fields, Folding, PostProcessing, Reorder, SolverOptions, solver};
+pub use solver::{FieldSolver, Fields, Folding, SolverOptions, solver};
 pub use three_pass::ThreePass;
 pub use timing::{Spread, Stopwatch, measure};

@@ -5,7 +5,7 @@ use super::device::Gpu;
 use super::error::CudaError;
 use super::launch::{address, address_mut, check_length, cover};
 use super::real::CudaReal;
-use super::solver::Reorder;
+use crate::transform::Reorder;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{
     CudaFunction, CudaModule, CudaSlice, DevicePtrMut, LaunchConfig, PushKernelArg,

@@ -15,33 +15,10 @@ use super::row_column::RowColumn;
 use super::three_pass::ThreePass;
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
-use crate::transform::Transform;
 use crate::transform::twiddle::quarter_wave;
+use crate::transform::{PostProcessing, Reorder, Transform};
 use cudarc::driver::{CudaSlice, DeviceRepr};
 use std::f64::consts::PI;
-
-/// How a map is reordered around an FFT.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Reorder {
-    /// A thread moves 32 bytes in 16-byte accesses, where the map's rows are
-    /// multiples of 32 bytes; [`Reorder::Scatter`] elsewhere.
-    #[default]
-    Wide,
-    /// A thread reads one element where it stands and writes it where it goes.
-    Scatter,
-    /// A thread writes one element where it stands and reads it from where it comes.
-    Gather,
-}
-
-/// How DCT coefficients are taken from an FFT's output in the fused pipeline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PostProcessing {
-    /// Two complex numbers in, four coefficients out: each read and written once.
-    #[default]
-    Efficient,
-    /// One thread per coefficient, two complex numbers read for each.
-    Naive,
-}
 
 /// How much the fused pipeline's transforms share in a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -49,6 +49,81 @@ impl Transform {
         [Transform::Dct, Transform::Idct, Transform::IdctIdxst, Transform::IdxstIdct];
 }
 
+/// A one-dimensional transform of lines of N values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transform1d {
+    /// DCT.
+    Dct,
+    /// IDCT.
+    Idct,
+    /// IDXST.
+    Idxst,
+}
+
+impl Transform1d {
+    /// All three.
+    pub const ALL: [Transform1d; 3] = [Transform1d::Dct, Transform1d::Idct, Transform1d::Idxst];
+}
+
+/// How a one-dimensional transform is computed by a real FFT (Jiang et al.,
+/// Algorithm "Four algorithms of 1D DCT via 1D FFT"; the inverses run the same
+/// steps backwards).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Algorithm1d {
+    /// FFT of 4N values: the samples at odd places, mirrored, zeros between.
+    FourN,
+    /// FFT of 2N values: the line and its mirror image.
+    MirroredTwoN,
+    /// FFT of 2N values: the line and as many zeros.
+    PaddedTwoN,
+    /// FFT of N values: even samples, then odd ones backwards.
+    #[default]
+    NPoint,
+}
+
+impl Algorithm1d {
+    /// All four, longest FFT first.
+    pub const ALL: [Algorithm1d; 4] = [
+        Algorithm1d::FourN,
+        Algorithm1d::MirroredTwoN,
+        Algorithm1d::PaddedTwoN,
+        Algorithm1d::NPoint,
+    ];
+
+    /// `4n`, `mirrored-2n`, `padded-2n` or `n`, as tables and options write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm1d::FourN => "4n",
+            Algorithm1d::MirroredTwoN => "mirrored-2n",
+            Algorithm1d::PaddedTwoN => "padded-2n",
+            Algorithm1d::NPoint => "n",
+        }
+    }
+}
+
+/// How a map is reordered around an FFT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reorder {
+    /// What is fastest: on a GPU a thread moves 32 bytes in 16-byte accesses
+    /// where the map's rows are multiples of 32 bytes, and scatters elsewhere.
+    #[default]
+    Wide,
+    /// Elements are read where they stand and written where they go.
+    Scatter,
+    /// Elements are written where they stand and read from where they come.
+    Gather,
+}
+
+/// How DCT coefficients are taken from an FFT's output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PostProcessing {
+    /// Two complex numbers in, four coefficients out: each read and written once.
+    #[default]
+    Efficient,
+    /// One coefficient at a time, two complex numbers read for each.
+    Naive,
+}
+
 /// A slice whose length is not the one a plan was made for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} has {found} values, the plan is for {expected}")]
