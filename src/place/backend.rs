@@ -103,6 +103,15 @@ pub struct StageSplit {
 }
 
 impl StageSplit {
+    /// Adds those of another evaluation.
+    pub fn add(&mut self, other: &StageSplit) {
+        self.wirelength += other.wirelength;
+        self.density += other.density;
+        self.solve += other.solve;
+        self.force += other.force;
+        self.other += other.other;
+    }
+
     /// All of them.
     pub fn total(&self) -> f64 {
         self.wirelength + self.density + self.solve + self.force + self.other
@@ -122,7 +131,7 @@ pub enum Held {
 ///
 /// The order is [`Backend::start`], [`Backend::evaluate`], then any number of
 /// [`Backend::propose`], of which [`Backend::accept`] makes the last one
-/// current. Nothing is allocated after creation. A number that is not finite is
+/// current. Nothing that grows with the bodies is allocated after creation. A number that is not finite is
 /// no error here: it shows in the [`Sample`].
 pub trait Backend {
     /// What is being placed. Bodies are its movable cells, then its fillers.
