@@ -7,7 +7,7 @@ use super::common::{
 use super::engines::{self, Chosen, EngineReal};
 use clap::{Args, ValueEnum};
 use placefield::bookshelf::write_pl;
-use placefield::place::{HostBackend, PlaceOptions, Placer, start};
+use placefield::place::{HostBackend, PlaceOptions, Placer, schedule, start};
 use placefield::wirelength::{LARGE_NET, Netlist};
 use std::path::PathBuf;
 
@@ -55,6 +55,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
         InitArg::File => (charge.initial_x.clone(), charge.initial_y.clone()),
         InitArg::Center => start::centred(&charge, 1000),
     };
+    let least_hpwl = schedule::least_hpwl(&netlist, &charge);
     let Chosen { mut engines, note } =
         engines::open::<T>(charge, &options.engine_options(), options.engine)?;
     tell(note.as_deref(), &[]);
@@ -62,6 +63,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
     let place_options = PlaceOptions {
         stop_overflow: args.stop_overflow,
         iterations: args.iterations,
+        least_hpwl,
         warm: args.init == InitArg::File,
     };
     let begun = std::time::Instant::now();

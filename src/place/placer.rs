@@ -23,6 +23,10 @@ pub struct PlaceOptions {
     pub stop_overflow: f64,
     /// Most iterations.
     pub iterations: usize,
+    /// About the least that HPWL can be once cells are spread, layout units
+    /// ([`schedule::least_hpwl`]), so that λ need not wait for wires that are
+    /// short only because nothing is spread yet; 0 when it is not known.
+    pub least_hpwl: f64,
     /// Whether the start is a placement to be kept near to: the first weight of
     /// the density is chosen by its overflow
     /// ([`schedule::first_density_share`]) and not for a centred start.
@@ -31,7 +35,7 @@ pub struct PlaceOptions {
 
 impl Default for PlaceOptions {
     fn default() -> Self {
-        PlaceOptions { stop_overflow: 0.07, iterations: 1000, warm: false }
+        PlaceOptions { stop_overflow: 0.07, iterations: 1000, least_hpwl: 0.0, warm: false }
     }
 }
 
@@ -233,7 +237,7 @@ impl<'b> Placer<'b> {
     /// γ and λ of the next iteration.
     fn reweigh(&mut self, rise: f64) {
         let sample = &self.last.sample;
-        let reference = schedule::REFERENCE_SHARE * sample.hpwl;
+        let reference = schedule::reference(sample.hpwl, self.options.least_hpwl);
         // As DREAMPlace does, from the second iteration on: the first follows no other.
         if self.last.iteration > 1 && reference > 0.0 {
             self.weights.lambda *= schedule::mu(self.last.iteration, rise, reference);
