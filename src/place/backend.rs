@@ -43,6 +43,7 @@ pub struct Sample {
     /// Weighted-average wirelength, layout units.
     pub wirelength: f64,
     /// Smoothed overflow and maximum, fillers left out.
+    #[serde(flatten)]
     pub density: DensityStats,
     /// Σ φ·ρ over bins.
     pub energy: f64,

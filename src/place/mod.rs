@@ -17,6 +17,7 @@ pub mod host;
 pub mod placer;
 pub mod schedule;
 pub mod start;
+mod vectors;
 mod watch;
 
 pub use backend::{Backend, Held, Sample, StageSplit, Weights};
