@@ -96,10 +96,12 @@ pub mod grid;
 mod memory;
 pub mod nesterov;
 pub mod output;
+pub mod place;
 pub mod plot;
 mod real;
 pub mod report;
 pub mod spectral;
 pub mod transform;
+pub mod wirelength;
 
 pub use real::{Precision, Real};

@@ -11,6 +11,7 @@ mod eval;
 mod generate;
 mod info;
 mod pictures;
+mod place;
 mod plot;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -33,6 +34,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Draw density, potential, field and force as PNG and SVG
     Plot(plot::PlotArgs),
+    /// Place a design: spread its cells with short wires
+    Place(place::PlaceArgs),
     Generate(generate::GenerateArgs),
     /// All of it on a generated design, no files needed
     Demo(demo::DemoArgs),
@@ -55,6 +58,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Eval(args) => eval::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Plot(args) => plot::run(args),
+        Command::Place(args) => place::run(args),
         Command::Generate(args) => generate::run(args).map_err(Failure::from),
         Command::Demo(args) => demo::run(args),
         Command::Info(args) => info::run(args),

@@ -9,3 +9,4 @@ mod row_column;
 mod shared;
 pub mod solve;
 mod three_pass;
+pub mod wirelength;
