@@ -42,18 +42,7 @@ impl<T: Real> CpuEngine<T> {
     /// the threads cannot be started or are more than [`MAX_THREADS`].
     pub fn new(charge: Charge, options: &EngineOptions) -> Result<Self, EngineError> {
         check_range::<T>(&charge)?;
-        if options.threads > MAX_THREADS {
-            let reason = format!("expected at most {MAX_THREADS}");
-            return Err(EngineError::Threads { threads: options.threads, reason });
-        }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.threads)
-            .thread_name(|i| format!("placefield-{i}"))
-            .build()
-            .map_err(|e| EngineError::Threads {
-                threads: options.threads,
-                reason: e.to_string(),
-            })?;
+        let pool = thread_pool(options.threads)?;
         let (nx, ny, bodies) = (charge.grid.nx(), charge.grid.ny(), charge.bodies());
         let mut engine = CpuEngine {
             x: vec![T::zero(); bodies],
@@ -107,6 +96,22 @@ impl<T: Real> CpuEngine<T> {
 /// fused one, but for maps of up to three long rows (0.8 to 1.1).
 fn fastest() -> Choice {
     Choice { pipeline: Pipeline::ThreePass, reason: "fastest on a CPU at every size".to_owned() }
+}
+
+/// `threads` threads, or as many as there are for 0.
+///
+/// # Errors
+/// When they cannot be started or are more than [`MAX_THREADS`].
+pub(crate) fn thread_pool(threads: usize) -> Result<ThreadPool, EngineError> {
+    if threads > MAX_THREADS {
+        let reason = format!("expected at most {MAX_THREADS}");
+        return Err(EngineError::Threads { threads, reason });
+    }
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|i| format!("placefield-{i}"))
+        .build()
+        .map_err(|e| EngineError::Threads { threads, reason: e.to_string() })
 }
 
 fn milliseconds(since: Instant) -> f64 {
