@@ -85,6 +85,32 @@ fn stats_near(what: &str, got: DensityStats, want: DensityStats, bound: f64) {
     close(&format!("{what}: maximum"), got.max, want.max, 20.0 * bound);
 }
 
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_pipeline_left_open_is_three_pass_where_that_has_kernels() {
+    let gpu = gpu();
+    let choice = |nx, ny, pipeline| {
+        let options = EngineOptions { pipeline, ..EngineOptions::default() };
+        let mut engine = CudaEngine::<f32>::on(&gpu, mixed(nx, ny, 100, 0.9), &options).unwrap();
+        let [x, y] = positions::<f32>(engine.charge(), 0.0, 0);
+        engine.evaluate(&x, &y).unwrap();
+        let choice = engine.choice().clone();
+        (choice.pipeline, engine.path(choice.pipeline), choice.reason)
+    };
+    let (pipeline, path, reason) = choice(128, 64, None);
+    assert_eq!((pipeline, path), (Pipeline::ThreePass, "three-pass"), "{reason}");
+    let (pipeline, path, reason) = choice(64, 96, None);
+    assert_eq!((pipeline, path), (Pipeline::Fused, "fused"), "{reason}");
+    assert!(reason.contains("64 x 96") && reason.contains("a power of two"), "{reason}");
+    for asked in Pipeline::ALL {
+        let found = choice(128, 64, Some(asked));
+        assert_eq!(found, (asked, asked.name(), "asked for".to_owned()));
+    }
+    // What stands in for a pipeline that was asked for is named too.
+    let (pipeline, path, _) = choice(64, 96, Some(Pipeline::ThreePass));
+    assert_eq!((pipeline, path), (Pipeline::ThreePass, "fused"));
+}
+
 /// Every stage of every pipeline, one by one, against the CPU at the same positions.
 fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, deterministic: bool) {
     let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
@@ -155,7 +181,7 @@ fn replay_is_stage_by_stage<T: CudaReal>(gpu: &Gpu) {
     let charge = mixed(96, 80, 9000, 0.9);
     let [x, y] = positions::<T>(&charge, 0.0, 0);
     for pipeline in Pipeline::ALL {
-        let options = EngineOptions { pipeline, ..options(true) };
+        let options = EngineOptions { pipeline: Some(pipeline), ..options(true) };
         let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
         engine.set_positions(&x, &y).unwrap();
         let density = engine.compute_density().unwrap();

@@ -252,7 +252,7 @@ fn legal<T: CudaReal>(
     let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
     let names: Vec<&str> = design.movable().map(|i| design.nodes.names.get(i)).collect();
     for pipeline in Pipeline::ALL {
-        let options = EngineOptions { pipeline, ..EngineOptions::default() };
+        let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
         let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
         let what = format!("{nx} x {ny} {target_density} {pipeline} {}", T::PRECISION);
         let close = |part: &str, got: f64, want: f64, scale: f64| {

@@ -20,8 +20,8 @@ use super::stages::Stages;
 use super::timing::{Stopwatch, measure};
 use crate::charge::Charge;
 use crate::engine::{
-    DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation, MapKind,
-    Pipeline, StageTimes, StepTimes, check_lengths, check_positions, check_range,
+    Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
+    MapKind, Pipeline, StageTimes, StepTimes, check_lengths, check_positions, check_range,
 };
 use crate::grid::Map;
 use crate::real::Precision;
@@ -72,7 +72,8 @@ pub struct CudaEngine<T: CudaReal> {
     watches: [Stopwatch; 2],
     pub(super) gpu: Gpu,
     pub(super) charge: Charge,
-    pub(super) options: EngineOptions,
+    deterministic: bool,
+    pub(super) choice: Choice,
     pub(super) done: Done,
     /// Of the density at hand, once it has been read.
     pub(super) density: Option<DensityStats>,
@@ -84,7 +85,7 @@ pub struct CudaEngine<T: CudaReal> {
 
 impl<T: CudaReal> CudaEngine<T> {
     /// An engine for `charge` on device `ordinal`. Everything it will need is
-    /// allocated here, but for pipelines other than `options.pipeline`, which
+    /// allocated here, but for pipelines other than [`Engine::choice`]'s, which
     /// are planned on first use. `options.threads` has no meaning here.
     ///
     /// # Errors
@@ -107,7 +108,13 @@ impl<T: CudaReal> CudaEngine<T> {
     pub fn on(gpu: &Gpu, charge: Charge, options: &EngineOptions) -> Result<Self, EngineError> {
         check_range::<T>(&charge)?;
         let mut stages = Stages::new(gpu, &charge, options.deterministic)?;
-        stages.plan(options.pipeline)?;
+        let choice = match options.pipeline {
+            Some(pipeline) => {
+                stages.plan(pipeline)?;
+                Choice::asked_for(pipeline)
+            }
+            None => stages.plan_fastest()?,
+        };
         Ok(CudaEngine {
             steps: [const { None }; Pipeline::ALL.len()],
             solves: [const { None }; Pipeline::ALL.len()],
@@ -115,7 +122,8 @@ impl<T: CudaReal> CudaEngine<T> {
             watches: [Stopwatch::new(gpu)?, Stopwatch::new(gpu)?],
             gpu: gpu.clone(),
             charge,
-            options: *options,
+            deterministic: options.deterministic,
+            choice,
             done: Done::Nothing,
             density: None,
             steps_since_order: 0,
@@ -222,8 +230,12 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         Descriptor {
             engine: "cuda",
             device: self.gpu.info().name.clone(),
-            deterministic: self.options.deterministic || T::PRECISION == Precision::F64,
+            deterministic: self.deterministic || T::PRECISION == Precision::F64,
         }
+    }
+
+    fn choice(&self) -> &Choice {
+        &self.choice
     }
 
     fn path(&self, pipeline: Pipeline) -> &'static str {
