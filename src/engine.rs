@@ -140,7 +140,8 @@ pub struct EngineOptions {
     pub pipeline: Option<Pipeline>,
     /// Threads on the CPU, at most [`MAX_THREADS`]; 0 takes all there are.
     pub threads: usize,
-    /// The same positions give the same bits on every run (the CPU engine always does).
+    /// The same positions are to give the same bits on every run. Both engines see to it
+    /// anyway, whatever this says.
     pub deterministic: bool,
 }
 

@@ -9,7 +9,7 @@
 //! It is made anew, on the device and outside the graph, every
 //! [`STEPS_PER_ORDER`] steps and when more than 1 % of the bodies have left the
 //! surroundings of the tile they were ordered into. The order changes how long a
-//! density takes, never what it is, but for the order in which f32 sums round.
+//! density takes, never a bit of what it is.
 
 use super::bodies::{Arrangement, Bodies};
 use super::device::Gpu;
@@ -24,7 +24,6 @@ use crate::engine::{
     MapKind, Pipeline, StageTimes, StepTimes, check_lengths, check_positions, check_range,
 };
 use crate::grid::Map;
-use crate::real::Precision;
 use cudarc::driver::CudaSlice;
 
 /// Steps after which a new order is made although few bodies have strayed.
@@ -86,7 +85,8 @@ pub struct CudaEngine<T: CudaReal> {
 impl<T: CudaReal> CudaEngine<T> {
     /// An engine for `charge` on device `ordinal`. Everything it will need is
     /// allocated here, but for pipelines other than [`Engine::choice`]'s, which
-    /// are planned on first use. `options.threads` has no meaning here.
+    /// are planned on first use. `options.threads` has no meaning here, and
+    /// `options.deterministic` asks for what is so anyway.
     ///
     /// # Errors
     /// [`EngineError::Device`], naming what of CUDA is missing, that there is no
@@ -107,7 +107,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// As [`CudaEngine::new`].
     pub fn on(gpu: &Gpu, charge: Charge, options: &EngineOptions) -> Result<Self, EngineError> {
         check_range::<T>(&charge)?;
-        let mut stages = Stages::new(gpu, &charge, options.deterministic)?;
+        let mut stages = Stages::new(gpu, &charge)?;
         let choice = match options.pipeline {
             Some(pipeline) => {
                 stages.plan(pipeline)?;
@@ -230,7 +230,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         Descriptor {
             engine: "cuda",
             device: self.gpu.info().name.clone(),
-            deterministic: self.deterministic || T::PRECISION == Precision::F64,
+            deterministic: true,
         }
     }
 

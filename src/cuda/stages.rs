@@ -44,14 +44,14 @@ pub(super) struct Stages<T: CudaReal> {
 
 impl<T: CudaReal> Stages<T> {
     /// Uploads what stays the same and allocates all but the solvers.
-    pub(super) fn new(gpu: &Gpu, charge: &Charge, deterministic: bool) -> Result<Self, CudaError> {
+    pub(super) fn new(gpu: &Gpu, charge: &Charge) -> Result<Self, CudaError> {
         let bodies = Bodies::new(gpu, charge)?;
         let (room, bins) = (bodies.len().max(1), charge.grid.bins());
         Ok(Stages {
             gpu: gpu.clone(),
             grid: charge.grid,
             solvers: [const { None }; Pipeline::ALL.len()],
-            density: Density::new(&bodies, charge, deterministic)?,
+            density: Density::new(&bodies, charge)?,
             force: Force::new(&bodies)?,
             bodies,
             arrangement: Arrangement::Caller,
