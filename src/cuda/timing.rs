@@ -95,8 +95,8 @@ impl Marks {
     pub fn set(&self, k: usize) -> Result<(), CudaError> {
         let stream = self.gpu.stream();
         self.gpu.context().bind_to_thread()?;
-        let capturing = stream.capture_status()?
-            == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE;
+        let capturing =
+            stream.capture_status()? == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE;
         let flag = if capturing {
             sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL
         } else {
