@@ -52,5 +52,5 @@ pub use input::Input;
 pub use real::CudaReal;
 pub use row_column::RowColumn;
 pub use solver::{FieldSolver, Fields, Folding, SolverOptions, solver};
-pub use three_pass::ThreePass;
+pub use three_pass::{KernelUse, ThreePass};
 pub use timing::{Spread, Stopwatch, measure};
