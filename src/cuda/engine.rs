@@ -71,7 +71,6 @@ pub struct CudaEngine<T: CudaReal> {
     watches: [Stopwatch; 2],
     pub(super) gpu: Gpu,
     pub(super) charge: Charge,
-    deterministic: bool,
     pub(super) choice: Choice,
     pub(super) done: Done,
     /// Of the density at hand, once it has been read.
@@ -122,7 +121,6 @@ impl<T: CudaReal> CudaEngine<T> {
             watches: [Stopwatch::new(gpu)?, Stopwatch::new(gpu)?],
             gpu: gpu.clone(),
             charge,
-            deterministic: options.deterministic,
             choice,
             done: Done::Nothing,
             density: None,
