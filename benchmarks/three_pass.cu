@@ -21,7 +21,6 @@
         }                                                                               \
     } while (0)
 
-constexpr bool F64 = sizeof(real) == 8;
 constexpr int blocks_for(int threads, int registers) { return std::max(1, 65536 / (threads * registers)); }
 
 template <int N, int E, int F, bool S, int REGS>
