@@ -55,6 +55,6 @@ pub use input::Input;
 pub use real::CudaReal;
 pub use row_column::RowColumn;
 pub use solver::{FieldSolver, Fields, Folding, SolverOptions, solver};
-pub use three_pass::ThreePass;
+pub use three_pass::{KernelUse, ThreePass};
 pub use timing::{Marks, Spread, Stopwatch, measure};
 pub use wirelength::CudaWirelength;
