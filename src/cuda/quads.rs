@@ -4,12 +4,12 @@
 use super::device::Gpu;
 use super::error::CudaError;
 use super::input::Input;
-use super::launch::{Kernel, check_length, cover, stacked};
+use super::launch::{Kernel, check_length, cover, fit, stacked};
 use super::real::CudaReal;
 use super::reorder::Sines;
 use super::solver::twiddles;
 use crate::transform::PostProcessing;
-use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, PushKernelArg};
+use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, LaunchConfig, PushKernelArg};
 use std::sync::Arc;
 
 /// The kernels and their tables, for a batch of `[nx][ny]` maps.
@@ -25,6 +25,8 @@ pub(super) struct Quads<T: CudaReal> {
     cached: i32,
     pub(super) dct2_post: Kernel,
     pub(super) idct2_pre: Kernel,
+    /// Of the forms that end in a sum.
+    sum_config: LaunchConfig,
     /// [`Input::SUFFIX`] of what an inverse reads.
     input: &'static str,
 }
@@ -40,10 +42,12 @@ impl<T: CudaReal> Quads<T> {
         input: &'static str,
     ) -> Result<Self, CudaError> {
         // One thread for four elements.
-        let quarter = stacked(cover(128, (ny / 2 + 1, nx / 2 + 1)), maps);
+        let quarter = (ny / 2 + 1, nx / 2 + 1);
+        let sum_config = stacked(cover(128, quarter), maps);
+        let quarter = stacked(fit(128, quarter), maps);
         let (post, post_config) = match post {
             PostProcessing::Efficient => ("dct2_post", quarter),
-            PostProcessing::Naive => ("dct2_post_naive", stacked(cover(128, (ny, nx)), maps)),
+            PostProcessing::Naive => ("dct2_post_naive", stacked(fit(128, (ny, nx)), maps)),
         };
         let spectra = maps * nx * (ny / 2 + 1) * size_of::<T::Complex>();
         Ok(Quads {
@@ -56,6 +60,7 @@ impl<T: CudaReal> Quads<T> {
             cached: i32::from(spectra <= gpu.info().l2_cache),
             dct2_post: Kernel::new(module, post, post_config)?,
             idct2_pre: Kernel::new(module, format!("idct2_pre{input}"), quarter)?,
+            sum_config,
             input,
         })
     }
@@ -126,7 +131,7 @@ impl<T: CudaReal> Quads<T> {
                 .arg(&self.cached)
                 .arg(&epsilon)
                 .arg(kept)
-                .launch(self.idct2_pre.config)
+                .launch(self.sum_config)
         }?;
         Ok(())
     }
