@@ -49,6 +49,8 @@ pub(super) const MOST_BLOCKS: u32 = 65535;
 
 /// As [`cover`], but for cells of fewer than `line` across a block is as wide as
 /// they are, and then not of exactly [`BLOCK`] threads: for kernels that sum nothing.
+/// (An H200, 10000 × 100 in f64: the DCT's post-processing 4 % faster, other kernels
+/// slower.)
 pub(super) fn fit(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     if width >= line as usize {
         return cover(line, (width, height));
@@ -62,10 +64,10 @@ pub(super) fn fit(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     }
 }
 
-/// As [`fit`], with no more blocks down the height than a grid can have: for
+/// As [`cover`], with no more blocks down the height than a grid can have: for
 /// kernels whose threads go on from there.
 pub(super) fn cover_lines(line: u32, cells: (usize, usize)) -> LaunchConfig {
-    let mut config = fit(line, cells);
+    let mut config = cover(line, cells);
     config.grid_dim.1 = config.grid_dim.1.min(MOST_BLOCKS);
     config
 }

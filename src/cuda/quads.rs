@@ -9,7 +9,7 @@ use super::real::CudaReal;
 use super::reorder::Sines;
 use super::solver::twiddles;
 use crate::transform::PostProcessing;
-use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, PushKernelArg};
 use std::sync::Arc;
 
 /// The kernels and their tables, for a batch of `[nx][ny]` maps.
@@ -25,8 +25,6 @@ pub(super) struct Quads<T: CudaReal> {
     cached: i32,
     pub(super) dct2_post: Kernel,
     pub(super) idct2_pre: Kernel,
-    /// Of the forms that end in a sum.
-    sum_config: LaunchConfig,
     /// [`Input::SUFFIX`] of what an inverse reads.
     input: &'static str,
 }
@@ -43,11 +41,10 @@ impl<T: CudaReal> Quads<T> {
     ) -> Result<Self, CudaError> {
         // One thread for four elements.
         let quarter = (ny / 2 + 1, nx / 2 + 1);
-        let sum_config = stacked(cover(128, quarter), maps);
-        let quarter = stacked(fit(128, quarter), maps);
+        let full = stacked(cover(128, quarter), maps);
         let (post, post_config) = match post {
-            PostProcessing::Efficient => ("dct2_post", quarter),
-            PostProcessing::Naive => ("dct2_post_naive", stacked(fit(128, (ny, nx)), maps)),
+            PostProcessing::Efficient => ("dct2_post", stacked(fit(128, quarter), maps)),
+            PostProcessing::Naive => ("dct2_post_naive", stacked(cover(128, (ny, nx)), maps)),
         };
         let spectra = maps * nx * (ny / 2 + 1) * size_of::<T::Complex>();
         Ok(Quads {
@@ -59,8 +56,7 @@ impl<T: CudaReal> Quads<T> {
             b: twiddles::<T>(gpu, ny)?,
             cached: i32::from(spectra <= gpu.info().l2_cache),
             dct2_post: Kernel::new(module, post, post_config)?,
-            idct2_pre: Kernel::new(module, format!("idct2_pre{input}"), quarter)?,
-            sum_config,
+            idct2_pre: Kernel::new(module, format!("idct2_pre{input}"), full)?,
             input,
         })
     }
@@ -131,7 +127,7 @@ impl<T: CudaReal> Quads<T> {
                 .arg(&self.cached)
                 .arg(&epsilon)
                 .arg(kept)
-                .launch(self.sum_config)
+                .launch(self.idct2_pre.config)
         }?;
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::{Stage, check_grid, check_shape};
 use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
 use crate::cuda::input::Input;
-use crate::cuda::launch::{Kernel, check_length, fit, stacked};
+use crate::cuda::launch::{Kernel, check_length, cover, stacked};
 use crate::cuda::lines::Passes;
 use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::{Maps, Reordering, Sines};
@@ -181,7 +181,7 @@ impl<T: CudaReal> Fused<T> {
         let module = gpu.kernels::<T>("transforms_3d")?;
         let maps = Maps { count: batch * l, depth: l, rows: m, cols: n };
         // One thread for eight elements.
-        let config = stacked(fit(128, (n / 2 + 1, m / 2 + 1)), batch * (l / 2 + 1));
+        let config = stacked(cover(128, (n / 2 + 1, m / 2 + 1)), batch * (l / 2 + 1));
         check_grid(&shape, batch, batch * l, config.grid_dim.1 as usize)?;
         let name = if forward { "dct3_post".to_owned() } else { format!("idct3_pre{input}") };
         Ok(Fused {
