@@ -185,14 +185,18 @@ dct_post_split(const cplx* __restrict__ in, real* __restrict__ out, unsigned row
     const unsigned part = n / PARTS, h = part / 2 + 1, k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= h) return;
     const bool mirror = k && 2 * k < part;
-    cplx turn[PARTS], v[PARTS];
-    part_turns(turn, w, k);
+#pragma unroll 1
     for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {
+        cplx v[PARTS];
 #pragma unroll
         for (unsigned r = 0; r < PARTS; r++) v[r] = in[at(row * PARTS + r, k, h)];
+        cplx turn[PARTS];
+        part_turns(turn, w, k);
 #pragma unroll
         for (unsigned r = 1; r < PARTS; r++) v[r] = v[r] * turn[r];
         dft16<-1>(v);
+        // No twiddle is read ahead of this: there are not the registers to hold them.
+        asm volatile("" : "+l"(w));
 #pragma unroll
         for (unsigned m = 0; m < PARTS; m++) {
             const unsigned u = k + m * part;
@@ -210,15 +214,15 @@ dct_post_split(const cplx* __restrict__ in, real* __restrict__ out, unsigned row
                            const cplx* __restrict__ w, int sine) {                                   \
         const unsigned part = n / PARTS, h = part / 2 + 1, k = blockIdx.x * blockDim.x + threadIdx.x; \
         if (k >= h) return;                                                                          \
-        cplx turn[PARTS], v[PARTS];                                                                  \
-        part_turns(turn, w, k);                                                                      \
-        for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {                              \
+        _Pragma("unroll 1") for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {          \
+            cplx turn[PARTS], v[PARTS];                                                              \
             const In* line = in + at(row, 0, n);                                                     \
             _Pragma("unroll") for (unsigned m = 0; m < PARTS; m++) {                                 \
                 const unsigned u = k + m * part;                                                     \
                 v[m] = pre(real(line[u]), u ? real(line[n - u]) : real(0), u, sine, w[u]);           \
             }                                                                                        \
             dft16<1>(v);                                                                             \
+            part_turns(turn, w, k);                                                                  \
             out[at(row * PARTS, k, h)] = v[0];                                                       \
             _Pragma("unroll") for (unsigned r = 1; r < PARTS; r++)                                   \
                 out[at(row * PARTS + r, k, h)] = v[r] * conj(turn[r]);                               \
