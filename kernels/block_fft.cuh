@@ -18,21 +18,6 @@
 #pragma once
 #include "common.cuh"
 
-/// Waits for the kernel before this one in the stream, when it was launched to
-/// overlap with it (programmatic dependent launch); else does nothing.
-__device__ __forceinline__ void wait_for_previous() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-/// Lets the next kernel's blocks start where there is room for them.
-__device__ __forceinline__ void let_next_start() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
 /// cos(πi/32), i = 0…16, a constant once i is.
 __device__ __forceinline__ constexpr double cos_32(int i) {
     return i == 0    ? 1.0

@@ -21,6 +21,7 @@
 // panel], so that the second pass, too, reads and writes neighbours.
 #pragma once
 #include "block_fft.cuh"
+#include "overlap.cuh"
 
 /// Columns of a panel: 64 bytes of a row pair.
 #ifndef PF_PANEL
