@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::{
     PrecisionArg, check_output, named, tell, thread_count, with_precision, write_json, write_output,
 };
-use super::engines::{EngineChoice, EngineReal};
+use super::engines::{self, EngineChoice, EngineReal};
 use clap::Args;
 use clap::error::ErrorKind;
 use placefield::compress::{
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     if let Some(path) = &args.json {
         write_json(path, &report)?;
     }
-    tell(note.as_deref(), &[]);
+    tell(note.as_slice(), &[]);
     if args.out == stdout || args.json.as_deref() == Some(stdout) {
         return Ok(());
     }
@@ -145,7 +145,7 @@ fn compressed<T: EngineReal>(
 ) -> Result<(Picture, CompressReport, Option<String>), CompressError> {
     let start = Instant::now();
     let image = picture.format();
-    let mut opened = open::<T>(args.engine, image.height, image.width)?;
+    let mut opened = open::<T>(args.engine, &image)?;
     let setup = ms(start);
     let (result, numbers) = compress::<T>(picture, args.threshold, &mut *opened.pair)?;
     let Compression { coefficients, kept, kept_per_channel, mean_squared_error, psnr, .. } =
@@ -190,18 +190,41 @@ struct Opened<T: EngineReal> {
 
 fn open<T: EngineReal>(
     choice: EngineChoice,
-    height: usize,
-    width: usize,
+    image: &PictureFormat,
 ) -> Result<Opened<T>, CompressError> {
-    if let EngineChoice::Cuda(_) = choice {
-        let message = "compress runs on the CPU only: expected --engine cpu or auto";
-        return Err(CompressError::Engine(message.into()));
+    let (device, note) = engines::device(choice);
+    if let Some(device) = device {
+        let (pair, device) = cuda(device, image)?;
+        return Ok(Opened { pair, engine: "cuda", device, note });
     }
-    let pair = Box::new(
-        CpuThresholdPair::new(height, width).map_err(|e| CompressError::Engine(e.into()))?,
-    );
+    let pair = CpuThresholdPair::new(image.height, image.width);
+    let pair = Box::new(pair.map_err(|e| CompressError::Engine(e.into()))?);
     let device = format!("{} threads", rayon::current_num_threads());
-    Ok(Opened { pair, engine: "cpu", device, note: None })
+    Ok(Opened { pair, engine: "cpu", device, note })
+}
+
+/// Transforms on a device, and its name.
+#[cfg(feature = "cuda")]
+fn cuda<T: EngineReal>(
+    device: usize,
+    image: &PictureFormat,
+) -> Result<(Box<dyn ThresholdPair<T>>, String), CompressError> {
+    use placefield::cuda::{CudaError, Gpu, compress::CudaThresholdPair};
+    let open = || -> Result<_, CudaError> {
+        let gpu = Gpu::open(device)?;
+        let pair = CudaThresholdPair::new(&gpu, image.height, image.width, image.bits)?;
+        Ok((Box::new(pair) as Box<dyn ThresholdPair<T>>, gpu.info().name.clone()))
+    };
+    open().map_err(|e| CompressError::Engine(e.into()))
+}
+
+/// Transforms on a device, and its name.
+#[cfg(not(feature = "cuda"))]
+fn cuda<T: EngineReal>(
+    _: usize,
+    _: &PictureFormat,
+) -> Result<(Box<dyn ThresholdPair<T>>, String), CompressError> {
+    Err(CompressError::Engine("no CUDA: this program was built without the cuda feature".into()))
 }
 
 fn print(report: &CompressReport) -> io::Result<()> {

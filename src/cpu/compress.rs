@@ -64,7 +64,6 @@ impl<T: Real> ThresholdPair<T> for CpuThresholdPair<T> {
         threshold: T,
         restored: &mut [T],
     ) -> Result<ChannelRun, CompressError> {
-        self.checked_run(samples, threshold, restored)
-            .map_err(|e| CompressError::Engine(e.into()))
+        self.checked_run(samples, threshold, restored).map_err(|e| CompressError::Engine(e.into()))
     }
 }
