@@ -29,7 +29,7 @@ fn drawing(height: usize, width: usize, channels: usize, max: f64) -> Vec<f64> {
     for i in 0..height {
         for j in 0..width {
             for c in 0..channels {
-                let block = if (i / 5 + j / 9 + c) % 2 == 0 { 0.7 } else { 0.1 };
+                let block = if (i / 5 + j / 9 + c).is_multiple_of(2) { 0.7 } else { 0.1 };
                 let slope = 0.2 * j as f64 / width as f64;
                 let value = block + slope + 0.15 * random.random::<f64>();
                 samples.push((value.min(1.0) * max).round());
@@ -120,7 +120,10 @@ fn check(height: usize, width: usize, step: usize, bits: u32) {
     assert!((numbers.mean_squared_error - mse).abs() <= 1e-12 * mse, "{what}");
     assert!((numbers.psnr.unwrap() - psnr).abs() < 1e-9, "{what}");
     let format = got.format();
-    assert_eq!((format.channels, format.alpha, format.bits), (channels, step % 2 == 0, bits));
+    assert_eq!(
+        (format.channels, format.alpha, format.bits),
+        (channels, step.is_multiple_of(2), bits)
+    );
 
     // In single precision at most a sample here and there is rounded the other way.
     let mut engine = CpuThresholdPair::<f32>::new(height, width).unwrap();
