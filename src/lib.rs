@@ -83,6 +83,7 @@
 //! pre-processing wants the conjugate factors e^{+jπn/2N}, and its
 //! post-processing gives four times its 2-D definition.
 
+pub mod bench;
 pub mod bookshelf;
 pub mod charge;
 pub mod compare;
@@ -96,6 +97,7 @@ pub mod grid;
 mod memory;
 pub mod nesterov;
 pub mod output;
+pub mod paper;
 pub mod plot;
 mod real;
 pub mod report;

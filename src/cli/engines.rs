@@ -94,6 +94,11 @@ pub(crate) fn open<T: EngineReal>(
     }
 }
 
+/// What keeps a CUDA device from being used, if anything.
+pub(crate) fn cuda_obstacle(device: usize) -> Option<String> {
+    cuda::obstacle(device)
+}
+
 #[cfg(feature = "cuda")]
 mod cuda {
     use super::*;

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr;
 //! 2 wrong usage. A reader that goes away (a broken pipe) is not an error.
 
+mod bench;
 mod common;
 mod compare;
 mod demo;
@@ -36,6 +37,8 @@ enum Command {
     Generate(generate::GenerateArgs),
     /// All of it on a generated design, no files needed
     Demo(demo::DemoArgs),
+    /// The paper's tables and figures on this machine, beside the printed numbers
+    Bench(bench::BenchArgs),
     /// Engines and devices found, and why one is missing
     Info(info::InfoArgs),
 }
@@ -57,6 +60,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Plot(args) => plot::run(args),
         Command::Generate(args) => generate::run(args).map_err(Failure::from),
         Command::Demo(args) => demo::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Info(args) => info::run(args),
     };
     match result {

@@ -3,6 +3,7 @@
 mod bodies;
 pub mod density;
 pub mod engine;
+pub mod fft;
 pub mod force;
 mod fused;
 mod row_column;
