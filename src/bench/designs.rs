@@ -4,6 +4,8 @@ use super::backend::BenchError;
 use crate::charge::{Charge, ChargeOptions};
 use crate::generate::{Spec, generate};
 use crate::grid::BinGrid;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ pub struct Designs(HashMap<(&'static str, usize), Arc<Charge>>);
 
 impl Designs {
     /// The charge of a design at the statistics of the ISPD 2005 circuit `name`,
-    /// fillers included, on `bins × bins` bins.
+    /// fillers included, on `bins × bins` bins, all of them uniform over the die.
     ///
     /// # Errors
     /// When there is no circuit of that name, or it cannot be generated.
@@ -31,5 +33,13 @@ fn make(name: &str, bins: usize) -> Result<Charge, Box<dyn std::error::Error + S
     let design = generate(&Spec { nets: 0, pins: 0, ..Spec::preset(name)? })?;
     let die = design.die().ok_or("no rows")?;
     let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
-    Ok(Charge::from_design(&design, BinGrid::new(die, bins, bins)?, &options)?)
+    let mut charge = Charge::from_design(&design, BinGrid::new(die, bins, bins)?, &options)?;
+    // Cells uniform over the die, as in the middle of a placement.
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    for i in 0..charge.movable {
+        let (width, height) = (charge.width[i], charge.height[i]);
+        charge.initial_x[i] = die.xl + (die.width() - width) * random.random::<f64>();
+        charge.initial_y[i] = die.yl + (die.height() - height) * random.random::<f64>();
+    }
+    Ok(charge)
 }
