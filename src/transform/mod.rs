@@ -26,6 +26,7 @@
 //! N ≥ 1, odd ones included.
 
 pub mod line;
+pub(crate) mod longer;
 pub mod oracle;
 pub mod permutation;
 mod sample;
@@ -117,6 +118,12 @@ pub enum Orientation {
     Transposed,
 }
 
+impl Orientation {
+    /// All three.
+    pub const ALL: [Orientation; 3] =
+        [Orientation::Auto, Orientation::Straight, Orientation::Transposed];
+}
+
 /// How a two-dimensional plan computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Plan2dOptions {
@@ -179,6 +186,11 @@ pub enum Reorder {
     Gather,
 }
 
+impl Reorder {
+    /// All three.
+    pub const ALL: [Reorder; 3] = [Reorder::Wide, Reorder::Scatter, Reorder::Gather];
+}
+
 /// How DCT coefficients are taken from an FFT's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PostProcessing {
@@ -187,6 +199,11 @@ pub enum PostProcessing {
     Efficient,
     /// One coefficient at a time, two complex numbers read for each.
     Naive,
+}
+
+impl PostProcessing {
+    /// Both.
+    pub const ALL: [PostProcessing; 2] = [PostProcessing::Efficient, PostProcessing::Naive];
 }
 
 /// A slice whose length is not the one a plan was made for.
