@@ -9,8 +9,8 @@ use rand_pcg::Pcg64Mcg;
 use std::sync::Arc;
 
 /// A piece of work to time: the same pieces on every engine. Inputs are
-/// uniform random numbers in memory of the engine; plans and tables are made
-/// beforehand and are no part of the time.
+/// uniform random numbers in memory of the engine (a million of them, repeated);
+/// plans and tables are made beforehand and are no part of the time.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// The reordering before a 2-D DCT, alone.
@@ -151,8 +151,17 @@ impl BenchError {
     }
 }
 
+/// Random numbers that [`random`] draws before it repeats them.
+const DRAWN: usize = 1 << 20;
+
 /// `n` uniform random numbers between 0 and 1, the same every time.
 pub(super) fn random<T: Real>(n: usize) -> Vec<T> {
     let mut random = Pcg64Mcg::seed_from_u64(1);
-    (0..n).map(|_| T::of(random.random())).collect()
+    let drawn: Vec<T> = (0..n.min(DRAWN)).map(|_| T::of(random.random())).collect();
+    let mut values = Vec::with_capacity(n);
+    while values.len() < n {
+        let more = drawn.len().min(n - values.len());
+        values.extend_from_slice(&drawn[..more]);
+    }
+    values
 }

@@ -69,10 +69,7 @@ impl Pair {
     }
 
     fn times(self, by: Pair) -> Pair {
-        Pair {
-            re: self.re * by.re - self.im * by.im,
-            im: self.re * by.im + self.im * by.re,
-        }
+        Pair { re: self.re * by.re - self.im * by.im, im: self.re * by.im + self.im * by.re }
     }
 
     /// The real part of a product alone.
@@ -181,8 +178,8 @@ pub fn operations(n: usize) -> [Operations; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paper::{EFFICIENT, NAIVE};
     use crate::grid::Map;
+    use crate::paper::{EFFICIENT, NAIVE};
     use crate::transform::{Transform, oracle, permutation};
     use std::f64::consts::TAU;
 

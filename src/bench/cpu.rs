@@ -29,7 +29,8 @@ impl CpuBackend {
     /// When they cannot be started.
     pub fn new(threads: usize) -> Result<CpuBackend, BenchError> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| BenchError::failed(format!("starting {threads} threads"), e))?;
+        let pool =
+            pool.map_err(|e| BenchError::failed(format!("starting {threads} threads"), e))?;
         Ok(CpuBackend { pool: Arc::new(pool) })
     }
 

@@ -23,7 +23,9 @@ impl Designs {
         if let Some(charge) = self.0.get(&(name, bins)) {
             return Ok(charge.clone());
         }
-        let charge = Arc::new(make(name, bins).map_err(|e| BenchError::failed(format!("generating {name}"), e))?);
+        let charge = Arc::new(
+            make(name, bins).map_err(|e| BenchError::failed(format!("generating {name}"), e))?,
+        );
         self.0.insert((name, bins), charge.clone());
         Ok(charge)
     }

@@ -23,7 +23,7 @@ mod text;
 
 pub use backend::{Backend, BenchError, Direction, Work, Workload};
 pub use counted::operations;
-pub use cpu::CpuBackend;
+pub use cpu::{CpuBackend, processor};
 #[cfg(feature = "cuda")]
 pub use cuda::CudaBackend;
 pub use designs::Designs;

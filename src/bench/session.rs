@@ -65,10 +65,10 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The mean, in milliseconds.
-    pub fn mean(&self) -> Option<f64> {
+    /// The median, in milliseconds.
+    pub fn median(&self) -> Option<f64> {
         match self {
-            Outcome::Timed(sample, _) => Some(sample.mean),
+            Outcome::Timed(sample, _) => Some(sample.median),
             Outcome::Skipped(_) => None,
         }
     }
@@ -181,7 +181,10 @@ impl<'a> Session<'a> {
         self.last = Some(Cost { bytes, planning, round });
         if round * FEWEST as f64 > self.remaining() {
             let left = self.remaining();
-            return none(format!("takes {round:.1} s a run, {left:.0} s were left of {:.0}", self.budget));
+            return none(format!(
+                "takes {round:.1} s a run, {left:.0} s were left of {:.0}",
+                self.budget
+            ));
         }
         let mut times = vec![[const { Vec::<f64>::new() }; 2]; sides.len()];
         for done in 0..self.settings.repetitions {
@@ -226,11 +229,7 @@ impl<'a> Session<'a> {
     }
 
     /// Runs every side once; times go to `times` unless that is empty.
-    fn round(
-        &self,
-        sides: &mut [Side],
-        times: &mut [[Vec<f64>; 2]],
-    ) -> Result<(), BenchError> {
+    fn round(&self, sides: &mut [Side], times: &mut [[Vec<f64>; 2]]) -> Result<(), BenchError> {
         for (k, side) in sides.iter_mut().enumerate() {
             let Ok(side) = side else { continue };
             let (time, plain) = (side.run()?, side.run_plain()?);

@@ -90,7 +90,7 @@ pub struct Line {
     pub over: Option<String>,
     /// The paper's number over that line's.
     pub paper_ratio: Option<f64>,
-    /// This machine's number over that line's.
+    /// This machine's number over that line's; of medians where both were timed.
     pub here_ratio: Option<f64>,
     /// The statistics behind `here`, where it was timed.
     pub sample: Option<Sample>,
@@ -224,6 +224,11 @@ impl Line {
         self
     }
 
+    /// The median where it was timed, else the number there is.
+    fn typical(&self) -> Option<f64> {
+        self.sample.map(|s| s.median).or(self.here)
+    }
+
     /// Without a number, and why.
     #[must_use]
     pub fn skipped(mut self, why: impl Into<String>) -> Line {
@@ -236,14 +241,14 @@ impl Group {
     /// A block of lines, with the ratios they ask for.
     pub fn new(case: impl Into<String>, elements: Option<usize>, mut lines: Vec<Line>) -> Group {
         let numbers: Vec<(String, Option<f64>, Option<f64>)> =
-            lines.iter().map(|l| (l.what.clone(), l.paper, l.here)).collect();
+            lines.iter().map(|l| (l.what.clone(), l.paper, l.typical())).collect();
         for line in &mut lines {
             let Some(over) = &line.over else { continue };
             let Some((_, paper, here)) = numbers.iter().find(|(what, ..)| what == over) else {
                 continue;
             };
             line.paper_ratio = ratio(line.paper, *paper);
-            line.here_ratio = ratio(line.here, *here);
+            line.here_ratio = ratio(line.typical(), *here);
         }
         Group { case: case.into(), elements, lines }
     }
@@ -253,14 +258,15 @@ impl Group {
         self.lines.iter().find(|l| l.what == what)
     }
 
-    /// This machine's number on the line of this name.
-    pub fn here(&self, what: &str) -> Option<f64> {
-        self.line(what)?.here
+    /// This machine's number on the line of this name: the median where it was
+    /// timed, which a slow moment of the machine does not move.
+    pub fn typical(&self, what: &str) -> Option<f64> {
+        self.line(what)?.typical()
     }
 
-    /// This machine's numbers of two lines, the first over the second.
+    /// [`Group::typical`] of two lines, the first over the second.
     pub fn ratio(&self, what: &str, over: &str) -> Option<f64> {
-        ratio(self.here(what), self.here(over))
+        ratio(self.typical(what), self.typical(over))
     }
 }
 
@@ -281,8 +287,11 @@ mod tests {
     use super::*;
 
     fn observed(values: &[(f64, bool)]) -> Vec<Observation> {
-        let one =
-            |(k, &(value, agrees)): (usize, &_)| Observation { case: format!("c{k}"), value, agrees };
+        let one = |(k, &(value, agrees)): (usize, &_)| Observation {
+            case: format!("c{k}"),
+            value,
+            agrees,
+        };
         values.iter().enumerate().map(one).collect()
     }
 
@@ -295,7 +304,10 @@ mod tests {
             Line::new("d", "ms").counted(1.0).over("nowhere"),
         ];
         let group = Group::new("512", Some(512), lines);
-        assert_eq!((group.lines[0].paper_ratio, group.lines[0].here_ratio), (Some(3.0), Some(0.75)));
+        assert_eq!(
+            (group.lines[0].paper_ratio, group.lines[0].here_ratio),
+            (Some(3.0), Some(0.75))
+        );
         assert_eq!(group.lines[1].here_ratio, Some(1.0));
         assert_eq!((group.lines[2].paper_ratio, group.lines[2].here_ratio), (Some(1.0), None));
         assert_eq!(group.lines[3].here_ratio, None);
@@ -325,8 +337,13 @@ mod tests {
 
     #[test]
     fn numbers_keep_three_digits() {
-        let cases =
-            [(0.0, "0.00"), (0.0123, "0.0123"), (1.2345, "1.23"), (54.18, "54.2"), (1099.31, "1099")];
+        let cases = [
+            (0.0, "0.00"),
+            (0.0123, "0.0123"),
+            (1.2345, "1.23"),
+            (54.18, "54.2"),
+            (1099.31, "1099"),
+        ];
         for (value, text) in cases {
             assert_eq!(short(value), text);
         }

@@ -3,8 +3,7 @@
 use super::table::{Claim, Line, Machine, Report, Table, short};
 use std::fmt::{self, Display, Formatter};
 
-const HEAD: [&str; 9] =
-    ["", "", "paper", "here", "± sd", "median", "quartiles", "paper", "here"];
+const HEAD: [&str; 9] = ["", "", "paper", "here", "± sd", "median", "quartiles", "paper", "here"];
 
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -76,7 +75,11 @@ impl Table {
                 let ratio = |v: Option<f64>| v.map_or(String::new(), |v| format!("{v:.2}"));
                 rows.push([
                     if k == 0 { group.case.clone() } else { String::new() },
-                    format!("{}, {}", line.what, line.unit),
+                    if line.unit.is_empty() {
+                        line.what.clone()
+                    } else {
+                        format!("{}, {}", line.what, line.unit)
+                    },
                     number(line.paper),
                     number(line.here),
                     sample(&|s| short(s.deviation)),

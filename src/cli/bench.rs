@@ -166,7 +166,10 @@ fn read(path: &Path) -> Result<Report, Failure> {
 }
 
 /// The report, and which engine `auto` took.
-fn measure(experiments: &[Experiment], args: &RunArgs) -> Result<(Report, Option<String>), Failure> {
+fn measure(
+    experiments: &[Experiment],
+    args: &RunArgs,
+) -> Result<(Report, Option<String>), Failure> {
     args.engine.only_one()?;
     let (backend, note) = open(args)?;
     let repetitions = if args.quick { 5 } else { paper::REPETITIONS };
@@ -201,7 +204,8 @@ fn default_seconds(experiments: &[Experiment], engine: &str, quick: bool) -> f64
 }
 
 fn open(args: &RunArgs) -> Result<(Box<dyn Backend>, Option<String>), Failure> {
-    let cpu = || -> Result<Box<dyn Backend>, Failure> { Ok(Box::new(CpuBackend::new(args.threads)?)) };
+    let cpu =
+        || -> Result<Box<dyn Backend>, Failure> { Ok(Box::new(CpuBackend::new(args.threads)?)) };
     match args.engine {
         EngineChoice::Cuda(device) | EngineChoice::Both(device) => Ok((cuda(device)?, None)),
         EngineChoice::Cpu => Ok((cpu()?, None)),

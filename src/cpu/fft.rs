@@ -118,12 +118,7 @@ impl<T: Real> Fft2d<T> {
     }
 
     /// Complex FFTs of all columns, from `source` into `matrix`, or in place.
-    fn panels(
-        &self,
-        fft: &dyn Fft<T>,
-        source: Option<&[Complex<T>]>,
-        matrix: &mut [Complex<T>],
-    ) {
+    fn panels(&self, fft: &dyn Fft<T>, source: Option<&[Complex<T>]>, matrix: &mut [Complex<T>]) {
         let (nx, half, stride) = (self.nx, self.ny / 2 + 1, self.stride);
         let matrix = ColumnPanels::new(matrix, half);
         (0..half.div_ceil(PANEL)).into_par_iter().for_each(|p| {

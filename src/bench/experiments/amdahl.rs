@@ -2,9 +2,8 @@
 //! share of the row-column step and s their speed-up ("Case studies").
 
 use super::{Content, cases, within};
-use crate::bench::{
-    BenchError, Claim, Designs, Group, Line, Observation, Session, Unit, Work,
-};
+use crate::bench::table::ratio;
+use crate::bench::{BenchError, Claim, Designs, Group, Line, Observation, Session, Unit, Work};
 use crate::engine::Pipeline;
 use crate::paper::DESIGNS;
 
@@ -15,18 +14,14 @@ const SHARE: &str = "p, share of the solve";
 const SPEED_UP: &str = "s, speed-up of the solve";
 const ESTIMATE: &str = "estimate of the step's speed-up";
 const MEASURED: &str = "speed-up of the step";
-const TIMES: [&str; 4] =
-    ["step row-column", "step fused", "solve row-column", "solve fused"];
+const TIMES: [&str; 4] = ["step row-column", "step fused", "solve row-column", "solve fused"];
 
 /// The speed-up of a whole of which the share `p` becomes `s` times as fast.
 fn amdahl(p: f64, s: f64) -> f64 {
     1.0 / ((1.0 - p) + p / s)
 }
 
-pub(super) fn run(
-    session: &mut Session<'_>,
-    designs: &mut Designs,
-) -> Result<Content, BenchError> {
+pub(super) fn run(session: &mut Session<'_>, designs: &mut Designs) -> Result<Content, BenchError> {
     let cases = cases(session, &NAMES);
     session.expect(cases.len());
     let mut groups = Vec::new();
@@ -40,14 +35,12 @@ pub(super) fn run(
             Work::Solve(charge.clone(), Pipeline::Fused),
         ];
         let outcomes = session.measure(name, &works)?;
-        let mut lines: Vec<Line> = TIMES
-            .iter()
-            .zip(&outcomes)
-            .map(|(what, outcome)| Line::timed(*what, Unit::Milliseconds, outcome))
-            .collect();
-        let over = |a: usize, b: usize| lines[a].here.zip(lines[b].here).map(|(a, b)| a / b);
+        let over = |a: usize, b: usize| ratio(outcomes[a].median(), outcomes[b].median());
         let (p, s, measured) = (over(2, 0), over(2, 3), over(0, 1));
         let estimate = p.zip(s).map(|(p, s)| amdahl(p, s));
+        let times = TIMES.iter().zip(&outcomes);
+        let timed = times.map(|(what, outcome)| Line::timed(*what, Unit::Milliseconds, outcome));
+        let mut lines: Vec<Line> = timed.collect();
         lines.extend([
             Line::new(SHARE, "").counted(p),
             Line::new(SPEED_UP, "").counted(s),
@@ -72,7 +65,7 @@ fn claims(groups: &[Group]) -> Vec<Claim> {
     });
     // Of bigblue4 over adaptec1, the largest over the smallest.
     let largest_over_smallest = |what: &str, agrees: &dyn Fn(f64) -> bool| {
-        let of = |name: &str| groups.iter().find(|g| g.case == name)?.here(what);
+        let of = |name: &str| groups.iter().find(|g| g.case == name)?.typical(what);
         let value = of("bigblue4").zip(of("adaptec1")).map(|(large, small)| large / small);
         let case = || "bigblue4 over adaptec1".to_owned();
         value.map(|value| Observation { case: case(), value, agrees: agrees(value) })

@@ -1,10 +1,8 @@
 //! Figure 6: what each stage of the fused 1024 × 1024 DCT takes.
 
 use super::{Content, size};
-use crate::bench::{
-    BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work,
-};
 use crate::bench::table::ratio;
+use crate::bench::{BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work};
 use crate::engine::Pipeline;
 use crate::paper::{PRE_AND_POST_SHARE, TWO_DIMENSIONAL};
 use crate::transform::{PostProcessing, Reorder, Transform};
@@ -32,14 +30,12 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         Line::timed(*name, Unit::Milliseconds, outcome).printed(paper).over(STAGES[3])
     });
     let stages = Group::new(size(SHAPE), Some(SHAPE[0] * SHAPE[1]), lines.collect());
-    let time = |k: usize| stages.here(STAGES[k]);
+    let time = |k: usize| stages.typical(STAGES[k]);
     let both = time(0).zip(time(2)).map(|(pre, post)| pre + post);
     let sum = both.zip(time(1)).map(|(both, fft)| both + fft);
     let beyond = |fft: f64, whole: f64| 1.0 - fft / whole;
     let shares = vec![
-        Line::new(BOTH, "of the stages' sum")
-            .printed(PRE_AND_POST_SHARE)
-            .counted(ratio(both, sum)),
+        Line::new(BOTH, "of the stages' sum").printed(PRE_AND_POST_SHARE).counted(ratio(both, sum)),
         Line::new(BEYOND, "of the DCT")
             .printed(row.map(|r| beyond(r.rfft, r.dct_fused)))
             .counted(time(1).zip(time(3)).map(|(fft, whole)| beyond(fft, whole))),
@@ -47,7 +43,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
     ];
     let shares = Group::new("shares", None, shares);
     let observe = |what: &str| {
-        let value = shares.here(what)?;
+        let value = shares.typical(what)?;
         Some(Observation { case: what.to_owned(), value: 100.0 * value, agrees: value <= SMALL })
     };
     let claim = Claim::of(
@@ -62,9 +58,5 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
          work on two stages at once"
             .to_owned(),
     ];
-    Ok(Content {
-        groups: vec![stages, shares],
-        claims: vec![claim],
-        notes,
-    })
+    Ok(Content { groups: vec![stages, shares], claims: vec![claim], notes })
 }

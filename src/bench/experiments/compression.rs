@@ -34,9 +34,11 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
             inverse[1].clone(),
         ];
         let outcomes = session.measure(&size(shape), &all)?;
-        let sum = |a: usize, b: usize| outcomes[a].mean().zip(outcomes[b].mean()).map(|(a, b)| a + b);
+        let sum =
+            |a: usize, b: usize| outcomes[a].median().zip(outcomes[b].median()).map(|(a, b)| a + b);
         let row = TWO_DIMENSIONAL.iter().find(|row| row.shape == shape);
-        let printed = row.map(|r| [r.dct_row_column + r.idct_row_column, r.dct_fused + r.idct_fused]);
+        let printed =
+            row.map(|r| [r.dct_row_column + r.idct_row_column, r.dct_fused + r.idct_fused]);
         let [row_column, fused] = printed.map_or([None; 2], |printed| printed.map(Some));
         let ms = Unit::Milliseconds;
         let lines = vec![

@@ -28,14 +28,12 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         });
         groups.push(Group::new(size(shape), Some(n * n), lines.collect()));
     }
-    let claims = vec![
-        Claim::of(
-            "IDCT_IDXST takes as long as IDCT: the time does not depend on the transform.",
-            "IDCT over IDCT_IDXST, both fused",
-            "within 10 %",
-            "",
-            &ratios(&groups, NAMES[2], NAMES[1], within(0.10)),
-        ),
-    ];
+    let claims = vec![Claim::of(
+        "IDCT_IDXST takes as long as IDCT: the time does not depend on the transform.",
+        "IDCT over IDCT_IDXST, both fused",
+        "within 10 %",
+        "",
+        &ratios(&groups, NAMES[2], NAMES[1], within(0.10)),
+    )];
     Ok(Content { groups, claims, ..Content::default() })
 }

@@ -106,24 +106,17 @@ impl Experiment {
             Experiment::OneDimensional => {
                 ("one-dimensional", "Four algorithms of the 1-D DCT", "table IV", 0.5)
             }
-            Experiment::TwoDimensional => {
-                ("two-dimensional", "2-D DCT and IDCT", "table V", 4.0)
-            }
+            Experiment::TwoDimensional => ("two-dimensional", "2-D DCT and IDCT", "table V", 4.0),
             Experiment::SinglePrecision => (
                 "single-precision",
                 "2-D DCT and IDCT, the speed-up in f32 and in f64",
                 "section \"Settings\"",
                 1.0,
             ),
-            Experiment::IdctIdxst => (
-                "idct-idxst",
-                "2-D IDCT_IDXST beside IDCT",
-                "section \"DREAMPlace\"",
-                1.0,
-            ),
-            Experiment::Breakdown => {
-                ("breakdown", "Stages of the fused 2-D DCT", "figure 6", 0.5)
+            Experiment::IdctIdxst => {
+                ("idct-idxst", "2-D IDCT_IDXST beside IDCT", "section \"DREAMPlace\"", 1.0)
             }
+            Experiment::Breakdown => ("breakdown", "Stages of the fused 2-D DCT", "figure 6", 0.5),
             Experiment::Utilisation => {
                 ("utilisation", "Kernels of the fused 2-D DCT", "table VI", 0.5)
             }
@@ -136,9 +129,12 @@ impl Experiment {
             Experiment::Compression => {
                 ("compression", "Image compression", "section \"Image compression\"", 1.0)
             }
-            Experiment::Amdahl => {
-                ("amdahl", "Amdahl's estimate of a step's speed-up", "equation of \"Case studies\"", 2.0)
-            }
+            Experiment::Amdahl => (
+                "amdahl",
+                "Amdahl's estimate of a step's speed-up",
+                "equation of \"Case studies\"",
+                2.0,
+            ),
             Experiment::Designs => {
                 ("designs", "One step at the statistics of the ISPD 2005 designs", "table VII", 4.0)
             }

@@ -1,9 +1,7 @@
 //! Table III: the DCT's post-processing one output at a time and four at a time.
 
 use super::{Content, cases, ratios, size};
-use crate::bench::{
-    BenchError, Claim, Group, Line, Observation, Session, Unit, Work, operations,
-};
+use crate::bench::{BenchError, Claim, Group, Line, Observation, Session, Unit, Work, operations};
 use crate::paper::{EFFICIENT, NAIVE, Operations};
 use crate::transform::{PostProcessing, Reorder};
 

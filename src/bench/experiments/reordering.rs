@@ -37,7 +37,13 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         groups.push(Group::new(size([n, n]), Some(n * n), lines));
     }
     let alike = |claim: &str, over: &str, what: &str| {
-        Claim::of(claim, "Gather over scatter", "within 10 %", "", &ratios(&groups, what, over, within(0.10)))
+        Claim::of(
+            claim,
+            "Gather over scatter",
+            "within 10 %",
+            "",
+            &ratios(&groups, what, over, within(0.10)),
+        )
     };
     let claims = vec![
         alike("Gather and scatter take about the same time.", "scatter", "gather"),

@@ -1,12 +1,10 @@
 //! Table V: 2-D DCT and IDCT, row-column, fused, and the FFT alone.
 
 use super::{Content, cases, ratios, size, within};
-use crate::bench::{
-    BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work,
-};
+use crate::bench::table::ratio;
+use crate::bench::{BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work};
 use crate::engine::Pipeline;
 use crate::paper::{DCT_1024, TWO_DIMENSIONAL, TwoDimensional};
-use crate::bench::table::ratio;
 use crate::transform::Transform;
 
 /// What a transform must be faster than row-column by to count as about twice as fast.
@@ -33,9 +31,11 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         ];
         for (names, direction, printed) in halves {
             let outcomes = session.measure(&size(shape), &works(shape, direction))?;
-            lines.extend(names.iter().zip(printed).zip(&outcomes).map(|((name, paper), outcome)| {
-                Line::timed(*name, Unit::Milliseconds, outcome).printed(paper).over(names[1])
-            }));
+            lines.extend(names.iter().zip(printed).zip(&outcomes).map(
+                |((name, paper), outcome)| {
+                    Line::timed(*name, Unit::Milliseconds, outcome).printed(paper).over(names[1])
+                },
+            ));
         }
         // Curves are over squares alone.
         let elements = (shape[0] == shape[1]).then_some(shape[0] * shape[1]);
@@ -116,7 +116,7 @@ fn elongated(groups: &[Group]) -> Vec<Observation> {
         return Vec::new();
     };
     let observe = |what: &str| {
-        let value = ratio(wide.here(what), tall.here(what))?;
+        let value = ratio(wide.typical(what), tall.typical(what))?;
         Some(Observation { case: what.to_owned(), value, agrees: within(0.05)(value) })
     };
     [DCT[1], IDCT[1]].into_iter().filter_map(observe).collect()
@@ -132,4 +132,3 @@ fn deviations(groups: &[Group]) -> Vec<Observation> {
     };
     lines.filter_map(observe).collect()
 }
-

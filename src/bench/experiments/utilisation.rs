@@ -5,9 +5,7 @@
 //! write (every element once) over its time. The paper's are a profiler's.
 
 use super::{Content, cases, size};
-use crate::bench::{
-    BenchError, Claim, Group, Line, Observation, Outcome, Session, Unit, Work,
-};
+use crate::bench::{BenchError, Claim, Group, Line, Observation, Outcome, Session, Unit, Work};
 use crate::paper::{POSTPROCESS, PREPROCESS, Utilisation};
 use crate::transform::{PostProcessing, Reorder};
 
@@ -32,9 +30,8 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
     let outcomes = session.measure(&size([n, n]), &works)?;
     let precision = session.settings.precision;
     let element = works[2].bytes(precision) / 2.0 / (n * n) as f64;
-    let throughput = |outcome: &Outcome, words: f64| {
-        outcome.mean().map(|ms| words * element / (ms * 1e-3))
-    };
+    let throughput =
+        |outcome: &Outcome, words: f64| outcome.median().map(|ms| words * element / (ms * 1e-3));
     let map = (n * n) as f64;
     // A map in and a map out; a onesided spectrum in and a map out; a copy.
     let words = [2.0 * map, (n * (n + 2) + n * n) as f64, 2.0 * map];
@@ -64,7 +61,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         groups.push(Group::new(*name, None, lines));
     }
     let observe = |group: &Group| {
-        let value = group.here(OF_COPY)?;
+        let value = group.typical(OF_COPY)?;
         Some(Observation { case: group.case.clone(), value, agrees: value >= 75.0 })
     };
     let bound = Claim::of(
