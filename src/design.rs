@@ -334,7 +334,7 @@ impl Design {
         Some(Hpwl { unweighted, weighted })
     }
 
-    fn net_hpwl(&self, nets: &Nets, e: usize) -> f64 {
+    pub(crate) fn net_hpwl(&self, nets: &Nets, e: usize) -> f64 {
         let pins = nets.pins_of(e);
         if pins.len() < 2 {
             return 0.0;

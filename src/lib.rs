@@ -98,10 +98,12 @@ mod memory;
 pub mod nesterov;
 pub mod output;
 pub mod paper;
+pub mod place;
 pub mod plot;
 mod real;
 pub mod report;
 pub mod spectral;
 pub mod transform;
+pub mod wirelength;
 
 pub use real::{Precision, Real};

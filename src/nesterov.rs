@@ -115,8 +115,8 @@ impl Nesterov {
     }
 }
 
-/// `a' = (1 + √(4a² + 1))/2`.
-fn next_coefficient(a: f64) -> f64 {
+/// `a' = (1 + √(4a² + 1))/2`: the coefficient after `a`.
+pub fn next_coefficient(a: f64) -> f64 {
     (1.0 + (4.0 * a * a + 1.0).sqrt()) / 2.0
 }
 

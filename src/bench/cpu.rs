@@ -1,7 +1,7 @@
 //! The CPU as something to measure.
 
-use super::backend::{Backend, BenchError, Direction, Work, Workload, random};
 use super::table::Machine;
+use super::target::{BenchError, Direction, Target, Work, Workload, random};
 use crate::charge::Charge;
 use crate::cpu::engine::CpuEngine;
 use crate::cpu::fft::Fft2d;
@@ -18,20 +18,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Times work on a thread pool of its own.
-pub struct CpuBackend {
+pub struct CpuTarget {
     pool: Arc<ThreadPool>,
 }
 
-impl CpuBackend {
+impl CpuTarget {
     /// With `threads` threads; 0 takes all there are.
     ///
     /// # Errors
     /// When they cannot be started.
-    pub fn new(threads: usize) -> Result<CpuBackend, BenchError> {
+    pub fn new(threads: usize) -> Result<CpuTarget, BenchError> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool =
             pool.map_err(|e| BenchError::failed(format!("starting {threads} threads"), e))?;
-        Ok(CpuBackend { pool: Arc::new(pool) })
+        Ok(CpuTarget { pool: Arc::new(pool) })
     }
 
     fn plan<T: Real>(&self, work: &Work) -> Result<Run, BenchError> {
@@ -110,7 +110,7 @@ impl CpuBackend {
     }
 }
 
-impl Backend for CpuBackend {
+impl Target for CpuTarget {
     fn machine(&self) -> Machine {
         Machine {
             engine: "cpu".to_owned(),

@@ -6,8 +6,8 @@
 //! are timed as plain launches in a row. Buffers are the same in every run: what
 //! fits in the device's cache stays there, as between a placer's stages.
 
-use super::backend::{Backend, BenchError, Direction, Work, Workload, random};
 use super::table::Machine;
+use super::target::{BenchError, Direction, Target, Work, Workload, random};
 use crate::charge::Charge;
 use crate::cuda::transforms::{Plan1d, Plan2d, Plan3d, Stage};
 use crate::cuda::{
@@ -28,20 +28,20 @@ const SAMPLE_MS: f64 = 0.2;
 const MOST_RUNS: usize = 20;
 
 /// Times work on one device.
-pub struct CudaBackend {
+pub struct CudaTarget {
     gpu: Gpu,
 }
 
 /// Enqueues one run.
 type Run = Box<dyn FnMut() -> Result<(), CudaError>>;
 
-impl CudaBackend {
+impl CudaTarget {
     /// Device `ordinal`.
     ///
     /// # Errors
     /// When it cannot be used; the error says what is missing.
-    pub fn new(ordinal: usize) -> Result<CudaBackend, CudaError> {
-        Ok(CudaBackend { gpu: Gpu::open(ordinal)? })
+    pub fn new(ordinal: usize) -> Result<CudaTarget, CudaError> {
+        Ok(CudaTarget { gpu: Gpu::open(ordinal)? })
     }
 
     fn workload<T: CudaReal>(&self, work: &Work) -> Result<Box<dyn Workload>, BenchError> {
@@ -124,7 +124,7 @@ impl CudaBackend {
     }
 }
 
-impl Backend for CudaBackend {
+impl Target for CudaTarget {
     fn machine(&self) -> Machine {
         let found = probe();
         let version = |v: Option<(i32, i32)>| v.map_or("?".into(), |(a, b)| format!("{a}.{b}"));

@@ -1,6 +1,6 @@
 //! The contest's designs, generated once for all tables that need them.
 
-use super::backend::BenchError;
+use super::target::BenchError;
 use crate::charge::{Charge, ChargeOptions};
 use crate::generate::{Spec, generate};
 use crate::grid::BinGrid;

@@ -1,6 +1,6 @@
 //! The paper's tables and figures on this machine, beside the printed numbers.
 //!
-//! An [`Experiment`] is one table or figure. It asks a [`Backend`] (the CPU or a
+//! An [`Experiment`] is one table or figure. It asks a [`Target`] (the CPU or a
 //! CUDA device) for [`Work`] to time and lays the times out as a [`Table`], with
 //! the paper's number and both ratios on every line, and with what the paper
 //! claims held against them. As in the paper, times are of `f64` unless asked
@@ -8,7 +8,6 @@
 //! memory, with plans and tables made beforehand; median, quartiles and
 //! standard deviation stand beside.
 
-mod backend;
 mod counted;
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -19,19 +18,20 @@ mod pictures;
 mod session;
 mod statistics;
 mod table;
+mod target;
 mod text;
 
-pub use backend::{Backend, BenchError, Direction, Work, Workload};
 pub use counted::operations;
-pub use cpu::{CpuBackend, processor};
+pub use cpu::{CpuTarget, processor};
 #[cfg(feature = "cuda")]
-pub use cuda::CudaBackend;
+pub use cuda::CudaTarget;
 pub use designs::Designs;
 pub use experiments::Experiment;
 pub use pictures::draw;
 pub use session::{FEWEST, Outcome, Session, Settings, Unit, WARM_UP};
 pub use statistics::Sample;
 pub use table::{Claim, Group, Line, Machine, Observation, Report, Table, Verdict, short};
+pub use target::{BenchError, Direction, Target, Work, Workload};
 
 use crate::paper;
 use std::time::Instant;
@@ -45,7 +45,7 @@ use std::time::Instant;
 /// memory, is marked in the tables.
 pub fn run(
     experiments: &[Experiment],
-    backend: &dyn Backend,
+    target: &dyn Target,
     settings: Settings,
     seconds: f64,
     progress: &dyn Fn(&str),
@@ -58,12 +58,12 @@ pub fn run(
         let weights: f64 = experiments[k..].iter().map(|e| e.weight()).sum();
         let budget = left * experiment.weight() / weights;
         let say = |what: &str| progress(&format!("{}: {what}", experiment.name()));
-        let mut session = Session::new(backend, settings, budget, &say);
+        let mut session = Session::new(target, settings, budget, &say);
         tables.push(experiment.run(&mut session, &mut designs)?);
     }
     Ok(Report {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        machine: backend.machine(),
+        machine: target.machine(),
         paper_hardware: paper::HARDWARE.to_owned(),
         repetitions: settings.repetitions,
         quick: settings.quick,

@@ -5,9 +5,9 @@
 //! for, or as the time allows; what cannot be measured in the time or memory
 //! there is stays in the table, with the reason in the number's place.
 
-use super::backend::{Backend, BenchError, Work, Workload};
 use super::statistics::Sample;
 use super::table::Line;
+use super::target::{BenchError, Target, Work, Workload};
 use crate::real::Precision;
 use std::time::Instant;
 
@@ -31,7 +31,7 @@ pub struct Settings {
 /// One table being measured on one engine.
 pub struct Session<'a> {
     /// The engine.
-    pub backend: &'a dyn Backend,
+    pub target: &'a dyn Target,
     /// How.
     pub settings: Settings,
     /// Is told what is being measured.
@@ -118,12 +118,12 @@ impl Line {
 impl<'a> Session<'a> {
     /// Begins a table with `budget` seconds.
     pub fn new(
-        backend: &'a dyn Backend,
+        target: &'a dyn Target,
         settings: Settings,
         budget: f64,
         progress: &'a dyn Fn(&str),
     ) -> Session<'a> {
-        Session { backend, settings, progress, start: Instant::now(), budget, left: 1, last: None }
+        Session { target, settings, progress, start: Instant::now(), budget, left: 1, last: None }
     }
 
     /// Says how many calls of [`Session::measure`] are to come: each gets its
@@ -205,7 +205,7 @@ impl<'a> Session<'a> {
 
     /// Plans every side; one that the engine has no form of stays as the reason.
     fn prepare(&self, precision: Precision, works: &[Work]) -> Result<Vec<Side>, BenchError> {
-        let prepare = |work| match self.backend.prepare(work, precision) {
+        let prepare = |work| match self.target.prepare(work, precision) {
             Ok(workload) => Ok(Ok(workload)),
             Err(BenchError::Unavailable(why)) => Ok(Err(why)),
             Err(error) => Err(error),
@@ -243,7 +243,7 @@ impl<'a> Session<'a> {
 
     /// What time or memory, as far as can be told beforehand, do not suffice for.
     fn obstacle(&self, bytes: f64) -> Option<String> {
-        if let Some(free) = self.backend.free_memory().filter(|&free| bytes > 0.9 * free) {
+        if let Some(free) = self.target.free_memory().filter(|&free| bytes > 0.9 * free) {
             let gib = |bytes: f64| bytes / f64::from(1 << 30);
             return Some(format!("needs {:.1} GiB, {:.1} are free", gib(bytes), gib(free)));
         }

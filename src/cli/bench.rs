@@ -5,7 +5,7 @@ use super::common::{PrecisionArg, check_output, make_folder, thread_count, write
 use super::engines::{EngineChoice, cuda_obstacle};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
-use placefield::bench::{self, Backend, CpuBackend, Experiment, Report, Settings};
+use placefield::bench::{self, CpuTarget, Experiment, Report, Settings, Target};
 use placefield::paper;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -171,7 +171,7 @@ fn measure(
     args: &RunArgs,
 ) -> Result<(Report, Option<String>), Failure> {
     args.engine.only_one()?;
-    let (backend, note) = open(args)?;
+    let (target, note) = open(args)?;
     let repetitions = if args.quick { 5 } else { paper::REPETITIONS };
     let settings = Settings {
         precision: args.precision.into(),
@@ -180,12 +180,12 @@ fn measure(
     };
     let seconds = match args.seconds {
         Some(seconds) => f64::from(seconds),
-        None => default_seconds(experiments, &backend.machine().engine, args.quick),
+        None => default_seconds(experiments, &target.machine().engine, args.quick),
     };
     let bar = ProgressBar::new_spinner();
     bar.enable_steady_tick(std::time::Duration::from_millis(200));
     let progress = |what: &str| bar.set_message(what.to_owned());
-    let report = bench::run(experiments, &*backend, settings, seconds, &progress);
+    let report = bench::run(experiments, &*target, settings, seconds, &progress);
     bar.finish_and_clear();
     let mut report = report?;
     report.notes.clone_from(&args.note);
@@ -203,9 +203,9 @@ fn default_seconds(experiments: &[Experiment], engine: &str, quick: bool) -> f64
     all * weights(experiments) / weights(&Experiment::ALL)
 }
 
-fn open(args: &RunArgs) -> Result<(Box<dyn Backend>, Option<String>), Failure> {
+fn open(args: &RunArgs) -> Result<(Box<dyn Target>, Option<String>), Failure> {
     let cpu =
-        || -> Result<Box<dyn Backend>, Failure> { Ok(Box::new(CpuBackend::new(args.threads)?)) };
+        || -> Result<Box<dyn Target>, Failure> { Ok(Box::new(CpuTarget::new(args.threads)?)) };
     match args.engine {
         EngineChoice::Cuda(device) | EngineChoice::Both(device) => Ok((cuda(device)?, None)),
         EngineChoice::Cpu => Ok((cpu()?, None)),
@@ -217,11 +217,11 @@ fn open(args: &RunArgs) -> Result<(Box<dyn Backend>, Option<String>), Failure> {
 }
 
 #[cfg(feature = "cuda")]
-fn cuda(device: usize) -> Result<Box<dyn Backend>, Failure> {
-    Ok(Box::new(bench::CudaBackend::new(device)?))
+fn cuda(device: usize) -> Result<Box<dyn Target>, Failure> {
+    Ok(Box::new(bench::CudaTarget::new(device)?))
 }
 
 #[cfg(not(feature = "cuda"))]
-fn cuda(device: usize) -> Result<Box<dyn Backend>, Failure> {
+fn cuda(device: usize) -> Result<Box<dyn Target>, Failure> {
     Err(cuda_obstacle(device).unwrap_or_default().into())
 }

@@ -58,7 +58,7 @@ pub(crate) struct SolveArgs {
     /// The same bits on every run (the CPU engine always gives them)
     #[arg(long)]
     deterministic: bool,
-    /// Seed of the fillers' positions
+    /// Seed of the fillers' positions, and of a placement's start
     #[arg(long, value_name = "SEED", default_value_t = 1000)]
     seed: u64,
 }
@@ -143,6 +143,15 @@ impl SolveArgs {
 
     pub(crate) fn fillers(&self) -> bool {
         self.fillers
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The same with fillers.
+    pub(crate) fn with_fillers(&self) -> SolveArgs {
+        SolveArgs { fillers: true, ..self.clone() }
     }
 
     pub(crate) fn row_blockage(&self) -> bool {

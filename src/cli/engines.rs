@@ -1,9 +1,12 @@
 //! Which engine runs: what the user chose and what the machine has.
 
 use super::Failure;
+use super::common::SolveArgs;
 use placefield::charge::Charge;
 use placefield::cpu::engine::CpuEngine;
 use placefield::engine::{Engine, EngineOptions};
+use placefield::place::{Backend, HostBackend};
+use placefield::wirelength::Netlist;
 use std::str::FromStr;
 
 /// Floating-point types every engine of this build computes in.
@@ -97,6 +100,24 @@ pub(crate) fn open<T: EngineReal>(
 /// What keeps a CUDA device from being used, if anything.
 pub(crate) fn cuda_obstacle(device: usize) -> Option<String> {
     cuda::obstacle(device)
+}
+
+/// The machine of a placement, and what `auto` took and why.
+pub(crate) struct ChosenBackend {
+    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) note: Option<String>,
+}
+
+/// Opens what places on the engine of `options`.
+pub(crate) fn open_backend<T: EngineReal>(
+    charge: Charge,
+    netlist: &Netlist,
+    options: &SolveArgs,
+) -> Result<ChosenBackend, Failure> {
+    let engine_options = options.engine_options();
+    let Chosen { mut engines, note } = open::<T>(charge, &engine_options, options.engine)?;
+    let backend = HostBackend::new(engines.remove(0), netlist, engine_options.threads)?;
+    Ok(ChosenBackend { backend: Box::new(backend), note })
 }
 
 #[cfg(feature = "cuda")]

@@ -12,6 +12,7 @@ mod eval;
 mod generate;
 mod info;
 mod pictures;
+mod place;
 mod plot;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -34,6 +35,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Draw density, potential, field and force as PNG and SVG
     Plot(plot::PlotArgs),
+    /// Place a design: spread its cells with short wires
+    Place(place::PlaceArgs),
     Generate(generate::GenerateArgs),
     /// All of it on a generated design, no files needed
     Demo(demo::DemoArgs),
@@ -58,6 +61,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Eval(args) => eval::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Plot(args) => plot::run(args),
+        Command::Place(args) => place::run(args),
         Command::Generate(args) => generate::run(args).map_err(Failure::from),
         Command::Demo(args) => demo::run(args),
         Command::Bench(args) => bench::run(args),

@@ -6,6 +6,7 @@ use placefield::Real;
 use placefield::compare::Iteration;
 use placefield::design::{Design, NodeKind};
 use placefield::grid::{BinGrid, Map, Rect};
+use placefield::place::Record;
 use placefield::plot::{Arrows, Curves, HeatMap, Picture, Scale, Series};
 use std::path::{Path, PathBuf};
 
@@ -113,6 +114,48 @@ pub(crate) fn draw_comparison(
     save(&ratio.draw(), folder, "compare_ratio", &mut files)?;
     let overflow = curves("overflow while the cells spread", "overflow", vec![overflow]);
     save(&overflow.draw(), folder, "compare_overflow", &mut files)?;
+    Ok(files)
+}
+
+/// HPWL and overflow, and the weights γ and λ, over the iterations of a placement.
+pub(crate) fn draw_placement(
+    name: &str,
+    records: &[Record],
+    folder: &Path,
+) -> Result<Vec<PathBuf>, Failure> {
+    let series = |name: &str, value: &dyn Fn(&Record) -> f64| Series {
+        name: name.to_owned(),
+        points: records.iter().map(|r| (r.iteration as f64, value(r))).collect(),
+    };
+    let curves = |title: &str, y_label: &str, log_y, series| Curves {
+        title: format!("{name}: {title}"),
+        x_label: "iteration".to_owned(),
+        y_label: y_label.to_owned(),
+        log_y,
+        series,
+        ..Curves::default()
+    };
+    let largest = |value: &dyn Fn(&Record) -> f64| records.iter().map(value).fold(0.0, f64::max);
+    let (hpwl, overflow) = (|r: &Record| r.sample.hpwl, |r: &Record| r.sample.density.overflow);
+    let (most, widest) = (largest(&hpwl), largest(&|r| r.gamma));
+    let heaviest = largest(&|r| r.lambda);
+    let both = vec![
+        series("HPWL / largest HPWL", &|r| r.sample.hpwl / most),
+        series("smoothed overflow", &overflow),
+    ];
+    let weights = vec![
+        series("γ / largest γ", &|r| r.gamma / widest),
+        series("λ / largest λ", &|r| r.lambda / heaviest),
+    ];
+    let hpwl = vec![series("HPWL", &hpwl), series("weighted average", &|r| r.sample.wirelength)];
+    let mut files = Vec::new();
+    for (file, picture) in [
+        ("place", curves("wirelength and overflow", "share", false, both)),
+        ("place_wirelength", curves("wirelength", "length (layout units)", false, hpwl)),
+        ("place_weights", curves("smoothing and density weight", "share", true, weights)),
+    ] {
+        save(&picture.draw(), folder, file, &mut files)?;
+    }
     Ok(files)
 }
 

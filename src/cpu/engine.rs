@@ -42,18 +42,7 @@ impl<T: Real> CpuEngine<T> {
     /// the threads cannot be started or are more than [`MAX_THREADS`].
     pub fn new(charge: Charge, options: &EngineOptions) -> Result<Self, EngineError> {
         check_range::<T>(&charge)?;
-        if options.threads > MAX_THREADS {
-            let reason = format!("expected at most {MAX_THREADS}");
-            return Err(EngineError::Threads { threads: options.threads, reason });
-        }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.threads)
-            .thread_name(|i| format!("placefield-{i}"))
-            .build()
-            .map_err(|e| EngineError::Threads {
-                threads: options.threads,
-                reason: e.to_string(),
-            })?;
+        let pool = thread_pool(options.threads)?;
         let (nx, ny, bodies) = (charge.grid.nx(), charge.grid.ny(), charge.bodies());
         let mut engine = CpuEngine {
             x: vec![T::zero(); bodies],
@@ -100,6 +89,22 @@ impl<T: Real> CpuEngine<T> {
         self.solvers[pipeline as usize]
             .get_or_insert_with(|| Solver::new(&self.charge.grid, pipeline, threads))
     }
+}
+
+/// A pool of `threads` threads, or of as many as there are for 0.
+///
+/// # Errors
+/// When they cannot be started or are more than [`MAX_THREADS`].
+pub fn thread_pool(threads: usize) -> Result<ThreadPool, EngineError> {
+    if threads > MAX_THREADS {
+        let reason = format!("expected at most {MAX_THREADS}");
+        return Err(EngineError::Threads { threads, reason });
+    }
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|i| format!("placefield-{i}"))
+        .build()
+        .map_err(|e| EngineError::Threads { threads, reason: e.to_string() })
 }
 
 fn milliseconds(since: Instant) -> f64 {

@@ -16,3 +16,4 @@ pub mod solve;
 mod three_pass;
 pub mod transforms;
 mod transposed;
+pub mod wirelength;

@@ -57,7 +57,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         &compared(&groups),
     );
     let mut notes = vec!["the paper's times are sums of table V's DCT and IDCT".to_owned()];
-    if session.backend.machine().engine == "cuda" {
+    if session.target.machine().engine == "cuda" {
         notes.push("row-column compression leaves the thresholding out".to_owned());
     }
     Ok(Content { groups, claims: vec![shared], notes })

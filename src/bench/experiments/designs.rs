@@ -62,7 +62,7 @@ pub(super) fn run(session: &mut Session<'_>, designs: &mut Designs) -> Result<Co
          and the force on every body, where the paper's is potential and force"
             .to_owned(),
     ];
-    if session.backend.machine().engine == "cuda" {
+    if session.target.machine().engine == "cuda" {
         notes.push("means hold the ordering of bodies every 32 steps, medians do not".to_owned());
     }
     Ok(Content { groups, claims, notes })

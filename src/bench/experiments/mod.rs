@@ -13,10 +13,10 @@ mod three_dimensional;
 mod two_dimensional;
 mod utilisation;
 
-use super::backend::BenchError;
 use super::designs::Designs;
 use super::session::Session;
 use super::table::{Claim, Group, Observation, Table};
+use super::target::BenchError;
 
 /// A table or figure of the paper, or a claim of its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

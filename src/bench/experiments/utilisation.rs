@@ -41,13 +41,13 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         let achieved = throughput(&outcomes[k], words[k]);
         let share = |of: Option<f64>| achieved.zip(of).map(|(achieved, of)| 100.0 * achieved / of);
         let peak = Line::new(OF_PEAK, "% of peak").printed(printed.bandwidth);
-        let peak = match share(session.backend.peak_bandwidth()) {
+        let peak = match share(session.target.peak_bandwidth()) {
             Some(share) => peak.counted(share),
             None => peak.skipped("no peak is known"),
         };
         let occupancy = Line::new("occupancy", "%").printed(printed.occupancy);
         let mut lines = vec![
-            match session.backend.occupancy(work, precision) {
+            match session.target.occupancy(work, precision) {
                 Ok(share) => occupancy.counted(100.0 * share),
                 Err(BenchError::Unavailable(why)) => occupancy.skipped(why),
                 Err(error) => return Err(error),

@@ -92,7 +92,7 @@ pub trait Workload {
 }
 
 /// An engine, as something to measure.
-pub trait Backend {
+pub trait Target {
     /// What it is.
     fn machine(&self) -> super::Machine;
 

@@ -1,0 +1,257 @@
+//! `placefield place`: a global placement of a design.
+
+mod history;
+mod progress;
+mod stop;
+
+use super::Failure;
+use super::common::{
+    EvaluationArgs, Opened, charge_of, check_output, make_folder, open_design, tell, with_precision,
+};
+use super::engines::{self, EngineReal};
+use super::pictures;
+use clap::{Args, ValueEnum};
+use history::{History, HistoryFile};
+use placefield::Real;
+use placefield::bookshelf::write_pl;
+use placefield::charge::Charge;
+use placefield::cpu::density::CpuDensity;
+use placefield::design::{Design, Hpwl};
+use placefield::place::{Outcome, PlaceOptions, Placer, Record, schedule, start};
+use placefield::wirelength::{LARGE_NET, Netlist};
+use progress::Progress;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Options of `placefield place`. Fillers always take part.
+#[derive(Args)]
+#[command(mut_arg("fillers", |arg| arg.hide(true)))]
+pub(crate) struct PlaceArgs {
+    /// The design's .aux file
+    #[arg(value_name = "DESIGN.aux")]
+    aux: PathBuf,
+    #[command(flatten)]
+    evaluation: EvaluationArgs,
+    /// The placement, as a .pl file
+    #[arg(short, long, value_name = "OUT.pl")]
+    output: PathBuf,
+    /// Where cells start: where the .pl file has them, or at the die's centre
+    #[arg(long, value_enum, default_value_t = InitArg::Center, value_name = "START")]
+    init: InitArg,
+    /// Smoothed overflow at which the placement is done
+    #[arg(long, value_name = "OVERFLOW", default_value_t = 0.07, value_parser = overflow)]
+    stop_overflow: f64,
+    /// Most iterations
+    #[arg(long, value_name = "K", default_value_t = 1000)]
+    iterations: usize,
+    /// Write every iteration's numbers, as .csv or .json
+    #[arg(long, value_name = "FILE")]
+    history: Option<HistoryFile>,
+    /// Draw wirelength, overflow and weights over the iterations
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+}
+
+/// `--init`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum InitArg {
+    File,
+    Center,
+}
+
+/// `--stop-overflow`.
+fn overflow(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|v| (0.0..=1.0).contains(v));
+    number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+/// Reads, places, writes, and says how it went.
+pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
+    args.evaluation.options.engine.only_one()?;
+    check_output(&args.output)?;
+    args.history.as_ref().map_or(Ok(()), |file| check_output(file.path()))?;
+    args.plots.as_deref().map_or(Ok(()), make_folder)?;
+    let opened = open_design(&args.aux, &args.evaluation)?;
+    with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened))
+}
+
+fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure> {
+    let Opened { mut design, mut warnings, .. } = opened;
+    let options = args.evaluation.options.with_fillers();
+    let charge = charge_of(&design, &options)?;
+    warnings.extend(charge.warnings.iter().cloned());
+    let netlist = Netlist::from_design(&design, LARGE_NET)
+        .ok_or("the design has no nets, so there is nothing to place by")?;
+    let (x, y) = match args.init {
+        InitArg::File => (charge.initial_x.clone(), charge.initial_y.clone()),
+        InitArg::Center => start::centred(&charge, options.seed()),
+    };
+    let place_options = PlaceOptions {
+        stop_overflow: args.stop_overflow,
+        iterations: args.iterations,
+        least_hpwl: schedule::least_hpwl(&netlist, &charge),
+        warm: args.init == InitArg::File,
+    };
+    let engines::ChosenBackend { mut backend, note } =
+        engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
+    let descriptor = backend.descriptor();
+
+    let begun = Instant::now();
+    let mut placer = Placer::new(&mut *backend, &x, &y, &place_options)?;
+    let records = descend(&mut placer, &place_options)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let (x, y) = placer.positions()?;
+    let outcome = placer.outcome().unwrap_or(Outcome::Interrupted);
+    let iteration = placer.result_iteration();
+
+    settle(&mut design, &x, &y);
+    write_pl(&args.output, &design)?;
+    let result = Quality::of::<T>(&design, &charge, &x, &y, &records[iteration]);
+    let history = History {
+        design: &design,
+        charge: &charge,
+        options: &options,
+        place_options: &place_options,
+        descriptor: &descriptor,
+        precision: T::PRECISION,
+        outcome,
+        iteration,
+        result,
+        seconds,
+        records: &records,
+        warnings: &warnings,
+    };
+    args.history.as_ref().map_or(Ok(()), |file| history.write(file))?;
+    if let Some(folder) = &args.plots {
+        pictures::draw_placement(&design.name, &records, folder)?;
+    }
+    tell(note.as_deref(), &warnings);
+    print(args, &history)?;
+    failure(args, &history)
+}
+
+/// Steps until the placement ends or the user ends it; every iteration's record.
+fn descend(placer: &mut Placer<'_>, options: &PlaceOptions) -> Result<Vec<Record>, Failure> {
+    let stop = stop::listen()?;
+    let mut progress = Progress::new(options);
+    let mut records = vec![*placer.last()];
+    while let Some(record) = placer.step()? {
+        records.push(*record);
+        progress.show(record);
+        if stop.is_asked() {
+            placer.interrupt();
+        }
+    }
+    progress.finish();
+    Ok(records)
+}
+
+/// Puts the movable nodes where the placer's bodies lie.
+fn settle(design: &mut Design, x: &[f64], y: &[f64]) {
+    let movable: Vec<usize> = design.movable().collect();
+    for ((node, &x), &y) in movable.into_iter().zip(x).zip(y) {
+        (design.placement.x[node], design.placement.y[node]) = (x, y);
+    }
+}
+
+/// What `eval` says of the placement that was written.
+#[derive(Clone, Copy, Debug)]
+struct Quality {
+    hpwl: Hpwl,
+    smoothed: f64,
+    exact: f64,
+}
+
+impl Quality {
+    fn of<T: Real>(
+        design: &Design,
+        charge: &Charge,
+        x: &[f64],
+        y: &[f64],
+        record: &Record,
+    ) -> Quality {
+        let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
+        let exact = CpuDensity::new(charge).exact(&round(x), &round(y));
+        Quality {
+            hpwl: design.hpwl().unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
+            smoothed: record.sample.density.overflow,
+            exact: exact.overflow,
+        }
+    }
+}
+
+/// The placement as a person reads it.
+fn print(args: &PlaceArgs, history: &History<'_>) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let (charge, records) = (history.charge, history.records);
+    let grid = &charge.grid;
+    writeln!(
+        out,
+        "{}: {} movable cells, {} fillers, {} x {} bins, {} ({}), {}, {}",
+        history.design.name,
+        charge.movable,
+        charge.fillers(),
+        grid.nx(),
+        grid.ny(),
+        history.descriptor.engine,
+        history.descriptor.device,
+        history.options.pipeline(),
+        history.precision
+    )?;
+    let how = match history.outcome {
+        Outcome::Converged => "done",
+        Outcome::OutOfIterations => "stopped before the overflow asked for",
+        Outcome::Diverged => "diverged",
+        Outcome::NotFinite => "broken off",
+        Outcome::Interrupted => "interrupted",
+    };
+    let last = records.len() - 1;
+    let evaluations: u32 = records.iter().map(|r| r.tries).sum();
+    writeln!(
+        out,
+        "{how} after {last} iterations, {evaluations} evaluations, {:.2} s",
+        history.seconds
+    )?;
+    if history.iteration != last {
+        writeln!(out, "the placement is the best before, of iteration {}", history.iteration)?;
+    }
+    let total = history.times();
+    let share = |part: f64| 100.0 * part / total.total().max(f64::MIN_POSITIVE);
+    writeln!(
+        out,
+        "time       {:.2} ms per iteration: wirelength {:.0} %, density {:.0} %, solve {:.0} %, force {:.0} %, other {:.0} %",
+        total.total() / last.max(1) as f64,
+        share(total.wirelength),
+        share(total.density),
+        share(total.solve),
+        share(total.force),
+        share(total.other)
+    )?;
+    let Quality { hpwl, smoothed, exact } = history.result;
+    writeln!(out, "overflow   {smoothed:.6} smoothed, {exact:.6} exact")?;
+    writeln!(
+        out,
+        "wirelength HPWL {:.6e}, weighted {:.6e} (start {:.6e})",
+        hpwl.unweighted, hpwl.weighted, records[0].sample.hpwl
+    )?;
+    writeln!(out, "{}", args.output.display())?;
+    Ok(())
+}
+
+/// A descent that failed is a failure, though its best placement is written.
+fn failure(args: &PlaceArgs, history: &History<'_>) -> Result<(), Failure> {
+    let what = match history.outcome {
+        Outcome::Diverged => "the placement diverged",
+        Outcome::NotFinite => "a number of the placement was not finite",
+        _ => return Ok(()),
+    };
+    Err(format!(
+        "{what} at iteration {}: {} holds the best before, of iteration {}, overflow {:.4}",
+        history.records.len() - 1,
+        args.output.display(),
+        history.iteration,
+        history.result.smoothed
+    )
+    .into())
+}

@@ -1,0 +1,64 @@
+//! The bar that advances on a terminal while cells are placed.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use placefield::place::{PlaceOptions, Record};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Iterations over which the overflow's fall is measured.
+const WINDOW: usize = 50;
+
+/// A bar with the iteration's numbers and the time left; nothing where stderr
+/// is no terminal.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    stop_overflow: f64,
+    iterations: usize,
+    /// Overflow of the last iterations, and when they were done.
+    recent: VecDeque<(f64, Instant)>,
+}
+
+impl Progress {
+    pub(super) fn new(options: &PlaceOptions) -> Self {
+        let bar = ProgressBar::new(options.iterations as u64);
+        let template = "{bar:20} {pos}/{len} {msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        let recent = VecDeque::with_capacity(WINDOW + 1);
+        let PlaceOptions { stop_overflow, iterations, .. } = *options;
+        Progress { bar, stop_overflow, iterations, recent }
+    }
+
+    pub(super) fn show(&mut self, record: &Record) {
+        self.recent.push_back((record.sample.density.overflow, Instant::now()));
+        if self.recent.len() > WINDOW {
+            self.recent.pop_front();
+        }
+        if self.bar.is_hidden() {
+            return;
+        }
+        self.bar.set_position(record.iteration as u64);
+        let left = self.time_left(record.iteration).map_or_else(String::new, |left| {
+            format!(", about {} left", indicatif::HumanDuration(left))
+        });
+        self.bar.set_message(format!(
+            "HPWL {:.4e}, overflow {:.4}, λ {:.2e}, γ {:.3}{left}",
+            record.sample.hpwl, record.sample.density.overflow, record.lambda, record.gamma
+        ));
+    }
+
+    /// By the overflow's fall of late, and at most to the last iteration.
+    fn time_left(&self, iteration: usize) -> Option<Duration> {
+        let (&(from, begun), &(now, ended)) = (self.recent.front()?, self.recent.back()?);
+        let steps = self.recent.len().checked_sub(1).filter(|&n| n > 0)? as f64;
+        let most = self.iterations.saturating_sub(iteration) as f64;
+        let fall = (from - now) / steps;
+        let left = if fall > 0.0 { ((now - self.stop_overflow) / fall).min(most) } else { most };
+        Some((ended - begun).mul_f64(left.max(0.0) / steps))
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

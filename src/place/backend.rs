@@ -1,0 +1,202 @@
+//! What a placer asks of the machine it runs on.
+//!
+//! The placer decides (step length, weights, when to stop) from one [`Sample`]
+//! per evaluation; everything that has one value per body stays behind
+//! [`Backend`]: positions, gradients, the copy of the best placement. On a
+//! device an evaluation is a few launches and one small read-back; positions
+//! cross only when they are asked for.
+//!
+//! The point that descends is a pair of vectors, u and v, in two coordinates
+//! per body: v is where the gradient g is taken and what is reported, u is
+//! Nesterov's other sequence ([`crate::nesterov`]). Positions are lower-left
+//! corners in layout units; v is kept inside the die, u is not.
+
+use crate::charge::Charge;
+use crate::engine::{DensityStats, Descriptor, EngineError, MapKind};
+use crate::grid::Map;
+use serde::Serialize;
+
+/// What weighs the parts of the objective WA_γ + λ · density in one evaluation.
+///
+/// The gradient is preconditioned by the diagonal of its Hessian, about:
+/// body i's is divided by max(1, Σ net weights of its pins + α · λ · area)
+/// (Lu et al., "ePlace", §5.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights {
+    /// Smoothing length γ of the wirelength, layout units.
+    pub gamma: f64,
+    /// Weight λ of the density's gradient, which is −force of the engine.
+    pub lambda: f64,
+    /// α: how much the density counts in the preconditioner.
+    pub area_factor: f64,
+}
+
+/// Numbers of one evaluation: all that is read back from a device.
+///
+/// Sums are over movable cells and fillers, both coordinates. Where positions
+/// or gradients are not finite at least one of [`Sample::hpwl`],
+/// [`Sample::gradient_squared`] is not either.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Sample {
+    /// Weighted half-perimeter wirelength of all nets, layout units.
+    pub hpwl: f64,
+    /// Weighted-average wirelength, layout units.
+    pub wirelength: f64,
+    /// Smoothed overflow and maximum, fillers left out.
+    #[serde(flatten)]
+    pub density: DensityStats,
+    /// Σ φ·ρ over bins.
+    pub energy: f64,
+    /// Σ |∂WA| (L1 norm), before preconditioning.
+    pub wirelength_norm: f64,
+    /// Σ |∂density| = Σ |force| (L1 norm), before preconditioning.
+    pub density_norm: f64,
+    /// Σ g², preconditioned.
+    pub gradient_squared: f64,
+    /// Σ (v' − v)² of a proposal; zero in [`Backend::evaluate`].
+    pub moved_squared: f64,
+    /// Σ (g' − g)² of a proposal; zero in [`Backend::evaluate`].
+    pub changed_squared: f64,
+}
+
+impl Sample {
+    /// The inverse of the Lipschitz estimate, ‖v' − v‖ / ‖g' − g‖: the step that
+    /// the proposal would have allowed. `None` when the gradient did not change.
+    pub fn allowed_step(&self) -> Option<f64> {
+        let step = (self.moved_squared / self.changed_squared).sqrt();
+        (step.is_finite() && step > 0.0).then_some(step)
+    }
+
+    /// Whether every number in it is one.
+    pub fn is_finite(&self) -> bool {
+        let Sample { density, .. } = self;
+        [
+            self.hpwl,
+            self.wirelength,
+            density.overflow,
+            density.max,
+            self.energy,
+            self.wirelength_norm,
+            self.density_norm,
+            self.gradient_squared,
+            self.moved_squared,
+            self.changed_squared,
+        ]
+        .iter()
+        .all(|v| v.is_finite())
+    }
+}
+
+/// Milliseconds of the stages of the last evaluation; zero for what a backend
+/// does not time apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct StageSplit {
+    /// Wirelength and its gradient.
+    pub wirelength: f64,
+    /// Density map, overflow and maximum.
+    pub density: f64,
+    /// Transforms: φ, Ex, Ey, energy.
+    pub solve: f64,
+    /// Force on every body.
+    pub force: f64,
+    /// Steps, preconditioning, norms, copies.
+    pub other: f64,
+}
+
+impl StageSplit {
+    /// Adds those of another evaluation.
+    pub fn add(&mut self, other: &StageSplit) {
+        self.wirelength += other.wirelength;
+        self.density += other.density;
+        self.solve += other.solve;
+        self.force += other.force;
+        self.other += other.other;
+    }
+
+    /// All of them.
+    pub fn total(&self) -> f64 {
+        self.wirelength + self.density + self.solve + self.force + self.other
+    }
+}
+
+/// A placement that a [`Backend`] holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// v: where the accepted steps have led.
+    Current,
+    /// What [`Backend::keep`] last kept.
+    Kept,
+}
+
+/// The vectors of a descent and the operators on them.
+///
+/// The order is [`Backend::start`], [`Backend::evaluate`], then any number of
+/// [`Backend::propose`], of which [`Backend::accept`] makes the last one
+/// current. Nothing that grows with the bodies is allocated after creation. A number that is not finite is
+/// no error here: it shows in the [`Sample`].
+pub trait Backend {
+    /// What is being placed. Bodies are its movable cells, then its fillers.
+    fn charge(&self) -> &Charge;
+
+    /// The machine.
+    fn descriptor(&self) -> Descriptor;
+
+    /// u = v = (x, y), kept inside the die; one value per body.
+    ///
+    /// # Errors
+    /// When a slice has another length, or the device failed.
+    fn start(&mut self, x: &[f64], y: &[f64]) -> Result<(), EngineError>;
+
+    /// g = the preconditioned gradient at v.
+    ///
+    /// # Errors
+    /// When the engine or the device failed.
+    fn evaluate(&mut self, weights: &Weights) -> Result<Sample, EngineError>;
+
+    /// From v, u and g, which stay as they are:
+    ///
+    /// ```text
+    /// u' = v − step · g     v' = clamp(u' + momentum · (u' − u))     g' = gradient at v'
+    /// ```
+    ///
+    /// # Errors
+    /// When [`Backend::evaluate`] did not come first, or the device failed.
+    fn propose(
+        &mut self,
+        step: f64,
+        momentum: f64,
+        weights: &Weights,
+    ) -> Result<Sample, EngineError>;
+
+    /// u, v, g = u', v', g' of the last proposal: a swap, no copy.
+    ///
+    /// # Errors
+    /// When there is no proposal.
+    fn accept(&mut self) -> Result<(), EngineError>;
+
+    /// Keeps a copy of v, in place of the one kept before.
+    ///
+    /// # Errors
+    /// When the device failed.
+    fn keep(&mut self) -> Result<(), EngineError>;
+
+    /// Copies a placement to the host, one value per body.
+    ///
+    /// # Errors
+    /// When a slice has another length, nothing was kept, or the device failed.
+    fn read_positions(
+        &mut self,
+        held: Held,
+        x: &mut [f64],
+        y: &mut [f64],
+    ) -> Result<(), EngineError>;
+
+    /// Copies a map of the last evaluation, `nx × ny`, y contiguous, to the host.
+    ///
+    /// # Errors
+    /// When the map has other bins, or there was no evaluation.
+    fn read_map(&mut self, kind: MapKind, out: &mut Map<f64>) -> Result<(), EngineError>;
+
+    /// What the last evaluation's stages took.
+    fn times(&self) -> StageSplit;
+}

@@ -1,0 +1,230 @@
+//! A [`Backend`] whose vectors are in the host's memory, over any
+//! [`Engine`].
+//!
+//! Parallel over threads of its own, beside the engine's. With an engine that
+//! gives the same bits on every run, so does this, for any number of threads.
+
+use super::backend::{Backend, Held, Sample, StageSplit, Weights};
+use super::vectors::{Pair, Vectors};
+use crate::charge::Charge;
+use crate::cpu::engine::thread_pool;
+use crate::cpu::wirelength::CpuWirelength;
+use crate::engine::{Descriptor, Engine, EngineError, Evaluation, MapKind};
+use crate::grid::Map;
+use crate::real::Real;
+use crate::wirelength::{Netlist, Wirelength};
+use rayon::ThreadPool;
+use std::time::Instant;
+
+/// Wirelength, steps and norms on the CPU, density by an engine.
+/// Nothing is allocated after creation but a few numbers per 8192 bodies.
+pub struct HostBackend<T: Real> {
+    engine: Box<dyn Engine<T>>,
+    pool: ThreadPool,
+    wirelength: CpuWirelength<T>,
+    vectors: Vectors<T>,
+    kept: Option<Pair<T>>,
+    map: Map<T>,
+    ready: Ready,
+    times: StageSplit,
+}
+
+/// What has been done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ready {
+    Nothing,
+    Started,
+    Evaluated,
+    Proposed,
+}
+
+impl<T: Real> HostBackend<T> {
+    /// Makes room for the bodies of `engine`'s charge, connected by `netlist`.
+    /// `threads` is as in [`EngineOptions`](crate::engine::EngineOptions).
+    ///
+    /// # Errors
+    /// When `netlist` has other movable cells than the charge, and when the
+    /// threads cannot be started.
+    pub fn new(
+        engine: Box<dyn Engine<T>>,
+        netlist: &Netlist,
+        threads: usize,
+    ) -> Result<Self, EngineError> {
+        let charge = engine.charge();
+        check_length("movable cells of the netlist", charge.movable, netlist.movable())?;
+        Ok(HostBackend {
+            pool: thread_pool(threads)?,
+            wirelength: CpuWirelength::new(netlist),
+            vectors: Vectors::new(charge, netlist),
+            kept: None,
+            map: Map::filled(charge.grid.nx(), charge.grid.ny(), T::zero()),
+            ready: Ready::Nothing,
+            times: StageSplit::default(),
+            engine,
+        })
+    }
+
+    fn require(&self, stage: &'static str, at_least: Ready) -> Result<(), EngineError> {
+        let needs = match at_least {
+            ready if self.ready >= ready => return Ok(()),
+            Ready::Nothing | Ready::Started => "the placer was given a start",
+            Ready::Evaluated => "the start was evaluated",
+            Ready::Proposed => "a step was proposed",
+        };
+        Err(EngineError::OutOfOrder { stage, needs })
+    }
+
+    /// Both gradients at v of the proposal, and g there.
+    fn gradient_of_proposed(
+        &mut self,
+        weights: &Weights,
+        moved_squared: f64,
+    ) -> Result<Sample, EngineError> {
+        if !moved_squared.is_finite() {
+            let nan = f64::NAN;
+            return Ok(Sample { hpwl: nan, gradient_squared: nan, ..Sample::default() });
+        }
+        let Vectors { proposed, pull, push, .. } = &mut self.vectors;
+        let [x, y] = &proposed.v;
+        let Evaluation { density, energy } = self.engine.evaluate(x, y)?;
+        let stages = self.engine.times();
+        let [push_x, push_y] = push;
+        self.engine.read_force(push_x, push_y)?;
+
+        let start = Instant::now();
+        let [pull_x, pull_y] = pull;
+        let (room, gamma) = (&mut self.wirelength, weights.gamma);
+        let Wirelength { hpwl, smooth } =
+            self.pool.install(|| room.evaluate(x, y, gamma, pull_x, pull_y));
+        self.times.wirelength = milliseconds(start);
+        self.times.density = stages.density;
+        self.times.solve = stages.solve();
+        self.times.force = stages.force;
+
+        let vectors = &mut self.vectors;
+        let norms = self.pool.install(|| vectors.combine(weights));
+        Ok(Sample {
+            hpwl,
+            wirelength: smooth,
+            density,
+            energy,
+            wirelength_norm: norms.pull,
+            density_norm: norms.push,
+            gradient_squared: norms.gradient_squared,
+            moved_squared,
+            changed_squared: norms.changed_squared,
+        })
+    }
+
+    fn finish(&mut self, start: Instant) {
+        let staged = self.times.total() - self.times.other;
+        self.times.other = (milliseconds(start) - staged).max(0.0);
+    }
+}
+
+fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(), EngineError> {
+    if found == expected { Ok(()) } else { Err(EngineError::Length { what, expected, found }) }
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}
+
+impl<T: Real> Backend for HostBackend<T> {
+    fn charge(&self) -> &Charge {
+        self.engine.charge()
+    }
+
+    fn descriptor(&self) -> Descriptor {
+        self.engine.descriptor()
+    }
+
+    fn start(&mut self, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
+        let bodies = self.charge().bodies();
+        check_length("x positions", bodies, x.len())?;
+        check_length("y positions", bodies, y.len())?;
+        self.vectors.start(x, y);
+        self.ready = Ready::Started;
+        Ok(())
+    }
+
+    fn evaluate(&mut self, weights: &Weights) -> Result<Sample, EngineError> {
+        self.require("a gradient", Ready::Started)?;
+        let start = Instant::now();
+        // Evaluated as a proposal to stay, which is then made current.
+        self.vectors.stay();
+        let sample = self.gradient_of_proposed(weights, 0.0)?;
+        let sample = Sample { changed_squared: 0.0, ..sample };
+        self.vectors.accept();
+        self.ready = Ready::Evaluated;
+        self.finish(start);
+        Ok(sample)
+    }
+
+    fn propose(
+        &mut self,
+        step: f64,
+        momentum: f64,
+        weights: &Weights,
+    ) -> Result<Sample, EngineError> {
+        self.require("a step", Ready::Evaluated)?;
+        let start = Instant::now();
+        let (vectors, step, momentum) = (&mut self.vectors, T::of(step), T::of(momentum));
+        let moved_squared = self.pool.install(|| vectors.walk(step, momentum));
+        let sample = self.gradient_of_proposed(weights, moved_squared)?;
+        self.ready = Ready::Proposed;
+        self.finish(start);
+        Ok(sample)
+    }
+
+    fn accept(&mut self) -> Result<(), EngineError> {
+        self.require("a step's acceptance", Ready::Proposed)?;
+        self.vectors.accept();
+        self.ready = Ready::Evaluated;
+        Ok(())
+    }
+
+    fn keep(&mut self) -> Result<(), EngineError> {
+        self.require("a placement to keep", Ready::Started)?;
+        match &mut self.kept {
+            Some(kept) => kept.clone_from(&self.vectors.current.v),
+            None => self.kept = Some(self.vectors.current.v.clone()),
+        }
+        Ok(())
+    }
+
+    fn read_positions(
+        &mut self,
+        held: Held,
+        x: &mut [f64],
+        y: &mut [f64],
+    ) -> Result<(), EngineError> {
+        self.require("positions", Ready::Started)?;
+        let from = match (held, &self.kept) {
+            (Held::Current, _) => &self.vectors.current.v,
+            (Held::Kept, Some(kept)) => kept,
+            (Held::Kept, None) => {
+                let (stage, needs) = ("the placement kept", "one was kept");
+                return Err(EngineError::OutOfOrder { stage, needs });
+            }
+        };
+        for (from, to) in from.iter().zip([x, y]) {
+            check_length("positions", from.len(), to.len())?;
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = from.wide());
+        }
+        Ok(())
+    }
+
+    fn read_map(&mut self, kind: MapKind, out: &mut Map<f64>) -> Result<(), EngineError> {
+        let (bins, found) = (self.map.as_slice().len(), out.as_slice().len());
+        check_length("map", bins, found)?;
+        self.engine.read_map(kind, &mut self.map)?;
+        let values = out.as_mut_slice().iter_mut().zip(self.map.as_slice());
+        values.for_each(|(to, from)| *to = from.wide());
+        Ok(())
+    }
+
+    fn times(&self) -> StageSplit {
+        self.times
+    }
+}

@@ -1,0 +1,166 @@
+//! Wirelength: what connects the bodies, as its operators read it.
+//!
+//! [`Netlist`] is a design's nets in compressed rows, once by net and once by
+//! body, with every pin's offset from the lower-left corner of its body; both
+//! floors build their operators on it ([`crate::cpu::wirelength`]). Lengths are
+//! layout units.
+//!
+//! # Half-perimeter and weighted average
+//! HPWL = Σ over nets of weight · ((max x − min x) + (max y − min y)). The
+//! weighted-average model smooths it with a length γ (Hsu, Chang and
+//! Balabanov, "TSV-aware analytical placement", DAC 2011); per net and axis
+//!
+//! ```text
+//! WA = Σ xᵢeᵢ / Σ eᵢ − Σ xᵢnᵢ / Σ nᵢ,   eᵢ = exp((xᵢ − max x)/γ),   nᵢ = exp((min x − xᵢ)/γ)
+//! ∂WA/∂xᵢ = eᵢ/Σe · (1 + (xᵢ − A)/γ) − nᵢ/Σn · (1 − (xᵢ − B)/γ)
+//! ```
+//!
+//! with A and B the two weighted means. It stays below HPWL and tends to it as
+//! γ → 0.
+
+use crate::design::{Design, NodeKind};
+
+/// Stands in [`Netlist::pin_body`] for a body that does not move.
+pub const FIXED_PIN: u32 = u32::MAX;
+
+/// Nets of this many pins or more are left out of the weighted average, as in
+/// DREAMPlace: such nets (clocks, resets) say nothing about where cells belong,
+/// and cost the most.
+pub const LARGE_NET: usize = 100;
+
+/// The nets of a design: which pins each has, and which pins each body has.
+///
+/// Nets keep the design's order, but for those of too many pins, which come
+/// last. Nets that no movement changes are folded into
+/// [`Netlist::fixed_hpwl`]: with one pin, or with all pins on nodes that stay.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Netlist {
+    /// Nets `0..smooth` take part in the weighted average; the rest only in HPWL.
+    pub smooth: usize,
+    /// First pin of each net, and the number of pins at the end.
+    pub net_start: Vec<u32>,
+    /// Weight of each net.
+    pub weight: Vec<f64>,
+    /// Movable cell each pin sits on (its index among the bodies), or [`FIXED_PIN`].
+    pub pin_body: Vec<u32>,
+    /// Pin from the body's left edge; of a [`FIXED_PIN`] its place on the die.
+    pub pin_x: Vec<f64>,
+    /// Pin from the body's bottom edge; of a [`FIXED_PIN`] its place on the die.
+    pub pin_y: Vec<f64>,
+    /// First entry in [`Netlist::body_pin`] of each movable cell, and their number at the end.
+    pub body_start: Vec<u32>,
+    /// The pins of each movable cell that belong to nets `0..smooth`, ascending.
+    pub body_pin: Vec<u32>,
+    /// Weighted HPWL of the nets that cannot change.
+    pub fixed_hpwl: f64,
+}
+
+impl Netlist {
+    /// The nets of `design`, where nets of `large` pins or more are left out of
+    /// the weighted average ([`LARGE_NET`]); `None` when it has no nets.
+    pub fn from_design(design: &Design, large: usize) -> Option<Self> {
+        let nets = design.nets.as_ref()?;
+        let mut body_of = vec![FIXED_PIN; design.nodes.len()];
+        for (body, node) in design.movable().enumerate() {
+            body_of[node] = body as u32;
+        }
+        let degree = |e: &usize| nets.pins_of(*e).len();
+        let moves = |e: &usize| {
+            let on = |p| design.nodes.kind[nets.pin_node[p] as usize];
+            degree(e) > 1 && nets.pins_of(*e).any(|p| on(p) == NodeKind::Movable)
+        };
+        let (small, big): (Vec<usize>, Vec<usize>) =
+            (0..nets.len()).filter(moves).partition(|e| degree(e) < large);
+        let mut list = Netlist { smooth: small.len(), net_start: vec![0], ..Netlist::default() };
+        for &e in small.iter().chain(&big) {
+            for p in nets.pins_of(e) {
+                list.push_pin(design, p, body_of[nets.pin_node[p] as usize]);
+            }
+            list.net_start.push(list.pin_body.len() as u32);
+            list.weight.push(nets.weight[e]);
+        }
+        list.fixed_hpwl = (0..nets.len())
+            .filter(|e| !moves(e))
+            .map(|e| nets.weight[e] * design.net_hpwl(nets, e))
+            .sum();
+        list.index_bodies(design.movable().count());
+        Some(list)
+    }
+
+    /// Number of nets.
+    pub fn nets(&self) -> usize {
+        self.weight.len()
+    }
+
+    /// Number of pins.
+    pub fn pins(&self) -> usize {
+        self.pin_body.len()
+    }
+
+    /// Number of movable cells.
+    pub fn movable(&self) -> usize {
+        self.body_start.len().saturating_sub(1)
+    }
+
+    /// The pins of net `e`.
+    pub fn pins_of(&self, e: usize) -> std::ops::Range<usize> {
+        self.net_start[e] as usize..self.net_start[e + 1] as usize
+    }
+
+    /// Σ of the net weights over the pins of each movable cell that take part
+    /// in the weighted average: the diagonal that preconditions wirelength
+    /// (Lu et al., "ePlace", §5.3).
+    pub fn pin_weights(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.movable()];
+        for e in 0..self.smooth {
+            let bodies = self.pins_of(e).map(|p| self.pin_body[p]);
+            bodies.filter(|&b| b != FIXED_PIN).for_each(|b| sums[b as usize] += self.weight[e]);
+        }
+        sums
+    }
+
+    fn push_pin(&mut self, design: &Design, p: usize, body: u32) {
+        let nets = design.nets.as_ref().expect("pins come from the design's nets");
+        let node = nets.pin_node[p] as usize;
+        let (x, y) = if body == FIXED_PIN {
+            design.pin_position(nets, p)
+        } else {
+            let (dx, dy) =
+                design.placement.orientation[node].turn((nets.pin_dx[p], nets.pin_dy[p]));
+            let (w, h) = design.size(node);
+            (w / 2.0 + dx, h / 2.0 + dy)
+        };
+        self.pin_body.push(body);
+        self.pin_x.push(x);
+        self.pin_y.push(y);
+    }
+
+    /// Makes the rows by body: a counting sort of the pins.
+    fn index_bodies(&mut self, movable: usize) {
+        let pins = self.net_start[self.smooth] as usize;
+        self.body_start = vec![0; movable + 1];
+        for &b in self.pin_body[..pins].iter().filter(|&&b| b != FIXED_PIN) {
+            self.body_start[b as usize + 1] += 1;
+        }
+        for b in 0..movable {
+            self.body_start[b + 1] += self.body_start[b];
+        }
+        let mut next = self.body_start.clone();
+        self.body_pin = vec![0; self.body_start[movable] as usize];
+        for (p, &b) in self.pin_body[..pins].iter().enumerate() {
+            if b != FIXED_PIN {
+                self.body_pin[next[b as usize] as usize] = p as u32;
+                next[b as usize] += 1;
+            }
+        }
+    }
+}
+
+/// What a wirelength operator says of one placement, beside the gradient.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Wirelength {
+    /// Σ over all nets of weight · half-perimeter, layout units.
+    pub hpwl: f64,
+    /// The weighted average of nets `0..smooth`, layout units.
+    pub smooth: f64,
+}
