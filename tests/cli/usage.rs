@@ -42,7 +42,7 @@ fn wrong_usage_exits_with_2() {
 fn help_and_version_exit_with_0() {
     assert_eq!(run(&[&"--version"]), format!("placefield {}\n", env!("CARGO_PKG_VERSION")));
     assert!(run(&[&"--help"]).contains("compare"));
-    for command in ["eval", "compare", "plot", "generate", "demo", "info"] {
+    for command in ["eval", "compare", "plot", "generate", "demo", "bench", "info"] {
         let help = run(&[&command, &"--help"]);
         assert!(help.contains(&format!("Usage: placefield {command}")), "{help}");
     }
