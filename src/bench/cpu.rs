@@ -91,7 +91,8 @@ impl CpuTarget {
     ) -> Result<Run, BenchError> {
         let failed = |e| BenchError::failed("a step", e);
         let threads = self.pool.current_num_threads();
-        let options = EngineOptions { pipeline, threads, ..EngineOptions::default() };
+        let options =
+            EngineOptions { pipeline: Some(pipeline), threads, ..EngineOptions::default() };
         let mut engine = CpuEngine::<T>::new(charge.clone(), &options).map_err(failed)?;
         let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
         let (x, y) = (start(&charge.initial_x), start(&charge.initial_y));

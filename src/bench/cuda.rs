@@ -250,7 +250,7 @@ struct EngineWork<T: CudaReal> {
 
 impl<T: CudaReal> EngineWork<T> {
     fn new(gpu: &Gpu, charge: &Charge, pipeline: Pipeline) -> Result<Self, BenchError> {
-        let options = EngineOptions { pipeline, ..EngineOptions::default() };
+        let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
         let engine = CudaEngine::<T>::on(gpu, charge.clone(), &options);
         let mut engine = engine.map_err(engine_failed)?;
         let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
