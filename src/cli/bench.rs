@@ -144,7 +144,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
             bench::draw(table, &report.machine, folder)?;
         }
     }
-    super::common::tell(note.as_deref(), &[]);
+    super::common::tell(note.as_slice(), &[]);
     if output.json.as_deref() != Some(Path::new("-")) {
         write!(io::stdout().lock(), "{report}")?;
     }
