@@ -283,7 +283,7 @@ fn the_text_shows_paper_and_machine_side_by_side() {
 }
 
 #[test]
-fn tables_over_sizes_are_drawn() {
+fn tables_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let report = known(&[Experiment::TwoDimensional, Experiment::Breakdown], as_claimed, 1e15);
     let mut files = Vec::new();
@@ -297,11 +297,17 @@ fn tables_over_sizes_are_drawn() {
             "two-dimensional_time.png",
             "two-dimensional_time.svg",
             "two-dimensional_ratio.png",
-            "two-dimensional_ratio.svg"
+            "two-dimensional_ratio.svg",
+            "breakdown_ratio.png",
+            "breakdown_ratio.svg"
         ]
     );
     let svg = std::fs::read_to_string(&files[3]).unwrap();
     for text in ["IDCT row-column", "IDCT row-column (paper)", "2-D DCT and IDCT"] {
         assert!(svg.contains(text), "{text}");
+    }
+    let bars = std::fs::read_to_string(&files[5]).unwrap();
+    for text in ["post-processing", "time over whole DCT's", "paper"] {
+        assert!(bars.contains(text), "{text}");
     }
 }

@@ -227,11 +227,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     }
 
     fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            engine: "cuda",
-            device: self.gpu.info().name.clone(),
-            deterministic: true,
-        }
+        Descriptor { engine: "cuda", device: self.gpu.info().name.clone(), deterministic: true }
     }
 
     fn choice(&self) -> &Choice {
