@@ -184,7 +184,7 @@ fn what_memory_does_not_hold_is_marked() {
     let groups = &report.tables[0].groups;
     let reason = |k: usize| groups[k].line("DCT fused").unwrap().skipped.clone();
     assert_eq!(reason(1), None);
-    assert!(reason(4).unwrap().starts_with("needs 7.5 GiB, 1.0 are free"), "{:?}", reason(4));
+    assert!(reason(4).unwrap().starts_with("needs 6.5 GiB, 1.0 are free"), "{:?}", reason(4));
 }
 
 /// Sleeps for a nanosecond per value of a map.

@@ -238,11 +238,15 @@ impl Line {
 }
 
 impl Group {
-    /// A block of lines, with the ratios they ask for.
+    /// A block of lines, with the ratios they ask for. A line without a number
+    /// and without a reason gets one: what it follows from has none.
     pub fn new(case: impl Into<String>, elements: Option<usize>, mut lines: Vec<Line>) -> Group {
         let numbers: Vec<(String, Option<f64>, Option<f64>)> =
             lines.iter().map(|l| (l.what.clone(), l.paper, l.typical())).collect();
         for line in &mut lines {
+            if line.here.is_none() && line.skipped.is_none() {
+                line.skipped = Some("it follows from what was not run".to_owned());
+            }
             let Some(over) = &line.over else { continue };
             let Some((_, paper, here)) = numbers.iter().find(|(what, ..)| what == over) else {
                 continue;

@@ -38,6 +38,14 @@ pub enum Work {
     Solve(Arc<Charge>, Pipeline),
 }
 
+/// Bytes of a real number.
+pub(super) fn element_bytes(precision: Precision) -> f64 {
+    match precision {
+        Precision::F32 => 4.0,
+        Precision::F64 => 8.0,
+    }
+}
+
 /// Which way a transform goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -48,28 +56,22 @@ pub enum Direction {
 }
 
 impl Work {
-    /// Bytes that all its buffers take, roughly and rather too many: input,
-    /// output and three more of the size of either.
+    /// Bytes that all its buffers take, roughly and rather too many.
     pub fn bytes(&self, precision: Precision) -> f64 {
-        let each = match precision {
-            Precision::F32 => 4.0,
-            Precision::F64 => 8.0,
-        };
+        // Input, output, and what lies between: spectra and transposed maps.
         let elements = match self {
             Work::Copy([a, b]) => 2 * a * b,
-            Work::Reorder([a, b], _)
-            | Work::Fft([a, b], _)
-            | Work::PostProcess([a, b], _)
-            | Work::Variant([a, b], ..)
-            | Work::Map([a, b], ..)
-            | Work::Compress([a, b], ..) => 5 * a * b,
+            Work::Reorder([a, b], _) | Work::Fft([a, b], _) => 3 * a * b,
+            Work::PostProcess([a, b], _) | Work::Variant([a, b], ..) => 4 * a * b,
+            Work::Map([a, b], ..) => 5 * a * b,
+            Work::Compress([a, b], ..) => 8 * a * b,
             Work::Line(n, _) => 12 * n,
             Work::Volume([a, b, c], ..) => 5 * a * b * c,
             Work::Step(charge, _) | Work::Solve(charge, _) => {
                 12 * charge.grid.bins() + 16 * charge.bodies()
             }
         };
-        elements as f64 * each
+        elements as f64 * element_bytes(precision)
     }
 }
 

@@ -22,7 +22,8 @@ fn a_quick_table_as_json_and_shown_again() {
     assert_eq!(names, ["4n", "mirrored-2n", "padded-2n", "n"]);
     for line in lines {
         assert!(line["here"].as_f64().unwrap() > 0.0, "{line}");
-        assert_eq!(line["sample"]["repetitions"], 5);
+        // 5, or fewer on a busy machine.
+        assert!((3..=5).contains(&line["sample"]["repetitions"].as_u64().unwrap()), "{line}");
     }
     assert_eq!(lines[3]["paper"], 101.62);
 

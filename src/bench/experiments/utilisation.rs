@@ -5,6 +5,7 @@
 //! write (every element once) over its time. The paper's are a profiler's.
 
 use super::{Content, cases, size};
+use crate::bench::target::element_bytes;
 use crate::bench::{BenchError, Claim, Group, Line, Observation, Outcome, Session, Unit, Work};
 use crate::paper::{POSTPROCESS, PREPROCESS, Utilisation};
 use crate::transform::{PostProcessing, Reorder};
@@ -29,7 +30,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
     let works = [kernels[0].1.clone(), kernels[1].1.clone(), Work::Copy([n, n])];
     let outcomes = session.measure(&size([n, n]), &works)?;
     let precision = session.settings.precision;
-    let element = works[2].bytes(precision) / 2.0 / (n * n) as f64;
+    let element = element_bytes(precision);
     let throughput =
         |outcome: &Outcome, words: f64| outcome.median().map(|ms| words * element / (ms * 1e-3));
     let map = (n * n) as f64;
