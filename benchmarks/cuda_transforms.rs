@@ -137,7 +137,7 @@ impl Bench<'_> {
                 orientation,
                 ..Plan2dOptions::default()
             };
-            let mut plan = |options| Plan2d::<T, T>::new(self.gpu, kind, nx, ny, options);
+            let plan = |options| Plan2d::<T, T>::new(self.gpu, kind, nx, ny, options);
             let mut row_column = plan(with(Method::RowColumn, Orientation::Auto))?;
             let mut straight = plan(with(Method::Fused, Orientation::Straight))?;
             let mut transposed = plan(with(Method::Fused, Orientation::Transposed))?;

@@ -343,7 +343,7 @@ fn thresholds_drop_and_count<T: CudaReal>() {
                     let got = output(&gpu, x.len(), |out| {
                         plan.run_thresholded(&input, epsilon, out, &mut kept)
                     });
-                    assert!(got == want, "{nx} x {ny} {orientation:?} below {epsilon}");
+                    assert!(got == want, "{nx} x {ny} {orientation:?} below {epsilon:?}");
                     assert_eq!(gpu.download(&kept).unwrap(), [left]);
                 }
             }

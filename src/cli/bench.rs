@@ -2,10 +2,10 @@
 
 use super::Failure;
 use super::common::{PrecisionArg, check_output, make_folder, thread_count, write_json};
-use super::engines::{EngineChoice, cuda_obstacle};
+use super::engines::{EngineChoice, open_target};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
-use placefield::bench::{self, CpuTarget, Experiment, Report, Settings, Target};
+use placefield::bench::{self, Experiment, Report, Settings};
 use placefield::paper;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -171,7 +171,7 @@ fn measure(
     args: &RunArgs,
 ) -> Result<(Report, Option<String>), Failure> {
     args.engine.only_one()?;
-    let (target, note) = open(args)?;
+    let (target, note) = open_target(args.engine, args.threads)?;
     let repetitions = if args.quick { 5 } else { paper::REPETITIONS };
     let settings = Settings {
         precision: args.precision.into(),
@@ -201,27 +201,4 @@ fn default_seconds(experiments: &[Experiment], engine: &str, quick: bool) -> f64
     };
     let weights = |e: &[Experiment]| e.iter().map(|e| e.weight()).sum::<f64>();
     all * weights(experiments) / weights(&Experiment::ALL)
-}
-
-fn open(args: &RunArgs) -> Result<(Box<dyn Target>, Option<String>), Failure> {
-    let cpu =
-        || -> Result<Box<dyn Target>, Failure> { Ok(Box::new(CpuTarget::new(args.threads)?)) };
-    match args.engine {
-        EngineChoice::Cuda(device) | EngineChoice::Both(device) => Ok((cuda(device)?, None)),
-        EngineChoice::Cpu => Ok((cpu()?, None)),
-        EngineChoice::Auto => match cuda_obstacle(0) {
-            Some(why) => Ok((cpu()?, Some(format!("engine: cpu ({why})")))),
-            None => Ok((cuda(0)?, Some("engine: cuda:0".to_owned()))),
-        },
-    }
-}
-
-#[cfg(feature = "cuda")]
-fn cuda(device: usize) -> Result<Box<dyn Target>, Failure> {
-    Ok(Box::new(bench::CudaTarget::new(device)?))
-}
-
-#[cfg(not(feature = "cuda"))]
-fn cuda(device: usize) -> Result<Box<dyn Target>, Failure> {
-    Err(cuda_obstacle(device).unwrap_or_default().into())
 }

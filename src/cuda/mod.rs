@@ -16,6 +16,7 @@
 mod bodies;
 pub mod compile;
 mod density;
+mod descent;
 mod device;
 mod engine;
 mod error;
@@ -37,10 +38,12 @@ mod stages;
 mod three_pass;
 mod timing;
 pub mod transforms;
+mod wirelength;
 
 pub use bodies::{Arrangement, Bodies};
 pub use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 pub use density::{Density, DensityReport};
+pub use descent::{Descent, DescentBodies, DescentParameters, DescentSample};
 pub use device::{Capabilities, DeviceInfo, Gpu, probe};
 pub use engine::{CudaEngine, STEPS_PER_ORDER};
 pub use error::CudaError;
@@ -53,4 +56,5 @@ pub use real::CudaReal;
 pub use row_column::RowColumn;
 pub use solver::{FieldSolver, Fields, Folding, SolverOptions, solver};
 pub use three_pass::ThreePass;
-pub use timing::{Spread, Stopwatch, measure};
+pub use timing::{Marks, Spread, Stopwatch, measure};
+pub use wirelength::CudaWirelength;
