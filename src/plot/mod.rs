@@ -1,5 +1,5 @@
 //! Pictures of a placement: heat maps with outlines and field arrows, and
-//! curves over iterations, as PNG and SVG.
+//! curves over iterations or sizes and bars, as PNG and SVG.
 //!
 //! A picture is laid out once, as a list of strokes, texts and images in
 //! picture units, and that list is given to both back ends: the PNG and the
@@ -14,6 +14,7 @@
 
 mod arrows;
 mod axis;
+mod bars;
 mod color;
 mod curves;
 mod drawing;
@@ -25,6 +26,7 @@ mod raster;
 mod sample;
 mod vector;
 
+pub use bars::{BarSeries, Bars};
 pub use color::Scale;
 pub use curves::{Curves, Series};
 pub use file::Format;
@@ -96,5 +98,15 @@ impl Picture {
     pub fn write(&self, path: &Path) -> Result<(), PlotError> {
         let bytes = self.encode(Format::of(path)?)?;
         file::save(path, &bytes)
+    }
+
+    /// Writes `NAME.png` and `NAME.svg` in `folder`, and returns their paths.
+    ///
+    /// # Errors
+    /// As for [`Picture::write`].
+    pub fn write_both(&self, folder: &Path, name: &str) -> Result<[PathBuf; 2], PlotError> {
+        let paths = ["png", "svg"].map(|extension| folder.join(format!("{name}.{extension}")));
+        paths.iter().try_for_each(|path| self.write(path))?;
+        Ok(paths)
     }
 }

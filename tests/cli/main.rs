@@ -1,6 +1,7 @@
 //! The `placefield` program from outside: what it prints, writes and exits with.
 
 mod bad_input;
+mod bench;
 #[path = "../common/mod.rs"]
 mod common;
 mod compress;
