@@ -1,7 +1,6 @@
 //! Which engine runs: what the user chose and what the machine has.
 
 use super::Failure;
-use super::common::SolveArgs;
 use placefield::charge::Charge;
 use placefield::cpu::engine::CpuEngine;
 use placefield::engine::{Engine, EngineOptions};
@@ -103,14 +102,14 @@ pub(crate) struct ChosenBackend {
     pub(crate) note: Option<String>,
 }
 
-/// Opens what places on the engine of `options`.
+/// Opens what places on the engine of `choice`, of two on the first.
 pub(crate) fn open_backend<T: EngineReal>(
     charge: Charge,
     netlist: &Netlist,
-    options: &SolveArgs,
+    engine_options: &EngineOptions,
+    choice: EngineChoice,
 ) -> Result<ChosenBackend, Failure> {
-    let engine_options = options.engine_options();
-    let Chosen { mut engines, note } = open::<T>(charge, &engine_options, options.engine)?;
+    let Chosen { mut engines, note } = open::<T>(charge, engine_options, choice)?;
     let backend = HostBackend::new(engines.remove(0), netlist, engine_options.threads)?;
     Ok(ChosenBackend { backend: Box::new(backend), note })
 }

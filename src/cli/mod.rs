@@ -13,6 +13,7 @@ mod info;
 mod pictures;
 mod place;
 mod plot;
+mod trajectory;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io;

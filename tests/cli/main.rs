@@ -5,6 +5,7 @@ mod bad_input;
 mod common;
 mod contract;
 mod pictures;
+mod place;
 mod real;
 mod tiny;
 mod usage;
