@@ -7,102 +7,11 @@
 //
 // Maps are [m][n], n contiguous; spectra from cuFFT are [m][n/2 + 1].
 // a[k] = e^{-jπk/2m} and b[k] = e^{-jπk/2n}.
-#include "reorder.cuh"
+#include "quad.cuh"
 
 /// Green::scale here is 1/(mn): the round trip's 4/(mn) times the ¼ that
 /// store_pre leaves out. Energies take it back.
 constexpr double ENERGY = 4.0;
-
-/// A DCT spectrum at (u, v) and at its mirror images: x01 at (u, n-v), x10 at
-/// (m-u, v), x11 at (m-u, n-v). Index m or n stands for a zero.
-struct Quad { real x00, x01, x10, x11; };
-
-/// The four DCT coefficients that V[u][v] = p and V[m-u][v] = q hold.
-__device__ __forceinline__ Quad post(cplx p, cplx q, cplx a, cplx b, unsigned u, unsigned v) {
-    cplx ap = a * p, aq = conj(a) * q;
-    cplx s = b * (ap + aq), t = b * (ap - aq);
-    const real half = real(0.5);
-    Quad x = {half * s.x, -half * s.y, -half * t.y, -half * t.x};
-    if (u == 0) x.x10 = x.x11 = 0;
-    if (v == 0) x.x01 = x.x11 = 0;
-    return x;
-}
-
-/// One thread, two complex numbers in, four real ones out. (An H200, the DCT at
-/// 2048² in f64: 2 % faster for last_read; at 4096², beyond the cache, 2 % slower.)
-extern "C" __global__ void __launch_bounds__(BLOCK)
-dct2_post(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-          const cplx* __restrict__ a, const cplx* __restrict__ b, int cached) {
-    Cell c = cell();
-    unsigned u = c.i, v = c.j, h = n / 2 + 1;
-    if (2 * u > m || v >= h) return;
-    cplx p = last_read(in + at(u, v, h), cached);
-    cplx q = u ? last_read(in + at(m - u, v, h), cached) : p;
-    Quad x = post(p, q, a[u], b[v], u, v);
-    bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
-    out[at(u, v, n)] = x.x00;
-    if (mirror_v) out[at(u, n - v, n)] = x.x01;
-    if (mirror_u) out[at(m - u, v, n)] = x.x10;
-    if (mirror_u && mirror_v) out[at(m - u, n - v, n)] = x.x11;
-}
-
-/// The naive form, for comparison: one thread per output, every element of the
-/// spectrum read four times.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-dct2_post_naive(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-                const cplx* __restrict__ a, const cplx* __restrict__ b, int) {
-    Cell c = cell();
-    unsigned u = c.i, v = c.j, h = n / 2 + 1;
-    if (u >= m || v >= n) return;
-    unsigned mirror = u ? m - u : 0;
-    cplx p, q;
-    if (v < h) {
-        p = in[at(u, v, h)];
-        q = in[at(mirror, v, h)];
-    } else {
-        p = conj(in[at(mirror, n - v, h)]);
-        q = conj(in[at(u, n - v, h)]);
-    }
-    out[at(u, v, n)] = real(0.5) * (b[v] * (a[u] * p + conj(a[u]) * q)).x;
-}
-
-/// Writes what the inverse FFT needs at (u, v) and (m-u, v) for the inverse
-/// cosine transform of x, times four.
-__device__ __forceinline__ void store_pre(cplx* out, Quad x, cplx turn, cplx mirror_turn,
-                                          size_t here, size_t mirror, bool mirror_u) {
-    out[here] = turn * make(x.x00 - x.x11, -(x.x10 + x.x01));
-    if (mirror_u) out[mirror] = mirror_turn * make(x.x00 + x.x11, x.x10 - x.x01);
-}
-
-/// x with x'(u, v) = x(m-u, v): the inverse sine transform along x is the
-/// cosine transform of this, with odd rows negated afterwards.
-__device__ __forceinline__ Quad flip_u(Quad x) { return {x.x10, x.x11, x.x00, x.x01}; }
-/// The same along y.
-__device__ __forceinline__ Quad flip_v(Quad x) { return {x.x01, x.x00, x.x11, x.x10}; }
-
-/// Pre-processing of one inverse transform: four real numbers in, two complex
-/// ones out. sine_x or sine_y makes that axis a sine transform.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-idct2_pre(const real* __restrict__ in, cplx* __restrict__ out, unsigned m, unsigned n,
-          const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x, int sine_y) {
-    Cell c = cell();
-    unsigned u = c.i, v = c.j, h = n / 2 + 1;
-    if (2 * u > m || v >= h) return;
-    Quad x = {in[at(u, v, n)], v ? in[at(u, n - v, n)] : 0, u ? in[at(m - u, v, n)] : 0,
-              u && v ? in[at(m - u, n - v, n)] : 0};
-    if (sine_x) {
-        x = flip_u(x);
-        if (u == 0) x.x10 = x.x11 = 0;
-    }
-    if (sine_y) {
-        x = flip_v(x);
-        if (v == 0) x.x01 = x.x11 = 0;
-    }
-    const real quarter = real(0.25);
-    cplx s = make(quarter * a[u].x, quarter * a[u].y);
-    store_pre(out, x, conj(s * b[v]), s * conj(b[v]), at(u, v, h), u ? at(m - u, v, h) : 0,
-              u && 2 * u < m);
-}
 
 /// φ's spectrum from ρ's, and this quad's share of Σ φ·ρ by Parseval.
 __device__ __forceinline__ Quad potential(Quad x, const Green& green, real wx, real mirror_wx,

@@ -1,4 +1,6 @@
-//! Large buffers on large pages.
+//! Buffers: large ones on large pages, complex ones as real ones.
+
+use num_complex::Complex;
 
 /// Buffers from this size on ask for large pages.
 #[cfg(target_os = "linux")]
@@ -29,6 +31,18 @@ pub(crate) fn filled<T: Copy>(n: usize, value: T) -> Vec<T> {
     }
     buffer.resize(n, value);
     buffer
+}
+
+/// Complex numbers as the real ones they consist of.
+pub(crate) fn reals<T>(z: &[Complex<T>]) -> &[T] {
+    // SAFETY: `Complex` is two values in C order, with the alignment of one.
+    unsafe { std::slice::from_raw_parts(z.as_ptr().cast(), 2 * z.len()) }
+}
+
+/// Complex numbers as the real ones they consist of.
+pub(crate) fn reals_mut<T>(z: &mut [Complex<T>]) -> &mut [T] {
+    // SAFETY: as in `reals`; the borrow is exclusive.
+    unsafe { std::slice::from_raw_parts_mut(z.as_mut_ptr().cast(), 2 * z.len()) }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The two floating-point types every engine works in.
 
+use crate::transform::Sample;
 use num_traits::{Float, FloatConst, NumAssign};
 use rustfft::FftNum;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,15 @@ use std::iter::Sum;
 /// Tables (twiddles, wavenumbers) are always computed in `f64` and rounded
 /// once with [`Real::of`].
 pub trait Real:
-    FftNum + Float + FloatConst + NumAssign + Default + Sum + npyz::Serialize + npyz::AutoSerialize
+    FftNum
+    + Float
+    + FloatConst
+    + NumAssign
+    + Default
+    + Sum
+    + Sample
+    + npyz::Serialize
+    + npyz::AutoSerialize
 {
     /// The run-time name of this type.
     const PRECISION: Precision;

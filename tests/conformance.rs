@@ -1,4 +1,4 @@
-//! Every pipeline, size and precision against the definitions.
+//! The field solve: every pipeline, size and precision against the definitions.
 //!
 //! Accuracy is relative RMS: at most 2e-6 in f32 and 1e-13 in f64.
 
@@ -6,10 +6,10 @@ mod common;
 
 use common::relative_rms;
 use placefield::Real;
-use placefield::cpu::solve::{Fields, Solver, Transforms};
+use placefield::cpu::solve::{Fields, Solver};
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Map, Rect};
-use placefield::transform::{Transform, oracle};
+use placefield::transform::oracle;
 
 /// Odd, prime, one, rectangular, powers of two.
 const SIZES: [(usize, usize); 24] = [
@@ -109,32 +109,6 @@ fn solve_f32() {
     check_solve::<f32>();
 }
 
-fn check_transforms<T: Real>() {
-    for (nx, ny) in SIZES {
-        let (x, exact) = seen_by::<T>(&density(nx, ny));
-        for pipeline in Pipeline::ALL {
-            let Some(mut solver) = Transforms::<T>::new(nx, ny, pipeline, 1) else { continue };
-            for kind in Transform::ALL {
-                let want = oracle::transform2(kind, &exact);
-                let mut out = vec![T::of(f64::NAN); nx * ny];
-                solver.transform(kind, x.as_slice(), &mut out).unwrap();
-                let error = relative_rms(&widen(&out), want.as_slice());
-                assert!(error <= tolerance::<T>(), "{kind:?} {nx}x{ny} {pipeline}: {error:e}");
-            }
-        }
-    }
-}
-
-#[test]
-fn transforms_f64() {
-    check_transforms::<f64>();
-}
-
-#[test]
-fn transforms_f32() {
-    check_transforms::<f32>();
-}
-
 /// A few waves, whose potential is known in closed form, on sizes too large to sum directly.
 fn check_waves<T: Real>(nx: usize, ny: usize) {
     use std::f64::consts::PI;
@@ -180,11 +154,4 @@ fn waves_on_large_and_long_maps() {
         check_waves::<f64>(nx, ny);
         check_waves::<f32>(nx, ny);
     }
-}
-
-#[test]
-fn wrong_lengths_are_errors() {
-    let mut solver = Transforms::<f32>::new(4, 4, Pipeline::Fused, 1).unwrap();
-    let error = solver.transform(Transform::Dct, &[0.0; 15], &mut [0.0; 16]).unwrap_err();
-    assert_eq!(error.to_string(), "input has 15 values, the plan is for 16");
 }

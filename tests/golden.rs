@@ -7,11 +7,12 @@ mod common;
 
 use common::{golden, numbers};
 use placefield::Real;
-use placefield::cpu::solve::{Fields, Solver, Transforms};
+use placefield::cpu::solve::{Fields, Solver};
+use placefield::cpu::transforms::Plan2d;
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Map, Rect};
-use placefield::transform::Transform;
 use placefield::transform::line::Line;
+use placefield::transform::{Method, Plan2dOptions, Transform};
 use serde_json::Value;
 
 fn rows(value: &Value) -> Vec<&Value> {
@@ -65,8 +66,8 @@ fn check_maps<T: Real>(cases: &Value) {
         let nx = case["M"].as_u64().unwrap() as usize;
         let ny = case["N"].as_u64().unwrap() as usize;
         let x = round::<T>(&numbers(&case["x"]));
-        for pipeline in Pipeline::ALL {
-            let Some(mut solver) = Transforms::<T>::new(nx, ny, pipeline, 1) else { continue };
+        for method in Method::ALL {
+            let options = Plan2dOptions { method, ..Plan2dOptions::default() };
             let mut out = vec![T::zero(); nx * ny];
             for (kind, name, factor) in [
                 (Transform::Dct, "dct2", 4.0 / (nx * ny) as f64),
@@ -74,8 +75,9 @@ fn check_maps<T: Real>(cases: &Value) {
                 (Transform::IdctIdxst, "idct_idxst", 4.0),
                 (Transform::IdxstIdct, "idxst_idct", 4.0),
             ] {
-                solver.transform(kind, &x, &mut out).unwrap();
-                let what = format!("{name} {nx}x{ny} {pipeline}");
+                let plan = Plan2d::<T>::new(kind, nx, ny, options, 1).unwrap();
+                plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
+                let what = format!("{name} {nx}x{ny} {}", method.name());
                 assert_close(&out, factor, &numbers(&case[name]), &what);
             }
         }

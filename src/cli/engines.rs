@@ -1,9 +1,10 @@
 //! Which engine runs: what the user chose and what the machine has.
 
 use super::Failure;
+use super::common::SolveArgs;
 use placefield::charge::Charge;
 use placefield::cpu::engine::CpuEngine;
-use placefield::engine::{Engine, EngineOptions};
+use placefield::engine::{Choice, Engine, EngineOptions, Pipeline};
 use placefield::place::{Backend, HostBackend};
 use placefield::wirelength::Netlist;
 use std::str::FromStr;
@@ -96,22 +97,29 @@ pub(crate) fn open<T: EngineReal>(
     }
 }
 
-/// The machine of a placement, and what `auto` took and why.
+/// The machine of a placement, its pipeline, and what each `auto` took and why.
 pub(crate) struct ChosenBackend {
     pub(crate) backend: Box<dyn Backend>,
-    pub(crate) note: Option<String>,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) notes: Vec<String>,
 }
 
-/// Opens what places on the engine of `choice`, of two on the first.
+/// Opens what places on the engine of `options`, of two on the first.
 pub(crate) fn open_backend<T: EngineReal>(
     charge: Charge,
     netlist: &Netlist,
-    engine_options: &EngineOptions,
-    choice: EngineChoice,
+    options: &SolveArgs,
 ) -> Result<ChosenBackend, Failure> {
-    let Chosen { mut engines, note } = open::<T>(charge, engine_options, choice)?;
-    let backend = HostBackend::new(engines.remove(0), netlist, engine_options.threads)?;
-    Ok(ChosenBackend { backend: Box::new(backend), note })
+    let engine_options = options.engine_options();
+    let Chosen { mut engines, note } = open::<T>(charge, &engine_options, options.engine)?;
+    let engine = engines.remove(0);
+    let Choice { pipeline, reason } = engine.choice().clone();
+    let mut notes = Vec::from_iter(note);
+    if options.pipeline().is_none() {
+        notes.push(format!("pipeline: {pipeline} ({reason})"));
+    }
+    let backend = HostBackend::new(engine, netlist, engine_options.threads)?;
+    Ok(ChosenBackend { backend: Box::new(backend), pipeline, notes })
 }
 
 #[cfg(feature = "cuda")]

@@ -7,7 +7,7 @@ use super::common::{Opened, SolveArgs, charge_of};
 use super::engines::{self, EngineReal};
 use super::pictures::save;
 use placefield::compare::{Comparison, Iteration, Side};
-use placefield::engine::{EngineOptions, Pipeline};
+use placefield::engine::Pipeline;
 use placefield::place::{Backend, Outcome, PlaceOptions, Placer, Record, schedule, start};
 use placefield::plot::{Curves, Series};
 use placefield::wirelength::{LARGE_NET, Netlist};
@@ -33,9 +33,8 @@ pub(crate) fn open_backends<T: EngineReal>(
     let netlist = Netlist::from_design(&opened.design, LARGE_NET)
         .ok_or("the design has no nets, so there is nothing to place by")?;
     let open = |pipeline| -> Result<Box<dyn Backend>, Failure> {
-        let engine_options = EngineOptions { pipeline, ..options.engine_options() };
-        let choice = options.engine;
-        let chosen = engines::open_backend::<T>(charge.clone(), &netlist, &engine_options, choice)?;
+        let options = options.with_pipeline(pipeline);
+        let chosen = engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
         Ok(chosen.backend)
     };
     let backends = Pipeline::ALL.into_iter().map(open).collect::<Result<_, Failure>>()?;

@@ -52,6 +52,19 @@ impl<'a, T> ColumnPanels<'a, T> {
         }
     }
 
+    /// The rows `first..first + rows` alone; what holds for segments holds for
+    /// those of every such part together.
+    #[inline(always)]
+    pub(crate) fn rows(&self, first: usize, rows: usize) -> ColumnPanels<'_, T> {
+        assert!(first + rows <= self.rows);
+        ColumnPanels {
+            start: self.start.wrapping_add(first * self.columns),
+            rows,
+            columns: self.columns,
+            _borrow: PhantomData,
+        }
+    }
+
     /// Prefetches the columns `first..first + length` of `row`, if there is such a row.
     #[inline(always)]
     pub(crate) fn prefetch(&self, row: usize, first: usize, length: usize) {

@@ -1,13 +1,14 @@
 //! The field solve: ρ in; φ, Ex, Ey and the energy out.
 //!
 //! The row-column and the fused pipeline are ways of computing the four 2-D
-//! transforms ([`Transforms`]), and the solve composes them the same way for
+//! transforms ([`Plan2d`](super::transforms::Plan2d)), and the solve composes them the same way for
 //! both: one DCT with Green's function folded into its last stage, then three
 //! inverses with the wavenumbers folded into their first. The three-pass
 //! pipeline is a solve of its own.
 
-use super::fused::Fused;
-use super::row_column::RowColumn;
+use super::maps::{Inverse, Maps};
+use super::modify::{AlongX, AlongY, Modify, Unchanged};
+use super::scratch::{Parts, Scratch};
 use super::shared::{dot, vectorised};
 use super::three_pass::ThreePass;
 use crate::engine::Pipeline;
@@ -15,7 +16,7 @@ use crate::grid::{BinGrid, Map};
 use crate::memory::filled;
 use crate::real::Real;
 use crate::spectral::Spectrum;
-use crate::transform::{LengthError, Transform, check_length};
+use crate::transform::{Method, Plan2dOptions};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -62,70 +63,24 @@ impl<T: Real> Multipliers<T> {
     }
 }
 
-/// What a pass multiplies the coefficient `(u, v)` by.
-///
-/// A type per case, so that every pass is compiled with its multiplication inlined.
-pub(crate) trait Multiply<T>: Sync {
-    fn at(&self, u: usize, v: usize) -> T;
-}
-
-/// Leaves coefficients as they are.
-pub(crate) struct One;
-
-impl<T: Real> Multiply<T> for One {
-    #[inline(always)]
-    fn at(&self, _: usize, _: usize) -> T {
-        T::one()
-    }
-}
-
-/// Green's function.
+/// Multiplies by Green's function.
 pub(crate) struct Green<'a, T>(pub(crate) &'a Multipliers<T>);
 
-impl<T: Real> Multiply<T> for Green<'_, T> {
+impl<T: Real> Green<'_, T> {
+    /// Green's function at `(u, v)`.
     #[inline(always)]
-    fn at(&self, u: usize, v: usize) -> T {
+    pub(crate) fn at(&self, u: usize, v: usize) -> T {
         let square = self.0.wx_squared[u] + self.0.wy_squared[v];
         // Only (0, 0) has no wavenumber: the mean, which is dropped.
         if square > T::zero() { self.0.normalisation / square } else { T::zero() }
     }
 }
 
-/// `w_x(u)`.
-pub(crate) struct AlongX<'a, T>(&'a [T]);
-
-impl<T: Real> Multiply<T> for AlongX<'_, T> {
+impl<T: Real> Modify<T> for Green<'_, T> {
     #[inline(always)]
-    fn at(&self, u: usize, _: usize) -> T {
-        self.0[u]
+    fn apply(&self, u: usize, v: usize, value: T) -> T {
+        value * self.at(u, v)
     }
-}
-
-/// `w_y(v)`.
-pub(crate) struct AlongY<'a, T>(&'a [T]);
-
-impl<T: Real> Multiply<T> for AlongY<'_, T> {
-    #[inline(always)]
-    fn at(&self, _: usize, v: usize) -> T {
-        self.0[v]
-    }
-}
-
-/// The inverse transforms, by what runs along each axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Inverse {
-    Idct,
-    IdctIdxst,
-    IdxstIdct,
-}
-
-/// One way of computing the 2-D transforms of `nx × ny` maps, planned once.
-pub(crate) trait Transforms2d<T: Real>: Send {
-    /// `out = DCT2(x) · by`.
-    fn forward(&mut self, x: &[T], by: &impl Multiply<T>, out: &mut [T]);
-
-    /// `out = inverse(x · by)`.
-    fn inverse(&mut self, kind: Inverse, x: &[T], by: &impl Multiply<T>, out: &mut [T]);
 }
 
 /// Milliseconds of the solve's two halves.
@@ -152,7 +107,8 @@ pub struct Solver<T: Real> {
 enum Plan<T: Real> {
     /// Transform by transform, with DCT2(ρ)·G between the halves.
     Composed {
-        transforms: Transforms<T>,
+        maps: Maps<T>,
+        scratch: Scratch<T>,
         spectrum: Vec<T>,
     },
     ThreePass(ThreePass<T>),
@@ -167,11 +123,10 @@ impl<T: Real> Solver<T> {
             ny,
             multipliers: Multipliers::new(grid),
             row_energy: vec![0.0; nx],
-            plan: match Transforms::new(nx, ny, pipeline, threads) {
-                Some(transforms) => {
-                    Plan::Composed { transforms, spectrum: filled(nx * ny, T::zero()) }
-                }
-                None => Plan::ThreePass(ThreePass::new(nx, ny, threads)),
+            plan: match pipeline {
+                Pipeline::RowColumn => Plan::composed(nx, ny, Method::RowColumn, threads),
+                Pipeline::Fused => Plan::composed(nx, ny, Method::Fused, threads),
+                Pipeline::ThreePass => Plan::ThreePass(ThreePass::new(nx, ny, threads)),
             },
         }
     }
@@ -189,10 +144,11 @@ impl<T: Real> Solver<T> {
         let elapsed = || start.elapsed().as_secs_f64() * 1e3;
         let forward;
         match &mut self.plan {
-            Plan::Composed { transforms, spectrum } => {
-                transforms.forward(rho.as_slice(), &Green(by), spectrum);
+            Plan::Composed { maps, scratch, spectrum } => {
+                let mut s = scratch.parts(maps.scratch_len(1)).expect("it is made for these maps");
+                maps.forward(rho.as_slice(), &Green(by), spectrum, s.reborrow());
                 forward = elapsed();
-                transforms.fields(by, spectrum, fields);
+                inverses(maps, by, spectrum, fields, s);
                 row_energies(rho, &fields.potential, &mut self.row_energy);
             }
             Plan::ThreePass(plan) => {
@@ -207,6 +163,29 @@ impl<T: Real> Solver<T> {
     }
 }
 
+impl<T: Real> Plan<T> {
+    fn composed(nx: usize, ny: usize, method: Method, threads: usize) -> Self {
+        let maps = Maps::new(nx, ny, &Plan2dOptions { method, ..Plan2dOptions::default() });
+        let scratch = Scratch::new(maps.scratch_len(1), threads);
+        Plan::Composed { maps, scratch, spectrum: filled(nx * ny, T::zero()) }
+    }
+}
+
+/// φ, Ex and Ey from DCT2(ρ)·G.
+fn inverses<T: Real>(
+    maps: &Maps<T>,
+    by: &Multipliers<T>,
+    spectrum: &[T],
+    fields: &mut Fields<T>,
+    mut s: Parts<'_, T>,
+) {
+    let Fields { potential, field_x, field_y } = fields;
+    maps.inverse(Inverse::Idct, spectrum, &Unchanged, potential.as_mut_slice(), s.reborrow());
+    let (wx, wy) = (AlongX(&by.wx), AlongY(&by.wy));
+    maps.inverse(Inverse::IdxstIdct, spectrum, &wx, field_x.as_mut_slice(), s.reborrow());
+    maps.inverse(Inverse::IdctIdxst, spectrum, &wy, field_y.as_mut_slice(), s);
+}
+
 fn row_energies<T: Real>(rho: &Map<T>, potential: &Map<T>, sums: &mut [f64]) {
     let ny = rho.ny();
     let rows = rho.as_slice().par_chunks(ny).zip(potential.as_slice().par_chunks(ny));
@@ -216,75 +195,4 @@ fn row_energies<T: Real>(rho: &Map<T>, potential: &Map<T>, sums: &mut [f64]) {
             || dot(rho, potential),
         );
     });
-}
-
-/// Single 2-D transforms of `nx × ny` maps, planned once. No call allocates.
-///
-/// Work is spread over the rayon pool it is called in.
-pub struct Transforms<T: Real> {
-    bins: usize,
-    plan: TransformPlan<T>,
-}
-
-enum TransformPlan<T: Real> {
-    RowColumn(RowColumn<T>),
-    Fused(Fused<T>),
-}
-
-impl<T: Real> Transforms<T> {
-    /// Plans transforms for a pool of `threads` threads; `None` for a pipeline
-    /// that fuses across transforms and so has no single ones.
-    pub fn new(nx: usize, ny: usize, pipeline: Pipeline, threads: usize) -> Option<Self> {
-        let plan = match pipeline {
-            Pipeline::RowColumn => TransformPlan::RowColumn(RowColumn::new(nx, ny, threads)),
-            Pipeline::Fused => TransformPlan::Fused(Fused::new(nx, ny, threads)),
-            Pipeline::ThreePass => return None,
-        };
-        Some(Transforms { bins: nx * ny, plan })
-    }
-
-    /// `out = kind(x)`, both `nx × ny`, y contiguous.
-    ///
-    /// # Errors
-    /// When a slice does not hold `nx · ny` values.
-    pub fn transform(
-        &mut self,
-        kind: Transform,
-        x: &[T],
-        out: &mut [T],
-    ) -> Result<(), LengthError> {
-        check_length("input", self.bins, x.len())?;
-        check_length("output", self.bins, out.len())?;
-        match kind {
-            Transform::Dct => self.forward(x, &One, out),
-            Transform::Idct => self.inverse(Inverse::Idct, x, &One, out),
-            Transform::IdctIdxst => self.inverse(Inverse::IdctIdxst, x, &One, out),
-            Transform::IdxstIdct => self.inverse(Inverse::IdxstIdct, x, &One, out),
-        }
-        Ok(())
-    }
-
-    /// φ, Ex and Ey from DCT2(ρ)·G.
-    fn fields(&mut self, by: &Multipliers<T>, spectrum: &[T], fields: &mut Fields<T>) {
-        let Fields { potential, field_x, field_y } = fields;
-        self.inverse(Inverse::Idct, spectrum, &One, potential.as_mut_slice());
-        self.inverse(Inverse::IdxstIdct, spectrum, &AlongX(&by.wx), field_x.as_mut_slice());
-        self.inverse(Inverse::IdctIdxst, spectrum, &AlongY(&by.wy), field_y.as_mut_slice());
-    }
-}
-
-impl<T: Real> Transforms2d<T> for Transforms<T> {
-    fn forward(&mut self, x: &[T], by: &impl Multiply<T>, out: &mut [T]) {
-        match &mut self.plan {
-            TransformPlan::RowColumn(p) => p.forward(x, by, out),
-            TransformPlan::Fused(p) => p.forward(x, by, out),
-        }
-    }
-
-    fn inverse(&mut self, kind: Inverse, x: &[T], by: &impl Multiply<T>, out: &mut [T]) {
-        match &mut self.plan {
-            TransformPlan::RowColumn(p) => p.inverse(kind, x, by, out),
-            TransformPlan::Fused(p) => p.inverse(kind, x, by, out),
-        }
-    }
 }

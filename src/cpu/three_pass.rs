@@ -30,9 +30,9 @@
 //! are (zeros, 0), (1, 2), (3, 4), …
 
 use super::shared::{AHEAD, ColumnPanels, PerThread, dot, vectorised};
-use super::solve::{Fields, Green, Multipliers, Multiply};
+use super::solve::{Fields, Green, Multipliers};
 use crate::grid::Map;
-use crate::memory::filled;
+use crate::memory::{filled, reals};
 use crate::real::Real;
 use crate::transform::{permutation, twiddle};
 use num_complex::Complex;
@@ -183,7 +183,7 @@ impl<T: Real> ThreePass<T> {
                     // The columns before and at this index; before the first stand zeros.
                     let v = 2 * (t * W + w);
                     let (first, second) = pair.split_at(row_pairs);
-                    let (first, second) = (&real(first)[..nx], real(second));
+                    let (first, second) = (&reals(first)[..nx], reals(second));
                     let second = &second[..nx.min(second.len())];
                     vectorised(
                         #[inline(always)]
@@ -266,8 +266,8 @@ impl<T: Real> ThreePass<T> {
         let axis = &self.along_y;
         let ny = axis.n;
         let (first, second) = coefficients.split_at(Axis::<T>::pairs(1 + ny));
-        let first = &real(first)[1..=ny];
-        let second = real(second).get(1..=ny).unwrap_or_default();
+        let first = &reals(first)[1..=ny];
+        let second = reals(second).get(1..=ny).unwrap_or_default();
         vectorised(
             #[inline(always)]
             || inverse_pair::<SINE, T>(&axis.half_w, &by.wy, first, second, &mut s.line),
@@ -279,12 +279,6 @@ impl<T: Real> ThreePass<T> {
             || unpack(&s.line, first, second, SINE),
         );
     }
-}
-
-/// Complex numbers as the real ones they consist of.
-fn real<T>(z: &[Complex<T>]) -> &[T] {
-    // SAFETY: `Complex` is two values in C order, with the alignment of one.
-    unsafe { std::slice::from_raw_parts(z.as_ptr().cast(), 2 * z.len()) }
 }
 
 /// `out[w] = tile[w][at]`.

@@ -1,6 +1,7 @@
 //! What can go wrong on the way to, and on, a device.
 
 use crate::engine::{EngineError, Pipeline};
+use crate::transform::ShapeError;
 use cudarc::cufft::result::CufftError;
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
@@ -86,6 +87,27 @@ pub enum CudaError {
     /// A single transform was asked of a pipeline that only solves.
     #[error("the {0} pipeline has no transform of a single map")]
     SolvesOnly(Pipeline),
+    /// Lengths of zero, or too large.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// A transform that a device has no plan for.
+    #[error("no plan for {batch} transforms of {shape:?} values: {reason}")]
+    NoTransform {
+        /// Lengths, slowest axis first.
+        shape: Vec<usize>,
+        /// Number of transforms.
+        batch: usize,
+        /// What stands in the way.
+        reason: &'static str,
+    },
+    /// Something a plan cannot do the way it was made.
+    #[error("{what} needs {needs}")]
+    NotPlanned {
+        /// What was asked for.
+        what: &'static str,
+        /// What the plan would have to be.
+        needs: &'static str,
+    },
     /// A name that is no kernel file.
     #[error("there is no kernels/{0}.cu")]
     NoSuchUnit(String),

@@ -9,14 +9,16 @@
 use super::device::Gpu;
 use super::error::CudaError;
 use super::fft::{ForwardFft, InverseFft, share_work_area};
-use super::launch::{SumScratch, address_mut, check_length, cover, cover_for_sum};
+use super::launch::{SumScratch, address_mut, check_length, cover_for_sum};
+use super::quads::Quads;
 use super::real::CudaReal;
-use super::reorder::{Reordering, Sines};
-use super::solver::{FieldSolver, Fields, Folding, Green, SolverOptions, twiddles};
+use super::reorder::{Maps, Reordering, Sines};
+use super::solver::{FieldSolver, Fields, Folding, Green, SolverOptions};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::{PostProcessing, Transform};
-use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, LaunchConfig, PushKernelArg};
+use std::sync::Arc;
 
 /// The fused pipeline for one grid.
 pub struct Fused<T: CudaReal> {
@@ -66,7 +68,14 @@ impl<T: CudaReal> Fused<T> {
             }
         };
         Ok(Fused {
-            reordering: Reordering::new(gpu, &module, options.reorder, shape.into(), true)?,
+            reordering: Reordering::new(
+                gpu,
+                &module,
+                options.reorder,
+                Maps::one(grid.nx(), grid.ny()),
+                true,
+                "",
+            )?,
             stages: Stages::new(gpu, &module, grid, options.post)?,
             forward_fft,
             inverse_fft,
@@ -88,12 +97,12 @@ impl<T: CudaReal> FieldSolver<T> for Fused<T> {
             Way::Shared(_) => {
                 // The last spectrum's place is free until the inverses begin, and
                 // the next kernel writes over it while it is still in the cache.
-                let half = stages.half_spectrum();
+                let half = stages.quads.half_spectra();
                 let (mut first, mut rest) = spectra.split_at_mut(half);
                 let (_, mut last) = rest.split_at_mut(half);
                 // SAFETY: any bits are real numbers, and a view of this many
                 // bytes is checked to fit.
-                let map = unsafe { last.transmute_mut::<T>(stages.bins()) };
+                let map = unsafe { last.transmute_mut::<T>(stages.quads.elements()) };
                 let mut map = map.expect("a spectrum is no smaller than its map");
                 reordering.reorder(rho, &mut map)?;
                 forward_fft.run(&map, &mut first)
@@ -131,16 +140,12 @@ impl<T: CudaReal> FieldSolver<T> for Fused<T> {
         input: &CudaSlice<T>,
         output: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
-        let sines = match transform {
-            Transform::Dct => {
-                let Fused { stages, reordering, forward_fft, spectra, .. } = self;
-                return dct2(stages, reordering, forward_fft, input, spectra, output);
-            }
-            Transform::Idct => SINES[0],
-            Transform::IdxstIdct => SINES[1],
-            Transform::IdctIdxst => SINES[2],
-        };
-        self.stages.idct2_pre(input, &mut self.spectra, sines)?;
+        if transform == Transform::Dct {
+            let Fused { stages, reordering, forward_fft, spectra, .. } = self;
+            return dct2(stages, reordering, forward_fft, input, spectra, output);
+        }
+        let sines = Sines::of(transform);
+        self.stages.quads.pre(input, &mut self.spectra, sines)?;
         self.inverse_fft.run(&mut self.spectra, &mut self.reordered)?;
         self.reordering.restore(&self.reordered, [output], [sines])
     }
@@ -157,29 +162,19 @@ fn dct2<T: CudaReal>(
     spectrum: &mut CudaSlice<T::Complex>,
     output: &mut CudaSlice<T>,
 ) -> Result<(), CudaError> {
-    check_length("transformed map", output.len(), stages.bins())?;
+    check_length("transformed map", output.len(), stages.quads.elements())?;
     reordering.reorder(input, output)?;
     fft.run(output, spectrum)?;
-    stages.dct2_post(spectrum, output)
+    stages.quads.post(spectrum, output)
 }
 
-/// The pre- and post-processing kernels and their tables.
+/// The kernels between the FFTs and their tables.
 struct Stages<T: CudaReal> {
     gpu: Gpu,
-    /// Bins along x (slow) and y (contiguous).
-    nx: u32,
-    ny: u32,
-    /// e^{-jπu/2nx} and e^{-jπv/2ny}.
-    a: CudaSlice<T::Complex>,
-    b: CudaSlice<T::Complex>,
+    /// Those of single transforms.
+    quads: Quads<T>,
     green: Green<T>,
     sum: SumScratch,
-    /// Whether a spectrum fits in the device's cache.
-    cached: i32,
-    dct2_post: CudaFunction,
-    post_config: LaunchConfig,
-    idct2_pre: CudaFunction,
-    pre_config: LaunchConfig,
     solve_pre: CudaFunction,
     solve_spectra: CudaFunction,
     sum_config: LaunchConfig,
@@ -188,101 +183,25 @@ struct Stages<T: CudaReal> {
 impl<T: CudaReal> Stages<T> {
     fn new(
         gpu: &Gpu,
-        module: &std::sync::Arc<cudarc::driver::CudaModule>,
+        module: &Arc<CudaModule>,
         grid: &BinGrid,
         post: PostProcessing,
     ) -> Result<Self, CudaError> {
-        let (nx, ny) = (grid.nx(), grid.ny());
-        // One thread for four elements.
-        let quarter = (ny / 2 + 1, nx / 2 + 1);
-        let (post, post_config) = match post {
-            PostProcessing::Efficient => ("dct2_post", cover(128, quarter)),
-            PostProcessing::Naive => ("dct2_post_naive", cover(128, (ny, nx))),
-        };
         let solve_pre = module.load_function("solve_pre")?;
         let solve_spectra = module.load_function("solve_spectra")?;
-        let sum_config = cover_for_sum(gpu, &solve_spectra, quarter)?;
+        // One thread for four elements.
+        let sum_config =
+            cover_for_sum(gpu, &solve_spectra, (grid.ny() / 2 + 1, grid.nx() / 2 + 1))?;
         Ok(Stages {
             gpu: gpu.clone(),
-            nx: nx as u32,
-            ny: ny as u32,
-            a: twiddles::<T>(gpu, nx)?,
-            b: twiddles::<T>(gpu, ny)?,
+            quads: Quads::new(gpu, module, (grid.nx(), grid.ny()), 1, post, "")?,
             // The kernels take a quarter of this: see ENERGY in kernels/fused.cu.
             green: Green::new(grid, 1.0 / grid.bins() as f64),
             sum: SumScratch::new(gpu, sum_config)?,
-            cached: i32::from(nx * quarter.0 * size_of::<T::Complex>() <= gpu.info().l2_cache),
-            dct2_post: module.load_function(post)?,
-            post_config,
-            idct2_pre: module.load_function("idct2_pre")?,
-            pre_config: cover(128, quarter),
             solve_pre,
             solve_spectra,
             sum_config,
         })
-    }
-
-    fn bins(&self) -> usize {
-        self.nx as usize * self.ny as usize
-    }
-
-    fn half_spectrum(&self) -> usize {
-        self.nx as usize * (self.ny as usize / 2 + 1)
-    }
-
-    /// Enqueues the DCT's post-processing.
-    fn dct2_post(
-        &self,
-        spectrum: &CudaSlice<T::Complex>,
-        output: &mut CudaSlice<T>,
-    ) -> Result<(), CudaError> {
-        assert!(spectrum.len() >= self.half_spectrum() && output.len() == self.bins());
-        // SAFETY: the types are those of dct2_post and dct2_post_naive in
-        // kernels/fused.cu; the buffers hold nx × (ny/2 + 1) and nx × ny
-        // elements (checked above), the tables at least nx and ny.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.dct2_post)
-                .arg(spectrum)
-                .arg(output)
-                .arg(&self.nx)
-                .arg(&self.ny)
-                .arg(&self.a)
-                .arg(&self.b)
-                .arg(&self.cached)
-                .launch(self.post_config)
-        }?;
-        Ok(())
-    }
-
-    /// Enqueues the pre-processing of an inverse transform.
-    fn idct2_pre(
-        &self,
-        input: &CudaSlice<T>,
-        spectrum: &mut CudaSlice<T::Complex>,
-        sines: Sines,
-    ) -> Result<(), CudaError> {
-        check_length("map to transform", input.len(), self.bins())?;
-        assert!(spectrum.len() >= self.half_spectrum());
-        let (sine_x, sine_y) = (i32::from(sines.x), i32::from(sines.y));
-        // SAFETY: the types are those of idct2_pre in kernels/fused.cu; lengths
-        // as above.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.idct2_pre)
-                .arg(input)
-                .arg(spectrum)
-                .arg(&self.nx)
-                .arg(&self.ny)
-                .arg(&self.a)
-                .arg(&self.b)
-                .arg(&sine_x)
-                .arg(&sine_y)
-                .launch(self.pre_config)
-        }?;
-        Ok(())
     }
 
     /// Enqueues the pre-processing of one of the solve's inverses: 0 is φ (and
@@ -294,7 +213,9 @@ impl<T: CudaReal> Stages<T> {
         map: i32,
         energy: &mut CudaSlice<f64>,
     ) -> Result<(), CudaError> {
-        assert!(input.len() == self.bins() && spectrum.len() >= self.half_spectrum());
+        assert!(
+            input.len() == self.quads.elements() && spectrum.len() >= self.quads.half_spectra()
+        );
         // SAFETY: the types are those of solve_pre in kernels/fused.cu; lengths
         // are checked above, `energy` by the caller, and the scratch was made
         // for this launch, whose blocks are of BLOCK threads.
@@ -304,10 +225,10 @@ impl<T: CudaReal> Stages<T> {
                 .launch_builder(&self.solve_pre)
                 .arg(input)
                 .arg(spectrum)
-                .arg(&self.nx)
-                .arg(&self.ny)
-                .arg(&self.a)
-                .arg(&self.b)
+                .arg(&self.quads.nx)
+                .arg(&self.quads.ny)
+                .arg(&self.quads.a)
+                .arg(&self.quads.b)
                 .arg(&self.green)
                 .arg(&map)
                 .arg(&mut self.sum.partial)
@@ -325,7 +246,7 @@ impl<T: CudaReal> Stages<T> {
         spectra: &mut CudaSlice<T::Complex>,
         energy: &mut CudaSlice<f64>,
     ) -> Result<(), CudaError> {
-        assert!(spectra.len() == 3 * self.half_spectrum());
+        assert!(spectra.len() == 3 * self.quads.half_spectra());
         let spectra = address_mut(&self.gpu, spectra);
         // SAFETY: the types are those of solve_spectra in kernels/fused.cu
         // (addresses stand for pointers), which allows its input to be the
@@ -338,10 +259,10 @@ impl<T: CudaReal> Stages<T> {
                 .launch_builder(&self.solve_spectra)
                 .arg(&spectra)
                 .arg(&spectra)
-                .arg(&self.nx)
-                .arg(&self.ny)
-                .arg(&self.a)
-                .arg(&self.b)
+                .arg(&self.quads.nx)
+                .arg(&self.quads.ny)
+                .arg(&self.quads.a)
+                .arg(&self.quads.b)
                 .arg(&self.green)
                 .arg(&mut self.sum.partial)
                 .arg(&mut self.sum.ticket)

@@ -3,8 +3,9 @@
 use super::device::Gpu;
 use super::error::CudaError;
 use cudarc::driver::sys::{self, CUdeviceptr};
-use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, DevicePtrMut, LaunchConfig};
+use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, DevicePtr, DevicePtrMut, LaunchConfig};
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// Threads in a block: `BLOCK` in `kernels/common.cuh`.
 pub(super) const BLOCK: u32 = 256;
@@ -21,6 +22,43 @@ pub(super) fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig 
         block_dim: (wide, tall, 1),
         shared_mem_bytes: 0,
     }
+}
+
+/// A kernel and the launch that it is made for.
+pub(super) struct Kernel {
+    /// Its name in its file.
+    pub(super) name: String,
+    pub(super) function: CudaFunction,
+    pub(super) config: LaunchConfig,
+}
+
+impl Kernel {
+    /// The kernel of this name in `module`.
+    pub(super) fn new(
+        module: &Arc<CudaModule>,
+        name: impl Into<String>,
+        config: LaunchConfig,
+    ) -> Result<Kernel, CudaError> {
+        let name = name.into();
+        Ok(Kernel { function: module.load_function(&name)?, name, config })
+    }
+}
+
+/// Most blocks along the second and third axis of a grid.
+pub(super) const MOST_BLOCKS: u32 = 65535;
+
+/// As [`cover`], with no more blocks down the height than a grid can have: for
+/// kernels whose threads go on from there.
+pub(super) fn cover_lines(line: u32, cells: (usize, usize)) -> LaunchConfig {
+    let mut config = cover(line, cells);
+    config.grid_dim.1 = config.grid_dim.1.min(MOST_BLOCKS);
+    config
+}
+
+/// The same launch for each of `maps` maps.
+pub(super) fn stacked(mut config: LaunchConfig, maps: usize) -> LaunchConfig {
+    config.grid_dim.2 = maps as u32;
+    config
 }
 
 /// Most turns a thread takes in a kernel that ends in a sum over the grid.

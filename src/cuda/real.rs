@@ -1,12 +1,13 @@
 //! What a floating-point type needs to be computed with on a device.
 
+use super::input::Input;
 use crate::real::Real;
 use cudarc::cufft::result::{self, CufftError};
 use cudarc::cufft::sys::{cufftHandle, cufftType, double2, float2};
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 
 /// `f32` or `f64` on a device.
-pub trait CudaReal: Real + DeviceRepr + ValidAsZeroBits {
+pub trait CudaReal: Real + DeviceRepr + ValidAsZeroBits + Input<Self> {
     /// A complex number as cuFFT lays it out.
     type Complex: DeviceRepr + ValidAsZeroBits + Copy + Send + Sync + 'static;
     /// The type's name in CUDA C++.

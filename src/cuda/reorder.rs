@@ -3,13 +3,12 @@
 
 use super::device::Gpu;
 use super::error::CudaError;
-use super::launch::{address, address_mut, check_length, cover};
+use super::input::Input;
+use super::launch::{Kernel, address, address_mut, check_length, cover_lines, stacked};
 use super::real::CudaReal;
-use crate::transform::Reorder;
+use crate::transform::{Reorder, Transform};
 use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{
-    CudaFunction, CudaModule, CudaSlice, DevicePtrMut, LaunchConfig, PushKernelArg,
-};
+use cudarc::driver::{CudaModule, CudaSlice, DevicePtrMut, PushKernelArg};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -21,81 +20,145 @@ pub(super) struct Sines {
     pub(super) y: bool,
 }
 
-/// Reorders `[rows][cols]` maps along one axis (cols) or along both.
+impl Sines {
+    /// Those of a 2-D transform.
+    pub(super) fn of(transform: Transform) -> Sines {
+        Sines { x: transform == Transform::IdxstIdct, y: transform == Transform::IdctIdxst }
+    }
+}
+
+/// The maps of a reordering.
+#[derive(Clone, Copy)]
+pub(super) struct Maps {
+    /// How many `[rows][cols]` maps lie one after the other.
+    pub(super) count: usize,
+    /// How many of them are a volume, reordered along its first axis too; 1 for
+    /// maps on their own.
+    pub(super) depth: usize,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+}
+
+impl Maps {
+    /// One map.
+    pub(super) fn one(rows: usize, cols: usize) -> Maps {
+        Maps { count: 1, depth: 1, rows, cols }
+    }
+
+    fn elements(&self) -> usize {
+        self.rows * self.cols
+    }
+}
+
+/// Reorders `[rows][cols]` maps along one axis (cols) or along all.
 pub(super) struct Reordering<T> {
     gpu: Gpu,
-    reorder: CudaFunction,
-    restore: CudaFunction,
-    config: LaunchConfig,
+    reorder: Kernel,
+    restore: Kernel,
+    maps: Maps,
     rows: u32,
     cols: u32,
-    both_axes: i32,
+    depth: u32,
+    all_axes: i32,
+    /// [`Input::SUFFIX`] of what is reordered.
+    input: &'static str,
     of: PhantomData<fn(T)>,
 }
 
 impl<T: CudaReal> Reordering<T> {
-    /// `module` is any that includes `reorder.cuh`.
+    /// `module` is any that includes `reorder.cuh`, and instantiates it for
+    /// `input`, the [`Input::SUFFIX`] of what is reordered.
     pub(super) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
         how: Reorder,
-        (rows, cols): (usize, usize),
-        both_axes: bool,
+        maps: Maps,
+        all_axes: bool,
+        input: &'static str,
     ) -> Result<Self, CudaError> {
+        let Maps { count, depth, rows, cols } = maps;
         // Twice LANES in `kernels/common.cuh`: 32 bytes a thread.
         let chunk = 32 / size_of::<T>();
-        let (suffix, width) = match how {
+        let (name, width) = match how {
             Reorder::Wide if cols.is_multiple_of(chunk) => ("wide", cols / chunk),
             Reorder::Wide | Reorder::Scatter => ("scatter", cols),
             Reorder::Gather => ("gather", cols),
         };
+        // Integers are read one at a time.
+        let (from, from_width) = match name {
+            "wide" if !input.is_empty() => ("scatter", cols),
+            _ => (name, width),
+        };
         Ok(Reordering {
             gpu: gpu.clone(),
-            reorder: module.load_function(&format!("reorder_{suffix}"))?,
-            restore: module.load_function(&format!("restore_{suffix}"))?,
-            config: cover(32, (width, rows)),
+            reorder: Kernel::new(
+                module,
+                format!("reorder_{from}{input}"),
+                stacked(cover_lines(32, (from_width, rows)), count),
+            )?,
+            restore: Kernel::new(
+                module,
+                format!("restore_{name}"),
+                stacked(cover_lines(32, (width, rows)), count),
+            )?,
+            maps,
             rows: rows as u32,
             cols: cols as u32,
-            both_axes: i32::from(both_axes),
+            depth: depth as u32,
+            all_axes: i32::from(all_axes),
+            input,
             of: PhantomData,
         })
     }
 
+    /// The kernel before a forward transform.
+    pub(super) fn reorder_kernel(&self) -> &Kernel {
+        &self.reorder
+    }
+
+    /// The kernel after an inverse one.
+    pub(super) fn restore_kernel(&self) -> &Kernel {
+        &self.restore
+    }
+
     fn elements(&self) -> usize {
-        self.rows as usize * self.cols as usize
+        self.maps.count * self.maps.elements()
     }
 
     /// Enqueues the reordering before a forward transform. `output` may be
     /// longer than the map.
-    pub(super) fn reorder(
+    pub(super) fn reorder<I: Input<T>>(
         &self,
-        input: &CudaSlice<T>,
+        input: &CudaSlice<I>,
         output: &mut impl DevicePtrMut<T>,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.elements())?;
-        assert!(output.len() >= self.elements());
+        assert!(output.len() >= self.elements() && I::SUFFIX == self.input);
         let target = address_mut(&self.gpu, output);
         assert!(target.is_multiple_of(16), "the wide form needs 16-byte boundaries");
         // SAFETY: the types are those of reorder_* in kernels/reorder.cuh (an
-        // address stands for a pointer); both buffers hold rows × cols elements
-        // (checked above) and are distinct borrows; the map, an allocation of
-        // its own, and the output begin at 16-byte boundaries.
+        // address stands for a pointer); both buffers hold every map's
+        // elements, the input of the type the kernel was chosen for (checked
+        // above), and are distinct borrows; the map, an allocation of its own,
+        // and the output begin at 16-byte boundaries.
         unsafe {
             self.gpu
                 .stream()
-                .launch_builder(&self.reorder)
+                .launch_builder(&self.reorder.function)
                 .arg(input)
                 .arg(&target)
                 .arg(&self.rows)
                 .arg(&self.cols)
-                .arg(&self.both_axes)
-                .launch(self.config)
+                .arg(&self.all_axes)
+                .arg(&self.depth)
+                .launch(self.reorder.config)
         }?;
         Ok(())
     }
 
-    /// Enqueues the reordering after an inverse transform: map k of `input`
-    /// goes to `outputs[k]`, with the signs `sines[k]` asks for.
+    /// Enqueues the reordering after an inverse transform. One output takes all
+    /// maps, with the signs that `sines[0]` asks for; of several, `outputs[k]`
+    /// takes map k of `input` with those of `sines[k]`.
     pub(super) fn restore<const MAPS: usize>(
         &self,
         input: &CudaSlice<T>,
@@ -103,35 +166,40 @@ impl<T: CudaReal> Reordering<T> {
         sines: [Sines; MAPS],
     ) -> Result<(), CudaError> {
         const { assert!(MAPS >= 1 && MAPS <= 3, "the kernel takes one to three maps") };
-        assert!(input.len() >= MAPS * self.elements());
+        let (maps, each) = match MAPS {
+            1 => (self.maps.count, self.elements()),
+            _ => (MAPS, self.maps.elements()),
+        };
+        assert!(input.len() >= maps * self.maps.elements());
         let mut targets: [CUdeviceptr; 3] = [0; 3];
         for (target, output) in targets.iter_mut().zip(outputs) {
-            check_length("transformed map", output.len(), self.elements())?;
+            check_length("transformed map", output.len(), each)?;
             *target = address_mut(&self.gpu, output);
         }
         let mask = |of: fn(&Sines) -> bool| {
             sines.iter().enumerate().map(|(k, s)| u32::from(of(s)) << k).sum::<u32>()
         };
         let (alternate_x, alternate_y) = (mask(|s| s.x), mask(|s| s.y));
-        let mut config = self.config;
-        config.grid_dim.2 = MAPS as u32;
+        let config = stacked(self.restore.config, maps);
         let source = address(&self.gpu, input);
         // SAFETY: the types are those of restore_* in kernels/reorder.cuh
-        // (addresses stand for pointers); `input` holds MAPS maps and each
-        // output one (checked above), all distinct borrows; a map begins at a
-        // 16-byte boundary wherever the wide form is chosen, for its rows then
-        // are multiples of 32 bytes. Addresses of absent maps are not used.
+        // (addresses stand for pointers); `input` and the outputs hold the
+        // maps launched for (checked above), all distinct borrows; a map begins
+        // at a 16-byte boundary wherever the wide form is chosen, for its rows
+        // then are multiples of 32 bytes. Without a second address, which is
+        // zero then, the kernel takes the first for all maps.
         unsafe {
             self.gpu
                 .stream()
-                .launch_builder(&self.restore)
+                .launch_builder(&self.restore.function)
                 .arg(&source)
                 .arg(&targets[0])
                 .arg(&targets[1])
                 .arg(&targets[2])
                 .arg(&self.rows)
                 .arg(&self.cols)
-                .arg(&self.both_axes)
+                .arg(&self.all_axes)
+                .arg(&self.depth)
                 .arg(&alternate_x)
                 .arg(&alternate_y)
                 .launch(config)

@@ -1,6 +1,7 @@
 //! N-point DCT, IDCT and IDXST of one line over a real FFT of N values.
 
-use super::{LengthError, check_length, permutation, twiddle};
+use super::{LengthError, PostProcessing, Reorder, Sample, check_length, permutation, twiddle};
+use crate::memory::{filled, reals_mut};
 use crate::real::Real;
 use num_complex::Complex;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
@@ -13,14 +14,12 @@ pub struct Line<T: Real> {
     c2r: Arc<dyn ComplexToReal<T>>,
     /// `e^{−jπk/2n}`, k = 0 … n.
     twiddle: Vec<Complex<T>>,
+    reorder: Reorder,
+    post: PostProcessing,
 }
 
 /// Working memory of one thread for a [`Line`].
-pub struct LineScratch<T> {
-    real: Vec<T>,
-    spectrum: Vec<Complex<T>>,
-    fft: Vec<Complex<T>>,
-}
+pub struct LineScratch<T>(Vec<Complex<T>>);
 
 /// Which inverse a line takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +34,11 @@ impl<T: Real> Line<T> {
     /// # Panics
     /// When `n` is zero.
     pub fn new(n: usize) -> Self {
+        Line::with(n, Reorder::default(), PostProcessing::default())
+    }
+
+    /// The same, with the choices the paper's tables compare.
+    pub(crate) fn with(n: usize, reorder: Reorder, post: PostProcessing) -> Self {
         assert!(n > 0, "a line has at least one value");
         let mut planner = RealFftPlanner::new();
         Line {
@@ -42,6 +46,8 @@ impl<T: Real> Line<T> {
             r2c: planner.plan_fft_forward(n),
             c2r: planner.plan_fft_inverse(n),
             twiddle: twiddle::scaled_quarter_wave(n, 1.0),
+            reorder,
+            post,
         }
     }
 
@@ -53,12 +59,21 @@ impl<T: Real> Line<T> {
 
     /// Working memory for one thread.
     pub fn make_scratch(&self) -> LineScratch<T> {
+        LineScratch(filled(self.scratch_len(), Complex::default()))
+    }
+
+    /// Complex numbers of working memory: the line reordered, its spectrum, the FFT's own.
+    pub(crate) fn scratch_len(&self) -> usize {
         let fft = self.r2c.get_scratch_len().max(self.c2r.get_scratch_len());
-        LineScratch {
-            real: self.r2c.make_input_vec(),
-            spectrum: self.r2c.make_output_vec(),
-            fft: vec![Complex::default(); fft],
-        }
+        self.n.div_ceil(2) + self.n / 2 + 1 + fft
+    }
+
+    /// The parts of working memory.
+    #[inline(always)]
+    fn parts<'a>(&self, s: &'a mut [Complex<T>]) -> [&'a mut [Complex<T>]; 3] {
+        let (real, rest) = s.split_at_mut(self.n.div_ceil(2));
+        let (spectrum, fft) = rest.split_at_mut(self.n / 2 + 1);
+        [real, spectrum, fft]
     }
 
     /// `out = DCT(x)`.
@@ -67,7 +82,7 @@ impl<T: Real> Line<T> {
     /// When a slice is not [`Line::len`] long.
     pub fn dct(&self, x: &[T], out: &mut [T], s: &mut LineScratch<T>) -> Result<(), LengthError> {
         self.check(x, out)?;
-        self.forward(x, out, s, |_, value| value);
+        self.forward(x, out, &mut s.0, |_, value| value);
         Ok(())
     }
 
@@ -77,7 +92,7 @@ impl<T: Real> Line<T> {
     /// When a slice is not [`Line::len`] long.
     pub fn idct(&self, x: &[T], out: &mut [T], s: &mut LineScratch<T>) -> Result<(), LengthError> {
         self.check(x, out)?;
-        self.inverse(Wave::Cosine, |k| x[k], out, s);
+        self.inverse(Wave::Cosine, |k| x[k], out, &mut s.0);
         Ok(())
     }
 
@@ -87,7 +102,7 @@ impl<T: Real> Line<T> {
     /// When a slice is not [`Line::len`] long.
     pub fn idxst(&self, x: &[T], out: &mut [T], s: &mut LineScratch<T>) -> Result<(), LengthError> {
         self.check(x, out)?;
-        self.inverse(Wave::Sine, |k| x[k], out, s);
+        self.inverse(Wave::Sine, |k| x[k], out, &mut s.0);
         Ok(())
     }
 
@@ -98,42 +113,55 @@ impl<T: Real> Line<T> {
 
     /// DCT with every coefficient passed through `finish(k, X_k)`.
     #[inline(always)]
-    pub(crate) fn forward(
+    pub(crate) fn forward<S: Sample>(
         &self,
-        x: &[T],
+        x: &[S],
         out: &mut [T],
-        s: &mut LineScratch<T>,
+        s: &mut [Complex<T>],
         finish: impl Fn(usize, T) -> T,
     ) {
         let n = self.n;
-        permutation::reorder(x, &mut s.real);
-        self.r2c
-            .process_with_scratch(&mut s.real, &mut s.spectrum, &mut s.fft)
-            .expect("buffers are made for this length");
-        out[0] = finish(0, s.spectrum[0].re);
+        let [real, v, fft] = self.parts(s);
+        let real = &mut reals_mut(real)[..n];
+        permutation::reorder(self.reorder, x, real);
+        self.r2c.process_with_scratch(real, v, fft).expect("buffers are made for this length");
+        if self.post == PostProcessing::Naive {
+            // One coefficient at a time; beyond n/2 the FFT is the conjugate of what is below.
+            for (k, out) in out[..n].iter_mut().enumerate() {
+                let value = if 2 * k <= n { v[k] } else { v[n - k].conj() };
+                *out = finish(k, (self.twiddle[k] * value).re);
+            }
+            return;
+        }
+        out[0] = finish(0, v[0].re);
         for k in 1..n.div_ceil(2) {
-            let z = self.twiddle[k] * s.spectrum[k];
+            let z = self.twiddle[k] * v[k];
             out[k] = finish(k, z.re);
             out[n - k] = finish(n - k, -z.im);
         }
         if n.is_multiple_of(2) {
             let h = n / 2;
-            out[h] = finish(h, self.twiddle[h].re * s.spectrum[h].re);
+            out[h] = finish(h, self.twiddle[h].re * v[h].re);
         }
     }
 
     /// IDCT or IDXST of the coefficients `load(k)`.
+    ///
+    /// Two coefficients give one complex number and every number is needed
+    /// once, so that there is no naive form of it.
     #[inline(always)]
     pub(crate) fn inverse(
         &self,
         wave: Wave,
         load: impl Fn(usize) -> T,
         out: &mut [T],
-        s: &mut LineScratch<T>,
+        s: &mut [Complex<T>],
     ) {
         let n = self.n;
+        let [real, v, fft] = self.parts(s);
+        let real = &mut reals_mut(real)[..n];
         let half = T::of(0.5);
-        s.spectrum[0] = Complex::new(
+        v[0] = Complex::new(
             match wave {
                 Wave::Cosine => half * load(0),
                 Wave::Sine => T::zero(),
@@ -145,17 +173,15 @@ impl<T: Real> Line<T> {
                 Wave::Cosine => (load(k), load(n - k)),
                 Wave::Sine => (load(n - k), load(k)),
             };
-            s.spectrum[k] = self.twiddle[k].conj() * Complex::new(half * a, -half * b);
+            v[k] = self.twiddle[k].conj() * Complex::new(half * a, -half * b);
         }
         if n.is_multiple_of(2) {
             // k = n/2 meets itself: ½·w̄·(1 − j)·X is real and √½·X.
             let h = n / 2;
-            s.spectrum[h] = Complex::new(self.twiddle[h].re * load(h), T::zero());
+            v[h] = Complex::new(self.twiddle[h].re * load(h), T::zero());
         }
-        self.c2r
-            .process_with_scratch(&mut s.spectrum, &mut s.real, &mut s.fft)
-            .expect("buffers are made for this length");
-        permutation::restore(&s.real, out, wave == Wave::Sine);
+        self.c2r.process_with_scratch(v, real, fft).expect("buffers are made for this length");
+        permutation::restore(self.reorder, real, out, wave == Wave::Sine);
     }
 }
 

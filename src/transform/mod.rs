@@ -26,9 +26,13 @@
 //! N ≥ 1, odd ones included.
 
 pub mod line;
+pub(crate) mod longer;
 pub mod oracle;
 pub mod permutation;
+mod sample;
 pub mod twiddle;
+
+pub use sample::Sample;
 
 /// A two-dimensional transform of an `nx × ny` map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +67,74 @@ pub enum Transform1d {
 impl Transform1d {
     /// All three.
     pub const ALL: [Transform1d; 3] = [Transform1d::Dct, Transform1d::Idct, Transform1d::Idxst];
+}
+
+/// A transform of a volume or of an array of more dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TransformNd {
+    /// DCT along every axis.
+    Dct,
+    /// IDCT along every axis.
+    Idct,
+}
+
+impl TransformNd {
+    /// Both.
+    pub const ALL: [TransformNd; 2] = [TransformNd::Dct, TransformNd::Idct];
+}
+
+/// How a transform of two or more dimensions is composed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// One-dimensional transforms along one axis after the other, with transposes.
+    RowColumn,
+    /// Pre-processing, one real FFT of all dimensions, post-processing (Jiang et al., §III).
+    #[default]
+    Fused,
+}
+
+impl Method {
+    /// Both, the baseline first.
+    pub const ALL: [Method; 2] = [Method::RowColumn, Method::Fused];
+
+    /// `row-column` or `fused`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::RowColumn => "row-column",
+            Method::Fused => "fused",
+        }
+    }
+}
+
+/// Which axis of a map takes the real FFT of the fused method (Jiang et al., §IV-C).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Orientation {
+    /// What was measured to be fastest for the map's shape.
+    #[default]
+    Auto,
+    /// The map as it lies: real FFTs along y.
+    Straight,
+    /// Real FFTs along x; the transposes are part of pre- and post-processing.
+    Transposed,
+}
+
+impl Orientation {
+    /// All three.
+    pub const ALL: [Orientation; 3] =
+        [Orientation::Auto, Orientation::Straight, Orientation::Transposed];
+}
+
+/// How a two-dimensional plan computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Plan2dOptions {
+    /// Row-column or fused.
+    pub method: Method,
+    /// For the fused method: which axis takes the real FFT.
+    pub orientation: Orientation,
+    /// How maps are reordered.
+    pub reorder: Reorder,
+    /// How coefficients are taken from an FFT and put into one.
+    pub post: PostProcessing,
 }
 
 /// How a one-dimensional transform is computed by a real FFT (Jiang et al.,
@@ -114,6 +186,11 @@ pub enum Reorder {
     Gather,
 }
 
+impl Reorder {
+    /// All three.
+    pub const ALL: [Reorder; 3] = [Reorder::Wide, Reorder::Scatter, Reorder::Gather];
+}
+
 /// How DCT coefficients are taken from an FFT's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PostProcessing {
@@ -122,6 +199,11 @@ pub enum PostProcessing {
     Efficient,
     /// One coefficient at a time, two complex numbers read for each.
     Naive,
+}
+
+impl PostProcessing {
+    /// Both.
+    pub const ALL: [PostProcessing; 2] = [PostProcessing::Efficient, PostProcessing::Naive];
 }
 
 /// A slice whose length is not the one a plan was made for.
@@ -134,6 +216,30 @@ pub struct LengthError {
     pub expected: usize,
     /// Length given.
     pub found: usize,
+}
+
+/// A shape that no plan is made for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{batch} arrays of {shape:?} values: expected sizes of at least 1 and at most 2^48 values in all"
+)]
+pub struct ShapeError {
+    /// Sizes, slowest axis first.
+    pub shape: Vec<usize>,
+    /// Number of arrays.
+    pub batch: usize,
+}
+
+/// Number of values of `batch` arrays of one shape.
+///
+/// # Errors
+/// When there is no axis, a size or the batch is zero, or there are more than 2^48 values.
+pub(crate) fn check_shape(shape: &[usize], batch: usize) -> Result<usize, ShapeError> {
+    let values = shape.iter().try_fold(batch, |product, &n| product.checked_mul(n));
+    match values {
+        Some(values) if values > 0 && !shape.is_empty() && values <= 1 << 48 => Ok(values),
+        _ => Err(ShapeError { shape: shape.to_vec(), batch }),
+    }
 }
 
 /// `Ok` when `found == expected`.

@@ -104,12 +104,8 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
         least_hpwl: schedule::least_hpwl(&netlist, &charge),
         warm: args.init == InitArg::File,
     };
-    let engines::ChosenBackend { mut backend, note } = engines::open_backend::<T>(
-        charge.clone(),
-        &netlist,
-        &options.engine_options(),
-        options.engine,
-    )?;
+    let engines::ChosenBackend { mut backend, pipeline, notes } =
+        engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
     let descriptor = backend.descriptor();
     let every = args.frame_every as usize;
     let frames = args.frames.as_deref();
@@ -132,6 +128,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
         options: &options,
         place_options: &place_options,
         descriptor: &descriptor,
+        pipeline,
         precision: T::PRECISION,
         outcome,
         iteration,
@@ -144,7 +141,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
     if let Some(folder) = &args.plots {
         pictures::draw_placement(&design.name, &records, folder)?;
     }
-    tell(note.as_deref(), &warnings);
+    tell(&notes, &warnings);
     print(args, &history)?;
     failure(args, &history)
 }
@@ -221,7 +218,7 @@ fn print(args: &PlaceArgs, history: &History<'_>) -> Result<(), Failure> {
         grid.ny(),
         history.descriptor.engine,
         history.descriptor.device,
-        history.options.pipeline(),
+        history.pipeline,
         history.precision
     )?;
     let how = match history.outcome {

@@ -1,0 +1,180 @@
+// What single 2-D transforms have beyond the field solve's (quad.cuh): integer
+// inputs, the threshold of lossy compression, and the transposed variant, which
+// transforms an [m][n] map through an FFT of [n][m] (Jiang et al., "Results on
+// 2D DCTs"): the transpose rides on the pre- and post-processing, through tiles in
+// shared memory, so that both sides of every kernel are whole lines.
+//
+// Maps are [m][n], n contiguous, map blockIdx.z of a batch; spectra are
+// [m][n/2 + 1], transposed [n][m/2 + 1]. a[k] = e^{-jπk/2m}, b[k] = e^{-jπk/2n}.
+// One read and one write an element. Blocks of 256 threads, 32 × 8 for a tile of
+// 32 × 32 elements and SIDE × 256/SIDE for one of SIDE × SIDE quads.
+#include "inputs.cuh"
+#include "quad.cuh"
+
+PF_INTEGERS(PF_REORDER)
+PF_INTEGERS(PF_IDCT2_PRE)
+
+/// As dct2_post, with zero for what is smaller than epsilon; adds to `kept` the
+/// number of coefficients that are not.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+dct2_post_threshold(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
+                    const cplx* __restrict__ a, const cplx* __restrict__ b, int cached, real epsilon,
+                    unsigned long long* kept) {
+    KeepLarge keep = {epsilon, 0};
+    dct2_post_of(in, out, m, n, a, b, cached, keep);
+    count_kept(keep.kept, kept);
+}
+
+constexpr unsigned TILE = 32;
+
+/// out[slot(j)][slot(i)] = in[i][j].
+#define PF_REORDER_TRANSPOSED(SUFFIX, In)                                                            \
+    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
+    reorder_transposed##SUFFIX(const In* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n) { \
+        reorder_transposed_of(in, out, m, n);                                                        \
+    }
+template <typename In>
+__device__ __forceinline__ void reorder_transposed_of(const In* __restrict__ in, real* __restrict__ out,
+                                                      unsigned m, unsigned n) {
+    __shared__ real tile[TILE][TILE + 1];
+    size_t map = size_t(m) * n;
+    in += blockIdx.z * map;
+    out += blockIdx.z * map;
+    unsigned i = blockIdx.y * TILE + threadIdx.y, j = blockIdx.x * TILE + threadIdx.x;
+#pragma unroll
+    for (unsigned k = 0; k < TILE; k += BLOCK / TILE)
+        if (i + k < m && j < n) tile[threadIdx.y + k][threadIdx.x] = real(in[at(i + k, j, n)]);
+    __syncthreads();
+    i = blockIdx.y * TILE + threadIdx.x;
+    j = blockIdx.x * TILE + threadIdx.y;
+    if (i >= m) return;
+    unsigned to = slot(i, m);
+#pragma unroll
+    for (unsigned k = 0; k < TILE; k += BLOCK / TILE)
+        if (j + k < n) out[at(slot(j + k, n), to, m)] = tile[threadIdx.x][threadIdx.y + k];
+}
+PF_REORDER_TRANSPOSED(, real)
+PF_INTEGERS(PF_REORDER_TRANSPOSED)
+
+/// out[i][j] = ±in[slot(j)][slot(i)], minus in odd rows with alternate_x and in
+/// odd columns with alternate_y.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+restore_transposed(const real* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
+                   int alternate_x, int alternate_y) {
+    __shared__ real tile[TILE][TILE + 1];
+    size_t map = size_t(m) * n;
+    in += blockIdx.z * map;
+    out += blockIdx.z * map;
+    unsigned i = blockIdx.y * TILE + threadIdx.x, j = blockIdx.x * TILE + threadIdx.y;
+    if (i < m) {
+        unsigned from = slot(i, m);
+        real sign = i & 1 && alternate_x ? real(-1) : real(1);
+#pragma unroll
+        for (unsigned k = 0; k < TILE; k += BLOCK / TILE)
+            if (j + k < n) tile[threadIdx.y + k][threadIdx.x] = sign * in[at(slot(j + k, n), from, m)];
+    }
+    __syncthreads();
+    i = blockIdx.y * TILE + threadIdx.y;
+    j = blockIdx.x * TILE + threadIdx.x;
+    if (j >= n) return;
+    real sign = j & 1 && alternate_y ? real(-1) : real(1);
+#pragma unroll
+    for (unsigned k = 0; k < TILE; k += BLOCK / TILE)
+        if (i + k < m) out[at(i + k, j, n)] = sign * tile[threadIdx.x][threadIdx.y + k];
+}
+
+/// Quads along a side of a tile: 128 bytes of a map.
+constexpr unsigned SIDE = 128 / sizeof(real);
+
+/// A tile of quads, on its way from one order of threads to the other.
+struct QuadTile {
+    real x[4][SIDE][SIDE + 1];
+
+    __device__ __forceinline__ void put(unsigned u, unsigned v, Quad q) {
+        x[0][u][v] = q.x00;
+        x[1][u][v] = q.x01;
+        x[2][u][v] = q.x10;
+        x[3][u][v] = q.x11;
+    }
+};
+
+/// From the spectrum of the transposed map to coefficients, [m][n].
+template <typename Keep>
+__device__ __forceinline__ void dct2_post_transposed_of(const cplx* __restrict__ in, real* __restrict__ out,
+                                                        unsigned m, unsigned n, const cplx* __restrict__ a,
+                                                        const cplx* __restrict__ b, Keep& keep) {
+    __shared__ QuadTile tile;
+    unsigned h = m / 2 + 1;
+    in += blockIdx.z * (size_t(n) * h);
+    out += blockIdx.z * (size_t(m) * n);
+    unsigned left = blockIdx.x * SIDE, top = blockIdx.y * SIDE;
+#pragma unroll
+    for (unsigned k = 0; k < SIDE; k += BLOCK / SIDE) {
+        unsigned u = left + threadIdx.x, v = top + threadIdx.y + k;
+        if (u >= h || 2 * v > n) continue;
+        cplx p = in[at(v, u, h)], q = v ? in[at(n - v, u, h)] : p;
+        Quad x = post(p, q, b[v], a[u], v, u);
+        tile.put(threadIdx.x, threadIdx.y + k, x);
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned k = 0; k < SIDE; k += BLOCK / SIDE) {
+        unsigned i = threadIdx.y + k, j = threadIdx.x, u = left + i, v = top + j;
+        if (u >= h || 2 * v > n) continue;
+        bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
+        out[at(u, v, n)] = keep(tile.x[0][i][j]);
+        if (mirror_u) out[at(m - u, v, n)] = keep(tile.x[1][i][j]);
+        if (mirror_v) out[at(u, n - v, n)] = keep(tile.x[2][i][j]);
+        if (mirror_u && mirror_v) out[at(m - u, n - v, n)] = keep(tile.x[3][i][j]);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+dct2_post_transposed(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
+                     const cplx* __restrict__ a, const cplx* __restrict__ b) {
+    KeepAll keep;
+    dct2_post_transposed_of(in, out, m, n, a, b, keep);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+dct2_post_transposed_threshold(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
+                               const cplx* __restrict__ a, const cplx* __restrict__ b, real epsilon,
+                               unsigned long long* kept) {
+    KeepLarge keep = {epsilon, 0};
+    dct2_post_transposed_of(in, out, m, n, a, b, keep);
+    count_kept(keep.kept, kept);
+}
+
+/// From coefficients to the spectrum of the transposed map.
+#define PF_IDCT2_PRE_TRANSPOSED(SUFFIX, In)                                                          \
+    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
+    idct2_pre_transposed##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, unsigned m, unsigned n, \
+                                 const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x, int sine_y) { \
+        idct2_pre_transposed_of(in, out, m, n, a, b, sine_x, sine_y);                                \
+    }
+template <typename In>
+__device__ __forceinline__ void idct2_pre_transposed_of(const In* __restrict__ in, cplx* __restrict__ out,
+                                                        unsigned m, unsigned n, const cplx* __restrict__ a,
+                                                        const cplx* __restrict__ b, int sine_x, int sine_y) {
+    __shared__ QuadTile tile;
+    unsigned h = m / 2 + 1;
+    in += blockIdx.z * (size_t(m) * n);
+    out += blockIdx.z * (size_t(n) * h);
+    unsigned left = blockIdx.x * SIDE, top = blockIdx.y * SIDE;
+#pragma unroll
+    for (unsigned k = 0; k < SIDE; k += BLOCK / SIDE) {
+        unsigned i = threadIdx.y + k, j = threadIdx.x, u = left + i, v = top + j;
+        if (u < h && 2 * v <= n) tile.put(i, j, read_quad(in, m, n, u, v));
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned k = 0; k < SIDE; k += BLOCK / SIDE) {
+        unsigned i = threadIdx.x, j = threadIdx.y + k, u = left + i, v = top + j;
+        if (u >= h || 2 * v > n) continue;
+        // Rows and columns have changed places.
+        Quad x = {tile.x[0][i][j], tile.x[2][i][j], tile.x[1][i][j], tile.x[3][i][j]};
+        idct2_pre_quad(x, out, n, m, b[v], a[u], v, u, sine_y, sine_x);
+    }
+}
+PF_IDCT2_PRE_TRANSPOSED(, real)
+PF_INTEGERS(PF_IDCT2_PRE_TRANSPOSED)

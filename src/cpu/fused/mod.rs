@@ -1,0 +1,260 @@
+//! The fused method: pre-processing, one 2-D real FFT, post-processing
+//! (Jiang, Gu and Pan, §III).
+//!
+//! With `a = e^{−jπu/2nx}`, `b = e^{−jπv/2ny}` and `V` the 2-D FFT of the map
+//! reordered along both axes, two complex values give four real ones:
+//!
+//! ```text
+//! s = ½b(a·V[u][v] + ā·V[nx−u][v])     X(u, v)    =  Re s    X(u, ny−v)    = −Im s
+//! t = ½b(a·V[u][v] − ā·V[nx−u][v])     X(nx−u, v) = −Im t    X(nx−u, ny−v) = −Re t
+//! ```
+//!
+//! and backwards, with `A, B, C, D` the coefficients at `(u, v)`, `(nx−u, v)`,
+//! `(u, ny−v)`, `(nx−u, ny−v)` and zero where an index reaches nx or ny:
+//!
+//! ```text
+//! Z(u, v) = ¼ ā b̄ [(A − D) − j(B + C)]     Z(nx−u, v) = ¼ ja b̄ [(B − C) − j(A + D)]
+//! ```
+//!
+//! (The first index of V is periodic: `V[nx] = V[0]`. The inverse needs the
+//! conjugate factors; the paper prints them without the bar.)
+//!
+//! The 2-D FFT is real FFTs along y and complex ones along x. Each unit of
+//! work above lies in one column of V, so a panel of columns is read, taken
+//! through its FFTs and post-processed (or pre-processed and taken through
+//! its inverse FFTs) while it is in cache: two passes over memory for a
+//! transform, both in parallel, one over rows and one over column panels.
+
+mod post;
+mod pre;
+
+use super::maps::Inverse;
+use super::modify::Modify;
+use super::scratch::{Parts, ScratchLen};
+use super::shared::{AHEAD, ColumnPanels, prefetch, vectorised};
+use crate::memory::reals_mut;
+use crate::real::Real;
+use crate::transform::{PostProcessing, Reorder, Sample, permutation, twiddle};
+use num_complex::Complex;
+use rayon::prelude::*;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftPlanner};
+use std::sync::Arc;
+
+/// Columns of a panel: two to four cache lines of a row of V, and one to two of a map.
+const W: usize = 16;
+
+/// Plans and tables for one map size.
+pub(crate) struct Fused<T: Real> {
+    nx: usize,
+    ny: usize,
+    /// Distance between a panel's columns: a cache line more than nx, so that
+    /// at powers of two they do not all fall into one set of the cache.
+    stride: usize,
+    reorder: Reorder,
+    post: PostProcessing,
+    r2c: Arc<dyn RealToComplex<T>>,
+    c2r: Arc<dyn ComplexToReal<T>>,
+    fft: Arc<dyn Fft<T>>,
+    ifft: Arc<dyn Fft<T>>,
+    /// `½e^{−jπu/2nx}`, u = 0 … nx.
+    half_a: Vec<Complex<T>>,
+    /// `e^{−jπv/2ny}` and `½e^{−jπv/2ny}`, v = 0 … ny.
+    b: Vec<Complex<T>>,
+    half_b: Vec<Complex<T>>,
+}
+
+impl<T: Real> Fused<T> {
+    pub(crate) fn new(nx: usize, ny: usize, reorder: Reorder, post: PostProcessing) -> Self {
+        let mut real = RealFftPlanner::new();
+        let mut complex = FftPlanner::new();
+        Fused {
+            nx,
+            ny,
+            stride: nx + 64 / size_of::<Complex<T>>(),
+            reorder,
+            post,
+            r2c: real.plan_fft_forward(ny),
+            c2r: real.plan_fft_inverse(ny),
+            fft: complex.plan_fft_forward(nx),
+            ifft: complex.plan_fft_inverse(nx),
+            half_a: twiddle::scaled_quarter_wave(nx, 0.5),
+            b: twiddle::scaled_quarter_wave(ny, 1.0),
+            half_b: twiddle::scaled_quarter_wave(ny, 0.5),
+        }
+    }
+
+    /// For `maps` maps at once: V, `[nx][ny/2 + 1]`, of them all; for each
+    /// thread a row or a panel's columns, each contiguous.
+    pub(crate) fn scratch_len(&self, maps: usize) -> ScratchLen {
+        let row_fft = self.r2c.get_scratch_len().max(self.c2r.get_scratch_len());
+        let fft = self.fft.get_inplace_scratch_len().max(self.ifft.get_inplace_scratch_len());
+        ScratchLen {
+            shared: maps * self.nx * (self.ny / 2 + 1),
+            per_thread: (self.ny.div_ceil(2) + row_fft).max(W * self.stride + fft),
+        }
+    }
+
+    /// A row of real numbers and the FFT's working memory.
+    fn row<'a>(&self, s: &'a mut [Complex<T>]) -> (&'a mut [T], &'a mut [Complex<T>]) {
+        let (row, fft) = s.split_at_mut(self.ny.div_ceil(2));
+        (&mut reals_mut(row)[..self.ny], fft)
+    }
+}
+
+/// A panel: the columns `first..first + width` of V, and whether each has a
+/// mirror column `ny − v` of its own (all but v = 0 and v = ny/2 do).
+#[derive(Clone, Copy)]
+struct Panel {
+    first: usize,
+    width: usize,
+    mirrored: bool,
+}
+
+/// Number of panels of a map with `ny` columns: v = 0, then the mirrored
+/// columns, then v = ny/2 when ny is even.
+fn panel_count(ny: usize) -> usize {
+    let mirrored = (ny - 1) / 2;
+    1 + mirrored.div_ceil(W) + usize::from(ny.is_multiple_of(2))
+}
+
+impl Panel {
+    /// The `index`-th panel of a map with `ny` columns.
+    fn new(index: usize, ny: usize) -> Self {
+        let mirrored = (ny - 1) / 2;
+        let first = if index == 0 { 0 } else { 1 + (index - 1) * W };
+        if index == 0 || first > mirrored {
+            return Panel { first: first.min(ny / 2), width: 1, mirrored: false };
+        }
+        Panel { first, width: W.min(mirrored + 1 - first), mirrored: true }
+    }
+}
+
+impl<T: Real> Fused<T> {
+    /// `out = DCT2(x)`, modified, of every map in `x`.
+    pub(crate) fn forward<S: Sample>(
+        &self,
+        x: &[S],
+        by: &impl Modify<T>,
+        out: &mut [T],
+        s: Parts<'_, T>,
+    ) {
+        let (nx, ny) = (self.nx, self.ny);
+        let (half, panels) = (ny / 2 + 1, panel_count(ny));
+        let rows = x.len() / ny;
+        let spectrum = &mut s.shared[..rows * half];
+        // Rows: reorder along both axes, real FFT along y.
+        spectrum.par_chunks_exact_mut(half).enumerate().for_each(|(row, spectrum)| {
+            let p = row % nx;
+            let row = &x[(row - p + permutation::sample(p, nx)) * ny..][..ny];
+            s.threads.with(|s| {
+                let (real, fft) = self.row(s);
+                vectorised(
+                    #[inline(always)]
+                    || permutation::reorder(self.reorder, row, real),
+                );
+                self.r2c
+                    .process_with_scratch(real, spectrum, fft)
+                    .expect("buffers are made for this length");
+            });
+        });
+        // Column panels: complex FFT along x, post-processing.
+        let out = ColumnPanels::new(out, ny);
+        (0..rows / nx * panels).into_par_iter().for_each(|task| {
+            let (map, panel) = (task / panels, Panel::new(task % panels, ny));
+            let out = out.rows(map * nx, nx);
+            let spectrum = &spectrum[map * nx * half..][..nx * half];
+            s.threads.with(|s| {
+                let (columns, fft) = s.split_at_mut(W * self.stride);
+                for (u, row) in spectrum.chunks_exact(half).enumerate() {
+                    prefetch(row.as_ptr().wrapping_add(AHEAD * half + panel.first), panel.width);
+                    for (w, &value) in row[panel.first..][..panel.width].iter().enumerate() {
+                        columns[w * self.stride + u] = value;
+                    }
+                }
+                for column in columns.chunks_exact_mut(self.stride).take(panel.width) {
+                    self.fft.process_with_scratch(&mut column[..nx], fft);
+                }
+                vectorised(
+                    #[inline(always)]
+                    || self.post_process(panel, columns, by, &out),
+                );
+            });
+        });
+    }
+
+    /// `out` = inverse of `x`, modified, of every map in `x`.
+    pub(crate) fn inverse<S: Sample>(
+        &self,
+        kind: Inverse,
+        x: &[S],
+        by: &impl Modify<T>,
+        out: &mut [T],
+        s: Parts<'_, T>,
+    ) {
+        let (nx, ny) = (self.nx, self.ny);
+        let (half, panels) = (ny / 2 + 1, panel_count(ny));
+        let rows = x.len() / ny;
+        let half_spectrum = &mut s.shared[..rows * half];
+        // Column panels: pre-processing, complex inverse FFT along x.
+        let spectrum = ColumnPanels::new(half_spectrum, half);
+        (0..rows / nx * panels).into_par_iter().for_each(|task| {
+            let (map, panel) = (task / panels, Panel::new(task % panels, ny));
+            let x = &x[map * nx * ny..][..nx * ny];
+            let spectrum = spectrum.rows(map * nx, nx);
+            s.threads.with(|s| {
+                let (columns, fft) = s.split_at_mut(W * self.stride);
+                vectorised(
+                    #[inline(always)]
+                    || match kind {
+                        Inverse::Idct => self.pre_process::<false, false, S>(panel, x, by, columns),
+                        Inverse::IdctIdxst => {
+                            self.pre_process::<false, true, S>(panel, x, by, columns)
+                        }
+                        Inverse::IdxstIdct => {
+                            self.pre_process::<true, false, S>(panel, x, by, columns)
+                        }
+                    },
+                );
+                for column in columns.chunks_exact_mut(self.stride).take(panel.width) {
+                    self.ifft.process_with_scratch(&mut column[..nx], fft);
+                }
+                for u in 0..nx {
+                    spectrum.prefetch(u + AHEAD, panel.first, panel.width);
+                    // SAFETY: panels share no column, and each is one task.
+                    let row = unsafe { spectrum.segment(u, panel.first, panel.width) };
+                    for (w, value) in row.iter_mut().enumerate() {
+                        *value = columns[w * self.stride + u];
+                    }
+                }
+            });
+        });
+        // Rows: real inverse FFT along y, both reorderings undone, odd samples of a sine negated.
+        let (sine_x, sine_y) = kind.sines();
+        let out = ColumnPanels::new(out, ny);
+        half_spectrum.par_chunks_exact_mut(half).enumerate().for_each(|(row, spectrum)| {
+            let p = row % nx;
+            let i = permutation::sample(p, nx);
+            // Real in exact arithmetic; the real FFT wants it to the bit.
+            spectrum[0].im = T::zero();
+            if ny.is_multiple_of(2) {
+                spectrum[ny / 2].im = T::zero();
+            }
+            s.threads.with(|s| {
+                let (real, fft) = self.row(s);
+                self.c2r
+                    .process_with_scratch(spectrum, real, fft)
+                    .expect("buffers are made for this length");
+                // SAFETY: `sample` is a permutation, so every row is written by one task.
+                let row = unsafe { out.segment(row - p + i, 0, ny) };
+                vectorised(
+                    #[inline(always)]
+                    || permutation::restore(self.reorder, real, row, sine_y),
+                );
+                if sine_x && !i.is_multiple_of(2) {
+                    row.iter_mut().for_each(|value| *value = -*value);
+                }
+            });
+        });
+    }
+}

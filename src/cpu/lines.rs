@@ -1,0 +1,133 @@
+//! Many lines of one length, each by an N-point FFT, and the transposes
+//! between one axis's lines and the next's.
+
+use super::shared::{PerThread, vectorised};
+use crate::real::Real;
+use crate::transform::line::{Line, Wave};
+use crate::transform::{PostProcessing, Reorder, Sample};
+use num_complex::Complex;
+use rayon::prelude::*;
+
+/// Side of the square blocks a transpose works in: 32 × 32 `f64` are 8 KiB,
+/// so source and destination blocks share the first-level cache.
+const BLOCK: usize = 32;
+
+/// Values a task takes at least, where lines are short.
+const TASK: usize = 4096;
+
+/// Working memory of each thread.
+pub(crate) type Threads<T> = PerThread<Vec<Complex<T>>>;
+
+/// Calls `work(l, x, out, scratch)` for every line of `n` values, in parallel.
+#[inline(always)]
+pub(crate) fn for_lines<S: Sample, T: Real>(
+    n: usize,
+    x: &[S],
+    out: &mut [T],
+    threads: &Threads<T>,
+    work: impl Fn(usize, &[S], &mut [T], &mut [Complex<T>]) + Sync,
+) {
+    let lines = (TASK / n).max(1);
+    let tasks = out.par_chunks_mut(lines * n).zip(x.par_chunks(lines * n)).enumerate();
+    tasks.for_each(|(task, (out, x))| {
+        threads.with(|s| {
+            for (l, (out, x)) in out.chunks_exact_mut(n).zip(x.chunks_exact(n)).enumerate() {
+                work(task * lines + l, x, out, s);
+            }
+        });
+    });
+}
+
+/// A plan for lines of one length.
+pub(crate) struct Lines<T: Real>(Line<T>);
+
+impl<T: Real> Lines<T> {
+    pub(crate) fn new(n: usize, reorder: Reorder, post: PostProcessing) -> Self {
+        Lines(Line::with(n, reorder, post))
+    }
+
+    /// Values in a line.
+    pub(crate) fn n(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Working memory of a thread.
+    pub(crate) fn scratch_len(&self) -> usize {
+        self.0.scratch_len()
+    }
+
+    /// DCT of every line; coefficient `k` of line `l` passes through `finish(l, k, ·)`.
+    pub(crate) fn forward<S: Sample>(
+        &self,
+        x: &[S],
+        out: &mut [T],
+        threads: &Threads<T>,
+        finish: impl Fn(usize, usize, T) -> T + Sync,
+    ) {
+        for_lines(self.n(), x, out, threads, |l, x, out, s| {
+            vectorised(
+                #[inline(always)]
+                || self.0.forward(x, out, s, |k, value| finish(l, k, value)),
+            );
+        });
+    }
+
+    /// IDCT or IDXST of every line; coefficient `k` of line `l` first passes through `start(l, k, ·)`.
+    pub(crate) fn inverse<S: Sample>(
+        &self,
+        wave: Wave,
+        x: &[S],
+        out: &mut [T],
+        threads: &Threads<T>,
+        start: impl Fn(usize, usize, T) -> T + Sync,
+    ) {
+        for_lines(self.n(), x, out, threads, |l, x, out, s| {
+            vectorised(
+                #[inline(always)]
+                || self.0.inverse(wave, |k| start(l, k, T::of(x[k].to_f64())), out, s),
+            );
+        });
+    }
+}
+
+/// `out[m][j][i] = x[m][i][j]` for every `rows × columns` matrix, in square blocks.
+pub(crate) fn transpose<T: Real>(x: &[T], rows: usize, columns: usize, out: &mut [T]) {
+    let matrices = out.par_chunks_mut(rows * columns).zip(x.par_chunks(rows * columns));
+    matrices.for_each(|(out, x)| {
+        out.par_chunks_mut(BLOCK * rows).enumerate().for_each(|(b, panel)| {
+            let first = b * BLOCK;
+            for i in (0..rows).step_by(BLOCK) {
+                let block = i..rows.min(i + BLOCK);
+                for (j, line) in panel.chunks_exact_mut(rows).enumerate() {
+                    for (value, i) in line[block.clone()].iter_mut().zip(block.clone()) {
+                        *value = x[i * columns + first + j];
+                    }
+                }
+            }
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transposes_any_shape() {
+        for (matrices, rows, columns) in
+            [(1, 1, 1), (2, 1, 70), (1, 70, 1), (3, 33, 65), (1, 64, 32)]
+        {
+            let size = rows * columns;
+            let x: Vec<f64> = (0..matrices * size).map(|i| i as f64).collect();
+            let mut out = vec![0.0; x.len()];
+            transpose(&x, rows, columns, &mut out);
+            for m in 0..matrices {
+                for i in 0..rows {
+                    for j in 0..columns {
+                        assert_eq!(out[m * size + j * rows + i], x[m * size + i * columns + j]);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What a pass does to a transform's coefficients on the way: nothing, a
+//! threshold, or a multiplication.
+//!
+//! A forward transform applies it as it writes a coefficient, an inverse as it
+//! reads one. A type per case, so that every pass is compiled with it inlined.
+
+use crate::real::Real;
+
+/// What becomes of the coefficient `(u, v)`.
+pub(crate) trait Modify<T>: Sync {
+    fn apply(&self, u: usize, v: usize, value: T) -> T;
+}
+
+/// Leaves coefficients as they are.
+pub(crate) struct Unchanged;
+
+impl<T: Real> Modify<T> for Unchanged {
+    #[inline(always)]
+    fn apply(&self, _: usize, _: usize, value: T) -> T {
+        value
+    }
+}
+
+/// Zero where the magnitude is below the threshold (Jiang, Gu and Pan, §V-A).
+pub(crate) struct Threshold<T>(pub(crate) T);
+
+impl<T: Real> Modify<T> for Threshold<T> {
+    #[inline(always)]
+    fn apply(&self, _: usize, _: usize, value: T) -> T {
+        if value.abs() < self.0 { T::zero() } else { value }
+    }
+}
+
+/// Times a number for every u.
+pub(crate) struct AlongX<'a, T>(pub(crate) &'a [T]);
+
+impl<T: Real> Modify<T> for AlongX<'_, T> {
+    #[inline(always)]
+    fn apply(&self, u: usize, _: usize, value: T) -> T {
+        value * self.0[u]
+    }
+}
+
+/// Times a number for every v.
+pub(crate) struct AlongY<'a, T>(pub(crate) &'a [T]);
+
+impl<T: Real> Modify<T> for AlongY<'_, T> {
+    #[inline(always)]
+    fn apply(&self, _: usize, v: usize, value: T) -> T {
+        value * self.0[v]
+    }
+}

@@ -1,0 +1,431 @@
+//! DCT and IDCT of a volume `[n0][n1][n2]` by one 3-D real FFT (Jiang, Gu and
+//! Pan, §III-D): four complex numbers give eight real coefficients.
+//!
+//! With `V` the FFT of the volume reordered along every axis, and along an
+//! axis of N values with `w = e^{−jπk/2N}`, a complex line's DCT is
+//!
+//! ```text
+//! Y[k] = ½(w·V[k] + w̄·V[N−k])     Y[N−k] = ½j(w·V[k] − w̄·V[N−k])     V[N] = V[0]
+//! ```
+//!
+//! Taken along axis 0 and then axis 1 this makes four numbers Y of
+//! `V[±u][±v][w]`, and along axis 2, whose other half is conjugate,
+//! `X[w] = Re(cY)` and `X[n2−w] = −Im(cY)` with `c = e^{−jπw/2n2}`. Backwards,
+//! with `X[N] = 0`,
+//!
+//! ```text
+//! Y[w] = ½c̄(X[w] − jX[n2−w])     V[k] = ½w̄(Y[k] − jY[N−k])     V[N−k] = ½w(Y[k] + jY[N−k])
+//! ```
+//!
+//! Two passes over memory. One takes planes: real FFTs along axis 2, complex
+//! ones along axis 1. The other takes panels of `W` neighbours along axis 2 at
+//! v and n1 − v: complex FFTs along axis 0 and post-processing (or
+//! pre-processing and inverse FFTs) while they are in cache.
+
+use crate::cpu::scratch::{Parts, ScratchLen};
+use crate::cpu::shared::{AHEAD, ColumnPanels, prefetch, vectorised};
+use crate::memory::reals_mut;
+use crate::real::Real;
+use crate::transform::{Reorder, Sample, permutation, twiddle};
+use num_complex::Complex;
+use rayon::prelude::*;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftPlanner};
+use std::sync::Arc;
+
+/// Neighbours along axis 2 in a panel.
+const W: usize = 16;
+
+/// `W` complex numbers of a panel.
+type Run<T> = [Complex<T>; W];
+
+/// Plans and tables for one shape.
+pub(super) struct Volume<T: Real> {
+    shape: [usize; 3],
+    /// Complex numbers along axis 2: n2/2 + 1.
+    half: usize,
+    /// Distances between the columns along axis 0 and along axis 1 in a
+    /// thread's memory: a cache line more than they need.
+    stride: [usize; 2],
+    r2c: Arc<dyn RealToComplex<T>>,
+    c2r: Arc<dyn ComplexToReal<T>>,
+    /// Along axis 0 and along axis 1.
+    fft: [Arc<dyn Fft<T>>; 2],
+    ifft: [Arc<dyn Fft<T>>; 2],
+    /// `½e^{−jπk/2n}` along axes 0 and 1.
+    half_w: [Vec<Complex<T>>; 2],
+    /// `e^{−jπw/2n2}`.
+    c: Vec<Complex<T>>,
+}
+
+/// The columns along axis 0 of one task: at `v` and `n1 − v`, from `first` on
+/// along axis 2.
+#[derive(Clone, Copy)]
+struct Panel {
+    v: usize,
+    first: usize,
+    width: usize,
+}
+
+/// `(w·p + w̄·q, j(w·p − w̄·q))`.
+#[inline(always)]
+fn butterfly<T: Real>(w: Complex<T>, p: Complex<T>, q: Complex<T>) -> [Complex<T>; 2] {
+    let (s, t) = (w * p, w.conj() * q);
+    let d = s - t;
+    [s + t, Complex::new(-d.im, d.re)]
+}
+
+/// `(w̄(p − jq), w(p + jq))`.
+#[inline(always)]
+fn inverse_butterfly<T: Real>(w: Complex<T>, p: Complex<T>, q: Complex<T>) -> [Complex<T>; 2] {
+    let jq = Complex::new(-q.im, q.re);
+    [w.conj() * (p - jq), w * (p + jq)]
+}
+
+impl<T: Real> Volume<T> {
+    pub(super) fn new(shape: [usize; 3]) -> Self {
+        let mut real = RealFftPlanner::new();
+        let mut complex = FftPlanner::new();
+        let line = 64 / size_of::<Complex<T>>();
+        let [n0, n1, n2] = shape;
+        Volume {
+            shape,
+            half: n2 / 2 + 1,
+            stride: [n0 + line, n1 + line],
+            r2c: real.plan_fft_forward(n2),
+            c2r: real.plan_fft_inverse(n2),
+            fft: [complex.plan_fft_forward(n0), complex.plan_fft_forward(n1)],
+            ifft: [complex.plan_fft_inverse(n0), complex.plan_fft_inverse(n1)],
+            half_w: [n0, n1].map(|n| twiddle::scaled_quarter_wave(n, 0.5)),
+            c: twiddle::scaled_quarter_wave(n2, 1.0),
+        }
+    }
+
+    /// V, and for each thread a row, a panel's columns of a plane or a panel's along axis 0.
+    pub(super) fn scratch_len(&self) -> ScratchLen {
+        let [n0, n1, n2] = self.shape;
+        let row = n2.div_ceil(2) + self.r2c.get_scratch_len().max(self.c2r.get_scratch_len());
+        let fft = |axis: usize| {
+            let fft = &self.fft[axis];
+            fft.get_inplace_scratch_len().max(self.ifft[axis].get_inplace_scratch_len())
+        };
+        let columns = [2 * W * self.stride[0] + fft(0), W * self.stride[1] + fft(1)];
+        ScratchLen {
+            shared: n0 * n1 * self.half,
+            per_thread: columns.into_iter().fold(row, usize::max),
+        }
+    }
+
+    /// `out = DCT(x)` along every axis.
+    pub(super) fn forward<S: Sample>(&self, x: &[S], out: &mut [T], s: Parts<'_, T>) {
+        let [n0, n1, n2] = self.shape;
+        let plane = n1 * self.half;
+        let spectrum = &mut s.shared[..n0 * plane];
+        spectrum.par_chunks_exact_mut(plane).enumerate().for_each(|(p, spectrum)| {
+            let x = &x[permutation::sample(p, n0) * n1 * n2..][..n1 * n2];
+            s.threads.with(|s| {
+                self.plane_rows(x, spectrum, s);
+                self.plane_columns(&*self.fft[1], spectrum, s);
+            });
+        });
+        let (spectrum, out) = (&*spectrum, ColumnPanels::new(out, n2));
+        self.panels().for_each(|panel| {
+            s.threads.with(|s| {
+                let (columns, fft) = s.split_at_mut(2 * W * self.stride[0]);
+                self.load_panel(spectrum, panel, columns);
+                self.panel_ffts(&*self.fft[0], panel, columns, fft);
+                vectorised(
+                    #[inline(always)]
+                    || self.post_process(panel, columns, &out),
+                );
+            });
+        });
+    }
+
+    /// `out = IDCT(x)` along every axis.
+    pub(super) fn inverse<S: Sample>(&self, x: &[S], out: &mut [T], s: Parts<'_, T>) {
+        let [n0, n1, n2] = self.shape;
+        let plane = n1 * self.half;
+        let spectrum = &mut s.shared[..n0 * plane];
+        let to = ColumnPanels::new(spectrum, self.half);
+        self.panels().for_each(|panel| {
+            s.threads.with(|s| {
+                let (columns, fft) = s.split_at_mut(2 * W * self.stride[0]);
+                vectorised(
+                    #[inline(always)]
+                    || self.pre_process(panel, x, columns),
+                );
+                self.panel_ffts(&*self.ifft[0], panel, columns, fft);
+                self.store_panel(columns, panel, &to);
+            });
+        });
+        let out = ColumnPanels::new(out, n1 * n2);
+        spectrum.par_chunks_exact_mut(plane).enumerate().for_each(|(p, spectrum)| {
+            // SAFETY: `sample` is a permutation, so every plane is written by one task.
+            let out = unsafe { out.segment(permutation::sample(p, n0), 0, n1 * n2) };
+            s.threads.with(|s| {
+                self.plane_columns(&*self.ifft[1], spectrum, s);
+                self.plane_rows_back(spectrum, out, s);
+            });
+        });
+    }
+
+    /// Rows of a plane: reordered along both axes, real FFTs.
+    fn plane_rows<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], s: &mut [Complex<T>]) {
+        let [_, n1, n2] = self.shape;
+        let (row, fft) = s.split_at_mut(n2.div_ceil(2));
+        let row = &mut reals_mut(row)[..n2];
+        for (p, spectrum) in spectrum.chunks_exact_mut(self.half).enumerate() {
+            let x = &x[permutation::sample(p, n1) * n2..][..n2];
+            vectorised(
+                #[inline(always)]
+                || permutation::reorder(Reorder::default(), x, row),
+            );
+            self.r2c
+                .process_with_scratch(row, spectrum, fft)
+                .expect("buffers are made for this length");
+        }
+    }
+
+    /// Real inverse FFTs of a plane's rows, reordering along both axes undone.
+    fn plane_rows_back(&self, spectrum: &mut [Complex<T>], out: &mut [T], s: &mut [Complex<T>]) {
+        let [_, n1, n2] = self.shape;
+        let (row, fft) = s.split_at_mut(n2.div_ceil(2));
+        let row = &mut reals_mut(row)[..n2];
+        for (p, spectrum) in spectrum.chunks_exact_mut(self.half).enumerate() {
+            // Real in exact arithmetic; the real FFT wants it to the bit.
+            spectrum[0].im = T::zero();
+            if n2.is_multiple_of(2) {
+                spectrum[n2 / 2].im = T::zero();
+            }
+            self.c2r
+                .process_with_scratch(spectrum, row, fft)
+                .expect("buffers are made for this length");
+            let out = &mut out[permutation::sample(p, n1) * n2..][..n2];
+            vectorised(
+                #[inline(always)]
+                || permutation::restore(Reorder::default(), row, out, false),
+            );
+        }
+    }
+
+    /// Complex FFTs along axis 1 of a plane, `W` columns at a time.
+    fn plane_columns(&self, fft: &dyn Fft<T>, spectrum: &mut [Complex<T>], s: &mut [Complex<T>]) {
+        let (n1, stride) = (self.shape[1], self.stride[1]);
+        let (columns, scratch) = s.split_at_mut(W * stride);
+        for first in (0..self.half).step_by(W) {
+            let width = W.min(self.half - first);
+            for (v, row) in spectrum.chunks_exact(self.half).enumerate() {
+                for (w, &value) in row[first..][..width].iter().enumerate() {
+                    columns[w * stride + v] = value;
+                }
+            }
+            for column in columns.chunks_exact_mut(stride).take(width) {
+                fft.process_with_scratch(&mut column[..n1], scratch);
+            }
+            for (v, row) in spectrum.chunks_exact_mut(self.half).enumerate() {
+                for (w, value) in row[first..][..width].iter_mut().enumerate() {
+                    *value = columns[w * stride + v];
+                }
+            }
+        }
+    }
+
+    /// Every panel once; v and n1 − v together.
+    fn panels(&self) -> impl ParallelIterator<Item = Panel> {
+        let (half, along) = (self.half, self.half.div_ceil(W));
+        (0..(self.shape[1] / 2 + 1) * along).into_par_iter().map(move |task| {
+            let first = task % along * W;
+            Panel { v: task / along, first, width: W.min(half - first) }
+        })
+    }
+
+    /// The index `n1 − v`, if it is another than `v`.
+    fn mirror(&self, v: usize) -> Option<usize> {
+        Some(self.shape[1] - v).filter(|&mirror| v > 0 && mirror > v)
+    }
+
+    /// A panel's columns from V: those at v, then those at n1 − v.
+    fn load_panel(&self, spectrum: &[Complex<T>], panel: Panel, columns: &mut [Complex<T>]) {
+        let Panel { v, first, width } = panel;
+        let (n1, stride) = (self.shape[1], self.stride[0]);
+        let sides = columns.chunks_exact_mut(W * stride);
+        for (v, columns) in [Some(v), self.mirror(v)].into_iter().flatten().zip(sides) {
+            for (u, plane) in spectrum.chunks_exact(n1 * self.half).enumerate() {
+                let run = &plane[v * self.half + first..][..width];
+                prefetch(run.as_ptr().wrapping_add(AHEAD * n1 * self.half), width);
+                for (w, &value) in run.iter().enumerate() {
+                    columns[w * stride + u] = value;
+                }
+            }
+        }
+    }
+
+    /// A panel's columns to V.
+    fn store_panel(&self, columns: &[Complex<T>], panel: Panel, to: &ColumnPanels<'_, Complex<T>>) {
+        let Panel { v, first, width } = panel;
+        let ([n0, n1, _], stride) = (self.shape, self.stride[0]);
+        let sides = columns.chunks_exact(W * stride);
+        for (v, columns) in [Some(v), self.mirror(v)].into_iter().flatten().zip(sides) {
+            for u in 0..n0 {
+                to.prefetch((u + AHEAD) * n1 + v, first, width);
+                // SAFETY: panels share neither v nor n1 − v, or no columns, and each is one task.
+                let run = unsafe { to.segment(u * n1 + v, first, width) };
+                for (w, value) in run.iter_mut().enumerate() {
+                    *value = columns[w * stride + u];
+                }
+            }
+        }
+    }
+
+    /// FFTs along axis 0 of a panel's columns.
+    fn panel_ffts(
+        &self,
+        fft: &dyn Fft<T>,
+        panel: Panel,
+        columns: &mut [Complex<T>],
+        scratch: &mut [Complex<T>],
+    ) {
+        let sides = if self.mirror(panel.v).is_some() { 2 } else { 1 };
+        for side in columns.chunks_exact_mut(W * self.stride[0]).take(sides) {
+            for column in side.chunks_exact_mut(self.stride[0]).take(panel.width) {
+                fft.process_with_scratch(&mut column[..self.shape[0]], scratch);
+            }
+        }
+    }
+
+    /// Eight real coefficients from four complex numbers.
+    #[inline(always)]
+    fn post_process(&self, panel: Panel, columns: &[Complex<T>], out: &ColumnPanels<'_, T>) {
+        let n0 = self.shape[0];
+        let (v, mirror) = (panel.v, self.mirror(panel.v));
+        let b = self.half_w[1][v];
+        for u in 0..=n0 / 2 {
+            let (a, back) = (self.half_w[0][u], (n0 - u) % n0);
+            let at_v = self.along_0(a, [u, back], 0, panel.width, columns);
+            // Where v is its own mirror so is V: v = 0, or n1/2, which the half wave knows.
+            let at_mirror = match mirror {
+                Some(_) => self.along_0(a, [u, back], 1, panel.width, columns),
+                None => at_v,
+            };
+            for (low_or_high, u) in [u, back].into_iter().enumerate() {
+                if low_or_high == 1 && u <= n0 - u {
+                    continue;
+                }
+                let (p, q) = (&at_v[low_or_high], &at_mirror[low_or_high]);
+                let mut pair = [[Complex::default(); W]; 2];
+                for w in 0..panel.width {
+                    [pair[0][w], pair[1][w]] = butterfly(b, p[w], q[w]);
+                }
+                self.store(u, v, panel, &pair[0], out);
+                if let Some(mirror) = mirror {
+                    self.store(u, mirror, panel, &pair[1], out);
+                }
+            }
+        }
+    }
+
+    /// The DCT along axis 0 at `u` and at its mirror `back`, of one side's columns.
+    #[inline(always)]
+    fn along_0(
+        &self,
+        a: Complex<T>,
+        [u, back]: [usize; 2],
+        side: usize,
+        width: usize,
+        columns: &[Complex<T>],
+    ) -> [Run<T>; 2] {
+        let stride = self.stride[0];
+        let columns = &columns[side * W * stride..][..W * stride];
+        let mut both = [[Complex::default(); W]; 2];
+        for w in 0..width {
+            let (p, q) = (columns[w * stride + u], columns[w * stride + back]);
+            [both[0][w], both[1][w]] = butterfly(a, p, q);
+        }
+        both
+    }
+
+    /// Writes the real coefficients of one row `(u, v)` at a panel and at its mirror.
+    #[inline(always)]
+    fn store(&self, u: usize, v: usize, panel: Panel, y: &Run<T>, out: &ColumnPanels<'_, T>) {
+        let [_, n1, n2] = self.shape;
+        let Panel { first, width, .. } = panel;
+        let c = &self.c[first..][..width];
+        // SAFETY: a row's panels are apart, and so are their mirrors, and each is one task.
+        let near = unsafe { out.segment(u * n1 + v, first, width) };
+        for w in 0..width {
+            near[w] = c[w].re * y[w].re - c[w].im * y[w].im;
+        }
+        // w = 0 and w = n2/2 have no mirror.
+        let skipped = usize::from(first == 0);
+        let end = width.min((n2.div_ceil(2)).saturating_sub(first));
+        if end <= skipped {
+            return;
+        }
+        // SAFETY: as above; mirrors lie beyond n2/2.
+        let far = unsafe { out.segment(u * n1 + v, n2 - first - end + 1, end - skipped) };
+        for (far, w) in far.iter_mut().rev().zip(skipped..end) {
+            *far = -(c[w].re * y[w].im + c[w].im * y[w].re);
+        }
+    }
+
+    /// Four complex numbers from eight real coefficients.
+    #[inline(always)]
+    fn pre_process<S: Sample>(&self, panel: Panel, x: &[S], columns: &mut [Complex<T>]) {
+        let (n0, stride) = (self.shape[0], self.stride[0]);
+        let (v, mirror) = (panel.v, self.mirror(panel.v));
+        let zeros = [Complex::default(); W];
+        // Along axis 1 of row u: what belongs to v and to n1 − v.
+        let along_1 = |u: usize| {
+            let here = self.load(u, v, panel, x);
+            // v = 0 has no mirror, v = n1/2 is its own.
+            let there = match mirror {
+                Some(mirror) => self.load(u, mirror, panel, x),
+                None if v == 0 => zeros,
+                None => here,
+            };
+            let mut both = [zeros; 2];
+            for w in 0..panel.width {
+                [both[0][w], both[1][w]] = inverse_butterfly(self.half_w[1][v], here[w], there[w]);
+            }
+            both
+        };
+        for u in 0..=n0 / 2 {
+            let near = along_1(u);
+            let back = n0 - u;
+            let far = match () {
+                () if u == 0 => [zeros; 2],
+                () if back == u => near,
+                () => along_1(back),
+            };
+            let sides = if mirror.is_some() { 2 } else { 1 };
+            for (side, columns) in columns.chunks_exact_mut(W * stride).take(sides).enumerate() {
+                for w in 0..panel.width {
+                    let [low, high] =
+                        inverse_butterfly(self.half_w[0][u], near[side][w], far[side][w]);
+                    columns[w * stride + u] = low;
+                    if u > 0 && back > u {
+                        columns[w * stride + back] = high;
+                    }
+                }
+            }
+        }
+    }
+
+    /// `½c̄(X[w] − jX[n2−w])` of one row `(u, v)` at a panel.
+    #[inline(always)]
+    fn load<S: Sample>(&self, u: usize, v: usize, panel: Panel, x: &[S]) -> Run<T> {
+        let [_, n1, n2] = self.shape;
+        let Panel { first, width, .. } = panel;
+        let row = &x[(u * n1 + v) * n2..][..n2];
+        let half = T::of(0.5);
+        let mut run = [Complex::default(); W];
+        for (w, value) in run[..width].iter_mut().enumerate() {
+            let w = first + w;
+            let near = T::of(row[w].to_f64());
+            let far = if w == 0 { T::zero() } else { T::of(row[n2 - w].to_f64()) };
+            *value = self.c[w].conj() * Complex::new(half * near, -half * far);
+        }
+        run
+    }
+}

@@ -1,0 +1,365 @@
+//! 1-D transforms by a real FFT of 4N, 2N or N values:
+//! `kernels/transforms_1d.cu`, typed.
+//!
+//! Jiang et al., algorithm "Four algorithms of 1D DCT via 1D FFT", without the 2
+//! that its outputs have over the definitions. The inverses take the same steps
+//! backwards. In values of a line, a transform moves 2N + 2L with its own kernels,
+//! L the FFT's length, and its FFT at least 2L; that is why the N-point one is
+//! fastest.
+
+use super::real_fft::RealFft;
+use super::usage::{KernelUse, kernel_use};
+use super::{Stage, check_shape};
+use crate::cuda::device::Gpu;
+use crate::cuda::error::CudaError;
+use crate::cuda::fft::share_work_area;
+use crate::cuda::input::Input;
+use crate::cuda::launch::{Kernel, check_length, cover_lines};
+use crate::cuda::lines::Lines;
+use crate::cuda::real::CudaReal;
+use crate::cuda::reorder::Sines;
+use crate::cuda::solver::twiddles;
+use crate::transform::{Algorithm1d, Reorder, Transform1d};
+use cudarc::driver::{CudaModule, CudaSlice, PushKernelArg};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A plan for a batch of lines in precision `T`, read as `I`.
+pub struct Plan1d<T: CudaReal, I: Input<T> = T> {
+    gpu: Gpu,
+    kind: Transform1d,
+    algorithm: Algorithm1d,
+    n: usize,
+    batch: usize,
+    way: Way<T>,
+    /// The FFT's real side and its complex one.
+    values: CudaSlice<T>,
+    spectra: CudaSlice<T::Complex>,
+    of: PhantomData<fn(I)>,
+}
+
+/// The N-point algorithm, or one of the longer ones.
+enum Way<T: CudaReal> {
+    Short(Box<Lines<T>>),
+    Long(Box<Long<T>>),
+}
+
+impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
+    /// A plan for `batch` lines of `n` values.
+    ///
+    /// # Errors
+    /// [`CudaError::NoTransform`] for lengths or batches of zero and beyond what
+    /// cuFFT counts; else when kernels cannot be compiled, cuFFT refuses the
+    /// length, or memory runs out.
+    pub fn new(
+        gpu: &Gpu,
+        kind: Transform1d,
+        n: usize,
+        batch: usize,
+        algorithm: Algorithm1d,
+    ) -> Result<Self, CudaError> {
+        check_shape(&[n], batch)?;
+        let module = gpu.kernels::<T>("transforms_1d")?;
+        let (way, length) = match algorithm {
+            Algorithm1d::NPoint => {
+                let mut lines = Lines::new(gpu, &module, (batch, n), Reorder::Wide, I::SUFFIX)?;
+                share_work_area(gpu, &mut lines.ffts())?;
+                (Way::Short(Box::new(lines)), n)
+            }
+            _ => {
+                let long = Long::new(gpu, &module, kind, (batch, n), algorithm, I::SUFFIX)?;
+                let length = long.length as usize;
+                (Way::Long(Box::new(long)), length)
+            }
+        };
+        Ok(Plan1d {
+            gpu: gpu.clone(),
+            kind,
+            algorithm,
+            n,
+            batch,
+            way,
+            values: gpu.zeros(batch * length)?,
+            spectra: gpu.zeros(batch * (length / 2 + 1))?,
+            of: PhantomData,
+        })
+    }
+
+    /// What it transforms to.
+    pub fn kind(&self) -> Transform1d {
+        self.kind
+    }
+
+    /// How.
+    pub fn algorithm(&self) -> Algorithm1d {
+        self.algorithm
+    }
+
+    /// Values in a line.
+    #[allow(clippy::len_without_is_empty)] // never empty
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Lines of one run.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// Enqueues the transform of every line; both buffers hold `batch · n` values.
+    ///
+    /// # Errors
+    /// When a buffer has the wrong length or a launch fails.
+    pub fn run(
+        &mut self,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        Stage::ALL.into_iter().try_for_each(|stage| self.run_stage(stage, input, output))
+    }
+
+    /// Enqueues one stage on what the one before it left in the plan.
+    ///
+    /// # Errors
+    /// As [`Plan1d::run`].
+    pub fn run_stage(
+        &mut self,
+        stage: Stage,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        check_length("lines to transform", input.len(), self.batch * self.n)?;
+        check_length("transformed lines", output.len(), self.batch * self.n)?;
+        let Plan1d { kind, way, values, spectra, .. } = self;
+        let sine = *kind == Transform1d::Idxst;
+        let forward = *kind == Transform1d::Dct;
+        match (way, stage, forward) {
+            (Way::Short(lines), Stage::Pre, true) => lines.reordering.reorder(input, values),
+            (Way::Short(lines), Stage::Fft, true) => lines.forward_fft.run(values, spectra),
+            (Way::Short(lines), Stage::Post, true) => lines.post(spectra, output),
+            (Way::Short(lines), Stage::Pre, false) => lines.pre(input, spectra, sine),
+            (Way::Short(lines), Stage::Fft, false) => lines.inverse_fft.run(spectra, values),
+            (Way::Short(lines), Stage::Post, false) => {
+                lines.reordering.restore(values, [output], [Sines { x: false, y: sine }])
+            }
+            (Way::Long(long), Stage::Pre, true) => long.forward_pre(input, values),
+            (Way::Long(long), Stage::Pre, false) => long.inverse_pre(input, spectra, sine),
+            (Way::Long(long), Stage::Fft, _) => long.fft(values, spectra),
+            (Way::Long(long), Stage::Post, true) => long.forward_post(spectra, output),
+            (Way::Long(long), Stage::Post, false) => long.inverse_post(values, output, sine),
+        }
+    }
+
+    /// The plan's own kernels, before and after the FFT.
+    ///
+    /// # Errors
+    /// When the driver refuses to say.
+    pub fn kernels(&self) -> Result<[KernelUse; 2], CudaError> {
+        let forward = self.kind == Transform1d::Dct;
+        let kernels = match &self.way {
+            Way::Short(lines) if forward => [lines.reordering.reorder_kernel(), &lines.dct_post],
+            Way::Short(lines) => [&lines.idct_pre, lines.reordering.restore_kernel()],
+            Way::Long(long) => [&long.pre, &long.post],
+        };
+        let lines = self.batch * self.n;
+        // What the kernels move on the FFT's side; a long transform's last one
+        // takes only what it needs.
+        let (real, complex) = (bytes_of(&self.values), bytes_of(&self.spectra));
+        let needed = match (&self.way, forward) {
+            (Way::Short(_), true) => complex,
+            (Way::Short(_), false) => real,
+            (Way::Long(_), true) => lines * size_of::<T::Complex>(),
+            (Way::Long(_), false) => lines * size_of::<T>(),
+        };
+        let given = if forward { real } else { complex };
+        let [before, after] = kernels;
+        Ok([
+            kernel_use(&self.gpu, before, lines * size_of::<I>() + given)?,
+            kernel_use(&self.gpu, after, needed + lines * size_of::<T>())?,
+        ])
+    }
+}
+
+/// Bytes of a buffer.
+fn bytes_of<E>(buffer: &CudaSlice<E>) -> usize {
+    buffer.len() * size_of::<E>()
+}
+
+/// The 4N- and 2N-point algorithms.
+struct Long<T: CudaReal> {
+    gpu: Gpu,
+    algorithm: Algorithm1d,
+    rows: u32,
+    n: u32,
+    /// Of the FFT.
+    length: u32,
+    twiddles: CudaSlice<T::Complex>,
+    fft: RealFft<T>,
+    pre: Kernel,
+    post: Kernel,
+    input: &'static str,
+}
+
+impl<T: CudaReal> Long<T> {
+    fn new(
+        gpu: &Gpu,
+        module: &Arc<CudaModule>,
+        kind: Transform1d,
+        (rows, n): (usize, usize),
+        algorithm: Algorithm1d,
+        input: &'static str,
+    ) -> Result<Self, CudaError> {
+        let length = if algorithm == Algorithm1d::FourN { 4 * n } else { 2 * n };
+        let forward = kind == Transform1d::Dct;
+        let (pre, width, post) = match (forward, algorithm) {
+            (true, Algorithm1d::FourN) => ("dct_pre_4n", 2 * n, "dct_post_long"),
+            (true, Algorithm1d::PaddedTwoN) => ("dct_pre_padded", 2 * n, "dct_post_long"),
+            (true, _) => ("dct_pre_mirrored", 2 * n, "dct_post_long"),
+            (false, Algorithm1d::FourN) => ("idct_pre_4n", 2 * n + 1, "idct_post_long"),
+            (false, _) => ("idct_pre_2n", n + 1, "idct_post_long"),
+        };
+        Ok(Long {
+            gpu: gpu.clone(),
+            algorithm,
+            rows: rows as u32,
+            n: n as u32,
+            length: length as u32,
+            twiddles: twiddles::<T>(gpu, n)?,
+            fft: RealFft::new(gpu, forward, &[length], rows)?,
+            pre: Kernel::new(module, format!("{pre}{input}"), cover_lines(128, (width, rows)))?,
+            post: Kernel::new(module, post, cover_lines(128, (n, rows)))?,
+            input,
+        })
+    }
+
+    fn fft(
+        &mut self,
+        values: &mut CudaSlice<T>,
+        spectra: &mut CudaSlice<T::Complex>,
+    ) -> Result<(), CudaError> {
+        self.fft.run(values, spectra)
+    }
+
+    /// Values of all lines as they are, on the FFT's real side and on its complex one.
+    fn sizes(&self) -> (usize, usize, usize) {
+        let (rows, n, length) = (self.rows as usize, self.n as usize, self.length as usize);
+        (rows * n, rows * length, rows * (length / 2 + 1))
+    }
+
+    fn forward_pre<I: Input<T>>(
+        &self,
+        input: &CudaSlice<I>,
+        values: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        let (lines, real, _) = self.sizes();
+        assert!(input.len() == lines && values.len() >= real && I::SUFFIX == self.input);
+        // SAFETY: the types are those of dct_pre_* in kernels/transforms_1d.cu,
+        // `input` of the type it was chosen for; lengths are asserted.
+        unsafe {
+            self.gpu
+                .stream()
+                .launch_builder(&self.pre.function)
+                .arg(input)
+                .arg(values)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .launch(self.pre.config)
+        }?;
+        Ok(())
+    }
+
+    fn forward_post(
+        &self,
+        spectra: &CudaSlice<T::Complex>,
+        output: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        let (lines, _, complex) = self.sizes();
+        assert!(output.len() == lines && spectra.len() >= complex);
+        // The sum has every term twice in a mirrored line, and the 4N-point line
+        // is placed so that nothing is left to turn.
+        let (scale, turned) = match self.algorithm {
+            Algorithm1d::FourN => (0.5, 0i32),
+            Algorithm1d::MirroredTwoN => (0.5, 1),
+            _ => (1.0, 1),
+        };
+        let (scale, half) = (T::of(scale), self.length / 2 + 1);
+        // SAFETY: the types are those of dct_post_long in
+        // kernels/transforms_1d.cu; lengths are asserted, the table holds n + 1
+        // elements.
+        unsafe {
+            self.gpu
+                .stream()
+                .launch_builder(&self.post.function)
+                .arg(spectra)
+                .arg(output)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .arg(&half)
+                .arg(&self.twiddles)
+                .arg(&scale)
+                .arg(&turned)
+                .launch(self.post.config)
+        }?;
+        Ok(())
+    }
+
+    fn inverse_pre<I: Input<T>>(
+        &self,
+        input: &CudaSlice<I>,
+        spectra: &mut CudaSlice<T::Complex>,
+        sine: bool,
+    ) -> Result<(), CudaError> {
+        let (lines, _, complex) = self.sizes();
+        assert!(input.len() == lines && spectra.len() >= complex && I::SUFFIX == self.input);
+        let sine = i32::from(sine);
+        // SAFETY: the types are those of idct_pre_2n and idct_pre_4n in
+        // kernels/transforms_1d.cu, `input` of the type it was chosen for;
+        // lengths are asserted, the table holds n + 1 elements.
+        unsafe {
+            self.gpu
+                .stream()
+                .launch_builder(&self.pre.function)
+                .arg(input)
+                .arg(spectra)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .arg(&self.twiddles)
+                .arg(&sine)
+                .launch(self.pre.config)
+        }?;
+        Ok(())
+    }
+
+    fn inverse_post(
+        &self,
+        values: &CudaSlice<T>,
+        output: &mut CudaSlice<T>,
+        sine: bool,
+    ) -> Result<(), CudaError> {
+        let (lines, real, _) = self.sizes();
+        assert!(output.len() == lines && values.len() >= real);
+        let (step, first) = match self.algorithm {
+            Algorithm1d::FourN => (2u32, 1u32),
+            _ => (1, 0),
+        };
+        let sine = i32::from(sine);
+        // SAFETY: the types are those of idct_post_long in
+        // kernels/transforms_1d.cu; lengths are asserted, and the last element
+        // read of a row, step·(n-1) + first, is one of `length`.
+        unsafe {
+            self.gpu
+                .stream()
+                .launch_builder(&self.post.function)
+                .arg(values)
+                .arg(output)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .arg(&self.length)
+                .arg(&step)
+                .arg(&first)
+                .arg(&sine)
+                .launch(self.post.config)
+        }?;
+        Ok(())
+    }
+}

@@ -1,0 +1,371 @@
+//! 2-D transforms, row-column or fused.
+//!
+//! Fused is Jiang et al., algorithm 2: pre-processing, one 2-D real FFT,
+//! post-processing; 2 words of memory traffic a value for each of pre- and
+//! post-processing and, by cuFFT, 4 or more between them. Row-column is four
+//! passes along each axis, 16 words.
+
+use super::real_fft::RealFft;
+use super::transposed::Transposed;
+use super::two_pass::TwoPass;
+use super::usage::{KernelUse, kernel_use};
+use super::{Stage, check_grid, check_shape};
+use crate::cuda::device::Gpu;
+use crate::cuda::error::CudaError;
+use crate::cuda::input::Input;
+use crate::cuda::launch::{Kernel, check_length};
+use crate::cuda::lines::Passes;
+use crate::cuda::quads::Quads;
+use crate::cuda::real::CudaReal;
+use crate::cuda::reorder::{Maps, Reordering, Sines};
+use crate::transform::{Method, Orientation, Plan2dOptions, Transform};
+use cudarc::driver::{CudaFunction, CudaSlice};
+use std::marker::PhantomData;
+
+/// What a [`Plan2d`] does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Path2d {
+    /// Transforms of lines and transposes.
+    RowColumn,
+    /// Fused, the FFT along y last.
+    Straight,
+    /// Fused, the FFT along x last: the transposes are part of pre- and
+    /// post-processing.
+    Transposed,
+    /// Fused, with an FFT of our own in two passes, whose first and last steps
+    /// pre- and post-processing are.
+    TwoPass,
+}
+
+/// A plan for a batch of `nx × ny` maps in precision `T`, read as `I`.
+pub struct Plan2d<T: CudaReal, I: Input<T> = T> {
+    gpu: Gpu,
+    kind: Transform,
+    values: usize,
+    way: Way<T>,
+    of: PhantomData<fn(I)>,
+}
+
+enum Way<T: CudaReal> {
+    RowColumn(Box<Passes<T>>),
+    Fused(Box<Fused<T>>),
+    TwoPass(Box<TwoPass<T>>),
+}
+
+/// A fused transform's three stages.
+struct Fused<T: CudaReal> {
+    form: Form<T>,
+    fft: RealFft<T>,
+    spectra: CudaSlice<T::Complex>,
+    /// What an inverse FFT leaves. (A forward one reads from the output.)
+    reordered: Option<CudaSlice<T>>,
+}
+
+enum Form<T: CudaReal> {
+    Straight { quads: Quads<T>, reordering: Reordering<T>, threshold: CudaFunction },
+    Transposed(Transposed<T>),
+}
+
+/// A map this many times higher than wide is transformed transposed: cuFFT
+/// prefers its long axis contiguous.
+const HIGH: usize = 8;
+
+impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
+    /// A plan for one map.
+    ///
+    /// # Errors
+    /// As [`Plan2d::batched`].
+    pub fn new(
+        gpu: &Gpu,
+        kind: Transform,
+        nx: usize,
+        ny: usize,
+        options: Plan2dOptions,
+    ) -> Result<Self, CudaError> {
+        Self::batched(gpu, kind, nx, ny, 1, options)
+    }
+
+    /// A plan for `batch` maps, one after the other in memory.
+    ///
+    /// With the defaults a fused plan is what was measured to be fastest: where
+    /// both lengths are powers of two from 64 to 8192 and the input holds `T`,
+    /// two passes ([`Path2d::TwoPass`]); else pre-processing, cuFFT and
+    /// post-processing, which [`Orientation::Straight`], or any other choice,
+    /// asks for at every length. [`Orientation::Transposed`] has tiled forms of its own, for which
+    /// [`Plan2dOptions::reorder`] and [`Plan2dOptions::post`] do not matter.
+    ///
+    /// # Errors
+    /// [`CudaError::NoTransform`] for lengths or batches of zero and beyond what
+    /// cuFFT and a launch can take; else when kernels cannot be compiled, cuFFT
+    /// refuses the lengths, or memory runs out.
+    pub fn batched(
+        gpu: &Gpu,
+        kind: Transform,
+        nx: usize,
+        ny: usize,
+        batch: usize,
+        options: Plan2dOptions,
+    ) -> Result<Self, CudaError> {
+        check_shape(&[nx, ny], batch)?;
+        let way = match options.method {
+            Method::RowColumn => {
+                let module = gpu.kernels::<T>("transforms_1d")?;
+                let shape = [nx, ny];
+                let passes = Passes::new(gpu, &module, &shape, batch, options.reorder, I::SUFFIX)?;
+                Way::RowColumn(Box::new(passes))
+            }
+            Method::Fused
+                if is_default(options) && TwoPass::<T>::takes(gpu, (nx, ny), batch, I::SUFFIX)? =>
+            {
+                Way::TwoPass(Box::new(TwoPass::new(gpu, kind, (nx, ny), batch)?))
+            }
+            Method::Fused => {
+                let fused = Fused::new(gpu, kind, (nx, ny), batch, options, I::SUFFIX)?;
+                Way::Fused(Box::new(fused))
+            }
+        };
+        Ok(Plan2d { gpu: gpu.clone(), kind, values: batch * nx * ny, way, of: PhantomData })
+    }
+
+    /// What it transforms to.
+    pub fn kind(&self) -> Transform {
+        self.kind
+    }
+
+    /// How, [`Orientation::Auto`] having been decided.
+    pub fn path(&self) -> Path2d {
+        match &self.way {
+            Way::RowColumn(_) => Path2d::RowColumn,
+            Way::TwoPass(_) => Path2d::TwoPass,
+            Way::Fused(fused) => match fused.form {
+                Form::Straight { .. } => Path2d::Straight,
+                Form::Transposed(_) => Path2d::Transposed,
+            },
+        }
+    }
+
+    /// Enqueues the transform of every map; both buffers hold `batch · nx · ny` values.
+    ///
+    /// # Errors
+    /// When a buffer has the wrong length or a launch fails.
+    pub fn run(
+        &mut self,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        check_length("map to transform", input.len(), self.values)?;
+        check_length("transformed map", output.len(), self.values)?;
+        let sines = Sines::of(self.kind);
+        match &mut self.way {
+            Way::RowColumn(passes) if self.kind == Transform::Dct => passes.dct(input, output),
+            Way::RowColumn(passes) => {
+                passes.pre(input, sines.y)?;
+                passes.inverse(&[sines.x, sines.y], output)
+            }
+            Way::TwoPass(passes) => passes.run(input, output),
+            Way::Fused(fused) => Stage::ALL
+                .into_iter()
+                .try_for_each(|stage| fused.run(self.kind, stage, input, output)),
+        }
+    }
+
+    /// Enqueues one stage of a fused transform on what the one before it left in
+    /// the plan, or for a DCT, whose first stage leaves it there, in `output`.
+    ///
+    /// # Errors
+    /// [`CudaError::NotPlanned`] for a plan that is not made of stages; else as
+    /// [`Plan2d::run`].
+    pub fn run_stage(
+        &mut self,
+        stage: Stage,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        check_length("map to transform", input.len(), self.values)?;
+        check_length("transformed map", output.len(), self.values)?;
+        match &mut self.way {
+            Way::Fused(fused) => fused.run(self.kind, stage, input, output),
+            _ => Err(CudaError::NotPlanned {
+                what: "a single stage",
+                needs: "a fused plan of a chosen orientation",
+            }),
+        }
+    }
+
+    /// Enqueues a DCT whose coefficients smaller in magnitude than `epsilon`
+    /// become zero, as the post-processing writes them: no pass of its own
+    /// (Jiang et al., "Image Compression"). `kept`, one number, gets how many are not.
+    ///
+    /// # Errors
+    /// [`CudaError::NotPlanned`] for a plan that is not a fused DCT of stages;
+    /// else as [`Plan2d::run`].
+    pub fn run_thresholded(
+        &mut self,
+        input: &CudaSlice<I>,
+        epsilon: T,
+        output: &mut CudaSlice<T>,
+        kept: &mut CudaSlice<u64>,
+    ) -> Result<(), CudaError> {
+        check_length("map to transform", input.len(), self.values)?;
+        check_length("transformed map", output.len(), self.values)?;
+        check_length("count of kept coefficients", kept.len(), 1)?;
+        let Way::Fused(fused) = &mut self.way else {
+            return Err(not_thresholded());
+        };
+        if self.kind != Transform::Dct {
+            return Err(not_thresholded());
+        }
+        self.gpu.stream().memset_zeros(kept)?;
+        for stage in [Stage::Pre, Stage::Fft] {
+            fused.run(self.kind, stage, input, output)?;
+        }
+        fused.post_threshold(output, epsilon, kept)
+    }
+
+    /// The plan's own kernels in the order in which they run, the FFTs left out.
+    ///
+    /// # Errors
+    /// When the driver refuses to say.
+    pub fn kernels(&self) -> Result<Vec<KernelUse>, CudaError> {
+        let forward = self.kind == Transform::Dct;
+        match &self.way {
+            Way::RowColumn(passes) => {
+                let each = self.values * size_of::<T>();
+                let kernels = passes.kernels(forward);
+                kernels.into_iter().map(|kernel| kernel_use(&self.gpu, kernel, 2 * each)).collect()
+            }
+            Way::TwoPass(passes) => passes.uses(),
+            Way::Fused(fused) => fused.uses(&self.gpu, forward, self.values, size_of::<I>()),
+        }
+    }
+}
+
+/// Whether nothing was chosen but the method.
+fn is_default(options: Plan2dOptions) -> bool {
+    options == Plan2dOptions { method: options.method, ..Plan2dOptions::default() }
+}
+
+fn not_thresholded() -> CudaError {
+    CudaError::NotPlanned { what: "a threshold", needs: "a fused DCT of a chosen orientation" }
+}
+
+impl<T: CudaReal> Fused<T> {
+    fn new(
+        gpu: &Gpu,
+        kind: Transform,
+        (nx, ny): (usize, usize),
+        batch: usize,
+        options: Plan2dOptions,
+        input: &'static str,
+    ) -> Result<Self, CudaError> {
+        let forward = kind == Transform::Dct;
+        let module = gpu.kernels::<T>("transforms_2d")?;
+        let transposed = match options.orientation {
+            Orientation::Auto => nx >= HIGH * ny,
+            Orientation::Straight => false,
+            Orientation::Transposed => true,
+        };
+        let form = if transposed {
+            Form::Transposed(Transposed::new(gpu, &module, (nx, ny), batch, input)?)
+        } else {
+            let maps = Maps { count: batch, depth: 1, rows: nx, cols: ny };
+            Form::Straight {
+                quads: Quads::new(gpu, &module, (nx, ny), batch, options.post, input)?,
+                reordering: Reordering::new(gpu, &module, options.reorder, maps, true, input)?,
+                threshold: module.load_function("dct2_post_threshold")?,
+            }
+        };
+        for kernel in form.kernels(forward) {
+            check_grid(&[nx, ny], batch, batch, kernel.config.grid_dim.1 as usize)?;
+        }
+        let shape = if transposed { [ny, nx] } else { [nx, ny] };
+        Ok(Fused {
+            form,
+            fft: RealFft::new(gpu, forward, &shape, batch)?,
+            spectra: gpu.zeros(batch * shape[0] * (shape[1] / 2 + 1))?,
+            reordered: if forward { None } else { Some(gpu.zeros(batch * nx * ny)?) },
+        })
+    }
+
+    /// One stage. The output of a forward transform holds the reordered map in
+    /// between: one buffer less to pass through the cache.
+    fn run<I: Input<T>>(
+        &mut self,
+        kind: Transform,
+        stage: Stage,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        let Fused { form, fft, spectra, reordered } = self;
+        let sines = Sines::of(kind);
+        let Some(reordered) = reordered else {
+            return match (stage, form) {
+                (Stage::Pre, Form::Straight { reordering, .. }) => {
+                    reordering.reorder(input, output)
+                }
+                (Stage::Pre, Form::Transposed(form)) => form.reorder(input, output),
+                (Stage::Fft, _) => fft.run(output, spectra),
+                (Stage::Post, Form::Straight { quads, .. }) => quads.post(spectra, output),
+                (Stage::Post, Form::Transposed(form)) => form.post(spectra, output, None),
+            };
+        };
+        match (stage, form) {
+            (Stage::Pre, Form::Straight { quads, .. }) => quads.pre(input, spectra, sines),
+            (Stage::Pre, Form::Transposed(form)) => form.pre(input, spectra, sines),
+            (Stage::Fft, _) => fft.run(reordered, spectra),
+            (Stage::Post, Form::Straight { reordering, .. }) => {
+                reordering.restore(reordered, [output], [sines])
+            }
+            (Stage::Post, Form::Transposed(form)) => form.restore(reordered, output, sines),
+        }
+    }
+
+    fn post_threshold(
+        &mut self,
+        output: &mut CudaSlice<T>,
+        epsilon: T,
+        kept: &mut CudaSlice<u64>,
+    ) -> Result<(), CudaError> {
+        match &self.form {
+            Form::Straight { quads, threshold, .. } => {
+                quads.post_threshold(threshold, &self.spectra, output, epsilon, kept)
+            }
+            Form::Transposed(form) => form.post(&self.spectra, output, Some((epsilon, kept))),
+        }
+    }
+
+    /// What the two kernels around the FFT take.
+    fn uses(
+        &self,
+        gpu: &Gpu,
+        forward: bool,
+        values: usize,
+        input: usize,
+    ) -> Result<Vec<KernelUse>, CudaError> {
+        let map = values * size_of::<T>();
+        let spectra = self.spectra.len() * size_of::<T::Complex>();
+        let bytes = if forward {
+            [values * input + map, spectra + map]
+        } else {
+            [values * input + spectra, 2 * map]
+        };
+        let kernels = self.form.kernels(forward).into_iter().zip(bytes);
+        kernels.map(|(kernel, bytes)| kernel_use(gpu, kernel, bytes)).collect()
+    }
+}
+
+impl<T: CudaReal> Form<T> {
+    /// The kernels before and after the FFT.
+    fn kernels(&self, forward: bool) -> [&Kernel; 2] {
+        match self {
+            Form::Straight { quads, reordering, .. } if forward => {
+                [reordering.reorder_kernel(), &quads.dct2_post]
+            }
+            Form::Straight { quads, reordering, .. } => {
+                [&quads.idct2_pre, reordering.restore_kernel()]
+            }
+            Form::Transposed(form) => form.kernels(forward),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! 3-D transforms, row-column or fused: `kernels/transforms_3d.cu`, typed.
+//!
+//! Fused is one 3-D real FFT between a reordering along all axes and a
+//! post-processing with four complex reads and eight real writes a thread (Jiang
+//! et al., on higher dimensions); an inverse runs backwards. Row-column is four
+//! passes along each axis, 24 words of memory traffic a value.
+
+use super::real_fft::RealFft;
+use super::usage::{KernelUse, kernel_use};
+use super::{Stage, check_grid, check_shape};
+use crate::cuda::device::Gpu;
+use crate::cuda::error::CudaError;
+use crate::cuda::input::Input;
+use crate::cuda::launch::{Kernel, check_length, cover, stacked};
+use crate::cuda::lines::Passes;
+use crate::cuda::real::CudaReal;
+use crate::cuda::reorder::{Maps, Reordering, Sines};
+use crate::cuda::solver::twiddles;
+use crate::transform::{Method, Reorder, TransformNd};
+use cudarc::driver::{CudaSlice, PushKernelArg};
+use std::marker::PhantomData;
+
+/// A plan for a batch of volumes in precision `T`, read as `I`.
+pub struct Plan3d<T: CudaReal, I: Input<T> = T> {
+    gpu: Gpu,
+    kind: TransformNd,
+    values: usize,
+    way: Way<T>,
+    of: PhantomData<fn(I)>,
+}
+
+enum Way<T: CudaReal> {
+    RowColumn(Box<Passes<T>>),
+    Fused(Box<Fused<T>>),
+}
+
+impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
+    /// A plan for one volume of `shape`, slowest axis first.
+    ///
+    /// # Errors
+    /// As [`Plan3d::batched`].
+    pub fn new(
+        gpu: &Gpu,
+        kind: TransformNd,
+        shape: [usize; 3],
+        method: Method,
+    ) -> Result<Self, CudaError> {
+        Self::batched(gpu, kind, shape, 1, method)
+    }
+
+    /// A plan for `batch` volumes, one after the other in memory.
+    ///
+    /// # Errors
+    /// [`CudaError::NoTransform`] for lengths or batches of zero and beyond what
+    /// cuFFT and a launch can take; else when kernels cannot be compiled, cuFFT
+    /// refuses the lengths, or memory runs out.
+    pub fn batched(
+        gpu: &Gpu,
+        kind: TransformNd,
+        shape: [usize; 3],
+        batch: usize,
+        method: Method,
+    ) -> Result<Self, CudaError> {
+        check_shape(&shape, batch)?;
+        let way = match method {
+            Method::RowColumn => {
+                let module = gpu.kernels::<T>("transforms_1d")?;
+                let passes = Passes::new(gpu, &module, &shape, batch, Reorder::Wide, I::SUFFIX)?;
+                Way::RowColumn(Box::new(passes))
+            }
+            Method::Fused => Way::Fused(Box::new(Fused::new(gpu, kind, shape, batch, I::SUFFIX)?)),
+        };
+        let values = batch * shape.iter().product::<usize>();
+        Ok(Plan3d { gpu: gpu.clone(), kind, values, way, of: PhantomData })
+    }
+
+    /// What it transforms to.
+    pub fn kind(&self) -> TransformNd {
+        self.kind
+    }
+
+    /// Enqueues the transform of every volume.
+    ///
+    /// # Errors
+    /// When a buffer has the wrong length or a launch fails.
+    pub fn run(
+        &mut self,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        check_length("volume to transform", input.len(), self.values)?;
+        check_length("transformed volume", output.len(), self.values)?;
+        match (&mut self.way, self.kind) {
+            (Way::RowColumn(passes), TransformNd::Dct) => passes.dct(input, output),
+            (Way::RowColumn(passes), TransformNd::Idct) => {
+                passes.pre(input, false)?;
+                passes.inverse(&[false; 3], output)
+            }
+            (Way::Fused(fused), _) => {
+                Stage::ALL.into_iter().try_for_each(|stage| fused.run(stage, input, output))
+            }
+        }
+    }
+
+    /// Enqueues one stage of a fused transform on what the one before it left in
+    /// the plan, or for a DCT, whose first stage leaves it there, in `output`.
+    ///
+    /// # Errors
+    /// [`CudaError::NotPlanned`] for a row-column plan; else as [`Plan3d::run`].
+    pub fn run_stage(
+        &mut self,
+        stage: Stage,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        check_length("volume to transform", input.len(), self.values)?;
+        check_length("transformed volume", output.len(), self.values)?;
+        match &mut self.way {
+            Way::Fused(fused) => fused.run(stage, input, output),
+            Way::RowColumn(_) => {
+                Err(CudaError::NotPlanned { what: "a single stage", needs: "a fused plan" })
+            }
+        }
+    }
+
+    /// The plan's own kernels in the order in which they run, the FFTs left out.
+    ///
+    /// # Errors
+    /// When the driver refuses to say.
+    pub fn kernels(&self) -> Result<Vec<KernelUse>, CudaError> {
+        let forward = self.kind == TransformNd::Dct;
+        let volumes = self.values * size_of::<T>();
+        let one = |(kernel, bytes): (&Kernel, usize)| kernel_use(&self.gpu, kernel, bytes);
+        match &self.way {
+            Way::RowColumn(passes) => {
+                let kernels = passes.kernels(forward).into_iter();
+                kernels.map(|kernel| one((kernel, 2 * volumes))).collect()
+            }
+            Way::Fused(fused) => {
+                let read = self.values * size_of::<I>();
+                let spectra = fused.spectra.len() * size_of::<T::Complex>();
+                let bytes = match forward {
+                    true => [read + volumes, spectra + volumes],
+                    false => [read + spectra, 2 * volumes],
+                };
+                fused.kernels().into_iter().zip(bytes).map(one).collect()
+            }
+        }
+    }
+}
+
+/// A fused transform's three stages.
+struct Fused<T: CudaReal> {
+    gpu: Gpu,
+    kind: TransformNd,
+    /// Lengths, slowest axis first, and e^{-jπk/2N} of each.
+    shape: [u32; 3],
+    twiddles: [CudaSlice<T::Complex>; 3],
+    values: usize,
+    reordering: Reordering<T>,
+    fft: RealFft<T>,
+    /// dct3_post or idct3_pre.
+    turn: Kernel,
+    spectra: CudaSlice<T::Complex>,
+    /// What an inverse FFT leaves. (A forward one reads from the output.)
+    reordered: Option<CudaSlice<T>>,
+    input: &'static str,
+}
+
+impl<T: CudaReal> Fused<T> {
+    fn new(
+        gpu: &Gpu,
+        kind: TransformNd,
+        shape: [usize; 3],
+        batch: usize,
+        input: &'static str,
+    ) -> Result<Self, CudaError> {
+        let [l, m, n] = shape;
+        let forward = kind == TransformNd::Dct;
+        let values = batch * l * m * n;
+        let module = gpu.kernels::<T>("transforms_3d")?;
+        let maps = Maps { count: batch * l, depth: l, rows: m, cols: n };
+        // One thread for eight elements.
+        let config = stacked(cover(128, (n / 2 + 1, m / 2 + 1)), batch * (l / 2 + 1));
+        check_grid(&shape, batch, batch * l, config.grid_dim.1 as usize)?;
+        let name = if forward { "dct3_post".to_owned() } else { format!("idct3_pre{input}") };
+        Ok(Fused {
+            gpu: gpu.clone(),
+            kind,
+            shape: shape.map(|n| n as u32),
+            twiddles: [twiddles::<T>(gpu, l)?, twiddles::<T>(gpu, m)?, twiddles::<T>(gpu, n)?],
+            values,
+            reordering: Reordering::new(gpu, &module, Reorder::Wide, maps, true, input)?,
+            fft: RealFft::new(gpu, forward, &shape, batch)?,
+            turn: Kernel::new(&module, name, config)?,
+            spectra: gpu.zeros(batch * l * m * (n / 2 + 1))?,
+            reordered: if forward { None } else { Some(gpu.zeros(values)?) },
+            input,
+        })
+    }
+
+    /// The kernels before and after the FFT.
+    fn kernels(&self) -> [&Kernel; 2] {
+        match self.kind {
+            TransformNd::Dct => [self.reordering.reorder_kernel(), &self.turn],
+            TransformNd::Idct => [&self.turn, self.reordering.restore_kernel()],
+        }
+    }
+
+    fn run<I: Input<T>>(
+        &mut self,
+        stage: Stage,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        match (stage, &mut self.reordered) {
+            (Stage::Pre, None) => self.reordering.reorder(input, output),
+            (Stage::Fft, None) => self.fft.run(output, &mut self.spectra),
+            (Stage::Post, None) => self.post(output),
+            (Stage::Pre, Some(_)) => self.pre(input),
+            (Stage::Fft, Some(reordered)) => self.fft.run(reordered, &mut self.spectra),
+            (Stage::Post, Some(reordered)) => {
+                self.reordering.restore(reordered, [output], [Sines::default()])
+            }
+        }
+    }
+
+    fn post(&self, output: &mut CudaSlice<T>) -> Result<(), CudaError> {
+        let ([l, m, n], [wl, wm, wn]) = (&self.shape, &self.twiddles);
+        assert_eq!(output.len(), self.values);
+        // SAFETY: the types are those of dct3_post in kernels/transforms_3d.cu;
+        // the spectra were made for this shape and batch, the output's length is
+        // asserted, and the tables hold at least l, m and n elements.
+        unsafe {
+            self.gpu
+                .stream()
+                .launch_builder(&self.turn.function)
+                .arg(&self.spectra)
+                .arg(output)
+                .arg(l)
+                .arg(m)
+                .arg(n)
+                .arg(wl)
+                .arg(wm)
+                .arg(wn)
+                .launch(self.turn.config)
+        }?;
+        Ok(())
+    }
+
+    fn pre<I: Input<T>>(&mut self, input: &CudaSlice<I>) -> Result<(), CudaError> {
+        let ([l, m, n], [wl, wm, wn]) = (&self.shape, &self.twiddles);
+        assert!(input.len() == self.values && I::SUFFIX == self.input);
+        // SAFETY: the types are those of idct3_pre in kernels/transforms_3d.cu,
+        // `input` of the type it was chosen for; lengths as above.
+        unsafe {
+            self.gpu
+                .stream()
+                .launch_builder(&self.turn.function)
+                .arg(input)
+                .arg(&mut self.spectra)
+                .arg(l)
+                .arg(m)
+                .arg(n)
+                .arg(wl)
+                .arg(wm)
+                .arg(wn)
+                .launch(self.turn.config)
+        }?;
+        Ok(())
+    }
+}
