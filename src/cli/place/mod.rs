@@ -113,7 +113,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
 
     let begun = Instant::now();
     let mut placer = Placer::new(&mut *backend, &x, &y, &place_options)?;
-    let records = descend(&mut placer, &place_options, frames)?;
+    let Descent { records, drawn } = descend(&mut placer, &place_options, frames)?;
     let seconds = begun.elapsed().as_secs_f64();
     let (x, y) = placer.positions()?;
     let outcome = placer.outcome().unwrap_or(Outcome::Interrupted);
@@ -137,6 +137,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
         records: &records,
         warnings: &warnings,
     };
+    drawn?;
     args.history.as_ref().map_or(Ok(()), |file| history.write(file))?;
     if let Some(folder) = &args.plots {
         pictures::draw_placement(&design.name, &records, folder)?;
@@ -146,27 +147,38 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
     failure(args, &history)
 }
 
-/// Steps until the placement ends or the user ends it; every iteration's record.
+/// Every iteration's record, and how drawing its frames went: a picture that
+/// cannot be written must not cost the placement.
+struct Descent {
+    records: Vec<Record>,
+    drawn: Result<(), Failure>,
+}
+
+/// Steps until the placement ends or the user ends it.
 fn descend(
     placer: &mut Placer<'_>,
     options: &PlaceOptions,
     mut frames: Option<Frames>,
-) -> Result<Vec<Record>, Failure> {
+) -> Result<Descent, Failure> {
     let stop = stop::listen()?;
     let mut progress = Progress::new(options);
     let mut records = vec![*placer.last()];
-    frames.as_mut().map_or(Ok(()), |frames| frames.show(placer))?;
+    let mut show = |placer: &mut Placer<'_>| match &mut frames {
+        Some(frames) => frames.show(placer),
+        None => Ok(()),
+    };
+    let mut drawn = show(placer);
     while let Some(record) = placer.step()? {
         records.push(*record);
         progress.show(record);
         if stop.is_asked() {
             placer.interrupt();
         }
-        frames.as_mut().map_or(Ok(()), |frames| frames.show(placer))?;
+        drawn = drawn.and_then(|()| show(placer));
     }
     progress.finish();
-    frames.map_or(Ok(()), Frames::finish)?;
-    Ok(records)
+    let drawn = drawn.and_then(|()| frames.map_or(Ok(()), Frames::finish));
+    Ok(Descent { records, drawn })
 }
 
 /// Puts the movable nodes where the placer's bodies lie.
