@@ -103,3 +103,34 @@ __device__ __forceinline__ void grid_sum(double value, double factor, double* pa
     sum = block_sum(sum);
     if (thread == 0) *out = factor * sum;
 }
+
+/// As grid_sum for N values at once, in a grid of any number of blocks along x:
+/// sum k goes to out[k], and `partial` has N values a block. True in the last
+/// block to come, after its threads can read what every block has written.
+template <int N>
+__device__ __forceinline__ bool grid_sums(const double (&values)[N], double* partial, unsigned* ticket,
+                                          double* out) {
+    static_assert(N <= BLOCK / 32, "a warp adds the blocks' parts of one sum");
+    __shared__ bool last;
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        const double sum = block_sum(values[k]);
+        if (threadIdx.x == 0) partial[k * gridDim.x + blockIdx.x] = sum;
+    }
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last) return false;
+    __threadfence();
+    const unsigned lane = threadIdx.x % 32, k = threadIdx.x / 32;
+    if (k < N) {
+        double sum = 0;
+        for (unsigned i = lane; i < gridDim.x; i += 32) sum += __ldcg(partial + k * gridDim.x + i);
+        sum = warp_sum(sum);
+        if (lane == 0) out[k] = sum;
+    }
+    __syncthreads();
+    return true;
+}

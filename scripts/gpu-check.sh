@@ -82,7 +82,7 @@ sanitize() {
 
 check info "$folder/placefield" info
 cat "$scratch/output"
-for suite in cuda_solve cuda_transforms cuda_three_pass cuda_density cuda_engine cuda_golden; do
+for suite in cuda_solve cuda_transforms cuda_three_pass cuda_density cuda_engine cuda_golden cuda_place; do
     check "$suite" "$folder/tests/$suite" --include-ignored --test-threads=1
 done
 
@@ -92,6 +92,7 @@ if [[ $sanitizer -eq 1 ]]; then
         if [[ -n "$tool" ]]; then
             check "sanitizer-$kind" sanitize "$kind" cuda_engine
             check "sanitizer-$kind-transforms" sanitize "$kind" cuda_transforms
+            check "sanitizer-$kind-place" sanitize "$kind" cuda_place
         else
             check "sanitizer-$kind" sh -c 'echo "compute-sanitizer is not on this machine"; exit 1'
         fi
@@ -101,6 +102,7 @@ fi
 check bench-cuda-solve "$folder/benchmarks/cuda_solve" "$results/cuda-solve.json"
 check bench-cuda-transforms "$folder/benchmarks/cuda_transforms" "$results/cuda-transforms.json"
 check bench-step "$folder/benchmarks/step" "$results/cuda-step.json"
+check bench-place "$folder/benchmarks/place" "$results/cuda-place.json"
 # Without fillers φ keeps its size and every map must agree. With them ρ goes flat
 # but for what bins and cells differ by: the energy falls a millionfold, φ is what
 # is left of a sum that cancels, and in f32 its agreement is looser by then.

@@ -101,6 +101,8 @@ pub mod plot;
 mod real;
 pub mod report;
 pub mod spectral;
+#[doc = include_str!("three_pass.md")]
+pub mod three_pass {}
 pub mod transform;
 pub mod wirelength;
 

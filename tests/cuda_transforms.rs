@@ -313,8 +313,18 @@ fn integers_are_converted_as_they_are_read() {
     integers_agree::<f64, i16>(|bits| bits as i16);
     integers_agree::<f64, u32>(|bits| bits);
     integers_agree::<f64, i32>(|bits| bits as i32);
-    // At a size that two passes would take if it held floats.
     let gpu = gpu();
+    let mut random = Pcg64Mcg::seed_from_u64(8);
+    // Long enough to be split.
+    let bytes: Vec<u8> = (0..1 << 13).map(|_| random.random()).collect();
+    let exact: Vec<f64> = bytes.iter().map(|&v| f64::from(v)).collect();
+    let input = gpu.upload(&bytes).unwrap();
+    for (kind, reference) in LINES {
+        let n = bytes.len();
+        let mut plan = Plan1d::<f64, u8>::new(&gpu, kind, n, 1, Algorithm1d::NPoint).unwrap();
+        check(&output(&gpu, n, |out| plan.run(&input, out)), &line(reference, &exact), "split");
+    }
+    // At a size that two passes would take if it held floats.
     let plan =
         Plan2d::<f32, u8>::new(&gpu, Transform::Dct, 64, 64, Plan2dOptions::default()).unwrap();
     assert_eq!(plan.path(), Path2d::Straight);
@@ -343,7 +353,7 @@ fn thresholds_drop_and_count<T: CudaReal>() {
                     let got = output(&gpu, x.len(), |out| {
                         plan.run_thresholded(&input, epsilon, out, &mut kept)
                     });
-                    assert!(got == want, "{nx} x {ny} {orientation:?} below {epsilon}");
+                    assert!(got == want, "{nx} x {ny} {orientation:?} below {epsilon:?}");
                     assert_eq!(gpu.download(&kept).unwrap(), [left]);
                 }
             }
@@ -402,7 +412,7 @@ fn kernels_say_what_they_take() {
     assert_eq!(post.name, "dct2_post");
     assert_eq!(post.bytes, 64 * 49 * 16 + 64 * 96 * 8);
     for kernel in [pre, post] {
-        assert_eq!(kernel.block.0 * kernel.block.1, 256);
+        assert!((129..=256).contains(&(kernel.block.0 * kernel.block.1)), "{kernel:?}");
         assert!(kernel.occupancy > 0.1 && kernel.occupancy <= 1.0, "{kernel:?}");
         assert!(kernel.registers > 0 && kernel.blocks > 0 && kernel.blocks_per_sm > 0);
     }
@@ -496,4 +506,10 @@ fn a_small_case_for_the_sanitizers() {
         }
     }
     assert_eq!(gpu.download(&kept).unwrap().len(), 1);
+    let long = gpu.upload(&values::<f32>(1 << 13)).unwrap();
+    for (kind, _) in LINES {
+        let mut plan =
+            Plan1d::<f32, f32>::new(&gpu, kind, 1 << 13, 1, Algorithm1d::NPoint).unwrap();
+        output(&gpu, 1 << 13, |out| plan.run(&long, out));
+    }
 }

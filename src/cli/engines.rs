@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::SolveArgs;
 use placefield::charge::Charge;
 use placefield::cpu::engine::CpuEngine;
-use placefield::engine::{Choice, Engine, EngineOptions, Pipeline};
+use placefield::engine::{Engine, EngineOptions};
 use placefield::place::{Backend, HostBackend};
 use placefield::wirelength::Netlist;
 use std::str::FromStr;
@@ -73,35 +73,25 @@ pub(crate) fn open<T: EngineReal>(
     let cpu = |charge| -> Result<Box<dyn Engine<T>>, Failure> {
         Ok(Box::new(CpuEngine::new(charge, options)?))
     };
-    let one = |engine| Chosen { engines: vec![engine], note: None };
-    match choice {
-        EngineChoice::Cpu => Ok(one(cpu(charge)?)),
-        EngineChoice::Cuda(device) => Ok(one(cuda::open(charge, options, device)?)),
+    let Decided { choice, note } = decide(choice);
+    let engines: Vec<Box<dyn Engine<T>>> = match choice {
+        EngineChoice::Auto | EngineChoice::Cpu => vec![cpu(charge)?],
+        EngineChoice::Cuda(device) => {
+            vec![cuda::open(charge, options, device).map_err(|e| advise(e, &note))?]
+        }
         // The device first: what it lacks is known at once.
         EngineChoice::Both(device) => {
             let gpu = cuda::open(charge.clone(), options, device)?;
-            Ok(Chosen { engines: vec![cpu(charge)?, gpu], note: None })
+            vec![cpu(charge)?, gpu]
         }
-        EngineChoice::Auto => {
-            let (engine, what) = match cuda::obstacle(0) {
-                Some(why) => (cpu(charge)?, format!("cpu ({why})")),
-                None => {
-                    let gpu = cuda::open(charge, options, 0)
-                        .map_err(|e| format!("{e} (--engine cpu does without CUDA)"))?;
-                    let what = format!("cuda:0 ({} can be used)", gpu.descriptor().device);
-                    (gpu, what)
-                }
-            };
-            Ok(Chosen { engines: vec![engine], note: Some(format!("engine: {what}")) })
-        }
-    }
+    };
+    Ok(Chosen { engines, note })
 }
 
-/// The machine of a placement, its pipeline, and what each `auto` took and why.
+/// The machine of a placement, and what `auto` took and why.
 pub(crate) struct ChosenBackend {
     pub(crate) backend: Box<dyn Backend>,
-    pub(crate) pipeline: Pipeline,
-    pub(crate) notes: Vec<String>,
+    pub(crate) note: Option<String>,
 }
 
 /// Opens what places on the engine of `options`, of two on the first.
@@ -111,25 +101,59 @@ pub(crate) fn open_backend<T: EngineReal>(
     options: &SolveArgs,
 ) -> Result<ChosenBackend, Failure> {
     let engine_options = options.engine_options();
-    let Chosen { mut engines, note } = open::<T>(charge, &engine_options, options.engine)?;
-    let engine = engines.remove(0);
-    let Choice { pipeline, reason } = engine.choice().clone();
-    let mut notes = Vec::from_iter(note);
-    if options.pipeline().is_none() {
-        notes.push(format!("pipeline: {pipeline} ({reason})"));
+    let Decided { choice, note } = decide(options.engine);
+    let backend = match choice {
+        EngineChoice::Cuda(device) => {
+            cuda::open_backend::<T>(charge, netlist, &engine_options, device)
+                .map_err(|e| advise(e, &note))?
+        }
+        _ => {
+            let engine = Box::new(CpuEngine::<T>::new(charge, &engine_options)?);
+            Box::new(HostBackend::new(engine, netlist, engine_options.threads)?)
+        }
+    };
+    Ok(ChosenBackend { backend, note })
+}
+
+/// What runs, and what `auto` took and why.
+struct Decided {
+    choice: EngineChoice,
+    note: Option<String>,
+}
+
+/// Turns `auto` into what the machine has.
+fn decide(choice: EngineChoice) -> Decided {
+    if choice != EngineChoice::Auto {
+        return Decided { choice, note: None };
     }
-    let backend = HostBackend::new(engine, netlist, engine_options.threads)?;
-    Ok(ChosenBackend { backend: Box::new(backend), pipeline, notes })
+    let (choice, what) = match cuda::usable(0) {
+        Err(why) => (EngineChoice::Cpu, format!("cpu ({why})")),
+        Ok(name) => (EngineChoice::Cuda(0), format!("cuda:0 ({name} can be used)")),
+    };
+    Decided { choice, note: Some(format!("engine: {what}")) }
+}
+
+/// Says how to go on where it was `auto` that took a device which then failed.
+fn advise(failure: Failure, note: &Option<String>) -> Failure {
+    match note {
+        Some(_) => format!("{failure} (--engine cpu does without CUDA)").into(),
+        None => failure,
+    }
 }
 
 #[cfg(feature = "cuda")]
 mod cuda {
     use super::*;
     use placefield::cuda::{CudaEngine, probe};
+    use placefield::place::CudaBackend;
 
-    /// What keeps a device from being used, if anything.
-    pub(super) fn obstacle(device: usize) -> Option<String> {
-        probe().obstacle(device).map(|e| e.to_string())
+    /// The name of a device that can be used, or what keeps it from that.
+    pub(super) fn usable(device: usize) -> Result<String, String> {
+        let found = probe();
+        match (found.obstacle(device), found.devices.get(device)) {
+            (None, Some(device)) => Ok(device.name.clone()),
+            (why, _) => Err(why.map_or_else(String::new, |e| e.to_string())),
+        }
     }
 
     pub(super) fn open<T: EngineReal>(
@@ -139,22 +163,44 @@ mod cuda {
     ) -> Result<Box<dyn Engine<T>>, Failure> {
         Ok(Box::new(CudaEngine::new(charge, options, device)?))
     }
+
+    pub(super) fn open_backend<T: EngineReal>(
+        charge: Charge,
+        netlist: &Netlist,
+        options: &EngineOptions,
+        device: usize,
+    ) -> Result<Box<dyn Backend>, Failure> {
+        let engine = CudaEngine::<T>::new(charge, options, device)?;
+        Ok(Box::new(CudaBackend::new(engine, netlist)?))
+    }
 }
 
 #[cfg(not(feature = "cuda"))]
 mod cuda {
     use super::*;
 
-    pub(super) fn obstacle(_: usize) -> Option<String> {
-        Some("no CUDA: this program was built without the cuda feature".to_owned())
+    const NONE: &str = "no CUDA: this program was built without the cuda feature";
+
+    pub(super) fn usable(_: usize) -> Result<String, String> {
+        Err(NONE.to_owned())
     }
 
     pub(super) fn open<T: EngineReal>(
         _: Charge,
         _: &EngineOptions,
-        device: usize,
+        _: usize,
     ) -> Result<Box<dyn Engine<T>>, Failure> {
-        Err(obstacle(device).unwrap_or_default().into())
+        Err(NONE.into())
+    }
+
+    #[allow(clippy::extra_unused_type_parameters)] // the CUDA build's needs it
+    pub(super) fn open_backend<T: EngineReal>(
+        _: Charge,
+        _: &Netlist,
+        _: &EngineOptions,
+        _: usize,
+    ) -> Result<Box<dyn Backend>, Failure> {
+        Err(NONE.into())
     }
 }
 

@@ -387,7 +387,7 @@ pub(super) fn blocks_for(elements: usize) -> LaunchConfig {
 
 /// A copy in device memory; one element of zeros for an empty slice, for
 /// memory of no length has no address.
-fn upload<E>(gpu: &Gpu, values: &[E]) -> Result<CudaSlice<E>, CudaError>
+pub(super) fn upload<E>(gpu: &Gpu, values: &[E]) -> Result<CudaSlice<E>, CudaError>
 where
     E: DeviceRepr + cudarc::driver::ValidAsZeroBits,
 {

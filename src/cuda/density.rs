@@ -224,11 +224,19 @@ impl<T: CudaReal> Density<T> {
     /// What failed on the device since the last wait.
     pub fn report(&self) -> Result<DensityReport, CudaError> {
         let found = self.gpu.download(&self.stats)?;
-        let excess = found[0] as f64 * self.excess_unit * self.bin_area;
+        Ok(self.report_of([found[0], found[1], found[2]]))
+    }
+
+    /// What [`Density::report`] downloads: three words that
+    /// [`Density::report_of`] reads.
+    pub fn statistics(&self) -> &CudaSlice<u64> {
+        &self.stats
+    }
+
+    /// The report in [`Density::statistics`]' words.
+    pub fn report_of(&self, [excess, max, strays]: [u64; 3]) -> DensityReport {
+        let excess = excess as f64 * self.excess_unit * self.bin_area;
         let overflow = if self.movable_area > 0.0 { excess / self.movable_area } else { 0.0 };
-        Ok(DensityReport {
-            stats: DensityStats { overflow, max: f64::from_bits(found[1]) },
-            strays: found[2],
-        })
+        DensityReport { stats: DensityStats { overflow, max: f64::from_bits(max) }, strays }
     }
 }

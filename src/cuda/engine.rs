@@ -71,7 +71,6 @@ pub struct CudaEngine<T: CudaReal> {
     watches: [Stopwatch; 2],
     pub(super) gpu: Gpu,
     pub(super) charge: Charge,
-    deterministic: bool,
     pub(super) choice: Choice,
     pub(super) done: Done,
     /// Of the density at hand, once it has been read.
@@ -122,7 +121,6 @@ impl<T: CudaReal> CudaEngine<T> {
             watches: [Stopwatch::new(gpu)?, Stopwatch::new(gpu)?],
             gpu: gpu.clone(),
             charge,
-            deterministic: options.deterministic,
             choice,
             done: Done::Nothing,
             density: None,
@@ -143,7 +141,14 @@ impl<T: CudaReal> CudaEngine<T> {
         &self.stages.bodies
     }
 
-    pub(super) fn order_if_due(&mut self) -> Result<(), CudaError> {
+    /// Makes a new order of the bodies from the positions on the device, if the
+    /// one at hand is old or none. Every step begins with this by itself; before
+    /// the capture of one ([`CudaEngine::enqueue_stages`]) it is called so that
+    /// no ordering is captured.
+    ///
+    /// # Errors
+    /// When a launch fails.
+    pub fn order_if_due(&mut self) -> Result<(), CudaError> {
         let stray = self.strays * ONE_STRAY_IN > self.charge.bodies() as u64;
         let due = stray || self.steps_since_order >= STEPS_PER_ORDER;
         let ours = self.stages.arrangement == Arrangement::Caller;
@@ -158,6 +163,13 @@ impl<T: CudaReal> CudaEngine<T> {
     pub(super) fn moved(&mut self) {
         self.done = Done::Positions;
         self.density = None;
+    }
+
+    /// A step has been enqueued.
+    pub(super) fn stepped(&mut self) {
+        self.steps_since_order += 1;
+        self.density = None;
+        self.done = Done::Force;
     }
 
     pub(super) fn ordered(&mut self) {

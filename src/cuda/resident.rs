@@ -3,6 +3,8 @@
 
 use super::bodies::Arrangement;
 use super::engine::{CudaEngine, RUNS_PER_SAMPLE};
+use super::error::CudaError;
+use super::graph::Graph;
 use super::real::CudaReal;
 use super::timing::measure;
 use crate::engine::{Done, EngineError, Evaluation, MapKind, Pipeline};
@@ -39,10 +41,69 @@ impl<T: CudaReal> CudaEngine<T> {
                 self.capture_step(pipeline)?;
             }
         }
-        self.steps_since_order += 1;
-        self.density = None;
-        self.done = Done::Force;
+        self.stepped();
         Ok(())
+    }
+
+    /// As [`CudaEngine::enqueue_step`], by plain launches; `after` is called
+    /// behind density, solve and force each, to enqueue what the caller wants
+    /// there. Between [`CudaEngine::order_if_due`] and the next step it can be
+    /// captured with work of the caller's in one [`Graph`], which keeps the
+    /// addresses of this engine's memory and is run by [`CudaEngine::replay`].
+    ///
+    /// # Errors
+    /// When positions were never given, a launch fails, or `after` returns one.
+    pub fn enqueue_stages(
+        &mut self,
+        mut after: impl FnMut() -> Result<(), CudaError>,
+    ) -> Result<(), EngineError> {
+        self.done.require("a step", Done::Positions)?;
+        self.order_if_due()?;
+        self.stages.density()?;
+        after()?;
+        self.stages.solve(self.choice.pipeline)?;
+        after()?;
+        self.stages.force()?;
+        after()?;
+        self.stepped();
+        Ok(())
+    }
+
+    /// Enqueues a graph captured around [`CudaEngine::enqueue_stages`], before it
+    /// a new order of the bodies if one is due.
+    ///
+    /// # Errors
+    /// When positions were never given, or a launch fails.
+    pub fn replay(&mut self, graph: &mut Graph) -> Result<(), EngineError> {
+        self.done.require("a step", Done::Positions)?;
+        self.order_if_due()?;
+        graph.launch()?;
+        self.stepped();
+        Ok(())
+    }
+
+    /// What [`CudaEngine::read_evaluation`] reads, on the device: three words of
+    /// the density's statistics, and the energy. Once their values have come to
+    /// the host, [`CudaEngine::take_evaluation`] says what they mean.
+    pub fn evaluation_device(&self) -> (&CudaSlice<u64>, &CudaSlice<f64>) {
+        (self.stages.density.statistics(), &self.stages.fields.energy)
+    }
+
+    /// The evaluation of the last step from what
+    /// [`CudaEngine::evaluation_device`] held after it.
+    ///
+    /// # Errors
+    /// When no step followed the last positions.
+    pub fn take_evaluation(
+        &mut self,
+        statistics: [u64; 3],
+        energy: f64,
+    ) -> Result<Evaluation, EngineError> {
+        self.done.require("the evaluation's read-back", Done::Force)?;
+        let report = self.stages.density.report_of(statistics);
+        self.strays = report.strays;
+        self.density = Some(report.stats);
+        Ok(Evaluation { density: report.stats, energy })
     }
 
     /// Overflow, maximum and energy of the last [`CudaEngine::enqueue_step`];

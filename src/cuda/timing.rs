@@ -45,20 +45,81 @@ impl Stopwatch {
     /// When a mark has not been set, or the work failed.
     pub fn elapsed_ms(&self) -> Result<f64, CudaError> {
         self.stop.synchronize()?;
-        let mut ms = 0f32;
-        // The form of the call that every driver has; the crate's own wrapper
-        // takes a newer one, missing before 12.8, and panics there.
-        type ElapsedTime =
-            unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
-        // SAFETY: the library is open, the symbol has this type, it writes one
-        // number, and both events live.
-        unsafe {
-            let Ok(elapsed) = sys::culib().get::<ElapsedTime>(b"cuEventElapsedTime\0") else {
-                return Err(CudaError::Driver(DriverError(CUresult::CUDA_ERROR_NOT_SUPPORTED)));
-            };
-            elapsed(&mut ms, self.start.cu_event(), self.stop.cu_event()).result()?;
+        elapsed_ms(&self.start, &self.stop)
+    }
+}
+
+/// Milliseconds between two events that have happened.
+fn elapsed_ms(start: &CudaEvent, stop: &CudaEvent) -> Result<f64, CudaError> {
+    let mut ms = 0f32;
+    // The form of the call that every driver has; the crate's own wrapper
+    // takes a newer one, missing before 12.8, and panics there.
+    type ElapsedTime = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+    // SAFETY: the library is open, the symbol has this type, it writes one
+    // number, and both events live.
+    unsafe {
+        let Ok(elapsed) = sys::culib().get::<ElapsedTime>(b"cuEventElapsedTime\0") else {
+            return Err(CudaError::Driver(DriverError(CUresult::CUDA_ERROR_NOT_SUPPORTED)));
+        };
+        elapsed(&mut ms, start.cu_event(), stop.cu_event()).result()?;
+    }
+    Ok(f64::from(ms))
+}
+
+/// Points of a stream's work whose times are known once it has run, also where
+/// that work is a [`Graph`](super::Graph)'s.
+pub struct Marks {
+    gpu: Gpu,
+    events: Vec<CudaEvent>,
+}
+
+impl Marks {
+    /// Room for `count` marks on `gpu`'s stream.
+    ///
+    /// # Errors
+    /// When the driver can make no events.
+    pub fn new(gpu: &Gpu, count: usize) -> Result<Self, CudaError> {
+        let event = || gpu.context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        let events = (0..count).map(|_| event()).collect::<Result<_, _>>()?;
+        Ok(Marks { gpu: gpu.clone(), events })
+    }
+
+    /// Sets mark `k` behind the work enqueued so far; during a capture, at that
+    /// point of the graph, for every replay to set anew.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    ///
+    /// # Panics
+    /// When there are not more than `k` marks.
+    pub fn set(&self, k: usize) -> Result<(), CudaError> {
+        let stream = self.gpu.stream();
+        self.gpu.context().bind_to_thread()?;
+        let capturing =
+            stream.capture_status()? == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE;
+        let flag = if capturing {
+            sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL
+        } else {
+            sys::CUevent_record_flags::CU_EVENT_RECORD_DEFAULT
+        };
+        let event = self.events[k].cu_event();
+        // SAFETY: event and stream live and belong to the context just bound;
+        // the flag for graphs is given during a capture only.
+        unsafe { sys::cuEventRecordWithFlags(event, stream.cu_stream(), flag as u32) }.result()?;
+        Ok(())
+    }
+
+    /// Milliseconds from each mark to the next one, of work that has been waited
+    /// for; one number less than there are marks.
+    ///
+    /// # Errors
+    /// When a mark has not been set or not been passed yet.
+    pub fn read_ms<const N: usize>(&self) -> Result<[f64; N], CudaError> {
+        let mut times = [0.0; N];
+        for (time, pair) in times.iter_mut().zip(self.events.windows(2)) {
+            *time = elapsed_ms(&pair[0], &pair[1])?;
         }
-        Ok(f64::from(ms))
+        Ok(times)
     }
 }
 

@@ -9,10 +9,12 @@
 //! spread and connected, not on rows.
 //!
 //! The placer itself holds no positions; those are in a [`Backend`], on the
-//! host ([`HostBackend`]) or on a device.
+//! host ([`HostBackend`]) or on a device (`CudaBackend`).
 
 pub mod backend;
 pub mod bounds;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod host;
 pub mod placer;
 pub mod schedule;
@@ -22,6 +24,8 @@ mod watch;
 
 pub use backend::{Backend, Held, Sample, StageSplit, Weights};
 pub use bounds::Bounds;
+#[cfg(feature = "cuda")]
+pub use cuda::CudaBackend;
 pub use host::HostBackend;
 pub use placer::{Outcome, PlaceOptions, Placer, Record};
 

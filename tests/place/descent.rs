@@ -2,7 +2,9 @@
 
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
-use placefield::engine::{DensityStats, Descriptor, EngineError, EngineOptions, MapKind};
+use placefield::engine::{
+    Choice, DensityStats, Descriptor, EngineError, EngineOptions, MapKind, Pipeline,
+};
 use placefield::generate::{Spec, generate};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::place::{
@@ -171,6 +173,10 @@ impl Backend for Scripted {
 
     fn descriptor(&self) -> Descriptor {
         Descriptor { engine: "script", device: String::new(), deterministic: true }
+    }
+
+    fn choice(&self) -> Choice {
+        Choice { pipeline: Pipeline::Fused, reason: String::new() }
     }
 
     fn start(&mut self, _: &[f64], _: &[f64]) -> Result<(), EngineError> {

@@ -19,6 +19,7 @@ use placefield::bookshelf::write_pl;
 use placefield::charge::Charge;
 use placefield::cpu::density::CpuDensity;
 use placefield::design::{Design, Hpwl};
+use placefield::engine::Choice;
 use placefield::place::{Outcome, PlaceOptions, Placer, Record, schedule, start};
 use placefield::wirelength::{LARGE_NET, Netlist};
 use progress::Progress;
@@ -104,12 +105,17 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
         least_hpwl: schedule::least_hpwl(&netlist, &charge),
         warm: args.init == InitArg::File,
     };
-    let engines::ChosenBackend { mut backend, pipeline, notes } =
+    let engines::ChosenBackend { mut backend, note } =
         engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
     let descriptor = backend.descriptor();
     let every = args.frame_every as usize;
     let frames = args.frames.as_deref();
     let frames = frames.map(|folder| Frames::new(folder, every, &design, &charge)).transpose()?;
+    let Choice { pipeline, reason } = backend.choice();
+    let mut notes = Vec::from_iter(note);
+    if options.pipeline().is_none() {
+        notes.push(format!("pipeline: {pipeline} ({reason})"));
+    }
 
     let begun = Instant::now();
     let mut placer = Placer::new(&mut *backend, &x, &y, &place_options)?;

@@ -1,0 +1,238 @@
+//! Whole global placements on a device, at the statistics of the eight ISPD
+//! 2005 designs with DREAMPlace's bins: how many iterations they take, how long
+//! one is, and what its time goes into.
+//!
+//! `cargo bench --bench place -- [--f64] [FILE.json] [DESIGN…]`
+//!
+//! Designs are generated ([`placefield::generate`]) and start with every cell at
+//! the die's centre; fillers take part, target density 1, stop at a smoothed
+//! overflow of 0.07. Vectors stay on the device. Times are milliseconds of an
+//! iteration, all its tries included, one after the other as they happen: the
+//! stages by the device's own events, `other` the rest of the host's clock from
+//! the call to the numbers read back. The solve is the three-pass one.
+
+use placefield::charge::{Charge, ChargeOptions};
+use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Gpu, Spread, probe};
+use placefield::engine::{EngineOptions, Pipeline};
+use placefield::generate::{Spec, generate};
+use placefield::grid::BinGrid;
+use placefield::place::{CudaBackend, Outcome, PlaceOptions, Placer, StageSplit, schedule, start};
+use placefield::wirelength::{LARGE_NET, Netlist};
+use serde::Serialize;
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Design and bins along each axis.
+const DESIGNS: [(&str, usize); 8] = [
+    ("adaptec1", 512),
+    ("adaptec2", 1024),
+    ("adaptec3", 1024),
+    ("adaptec4", 1024),
+    ("bigblue1", 512),
+    ("bigblue2", 1024),
+    ("bigblue3", 2048),
+    ("bigblue4", 2048),
+];
+
+/// What is placed.
+struct Task {
+    design: &'static str,
+    charge: Charge,
+    netlist: Netlist,
+}
+
+#[derive(Serialize)]
+struct Row {
+    design: &'static str,
+    movable: usize,
+    fillers: usize,
+    nets: usize,
+    pins: usize,
+    bins: usize,
+    precision: &'static str,
+    outcome: Outcome,
+    iterations: usize,
+    evaluations: u32,
+    hpwl: f64,
+    overflow: f64,
+    seconds: f64,
+    /// Of an iteration, first ones left out.
+    iteration_ms: Quantiles,
+    /// Means over iterations.
+    stages_ms: StageSplit,
+}
+
+/// Median and extremes, milliseconds.
+#[derive(Serialize)]
+struct Quantiles {
+    median: f64,
+    min: f64,
+    max: f64,
+    mean: f64,
+}
+
+#[derive(Serialize)]
+struct Report {
+    device: DeviceInfo,
+    driver: Option<(i32, i32)>,
+    pipeline: Pipeline,
+    target_density: f64,
+    stop_overflow: f64,
+    rows: Vec<Row>,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let (flags, arguments): (Vec<_>, Vec<_>) =
+        arguments.into_iter().partition(|a| a.starts_with("--"));
+    let (names, files): (Vec<_>, Vec<_>) =
+        arguments.into_iter().partition(|a| DESIGNS.iter().any(|(name, _)| name == a));
+    let file = files.first().map(String::as_str);
+    let outcome = match flags.iter().any(|f| f == "--f64") {
+        true => run::<f64>(&names, file),
+        false => run::<f32>(&names, file),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("place: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run<T: CudaReal>(names: &[String], file: Option<&str>) -> Result<(), Box<dyn Error>> {
+    let gpu = Gpu::open(0)?;
+    let options = PlaceOptions::default();
+    println!("{}; {}, ms per iteration", gpu.info().name, T::PRECISION);
+    println!(
+        "{:<9} {:>9} {:>6} {:>6} {:>10} {:>7} | {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "design",
+        "bodies",
+        "iter.",
+        "eval.",
+        "HPWL",
+        "s",
+        "median",
+        "wl",
+        "density",
+        "solve",
+        "force",
+        "other"
+    );
+    let mut rows = Vec::new();
+    for task in tasks(names) {
+        let row = place::<T>(&gpu, task?, &options)?;
+        print(&row);
+        rows.push(row);
+    }
+    if let Some(file) = file {
+        let report = Report {
+            device: gpu.info().clone(),
+            driver: probe().driver_version,
+            pipeline: Pipeline::ThreePass,
+            target_density: 1.0,
+            stop_overflow: options.stop_overflow,
+            rows,
+        };
+        std::fs::write(file, serde_json::to_string_pretty(&report)? + "\n")?;
+    }
+    Ok(())
+}
+
+/// The designs asked for, all of them without names, each made while those
+/// before it are placed.
+fn tasks(names: &[String]) -> impl Iterator<Item = Result<Task, String>> {
+    let asked = |name: &str| names.is_empty() || names.iter().any(|n| n == name);
+    let chosen: Vec<_> = DESIGNS.into_iter().filter(|(name, _)| asked(name)).collect();
+    let made: Vec<_> = chosen
+        .into_iter()
+        .map(|(design, bins)| {
+            std::thread::spawn(move || prepare(design, bins).map_err(|e| format!("{design}: {e}")))
+        })
+        .collect();
+    made.into_iter().map(|thread| thread.join().expect("making a design does not panic"))
+}
+
+fn prepare(name: &'static str, bins: usize) -> Result<Task, Box<dyn Error>> {
+    let design = generate(&Spec::preset(name)?)?;
+    let die = design.die().ok_or("no rows")?;
+    let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
+    let charge = Charge::from_design(&design, BinGrid::new(die, bins, bins)?, &options)?;
+    let netlist = Netlist::from_design(&design, LARGE_NET).ok_or("no nets")?;
+    Ok(Task { design: name, charge, netlist })
+}
+
+fn place<T: CudaReal>(
+    gpu: &Gpu,
+    Task { design, charge, netlist }: Task,
+    options: &PlaceOptions,
+) -> Result<Row, Box<dyn Error>> {
+    let options = PlaceOptions { least_hpwl: schedule::least_hpwl(&netlist, &charge), ..*options };
+    let engine_options =
+        EngineOptions { pipeline: Some(Pipeline::ThreePass), ..EngineOptions::default() };
+    let (x, y) = start::centred(&charge, 1000);
+    let engine = CudaEngine::<T>::on(gpu, charge.clone(), &engine_options)?;
+    let mut backend = CudaBackend::new(engine, &netlist)?;
+    let begun = Instant::now();
+    let mut placer = Placer::new(&mut backend, &x, &y, &options)?;
+    let (mut times, mut sum, mut evaluations) = (Vec::new(), StageSplit::default(), 0);
+    let mut clock = Instant::now();
+    while let Some(record) = placer.step()? {
+        times.push(clock.elapsed().as_secs_f64() * 1e3);
+        clock = Instant::now();
+        sum.add(&record.times);
+        evaluations += record.tries;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let last = *placer.last();
+    let share = |stage: f64| stage / last.iteration.max(1) as f64;
+    // Graphs are made in the first two.
+    let steady = times.get(4..).unwrap_or(&times).to_vec();
+    let mean = steady.iter().sum::<f64>() / steady.len().max(1) as f64;
+    let Spread { median, min, max, .. } = Spread::of(steady);
+    Ok(Row {
+        design,
+        movable: charge.movable,
+        fillers: charge.fillers(),
+        nets: netlist.nets(),
+        pins: netlist.pins(),
+        bins: charge.grid.nx(),
+        precision: T::PRECISION.name(),
+        outcome: placer.outcome().ok_or("the placement did not end")?,
+        iterations: last.iteration,
+        evaluations,
+        hpwl: last.sample.hpwl,
+        overflow: last.sample.density.overflow,
+        seconds,
+        iteration_ms: Quantiles { median, min, max, mean },
+        stages_ms: StageSplit {
+            wirelength: share(sum.wirelength),
+            density: share(sum.density),
+            solve: share(sum.solve),
+            force: share(sum.force),
+            other: share(sum.other),
+        },
+    })
+}
+
+fn print(row: &Row) {
+    println!(
+        "{:<9} {:>9} {:>6} {:>6} {:>10.4e} {:>7.2} | {:>8.4} {:>8.4} {:>8.4} {:>8.4} {:>8.4} {:>8.4} {:?} at {:.4}",
+        row.design,
+        row.movable + row.fillers,
+        row.iterations,
+        row.evaluations,
+        row.hpwl,
+        row.seconds,
+        row.iteration_ms.median,
+        row.stages_ms.wirelength,
+        row.stages_ms.density,
+        row.stages_ms.solve,
+        row.stages_ms.force,
+        row.stages_ms.other,
+        row.outcome,
+        row.overflow
+    );
+}

@@ -1,0 +1,110 @@
+// The vectors of a placer's accelerated descent, two coordinates per body: the
+// step, and the preconditioned gradient with the sums that steer the next one
+// (Lu et al., "ePlace", TODAES 2015, section 5; DREAMPlace, section III-C).
+//
+//   descent_step      u' = v - step g,  v' = clamp(u' + momentum (u' - u))
+//   descent_gradient  g' = (dWA - lambda force) / max(1, pin weight + alpha lambda area)
+//                     and the sums |dWA|, |force|, g'^2, (v' - v)^2, (g' - g)^2
+//
+// Numbers that change from one evaluation to the next come from device memory
+// (`Parameters`), so that a captured graph can be replayed with other ones.
+// Blocks have 256 threads, a body each; descent_gradient has a grid of fixed
+// size and each thread takes several. Its sums are in f64 in a fixed order
+// (grid_sums): the same bits on every run of a device. Movable cells stand
+// first, then fillers, which have no pins.
+//
+// Memory traffic, words per body: a step reads 8 (v, u, g, upper bounds) and
+// writes 6 (u', v', and v' again where the engine reads it); a gradient reads 9
+// (v', v, g, force, area), for movable cells 3 more (dWA, pin weight), and
+// writes 2.
+#include "common.cuh"
+
+/// `Parameters` in src/cuda/descent.rs.
+struct Parameters {
+    double gamma, lambda, area_factor, step, momentum;
+};
+
+/// One value per body and coordinate: `Pair` in src/cuda/descent.rs.
+struct Vector { real *x, *y; };
+
+/// A point of the descent: `Addresses` in src/cuda/descent.rs.
+struct Point { Vector v, u, g; };
+
+/// What stays the same: `Bodies` in src/cuda/descent.rs.
+struct Bodies {
+    const real *high_x, *high_y;  // largest lower-left corner inside the die
+    const real* area;
+    const real* pin_weight;       // of movable cells
+    real low_x, low_y;
+    unsigned bodies, movable;
+};
+
+/// Not a number where `value` is none.
+__device__ __forceinline__ real clamp(real value, real low, real high) {
+    return value < low ? low : value > high ? high : value;
+}
+
+/// Writes the next u and returns the next v, one coordinate.
+__device__ __forceinline__ real advance(real v, real u, real g, real step, real momentum, real low, real high,
+                                        real* next_u) {
+    const real next = v - step * g;
+    *next_u = next;
+    return clamp(next + momentum * (next - u), low, high);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    descent_step(const Bodies bodies, const Parameters* __restrict__ parameters, const Point from, const Point to,
+                 const Vector positions) {
+    const unsigned i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i >= bodies.bodies) return;
+    const real step = real(parameters->step), momentum = real(parameters->momentum);
+    const real x = advance(from.v.x[i], from.u.x[i], from.g.x[i], step, momentum, bodies.low_x, bodies.high_x[i],
+                           to.u.x + i);
+    const real y = advance(from.v.y[i], from.u.y[i], from.g.y[i], step, momentum, bodies.low_y, bodies.high_y[i],
+                           to.u.y + i);
+    to.v.x[i] = positions.x[i] = x;
+    to.v.y[i] = positions.y[i] = y;
+}
+
+__device__ __forceinline__ double square(double a) { return a * a; }
+
+// Without `compare` the last two sums are zero, and `from` is not read. The last
+// block gathers all there is to say of the evaluation in `sample`: the five
+// sums, then HPWL and WA from what the wirelength's kernels left, then the
+// engine's energy and three words of its density's statistics.
+extern "C" __global__ void __launch_bounds__(BLOCK, 4)
+    descent_gradient(const Bodies bodies, const Parameters* __restrict__ parameters, const Point from, const Point to,
+                     int compare, const Vector wirelength, const Vector force, double* partial, unsigned* ticket,
+                     const double* lengths, const double* energy, const unsigned long long* density,
+                     double* sample) {
+    const real lambda = real(parameters->lambda);
+    const real area_weight = real(parameters->area_factor * parameters->lambda);
+    double sums[5] = {0, 0, 0, 0, 0};
+    for (unsigned i = blockIdx.x * BLOCK + threadIdx.x; i < bodies.bodies; i += gridDim.x * BLOCK) {
+        const bool movable = i < bodies.movable;
+        const real wx = movable ? wirelength.x[i] : real(0), wy = movable ? wirelength.y[i] : real(0);
+        const real fx = force.x[i], fy = force.y[i];
+        const real weight = (movable ? bodies.pin_weight[i] : real(0)) + area_weight * bodies.area[i];
+        const real scale = real(1) / (weight > real(1) ? weight : real(1));
+        const real gx = (wx - lambda * fx) * scale, gy = (wy - lambda * fy) * scale;
+        const real x = to.v.x[i], y = to.v.y[i];
+        to.g.x[i] = gx;
+        to.g.y[i] = gy;
+        sums[0] += fabs(double(wx)) + fabs(double(wy));
+        sums[1] += fabs(double(fx)) + fabs(double(fy));
+        // x - x: a position that is not finite shows here, whatever its gradient is.
+        sums[2] += square(gx) + square(gy) + double((x - x) + (y - y));
+        if (compare) {
+            sums[3] += square(double(x) - double(from.v.x[i])) + square(double(y) - double(from.v.y[i]));
+            sums[4] += square(double(gx) - double(from.g.x[i])) + square(double(gy) - double(from.g.y[i]));
+        }
+    }
+    if (!grid_sums(sums, partial, ticket, sample)) return;
+    if (threadIdx.x == 0) {
+        // Small, large and wide nets: HPWL and WA, HPWL and WA, HPWL.
+        sample[5] = lengths[0] + lengths[2] + lengths[4];
+        sample[6] = lengths[1] + lengths[3];
+        sample[7] = *energy;
+        for (int k = 0; k < 3; k++) sample[8 + k] = __longlong_as_double(density[k]);
+    }
+}

@@ -1,0 +1,280 @@
+// Wirelength of all nets, and its gradient on every movable cell (Hsu, Chang
+// and Balabanov, "TSV-aware analytical placement", DAC 2011; DREAMPlace,
+// section III-A). Per net and axis, with t = (x - max)/gamma, s = (min - x)/gamma:
+//
+//   HPWL    = max - min
+//   WA      = max - min + gamma (mean of t by e^t + mean of s by e^s)
+//   dWA/dx  = e^t/sum(e^t) (1 + t - mean t) - e^s/sum(e^s) (1 + s - mean s)
+//
+// No exponent is positive, and lengths are taken from the net's own edges, so
+// that nothing overflows and little cancels.
+//
+//   wirelength_small   WA and HPWL: a thread per net, a block per chunk of nets
+//   wirelength_large   WA and HPWL: a warp per net of more pins than a thread takes
+//   wirelength_wide    HPWL alone: a block per net that is left out of WA
+//   wirelength_gather  gradient of a cell: the sum over its pins; a thread per
+//                      cell, a warp per cell of more than HEAVY pins
+//
+// Blocks have 256 threads. No atomics on numbers: a pin's gradient is written
+// once, a cell sums its pins in ascending order, and totals are sums in f64
+// over a grid of fixed size (grid_sums): the same bits on every run of a device.
+//
+// Data. Nets stand in an order of their own, small ones first, each one's pins
+// next to each other: `net_start` (one more than nets), `weight`; per pin the
+// `pin_body` it sits on and its offset from that body's lower-left corner, or
+// NO_BODY and its place on the die. A chunk is at most 256 nets of at most
+// CHUNK_PINS pins together. `body_start` and `body_pin` list the pins of every
+// cell. Offsets, positions and gradients are `real`, the rest 32-bit words.
+//
+// Memory traffic of an evaluation, words: per pin 1 + 2 (body, offsets), 2 at
+// random (the body's corner), 2 written (gradient); once more without the
+// writing, from a cache, for large nets. Per net 2. Per pin of a cell 1 (its
+// index) and 2 at random (its gradient); per cell 1 and 2 written. Shared
+// memory: 2 words per pin of a chunk (8 KiB in f32, 16 KiB in f64).
+#include "common.cuh"
+
+#define NO_BODY 0xffffffffu
+// Most pins of a chunk: CHUNK_PINS in src/cuda/wirelength.rs.
+#define CHUNK_PINS 1024u
+// A cell of more pins is a warp's: HEAVY in src/cuda/wirelength.rs.
+#define HEAVY 64u
+
+__device__ __forceinline__ float exponential(float a) { return expf(a); }
+__device__ __forceinline__ double exponential(double a) { return exp(a); }
+__device__ __forceinline__ float lower(float a, float b) { return fminf(a, b); }
+__device__ __forceinline__ double lower(double a, double b) { return fmin(a, b); }
+__device__ __forceinline__ float higher(float a, float b) { return fmaxf(a, b); }
+__device__ __forceinline__ double higher(double a, double b) { return fmax(a, b); }
+
+// What connects the bodies. Same layout as `Nets` in src/cuda/wirelength.rs.
+struct Nets {
+    const unsigned* net_start;
+    const real* weight;
+    const unsigned* pin_body;
+    const real* pin_x;
+    const real* pin_y;
+};
+
+// Where the pins are. Same layout as `Corners` in src/cuda/wirelength.rs.
+struct Corners {
+    const real* x;
+    const real* y;
+};
+
+__device__ __forceinline__ cplx pin_at(const Nets& nets, const Corners& at, unsigned pin) {
+    const unsigned body = nets.pin_body[pin];
+    cplx p = make(nets.pin_x[pin], nets.pin_y[pin]);
+    if (body != NO_BODY) {
+        p.x += at.x[body];
+        p.y += at.y[body];
+    }
+    return p;
+}
+
+// The sums behind a net's weighted average along one axis.
+struct Average {
+    real low, high;           // its edges
+    real e, te;               // sum e^t, sum t e^t
+    real n, sn;               // sum e^s, sum s e^s
+
+    __device__ __forceinline__ void add(real x, real inverse_gamma) {
+        const real t = (x - high) * inverse_gamma, s = (low - x) * inverse_gamma;
+        const real f = exponential(t), g = exponential(s);
+        e += f;
+        te += t * f;
+        n += g;
+        sn += s * g;
+    }
+    /// From sums to weights and means.
+    __device__ __forceinline__ void close() {
+        e = real(1) / e;
+        te *= e;
+        n = real(1) / n;
+        sn *= n;
+    }
+    __device__ __forceinline__ real gradient(real x, real inverse_gamma) const {
+        const real t = (x - high) * inverse_gamma, s = (low - x) * inverse_gamma;
+        return exponential(t) * e * (1 + t - te) - exponential(s) * n * (1 + s - sn);
+    }
+    __device__ __forceinline__ real half_perimeter() const { return high - low; }
+    __device__ __forceinline__ real smooth(real gamma) const { return high - low + gamma * (te + sn); }
+};
+
+__device__ __forceinline__ Average between(real low, real high) {
+    return {low, high, real(0), real(0), real(0), real(0)};
+}
+
+// One axis of a small net whose pins stand in shared memory, and whose
+// gradients take their place.
+__device__ __forceinline__ Average small_axis(real* pins, unsigned begin, unsigned end, real inverse_gamma,
+                                              real weight) {
+    real low = pins[begin], high = low;
+    for (unsigned p = begin + 1; p < end; p++) {
+        low = lower(low, pins[p]);
+        high = higher(high, pins[p]);
+    }
+    Average net = between(low, high);
+    // Most nets have two or three pins: unrolling only takes registers.
+#pragma unroll 1
+    for (unsigned p = begin; p < end; p++) net.add(pins[p], inverse_gamma);
+    net.close();
+#pragma unroll 1
+    for (unsigned p = begin; p < end; p++) pins[p] = weight * net.gradient(pins[p], inverse_gamma);
+    return net;
+}
+
+// `gamma` is one number. `chunk_net` has the first net of every chunk, and their end.
+extern "C" __global__ void __launch_bounds__(BLOCK, sizeof(real) == 4 ? 6 : 2)
+    wirelength_small(const Nets nets, const Corners at, const double* gamma, unsigned chunks,
+                     const unsigned* __restrict__ chunk_net, cplx* __restrict__ pin_gradient, double* partial,
+                     unsigned* ticket, double* sums) {
+    __shared__ real x[CHUNK_PINS], y[CHUNK_PINS];
+    const real smoothing = real(*gamma), inverse = real(1 / *gamma);
+    double total[2] = {0, 0};
+    for (unsigned chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+        const unsigned first = chunk_net[chunk], last = chunk_net[chunk + 1];
+        const unsigned begin = nets.net_start[first], end = nets.net_start[last];
+        for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
+            const cplx pin = pin_at(nets, at, p);
+            x[p - begin] = pin.x;
+            y[p - begin] = pin.y;
+        }
+        __syncthreads();
+        const unsigned net = first + threadIdx.x;
+        if (net < last) {
+            const unsigned from = nets.net_start[net] - begin, to = nets.net_start[net + 1] - begin;
+            const real weight = nets.weight[net];
+            const Average along_x = small_axis(x, from, to, inverse, weight);
+            const Average along_y = small_axis(y, from, to, inverse, weight);
+            total[0] += double(weight) * (double(along_x.half_perimeter()) + double(along_y.half_perimeter()));
+            total[1] += double(weight) * (double(along_x.smooth(smoothing)) + double(along_y.smooth(smoothing)));
+        }
+        __syncthreads();
+        for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
+            pin_gradient[p] = make(x[p - begin], y[p - begin]);
+        }
+        __syncthreads();
+    }
+    grid_sums(total, partial, ticket, sums);
+}
+
+__device__ __forceinline__ real warp_lowest(real a) {
+    for (int lane = 16; lane > 0; lane /= 2) a = lower(a, __shfl_xor_sync(0xffffffffu, a, lane));
+    return a;
+}
+__device__ __forceinline__ real warp_highest(real a) {
+    for (int lane = 16; lane > 0; lane /= 2) a = higher(a, __shfl_xor_sync(0xffffffffu, a, lane));
+    return a;
+}
+// The same bits in every lane: addition commutes, and lanes pair up alike.
+__device__ __forceinline__ real warp_total(real a) {
+    for (int lane = 16; lane > 0; lane /= 2) a += __shfl_xor_sync(0xffffffffu, a, lane);
+    return a;
+}
+
+// Nets `first` to `last`, one after the other by each warp of the grid.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    wirelength_large(const Nets nets, const Corners at, const double* gamma, unsigned first, unsigned last,
+                     cplx* __restrict__ pin_gradient, double* partial, unsigned* ticket, double* sums) {
+    const real smoothing = real(*gamma), inverse = real(1 / *gamma);
+    const unsigned lane = threadIdx.x % 32, warps = gridDim.x * (BLOCK / 32);
+    double total[2] = {0, 0};
+    for (unsigned net = first + (blockIdx.x * BLOCK + threadIdx.x) / 32; net < last; net += warps) {
+        const unsigned begin = nets.net_start[net], end = nets.net_start[net + 1];
+        cplx low = pin_at(nets, at, begin), high = low;
+        for (unsigned p = begin + lane; p < end; p += 32) {
+            const cplx pin = pin_at(nets, at, p);
+            low = make(lower(low.x, pin.x), lower(low.y, pin.y));
+            high = make(higher(high.x, pin.x), higher(high.y, pin.y));
+        }
+        Average axis[2] = {between(warp_lowest(low.x), warp_highest(high.x)),
+                           between(warp_lowest(low.y), warp_highest(high.y))};
+        for (unsigned p = begin + lane; p < end; p += 32) {
+            const cplx pin = pin_at(nets, at, p);
+            axis[0].add(pin.x, inverse);
+            axis[1].add(pin.y, inverse);
+        }
+        for (Average& a : axis) {
+            a.e = warp_total(a.e);
+            a.te = warp_total(a.te);
+            a.n = warp_total(a.n);
+            a.sn = warp_total(a.sn);
+            a.close();
+        }
+        const real weight = nets.weight[net];
+        for (unsigned p = begin + lane; p < end; p += 32) {
+            const cplx pin = pin_at(nets, at, p);
+            pin_gradient[p] =
+                make(weight * axis[0].gradient(pin.x, inverse), weight * axis[1].gradient(pin.y, inverse));
+        }
+        if (lane == 0) {
+            total[0] += double(weight) * (double(axis[0].half_perimeter()) + double(axis[1].half_perimeter()));
+            total[1] += double(weight) * (double(axis[0].smooth(smoothing)) + double(axis[1].smooth(smoothing)));
+        }
+    }
+    grid_sums(total, partial, ticket, sums);
+}
+
+// Nets `first` to `last`, one after the other by each block of the grid.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    wirelength_wide(const Nets nets, const Corners at, unsigned first, unsigned last, double* partial,
+                    unsigned* ticket, double* sums) {
+    __shared__ cplx lows[BLOCK / 32], highs[BLOCK / 32];
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    double total[1] = {0};
+    for (unsigned net = first + blockIdx.x; net < last; net += gridDim.x) {
+        const unsigned begin = nets.net_start[net], end = nets.net_start[net + 1];
+        cplx low = pin_at(nets, at, begin), high = low;
+        for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
+            const cplx pin = pin_at(nets, at, p);
+            low = make(lower(low.x, pin.x), lower(low.y, pin.y));
+            high = make(higher(high.x, pin.x), higher(high.y, pin.y));
+        }
+        low = make(warp_lowest(low.x), warp_lowest(low.y));
+        high = make(warp_highest(high.x), warp_highest(high.y));
+        __syncthreads();
+        if (lane == 0) {
+            lows[warp] = low;
+            highs[warp] = high;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            for (unsigned w = 1; w < BLOCK / 32; w++) {
+                low = make(lower(low.x, lows[w].x), lower(low.y, lows[w].y));
+                high = make(higher(high.x, highs[w].x), higher(high.y, highs[w].y));
+            }
+            total[0] += double(nets.weight[net]) * (double(high.x - low.x) + double(high.y - low.y));
+        }
+    }
+    grid_sums(total, partial, ticket, sums);
+}
+
+// Blocks below `light` take a cell per thread, the others one of the `heavies`
+// cells listed in `heavy` per warp.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    wirelength_gather(unsigned cells, unsigned light, unsigned heavies, const unsigned* __restrict__ heavy,
+                      const unsigned* __restrict__ body_start, const unsigned* __restrict__ body_pin,
+                      const cplx* __restrict__ pin_gradient, real* __restrict__ gx, real* __restrict__ gy) {
+    cplx sum = make(real(0), real(0));
+    if (blockIdx.x < light) {
+        const unsigned body = blockIdx.x * BLOCK + threadIdx.x;
+        if (body >= cells) return;
+        const unsigned begin = body_start[body], end = body_start[body + 1];
+        if (end - begin > HEAVY) return;
+        for (unsigned k = begin; k < end; k++) sum = sum + pin_gradient[body_pin[k]];
+        gx[body] = sum.x;
+        gy[body] = sum.y;
+        return;
+    }
+    const unsigned at = ((blockIdx.x - light) * BLOCK + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (at >= heavies) return;
+    const unsigned body = heavy[at];
+    for (unsigned k = body_start[body] + lane; k < body_start[body + 1]; k += 32) {
+        sum = sum + pin_gradient[body_pin[k]];
+    }
+    sum = make(warp_total(sum.x), warp_total(sum.y));
+    if (lane == 0) {
+        gx[body] = sum.x;
+        gy[body] = sum.y;
+    }
+}
