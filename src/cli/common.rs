@@ -157,6 +157,16 @@ impl SolveArgs {
         SolveArgs { fillers: true, ..self.clone() }
     }
 
+    /// The same by `pipeline`.
+    pub(crate) fn with_pipeline(&self, pipeline: Pipeline) -> SolveArgs {
+        let pipeline = match pipeline {
+            Pipeline::RowColumn => PipelineArg::RowColumn,
+            Pipeline::Fused => PipelineArg::Fused,
+            Pipeline::ThreePass => PipelineArg::ThreePass,
+        };
+        SolveArgs { pipeline, ..self.clone() }
+    }
+
     pub(crate) fn row_blockage(&self) -> bool {
         self.row_blockage
     }

@@ -104,7 +104,7 @@ pub(crate) struct ChosenBackend {
     pub(crate) note: Option<String>,
 }
 
-/// Opens what places on the engine of `options`.
+/// Opens what places on the engine of `options`, of two on the first.
 pub(crate) fn open_backend<T: EngineReal>(
     charge: Charge,
     netlist: &Netlist,

@@ -15,6 +15,7 @@ mod info;
 mod pictures;
 mod place;
 mod plot;
+mod trajectory;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io;

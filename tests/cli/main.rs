@@ -7,6 +7,7 @@ mod common;
 mod compress;
 mod contract;
 mod pictures;
+mod place;
 mod real;
 mod tiny;
 mod usage;
