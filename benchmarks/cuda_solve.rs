@@ -1,14 +1,17 @@
 //! The field solve on a device: every pipeline, as a graph and as plain
 //! launches, beside what bounds them (a copy of one map, cuFFT alone).
 //!
-//! `cargo bench --bench cuda_solve -- [FILE.json] [SIZE…]`
+//! `cargo bench --bench cuda_solve -- [FILE.json] [NX[xNY]…]`
 //!
-//! Everything stays in device memory. A graph holds 20 runs and is replayed 15
-//! times; a number is the median over replays of the mean run, in microseconds.
+//! Everything stays in device memory. A graph holds 20 runs (4 above 4096²) and
+//! is replayed 15 times; a number is the median over replays of the mean run, in
+//! microseconds. Single transforms and cuFFT alone are timed on square maps up to
+//! 4096². The three-pass solve moves 10 words per bin, five copies of one map; the
+//! last line of a size and precision says how many times that floor it takes.
 
 use placefield::cuda::{
-    CudaError, CudaReal, FieldSolver, Fields, Folding, ForwardFft, Fused, Gpu, Graph, InverseFft,
-    RowColumn, SolverOptions, Spread, ThreePass, measure,
+    CudaError, CudaReal, CudaSlice, FieldSolver, Fields, Folding, ForwardFft, Fused, Gpu, Graph,
+    InverseFft, RowColumn, SolverOptions, Spread, ThreePass, measure,
 };
 use placefield::grid::{BinGrid, Rect};
 use placefield::transform::{PostProcessing, Reorder, Transform};
@@ -17,12 +20,18 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 use std::process::ExitCode;
 
-const RUNS: usize = 20;
+/// Runs in a graph of maps up to 4096², and of larger ones.
+const RUNS: [usize; 2] = [20, 4];
 const REPLAYS: usize = 15;
+/// Words per bin that the three-pass solve moves, over a copy's.
+const COPIES: f64 = 5.0;
+const SHAPES: [(usize, usize); 6] =
+    [(512, 512), (1024, 1024), (2048, 2048), (4096, 4096), (8192, 8192), (512, 2048)];
 
 #[derive(Serialize)]
 struct Row {
-    size: usize,
+    nx: usize,
+    ny: usize,
     precision: &'static str,
     what: &'static str,
     launch: &'static str,
@@ -33,23 +42,26 @@ struct Row {
 struct Report {
     device: placefield::cuda::DeviceInfo,
     driver: Option<(i32, i32)>,
-    runs_per_graph: usize,
+    /// Up to 4096², and above.
+    runs_per_graph: [usize; 2],
+    replays: usize,
     rows: Vec<Row>,
 }
 
 fn main() -> ExitCode {
     let mut file = None;
-    let mut sizes = Vec::new();
+    let mut shapes = Vec::new();
     for argument in std::env::args().skip(1).filter(|a| a != "--bench") {
-        match argument.parse() {
-            Ok(size) => sizes.push(size),
-            Err(_) => file = Some(argument),
+        let (nx, ny) = argument.split_once('x').unwrap_or((&argument, &argument));
+        match (nx.parse(), ny.parse()) {
+            (Ok(nx), Ok(ny)) => shapes.push((nx, ny)),
+            _ => file = Some(argument),
         }
     }
-    if sizes.is_empty() {
-        sizes = vec![512, 1024, 2048, 4096];
+    if shapes.is_empty() {
+        shapes = SHAPES.to_vec();
     }
-    match run(&sizes, file) {
+    match run(&shapes, file) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cuda_solve: {error}");
@@ -58,18 +70,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(sizes: &[usize], file: Option<String>) -> Result<(), Box<dyn std::error::Error>> {
+fn run(shapes: &[(usize, usize)], file: Option<String>) -> Result<(), Box<dyn std::error::Error>> {
     let gpu = Gpu::open(0)?;
     println!("{}", gpu.info().name);
     let mut rows = Vec::new();
-    for &size in sizes {
-        bench::<f32>(&gpu, size, &mut rows)?;
-        bench::<f64>(&gpu, size, &mut rows)?;
+    for &shape in shapes {
+        bench::<f32>(&gpu, shape, &mut rows)?;
+        bench::<f64>(&gpu, shape, &mut rows)?;
     }
     if let Some(file) = file {
         let device = gpu.info().clone();
         let driver = placefield::cuda::probe().driver_version;
-        let report = Report { device, driver, runs_per_graph: RUNS, rows };
+        let report = Report { device, driver, runs_per_graph: RUNS, replays: REPLAYS, rows };
         std::fs::write(file, serde_json::to_string_pretty(&report)?)?;
     }
     Ok(())
@@ -78,19 +90,31 @@ fn run(sizes: &[usize], file: Option<String>) -> Result<(), Box<dyn std::error::
 /// Collects and prints the rows of one size and precision.
 struct Bench<'a> {
     gpu: &'a Gpu,
-    size: usize,
+    nx: usize,
+    ny: usize,
     precision: &'static str,
     rows: &'a mut Vec<Row>,
 }
 
 impl Bench<'_> {
+    fn runs(&self) -> usize {
+        RUNS[usize::from(self.nx * self.ny > 4096 * 4096)]
+    }
+
+    /// The median of a graph timed before, of this size and precision.
+    fn median(&self, what: &str) -> Option<f64> {
+        let ours = |r: &&Row| (r.nx, r.ny, r.precision) == (self.nx, self.ny, self.precision);
+        let row = self.rows.iter().filter(ours).find(|r| r.what == what && r.launch == "graph")?;
+        Some(row.microseconds.median)
+    }
+
     fn row(&mut self, what: &'static str, launch: &'static str, microseconds: Spread) {
         let Spread { median, min, max, .. } = microseconds;
-        let Bench { size, precision, .. } = *self;
+        let Bench { nx, ny, precision, .. } = *self;
         println!(
-            "{precision} {size:>5}²  {what:<36} {launch:<5} {median:>9.2}  ({min:.2} to {max:.2})"
+            "{precision} {nx:>5} x {ny:<5} {what:<36} {launch:<5} {median:>9.2}  ({min:.2} to {max:.2})"
         );
-        self.rows.push(Row { size, precision, what, launch, microseconds });
+        self.rows.push(Row { nx, ny, precision, what, launch, microseconds });
     }
 
     fn replay(
@@ -98,13 +122,14 @@ impl Bench<'_> {
         what: &'static str,
         mut body: impl FnMut() -> Result<(), CudaError>,
     ) -> Result<(), CudaError> {
+        let runs = self.runs();
         body()?;
         self.gpu.synchronize()?;
         // SAFETY: the graph is dropped here, before any buffer `body` borrows.
-        let mut graph = unsafe { Graph::capture(self.gpu, || (0..RUNS).try_for_each(|_| body())) }?;
+        let mut graph = unsafe { Graph::capture(self.gpu, || (0..runs).try_for_each(|_| body())) }?;
         let mut time = measure(self.gpu, REPLAYS, 1, || graph.launch())?;
         for value in [&mut time.median, &mut time.min, &mut time.max] {
-            *value /= RUNS as f64;
+            *value /= runs as f64;
         }
         self.row(what, "graph", time);
         Ok(())
@@ -115,79 +140,117 @@ impl Bench<'_> {
         what: &'static str,
         body: impl FnMut() -> Result<(), CudaError>,
     ) -> Result<(), CudaError> {
-        let time = measure(self.gpu, REPLAYS, RUNS, body)?;
+        let time = measure(self.gpu, REPLAYS, self.runs(), body)?;
         self.row(what, "plain", time);
         Ok(())
     }
 }
 
-fn bench<T: CudaReal>(gpu: &Gpu, size: usize, rows: &mut Vec<Row>) -> Result<(), CudaError> {
-    let die = Rect::at(0.0, 0.0, size as f64, size as f64);
-    let grid = BinGrid::new(die, size, size).expect("a size between 1 and 32768");
+fn bench<T: CudaReal>(
+    gpu: &Gpu,
+    (nx, ny): (usize, usize),
+    rows: &mut Vec<Row>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let grid = BinGrid::new(Rect::at(0.0, 0.0, nx as f64, ny as f64), nx, ny)?;
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let rho: Vec<T> = (0..grid.bins()).map(|_| T::of(random.random())).collect();
     let rho = gpu.upload(&rho)?;
-    let mut fields = Fields::new(gpu, grid.bins())?;
+    let mut bench = Bench { gpu, nx, ny, precision: T::PRECISION.name(), rows };
     let mut map = gpu.zeros::<T>(grid.bins())?;
-    let mut bench = Bench { gpu, size, precision: T::PRECISION.name(), rows };
+    bench.replay(COPY, || Ok(gpu.stream().memcpy_dtod(&rho, &mut map)?))?;
+    if nx == ny && nx <= 4096 {
+        ffts::<T>(&mut bench, nx)?;
+        transforms::<T>(&mut bench, &grid, &rho, &mut map)?;
+    }
+    drop(map);
+    Ok(solves::<T>(&mut bench, &grid, &rho)?)
+}
 
-    bench.replay("copy of one map", || Ok(gpu.stream().memcpy_dtod(&rho, &mut map)?))?;
-    ffts::<T>(&mut bench, size)?;
+const COPY: &str = "copy of one map";
 
-    let with = |reorder, post, folding| SolverOptions { reorder, post, folding };
-    use {Folding::*, PostProcessing::*, Reorder::*};
+fn with(reorder: Reorder, post: PostProcessing, folding: Folding) -> SolverOptions {
+    SolverOptions { reorder, post, folding }
+}
+
+/// Single transforms, fused in every variant and row-column.
+fn transforms<T: CudaReal>(
+    bench: &mut Bench,
+    grid: &BinGrid,
+    rho: &CudaSlice<T>,
+    map: &mut CudaSlice<T>,
+) -> Result<(), CudaError> {
+    let gpu = bench.gpu;
+    use {Folding::PerTransform, PostProcessing::*, Reorder::*};
     for (what, options) in [
         ("DCT fused", SolverOptions::default()),
         ("DCT fused, scatter", with(Scatter, Efficient, PerTransform)),
         ("DCT fused, gather", with(Gather, Efficient, PerTransform)),
         ("DCT fused, naive post-processing", with(Wide, Naive, PerTransform)),
     ] {
-        let mut solver = Fused::<T>::new(gpu, &grid, options)?;
-        bench.replay(what, || solver.transform(Transform::Dct, &rho, &mut map))?;
+        let mut solver = Fused::<T>::new(gpu, grid, options)?;
+        bench.replay(what, || solver.transform(Transform::Dct, rho, map))?;
         if options == SolverOptions::default() {
-            bench.replay("IDCT fused", || solver.transform(Transform::Idct, &rho, &mut map))?;
-            bench.replay("IDCT_IDXST fused", || {
-                solver.transform(Transform::IdctIdxst, &rho, &mut map)
-            })?;
+            bench.replay("IDCT fused", || solver.transform(Transform::Idct, rho, map))?;
+            bench
+                .replay("IDCT_IDXST fused", || solver.transform(Transform::IdctIdxst, rho, map))?;
         }
     }
+    let mut row_column = RowColumn::<T>::new(gpu, grid, SolverOptions::default())?;
+    for (what, transform) in [
+        ("DCT row-column", Transform::Dct),
+        ("IDCT row-column", Transform::Idct),
+        ("IDCT_IDXST row-column", Transform::IdctIdxst),
+    ] {
+        bench.replay(what, || row_column.transform(transform, rho, map))?;
+    }
+    Ok(())
+}
 
-    let mut row_column = RowColumn::<T>::new(gpu, &grid, SolverOptions::default())?;
-    bench.replay("DCT row-column", || row_column.transform(Transform::Dct, &rho, &mut map))?;
-    bench.replay("IDCT row-column", || row_column.transform(Transform::Idct, &rho, &mut map))?;
-    bench.replay("IDCT_IDXST row-column", || {
-        row_column.transform(Transform::IdctIdxst, &rho, &mut map)
-    })?;
-    bench.replay("solve row-column", || row_column.solve(&rho, &mut fields))?;
-    bench.plain("solve row-column", || row_column.solve(&rho, &mut fields))?;
+/// Every pipeline's solve; one solver is dropped before the next is made.
+fn solves<T: CudaReal>(
+    bench: &mut Bench,
+    grid: &BinGrid,
+    rho: &CudaSlice<T>,
+) -> Result<(), CudaError> {
+    let gpu = bench.gpu;
+    let mut fields = Fields::new(gpu, grid.bins())?;
+
+    let mut row_column = RowColumn::<T>::new(gpu, grid, SolverOptions::default())?;
+    bench.replay("solve row-column", || row_column.solve(rho, &mut fields))?;
+    bench.plain("solve row-column", || row_column.solve(rho, &mut fields))?;
     drop(row_column);
 
-    let mut apart = Fused::<T>::new(gpu, &grid, with(Wide, Efficient, PerTransform))?;
-    bench.replay("solve fused, per transform", || apart.solve(&rho, &mut fields))?;
-    bench.plain("solve fused, per transform", || apart.solve(&rho, &mut fields))?;
+    let options = with(Reorder::Wide, PostProcessing::Efficient, Folding::PerTransform);
+    let mut apart = Fused::<T>::new(gpu, grid, options)?;
+    bench.replay("solve fused, per transform", || apart.solve(rho, &mut fields))?;
+    bench.plain("solve fused, per transform", || apart.solve(rho, &mut fields))?;
     drop(apart);
 
-    let mut fused = Fused::<T>::new(gpu, &grid, SolverOptions::default())?;
-    bench.replay("solve fused", || fused.solve(&rho, &mut fields))?;
-    bench.plain("solve fused", || fused.solve(&rho, &mut fields))?;
-    bench.replay("solve fused: forward", || fused.forward(&rho))?;
+    let mut fused = Fused::<T>::new(gpu, grid, SolverOptions::default())?;
+    bench.replay("solve fused", || fused.solve(rho, &mut fields))?;
+    bench.plain("solve fused", || fused.solve(rho, &mut fields))?;
+    bench.replay("solve fused: forward", || fused.forward(rho))?;
     bench.replay("solve fused: inverse", || fused.inverse(&mut fields))?;
     drop(fused);
 
-    let mut three_pass = match ThreePass::<T>::new(gpu, &grid) {
+    let mut three_pass = match ThreePass::<T>::new(gpu, grid) {
         Err(CudaError::NoThreePass { reason, .. }) => {
             println!("no three-pass: {reason}");
             return Ok(());
         }
         made => made?,
     };
-    bench.replay("solve three-pass", || three_pass.solve(&rho, &mut fields))?;
-    bench.plain("solve three-pass", || three_pass.solve(&rho, &mut fields))?;
-    bench.replay("solve three-pass, without potential", || {
-        three_pass.solve_field(&rho, &mut fields)
-    })?;
-    bench.replay("solve three-pass: forward", || three_pass.forward(&rho))?;
-    bench.replay("solve three-pass: inverse", || three_pass.inverse(&mut fields))
+    let (solve, field) = ("solve three-pass", "solve three-pass, without potential");
+    bench.replay(solve, || three_pass.solve(rho, &mut fields))?;
+    bench.plain(solve, || three_pass.solve(rho, &mut fields))?;
+    bench.replay(field, || three_pass.solve_field(rho, &mut fields))?;
+    bench.replay("solve three-pass: forward", || three_pass.forward(rho))?;
+    bench.replay("solve three-pass: inverse", || three_pass.inverse(&mut fields))?;
+    let over = |what| Some(bench.median(solve)? / bench.median(what)?);
+    if let (Some(copy), Some(fused)) = (over(COPY), over("solve fused")) {
+        println!("three-pass: {:.2} x five copies, fused / {:.2}", copy / COPIES, 1.0 / fused);
+    }
+    Ok(())
 }
 
 /// cuFFT alone.

@@ -186,42 +186,26 @@ static double relative(const std::vector<double>& a, const std::vector<double>& 
 }
 
 // ------------------------------------------------------------------------ bench
-struct Choice {
-    int tile_shift = 5, halo = 4, chunk = 0, threads = 256;
-};
-
-template <typename T, bool EXACT>
+template <typename T>
 struct Kernels;
-#define KERNELS(T, P, EXACT, S)                                   \
+#define KERNELS(T, P)                                             \
     template <>                                                   \
-    struct Kernels<T, EXACT> {                                    \
+    struct Kernels<T> {                                           \
         static constexpr auto count = order_count##P;             \
         static constexpr auto tiles = order_tiles##P;             \
         static constexpr auto place = order_place##P;             \
         static constexpr auto fill = order_records##P;            \
-        static constexpr auto bodies_slots = density_slots##S;    \
-        static constexpr auto bodies_caller = density_caller##S;  \
-        static constexpr auto finish = density_finish##S;         \
+        static constexpr auto shift = order_move##P;              \
+        static constexpr auto bodies_slots = density_slots##P;    \
+        static constexpr auto bodies_caller = density_caller##P;  \
+        static constexpr auto large = density_large##P;           \
+        static constexpr auto finish = density_finish##P;         \
         static constexpr auto force_slots = force_slots##P;       \
         static constexpr auto force_staged = force_staged##P;     \
         static constexpr auto give_back = force_return##P;        \
     };
-KERNELS(float, _f32, false, _f32)
-KERNELS(float, _f32, true, _exact_f32)
-KERNELS(double, _f64, true, _f64)
-
-template <typename T, bool EXACT>
-struct WordOf {
-    typedef T Type;
-};
-template <>
-struct WordOf<float, true> {
-    typedef u64 Type;
-};
-template <>
-struct WordOf<double, true> {
-    typedef u64 Type;
-};
+KERNELS(float, _f32)
+KERNELS(double, _f64)
 
 template <typename V>
 V* upload(const std::vector<V>& host) {
@@ -262,24 +246,28 @@ static Axis<T> axis(double origin, double bin) {
     return a;
 }
 
-template <typename T, bool EXACT>
+struct Spread {
+    double median, min, max;
+    int samples;
+};
+
+template <typename T>
 struct Bench {
     typedef typename Bits<T>::Pair Pair;
-    typedef Kernels<T, EXACT> K;
-    typedef typename WordOf<T, EXACT>::Type Word;
+    typedef Kernels<T> K;
+    typedef typename SumOf<T>::Word Word;
     enum { LIMBS = sizeof(T) / 4 };
     const Design& d;
-    Choice choice;
     Plan<T> plan{};
     std::vector<void*> owned;
-    int n, tiles, max_chunks, finish_blocks;
+    int n, tiles, max_chunks;
     size_t bins, keys;
-    T *x, *y, *x0, *y0, *xs, *ys, *ex, *ey, *fx, *fy, *fixed, *rho;
+    T *x, *y, *x0, *y0, *xs, *ys, *xs0, *ys0, *moved, *ex, *ey, *fx, *fy, *fixed, *rho;
     Pair *staged, *staged_force;
     Record<T> *sizes, *records, *macros;
-    Piece* pieces;
-    u32 *counters, *slot_of, *id_of, *flags;
+    u32 *counters, *slot_of, *rank, *id_of, *id_before, *id_kept, *from, *strays, *flags;
     Word* words;
+    u64 *beside, *differences;
     Chunk* chunks;
     Stats* stats;
     cudaStream_t stream;
@@ -291,15 +279,14 @@ struct Bench {
     template <typename V>
     V* keep(V* p) { owned.push_back(p); return p; }
 
-    Bench(const Design& design, Choice c, const std::vector<double>& fixed_map, const std::vector<double>& field_x,
+    Bench(const Design& design, int chunk, const std::vector<double>& fixed_map, const std::vector<double>& field_x,
           const std::vector<double>& field_y, double target, double drift)
-        : d(design), choice(c) {
+        : d(design) {
         CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
         n = d.bodies();
         bins = size_t(d.nx) * d.ny;
         const double bx = d.bin_x(), by = d.bin_y(), s2 = std::sqrt(2.0);
         std::vector<Record<T>> size_records(n), macro_records;
-        std::vector<Piece> piece_list;
         std::vector<u32> slots(n);
         std::vector<char> is_macro(n);
         double weight = 0;
@@ -311,11 +298,9 @@ struct Bench {
             r.ratio = T(d.ratio[i]);
             r.id = i;
             const int ew = int(std::max(double(r.w), s2)) + 2, eh = int(std::max(double(r.h), s2)) + 2;
-            weight += d.ratio[i];
+            weight += std::max(1.0, d.w[i] / bx * d.h[i] / by);
             size_records[i] = r;
             if (ew * eh > 64) {
-                for (int px = 0; px < ew; px += PIECE)
-                    for (int py = 0; py < eh; py += PIECE) piece_list.push_back({u32(macro_records.size()), u32(px), u32(py), 0});
                 slots[i] = u32(macro_records.size());
                 is_macro[i] = 1;
                 macro_records.push_back(r);
@@ -333,18 +318,13 @@ struct Bench {
         plan.nx = d.nx, plan.ny = d.ny;
         plan.large = int(macro_records.size());
         plan.movable_ids = d.movable;
-        plan.pieces = int(piece_list.size());
         plan.bodies = n - plan.large;
         plan.movable = plan.records = d.movable - movable_macros;
-        plan.tile_shift = c.tile_shift, plan.halo = c.halo;
-        plan.patch = ((1 << c.tile_shift) + 2 * c.halo + 2 + 3) / 4 * 4;
-        plan.aligned = d.ny % 4 == 0 && c.halo % 4 == 0;
-        plan.tiles_x = (d.nx + (1 << c.tile_shift) - 1) >> c.tile_shift;
-        plan.tiles_y = (d.ny + (1 << c.tile_shift) - 1) >> c.tile_shift;
+        plan.tiles_x = (d.nx + TILE - 1) / TILE;
+        plan.tiles_y = (d.ny + TILE - 1) / TILE;
         for (int i = 0; i < n; ++i)
             if (is_macro[i]) slots[i] += plan.bodies;
         tiles = plan.tiles_x * plan.tiles_y;
-        int chunk = c.chunk;
         if (!chunk) chunk = plan.bodies < sm_count() * 4096 ? 1023 : 2047;
         plan.chunk = chunk;
         const int spare = int(std::ceil(std::log2(chunk + 1.0)));
@@ -372,21 +352,23 @@ struct Bench {
         x0 = keep(upload(sx)), y0 = keep(upload(sy));
         sizes = keep(upload(size_records));
         macros = keep(upload(macro_records));
-        pieces = keep(upload(piece_list));
         ex = keep(upload(std::vector<T>(field_x.begin(), field_x.end())));
         ey = keep(upload(std::vector<T>(field_y.begin(), field_y.end())));
         fixed = keep(upload(std::vector<T>(fixed_map.begin(), fixed_map.end())));
-        xs = room<T>(n, owned), ys = room<T>(n, owned), fx = room<T>(n, owned), fy = room<T>(n, owned);
+        xs = room<T>(n, owned), ys = room<T>(n, owned), xs0 = room<T>(n, owned), ys0 = room<T>(n, owned);
+        moved = room<T>(n, owned), fx = room<T>(n, owned), fy = room<T>(n, owned);
         rho = room<T>(bins, owned);
         staged = room<Pair>(n, owned), staged_force = room<Pair>(n, owned);
         records = room<Record<T>>(n, owned);
         counters = room<u32>(keys, owned);
         slot_of = keep(upload(slots)), id_of = room<u32>(n, owned);
-        flags = room<u32>(4, owned);
-        words = room<Word>(2 * bins, owned);
+        rank = room<u32>(n, owned), id_before = room<u32>(n, owned);
+        id_kept = room<u32>(n, owned), from = room<u32>(n, owned);
+        strays = room<u32>(1, owned);
+        flags = room<u32>(tiles, owned);
+        words = room<Word>(2 * bins, owned), beside = room<u64>(LIMBS == 1 ? 2 * bins : 0, owned);
+        differences = room<u64>(plan.large ? 2 * size_t(tiles) * TILE * TILE : 0, owned);
         chunks = room<Chunk>(max_chunks, owned);
-        finish_blocks = int(std::min<size_t>((bins / 4 + 255) / 256, 65535));
-        if (finish_blocks < 1) finish_blocks = 1;
         stats = room<Stats>(1, owned);
 
         std::vector<T> w(n), h(n), ox(n), oy(n), ra(n);
@@ -400,15 +382,8 @@ struct Bench {
         pw = keep(upload(w)), ph = keep(upload(h)), pox = keep(upload(ox)), poy = keep(upload(oy)), pratio = keep(upload(ra));
         psorted = keep(upload(by_width));
 
-        const size_t dense = size_t(plan.patch) * plan.patch * 2 * 4 * LIMBS;
-        const size_t field = size_t(plan.patch) * plan.patch * sizeof(Pair);
-        for (auto k : {K::bodies_slots, K::bodies_caller})
-            CUDA(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, int(dense)));
-        for (auto k : {K::force_slots, K::force_staged})
-            CUDA(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, int(field)));
-        dense_bytes = dense, field_bytes = field;
     }
-    size_t dense_bytes, field_bytes;
+    static constexpr size_t dense_bytes = LIMB_STRIDE * (sizeof(T) / 4), field_bytes = size_t(PATCH) * PATCH * sizeof(Pair);
     ~Bench() {
         for (void* p : owned) cudaFree(p);
         cudaStreamDestroy(stream);
@@ -416,31 +391,71 @@ struct Bench {
 
     int grid(size_t count) const { return int((count + 255) / 256); }
 
-    void order() {
-        CUDA(cudaMemsetAsync(counters, 0, keys * 4, stream));
-        K::count<<<grid(n), 256, 0, stream>>>(plan, nullptr, x0, y0, counters, slot_of);
-        K::tiles<<<1, 1024, 0, stream>>>(plan, counters, chunks);
-        K::place<<<grid(n), 256, 0, stream>>>(plan, nullptr, x0, y0, counters, slot_of, slot_of, id_of, nullptr);
-        K::fill<<<grid(plan.records), 256, 0, stream>>>(plan, sizes, id_of, records);
+    void tally(const u32* slots, const T* at_x, const T* at_y, u32* into) {
+        const int threads = plan.bodies < sm_count() * 4096 ? 256 : 1024, each = threads * COUNT_EACH;
+        const bool local = 2 * tiles * 4 <= 48 * 1024;
+        K::count<<<(n + each - 1) / each, threads, local ? 2 * tiles * 4 : 0, stream>>>(plan, slots, at_x, at_y, counters,
+                                                                                       into, local);
     }
-    // What a placer that keeps its arrays in slot order would hold.
+    // From the caller's order.
+    void count() {
+        CUDA(cudaMemsetAsync(counters, 0, keys * 4, stream));
+        tally(nullptr, x0, y0, slot_of);
+    }
+    void list() { K::tiles<<<1, 1024, 0, stream>>>(plan, counters, chunks); }
+    void place() {
+        K::place<<<grid(n), 256, 0, stream>>>(plan, nullptr, x0, y0, counters, slot_of, slot_of, id_of, nullptr);
+    }
+    void fill() { K::fill<<<grid(plan.records), 256, 0, stream>>>(plan, sizes, id_of, records); }
+    void order() { count(), list(), place(), fill(); }
+    // From slots, and the caller's x and y moved to the new ones.
+    void order_slots() {
+        CUDA(cudaMemcpyAsync(id_before, id_of, n * 4, cudaMemcpyDeviceToDevice, stream));
+        CUDA(cudaMemsetAsync(counters, 0, keys * 4, stream));
+        tally(id_before, xs, ys, rank);
+        list();
+        K::place<<<grid(n), 256, 0, stream>>>(plan, id_before, xs, ys, counters, rank, slot_of, id_of, from);
+        fill();
+        for (T* array : {xs, ys}) {
+            K::shift<<<grid(n), 256, 0, stream>>>(u32(n), from, array, moved);
+            CUDA(cudaMemcpyAsync(array, moved, n * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+        }
+    }
+    // What a placer that keeps its arrays in slot order holds since then.
     void to_slots() {
         std::vector<u32> slot(n);
         CUDA(cudaMemcpyAsync(slot.data(), slot_of, n * 4, cudaMemcpyDeviceToHost, stream));
         CUDA(cudaStreamSynchronize(stream));
         std::vector<T> a(n), b(n);
         for (int i = 0; i < n; ++i) a[slot[i]] = T(host_x[i]), b[slot[i]] = T(host_y[i]);
-        CUDA(cudaMemcpy(xs, a.data(), n * sizeof(T), cudaMemcpyHostToDevice));
-        CUDA(cudaMemcpy(ys, b.data(), n * sizeof(T), cudaMemcpyHostToDevice));
+        CUDA(cudaMemcpy(xs0, a.data(), n * sizeof(T), cudaMemcpyHostToDevice));
+        CUDA(cudaMemcpy(ys0, b.data(), n * sizeof(T), cudaMemcpyHostToDevice));
+        CUDA(cudaMemcpy(id_kept, id_of, n * 4, cudaMemcpyDeviceToDevice));
+        reset_slots();
+    }
+    void reset_slots() {
+        CUDA(cudaMemcpyAsync(xs, xs0, n * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+        CUDA(cudaMemcpyAsync(ys, ys0, n * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+        CUDA(cudaMemcpyAsync(id_of, id_kept, n * 4, cudaMemcpyDeviceToDevice, stream));
     }
     void bodies(int order) {
         auto kernel = order == SLOTS ? K::bodies_slots : K::bodies_caller;
-        kernel<<<max_chunks + plan.pieces, choice.threads, dense_bytes, stream>>>(
-            plan, chunks, pieces, macros, records, id_of, order == SLOTS ? xs : x, order == SLOTS ? ys : y, staged, words,
-            flags, stats);
+        kernel<<<max_chunks + (plan.large + 7) / 8, 256, dense_bytes, stream>>>(
+            plan, chunks, macros, records, id_of, order == SLOTS ? xs : x, order == SLOTS ? ys : y, staged, words,
+            beside, differences, flags, strays, stats);
+        if (plan.large) K::large<<<tiles, 256, 0, stream>>>(plan, words, beside, differences, flags);
     }
     void finish() {
-        K::finish<<<finish_blocks, 256, 0, stream>>>(plan, fixed, words, rho, flags, stats);
+        cudaLaunchAttribute overlap;
+        overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        overlap.val.programmaticStreamSerializationAllowed = 1;
+        cudaLaunchConfig_t config = {};
+        config.gridDim = dim3((bins + 1023) / 1024);
+        config.blockDim = dim3(256);
+        config.stream = stream;
+        config.attrs = &overlap;
+        config.numAttrs = 1;
+        CUDA(cudaLaunchKernelEx(&config, K::finish, plan, (const T*)fixed, words, beside, rho, strays, stats));
     }
     void density(int order) {
         bodies(order);
@@ -449,10 +464,11 @@ struct Bench {
     // 0: slots in, slots out; 1: staged positions in, caller's order out
     void force(int way) {
         auto kernel = way == 0 ? K::force_slots : K::force_staged;
-        kernel<<<max_chunks + plan.large, choice.threads, field_bytes, stream>>>(
+        kernel<<<max_chunks + plan.large, 256, field_bytes, stream>>>(
             plan, chunks, macros, records, xs, ys, staged, ex, ey, fx, fy, staged_force);
-        if (way == 1) K::give_back<<<grid(n), 256, 0, stream>>>(plan, slot_of, staged_force, fx, fy);
+        if (way == 1) give_back();
     }
+    void give_back() { K::give_back<<<grid(n), 256, 0, stream>>>(plan, slot_of, staged_force, fx, fy); }
     void peer_step_density() {
         const dim3 block(2, 2, 64);
         CUDA(cudaMemcpyAsync(rho, fixed, bins * sizeof(T), cudaMemcpyDeviceToDevice, stream));
@@ -468,8 +484,10 @@ struct Bench {
         peer_force<T><<<(m + 63) / 64, block, 0, stream>>>(x, y, pw, ph, pox, poy, pratio, psorted, m, xl, yl, bx, by, ix, iy, d.nx, d.ny, ex, ey, fx, fy);
         peer_force<T><<<(f + 63) / 64, block, 0, stream>>>(x + m, y + m, pw + m, ph + m, pox + m, poy + m, pratio + m, nullptr, f, xl, yl, bx, by, ix, iy, d.nx, d.ny, ex, ey, fx + m, fy + m);
     }
-    // Median microseconds per call of `step` in a graph that holds several.
-    double time(const std::function<void()>& step, int inner = 10, int replays = 15) {
+    // Microseconds per call of `step` in a graph that holds several; `before`
+    // runs before every replay and is not timed.
+    Spread time(const std::function<void()>& step, int inner = 10, int replays = 15,
+                const std::function<void()>& before = [] {}) {
         cudaGraph_t graph;
         cudaGraphExec_t exec;
         CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
@@ -481,6 +499,7 @@ struct Bench {
         CUDA(cudaEventCreate(&b));
         std::vector<double> all;
         for (int k = 0; k < replays + 2; ++k) {
+            before();
             CUDA(cudaEventRecord(a, stream));
             CUDA(cudaGraphLaunch(exec, stream));
             CUDA(cudaEventRecord(b, stream));
@@ -495,7 +514,7 @@ struct Bench {
         cudaEventDestroy(a);
         cudaEventDestroy(b);
         std::sort(all.begin(), all.end());
-        return all[all.size() / 2];
+        return {all[all.size() / 2], all.front(), all.back(), replays};
     }
     void sync() { CUDA(cudaStreamSynchronize(stream)); CUDA(cudaGetLastError()); }
     Stats read_stats() {
@@ -518,12 +537,12 @@ static void expect(bool good, const char* what, const char* where) {
     if (!good) { ++failures; printf("FAILED %s: %s\n", where, what); }
 }
 
-template <typename T, bool EXACT>
-static void check(const Design& d, Choice c, double drift, const char* precision) {
+template <typename T>
+static void check(const Design& d, int chunk, double drift, const char* precision) {
     const size_t bins = size_t(d.nx) * d.ny;
     const auto fixed = noise(bins, 5, 0, 1), ex = noise(bins, 6, -1, 1), ey = noise(bins, 7, -1, 1);
     const double target = 0.9;
-    Bench<T, EXACT> b(d, c, fixed, ex, ey, target, drift);
+    Bench<T> b(d, chunk, fixed, ex, ey, target, drift);
     std::vector<double> rho, fx, fy;
     double excess = 0, most = 0;
     reference(d, b.host_x, b.host_y, fixed, ex, ey, target, rho, excess, most, fx, fy);
@@ -542,8 +561,9 @@ static void check(const Design& d, Choice c, double drift, const char* precision
     const bool f32 = std::is_same<T, float>::value;
     const double bound = f32 ? 1e-6 : 3e-13;
     std::vector<double> first;
-    printf("check %-12s %s tile %2d halo %d drift %.1f:", d.name.c_str(), precision, 1 << c.tile_shift, c.halo, drift);
-    for (int order = 0; order < 2; ++order) {
+    printf("check %-12s %s chunk %4d drift %.1f:", d.name.c_str(), precision, b.plan.chunk, drift);
+    // By slots, by the caller's order, by slots of a new order.
+    for (int order : {SLOTS, CALLER, SLOTS}) {
         for (int again = 0; again < 2; ++again) {
             CUDA(cudaMemset(b.rho, 0xff, bins * sizeof(T)));
             b.density(order);
@@ -559,11 +579,14 @@ static void check(const Design& d, Choice c, double drift, const char* precision
                        100.0 * double(s.strays) / b.n);
             }
             expect(error < bound, "rho", d.name.c_str());
-            if (EXACT) expect(got == first, "the same bits", d.name.c_str());
+            expect(got == first, "the same bits", d.name.c_str());
             expect(std::fabs(found - excess) < (f32 ? 1e-5 : 1e-11) * excess, "excess", d.name.c_str());
             expect(std::fabs(s.largest - most) < (f32 ? 1e-5 : 1e-11) * most, "largest", d.name.c_str());
         }
+        if (order == CALLER) b.order_slots(), b.sync();
     }
+    CUDA(cudaMemcpy(slots.data(), b.slot_of, b.n * 4, cudaMemcpyDeviceToHost));
+    b.density(CALLER);  // stages positions in the new order
     for (int way = 0; way < 2; ++way) {
         CUDA(cudaMemset(b.fx, 0xff, b.n * sizeof(T)));
         CUDA(cudaMemset(b.fy, 0xff, b.n * sizeof(T)));
@@ -600,42 +623,91 @@ static void check_pile() {
         d.x.push_back(16), d.y.push_back(24), d.w.push_back(12), d.h.push_back(12), d.ratio.push_back(1);
         if (i >= d.movable) d.w.back() = d.h.back() = 8, d.ratio.back() = 0.5;
     }
-    Choice c;
-    c.tile_shift = 3;
-    check<float, false>(d, c, 0, "f32");
-    check<float, true>(d, c, 0, "f32 exact");
-    check<double, true>(d, c, 0, "f64");
+    for (int chunk : {1023, 2047}) {
+        check<float>(d, chunk, 0, "f32");
+        check<double>(d, chunk, 0, "f64");
+    }
 }
 
-template <typename T, bool EXACT>
-static void times(const Design& d, Choice c, double drift, const char* precision, bool peer) {
+static std::string quoted(const char* name, const Spread& t) {
+    char text[200];
+    snprintf(text, sizeof text, "\"%s\": {\"median\": %.3f, \"min\": %.3f, \"max\": %.3f, \"samples\": %d}", name,
+             t.median, t.min, t.max, t.samples);
+    return text;
+}
+
+// One line on the terminal, and the same as a JSON object.
+template <typename T>
+static std::string times(const Design& d, int chunk, bool clustered, double drift, bool peer) {
+    const bool f32 = std::is_same<T, float>::value;
     const size_t bins = size_t(d.nx) * d.ny;
     const auto fixed = noise(bins, 5, 0, 0.1), ex = noise(bins, 6, -1, 1), ey = noise(bins, 7, -1, 1);
-    Bench<T, EXACT> b(d, c, fixed, ex, ey, 1.0, drift);
+    Bench<T> b(d, chunk, fixed, ex, ey, 1.0, drift);
     b.order();
     b.sync();
     b.to_slots();
-    const double sort = b.time([&] { b.order(); }, 3, 9);
-    const double ds = b.time([&] { b.density(SLOTS); });
-    const double strays = 100.0 * double(b.read_stats().strays) / b.n;
-    const double dc = b.time([&] { b.density(CALLER); });
-    const double fin = b.time([&] { b.finish(); });
-    const double two = b.time([&] { b.density(SLOTS), b.force(0); });
-    const double fs = b.time([&] { b.force(0); }), fr = b.time([&] { b.force(1); });
-    printf("%-12s %s T%-2d H%d K%-4d t%-3d drift %.1f | order %6.1f strays %5.2f%% | density slots %6.1f caller %6.1f"
-           " (finish %5.1f) | force slots %6.1f caller %6.1f | both %6.1f",
-           d.name.c_str(), precision, 1 << c.tile_shift, c.halo, b.plan.chunk, c.threads, drift, sort, strays, ds, dc,
-           fin, fs, fr, two);
-    if (peer)
-        printf(" | peer density %6.1f force %6.1f", b.time([&] { b.peer_step_density(); }, 4, 9),
-               b.time([&] { b.peer_step_force(); }, 4, 9));
+    const Spread order = b.time([&] { b.order(); }, 3, 9);
+    b.order(), b.sync(), b.to_slots();
+    const Spread reorder = b.time([&] { b.order_slots(); }, 1, 9, [&] { b.reset_slots(); });
+    b.order(), b.sync(), b.to_slots();
+    const Spread ds = b.time([&] { b.density(SLOTS); });
+    const u64 strays = b.read_stats().strays;
+    const Spread dc = b.time([&] { b.density(CALLER); }), fin = b.time([&] { b.finish(); });
+    const Spread fs = b.time([&] { b.force(0); }), fc = b.time([&] { b.force(1); });
+    printf("%-12s %s chunk %4d drift %.1f | order %6.1f, of slots %6.1f, strays %5.2f%% | density slots %6.1f caller %6.1f"
+           " (finish %5.1f) | force slots %6.1f caller %6.1f",
+           d.name.c_str(), f32 ? "f32" : "f64", b.plan.chunk, drift, order.median, reorder.median,
+           100.0 * double(strays) / b.n, ds.median, dc.median, fin.median, fs.median, fc.median);
+    char text[400];
+    snprintf(text, sizeof text,
+             "{\"design\": \"%c\", \"start\": \"%s\", \"precision\": \"%s\", \"movable\": %d, \"fillers\": %d,"
+             " \"large\": %d, \"bins\": %d, \"drift_bins\": %.1f, \"strays\": %llu, \"microseconds\": {",
+             d.name[0], clustered ? "clustered" : "uniform", f32 ? "f32" : "f64", d.movable, b.n - d.movable,
+             b.plan.large, d.nx, drift, strays);
+    std::string json = text + quoted("order", order) + ", " + quoted("order_slots", reorder) + ", " +
+                       quoted("density_slots", ds) + ", " + quoted("density_caller", dc) + ", " +
+                       quoted("force_slots", fs) + ", " + quoted("force_caller", fc);
+    if (peer) {
+        const Spread pd = b.time([&] { b.peer_step_density(); }, 4, 9), pf = b.time([&] { b.peer_step_force(); }, 4, 9);
+        printf(" | peer density %6.1f force %6.1f", pd.median, pf.median);
+        json += ", " + quoted("peer_density", pd) + ", " + quoted("peer_force", pf);
+    }
     printf("\n");
+    fflush(stdout);
+    return json + "}}";
+}
+
+// The parts of an order and of a step, one by one.
+static void parts(const Design& d) {
+    const size_t bins = size_t(d.nx) * d.ny;
+    const auto fixed = noise(bins, 5, 0, 0.1), ex = noise(bins, 6, -1, 1), ey = noise(bins, 7, -1, 1);
+    Bench<float> b(d, 0, fixed, ex, ey, 1.0, 1.5);
+    b.order();
+    b.sync();
+    b.to_slots();
+    printf("%-12s density %5.1f bodies %5.1f finish %5.1f force %5.1f return %5.1f |", d.name.c_str(),
+           b.time([&] { b.density(SLOTS); }).median, b.time([&] { b.bodies(SLOTS); }).median, b.time([&] { b.finish(); }).median,
+           b.time([&] { b.force(0); }).median, b.time([&] { b.give_back(); }).median);
+    const double count = b.time([&] { b.count(); }).median;
+    b.order(), b.sync();
+    // Listed again what was listed: as many chunks, in the same places but for the sum.
+    const double place = b.time([&] { b.place(); }, 1, 9, [&] { b.count(), b.list(); }).median;
+    b.order(), b.sync();
+    printf(" order: count %5.1f list %5.1f place %5.1f records %5.1f\n", count,
+           b.time([&] { b.list(); }, 1, 9, [&] { b.count(); }).median, place, b.time([&] { b.fill(); }).median);
     fflush(stdout);
 }
 
 int main(int argc, char** argv) {
     const std::string mode = argc > 1 ? argv[1] : "check";
     std::vector<std::string> names(argv + std::min(argc, 2), argv + argc);
+    std::string file;
+    for (auto at = names.begin(); at != names.end(); ++at)
+        if (at->size() > 1 && mode != "check") {
+            file = *at;
+            names.erase(at);
+            break;
+        }
     if (names.empty()) names = {"A", "B", "C", "M"};
     cudaDeviceProp prop;
     CUDA(cudaGetDeviceProperties(&prop, 0));
@@ -643,58 +715,40 @@ int main(int argc, char** argv) {
     if (mode == "check") {
         for (int macros : {0, 40}) {
             const Design d = make_design("t", false, macros, 1);
-            for (int shift : {3, 4, 5})
-                for (double drift : {0.0, 4.0}) {
-                    Choice c;
-                    c.tile_shift = shift;
-                    c.halo = shift - 1;
-                    check<float, false>(d, c, drift, "f32");
-                    check<float, true>(d, c, drift, "f32 exact");
-                    check<double, true>(d, c, drift, "f64");
+            for (int chunk : {1023, 2047})
+                for (double drift : {0.0, 4.0, 30.0}) {
+                    check<float>(d, chunk, drift, "f32");
+                    check<double>(d, chunk, drift, "f64");
                 }
         }
         check_pile();
         if (argc > 2) return failures != 0;  // "check small"
-        Choice c;
-        check<float, false>(make_design("A", true, 0, 2), c, 1.5, "f32");
-        check<float, true>(make_design("A", true, 0, 2), c, 1.5, "f32 exact");
-        check<double, true>(make_design("A", false, 0, 2), c, 1.5, "f64");
-        check<float, false>(make_design("C", false, 0, 2), c, 1.5, "f32");
-        check<float, true>(make_design("C", false, 0, 2), c, 1.5, "f32 exact");
+        check<float>(make_design("A", true, 0, 2), 0, 1.5, "f32");
+        check<double>(make_design("A", false, 0, 2), 0, 1.5, "f64");
+        check<float>(make_design("C", false, 0, 2), 0, 1.5, "f32");
+        check<float>(make_design("M", false, 0, 2), 0, 1.5, "f32");
         printf(failures ? "%d FAILURES\n" : "all checks passed\n", failures);
         return failures != 0;
     }
+    std::string rows;
     for (const auto& name : names) {
         for (bool clustered : {false, true}) {
+            if (name == "M" && clustered) break;
             const Design d = make_design(name, clustered, 0, 3);
+            const auto add = [&](const std::string& row) { rows += (rows.empty() ? "    " : ",\n    ") + row; };
             if (mode == "quick") {
-                if (clustered) continue;
-                times<float, false>(d, Choice(), 1.5, "f32", false);
-                times<float, true>(d, Choice(), 1.5, "f32 exact", false);
-                times<double, true>(d, Choice(), 1.5, "f64", false);
+                add(times<float>(d, 0, clustered, 1.5, false));
             } else if (mode == "time") {
-                Choice c;
-                for (double drift : {0.0, 1.5}) times<float, false>(d, c, drift, "f32", drift == 0);
-                times<float, true>(d, c, 1.5, "f32 exact", false);
-                times<double, true>(d, c, 1.5, "f64", true);
+                add(times<float>(d, 0, clustered, 1.5, true));
+                add(times<double>(d, 0, clustered, 1.5, true));
             } else if (mode == "sweep") {
-                for (int shift : {4, 5})
-                    for (int halo : {1, 3, 4, 6})
-                        for (int threads : {128, 256}) {
-                            Choice c;
-                            c.tile_shift = shift, c.halo = halo, c.threads = threads;
-                            times<float, false>(d, c, 1.5, "f32", false);
-                        }
-                for (int chunk : {512, 1023, 2047}) {
-                    Choice c;
-                    c.chunk = chunk;
-                    times<float, false>(d, c, 1.5, "f32", false);
-                }
+                for (int chunk : {511, 767, 1023, 1535, 2047}) add(times<float>(d, chunk, clustered, 1.5, false));
+            } else if (mode == "parts") {
+                parts(d);
             } else if (mode == "once") {
                 const size_t bins = size_t(d.nx) * d.ny;
                 const auto fixed = noise(bins, 5, 0, 0.1), ex = noise(bins, 6, -1, 1), ey = noise(bins, 7, -1, 1);
-                Choice c;
-                Bench<float, false> b(d, c, fixed, ex, ey, 1.0, 1.5);
+                Bench<float> b(d, 0, fixed, ex, ey, 1.0, 1.5);
                 b.order();
                 b.sync();
                 b.to_slots();
@@ -702,8 +756,17 @@ int main(int argc, char** argv) {
                 for (int way = 0; way < 2; ++way) b.force(way);
                 b.sync();
             }
-            if (name == "M") break;
         }
+    }
+    if (!file.empty()) {
+        FILE* out = fopen(file.c_str(), "w");
+        if (!out) {
+            fprintf(stderr, "%s: cannot be written\n", file.c_str());
+            return 1;
+        }
+        fprintf(out, "{\n  \"device\": \"%s\",\n  \"steps_per_graph\": 10,\n  \"rows\": [\n%s\n  ]\n}\n", prop.name,
+                rows.c_str());
+        fclose(out);
     }
     return 0;
 }

@@ -171,7 +171,7 @@ fn place<T: CudaReal>(
 ) -> Result<Row, Box<dyn Error>> {
     let options = PlaceOptions { least_hpwl: schedule::least_hpwl(&netlist, &charge), ..*options };
     let engine_options =
-        EngineOptions { pipeline: Pipeline::ThreePass, ..EngineOptions::default() };
+        EngineOptions { pipeline: Some(Pipeline::ThreePass), ..EngineOptions::default() };
     let (x, y) = start::centred(&charge, 1000);
     let engine = CudaEngine::<T>::on(gpu, charge.clone(), &engine_options)?;
     let mut backend = CudaBackend::new(engine, &netlist)?;

@@ -12,6 +12,7 @@
 //! spread is that of the rounds' medians. Times are milliseconds; an ordering,
 //! made every 32 steps, is apart. Beside them stands what Jiang et al. print for
 //! potential and force per step of the contest's designs (f64, NVIDIA Titan Xp).
+//! The step of every pipeline is density, its own solve, and the same force.
 
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cuda::{Arrangement, CudaEngine, CudaReal, DeviceInfo, Gpu, Spread, probe};
@@ -88,19 +89,18 @@ fn main() -> ExitCode {
 
 fn run(names: &[String], file: Option<&str>) -> Result<(), Box<dyn Error>> {
     let gpu = Gpu::open(0)?;
-    println!("{}; ms per step (density, solve, force)", gpu.info().name);
+    println!("{}; ms per step (density, solve, force) as a graph", gpu.info().name);
     println!(
-        "{:<9} {:<9} {:<4} {:>9} {:>9} {:>6} | {:>9} {:>9} {:>6} | {:>9} {:>9} | paper {:>6} {:>6}",
+        "{:<9} {:<9} {:<4} {:<7} {:>9} {:>9} {:>10} | {:>6} {:>6} | {:>9} | paper {:>6} {:>6}",
         "design",
         "start",
         "",
+        "order",
         "row-col",
         "fused",
-        "ratio",
-        "plain r-c",
-        "plain f",
-        "ratio",
-        "f. slots",
+        "three-pass",
+        "rc/f",
+        "rc/3",
         "ordering",
         "r-c",
         "fused"
@@ -173,7 +173,6 @@ fn measure<T: CudaReal>(
     let [[x, y], [moved_x, moved_y]] = positions::<T>(charge, start);
     engine.set_positions(&x, &y)?;
     let ordering_ms = engine.order_time(SAMPLES)?;
-    let pipelines = [Pipeline::RowColumn, Pipeline::Fused];
     let first = rows.len();
     for (arrangement, name) in [(Arrangement::Caller, "caller"), (Arrangement::Slots, "slots")] {
         if arrangement == Arrangement::Slots {
@@ -182,13 +181,13 @@ fn measure<T: CudaReal>(
             engine.arrange(arrangement)?;
         }
         engine.evaluate(&moved_x, &moved_y)?;
-        let mut times = [const { Vec::<StepTimes>::new() }; 2];
+        let mut times = [const { Vec::<StepTimes>::new() }; Pipeline::ALL.len()];
         for _ in 0..ROUNDS {
-            for (pipeline, times) in pipelines.into_iter().zip(&mut times) {
+            for (pipeline, times) in Pipeline::ALL.into_iter().zip(&mut times) {
                 times.extend(engine.step_times(pipeline, SAMPLES)?);
             }
         }
-        for (k, (pipeline, times)) in pipelines.into_iter().zip(&times).enumerate() {
+        for (pipeline, times) in Pipeline::ALL.into_iter().zip(&times) {
             let spread =
                 |value: fn(&StepTimes) -> f64| Spread::of(times.iter().map(value).collect());
             let paper = DESIGNS.iter().find(|(name, ..)| *name == design);
@@ -208,7 +207,11 @@ fn measure<T: CudaReal>(
                 solve_plain_ms: spread(|t| t.solve_plain),
                 strays: engine.strays(),
                 ordering_ms,
-                paper_ms: paper.map(|p| if k == 0 { p.2 } else { p.3 }),
+                paper_ms: match pipeline {
+                    Pipeline::RowColumn => paper.map(|p| p.2),
+                    Pipeline::Fused => paper.map(|p| p.3),
+                    Pipeline::ThreePass => None,
+                },
             });
         }
     }
@@ -216,24 +219,25 @@ fn measure<T: CudaReal>(
     Ok(())
 }
 
-/// One line for the four rows of a design, start and precision.
+/// One line per arrangement of a design, start and precision.
 fn print(rows: &[Row]) {
-    let [row_column, fused, _, in_slots] = rows else { return };
-    let ratio = |of: fn(&Row) -> f64| of(row_column) / of(fused);
-    println!(
-        "{:<9} {:<9} {:<4} {:>9.4} {:>9.4} {:>6.2} | {:>9.4} {:>9.4} {:>6.2} | {:>9.4} {:>9.4} | paper {:>6.2} {:>6.2}",
-        fused.design,
-        fused.start,
-        fused.precision,
-        row_column.step_graph_ms.median,
-        fused.step_graph_ms.median,
-        ratio(|r| r.step_graph_ms.median),
-        row_column.step_plain_ms.median,
-        fused.step_plain_ms.median,
-        ratio(|r| r.step_plain_ms.median),
-        in_slots.step_graph_ms.median,
-        fused.ordering_ms,
-        row_column.paper_ms.unwrap_or(f64::NAN),
-        fused.paper_ms.unwrap_or(f64::NAN)
-    );
+    for sides in rows.chunks_exact(Pipeline::ALL.len()) {
+        let [row_column, fused, three_pass] = sides else { return };
+        let time = |row: &Row| row.step_graph_ms.median;
+        println!(
+            "{:<9} {:<9} {:<4} {:<7} {:>9.4} {:>9.4} {:>10.4} | {:>6.2} {:>6.2} | {:>9.4} | paper {:>6.2} {:>6.2}",
+            fused.design,
+            fused.start,
+            fused.precision,
+            fused.arrangement,
+            time(row_column),
+            time(fused),
+            time(three_pass),
+            time(row_column) / time(fused),
+            time(row_column) / time(three_pass),
+            fused.ordering_ms,
+            row_column.paper_ms.unwrap_or(f64::NAN),
+            fused.paper_ms.unwrap_or(f64::NAN)
+        );
+    }
 }

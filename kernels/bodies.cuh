@@ -7,11 +7,10 @@
 //
 // Bodies are worked on in *slots*: an order made by kernels/order.cu in which
 // bodies that stand close together follow one another. Slots hold the movable
-// cells first, then the fillers, then the large bodies, which are cut
-// into pieces instead. A block takes one chunk, bodies of one tile of bins,
-// and keeps the tile's surroundings (`patch`: tile + halo) in shared memory.
-// A body that has left its patch since the last ordering is still counted, by
-// way of global memory.
+// cells first, then the fillers, then the large bodies, which are worked on one
+// by one. A block takes one chunk, bodies of one tile of bins, and keeps the
+// tile and its surroundings (a patch) in shared memory. A body that has left
+// its patch since the last ordering is still counted, by way of global memory.
 //
 // No host headers: this text is compiled by NVRTC and by nvcc.
 #ifndef PLACEFIELD_BODIES_CUH
@@ -19,6 +18,17 @@
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
+
+// Bins along a side of a tile, around it, and along a side of a patch: a body
+// of up to 3 bins may begin in its last bin but two, and its rows hold whole
+// quads of bins. As in src/cuda/plan.rs.
+#define TILE_SHIFT 5
+#define TILE (1 << TILE_SHIFT)
+#define HALO 4
+#define PATCH ((TILE + 2 * HALO + 2 + 3) / 4 * 4)
+// Quads of bins in a row of a patch, and in a patch.
+#define PATCH_ROW (PATCH / 4)
+#define PATCH_QUADS (PATCH * PATCH_ROW)
 
 // One axis of the bins. `origin` and `bin` are split into the nearest T and
 // what that leaves, so that a position keeps its own precision.
@@ -50,11 +60,6 @@ struct Plan {
     int own_size;     // bodies count at their own size, and fillers do not
     int large;        // slots bodies .. bodies + large
     int movable_ids;  // bodies below this index in the netlist are movable cells
-    int pieces;       // pieces of large bodies
-    int tile_shift;   // a tile is 2^tile_shift bins on a side
-    int halo;         // bins around a tile
-    int patch;        // bins along a side of a patch: tile + 2 halo + 2, rounded up to a multiple of 4
-    int aligned;      // patches begin at multiples of 4 bins, and so do the map's rows
     int max_chunks;   // room in the list of chunks
     int tiles_x, tiles_y;
     int counter_stride;  // words between two counters of the order
@@ -62,7 +67,7 @@ struct Plan {
     int limb_bits;    // f64: bits of a fixed-point number's lower limb
 };
 
-static_assert(sizeof(Plan<float>) == 152 && sizeof(Plan<double>) == 232, "as in src/cuda/plan.rs");
+static_assert(sizeof(Plan<float>) == 132 && sizeof(Plan<double>) == 208, "as in src/cuda/plan.rs");
 
 template <typename T>
 struct Bits;
@@ -87,23 +92,31 @@ struct alignas(4 * sizeof(T)) Record {
 };
 
 // The bodies of one block: slots of movable cells and of fillers, and the first
-// bin of the patch, which may lie outside the die. One without bodies is unused.
+// bin of the patch, which may lie outside the die. `limit`: see density.cu. One
+// without bodies is unused.
 struct alignas(16) Chunk {
     u32 movable_begin, movable_end;
     u32 filler_begin, filler_end;
     int left, low;
-    u32 unused[2];
+    u32 limit, unused;
 };
 
-// A piece of a large body: bins from (x, y) on, counted from its lower-left bin.
-struct alignas(16) Piece {
-    u32 body;
-    u32 x, y;
-    u32 unused;
-};
-
-// Bins along a side of a piece.
-#define PIECE 64
+#if STREAMED
+template <typename T>
+__device__ __forceinline__ Record<T> stream(const Record<T>* at);
+template <>
+__device__ __forceinline__ Record<float> stream(const Record<float>* at) {
+    const float4 v = __ldcs(reinterpret_cast<const float4*>(at));
+    return {v.x, v.y, v.z, __float_as_uint(v.w)};
+}
+template <>
+__device__ __forceinline__ Record<double> stream(const Record<double>* at) { return *at; }
+__device__ __forceinline__ float stream(const float* at) { return __ldcs(at); }
+__device__ __forceinline__ double stream(const double* at) { return __ldcs(at); }
+#define STREAM(a) stream(a)
+#else
+#define STREAM(a) (*(a))
+#endif
 
 // Where positions stand.
 enum Order {
@@ -193,10 +206,28 @@ __device__ __forceinline__ int extent(const Span<T>& span) {
     return int(span.end) + 1;
 }
 
-// True when the body stands in the 3 x 3 bins from (row, column) of the patch.
-template <typename T>
-__device__ __forceinline__ bool within(const Plan<T>& plan, int row, int column, const Span<T>& sx, const Span<T>& sy) {
-    return u32(row) < u32(plan.patch - 2) && u32(column) < u32(plan.patch - 2) && largest(sx.end, sy.end) <= T(3);
+// True when the 3 x 3 bins from (row, column) on are in the patch.
+__device__ __forceinline__ bool within(int row, int column) {
+    return u32(row) < PATCH - 2 && u32(column) < PATCH - 2;
+}
+
+// Calls `visit(k, l, i, j, wx, wy)` for every bin (i, j) on the die that a body
+// may cover: bin (k, l) counted from its first, with the lengths covered along x
+// and y. Rows k = row, row + rows, … and columns l = column, column + columns, …
+template <int UNROLL, typename T, typename Visit>
+__device__ __forceinline__ void walk(const Plan<T>& plan, const Span<T>& sx, const Span<T>& sy, int row, int rows,
+                                     int column, int columns, const Visit& visit) {
+    const int end_x = extent(sx), end_y = extent(sy);
+    for (int l = column; l < end_y; l += columns) {
+        const int j = sy.first + l;
+        if (u32(j) >= u32(plan.ny)) continue;
+        const T wy = overlap(sy, l);
+#pragma unroll UNROLL
+        for (int k = row; k < end_x; k += rows) {
+            const int i = sx.first + k;
+            if (u32(i) < u32(plan.nx)) visit(k, l, i, j, overlap(sx, k), wy);
+        }
+    }
 }
 
 // What a body's area is multiplied with.
@@ -220,7 +251,7 @@ __device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, const Re
     Taken<T> body;
     u32 at = slot;
     if (RECORD) {
-        const Record<T> record = records[slot];
+        const Record<T> record = STREAM(records + slot);
         body.w = record.w;
         body.h = record.h;
         body.ratio = weight_of(plan, record.ratio);
@@ -236,8 +267,8 @@ __device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, const Re
         body.x = pair.x;
         body.y = pair.y;
     } else {
-        body.x = __ldg(x + at);
-        body.y = __ldg(y + at);
+        body.x = ORDER == SLOTS ? STREAM(x + at) : __ldg(x + at);
+        body.y = ORDER == SLOTS ? STREAM(y + at) : __ldg(y + at);
     }
     return body;
 }

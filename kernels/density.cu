@@ -2,22 +2,39 @@
 //
 //   density_slots   overlaps of all bodies, into sums per bin; positions in slot order
 //   density_caller  the same, positions in the caller's order
+//   density_large   large bodies' share of the sums, from their differences
 //   density_finish  rho = fixed + movable + fillers, overflow and maximum of
 //                   fixed + movable; leaves the sums at zero for the next step
 //
-// A block's sums are integers: a contribution is rounded once to 1/scale of a
-// bin, in the same way wherever it is added. Shared memory adds 32-bit integers
-// natively and floating-point numbers by compare-and-swap, so this is the fast
-// way; with integers in global memory too, the same positions give the same bits
-// whatever order the device works in.
+// All sums are integers: a contribution is rounded once to 1/scale of a bin, in
+// the same way wherever it is added, so the same positions give the same bits
+// whatever order the device works in. A block of 256 threads adds its chunk's
+// bodies to a patch in shared memory, which adds 32-bit integers natively (and
+// floating-point numbers by compare-and-swap): movable cells' words, then
+// fillers', PATCH rows of PATCH words.
 //
-//   f32  one 32-bit word per bin in shared memory
-//   f64  two 32-bit limbs of `limb_bits` bits
+//   f32  one 32-bit word per bin
+//   f64  two 32-bit limbs of `limb_bits` bits, all low ones before all high ones
 //
 // A chunk holds fewer than 2^(32 - bits) bodies and none adds more than one bin
-// area to a bin, so a word in shared memory cannot wrap around; the scale leaves
-// room for all bodies' area in one 64-bit word.
+// area to a bin, so a word of a patch cannot wrap around. Then the block adds the
+// patch to sums in global memory, [nx][ny], movable cells' before fillers':
+//
+//   f32  one 32-bit word per bin, two added at once. What a chunk adds to a bin
+//        is less than its `limit`, 2^28 over the number of the tile's chunks. A
+//        bin lies in the patches of four tiles at most, so all chunks together
+//        add less than 2^30, large bodies less than that again; the highest bit
+//        says that a 64-bit word beside it holds the rest: what strays add, and
+//        what would go beyond these bounds.
+//   f64  one 64-bit word per bin, in which the scale leaves room for all bodies.
+//
+// Large bodies add differences along both axes to words of their own, tile by
+// tile: at most 25 words per tile, however many bins are covered.
+//
+// density_finish has four bins per thread and moves six words per bin: two sums
+// read and set to zero, fixed area read, rho written.
 #include "bodies.cuh"
+#include "overlap.cuh"
 
 // Bodies whose loads are in flight at once, and blocks per multiprocessor the
 // registers must allow. Measured on an H200 (4.9 million bodies, 2048^2 bins,
@@ -29,51 +46,38 @@
 #define DEPOSIT_BLOCKS 6
 #endif
 
-// Sums per bin in global memory: the movable cells' map, then the fillers'.
-//   Rounded  f32: a floating-point number per bin. What a block adds to a bin is
-//            one rounded number; the order of those few shows in the last bit.
-//   Exact    f32 or f64: a 64-bit integer per bin. The same bits on every run.
-struct Rounded {
-    typedef float Word;
-    enum { LIMBS = 1, QUADS = 1 };
-    float* words;
-    float unscale;
-
-    __device__ __forceinline__ void add(u32 at, u32 value) const { atomicAdd(&words[at], float(value) * unscale); }
-    // Four neighbouring bins; `at` is a multiple of four.
-    __device__ __forceinline__ void add4(u32 at, uint4 value) const {
-#if __CUDA_ARCH__ >= 900
-        asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(words + at), "f"(float(value.x) * unscale),
-                     "f"(float(value.y) * unscale), "f"(float(value.z) * unscale), "f"(float(value.w) * unscale)
-                     : "memory");
-#else
-        if (value.x) add(at, value.x);
-        if (value.y) add(at + 1, value.y);
-        if (value.z) add(at + 2, value.z);
-        if (value.w) add(at + 3, value.w);
-#endif
-    }
-};
+// Words of a patch per limb, and bytes between the limbs of a word.
+#define PATCH_WORDS (2 * PATCH * PATCH)
+#define LIMB_STRIDE (PATCH_WORDS * 4)
 
 template <typename T>
-struct Exact {
-    typedef u64 Word;
-    enum { LIMBS = sizeof(T) / 4, QUADS = 0 };
-    u64* words;
-    T unscale;
-
-    __device__ __forceinline__ void add(u32 at, u64 value) const { atomicAdd(&words[at], value); }
-};
-
-// What is used unless the same bits are asked for.
-template <typename T>
-struct Usual {
-    typedef Exact<T> Sums;
+struct SumOf {
+    typedef u32 Word;
 };
 template <>
-struct Usual<float> {
-    typedef Rounded Sums;
+struct SumOf<double> {
+    typedef u64 Word;
 };
+
+// Sums in global memory: movable cells', then fillers'. All zero between steps.
+template <typename T>
+struct Sums {
+    typename SumOf<T>::Word* words;
+    u64* beside;   // f32: the rest, where a word's highest bit is set
+    u64* large;    // differences of large bodies; bins of tile t from t * TILE^2 on
+    u32* flags;    // per tile, one bit per class: differences are not zero
+    u32 bins;
+};
+#define MARK 0x80000000u
+
+// Adds what may not fit into a word of 32 bits.
+__device__ __forceinline__ void add_any(const Sums<float>& sums, u32 at, u64 value) {
+    atomicAdd(sums.beside + at, value);
+    atomicOr(sums.words + at, MARK);
+}
+__device__ __forceinline__ void add_any(const Sums<double>& sums, u32 at, u64 value) {
+    atomicAdd(sums.words + at, value);
+}
 
 // Nearest integer to scaled_x * y. Adding 2^23 (2^52) leaves it in the low bits
 // of the significand: a conversion instruction runs at a quarter of the rate.
@@ -90,85 +94,79 @@ __device__ __forceinline__ void shared_add(u32 address, u32 value) {
     asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }
 
-// Adds to a word of a patch; `stride` is the distance between limbs in bytes.
-__device__ __forceinline__ void patch_add(u32 address, u32 stride, int limb_bits, u32 value) {
-    shared_add(address, value);
-}
-__device__ __forceinline__ void patch_add(u32 address, u32 stride, int limb_bits, u64 value) {
+// Adds to a word of a patch.
+__device__ __forceinline__ void patch_add(u32 address, int limb_bits, u32 value) { shared_add(address, value); }
+__device__ __forceinline__ void patch_add(u32 address, int limb_bits, u64 value) {
     shared_add(address, u32(value) & ((1u << limb_bits) - 1));
-    shared_add(address + stride, u32(value >> limb_bits));
+    shared_add(address + LIMB_STRIDE, u32(value >> limb_bits));
 }
 
-__device__ __forceinline__ void add_quad(const Rounded& sums, u32 at, uint4 value) { sums.add4(at, value); }
-template <typename S>
-__device__ __forceinline__ void add_quad(const S&, u32, uint4) {}
-
-// What a patch holds of one bin.
-__device__ __forceinline__ u32 patch_read(const u32* word, u32 stride, int limb_bits, float) { return *word; }
-__device__ __forceinline__ u64 patch_read(const u32* word, u32 stride, int limb_bits, double) {
-    return u64(*word) + (u64(word[stride]) << limb_bits);
-}
-
-// A body that is not in the 3 x 3 bins of the fast path: bins in the patch go
-// there, others to global memory. True when some did.
-template <typename T, typename S>
-__device__ __forceinline__ bool deposit_any(const Plan<T>& plan, const Span<T>& sx, const Span<T>& sy, T weight, u32 map,
-                                         int row, int column, u32 patch, u32 stride, const S& sums) {
-    const int rows = extent(sx), columns = extent(sy);
+// A body of more than 3 x 3 bins: those in the patch go there, others to global
+// memory. True when some did.
+template <typename T>
+__device__ __forceinline__ bool deposit_any(const Plan<T>& plan, const Span<T>& sx, const Span<T>& sy, T weight, u32 of,
+                                            int row, int column, u32 patch, const Sums<T>& sums) {
     bool strayed = false;
-    for (int k = 0; k < rows; ++k) {
-        const int i = sx.first + k;
-        if (u32(i) >= u32(plan.nx)) continue;
+    walk<1>(plan, sx, sy, 0, 1, 0, 1, [&](int k, int l, int i, int j, T wx, T wy) {
+        const auto value = fixed_point(wx * weight, wy);
+        if (!value) return;
+        if (u32(row + k) < PATCH && u32(column + l) < PATCH) {
+            patch_add(patch + ((row + k) * PATCH + column + l) * 4, plan.limb_bits, value);
+        } else {
+            add_any(sums, of * sums.bins + u32(i) * u32(plan.ny) + u32(j), value);
+            strayed = true;
+        }
+    });
+    return strayed;
+}
+
+// One body. Its class's patch stands at address `patch` of shared memory. True
+// when the body reached beyond it. One that did is written out bin by bin like
+// the others: going by `deposit_any`, it held up its warp by 1.5 us.
+template <typename T, bool FILLER>
+__device__ __forceinline__ bool deposit(const Plan<T>& plan, const Taken<T>& body, const Chunk& chunk, u32 patch,
+                                        const Sums<T>& sums) {
+    const Span<T> sx = span_of(plan.x, body.x, body.w, plan.stretch);
+    const Span<T> sy = span_of(plan.y, body.y, body.h, plan.stretch);
+    const T weight = body.ratio * plan.scale;
+    const int row = sx.first - chunk.left, column = sy.first - chunk.low;
+    if (largest(sx.end, sy.end) > T(3)) return deposit_any(plan, sx, sy, weight, FILLER, row, column, patch, sums);
+    const T y[3] = {overlap(sy, 0), overlap(sy, 1), overlap(sy, 2)};
+    if (within(row, column)) {
+        const u32 address = patch + (row * PATCH + column) * 4;
+#pragma unroll
+        for (int k = 0; k < 3; ++k) {
+            const T wx = overlap(sx, k) * weight;
+#pragma unroll
+            for (int l = 0; l < 3; ++l)
+                patch_add(address + (k * PATCH + l) * 4, plan.limb_bits, fixed_point(wx, y[l]));
+        }
+        return false;
+    }
+    bool strayed = false;
+#pragma unroll
+    for (int k = 0; k < 3; ++k) {
+        const u32 i = sx.first + k;
         const T wx = overlap(sx, k) * weight;
-        for (int l = 0; l < columns; ++l) {
-            const int j = sy.first + l;
-            if (u32(j) >= u32(plan.ny)) continue;
-            const auto value = fixed_point(wx, overlap(sy, l));
-            if (!value) continue;
-            if (u32(row + k) < u32(plan.patch) && u32(column + l) < u32(plan.patch)) {
-                patch_add(patch + ((row + k) * plan.patch + column + l) * 4, stride, plan.limb_bits, value);
-            } else {
-                sums.add(map + u32(i) * u32(plan.ny) + u32(j), value);
-                strayed = true;
-            }
+#pragma unroll
+        for (int l = 0; l < 3; ++l) {
+            const u32 j = sy.first + l;
+            const auto value = fixed_point(wx, y[l]);
+            if (!value || i >= u32(plan.nx) || j >= u32(plan.ny)) continue;
+            add_any(sums, (FILLER ? sums.bins : 0) + i * u32(plan.ny) + j, value);
+            strayed = true;
         }
     }
     return strayed;
 }
 
-// One body. Its class's patch stands at address `patch` of shared memory. True
-// when the body reached beyond it.
-template <typename T, typename S, bool FILLER>
-__device__ __forceinline__ bool deposit(const Plan<T>& plan, const Taken<T>& body, const Chunk& chunk, u32 patch,
-                                        u32 stride, const S& sums) {
-    const Span<T> sx = span_of(plan.x, body.x, body.w, plan.stretch);
-    const Span<T> sy = span_of(plan.y, body.y, body.h, plan.stretch);
-    const T weight = body.ratio * plan.scale;
-    const int row = sx.first - chunk.left, column = sy.first - chunk.low;
-    if (!within(plan, row, column, sx, sy)) {
-        const u32 map = FILLER ? u32(plan.nx) * u32(plan.ny) : 0;
-        return deposit_any(plan, sx, sy, weight, map, row, column, patch, stride, sums);
-    }
-    const T y0 = overlap(sy, 0), y1 = overlap(sy, 1), y2 = overlap(sy, 2);
-    u32 address = patch + (row * plan.patch + column) * 4;
-#pragma unroll
-    for (int k = 0; k < 3; ++k, address += plan.patch * 4) {
-        const T wx = overlap(sx, k) * weight;
-        patch_add(address, stride, plan.limb_bits, fixed_point(wx, y0));
-        patch_add(address + 4, stride, plan.limb_bits, fixed_point(wx, y1));
-        patch_add(address + 8, stride, plan.limb_bits, fixed_point(wx, y2));
-    }
-    return false;
-}
-
 // The bodies of slots [begin, end). In the caller's order, positions also go to
 // `staged`, in slot order, for the force.
-template <typename T, typename S, int ORDER, bool FILLER, bool RECORD>
+template <typename T, int ORDER, bool FILLER, bool RECORD>
 __device__ __forceinline__ u32 deposit_slots(const Plan<T>& plan, const Chunk& chunk, u32 begin, u32 end, u32 patch,
-                                             u32 stride, const Record<T>* __restrict__ records,
-                                             const u32* __restrict__ id_of, const T* __restrict__ x,
-                                             const T* __restrict__ y, typename Bits<T>::Pair* __restrict__ staged,
-                                             const S& sums) {
+                                             const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
+                                             const T* __restrict__ x, const T* __restrict__ y,
+                                             typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums) {
     // Several bodies' loads in flight before the first is used.
     enum { AHEAD = DEPOSIT_AHEAD };
     Taken<T> body[AHEAD];
@@ -189,93 +187,113 @@ __device__ __forceinline__ u32 deposit_slots(const Plan<T>& plan, const Chunk& c
                 pair.y = body[k].y;
                 staged[at] = pair;
             }
-            strays += deposit<T, S, FILLER>(plan, body[k], chunk, patch, stride, sums);
+            strays += deposit<T, FILLER>(plan, body[k], chunk, patch, sums);
         }
     }
     return strays;
 }
 
-// One block per chunk.
-template <typename T, typename S, int ORDER>
-__device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& chunk,
-                                              const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
-                                              const T* __restrict__ x, const T* __restrict__ y,
-                                              typename Bits<T>::Pair* __restrict__ staged, const S& sums,
-                                              u32* strays) {
-    extern __shared__ uint4 patch_storage[];
-    u32* const patch = reinterpret_cast<u32*>(patch_storage);
-    const u32 address = u32(__cvta_generic_to_shared(patch));
-    const u32 side = u32(plan.patch), area = side * side, stride = 2 * area * 4;
-    for (u32 w = threadIdx.x; w < area / 2 * S::LIMBS; w += blockDim.x) patch_storage[w] = make_uint4(0, 0, 0, 0);
-    __syncthreads();
-    u32 stray = deposit_slots<T, S, ORDER, false, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, address,
-                                                        stride, records, id_of, x, y, staged, sums);
-    const u32 fillers = address + area * 4;
-    if (!plan.own_size && plan.records == plan.movable)
-        stray += deposit_slots<T, S, ORDER, true, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
-                                                         stride, records, id_of, x, y, staged, sums);
-    else if (!plan.own_size)
-        stray += deposit_slots<T, S, ORDER, true, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
-                                                        stride, records, id_of, x, y, staged, sums);
-    if (stray) atomicAdd(strays, stray);
-    __syncthreads();
-
-    const u32 map = u32(plan.nx) * u32(plan.ny);
-    if (S::QUADS && plan.aligned) {
-        const u32 quads = side / 4;
-        for (u32 w = threadIdx.x; w < 2 * side * quads; w += blockDim.x) {
-            const uint4 value = patch_storage[w];
-            if (!(value.x | value.y | value.z | value.w)) continue;
-            const u32 row = w / quads, of = row >= side ? 1 : 0;
-            const int i = chunk.left + int(row - of * side), j = chunk.low + int(w - row * quads) * 4;
-            if (u32(i) < u32(plan.nx) && u32(j) < u32(plan.ny))
-                add_quad(sums, of * map + u32(i) * u32(plan.ny) + u32(j), value);
-        }
-        return;
-    }
-    // A warp adds a row of the patch at a time.
-#pragma unroll 1
-    for (u32 row = threadIdx.x / 32; row < 2 * side; row += blockDim.x / 32) {
-        const u32 of = row >= side ? 1 : 0;
-        const int i = chunk.left + int(row - of * side);
-        if (u32(i) >= u32(plan.nx)) continue;
-        const u32 start = of * map + u32(i) * u32(plan.ny) + u32(chunk.low);
-#pragma unroll 1
-        for (u32 c = threadIdx.x % 32; c < side; c += 32) {
-            const auto value = patch_read(patch + row * side + c, 2 * area, plan.limb_bits, T(0));
-            if (value && u32(chunk.low + int(c)) < u32(plan.ny)) sums.add(start + c, value);
+// Adds a patch to the sums: a thread has a column, or two neighbouring ones in
+// f32, and takes rows of both classes in turn.
+__device__ __forceinline__ void add_patch(const Plan<float>& plan, const Chunk& chunk, const u32* patch,
+                                          const Sums<float>& sums) {
+    enum { ACROSS = PATCH / 2, DOWN = 256 / ACROSS };
+    const u32 down = threadIdx.x / ACROSS, column = threadIdx.x % ACROSS * 2;
+    const u32 j = u32(chunk.low) + column;
+    if (down >= DOWN || j >= u32(plan.ny)) return;
+    const bool pairs = plan.ny % 2 == 0;
+#pragma unroll 2
+    for (u32 row = down; row < 2 * PATCH; row += DOWN) {
+        const uint2 value = *reinterpret_cast<const uint2*>(patch + row * PATCH + column);
+        const u32 of = row >= PATCH ? 1 : 0, i = u32(chunk.left) + row - of * PATCH;
+        if (!(value.x | value.y) || i >= u32(plan.nx)) continue;
+        const u32 at = of * sums.bins + i * u32(plan.ny) + j;
+        if (pairs && max(value.x, value.y) < chunk.limit) {
+            atomicAdd(reinterpret_cast<u64*>(sums.words + at), value.x | u64(value.y) << 32);
+        } else {
+            add_any(sums, at, value.x);
+            if (j + 1 < u32(plan.ny)) add_any(sums, at + 1, value.y);
         }
     }
 }
+__device__ __forceinline__ void add_patch(const Plan<double>& plan, const Chunk& chunk, const u32* patch,
+                                          const Sums<double>& sums) {
+    enum { DOWN = 256 / PATCH };
+    const u32 down = threadIdx.x / PATCH, column = threadIdx.x % PATCH;
+    const u32 j = u32(chunk.low) + column;
+    if (down >= DOWN || j >= u32(plan.ny)) return;
+#pragma unroll 2
+    for (u32 row = down; row < 2 * PATCH; row += DOWN) {
+        const u32* const at = patch + row * PATCH + column;
+        const u64 value = at[0] + (u64(at[PATCH_WORDS]) << plan.limb_bits);
+        const u32 of = row >= PATCH ? 1 : 0, i = u32(chunk.left) + row - of * PATCH;
+        if (value && i < u32(plan.nx)) atomicAdd(sums.words + of * sums.bins + i * u32(plan.ny) + j, value);
+    }
+}
 
-// One block per piece of a large body: a warp takes a row of bins at a time.
-template <typename T, typename S, int ORDER>
-__device__ __forceinline__ void deposit_piece(const Plan<T>& plan, const Piece& piece,
-                                              const Record<T>* __restrict__ large, const T* __restrict__ x,
-                                              const T* __restrict__ y,
-                                              typename Bits<T>::Pair* __restrict__ staged, const S& sums) {
-    const Record<T> body = large[piece.body];
-    const typename Bits<T>::Pair at = large_at<T, ORDER>(plan, piece.body, u32(body.id), x, y, nullptr);
-    if (ORDER == CALLER && piece.x == 0 && piece.y == 0 && threadIdx.x == 0)
-        staged[plan.bodies + piece.body] = at;
+// One block per chunk.
+template <typename T, int ORDER>
+__device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& chunk,
+                                              const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
+                                              const T* __restrict__ x, const T* __restrict__ y,
+                                              typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums,
+                                              u32* strays) {
+    extern __shared__ uint4 patch_storage[];
+    const u32 movable = u32(__cvta_generic_to_shared(patch_storage)), fillers = movable + PATCH * PATCH * 4;
+    for (u32 w = threadIdx.x; w < PATCH_WORDS / 4 * sizeof(T) / 4; w += blockDim.x)
+        patch_storage[w] = make_uint4(0, 0, 0, 0);
+    __syncthreads();
+    u32 stray = deposit_slots<T, ORDER, false, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, movable,
+                                                     records, id_of, x, y, staged, sums);
+    if (!plan.own_size && plan.records == plan.movable)
+        stray += deposit_slots<T, ORDER, true, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
+                                                      records, id_of, x, y, staged, sums);
+    else if (!plan.own_size)
+        stray += deposit_slots<T, ORDER, true, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
+                                                     records, id_of, x, y, staged, sums);
+    if (stray) atomicAdd(strays, stray);
+    __syncthreads();
+    let_next_start();
+    add_patch(plan, chunk, reinterpret_cast<const u32*>(patch_storage), sums);
+}
+
+// A large body, by one warp. What it adds to the bins is a product of steps
+// along x and y, each with at most five places where it changes: its first bin,
+// the second, the third (whole bins from there), the last and the end. In each tile
+// it touches, the differences at those places are added, with what lies before
+// the tile moved to its edge; sums along both axes then give back, exactly,
+// the same rounded contribution in every bin.
+template <typename T, int ORDER>
+__device__ __forceinline__ void deposit_large(const Plan<T>& plan, u32 k, const Record<T>* __restrict__ large,
+                                              const T* __restrict__ x, const T* __restrict__ y,
+                                              typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums) {
+    const int lane = threadIdx.x % 32, p = lane / 5, q = lane % 5;
+    const Record<T> body = large[k];
+    const typename Bits<T>::Pair at = large_at<T, ORDER>(plan, k, u32(body.id), x, y, nullptr);
+    if (ORDER == CALLER && lane == 0) staged[plan.bodies + k] = at;
+    const bool filler = u32(body.id) >= u32(plan.movable_ids);
+    if (filler && plan.own_size) return;
     const Span<T> sx = span_of(plan.x, at.x, body.w, plan.stretch);
     const Span<T> sy = span_of(plan.y, at.y, body.h, plan.stretch);
     const T weight = weight_of(plan, body.ratio) * plan.scale;
-    const bool filler = u32(body.id) >= u32(plan.movable_ids);
-    if (filler && plan.own_size) return;
-    const u32 map = filler ? u32(plan.nx) * u32(plan.ny) : 0;
-    const int rows = min(int(piece.x) + PIECE, extent(sx)), columns = min(int(piece.y) + PIECE, extent(sy));
-    for (int l = int(piece.y) + int(threadIdx.x % 32); l < columns; l += 32) {
-        const int j = sy.first + l;
-        if (u32(j) >= u32(plan.ny)) continue;
-        const T wy = overlap(sy, l);
-#pragma unroll 4
-        for (int k = int(piece.x) + int(threadIdx.x / 32); k < rows; k += blockDim.x / 32) {
-            const int i = sx.first + k;
-            const auto value = fixed_point(overlap(sx, k) * weight, wy);
-            if (u32(i) < u32(plan.nx) && value) sums.add(map + u32(i) * u32(plan.ny) + u32(j), value);
+    const int rows = extent(sx), columns = extent(sy);
+    const auto place = [](int p, int end) { return p < 3 ? min(p, end) : p == 3 ? max(min(2, end), end - 1) : end; };
+    const auto value = [&](int p, int q) {
+        if (p < 0 || p > 3 || q < 0 || q > 3) return u64(0);
+        return u64(fixed_point(overlap(sx, p < 3 ? p : rows - 1) * weight, overlap(sy, q < 3 ? q : columns - 1)));
+    };
+    const u64 step = value(p, q) - value(p - 1, q) - value(p, q - 1) + value(p - 1, q - 1);
+    const int row = sx.first + place(p, rows), column = sy.first + place(q, columns);
+    const u32 of = filler ? 1 : 0;
+    u64* const words = sums.large + u64(of * u32(plan.tiles_x * plan.tiles_y)) * (TILE * TILE);
+    const int end_x = min(sx.first + rows, plan.nx), end_y = min(sy.first + columns, plan.ny);
+    for (int i = max(sx.first, 0) & -TILE; i < end_x; i += TILE)
+        for (int j = max(sy.first, 0) & -TILE; j < end_y; j += TILE) {
+            const u32 tile = u32(i >> TILE_SHIFT) * plan.tiles_y + u32(j >> TILE_SHIFT);
+            const int r = max(row - i, 0), c = max(column - j, 0);
+            if (p < 5 && r < TILE && c < TILE && step) atomicAdd(words + tile * (TILE * TILE) + r * TILE + c, step);
+            if (lane == 0) atomicOr(sums.flags + tile, 1u << of);
         }
-    }
 }
 
 // What the host reads after a step. Same layout as `Stats` in src/cuda/density.rs.
@@ -285,31 +303,27 @@ struct Stats {
     u64 strays;     // bodies that had left their patch
 };
 
-template <typename T, typename S, int ORDER>
+// Blocks: eight large bodies each, then chunks.
+template <typename T, int ORDER>
 __device__ __forceinline__ void deposit_bodies(const Plan<T>& plan, const Chunk* __restrict__ chunks,
-                                               const Piece* __restrict__ pieces, const Record<T>* __restrict__ large,
+                                               const Record<T>* __restrict__ large,
                                                const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
                                                const T* __restrict__ x, const T* __restrict__ y,
-                                               typename Bits<T>::Pair* __restrict__ staged, const S& sums, u32* strays,
-                                               Stats* stats) {
+                                               typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums,
+                                               u32* strays, Stats* stats) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {  // for density_finish
         stats->excess = 0;
         stats->largest = 0;
     }
-    if (blockIdx.x < u32(plan.pieces)) {
-        deposit_piece<T, S, ORDER>(plan, pieces[blockIdx.x], large, x, y, staged, sums);
+    const u32 before = (u32(plan.large) + 7) / 8;
+    if (blockIdx.x < before) {
+        const u32 k = blockIdx.x * 8 + threadIdx.x / 32;
+        if (k < u32(plan.large)) deposit_large<T, ORDER>(plan, k, large, x, y, staged, sums);
         return;
     }
-    const Chunk chunk = chunks[blockIdx.x - plan.pieces];
+    const Chunk chunk = chunks[blockIdx.x - before];
     if (chunk.movable_begin == chunk.movable_end && chunk.filler_begin == chunk.filler_end) return;
-    deposit_chunk<T, S, ORDER>(plan, chunk, records, id_of, x, y, staged, sums, strays);
-}
-
-// What a bin's sum comes to, in bin areas.
-__device__ __forceinline__ float area_of(const Rounded&, float word) { return word; }
-template <typename T>
-__device__ __forceinline__ T area_of(const Exact<T>& sums, u64 word) {
-    return T(word) * sums.unscale;
+    deposit_chunk<T, ORDER>(plan, chunk, records, id_of, x, y, staged, sums, strays);
 }
 
 // Four neighbouring values.
@@ -318,48 +332,70 @@ struct alignas(4 * sizeof(W) > 16 ? 16 : 4 * sizeof(W)) Four {
     W v[4];
 };
 
-// Four bins per thread and round. Each block adds what it found to `stats` as
-// integers, so the order of blocks does not show.
-template <typename T, typename S>
-__device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __restrict__ fixed, const S& sums,
-                                               T* __restrict__ rho, u32* strays, Stats* stats) {
-    typedef typename S::Word Word;
-    __shared__ double block_excess[8], block_largest[8];
-    const u32 bins = u32(plan.nx) * u32(plan.ny);
-    T excess = 0, most = 0;
-    const bool vector = bins % 4 == 0;
-    const u32 step = vector ? 4 : 1;
-    for (u32 b = (blockIdx.x * blockDim.x + threadIdx.x) * step; b < bins; b += gridDim.x * blockDim.x * step) {
-        Four<Word> m, f;
-        Four<T> base, out;
-        if (vector) {
-            m = *reinterpret_cast<const Four<Word>*>(sums.words + b);
-            f = *reinterpret_cast<const Four<Word>*>(sums.words + bins + b);
-            base = *reinterpret_cast<const Four<T>*>(fixed + b);
-        } else {
-            m.v[0] = sums.words[b];
-            f.v[0] = sums.words[bins + b];
-            base.v[0] = fixed[b];
-        }
-#pragma unroll
-        for (u32 k = 0; k < 4; ++k) {
-            if (k >= step) break;
-            const T held = base.v[k] + area_of(sums, m.v[k]);
-            out.v[k] = held + area_of(sums, f.v[k]);
-            excess += largest(held - plan.target, T(0));
-            most = largest(most, held);
-        }
-        if (vector) {
-            Four<Word> zero = {};
-            *reinterpret_cast<Four<T>*>(rho + b) = out;
-            *reinterpret_cast<Four<Word>*>(sums.words + b) = zero;
-            *reinterpret_cast<Four<Word>*>(sums.words + bins + b) = zero;
-        } else {
-            rho[b] = out.v[0];
-            sums.words[b] = 0;
-            sums.words[bins + b] = 0;
-        }
+// Sums along y and then x over a tile, of which every thread of 256 has four bins.
+__device__ __forceinline__ void sum_tile(Four<u64>& own) {
+    __shared__ u64 tile[TILE][TILE + 1];
+    const u32 row = threadIdx.x / 8, column = threadIdx.x % 8 * 4, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (u32 k = 1; k < 4; ++k) own.v[k] += own.v[k - 1];
+    u64 upto = own.v[3];
+    for (u32 d = 1; d < 8; d *= 2) {
+        const u64 before = __shfl_up_sync(0xffffffffu, upto, d, 8);
+        if (threadIdx.x % 8 >= d) upto += before;
     }
+    upto -= own.v[3];
+    for (u32 k = 0; k < 4; ++k) tile[row][column + k] = own.v[k] + upto;
+    __syncthreads();
+    for (u32 k = 0; k < 4; ++k) {  // a row per lane, four columns per warp
+        u64 sum = tile[lane][4 * warp + k];
+        for (u32 d = 1; d < 32; d *= 2) {
+            const u64 before = __shfl_up_sync(0xffffffffu, sum, d);
+            if (lane >= d) sum += before;
+        }
+        tile[lane][4 * warp + k] = sum;
+    }
+    __syncthreads();
+    for (u32 k = 0; k < 4; ++k) own.v[k] = tile[row][column + k];
+    __syncthreads();
+}
+
+// Adds up the differences of one tile's large bodies, and sets them to zero.
+__device__ __forceinline__ void add_exclusive(const Sums<float>& sums, u32 at, u64 value) {
+    if (value < MARK / 2) {  // as much as the chunks leave room for
+        sums.words[at] += u32(value);
+    } else {
+        sums.beside[at] += value;
+        sums.words[at] |= MARK;
+    }
+}
+__device__ __forceinline__ void add_exclusive(const Sums<double>& sums, u32 at, u64 value) { sums.words[at] += value; }
+
+template <typename T>
+__device__ __forceinline__ void add_large(const Plan<T>& plan, const Sums<T>& sums) {
+    static_assert(TILE * TILE == 4 * 256, "a quad of bins per thread");
+    const u32 flags = sums.flags[blockIdx.x];
+    if (!flags) return;
+    const u32 i = blockIdx.x / plan.tiles_y * TILE + threadIdx.x / 8;
+    const u32 j = blockIdx.x % plan.tiles_y * TILE + threadIdx.x % 8 * 4;
+    for (u32 of = 0; of < 2; ++of) {
+        if (!(flags >> of & 1)) continue;
+        Four<u64>* const at = reinterpret_cast<Four<u64>*>(sums.large) +
+                              (of * gridDim.x + blockIdx.x) * (TILE * TILE / 4) + threadIdx.x;
+        Four<u64> own = *at;
+        *at = Four<u64>{};
+        sum_tile(own);
+#pragma unroll
+        for (u32 k = 0; k < 4; ++k)
+            if (own.v[k] && i < u32(plan.nx) && j + k < u32(plan.ny))
+                add_exclusive(sums, of * sums.bins + i * u32(plan.ny) + j + k, own.v[k]);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) sums.flags[blockIdx.x] = 0;
+}
+
+// Excess and largest of all blocks, as integers, so that their order does not show.
+template <typename T>
+__device__ __forceinline__ void add_stats(const Plan<T>& plan, T excess, T most, Stats* stats) {
+    __shared__ double block_excess[8], block_largest[8];
     for (int d = 16; d; d >>= 1) {
         excess += __shfl_xor_sync(0xffffffffu, excess, d);
         most = largest(most, __shfl_xor_sync(0xffffffffu, most, d));
@@ -371,42 +407,92 @@ __device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __rest
     __syncthreads();
     if (threadIdx.x != 0) return;
     double e = 0, l = 0;
-    for (u32 k = 0; k < blockDim.x / 32; ++k) {
+    for (u32 k = 0; k < 8; ++k) {
         e += block_excess[k];
         l = fmax(l, block_largest[k]);
     }
     // Numbers above zero compare as their bits do.
     atomicAdd(&stats->excess, u64(e * double(plan.excess_scale)));
     atomicMax(reinterpret_cast<u64*>(&stats->largest), u64(__double_as_longlong(l)));
-    if (blockIdx.x == 0) {
+}
+
+// A bin's sum; what stands beside it is set to zero.
+__device__ __forceinline__ u64 held_in(const Sums<float>& sums, u32 at, u32 word) {
+    if (!(word & MARK)) return word;
+    const u64 rest = sums.beside[at];
+    sums.beside[at] = 0;
+    return rest + (word & ~MARK);
+}
+__device__ __forceinline__ u64 held_in(const Sums<double>& sums, u32 at, u64 word) { return word; }
+
+// Four bins per thread.
+template <typename T>
+__device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __restrict__ fixed, const Sums<T>& sums,
+                                            T* __restrict__ rho, u32* strays, Stats* stats) {
+    typedef typename SumOf<T>::Word Word;
+    T excess = 0, most = 0;
+    const bool vector = sums.bins % 4 == 0;
+    const u32 b = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    Four<Word> movable = {}, filler = {};
+    Four<T> base = {}, out;
+    if (vector && b < sums.bins) base = *reinterpret_cast<const Four<T>*>(fixed + b);
+    wait_for_previous();
+    if (vector && b < sums.bins) {
+        movable = *reinterpret_cast<const Four<Word>*>(sums.words + b);
+        filler = *reinterpret_cast<const Four<Word>*>(sums.words + sums.bins + b);
+    }
+#pragma unroll
+    for (u32 k = 0; k < 4; ++k) {
+        if (b + k >= sums.bins) break;
+        if (!vector) {
+            base.v[k] = fixed[b + k];
+            movable.v[k] = sums.words[b + k];
+            filler.v[k] = sums.words[sums.bins + b + k];
+        }
+        const T area = base.v[k] + T(held_in(sums, b + k, movable.v[k])) * plan.unscale;
+        out.v[k] = area + T(held_in(sums, sums.bins + b + k, filler.v[k])) * plan.unscale;
+        excess += largest(area - plan.target, T(0));
+        most = largest(most, area);
+        if (!vector) {
+            rho[b + k] = out.v[k];
+            sums.words[b + k] = sums.words[sums.bins + b + k] = 0;
+        }
+    }
+    if (vector && b < sums.bins) {
+        *reinterpret_cast<Four<T>*>(rho + b) = out;
+        *reinterpret_cast<Four<Word>*>(sums.words + b) = Four<Word>{};
+        *reinterpret_cast<Four<Word>*>(sums.words + sums.bins + b) = Four<Word>{};
+    }
+    add_stats(plan, excess, most, stats);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
         stats->strays = *strays;
         *strays = 0;
     }
 }
 
-#define PLACEFIELD_DENSITY_BODIES(T, NAME, ORDER, S, BLOCKS)                                                          \
+#define PLACEFIELD_DENSITY_BODIES(T, NAME, ORDER, BLOCKS)                                                             \
     extern "C" __global__ void __launch_bounds__(256, BLOCKS)                                                         \
-        NAME(const Plan<T> plan, const Chunk* chunks, const Piece* pieces, const Record<T>* large,                   \
-             const Record<T>* records, const u32* id_of, const T* x, const T* y, Bits<T>::Pair* staged,               \
-             S::Word* words, u32* strays, Stats* stats) {                                                             \
-        const S sums = {words, plan.unscale};                                                                         \
-        deposit_bodies<T, S, ORDER>(plan, chunks, pieces, large, records, id_of, x, y, staged, sums, strays, stats); \
-    }
-
-#define PLACEFIELD_DENSITY_FINISH(T, NAME, S)                                                                         \
-    extern "C" __global__ void __launch_bounds__(256)                                                                 \
-        NAME(const Plan<T> plan, const T* fixed, S::Word* words, T* rho, u32* strays, Stats* stats) {                 \
-        const S sums = {words, plan.unscale};                                                                         \
-        finish_bins<T, S>(plan, fixed, sums, rho, strays, stats);                                                     \
+        NAME(const Plan<T> plan, const Chunk* chunks, const Record<T>* large, const Record<T>* records,              \
+             const u32* id_of, const T* x, const T* y, Bits<T>::Pair* staged, SumOf<T>::Word* words, u64* beside,    \
+             u64* differences, u32* flags, u32* strays, Stats* stats) {                                               \
+        const Sums<T> sums = {words, beside, differences, flags, u32(plan.nx) * u32(plan.ny)};                        \
+        deposit_bodies<T, ORDER>(plan, chunks, large, records, id_of, x, y, staged, sums, strays, stats);             \
     }
 
 #define PLACEFIELD_DENSITY(T, P, BLOCKS)                                                                              \
-    PLACEFIELD_DENSITY_BODIES(T, density_slots##P, SLOTS, Usual<T>::Sums, BLOCKS)                                     \
-    PLACEFIELD_DENSITY_BODIES(T, density_caller##P, CALLER, Usual<T>::Sums, BLOCKS)                                   \
-    PLACEFIELD_DENSITY_FINISH(T, density_finish##P, Usual<T>::Sums)                                                   \
-    PLACEFIELD_DENSITY_BODIES(T, density_slots_exact##P, SLOTS, Exact<T>, BLOCKS)                                     \
-    PLACEFIELD_DENSITY_BODIES(T, density_caller_exact##P, CALLER, Exact<T>, BLOCKS)                                   \
-    PLACEFIELD_DENSITY_FINISH(T, density_finish_exact##P, Exact<T>)
+    PLACEFIELD_DENSITY_BODIES(T, density_slots##P, SLOTS, BLOCKS)                                                     \
+    PLACEFIELD_DENSITY_BODIES(T, density_caller##P, CALLER, BLOCKS)                                                   \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        density_large##P(const Plan<T> plan, SumOf<T>::Word* words, u64* beside, u64* differences, u32* flags) {      \
+        const Sums<T> sums = {words, beside, differences, flags, u32(plan.nx) * u32(plan.ny)};                        \
+        add_large<T>(plan, sums);                                                                                     \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        density_finish##P(const Plan<T> plan, const T* fixed, SumOf<T>::Word* words, u64* beside, T* rho,             \
+                          u32* strays, Stats* stats) {                                                                \
+        const Sums<T> sums = {words, beside, nullptr, nullptr, u32(plan.nx) * u32(plan.ny)};                          \
+        finish_bins<T>(plan, fixed, sums, rho, strays, stats);                                                        \
+    }
 
 #ifdef PF_REAL
 PLACEFIELD_DENSITY(PF_REAL, , (sizeof(PF_REAL) == 4 ? DEPOSIT_BLOCKS : 3))

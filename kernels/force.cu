@@ -18,30 +18,32 @@
 #define GATHER_BLOCKS 5
 #endif
 
-// A body that is not in the 3 x 3 bins of the fast path.
+// The field in bin (i, j), zero off the die.
+template <typename T>
+__device__ __forceinline__ typename Bits<T>::Pair field_at(const Plan<T>& plan, u32 i, u32 j,
+                                                           const T* __restrict__ ex, const T* __restrict__ ey) {
+    typename Bits<T>::Pair e;
+    e.x = 0;
+    e.y = 0;
+    if (i < u32(plan.nx) && j < u32(plan.ny)) {
+        e.x = __ldg(ex + (i * u32(plan.ny) + j));
+        e.y = __ldg(ey + (i * u32(plan.ny) + j));
+    }
+    return e;
+}
+
+// A body of more than 3 x 3 bins.
 template <typename T>
 __device__ __forceinline__ typename Bits<T>::Pair gather_any(const Plan<T>& plan, const Span<T>& sx, const Span<T>& sy,
                                                           const T* __restrict__ ex, const T* __restrict__ ey) {
     typename Bits<T>::Pair force;
     force.x = 0;
     force.y = 0;
-    const int rows = extent(sx), columns = extent(sy);
-    for (int k = 0; k < rows; ++k) {
-        const int i = sx.first + k;
-        if (u32(i) >= u32(plan.nx)) continue;
-        T fx = 0, fy = 0;
-        for (int l = 0; l < columns; ++l) {
-            const int j = sy.first + l;
-            if (u32(j) >= u32(plan.ny)) continue;
-            const T wy = overlap(sy, l);
-            const u32 at = u32(i) * u32(plan.ny) + u32(j);
-            fx = multiply_add(wy, __ldg(ex + at), fx);
-            fy = multiply_add(wy, __ldg(ey + at), fy);
-        }
-        const T wx = overlap(sx, k);
-        force.x = multiply_add(wx, fx, force.x);
-        force.y = multiply_add(wx, fy, force.y);
-    }
+    walk<1>(plan, sx, sy, 0, 1, 0, 1, [&](int, int, int i, int j, T wx, T wy) {
+        const u32 at = u32(i) * u32(plan.ny) + u32(j);
+        force.x = multiply_add(wx * wy, __ldg(ex + at), force.x);
+        force.y = multiply_add(wx * wy, __ldg(ey + at), force.y);
+    });
     return force;
 }
 
@@ -54,17 +56,24 @@ __device__ __forceinline__ typename Bits<T>::Pair gather(const Plan<T>& plan, co
     const Span<T> sy = span_of(plan.y, body.y, body.h, plan.stretch);
     const int row = sx.first - chunk.left, column = sy.first - chunk.low;
     Pair force;
-    if (within(plan, row, column, sx, sy)) {
+    if (largest(sx.end, sy.end) <= T(3)) {
         const T y0 = overlap(sy, 0), y1 = overlap(sy, 1), y2 = overlap(sy, 2);
-        const Pair* e = patch + row * plan.patch + column;
-        force.x = 0;
-        force.y = 0;
+        const auto sum = [&](const auto& field) {
+            force.x = 0;
+            force.y = 0;
 #pragma unroll
-        for (int k = 0; k < 3; ++k, e += plan.patch) {
-            const T wx = overlap(sx, k);
-            const Pair e0 = e[0], e1 = e[1], e2 = e[2];
-            force.x = multiply_add(wx, multiply_add(y2, e2.x, multiply_add(y1, e1.x, y0 * e0.x)), force.x);
-            force.y = multiply_add(wx, multiply_add(y2, e2.y, multiply_add(y1, e1.y, y0 * e0.y)), force.y);
+            for (int k = 0; k < 3; ++k) {
+                const T wx = overlap(sx, k);
+                const Pair e0 = field(k, 0), e1 = field(k, 1), e2 = field(k, 2);
+                force.x = multiply_add(wx, multiply_add(y2, e2.x, multiply_add(y1, e1.x, y0 * e0.x)), force.x);
+                force.y = multiply_add(wx, multiply_add(y2, e2.y, multiply_add(y1, e1.y, y0 * e0.y)), force.y);
+            }
+        };
+        if (within(row, column)) {
+            const Pair* const e = patch + row * PATCH + column;
+            sum([&](int k, int l) { return e[k * PATCH + l]; });
+        } else {
+            sum([&](int k, int l) { return field_at(plan, sx.first + k, sy.first + l, ex, ey); });
         }
     } else {
         force = gather_any(plan, sx, sy, ex, ey);
@@ -124,14 +133,12 @@ __device__ __forceinline__ void gather_chunk(const Plan<T>& plan, const Chunk& c
     typedef typename Bits<T>::Pair Pair;
     extern __shared__ double2 field_storage[];
     Pair* const patch = reinterpret_cast<Pair*>(field_storage);
-    const u32 side = u32(plan.patch);
-    if (sizeof(T) == 4 && plan.aligned) {
+    if (sizeof(T) == 4 && plan.ny % 4 == 0) {
         // Four bins per thread and round.
-        const u32 quads = side / 4;
 #pragma unroll 2
-        for (u32 w = threadIdx.x; w < side * quads; w += blockDim.x) {
-            const u32 row = w / quads;
-            const int i = chunk.left + int(row), j = chunk.low + int(w - row * quads) * 4;
+        for (u32 w = threadIdx.x; w < PATCH_QUADS; w += blockDim.x) {
+            const u32 row = w / PATCH_ROW;
+            const int i = chunk.left + int(row), j = chunk.low + int(w - row * PATCH_ROW) * 4;
             float4 a = make_float4(0, 0, 0, 0), b = a;
             if (u32(i) < u32(plan.nx) && u32(j) < u32(plan.ny)) {
                 const u32 at = u32(i) * u32(plan.ny) + u32(j);
@@ -145,12 +152,12 @@ __device__ __forceinline__ void gather_chunk(const Plan<T>& plan, const Chunk& c
     } else {
         // A warp brings a row of the patch at a time.
 #pragma unroll 1
-        for (u32 row = threadIdx.x / 32; row < side; row += blockDim.x / 32) {
+        for (u32 row = threadIdx.x / 32; row < PATCH; row += blockDim.x / 32) {
             const int i = chunk.left + int(row);
             const bool on_die = u32(i) < u32(plan.nx);
             const u32 start = u32(i) * u32(plan.ny) + u32(chunk.low);
 #pragma unroll 2
-            for (u32 c = threadIdx.x % 32; c < side; c += 32) {
+            for (u32 c = threadIdx.x % 32; c < PATCH; c += 32) {
                 Pair e;
                 e.x = 0;
                 e.y = 0;
@@ -159,7 +166,7 @@ __device__ __forceinline__ void gather_chunk(const Plan<T>& plan, const Chunk& c
                     e.x = __ldg(ex + at);
                     e.y = __ldg(ey + at);
                 }
-                patch[row * side + c] = e;
+                patch[row * PATCH + c] = e;
             }
         }
     }
@@ -186,27 +193,13 @@ __device__ __forceinline__ void gather_large(const Plan<T>& plan, u32 k, const R
     const typename Bits<T>::Pair at = large_at<T, ORDER>(plan, k, u32(body.id), x, y, staged);
     const Span<T> sx = span_of(plan.x, at.x, body.w, plan.stretch);
     const Span<T> sy = span_of(plan.y, at.y, body.h, plan.stretch);
-    const int rows = extent(sx), columns = extent(sy);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     T sum_x = 0, sum_y = 0;
-    for (int c = lane; c < columns; c += 32) {
-        const int j = sy.first + c;
-        if (u32(j) >= u32(plan.ny)) continue;
-        T column_x = 0, column_y = 0;
-#pragma unroll 4
-        for (int r = warp; r < rows; r += warps) {
-            const int i = sx.first + r;
-            if (u32(i) < u32(plan.nx)) {
-                const u32 bin = u32(i) * u32(plan.ny) + u32(j);
-                const T wx = overlap(sx, r);
-                column_x = multiply_add(wx, __ldg(ex + bin), column_x);
-                column_y = multiply_add(wx, __ldg(ey + bin), column_y);
-            }
-        }
-        const T wy = overlap(sy, c);
-        sum_x = multiply_add(wy, column_x, sum_x);
-        sum_y = multiply_add(wy, column_y, sum_y);
-    }
+    walk<4>(plan, sx, sy, warp, warps, lane, 32, [&](int, int, int i, int j, T wx, T wy) {
+        const u32 bin = u32(i) * u32(plan.ny) + u32(j);
+        sum_x = multiply_add(wx * wy, __ldg(ex + bin), sum_x);
+        sum_y = multiply_add(wx * wy, __ldg(ey + bin), sum_y);
+    });
     for (int d = 16; d; d >>= 1) {
         sum_x += __shfl_xor_sync(0xffffffffu, sum_x, d);
         sum_y += __shfl_xor_sync(0xffffffffu, sum_y, d);

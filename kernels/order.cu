@@ -21,8 +21,8 @@ template <typename T>
 __device__ __forceinline__ u32 counter_of(const Plan<T>& plan, T x, T y, bool filler) {
     const int i = min(max(span_of(plan.x, x, T(0), T(0)).first, 0), plan.nx - 1);
     const int j = min(max(span_of(plan.y, y, T(0), T(0)).first, 0), plan.ny - 1);
-    const u32 tile = u32(i >> plan.tile_shift) * plan.tiles_y + u32(j >> plan.tile_shift);
-    return (tile * 2 + (filler ? 1 : 0)) * plan.counter_stride;
+    const u32 tile = u32(i >> TILE_SHIFT) * plan.tiles_y + u32(j >> TILE_SHIFT);
+    return tile * 2 + (filler ? 1 : 0);
 }
 
 template <typename T>
@@ -30,45 +30,88 @@ __device__ __forceinline__ bool is_filler(const Plan<T>& plan, int c, bool in_sl
     return c >= (in_slots ? plan.movable : plan.movable_ids);
 }
 
+// Bodies per thread of order_count.
+#define COUNT_EACH 8
+
 // Counters stand apart (`counter_stride`): next to each other they would share
 // a few lines of L2 and wait for one another. `rank` of a large body is its slot,
 // at the end, and stays.
+//
+// With `local` a block counts in shared memory first, one word per counter, and
+// adds to each counter once: bodies in slot order, or clustered ones, would wait
+// for one another at a few counters.
 template <typename T>
-__device__ __forceinline__ void count_body(const Plan<T>& plan, const u32* __restrict__ slots,
-                                            const T* __restrict__ x, const T* __restrict__ y, u32* counters,
-                                            u32* __restrict__ rank) {
-    const int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c >= plan.bodies + plan.large) return;
-    if (slots ? c >= plan.bodies : plan.large && rank[c] >= u32(plan.bodies)) return;
-    rank[c] = atomicAdd(&counters[counter_of(plan, x[c], y[c], is_filler(plan, c, slots != nullptr))], 1u);
+__device__ __forceinline__ void count_bodies(const Plan<T>& plan, const u32* __restrict__ slots,
+                                             const T* __restrict__ x, const T* __restrict__ y, u32* counters,
+                                             u32* __restrict__ rank, bool local) {
+    extern __shared__ u32 tally[];
+    const u32 size = 2 * plan.tiles_x * plan.tiles_y, none = 0xffffffffu;
+    if (local) {
+        for (u32 k = threadIdx.x; k < size; k += blockDim.x) tally[k] = 0;
+        __syncthreads();
+    }
+    const int first = blockIdx.x * blockDim.x * COUNT_EACH + threadIdx.x;
+    u32 counter[COUNT_EACH], before[COUNT_EACH];
+#pragma unroll
+    for (int k = 0; k < COUNT_EACH; ++k) {
+        const int c = first + k * blockDim.x;
+        counter[k] = none;
+        if (c >= plan.bodies + plan.large) continue;
+        if (slots ? c >= plan.bodies : plan.large && rank[c] >= u32(plan.bodies)) continue;
+        counter[k] = counter_of(plan, x[c], y[c], is_filler(plan, c, slots != nullptr));
+    }
+#pragma unroll
+    for (int k = 0; k < COUNT_EACH; ++k) {
+        if (counter[k] == none) continue;
+        before[k] = atomicAdd(local ? &tally[counter[k]] : &counters[counter[k] * plan.counter_stride], 1u);
+    }
+    if (local) {
+        __syncthreads();
+        for (u32 k = threadIdx.x; k < size; k += blockDim.x)
+            if (tally[k]) tally[k] = atomicAdd(&counters[k * plan.counter_stride], tally[k]);
+        __syncthreads();
+    }
+#pragma unroll
+    for (int k = 0; k < COUNT_EACH; ++k)
+        if (counter[k] != none) rank[first + k * blockDim.x] = before[k] + (local ? tally[counter[k]] : 0);
 }
 
-// Exclusive prefix sum over the block; `total` gets the sum of all. 32 words of
-// shared memory in `warps`.
-__device__ __forceinline__ u32 block_prefix(u32 value, u32* warps, u32& total) {
+// Exclusive prefix sums of three numbers over the block; `total` gets the sums of all.
+__device__ __forceinline__ void block_prefix(u32 (&value)[3], u32 (&total)[3]) {
+    __shared__ u32 warps[3][32];
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, count = blockDim.x / 32;
-    u32 sum = value;
-    for (u32 d = 1; d < 32; d <<= 1) {
-        const u32 below = __shfl_up_sync(0xffffffffu, sum, d);
-        if (lane >= d) sum += below;
+    u32 sum[3];
+    for (int k = 0; k < 3; ++k) {
+        sum[k] = value[k];
+        for (u32 d = 1; d < 32; d <<= 1) {
+            const u32 below = __shfl_up_sync(0xffffffffu, sum[k], d);
+            if (lane >= d) sum[k] += below;
+        }
     }
     __syncthreads();
-    if (lane == 31) warps[warp] = sum;
+    if (lane == 31)
+        for (int k = 0; k < 3; ++k) warps[k][warp] = sum[k];
     __syncthreads();
-    u32 upto = lane < count ? warps[lane] : 0;
-    for (u32 d = 1; d < 32; d <<= 1) {
-        const u32 below = __shfl_up_sync(0xffffffffu, upto, d);
-        if (lane >= d) upto += below;
+    for (int k = 0; k < 3; ++k) {
+        u32 upto = lane < count ? warps[k][lane] : 0;
+        for (u32 d = 1; d < 32; d <<= 1) {
+            const u32 below = __shfl_up_sync(0xffffffffu, upto, d);
+            if (lane >= d) upto += below;
+        }
+        total[k] = __shfl_sync(0xffffffffu, upto, 31);
+        const u32 before = __shfl_sync(0xffffffffu, upto, warp ? warp - 1 : 0);
+        value[k] = (warp ? before : 0) + sum[k] - value[k];
     }
-    total = __shfl_sync(0xffffffffu, upto, 31);
-    const u32 before = __shfl_sync(0xffffffffu, upto, warp ? warp - 1 : 0);
-    return (warp ? before : 0) + sum - value;
+}
+
+// Where part `k` of `parts` begins when `count` bodies are dealt out evenly.
+__device__ __forceinline__ u32 part_begin(u32 count, u32 parts, u32 k) {
+    return k * (count / parts) + min(k, count % parts);
 }
 
 // One block. Counters become the first slots of their tile and class.
 template <typename T>
 __device__ __forceinline__ void list_chunks(const Plan<T>& plan, u32* counters, Chunk* __restrict__ chunks) {
-    __shared__ u32 warps[32];
     const u32 tiles = plan.tiles_x * plan.tiles_y;
     u32 movable = 0, filler = plan.movable, list = 0;
     for (u32 base = 0; base < tiles; base += blockDim.x) {
@@ -77,27 +120,27 @@ __device__ __forceinline__ void list_chunks(const Plan<T>& plan, u32* counters, 
         const u32 m = tile < tiles ? mine[0] : 0;
         const u32 f = tile < tiles ? mine[plan.counter_stride] : 0;
         const u32 parts = (m + f + plan.chunk - 1) / plan.chunk;
-        u32 all_m, all_f, all_parts;
-        const u32 at_m = movable + block_prefix(m, warps, all_m);
-        const u32 at_f = filler + block_prefix(f, warps, all_f);
-        const u32 at = list + block_prefix(parts, warps, all_parts);
+        u32 before[3] = {m, f, parts}, all[3];
+        block_prefix(before, all);
+        const u32 at_m = movable + before[0], at_f = filler + before[1], at = list + before[2];
         if (tile < tiles) {
             mine[0] = at_m;
             mine[plan.counter_stride] = at_f;
         }
         for (u32 k = 0; k < parts; ++k) {
             Chunk chunk = {};
-            chunk.left = (int(tile / plan.tiles_y) << plan.tile_shift) - plan.halo;
-            chunk.low = (int(tile % plan.tiles_y) << plan.tile_shift) - plan.halo;
-            chunk.movable_begin = at_m + u32(u64(m) * k / parts);
-            chunk.movable_end = at_m + u32(u64(m) * (k + 1) / parts);
-            chunk.filler_begin = at_f + u32(u64(f) * k / parts);
-            chunk.filler_end = at_f + u32(u64(f) * (k + 1) / parts);
+            chunk.left = (int(tile / plan.tiles_y) << TILE_SHIFT) - HALO;
+            chunk.low = (int(tile % plan.tiles_y) << TILE_SHIFT) - HALO;
+            chunk.limit = (1u << 28) / parts;
+            chunk.movable_begin = at_m + part_begin(m, parts, k);
+            chunk.movable_end = at_m + part_begin(m, parts, k + 1);
+            chunk.filler_begin = at_f + part_begin(f, parts, k);
+            chunk.filler_end = at_f + part_begin(f, parts, k + 1);
             chunks[at + k] = chunk;
         }
-        movable += all_m;
-        filler += all_f;
-        list += all_parts;
+        movable += all[0];
+        filler += all[1];
+        list += all[2];
     }
     for (u32 at = list + threadIdx.x; at < u32(plan.max_chunks); at += blockDim.x) chunks[at] = Chunk{};
 }
@@ -116,7 +159,7 @@ __device__ __forceinline__ void place_body(const Plan<T>& plan, const u32* __res
     u32 slot = rank[c];
     const bool large = slots ? c >= plan.bodies : plan.large && slot >= u32(plan.bodies);
     if (!large) {
-        slot += counters[counter_of(plan, x[c], y[c], is_filler(plan, c, slots != nullptr))];
+        slot += counters[counter_of(plan, x[c], y[c], is_filler(plan, c, slots != nullptr)) * plan.counter_stride];
     } else if (slots) {
         slot = c;
     }
@@ -135,9 +178,10 @@ __device__ __forceinline__ void place_record(const Plan<T>& plan, const Record<T
 }
 
 #define PLACEFIELD_ORDER(T, P)                                                                                        \
-    extern "C" __global__ void __launch_bounds__(256)                                                                 \
-        order_count##P(const Plan<T> plan, const u32* slots, const T* x, const T* y, u32* counters, u32* rank) {      \
-        count_body<T>(plan, slots, x, y, counters, rank);                                                             \
+    extern "C" __global__ void __launch_bounds__(1024)                                                                \
+        order_count##P(const Plan<T> plan, const u32* slots, const T* x, const T* y, u32* counters, u32* rank,       \
+                       int local) {                                                                                   \
+        count_bodies<T>(plan, slots, x, y, counters, rank, local != 0);                                               \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(1024)                                                                \
         order_tiles##P(const Plan<T> plan, u32* counters, Chunk* chunks) {                                            \

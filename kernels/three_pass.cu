@@ -6,20 +6,6 @@
 // a block takes, what goes through shared memory in halves, what is parked there.
 #include "three_pass.cuh"
 
-constexpr bool F64 = sizeof(real) == 8;
-
-template <int N> struct Rows {
-    static constexpr int E = N <= 512 ? 8 : !F64 && N == 8192 ? 32 : 16;
-    static constexpr int T = N / E;
-    static constexpr int LINES = T < 32 ? 32 / T : N == 512 && !F64 ? 2 : 1;
-    static constexpr bool SPLIT = F64 && E == 16;
-    static constexpr int THREADS = T * LINES;
-    /// Registers for 1024 threads in f32, 512 in f64.
-    static constexpr int RESIDENT = F64 ? (E == 8 ? 768 : 512) : E == 32 ? 512 : 1024;
-    static constexpr int BLOCKS = RESIDENT / THREADS > 16 ? 16 : RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;
-    static constexpr int BYTES = BlockFft<N, E, 1, LINES, SPLIT>::BYTES * LINES;
-};
-
 template <int N> struct Columns {
     static constexpr int E = N <= 512 ? 8 : !F64 && N >= 2048 ? 32 : 16;
     static constexpr int T = N / E;
@@ -31,12 +17,6 @@ template <int N> struct Columns {
     static constexpr int RESIDENT = N == 1024 && F64 ? 384 : 512;
     static constexpr int BLOCKS = RESIDENT / THREADS > 8 ? 8 : RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;
     static constexpr int BYTES = BlockFft<N, E, C, 1, SPLIT>::BYTES + (PARK ? N * C * sizeof(real) : 0);
-};
-
-/// What a launch must know: `Shape` in src/cuda/three_pass.rs.
-struct Shape {
-    unsigned elements, middle_1, middle_2;  // stages: E/2, these two, E/2
-    unsigned lines, threads, bytes;         // of a block: row pairs, or pairs of columns
 };
 
 #define THREE_PASS(N) THREE_PASS_(N)

@@ -61,6 +61,27 @@ __device__ __forceinline__ void idct_pair(cplx w, cplx& k, cplx& n) {
     n = conj(w) * (z + s);
 }
 
+constexpr bool F64 = sizeof(real) == 8;
+
+/// How rows of N elements are cut up.
+template <int N> struct Rows {
+    static constexpr int E = N <= 512 ? 8 : !F64 && N == 8192 ? 32 : 16;
+    static constexpr int T = N / E;
+    static constexpr int LINES = T < 32 ? 32 / T : N == 512 && !F64 ? 2 : 1;
+    static constexpr bool SPLIT = F64 && E == 16;
+    static constexpr int THREADS = T * LINES;
+    /// Registers for 1024 threads in f32, 512 in f64.
+    static constexpr int RESIDENT = F64 ? (E == 8 ? 768 : 512) : E == 32 ? 512 : 1024;
+    static constexpr int BLOCKS = RESIDENT / THREADS > 16 ? 16 : RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;
+    static constexpr int BYTES = BlockFft<N, E, 1, LINES, SPLIT>::BYTES * LINES;
+};
+
+/// What a launch must know: `Shape` in src/cuda/three_pass.rs.
+struct Shape {
+    unsigned elements, middle_1, middle_2;  // stages: E/2, these two, E/2
+    unsigned lines, threads, bytes;         // of a block: row pairs, or pairs of columns
+};
+
 /// A block takes LINES row pairs.
 template <int N, int E, int LINES, bool SPLIT>
 __device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx* __restrict__ out,

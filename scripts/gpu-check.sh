@@ -72,16 +72,17 @@ check() {
     entries+=("{\"name\": \"$name\", \"result\": \"$verdict\", \"seconds\": $seconds}")
 }
 
-# A sanitizer that ran nothing has found nothing: the test must have passed too.
+# sanitize KIND SUITE: a sanitizer that ran nothing has found nothing, so the
+# test must have passed too.
 sanitize() {
-    timeout 300 "$tool" --tool "$1" --error-exitcode 1 "$folder/tests/cuda_engine" \
+    timeout 300 "$tool" --tool "$1" --error-exitcode 1 "$folder/tests/$2" \
         --exact a_small_case_for_the_sanitizers --ignored | tee "$scratch/sanitized" &&
         grep -q '1 passed' "$scratch/sanitized"
 }
 
 check info "$folder/placefield" info
 cat "$scratch/output"
-for suite in cuda_solve cuda_three_pass cuda_density cuda_engine cuda_golden; do
+for suite in cuda_solve cuda_transforms cuda_three_pass cuda_density cuda_engine cuda_golden cuda_place; do
     check "$suite" "$folder/tests/$suite" --include-ignored --test-threads=1
 done
 
@@ -89,7 +90,9 @@ if [[ $sanitizer -eq 1 ]]; then
     tool="$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1)"
     for kind in memcheck racecheck initcheck; do
         if [[ -n "$tool" ]]; then
-            check "sanitizer-$kind" sanitize "$kind"
+            check "sanitizer-$kind" sanitize "$kind" cuda_engine
+            check "sanitizer-$kind-transforms" sanitize "$kind" cuda_transforms
+            check "sanitizer-$kind-place" sanitize "$kind" cuda_place
         else
             check "sanitizer-$kind" sh -c 'echo "compute-sanitizer is not on this machine"; exit 1'
         fi
@@ -97,7 +100,9 @@ if [[ $sanitizer -eq 1 ]]; then
 fi
 
 check bench-cuda-solve "$folder/benchmarks/cuda_solve" "$results/cuda-solve.json"
+check bench-cuda-transforms "$folder/benchmarks/cuda_transforms" "$results/cuda-transforms.json"
 check bench-step "$folder/benchmarks/step" "$results/cuda-step.json"
+check bench-place "$folder/benchmarks/place" "$results/cuda-place.json"
 # Without fillers φ keeps its size and every map must agree. With them ρ goes flat
 # but for what bins and cells differ by: the energy falls a millionfold, φ is what
 # is left of a sum that cancels, and in f32 its agreement is looser by then.

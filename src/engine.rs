@@ -133,19 +133,30 @@ pub struct StepTimes {
 }
 
 /// How an engine is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineOptions {
-    /// The pipeline of [`Engine::evaluate`].
-    pub pipeline: Pipeline,
+    /// The pipeline of [`Engine::evaluate`]; `None` takes the one that is
+    /// fastest on the engine for the grid ([`Engine::choice`] says which).
+    pub pipeline: Option<Pipeline>,
     /// Threads on the CPU, at most [`MAX_THREADS`]; 0 takes all there are.
     pub threads: usize,
-    /// The same positions give the same bits on every run (the CPU engine always does).
+    /// The same positions are to give the same bits on every run. Both engines see to it
+    /// anyway, whatever this says.
     pub deterministic: bool,
 }
 
-impl Default for EngineOptions {
-    fn default() -> Self {
-        EngineOptions { pipeline: Pipeline::Fused, threads: 0, deterministic: false }
+/// The pipeline an engine evaluates by, and why it is that one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The pipeline.
+    pub pipeline: Pipeline,
+    /// Half a sentence, as in "asked for".
+    pub reason: String,
+}
+
+impl Choice {
+    pub(crate) fn asked_for(pipeline: Pipeline) -> Self {
+        Choice { pipeline, reason: "asked for".to_owned() }
     }
 }
 
@@ -251,6 +262,9 @@ pub trait Engine<T: Real> {
     /// Which engine this is.
     fn descriptor(&self) -> Descriptor;
 
+    /// The pipeline of [`Engine::evaluate`], settled at creation.
+    fn choice(&self) -> &Choice;
+
     /// What really runs when `pipeline` is asked for, by its name: the pipeline
     /// itself, or the one that stands in for it on this engine.
     fn path(&self, pipeline: Pipeline) -> &'static str {
@@ -274,7 +288,7 @@ pub trait Engine<T: Real> {
     /// The force on every body from E.
     fn compute_force(&mut self) -> Result<(), EngineError>;
 
-    /// Everything for one placement, by the pipeline chosen at creation.
+    /// Everything for one placement, by the pipeline of [`Engine::choice`].
     fn evaluate(&mut self, x: &[T], y: &[T]) -> Result<Evaluation, EngineError>;
 
     /// Copies a map, `nx × ny`, y contiguous, to the host.

@@ -63,7 +63,7 @@ pub struct OptionsReport {
     pub engine: &'static str,
     /// The device's name.
     pub device: String,
-    /// The pipeline that solved.
+    /// The pipeline asked for, or the one that `auto` took.
     pub pipeline: Pipeline,
     /// What ran for it: its own name, or that of the pipeline that stood in.
     pub path: &'static str,

@@ -46,8 +46,11 @@ fn an_iteration_allocates_nothing() {
 
     let options = EngineOptions { threads: 2, ..EngineOptions::default() };
     for pipeline in Pipeline::ALL {
-        let mut engine =
-            CpuEngine::<f64>::new(charge.clone(), &EngineOptions { pipeline, ..options }).unwrap();
+        let mut engine = CpuEngine::<f64>::new(
+            charge.clone(),
+            &EngineOptions { pipeline: Some(pipeline), ..options },
+        )
+        .unwrap();
         let mut iterate = || {
             let evaluation = engine.evaluate(&x, &y).unwrap();
             let exact = engine.exact_density().unwrap();

@@ -97,12 +97,12 @@ fn charge_of(case: &Value) -> Charge {
     charge
 }
 
-fn density_and_force<T: CudaReal>(gpu: &Gpu, deterministic: bool) {
+fn density_and_force<T: CudaReal>(gpu: &Gpu) {
     for case in golden("density_force.json")["cases"].as_array().unwrap() {
         let (name, expected) = (case["name"].as_str().unwrap(), &case["expected"]);
         let charge = charge_of(case);
         let (area, ny) = (charge.grid.bin_area(), charge.grid.ny());
-        let options = EngineOptions { deterministic, ..EngineOptions::default() };
+        let options = EngineOptions::default();
         let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
         let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
         engine.set_positions(&x, &y).unwrap();
@@ -135,7 +135,7 @@ fn density_and_force<T: CudaReal>(gpu: &Gpu, deterministic: bool) {
         let upload = |values: &[f64]| gpu.upload(&rounded::<T>(values)).unwrap();
         let (ex, ey) = (upload(&golden("field_x")), upload(&golden("field_y")));
         let mut bodies = Bodies::<T>::new(gpu, &charge).unwrap();
-        let mut density = Density::new(&bodies, &charge, deterministic).unwrap();
+        let mut density = Density::new(&bodies, &charge).unwrap();
         let mut force = Force::new(&bodies).unwrap();
         let (x, y) = (upload(&charge.initial_x), upload(&charge.initial_y));
         let mut rho = gpu.zeros(charge.grid.bins()).unwrap();
@@ -157,9 +157,8 @@ fn density_and_force<T: CudaReal>(gpu: &Gpu, deterministic: bool) {
 #[ignore = "needs an NVIDIA GPU"]
 fn golden_density_and_force() {
     let gpu = Gpu::open(0).unwrap();
-    density_and_force::<f32>(&gpu, false);
-    density_and_force::<f32>(&gpu, true);
-    density_and_force::<f64>(&gpu, false);
+    density_and_force::<f32>(&gpu);
+    density_and_force::<f64>(&gpu);
 }
 
 fn transforms<T: CudaReal>(gpu: &Gpu) {
@@ -252,7 +251,7 @@ fn legal<T: CudaReal>(
     let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
     let names: Vec<&str> = design.movable().map(|i| design.nodes.names.get(i)).collect();
     for pipeline in Pipeline::ALL {
-        let options = EngineOptions { pipeline, ..EngineOptions::default() };
+        let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
         let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
         let what = format!("{nx} x {ny} {target_density} {pipeline} {}", T::PRECISION);
         let close = |part: &str, got: f64, want: f64, scale: f64| {

@@ -5,15 +5,15 @@
 mod common;
 
 use common::maps::{grid, off_axis};
+use common::reference::{Line, transform_2d};
 use common::relative_rms;
 use placefield::cuda::{
     CudaError, CudaReal, FieldSolver, Fields, Folding, Fused, Gpu, Graph, SolverOptions, solver,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;
-use placefield::transform::{PostProcessing, Reorder, Transform, oracle};
+use placefield::transform::{PostProcessing, Reorder, Transform};
 use placefield::{Precision, Real};
-use rustdct::DctPlanner;
 use std::f64::consts::PI;
 use std::process::Command;
 
@@ -38,53 +38,6 @@ const SIZES: [(usize, usize); 18] = [
     (10000, 24),
     (100, 10000),
 ];
-
-#[derive(Clone, Copy, PartialEq)]
-enum Line {
-    Dct,
-    Idct,
-    Idxst,
-}
-
-/// The 1-D transform by a library, for lines too long for the definition.
-fn library(line: Line, x: &[f64]) -> Vec<f64> {
-    let mut planner = DctPlanner::new();
-    let mut y = x.to_vec();
-    match line {
-        Line::Dct => planner.plan_dct2(y.len()).process_dct2(&mut y),
-        Line::Idct => planner.plan_dct3(y.len()).process_dct3(&mut y),
-        Line::Idxst => {
-            // DST-III counts from sin 1; ours has sin 0 first and none at N.
-            y.rotate_left(1);
-            *y.last_mut().unwrap() = 0.0;
-            planner.plan_dst3(y.len()).process_dst3(&mut y);
-        }
-    }
-    y
-}
-
-fn line(kind: Line, x: &[f64]) -> Vec<f64> {
-    if x.len() > 64 {
-        return library(kind, x);
-    }
-    match kind {
-        Line::Dct => oracle::dct(x),
-        Line::Idct => oracle::idct(x),
-        Line::Idxst => oracle::idxst(x),
-    }
-}
-
-fn transform_2d(x: &[f64], nx: usize, ny: usize, along_x: Line, along_y: Line) -> Vec<f64> {
-    let rows: Vec<f64> = x.chunks(ny).flat_map(|row| line(along_y, row)).collect();
-    let mut out = vec![0.0; nx * ny];
-    for j in 0..ny {
-        let column: Vec<f64> = (0..nx).map(|i| rows[i * ny + j]).collect();
-        for (i, value) in line(along_x, &column).into_iter().enumerate() {
-            out[i * ny + j] = value;
-        }
-    }
-    out
-}
 
 /// φ, Ex, Ey and the energy of ρ.
 struct Expected([Vec<f64>; 3], f64);

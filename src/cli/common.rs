@@ -46,8 +46,8 @@ pub(crate) struct SolveArgs {
     /// Engine: auto, cpu, cuda or cuda:N; for compare also both or both:N
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) engine: EngineChoice,
-    /// How the solve is composed of transforms
-    #[arg(long, value_enum, default_value_t = PipelineArg::Fused, value_name = "NAME")]
+    /// How the solve is composed of transforms; auto takes the fastest for engine and bins
+    #[arg(long, value_enum, default_value_t = PipelineArg::Auto, value_name = "NAME")]
     pipeline: PipelineArg,
     /// Working precision
     #[arg(long, value_enum, default_value_t = PrecisionArg::F32, value_name = "TYPE")]
@@ -71,6 +71,7 @@ enum PinOffsetArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PipelineArg {
+    Auto,
     RowColumn,
     Fused,
     ThreePass,
@@ -126,11 +127,13 @@ impl SolveArgs {
         }
     }
 
-    pub(crate) fn pipeline(&self) -> Pipeline {
+    /// The pipeline asked for, none for `auto`.
+    pub(crate) fn pipeline(&self) -> Option<Pipeline> {
         match self.pipeline {
-            PipelineArg::RowColumn => Pipeline::RowColumn,
-            PipelineArg::Fused => Pipeline::Fused,
-            PipelineArg::ThreePass => Pipeline::ThreePass,
+            PipelineArg::Auto => None,
+            PipelineArg::RowColumn => Some(Pipeline::RowColumn),
+            PipelineArg::Fused => Some(Pipeline::Fused),
+            PipelineArg::ThreePass => Some(Pipeline::ThreePass),
         }
     }
 
@@ -275,8 +278,8 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
 
 /// Says on stderr what a reader of the results should know; called once they
 /// are written, so that a run that fails says nothing but its error.
-pub(crate) fn tell(note: Option<&str>, warnings: &[String]) {
-    if let Some(note) = note {
+pub(crate) fn tell(notes: &[String], warnings: &[String]) {
+    for note in notes {
         eprintln!("{note}");
     }
     for warning in warnings {

@@ -100,7 +100,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     if let Some(folder) = &args.plots {
         pictures::draw_comparison(&opened.design.name, &table.iterations, folder)?;
     }
-    tell(table.note.as_deref(), &table.warnings);
+    tell(table.note.as_slice(), &table.warnings);
     if !to_stdout(&args.csv) && !to_stdout(&args.json) {
         print(&table)?;
     }

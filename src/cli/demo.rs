@@ -47,7 +47,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     drop(out);
     let opened = open_design(aux, &evaluation)?;
     let evaluated = eval::evaluate::<f32>(&opened, &evaluation.options)?;
-    super::common::tell(evaluated.note.as_deref(), &evaluated.report.warnings);
+    super::common::tell(&evaluated.notes, &evaluated.report.warnings);
     eval::print(&evaluated.report)?;
     super::common::write_json(&args.out.join("eval.json"), &evaluated.report)?;
 

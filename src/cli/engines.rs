@@ -193,6 +193,7 @@ mod cuda {
         Err(NONE.into())
     }
 
+    #[allow(clippy::extra_unused_type_parameters)] // the CUDA build's needs it
     pub(super) fn open_backend<T: EngineReal>(
         _: Charge,
         _: &Netlist,

@@ -10,7 +10,7 @@ use super::pictures;
 use clap::Args;
 use placefield::Real;
 use placefield::design::Design;
-use placefield::engine::{Engine, MapKind};
+use placefield::engine::{Choice, Engine, MapKind};
 use placefield::grid::Map;
 use placefield::report::{
     DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report, Timings,
@@ -59,22 +59,21 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
         if let Some(path) = &args.json {
             write_json(path, &evaluated.report)?;
         }
-        let note = evaluated.note.as_deref();
         if args.json.as_deref() == Some(Path::new("-")) {
-            tell(note, &[]); // the warnings are in the JSON
+            tell(&evaluated.notes, &[]); // the warnings are in the JSON
             return Ok(());
         }
-        tell(note, &evaluated.report.warnings);
+        tell(&evaluated.notes, &evaluated.report.warnings);
         print(&evaluated.report)
     })
 }
 
 /// An evaluation: its report, its maps in the order of [`MapKind::ALL`], and
-/// the forces of the movable cells; `note` says which engine `auto` took.
+/// the forces of the movable cells; `notes` say what each `auto` took.
 pub(crate) struct Evaluated<T: Real> {
     pub(crate) report: Report,
     pub(crate) engine: Box<dyn Engine<T>>,
-    pub(crate) note: Option<String>,
+    pub(crate) notes: Vec<String>,
     pub(crate) maps: [Map<T>; 4],
     pub(crate) force: [Vec<T>; 2],
 }
@@ -90,13 +89,18 @@ pub(crate) fn evaluate<T: EngineReal>(
     let Chosen { mut engines, note } =
         engines::open::<T>(charge, &options.engine_options(), options.engine)?;
     let mut engine = engines.remove(0);
+    let mut notes = Vec::from_iter(note);
+    let Choice { pipeline, reason } = engine.choice().clone();
+    if options.pipeline().is_none() {
+        notes.push(format!("pipeline: {pipeline} ({reason})"));
+    }
     let setup = start.elapsed().as_secs_f64() * 1e3;
 
     let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
     let (x, y) = (round(&engine.charge().initial_x), round(&engine.charge().initial_y));
     engine.set_positions(&x, &y)?;
     let smoothed = engine.compute_density()?;
-    let energy = engine.solve(options.pipeline())?;
+    let energy = engine.solve(pipeline)?;
     engine.compute_force()?;
     let times = engine.times();
     let start = Instant::now();
@@ -135,8 +139,8 @@ pub(crate) fn evaluate<T: EngineReal>(
         options: OptionsReport {
             engine: descriptor.engine,
             device: descriptor.device,
-            pipeline: options.pipeline(),
-            path: engine.path(options.pipeline()),
+            pipeline,
+            path: engine.path(pipeline),
             precision: T::PRECISION,
             target_density: charge.target_density,
             fillers: options.fillers(),
@@ -171,7 +175,7 @@ pub(crate) fn evaluate<T: EngineReal>(
         },
         warnings,
     };
-    Ok(Evaluated { report, engine, note, maps, force })
+    Ok(Evaluated { report, engine, notes, maps, force })
 }
 
 pub(crate) fn describe(design: &Design, movable_area: f64, fixed_area: f64) -> DesignReport {

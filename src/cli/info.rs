@@ -15,7 +15,7 @@ pub(crate) fn run(_: &InfoArgs) -> Result<(), Failure> {
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     let pipelines = Pipeline::ALL.map(Pipeline::name).join(", ");
     writeln!(out, "placefield {}", env!("CARGO_PKG_VERSION"))?;
-    writeln!(out, "cpu   {threads} threads; pipelines {pipelines}; f32, f64")?;
+    writeln!(out, "cpu   {threads} threads; pipelines {pipelines} (auto: three-pass); f32, f64")?;
     cuda(&mut out)?;
     Ok(())
 }
@@ -34,7 +34,7 @@ fn cuda(out: &mut impl Write) -> io::Result<()> {
         None => {
             writeln!(
                 out,
-                "cuda  pipelines {}; f32, f64 (three-pass: powers of two from 64 to 8192, fused elsewhere)",
+                "cuda  pipelines {}; f32, f64 (auto: three-pass for powers of two from 64 to 8192, else fused)",
                 Pipeline::ALL.map(Pipeline::name).join(", ")
             )?;
         }

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
     with_precision!(options.precision(), T => {
         let evaluated = eval::evaluate::<T>(&opened, options)?;
         let files = pictures::draw(&opened.design, &evaluated, &args.out)?;
-        tell(evaluated.note.as_deref(), &evaluated.report.warnings);
+        tell(&evaluated.notes, &evaluated.report.warnings);
         let mut out = io::stdout().lock();
         for path in files {
             writeln!(out, "{}", path.display())?;

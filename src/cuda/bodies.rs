@@ -22,6 +22,11 @@ use crate::grid::BinGrid;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg};
 
+/// Bodies per thread that counts: `COUNT_EACH` in `kernels/order.cu`.
+const COUNT_EACH: usize = 8;
+/// Shared memory that every block may have.
+const TALLY_BYTES: usize = 48 << 10;
+
 /// The order in which a caller holds positions and wants forces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrangement {
@@ -38,13 +43,14 @@ pub struct Bodies<T: CudaReal> {
     pub(super) plan: Plan<T>,
     grid: BinGrid,
     count: usize,
+    /// From this many bodies on the device is busy with large blocks.
+    busy: usize,
     ordered: bool,
     kernels: OrderKernels,
     /// One record per body, netlist order.
     sizes: CudaSlice<u8>,
     /// One record per large body.
     pub(super) large: CudaSlice<u8>,
-    pub(super) pieces: CudaSlice<u32>,
     counters: CudaSlice<u32>,
     rank: CudaSlice<u32>,
     pub(super) slot_of: CudaSlice<u32>,
@@ -85,9 +91,7 @@ impl<T: CudaReal> Bodies<T> {
         let busy = BUSY * gpu.info().multiprocessors.max(1) as usize;
         let chunk = if count < busy { SMALL_CHUNK } else { LARGEST_CHUNK };
         let layout = Layout::new(charge);
-        let mut plan = layout.plan::<T>(charge, chunk);
-        let pieces = layout.pieces();
-        plan.pieces = (pieces.len() / 4) as i32;
+        let plan = layout.plan::<T>(charge, chunk);
 
         let record_bytes = 4 * size_of::<T>();
         let all: Vec<u8> =
@@ -101,6 +105,7 @@ impl<T: CudaReal> Bodies<T> {
             gpu: gpu.clone(),
             grid: charge.grid,
             count,
+            busy,
             ordered: false,
             kernels: OrderKernels {
                 count: load("order_count")?,
@@ -111,7 +116,6 @@ impl<T: CudaReal> Bodies<T> {
             },
             sizes: upload(gpu, &all)?,
             large: upload(gpu, &large)?,
-            pieces: upload(gpu, &pieces)?,
             counters: gpu.zeros(counters)?,
             rank: gpu.zeros(count.max(1))?,
             slot_of: upload(gpu, &layout.first_slots())?,
@@ -150,7 +154,7 @@ impl<T: CudaReal> Bodies<T> {
     /// When an array has not one value per body, or a launch fails.
     pub fn order(&mut self, x: &CudaSlice<T>, y: &CudaSlice<T>) -> Result<(), CudaError> {
         self.check(x, y)?;
-        let each = blocks_for(self.count);
+        let (tally, local) = self.tally();
         let nothing: CUdeviceptr = 0;
         let stream = self.gpu.stream();
         stream.memset_zeros(&mut self.counters)?;
@@ -166,7 +170,8 @@ impl<T: CudaReal> Bodies<T> {
                 .arg(y)
                 .arg(&mut self.counters)
                 .arg(&mut self.slot_of)
-                .launch(each)?;
+                .arg(&local)
+                .launch(tally)?;
         }
         self.list_chunks()?;
         let slot_of = address_mut(&self.gpu, &mut self.slot_of);
@@ -184,7 +189,7 @@ impl<T: CudaReal> Bodies<T> {
                 .arg(&slot_of)
                 .arg(&mut self.id_of)
                 .arg(&nothing)
-                .launch(each)?;
+                .launch(blocks_for(self.count))?;
         }
         self.place_records()?;
         self.ordered = true;
@@ -207,7 +212,7 @@ impl<T: CudaReal> Bodies<T> {
         self.check(x, y)?;
         self.check_ordered()?;
         check_length("places before", from.len(), self.room())?;
-        let each = blocks_for(self.count);
+        let (tally, local) = self.tally();
         let stream = self.gpu.stream();
         // Copied, not swapped: a captured graph holds the address of `id_of`.
         stream.memcpy_dtod(&self.id_of, &mut self.id_of_before)?;
@@ -223,7 +228,8 @@ impl<T: CudaReal> Bodies<T> {
                 .arg(y)
                 .arg(&mut self.counters)
                 .arg(&mut self.rank)
-                .launch(each)?;
+                .arg(&local)
+                .launch(tally)?;
         }
         self.list_chunks()?;
         // SAFETY: as above.
@@ -240,7 +246,7 @@ impl<T: CudaReal> Bodies<T> {
                 .arg(&mut self.slot_of)
                 .arg(&mut self.id_of)
                 .arg(from)
-                .launch(each)?;
+                .launch(blocks_for(self.count))?;
         }
         self.place_records()
     }
@@ -285,6 +291,24 @@ impl<T: CudaReal> Bodies<T> {
     /// order to slot order.
     pub fn id_of(&self) -> &CudaSlice<u32> {
         &self.id_of
+    }
+
+    /// The launch that counts bodies, and whether blocks count in shared memory.
+    fn tally(&self) -> (LaunchConfig, i32) {
+        let threads = if self.count < self.busy { BLOCK } else { 4 * BLOCK };
+        let bytes = 4 * 2 * self.tiles();
+        let local = bytes <= TALLY_BYTES;
+        let config = LaunchConfig {
+            grid_dim: (self.count.div_ceil(threads as usize * COUNT_EACH).max(1) as u32, 1, 1),
+            block_dim: (threads, 1, 1),
+            shared_mem_bytes: if local { bytes as u32 } else { 0 },
+        };
+        (config, i32::from(local))
+    }
+
+    /// Tiles of bins.
+    pub(super) fn tiles(&self) -> usize {
+        self.plan.tiles_x as usize * self.plan.tiles_y as usize
     }
 
     fn list_chunks(&mut self) -> Result<(), CudaError> {
@@ -341,8 +365,8 @@ impl<T: CudaReal> Bodies<T> {
         if self.ordered { Ok(()) } else { Err(CudaError::NotOrdered) }
     }
 
-    /// One block per chunk and `extra` ones before them, with `words` words of
-    /// 4 bytes per bin of a patch.
+    /// One block per chunk and `extra` ones for large bodies before them, with
+    /// `words` words of 4 bytes per bin of a patch.
     pub(super) fn config(&self, extra: i32, words: usize) -> LaunchConfig {
         LaunchConfig {
             grid_dim: ((self.plan.max_chunks + extra) as u32, 1, 1),

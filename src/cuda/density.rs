@@ -2,20 +2,20 @@
 //!
 //! ρ of every bin (fixed, movable and fillers over the bin area), and the
 //! overflow and maximum of fixed and movable area (ePlace, section IV; see
-//! [`crate::charge`]). A block sums its bodies as integers in shared memory;
-//! what blocks add to one another is a floating-point number in f32, an integer
-//! in f64 and wherever the same bits are asked for.
+//! [`crate::charge`]). All sums are integers: the same positions give the same
+//! bits on every run, in any order of the bodies.
 
 use super::bodies::{Arrangement, Bodies, blocks_for};
 use super::device::Gpu;
 use super::error::CudaError;
-use super::launch::check_length;
-use super::plan::Plan;
+use super::launch::{BLOCK, Overlap, address, address_mut, check_length, launch};
+use super::plan::{Plan, TILE};
 use super::real::CudaReal;
 use crate::charge::Charge;
 use crate::engine::DensityStats;
 use crate::real::Precision;
-use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg};
+use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig, PushKernelArg};
+use std::ffi::c_void;
 
 /// What one density evaluation found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,14 +34,22 @@ pub struct Density<T: CudaReal> {
     gpu: Gpu,
     caller: CudaFunction,
     slots: CudaFunction,
+    spread: CudaFunction,
     finish: CudaFunction,
     /// Fixed area per bin over the bin area.
     fixed: CudaSlice<T>,
-    /// Sums of the movable cells, then of the fillers; zero between steps.
-    sums: CudaSlice<u64>,
+    /// Sums of the movable cells, then of the fillers, 4 bytes each in f32 and 8
+    /// in f64. These and the next three are zero between steps.
+    sums: CudaSlice<u32>,
+    /// What 4 bytes do not hold.
+    beside: CudaSlice<u64>,
+    /// Differences of large bodies, tile by tile, and the tiles that have any.
+    differences: CudaSlice<u64>,
+    flags: CudaSlice<u32>,
     strays: CudaSlice<u32>,
     /// `Stats` in the kernels: excess in fixed point, bits of the maximum, strays.
     stats: CudaSlice<u64>,
+    overlap: Overlap,
     excess_unit: f64,
     movable_area: f64,
     bin_area: f64,
@@ -49,32 +57,34 @@ pub struct Density<T: CudaReal> {
 }
 
 impl<T: CudaReal> Density<T> {
-    /// Uploads the fixed area and allocates the sums. With `deterministic` the
-    /// same positions give the same bits on every run (f64 always does).
+    /// Uploads the fixed area and allocates the sums.
     ///
     /// # Errors
     /// When kernels cannot be compiled or memory runs out.
-    pub fn new(
-        bodies: &Bodies<T>,
-        charge: &Charge,
-        deterministic: bool,
-    ) -> Result<Self, CudaError> {
+    pub fn new(bodies: &Bodies<T>, charge: &Charge) -> Result<Self, CudaError> {
         let gpu = bodies.gpu.clone();
         let (bins, bin_area) = (charge.grid.bins(), charge.grid.bin_area());
         let fixed: Vec<T> = charge.fixed.as_slice().iter().map(|a| T::of(a / bin_area)).collect();
-        let exact = deterministic || T::PRECISION == Precision::F64;
-        let suffix = if exact { "_exact" } else { "" };
         let module = gpu.kernels::<T>("density")?;
-        let load = |name: &str| module.load_function(&format!("density_{name}{suffix}"));
+        let narrow = T::PRECISION == Precision::F32;
+        let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
         Ok(Density {
-            caller: load("caller")?,
-            slots: load("slots")?,
-            finish: load("finish")?,
+            caller: module.load_function("density_caller")?,
+            slots: module.load_function("density_slots")?,
+            spread: module.load_function("density_large")?,
+            finish: module.load_function("density_finish")?,
             fixed: gpu.upload(&fixed)?,
-            // Two words per bin, of 8 bytes or of 4.
-            sums: gpu.zeros(if exact { 2 * bins } else { bins })?,
+            sums: gpu.zeros(2 * bins * size_of::<T>() / 4)?,
+            beside: gpu.zeros(if narrow { 2 * bins } else { 1 })?,
+            differences: gpu.zeros((2 * tiled).max(1))?,
+            flags: gpu.zeros(bodies.tiles())?,
             strays: gpu.zeros(1)?,
             stats: gpu.zeros(3)?,
+            overlap: if gpu.info().compute_capability >= (9, 0) {
+                Overlap::Previous
+            } else {
+                Overlap::None
+            },
             excess_unit: bodies.plan.excess_unit(),
             movable_area: charge.movable_area,
             bin_area,
@@ -131,20 +141,22 @@ impl<T: CudaReal> Density<T> {
             Arrangement::Caller => &self.caller,
             Arrangement::Slots => &self.slots,
         };
-        // A class's patch has one word per bin in f32, two limbs in f64.
-        let config = bodies.config(plan.pieces, 2 * size_of::<T>() / 4);
-        let finish = blocks_for(self.bins.div_ceil(4));
+        // A warp for each large body. A class's patch has one word per bin in
+        // f32, two limbs in f64.
+        let warps = BLOCK as usize / 32;
+        let large = (plan.large as usize).div_ceil(warps) as i32;
+        let config = bodies.config(large, 2 * size_of::<T>() / 4);
         let stream = self.gpu.stream();
         // SAFETY: arguments are those of kernels/density.cu; arrays of bodies
         // hold one value (`staged` a pair) per body, maps one per bin (`sums`
-        // two, of the width that goes with the kernels chosen in `new`), chunks
+        // and, where it is used, `beside` two), `differences` two per bin of
+        // every tile where there are large bodies, `flags` one per tile; chunks
         // and slots come from an order of these bodies.
         unsafe {
             stream
                 .launch_builder(kernel)
                 .arg(plan)
                 .arg(&bodies.chunks)
-                .arg(&bodies.pieces)
                 .arg(&bodies.large)
                 .arg(&bodies.records)
                 .arg(&bodies.id_of)
@@ -152,20 +164,58 @@ impl<T: CudaReal> Density<T> {
                 .arg(y)
                 .arg(&mut bodies.staged)
                 .arg(&mut self.sums)
+                .arg(&mut self.beside)
+                .arg(&mut self.differences)
+                .arg(&mut self.flags)
                 .arg(&mut self.strays)
                 .arg(&mut self.stats)
                 .launch(config)?;
-            stream
-                .launch_builder(&self.finish)
-                .arg(plan)
-                .arg(&self.fixed)
-                .arg(&mut self.sums)
-                .arg(rho)
-                .arg(&mut self.strays)
-                .arg(&mut self.stats)
-                .launch(finish)?;
         }
-        Ok(())
+        if plan.large > 0 {
+            // SAFETY: as above.
+            unsafe {
+                stream
+                    .launch_builder(&self.spread)
+                    .arg(plan)
+                    .arg(&mut self.sums)
+                    .arg(&mut self.beside)
+                    .arg(&mut self.differences)
+                    .arg(&mut self.flags)
+                    .launch(LaunchConfig {
+                        grid_dim: (bodies.tiles() as u32, 1, 1),
+                        block_dim: (BLOCK, 1, 1),
+                        shared_mem_bytes: 0,
+                    })?;
+            }
+        }
+        self.finish(plan, rho)
+    }
+
+    fn finish(&mut self, plan: &Plan<T>, rho: &mut CudaSlice<T>) -> Result<(), CudaError> {
+        let gpu = self.gpu.clone();
+        let mut addresses = [
+            address(&gpu, &self.fixed),
+            address_mut(&gpu, &mut self.sums),
+            address_mut(&gpu, &mut self.beside),
+            address_mut(&gpu, rho),
+            address_mut(&gpu, &mut self.strays),
+            address_mut(&gpu, &mut self.stats),
+        ];
+        let mut plan = *plan;
+        let mut arguments = vec![(&raw mut plan).cast::<c_void>()];
+        arguments.extend(addresses.iter_mut().map(|a| std::ptr::from_mut(a).cast::<c_void>()));
+        // SAFETY: arguments are those of density_finish, arrays as in `run_as`;
+        // before it waits the kernel reads the fixed area alone, which is never
+        // written.
+        unsafe {
+            launch(
+                &gpu,
+                &self.finish,
+                blocks_for(self.bins.div_ceil(4)),
+                self.overlap,
+                &mut arguments,
+            )
+        }
     }
 
     /// What the last evaluation found; waits for it.

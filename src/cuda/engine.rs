@@ -9,7 +9,7 @@
 //! It is made anew, on the device and outside the graph, every
 //! [`STEPS_PER_ORDER`] steps and when more than 1 % of the bodies have left the
 //! surroundings of the tile they were ordered into. The order changes how long a
-//! density takes, never what it is, but for the order in which f32 sums round.
+//! density takes, never a bit of what it is.
 
 use super::bodies::{Arrangement, Bodies};
 use super::device::Gpu;
@@ -20,11 +20,10 @@ use super::stages::Stages;
 use super::timing::{Stopwatch, measure};
 use crate::charge::Charge;
 use crate::engine::{
-    DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation, MapKind,
-    Pipeline, StageTimes, StepTimes, check_lengths, check_positions, check_range,
+    Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
+    MapKind, Pipeline, StageTimes, StepTimes, check_lengths, check_positions, check_range,
 };
 use crate::grid::Map;
-use crate::real::Precision;
 use cudarc::driver::CudaSlice;
 
 /// Steps after which a new order is made although few bodies have strayed.
@@ -72,7 +71,7 @@ pub struct CudaEngine<T: CudaReal> {
     watches: [Stopwatch; 2],
     pub(super) gpu: Gpu,
     pub(super) charge: Charge,
-    pub(super) options: EngineOptions,
+    pub(super) choice: Choice,
     pub(super) done: Done,
     /// Of the density at hand, once it has been read.
     pub(super) density: Option<DensityStats>,
@@ -84,8 +83,9 @@ pub struct CudaEngine<T: CudaReal> {
 
 impl<T: CudaReal> CudaEngine<T> {
     /// An engine for `charge` on device `ordinal`. Everything it will need is
-    /// allocated here, but for pipelines other than `options.pipeline`, which
-    /// are planned on first use. `options.threads` has no meaning here.
+    /// allocated here, but for pipelines other than [`Engine::choice`]'s, which
+    /// are planned on first use. `options.threads` has no meaning here, and
+    /// `options.deterministic` asks for what is so anyway.
     ///
     /// # Errors
     /// [`EngineError::Device`], naming what of CUDA is missing, that there is no
@@ -106,8 +106,14 @@ impl<T: CudaReal> CudaEngine<T> {
     /// As [`CudaEngine::new`].
     pub fn on(gpu: &Gpu, charge: Charge, options: &EngineOptions) -> Result<Self, EngineError> {
         check_range::<T>(&charge)?;
-        let mut stages = Stages::new(gpu, &charge, options.deterministic)?;
-        stages.plan(options.pipeline)?;
+        let mut stages = Stages::new(gpu, &charge)?;
+        let choice = match options.pipeline {
+            Some(pipeline) => {
+                stages.plan(pipeline)?;
+                Choice::asked_for(pipeline)
+            }
+            None => stages.plan_fastest()?,
+        };
         Ok(CudaEngine {
             steps: [const { None }; Pipeline::ALL.len()],
             solves: [const { None }; Pipeline::ALL.len()],
@@ -115,7 +121,7 @@ impl<T: CudaReal> CudaEngine<T> {
             watches: [Stopwatch::new(gpu)?, Stopwatch::new(gpu)?],
             gpu: gpu.clone(),
             charge,
-            options: *options,
+            choice,
             done: Done::Nothing,
             density: None,
             steps_since_order: 0,
@@ -233,11 +239,11 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     }
 
     fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            engine: "cuda",
-            device: self.gpu.info().name.clone(),
-            deterministic: self.options.deterministic || T::PRECISION == Precision::F64,
-        }
+        Descriptor { engine: "cuda", device: self.gpu.info().name.clone(), deterministic: true }
+    }
+
+    fn choice(&self) -> &Choice {
+        &self.choice
     }
 
     fn path(&self, pipeline: Pipeline) -> &'static str {

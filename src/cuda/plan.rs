@@ -7,18 +7,16 @@ use crate::real::Precision;
 use cudarc::driver::DeviceRepr;
 use std::f64::consts::SQRT_2;
 
-/// Bins along a side of a tile, as a power of two.
-const TILE_SHIFT: u32 = 5;
-/// Bins around a tile that a block keeps with it. Four, so that a row of the
-/// patch begins at a multiple of 16 bytes.
+/// Bins along a side of a tile: `TILE` in `kernels/bodies.cuh`.
+pub(super) const TILE: usize = 32;
+/// Bins around a tile that a block keeps with it: `HALO` there. Four, so that a
+/// row of the patch begins at a multiple of 16 bytes.
 const HALO: usize = 4;
-/// Bins along a side of a patch: a body of up to 3 bins may begin in its last
-/// bin but two; rounded up to whole quads of bins.
-pub(super) const PATCH: usize = ((1 << TILE_SHIFT) + 2 * HALO + 2).next_multiple_of(4);
-/// A body that may cover more bins than this is cut into pieces.
+/// Bins along a side of a patch: `PATCH` there. A body of up to 3 bins may begin
+/// in its last bin but two; rounded up to whole quads of bins.
+pub(super) const PATCH: usize = (TILE + 2 * HALO + 2).next_multiple_of(4);
+/// A body that may cover more bins than this is worked on by itself.
 const LARGE: usize = 64;
-/// Bins along a side of a piece: `PIECE` in `kernels/bodies.cuh`.
-const PIECE: usize = 64;
 /// No chunk of a tile's bodies is larger: sums in shared memory have 21 bits to
 /// the bin area and room for 2¹¹ of them.
 pub(super) const LARGEST_CHUNK: usize = 2047;
@@ -69,11 +67,6 @@ pub(super) struct Plan<T> {
     own_size: i32,
     pub(super) large: i32,
     movable_ids: i32,
-    pub(super) pieces: i32,
-    tile_shift: i32,
-    halo: i32,
-    patch: i32,
-    aligned: i32,
     pub(super) max_chunks: i32,
     pub(super) tiles_x: i32,
     pub(super) tiles_y: i32,
@@ -83,7 +76,7 @@ pub(super) struct Plan<T> {
 }
 
 // As in kernels/bodies.cuh.
-const _: () = assert!(size_of::<Plan<f32>>() == 152 && size_of::<Plan<f64>>() == 232);
+const _: () = assert!(size_of::<Plan<f32>>() == 132 && size_of::<Plan<f64>>() == 208);
 
 // SAFETY: plain numbers, laid out as the C++ struct of that name (both sides
 // follow the C rules); kernels take it by value.
@@ -126,14 +119,19 @@ impl Sizes {
 
     /// At most this much of a bin is covered, stretched or not.
     fn most(&self) -> f64 {
-        (self.w * self.h).max(self.ratio.abs()).min(1.0)
+        self.area().min(1.0)
+    }
+
+    /// At most this much is covered of all bins, stretched or not.
+    fn area(&self) -> f64 {
+        (self.w * self.h).max(self.ratio.abs())
     }
 }
 
 /// Everything that is fixed once the bodies are known, on the host.
 pub(super) struct Layout {
     pub(super) sizes: Vec<Sizes>,
-    /// Indices of bodies that are cut into pieces, ascending.
+    /// Indices of bodies that are worked on by themselves, ascending.
     pub(super) large: Vec<u32>,
     /// Large movable cells among them.
     large_movable: usize,
@@ -165,20 +163,6 @@ impl Layout {
         Layout { sizes, large, large_movable, filler, movable: charge.movable }
     }
 
-    /// (body, x, y) of every piece of every large body.
-    pub(super) fn pieces(&self) -> Vec<u32> {
-        let mut pieces = Vec::new();
-        for (k, &i) in self.large.iter().enumerate() {
-            let (columns, rows) = self.sizes[i as usize].extent();
-            for x in (0..columns).step_by(PIECE) {
-                for y in (0..rows).step_by(PIECE) {
-                    pieces.extend([k as u32, x as u32, y as u32, 0]);
-                }
-            }
-        }
-        pieces
-    }
-
     /// Where large bodies stand, at the end; zero for every other one.
     pub(super) fn first_slots(&self) -> Vec<u32> {
         let bodies = self.sizes.len() - self.large.len();
@@ -191,7 +175,7 @@ impl Layout {
 
     pub(super) fn plan<T: CudaReal>(&self, charge: &Charge, chunk: usize) -> Plan<T> {
         let grid = &charge.grid;
-        let tiles = |bins: usize| bins.div_ceil(1 << TILE_SHIFT);
+        let tiles = |bins: usize| bins.div_ceil(TILE);
         let bodies = self.sizes.len() - self.large.len();
         let movable = self.movable - self.large_movable;
         let filler = self.filler.unwrap_or(Sizes { w: 0.0, h: 0.0, ratio: 0.0 });
@@ -203,7 +187,9 @@ impl Layout {
             Precision::F32 => limb_bits,
             Precision::F64 => (2 * limb_bits).min(room),
         } as i32;
-        let spare = 62 - (most + grid.bins() as f64).log2().ceil() as i32;
+        // No overflow is more than all bodies' area and the die's.
+        let area: f64 = self.sizes.iter().map(Sizes::area).sum();
+        let spare = 62 - (area + grid.bins() as f64).log2().ceil() as i32;
         let tile_count = tiles(grid.nx()) * tiles(grid.ny());
         Plan {
             x: Axis::new(grid.die().xl, grid.bin_x()),
@@ -225,11 +211,6 @@ impl Layout {
             own_size: 0,
             large: self.large.len() as i32,
             movable_ids: self.movable as i32,
-            pieces: 0,
-            tile_shift: TILE_SHIFT as i32,
-            halo: HALO as i32,
-            patch: PATCH as i32,
-            aligned: i32::from(grid.ny().is_multiple_of(4)),
             max_chunks: (tile_count + bodies / chunk + 1) as i32,
             tiles_x: tiles(grid.nx()) as i32,
             tiles_y: tiles(grid.ny()) as i32,
@@ -287,16 +268,20 @@ mod tests {
     }
 
     #[test]
-    fn a_large_body_is_cut_into_pieces_that_cover_it() {
-        // 70 x 2 bins: along x it may touch 71 (two pieces), along y 3 (one).
+    fn large_bodies_stand_in_slots_of_their_own() {
+        // 70 x 2 bins: along x it may touch 71, along y 3.
         let layout = Layout::new(&charge(&[(8.0, 5.0), (700.0, 10.0), (30.0, 5.0)], 1.0));
         assert_eq!(layout.large, [1]);
         assert_eq!(layout.sizes[1].extent(), (71, 3));
-        assert_eq!(layout.pieces(), [0, 0, 0, 0, 0, 64, 0, 0]);
         assert_eq!(layout.first_slots(), [0, 2, 0]);
-        // The same turned round is cut along y.
-        let turned = Layout::new(&charge(&[(20.0, 350.0)], 1.0));
-        assert_eq!(turned.pieces(), [0, 0, 0, 0, 0, 0, 64, 0]);
+    }
+
+    #[test]
+    fn macros_on_one_heap_do_not_overflow_the_overflow() {
+        let charge = charge(&[(400.0, 300.0); 3000], 1.0);
+        let plan = Layout::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
+        let all = 3000.0 * charge.grid.bins() as f64;
+        assert!(all * plan.excess_scale.wide() < 2f64.powi(64));
     }
 
     #[test]

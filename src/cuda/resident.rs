@@ -23,14 +23,15 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Enqueues density, solve and force for the positions on the device, by the
-    /// pipeline chosen at creation, and returns at once.
+    /// pipeline of [`Engine::choice`](crate::engine::Engine::choice), and returns
+    /// at once.
     ///
     /// # Errors
     /// When positions were never given, or a launch fails.
     pub fn enqueue_step(&mut self) -> Result<(), EngineError> {
         self.done.require("a step", Done::Positions)?;
         self.order_if_due()?;
-        let pipeline = self.options.pipeline;
+        let pipeline = self.choice.pipeline;
         match &mut self.steps[pipeline as usize] {
             Some(graph) => graph.launch()?,
             None => {
@@ -60,7 +61,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.order_if_due()?;
         self.stages.density()?;
         after()?;
-        self.stages.solve(self.options.pipeline)?;
+        self.stages.solve(self.choice.pipeline)?;
         after()?;
         self.stages.force()?;
         after()?;

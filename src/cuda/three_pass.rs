@@ -54,7 +54,8 @@ pub struct ThreePass<T: CudaReal> {
     partial: CudaSlice<f64>,
 }
 
-fn has_kernels(n: usize) -> bool {
+/// Whether there are kernels for lines of `n` elements.
+pub(super) fn has_kernels(n: usize) -> bool {
     n.is_power_of_two() && LENGTHS.contains(&n)
 }
 
@@ -227,30 +228,31 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
 const SCALE: f64 = 0.25;
 
 /// One argument of a launch.
-fn arg<V>(value: &V) -> *mut c_void {
+pub(super) fn arg<V>(value: &V) -> *mut c_void {
     std::ptr::from_ref(value).cast_mut().cast()
 }
 
 /// `struct Shape` of `kernels/three_pass.cu`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Shape {
+pub(super) struct Shape {
     /// Of a line in a thread.
     elements: u32,
     /// Radices of the second and third of four stages; 1 is none.
     middle: [u32; 2],
     /// Row pairs, or pairs of columns, of a block.
-    lines: u32,
+    pub(super) lines: u32,
     threads: u32,
     /// Shared memory of a block.
-    bytes: u32,
+    pub(super) bytes: u32,
 }
 
 // SAFETY: six integers in C order, as the kernels declare them.
 unsafe impl DeviceRepr for Shape {}
 
 impl Shape {
-    fn config(&self, blocks: u32) -> LaunchConfig {
+    /// A launch of this many blocks.
+    pub(super) fn config(&self, blocks: u32) -> LaunchConfig {
         LaunchConfig {
             grid_dim: (blocks, 1, 1),
             block_dim: (self.threads, 1, 1),
@@ -259,7 +261,7 @@ impl Shape {
     }
 
     /// Columns of a block.
-    fn columns(&self) -> usize {
+    pub(super) fn columns(&self) -> usize {
         2 * self.lines as usize
     }
 
@@ -314,14 +316,16 @@ fn turn(part: usize, whole: usize) -> (f64, f64) {
 }
 
 /// How the lines along one axis are transformed.
-struct Lines<T: CudaReal> {
+pub(super) struct Lines<T: CudaReal> {
     length: usize,
-    shape: Shape,
-    table: CudaSlice<T::Complex>,
+    pub(super) shape: Shape,
+    /// Their twiddles.
+    pub(super) table: CudaSlice<T::Complex>,
 }
 
 impl<T: CudaReal> Lines<T> {
-    fn new(
+    /// `kind` is `rows` or `columns`; `module` has kernels for this length.
+    pub(super) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
         kind: &str,
@@ -340,7 +344,11 @@ impl<T: CudaReal> Lines<T> {
     }
 
     /// A kernel for these lines, allowed the shared memory it takes.
-    fn kernel(&self, module: &Arc<CudaModule>, name: &str) -> Result<CudaFunction, CudaError> {
+    pub(super) fn kernel(
+        &self,
+        module: &Arc<CudaModule>,
+        name: &str,
+    ) -> Result<CudaFunction, CudaError> {
         let kernel = module.load_function(&format!("{name}_{}", self.length))?;
         let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         kernel.set_attribute(most, self.shape.bytes as i32)?;
@@ -349,7 +357,7 @@ impl<T: CudaReal> Lines<T> {
 }
 
 /// Shared memory a block can have, in bytes.
-fn shared_memory(gpu: &Gpu) -> Result<u32, CudaError> {
+pub(super) fn shared_memory(gpu: &Gpu) -> Result<u32, CudaError> {
     let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
     Ok(gpu.context().attribute(most)? as u32)
 }

@@ -12,7 +12,7 @@
 //! corners in layout units; v is kept inside the die, u is not.
 
 use crate::charge::Charge;
-use crate::engine::{DensityStats, Descriptor, EngineError, MapKind};
+use crate::engine::{Choice, DensityStats, Descriptor, EngineError, MapKind};
 use crate::grid::Map;
 use serde::Serialize;
 
@@ -140,6 +140,9 @@ pub trait Backend {
 
     /// The machine.
     fn descriptor(&self) -> Descriptor;
+
+    /// The pipeline it solves by, and why that one.
+    fn choice(&self) -> Choice;
 
     /// u = v = (x, y), kept inside the die; one value per body.
     ///

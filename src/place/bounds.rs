@@ -59,7 +59,7 @@ fn round_down<T: Real>(high: f64, size: f64) -> T {
     let mut value = T::of(high - size);
     let mut step = unit_in_last_place(value);
     while value.wide() + size > high {
-        value = value - step;
+        value -= step;
         step = step + step;
     }
     value

@@ -14,7 +14,7 @@ use crate::cuda::{
     CudaEngine, CudaError, CudaReal, CudaSlice, CudaWirelength, Descent, DescentBodies,
     DescentParameters, Graph, Marks,
 };
-use crate::engine::{Descriptor, Engine, EngineError, MapKind, check_lengths};
+use crate::engine::{Choice, Descriptor, Engine, EngineError, MapKind, check_lengths};
 use crate::grid::Map;
 use crate::wirelength::Netlist;
 use std::time::Instant;
@@ -202,6 +202,10 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
 
     fn descriptor(&self) -> Descriptor {
         self.work.engine.descriptor()
+    }
+
+    fn choice(&self) -> Choice {
+        self.work.engine.choice().clone()
     }
 
     fn start(&mut self, x: &[f64], y: &[f64]) -> Result<(), EngineError> {

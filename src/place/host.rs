@@ -9,7 +9,7 @@ use super::vectors::{Pair, Vectors};
 use crate::charge::Charge;
 use crate::cpu::engine::thread_pool;
 use crate::cpu::wirelength::CpuWirelength;
-use crate::engine::{Descriptor, Engine, EngineError, Evaluation, MapKind};
+use crate::engine::{Choice, Descriptor, Engine, EngineError, Evaluation, MapKind};
 use crate::grid::Map;
 use crate::real::Real;
 use crate::wirelength::{Netlist, Wirelength};
@@ -137,6 +137,10 @@ impl<T: Real> Backend for HostBackend<T> {
 
     fn descriptor(&self) -> Descriptor {
         self.engine.descriptor()
+    }
+
+    fn choice(&self) -> Choice {
+        self.engine.choice().clone()
     }
 
     fn start(&mut self, x: &[f64], y: &[f64]) -> Result<(), EngineError> {

@@ -168,12 +168,12 @@ impl<T: Real> Line<T> {
             },
             T::zero(),
         );
-        for k in 1..n.div_ceil(2) {
+        for (k, v) in v.iter_mut().enumerate().take(n.div_ceil(2)).skip(1) {
             let (a, b) = match wave {
                 Wave::Cosine => (load(k), load(n - k)),
                 Wave::Sine => (load(n - k), load(k)),
             };
-            v[k] = self.twiddle[k].conj() * Complex::new(half * a, -half * b);
+            *v = self.twiddle[k].conj() * Complex::new(half * a, -half * b);
         }
         if n.is_multiple_of(2) {
             // k = n/2 meets itself: ½·w̄·(1 − j)·X is real and √½·X.

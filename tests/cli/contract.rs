@@ -92,7 +92,6 @@ fn the_json_has_these_keys() {
     assert_eq!((&d["movable_area"], &d["fixed_area"]), (&14.0.into(), &16.0.into()));
     assert_eq!(json["grid"], serde_json::json!({"bins": [8, 4], "bin_size": [5.0, 4.0]}));
     assert_eq!(json["options"]["precision"], "f64");
-    assert_eq!(json["options"]["pipeline"], "fused");
     // n0: pins at (8, 3) and (12, 4); n1: at (19.5, 6) and (32, 10.5).
     assert_eq!(json["hpwl"], 5.0 + 17.0);
     assert_eq!(json["hpwl_weighted"], 5.0 + 2.0 * 17.0);
@@ -104,6 +103,26 @@ fn the_json_has_these_keys() {
             tiny.file("nodes").display()
         )])
     );
+}
+
+#[test]
+fn the_pipeline_is_chosen_and_named_unless_it_is_asked_for() {
+    let aux = Tiny::new();
+    let aux = aux.aux();
+    let evaluate = |asked: &str| {
+        let args: [&dyn AsRef<std::ffi::OsStr>; 8] =
+            [&"eval", &aux, &"--engine", &"cpu", &"--pipeline", &asked, &"--json", &"-"];
+        let output = crate::placefield(&args).assert().success().get_output().clone();
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let path = &json["options"]["path"];
+        assert_eq!(path, &json["options"]["pipeline"]);
+        (path.as_str().unwrap().to_owned(), String::from_utf8(output.stderr).unwrap())
+    };
+    let why = "pipeline: three-pass (fastest on a CPU at every size)\n";
+    assert_eq!(evaluate("auto"), ("three-pass".to_owned(), why.to_owned()));
+    for asked in PIPELINES {
+        assert_eq!(evaluate(asked), (asked.to_owned(), String::new()));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 pub mod bodies;
 pub mod maps;
+pub mod reference;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

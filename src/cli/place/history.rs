@@ -51,6 +51,7 @@ pub(super) struct History<'a> {
     pub(super) options: &'a SolveArgs,
     pub(super) place_options: &'a PlaceOptions,
     pub(super) descriptor: &'a Descriptor,
+    pub(super) pipeline: Pipeline,
     pub(super) precision: Precision,
     pub(super) outcome: Outcome,
     /// The one whose placement was written.
@@ -128,7 +129,7 @@ impl History<'_> {
                 engine: self.descriptor.engine,
                 device: &self.descriptor.device,
                 deterministic: self.descriptor.deterministic,
-                pipeline: self.options.pipeline(),
+                pipeline: self.pipeline,
                 precision: self.precision,
                 target_density: charge.target_density,
                 fillers: charge.fillers(),

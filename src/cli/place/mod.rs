@@ -17,6 +17,7 @@ use placefield::bookshelf::write_pl;
 use placefield::charge::Charge;
 use placefield::cpu::density::CpuDensity;
 use placefield::design::{Design, Hpwl};
+use placefield::engine::Choice;
 use placefield::place::{Outcome, PlaceOptions, Placer, Record, schedule, start};
 use placefield::wirelength::{LARGE_NET, Netlist};
 use progress::Progress;
@@ -96,6 +97,11 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
     let engines::ChosenBackend { mut backend, note } =
         engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
     let descriptor = backend.descriptor();
+    let Choice { pipeline, reason } = backend.choice();
+    let mut notes = Vec::from_iter(note);
+    if options.pipeline().is_none() {
+        notes.push(format!("pipeline: {pipeline} ({reason})"));
+    }
 
     let begun = Instant::now();
     let mut placer = Placer::new(&mut *backend, &x, &y, &place_options)?;
@@ -114,6 +120,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
         options: &options,
         place_options: &place_options,
         descriptor: &descriptor,
+        pipeline,
         precision: T::PRECISION,
         outcome,
         iteration,
@@ -126,7 +133,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
     if let Some(folder) = &args.plots {
         pictures::draw_placement(&design.name, &records, folder)?;
     }
-    tell(note.as_deref(), &warnings);
+    tell(&notes, &warnings);
     print(args, &history)?;
     failure(args, &history)
 }
@@ -196,7 +203,7 @@ fn print(args: &PlaceArgs, history: &History<'_>) -> Result<(), Failure> {
         grid.ny(),
         history.descriptor.engine,
         history.descriptor.device,
-        history.options.pipeline(),
+        history.pipeline,
         history.precision
     )?;
     let how = match history.outcome {

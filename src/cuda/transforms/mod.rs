@@ -39,6 +39,7 @@ mod plan3d;
 mod plan4d;
 mod real_fft;
 mod transposed;
+mod two_pass;
 
 mod usage;
 

@@ -7,6 +7,7 @@
 
 use super::real_fft::RealFft;
 use super::transposed::Transposed;
+use super::two_pass::TwoPass;
 use super::usage::{KernelUse, kernel_use};
 use super::{Stage, check_grid, check_shape};
 use crate::cuda::device::Gpu;
@@ -32,6 +33,9 @@ pub enum Path2d {
     /// Fused, the FFT along x last: the transposes are part of pre- and
     /// post-processing.
     Transposed,
+    /// Fused, with an FFT of our own in two passes, whose first and last steps
+    /// pre- and post-processing are.
+    TwoPass,
 }
 
 /// A plan for a batch of `nx × ny` maps in precision `T`, read as `I`.
@@ -46,6 +50,7 @@ pub struct Plan2d<T: CudaReal, I: Input<T> = T> {
 enum Way<T: CudaReal> {
     RowColumn(Box<Passes<T>>),
     Fused(Box<Fused<T>>),
+    TwoPass(Box<TwoPass<T>>),
 }
 
 /// A fused transform's three stages.
@@ -83,7 +88,11 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
 
     /// A plan for `batch` maps, one after the other in memory.
     ///
-    /// [`Orientation::Transposed`] has tiled forms of its own, for which
+    /// With the defaults a fused plan is what was measured to be fastest: where
+    /// both lengths are powers of two from 64 to 8192 and the input holds `T`,
+    /// two passes ([`Path2d::TwoPass`]); else pre-processing, cuFFT and
+    /// post-processing, which [`Orientation::Straight`], or any other choice,
+    /// asks for at every length. [`Orientation::Transposed`] has tiled forms of its own, for which
     /// [`Plan2dOptions::reorder`] and [`Plan2dOptions::post`] do not matter.
     ///
     /// # Errors
@@ -106,6 +115,11 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                 let passes = Passes::new(gpu, &module, &shape, batch, options.reorder, I::SUFFIX)?;
                 Way::RowColumn(Box::new(passes))
             }
+            Method::Fused
+                if is_default(options) && TwoPass::<T>::takes(gpu, (nx, ny), batch, I::SUFFIX)? =>
+            {
+                Way::TwoPass(Box::new(TwoPass::new(gpu, kind, (nx, ny), batch)?))
+            }
             Method::Fused => {
                 let fused = Fused::new(gpu, kind, (nx, ny), batch, options, I::SUFFIX)?;
                 Way::Fused(Box::new(fused))
@@ -123,6 +137,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     pub fn path(&self) -> Path2d {
         match &self.way {
             Way::RowColumn(_) => Path2d::RowColumn,
+            Way::TwoPass(_) => Path2d::TwoPass,
             Way::Fused(fused) => match fused.form {
                 Form::Straight { .. } => Path2d::Straight,
                 Form::Transposed(_) => Path2d::Transposed,
@@ -148,6 +163,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                 passes.pre(input, sines.y)?;
                 passes.inverse(&[sines.x, sines.y], output)
             }
+            Way::TwoPass(passes) => passes.run(input, output),
             Way::Fused(fused) => Stage::ALL
                 .into_iter()
                 .try_for_each(|stage| fused.run(self.kind, stage, input, output)),
@@ -219,9 +235,15 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                 let kernels = passes.kernels(forward);
                 kernels.into_iter().map(|kernel| kernel_use(&self.gpu, kernel, 2 * each)).collect()
             }
+            Way::TwoPass(passes) => passes.uses(),
             Way::Fused(fused) => fused.uses(&self.gpu, forward, self.values, size_of::<I>()),
         }
     }
+}
+
+/// Whether nothing was chosen but the method.
+fn is_default(options: Plan2dOptions) -> bool {
+    options == Plan2dOptions { method: options.method, ..Plan2dOptions::default() }
 }
 
 fn not_thresholded() -> CudaError {

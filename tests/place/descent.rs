@@ -1,0 +1,282 @@
+//! The descent on a generated design, and its decisions on a scripted machine.
+
+use placefield::charge::{Charge, ChargeOptions, Rectangles};
+use placefield::cpu::engine::CpuEngine;
+use placefield::engine::{
+    Choice, DensityStats, Descriptor, EngineError, EngineOptions, MapKind, Pipeline,
+};
+use placefield::generate::{Spec, generate};
+use placefield::grid::{BinGrid, Map, Rect};
+use placefield::place::{
+    Backend, Held, HostBackend, Outcome, PlaceError, PlaceOptions, Placer, Sample, StageSplit,
+    Weights, schedule, start,
+};
+use placefield::wirelength::{LARGE_NET, Netlist};
+use placefield::{Precision, Real};
+
+/// A backend for a generated design of 1500 cells, and its centred start.
+fn generated<T: Real>(threads: usize) -> (HostBackend<T>, [Vec<f64>; 2], f64) {
+    let design = generate(&Spec::with_cells(1_500)).unwrap();
+    let grid = BinGrid::new(design.die().unwrap(), 32, 32).unwrap();
+    let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
+    let charge = Charge::from_design(&design, grid, &options).unwrap();
+    let netlist = Netlist::from_design(&design, LARGE_NET).unwrap();
+    let (x, y) = start::centred(&charge, 3);
+    let least = schedule::least_hpwl(&netlist, &charge);
+    let engine_options = EngineOptions { threads, ..EngineOptions::default() };
+    let engine = CpuEngine::<T>::new(charge, &engine_options).unwrap();
+    let backend = HostBackend::new(Box::new(engine), &netlist, threads).unwrap();
+    (backend, [x, y], least)
+}
+
+fn place<T: Real>(threads: usize) -> (Outcome, Vec<f64>, [Vec<f64>; 2]) {
+    let (mut backend, [x, y], least_hpwl) = generated::<T>(threads);
+    let options = PlaceOptions { least_hpwl, ..PlaceOptions::default() };
+    let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
+    let mut lengths = vec![placer.last().sample.hpwl];
+    while let Some(record) = placer.step().unwrap() {
+        lengths.push(record.sample.hpwl);
+    }
+    let (x, y) = placer.positions().unwrap();
+    assert_eq!(placer.result_iteration(), lengths.len() - 1);
+    (placer.outcome().unwrap(), lengths, [x, y])
+}
+
+#[test]
+fn a_centred_start_spreads_inside_the_die_and_both_precisions_agree() {
+    let (outcome, single, [x, y]) = place::<f32>(2);
+    assert_eq!(outcome, Outcome::Converged, "after {}", single.len());
+    assert!(single.len() < 800, "{}", single.len());
+    let (outcome, double, _) = place::<f64>(2);
+    assert_eq!(outcome, Outcome::Converged);
+    let (a, b) = (single[single.len() - 1], double[double.len() - 1]);
+    assert!((a - b).abs() < 0.02 * b, "{} {a:e} and {b:e}", Precision::F32);
+    let (backend, ..) = generated::<f32>(1);
+    let charge = backend.charge();
+    assert_eq!(charge.clipped_area(&x, &y).area, 0.0);
+}
+
+#[test]
+fn the_same_bits_for_any_number_of_threads() {
+    let (one, three) = (place::<f32>(1), place::<f32>(3));
+    assert!(one == three, "runs with 1 and 3 threads differ");
+}
+
+#[test]
+fn a_nearly_spread_start_stays_near() {
+    let (mut backend, [x, y], least_hpwl) = generated::<f32>(1);
+    let options = PlaceOptions { least_hpwl, stop_overflow: 0.2, ..PlaceOptions::default() };
+    let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
+    while placer.step().unwrap().is_some() {}
+    let (x, y) = placer.positions().unwrap();
+    let cold = *placer.last();
+    let options = PlaceOptions { warm: true, stop_overflow: 0.07, ..options };
+    let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
+    assert_eq!(placer.last().sample.hpwl, cold.sample.hpwl);
+    while placer.step().unwrap().is_some() {}
+    assert_eq!(placer.outcome(), Some(Outcome::Converged));
+    assert!(placer.last().iteration < cold.iteration / 2, "{}", placer.last().iteration);
+    // And what is spread enough is left alone.
+    let (x, y) = placer.positions().unwrap();
+    let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
+    assert_eq!((placer.outcome(), placer.last().iteration), (Some(Outcome::Converged), 0));
+    assert!(placer.step().unwrap().is_none());
+    assert_eq!(placer.positions().unwrap(), (x, y));
+}
+
+#[test]
+fn a_number_that_is_none_shows_in_the_sample_and_nowhere_else() {
+    let (mut backend, [x, y], _) = generated::<f32>(1);
+    let weights = Weights { gamma: 5.0, lambda: 1e-3, area_factor: 1.0 };
+    backend.start(&x, &y).unwrap();
+    let good = backend.evaluate(&weights).unwrap();
+    assert!(good.is_finite());
+    for step in [f64::INFINITY, f64::NAN] {
+        assert!(!backend.propose(step, 0.5, &weights).unwrap().is_finite());
+    }
+    // The point itself is as it was.
+    assert_eq!(backend.evaluate(&weights).unwrap(), good);
+    let bad: Vec<f64> = x.iter().map(|_| f64::NAN).collect();
+    let error = Placer::new(&mut backend, &bad, &y, &PlaceOptions::default()).err().unwrap();
+    assert!(error.to_string().contains("x of body 0: NaN"), "{error}");
+}
+
+#[test]
+fn what_is_out_of_order_is_an_error() {
+    let (mut backend, [x, y], _) = generated::<f64>(1);
+    let weights = Weights { gamma: 5.0, lambda: 0.0, area_factor: 1.0 };
+    let text = |result: Result<(), EngineError>| result.unwrap_err().to_string();
+    assert!(text(backend.evaluate(&weights).map(drop)).contains("before"));
+    assert!(text(backend.keep()).contains("before"));
+    assert!(text(backend.start(&x[1..], &y)).contains("x positions"));
+    backend.start(&x, &y).unwrap();
+    assert!(text(backend.propose(1.0, 0.0, &weights).map(drop)).contains("before"));
+    backend.evaluate(&weights).unwrap();
+    assert!(text(backend.accept()).contains("before a step was proposed"));
+    let (mut to_x, mut to_y) = (x.clone(), y.clone());
+    assert!(text(backend.read_positions(Held::Kept, &mut to_x, &mut to_y)).contains("kept"));
+}
+
+/// A machine that answers from a script and notes what it was asked.
+struct Scripted {
+    charge: Charge,
+    samples: Box<dyn Fn(usize) -> Sample>,
+    /// Proposals that were accepted, and the number at which it kept its place.
+    accepted: usize,
+    kept: Vec<usize>,
+    /// Steps and λ of every proposal.
+    asked: Vec<(f64, f64)>,
+}
+
+impl Scripted {
+    /// `samples(k)` answers for the point after k accepted proposals.
+    fn new(samples: impl Fn(usize) -> Sample + 'static) -> Self {
+        let grid = BinGrid::new(Rect::at(0.0, 0.0, 8.0, 8.0), 8, 8).unwrap();
+        let cells = Rectangles {
+            width: &[1.0],
+            height: &[1.0],
+            x: &[1.0],
+            y: &[2.0],
+            ..Rectangles::default()
+        };
+        let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
+        let samples = Box::new(samples);
+        Scripted { charge, samples, accepted: 0, kept: Vec::new(), asked: Vec::new() }
+    }
+
+    /// Steps until it ends.
+    fn run(&mut self) -> (Outcome, usize, usize) {
+        let mut placer = Placer::new(self, &[1.0], &[2.0], &PlaceOptions::default()).unwrap();
+        while placer.step().unwrap().is_some() {}
+        (placer.outcome().unwrap(), placer.last().iteration, placer.result_iteration())
+    }
+}
+
+fn sample(hpwl: f64, overflow: f64) -> Sample {
+    Sample {
+        hpwl,
+        wirelength: hpwl,
+        density: DensityStats { overflow, max: 1.0 },
+        energy: 1.0,
+        wirelength_norm: 1.0,
+        density_norm: 2.0,
+        gradient_squared: 1.0,
+        moved_squared: 1.0,
+        changed_squared: 1.0,
+    }
+}
+
+impl Backend for Scripted {
+    fn charge(&self) -> &Charge {
+        &self.charge
+    }
+
+    fn descriptor(&self) -> Descriptor {
+        Descriptor { engine: "script", device: String::new(), deterministic: true }
+    }
+
+    fn choice(&self) -> Choice {
+        Choice { pipeline: Pipeline::Fused, reason: String::new() }
+    }
+
+    fn start(&mut self, _: &[f64], _: &[f64]) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn evaluate(&mut self, _: &Weights) -> Result<Sample, EngineError> {
+        Ok((self.samples)(self.accepted))
+    }
+
+    fn propose(&mut self, step: f64, _: f64, w: &Weights) -> Result<Sample, EngineError> {
+        self.asked.push((step, w.lambda));
+        Ok((self.samples)(self.accepted + 1))
+    }
+
+    fn accept(&mut self) -> Result<(), EngineError> {
+        self.accepted += 1;
+        Ok(())
+    }
+
+    fn keep(&mut self) -> Result<(), EngineError> {
+        self.kept.push(self.accepted);
+        Ok(())
+    }
+
+    fn read_positions(&mut self, _: Held, _: &mut [f64], _: &mut [f64]) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn read_map(&mut self, _: MapKind, _: &mut Map<f64>) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn times(&self) -> StageSplit {
+        StageSplit::default()
+    }
+}
+
+#[test]
+fn a_number_that_is_none_ends_the_descent_at_the_best_before() {
+    let mut machine = Scripted::new(|k| match k {
+        30 => Sample { gradient_squared: f64::NAN, ..sample(10.0, 0.5) },
+        20.. => sample(10.0, 0.6),
+        _ => sample(10.0, 0.9 - 0.01 * k as f64),
+    });
+    assert_eq!(machine.run(), (Outcome::NotFinite, 30, 20));
+    assert_eq!(machine.accepted, 29);
+    assert_eq!(machine.kept.last(), Some(&20));
+}
+
+#[test]
+fn a_descent_that_leads_nowhere_has_diverged() {
+    let mut machine = Scripted::new(|k| sample(10.0 + k as f64, 0.9 - 0.01 * k.min(40) as f64));
+    let (outcome, last, best) = machine.run();
+    assert_eq!((outcome, best), (Outcome::Diverged, 40));
+    assert!((120..200).contains(&last), "{last}");
+    // Overflow that merely waits, while wires do not grow, is not.
+    let mut machine = Scripted::new(|k| sample(10.0, if k < 400 { 0.9 } else { 0.05 }));
+    assert_eq!(machine.run(), (Outcome::Converged, 400, 400));
+}
+
+#[test]
+fn iterations_end() {
+    let mut machine = Scripted::new(|_| sample(10.0, 0.9));
+    assert_eq!(machine.run(), (Outcome::OutOfIterations, 1000, 1000));
+}
+
+#[test]
+fn the_density_weighs_more_while_wires_do_not_grow() {
+    let mut machine = Scripted::new(|k| sample(10.0, if k < 3 { 0.9 } else { 0.05 }));
+    machine.run();
+    // The trial, then three iterations; the weight first changes after the second.
+    let lambdas: Vec<f64> = machine.asked.iter().map(|a| a.1).collect();
+    let first = schedule::FIRST_DENSITY_SHARE / 2.0;
+    let want = [first, first, first, 1.05 * first];
+    assert!(lambdas.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-18), "{lambdas:?}");
+}
+
+#[test]
+fn a_step_too_long_is_taken_back() {
+    // The gradient always allows half of what is tried, so tries are spent.
+    let mut machine = Scripted::new(|k| sample(10.0, if k < 1 { 0.9 } else { 0.05 }));
+    let halving = std::cell::Cell::new(1.0_f64);
+    machine.samples = Box::new(move |k| {
+        halving.set(halving.get() / 2.0);
+        let moved_squared = halving.get() * halving.get();
+        Sample { moved_squared, ..sample(10.0, if k < 1 { 0.9 } else { 0.05 }) }
+    });
+    machine.run();
+    let steps: Vec<f64> = machine.asked.iter().skip(1).map(|a| a.0).collect();
+    assert_eq!(steps.len(), 10, "as many tries as there may be");
+    assert!(steps.windows(2).all(|s| s[1] == s[0] / 2.0), "{steps:?}");
+}
+
+#[test]
+fn nothing_to_place_is_an_error() {
+    let mut machine = Scripted::new(|_| Sample { wirelength_norm: 0.0, ..sample(0.0, 0.5) });
+    let error = Placer::new(&mut machine, &[1.0], &[2.0], &PlaceOptions::default()).err().unwrap();
+    assert!(matches!(error, PlaceError::NothingPulls));
+    machine.charge.movable = 0;
+    let error = Placer::new(&mut machine, &[1.0], &[2.0], &PlaceOptions::default()).err().unwrap();
+    assert!(matches!(error, PlaceError::NothingMovable));
+}
