@@ -245,7 +245,7 @@ __device__ __forceinline__ double wide_net(const Nets& nets, const Corners& at, 
 // Nets below `small` are small, those from there to `smooth` large, the others,
 // up to `all`, wide. `chunk_net` has the first net of each of `chunks` chunks,
 // and their end. `gamma` is one number; `sums` become HPWL and WA.
-extern "C" __global__ void __launch_bounds__(BLOCK, sizeof(real) == 4 ? 5 : 2)
+extern "C" __global__ void __launch_bounds__(BLOCK, sizeof(real) == 4 ? 4 : 2)
     wirelength_nets(const Nets nets, const Corners at, const double* gamma, unsigned small, unsigned smooth,
                     unsigned all, unsigned chunks, const unsigned* __restrict__ chunk_net,
                     cplx* __restrict__ pin_gradient, double* partial, unsigned* ticket, double* sums) {
