@@ -58,6 +58,18 @@ impl EngineChoice {
     }
 }
 
+/// The device that `choice` comes to, none for the CPU, and what `auto` took and why.
+pub(crate) fn device(choice: EngineChoice) -> (Option<usize>, Option<String>) {
+    match choice {
+        EngineChoice::Cpu => (None, None),
+        EngineChoice::Cuda(device) | EngineChoice::Both(device) => (Some(device), None),
+        EngineChoice::Auto => match cuda::obstacle(0) {
+            Some(why) => (None, Some(format!("engine: cpu ({why})"))),
+            None => (Some(0), Some("engine: cuda:0 (it can be used)".to_owned())),
+        },
+    }
+}
+
 /// The engines the user chose, one or two, and what `auto` took and why.
 pub(crate) struct Chosen<T: EngineReal> {
     pub(crate) engines: Vec<Box<dyn Engine<T>>>,

@@ -5,6 +5,7 @@
 
 mod common;
 mod compare;
+mod compress;
 mod demo;
 mod engines;
 mod eval;
@@ -37,6 +38,7 @@ enum Command {
     /// Place a design: spread its cells with short wires
     Place(place::PlaceArgs),
     Generate(generate::GenerateArgs),
+    Compress(compress::CompressArgs),
     /// All of it on a generated design, no files needed
     Demo(demo::DemoArgs),
     /// Engines and devices found, and why one is missing
@@ -60,6 +62,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Plot(args) => plot::run(args),
         Command::Place(args) => place::run(args),
         Command::Generate(args) => generate::run(args).map_err(Failure::from),
+        Command::Compress(args) => compress::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Info(args) => info::run(args),
     };

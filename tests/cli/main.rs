@@ -3,6 +3,7 @@
 mod bad_input;
 #[path = "../common/mod.rs"]
 mod common;
+mod compress;
 mod contract;
 mod pictures;
 mod real;
