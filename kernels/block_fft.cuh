@@ -167,25 +167,12 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     static constexpr int SLOT = SPLIT ? sizeof(real) : sizeof(cplx);
     static constexpr int AT_ONCE = (128 / SLOT) / C > 1 ? (128 / SLOT) / C : 1;
 
-    /// Slots between a butterfly's inputs in the second stage.
-    static constexpr int SECOND = N / (X1 > 1 ? X1 : R);
-
     /// The padding between two stages: L slots after every `every`, so that
-    /// lanes that write L neighbours each, L·X apart, meet different banks. After
-    /// the first stage also `more` slots after every `rarely`, so that this holds
-    /// for lanes that start anywhere: those of frequencies N-k start one off. (An
-    /// H200 at 4096² in f64: a pass over rows takes 2 to 4 % less; in f32, where
-    /// nothing is split, no less.)
+    /// lanes that write L neighbours each, L·X apart, meet different banks.
     template <int L, int X> struct Pad {
         static constexpr int every = L * X > AT_ONCE ? L * X : AT_ONCE;
         static constexpr int size = L < AT_ONCE ? L : 0;
-        static constexpr int rarely = X * AT_ONCE;
-        static constexpr int more = SPLIT && L == 1 && X < AT_ONCE && SECOND % rarely == 0 ? AT_ONCE - X : 0;
-        static __host__ __device__ __forceinline__ constexpr unsigned at(unsigned slot) {
-            return slot + (size ? slot / every * size : 0) + (more ? slot / rarely * more : 0);
-        }
-        /// Whether at(slot + stride) is at(slot) + at(stride) for every slot.
-        static __host__ __device__ constexpr bool regular(int stride) { return stride % (more ? rarely : every) == 0; }
+        static __host__ __device__ __forceinline__ constexpr unsigned at(unsigned slot) { return size ? slot + slot / every * size : slot; }
     };
     static __host__ __device__ constexpr int larger(int a, int b) { return a > b ? a : b; }
     /// Shared memory for C lines.
@@ -224,7 +211,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     static __device__ __forceinline__ Slot& source(Slot* const* at, const Place& place, int b, int i) {
         typedef Pad<L, X> P;
         constexpr unsigned stride = N / Y;
-        if constexpr (P::regular(stride)) return at[b][i * int(P::at(stride) * C)];
+        if constexpr (stride % P::every == 0) return at[b][i * int(P::at(stride) * C)];
         unsigned slot = P::at(butterfly<TO>(place.t, b) + i * stride);
         return static_cast<Slot*>(place.shared)[slot * C + place.lane];
     }
