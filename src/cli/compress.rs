@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::{
     PrecisionArg, check_output, named, tell, thread_count, with_precision, write_json, write_output,
 };
-use super::engines::{self, EngineChoice, EngineReal};
+use super::engines::{Decided, EngineChoice, EngineReal, decide};
 use clap::Args;
 use clap::error::ErrorKind;
 use placefield::compress::{
@@ -191,8 +191,8 @@ fn open<T: EngineReal>(
     choice: EngineChoice,
     image: &PictureFormat,
 ) -> Result<Opened<T>, CompressError> {
-    let (device, note) = engines::device(choice);
-    if let Some(device) = device {
+    let Decided { choice, note } = decide(choice);
+    if let EngineChoice::Cuda(device) = choice {
         let (pair, device) = cuda(device, image)?;
         return Ok(Opened { pair, engine: "cuda", device, note });
     }

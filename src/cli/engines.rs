@@ -59,15 +59,6 @@ impl EngineChoice {
     }
 }
 
-/// The device that `choice` comes to, none for the CPU, and what `auto` took and why.
-pub(crate) fn device(choice: EngineChoice) -> (Option<usize>, Option<String>) {
-    let Decided { choice, note } = decide(choice);
-    match choice {
-        EngineChoice::Cuda(device) | EngineChoice::Both(device) => (Some(device), note),
-        EngineChoice::Cpu | EngineChoice::Auto => (None, note),
-    }
-}
-
 /// The engines the user chose, one or two, and what `auto` took and why.
 pub(crate) struct Chosen<T: EngineReal> {
     pub(crate) engines: Vec<Box<dyn Engine<T>>>,
@@ -126,13 +117,13 @@ pub(crate) fn open_backend<T: EngineReal>(
 }
 
 /// What runs, and what `auto` took and why.
-struct Decided {
-    choice: EngineChoice,
-    note: Option<String>,
+pub(crate) struct Decided {
+    pub(crate) choice: EngineChoice,
+    pub(crate) note: Option<String>,
 }
 
 /// Turns `auto` into what the machine has.
-fn decide(choice: EngineChoice) -> Decided {
+pub(crate) fn decide(choice: EngineChoice) -> Decided {
     if choice != EngineChoice::Auto {
         return Decided { choice, note: None };
     }
