@@ -513,3 +513,28 @@ fn a_small_case_for_the_sanitizers() {
         output(&gpu, 1 << 13, |out| plan.run(&long, out));
     }
 }
+
+/// Compression on the device gives the picture that compression on the CPU gives.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn compression_agrees_with_the_cpu() {
+    use placefield::compress::{Picture, Samples, compress};
+    use placefield::cpu::compress::CpuThresholdPair;
+    use placefield::cuda::compress::CudaThresholdPair;
+    let gpu = Gpu::open(0).unwrap();
+    let (height, width) = (123, 250);
+    let sample = |i: usize| (i / 3 % width / 9 * 20 + i / 3 / width / 7 * 900 + i * i % 101) as u16;
+    let wide: Vec<u16> = (0..height * width * 3).map(sample).collect();
+    let narrow: Vec<u8> = wide.iter().map(|&v| (v >> 8) as u8 + (v & 63) as u8).collect();
+    for (samples, bits) in [(Samples::U8(narrow), 8), (Samples::U16(wide), 16)] {
+        let picture = Picture::from_samples(width as u32, height as u32, samples).unwrap();
+        let epsilon = 20_000.25;
+        let mut cpu = CpuThresholdPair::<f64>::new(height, width).unwrap();
+        let mut cuda = CudaThresholdPair::<f64>::new(&gpu, height, width, bits).unwrap();
+        let (want, on_cpu) = compress::<f64>(&picture, epsilon, &mut cpu).unwrap();
+        let (got, on_device) = compress::<f64>(&picture, epsilon, &mut cuda).unwrap();
+        assert_eq!(on_device.kept_per_channel, on_cpu.kept_per_channel);
+        assert!(on_cpu.kept < on_cpu.coefficients / 2, "{} kept", on_cpu.kept);
+        assert_eq!(got, want, "{bits} bits");
+    }
+}

@@ -77,10 +77,20 @@ enum PipelineArg {
     ThreePass,
 }
 
+/// `--precision`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum PrecisionArg {
+pub(crate) enum PrecisionArg {
     F32,
     F64,
+}
+
+impl From<PrecisionArg> for Precision {
+    fn from(arg: PrecisionArg) -> Precision {
+        match arg {
+            PrecisionArg::F32 => Precision::F32,
+            PrecisionArg::F64 => Precision::F64,
+        }
+    }
 }
 
 /// `--bins`: one number for both axes or `NXxNY`.
@@ -100,7 +110,7 @@ impl FromStr for Bins {
 }
 
 /// `--threads`.
-fn thread_count(text: &str) -> Result<usize, String> {
+pub(crate) fn thread_count(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|n| *n <= MAX_THREADS);
     number.ok_or_else(|| format!("expected a whole number from 0 to {MAX_THREADS}"))
 }
@@ -121,10 +131,7 @@ impl EvaluationArgs {
 
 impl SolveArgs {
     pub(crate) fn precision(&self) -> Precision {
-        match self.precision {
-            PrecisionArg::F32 => Precision::F32,
-            PrecisionArg::F64 => Precision::F64,
-        }
+        self.precision.into()
     }
 
     /// The pipeline asked for, none for `auto`.
@@ -298,7 +305,7 @@ pub(crate) fn tell(notes: &[String], warnings: &[String]) {
 }
 
 /// The error with the file it is about.
-fn named(path: &Path, error: io::Error) -> Failure {
+pub(crate) fn named(path: &Path, error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return error.into();
     }

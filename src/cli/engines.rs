@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::common::SolveArgs;
+use placefield::bench::{CpuTarget, Target};
 use placefield::charge::Charge;
 use placefield::cpu::engine::CpuEngine;
 use placefield::engine::{Engine, EngineOptions};
@@ -55,6 +56,15 @@ impl EngineChoice {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The device that `choice` comes to, none for the CPU, and what `auto` took and why.
+pub(crate) fn device(choice: EngineChoice) -> (Option<usize>, Option<String>) {
+    let Decided { choice, note } = decide(choice);
+    match choice {
+        EngineChoice::Cuda(device) | EngineChoice::Both(device) => (Some(device), note),
+        EngineChoice::Cpu | EngineChoice::Auto => (None, note),
     }
 }
 
@@ -133,6 +143,21 @@ fn decide(choice: EngineChoice) -> Decided {
     Decided { choice, note: Some(format!("engine: {what}")) }
 }
 
+/// What benchmarks run on, and what `auto` took and why.
+pub(crate) fn open_target(
+    choice: EngineChoice,
+    threads: usize,
+) -> Result<(Box<dyn Target>, Option<String>), Failure> {
+    let Decided { choice, note } = decide(choice);
+    let target: Box<dyn Target> = match choice {
+        EngineChoice::Auto | EngineChoice::Cpu => Box::new(CpuTarget::new(threads)?),
+        EngineChoice::Cuda(device) | EngineChoice::Both(device) => {
+            cuda::target(device).map_err(|e| advise(e, &note))?
+        }
+    };
+    Ok((target, note))
+}
+
 /// Says how to go on where it was `auto` that took a device which then failed.
 fn advise(failure: Failure, note: &Option<String>) -> Failure {
     match note {
@@ -173,6 +198,10 @@ mod cuda {
         let engine = CudaEngine::<T>::new(charge, options, device)?;
         Ok(Box::new(CudaBackend::new(engine, netlist)?))
     }
+
+    pub(super) fn target(device: usize) -> Result<Box<dyn Target>, Failure> {
+        Ok(Box::new(placefield::bench::CudaTarget::new(device)?))
+    }
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -190,6 +219,10 @@ mod cuda {
         _: &EngineOptions,
         _: usize,
     ) -> Result<Box<dyn Engine<T>>, Failure> {
+        Err(NONE.into())
+    }
+
+    pub(super) fn target(_: usize) -> Result<Box<dyn Target>, Failure> {
         Err(NONE.into())
     }
 

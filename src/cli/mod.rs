@@ -3,8 +3,10 @@
 //! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr;
 //! 2 wrong usage. A reader that goes away (a broken pipe) is not an error.
 
+mod bench;
 mod common;
 mod compare;
+mod compress;
 mod demo;
 mod engines;
 mod eval;
@@ -38,8 +40,11 @@ enum Command {
     /// Place a design: spread its cells with short wires
     Place(place::PlaceArgs),
     Generate(generate::GenerateArgs),
+    Compress(compress::CompressArgs),
     /// All of it on a generated design, no files needed
     Demo(demo::DemoArgs),
+    /// The paper's tables and figures on this machine, beside the printed numbers
+    Bench(bench::BenchArgs),
     /// Engines and devices found, and why one is missing
     Info(info::InfoArgs),
 }
@@ -61,7 +66,9 @@ pub(crate) fn main() -> ExitCode {
         Command::Plot(args) => plot::run(args),
         Command::Place(args) => place::run(args),
         Command::Generate(args) => generate::run(args).map_err(Failure::from),
+        Command::Compress(args) => compress::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Info(args) => info::run(args),
     };
     match result {

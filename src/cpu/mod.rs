@@ -1,8 +1,10 @@
 //! The CPU engine's rooms, parallel over the current rayon pool.
 
 mod bodies;
+pub mod compress;
 pub mod density;
 pub mod engine;
+pub mod fft;
 pub mod force;
 mod fused;
 mod lines;

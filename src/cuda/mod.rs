@@ -15,6 +15,7 @@
 
 mod bodies;
 pub mod compile;
+pub mod compress;
 mod density;
 mod descent;
 mod device;

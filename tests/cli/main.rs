@@ -1,8 +1,10 @@
 //! The `placefield` program from outside: what it prints, writes and exits with.
 
 mod bad_input;
+mod bench;
 #[path = "../common/mod.rs"]
 mod common;
+mod compress;
 mod contract;
 mod pictures;
 mod place;
