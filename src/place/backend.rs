@@ -33,9 +33,9 @@ pub struct Weights {
 
 /// Numbers of one evaluation: all that is read back from a device.
 ///
-/// Sums are over movable cells and fillers, both coordinates. Where u', v' or a
-/// gradient has a number that is not finite, so has the sample (u' is to be
-/// looked at by itself: the clamp makes v' finite again).
+/// Sums are over movable cells and fillers, both coordinates. Where v' or a
+/// gradient has a number that is not finite, so has the sample; one in u', which
+/// the clamp may hide, shows in the next proposal at the latest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Sample {
     /// Weighted half-perimeter wirelength of all nets, layout units.
