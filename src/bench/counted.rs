@@ -136,11 +136,11 @@ fn efficient(spectrum: &Spectrum<'_>, out: &mut [f64]) {
             out[u * n2 + v] = value.0;
         }
     };
-    for u in 0..=n1 / 2 {
-        for v in 0..=n2 / 2 {
+    for (u, &a) in a.iter().enumerate().take(n1 / 2 + 1) {
+        for (v, &b) in b.iter().enumerate().take(n2 / 2 + 1) {
             let (p, q) = (spectrum.read(u, v), spectrum.read(n1 - u, v));
-            let (ap, aq) = (a[u].times(p), a[u].conj().times(q));
-            let (s, t) = (b[v].times(ap.plus(aq)), b[v].times(ap.minus(aq)));
+            let (ap, aq) = (a.times(p), a.conj().times(q));
+            let (s, t) = (b.times(ap.plus(aq)), b.times(ap.minus(aq)));
             put(n1 - u, n2 - v, -t.re);
             put(n1 - u, v, -t.im);
             put(u, n2 - v, -s.im);
