@@ -51,6 +51,14 @@ pub struct Session<'a> {
 /// A planned side of a comparison, or why there is none.
 type Side = Result<Box<dyn Workload>, String>;
 
+/// How much more time each measurement gets than the one before it: sizes grow.
+const GROWTH: f64 = 1.3;
+
+/// The share of the time left that is due to the first of `left` measurements.
+fn share(left: usize) -> f64 {
+    (GROWTH - 1.0) / (GROWTH.powi(left.max(1) as i32) - 1.0)
+}
+
 /// What a table says in the place of a number.
 pub(super) fn reason(error: BenchError) -> String {
     match error {
@@ -138,7 +146,7 @@ impl<'a> Session<'a> {
     }
 
     /// Says how many calls of [`Session::measure`] are to come: each gets its
-    /// share of the time that those before left over.
+    /// share of the time that those before left over, later ones a larger one.
     pub fn expect(&mut self, measurements: usize) {
         self.left = measurements;
         self.last = None;
@@ -168,7 +176,7 @@ impl<'a> Session<'a> {
 
     /// As [`Session::measure`], in another precision than the table's.
     pub fn measure_in(&mut self, precision: Precision, case: &str, works: &[Work]) -> Vec<Outcome> {
-        let end = self.elapsed() + self.remaining() / self.left.max(1) as f64;
+        let end = self.elapsed() + self.remaining() * share(self.left);
         self.left = self.left.saturating_sub(1);
         let none = |why: String| vec![Outcome::Skipped(why); works.len()];
         let bytes: f64 = works.iter().map(|w| w.bytes(precision)).sum();
@@ -257,5 +265,22 @@ impl<'a> Session<'a> {
         (growth >= 1.0 && seconds > left).then(|| {
             format!("would take about {seconds:.0} s, {left:.0} s were left of {:.0}", self.budget)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn shares_grow_and_use_all_the_time() {
+        assert!((share(1) - 1.0).abs() < 1e-12 && (share(0) - 1.0).abs() < 1e-12);
+        let (mut left, mut before) = (1.0, 0.0);
+        for k in (1..=14).rev() {
+            let mine = left * share(k);
+            assert!(mine > before, "{k}");
+            (left, before) = (left - mine, mine);
+        }
+        assert!(left.abs() < 1e-12);
     }
 }
