@@ -340,7 +340,7 @@ fn tables_are_drawn() {
         assert!(svg.contains(text), "{text}");
     }
     let bars = std::fs::read_to_string(&files[5]).unwrap();
-    for text in ["post-processing", "time over whole DCT's", "paper"] {
+    for text in ["post-processing", "time over whole DCT", "paper"] {
         assert!(bars.contains(text), "{text}");
     }
 }
