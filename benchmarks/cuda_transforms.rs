@@ -29,6 +29,20 @@ const MAPS: [(usize, usize); 7] = [
     (10000, 100),
 ];
 
+/// Long maps, short side first.
+const SHAPES: [(usize, usize); 10] = [
+    (16, 65536),
+    (20, 50000),
+    (32, 32768),
+    (50, 20000),
+    (64, 16384),
+    (100, 3000),
+    (200, 5000),
+    (256, 4096),
+    (500, 2000),
+    (1000, 10000),
+];
+
 #[derive(Serialize)]
 struct Row {
     shape: Vec<usize>,
@@ -60,12 +74,15 @@ fn run(file: Option<String>) -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", gpu.info().name);
     let mut bench = Bench { gpu: &gpu, rows: Vec::new() };
     bench.lines::<f64>()?;
+    bench.lines::<f32>()?;
     for (nx, ny) in MAPS {
         bench.map::<f64>(nx, ny)?;
     }
-    for (nx, ny) in [(1024, 1024), (100, 10000), (10000, 100)] {
+    for (nx, ny) in MAPS {
         bench.map::<f32>(nx, ny)?;
     }
+    bench.shapes::<f64>()?;
+    bench.shapes::<f32>()?;
     bench.volume::<f64>([256; 3])?;
     bench.volume::<f32>([256; 3])?;
     if let Some(file) = file {
@@ -157,6 +174,26 @@ impl Bench<'_> {
             }
             let best = self.time::<T>(&shape, what(), &path, || auto.run(&x, &mut y))?;
             println!("  row-column / straight {:.2}, / auto {:.2}", base / fused, base / best);
+        }
+        Ok(())
+    }
+
+    /// Both orientations of long maps, for the rule that chooses between them.
+    fn shapes<T: CudaReal>(&mut self) -> Result<(), CudaError> {
+        for (short, long) in SHAPES {
+            for (nx, ny) in [(short, long), (long, short)] {
+                let [x, mut y] = self.arrays::<T>(nx * ny)?;
+                let mut times = [0.0; 2];
+                let both = [Orientation::Straight, Orientation::Transposed];
+                for (time, orientation) in times.iter_mut().zip(both) {
+                    let options = Plan2dOptions { orientation, ..Plan2dOptions::default() };
+                    let mut plan = Plan2d::<T, T>::new(self.gpu, Transform::Dct, nx, ny, options)?;
+                    let how = format!("{orientation:?}");
+                    *time =
+                        self.time::<T>(&[nx, ny], "Dct".into(), &how, || plan.run(&x, &mut y))?;
+                }
+                println!("  straight / transposed {:.2}", times[0] / times[1]);
+            }
         }
         Ok(())
     }

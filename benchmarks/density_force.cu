@@ -4,8 +4,11 @@
 //
 //   nvcc -O3 -std=c++17 -arch=sm_90 -o density_force benchmarks/density_force.cu
 //   ./density_force check            correctness only
-//   ./density_force time [SIZE...]   times; sizes A B C M (M: thousands of macros)
-//   ./density_force sweep [SIZE...]  tile, halo, chunk and ordering variants
+//   ./density_force time [FILE.json] [SIZE...]
+//                                    times; sizes A B C M (M: thousands of macros)
+//   ./density_force quick [SIZE...]  f32 alone, without the peer
+//   ./density_force parts [SIZE...]  kernels one by one
+//   ./density_force sweep [SIZE...]  sizes of chunks
 //   ./density_force once SIZE        one step of each kind, for a profiler
 //
 // Times are medians over replays of a CUDA graph that holds several steps back

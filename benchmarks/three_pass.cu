@@ -21,7 +21,6 @@
         }                                                                               \
     } while (0)
 
-constexpr bool F64 = sizeof(real) == 8;
 constexpr int blocks_for(int threads, int registers) { return std::max(1, 65536 / (threads * registers)); }
 
 template <int N, int E, int F, bool S, int REGS>
@@ -34,11 +33,11 @@ __global__ void __launch_bounds__(N / E * C, blocks_for(N / E * C, REGS))
 column(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {
     columns<N, E, C, S, PARK, AGAIN>(p, q, table, green, partial);
 }
-template <int N, int E, int F, bool S, int REGS, int MAPS>
-__global__ void __launch_bounds__(N / E * F, blocks_for(N / E * F, REGS))
+template <int N, int E, int C, int F, bool S, int REGS, int MAPS>
+__global__ void __launch_bounds__(N / E * C * F, blocks_for(N / E * C * F, REGS))
 inverse(const cplx* p, const cplx* q, real* phi, real* ex, real* ey, const cplx* table, real step, unsigned pairs,
         const double* partial, unsigned partials, double* energy) {
-    rows_inverse<N, E, F, S, MAPS == 3>(p, q, phi, ex, ey, table, step, pairs, partial, partials, energy);
+    rows_inverse<N, E, C, F, S, MAPS == 3>(p, q, phi, ex, ey, table, step, pairs, partial, partials, energy);
 }
 
 struct Maps {
@@ -156,13 +155,13 @@ template <typename K> void allow(K kernel, size_t bytes) {
     CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, CARVEOUT));
 }
 
-std::string describe(const char* kind, const void* kernel, int e, int f, bool s, int threads, size_t bytes) {
+std::string describe(const char* kind, const void* kernel, int e, int c, int f, bool s, int threads, size_t bytes) {
     cudaFuncAttributes attr;
     int resident = 0;
     CHECK(cudaFuncGetAttributes(&attr, kernel));
     CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, bytes));
     char text[200];
-    snprintf(text, sizeof text, "%s E%d x%d%s %3d regs %zu local %dx%d thr", kind, e, f, s ? " split" : "", attr.numRegs, attr.localSizeBytes, resident, threads);
+    snprintf(text, sizeof text, "%s E%d x%dx%d%s %3d regs %zu local %dx%d thr", kind, e, c, f, s ? " split" : "", attr.numRegs, attr.localSizeBytes, resident, threads);
     return text;
 }
 
@@ -173,21 +172,23 @@ void add(std::vector<Candidate>& to, const char* size, std::string name, Launch 
     to.push_back({name, run, us});
 }
 
-template <int N, int E, int F, bool S, int REGS> void rows(Maps& m, const char* size) {
-    typedef BlockFft<N, E, 1, F, S> Fft;
+template <int N, int E, int C, int F, bool S, int REGS> void rows(Maps& m, const char* size) {
+    typedef BlockFft<N, E, C, F, S> Fft;
     const size_t bytes = size_t(Fft::BYTES) * F;
-    const unsigned threads = N / E * F, pairs = m.nx / 2;
+    const unsigned threads = N / E * C * F, pairs = m.nx / 2;
     const cplx* tw = table<N, E>();
     Maps* mp = &m;
-    auto k1 = forward<N, E, F, S, REGS>;
-    auto k3 = inverse<N, E, F, S, REGS, 3>;
-    allow(k1, bytes);
+    auto k3 = inverse<N, E, C, F, S, REGS, 3>;
+    if constexpr (C == 1) {
+        auto k1 = forward<N, E, F, S, REGS>;
+        allow(k1, bytes);
+        add(first, size, describe("pass 1", (const void*)k1, E, 1, F, S, threads, bytes), [=](cudaStream_t s, bool o) {
+            launch(k1, pairs / F, threads, bytes, o, s, mp->rho, mp->p, tw, pairs);
+        });
+    }
     allow(k3, bytes);
-    add(first, size, describe("pass 1", (const void*)k1, E, F, S, threads, bytes), [=](cudaStream_t s, bool o) {
-        launch(k1, pairs / F, threads, bytes, o, s, mp->rho, mp->p, tw, pairs);
-    });
-    add(third, size, describe("pass 3", (const void*)k3, E, F, S, threads, bytes), [=](cudaStream_t s, bool o) {
-        launch(k3, pairs * 3 / F, threads, bytes, o, s, mp->p, mp->q, mp->phi, mp->ex, mp->ey, tw, real(mp->step_y()), pairs,
+    add(third, size, describe("pass 3", (const void*)k3, E, C, F, S, threads, bytes), [=](cudaStream_t s, bool o) {
+        launch(k3, pairs * 3 / (C * F), threads, bytes, o, s, mp->p, mp->q, mp->phi, mp->ex, mp->ey, tw, real(mp->step_y()), pairs,
                mp->partial, partials, mp->energy);
     });
 }
@@ -204,7 +205,7 @@ template <int N, int E, int C, bool S, bool PARK, bool AGAIN, int REGS> void col
     green.step_x = real(M_PI / N);
     green.step_y = real(m.step_y());
     green.scale = real(0.25 / (double(m.nx) * m.ny));
-    add(second, size, describe((std::string("pass 2") + (PARK ? " park" : "") + (AGAIN ? " again" : "")).c_str(), (const void*)k2, E, C, S, threads, bytes), [=](cudaStream_t s, bool o) {
+    add(second, size, describe((std::string("pass 2") + (PARK ? " park" : "") + (AGAIN ? " again" : "")).c_str(), (const void*)k2, E, C, 1, S, threads, bytes), [=](cudaStream_t s, bool o) {
         partials = mp->ny / (2 * C);
         launch(k2, partials, threads, bytes, o, s, mp->p, mp->q, tw, green, mp->partial);
     });

@@ -101,23 +101,6 @@ struct alignas(16) Chunk {
     u32 limit, unused;
 };
 
-#if STREAMED
-template <typename T>
-__device__ __forceinline__ Record<T> stream(const Record<T>* at);
-template <>
-__device__ __forceinline__ Record<float> stream(const Record<float>* at) {
-    const float4 v = __ldcs(reinterpret_cast<const float4*>(at));
-    return {v.x, v.y, v.z, __float_as_uint(v.w)};
-}
-template <>
-__device__ __forceinline__ Record<double> stream(const Record<double>* at) { return *at; }
-__device__ __forceinline__ float stream(const float* at) { return __ldcs(at); }
-__device__ __forceinline__ double stream(const double* at) { return __ldcs(at); }
-#define STREAM(a) stream(a)
-#else
-#define STREAM(a) (*(a))
-#endif
-
 // Where positions stand.
 enum Order {
     SLOTS = 0,   // arrays in slot order
@@ -242,6 +225,15 @@ struct Taken {
     T x, y, w, h, ratio;
 };
 
+// A record, for L2 to drop first: the maps are what should stay there.
+template <typename T>
+__device__ __forceinline__ Record<T> read_once(const Record<T>* at) {
+    Record<T> record;
+    for (u32 k = 0; k < sizeof(record) / 16; ++k)
+        reinterpret_cast<uint4*>(&record)[k] = __ldcs(reinterpret_cast<const uint4*>(at) + k);
+    return record;
+}
+
 // Loads slot `slot`: position by `ORDER`, constants from its record or, for
 // fillers of one size, from the plan.
 template <typename T, int ORDER, bool RECORD>
@@ -251,7 +243,7 @@ __device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, const Re
     Taken<T> body;
     u32 at = slot;
     if (RECORD) {
-        const Record<T> record = STREAM(records + slot);
+        const Record<T> record = read_once(records + slot);
         body.w = record.w;
         body.h = record.h;
         body.ratio = weight_of(plan, record.ratio);
@@ -267,8 +259,8 @@ __device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, const Re
         body.x = pair.x;
         body.y = pair.y;
     } else {
-        body.x = ORDER == SLOTS ? STREAM(x + at) : __ldg(x + at);
-        body.y = ORDER == SLOTS ? STREAM(y + at) : __ldg(y + at);
+        body.x = ORDER == SLOTS ? __ldcs(x + at) : __ldg(x + at);
+        body.y = ORDER == SLOTS ? __ldcs(y + at) : __ldg(y + at);
     }
     return body;
 }

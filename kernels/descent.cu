@@ -70,7 +70,7 @@ __device__ __forceinline__ double square(double a) { return a * a; }
 
 // Without `compare` the last two sums are zero, and `from` is not read. The last
 // block gathers all there is to say of the evaluation in `sample`: the five
-// sums, then HPWL and WA from what the wirelength's kernels left, then the
+// sums, then HPWL and WA as the wirelength's kernel left them, then the
 // engine's energy and three words of its density's statistics.
 extern "C" __global__ void __launch_bounds__(BLOCK, 4)
     descent_gradient(const Bodies bodies, const Parameters* __restrict__ parameters, const Point from, const Point to,
@@ -101,9 +101,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4)
     }
     if (!grid_sums(sums, partial, ticket, sample)) return;
     if (threadIdx.x == 0) {
-        // Small, large and wide nets: HPWL and WA, HPWL and WA, HPWL.
-        sample[5] = lengths[0] + lengths[2] + lengths[4];
-        sample[6] = lengths[1] + lengths[3];
+        sample[5] = lengths[0];
+        sample[6] = lengths[1];
         sample[7] = *energy;
         for (int k = 0; k < 3; k++) sample[8 + k] = __longlong_as_double(density[k]);
     }

@@ -47,6 +47,23 @@ __device__ __forceinline__ typename Bits<T>::Pair gather_any(const Plan<T>& plan
     return force;
 }
 
+// One of at most 3 x 3, with the field of its bin (k, l) from `field`. Those that
+// have left the patch go this way too: by `gather_any` one held up its warp.
+template <typename T, typename Field>
+__device__ __forceinline__ typename Bits<T>::Pair gather_nine(const Span<T>& sx, const T (&y)[3], const Field& field) {
+    typename Bits<T>::Pair force;
+    force.x = 0;
+    force.y = 0;
+#pragma unroll
+    for (int k = 0; k < 3; ++k) {
+        const T wx = overlap(sx, k);
+        const typename Bits<T>::Pair e0 = field(k, 0), e1 = field(k, 1), e2 = field(k, 2);
+        force.x = multiply_add(wx, multiply_add(y[2], e2.x, multiply_add(y[1], e1.x, y[0] * e0.x)), force.x);
+        force.y = multiply_add(wx, multiply_add(y[2], e2.y, multiply_add(y[1], e1.y, y[0] * e0.y)), force.y);
+    }
+    return force;
+}
+
 template <typename T>
 __device__ __forceinline__ typename Bits<T>::Pair gather(const Plan<T>& plan, const Taken<T>& body, const Chunk& chunk,
                                                          const typename Bits<T>::Pair* patch,
@@ -57,23 +74,12 @@ __device__ __forceinline__ typename Bits<T>::Pair gather(const Plan<T>& plan, co
     const int row = sx.first - chunk.left, column = sy.first - chunk.low;
     Pair force;
     if (largest(sx.end, sy.end) <= T(3)) {
-        const T y0 = overlap(sy, 0), y1 = overlap(sy, 1), y2 = overlap(sy, 2);
-        const auto sum = [&](const auto& field) {
-            force.x = 0;
-            force.y = 0;
-#pragma unroll
-            for (int k = 0; k < 3; ++k) {
-                const T wx = overlap(sx, k);
-                const Pair e0 = field(k, 0), e1 = field(k, 1), e2 = field(k, 2);
-                force.x = multiply_add(wx, multiply_add(y2, e2.x, multiply_add(y1, e1.x, y0 * e0.x)), force.x);
-                force.y = multiply_add(wx, multiply_add(y2, e2.y, multiply_add(y1, e1.y, y0 * e0.y)), force.y);
-            }
-        };
+        const T y[3] = {overlap(sy, 0), overlap(sy, 1), overlap(sy, 2)};
         if (within(row, column)) {
             const Pair* const e = patch + row * PATCH + column;
-            sum([&](int k, int l) { return e[k * PATCH + l]; });
+            force = gather_nine(sx, y, [&](int k, int l) { return e[k * PATCH + l]; });
         } else {
-            sum([&](int k, int l) { return field_at(plan, sx.first + k, sy.first + l, ex, ey); });
+            force = gather_nine(sx, y, [&](int k, int l) { return field_at(plan, sx.first + k, sy.first + l, ex, ey); });
         }
     } else {
         force = gather_any(plan, sx, sy, ex, ey);

@@ -6,6 +6,20 @@
 // a block takes, what goes through shared memory in halves, what is parked there.
 #include "three_pass.cuh"
 
+/// How rows are cut up on the way back. Two row pairs side by side read whole
+/// cache lines of a panel, which pays where two blocks still fit a multiprocessor.
+template <int N> struct Inverse {
+    static constexpr int E = F64 ? (N <= 256 ? 8 : 16) : N <= 512 ? 8 : N >= 4096 ? 32 : 16;
+    static constexpr int C = (F64 ? N == 1024 : N == 2048 || N == 4096) ? 2 : 1;
+    static constexpr int T = N / E;
+    static constexpr int LINES = T * C < 32 ? 32 / (T * C) : F64 && N == 512 ? 2 : 1;
+    static constexpr bool SPLIT = F64 && E == 16 && N != 1024;
+    static constexpr int THREADS = T * C * LINES;
+    static constexpr int RESIDENT = F64 ? (E == 8 ? 768 : 512) : E == 32 ? 512 : 1024;
+    static constexpr int BLOCKS = RESIDENT / THREADS > 16 ? 16 : RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;
+    static constexpr int BYTES = BlockFft<N, E, C, LINES, SPLIT>::BYTES * LINES;
+};
+
 template <int N> struct Columns {
     static constexpr int E = N <= 512 ? 8 : !F64 && N >= 2048 ? 32 : 16;
     static constexpr int T = N / E;
@@ -20,30 +34,34 @@ template <int N> struct Columns {
 };
 
 #define THREE_PASS(N) THREE_PASS_(N)
+#define SHAPE(S, N, LINES) {S<N>::E, Stages<N, S<N>::E>::X1, Stages<N, S<N>::E>::X2, LINES, S<N>::THREADS, S<N>::BYTES}
 #define THREE_PASS_(N)                                                                                                \
-    extern "C" __device__ const Shape rows_shape_##N = {Rows<N>::E, Stages<N, Rows<N>::E>::X1,                        \
-        Stages<N, Rows<N>::E>::X2, Rows<N>::LINES, Rows<N>::THREADS, Rows<N>::BYTES};                                 \
-    extern "C" __device__ const Shape columns_shape_##N = {Columns<N>::E, Stages<N, Columns<N>::E>::X1,               \
-        Stages<N, Columns<N>::E>::X2, Columns<N>::C, Columns<N>::THREADS, Columns<N>::BYTES};                         \
+    extern "C" __device__ const Shape rows_shape_##N = SHAPE(Rows, N, Rows<N>::LINES);                                \
+    extern "C" __device__ const Shape columns_shape_##N = SHAPE(Columns, N, Columns<N>::C);                           \
+    extern "C" __device__ const Shape inverse_shape_##N = SHAPE(Inverse, N, Inverse<N>::LINES * Inverse<N>::C);       \
     extern "C" __global__ void __launch_bounds__(Rows<N>::THREADS, Rows<N>::BLOCKS)                                   \
     rows_forward_##N(const real* rho, cplx* out, const cplx* table, unsigned pairs) {                                 \
-        rows_forward<N, Rows<N>::E, Rows<N>::LINES, Rows<N>::SPLIT>(rho, out, table, pairs);                          \
+        typedef Rows<N> S;                                                                                            \
+        rows_forward<N, S::E, S::LINES, S::SPLIT>(rho, out, table, pairs);                                            \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(Columns<N>::THREADS, Columns<N>::BLOCKS)                             \
     columns_##N(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {                                  \
-        columns<N, Columns<N>::E, Columns<N>::C, Columns<N>::SPLIT, Columns<N>::PARK, Columns<N>::AGAIN>(p, q, table, green, partial);   \
+        typedef Columns<N> S;                                                                                         \
+        columns<N, S::E, S::C, S::SPLIT, S::PARK, S::AGAIN>(p, q, table, green, partial);                             \
     }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(Rows<N>::THREADS, Rows<N>::BLOCKS)                                   \
+    extern "C" __global__ void __launch_bounds__(Inverse<N>::THREADS, Inverse<N>::BLOCKS)                             \
     rows_inverse_##N(const cplx* p, const cplx* q, real* phi, real* ex, real* ey, const cplx* table, real step_y,     \
                      unsigned pairs, const double* partial, unsigned partials, double* energy) {                      \
-        rows_inverse<N, Rows<N>::E, Rows<N>::LINES, Rows<N>::SPLIT, true>(p, q, phi, ex, ey, table, step_y, pairs,    \
-                                                                          partial, partials, energy);                 \
+        typedef Inverse<N> S;                                                                                         \
+        rows_inverse<N, S::E, S::C, S::LINES, S::SPLIT, true>(p, q, phi, ex, ey, table, step_y, pairs, partial,       \
+                                                              partials, energy);                                      \
     }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(Rows<N>::THREADS, Rows<N>::BLOCKS)                                   \
+    extern "C" __global__ void __launch_bounds__(Inverse<N>::THREADS, Inverse<N>::BLOCKS)                             \
     rows_inverse_field_##N(const cplx* p, const cplx* q, real* ex, real* ey, const cplx* table, real step_y,          \
                            unsigned pairs, const double* partial, unsigned partials, double* energy) {                \
-        rows_inverse<N, Rows<N>::E, Rows<N>::LINES, Rows<N>::SPLIT, false>(p, q, nullptr, ex, ey, table, step_y,      \
-                                                                           pairs, partial, partials, energy);         \
+        typedef Inverse<N> S;                                                                                         \
+        rows_inverse<N, S::E, S::C, S::LINES, S::SPLIT, false>(p, q, nullptr, ex, ey, table, step_y, pairs, partial,  \
+                                                               partials, energy);                                     \
     }
 
 #ifdef PF_LINE

@@ -21,6 +21,7 @@
 // panel], so that the second pass, too, reads and writes neighbours.
 #pragma once
 #include "block_fft.cuh"
+#include "overlap.cuh"
 
 /// Columns of a panel: 64 bytes of a row pair.
 #ifndef PF_PANEL
@@ -67,7 +68,7 @@ constexpr bool F64 = sizeof(real) == 8;
 template <int N> struct Rows {
     static constexpr int E = N <= 512 ? 8 : !F64 && N == 8192 ? 32 : 16;
     static constexpr int T = N / E;
-    static constexpr int LINES = T < 32 ? 32 / T : N == 512 && !F64 ? 2 : 1;
+    static constexpr int LINES = T < 32 ? 32 / T : 1;
     static constexpr bool SPLIT = F64 && E == 16;
     static constexpr int THREADS = T * LINES;
     /// Registers for 1024 threads in f32, 512 in f64.
@@ -213,23 +214,24 @@ __device__ __forceinline__ void sum_energy(const double* __restrict__ partial, u
     if (threadIdx.x == 0) *energy = sum;
 }
 
-/// A block takes LINES lines, each one map's row pair. POTENTIAL or not: φ, Ex
-/// and Ey, or Ex and Ey.
+/// A block takes LINES times C row pairs, the C side by side and of one map.
+/// POTENTIAL or not: φ, Ex and Ey, or Ex and Ey.
 ///
 /// The lines of a row pair are neighbours: P's second reader finds it in the cache.
-template <int N, int E, int LINES, bool SPLIT, bool POTENTIAL>
+template <int N, int E, int C, int LINES, bool SPLIT, bool POTENTIAL>
 __device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict__ phi,
                                              real* __restrict__ ex, real* __restrict__ ey, const cplx* __restrict__ table,
                                              real step_y, unsigned pairs, const double* __restrict__ partial,
                                              unsigned partials, double* __restrict__ energy) {
-    typedef BlockFft<N, E, 1, LINES, SPLIT> Fft;
+    typedef BlockFft<N, E, C, LINES, SPLIT> Fft;
     extern __shared__ double2 memory[];
-    const unsigned t = threadIdx.x % Fft::T, group = threadIdx.x / Fft::T, line = blockIdx.x * LINES + group;
-    const Place place = {t, 0, group, reinterpret_cast<char*>(memory) + group * Fft::BYTES};
+    const unsigned within = threadIdx.x % (Fft::T * C), group = threadIdx.x / (Fft::T * C);
+    const Place place = {within / C, within % C, group, reinterpret_cast<char*>(memory) + group * Fft::BYTES};
+    const unsigned t = place.t, line = blockIdx.x * LINES + group;
     enum Map { PHI, EX, EY };
     constexpr unsigned MAPS = POTENTIAL ? 3 : 2;
     const Map map = Map(line % MAPS + (3 - MAPS));
-    const unsigned pair = line / MAPS;
+    const unsigned pair = line / MAPS * C + place.lane;
     const cplx* in = map == EX ? q : p;
     real* out = map == PHI ? phi : map == EX ? ex : ey;
     wait_for_previous();

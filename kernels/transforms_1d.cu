@@ -11,6 +11,7 @@
 // The inverses take the same steps backwards. Those of the two 2n-point ones are
 // one and the same: the coefficients turned by conj(w), n zeros, and the first
 // half of what the inverse FFT gives.
+#include "block_fft.cuh"
 #include "inputs.cuh"
 #include "lines.cuh"
 
@@ -119,3 +120,113 @@ idct_post_long(const real* __restrict__ in, real* __restrict__ out, unsigned row
     const real sign = sine && k & 1 ? real(-1) : real(1);
     for (; c.i < rows; c.i += down()) out[at(c.i, k, n)] = sign * in[at(c.i, step * k + first, length)];
 }
+
+// The N-point algorithm for few long lines, which cuFFT gives to one
+// multiprocessor each: the FFT's last (an inverse one's first) step, of radix 16,
+// is part of the post- (pre-) processing, and cuFFT has 16 lines of n/16 for every
+// line (an H200, f64, one line of 2^15: 29 µs without). Element 16 j + r of the
+// reordered line is element j of line r. n is divisible by 256.
+
+constexpr unsigned PARTS = 16;
+
+/// Where slot p of a block's 256 stands in shared memory: slots PARTS apart in
+/// different banks.
+__device__ __forceinline__ unsigned part_bank(unsigned p) { return p + p / PARTS; }
+
+/// The reordering: blocks of 256 slots, to 16 neighbours in each of 16 lines.
+#define PF_REORDER_SPLIT(SUFFIX, In)                                                                 \
+    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
+    reorder_split##SUFFIX(const In* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n) { \
+        __shared__ real tile[BLOCK + BLOCK / PARTS];                                                 \
+        const unsigned t = threadIdx.x, first = blockIdx.x * BLOCK, from = element(first + t, n);    \
+        const unsigned part = t / PARTS, j = t % PARTS, to = part * (n / PARTS) + first / PARTS + j; \
+        for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {                              \
+            tile[part_bank(t)] = real(in[at(row, from, n)]);                                         \
+            __syncthreads();                                                                         \
+            out[at(row, to, n)] = tile[part_bank(j * PARTS + part)];                                 \
+            __syncthreads();                                                                         \
+        }                                                                                            \
+    }
+PF_REORDER_SPLIT(, real)
+PF_INTEGERS(PF_REORDER_SPLIT)
+
+/// The reordering undone; odd elements negated for a sine transform.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+restore_split(const real* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n, int sine) {
+    __shared__ real tile[BLOCK + BLOCK / PARTS];
+    const unsigned t = threadIdx.x, first = blockIdx.x * BLOCK, to = element(first + t, n);
+    const unsigned part = t / PARTS, j = t % PARTS, from = part * (n / PARTS) + first / PARTS + j;
+    const real sign = sine && to & 1 ? real(-1) : real(1);
+    for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {
+        tile[part_bank(j * PARTS + part)] = in[at(row, from, n)];
+        __syncthreads();
+        out[at(row, to, n)] = sign * tile[part_bank(t)];
+        __syncthreads();
+    }
+}
+
+/// e^{-j2πrk/n} for r < 16, k <= n/32.
+__device__ __forceinline__ void part_turns(cplx* turn, const cplx* __restrict__ w, unsigned k) {
+    turn[1] = w[4 * k];
+    turn[2] = w[8 * k];
+    turn[4] = w[16 * k];
+    turn[8] = w[32 * k];
+#pragma unroll
+    for (int r = 3; r < int(PARTS); r++) {
+        const int high = r >= 8 ? 8 : r >= 4 ? 4 : 2;
+        if (r != high) turn[r] = turn[high] * turn[r - high];
+    }
+}
+
+/// DCT from the spectra of the 16 lines, [rows][16][n/32 + 1].
+extern "C" __global__ void __launch_bounds__(64)
+dct_post_split(const cplx* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n,
+               const cplx* __restrict__ w) {
+    const unsigned part = n / PARTS, h = part / 2 + 1, k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k >= h) return;
+    const bool mirror = k && 2 * k < part;
+#pragma unroll 1
+    for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {
+        cplx v[PARTS];
+#pragma unroll
+        for (unsigned r = 0; r < PARTS; r++) v[r] = in[at(row * PARTS + r, k, h)];
+        cplx turn[PARTS];
+        part_turns(turn, w, k);
+#pragma unroll
+        for (unsigned r = 1; r < PARTS; r++) v[r] = v[r] * turn[r];
+        dft16<-1>(v);
+        // No twiddle is read ahead of this: there are not the registers to hold them.
+        asm volatile("" : "+l"(w));
+#pragma unroll
+        for (unsigned m = 0; m < PARTS; m++) {
+            const unsigned u = k + m * part;
+            const cplx z = w[u] * v[m];
+            out[at(row, u, n)] = z.x;
+            if (mirror) out[at(row, n - u, n)] = -z.y;
+        }
+    }
+}
+
+/// Spectra of the 16 lines for the inverse cosine or sine transform.
+#define PF_IDCT_PRE_SPLIT(SUFFIX, In)                                                                \
+    extern "C" __global__ void __launch_bounds__(64)                                                 \
+    idct_pre_split##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, unsigned rows, unsigned n, \
+                           const cplx* __restrict__ w, int sine) {                                   \
+        const unsigned part = n / PARTS, h = part / 2 + 1, k = blockIdx.x * blockDim.x + threadIdx.x; \
+        if (k >= h) return;                                                                          \
+        _Pragma("unroll 1") for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {          \
+            cplx turn[PARTS], v[PARTS];                                                              \
+            const In* line = in + at(row, 0, n);                                                     \
+            _Pragma("unroll") for (unsigned m = 0; m < PARTS; m++) {                                 \
+                const unsigned u = k + m * part;                                                     \
+                v[m] = pre(real(line[u]), u ? real(line[n - u]) : real(0), u, sine, w[u]);           \
+            }                                                                                        \
+            dft16<1>(v);                                                                             \
+            part_turns(turn, w, k);                                                                  \
+            out[at(row * PARTS, k, h)] = v[0];                                                       \
+            _Pragma("unroll") for (unsigned r = 1; r < PARTS; r++)                                   \
+                out[at(row * PARTS + r, k, h)] = v[r] * conj(turn[r]);                               \
+        }                                                                                            \
+    }
+PF_IDCT_PRE_SPLIT(, real)
+PF_INTEGERS(PF_IDCT_PRE_SPLIT)

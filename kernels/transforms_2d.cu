@@ -7,7 +7,7 @@
 // Maps are [m][n], n contiguous, map blockIdx.z of a batch; spectra are
 // [m][n/2 + 1], transposed [n][m/2 + 1]. a[k] = e^{-jπk/2m}, b[k] = e^{-jπk/2n}.
 // One read and one write an element. Blocks of 256 threads, 32 × 8 for a tile of
-// 32 × 32 elements and SIDE × 256/SIDE for one of SIDE × SIDE quads.
+// 32 × 32 elements and 256 × 1 for one of TILE_U × TILE_V quads.
 #include "inputs.cuh"
 #include "quad.cuh"
 
@@ -83,12 +83,12 @@ restore_transposed(const real* __restrict__ in, real* __restrict__ out, unsigned
         if (i + k < m) out[at(i + k, j, n)] = sign * tile[threadIdx.x][threadIdx.y + k];
 }
 
-/// Quads along a side of a tile: 128 bytes of a map.
-constexpr unsigned SIDE = 128 / sizeof(real);
+/// Quads of a tile, one a thread: along u 128 bytes of a spectrum.
+constexpr unsigned TILE_U = 128 / sizeof(cplx), TILE_V = BLOCK / TILE_U;
 
 /// A tile of quads, on its way from one order of threads to the other.
 struct QuadTile {
-    real x[4][SIDE][SIDE + 1];
+    real x[4][TILE_U][TILE_V + 2];
 
     __device__ __forceinline__ void put(unsigned u, unsigned v, Quad q) {
         x[0][u][v] = q.x00;
@@ -96,6 +96,20 @@ struct QuadTile {
         x[2][u][v] = q.x10;
         x[3][u][v] = q.x11;
     }
+};
+
+/// A thread's place in a tile: neighbours along u where a spectrum is read or
+/// written, and along v where a map is.
+struct InTile {
+    unsigned i, j, u, v;
+    __device__ __forceinline__ InTile(bool along_u) {
+        const unsigned t = threadIdx.x;
+        i = along_u ? t % TILE_U : t / TILE_V;
+        j = along_u ? t / TILE_U : t % TILE_V;
+        u = blockIdx.x * TILE_U + i;
+        v = blockIdx.y * TILE_V + j;
+    }
+    __device__ __forceinline__ bool inside(unsigned m, unsigned n) const { return 2 * u <= m && 2 * v <= n; }
 };
 
 /// From the spectrum of the transposed map to coefficients, [m][n].
@@ -107,20 +121,15 @@ __device__ __forceinline__ void dct2_post_transposed_of(const cplx* __restrict__
     unsigned h = m / 2 + 1;
     in += blockIdx.z * (size_t(n) * h);
     out += blockIdx.z * (size_t(m) * n);
-    unsigned left = blockIdx.x * SIDE, top = blockIdx.y * SIDE;
-#pragma unroll
-    for (unsigned k = 0; k < SIDE; k += BLOCK / SIDE) {
-        unsigned u = left + threadIdx.x, v = top + threadIdx.y + k;
-        if (u >= h || 2 * v > n) continue;
+    const InTile from(true), to(false);
+    if (from.inside(m, n)) {
+        const unsigned u = from.u, v = from.v;
         cplx p = in[at(v, u, h)], q = v ? in[at(n - v, u, h)] : p;
-        Quad x = post(p, q, b[v], a[u], v, u);
-        tile.put(threadIdx.x, threadIdx.y + k, x);
+        tile.put(from.i, from.j, post(p, q, b[v], a[u], v, u));
     }
     __syncthreads();
-#pragma unroll
-    for (unsigned k = 0; k < SIDE; k += BLOCK / SIDE) {
-        unsigned i = threadIdx.y + k, j = threadIdx.x, u = left + i, v = top + j;
-        if (u >= h || 2 * v > n) continue;
+    if (to.inside(m, n)) {
+        const unsigned u = to.u, v = to.v, i = to.i, j = to.j;
         bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
         out[at(u, v, n)] = keep(tile.x[0][i][j]);
         if (mirror_u) out[at(m - u, v, n)] = keep(tile.x[1][i][j]);
@@ -160,21 +169,14 @@ __device__ __forceinline__ void idct2_pre_transposed_of(const In* __restrict__ i
     unsigned h = m / 2 + 1;
     in += blockIdx.z * (size_t(m) * n);
     out += blockIdx.z * (size_t(n) * h);
-    unsigned left = blockIdx.x * SIDE, top = blockIdx.y * SIDE;
-#pragma unroll
-    for (unsigned k = 0; k < SIDE; k += BLOCK / SIDE) {
-        unsigned i = threadIdx.y + k, j = threadIdx.x, u = left + i, v = top + j;
-        if (u < h && 2 * v <= n) tile.put(i, j, read_quad(in, m, n, u, v));
-    }
+    const InTile from(false), to(true);
+    if (from.inside(m, n)) tile.put(from.i, from.j, read_quad(in, m, n, from.u, from.v));
     __syncthreads();
-#pragma unroll
-    for (unsigned k = 0; k < SIDE; k += BLOCK / SIDE) {
-        unsigned i = threadIdx.x, j = threadIdx.y + k, u = left + i, v = top + j;
-        if (u >= h || 2 * v > n) continue;
-        // Rows and columns have changed places.
-        Quad x = {tile.x[0][i][j], tile.x[2][i][j], tile.x[1][i][j], tile.x[3][i][j]};
-        idct2_pre_quad(x, out, n, m, b[v], a[u], v, u, sine_y, sine_x);
-    }
+    if (!to.inside(m, n)) return;
+    const unsigned u = to.u, v = to.v, i = to.i, j = to.j;
+    // Rows and columns have changed places.
+    Quad x = {tile.x[0][i][j], tile.x[2][i][j], tile.x[1][i][j], tile.x[3][i][j]};
+    idct2_pre_quad(x, out, n, m, b[v], a[u], v, u, sine_y, sine_x);
 }
 PF_IDCT2_PRE_TRANSPOSED(, real)
 PF_INTEGERS(PF_IDCT2_PRE_TRANSPOSED)

@@ -5,6 +5,8 @@
 //
 //   DCT       rows_forward along y, columns_forward along x
 //   inverses  columns_inverse along x, rows_inverse along y
+//   DCT of 8192 rows: columns_forward_first along x, rows_forward_last along y. A
+//             block has room for too few columns to write whole sectors of rows.
 //
 // Maps are [nx][ny], y contiguous, map blockIdx.y of a batch; between the passes
 // complex numbers are [panel][row pair][column of the panel]. A block takes LINES
@@ -94,6 +96,71 @@ __device__ __forceinline__ void columns_inverse(const real* __restrict__ in, cpl
     });
 }
 
+/// Complex numbers of a row that columns_forward_first leaves together.
+constexpr unsigned SLIM = Columns<8192>::C;
+
+/// The first pass of a DCT of N rows: to reals, [2C columns][row][column].
+template <int N, int E, int C, bool SPLIT>
+__device__ __forceinline__ void columns_forward_first(const real* __restrict__ in, cplx* __restrict__ out,
+                                                      const cplx* __restrict__ table, unsigned columns) {
+    typedef BlockFft<N, E, C, 1, SPLIT> Fft;
+    extern __shared__ double2 memory[];
+    const unsigned t = threadIdx.x / C, c = threadIdx.x % C;
+    const Place place = {t, c, 0, memory};
+    // Rows of pairs of columns.
+    const unsigned row = columns / 2;
+    const cplx* pair = reinterpret_cast<const cplx*>(in) + blockIdx.x * C + c;
+    const cplx* const ends[2] = {pair + size_t(2 * t) * row, pair + size_t(2 * (N - 1 - t)) * row};
+    cplx v[E];
+    Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+        const cplx* at = ends[end] + (long long)(2 * offset) * row;
+        a = at[0];
+        b = at[row];
+    });
+    Fft::template run<-1>(v, place, table);
+    Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
+    out += blockIdx.x * size_t(N * C) + c;
+    const unsigned second = Fft::mirror(t);
+#pragma unroll
+    for (int i = 0; i < E / 2; ++i) {
+        out[(t + i * Fft::M) * C] = v[i];
+        out[(second + i * Fft::M) * C] = v[E / 2 + i];
+    }
+}
+
+/// The second pass after it. A block takes LINES row pairs of one map.
+template <int N, int E, int LINES, bool SPLIT>
+__device__ __forceinline__ void rows_forward_last(const cplx* __restrict__ in, real* __restrict__ out,
+                                                  const cplx* __restrict__ table, unsigned pairs) {
+    typedef BlockFft<N, E, 1, LINES, SPLIT> Fft;
+    extern __shared__ double2 memory[];
+    const unsigned t = threadIdx.x % Fft::T, group = threadIdx.x / Fft::T, pair = blockIdx.x * LINES + group;
+    const Place place = {t, 0, group, reinterpret_cast<char*>(memory) + group * Fft::BYTES};
+    const long long rows = 2 * pairs;
+    auto at = [&](unsigned q) { return in + ((q / SLIM) * rows + 2 * pair) * SLIM + q % SLIM; };
+    const cplx* const ends[2] = {at(t), at(N - 1 - t)};
+    cplx v[E];
+    Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+        cplx x = ends[end][offset * rows], y = ends[end][offset * rows + SLIM];
+        a = make(x.x, y.x);
+        b = make(x.y, y.y);
+    });
+    Fft::template run<-1>(v, place, table);
+    Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
+    // Both passes leave their halves to this.
+    const real quarter = real(0.25);
+    real* even = out + size_t(2 * pair) * N;
+    const unsigned second = Fft::mirror(t);
+#pragma unroll
+    for (int i = 0; i < E / 2; ++i) {
+        const unsigned k = t + i * Fft::M, mirror = second + i * Fft::M;
+        even[k] = quarter * v[i].x;
+        even[k + N] = quarter * v[i].y;
+        even[mirror] = quarter * v[E / 2 + i].x;
+        even[mirror + N] = quarter * v[E / 2 + i].y;
+    }
+}
+
 /// A block takes LINES row pairs of one map.
 template <int N, int E, int LINES, bool SPLIT>
 __device__ __forceinline__ void map_rows_inverse(const cplx* __restrict__ in, real* __restrict__ out,
@@ -152,8 +219,27 @@ __device__ __forceinline__ void map_rows_inverse(const cplx* __restrict__ in, re
         map_rows_inverse<N, Rows<N>::E, Rows<N>::LINES, Rows<N>::SPLIT>(in + map * N, out + 2 * map * N, table, pairs, sine); \
     }
 
+#define ROWS_LAST(N) ROWS_LAST_(N)
+#define ROWS_LAST_(N)                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(Rows<N>::THREADS, Rows<N>::BLOCKS)                                   \
+    map_rows_forward_last_##N(const cplx* in, real* out, const cplx* table, unsigned pairs) {                         \
+        const size_t map = blockIdx.y * size_t(pairs);                                                                \
+        rows_forward_last<N, Rows<N>::E, Rows<N>::LINES, Rows<N>::SPLIT>(in + map * N, out + 2 * map * N, table, pairs); \
+    }
+#define COLUMNS_FIRST(N) COLUMNS_FIRST_(N)
+#define COLUMNS_FIRST_(N)                                                                                             \
+    extern "C" __global__ void __launch_bounds__(Columns<N>::THREADS, Columns<N>::BLOCKS)                             \
+    map_columns_forward_first_##N(const real* in, cplx* out, const cplx* table, unsigned columns) {                   \
+        const size_t map = blockIdx.y * size_t(columns);                                                              \
+        columns_forward_first<N, Columns<N>::E, Columns<N>::C, Columns<N>::SPLIT>(in + map * N, out + map * (N / 2), table, columns); \
+    }
+
 #ifdef PF_LINE
 TWO_PASS(PF_LINE)
+ROWS_LAST(PF_LINE)
+#if PF_LINE == 8192
+COLUMNS_FIRST(PF_LINE)
+#endif
 #else
 TWO_PASS(64)
 TWO_PASS(128)
@@ -165,5 +251,14 @@ TWO_PASS(1024)
 TWO_PASS(2048)
 TWO_PASS(4096)
 TWO_PASS(8192)
+ROWS_LAST(64)
+ROWS_LAST(128)
+ROWS_LAST(256)
+ROWS_LAST(512)
+ROWS_LAST(1024)
+ROWS_LAST(2048)
+ROWS_LAST(4096)
+ROWS_LAST(8192)
+COLUMNS_FIRST(8192)
 #endif
 #endif

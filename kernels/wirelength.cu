@@ -9,15 +9,19 @@
 // No exponent is positive, and lengths are taken from the net's own edges, so
 // that nothing overflows and little cancels.
 //
-//   wirelength_small   WA and HPWL: a thread per net, a block per chunk of nets
-//   wirelength_large   WA and HPWL: a warp per net of more pins than a thread takes
-//   wirelength_wide    HPWL alone: a block per net that is left out of WA
+//   wirelength_nets    WA and HPWL of all nets, and the gradient at every pin
 //   wirelength_gather  gradient of a cell: the sum over its pins; a thread per
 //                      cell, a warp per cell of more than HEAVY pins
 //
-// Blocks have 256 threads. No atomics on numbers: a pin's gradient is written
-// once, a cell sums its pins in ascending order, and totals are sums in f64
-// over a grid of fixed size (grid_sums): the same bits on every run of a device.
+// Blocks have 256 threads. Those of wirelength_nets, as many as run at once,
+// take turns in a list of work: a net that is left out of WA (HPWL alone, the
+// whole block), 8 large nets (a warp each), a chunk of small nets (a thread
+// each). One kernel for all three: on an H200, adaptec1's and bigblue4's nets
+// took as long again in three kernels one after the other, each with its tail.
+//
+// No atomics on numbers: a pin's gradient is written once, a cell sums its pins
+// in a fixed order, and totals are sums in f64 over a grid of fixed size
+// (grid_sums): the same bits on every run of a device.
 //
 // Data. Nets stand in an order of their own, small ones first, each one's pins
 // next to each other: `net_start` (one more than nets), `weight`; per pin the
@@ -123,41 +127,6 @@ __device__ __forceinline__ Average small_axis(real* pins, unsigned begin, unsign
     return net;
 }
 
-// `gamma` is one number. `chunk_net` has the first net of every chunk, and their end.
-extern "C" __global__ void __launch_bounds__(BLOCK, sizeof(real) == 4 ? 6 : 2)
-    wirelength_small(const Nets nets, const Corners at, const double* gamma, unsigned chunks,
-                     const unsigned* __restrict__ chunk_net, cplx* __restrict__ pin_gradient, double* partial,
-                     unsigned* ticket, double* sums) {
-    __shared__ real x[CHUNK_PINS], y[CHUNK_PINS];
-    const real smoothing = real(*gamma), inverse = real(1 / *gamma);
-    double total[2] = {0, 0};
-    for (unsigned chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-        const unsigned first = chunk_net[chunk], last = chunk_net[chunk + 1];
-        const unsigned begin = nets.net_start[first], end = nets.net_start[last];
-        for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
-            const cplx pin = pin_at(nets, at, p);
-            x[p - begin] = pin.x;
-            y[p - begin] = pin.y;
-        }
-        __syncthreads();
-        const unsigned net = first + threadIdx.x;
-        if (net < last) {
-            const unsigned from = nets.net_start[net] - begin, to = nets.net_start[net + 1] - begin;
-            const real weight = nets.weight[net];
-            const Average along_x = small_axis(x, from, to, inverse, weight);
-            const Average along_y = small_axis(y, from, to, inverse, weight);
-            total[0] += double(weight) * (double(along_x.half_perimeter()) + double(along_y.half_perimeter()));
-            total[1] += double(weight) * (double(along_x.smooth(smoothing)) + double(along_y.smooth(smoothing)));
-        }
-        __syncthreads();
-        for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
-            pin_gradient[p] = make(x[p - begin], y[p - begin]);
-        }
-        __syncthreads();
-    }
-    grid_sums(total, partial, ticket, sums);
-}
-
 __device__ __forceinline__ real warp_lowest(real a) {
     for (int lane = 16; lane > 0; lane /= 2) a = lower(a, __shfl_xor_sync(0xffffffffu, a, lane));
     return a;
@@ -172,79 +141,133 @@ __device__ __forceinline__ real warp_total(real a) {
     return a;
 }
 
-// Nets `first` to `last`, one after the other by each warp of the grid.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-    wirelength_large(const Nets nets, const Corners at, const double* gamma, unsigned first, unsigned last,
-                     cplx* __restrict__ pin_gradient, double* partial, unsigned* ticket, double* sums) {
-    const real smoothing = real(*gamma), inverse = real(1 / *gamma);
-    const unsigned lane = threadIdx.x % 32, warps = gridDim.x * (BLOCK / 32);
-    double total[2] = {0, 0};
-    for (unsigned net = first + (blockIdx.x * BLOCK + threadIdx.x) / 32; net < last; net += warps) {
-        const unsigned begin = nets.net_start[net], end = nets.net_start[net + 1];
-        cplx low = pin_at(nets, at, begin), high = low;
-        for (unsigned p = begin + lane; p < end; p += 32) {
-            const cplx pin = pin_at(nets, at, p);
-            low = make(lower(low.x, pin.x), lower(low.y, pin.y));
-            high = make(higher(high.x, pin.x), higher(high.y, pin.y));
-        }
-        Average axis[2] = {between(warp_lowest(low.x), warp_highest(high.x)),
-                           between(warp_lowest(low.y), warp_highest(high.y))};
-        for (unsigned p = begin + lane; p < end; p += 32) {
-            const cplx pin = pin_at(nets, at, p);
-            axis[0].add(pin.x, inverse);
-            axis[1].add(pin.y, inverse);
-        }
-        for (Average& a : axis) {
-            a.e = warp_total(a.e);
-            a.te = warp_total(a.te);
-            a.n = warp_total(a.n);
-            a.sn = warp_total(a.sn);
-            a.close();
-        }
-        const real weight = nets.weight[net];
-        for (unsigned p = begin + lane; p < end; p += 32) {
-            const cplx pin = pin_at(nets, at, p);
-            pin_gradient[p] =
-                make(weight * axis[0].gradient(pin.x, inverse), weight * axis[1].gradient(pin.y, inverse));
-        }
-        if (lane == 0) {
-            total[0] += double(weight) * (double(axis[0].half_perimeter()) + double(axis[1].half_perimeter()));
-            total[1] += double(weight) * (double(axis[0].smooth(smoothing)) + double(axis[1].smooth(smoothing)));
-        }
-    }
-    grid_sums(total, partial, ticket, sums);
+/// HPWL and WA.
+struct Lengths { double hpwl, wa; };
+
+__device__ __forceinline__ Lengths lengths(const Average& x, const Average& y, real weight, real gamma) {
+    return {double(weight) * (double(x.half_perimeter()) + double(y.half_perimeter())),
+            double(weight) * (double(x.smooth(gamma)) + double(y.smooth(gamma)))};
 }
 
-// Nets `first` to `last`, one after the other by each block of the grid.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-    wirelength_wide(const Nets nets, const Corners at, unsigned first, unsigned last, double* partial,
-                    unsigned* ticket, double* sums) {
-    __shared__ cplx lows[BLOCK / 32], highs[BLOCK / 32];
+struct Smoothing { real gamma, inverse; };
+
+/// Nets `first` to `last`, a thread each; their pins go through shared memory.
+__device__ __forceinline__ Lengths small_nets(const Nets& nets, const Corners& at, Smoothing by, unsigned first,
+                                              unsigned last, real* x, real* y, cplx* __restrict__ pin_gradient) {
+    const unsigned begin = nets.net_start[first], end = nets.net_start[last];
+    for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
+        const cplx pin = pin_at(nets, at, p);
+        x[p - begin] = pin.x;
+        y[p - begin] = pin.y;
+    }
+    __syncthreads();
+    Lengths found = {0, 0};
+    const unsigned net = first + threadIdx.x;
+    if (net < last) {
+        const unsigned from = nets.net_start[net] - begin, to = nets.net_start[net + 1] - begin;
+        const real weight = nets.weight[net];
+        const Average along_x = small_axis(x, from, to, by.inverse, weight);
+        const Average along_y = small_axis(y, from, to, by.inverse, weight);
+        found = lengths(along_x, along_y, weight, by.gamma);
+    }
+    __syncthreads();
+    for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
+        pin_gradient[p] = make(x[p - begin], y[p - begin]);
+    }
+    __syncthreads();
+    return found;
+}
+
+/// One net by a warp; the lengths are in its first lane.
+__device__ __forceinline__ Lengths large_net(const Nets& nets, const Corners& at, Smoothing by, unsigned net,
+                                             cplx* __restrict__ pin_gradient) {
+    const unsigned lane = threadIdx.x % 32, begin = nets.net_start[net], end = nets.net_start[net + 1];
+    cplx low = pin_at(nets, at, begin), high = low;
+    for (unsigned p = begin + lane; p < end; p += 32) {
+        const cplx pin = pin_at(nets, at, p);
+        low = make(lower(low.x, pin.x), lower(low.y, pin.y));
+        high = make(higher(high.x, pin.x), higher(high.y, pin.y));
+    }
+    Average axis[2] = {between(warp_lowest(low.x), warp_highest(high.x)),
+                       between(warp_lowest(low.y), warp_highest(high.y))};
+    for (unsigned p = begin + lane; p < end; p += 32) {
+        const cplx pin = pin_at(nets, at, p);
+        axis[0].add(pin.x, by.inverse);
+        axis[1].add(pin.y, by.inverse);
+    }
+    for (Average& a : axis) {
+        a.e = warp_total(a.e);
+        a.te = warp_total(a.te);
+        a.n = warp_total(a.n);
+        a.sn = warp_total(a.sn);
+        a.close();
+    }
+    const real weight = nets.weight[net];
+    for (unsigned p = begin + lane; p < end; p += 32) {
+        const cplx pin = pin_at(nets, at, p);
+        pin_gradient[p] =
+            make(weight * axis[0].gradient(pin.x, by.inverse), weight * axis[1].gradient(pin.y, by.inverse));
+    }
+    return lane == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
+}
+
+/// HPWL of one net by the block, in its first thread. `edges` has four numbers a warp.
+__device__ __forceinline__ double wide_net(const Nets& nets, const Corners& at, unsigned net, real (*edges)[4]) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    double total[1] = {0};
-    for (unsigned net = first + blockIdx.x; net < last; net += gridDim.x) {
-        const unsigned begin = nets.net_start[net], end = nets.net_start[net + 1];
-        cplx low = pin_at(nets, at, begin), high = low;
-        for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
-            const cplx pin = pin_at(nets, at, p);
-            low = make(lower(low.x, pin.x), lower(low.y, pin.y));
-            high = make(higher(high.x, pin.x), higher(high.y, pin.y));
+    const unsigned begin = nets.net_start[net], end = nets.net_start[net + 1];
+    cplx low = pin_at(nets, at, begin), high = low;
+    for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
+        const cplx pin = pin_at(nets, at, p);
+        low = make(lower(low.x, pin.x), lower(low.y, pin.y));
+        high = make(higher(high.x, pin.x), higher(high.y, pin.y));
+    }
+    low = make(warp_lowest(low.x), warp_lowest(low.y));
+    high = make(warp_highest(high.x), warp_highest(high.y));
+    if (lane == 0) {
+        edges[warp][0] = low.x;
+        edges[warp][1] = low.y;
+        edges[warp][2] = high.x;
+        edges[warp][3] = high.y;
+    }
+    __syncthreads();
+    double found = 0;
+    if (threadIdx.x == 0) {
+        for (unsigned w = 1; w < BLOCK / 32; w++) {
+            low = make(lower(low.x, edges[w][0]), lower(low.y, edges[w][1]));
+            high = make(higher(high.x, edges[w][2]), higher(high.y, edges[w][3]));
         }
-        low = make(warp_lowest(low.x), warp_lowest(low.y));
-        high = make(warp_highest(high.x), warp_highest(high.y));
-        __syncthreads();
-        if (lane == 0) {
-            lows[warp] = low;
-            highs[warp] = high;
+        found = double(nets.weight[net]) * (double(high.x - low.x) + double(high.y - low.y));
+    }
+    __syncthreads();
+    return found;
+}
+
+// Nets below `small` are small, those from there to `smooth` large, the others,
+// up to `all`, wide. `chunk_net` has the first net of each of `chunks` chunks,
+// and their end. `gamma` is one number; `sums` become HPWL and WA.
+extern "C" __global__ void __launch_bounds__(BLOCK, sizeof(real) == 4 ? 4 : 2)
+    wirelength_nets(const Nets nets, const Corners at, const double* gamma, unsigned small, unsigned smooth,
+                    unsigned all, unsigned chunks, const unsigned* __restrict__ chunk_net,
+                    cplx* __restrict__ pin_gradient, double* partial, unsigned* ticket, double* sums) {
+    __shared__ real x[CHUNK_PINS], y[CHUNK_PINS], edges[BLOCK / 32][4];
+    constexpr unsigned warps = BLOCK / 32;
+    const Smoothing by = {real(*gamma), real(1 / *gamma)};
+    const unsigned wide = all - smooth, large = (smooth - small + warps - 1) / warps;
+    double total[2] = {0, 0};
+    // What takes longest first.
+    for (unsigned work = blockIdx.x; work < wide + large + chunks; work += gridDim.x) {
+        Lengths found = {0, 0};
+        if (work < wide) {
+            found.hpwl = wide_net(nets, at, smooth + work, edges);
+        } else if (work < wide + large) {
+            const unsigned net = small + (work - wide) * warps + threadIdx.x / 32;
+            if (net < smooth) found = large_net(nets, at, by, net, pin_gradient);
+        } else {
+            const unsigned chunk = work - wide - large;
+            found = small_nets(nets, at, by, chunk_net[chunk], chunk_net[chunk + 1], x, y, pin_gradient);
         }
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            for (unsigned w = 1; w < BLOCK / 32; w++) {
-                low = make(lower(low.x, lows[w].x), lower(low.y, lows[w].y));
-                high = make(higher(high.x, highs[w].x), higher(high.y, highs[w].y));
-            }
-            total[0] += double(nets.weight[net]) * (double(high.x - low.x) + double(high.y - low.y));
-        }
+        total[0] += found.hpwl;
+        total[1] += found.wa;
     }
     grid_sums(total, partial, ticket, sums);
 }

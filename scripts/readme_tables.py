@@ -1,4 +1,4 @@
-"""What the scripts that fill the README share: results, Markdown tables, markers.
+"""What the scripts that fill README.md and src/three_pass.md share: results, Markdown tables, markers.
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`.
 """
@@ -9,7 +9,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-README = ROOT / "README.md"
+PAGES = [ROOT / "README.md", ROOT / "src" / "three_pass.md"]
 
 
 def load(name):
@@ -22,21 +22,24 @@ def table(head, rows):
 
 
 def markers():
-    """The names of all tables in the README."""
-    return re.findall(r"<!-- table (\S+) -->", README.read_text())
+    """The names of all tables in the pages."""
+    return [name for page in PAGES for name in re.findall(r"<!-- table (\S+) -->", page.read_text())]
 
 
 def fill(tables, check):
-    """Fills the README's tables of these names; tells whether it was up to date.
+    """Fills the pages' tables of these names; tells whether they were up to date.
     With `check`, only tells."""
-    old = README.read_text()
 
     def filled(match):
         if match[1] not in tables:
             return match[0]
         return f"<!-- table {match[1]} -->\n{tables[match[1]]()}\n<!-- end -->"
 
-    new = re.sub(r"<!-- table (\S+) -->\n.*?<!-- end -->", filled, old, flags=re.S)
-    if not check:
-        README.write_text(new)
-    return new == old
+    fresh = True
+    for page in PAGES:
+        old = page.read_text()
+        new = re.sub(r"<!-- table (\S+) -->\n.*?<!-- end -->", filled, old, flags=re.S)
+        fresh &= new == old
+        if not check:
+            page.write_text(new)
+    return fresh

@@ -64,29 +64,43 @@
 //!
 //! # The transforms and their scaling
 //!
-//! For N values, k = 0 … N−1, and in two dimensions along each axis:
+//! For N values, k = 0 … N−1, and in more dimensions along each axis:
 //!
 //! | here | definition | SciPy (`norm=None`) | FFTW | DREAMPlace |
 //! |---|---|---|---|---|
 //! | DCT | `Σ_n x_n cos(π(n+½)k/N)` | `dct(x, 2) / 2` | `REDFT10 / 2` | `dct · N/2` |
 //! | IDCT | `½x_0 + Σ_{n≥1} x_n cos(πn(k+½)/N)` | `dct(x, 3) / 2` | `REDFT01 / 2` | `idct / 2` |
 //! | IDXST | `Σ_{n≥1} x_n sin(πn(k+½)/N)` | `dst([x_1 … x_{N−1}, 0], 3) / 2` | `RODFT01 / 2` of the same | `idxst` |
-//! | DCT2 | DCT along both | `dctn(x, 2) / 4` | `/ 4` | `dct2 · nx·ny/4` |
-//! | IDCT2 | IDCT along both | `dctn(x, 3) / 4` | `/ 4` | `idct2 / 4` |
-//! | IDCT_IDXST | IDCT along x, IDXST along y | | | `idct_idxst / 4` |
-//! | IDXST_IDCT | IDXST along x, IDCT along y | | | `idxst_idct / 4` |
+//! | DCT2 | DCT along both | `dctn(x, 2) / 4` | `REDFT10² / 4` | `dct2 · nx·ny/4` |
+//! | IDCT2 | IDCT along both | `dctn(x, 3) / 4` | `REDFT01² / 4` | `idct2 / 4` |
+//! | IDCT_IDXST | IDCT along x, IDXST along y | the product of the above, `/ 4` | `REDFT01 × RODFT01 / 4` | `idct_idxst / 4` |
+//! | IDXST_IDCT | IDXST along x, IDCT along y | the product of the above, `/ 4` | `RODFT01 × REDFT01 / 4` | `idxst_idct / 4` |
+//! | DCT3 | DCT along all three | `dctn(x, 2) / 8` | `REDFT10³ / 8` | |
+//! | IDCT3 | IDCT along all three | `dctn(x, 3) / 8` | `REDFT01³ / 8` | |
+//! | DCT of D dimensions | DCT along every axis | `dctn(x, 2) / 2^D` | `REDFT10^D / 2^D` | |
+//! | IDCT of D dimensions | IDCT along every axis | `dctn(x, 3) / 2^D` | `REDFT01^D / 2^D` | |
 //!
-//! `IDCT(DCT(x)) = (N/2)·x`. DREAMPlace's names are those of its C++ and CUDA
-//! operators; its Python prototypes of the last two are half of them. The
-//! paper's equations want three corrections: the row V(N₁, ·) its 2-D
-//! post-processing calls zero is V(0, ·) (the FFT is periodic), its inverse
-//! pre-processing wants the conjugate factors e^{+jπn/2N}, and its
-//! post-processing gives four times its 2-D definition.
+//! `IDCT(DCT(x)) = (N/2)·x`, and in D dimensions the product of the sizes over
+//! 2^D times x. An orthonormal DCT (SciPy's `norm="ortho"`, MATLAB's `dct` and
+//! `dct2`) is ours times √(2/N) along every axis, and along an axis on which
+//! k = 0 times √(1/N). DREAMPlace's names are those of its C++ and CUDA
+//! operators; its Python prototypes of the last two 2-D ones are half of them.
+//!
+//! The paper's equations want four corrections:
+//!
+//! * the row V(N₁, ·) that its 2-D post-processing calls zero is V(0, ·): the FFT is periodic;
+//! * its 2-D inverse pre-processing wants the conjugate factors e^{+jπn/2N};
+//! * its 2-D post-processing gives four times its definition;
+//! * its four 1-D algorithms give twice its definition.
+//!
+//! Lines, maps, volumes and arrays of more dimensions can be transformed by
+//! themselves: [`cpu::transforms`], and on a device `cuda::transforms`.
 
 pub mod bench;
 pub mod bookshelf;
 pub mod charge;
 pub mod compare;
+pub mod compress;
 pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -103,6 +117,8 @@ pub mod plot;
 mod real;
 pub mod report;
 pub mod spectral;
+#[doc = include_str!("three_pass.md")]
+pub mod three_pass {}
 pub mod transform;
 pub mod wirelength;
 

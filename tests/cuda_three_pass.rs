@@ -185,6 +185,48 @@ fn the_fused_pipeline_stands_in_by_name() {
     assert_eq!(solver.pipeline(), Pipeline::ThreePass);
 }
 
+/// What the shapes in `kernels/three_pass.cu` were chosen for: this many threads
+/// resident on a multiprocessor, and with them at most so many registers each.
+/// NVRTC 13.0 gives 53 to 64 registers where 64 are allowed, 90 to 128 of 128; one
+/// more than allowed would halve the blocks.
+fn resident<T: CudaReal>(n: usize) -> [u32; 3] {
+    match (T::PRECISION, n) {
+        (Precision::F32, ..=2048) => [1024, 512, 1024],
+        (Precision::F32, 4096) => [1024, 512, 512],
+        (Precision::F32, _) => [512, 512, 512],
+        (Precision::F64, 512) => [768, 512, 512],
+        (Precision::F64, 1024) => [512, 384, 512],
+        (Precision::F64, _) => [512, 512, 512],
+    }
+}
+
+fn fills_a_multiprocessor<T: CudaReal>(gpu: &Gpu) {
+    for n in [64, 128, 256, 512, 1024, 2048, 4096, 8192] {
+        let kernels = ThreePass::<T>::new(gpu, &grid(n, n)).unwrap().kernels().unwrap();
+        let [forward, columns, inverse] = resident::<T>(n);
+        for (kernel, resident) in kernels.iter().zip([forward, columns, inverse, inverse]) {
+            println!("{} {kernel:?}", T::PRECISION);
+            assert_eq!(kernel.local_bytes, 0, "{kernel:?}");
+            if n < 512 || gpu.info().compute_capability != (9, 0) {
+                continue;
+            }
+            assert!(kernel.blocks * kernel.threads >= resident, "{resident}: {kernel:?}");
+            assert!(kernel.registers * resident <= 65536, "{resident}: {kernel:?}");
+            // A multiprocessor has 228 KiB, of which each block costs one.
+            let shared = kernel.blocks * (kernel.shared_bytes + 1024);
+            assert!(shared <= 228 << 10, "{shared}: {kernel:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn kernels_fill_a_multiprocessor_without_local_memory() {
+    let gpu = gpu();
+    fills_a_multiprocessor::<f32>(&gpu);
+    fills_a_multiprocessor::<f64>(&gpu);
+}
+
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn refusals_are_typed() {

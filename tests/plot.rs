@@ -460,8 +460,9 @@ fn bars_stand_side_by_side_as_high_as_their_values() {
     let [paper, here] = [[0x00, 0x72, 0xb2], [0xd5, 0x5e, 0x00]];
     // Columns of a colour, left of the legend, and how high each is.
     let heights = |color: [u8; 3]| -> Vec<(u32, usize)> {
-        let column = |x: u32| (0..image.height()).filter(|&y| image.get_pixel(x, y).0 == color);
-        (0..image.width() - 250).map(|x| (x, column(x).count())).filter(|c| c.1 > 40).collect()
+        let is = |x, y| image.get_pixel(x, y).0 == color;
+        let column = |x: u32| (0..image.height()).filter(|&y| is(x, y)).count();
+        (0..image.width() - 250).map(|x| (x, column(x))).filter(|c| c.1 > 40).collect()
     };
     let (paper, here) = (heights(paper), heights(here));
     let highest = paper.iter().map(|c| c.1).max().unwrap() as f64;

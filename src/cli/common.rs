@@ -157,6 +157,16 @@ impl SolveArgs {
         SolveArgs { fillers: true, ..self.clone() }
     }
 
+    /// The same by `pipeline`.
+    pub(crate) fn with_pipeline(&self, pipeline: Pipeline) -> SolveArgs {
+        let pipeline = match pipeline {
+            Pipeline::RowColumn => PipelineArg::RowColumn,
+            Pipeline::Fused => PipelineArg::Fused,
+            Pipeline::ThreePass => PipelineArg::ThreePass,
+        };
+        SolveArgs { pipeline, ..self.clone() }
+    }
+
     pub(crate) fn row_blockage(&self) -> bool {
         self.row_blockage
     }
@@ -295,7 +305,7 @@ pub(crate) fn tell(notes: &[String], warnings: &[String]) {
 }
 
 /// The error with the file it is about.
-fn named(path: &Path, error: io::Error) -> Failure {
+pub(crate) fn named(path: &Path, error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return error.into();
     }

@@ -59,6 +59,15 @@ impl EngineChoice {
     }
 }
 
+/// The device that `choice` comes to, none for the CPU, and what `auto` took and why.
+pub(crate) fn device(choice: EngineChoice) -> (Option<usize>, Option<String>) {
+    let Decided { choice, note } = decide(choice);
+    match choice {
+        EngineChoice::Cuda(device) | EngineChoice::Both(device) => (Some(device), note),
+        EngineChoice::Cpu | EngineChoice::Auto => (None, note),
+    }
+}
+
 /// The engines the user chose, one or two, and what `auto` took and why.
 pub(crate) struct Chosen<T: EngineReal> {
     pub(crate) engines: Vec<Box<dyn Engine<T>>>,
@@ -95,7 +104,7 @@ pub(crate) struct ChosenBackend {
     pub(crate) note: Option<String>,
 }
 
-/// Opens what places on the engine of `options`.
+/// Opens what places on the engine of `options`, of two on the first.
 pub(crate) fn open_backend<T: EngineReal>(
     charge: Charge,
     netlist: &Netlist,

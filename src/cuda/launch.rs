@@ -47,6 +47,23 @@ impl Kernel {
 /// Most blocks along the second and third axis of a grid.
 pub(super) const MOST_BLOCKS: u32 = 65535;
 
+/// As [`cover`], but for cells of fewer than `line` across a block is as wide as
+/// they are, and then not of exactly [`BLOCK`] threads: for kernels that sum nothing.
+/// (An H200, 10000 × 100 in f64: the DCT's post-processing 4 % faster, other kernels
+/// slower.)
+pub(super) fn fit(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
+    if width >= line as usize {
+        return cover(line, (width, height));
+    }
+    let wide = width as u32;
+    let tall = (BLOCK / wide).min(height.min(BLOCK as usize) as u32);
+    LaunchConfig {
+        grid_dim: (1, (height as u32).div_ceil(tall), 1),
+        block_dim: (wide, tall, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
 /// As [`cover`], with no more blocks down the height than a grid can have: for
 /// kernels whose threads go on from there.
 pub(super) fn cover_lines(line: u32, cells: (usize, usize)) -> LaunchConfig {
@@ -197,6 +214,10 @@ mod tests {
                 assert!((c.grid_dim.0 * c.block_dim.0) as usize >= w, "{w} x {h}");
                 assert!((c.grid_dim.1 * c.block_dim.1) as usize >= h, "{w} x {h}");
                 assert!(c.grid_dim.1 <= 65535, "{w} x {h}");
+                let f = fit(line, (w, h));
+                assert!(f.block_dim.0 * f.block_dim.1 <= BLOCK, "{w} x {h}");
+                assert!((f.grid_dim.0 * f.block_dim.0) as usize >= w, "{w} x {h}");
+                assert!((f.grid_dim.1 * f.block_dim.1) as usize >= h, "{w} x {h}");
             }
         }
     }

@@ -15,6 +15,7 @@
 
 mod bodies;
 pub mod compile;
+pub mod compress;
 mod density;
 mod descent;
 mod device;
@@ -55,6 +56,6 @@ pub use input::Input;
 pub use real::CudaReal;
 pub use row_column::RowColumn;
 pub use solver::{FieldSolver, Fields, Folding, SolverOptions, solver};
-pub use three_pass::ThreePass;
+pub use three_pass::{KernelUse, ThreePass};
 pub use timing::{Marks, Spread, Stopwatch, measure};
 pub use wirelength::CudaWirelength;

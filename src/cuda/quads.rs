@@ -4,7 +4,7 @@
 use super::device::Gpu;
 use super::error::CudaError;
 use super::input::Input;
-use super::launch::{Kernel, check_length, cover, stacked};
+use super::launch::{Kernel, check_length, cover, fit, stacked};
 use super::real::CudaReal;
 use super::reorder::Sines;
 use super::solver::twiddles;
@@ -40,9 +40,10 @@ impl<T: CudaReal> Quads<T> {
         input: &'static str,
     ) -> Result<Self, CudaError> {
         // One thread for four elements.
-        let quarter = stacked(cover(128, (ny / 2 + 1, nx / 2 + 1)), maps);
+        let quarter = (ny / 2 + 1, nx / 2 + 1);
+        let full = stacked(cover(128, quarter), maps);
         let (post, post_config) = match post {
-            PostProcessing::Efficient => ("dct2_post", quarter),
+            PostProcessing::Efficient => ("dct2_post", stacked(fit(128, quarter), maps)),
             PostProcessing::Naive => ("dct2_post_naive", stacked(cover(128, (ny, nx)), maps)),
         };
         let spectra = maps * nx * (ny / 2 + 1) * size_of::<T::Complex>();
@@ -55,7 +56,7 @@ impl<T: CudaReal> Quads<T> {
             b: twiddles::<T>(gpu, ny)?,
             cached: i32::from(spectra <= gpu.info().l2_cache),
             dct2_post: Kernel::new(module, post, post_config)?,
-            idct2_pre: Kernel::new(module, format!("idct2_pre{input}"), quarter)?,
+            idct2_pre: Kernel::new(module, format!("idct2_pre{input}"), full)?,
             input,
         })
     }

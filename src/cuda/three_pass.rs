@@ -4,7 +4,8 @@
 //! inverses along x; the three inverses along y (see [`crate::spectral`] for
 //! what is solved). A kernel keeps its lines in registers from the first of its
 //! transforms to the last, so that a solve moves 10 words of memory per bin
-//! where the fused pipeline moves 28; without the potential, 9.
+//! where the fused pipeline moves 28; without the potential, 9. How and why:
+//! [`crate::three_pass`].
 //!
 //! Lines are powers of two, 64 to 8192, and a block's lines must fit the
 //! device's shared memory. [`ThreePass::new`] says so where they do not, and
@@ -39,6 +40,8 @@ pub struct ThreePass<T: CudaReal> {
     pairs: u32,
     rows: Lines<T>,
     columns: Lines<T>,
+    /// Rows on the way back.
+    back: Lines<T>,
     forward: CudaFunction,
     solve: CudaFunction,
     inverse: CudaFunction,
@@ -86,9 +89,10 @@ impl<T: CudaReal> ThreePass<T> {
         let along_x = gpu.kernels_for::<T>("three_pass", nx)?;
         let rows = Lines::new(gpu, &along_y, "rows", ny)?;
         let columns = Lines::new(gpu, &along_x, "columns", nx)?;
+        let back = Lines::new(gpu, &along_y, "inverse", ny)?;
         let most = shared_memory(gpu)?;
         if let Some(bytes) =
-            [&rows, &columns].map(|l| l.shape.bytes).into_iter().find(|&b| b > most)
+            [&rows, &columns, &back].map(|l| l.shape.bytes).into_iter().find(|&b| b > most)
         {
             return Err(not_here(format!(
                 "{bytes} bytes of shared memory for a block: the device has {most}"
@@ -96,8 +100,8 @@ impl<T: CudaReal> ThreePass<T> {
         }
         let forward = rows.kernel(&along_y, "rows_forward")?;
         let solve = columns.kernel(&along_x, "columns")?;
-        let inverse = rows.kernel(&along_y, "rows_inverse")?;
-        let inverse_field = rows.kernel(&along_y, "rows_inverse_field")?;
+        let inverse = back.kernel(&along_y, "rows_inverse")?;
+        let inverse_field = back.kernel(&along_y, "rows_inverse_field")?;
         let green = Green::new(grid, SCALE / grid.bins() as f64);
         let overlaps = gpu.info().compute_capability >= (9, 0) && grid.bins() <= OVERLAP;
         Ok(ThreePass {
@@ -116,7 +120,23 @@ impl<T: CudaReal> ThreePass<T> {
             partial: gpu.zeros(ny / columns.shape.columns())?,
             rows,
             columns,
+            back,
         })
+    }
+
+    /// What each kernel takes of a multiprocessor: forward, columns, inverse, and
+    /// inverse without φ.
+    ///
+    /// # Errors
+    /// When the driver refuses to say.
+    pub fn kernels(&self) -> Result<[KernelUse; 4], CudaError> {
+        let of = KernelUse::of;
+        Ok([
+            of("rows_forward", &self.forward, &self.rows.shape)?,
+            of("columns", &self.solve, &self.columns.shape)?,
+            of("rows_inverse", &self.inverse, &self.back.shape)?,
+            of("rows_inverse_field", &self.inverse_field, &self.back.shape)?,
+        ])
     }
 
     /// Enqueues the solve without φ: Ex, Ey and the energy, which needs no φ
@@ -160,7 +180,7 @@ impl<T: CudaReal> ThreePass<T> {
         let ex = address_mut(gpu, &mut fields.field_x);
         let ey = address_mut(gpu, &mut fields.field_y);
         let energy = address_mut(gpu, &mut fields.energy);
-        let table = address(gpu, &self.rows.table);
+        let table = address(gpu, &self.back.table);
         let (maps, kernel) = if potential { (3, &self.inverse) } else { (2, &self.inverse_field) };
         let mut outputs = vec![arg(&phi), arg(&ex), arg(&ey)];
         outputs.drain(..3 - maps);
@@ -174,11 +194,11 @@ impl<T: CudaReal> ThreePass<T> {
             arg(&blocks),
             arg(&energy),
         ]);
-        let blocks = self.pairs * maps as u32 / self.rows.shape.lines;
+        let blocks = self.pairs * maps as u32 / self.back.shape.lines;
         // SAFETY: the arguments are those of rows_inverse_N, N = ny, or, without
         // the first output, of rows_inverse_field_N; every map holds `bins`
         // values, and the rest is as above.
-        unsafe { launch(gpu, kernel, self.rows.shape.config(blocks), self.overlap, &mut arguments) }
+        unsafe { launch(gpu, kernel, self.back.shape.config(blocks), self.overlap, &mut arguments) }
     }
 }
 
@@ -324,7 +344,7 @@ pub(super) struct Lines<T: CudaReal> {
 }
 
 impl<T: CudaReal> Lines<T> {
-    /// `kind` is `rows` or `columns`; `module` has kernels for this length.
+    /// `kind` is `rows`, `columns` or `inverse`; `module` has kernels for this length.
     pub(super) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
@@ -353,6 +373,39 @@ impl<T: CudaReal> Lines<T> {
         let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         kernel.set_attribute(most, self.shape.bytes as i32)?;
         Ok(kernel)
+    }
+}
+
+/// What a kernel takes of a multiprocessor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelUse {
+    /// The kernel's name, without the length of its lines.
+    pub name: &'static str,
+    /// Threads of a block.
+    pub threads: u32,
+    /// 32-bit registers of a thread.
+    pub registers: u32,
+    /// Local memory of a thread, in bytes: what its registers did not hold.
+    pub local_bytes: u32,
+    /// Shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+    /// Blocks that a multiprocessor runs at once, by the driver's reckoning.
+    pub blocks: u32,
+}
+
+impl KernelUse {
+    fn of(name: &'static str, kernel: &CudaFunction, shape: &Shape) -> Result<Self, CudaError> {
+        let Shape { threads, bytes, .. } = *shape;
+        let at_once =
+            kernel.occupancy_max_active_blocks_per_multiprocessor(threads, bytes as usize, None)?;
+        Ok(KernelUse {
+            name,
+            threads,
+            registers: kernel.num_regs()? as u32,
+            local_bytes: kernel.local_size_bytes()? as u32,
+            shared_bytes: bytes + kernel.shared_size_bytes()? as u32,
+            blocks: at_once,
+        })
     }
 }
 

@@ -33,9 +33,10 @@ pub struct CudaWirelength<T: CudaReal> {
     /// Bodies that positions are given of, movable cells first.
     bodies: usize,
     nets: DeviceNets<T>,
-    small: Part,
-    large: Part,
-    wide: Part,
+    lengths_and_pins: CudaFunction,
+    config: LaunchConfig,
+    partial: CudaSlice<f64>,
+    ticket: CudaSlice<u32>,
     gather: CudaFunction,
     gather_config: LaunchConfig,
     /// Blocks of `gather` that take a cell per thread.
@@ -46,7 +47,7 @@ pub struct CudaWirelength<T: CudaReal> {
     /// A pair per pin.
     pin_gradient: CudaSlice<T>,
     gradient: [CudaSlice<T>; 2],
-    /// HPWL and WA of small and of large nets, HPWL of wide ones.
+    /// HPWL and WA.
     lengths: CudaSlice<f64>,
     fixed_hpwl: f64,
 }
@@ -59,39 +60,14 @@ struct DeviceNets<T: CudaReal> {
     pin_y: CudaSlice<T>,
     chunk_net: CudaSlice<u32>,
     chunks: u32,
+    /// Nets below `small` are small, those from there to `smooth` large, the
+    /// others, up to `all`, left out of the weighted average.
+    small: u32,
+    smooth: u32,
+    all: u32,
     body_start: CudaSlice<u32>,
     body_pin: CudaSlice<u32>,
     cells: u32,
-}
-
-/// The kernel for one kind of net, the nets of that kind, and its sums on their way.
-struct Part {
-    kernel: CudaFunction,
-    config: LaunchConfig,
-    first: u32,
-    last: u32,
-    partial: CudaSlice<f64>,
-    ticket: CudaSlice<u32>,
-}
-
-impl Part {
-    /// With as many blocks as the device runs at once, or as there is work for.
-    fn new(
-        gpu: &Gpu,
-        kernel: CudaFunction,
-        nets: std::ops::Range<u32>,
-        blocks: usize,
-    ) -> Result<Self, CudaError> {
-        let config = at_once(gpu, &kernel, blocks)?;
-        Ok(Part {
-            kernel,
-            first: nets.start,
-            last: nets.end,
-            partial: gpu.zeros(2 * config.grid_dim.0 as usize)?,
-            ticket: gpu.zeros(1)?,
-            config,
-        })
-    }
 }
 
 /// At most `blocks` blocks, and no more than the device runs at once.
@@ -152,35 +128,33 @@ impl<T: CudaReal> CudaWirelength<T> {
         let layout = Layout::new(netlist);
         let module = gpu.kernels::<T>("wirelength")?;
         let load = |name: &str| module.load_function(name);
-        let (small, smooth) = (layout.small as u32, netlist.smooth as u32);
-        let (nets, chunks) = (netlist.nets() as u32, layout.chunk_net.len() - 1);
+        let nets = layout.upload(gpu, netlist)?;
+        let warps = BLOCK / WARP;
+        let work =
+            (nets.all - nets.smooth) + (nets.smooth - nets.small).div_ceil(warps) + nets.chunks;
+        let lengths_and_pins = load("wirelength_nets")?;
+        let config = at_once(gpu, &lengths_and_pins, work as usize)?;
         let heavy = layout.heavy(netlist);
         let light = blocks_for(cells).grid_dim.0;
         let heavies = heavy.len() as u32;
-        let warps = (BLOCK / WARP) as usize;
-        let blocks = |nets: u32, each: usize| (nets as usize).div_ceil(each);
         Ok(CudaWirelength {
-            small: Part::new(gpu, load("wirelength_small")?, 0..small, chunks)?,
-            large: Part::new(
-                gpu,
-                load("wirelength_large")?,
-                small..smooth,
-                blocks(smooth - small, warps),
-            )?,
-            wide: Part::new(gpu, load("wirelength_wide")?, smooth..nets, blocks(nets - smooth, 1))?,
+            partial: gpu.zeros(2 * config.grid_dim.0 as usize)?,
+            ticket: gpu.zeros(1)?,
+            lengths_and_pins,
+            config,
             gather: load("wirelength_gather")?,
             gather_config: LaunchConfig {
-                grid_dim: (light + heavies.div_ceil(BLOCK / WARP), 1, 1),
+                grid_dim: (light + heavies.div_ceil(warps), 1, 1),
                 block_dim: (BLOCK, 1, 1),
                 shared_mem_bytes: 0,
             },
             light,
             heavy: upload(gpu, &heavy)?,
             heavies,
-            nets: layout.upload(gpu, netlist)?,
+            nets,
             pin_gradient: gpu.zeros((2 * layout.smooth_pins).max(1))?,
             gradient: [gpu.zeros(cells.max(1))?, gpu.zeros(cells.max(1))?],
-            lengths: gpu.zeros(5)?,
+            lengths: gpu.zeros(2)?,
             fixed_hpwl: netlist.fixed_hpwl,
             gpu: gpu.clone(),
             bodies,
@@ -206,59 +180,27 @@ impl<T: CudaReal> CudaWirelength<T> {
         let gpu = &self.gpu;
         let at = Corners { x: address(gpu, x), y: address(gpu, y) };
         let nets = self.nets.addresses(gpu);
-        let mut sums = self.lengths.slice_mut(0..2);
-        // SAFETY: arguments are those of kernels/wirelength.cu. Bodies of pins
-        // are below `cells`, at most the length of x and y (`new` and here); nets
-        // below `smooth` have their pins below the length of pin_gradient; a
-        // chunk has at most BLOCK nets and CHUNK_PINS pins (`Layout`); partial
-        // has two values per block.
+        // SAFETY: arguments are those of wirelength_nets. Bodies of pins are below
+        // `cells`, at most the length of x and y (`new` and here); nets below
+        // `smooth` have their pins below the length of pin_gradient; a chunk has
+        // at most BLOCK nets and CHUNK_PINS pins (`Layout`); partial has two
+        // values per block.
         unsafe {
             gpu.stream()
-                .launch_builder(&self.small.kernel)
+                .launch_builder(&self.lengths_and_pins)
                 .arg(&nets)
                 .arg(&at)
                 .arg(gamma)
+                .arg(&self.nets.small)
+                .arg(&self.nets.smooth)
+                .arg(&self.nets.all)
                 .arg(&self.nets.chunks)
                 .arg(&self.nets.chunk_net)
                 .arg(&mut self.pin_gradient)
-                .arg(&mut self.small.partial)
-                .arg(&mut self.small.ticket)
-                .arg(&mut sums)
-                .launch(self.small.config)?;
-        }
-        if self.large.first < self.large.last {
-            let mut sums = self.lengths.slice_mut(2..4);
-            // SAFETY: as above.
-            unsafe {
-                gpu.stream()
-                    .launch_builder(&self.large.kernel)
-                    .arg(&nets)
-                    .arg(&at)
-                    .arg(gamma)
-                    .arg(&self.large.first)
-                    .arg(&self.large.last)
-                    .arg(&mut self.pin_gradient)
-                    .arg(&mut self.large.partial)
-                    .arg(&mut self.large.ticket)
-                    .arg(&mut sums)
-                    .launch(self.large.config)?;
-            }
-        }
-        if self.wide.first < self.wide.last {
-            let mut sums = self.lengths.slice_mut(4..5);
-            // SAFETY: as above.
-            unsafe {
-                gpu.stream()
-                    .launch_builder(&self.wide.kernel)
-                    .arg(&nets)
-                    .arg(&at)
-                    .arg(&self.wide.first)
-                    .arg(&self.wide.last)
-                    .arg(&mut self.wide.partial)
-                    .arg(&mut self.wide.ticket)
-                    .arg(&mut sums)
-                    .launch(self.wide.config)?;
-            }
+                .arg(&mut self.partial)
+                .arg(&mut self.ticket)
+                .arg(&mut self.lengths)
+                .launch(self.config)?;
         }
         self.gather()
     }
@@ -293,9 +235,8 @@ impl<T: CudaReal> CudaWirelength<T> {
         (&self.gradient[0], &self.gradient[1])
     }
 
-    /// Five numbers on the device: HPWL and WA of nets that a thread takes, HPWL
-    /// and WA of those that a warp takes, HPWL of those left out of WA. Nets
-    /// that no movement changes are in none of them.
+    /// Two numbers on the device, HPWL and WA, without the nets that no movement
+    /// changes ([`CudaWirelength::fixed_hpwl`]).
     pub fn lengths(&self) -> &CudaSlice<f64> {
         &self.lengths
     }
@@ -311,7 +252,7 @@ impl<T: CudaReal> CudaWirelength<T> {
     /// What failed on the device since the last wait.
     pub fn read(&self) -> Result<Wirelength, CudaError> {
         let l = self.gpu.download(&self.lengths)?;
-        Ok(Wirelength { hpwl: self.fixed_hpwl + l[0] + l[2] + l[4], smooth: l[1] + l[3] })
+        Ok(Wirelength { hpwl: self.fixed_hpwl + l[0], smooth: l[1] })
     }
 }
 
@@ -394,6 +335,9 @@ impl Layout {
             pin_y: upload(gpu, &self.placed(&netlist.pin_y, |&y| T::of(y)))?,
             chunk_net: gpu.upload(&self.chunk_net)?,
             chunks: (self.chunk_net.len() - 1) as u32,
+            small: self.small as u32,
+            smooth: netlist.smooth as u32,
+            all: netlist.nets() as u32,
             body_start: gpu.upload(body_start)?,
             body_pin: upload(gpu, &body_pin)?,
             cells: netlist.movable() as u32,

@@ -5,6 +5,7 @@
 //! gives the same bits on every run, so does this, for any number of threads.
 
 use super::backend::{Backend, Held, Sample, StageSplit, Weights};
+use super::ready::Ready;
 use super::vectors::{Pair, Vectors};
 use crate::charge::Charge;
 use crate::cpu::engine::thread_pool;
@@ -27,15 +28,6 @@ pub struct HostBackend<T: Real> {
     map: Map<T>,
     ready: Ready,
     times: StageSplit,
-}
-
-/// What has been done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Ready {
-    Nothing,
-    Started,
-    Evaluated,
-    Proposed,
 }
 
 impl<T: Real> HostBackend<T> {
@@ -62,16 +54,6 @@ impl<T: Real> HostBackend<T> {
             times: StageSplit::default(),
             engine,
         })
-    }
-
-    fn require(&self, stage: &'static str, at_least: Ready) -> Result<(), EngineError> {
-        let needs = match at_least {
-            ready if self.ready >= ready => return Ok(()),
-            Ready::Nothing | Ready::Started => "the placer was given a start",
-            Ready::Evaluated => "the start was evaluated",
-            Ready::Proposed => "a step was proposed",
-        };
-        Err(EngineError::OutOfOrder { stage, needs })
     }
 
     /// Both gradients at v of the proposal, and g there.
@@ -153,7 +135,7 @@ impl<T: Real> Backend for HostBackend<T> {
     }
 
     fn evaluate(&mut self, weights: &Weights) -> Result<Sample, EngineError> {
-        self.require("a gradient", Ready::Started)?;
+        self.ready.require("a gradient", Ready::Started)?;
         let start = Instant::now();
         // Evaluated as a proposal to stay, which is then made current.
         self.vectors.stay();
@@ -171,7 +153,7 @@ impl<T: Real> Backend for HostBackend<T> {
         momentum: f64,
         weights: &Weights,
     ) -> Result<Sample, EngineError> {
-        self.require("a step", Ready::Evaluated)?;
+        self.ready.require("a step", Ready::Evaluated)?;
         let start = Instant::now();
         let (vectors, step, momentum) = (&mut self.vectors, T::of(step), T::of(momentum));
         let moved_squared = self.pool.install(|| vectors.walk(step, momentum));
@@ -182,14 +164,14 @@ impl<T: Real> Backend for HostBackend<T> {
     }
 
     fn accept(&mut self) -> Result<(), EngineError> {
-        self.require("a step's acceptance", Ready::Proposed)?;
+        self.ready.require("a step's acceptance", Ready::Proposed)?;
         self.vectors.accept();
         self.ready = Ready::Evaluated;
         Ok(())
     }
 
     fn keep(&mut self) -> Result<(), EngineError> {
-        self.require("a placement to keep", Ready::Started)?;
+        self.ready.require("a placement to keep", Ready::Started)?;
         match &mut self.kept {
             Some(kept) => kept.clone_from(&self.vectors.current.v),
             None => self.kept = Some(self.vectors.current.v.clone()),
@@ -203,7 +185,7 @@ impl<T: Real> Backend for HostBackend<T> {
         x: &mut [f64],
         y: &mut [f64],
     ) -> Result<(), EngineError> {
-        self.require("positions", Ready::Started)?;
+        self.ready.require("positions", Ready::Started)?;
         let from = match (held, &self.kept) {
             (Held::Current, _) => &self.vectors.current.v,
             (Held::Kept, Some(kept)) => kept,

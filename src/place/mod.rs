@@ -17,6 +17,7 @@ pub mod bounds;
 pub mod cuda;
 pub mod host;
 pub mod placer;
+mod ready;
 pub mod schedule;
 pub mod start;
 mod vectors;

@@ -10,11 +10,13 @@ use serde::Serialize;
 /// The first step's length is found from a trial move of this many bins (root
 /// mean square): enough for `f32` to see the gradient change.
 const TRIAL_MOVE: f64 = 0.01;
-/// A step is taken when it is at most this much longer than what the gradient
-/// it led to allows …
+/// A step is taken when the gradient it led to allows more than this share of it …
 const ACCEPTED: f64 = 0.95;
 /// … or after so many tries.
 const MOST_TRIES: u32 = 10;
+/// Longest step over the inverse of what the density's curvature can be in its
+/// densest bin: beyond 2, bodies there swing ever wider.
+const MOST_OVERSHOOT: f64 = 2.0;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -227,8 +229,8 @@ impl<'b> Placer<'b> {
         if sample.is_finite() {
             self.backend.accept()?;
             self.coefficient = next;
-            self.step = allowed;
             self.reweigh(sample.hpwl - before);
+            self.step = allowed.min(self.densest_step());
         }
         self.judge()?;
         Ok(Some(&self.last))
@@ -243,6 +245,20 @@ impl<'b> Placer<'b> {
             self.weights.lambda *= schedule::mu(self.last.iteration, rise, reference);
         }
         self.weights.gamma = self.base_gamma * schedule::gamma_factor(sample.density.overflow);
+    }
+
+    /// The longest step that bodies in the densest bin take without swinging.
+    ///
+    /// ∇·E = ρ − mean ρ, so that λ · force / preconditioner of a body of no pins
+    /// changes by at most min(1, λ · area) · (ρ_max − 1) / bin width over a unit
+    /// of length. The mean over all bodies, which the other bound is made from,
+    /// does not show a few that swing: on a grid finer than the cells they can
+    /// carry the others away.
+    fn densest_step(&self) -> f64 {
+        let (charge, sample) = (self.backend.charge(), &self.last.sample);
+        let area = charge.movable_area / charge.movable as f64;
+        let density = (sample.density.max - 1.0).max(0.0) / charge.grid.bin_x();
+        MOST_OVERSHOOT / (density * (self.weights.lambda * area).min(1.0))
     }
 
     /// Keeps the placement when it is the best so far, and sees whether it is the last.

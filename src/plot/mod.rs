@@ -1,5 +1,5 @@
 //! Pictures of a placement: heat maps with outlines and field arrows, and
-//! curves over iterations or sizes and bars, as PNG and SVG.
+//! curves over iterations or sizes and bars, as PNG and SVG, and animations as GIF.
 //!
 //! A picture is laid out once, as a list of strokes, texts and images in
 //! picture units, and that list is given to both back ends: the PNG and the
@@ -12,6 +12,7 @@
 //! A heat map is one image in the SVG too, so that its size depends on the area
 //! drawn and not on the number of bins.
 
+mod animation;
 mod arrows;
 mod axis;
 mod bars;
@@ -26,6 +27,7 @@ mod raster;
 mod sample;
 mod vector;
 
+pub use animation::{Animation, Strip};
 pub use bars::{BarSeries, Bars};
 pub use color::Scale;
 pub use curves::{Curves, Series};

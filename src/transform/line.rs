@@ -134,8 +134,8 @@ impl<T: Real> Line<T> {
             return;
         }
         out[0] = finish(0, v[0].re);
-        for k in 1..n.div_ceil(2) {
-            let z = self.twiddle[k] * v[k];
+        for (k, &v) in v.iter().enumerate().take(n.div_ceil(2)).skip(1) {
+            let z = self.twiddle[k] * v;
             out[k] = finish(k, z.re);
             out[n - k] = finish(n - k, -z.im);
         }

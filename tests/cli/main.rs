@@ -4,8 +4,10 @@ mod bad_input;
 mod bench;
 #[path = "../common/mod.rs"]
 mod common;
+mod compress;
 mod contract;
 mod pictures;
+mod place;
 mod real;
 mod tiny;
 mod usage;

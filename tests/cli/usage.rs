@@ -28,6 +28,14 @@ fn wrong_usage_exits_with_2() {
         vec!["plot", aux],
         vec!["compare", aux, "--iterations", "-1"],
         vec!["compare", aux, "--csv", "-", "--json", "-"],
+        vec!["compress", "a.png", "-o", "b.png"],
+        vec!["compress", "a.png", "--threshold", "1"],
+        vec!["compress", "a.png", "--threshold", "-1", "-o", "b.png"],
+        vec!["compress", "a.png", "--threshold", "NaN", "-o", "b.png"],
+        vec!["compress", "a.png", "--threshold", "inf", "-o", "b.png"],
+        vec!["compress", "a.png", "--threshold", "ten", "-o", "b.png"],
+        vec!["compress", "a.png", "--threshold", "1", "-o", "b.png", "--engine", "both"],
+        vec!["compress", "a.png", "--threshold", "1", "-o", "-", "--json", "-"],
         vec!["generate", "--out", "x"],
         vec!["generate", "adaptec1"],
         vec!["generate", "adaptec1", "--cells", "9", "--out", "x"],
@@ -42,7 +50,9 @@ fn wrong_usage_exits_with_2() {
 fn help_and_version_exit_with_0() {
     assert_eq!(run(&[&"--version"]), format!("placefield {}\n", env!("CARGO_PKG_VERSION")));
     assert!(run(&[&"--help"]).contains("compare"));
-    for command in ["eval", "compare", "plot", "generate", "demo", "bench", "info"] {
+    for command in
+        ["eval", "compare", "plot", "generate", "compress", "demo", "bench", "info", "place"]
+    {
         let help = run(&[&command, &"--help"]);
         assert!(help.contains(&format!("Usage: placefield {command}")), "{help}");
     }

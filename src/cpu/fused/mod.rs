@@ -28,6 +28,7 @@
 mod post;
 mod pre;
 
+use super::lines::Threads;
 use super::maps::Inverse;
 use super::modify::Modify;
 use super::scratch::{Parts, ScratchLen};
@@ -139,15 +140,18 @@ impl<T: Real> Fused<T> {
         out: &mut [T],
         s: Parts<'_, T>,
     ) {
+        let spectrum = &mut s.shared[..x.len() / self.ny * (self.ny / 2 + 1)];
+        self.rows_in(x, spectrum, s.threads);
+        self.panels_out(spectrum, by, out, s.threads);
+    }
+
+    /// Rows: reorder along both axes, real FFT along y.
+    fn rows_in<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
         let (nx, ny) = (self.nx, self.ny);
-        let (half, panels) = (ny / 2 + 1, panel_count(ny));
-        let rows = x.len() / ny;
-        let spectrum = &mut s.shared[..rows * half];
-        // Rows: reorder along both axes, real FFT along y.
-        spectrum.par_chunks_exact_mut(half).enumerate().for_each(|(row, spectrum)| {
+        spectrum.par_chunks_exact_mut(ny / 2 + 1).enumerate().for_each(|(row, spectrum)| {
             let p = row % nx;
             let row = &x[(row - p + permutation::sample(p, nx)) * ny..][..ny];
-            s.threads.with(|s| {
+            threads.with(|s| {
                 let (real, fft) = self.row(s);
                 vectorised(
                     #[inline(always)]
@@ -158,13 +162,24 @@ impl<T: Real> Fused<T> {
                     .expect("buffers are made for this length");
             });
         });
-        // Column panels: complex FFT along x, post-processing.
+    }
+
+    /// Column panels: complex FFT along x, post-processing.
+    fn panels_out(
+        &self,
+        spectrum: &[Complex<T>],
+        by: &impl Modify<T>,
+        out: &mut [T],
+        threads: &Threads<T>,
+    ) {
+        let (nx, ny) = (self.nx, self.ny);
+        let (half, panels) = (ny / 2 + 1, panel_count(ny));
         let out = ColumnPanels::new(out, ny);
-        (0..rows / nx * panels).into_par_iter().for_each(|task| {
+        (0..spectrum.len() / (nx * half) * panels).into_par_iter().for_each(|task| {
             let (map, panel) = (task / panels, Panel::new(task % panels, ny));
             let out = out.rows(map * nx, nx);
             let spectrum = &spectrum[map * nx * half..][..nx * half];
-            s.threads.with(|s| {
+            threads.with(|s| {
                 let (columns, fft) = s.split_at_mut(W * self.stride);
                 for (u, row) in spectrum.chunks_exact(half).enumerate() {
                     prefetch(row.as_ptr().wrapping_add(AHEAD * half + panel.first), panel.width);
@@ -192,17 +207,28 @@ impl<T: Real> Fused<T> {
         out: &mut [T],
         s: Parts<'_, T>,
     ) {
+        let spectrum = &mut s.shared[..x.len() / self.ny * (self.ny / 2 + 1)];
+        self.panels_in(kind, x, by, spectrum, s.threads);
+        self.rows_out(kind, spectrum, out, s.threads);
+    }
+
+    /// Column panels: pre-processing, complex inverse FFT along x.
+    fn panels_in<S: Sample>(
+        &self,
+        kind: Inverse,
+        x: &[S],
+        by: &impl Modify<T>,
+        spectrum: &mut [Complex<T>],
+        threads: &Threads<T>,
+    ) {
         let (nx, ny) = (self.nx, self.ny);
         let (half, panels) = (ny / 2 + 1, panel_count(ny));
-        let rows = x.len() / ny;
-        let half_spectrum = &mut s.shared[..rows * half];
-        // Column panels: pre-processing, complex inverse FFT along x.
-        let spectrum = ColumnPanels::new(half_spectrum, half);
-        (0..rows / nx * panels).into_par_iter().for_each(|task| {
+        let spectrum = ColumnPanels::new(spectrum, half);
+        (0..x.len() / (nx * ny) * panels).into_par_iter().for_each(|task| {
             let (map, panel) = (task / panels, Panel::new(task % panels, ny));
             let x = &x[map * nx * ny..][..nx * ny];
             let spectrum = spectrum.rows(map * nx, nx);
-            s.threads.with(|s| {
+            threads.with(|s| {
                 let (columns, fft) = s.split_at_mut(W * self.stride);
                 vectorised(
                     #[inline(always)]
@@ -229,10 +255,21 @@ impl<T: Real> Fused<T> {
                 }
             });
         });
-        // Rows: real inverse FFT along y, both reorderings undone, odd samples of a sine negated.
+    }
+
+    /// Rows: real inverse FFT along y, both reorderings undone, odd samples of a sine negated.
+    fn rows_out(
+        &self,
+        kind: Inverse,
+        spectrum: &mut [Complex<T>],
+        out: &mut [T],
+        threads: &Threads<T>,
+    ) {
+        let (nx, ny) = (self.nx, self.ny);
+        let half = ny / 2 + 1;
         let (sine_x, sine_y) = kind.sines();
         let out = ColumnPanels::new(out, ny);
-        half_spectrum.par_chunks_exact_mut(half).enumerate().for_each(|(row, spectrum)| {
+        spectrum.par_chunks_exact_mut(half).enumerate().for_each(|(row, spectrum)| {
             let p = row % nx;
             let i = permutation::sample(p, nx);
             // Real in exact arithmetic; the real FFT wants it to the bit.
@@ -240,7 +277,7 @@ impl<T: Real> Fused<T> {
             if ny.is_multiple_of(2) {
                 spectrum[ny / 2].im = T::zero();
             }
-            s.threads.with(|s| {
+            threads.with(|s| {
                 let (real, fft) = self.row(s);
                 self.c2r
                     .process_with_scratch(spectrum, real, fft)

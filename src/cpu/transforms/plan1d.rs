@@ -105,12 +105,12 @@ impl<T: Real> Plan1d<T> {
     pub(super) fn run<S: Sample>(&self, input: &[S], output: &mut [T], s: &Parts<'_, T>) {
         match &self.way {
             Way::NPoint(lines) => match self.kind {
-                Transform1d::Dct => lines.forward(input, output, s.threads, |_, _, value| value),
+                Transform1d::Dct => lines.forward(input, output, 1, s.threads, |_, _, value| value),
                 Transform1d::Idct => {
-                    lines.inverse(Wave::Cosine, input, output, s.threads, |_, _, value| value)
+                    lines.inverse(Wave::Cosine, input, output, 1, s.threads, |_, _, value| value)
                 }
                 Transform1d::Idxst => {
-                    lines.inverse(Wave::Sine, input, output, s.threads, |_, _, value| value)
+                    lines.inverse(Wave::Sine, input, output, 1, s.threads, |_, _, value| value)
                 }
             },
             Way::Longer(line) => for_lines(self.n, input, output, s.threads, |_, x, out, s| {

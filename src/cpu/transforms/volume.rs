@@ -22,6 +22,7 @@
 //! v and n1 − v: complex FFTs along axis 0 and post-processing (or
 //! pre-processing and inverse FFTs) while they are in cache.
 
+use crate::cpu::lines::Threads;
 use crate::cpu::scratch::{Parts, ScratchLen};
 use crate::cpu::shared::{AHEAD, ColumnPanels, prefetch, vectorised};
 use crate::memory::reals_mut;
@@ -118,19 +119,33 @@ impl<T: Real> Volume<T> {
 
     /// `out = DCT(x)` along every axis.
     pub(super) fn forward<S: Sample>(&self, x: &[S], out: &mut [T], s: Parts<'_, T>) {
+        let spectrum = &mut s.shared[..self.shape[0] * self.plane()];
+        self.planes_in(x, spectrum, s.threads);
+        self.panels_out(spectrum, out, s.threads);
+    }
+
+    /// Complex numbers in a plane of V.
+    fn plane(&self) -> usize {
+        self.shape[1] * self.half
+    }
+
+    /// Planes: reordered along all axes, real FFTs along axis 2, complex ones along axis 1.
+    fn planes_in<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
         let [n0, n1, n2] = self.shape;
-        let plane = n1 * self.half;
-        let spectrum = &mut s.shared[..n0 * plane];
-        spectrum.par_chunks_exact_mut(plane).enumerate().for_each(|(p, spectrum)| {
+        spectrum.par_chunks_exact_mut(self.plane()).enumerate().for_each(|(p, spectrum)| {
             let x = &x[permutation::sample(p, n0) * n1 * n2..][..n1 * n2];
-            s.threads.with(|s| {
+            threads.with(|s| {
                 self.plane_rows(x, spectrum, s);
                 self.plane_columns(&*self.fft[1], spectrum, s);
             });
         });
-        let (spectrum, out) = (&*spectrum, ColumnPanels::new(out, n2));
+    }
+
+    /// Panels: complex FFTs along axis 0, post-processing.
+    fn panels_out(&self, spectrum: &[Complex<T>], out: &mut [T], threads: &Threads<T>) {
+        let out = ColumnPanels::new(out, self.shape[2]);
         self.panels().for_each(|panel| {
-            s.threads.with(|s| {
+            threads.with(|s| {
                 let (columns, fft) = s.split_at_mut(2 * W * self.stride[0]);
                 self.load_panel(spectrum, panel, columns);
                 self.panel_ffts(&*self.fft[0], panel, columns, fft);
@@ -144,12 +159,16 @@ impl<T: Real> Volume<T> {
 
     /// `out = IDCT(x)` along every axis.
     pub(super) fn inverse<S: Sample>(&self, x: &[S], out: &mut [T], s: Parts<'_, T>) {
-        let [n0, n1, n2] = self.shape;
-        let plane = n1 * self.half;
-        let spectrum = &mut s.shared[..n0 * plane];
+        let spectrum = &mut s.shared[..self.shape[0] * self.plane()];
+        self.panels_in(x, spectrum, s.threads);
+        self.planes_out(spectrum, out, s.threads);
+    }
+
+    /// Panels: pre-processing, complex inverse FFTs along axis 0.
+    fn panels_in<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
         let to = ColumnPanels::new(spectrum, self.half);
         self.panels().for_each(|panel| {
-            s.threads.with(|s| {
+            threads.with(|s| {
                 let (columns, fft) = s.split_at_mut(2 * W * self.stride[0]);
                 vectorised(
                     #[inline(always)]
@@ -159,11 +178,16 @@ impl<T: Real> Volume<T> {
                 self.store_panel(columns, panel, &to);
             });
         });
+    }
+
+    /// Planes: complex inverse FFTs along axis 1, real ones along axis 2, all reorderings undone.
+    fn planes_out(&self, spectrum: &mut [Complex<T>], out: &mut [T], threads: &Threads<T>) {
+        let [n0, n1, n2] = self.shape;
         let out = ColumnPanels::new(out, n1 * n2);
-        spectrum.par_chunks_exact_mut(plane).enumerate().for_each(|(p, spectrum)| {
+        spectrum.par_chunks_exact_mut(self.plane()).enumerate().for_each(|(p, spectrum)| {
             // SAFETY: `sample` is a permutation, so every plane is written by one task.
             let out = unsafe { out.segment(permutation::sample(p, n0), 0, n1 * n2) };
-            s.threads.with(|s| {
+            threads.with(|s| {
                 self.plane_columns(&*self.ifft[1], spectrum, s);
                 self.plane_rows_back(spectrum, out, s);
             });

@@ -38,6 +38,7 @@ mod plan2d;
 mod plan3d;
 mod plan4d;
 mod real_fft;
+mod split;
 mod transposed;
 mod two_pass;
 

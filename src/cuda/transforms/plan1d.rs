@@ -6,8 +6,13 @@
 //! backwards. In values of a line, a transform moves 2N + 2L with its own kernels,
 //! L the FFT's length, and its FFT at least 2L; that is why the N-point one is
 //! fastest.
+//!
+//! cuFFT gives a line of up to 2^15 values or so to one multiprocessor. So where
+//! there are few long lines, the N-point algorithm takes 16 shorter ones for each,
+//! and its own kernels the radix-16 step between them ([`Split`]).
 
 use super::real_fft::RealFft;
+use super::split::Split;
 use super::usage::{KernelUse, kernel_use};
 use super::{Stage, check_shape};
 use crate::cuda::device::Gpu;
@@ -38,9 +43,10 @@ pub struct Plan1d<T: CudaReal, I: Input<T> = T> {
     of: PhantomData<fn(I)>,
 }
 
-/// The N-point algorithm, or one of the longer ones.
+/// The N-point algorithm in one of two forms, or one of the longer ones.
 enum Way<T: CudaReal> {
     Short(Box<Lines<T>>),
+    Split(Box<Split<T>>),
     Long(Box<Long<T>>),
 }
 
@@ -61,6 +67,10 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
         check_shape(&[n], batch)?;
         let module = gpu.kernels::<T>("transforms_1d")?;
         let (way, length) = match algorithm {
+            Algorithm1d::NPoint if Split::<T>::takes(n, batch) => {
+                let split = Split::new(gpu, &module, kind, (batch, n), I::SUFFIX)?;
+                (Way::Split(Box::new(split)), n)
+            }
             Algorithm1d::NPoint => {
                 let mut lines = Lines::new(gpu, &module, (batch, n), Reorder::Wide, I::SUFFIX)?;
                 share_work_area(gpu, &mut lines.ffts())?;
@@ -78,9 +88,12 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
             algorithm,
             n,
             batch,
-            way,
             values: gpu.zeros(batch * length)?,
-            spectra: gpu.zeros(batch * (length / 2 + 1))?,
+            spectra: gpu.zeros(match &way {
+                Way::Split(split) => split.half_spectra(),
+                _ => batch * (length / 2 + 1),
+            })?,
+            way,
             of: PhantomData,
         })
     }
@@ -142,6 +155,11 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
             (Way::Short(lines), Stage::Post, false) => {
                 lines.reordering.restore(values, [output], [Sines { x: false, y: sine }])
             }
+            (Way::Split(split), Stage::Pre, true) => split.reorder(input, values),
+            (Way::Split(split), Stage::Pre, false) => split.pre(input, spectra, sine),
+            (Way::Split(split), Stage::Fft, _) => split.fft.run(values, spectra),
+            (Way::Split(split), Stage::Post, true) => split.post(spectra, output),
+            (Way::Split(split), Stage::Post, false) => split.restore(values, output, sine),
             (Way::Long(long), Stage::Pre, true) => long.forward_pre(input, values),
             (Way::Long(long), Stage::Pre, false) => long.inverse_pre(input, spectra, sine),
             (Way::Long(long), Stage::Fft, _) => long.fft(values, spectra),
@@ -159,6 +177,7 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
         let kernels = match &self.way {
             Way::Short(lines) if forward => [lines.reordering.reorder_kernel(), &lines.dct_post],
             Way::Short(lines) => [&lines.idct_pre, lines.reordering.restore_kernel()],
+            Way::Split(split) => split.kernels(forward),
             Way::Long(long) => [&long.pre, &long.post],
         };
         let lines = self.batch * self.n;
@@ -166,8 +185,8 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
         // takes only what it needs.
         let (real, complex) = (bytes_of(&self.values), bytes_of(&self.spectra));
         let needed = match (&self.way, forward) {
-            (Way::Short(_), true) => complex,
-            (Way::Short(_), false) => real,
+            (Way::Short(_) | Way::Split(_), true) => complex,
+            (Way::Short(_) | Way::Split(_), false) => real,
             (Way::Long(_), true) => lines * size_of::<T::Complex>(),
             (Way::Long(_), false) => lines * size_of::<T>(),
         };

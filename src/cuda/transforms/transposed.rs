@@ -40,12 +40,12 @@ impl<T: CudaReal> Transposed<T> {
         maps: usize,
         input: &'static str,
     ) -> Result<Self, CudaError> {
-        // Quads along a side of a tile: `SIDE` in kernels/transforms_2d.cu.
-        let side = (128 / size_of::<T>()) as u32;
-        let across = |n: usize| (n as u32 / 2 + 1).div_ceil(side);
+        // Quads of a tile: `TILE_U` and `TILE_V` in kernels/transforms_2d.cu.
+        let along_u = (128 / size_of::<T::Complex>()) as u32;
+        let across = |n: usize, side: u32| (n as u32 / 2 + 1).div_ceil(side);
         let quads = LaunchConfig {
-            grid_dim: (across(nx), across(ny), maps as u32),
-            block_dim: (side, BLOCK / side, 1),
+            grid_dim: (across(nx, along_u), across(ny, BLOCK / along_u), maps as u32),
+            block_dim: (BLOCK, 1, 1),
             shared_mem_bytes: 0,
         };
         let elements = tiles(maps, nx, ny);

@@ -19,10 +19,16 @@ use crate::cuda::three_pass::{Lines, arg, has_kernels, shared_memory};
 use crate::transform::Transform;
 use cudarc::driver::CudaSlice;
 
+/// The most rows a map can have. A DCT of as many begins along x: see
+/// kernels/two_pass.cu (an H200, 8192² in f64: 1.6 ms, by cuFFT too, otherwise).
+const MOST_ROWS: usize = 8192;
+
 /// The two kernels of a transform of a batch of maps.
 pub(super) struct TwoPass<T: CudaReal> {
     gpu: Gpu,
     forward: bool,
+    /// Whether the columns come first.
+    columns_first: bool,
     sines: [i32; 2],
     nx: u32,
     ny: u32,
@@ -60,10 +66,15 @@ impl<T: CudaReal> TwoPass<T> {
     ) -> Result<Self, CudaError> {
         let forward = kind == Transform::Dct;
         let (rows, columns) = lines::<T>(gpu, (nx, ny))?;
-        let way = if forward { "forward" } else { "inverse" };
-        let named = |lines: &Lines<T>, axis: &str, length: usize, blocks: usize| {
+        let columns_first = !forward || nx == MOST_ROWS;
+        let [along_x, along_y] = match (forward, columns_first) {
+            (true, false) => ["columns_forward", "rows_forward"],
+            (true, true) => ["columns_forward_first", "rows_forward_last"],
+            (false, _) => ["columns_inverse", "rows_inverse"],
+        };
+        let named = |lines: &Lines<T>, what: &str, length: usize, blocks: usize| {
             let module = gpu.kernels_for::<T>("two_pass", length)?;
-            let name = format!("map_{axis}_{way}");
+            let name = format!("map_{what}");
             let mut config = lines.shape.config(blocks as u32);
             config.grid_dim.1 = batch as u32;
             let function = lines.kernel(&module, &name)?;
@@ -72,12 +83,13 @@ impl<T: CudaReal> TwoPass<T> {
         Ok(TwoPass {
             gpu: gpu.clone(),
             forward,
+            columns_first,
             sines: [Sines::of(kind).x, Sines::of(kind).y].map(i32::from),
             nx: nx as u32,
             ny: ny as u32,
             values: batch * nx * ny,
-            along_x: named(&columns, "columns", nx, ny / columns.shape.columns())?,
-            along_y: named(&rows, "rows", ny, nx / 2 / rows.shape.lines as usize)?,
+            along_x: named(&columns, along_x, nx, ny / columns.shape.columns())?,
+            along_y: named(&rows, along_y, ny, nx / 2 / rows.shape.lines as usize)?,
             rows,
             columns,
             between: gpu.zeros(batch * nx * ny / 2)?,
@@ -101,18 +113,18 @@ impl<T: CudaReal> TwoPass<T> {
         let [sine_x, sine_y] = &self.sines;
         let along_y = [arg(&rows), arg(&pairs), arg(sine_y)];
         let along_x = [arg(&columns), arg(&self.ny), arg(sine_x)];
-        let passes = if self.forward {
-            [(&self.along_y, along_y), (&self.along_x, along_x)]
-        } else {
+        let passes = if self.columns_first {
             [(&self.along_x, along_x), (&self.along_y, along_y)]
+        } else {
+            [(&self.along_y, along_y), (&self.along_x, along_x)]
         };
         let ways = [(arg(&from), arg(&between)), (arg(&between), arg(&to))];
         for ((kernel, [table, across, sine]), (read, written)) in passes.into_iter().zip(ways) {
             let mut arguments = [read, written, table, across, sine];
             // A DCT has no sines.
             let arguments = &mut arguments[..if self.forward { 4 } else { 5 }];
-            // SAFETY: the arguments are those of map_{rows,columns}_forward_N or
-            // map_{columns,rows}_inverse_N of kernels/two_pass.cu, N = ny and nx;
+            // SAFETY: the arguments are those of map_rows_*_N and map_columns_*_N
+            // of kernels/two_pass.cu, N = ny and nx;
             // both maps hold `values` values (checked above) of the kernels' type
             // (asserted), `between` a complex number per two, and the tables were
             // made for the kernels' stages.
@@ -124,7 +136,7 @@ impl<T: CudaReal> TwoPass<T> {
     /// What the two kernels take, in the order in which they run.
     pub(super) fn uses(&self) -> Result<Vec<KernelUse>, CudaError> {
         let mut kernels = [&self.along_y, &self.along_x];
-        if !self.forward {
+        if self.columns_first {
             kernels.reverse();
         }
         let bytes = 2 * self.values * size_of::<T>();

@@ -1,0 +1,156 @@
+//! Single transforms on the CPU: the four 1-D algorithms, maps and volumes by
+//! both methods, and maps of either orientation.
+//!
+//! `cargo bench --bench transforms -- [--json FILE]`. Timed: one DCT or IDCT,
+//! data resident, plan and scratch made beforehand, in f64 (f32 too for maps).
+//! All sides of a comparison take turns within one run.
+
+mod harness;
+
+use harness::Sample;
+use placefield::Real;
+use placefield::cpu::transforms::{Plan1d, Plan2d, Plan3d};
+use placefield::transform::{
+    Algorithm1d, Method, Orientation, Plan2dOptions, PostProcessing, Reorder, Transform,
+    Transform1d, TransformNd,
+};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Row {
+    what: String,
+    shape: Vec<usize>,
+    precision: &'static str,
+    /// Median and spread by side.
+    sides: Vec<(String, Sample)>,
+}
+
+fn values<T: Real>(count: usize) -> Vec<T> {
+    (0..count).map(|i| T::of(((i * 7919) % 1009) as f64 / 1009.0)).collect()
+}
+
+/// Times `sides`, each of them a name and what to run.
+fn row<T: Real>(
+    what: &str,
+    shape: &[usize],
+    mut sides: Vec<(String, Box<dyn FnMut() + '_>)>,
+) -> Row {
+    let size = shape.iter().product::<usize>();
+    let repetitions = (20_000_000 / size).clamp(7, 100);
+    let mut calls: Vec<&mut dyn FnMut()> = Vec::new();
+    let mut names = Vec::new();
+    for (name, call) in &mut sides {
+        names.push(name.clone());
+        calls.push(call);
+    }
+    let samples = harness::interleaved(repetitions, &mut calls);
+    let first = samples[0].median_ms;
+    print!("{what:24} {shape:?} {}", T::PRECISION);
+    for (name, sample) in names.iter().zip(&samples) {
+        print!(" | {name} {:.3} ms ({:.2}x)", sample.median_ms, first / sample.median_ms);
+    }
+    println!();
+    Row {
+        what: what.to_owned(),
+        shape: shape.to_vec(),
+        precision: T::PRECISION.name(),
+        sides: names.into_iter().zip(samples).collect(),
+    }
+}
+
+fn lines(kind: Transform1d, n: usize) -> Row {
+    let x = values::<f64>(n);
+    let side = |algorithm: Algorithm1d| {
+        let plan = Plan1d::<f64>::new(kind, n, 1, algorithm).unwrap();
+        let (mut scratch, mut out, x) = (plan.make_scratch(), vec![0.0; n], &x);
+        let call = move || plan.process(x, &mut out, &mut scratch).unwrap();
+        (algorithm.name().to_owned(), Box::new(call) as Box<dyn FnMut()>)
+    };
+    row::<f64>(&format!("1-D {kind:?}"), &[n], Algorithm1d::ALL.map(side).into())
+}
+
+fn maps<T: Real>(kind: Transform, nx: usize, ny: usize, sides: &[(&str, Plan2dOptions)]) -> Row {
+    let x = values::<T>(nx * ny);
+    let side = |&(name, options): &(&str, Plan2dOptions)| {
+        let plan = Plan2d::<T>::new(kind, nx, ny, options, 1).unwrap();
+        let (mut scratch, mut out, x) = (plan.make_scratch(), vec![T::zero(); nx * ny], &x);
+        let call = move || plan.process(x, &mut out, &mut scratch).unwrap();
+        (name.to_owned(), Box::new(call) as Box<dyn FnMut()>)
+    };
+    row::<T>(&format!("2-D {kind:?}"), &[nx, ny], sides.iter().map(side).collect())
+}
+
+/// One shape and its transpose in turns, as a plan chooses to compute them.
+fn both_ways<T: Real>(kind: Transform, n1: usize, n2: usize) -> Row {
+    let x = values::<T>(n1 * n2);
+    let side = |(nx, ny): (usize, usize)| {
+        let plan = Plan2d::<T>::new(kind, nx, ny, Plan2dOptions::default(), 1).unwrap();
+        let (mut scratch, mut out, x) = (plan.make_scratch(), vec![T::zero(); nx * ny], &x);
+        let call = move || plan.process(x, &mut out, &mut scratch).unwrap();
+        (format!("{nx}x{ny}"), Box::new(call) as Box<dyn FnMut()>)
+    };
+    row::<T>(&format!("2-D {kind:?}, as chosen"), &[n1, n2], [(n1, n2), (n2, n1)].map(side).into())
+}
+
+fn volumes(kind: TransformNd, shape: [usize; 3]) -> Row {
+    let size = shape.iter().product();
+    let x = values::<f64>(size);
+    let side = |method: Method| {
+        let plan = Plan3d::<f64>::new(kind, shape, method, 1).unwrap();
+        let (mut scratch, mut out, x) = (plan.make_scratch(), vec![0.0; size], &x);
+        let call = move || plan.process(x, &mut out, &mut scratch).unwrap();
+        (method.name().to_owned(), Box::new(call) as Box<dyn FnMut()>)
+    };
+    row::<f64>(&format!("3-D {kind:?}"), &shape, Method::ALL.map(side).into())
+}
+
+#[derive(Serialize)]
+struct Results {
+    machine: String,
+    timed: &'static str,
+    rows: Vec<Row>,
+}
+
+fn main() {
+    let fused = Plan2dOptions::default();
+    let oriented = |orientation| Plan2dOptions { orientation, ..fused };
+    let methods = [
+        ("row-column", Plan2dOptions { method: Method::RowColumn, ..fused }),
+        ("straight", oriented(Orientation::Straight)),
+        ("transposed", oriented(Orientation::Transposed)),
+    ];
+    let choices = [
+        ("efficient, wide", fused),
+        ("naive", Plan2dOptions { post: PostProcessing::Naive, ..fused }),
+        ("scatter", Plan2dOptions { reorder: Reorder::Scatter, ..fused }),
+        ("gather", Plan2dOptions { reorder: Reorder::Gather, ..fused }),
+    ];
+    let mut rows = Vec::new();
+    for power in 14..=18 {
+        rows.push(lines(Transform1d::Dct, 1 << power));
+        rows.push(lines(Transform1d::Idct, 1 << power));
+    }
+    for kind in [Transform::Dct, Transform::Idct] {
+        for n in [512, 1024, 2048] {
+            rows.push(maps::<f32>(kind, n, n, &methods));
+            rows.push(maps::<f64>(kind, n, n, &methods));
+        }
+        for (nx, ny) in [(100, 10_000), (10_000, 100), (512, 2048), (2048, 512)] {
+            rows.push(maps::<f32>(kind, nx, ny, &methods));
+            rows.push(maps::<f64>(kind, nx, ny, &methods));
+        }
+        rows.push(both_ways::<f32>(kind, 100, 10_000));
+        rows.push(both_ways::<f64>(kind, 100, 10_000));
+        rows.push(maps::<f64>(kind, 1024, 1024, &choices));
+    }
+    rows.push(maps::<f64>(Transform::IdctIdxst, 1024, 1024, &methods));
+    for kind in TransformNd::ALL {
+        rows.push(volumes(kind, [64; 3]));
+        rows.push(volumes(kind, [128; 3]));
+    }
+    harness::save(&Results {
+        machine: harness::machine(),
+        timed: "one transform, data resident, plan and scratch made beforehand; median of repetitions in turn",
+        rows,
+    });
+}

@@ -1,0 +1,264 @@
+//! `placefield compress`: a picture with its small DCT coefficients left out.
+
+use super::Failure;
+use super::common::{
+    PrecisionArg, check_output, named, tell, thread_count, with_precision, write_json, write_output,
+};
+use super::engines::{self, EngineChoice, EngineReal};
+use clap::Args;
+use clap::error::ErrorKind;
+use placefield::compress::{
+    CompressError, Compression, Picture, PictureFormat, ThresholdPair, compress, orthonormal,
+};
+use placefield::cpu::compress::CpuThresholdPair;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Leave out a picture's small DCT coefficients: the 2-D DCT of every channel, |coefficient| < ε
+/// to zero, the inverse
+#[derive(Args)]
+pub(crate) struct CompressArgs {
+    /// The picture: PNG, grey or RGB, with or without alpha, 8 or 16 bits
+    #[arg(value_name = "IMAGE.png")]
+    image: PathBuf,
+    /// ε, for coefficients Σ Σ sample·cos·cos without any factor; MATLAB's orthonormal ones are
+    /// these times 2/√(width·height)
+    #[arg(long, value_name = "EPSILON", value_parser = threshold, allow_hyphen_values = true)]
+    threshold: f64,
+    /// Where the picture goes, as PNG of the same kind; - for standard output
+    #[arg(short, long, value_name = "OUT.png")]
+    out: PathBuf,
+    /// Engine: auto, cpu, cuda or cuda:N
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    engine: EngineChoice,
+    /// Working precision
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F64, value_name = "TYPE")]
+    precision: PrecisionArg,
+    /// Threads on the CPU; 0 takes all there are
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
+    threads: usize,
+    /// Write the numbers as JSON; - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// `--threshold`.
+fn threshold(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|e: &f64| *e >= 0.0 && e.is_finite());
+    number.ok_or_else(|| "expected a finite number of at least 0".to_owned())
+}
+
+/// Everything a compression says.
+#[derive(Serialize)]
+struct CompressReport {
+    image: PictureFormat,
+    options: CompressOptions,
+    kept: Kept,
+    mean_squared_error: f64,
+    /// Decibels; null when nothing changed.
+    psnr: Option<f64>,
+    timings_ms: CompressTimings,
+}
+
+#[derive(Serialize)]
+struct CompressOptions {
+    engine: &'static str,
+    device: String,
+    precision: placefield::Precision,
+    threshold: f64,
+    /// The same for orthonormal coefficients.
+    threshold_orthonormal: f64,
+}
+
+#[derive(Serialize)]
+struct Kept {
+    coefficients: usize,
+    of: usize,
+    share: f64,
+    per_channel: Vec<usize>,
+}
+
+/// Milliseconds per stage.
+#[derive(Serialize)]
+struct CompressTimings {
+    decode: f64,
+    /// Plans, and opening the engine.
+    setup: f64,
+    /// DCTs with the threshold in them.
+    forward: f64,
+    inverse: f64,
+    /// Channels apart, rounding, error, channels together.
+    samples: f64,
+    encode: f64,
+}
+
+/// Reads, compresses, writes, prints.
+pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
+    args.engine.only_one()?;
+    let stdout = Path::new("-");
+    if args.out == stdout && args.json.as_deref() == Some(stdout) {
+        let message = "the picture and --json cannot both go to standard output";
+        return Err(super::usage(ErrorKind::ArgumentConflict, message));
+    }
+    check_output(&args.out)?;
+    args.json.as_deref().map_or(Ok(()), check_output)?;
+
+    let start = Instant::now();
+    let picture = read(&args.image)?;
+    let decode = ms(start);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads).build()?;
+    let (result, mut report, note) = pool
+        .install(|| with_precision!(args.precision.into(), T => compressed::<T>(args, &picture)))?;
+    let start = Instant::now();
+    let mut png = Vec::new();
+    result.write_png(&mut png)?;
+    (report.timings_ms.decode, report.timings_ms.encode) = (decode, ms(start));
+
+    write_output(&args.out, |out| out.write_all(&png))?;
+    if let Some(path) = &args.json {
+        write_json(path, &report)?;
+    }
+    tell(note.as_slice(), &[]);
+    if args.out == stdout || args.json.as_deref() == Some(stdout) {
+        return Ok(());
+    }
+    Ok(print(&report)?)
+}
+
+fn ms(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+fn read(path: &Path) -> Result<Picture, Failure> {
+    let file = File::open(path).map_err(|e| named(path, e))?;
+    Picture::read_png(file).map_err(|e| format!("{}: {e}", path.display()).into())
+}
+
+/// The picture, the numbers but for those of its files, and what `auto` took.
+fn compressed<T: EngineReal>(
+    args: &CompressArgs,
+    picture: &Picture,
+) -> Result<(Picture, CompressReport, Option<String>), CompressError> {
+    let start = Instant::now();
+    let image = picture.format();
+    let mut opened = open::<T>(args.engine, &image)?;
+    let setup = ms(start);
+    let (result, numbers) = compress::<T>(picture, args.threshold, &mut *opened.pair)?;
+    let Compression { coefficients, kept, kept_per_channel, mean_squared_error, psnr, .. } =
+        numbers;
+    let report = CompressReport {
+        image,
+        options: CompressOptions {
+            engine: opened.engine,
+            device: opened.device,
+            precision: numbers.precision,
+            threshold: args.threshold,
+            threshold_orthonormal: orthonormal(args.threshold, &image),
+        },
+        kept: Kept {
+            coefficients: kept,
+            of: coefficients,
+            share: kept as f64 / coefficients as f64,
+            per_channel: kept_per_channel,
+        },
+        mean_squared_error,
+        psnr,
+        timings_ms: CompressTimings {
+            decode: 0.0,
+            setup,
+            forward: numbers.forward_ms,
+            inverse: numbers.inverse_ms,
+            samples: numbers.samples_ms,
+            encode: 0.0,
+        },
+    };
+    Ok((result, report, opened.note))
+}
+
+/// Transforms on the engine that was chosen.
+struct Opened<T: EngineReal> {
+    pair: Box<dyn ThresholdPair<T>>,
+    engine: &'static str,
+    device: String,
+    /// What `auto` took and why.
+    note: Option<String>,
+}
+
+fn open<T: EngineReal>(
+    choice: EngineChoice,
+    image: &PictureFormat,
+) -> Result<Opened<T>, CompressError> {
+    let (device, note) = engines::device(choice);
+    if let Some(device) = device {
+        let (pair, device) = cuda(device, image)?;
+        return Ok(Opened { pair, engine: "cuda", device, note });
+    }
+    let pair = CpuThresholdPair::new(image.height, image.width);
+    let pair = Box::new(pair.map_err(|e| CompressError::Engine(e.into()))?);
+    let device = format!("{} threads", rayon::current_num_threads());
+    Ok(Opened { pair, engine: "cpu", device, note })
+}
+
+/// Transforms on a device, and its name.
+#[cfg(feature = "cuda")]
+fn cuda<T: EngineReal>(
+    device: usize,
+    image: &PictureFormat,
+) -> Result<(Box<dyn ThresholdPair<T>>, String), CompressError> {
+    use placefield::cuda::{CudaError, Gpu, compress::CudaThresholdPair};
+    let open = || -> Result<_, CudaError> {
+        let gpu = Gpu::open(device)?;
+        let pair = CudaThresholdPair::new(&gpu, image.height, image.width, image.bits)?;
+        Ok((Box::new(pair) as Box<dyn ThresholdPair<T>>, gpu.info().name.clone()))
+    };
+    open().map_err(|e| CompressError::Engine(e.into()))
+}
+
+/// Transforms on a device, and its name.
+#[cfg(not(feature = "cuda"))]
+fn cuda<T: EngineReal>(
+    _: usize,
+    _: &PictureFormat,
+) -> Result<(Box<dyn ThresholdPair<T>>, String), CompressError> {
+    Err(CompressError::Engine("no CUDA: this program was built without the cuda feature".into()))
+}
+
+fn print(report: &CompressReport) -> io::Result<()> {
+    let CompressReport { image, options, kept, timings_ms: t, .. } = report;
+    let mut out = io::stdout().lock();
+    let kind = match (image.channels, image.alpha) {
+        (1, false) => "grey",
+        (1, true) => "grey and alpha",
+        (_, false) => "RGB",
+        (_, true) => "RGBA",
+    };
+    writeln!(out, "picture       {} x {} {kind}, {} bits", image.width, image.height, image.bits)?;
+    writeln!(
+        out,
+        "threshold     {} ({:.6} orthonormal), {} on {} ({})",
+        options.threshold,
+        options.threshold_orthonormal,
+        options.precision,
+        options.engine,
+        options.device
+    )?;
+    writeln!(
+        out,
+        "kept          {} of {} coefficients ({:.3} %)",
+        kept.coefficients,
+        kept.of,
+        100.0 * kept.share
+    )?;
+    match report.psnr {
+        Some(psnr) => writeln!(out, "PSNR          {psnr:.2} dB")?,
+        None => writeln!(out, "PSNR          infinite: no sample changed")?,
+    }
+    writeln!(
+        out,
+        "time, ms      decode {:.2}, set up {:.2}, DCT and threshold {:.2}, IDCT {:.2}, samples {:.2}, encode {:.2}",
+        t.decode, t.setup, t.forward, t.inverse, t.samples, t.encode
+    )
+}

@@ -1,0 +1,361 @@
+//! Image compression by thresholding, the paper's first case study (Jiang, Gu
+//! and Pan, §V-A): the 2-D DCT of every channel of a whole picture, every
+//! coefficient of a magnitude below ε to zero, the 2-D IDCT.
+//!
+//! A channel is the matrix `A` of its samples as they are stored, 0 … 255 or
+//! 0 … 65535, one row of pixels after the other. ε is compared with the
+//! coefficients of the paper's definition, `B = Σ Σ A cos cos` without any
+//! factor; [`orthonormal`] converts to the scaling of MATLAB's `dct2`. What comes
+//! back, `D = IDCT2(C) · 4/(width·height)`, is rounded to the nearest sample
+//! value, halves away from zero, and clamped to the range of samples.
+//!
+//! Alpha is no part of the picture that is seen but says how much of it: it is
+//! copied, takes no part in any count, and so does the colour of pixels
+//! nobody sees.
+
+use crate::real::{Precision, Real};
+use crate::transform::Sample;
+use image::codecs::png::{PngDecoder, PngEncoder};
+use image::{DynamicImage, ImageBuffer, ImageDecoder, ImageError, Limits, Pixel};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::io::{self, Cursor, Read, Write};
+
+/// Most pixels of a picture (2^28: one `f64` channel of 2 GiB).
+pub const MAX_PIXELS: u64 = 1 << 28;
+
+/// Bytes that deflate makes of one at most.
+const MAX_INFLATION: u64 = 1032;
+
+/// Why a picture cannot be read or a transform not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompressError {
+    /// The bytes do not begin as a PNG file does.
+    #[error("not a PNG file: expected the PNG signature in its first 8 bytes")]
+    NotPng,
+    /// The picture cannot be decoded.
+    #[error("damaged or unsupported PNG file: {0}")]
+    Decode(#[source] ImageError),
+    /// More pixels than are taken.
+    #[error("{width} x {height} pixels: expected at most {MAX_PIXELS} in all")]
+    TooLarge {
+        /// Pixels in a row.
+        width: u32,
+        /// Rows.
+        height: u32,
+    },
+    /// The header promises more than the file could hold.
+    #[error("damaged PNG file: {width} x {height} pixels cannot come of {bytes} bytes")]
+    Truncated {
+        /// Pixels in a row.
+        width: u32,
+        /// Rows.
+        height: u32,
+        /// Length of the file.
+        bytes: u64,
+    },
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] io::Error),
+    /// ε is no threshold.
+    #[error("threshold {0}: expected a finite number of at least 0")]
+    Threshold(f64),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A picture with 8 or 16 bits a sample: grey or RGB, with or without alpha.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture(DynamicImage);
+
+impl Picture {
+    /// Reads a PNG file. Palettes and grey of 1, 2 and 4 bits are expanded to 8;
+    /// colour profiles and text are left behind.
+    ///
+    /// # Errors
+    /// When it is no PNG file, damaged, or larger than [`MAX_PIXELS`].
+    pub fn read_png(mut file: impl Read) -> Result<Self, CompressError> {
+        let mut bytes = Vec::new();
+        file.by_ref().take(8).read_to_end(&mut bytes)?;
+        if bytes != *b"\x89PNG\r\n\x1a\n" {
+            return Err(CompressError::NotPng);
+        }
+        file.read_to_end(&mut bytes)?;
+        let length = bytes.len() as u64;
+        let limits = Limits::no_limits();
+        let decoder = PngDecoder::with_limits(Cursor::new(bytes), limits);
+        let decoder = decoder.map_err(CompressError::Decode)?;
+        let (width, height) = decoder.dimensions();
+        let pixels = u64::from(width) * u64::from(height);
+        if pixels > MAX_PIXELS {
+            return Err(CompressError::TooLarge { width, height });
+        }
+        // Before anything of that size is allocated.
+        let bits = u64::from(decoder.original_color_type().bits_per_pixel());
+        if pixels * bits / 8 > length * MAX_INFLATION {
+            return Err(CompressError::Truncated { width, height, bytes: length });
+        }
+        let image = DynamicImage::from_decoder(decoder).map_err(CompressError::Decode)?;
+        Ok(Picture(image))
+    }
+
+    /// Writes a PNG file of the same kind.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn write_png(&self, out: impl Write) -> io::Result<()> {
+        self.0.write_with_encoder(PngEncoder::new(out)).map_err(|e| match e {
+            ImageError::IoError(e) => e,
+            other => io::Error::other(other),
+        })
+    }
+
+    /// A picture from interleaved samples.
+    ///
+    /// `None` when they are not `width · height` times 1 (grey), 2 (grey and
+    /// alpha), 3 (RGB) or 4 (RGBA).
+    pub fn from_samples(width: u32, height: u32, samples: Samples) -> Option<Self> {
+        fn whole<P: Pixel>(
+            w: u32,
+            h: u32,
+            v: Vec<P::Subpixel>,
+        ) -> Option<ImageBuffer<P, Vec<P::Subpixel>>> {
+            ImageBuffer::from_raw(w, h, v)
+        }
+        let pixels = usize::try_from(u64::from(width) * u64::from(height)).ok()?;
+        let count = samples.len();
+        let channels = count.checked_div(pixels).filter(|c| c * pixels == count)?;
+        let (w, h) = (width, height);
+        Some(Picture(match (samples, channels) {
+            (Samples::U8(v), 1) => DynamicImage::ImageLuma8(whole(w, h, v)?),
+            (Samples::U8(v), 2) => DynamicImage::ImageLumaA8(whole(w, h, v)?),
+            (Samples::U8(v), 3) => DynamicImage::ImageRgb8(whole(w, h, v)?),
+            (Samples::U8(v), 4) => DynamicImage::ImageRgba8(whole(w, h, v)?),
+            (Samples::U16(v), 1) => DynamicImage::ImageLuma16(whole(w, h, v)?),
+            (Samples::U16(v), 2) => DynamicImage::ImageLumaA16(whole(w, h, v)?),
+            (Samples::U16(v), 3) => DynamicImage::ImageRgb16(whole(w, h, v)?),
+            (Samples::U16(v), 4) => DynamicImage::ImageRgba16(whole(w, h, v)?),
+            _ => return None,
+        }))
+    }
+
+    /// Its samples, interleaved.
+    pub fn samples(&self) -> Samples {
+        match &self.0 {
+            DynamicImage::ImageLuma16(_)
+            | DynamicImage::ImageLumaA16(_)
+            | DynamicImage::ImageRgb16(_)
+            | DynamicImage::ImageRgba16(_) => {
+                let bytes = self.0.as_bytes().chunks_exact(2);
+                Samples::U16(bytes.map(|b| u16::from_ne_bytes([b[0], b[1]])).collect())
+            }
+            _ => Samples::U8(self.0.as_bytes().to_vec()),
+        }
+    }
+
+    /// What it is made of.
+    pub fn format(&self) -> PictureFormat {
+        let colour = self.0.color();
+        let alpha = colour.has_alpha();
+        let channels = usize::from(colour.channel_count()) - usize::from(alpha);
+        PictureFormat {
+            width: self.0.width() as usize,
+            height: self.0.height() as usize,
+            channels,
+            alpha,
+            bits: u32::from(colour.bits_per_pixel()) / u32::from(colour.channel_count()),
+        }
+    }
+}
+
+/// Samples of either width.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Samples {
+    /// 0 … 255.
+    U8(Vec<u8>),
+    /// 0 … 65535.
+    U16(Vec<u16>),
+}
+
+impl Samples {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Samples::U8(v) => v.len(),
+            Samples::U16(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Size and kind of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PictureFormat {
+    /// Pixels in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Colours: 1 or 3.
+    pub channels: usize,
+    /// Whether there is alpha besides.
+    pub alpha: bool,
+    /// Bits a sample: 8 or 16.
+    pub bits: u32,
+}
+
+/// What one engine does to one channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ChannelRun {
+    /// Coefficients that are not below the threshold.
+    pub kept: usize,
+    /// Milliseconds of the DCT with the threshold in it.
+    pub forward_ms: f64,
+    /// Milliseconds of the IDCT.
+    pub inverse_ms: f64,
+}
+
+/// A pair of transforms for channels of one size, on one engine.
+pub trait ThresholdPair<T: Real> {
+    /// `restored = IDCT2(C)`, where C is `DCT2(samples)` with every coefficient below `threshold`
+    /// in magnitude set to zero; `height × width`, rows contiguous, unnormalised.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    fn run(
+        &mut self,
+        samples: &Samples,
+        threshold: T,
+        restored: &mut [T],
+    ) -> Result<ChannelRun, CompressError>;
+}
+
+/// A compression in numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compression {
+    /// Coefficients of all channels.
+    pub coefficients: usize,
+    /// Coefficients that were kept.
+    pub kept: usize,
+    /// Of every channel.
+    pub kept_per_channel: Vec<usize>,
+    /// Mean squared difference of samples, alpha left out.
+    pub mean_squared_error: f64,
+    /// 10·log₁₀(largest sample² / mean squared error), decibels; none when nothing changed.
+    pub psnr: Option<f64>,
+    /// The precision that was computed in.
+    pub precision: Precision,
+    /// Milliseconds of all DCTs, with the threshold in them.
+    pub forward_ms: f64,
+    /// Milliseconds of all IDCTs.
+    pub inverse_ms: f64,
+    /// Milliseconds of taking channels apart, rounding and putting them together.
+    pub samples_ms: f64,
+}
+
+/// The picture that is left of `picture` at threshold `epsilon`, and what it cost.
+///
+/// # Errors
+/// When `epsilon` is negative or not finite, or `engine` fails.
+pub fn compress<T: Real>(
+    picture: &Picture,
+    epsilon: f64,
+    engine: &mut dyn ThresholdPair<T>,
+) -> Result<(Picture, Compression), CompressError> {
+    if !(epsilon >= 0.0 && epsilon.is_finite()) {
+        return Err(CompressError::Threshold(epsilon));
+    }
+    let start = std::time::Instant::now();
+    let format = picture.format();
+    let mut samples = picture.samples();
+    let runs = match &mut samples {
+        Samples::U8(v) => channels(v, &format, Samples::U8, epsilon, engine),
+        Samples::U16(v) => channels(v, &format, Samples::U16, epsilon, engine),
+    }?;
+    let squares: f64 = runs.iter().map(|run| run.squares).sum();
+    let coefficients = format.width * format.height * format.channels;
+    let mean_squared_error = squares / coefficients as f64;
+    let peak = ((1u32 << format.bits) - 1) as f64;
+    let sum = |of: fn(&ChannelRun) -> f64| runs.iter().map(|run| of(&run.engine)).sum::<f64>();
+    let (forward_ms, inverse_ms) = (sum(|run| run.forward_ms), sum(|run| run.inverse_ms));
+    let kept_per_channel: Vec<usize> = runs.iter().map(|run| run.engine.kept).collect();
+    let compression = Compression {
+        coefficients,
+        kept: kept_per_channel.iter().sum(),
+        kept_per_channel,
+        mean_squared_error,
+        psnr: (squares > 0.0).then(|| 10.0 * (peak * peak / mean_squared_error).log10()),
+        precision: T::PRECISION,
+        forward_ms,
+        inverse_ms,
+        samples_ms: start.elapsed().as_secs_f64() * 1e3 - forward_ms - inverse_ms,
+    };
+    let (width, height) = (format.width as u32, format.height as u32);
+    let picture = Picture::from_samples(width, height, samples).expect("of the size it had");
+    Ok((picture, compression))
+}
+
+/// ε in the scaling of an orthonormal transform, as MATLAB's `dct2` is: for all
+/// coefficients but those of a constant row or column, of which it is 1/√2 (both: ½).
+pub fn orthonormal(epsilon: f64, format: &PictureFormat) -> f64 {
+    epsilon * 2.0 / ((format.width * format.height) as f64).sqrt()
+}
+
+/// What became of one channel.
+struct ChannelResult {
+    engine: ChannelRun,
+    /// Σ (new − old)².
+    squares: f64,
+}
+
+/// A sample that rounding comes back to.
+trait Stored: Sample {
+    const MAX: f64;
+    fn stored(value: f64) -> Self;
+}
+
+impl Stored for u8 {
+    const MAX: f64 = 255.0;
+    fn stored(value: f64) -> Self {
+        value as u8
+    }
+}
+
+impl Stored for u16 {
+    const MAX: f64 = 65_535.0;
+    fn stored(value: f64) -> Self {
+        value as u16
+    }
+}
+
+/// Compresses every colour channel of interleaved samples in place.
+fn channels<T: Real, S: Stored>(
+    samples: &mut [S],
+    format: &PictureFormat,
+    wrap: impl Fn(Vec<S>) -> Samples,
+    epsilon: f64,
+    engine: &mut dyn ThresholdPair<T>,
+) -> Result<Vec<ChannelResult>, CompressError> {
+    let pixels = format.width * format.height;
+    let step = format.channels + usize::from(format.alpha);
+    let mut restored = crate::memory::filled(pixels, T::zero());
+    let mut results = Vec::with_capacity(format.channels);
+    for channel in 0..format.channels {
+        let plane = samples.par_chunks_exact(step).map(|pixel| pixel[channel]).collect();
+        let run = engine.run(&wrap(plane), T::of(epsilon), &mut restored)?;
+        let scale = 4.0 / pixels as f64;
+        // Whole numbers: the same sum in any order as long as it is below 2^53.
+        let squares = samples.par_chunks_exact_mut(step).zip(&restored).map(|(pixel, value)| {
+            let value = (value.wide() * scale).round().clamp(0.0, S::MAX);
+            let old = std::mem::replace(&mut pixel[channel], S::stored(value));
+            (value - old.to_f64()).powi(2)
+        });
+        results.push(ChannelResult { engine: run, squares: squares.sum() });
+    }
+    Ok(results)
+}

@@ -1,0 +1,93 @@
+//! The transforms of image compression on a device.
+
+use super::device::Gpu;
+use super::error::CudaError;
+use super::launch::check_length;
+use super::real::CudaReal;
+use super::transforms::Plan2d;
+use crate::compress::{ChannelRun, CompressError, Samples, ThresholdPair};
+use crate::transform::{Plan2dOptions, Transform};
+use cudarc::driver::CudaSlice;
+use std::time::Instant;
+
+/// A fused DCT and IDCT of channels of one size, and what lies between them.
+pub struct CudaThresholdPair<T: CudaReal> {
+    gpu: Gpu,
+    dct: Dct<T>,
+    idct: Plan2d<T>,
+    spectrum: CudaSlice<T>,
+    restored: CudaSlice<T>,
+    kept: CudaSlice<u64>,
+}
+
+/// By the samples it reads.
+enum Dct<T: CudaReal> {
+    U8(Plan2d<T, u8>),
+    U16(Plan2d<T, u16>),
+}
+
+impl<T: CudaReal> CudaThresholdPair<T> {
+    /// Plans for channels of `height × width` samples of 8 or else 16 bits.
+    ///
+    /// # Errors
+    /// When a size is zero or beyond the device, or kernels cannot be made.
+    pub fn new(gpu: &Gpu, height: usize, width: usize, bits: u32) -> Result<Self, CudaError> {
+        let options = Plan2dOptions::default();
+        let dct = match bits {
+            8 => Dct::U8(Plan2d::new(gpu, Transform::Dct, height, width, options)?),
+            _ => Dct::U16(Plan2d::new(gpu, Transform::Dct, height, width, options)?),
+        };
+        Ok(CudaThresholdPair {
+            dct,
+            idct: Plan2d::new(gpu, Transform::Idct, height, width, options)?,
+            spectrum: gpu.zeros(height * width)?,
+            restored: gpu.zeros(height * width)?,
+            kept: gpu.zeros(1)?,
+            gpu: gpu.clone(),
+        })
+    }
+
+    /// Times include the samples' way to the device and back.
+    fn run_on_device(
+        &mut self,
+        samples: &Samples,
+        threshold: T,
+        restored: &mut [T],
+    ) -> Result<ChannelRun, CudaError> {
+        check_length("restored channel", restored.len(), self.restored.len())?;
+        let start = Instant::now();
+        let ms = || start.elapsed().as_secs_f64() * 1e3;
+        let (spectrum, kept) = (&mut self.spectrum, &mut self.kept);
+        match (&mut self.dct, samples) {
+            (Dct::U8(dct), Samples::U8(x)) => {
+                dct.run_thresholded(&self.gpu.upload(x)?, threshold, spectrum, kept)?;
+            }
+            (Dct::U16(dct), Samples::U16(x)) => {
+                dct.run_thresholded(&self.gpu.upload(x)?, threshold, spectrum, kept)?;
+            }
+            _ => {
+                return Err(CudaError::NotPlanned {
+                    what: "samples of another width",
+                    needs: "a plan for samples of that width",
+                });
+            }
+        }
+        let kept = self.gpu.download(&self.kept)?[0] as usize;
+        let forward_ms = ms();
+        self.idct.run(&self.spectrum, &mut self.restored)?;
+        restored.copy_from_slice(&self.gpu.download(&self.restored)?);
+        Ok(ChannelRun { kept, forward_ms, inverse_ms: ms() - forward_ms })
+    }
+}
+
+impl<T: CudaReal> ThresholdPair<T> for CudaThresholdPair<T> {
+    fn run(
+        &mut self,
+        samples: &Samples,
+        threshold: T,
+        restored: &mut [T],
+    ) -> Result<ChannelRun, CompressError> {
+        self.run_on_device(samples, threshold, restored)
+            .map_err(|e| CompressError::Engine(e.into()))
+    }
+}
