@@ -178,6 +178,39 @@ fn what_an_engine_cannot_do_is_said_and_the_rest_is_measured() {
 }
 
 #[test]
+fn what_fails_is_marked_and_the_rest_goes_on() {
+    struct Failing;
+    impl Workload for Failing {
+        fn run(&mut self) -> Result<f64, BenchError> {
+            Err(BenchError::failed("a run", "out of order"))
+        }
+    }
+    struct Partly(Known);
+    impl Target for Partly {
+        fn machine(&self) -> Machine {
+            self.0.machine()
+        }
+        fn free_memory(&self) -> Option<f64> {
+            None
+        }
+        fn prepare(&self, work: &Work, p: Precision) -> Result<Box<dyn Workload>, BenchError> {
+            match work {
+                Work::Map(_, _, Pipeline::RowColumn) => Ok(Box::new(Failing)),
+                _ => self.0.prepare(work, p),
+            }
+        }
+    }
+    let target = Partly(Known { times: as_claimed, memory: 0.0 });
+    let report =
+        bench::run(&[Experiment::TwoDimensional], &target, SETTINGS, 1e4, &|_| {}).unwrap();
+    let group = &report.tables[0].groups[0];
+    let failed = group.line("DCT row-column").unwrap();
+    assert_eq!(failed.skipped.as_deref(), Some("failed: a run: out of order"));
+    assert!(group.typical("DCT fused").is_some());
+    assert_eq!(report.failures(), ["a run: out of order"]);
+}
+
+#[test]
 fn what_memory_does_not_hold_is_marked() {
     // 1 GiB holds the maps of 1024² and not those of 8192².
     let report = known(&[Experiment::TwoDimensional], as_claimed, f64::from(1 << 30));
@@ -220,17 +253,17 @@ fn sizes_that_do_not_fit_the_time_are_marked() {
     let mut session = Session::new(&Sleeper, settings, 0.6, &|_| {});
     session.expect(3);
     // 1 ms a run: as many as fit a third of the time, fewer than asked for.
-    let first = session.measure("1000", &[Work::Copy([1000, 1000])]).unwrap();
+    let first = session.measure("1000", &[Work::Copy([1000, 1000])]);
     let Outcome::Timed(sample, None) = &first[0] else { panic!("{first:?}") };
     assert!((FEWEST..400).contains(&sample.repetitions), "{}", sample.repetitions);
     // A thousand times as large: known not to fit without being run.
     let before = session.elapsed();
-    let large = session.measure("large", &[Work::Copy([1000, 1_000_000])]).unwrap();
+    let large = session.measure("large", &[Work::Copy([1000, 1_000_000])]);
     let Outcome::Skipped(why) = &large[0] else { panic!("{large:?}") };
     assert!(why.starts_with("would take about ") && why.ends_with(" of 1"), "{why}");
     assert!(session.elapsed() - before < 0.1);
     // 50 ms a run: the fewest, whatever the share.
-    let last = session.measure("last", &[Work::Copy([5000, 10_000])]).unwrap();
+    let last = session.measure("last", &[Work::Copy([5000, 10_000])]);
     let Outcome::Timed(sample, None) = &last[0] else { panic!("{last:?}") };
     assert!((FEWEST..12).contains(&sample.repetitions), "{}", sample.repetitions);
 }
@@ -307,7 +340,7 @@ fn tables_are_drawn() {
         assert!(svg.contains(text), "{text}");
     }
     let bars = std::fs::read_to_string(&files[5]).unwrap();
-    for text in ["post-processing", "time over whole DCT's", "paper"] {
+    for text in ["post-processing", "time over whole DCT", "paper"] {
         assert!(bars.contains(text), "{text}");
     }
 }

@@ -136,8 +136,8 @@ fn efficient(spectrum: &Spectrum<'_>, out: &mut [f64]) {
             out[u * n2 + v] = value.0;
         }
     };
-    for (u, a) in a.iter().enumerate().take(n1 / 2 + 1) {
-        for (v, b) in b.iter().enumerate().take(n2 / 2 + 1) {
+    for (u, &a) in a.iter().enumerate().take(n1 / 2 + 1) {
+        for (v, &b) in b.iter().enumerate().take(n2 / 2 + 1) {
             let (p, q) = (spectrum.read(u, v), spectrum.read(n1 - u, v));
             let (ap, aq) = (a.times(p), a.conj().times(q));
             let (s, t) = (b.times(ap.plus(aq)), b.times(ap.minus(aq)));

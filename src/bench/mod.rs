@@ -41,8 +41,9 @@ use std::time::Instant;
 /// after it. `progress` is told what is being measured.
 ///
 /// # Errors
-/// When the engine fails. What it cannot do, or what does not fit time or
-/// memory, is marked in the tables.
+/// When a design cannot be generated. What the engine cannot do or fails at
+/// ([`Report::failures`]), or what does not fit time or memory, is marked in the
+/// tables.
 pub fn run(
     experiments: &[Experiment],
     target: &dyn Target,

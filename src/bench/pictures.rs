@@ -35,10 +35,12 @@ pub fn draw(table: &Table, machine: &Machine, folder: &Path) -> Result<Vec<PathB
                 names.into_iter().filter(|n| is_compared(&groups, n)).collect();
             let mut ratios = series(&groups, &compared, "", |line| line.here_ratio);
             ratios.extend(series(&groups, &compared, " (paper)", |line| line.paper_ratio));
-            curves.y_label = format!("time over {}'s", over(&groups));
-            curves.log_y = false;
-            curves.series = ratios;
-            save(curves.draw(), "ratio")?;
+            if !ratios.is_empty() {
+                curves.y_label = format!("time over {}'s", over(&groups));
+                curves.log_y = false;
+                curves.series = ratios;
+                save(curves.draw(), "ratio")?;
+            }
         }
     }
     Ok(files)

@@ -17,6 +17,9 @@ pub const WARM_UP: usize = 3;
 /// Fewest rounds that make a number.
 pub const FEWEST: usize = 3;
 
+/// What the reason for a missing number begins with where the engine failed.
+pub(super) const FAILED: &str = "failed: ";
+
 /// How a run of the benchmarks is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -47,6 +50,22 @@ pub struct Session<'a> {
 
 /// A planned side of a comparison, or why there is none.
 type Side = Result<Box<dyn Workload>, String>;
+
+/// How much more time each measurement gets than the one before it: sizes grow.
+const GROWTH: f64 = 1.3;
+
+/// The share of the time left that is due to the first of `left` measurements.
+fn share(left: usize) -> f64 {
+    (GROWTH - 1.0) / (GROWTH.powi(left.max(1) as i32) - 1.0)
+}
+
+/// What a table says in the place of a number.
+pub(super) fn reason(error: BenchError) -> String {
+    match error {
+        BenchError::Unavailable(why) => why,
+        failure => format!("{FAILED}{failure}").replace('\n', " "),
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Cost {
@@ -127,7 +146,7 @@ impl<'a> Session<'a> {
     }
 
     /// Says how many calls of [`Session::measure`] are to come: each gets its
-    /// share of the time that those before left over.
+    /// share of the time that those before left over, later ones a larger one.
     pub fn expect(&mut self, measurements: usize) {
         self.left = measurements;
         self.last = None;
@@ -149,35 +168,26 @@ impl<'a> Session<'a> {
 
     /// Times every piece of work in turn; `case` is said to the progress.
     ///
-    /// # Errors
-    /// When the engine fails. Work it has no form of, or that time or memory do
-    /// not suffice for, is [`Outcome::Skipped`].
-    pub fn measure(&mut self, case: &str, works: &[Work]) -> Result<Vec<Outcome>, BenchError> {
+    /// Work that the engine has no form of or fails at, or that time or memory do
+    /// not suffice for, is [`Outcome::Skipped`], and the rest goes on without it.
+    pub fn measure(&mut self, case: &str, works: &[Work]) -> Vec<Outcome> {
         self.measure_in(self.settings.precision, case, works)
     }
 
     /// As [`Session::measure`], in another precision than the table's.
-    ///
-    /// # Errors
-    /// As [`Session::measure`].
-    pub fn measure_in(
-        &mut self,
-        precision: Precision,
-        case: &str,
-        works: &[Work],
-    ) -> Result<Vec<Outcome>, BenchError> {
-        let end = self.elapsed() + self.remaining() / self.left.max(1) as f64;
+    pub fn measure_in(&mut self, precision: Precision, case: &str, works: &[Work]) -> Vec<Outcome> {
+        let end = self.elapsed() + self.remaining() * share(self.left);
         self.left = self.left.saturating_sub(1);
-        let none = |why: String| Ok(vec![Outcome::Skipped(why); works.len()]);
+        let none = |why: String| vec![Outcome::Skipped(why); works.len()];
         let bytes: f64 = works.iter().map(|w| w.bytes(precision)).sum();
         if let Some(why) = self.obstacle(bytes) {
             return none(why);
         }
         (self.progress)(case);
         let planning = Instant::now();
-        let mut sides = self.prepare(precision, works)?;
+        let mut sides = self.prepare(precision, works);
         let planning = planning.elapsed().as_secs_f64();
-        let round = self.warm_up(&mut sides, end)?;
+        let round = self.warm_up(&mut sides, end);
         self.last = Some(Cost { bytes, planning, round });
         if round * FEWEST as f64 > self.remaining() {
             let left = self.remaining();
@@ -191,7 +201,7 @@ impl<'a> Session<'a> {
             if done >= FEWEST && self.elapsed() > end {
                 break;
             }
-            self.round(&mut sides, &mut times)?;
+            self.round(&mut sides, &mut times);
         }
         let outcome = |(side, [times, plain]): (Side, &[Vec<f64>; 2])| match side {
             Err(why) => Outcome::Skipped(why),
@@ -200,45 +210,45 @@ impl<'a> Session<'a> {
                 None => Outcome::Skipped("no repetitions were asked for".to_owned()),
             },
         };
-        Ok(sides.into_iter().zip(&times).map(outcome).collect())
+        sides.into_iter().zip(&times).map(outcome).collect()
     }
 
-    /// Plans every side; one that the engine has no form of stays as the reason.
-    fn prepare(&self, precision: Precision, works: &[Work]) -> Result<Vec<Side>, BenchError> {
-        let prepare = |work| match self.target.prepare(work, precision) {
-            Ok(workload) => Ok(Ok(workload)),
-            Err(BenchError::Unavailable(why)) => Ok(Err(why)),
-            Err(error) => Err(error),
-        };
+    /// Plans every side; one that cannot be planned stays as the reason.
+    fn prepare(&self, precision: Precision, works: &[Work]) -> Vec<Side> {
+        let prepare = |work| self.target.prepare(work, precision).map_err(reason);
         works.iter().map(prepare).collect()
     }
 
     /// Runs rounds that do not count, fewer where they take long, and returns
     /// the seconds that the last one took.
-    fn warm_up(&self, sides: &mut [Side], end: f64) -> Result<f64, BenchError> {
+    fn warm_up(&self, sides: &mut [Side], end: f64) -> f64 {
         let mut round = 0.0;
         for _ in 0..WARM_UP {
             let start = Instant::now();
-            self.round(sides, &mut [])?;
+            self.round(sides, &mut []);
             round = start.elapsed().as_secs_f64();
             if self.elapsed() + round * (FEWEST + 1) as f64 > end {
                 break;
             }
         }
-        Ok(round)
+        round
     }
 
-    /// Runs every side once; times go to `times` unless that is empty.
-    fn round(&self, sides: &mut [Side], times: &mut [[Vec<f64>; 2]]) -> Result<(), BenchError> {
+    /// Runs every side once; times go to `times` unless that is empty. A side that
+    /// fails stays as the reason.
+    fn round(&self, sides: &mut [Side], times: &mut [[Vec<f64>; 2]]) {
         for (k, side) in sides.iter_mut().enumerate() {
-            let Ok(side) = side else { continue };
-            let (time, plain) = (side.run()?, side.run_plain()?);
-            if let Some([times, plains]) = times.get_mut(k) {
-                times.push(time);
-                plains.extend(plain);
+            let Ok(workload) = side else { continue };
+            match workload.run().and_then(|time| Ok((time, workload.run_plain()?))) {
+                Ok((time, plain)) => {
+                    if let Some([times, plains]) = times.get_mut(k) {
+                        times.push(time);
+                        plains.extend(plain);
+                    }
+                }
+                Err(error) => *side = Err(reason(error)),
             }
         }
-        Ok(())
     }
 
     /// What time or memory, as far as can be told beforehand, do not suffice for.
@@ -255,5 +265,22 @@ impl<'a> Session<'a> {
         (growth >= 1.0 && seconds > left).then(|| {
             format!("would take about {seconds:.0} s, {left:.0} s were left of {:.0}", self.budget)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn shares_grow_and_use_all_the_time() {
+        assert!((share(1) - 1.0).abs() < 1e-12 && (share(0) - 1.0).abs() < 1e-12);
+        let (mut left, mut before) = (1.0, 0.0);
+        for k in (1..=14).rev() {
+            let mine = left * share(k);
+            assert!(mine > before, "{k}");
+            (left, before) = (left - mine, mine);
+        }
+        assert!(left.abs() < 1e-12);
     }
 }

@@ -1,6 +1,7 @@
 //! A table of the paper beside this machine's numbers: what is printed and what
 //! is written as JSON.
 
+use super::session::FAILED;
 use super::statistics::Sample;
 use crate::real::Precision;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,18 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The tables, in the paper's order.
     pub tables: Vec<Table>,
+}
+
+impl Report {
+    /// Why numbers are missing where the engine failed, each reason once.
+    pub fn failures(&self) -> Vec<&str> {
+        let lines = self.tables.iter().flat_map(|t| &t.groups).flat_map(|g| &g.lines);
+        let reasons = lines.filter_map(|l| l.skipped.as_deref()?.strip_prefix(FAILED));
+        let mut reasons: Vec<&str> = reasons.collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        reasons
+    }
 }
 
 /// The machine that measured.

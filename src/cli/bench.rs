@@ -148,7 +148,10 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     if output.json.as_deref() != Some(Path::new("-")) {
         write!(io::stdout().lock(), "{report}")?;
     }
-    Ok(())
+    match report.failures()[..] {
+        [] => Ok(()),
+        [failure, ..] => Err(format!("not all was measured: {failure}").into()),
+    }
 }
 
 /// Makes sure that results can be written before they are measured.

@@ -19,7 +19,7 @@ pub(super) fn run(session: &mut Session<'_>, designs: &mut Designs) -> Result<Co
             (session.progress)(&format!("generating {}", design.name));
             let charge = designs.charge(design.name, design.bins)?;
             let works = Pipeline::ALL.map(|pipeline| Work::Step(charge.clone(), pipeline));
-            let outcomes = session.measure(design.name, &works)?;
+            let outcomes = session.measure(design.name, &works);
             let printed = [Some(design.row_column), Some(design.fused), None];
             let names = [row_column, fused, three_pass];
             let lines = names.iter().zip(printed).zip(&outcomes).map(|((name, paper), outcome)| {

@@ -144,7 +144,7 @@ impl Experiment {
     /// Measures it within the session's time.
     ///
     /// # Errors
-    /// When the engine fails.
+    /// When a design cannot be generated.
     pub fn run(
         self,
         session: &mut Session<'_>,

@@ -14,7 +14,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         let n = 1 << log;
         let case = format!("2^{log}");
         let works = ALGORITHMS.map(|algorithm| Work::Line(n, algorithm));
-        let outcomes = session.measure(&case, &works)?;
+        let outcomes = session.measure(&case, &works);
         let lines = ALGORITHMS.iter().zip(printed).zip(&outcomes).map(|((by, &paper), outcome)| {
             Line::timed(by.name(), Unit::Microseconds, outcome).printed(paper).over(reference)
         });

@@ -21,7 +21,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
             let works = works([n, n], direction);
             for precision in BOTH {
                 let case = format!("{} in {precision}", size([n, n]));
-                let outcomes = session.measure_in(precision, &case, &works[..2])?;
+                let outcomes = session.measure_in(precision, &case, &works[..2]);
                 let name = |k: usize| format!("{}, {precision}", names[k]);
                 lines.extend(outcomes.iter().enumerate().map(|(k, outcome)| {
                     Line::timed(name(k), Unit::Milliseconds, outcome).over(&name(1))

@@ -5,6 +5,7 @@
 //! write (every element once) over its time. The paper's are a profiler's.
 
 use super::{Content, cases, size};
+use crate::bench::session::reason;
 use crate::bench::target::element_bytes;
 use crate::bench::{BenchError, Claim, Group, Line, Observation, Outcome, Session, Unit, Work};
 use crate::paper::{POSTPROCESS, PREPROCESS, Utilisation};
@@ -28,7 +29,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         ("post-processing", Work::PostProcess([n, n], PostProcessing::default()), POSTPROCESS),
     ];
     let works = [kernels[0].1.clone(), kernels[1].1.clone(), Work::Copy([n, n])];
-    let outcomes = session.measure(&size([n, n]), &works)?;
+    let outcomes = session.measure(&size([n, n]), &works);
     let precision = session.settings.precision;
     let element = element_bytes(precision);
     let throughput =
@@ -50,8 +51,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         let mut lines = vec![
             match session.target.occupancy(work, precision) {
                 Ok(share) => occupancy.counted(100.0 * share),
-                Err(BenchError::Unavailable(why)) => occupancy.skipped(why),
-                Err(error) => return Err(error),
+                Err(error) => occupancy.skipped(reason(error)),
             },
             peak,
             Line::new(OF_COPY, "%").counted(share(copy)),
