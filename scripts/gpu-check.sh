@@ -33,7 +33,7 @@ trap 'rm -rf "$scratch"' EXIT
 log="$results/checks.log"
 : >"$log"
 export PLACEFIELD_SHARED="$folder/shared" PLACEFIELD_CACHE="$scratch/kernels"
-chmod u+x "$folder"/tests/* "$folder"/benchmarks/* "$folder/placefield"
+chmod u+x "$folder"/tests/* "$folder"/benchmarks/* "$folder/placefield" "$folder/utilisation-ncu"
 
 # cuFFT and NVRTC where the loader does not look: a toolkit's folder or Python's packages.
 libraries() {
@@ -103,6 +103,8 @@ check bench-cuda-solve "$folder/benchmarks/cuda_solve" "$results/cuda-solve.json
 check bench-cuda-transforms "$folder/benchmarks/cuda_transforms" "$results/cuda-transforms.json"
 check bench-step "$folder/benchmarks/step" "$results/cuda-step.json"
 check bench-place "$folder/benchmarks/place" "$results/cuda-place.json"
+check paper-tables "$folder/placefield" bench all --engine cuda --json "$results/paper-cuda.json"
+check paper-profiler "$folder/utilisation-ncu" "$folder/placefield" --json "$results/paper-profiler.json"
 # Without fillers φ keeps its size and every map must agree. With them ρ goes flat
 # but for what bins and cells differ by: the energy falls a millionfold, φ is what
 # is left of a sum that cancels, and in f32 its agreement is looser by then.

@@ -1,9 +1,11 @@
 //! Pipelines side by side, iteration by iteration, while the cells spread.
 //!
 //! Every iteration, each engine computes the density of the same positions and
-//! each pipeline solves it; times and the differences of φ, Ex and Ey are kept. Then the cells take one step down the density energy alone
+//! each pipeline solves it; times and the differences of φ, Ex and Ey are kept.
+//! Then the cells take one step down the density energy alone
 //! ([`crate::nesterov`], preconditioned by area), so that overflow falls along
-//! the table and the pipelines meet densities of every kind.
+//! the table and the pipelines meet densities of every kind. Or the positions
+//! come from elsewhere ([`Comparison::measure`]), as from a placement.
 
 use crate::charge::Charge;
 use crate::engine::{
@@ -175,6 +177,23 @@ impl<'e, T: Real> Comparison<'e, T> {
     /// When a stage fails.
     pub fn advance(&mut self) -> Result<Iteration, EngineError> {
         self.round_positions();
+        let iteration = self.run_sides()?;
+        Ok(Iteration { step: self.step(), ..iteration })
+    }
+
+    /// Runs every side on given positions, one per body: an iteration of a
+    /// placement that is led from elsewhere. The step is zero.
+    ///
+    /// # Errors
+    /// When `x` or `y` has another length, or a stage fails.
+    pub fn measure(&mut self, x: &[f64], y: &[f64]) -> Result<Iteration, EngineError> {
+        check_lengths(self.bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
+        round(&mut self.x, x);
+        round(&mut self.y, y);
+        self.run_sides()
+    }
+
+    fn run_sides(&mut self) -> Result<Iteration, EngineError> {
         let mut sides: Vec<Side> = Vec::new();
         let (mut density, mut energy) = (DensityStats::default(), 0.0);
         for e in 0..self.engines.len() {
@@ -196,10 +215,9 @@ impl<'e, T: Real> Comparison<'e, T> {
                 sides[side].steps = steps;
             }
         }
-        let step = self.step();
         let iteration = self.iteration;
         self.iteration += 1;
-        Ok(Iteration { iteration, density, energy, step, sides })
+        Ok(Iteration { iteration, density, energy, step: 0.0, sides })
     }
 
     /// Solves by one pipeline; the first side's maps and forces become the reference.
@@ -271,10 +289,13 @@ impl<'e, T: Real> Comparison<'e, T> {
 
     fn round_positions(&mut self) {
         let (x, y) = self.descent.point().split_at(self.bodies);
-        for (to, from) in [(&mut self.x, x), (&mut self.y, y)] {
-            (to, from).into_par_iter().for_each(|(to, &from)| *to = T::of(from));
-        }
+        round(&mut self.x, x);
+        round(&mut self.y, y);
     }
+}
+
+fn round<T: Real>(to: &mut [T], from: &[f64]) {
+    (to, from).into_par_iter().for_each(|(to, &from)| *to = T::of(from));
 }
 
 /// Unknown `i` (all x, then all y) kept where its body lies inside the die.

@@ -96,6 +96,7 @@
 //! Lines, maps, volumes and arrays of more dimensions can be transformed by
 //! themselves: [`cpu::transforms`], and on a device `cuda::transforms`.
 
+pub mod bench;
 pub mod bookshelf;
 pub mod charge;
 pub mod compare;
@@ -110,6 +111,7 @@ pub mod grid;
 mod memory;
 pub mod nesterov;
 pub mod output;
+pub mod paper;
 pub mod place;
 pub mod plot;
 mod real;

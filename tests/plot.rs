@@ -2,7 +2,9 @@
 
 use image::RgbImage;
 use placefield::grid::{BinGrid, Map, Rect};
-use placefield::plot::{Arrows, Curves, Format, HeatMap, Picture, PlotError, Scale, Series};
+use placefield::plot::{
+    Arrows, BarSeries, Bars, Curves, Format, HeatMap, Picture, PlotError, Scale, Series,
+};
 use std::path::Path;
 
 const DARK: [u8; 3] = [0x44, 0x01, 0x54];
@@ -441,6 +443,40 @@ fn curves_rise_upward_and_to_the_right() {
     let (x, y) = ((left + right) / 2, (top + bottom) / 2);
     let near = (y - 4..y + 4).any(|y| image.get_pixel(x, y).0 == blue);
     assert!(near, "the curve passes the middle");
+}
+
+#[test]
+fn bars_stand_side_by_side_as_high_as_their_values() {
+    let series = |name: &str, values: &[Option<f64>]| BarSeries {
+        name: name.to_owned(),
+        values: values.to_vec(),
+    };
+    let bars = Bars {
+        categories: vec!["first".to_owned(), "second".to_owned()],
+        series: vec![series("paper", &[Some(4.0), Some(1.0)]), series("here", &[Some(2.0), None])],
+        ..Bars::default()
+    };
+    let image = png(&bars.draw());
+    let [paper, here] = [[0x00, 0x72, 0xb2], [0xd5, 0x5e, 0x00]];
+    // Columns of a colour, left of the legend, and how high each is.
+    let heights = |color: [u8; 3]| -> Vec<(u32, usize)> {
+        let is = |x, y| image.get_pixel(x, y).0 == color;
+        let column = |x: u32| (0..image.height()).filter(|&y| is(x, y)).count();
+        (0..image.width() - 250).map(|x| (x, column(x))).filter(|c| c.1 > 40).collect()
+    };
+    let (paper, here) = (heights(paper), heights(here));
+    let highest = paper.iter().map(|c| c.1).max().unwrap() as f64;
+    let lowest = paper.iter().map(|c| c.1).min().unwrap() as f64;
+    assert!((highest / lowest - 4.0).abs() < 0.1, "{highest} {lowest}");
+    assert!((highest / here[here.len() / 2].1 as f64 - 2.0).abs() < 0.05);
+    // The gap: of "here" only the first category has a bar, between those of "paper".
+    let (first, last) = (here[0].0, here[here.len() - 1].0);
+    assert!(paper[0].0 < first && last < paper[paper.len() - 1].0);
+    assert!((here.len() as f64 / (paper.len() as f64 / 2.0) - 1.0).abs() < 0.05);
+    for odd in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
+        let bars = Bars { series: vec![series("odd", &[Some(odd)])], ..Bars::default() };
+        bars.draw().encode(Format::Png).unwrap();
+    }
 }
 
 #[test]

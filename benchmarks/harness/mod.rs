@@ -41,11 +41,7 @@ pub fn interleaved(repetitions: usize, sides: &mut [&mut dyn FnMut()]) -> Vec<Sa
 
 /// The processor's own name and the number of hardware threads.
 pub fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info
-        .lines()
-        .find_map(|l| l.strip_prefix("model name")?.split_once(": "))
-        .map_or("unknown processor", |(_, name)| name);
+    let name = placefield::bench::processor();
     format!("{name}, {} threads", std::thread::available_parallelism().map_or(1, |n| n.get()))
 }
 

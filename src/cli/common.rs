@@ -77,15 +77,16 @@ enum PipelineArg {
     ThreePass,
 }
 
+/// `--precision`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum PrecisionArg {
     F32,
     F64,
 }
 
-impl PrecisionArg {
-    pub(crate) fn precision(self) -> Precision {
-        match self {
+impl From<PrecisionArg> for Precision {
+    fn from(arg: PrecisionArg) -> Precision {
+        match arg {
             PrecisionArg::F32 => Precision::F32,
             PrecisionArg::F64 => Precision::F64,
         }
@@ -130,7 +131,7 @@ impl EvaluationArgs {
 
 impl SolveArgs {
     pub(crate) fn precision(&self) -> Precision {
-        self.precision.precision()
+        self.precision.into()
     }
 
     /// The pipeline asked for, none for `auto`.
@@ -154,6 +155,16 @@ impl SolveArgs {
     /// The same with fillers.
     pub(crate) fn with_fillers(&self) -> SolveArgs {
         SolveArgs { fillers: true, ..self.clone() }
+    }
+
+    /// The same by `pipeline`.
+    pub(crate) fn with_pipeline(&self, pipeline: Pipeline) -> SolveArgs {
+        let pipeline = match pipeline {
+            Pipeline::RowColumn => PipelineArg::RowColumn,
+            Pipeline::Fused => PipelineArg::Fused,
+            Pipeline::ThreePass => PipelineArg::ThreePass,
+        };
+        SolveArgs { pipeline, ..self.clone() }
     }
 
     pub(crate) fn row_blockage(&self) -> bool {

@@ -6,9 +6,10 @@ use super::common::{
     with_precision, write_json, write_output,
 };
 use super::engines::{self, Chosen, EngineReal};
+use super::trajectory::{self, Placement, Runs};
 use super::{eval, pictures};
-use clap::Args;
 use clap::error::ErrorKind;
+use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use placefield::compare::{Comparison, Difference, Iteration, Side};
 use placefield::engine::{Engine, Pipeline, StepTimes};
@@ -25,9 +26,13 @@ pub(crate) struct CompareArgs {
     aux: PathBuf,
     #[command(flatten)]
     evaluation: EvaluationArgs,
-    /// Iterations
-    #[arg(long, value_name = "K", default_value_t = 50)]
-    iterations: usize,
+    /// Where the positions come from: cells spread by the density's force
+    /// alone, or a placement as by place, from the die's centre and with fillers
+    #[arg(long, value_enum, default_value_t = Trajectory::Density, value_name = "NAME")]
+    trajectory: Trajectory,
+    /// Iterations: 50 unless given, of a placement at most 1000
+    #[arg(long, value_name = "K")]
+    iterations: Option<usize>,
     /// Write the table as CSV; - for standard output
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -43,6 +48,13 @@ pub(crate) struct CompareArgs {
     plots: Option<PathBuf>,
 }
 
+/// `--trajectory`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Trajectory {
+    Density,
+    Place,
+}
+
 /// A whole comparison, as JSON.
 #[derive(Serialize)]
 pub(crate) struct Table {
@@ -53,6 +65,9 @@ pub(crate) struct Table {
     /// Median solve of every side and the first side's over it.
     summary: Vec<Summary>,
     pub(crate) iterations: Vec<Iteration>,
+    /// What the solves are of a whole placement, where one was followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    placement: Option<Placement>,
     warnings: Vec<String>,
     /// Which engine `auto` took.
     #[serde(skip)]
@@ -90,7 +105,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         make_folder(folder)?;
     }
     let opened = open_design(&args.aux, &args.evaluation)?;
-    let table = compare(&opened, &args.evaluation.options, args.iterations)?;
+    let options = &args.evaluation.options;
+    let table = match args.trajectory {
+        Trajectory::Density => compare(&opened, options, args.iterations.unwrap_or(50))?,
+        Trajectory::Place => along_placement(&opened, options, args.iterations.unwrap_or(1000))?,
+    };
     if let Some(path) = &args.csv {
         write_csv(path, &table.iterations)?;
     }
@@ -99,6 +118,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     }
     if let Some(folder) = &args.plots {
         pictures::draw_comparison(&opened.design.name, &table.iterations, folder)?;
+        if let Some(placement) = &table.placement {
+            placement.draw(&opened.design.name, &table.iterations, folder)?;
+        }
     }
     tell(table.note.as_slice(), &table.warnings);
     if !to_stdout(&args.csv) && !to_stdout(&args.json) {
@@ -130,10 +152,38 @@ pub(crate) fn compare(
     with_precision!(options.precision(), T => compare_in::<T>(opened, options, iterations))
 }
 
+/// As [`compare`], of the positions of a placement with at most so many iterations.
+fn along_placement(
+    opened: &Opened,
+    options: &SolveArgs,
+    iterations: usize,
+) -> Result<Table, Failure> {
+    let options = options.with_fillers();
+    with_precision!(options.precision(), T => {
+        let (mut backends, netlist) = trajectory::open_backends::<T>(opened, &options)?;
+        let mut runs = Runs::new(&mut backends, &netlist, options.seed(), iterations)?;
+        // The start is a row of its own.
+        let rows = iterations.saturating_add(1);
+        let mut table = fill::<T>(opened, &options, rows, |comparison| runs.advance(comparison))?;
+        table.placement = Some(runs.finish(&table.iterations));
+        Ok(table)
+    })
+}
+
 fn compare_in<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
     iterations: usize,
+) -> Result<Table, Failure> {
+    fill::<T>(opened, options, iterations, |comparison| Ok(Some(comparison.advance()?)))
+}
+
+/// Opens the engines and fills a table, row by row, until `advance` gives none.
+fn fill<T: EngineReal>(
+    opened: &Opened,
+    options: &SolveArgs,
+    iterations: usize,
+    mut advance: impl FnMut(&mut Comparison<'_, T>) -> Result<Option<Iteration>, Failure>,
 ) -> Result<Table, Failure> {
     let charge = charge_of(&opened.design, options)?;
     let warnings = opened.warnings.iter().chain(&charge.warnings).cloned().collect();
@@ -145,8 +195,9 @@ fn compare_in<T: EngineReal>(
     let mut comparison = Comparison::new(sides, &Pipeline::ALL)?;
     let bar = ProgressBar::new(iterations as u64);
     let mut rows = Vec::with_capacity(iterations.min(1 << 16));
-    for _ in 0..iterations {
-        rows.push(comparison.advance()?);
+    while rows.len() < iterations {
+        let Some(row) = advance(&mut comparison)? else { break };
+        rows.push(row);
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -157,6 +208,7 @@ fn compare_in<T: EngineReal>(
         precision: T::PRECISION.name(),
         summary: summarise(&rows),
         iterations: rows,
+        placement: None,
         warnings,
         note,
     })
@@ -307,5 +359,5 @@ pub(crate) fn print(table: &Table) -> Result<(), Failure> {
             writeln!(out, "    back to back  {plain:>9.3} ms  {whole:>9.3} ms")?;
         }
     }
-    Ok(())
+    table.placement.as_ref().map_or(Ok(()), |placement| placement.print(&mut out))
 }

@@ -110,9 +110,8 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     let picture = read(&args.image)?;
     let decode = ms(start);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads).build()?;
-    let (result, mut report, note) = pool.install(
-        || with_precision!(args.precision.precision(), T => compressed::<T>(args, &picture)),
-    )?;
+    let (result, mut report, note) = pool
+        .install(|| with_precision!(args.precision.into(), T => compressed::<T>(args, &picture)))?;
     let start = Instant::now();
     let mut png = Vec::new();
     result.write_png(&mut png)?;

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::common::SolveArgs;
+use placefield::bench::{CpuTarget, Target};
 use placefield::charge::Charge;
 use placefield::cpu::engine::CpuEngine;
 use placefield::engine::{Engine, EngineOptions};
@@ -60,13 +61,10 @@ impl EngineChoice {
 
 /// The device that `choice` comes to, none for the CPU, and what `auto` took and why.
 pub(crate) fn device(choice: EngineChoice) -> (Option<usize>, Option<String>) {
+    let Decided { choice, note } = decide(choice);
     match choice {
-        EngineChoice::Cpu => (None, None),
-        EngineChoice::Cuda(device) | EngineChoice::Both(device) => (Some(device), None),
-        EngineChoice::Auto => match cuda::obstacle(0) {
-            Some(why) => (None, Some(format!("engine: cpu ({why})"))),
-            None => (Some(0), Some("engine: cuda:0 (it can be used)".to_owned())),
-        },
+        EngineChoice::Cuda(device) | EngineChoice::Both(device) => (Some(device), note),
+        EngineChoice::Cpu | EngineChoice::Auto => (None, note),
     }
 }
 
@@ -106,7 +104,7 @@ pub(crate) struct ChosenBackend {
     pub(crate) note: Option<String>,
 }
 
-/// Opens what places on the engine of `options`.
+/// Opens what places on the engine of `options`, of two on the first.
 pub(crate) fn open_backend<T: EngineReal>(
     charge: Charge,
     netlist: &Netlist,
@@ -143,6 +141,21 @@ fn decide(choice: EngineChoice) -> Decided {
         Ok(name) => (EngineChoice::Cuda(0), format!("cuda:0 ({name} can be used)")),
     };
     Decided { choice, note: Some(format!("engine: {what}")) }
+}
+
+/// What benchmarks run on, and what `auto` took and why.
+pub(crate) fn open_target(
+    choice: EngineChoice,
+    threads: usize,
+) -> Result<(Box<dyn Target>, Option<String>), Failure> {
+    let Decided { choice, note } = decide(choice);
+    let target: Box<dyn Target> = match choice {
+        EngineChoice::Auto | EngineChoice::Cpu => Box::new(CpuTarget::new(threads)?),
+        EngineChoice::Cuda(device) | EngineChoice::Both(device) => {
+            cuda::target(device).map_err(|e| advise(e, &note))?
+        }
+    };
+    Ok((target, note))
 }
 
 /// Says how to go on where it was `auto` that took a device which then failed.
@@ -185,6 +198,10 @@ mod cuda {
         let engine = CudaEngine::<T>::new(charge, options, device)?;
         Ok(Box::new(CudaBackend::new(engine, netlist)?))
     }
+
+    pub(super) fn target(device: usize) -> Result<Box<dyn Target>, Failure> {
+        Ok(Box::new(placefield::bench::CudaTarget::new(device)?))
+    }
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -202,6 +219,10 @@ mod cuda {
         _: &EngineOptions,
         _: usize,
     ) -> Result<Box<dyn Engine<T>>, Failure> {
+        Err(NONE.into())
+    }
+
+    pub(super) fn target(_: usize) -> Result<Box<dyn Target>, Failure> {
         Err(NONE.into())
     }
 

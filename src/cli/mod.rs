@@ -3,6 +3,7 @@
 //! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr;
 //! 2 wrong usage. A reader that goes away (a broken pipe) is not an error.
 
+mod bench;
 mod common;
 mod compare;
 mod compress;
@@ -14,6 +15,7 @@ mod info;
 mod pictures;
 mod place;
 mod plot;
+mod trajectory;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io;
@@ -41,6 +43,8 @@ enum Command {
     Compress(compress::CompressArgs),
     /// All of it on a generated design, no files needed
     Demo(demo::DemoArgs),
+    /// The paper's tables and figures on this machine, beside the printed numbers
+    Bench(bench::BenchArgs),
     /// Engines and devices found, and why one is missing
     Info(info::InfoArgs),
 }
@@ -64,6 +68,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Generate(args) => generate::run(args).map_err(Failure::from),
         Command::Compress(args) => compress::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Info(args) => info::run(args),
     };
     match result {

@@ -7,7 +7,7 @@ use placefield::compare::Iteration;
 use placefield::design::{Design, NodeKind};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::place::Record;
-use placefield::plot::{Arrows, Curves, Format, HeatMap, Picture, Scale, Series};
+use placefield::plot::{Arrows, Curves, HeatMap, Picture, Scale, Series};
 use std::path::{Path, PathBuf};
 
 /// Most macros outlined; beyond that the outlines hide the map.
@@ -159,20 +159,13 @@ pub(crate) fn draw_placement(
     Ok(files)
 }
 
-fn save(
+pub(crate) fn save(
     picture: &Picture,
     folder: &Path,
     file: &str,
     files: &mut Vec<PathBuf>,
 ) -> Result<(), Failure> {
-    for format in [Format::Png, Format::Svg] {
-        let path = folder.join(file).with_extension(match format {
-            Format::Png => "png",
-            Format::Svg => "svg",
-        });
-        picture.write(&path)?;
-        files.push(path);
-    }
+    files.extend(picture.write_both(folder, file)?);
     Ok(())
 }
 

@@ -4,6 +4,7 @@ mod bodies;
 pub mod compress;
 pub mod density;
 pub mod engine;
+pub mod fft;
 pub mod force;
 mod fused;
 mod lines;

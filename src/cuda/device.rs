@@ -181,6 +181,15 @@ impl Gpu {
         &self.0.info
     }
 
+    /// Bytes per second that device memory moves at most, from its clock (two
+    /// transfers a cycle) and bus width; none where the driver does not say.
+    pub fn peak_bandwidth(&self) -> Option<f64> {
+        let attribute = |which| self.context().attribute(which).ok().filter(|&v| v > 0);
+        let khz = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?;
+        let bits = attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
+        Some(2.0 * 1e3 * f64::from(khz) * f64::from(bits) / 8.0)
+    }
+
     /// The context; for what this type does not offer.
     pub fn context(&self) -> &Arc<CudaContext> {
         &self.0.context

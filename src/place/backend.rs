@@ -33,9 +33,9 @@ pub struct Weights {
 
 /// Numbers of one evaluation: all that is read back from a device.
 ///
-/// Sums are over movable cells and fillers, both coordinates. Where positions
-/// or gradients are not finite at least one of [`Sample::hpwl`],
-/// [`Sample::gradient_squared`] is not either.
+/// Sums are over movable cells and fillers, both coordinates. Where u', v' or a
+/// gradient has a number that is not finite, so has the sample (u' is to be
+/// looked at by itself: the clamp makes v' finite again).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Sample {
     /// Weighted half-perimeter wirelength of all nets, layout units.

@@ -60,7 +60,7 @@ fn round_down<T: Real>(high: f64, size: f64) -> T {
     let mut step = unit_in_last_place(value);
     while value.wide() + size > high {
         value -= step;
-        step = step + step;
+        step += step;
     }
     value
 }

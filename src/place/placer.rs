@@ -10,8 +10,7 @@ use serde::Serialize;
 /// The first step's length is found from a trial move of this many bins (root
 /// mean square): enough for `f32` to see the gradient change.
 const TRIAL_MOVE: f64 = 0.01;
-/// A step is taken when it is at most this much longer than what the gradient
-/// it led to allows …
+/// A step is taken when the gradient it led to allows more than this share of it …
 const ACCEPTED: f64 = 0.95;
 /// … or after so many tries.
 const MOST_TRIES: u32 = 10;

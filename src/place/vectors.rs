@@ -103,7 +103,7 @@ impl<T: Real> Vectors<T> {
     }
 
     /// Proposes u' = v − step · g and v' = clamp(u' + momentum (u' − u));
-    /// returns Σ(v' − v)².
+    /// returns Σ(v' − v)², which is no number where u' has one that is not finite.
     pub(super) fn walk(&mut self, step: T, momentum: T) -> f64 {
         let Vectors { bounds, current, proposed, .. } = self;
         let ([ux, uy], [vx, vy]) = (&mut proposed.u, &mut proposed.v);
@@ -126,6 +126,9 @@ impl<T: Real> Vectors<T> {
                     let dx = (vx[k] - current.v[0][i]).wide();
                     let dy = (vy[k] - current.v[1][i]).wide();
                     moved += dx * dx + dy * dy;
+                    if !(ux[k].is_finite() && uy[k].is_finite()) {
+                        moved = f64::NAN; // the clamp would hide it
+                    }
                 }
                 moved
             })

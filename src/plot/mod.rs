@@ -1,5 +1,5 @@
 //! Pictures of a placement: heat maps with outlines and field arrows, and
-//! curves over iterations, as PNG and SVG.
+//! curves over iterations or sizes and bars, as PNG and SVG, and animations as GIF.
 //!
 //! A picture is laid out once, as a list of strokes, texts and images in
 //! picture units, and that list is given to both back ends: the PNG and the
@@ -12,8 +12,10 @@
 //! A heat map is one image in the SVG too, so that its size depends on the area
 //! drawn and not on the number of bins.
 
+mod animation;
 mod arrows;
 mod axis;
+mod bars;
 mod color;
 mod curves;
 mod drawing;
@@ -25,6 +27,8 @@ mod raster;
 mod sample;
 mod vector;
 
+pub use animation::{Animation, Strip};
+pub use bars::{BarSeries, Bars};
 pub use color::Scale;
 pub use curves::{Curves, Series};
 pub use file::Format;
@@ -96,5 +100,15 @@ impl Picture {
     pub fn write(&self, path: &Path) -> Result<(), PlotError> {
         let bytes = self.encode(Format::of(path)?)?;
         file::save(path, &bytes)
+    }
+
+    /// Writes `NAME.png` and `NAME.svg` in `folder`, and returns their paths.
+    ///
+    /// # Errors
+    /// As for [`Picture::write`].
+    pub fn write_both(&self, folder: &Path, name: &str) -> Result<[PathBuf; 2], PlotError> {
+        let paths = ["png", "svg"].map(|extension| folder.join(format!("{name}.{extension}")));
+        paths.iter().try_for_each(|path| self.write(path))?;
+        Ok(paths)
     }
 }

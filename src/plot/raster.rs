@@ -28,7 +28,8 @@ pub(super) fn png(pixels: &RgbImage, filter: FilterType) -> Result<Vec<u8>, Plot
     Ok(bytes)
 }
 
-fn render(drawing: &Drawing) -> Result<RgbImage, PlotError> {
+/// The picture's pixels.
+pub(super) fn render(drawing: &Drawing) -> Result<RgbImage, PlotError> {
     let (width, height) = (drawing.width * SUBUNITS, drawing.height * SUBUNITS);
     let mut canvas = RgbImage::from_pixel(width, height, image::Rgb(WHITE));
     for item in &drawing.items {

@@ -1,11 +1,13 @@
 //! The `placefield` program from outside: what it prints, writes and exits with.
 
 mod bad_input;
+mod bench;
 #[path = "../common/mod.rs"]
 mod common;
 mod compress;
 mod contract;
 mod pictures;
+mod place;
 mod real;
 mod tiny;
 mod usage;

@@ -99,6 +99,43 @@ fn pipelines_agree_while_the_cells_of_ibm01_spread() {
     }
 }
 
+/// Places a design from the centre of its die; the history.
+fn placed(archive: &str, aux: &str, pin_offset: &str) -> Option<(Value, Value)> {
+    let aux = design_dir(archive)?.join(aux);
+    let out = tempfile::tempdir().unwrap();
+    let (pl, history) = (out.path().join("out.pl"), out.path().join("history.json"));
+    let offset: &[&dyn AsRef<std::ffi::OsStr>] =
+        &[&"--pin-offset", &pin_offset, &"--engine", &"cpu"];
+    let [a, b, c, d] = offset else { unreachable!() };
+    run(&[&"place", &aux, &"-o", &pl, &"--history", &history, *a, *b, *c, *d]);
+    let read = eval_json(&[&aux, &"--pl", &pl, &"--bins", &"64", *a, *b, *c, *d]);
+    Some((serde_json::from_str(&std::fs::read_to_string(history).unwrap()).unwrap(), read))
+}
+
+#[test]
+fn real_designs_are_placed() {
+    // HPWL a little above what was measured (4.09e7, 2.72e8, 8.93e6, 1.87e6);
+    // of ibm01 and ibm07 far below their given placements' 5.34e7 and 3.71e8.
+    for (archive, aux, pin_offset, most) in [
+        ("ibm01", "ibm01-cu85.aux", "lower-left", 4.25e7),
+        ("ibm07", "ibm07-cu90.aux", "lower-left", 2.85e8),
+        ("ibm05", "ibm05.aux", "center", 9.2e6),
+        ("ibm01-ms", "ibm01.aux", "center", 1.97e6),
+    ] {
+        let Some((history, read)) = placed(archive, aux, pin_offset) else { return };
+        assert_eq!(history["outcome"], "converged", "{archive}");
+        assert!(number(&history, "/result/overflow_smoothed") <= 0.07, "{archive}");
+        assert!(number(&history, "/options/target_density") == 1.0, "{archive}");
+        assert!(history["history"].as_array().unwrap().len() <= 1001, "{archive}");
+        let hpwl = number(&read, "/hpwl");
+        assert!(hpwl <= most, "{archive}: {hpwl:e}");
+        // On the bins and with the sizes that the given placements' overflow is counted with.
+        if pin_offset == "lower-left" {
+            assert!(number(&read, "/density/overflow_exact") <= 0.25, "{archive}");
+        }
+    }
+}
+
 /// Names of the movable nodes in the order of a `.nodes` file without `/FIXED` places.
 fn movable_names(nodes: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(nodes).unwrap();

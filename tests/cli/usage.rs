@@ -50,7 +50,9 @@ fn wrong_usage_exits_with_2() {
 fn help_and_version_exit_with_0() {
     assert_eq!(run(&[&"--version"]), format!("placefield {}\n", env!("CARGO_PKG_VERSION")));
     assert!(run(&[&"--help"]).contains("compare"));
-    for command in ["eval", "compare", "plot", "generate", "compress", "demo", "info"] {
+    for command in
+        ["eval", "compare", "plot", "generate", "compress", "demo", "bench", "info", "place"]
+    {
         let help = run(&[&command, &"--help"]);
         assert!(help.contains(&format!("Usage: placefield {command}")), "{help}");
     }

@@ -1,5 +1,6 @@
 //! `placefield place`: a global placement of a design.
 
+mod frames;
 mod history;
 mod progress;
 mod stop;
@@ -11,6 +12,7 @@ use super::common::{
 use super::engines::{self, EngineReal};
 use super::pictures;
 use clap::{Args, ValueEnum};
+use frames::Frames;
 use history::{History, HistoryFile};
 use placefield::Real;
 use placefield::bookshelf::write_pl;
@@ -52,6 +54,13 @@ pub(crate) struct PlaceArgs {
     /// Draw wirelength, overflow and weights over the iterations
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
+    /// Draw cells and potential while they move, and an animation of it
+    #[arg(long, value_name = "DIR")]
+    frames: Option<PathBuf>,
+    /// Iterations from one frame to the next
+    #[arg(long, value_name = "K", default_value_t = 10, requires = "frames",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    frame_every: u32,
 }
 
 /// `--init`.
@@ -72,7 +81,9 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
     check_output(&args.output)?;
     args.history.as_ref().map_or(Ok(()), |file| check_output(file.path()))?;
-    args.plots.as_deref().map_or(Ok(()), make_folder)?;
+    for folder in [&args.plots, &args.frames].into_iter().flatten() {
+        make_folder(folder)?;
+    }
     let opened = open_design(&args.aux, &args.evaluation)?;
     with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened))
 }
@@ -97,6 +108,9 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
     let engines::ChosenBackend { mut backend, note } =
         engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
     let descriptor = backend.descriptor();
+    let every = args.frame_every as usize;
+    let frames = args.frames.as_deref();
+    let frames = frames.map(|folder| Frames::new(folder, every, &design, &charge)).transpose()?;
     let Choice { pipeline, reason } = backend.choice();
     let mut notes = Vec::from_iter(note);
     if options.pipeline().is_none() {
@@ -105,7 +119,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
 
     let begun = Instant::now();
     let mut placer = Placer::new(&mut *backend, &x, &y, &place_options)?;
-    let records = descend(&mut placer, &place_options)?;
+    let Descent { records, drawn } = descend(&mut placer, &place_options, frames)?;
     let seconds = begun.elapsed().as_secs_f64();
     let (x, y) = placer.positions()?;
     let outcome = placer.outcome().unwrap_or(Outcome::Interrupted);
@@ -129,6 +143,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
         records: &records,
         warnings: &warnings,
     };
+    drawn?;
     args.history.as_ref().map_or(Ok(()), |file| history.write(file))?;
     if let Some(folder) = &args.plots {
         pictures::draw_placement(&design.name, &records, folder)?;
@@ -138,20 +153,38 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
     failure(args, &history)
 }
 
-/// Steps until the placement ends or the user ends it; every iteration's record.
-fn descend(placer: &mut Placer<'_>, options: &PlaceOptions) -> Result<Vec<Record>, Failure> {
+/// Every iteration's record, and how drawing its frames went: a picture that
+/// cannot be written must not cost the placement.
+struct Descent {
+    records: Vec<Record>,
+    drawn: Result<(), Failure>,
+}
+
+/// Steps until the placement ends or the user ends it.
+fn descend(
+    placer: &mut Placer<'_>,
+    options: &PlaceOptions,
+    mut frames: Option<Frames>,
+) -> Result<Descent, Failure> {
     let stop = stop::listen()?;
     let mut progress = Progress::new(options);
     let mut records = vec![*placer.last()];
+    let mut show = |placer: &mut Placer<'_>| match &mut frames {
+        Some(frames) => frames.show(placer),
+        None => Ok(()),
+    };
+    let mut drawn = show(placer);
     while let Some(record) = placer.step()? {
         records.push(*record);
         progress.show(record);
         if stop.is_asked() {
             placer.interrupt();
         }
+        drawn = drawn.and_then(|()| show(placer));
     }
     progress.finish();
-    Ok(records)
+    let drawn = drawn.and_then(|()| frames.map_or(Ok(()), Frames::finish));
+    Ok(Descent { records, drawn })
 }
 
 /// Puts the movable nodes where the placer's bodies lie.

@@ -1,0 +1,241 @@
+//! The CPU as something to measure.
+
+use super::table::Machine;
+use super::target::{BenchError, Direction, Target, Work, Workload, random};
+use crate::charge::Charge;
+use crate::cpu::engine::CpuEngine;
+use crate::cpu::fft::Fft2d;
+use crate::cpu::transforms::{Plan1d, Plan2d, Plan3d};
+use crate::engine::{Engine, EngineOptions, Pipeline};
+use crate::real::{Precision, Real};
+use crate::transform::{
+    Method, Plan2dOptions, Reorder, ShapeError, Transform, Transform1d, TransformNd, permutation,
+};
+use num_complex::Complex;
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Times work on a thread pool of its own.
+pub struct CpuTarget {
+    pool: Arc<ThreadPool>,
+}
+
+impl CpuTarget {
+    /// With `threads` threads; 0 takes all there are.
+    ///
+    /// # Errors
+    /// When they cannot be started.
+    pub fn new(threads: usize) -> Result<CpuTarget, BenchError> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool =
+            pool.map_err(|e| BenchError::failed(format!("starting {threads} threads"), e))?;
+        Ok(CpuTarget { pool: Arc::new(pool) })
+    }
+
+    fn plan<T: Real>(&self, work: &Work) -> Result<Run, BenchError> {
+        let what = |e| BenchError::failed("planning", e);
+        Ok(match work {
+            Work::Copy([a, b]) => {
+                let (x, mut out) = maps::<T>(a * b);
+                Box::new(move || {
+                    let chunk = x.len().div_ceil(rayon::current_num_threads());
+                    let chunks = out.par_chunks_mut(chunk).zip(x.par_chunks(chunk));
+                    chunks.for_each(|(to, from)| to.copy_from_slice(from));
+                    Ok(())
+                })
+            }
+            &Work::Reorder(shape, how) => reorder::<T>(shape, how),
+            &Work::Fft(shape, direction) => fft::<T>(shape, direction),
+            Work::PostProcess(..) => {
+                let why = "on the CPU it is part of the FFT's pass along x";
+                return Err(BenchError::Unavailable(why.to_owned()));
+            }
+            &Work::Variant(shape, reorder, post) => {
+                let options = Plan2dOptions { reorder, post, ..Plan2dOptions::default() };
+                map::<T>(shape, Transform::Dct, options).map_err(what)?
+            }
+            &Work::Line(n, algorithm) => {
+                let plan = Plan1d::<T>::new(Transform1d::Dct, n, 1, algorithm).map_err(what)?;
+                let (mut scratch, (x, mut out)) = (plan.make_scratch(), maps(n));
+                Box::new(move || done(plan.process(&x, &mut out, &mut scratch)))
+            }
+            &Work::Map(shape, transform, pipeline) => {
+                map::<T>(shape, transform, options(pipeline)?).map_err(what)?
+            }
+            &Work::Volume([a, b, c], direction, pipeline) => {
+                let kind = match direction {
+                    Direction::Forward => TransformNd::Dct,
+                    Direction::Inverse => TransformNd::Idct,
+                };
+                let plan = Plan3d::<T>::new(kind, [a, b, c], options(pipeline)?.method, 1);
+                let plan = plan.map_err(what)?;
+                let (mut scratch, (x, mut out)) = (plan.make_scratch(), maps(a * b * c));
+                Box::new(move || done(plan.process(&x, &mut out, &mut scratch)))
+            }
+            &Work::Compress(shape, pipeline, threshold) => {
+                compress::<T>(shape, options(pipeline)?, threshold).map_err(what)?
+            }
+            Work::Step(charge, pipeline) => self.engine::<T>(charge, *pipeline, true)?,
+            Work::Solve(charge, pipeline) => self.engine::<T>(charge, *pipeline, false)?,
+        })
+    }
+
+    /// A whole step of an engine, or its solve alone.
+    fn engine<T: Real>(
+        &self,
+        charge: &Charge,
+        pipeline: Pipeline,
+        whole: bool,
+    ) -> Result<Run, BenchError> {
+        let failed = |e| BenchError::failed("a step", e);
+        let threads = self.pool.current_num_threads();
+        let options =
+            EngineOptions { pipeline: Some(pipeline), threads, ..EngineOptions::default() };
+        let mut engine = CpuEngine::<T>::new(charge.clone(), &options).map_err(failed)?;
+        let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
+        let (x, y) = (start(&charge.initial_x), start(&charge.initial_y));
+        engine.set_positions(&x, &y).map_err(failed)?;
+        engine.compute_density().map_err(failed)?;
+        Ok(Box::new(move || {
+            if whole {
+                engine.compute_density().map_err(failed)?;
+            }
+            engine.solve(pipeline).map_err(failed)?;
+            if whole {
+                engine.compute_force().map_err(failed)?;
+            }
+            Ok(())
+        }))
+    }
+}
+
+impl Target for CpuTarget {
+    fn machine(&self) -> Machine {
+        Machine {
+            engine: "cpu".to_owned(),
+            device: processor(),
+            threads: Some(self.pool.current_num_threads()),
+            software: None,
+            timing: "wall-clock time of one run".to_owned(),
+        }
+    }
+
+    fn free_memory(&self) -> Option<f64> {
+        let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+        let line = info.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+        let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(1024.0 * kib)
+    }
+
+    fn prepare(&self, work: &Work, precision: Precision) -> Result<Box<dyn Workload>, BenchError> {
+        // Plans take their working memory for the pool they are made in.
+        let run = self.pool.install(|| match precision {
+            Precision::F32 => self.plan::<f32>(work),
+            Precision::F64 => self.plan::<f64>(work),
+        })?;
+        Ok(Box::new(CpuWork { pool: self.pool.clone(), run }))
+    }
+}
+
+/// The processor's own name.
+pub fn processor() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": "));
+    name.map_or("unknown processor", |(_, name)| name).to_owned()
+}
+
+/// Planned work.
+type Run = Box<dyn FnMut() -> Result<(), BenchError> + Send>;
+
+struct CpuWork {
+    pool: Arc<ThreadPool>,
+    run: Run,
+}
+
+impl Workload for CpuWork {
+    fn run(&mut self) -> Result<f64, BenchError> {
+        self.pool.install(|| {
+            let start = Instant::now();
+            (self.run)()?;
+            Ok(start.elapsed().as_secs_f64() * 1e3)
+        })
+    }
+}
+
+/// Random input and room for the output.
+fn maps<T: Real>(n: usize) -> (Vec<T>, Vec<T>) {
+    (random(n), vec![T::zero(); n])
+}
+
+fn done<E: std::error::Error + Send + Sync + 'static>(
+    result: Result<(), E>,
+) -> Result<(), BenchError> {
+    result.map_err(|e| BenchError::failed("a transform", e))
+}
+
+/// A pipeline's method of single transforms.
+fn options(pipeline: Pipeline) -> Result<Plan2dOptions, BenchError> {
+    let method = match pipeline {
+        Pipeline::RowColumn => Method::RowColumn,
+        Pipeline::Fused => Method::Fused,
+        Pipeline::ThreePass => {
+            let why = "the three-pass pipeline has no single transforms";
+            return Err(BenchError::Unavailable(why.to_owned()));
+        }
+    };
+    Ok(Plan2dOptions { method, ..Plan2dOptions::default() })
+}
+
+fn map<T: Real>(
+    [nx, ny]: [usize; 2],
+    transform: Transform,
+    options: Plan2dOptions,
+) -> Result<Run, ShapeError> {
+    let plan = Plan2d::<T>::new(transform, nx, ny, options, 1)?;
+    let (mut scratch, (x, mut out)) = (plan.make_scratch(), maps(nx * ny));
+    Ok(Box::new(move || done(plan.process(&x, &mut out, &mut scratch))))
+}
+
+fn compress<T: Real>(
+    [nx, ny]: [usize; 2],
+    options: Plan2dOptions,
+    threshold: f64,
+) -> Result<Run, ShapeError> {
+    let plan = |kind| Plan2d::<T>::new(kind, nx, ny, options, 1);
+    let (dct, idct) = (plan(Transform::Dct)?, plan(Transform::Idct)?);
+    let mut scratch = [dct.make_scratch(), idct.make_scratch()];
+    let (x, mut spectrum) = maps(nx * ny);
+    let mut out = spectrum.clone();
+    Ok(Box::new(move || {
+        let [forward, inverse] = &mut scratch;
+        done(dct.process_threshold(&x, T::of(threshold), &mut spectrum, forward))?;
+        done(idct.process(&spectrum, &mut out, inverse))
+    }))
+}
+
+/// A map reordered along both axes, rows in parallel.
+fn reorder<T: Real>([nx, ny]: [usize; 2], how: Reorder) -> Run {
+    let (x, mut out) = maps::<T>(nx * ny);
+    Box::new(move || {
+        out.par_chunks_exact_mut(ny).enumerate().for_each(|(p, row)| {
+            permutation::reorder(how, &x[permutation::sample(p, nx) * ny..][..ny], row);
+        });
+        Ok(())
+    })
+}
+
+fn fft<T: Real>([nx, ny]: [usize; 2], direction: Direction) -> Run {
+    let mut fft = Fft2d::<T>::new(nx, ny, rayon::current_num_threads());
+    let (x, mut out) = maps::<T>(nx * ny);
+    let mut spectrum = vec![Complex::new(T::zero(), T::zero()); nx * (ny / 2 + 1)];
+    fft.forward(&x, &mut spectrum);
+    Box::new(move || {
+        match direction {
+            Direction::Forward => fft.forward(&x, &mut spectrum),
+            Direction::Inverse => fft.inverse(&spectrum, &mut out),
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,354 @@
+//! A CUDA device as something to measure.
+//!
+//! Everything stays in device memory. Work is captured in a graph that holds as
+//! many runs as take about [`SAMPLE_MS`], so that the events' resolution does
+//! not matter; a time is one replay's over its runs. Beside it the same runs
+//! are timed as plain launches in a row. Buffers are the same in every run: what
+//! fits in the device's cache stays there, as between a placer's stages.
+
+use super::table::Machine;
+use super::target::{BenchError, Direction, Target, Work, Workload, random};
+use crate::charge::Charge;
+use crate::cuda::transforms::{Plan1d, Plan2d, Plan3d, Stage};
+use crate::cuda::{
+    CudaEngine, CudaError, CudaReal, Fields, ForwardFft, Gpu, Graph, InverseFft, SolverOptions,
+    Stopwatch, probe, solver,
+};
+use crate::engine::{Engine, EngineError, EngineOptions, Pipeline};
+use crate::real::Precision;
+use crate::transform::{
+    Method, Orientation, Plan2dOptions, PostProcessing, Reorder, Transform, Transform1d,
+    TransformNd,
+};
+
+/// Milliseconds that a sample holds at least.
+const SAMPLE_MS: f64 = 0.2;
+
+/// Runs that a sample holds at most.
+const MOST_RUNS: usize = 20;
+
+/// Times work on one device.
+pub struct CudaTarget {
+    gpu: Gpu,
+}
+
+/// Enqueues one run.
+type Run = Box<dyn FnMut() -> Result<(), CudaError>>;
+
+impl CudaTarget {
+    /// Device `ordinal`.
+    ///
+    /// # Errors
+    /// When it cannot be used; the error says what is missing.
+    pub fn new(ordinal: usize) -> Result<CudaTarget, CudaError> {
+        Ok(CudaTarget { gpu: Gpu::open(ordinal)? })
+    }
+
+    fn workload<T: CudaReal>(&self, work: &Work) -> Result<Box<dyn Workload>, BenchError> {
+        if let Work::Step(charge, pipeline) = work {
+            return Ok(Box::new(EngineWork::<T>::new(&self.gpu, charge, *pipeline)?));
+        }
+        let run = self.plan::<T>(work).map_err(refused)?;
+        Ok(Box::new(CudaWork::new(&self.gpu, run).map_err(failed)?))
+    }
+
+    fn plan<T: CudaReal>(&self, work: &Work) -> Result<Run, CudaError> {
+        let gpu = &self.gpu;
+        Ok(match work {
+            Work::Copy([a, b]) => {
+                let (x, mut out) = maps::<T>(gpu, a * b)?;
+                let gpu = gpu.clone();
+                Box::new(move || Ok(gpu.stream().memcpy_dtod(&x, &mut out)?))
+            }
+            &Work::Reorder(shape, reorder) => {
+                stage::<T>(gpu, shape, Stage::Pre, reorder, PostProcessing::default())?
+            }
+            &Work::Fft(shape, Direction::Forward) => {
+                let mut fft = ForwardFft::<T>::alone(gpu, &shape, 1)?;
+                let x = gpu.upload(&random::<T>(shape[0] * shape[1]))?;
+                let mut spectrum = gpu.zeros(shape[0] * (shape[1] / 2 + 1))?;
+                Box::new(move || fft.run(&x, &mut spectrum))
+            }
+            &Work::Fft(shape, Direction::Inverse) => {
+                let mut fft = InverseFft::<T>::alone(gpu, &shape, 1)?;
+                let mut spectrum = gpu.zeros(shape[0] * (shape[1] / 2 + 1))?;
+                let mut out = gpu.zeros::<T>(shape[0] * shape[1])?;
+                Box::new(move || fft.run(&mut spectrum, &mut out))
+            }
+            &Work::PostProcess(shape, post) => {
+                stage::<T>(gpu, shape, Stage::Post, Reorder::default(), post)?
+            }
+            &Work::Variant(shape, reorder, post) => {
+                map::<T>(gpu, shape, Transform::Dct, straight(reorder, post))?
+            }
+            &Work::Line(n, algorithm) => {
+                let mut plan = Plan1d::<T>::new(gpu, Transform1d::Dct, n, 1, algorithm)?;
+                let (x, mut out) = maps(gpu, n)?;
+                Box::new(move || plan.run(&x, &mut out))
+            }
+            &Work::Map(shape, transform, pipeline) => {
+                map::<T>(gpu, shape, transform, options(pipeline)?)?
+            }
+            &Work::Volume(shape, direction, pipeline) => {
+                let kind = match direction {
+                    Direction::Forward => TransformNd::Dct,
+                    Direction::Inverse => TransformNd::Idct,
+                };
+                let mut plan = Plan3d::<T>::new(gpu, kind, shape, options(pipeline)?.method)?;
+                let (x, mut out) = maps(gpu, shape.iter().product())?;
+                Box::new(move || plan.run(&x, &mut out))
+            }
+            &Work::Compress(shape, pipeline, threshold) => {
+                compress::<T>(gpu, shape, pipeline, threshold)?
+            }
+            Work::Solve(charge, pipeline) | Work::Step(charge, pipeline) => {
+                let grid = &charge.grid;
+                let mut solver = solver::<T>(gpu, grid, *pipeline, SolverOptions::default())?;
+                let rho = gpu.upload(&random::<T>(grid.bins()))?;
+                let mut fields = Fields::new(gpu, grid.bins())?;
+                Box::new(move || solver.solve(&rho, &mut fields))
+            }
+        })
+    }
+
+    /// Occupancy of the fused DCT's kernels: pre-processing, post-processing.
+    fn occupancies<T: CudaReal>(&self, shape: [usize; 2]) -> Result<[f64; 2], BenchError> {
+        let [nx, ny] = shape;
+        let options = straight(Reorder::default(), PostProcessing::default());
+        let plan = Plan2d::<T>::new(&self.gpu, Transform::Dct, nx, ny, options).map_err(failed)?;
+        let kernels = plan.kernels().map_err(failed)?;
+        match &kernels[..] {
+            [pre, .., post] => Ok([pre.occupancy, post.occupancy]),
+            _ => Err(BenchError::Unavailable("the plan names no two kernels".to_owned())),
+        }
+    }
+}
+
+impl Target for CudaTarget {
+    fn machine(&self) -> Machine {
+        let found = probe();
+        let version = |v: Option<(i32, i32)>| v.map_or("?".into(), |(a, b)| format!("{a}.{b}"));
+        Machine {
+            engine: "cuda".to_owned(),
+            device: self.gpu.info().name.clone(),
+            threads: None,
+            software: Some(format!(
+                "CUDA {}, cuFFT {}",
+                version(found.driver_version),
+                version(found.cufft_version)
+            )),
+            timing: format!(
+                "events around a graph of as many runs as take {SAMPLE_MS} ms, at most {MOST_RUNS}"
+            ),
+        }
+    }
+
+    fn free_memory(&self) -> Option<f64> {
+        self.gpu.context().mem_get_info().ok().map(|(free, _)| free as f64)
+    }
+
+    fn prepare(&self, work: &Work, precision: Precision) -> Result<Box<dyn Workload>, BenchError> {
+        match precision {
+            Precision::F32 => self.workload::<f32>(work),
+            Precision::F64 => self.workload::<f64>(work),
+        }
+    }
+
+    fn occupancy(&self, work: &Work, precision: Precision) -> Result<f64, BenchError> {
+        let of = |shape| match precision {
+            Precision::F32 => self.occupancies::<f32>(shape),
+            Precision::F64 => self.occupancies::<f64>(shape),
+        };
+        match *work {
+            Work::Reorder(shape, _) => Ok(of(shape)?[0]),
+            Work::PostProcess(shape, _) => Ok(of(shape)?[1]),
+            _ => Err(BenchError::Unavailable("not one kernel".to_owned())),
+        }
+    }
+
+    fn peak_bandwidth(&self) -> Option<f64> {
+        self.gpu.peak_bandwidth()
+    }
+}
+
+fn failed(error: CudaError) -> BenchError {
+    BenchError::failed("the device", error)
+}
+
+fn engine_failed(error: EngineError) -> BenchError {
+    BenchError::failed("a step", error)
+}
+
+/// What the device has no form of, or no memory for, is no failure.
+fn refused(error: CudaError) -> BenchError {
+    match error {
+        CudaError::SolvesOnly(_)
+        | CudaError::NotPlanned { .. }
+        | CudaError::NoTransform { .. }
+        | CudaError::OutOfMemory { .. } => BenchError::Unavailable(error.to_string()),
+        _ => failed(error),
+    }
+}
+
+/// Captured work.
+struct CudaWork {
+    // Holds the addresses of what `run` owns, so it is dropped first.
+    graph: Graph,
+    run: Run,
+    watch: Stopwatch,
+    runs: usize,
+}
+
+impl CudaWork {
+    fn new(gpu: &Gpu, mut run: Run) -> Result<CudaWork, CudaError> {
+        let mut watch = Stopwatch::new(gpu)?;
+        run()?;
+        let runs = runs_for(time(&mut watch, 1, &mut *run)?);
+        // SAFETY: the graph is dropped before `run`, which owns every buffer and
+        // plan it uses; a box's content does not move, and all work goes to the
+        // one stream.
+        let graph = unsafe { Graph::capture(gpu, || (0..runs).try_for_each(|_| run())) }?;
+        Ok(CudaWork { graph, run, watch, runs })
+    }
+}
+
+/// Runs that make a sample when one takes `ms`.
+fn runs_for(ms: f64) -> usize {
+    ((SAMPLE_MS / ms.max(1e-6)).ceil() as usize).clamp(1, MOST_RUNS)
+}
+
+/// Milliseconds per run of `runs` in a row.
+fn time(
+    watch: &mut Stopwatch,
+    runs: usize,
+    run: &mut dyn FnMut() -> Result<(), CudaError>,
+) -> Result<f64, CudaError> {
+    watch.start()?;
+    (0..runs).try_for_each(|_| run())?;
+    watch.stop()?;
+    Ok(watch.elapsed_ms()? / runs as f64)
+}
+
+impl Workload for CudaWork {
+    fn run(&mut self) -> Result<f64, BenchError> {
+        let replay = time(&mut self.watch, 1, &mut || self.graph.launch()).map_err(failed)?;
+        Ok(replay / self.runs as f64)
+    }
+
+    fn run_plain(&mut self) -> Result<Option<f64>, BenchError> {
+        time(&mut self.watch, self.runs, &mut *self.run).map(Some).map_err(failed)
+    }
+}
+
+/// A placer's steps: the engine's own graphs, with the order of bodies made
+/// anew as often as in a run.
+struct EngineWork<T: CudaReal> {
+    engine: CudaEngine<T>,
+    watch: Stopwatch,
+    runs: usize,
+}
+
+impl<T: CudaReal> EngineWork<T> {
+    fn new(gpu: &Gpu, charge: &Charge, pipeline: Pipeline) -> Result<Self, BenchError> {
+        let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
+        let engine = CudaEngine::<T>::on(gpu, charge.clone(), &options);
+        let mut engine = engine.map_err(engine_failed)?;
+        let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
+        let (x, y) = (start(&charge.initial_x), start(&charge.initial_y));
+        engine.set_positions(&x, &y).map_err(engine_failed)?;
+        // As launches, and captured; then as a graph.
+        engine.enqueue_step().map_err(engine_failed)?;
+        let watch = Stopwatch::new(gpu).map_err(failed)?;
+        let mut work = EngineWork { engine, watch, runs: 1 };
+        work.runs = runs_for(work.run()?);
+        Ok(work)
+    }
+}
+
+impl<T: CudaReal> Workload for EngineWork<T> {
+    fn run(&mut self) -> Result<f64, BenchError> {
+        self.watch.start().map_err(failed)?;
+        for _ in 0..self.runs {
+            self.engine.enqueue_step().map_err(engine_failed)?;
+        }
+        self.watch.stop().map_err(failed)?;
+        Ok(self.watch.elapsed_ms().map_err(failed)? / self.runs as f64)
+    }
+}
+
+/// Random input and room for the output.
+#[allow(clippy::type_complexity)]
+fn maps<T: CudaReal>(
+    gpu: &Gpu,
+    n: usize,
+) -> Result<(crate::cuda::CudaSlice<T>, crate::cuda::CudaSlice<T>), CudaError> {
+    Ok((gpu.upload(&random::<T>(n))?, gpu.zeros(n)?))
+}
+
+/// The fused method as the map lies, as the stages' times are of it.
+fn straight(reorder: Reorder, post: PostProcessing) -> Plan2dOptions {
+    Plan2dOptions { method: Method::Fused, orientation: Orientation::Straight, reorder, post }
+}
+
+/// A pipeline's method of single transforms.
+fn options(pipeline: Pipeline) -> Result<Plan2dOptions, CudaError> {
+    let method = match pipeline {
+        Pipeline::RowColumn => Method::RowColumn,
+        Pipeline::Fused => Method::Fused,
+        Pipeline::ThreePass => return Err(CudaError::SolvesOnly(pipeline)),
+    };
+    Ok(Plan2dOptions { method, ..Plan2dOptions::default() })
+}
+
+fn map<T: CudaReal>(
+    gpu: &Gpu,
+    [nx, ny]: [usize; 2],
+    transform: Transform,
+    options: Plan2dOptions,
+) -> Result<Run, CudaError> {
+    let mut plan = Plan2d::<T>::new(gpu, transform, nx, ny, options)?;
+    let (x, mut out) = maps(gpu, nx * ny)?;
+    Ok(Box::new(move || plan.run(&x, &mut out)))
+}
+
+/// One stage of the fused DCT, on what a whole one left.
+fn stage<T: CudaReal>(
+    gpu: &Gpu,
+    [nx, ny]: [usize; 2],
+    stage: Stage,
+    reorder: Reorder,
+    post: PostProcessing,
+) -> Result<Run, CudaError> {
+    let options = straight(reorder, post);
+    let mut plan = Plan2d::<T>::new(gpu, Transform::Dct, nx, ny, options)?;
+    let (x, mut out) = maps(gpu, nx * ny)?;
+    plan.run(&x, &mut out)?;
+    Ok(Box::new(move || plan.run_stage(stage, &x, &mut out)))
+}
+
+/// Row-column transforms have no place to threshold in: theirs leave it out,
+/// which is to their advantage.
+fn compress<T: CudaReal>(
+    gpu: &Gpu,
+    [nx, ny]: [usize; 2],
+    pipeline: Pipeline,
+    threshold: f64,
+) -> Result<Run, CudaError> {
+    let options = match pipeline {
+        Pipeline::Fused => straight(Reorder::default(), PostProcessing::default()),
+        other => options(other)?,
+    };
+    let mut dct = Plan2d::<T>::new(gpu, Transform::Dct, nx, ny, options)?;
+    let mut idct = Plan2d::<T>::new(gpu, Transform::Idct, nx, ny, options)?;
+    let (x, mut spectrum) = maps(gpu, nx * ny)?;
+    let (mut out, mut kept) = (gpu.zeros(nx * ny)?, gpu.zeros(1)?);
+    Ok(Box::new(move || {
+        match pipeline {
+            Pipeline::Fused => {
+                dct.run_thresholded(&x, T::of(threshold), &mut spectrum, &mut kept)?;
+            }
+            _ => dct.run(&x, &mut spectrum)?,
+        }
+        idct.run(&spectrum, &mut out)
+    }))
+}

@@ -1,0 +1,39 @@
+//! The times of IDCT_IDXST in the section on DREAMPlace: "similar to those of
+//! 2D IDCT".
+
+use super::{Content, cases, ratios, size, within};
+use crate::bench::{BenchError, Claim, Group, Line, Session, Unit, Work};
+use crate::engine::Pipeline;
+use crate::paper::{IDCT_IDXST, TWO_DIMENSIONAL};
+use crate::transform::Transform;
+
+const NAMES: [&str; 3] = ["IDCT_IDXST row-column", "IDCT_IDXST fused", "IDCT fused"];
+
+pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
+    let cases = cases(session, &IDCT_IDXST);
+    session.expect(cases.len());
+    let mut groups = Vec::new();
+    for &(n, printed) in cases {
+        let shape = [n, n];
+        let idct = TWO_DIMENSIONAL.iter().find(|row| row.shape == shape).map(|r| r.idct_fused);
+        let works = [
+            Work::Map(shape, Transform::IdctIdxst, Pipeline::RowColumn),
+            Work::Map(shape, Transform::IdctIdxst, Pipeline::Fused),
+            Work::Map(shape, Transform::Idct, Pipeline::Fused),
+        ];
+        let outcomes = session.measure(&size(shape), &works)?;
+        let printed = [None, Some(printed), idct];
+        let lines = NAMES.iter().zip(printed).zip(&outcomes).map(|((name, paper), outcome)| {
+            Line::timed(*name, Unit::Milliseconds, outcome).printed(paper).over(NAMES[1])
+        });
+        groups.push(Group::new(size(shape), Some(n * n), lines.collect()));
+    }
+    let claims = vec![Claim::of(
+        "IDCT_IDXST takes as long as IDCT: the time does not depend on the transform.",
+        "IDCT over IDCT_IDXST, both fused",
+        "within 10 %",
+        "",
+        &ratios(&groups, NAMES[2], NAMES[1], within(0.10)),
+    )];
+    Ok(Content { groups, claims, ..Content::default() })
+}

@@ -1,0 +1,259 @@
+//! Taking times within a table's share of the clock.
+//!
+//! The sides of a comparison take turns, one run each per round, so that a slow
+//! moment of the machine falls on all of them. Rounds are as many as were asked
+//! for, or as the time allows; what cannot be measured in the time or memory
+//! there is stays in the table, with the reason in the number's place.
+
+use super::statistics::Sample;
+use super::table::Line;
+use super::target::{BenchError, Target, Work, Workload};
+use crate::real::Precision;
+use std::time::Instant;
+
+/// Rounds before anything counts.
+pub const WARM_UP: usize = 3;
+
+/// Fewest rounds that make a number.
+pub const FEWEST: usize = 3;
+
+/// How a run of the benchmarks is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Working precision.
+    pub precision: Precision,
+    /// Rounds, where the time allows them.
+    pub repetitions: usize,
+    /// Only the smallest size of each table.
+    pub quick: bool,
+}
+
+/// One table being measured on one engine.
+pub struct Session<'a> {
+    /// The engine.
+    pub target: &'a dyn Target,
+    /// How.
+    pub settings: Settings,
+    /// Is told what is being measured.
+    pub progress: &'a dyn Fn(&str),
+    start: Instant,
+    /// Seconds for the whole table.
+    budget: f64,
+    /// Measurements that are still to come, this one included.
+    left: usize,
+    /// Seconds per byte that the last one cost for planning and for a round.
+    last: Option<Cost>,
+}
+
+/// A planned side of a comparison, or why there is none.
+type Side = Result<Box<dyn Workload>, String>;
+
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    bytes: f64,
+    planning: f64,
+    round: f64,
+}
+
+/// A time, or why there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Milliseconds: as measured, and as plain launches where that differs.
+    Timed(Sample, Option<Sample>),
+    /// Why not.
+    Skipped(String),
+}
+
+impl Outcome {
+    /// The median, in milliseconds.
+    pub fn median(&self) -> Option<f64> {
+        match self {
+            Outcome::Timed(sample, _) => Some(sample.median),
+            Outcome::Skipped(_) => None,
+        }
+    }
+}
+
+/// Milliseconds and microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// 10⁻³ s.
+    Milliseconds,
+    /// 10⁻⁶ s.
+    Microseconds,
+}
+
+impl Unit {
+    /// As tables write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Milliseconds => "ms",
+            Unit::Microseconds => "µs",
+        }
+    }
+
+    fn per_millisecond(self) -> f64 {
+        match self {
+            Unit::Milliseconds => 1.0,
+            Unit::Microseconds => 1e3,
+        }
+    }
+}
+
+impl Line {
+    /// A line for what was timed.
+    pub fn timed(what: impl Into<String>, unit: Unit, outcome: &Outcome) -> Line {
+        let line = Line::new(what, unit.name());
+        match outcome {
+            Outcome::Skipped(why) => line.skipped(why.clone()),
+            Outcome::Timed(sample, plain) => {
+                let sample = sample.scaled(unit.per_millisecond());
+                let plain = plain.map(|p| p.scaled(unit.per_millisecond()));
+                Line { sample: Some(sample), plain, ..line.counted(sample.mean) }
+            }
+        }
+    }
+}
+
+impl<'a> Session<'a> {
+    /// Begins a table with `budget` seconds.
+    pub fn new(
+        target: &'a dyn Target,
+        settings: Settings,
+        budget: f64,
+        progress: &'a dyn Fn(&str),
+    ) -> Session<'a> {
+        Session { target, settings, progress, start: Instant::now(), budget, left: 1, last: None }
+    }
+
+    /// Says how many calls of [`Session::measure`] are to come: each gets its
+    /// share of the time that those before left over.
+    pub fn expect(&mut self, measurements: usize) {
+        self.left = measurements;
+        self.last = None;
+    }
+
+    /// Seconds since the table was begun.
+    pub fn elapsed(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    /// Seconds for the whole table.
+    pub fn budget(&self) -> f64 {
+        self.budget
+    }
+
+    fn remaining(&self) -> f64 {
+        (self.budget - self.elapsed()).max(0.0)
+    }
+
+    /// Times every piece of work in turn; `case` is said to the progress.
+    ///
+    /// # Errors
+    /// When the engine fails. Work it has no form of, or that time or memory do
+    /// not suffice for, is [`Outcome::Skipped`].
+    pub fn measure(&mut self, case: &str, works: &[Work]) -> Result<Vec<Outcome>, BenchError> {
+        self.measure_in(self.settings.precision, case, works)
+    }
+
+    /// As [`Session::measure`], in another precision than the table's.
+    ///
+    /// # Errors
+    /// As [`Session::measure`].
+    pub fn measure_in(
+        &mut self,
+        precision: Precision,
+        case: &str,
+        works: &[Work],
+    ) -> Result<Vec<Outcome>, BenchError> {
+        let end = self.elapsed() + self.remaining() / self.left.max(1) as f64;
+        self.left = self.left.saturating_sub(1);
+        let none = |why: String| Ok(vec![Outcome::Skipped(why); works.len()]);
+        let bytes: f64 = works.iter().map(|w| w.bytes(precision)).sum();
+        if let Some(why) = self.obstacle(bytes) {
+            return none(why);
+        }
+        (self.progress)(case);
+        let planning = Instant::now();
+        let mut sides = self.prepare(precision, works)?;
+        let planning = planning.elapsed().as_secs_f64();
+        let round = self.warm_up(&mut sides, end)?;
+        self.last = Some(Cost { bytes, planning, round });
+        if round * FEWEST as f64 > self.remaining() {
+            let left = self.remaining();
+            return none(format!(
+                "takes {round:.1} s a run, {left:.0} s were left of {:.0}",
+                self.budget
+            ));
+        }
+        let mut times = vec![[const { Vec::<f64>::new() }; 2]; sides.len()];
+        for done in 0..self.settings.repetitions {
+            if done >= FEWEST && self.elapsed() > end {
+                break;
+            }
+            self.round(&mut sides, &mut times)?;
+        }
+        let outcome = |(side, [times, plain]): (Side, &[Vec<f64>; 2])| match side {
+            Err(why) => Outcome::Skipped(why),
+            Ok(_) => match Sample::of(times) {
+                Some(sample) => Outcome::Timed(sample, Sample::of(plain)),
+                None => Outcome::Skipped("no repetitions were asked for".to_owned()),
+            },
+        };
+        Ok(sides.into_iter().zip(&times).map(outcome).collect())
+    }
+
+    /// Plans every side; one that the engine has no form of stays as the reason.
+    fn prepare(&self, precision: Precision, works: &[Work]) -> Result<Vec<Side>, BenchError> {
+        let prepare = |work| match self.target.prepare(work, precision) {
+            Ok(workload) => Ok(Ok(workload)),
+            Err(BenchError::Unavailable(why)) => Ok(Err(why)),
+            Err(error) => Err(error),
+        };
+        works.iter().map(prepare).collect()
+    }
+
+    /// Runs rounds that do not count, fewer where they take long, and returns
+    /// the seconds that the last one took.
+    fn warm_up(&self, sides: &mut [Side], end: f64) -> Result<f64, BenchError> {
+        let mut round = 0.0;
+        for _ in 0..WARM_UP {
+            let start = Instant::now();
+            self.round(sides, &mut [])?;
+            round = start.elapsed().as_secs_f64();
+            if self.elapsed() + round * (FEWEST + 1) as f64 > end {
+                break;
+            }
+        }
+        Ok(round)
+    }
+
+    /// Runs every side once; times go to `times` unless that is empty.
+    fn round(&self, sides: &mut [Side], times: &mut [[Vec<f64>; 2]]) -> Result<(), BenchError> {
+        for (k, side) in sides.iter_mut().enumerate() {
+            let Ok(side) = side else { continue };
+            let (time, plain) = (side.run()?, side.run_plain()?);
+            if let Some([times, plains]) = times.get_mut(k) {
+                times.push(time);
+                plains.extend(plain);
+            }
+        }
+        Ok(())
+    }
+
+    /// What time or memory, as far as can be told beforehand, do not suffice for.
+    fn obstacle(&self, bytes: f64) -> Option<String> {
+        if let Some(free) = self.target.free_memory().filter(|&free| bytes > 0.9 * free) {
+            let gib = |bytes: f64| bytes / f64::from(1 << 30);
+            return Some(format!("needs {:.1} GiB, {:.1} are free", gib(bytes), gib(free)));
+        }
+        let cost = self.last?;
+        // Times grow no slower than sizes; one round more is to warm up.
+        let growth = bytes / cost.bytes;
+        let seconds = growth * (cost.planning + cost.round * (FEWEST + 1) as f64);
+        let left = self.remaining();
+        (growth >= 1.0 && seconds > left).then(|| {
+            format!("would take about {seconds:.0} s, {left:.0} s were left of {:.0}", self.budget)
+        })
+    }
+}

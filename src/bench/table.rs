@@ -1,0 +1,355 @@
+//! A table of the paper beside this machine's numbers: what is printed and what
+//! is written as JSON.
+
+use super::statistics::Sample;
+use crate::real::Precision;
+use serde::{Deserialize, Serialize};
+
+/// Everything one run of `placefield bench` measured; its JSON keys are stable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Version of placefield.
+    pub version: String,
+    /// What it ran on.
+    pub machine: Machine,
+    /// What the paper ran on.
+    pub paper_hardware: String,
+    /// Repetitions asked for, where the time allows them.
+    pub repetitions: usize,
+    /// Whether only the smallest sizes were asked for.
+    pub quick: bool,
+    /// Wall-clock seconds in all.
+    pub seconds: f64,
+    /// What a reader of the numbers should know.
+    pub notes: Vec<String>,
+    /// The tables, in the paper's order.
+    pub tables: Vec<Table>,
+}
+
+/// The machine that measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// `"cpu"` or `"cuda"`.
+    pub engine: String,
+    /// The processor's or the device's name.
+    pub device: String,
+    /// Threads on the CPU; none on a device.
+    pub threads: Option<usize>,
+    /// The driver's CUDA version and cuFFT's, on a device.
+    pub software: Option<String>,
+    /// How a time is taken.
+    pub timing: String,
+}
+
+/// One table or figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// The subcommand that makes it.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The paper's table, figure or section.
+    pub paper: String,
+    /// The working precision.
+    pub precision: Precision,
+    /// One block of lines per size or design.
+    pub groups: Vec<Group>,
+    /// What the paper says of it, and what is so here.
+    pub claims: Vec<Claim>,
+    /// What a reader of the numbers should know.
+    pub notes: Vec<String>,
+    /// Wall-clock seconds it was given.
+    pub budget_s: f64,
+    /// Wall-clock seconds it took.
+    pub seconds: f64,
+}
+
+/// The lines of one size or design.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// The size or design, as the table calls it.
+    pub case: String,
+    /// Elements of a map or bodies of a design: the x of a plot.
+    pub elements: Option<usize>,
+    /// What was measured.
+    pub lines: Vec<Line>,
+}
+
+/// One number: as printed in the paper, and here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// What it is of.
+    pub what: String,
+    /// Unit of every number but the ratios.
+    pub unit: String,
+    /// As the paper prints it.
+    pub paper: Option<f64>,
+    /// This machine's: the mean where it was timed.
+    pub here: Option<f64>,
+    /// The line of the same group that ratios are over.
+    pub over: Option<String>,
+    /// The paper's number over that line's.
+    pub paper_ratio: Option<f64>,
+    /// This machine's number over that line's; of medians where both were timed.
+    pub here_ratio: Option<f64>,
+    /// The statistics behind `here`, where it was timed.
+    pub sample: Option<Sample>,
+    /// On a device: the same as plain launches, where `sample` is of graph replays.
+    pub plain: Option<Sample>,
+    /// Why there is no number here.
+    pub skipped: Option<String>,
+}
+
+/// Something the paper says, held against this machine's numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// What the paper says.
+    pub paper: String,
+    /// What the numbers here say, in a sentence.
+    pub here: String,
+    /// Whether they agree.
+    pub verdict: Verdict,
+}
+
+/// How a claim fares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// In every case measured.
+    Holds,
+    /// In some cases and not in others.
+    HoldsInPart,
+    /// In no case.
+    DoesNotHold,
+    /// Nothing was measured that could tell.
+    NotMeasured,
+}
+
+impl Verdict {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::HoldsInPart => "holds in part",
+            Verdict::DoesNotHold => "does not hold",
+            Verdict::NotMeasured => "not measured",
+        }
+    }
+}
+
+/// A value in one case, and whether the claim is true of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// The case it was observed in.
+    pub case: String,
+    /// What was observed.
+    pub value: f64,
+    /// Whether the claim is true of it.
+    pub agrees: bool,
+}
+
+impl Claim {
+    /// From what was observed in every case measured: `quantity` names what the
+    /// values are, `criterion` what makes one agree, and `unit` follows a value.
+    pub fn of(
+        paper: impl Into<String>,
+        quantity: &str,
+        criterion: &str,
+        unit: &str,
+        observations: &[Observation],
+    ) -> Claim {
+        let paper = paper.into();
+        let agreeing = observations.iter().filter(|o| o.agrees).count();
+        let by_value = |a: &&Observation, b: &&Observation| a.value.total_cmp(&b.value);
+        let (Some(least), Some(most)) =
+            (observations.iter().min_by(by_value), observations.iter().max_by(by_value))
+        else {
+            let here = format!("{quantity}: no size was measured.");
+            return Claim { paper, here, verdict: Verdict::NotMeasured };
+        };
+        let value = |v: f64| format!("{}{unit}", short(v));
+        let range = if observations.len() == 1 {
+            format!("{} ({})", value(least.value), least.case)
+        } else {
+            format!(
+                "{} ({}) to {} ({})",
+                value(least.value),
+                least.case,
+                value(most.value),
+                most.case
+            )
+        };
+        let verdict = match agreeing {
+            n if n == observations.len() => Verdict::Holds,
+            0 => Verdict::DoesNotHold,
+            _ => Verdict::HoldsInPart,
+        };
+        let count = match (verdict, observations.len()) {
+            (_, 1) => String::new(),
+            (Verdict::Holds, n) => format!(" in all {n} cases"),
+            (_, n) => format!(" in {agreeing} of {n} cases"),
+        };
+        let is = match (verdict, observations.len()) {
+            (Verdict::DoesNotHold, 1) => "not ",
+            _ => "",
+        };
+        Claim { paper, here: format!("{quantity}: {range}; {is}{criterion}{count}."), verdict }
+    }
+}
+
+impl Line {
+    /// A line without numbers yet.
+    pub fn new(what: impl Into<String>, unit: &str) -> Line {
+        Line { what: what.into(), unit: unit.to_owned(), ..Line::default() }
+    }
+
+    /// With the paper's number.
+    #[must_use]
+    pub fn printed(mut self, paper: impl Into<Option<f64>>) -> Line {
+        self.paper = paper.into();
+        self
+    }
+
+    /// With a number that was not timed.
+    #[must_use]
+    pub fn counted(mut self, here: impl Into<Option<f64>>) -> Line {
+        self.here = here.into();
+        self
+    }
+
+    /// With ratios over the line of this name.
+    #[must_use]
+    pub fn over(mut self, what: &str) -> Line {
+        self.over = Some(what.to_owned());
+        self
+    }
+
+    /// The median where it was timed, else the number there is.
+    fn typical(&self) -> Option<f64> {
+        self.sample.map(|s| s.median).or(self.here)
+    }
+
+    /// Without a number, and why.
+    #[must_use]
+    pub fn skipped(mut self, why: impl Into<String>) -> Line {
+        self.skipped = Some(why.into());
+        self
+    }
+}
+
+impl Group {
+    /// A block of lines, with the ratios they ask for. A line without a number
+    /// and without a reason gets one: what it follows from has none.
+    pub fn new(case: impl Into<String>, elements: Option<usize>, mut lines: Vec<Line>) -> Group {
+        let numbers: Vec<(String, Option<f64>, Option<f64>)> =
+            lines.iter().map(|l| (l.what.clone(), l.paper, l.typical())).collect();
+        for line in &mut lines {
+            if line.here.is_none() && line.skipped.is_none() {
+                line.skipped = Some("it follows from what was not run".to_owned());
+            }
+            let Some(over) = &line.over else { continue };
+            let Some((_, paper, here)) = numbers.iter().find(|(what, ..)| what == over) else {
+                continue;
+            };
+            line.paper_ratio = ratio(line.paper, *paper);
+            line.here_ratio = ratio(line.typical(), *here);
+        }
+        Group { case: case.into(), elements, lines }
+    }
+
+    /// The line of this name.
+    pub fn line(&self, what: &str) -> Option<&Line> {
+        self.lines.iter().find(|l| l.what == what)
+    }
+
+    /// This machine's number on the line of this name: the median where it was
+    /// timed, which a slow moment of the machine does not move.
+    pub fn typical(&self, what: &str) -> Option<f64> {
+        self.line(what)?.typical()
+    }
+
+    /// [`Group::typical`] of two lines, the first over the second.
+    pub fn ratio(&self, what: &str, over: &str) -> Option<f64> {
+        ratio(self.typical(what), self.typical(over))
+    }
+}
+
+/// `a / b` where both are there and the quotient is a number.
+pub(crate) fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    Some(a? / b?).filter(|r| r.is_finite())
+}
+
+/// A number with three digits that count, plain.
+pub fn short(value: f64) -> String {
+    let magnitude = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
+    let decimals = (2.0 - magnitude).clamp(0.0, 6.0) as usize;
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn observed(values: &[(f64, bool)]) -> Vec<Observation> {
+        let one = |(k, &(value, agrees)): (usize, &_)| Observation {
+            case: format!("c{k}"),
+            value,
+            agrees,
+        };
+        values.iter().enumerate().map(one).collect()
+    }
+
+    #[test]
+    fn ratios_are_over_the_line_named() {
+        let lines = vec![
+            Line::new("a", "ms").printed(6.0).counted(3.0).over("b"),
+            Line::new("b", "ms").printed(2.0).counted(4.0).over("b"),
+            Line::new("c", "ms").printed(2.0).skipped("too long").over("b"),
+            Line::new("d", "ms").counted(1.0).over("nowhere"),
+        ];
+        let group = Group::new("512", Some(512), lines);
+        assert_eq!(
+            (group.lines[0].paper_ratio, group.lines[0].here_ratio),
+            (Some(3.0), Some(0.75))
+        );
+        assert_eq!(group.lines[1].here_ratio, Some(1.0));
+        assert_eq!((group.lines[2].paper_ratio, group.lines[2].here_ratio), (Some(1.0), None));
+        assert_eq!(group.lines[3].here_ratio, None);
+        assert_eq!(group.ratio("a", "d"), Some(3.0));
+        assert_eq!(group.ratio("a", "c"), None);
+    }
+
+    #[test]
+    fn a_claim_follows_from_what_was_observed() {
+        let claim = |values: &[(f64, bool)]| {
+            Claim::of("twice", "row-column over fused", "at least 1.8", " ×", &observed(values))
+        };
+        let all = claim(&[(2.0, true), (1.9, true)]);
+        assert_eq!(all.verdict, Verdict::Holds);
+        assert_eq!(
+            all.here,
+            "row-column over fused: 1.90 × (c1) to 2.00 × (c0); at least 1.8 in all 2 cases."
+        );
+        let some = claim(&[(2.0, true), (1.5, false), (1.7, false)]);
+        assert_eq!(some.verdict, Verdict::HoldsInPart);
+        assert!(some.here.ends_with("at least 1.8 in 1 of 3 cases."), "{}", some.here);
+        let one = claim(&[(1.5, false)]);
+        assert_eq!(one.verdict, Verdict::DoesNotHold);
+        assert_eq!(one.here, "row-column over fused: 1.50 × (c0); not at least 1.8.");
+        assert_eq!(claim(&[]).verdict, Verdict::NotMeasured);
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let cases = [
+            (0.0, "0.00"),
+            (0.0123, "0.0123"),
+            (1.2345, "1.23"),
+            (54.18, "54.2"),
+            (1099.31, "1099"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(short(value), text);
+        }
+    }
+}

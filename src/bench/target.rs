@@ -1,0 +1,169 @@
+//! What can be timed, and the engine that times it.
+
+use crate::charge::Charge;
+use crate::engine::Pipeline;
+use crate::real::{Precision, Real};
+use crate::transform::{Algorithm1d, PostProcessing, Reorder, Transform};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::sync::Arc;
+
+/// A piece of work to time: the same pieces on every engine. Inputs are
+/// uniform random numbers in memory of the engine (a million of them, repeated);
+/// plans and tables are made beforehand and are no part of the time.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// The reordering before a 2-D DCT, alone.
+    Reorder([usize; 2], Reorder),
+    /// A copy of a map: what memory allows.
+    Copy([usize; 2]),
+    /// The FFT inside a 2-D DCT or IDCT, alone.
+    Fft([usize; 2], Direction),
+    /// What follows the FFT in a 2-D DCT, alone.
+    PostProcess([usize; 2], PostProcessing),
+    /// A fused 2-D DCT with its pre- and post-processing chosen.
+    Variant([usize; 2], Reorder, PostProcessing),
+    /// A DCT of one line.
+    Line(usize, Algorithm1d),
+    /// One 2-D transform.
+    Map([usize; 2], Transform, Pipeline),
+    /// One 3-D DCT or IDCT.
+    Volume([usize; 3], Direction, Pipeline),
+    /// DCT, thresholding and IDCT of an image of one channel, coefficients kept
+    /// where they are at least as large as the threshold.
+    Compress([usize; 2], Pipeline, f64),
+    /// Density, solve and force of a design.
+    Step(Arc<Charge>, Pipeline),
+    /// The solve of a design's density alone.
+    Solve(Arc<Charge>, Pipeline),
+}
+
+/// Bytes of a real number.
+pub(super) fn element_bytes(precision: Precision) -> f64 {
+    match precision {
+        Precision::F32 => 4.0,
+        Precision::F64 => 8.0,
+    }
+}
+
+/// Which way a transform goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Real to complex, or DCT.
+    Forward,
+    /// Complex to real, or IDCT.
+    Inverse,
+}
+
+impl Work {
+    /// Bytes that all its buffers take, roughly and rather too many.
+    pub fn bytes(&self, precision: Precision) -> f64 {
+        // Input, output, and what lies between: spectra and transposed maps.
+        let elements = match self {
+            Work::Copy([a, b]) => 2 * a * b,
+            Work::Reorder([a, b], _) | Work::Fft([a, b], _) => 3 * a * b,
+            Work::PostProcess([a, b], _) | Work::Variant([a, b], ..) => 4 * a * b,
+            Work::Map([a, b], ..) => 5 * a * b,
+            Work::Compress([a, b], ..) => 8 * a * b,
+            Work::Line(n, _) => 12 * n,
+            Work::Volume([a, b, c], ..) => 5 * a * b * c,
+            Work::Step(charge, _) | Work::Solve(charge, _) => {
+                12 * charge.grid.bins() + 16 * charge.bodies()
+            }
+        };
+        elements as f64 * element_bytes(precision)
+    }
+}
+
+/// Work that is planned and can be run again and again.
+pub trait Workload {
+    /// Runs it and returns the milliseconds one run took.
+    ///
+    /// # Errors
+    /// When it fails on the engine.
+    fn run(&mut self) -> Result<f64, BenchError>;
+
+    /// The same as plain launches, where [`Workload::run`] replays a graph;
+    /// none on an engine without that difference.
+    ///
+    /// # Errors
+    /// As [`Workload::run`].
+    fn run_plain(&mut self) -> Result<Option<f64>, BenchError> {
+        Ok(None)
+    }
+}
+
+/// An engine, as something to measure.
+pub trait Target {
+    /// What it is.
+    fn machine(&self) -> super::Machine;
+
+    /// Bytes of memory that are free, if the system says.
+    fn free_memory(&self) -> Option<f64>;
+
+    /// Plans a piece of work and fills its input.
+    ///
+    /// # Errors
+    /// [`BenchError::Unavailable`] for work this engine has no such form of, and
+    /// whatever planning meets.
+    fn prepare(&self, work: &Work, precision: Precision) -> Result<Box<dyn Workload>, BenchError>;
+
+    /// Share of a multiprocessor's threads that the blocks of the kernel behind
+    /// [`Work::Reorder`] or [`Work::PostProcess`] can fill, by the driver's
+    /// occupancy calculator.
+    ///
+    /// # Errors
+    /// [`BenchError::Unavailable`] where there are no kernels, and when the
+    /// driver refuses.
+    fn occupancy(&self, work: &Work, precision: Precision) -> Result<f64, BenchError> {
+        let _ = (work, precision);
+        Err(BenchError::Unavailable("only kernels have one".to_owned()))
+    }
+
+    /// Bytes per second that the device's memory moves at most; none on a CPU.
+    fn peak_bandwidth(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Why something was not measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// There is no such thing to measure on this engine.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The engine failed.
+    #[error("{what}: {source}")]
+    Failed {
+        /// What was being measured.
+        what: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl BenchError {
+    /// A failure of `what`.
+    pub fn failed(
+        what: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> BenchError {
+        BenchError::Failed { what: what.into(), source: source.into() }
+    }
+}
+
+/// Random numbers that [`random`] draws before it repeats them.
+const DRAWN: usize = 1 << 20;
+
+/// `n` uniform random numbers between 0 and 1, the same every time.
+pub(super) fn random<T: Real>(n: usize) -> Vec<T> {
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    let drawn: Vec<T> = (0..n.min(DRAWN)).map(|_| T::of(random.random())).collect();
+    let mut values = Vec::with_capacity(n);
+    while values.len() < n {
+        let more = drawn.len().min(n - values.len());
+        values.extend_from_slice(&drawn[..more]);
+    }
+    values
+}

@@ -1,0 +1,204 @@
+//! `placefield bench`: the paper's tables and figures on this machine.
+
+use super::Failure;
+use super::common::{PrecisionArg, check_output, make_folder, thread_count, write_json};
+use super::engines::{EngineChoice, open_target};
+use clap::{Args, Subcommand};
+use indicatif::ProgressBar;
+use placefield::bench::{self, Experiment, Report, Settings};
+use placefield::paper;
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+/// Options of `placefield bench`.
+#[derive(Args)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Everything below, within 5 minutes on a GPU and 10 on two CPU cores
+    All(RunArgs),
+    /// Table II: pre-processing by gather and scatter
+    Reordering(RunArgs),
+    /// Table III: naive and efficient post-processing, operations and time
+    PostProcessing(RunArgs),
+    /// Table IV: four algorithms of the 1-D DCT
+    OneDimensional(RunArgs),
+    /// Table V: 2-D DCT and IDCT, row-column, fused and FFT alone
+    TwoDimensional(RunArgs),
+    /// Settings: the speed-up in f32 beside that in f64
+    SinglePrecision(RunArgs),
+    /// Figure 6: stages of the fused 1024 x 1024 DCT
+    Breakdown(RunArgs),
+    /// Table VI: occupancy and memory throughput of the fused DCT's kernels
+    Utilisation(RunArgs),
+    /// Other transforms: 3-D DCT and IDCT
+    ThreeDimensional(RunArgs),
+    /// Image compression: DCT, thresholding, IDCT
+    Compression(RunArgs),
+    /// DREAMPlace: IDCT_IDXST for four sizes
+    IdctIdxst(RunArgs),
+    /// Case studies: Amdahl's estimate beside the measured speed-up
+    Amdahl(RunArgs),
+    /// Table VII: one step on the eight ISPD2005 designs
+    Designs(RunArgs),
+    /// Print or draw what an earlier run wrote as JSON
+    Show(ShowArgs),
+}
+
+/// How to measure, and where results go.
+#[derive(Args)]
+struct RunArgs {
+    /// Engine: auto, cpu, cuda or cuda:N
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    engine: EngineChoice,
+    /// Working precision; the paper's is f64
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F64, value_name = "TYPE")]
+    precision: PrecisionArg,
+    /// Threads on the CPU; 0 takes all there are
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
+    threads: usize,
+    /// Repetitions, where the time suffices [default: 100, 5 with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: Option<u32>,
+    /// Seconds in all; sizes that do not fit are marked [default: all of it in 270 on a GPU and
+    /// in 540 on a CPU, one table in its part of that]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
+    /// The smallest size of every table, few repetitions
+    #[arg(long)]
+    quick: bool,
+    /// A remark to keep with the results
+    #[arg(long, value_name = "TEXT")]
+    note: Vec<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Args)]
+struct OutputArgs {
+    /// Write the tables as JSON; - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Draw what is a curve over sizes, as PNG and SVG
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+}
+
+/// Options of `placefield bench show`.
+#[derive(Args)]
+struct ShowArgs {
+    /// JSON that `placefield bench … --json FILE` wrote
+    #[arg(value_name = "FILE")]
+    report: PathBuf,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl What {
+    /// What to measure and how; none for results that are there already.
+    fn split(&self) -> (Vec<Experiment>, Option<&RunArgs>) {
+        let (experiment, args) = match self {
+            What::All(args) => return (Experiment::ALL.to_vec(), Some(args)),
+            What::Show(_) => return (Vec::new(), None),
+            What::Reordering(args) => (Experiment::Reordering, args),
+            What::PostProcessing(args) => (Experiment::PostProcessing, args),
+            What::OneDimensional(args) => (Experiment::OneDimensional, args),
+            What::TwoDimensional(args) => (Experiment::TwoDimensional, args),
+            What::SinglePrecision(args) => (Experiment::SinglePrecision, args),
+            What::Breakdown(args) => (Experiment::Breakdown, args),
+            What::Utilisation(args) => (Experiment::Utilisation, args),
+            What::ThreeDimensional(args) => (Experiment::ThreeDimensional, args),
+            What::Compression(args) => (Experiment::Compression, args),
+            What::IdctIdxst(args) => (Experiment::IdctIdxst, args),
+            What::Amdahl(args) => (Experiment::Amdahl, args),
+            What::Designs(args) => (Experiment::Designs, args),
+        };
+        (vec![experiment], Some(args))
+    }
+}
+
+/// Measures or reads, writes, draws, prints.
+pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
+    let (report, output, note) = match (&args.what, args.what.split()) {
+        (What::Show(show), _) => {
+            prepare(&show.output)?;
+            (read(&show.report)?, &show.output, None)
+        }
+        (_, (experiments, Some(run))) => {
+            prepare(&run.output)?;
+            let (report, note) = measure(&experiments, run)?;
+            (report, &run.output, note)
+        }
+        (_, (_, None)) => unreachable!("only `show` measures nothing"),
+    };
+    if let Some(path) = &output.json {
+        write_json(path, &report)?;
+    }
+    if let Some(folder) = &output.plots {
+        for table in &report.tables {
+            bench::draw(table, &report.machine, folder)?;
+        }
+    }
+    super::common::tell(note.as_slice(), &[]);
+    if output.json.as_deref() != Some(Path::new("-")) {
+        write!(io::stdout().lock(), "{report}")?;
+    }
+    Ok(())
+}
+
+/// Makes sure that results can be written before they are measured.
+fn prepare(output: &OutputArgs) -> Result<(), Failure> {
+    if let Some(path) = &output.json {
+        check_output(path)?;
+    }
+    output.plots.as_deref().map_or(Ok(()), make_folder)
+}
+
+fn read(path: &Path) -> Result<Report, Failure> {
+    let named = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let file = File::open(path).map_err(|e| named(&e))?;
+    Ok(serde_json::from_reader(BufReader::new(file)).map_err(|e| named(&e))?)
+}
+
+/// The report, and which engine `auto` took.
+fn measure(
+    experiments: &[Experiment],
+    args: &RunArgs,
+) -> Result<(Report, Option<String>), Failure> {
+    args.engine.only_one()?;
+    let (target, note) = open_target(args.engine, args.threads)?;
+    let repetitions = if args.quick { 5 } else { paper::REPETITIONS };
+    let settings = Settings {
+        precision: args.precision.into(),
+        repetitions: args.repetitions.map_or(repetitions, |n| n as usize),
+        quick: args.quick,
+    };
+    let seconds = match args.seconds {
+        Some(seconds) => f64::from(seconds),
+        None => default_seconds(experiments, &target.machine().engine, args.quick),
+    };
+    let bar = ProgressBar::new_spinner();
+    bar.enable_steady_tick(std::time::Duration::from_millis(200));
+    let progress = |what: &str| bar.set_message(what.to_owned());
+    let report = bench::run(experiments, &*target, settings, seconds, &progress);
+    bar.finish_and_clear();
+    let mut report = report?;
+    report.notes.clone_from(&args.note);
+    Ok((report, note))
+}
+
+/// Less than the 5 and 10 minutes promised, for a last size may take longer than foreseen.
+fn default_seconds(experiments: &[Experiment], engine: &str, quick: bool) -> f64 {
+    let all = match (engine, quick) {
+        (_, true) => 60.0,
+        ("cuda", _) => 270.0,
+        _ => 540.0,
+    };
+    let weights = |e: &[Experiment]| e.iter().map(|e| e.weight()).sum::<f64>();
+    all * weights(experiments) / weights(&Experiment::ALL)
+}

@@ -1,0 +1,237 @@
+//! `compare --trajectory place`: a real placement, led by the first pipeline,
+//! whose every iteration all pipelines solve; and beside it the same placement
+//! led by each of the others, to see that they come out alike.
+
+use super::Failure;
+use super::common::{Opened, SolveArgs, charge_of};
+use super::engines::{self, EngineReal};
+use super::pictures::save;
+use placefield::compare::{Comparison, Iteration, Side};
+use placefield::engine::Pipeline;
+use placefield::place::{Backend, Outcome, PlaceOptions, Placer, Record, schedule, start};
+use placefield::plot::{Curves, Series};
+use placefield::wirelength::{LARGE_NET, Netlist};
+use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
+
+/// One placement per pipeline, iteration by iteration.
+pub(crate) struct Runs<'b> {
+    /// By [`Pipeline::ALL`]; the first one leads.
+    runs: Vec<Placer<'b>>,
+    records: Vec<Vec<Record>>,
+    /// The leading placement has ended and its last positions were measured.
+    over: bool,
+}
+
+/// A backend for every pipeline, and the design's nets.
+pub(crate) fn open_backends<T: EngineReal>(
+    opened: &Opened,
+    options: &SolveArgs,
+) -> Result<(Vec<Box<dyn Backend>>, Netlist), Failure> {
+    let charge = charge_of(&opened.design, options)?;
+    let netlist = Netlist::from_design(&opened.design, LARGE_NET)
+        .ok_or("the design has no nets, so there is nothing to place by")?;
+    let open = |pipeline| -> Result<Box<dyn Backend>, Failure> {
+        let options = options.with_pipeline(pipeline);
+        let chosen = engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
+        Ok(chosen.backend)
+    };
+    let backends = Pipeline::ALL.into_iter().map(open).collect::<Result<_, Failure>>()?;
+    Ok((backends, netlist))
+}
+
+/// What the solves are of a whole placement.
+#[derive(Serialize)]
+pub(crate) struct Placement {
+    /// How the leading placement ended.
+    outcome: Outcome,
+    /// Its evaluations, which are more than its iterations where steps were taken back.
+    evaluations: u32,
+    /// Every engine with every pipeline.
+    totals: Vec<Total>,
+    /// The same placement led by each pipeline.
+    led: Vec<Led>,
+}
+
+/// One side over the whole placement, milliseconds.
+#[derive(Serialize)]
+struct Total {
+    engine: &'static str,
+    pipeline: Pipeline,
+    /// Its solves.
+    solve_ms: f64,
+    /// Density, solve and force by it, and everything else as the placement took it.
+    placement_ms: f64,
+    /// The solves' share of that.
+    solve_share: f64,
+    /// The first side's whole placement over this one's.
+    speedup: f64,
+    /// The same if its solves took no time: what is left to gain.
+    most_speedup: f64,
+}
+
+#[derive(Serialize)]
+struct Led {
+    pipeline: Pipeline,
+    iterations: usize,
+    hpwl: Vec<f64>,
+    /// Largest |HPWL − the first's| / the first's HPWL, iteration by iteration.
+    largest_difference: f64,
+}
+
+impl<'b> Runs<'b> {
+    /// Starts every placement from the same centred start.
+    pub(crate) fn new(
+        backends: &'b mut [Box<dyn Backend>],
+        netlist: &Netlist,
+        seed: u64,
+        iterations: usize,
+    ) -> Result<Self, Failure> {
+        let mut runs = Vec::new();
+        for backend in backends {
+            let (x, y) = start::centred(backend.charge(), seed);
+            let least_hpwl = schedule::least_hpwl(netlist, backend.charge());
+            let options = PlaceOptions { iterations, least_hpwl, ..PlaceOptions::default() };
+            runs.push(Placer::new(&mut **backend, &x, &y, &options)?);
+        }
+        let records = runs.iter().map(|run| vec![*run.last()]).collect();
+        Ok(Runs { runs, records, over: false })
+    }
+
+    /// Measures the leading placement as it stands, then takes a step in each;
+    /// none when the leading one has ended.
+    pub(crate) fn advance<T: EngineReal>(
+        &mut self,
+        comparison: &mut Comparison<'_, T>,
+    ) -> Result<Option<Iteration>, Failure> {
+        if self.over {
+            return Ok(None);
+        }
+        let (x, y) = self.runs[0].positions()?;
+        let row = comparison.measure(&x, &y)?;
+        self.over = self.runs[0].outcome().is_some();
+        for (run, records) in self.runs.iter_mut().zip(&mut self.records) {
+            if let Some(record) = run.step()? {
+                records.push(*record);
+            }
+        }
+        Ok(Some(row))
+    }
+
+    /// Sums over the rows measured, one per iteration of the leading placement.
+    pub(crate) fn finish(self, rows: &[Iteration]) -> Placement {
+        let leading = &self.records[0];
+        let steps = || rows.iter().zip(leading);
+        let rest: f64 = leading.iter().map(|r| r.times.wirelength + r.times.other).sum();
+        let sides = rows.first().map_or(0, |row| row.sides.len());
+        let mut totals: Vec<Total> = Vec::with_capacity(sides);
+        for s in 0..sides {
+            let sum = |value: &dyn Fn(&Side) -> f64| -> f64 {
+                steps().map(|(row, record)| f64::from(record.tries) * value(&row.sides[s])).sum()
+            };
+            let solve_ms = sum(&|side| side.solve);
+            let placement_ms = rest + sum(&|side| side.density + side.solve + side.force);
+            let first = totals.first().map_or(placement_ms, |total| total.placement_ms);
+            totals.push(Total {
+                engine: rows[0].sides[s].engine,
+                pipeline: rows[0].sides[s].pipeline,
+                solve_ms,
+                placement_ms,
+                solve_share: solve_ms / placement_ms,
+                speedup: first / placement_ms,
+                most_speedup: placement_ms / (placement_ms - solve_ms),
+            });
+        }
+        let hpwl = |records: &[Record]| records.iter().map(|r| r.sample.hpwl).collect::<Vec<_>>();
+        let led = Pipeline::ALL.into_iter().zip(&self.records).map(|(pipeline, records)| {
+            let pairs = records.iter().zip(leading);
+            let apart = pairs.map(|(a, b)| (a.sample.hpwl / b.sample.hpwl - 1.0).abs());
+            Led {
+                pipeline,
+                iterations: records.len() - 1,
+                hpwl: hpwl(records),
+                largest_difference: apart.fold(0.0, f64::max),
+            }
+        });
+        Placement {
+            outcome: self.runs[0].outcome().unwrap_or(Outcome::Interrupted),
+            evaluations: leading.iter().map(|r| r.tries).sum(),
+            totals,
+            led: led.collect(),
+        }
+    }
+}
+
+impl Placement {
+    /// The totals as a person reads them.
+    pub(crate) fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let iterations = self.led.first().map_or(0, |led| led.iterations);
+        writeln!(
+            out,
+            "the whole placement ({iterations} iterations, {} evaluations):",
+            self.evaluations
+        )?;
+        for t in &self.totals {
+            writeln!(
+                out,
+                "  {:<4} {:<10} {:>10.1} ms of solves, {:>5.1} % of {:>10.1} ms; {:.3}x the first's, at most {:.3}x with free solves",
+                t.engine,
+                t.pipeline.name(),
+                t.solve_ms,
+                100.0 * t.solve_share,
+                t.placement_ms,
+                t.speedup,
+                t.most_speedup
+            )?;
+        }
+        writeln!(out, "the same placement led by each pipeline:")?;
+        for led in &self.led {
+            writeln!(
+                out,
+                "  {:<10} {:>5} iterations, HPWL {:.6e}, apart by at most {:.1e}",
+                led.pipeline.name(),
+                led.iterations,
+                led.hpwl.last().copied().unwrap_or(0.0),
+                led.largest_difference
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Solve time so far of every side, and HPWL led by every pipeline.
+    pub(crate) fn draw(
+        &self,
+        name: &str,
+        rows: &[Iteration],
+        folder: &Path,
+    ) -> Result<(), Failure> {
+        let solves = self.totals.iter().enumerate().map(|(s, total)| {
+            let mut sum = 0.0;
+            let point = |row: &Iteration| {
+                sum += row.sides[s].solve;
+                (row.iteration as f64, sum)
+            };
+            Series {
+                name: format!("{} {}", total.engine, total.pipeline),
+                points: rows.iter().map(point).collect(),
+            }
+        });
+        let lengths = self.led.iter().map(|led| Series {
+            name: format!("led by {}", led.pipeline),
+            points: led.hpwl.iter().enumerate().map(|(k, &hpwl)| (k as f64, hpwl)).collect(),
+        });
+        let curves = |title: &str, y_label: &str, series| Curves {
+            title: format!("{name}: {title}"),
+            x_label: "iteration".to_owned(),
+            y_label: y_label.to_owned(),
+            series,
+            ..Curves::default()
+        };
+        let mut files = Vec::new();
+        let total = curves("solves of a placement so far", "time (ms)", solves.collect());
+        save(&total.draw(), folder, "compare_total", &mut files)?;
+        let hpwl = curves("wirelength by pipeline", "HPWL (layout units)", lengths.collect());
+        save(&hpwl.draw(), folder, "compare_wirelength", &mut files)
+    }
+}

@@ -1,0 +1,191 @@
+//! The 2-D real FFT of a map, alone: what the fused transforms are measured
+//! against.
+//!
+//! The same passes as the fused transforms without their pre- and
+//! post-processing: real FFTs along y of every row, then complex FFTs along x of
+//! panels of columns, each panel brought into cache, transformed and written
+//! back. Spectra are `[nx][ny/2 + 1]`; nothing is normalised.
+
+use super::shared::{AHEAD, ColumnPanels, PerThread, prefetch};
+use crate::memory::filled;
+use crate::real::Real;
+use num_complex::Complex;
+use rayon::prelude::*;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftPlanner};
+use std::sync::Arc;
+
+/// Columns of a panel: two to four cache lines of a row of a spectrum.
+const PANEL: usize = 16;
+
+/// A planned 2-D real FFT of maps of `nx × ny`, y contiguous, and its inverse.
+/// No call allocates; work is spread over the rayon pool it is called in.
+pub struct Fft2d<T: Real> {
+    nx: usize,
+    ny: usize,
+    /// Distance between a panel's columns: a cache line more than nx.
+    stride: usize,
+    r2c: Arc<dyn RealToComplex<T>>,
+    c2r: Arc<dyn ComplexToReal<T>>,
+    fft: Arc<dyn Fft<T>>,
+    ifft: Arc<dyn Fft<T>>,
+    /// The spectrum between the passes of an inverse.
+    columns_done: Vec<Complex<T>>,
+    scratch: PerThread<Scratch<T>>,
+}
+
+struct Scratch<T> {
+    row: Vec<T>,
+    half_row: Vec<Complex<T>>,
+    panel: Vec<Complex<T>>,
+    fft: Vec<Complex<T>>,
+}
+
+impl<T: Real> Fft2d<T> {
+    /// Plans for a pool of `threads` threads.
+    pub fn new(nx: usize, ny: usize, threads: usize) -> Self {
+        let (mut real, mut complex) = (RealFftPlanner::new(), FftPlanner::new());
+        let (r2c, c2r) = (real.plan_fft_forward(ny), real.plan_fft_inverse(ny));
+        let (fft, ifft) = (complex.plan_fft_forward(nx), complex.plan_fft_inverse(nx));
+        let lengths = [
+            r2c.get_scratch_len(),
+            c2r.get_scratch_len(),
+            fft.get_inplace_scratch_len(),
+            ifft.get_inplace_scratch_len(),
+        ];
+        let stride = nx + 64 / size_of::<Complex<T>>();
+        let zeros = |n: usize| filled(n, Complex::<T>::default());
+        let longest = lengths.into_iter().max().unwrap_or(0);
+        Fft2d {
+            nx,
+            ny,
+            stride,
+            columns_done: zeros(nx * (ny / 2 + 1)),
+            scratch: PerThread::new(threads, || Scratch {
+                row: vec![T::zero(); ny],
+                half_row: zeros(ny / 2 + 1),
+                panel: zeros(PANEL * stride),
+                fft: zeros(longest),
+            }),
+            r2c,
+            c2r,
+            fft,
+            ifft,
+        }
+    }
+
+    /// `spectrum` = FFT of `x`.
+    ///
+    /// # Panics
+    /// When a slice is not of the planned size.
+    pub fn forward(&self, x: &[T], spectrum: &mut [Complex<T>]) {
+        let half = self.ny / 2 + 1;
+        assert_eq!((x.len(), spectrum.len()), (self.nx * self.ny, self.nx * half));
+        let rows = spectrum.par_chunks_exact_mut(half).zip(x.par_chunks_exact(self.ny));
+        rows.for_each(|(to, from)| {
+            self.scratch.with(|s| {
+                s.row.copy_from_slice(from);
+                let done = self.r2c.process_with_scratch(&mut s.row, to, &mut s.fft);
+                done.expect("buffers are made for this length");
+            });
+        });
+        self.panels(&*self.fft, None, spectrum);
+    }
+
+    /// `x` = inverse FFT of `spectrum`, which is left as it is.
+    ///
+    /// # Panics
+    /// When a slice is not of the planned size.
+    pub fn inverse(&mut self, spectrum: &[Complex<T>], x: &mut [T]) {
+        let half = self.ny / 2 + 1;
+        assert_eq!((x.len(), spectrum.len()), (self.nx * self.ny, self.nx * half));
+        let mut columns_done = std::mem::take(&mut self.columns_done);
+        self.panels(&*self.ifft, Some(spectrum), &mut columns_done);
+        let rows = x.par_chunks_exact_mut(self.ny).zip(columns_done.par_chunks_exact(half));
+        rows.for_each(|(to, from)| {
+            self.scratch.with(|s| {
+                s.half_row.copy_from_slice(from);
+                // The FFT of a real row has real ends; rounding leaves a little beside.
+                s.half_row[0].im = T::zero();
+                if self.ny.is_multiple_of(2) {
+                    s.half_row[half - 1].im = T::zero();
+                }
+                let done = self.c2r.process_with_scratch(&mut s.half_row, to, &mut s.fft);
+                done.expect("buffers are made for this length");
+            });
+        });
+        self.columns_done = columns_done;
+    }
+
+    /// Complex FFTs of all columns, from `source` into `matrix`, or in place.
+    fn panels(&self, fft: &dyn Fft<T>, source: Option<&[Complex<T>]>, matrix: &mut [Complex<T>]) {
+        let (nx, half, stride) = (self.nx, self.ny / 2 + 1, self.stride);
+        let matrix = ColumnPanels::new(matrix, half);
+        (0..half.div_ceil(PANEL)).into_par_iter().for_each(|p| {
+            let first = p * PANEL;
+            let width = PANEL.min(half - first);
+            self.scratch.with(|s| {
+                for u in 0..nx {
+                    let row = match source {
+                        Some(source) => {
+                            let row = source[u * half + first..].as_ptr();
+                            prefetch(row.wrapping_add(AHEAD * half), width);
+                            &source[u * half + first..][..width]
+                        }
+                        None => {
+                            matrix.prefetch(u + AHEAD, first, width);
+                            // SAFETY: these columns are this task's, and the
+                            // segment is gone before the next is asked for.
+                            unsafe { &*matrix.segment(u, first, width) }
+                        }
+                    };
+                    for (w, &value) in row.iter().enumerate() {
+                        s.panel[w * stride + u] = value;
+                    }
+                }
+                for column in s.panel.chunks_exact_mut(stride).take(width) {
+                    fft.process_with_scratch(&mut column[..nx], &mut s.fft);
+                }
+                for u in 0..nx {
+                    // SAFETY: as above.
+                    let row = unsafe { matrix.segment(u, first, width) };
+                    for (w, value) in row.iter_mut().enumerate() {
+                        *value = s.panel[w * stride + u];
+                    }
+                }
+            });
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::TAU;
+
+    #[test]
+    fn it_is_the_dft_and_back() {
+        for (nx, ny) in [(1, 1), (5, 3), (4, 6), (3, 70), (40, 2)] {
+            let x: Vec<f64> = (0..nx * ny).map(|k| ((k * 37) % 11) as f64 - 4.0).collect();
+            let half = ny / 2 + 1;
+            let mut fft = Fft2d::new(nx, ny, 1);
+            let mut spectrum = vec![Complex::new(0.0, 0.0); nx * half];
+            fft.forward(&x, &mut spectrum);
+            for (at, got) in spectrum.iter().enumerate() {
+                let turns = |k: usize| {
+                    (at / half * (k / ny)) as f64 / nx as f64
+                        + (at % half * (k % ny)) as f64 / ny as f64
+                };
+                let terms = x.iter().enumerate();
+                let want: Complex<f64> =
+                    terms.map(|(k, &x)| Complex::from_polar(x, -TAU * turns(k))).sum();
+                assert!((got - want).norm() < 1e-10, "{nx} x {ny}, {at}: {got} {want}");
+            }
+            let mut back = vec![0.0; x.len()];
+            fft.inverse(&spectrum, &mut back);
+            for (back, x) in back.iter().zip(&x) {
+                assert!((back / (nx * ny) as f64 - x).abs() < 1e-12, "{nx} x {ny}");
+            }
+        }
+    }
+}

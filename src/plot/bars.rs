@@ -1,0 +1,111 @@
+//! Bars side by side: a few numbers for each of a few categories.
+
+use super::axis::Axis;
+use super::color::{CURVES, GRID, INK, Rgb};
+use super::drawing::{Align, Area, Drawing, Text};
+use super::font::CAPITALS;
+use super::{Picture, frame};
+
+/// One number per category.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BarSeries {
+    /// What the legend calls it.
+    pub name: String,
+    /// One for each category; none, or one that is negative or not finite,
+    /// leaves a gap.
+    pub values: Vec<Option<f64>>,
+}
+
+/// A chart of upright bars from zero, those of a category side by side, with a legend.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bars {
+    /// The first line.
+    pub title: String,
+    /// The second line.
+    pub subtitle: String,
+    /// What the values are, with their unit.
+    pub y_label: String,
+    /// Names below the bars.
+    pub categories: Vec<String>,
+    /// The bars of each category, in the order of the legend.
+    pub series: Vec<BarSeries>,
+}
+
+const WIDTH: f64 = 1240.0;
+const HEIGHT: f64 = 760.0;
+/// Share of a category's room that its bars take.
+const FILLED: f64 = 0.76;
+const SWATCH: f64 = 26.0;
+const LEGEND_TEXT: f64 = 24.0;
+const WIDEST_NAME: f64 = 420.0;
+
+impl Bars {
+    /// Lays out the picture.
+    pub fn draw(&self) -> Picture {
+        let drawn = |v: &Option<f64>| v.filter(|v| (0.0..=1e300).contains(v));
+        let highest = self.series.iter().flat_map(|s| &s.values).filter_map(drawn);
+        let highest = Some(highest.fold(0.0, f64::max)).filter(|h| *h > 0.0).unwrap_or(1.0);
+        let y = Axis::rounded(0.0, highest, (HEIGHT / 90.0) as usize);
+        let left = frame::depth(&y);
+        let top = frame::titles_height(&self.title, &self.subtitle);
+        let area = Area { left, top, right: left + WIDTH, bottom: top + HEIGHT };
+        let widest = self.series.iter().map(|s| legend_text(s).width().min(WIDEST_NAME));
+        let legend = 24.0 + SWATCH + 14.0 + widest.fold(0.0, f64::max);
+        let mut drawing =
+            Drawing::new(area.right + legend + frame::MARGIN, area.bottom + frame::BOTTOM);
+        for (value, _) in y.ticks.iter().filter(|(_, text)| !text.is_empty()) {
+            let at = area.bottom - y.share(*value) * area.height();
+            drawing.line(vec![(area.left, at), (area.right, at)], 1.5, GRID);
+        }
+        let room = WIDTH / self.categories.len().max(1) as f64;
+        let width = FILLED * room / self.series.len().max(1) as f64;
+        for (k, category) in self.categories.iter().enumerate() {
+            let start = area.left + room * (k as f64 + (1.0 - FILLED) / 2.0);
+            for (j, (series, color)) in self.series.iter().zip(colors()).enumerate() {
+                let Some(value) = series.values.get(k).and_then(drawn) else { continue };
+                let x = start + width * j as f64;
+                let height = y.share(value) * area.height();
+                let bar = Area {
+                    left: x,
+                    top: area.bottom - height,
+                    right: x + width,
+                    bottom: area.bottom,
+                };
+                drawing.polygon(bar.outline(), color, 1.0);
+            }
+            let at = (area.left + room * (k as f64 + 0.5), area.bottom + 40.0);
+            let name = Text::new(category.as_str(), at, frame::NUMBERS, INK).align(Align::Middle);
+            drawing.text(name.within(room - 8.0));
+        }
+        drawing.line(area.outline(), 2.0, INK);
+        frame::left(&mut drawing, &area, &y, &self.y_label);
+        frame::titles(&mut drawing, left, &self.title, &self.subtitle);
+        self.draw_legend(&mut drawing, &area);
+        Picture(drawing)
+    }
+
+    fn draw_legend(&self, drawing: &mut Drawing, area: &Area) {
+        let left = area.right + 24.0;
+        for (k, (series, color)) in self.series.iter().zip(colors()).enumerate() {
+            let y = area.top + 20.0 + 38.0 * k as f64;
+            let swatch = Area {
+                left,
+                top: y - SWATCH / 2.0,
+                right: left + SWATCH,
+                bottom: y + SWATCH / 2.0,
+            };
+            drawing.polygon(swatch.outline(), color, 1.0);
+            let mut text = legend_text(series).within(WIDEST_NAME);
+            text.at = (left + SWATCH + 14.0, y + LEGEND_TEXT * CAPITALS / 2.0);
+            drawing.text(text);
+        }
+    }
+}
+
+fn legend_text(series: &BarSeries) -> Text {
+    Text::new(series.name.as_str(), (0.0, 0.0), LEGEND_TEXT, INK)
+}
+
+fn colors() -> impl Iterator<Item = Rgb> {
+    CURVES.into_iter().cycle()
+}

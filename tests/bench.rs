@@ -1,0 +1,313 @@
+//! The paper's tables on an engine whose times are known beforehand.
+
+use placefield::Precision;
+use placefield::bench::{
+    self, BenchError, Experiment, FEWEST, Machine, Outcome, Report, Session, Settings, Table,
+    Target, Verdict, Work, Workload,
+};
+use placefield::engine::Pipeline;
+use placefield::transform::Algorithm1d;
+use std::time::Duration;
+
+/// Takes no time and says what `times` gives, in milliseconds.
+struct Known {
+    times: fn(&Work) -> Option<f64>,
+    memory: f64,
+}
+
+struct Constant(f64);
+
+impl Workload for Constant {
+    fn run(&mut self) -> Result<f64, BenchError> {
+        Ok(self.0)
+    }
+
+    fn run_plain(&mut self) -> Result<Option<f64>, BenchError> {
+        Ok(Some(2.0 * self.0))
+    }
+}
+
+impl Target for Known {
+    fn machine(&self) -> Machine {
+        Machine {
+            engine: "known".into(),
+            device: "a machine of known times".into(),
+            threads: Some(1),
+            software: None,
+            timing: "as given".into(),
+        }
+    }
+
+    fn free_memory(&self) -> Option<f64> {
+        Some(self.memory)
+    }
+
+    fn prepare(&self, work: &Work, _: Precision) -> Result<Box<dyn Workload>, BenchError> {
+        let time = (self.times)(work);
+        let time = time.ok_or_else(|| BenchError::Unavailable("no form of it".into()))?;
+        Ok(Box::new(Constant(time)))
+    }
+}
+
+/// Row-column takes twice what fused does, a longer FFT longer.
+fn as_claimed(work: &Work) -> Option<f64> {
+    let map = |shape: &[usize]| shape.iter().product::<usize>() as f64 * 1e-6;
+    let by = |pipeline: &Pipeline| match pipeline {
+        Pipeline::RowColumn => 2.0,
+        Pipeline::Fused => 1.0,
+        Pipeline::ThreePass => 0.5,
+    };
+    Some(match work {
+        Work::Copy(shape) | Work::Reorder(shape, _) => 0.1 * map(shape),
+        Work::Fft(shape, _) => 0.8 * map(shape),
+        Work::PostProcess(shape, _) => 0.1 * map(shape),
+        Work::Variant(shape, ..) => map(shape),
+        Work::Line(n, algorithm) => {
+            let place = Algorithm1d::ALL.iter().position(|a| a == algorithm)?;
+            *n as f64 * (5 - place) as f64
+        }
+        Work::Map(shape, _, pipeline) => by(pipeline) * map(shape),
+        Work::Volume(shape, _, pipeline) => by(pipeline) * map(shape),
+        Work::Compress(shape, pipeline, _) => 2.0 * by(pipeline) * map(shape),
+        Work::Solve(charge, pipeline) => by(pipeline) * charge.grid.bins() as f64,
+        Work::Step(charge, pipeline) => {
+            by(pipeline) * charge.grid.bins() as f64 + charge.bodies() as f64
+        }
+    })
+}
+
+const SETTINGS: Settings = Settings { precision: Precision::F64, repetitions: 7, quick: false };
+
+fn known(experiments: &[Experiment], times: fn(&Work) -> Option<f64>, memory: f64) -> Report {
+    let target = Known { times, memory };
+    bench::run(experiments, &target, SETTINGS, 1e4, &|_| {}).unwrap()
+}
+
+/// All but those that generate designs.
+fn transforms() -> Vec<Experiment> {
+    let designs = [Experiment::Designs, Experiment::Amdahl];
+    Experiment::ALL.into_iter().filter(|e| !designs.contains(e)).collect()
+}
+
+fn verdicts(table: &Table) -> Vec<Verdict> {
+    table.claims.iter().map(|c| c.verdict).collect()
+}
+
+fn table(report: &Report, experiment: Experiment) -> &Table {
+    report.tables.iter().find(|t| t.name == experiment.name()).unwrap()
+}
+
+#[test]
+fn every_line_has_a_number_or_a_reason() {
+    let report = known(&transforms(), as_claimed, 1e15);
+    assert_eq!(report.tables.len(), transforms().len());
+    for table in &report.tables {
+        assert!(!table.groups.is_empty() && !table.claims.is_empty(), "{}", table.name);
+        for line in table.groups.iter().flat_map(|g| &g.lines) {
+            assert!(line.here.is_some() != line.skipped.is_some(), "{}: {line:?}", table.name);
+            if let Some(sample) = line.sample {
+                assert_eq!((sample.repetitions, line.plain.unwrap().repetitions), (7, 7));
+                assert!(sample.deviation < 1e-12 * sample.mean, "{sample:?}");
+                assert_eq!(line.plain.unwrap().median, 2.0 * sample.median);
+            }
+        }
+    }
+}
+
+#[test]
+fn ratios_and_claims_follow_from_the_times() {
+    let report = known(&transforms(), as_claimed, 1e15);
+    let maps = table(&report, Experiment::TwoDimensional);
+    assert_eq!(maps.groups.len(), 7);
+    assert_eq!(maps.groups[6].case, "10000 × 100");
+    for group in &maps.groups {
+        assert_eq!(group.ratio("DCT row-column", "DCT fused"), Some(2.0));
+        assert_eq!(group.ratio("RFFT alone", "DCT fused"), Some(0.8));
+    }
+    assert!(verdicts(maps).iter().all(|v| *v == Verdict::Holds), "{:?}", maps.claims);
+    let row = &maps.groups[3].lines[1];
+    assert_eq!((row.what.as_str(), row.paper), ("DCT row-column", Some(12.28)));
+    assert!((row.paper_ratio.unwrap() - 12.28 / 5.80).abs() < 1e-12);
+    // 2^24 elements at 2 · 10⁻⁶ ms, and microseconds in table IV.
+    assert!((row.here.unwrap() - 2e-6 * 4096.0 * 4096.0).abs() < 1e-9);
+    let lines = table(&report, Experiment::OneDimensional);
+    assert_eq!(lines.groups[0].lines[3].unit, "µs");
+    assert_eq!(lines.groups[0].lines[3].here, Some(1e3 * 2.0 * 16384.0));
+    assert_eq!(verdicts(lines), [Verdict::Holds]);
+    let stages = table(&report, Experiment::Breakdown);
+    let both = stages.groups[1].typical("pre- and post-processing").unwrap();
+    assert!((both - 0.2).abs() < 1e-12, "{both}");
+
+    // The other way round nothing of it holds.
+    let reversed = |work: &Work| Some(1.0 / as_claimed(work)?);
+    let report = known(&[Experiment::TwoDimensional, Experiment::OneDimensional], reversed, 1e15);
+    assert_eq!(
+        verdicts(&report.tables[0])[..3],
+        [Verdict::DoesNotHold, Verdict::DoesNotHold, Verdict::Holds]
+    );
+    assert_eq!(verdicts(&report.tables[1]), [Verdict::DoesNotHold]);
+}
+
+#[test]
+fn amdahls_estimate_is_exact_for_times_that_add_up() {
+    let quick = Settings { quick: true, ..SETTINGS };
+    let target = Known { times: as_claimed, memory: 1e15 };
+    let both = [Experiment::Amdahl, Experiment::Designs];
+    let report = bench::run(&both, &target, quick, 1e4, &|_| {}).unwrap();
+    let group = &report.tables[0].groups[0];
+    let estimate = group.ratio("estimate of the step's speed-up", "speed-up of the step");
+    assert!((estimate.unwrap() - 1.0).abs() < 1e-12);
+    assert_eq!(group.typical("s, speed-up of the solve"), Some(2.0));
+    let step = &report.tables[1].groups[0];
+    assert_eq!((step.case.as_str(), step.lines.len()), ("adaptec1", 3));
+    assert!(step.ratio("three-pass", "fused").unwrap() < 1.0);
+}
+
+#[test]
+fn what_an_engine_cannot_do_is_said_and_the_rest_is_measured() {
+    let no_naive_stage = |work: &Work| match work {
+        Work::PostProcess(..) => None,
+        _ => as_claimed(work),
+    };
+    let report = known(&[Experiment::PostProcessing], no_naive_stage, 1e15);
+    let group = report.tables[0].groups.iter().find(|g| g.case == "512²").unwrap();
+    assert_eq!(group.line("naive").unwrap().skipped.as_deref(), Some("no form of it"));
+    assert!(group.line("whole DCT, naive").unwrap().here.is_some());
+    assert_eq!(report.tables[0].claims[1].verdict, Verdict::NotMeasured);
+    assert!(report.to_string().contains("not run: no form of it"), "{report}");
+}
+
+#[test]
+fn what_memory_does_not_hold_is_marked() {
+    // 1 GiB holds the maps of 1024² and not those of 8192².
+    let report = known(&[Experiment::TwoDimensional], as_claimed, f64::from(1 << 30));
+    let groups = &report.tables[0].groups;
+    let reason = |k: usize| groups[k].line("DCT fused").unwrap().skipped.clone();
+    assert_eq!(reason(1), None);
+    assert!(reason(4).unwrap().starts_with("needs 6.5 GiB, 1.0 are free"), "{:?}", reason(4));
+}
+
+/// Sleeps for a nanosecond per value of a map.
+struct Sleeper;
+
+struct Sleep(Duration);
+
+impl Workload for Sleep {
+    fn run(&mut self) -> Result<f64, BenchError> {
+        std::thread::sleep(self.0);
+        Ok(1.0)
+    }
+}
+
+impl Target for Sleeper {
+    fn machine(&self) -> Machine {
+        Known { times: as_claimed, memory: 0.0 }.machine()
+    }
+
+    fn free_memory(&self) -> Option<f64> {
+        None
+    }
+
+    fn prepare(&self, work: &Work, _: Precision) -> Result<Box<dyn Workload>, BenchError> {
+        let Work::Copy([a, b]) = work else { panic!("unexpected {work:?}") };
+        Ok(Box::new(Sleep(Duration::from_nanos((a * b) as u64))))
+    }
+}
+
+#[test]
+fn sizes_that_do_not_fit_the_time_are_marked() {
+    let settings = Settings { repetitions: 1000, ..SETTINGS };
+    let mut session = Session::new(&Sleeper, settings, 0.6, &|_| {});
+    session.expect(3);
+    // 1 ms a run: as many as fit a third of the time, fewer than asked for.
+    let first = session.measure("1000", &[Work::Copy([1000, 1000])]).unwrap();
+    let Outcome::Timed(sample, None) = &first[0] else { panic!("{first:?}") };
+    assert!((FEWEST..400).contains(&sample.repetitions), "{}", sample.repetitions);
+    // A thousand times as large: known not to fit without being run.
+    let before = session.elapsed();
+    let large = session.measure("large", &[Work::Copy([1000, 1_000_000])]).unwrap();
+    let Outcome::Skipped(why) = &large[0] else { panic!("{large:?}") };
+    assert!(why.starts_with("would take about ") && why.ends_with(" of 1"), "{why}");
+    assert!(session.elapsed() - before < 0.1);
+    // 50 ms a run: the fewest, whatever the share.
+    let last = session.measure("last", &[Work::Copy([5000, 10_000])]).unwrap();
+    let Outcome::Timed(sample, None) = &last[0] else { panic!("{last:?}") };
+    assert!((FEWEST..12).contains(&sample.repetitions), "{}", sample.repetitions);
+}
+
+#[test]
+fn a_report_survives_json_with_its_keys() {
+    let report = known(&[Experiment::TwoDimensional], as_claimed, 1e15);
+    let json = serde_json::to_value(&report).unwrap();
+    let keys = |value: &serde_json::Value| {
+        value.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        keys(&json),
+        "version machine paper_hardware repetitions quick seconds notes tables"
+    );
+    assert_eq!(keys(&json["machine"]), "engine device threads software timing");
+    let table = &json["tables"][0];
+    assert_eq!(keys(table), "name title paper precision groups claims notes budget_s seconds");
+    assert_eq!(keys(&table["claims"][0]), "paper here verdict");
+    assert_eq!(table["claims"][0]["verdict"], "holds");
+    assert_eq!(keys(&table["groups"][0]), "case elements lines");
+    let line = &table["groups"][0]["lines"][1];
+    assert_eq!(keys(line), "what unit paper here over paper_ratio here_ratio sample plain skipped");
+    assert_eq!(keys(&line["sample"]), "mean deviation median quartiles min max repetitions");
+    assert_eq!(serde_json::from_value::<Report>(json).unwrap(), report);
+}
+
+#[test]
+fn the_text_shows_paper_and_machine_side_by_side() {
+    let text = known(&[Experiment::TwoDimensional], as_claimed, 1e15).to_string();
+    let row = text.lines().find(|l| l.contains("DCT row-column, ms")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    // Case, name, unit, paper, here, deviation, median, quartiles, ratios, fewer repetitions.
+    let want = [
+        "DCT",
+        "row-column,",
+        "ms",
+        "0.190",
+        "0.524",
+        "0.00",
+        "0.524",
+        "0.524…0.524",
+        "1.58",
+        "2.00",
+    ];
+    assert_eq!(cells[..10], want, "{row}");
+    assert!(row.ends_with("(7 repetitions)"), "{row}");
+    assert!(text.lines().any(|l| l.starts_with("holds: The fused DCT")), "{text}");
+    assert!(text.contains("not run: only in the paper"), "{text}");
+}
+
+#[test]
+fn tables_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = known(&[Experiment::TwoDimensional, Experiment::Breakdown], as_claimed, 1e15);
+    let mut files = Vec::new();
+    for table in &report.tables {
+        files.extend(bench::draw(table, &report.machine, folder.path()).unwrap());
+    }
+    let names: Vec<_> = files.iter().map(|f| f.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "two-dimensional_time.png",
+            "two-dimensional_time.svg",
+            "two-dimensional_ratio.png",
+            "two-dimensional_ratio.svg",
+            "breakdown_ratio.png",
+            "breakdown_ratio.svg"
+        ]
+    );
+    let svg = std::fs::read_to_string(&files[3]).unwrap();
+    for text in ["IDCT row-column", "IDCT row-column (paper)", "2-D DCT and IDCT"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    let bars = std::fs::read_to_string(&files[5]).unwrap();
+    for text in ["post-processing", "time over whole DCT's", "paper"] {
+        assert!(bars.contains(text), "{text}");
+    }
+}

@@ -1,0 +1,57 @@
+//! `placefield bench`: the CPU's numbers beside the paper's.
+
+use crate::{failure, names_in, placefield, run};
+use serde_json::Value;
+
+#[test]
+fn a_quick_table_as_json_and_shown_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("lines.json");
+    let table = ["bench", "one-dimensional", "--engine", "cpu", "--quick", "--note", "a remark"];
+    let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> = Vec::new();
+    args.extend(table.iter().map(|a| a as &dyn AsRef<std::ffi::OsStr>));
+    args.extend([&"--json" as &dyn AsRef<std::ffi::OsStr>, &file]);
+    let text = run(&args);
+    assert!(text.contains("Four algorithms of the 1-D DCT (table IV), f64"), "{text}");
+
+    let json: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(json["machine"]["engine"], "cpu");
+    assert_eq!((&json["quick"], &json["notes"][0]), (&Value::Bool(true), &Value::from("a remark")));
+    let lines = json["tables"][0]["groups"][0]["lines"].as_array().unwrap();
+    let names: Vec<&str> = lines.iter().map(|l| l["what"].as_str().unwrap()).collect();
+    assert_eq!(names, ["4n", "mirrored-2n", "padded-2n", "n"]);
+    for line in lines {
+        assert!(line["here"].as_f64().unwrap() > 0.0, "{line}");
+        // 5, or fewer on a busy machine.
+        assert!((3..=5).contains(&line["sample"]["repetitions"].as_u64().unwrap()), "{line}");
+    }
+    assert_eq!(lines[3]["paper"], 101.62);
+
+    assert_eq!(run(&[&"bench", &"show", &file]), text);
+    let plots = folder.path().join("plots");
+    run(&[&"bench", &"show", &file, &"--plots", &plots]);
+    // One size is no curve.
+    assert_eq!(names_in(&plots), ["one-dimensional_ratio.png", "one-dimensional_ratio.svg"]);
+}
+
+#[test]
+fn every_experiment_has_a_subcommand() {
+    let help = run(&[&"bench", &"--help"]);
+    for experiment in placefield::bench::Experiment::ALL {
+        let line = help.lines().find(|l| l.trim_start().starts_with(experiment.name()));
+        assert!(line.is_some(), "{}: {help}", experiment.name());
+    }
+}
+
+#[test]
+fn what_cannot_be_benchmarked_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("no.json");
+    std::fs::write(&file, "{\"version\": 1}").unwrap();
+    assert!(failure(&[&"bench", &"show", &file]).contains("no.json: "));
+    let missing = folder.path().join("none").join("x.json");
+    failure(&[&"bench", &"breakdown", &"--engine", &"cpu", &"--json", &missing]);
+    for wrong in [["--repetitions", "0"], ["--engine", "both"], ["--precision", "f16"]] {
+        placefield(&[&"bench", &"breakdown", &wrong[0], &wrong[1]]).assert().code(2).stdout("");
+    }
+}

@@ -1,0 +1,250 @@
+//! `place` from outside: what it writes, says and does when it is stopped.
+
+use crate::tiny::Tiny;
+use crate::{eval_json, failure, names_in, placefield, run};
+use predicates::prelude::*;
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A generated design of 1000 cells in a folder of its own.
+fn generated() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let files = run(&[&"generate", &"--cells", &"1000", &"--out", &folder.path()]);
+    let aux = files.lines().find(|f| f.ends_with(".aux")).unwrap().into();
+    (folder, aux)
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Places on the CPU with more arguments.
+fn place(aux: &Path, out: &Path, more: &[&dyn AsRef<OsStr>]) -> String {
+    let mut all: Vec<&dyn AsRef<OsStr>> = vec![&"place", &aux, &"-o", &out, &"--engine", &"cpu"];
+    all.extend(more);
+    run(&all)
+}
+
+#[test]
+fn eval_reads_the_same_numbers_back() {
+    let (folder, aux) = generated();
+    let (pl, history) = (folder.path().join("out.pl"), folder.path().join("h.json"));
+    for precision in ["f32", "f64"] {
+        let text = place(&aux, &pl, &[&"--history", &history, &"--precision", &precision]);
+        assert!(text.contains("done after"), "{text}");
+        let placed = json(&history);
+        let again =
+            eval_json(&[&aux, &"--pl", &pl, &"--engine", &"cpu", &"--precision", &precision]);
+        assert_eq!(placed["outcome"], "converged");
+        assert_eq!(placed["result"]["hpwl"], again["hpwl"]);
+        assert_eq!(placed["result"]["hpwl_weighted"], again["hpwl_weighted"]);
+        for overflow in ["overflow_smoothed", "overflow_exact"] {
+            assert_eq!(placed["result"][overflow], again["density"][overflow], "{precision}");
+        }
+        assert!(again["density"]["overflow_smoothed"].as_f64().unwrap() <= 0.07);
+        let warnings = again["warnings"].as_array().unwrap();
+        let beyond = |w: &&Value| w.as_str().unwrap().contains("movable cells reach beyond");
+        assert_eq!(warnings.iter().find(beyond), None);
+
+        let records = placed["history"].as_array().unwrap();
+        let last = records.len() - 1;
+        assert_eq!(placed["result"]["iteration"], last);
+        assert_eq!(records[last]["overflow"], placed["result"]["overflow_smoothed"]);
+        let length = |k: usize| records[k]["hpwl"].as_f64().unwrap();
+        let written = placed["result"]["hpwl_weighted"].as_f64().unwrap();
+        assert!((length(last) - written).abs() < 1e-5 * written);
+        assert!(records[0]["overflow"].as_f64().unwrap() > 0.5);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_file_and_another_does_not() {
+    let (folder, aux) = generated();
+    let placed = |name: &str, seed: &str, threads: &str| {
+        let pl = folder.path().join(name);
+        let few: &[&dyn AsRef<OsStr>] = &[
+            &"--seed",
+            &seed,
+            &"--threads",
+            &threads,
+            &"--deterministic",
+            &"--iterations",
+            &"200",
+        ];
+        place(&aux, &pl, few);
+        std::fs::read(pl).unwrap()
+    };
+    let first = placed("a.pl", "7", "1");
+    assert!(first == placed("b.pl", "7", "1"), "two runs differ");
+    assert!(first == placed("c.pl", "7", "3"), "runs with 1 and 3 threads differ");
+    assert!(first != placed("d.pl", "8", "1"), "the seed has no effect");
+}
+
+#[test]
+fn a_start_from_the_file_is_the_files() {
+    let (folder, aux) = generated();
+    let file = |name: &str| folder.path().join(name);
+    place(&aux, &file("rough.pl"), &[&"--stop-overflow", &"0.2"]);
+    let rough = eval_json(&[&aux, &"--pl", &file("rough.pl"), &"--engine", &"cpu"]);
+    let (history, rough_pl) = (file("h.csv"), file("rough.pl"));
+    let text = place(
+        &aux,
+        &file("fine.pl"),
+        &[&"--init", &"file", &"--pl", &rough_pl, &"--history", &history],
+    );
+    assert!(text.contains("done after"), "{text}");
+    let csv = std::fs::read_to_string(history).unwrap();
+    let mut lines = csv.lines();
+    let columns: Vec<&str> = lines.next().unwrap().split(',').collect();
+    assert_eq!(columns[..4], ["iteration", "hpwl", "wirelength", "overflow"]);
+    let start: Vec<f64> = lines.next().unwrap().split(',').map(|v| v.parse().unwrap()).collect();
+    assert_eq!(start.len(), columns.len());
+    assert_eq!(start[3], rough["density"]["overflow_smoothed"].as_f64().unwrap());
+    assert!((start[1] / rough["hpwl"].as_f64().unwrap() - 1.0).abs() < 1e-5);
+}
+
+#[test]
+fn plots_and_frames() {
+    let (folder, aux) = generated();
+    let (plots, frames) = (folder.path().join("plots"), folder.path().join("frames"));
+    let few: &[&dyn AsRef<OsStr>] =
+        &[&"--iterations", &"4", &"--plots", &plots, &"--frames", &frames, &"--frame-every", &"3"];
+    let text = place(&aux, &folder.path().join("out.pl"), few);
+    assert!(text.contains("stopped before the overflow asked for"), "{text}");
+    let drawn = ["place.png", "place.svg", "place_weights.png", "place_weights.svg"];
+    let names = names_in(&plots);
+    assert!(drawn.iter().all(|name| names.contains(&(*name).to_owned())), "{names:?}");
+    let want = ["frame_00000.png", "frame_00003.png", "frame_00004.png", "placement.gif"];
+    assert_eq!(names_in(&frames), want);
+    let gif = std::fs::File::open(frames.join("placement.gif")).unwrap();
+    let decoder = image::codecs::gif::GifDecoder::new(std::io::BufReader::new(gif)).unwrap();
+    let shown: Vec<image::Frame> =
+        image::AnimationDecoder::into_frames(decoder).map(Result::unwrap).collect();
+    assert_eq!(shown.len(), 3);
+    assert!(shown[0].buffer() != shown[2].buffer(), "nothing moves");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_writes_the_placement_at_hand() {
+    use std::process::{Command, Stdio};
+    let (folder, aux) = generated();
+    let pl = folder.path().join("out.pl");
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin("placefield"))
+        .args(["place", "--engine", "cpu", "--stop-overflow", "0", "--iterations", "100000000"])
+        .args([OsStr::new("-o"), pl.as_os_str(), aux.as_os_str()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // SIGINT (2) is bit 1 of the signals it listens to.
+    let status = format!("/proc/{}/status", child.id());
+    let listens = || {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let mask = text.lines().find_map(|l| l.strip_prefix("SigCgt:")).unwrap_or("0").trim();
+        u64::from_str_radix(mask, 16).unwrap_or(0) & 2 != 0
+    };
+    while !listens() {
+        assert!(child.try_wait().unwrap().is_none(), "ended before it was interrupted");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("interrupted after"), "{text}");
+    assert!(eval_json(&[&aux, &"--pl", &pl, &"--engine", &"cpu"])["hpwl"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_design_of_three_cells_is_placed() {
+    let tiny = Tiny::new();
+    let pl = tiny.folder().join("out.pl");
+    for init in ["center", "file"] {
+        place(&tiny.aux(), &pl, &[&"--init", &init, &"--iterations", &"50"]);
+        let text = std::fs::read_to_string(&pl).unwrap();
+        assert!(text.contains("p\t30\t8\t: N /FIXED"), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_placed_is_one_line() {
+    let tiny = Tiny::new();
+    let out = tiny.folder().join("out.pl");
+    std::fs::remove_file(tiny.file("nets")).unwrap();
+    let no_nets = failure(&[&"place", &tiny.aux(), &"-o", &out, &"--engine", &"cpu"]);
+    assert!(no_nets.contains("no nets"), "{no_nets}");
+    let tiny = Tiny::new();
+    for node in ["a 4 2", "b 0 0", "c 3 2"] {
+        tiny.edit("nodes", node, &format!("{node} terminal"));
+    }
+    tiny.edit("nodes", "NumTerminals : 1", "NumTerminals : 4");
+    let out = tiny.folder().join("out.pl");
+    let fixed = failure(&[&"place", &tiny.aux(), &"-o", &out, &"--engine", &"cpu"]);
+    assert!(fixed.contains("no node is movable"), "{fixed}");
+    assert!(!out.exists());
+    let nowhere = failure(&[&"place", &tiny.aux(), &"-o", &"/nonexistent/out.pl"]);
+    assert!(nowhere.contains("/nonexistent/out.pl"), "{nowhere}");
+}
+
+#[test]
+fn wrong_usage_is_said() {
+    let tiny = Tiny::new();
+    for (option, value, said) in [
+        ("--history", "h.txt", ".csv or .json"),
+        ("--stop-overflow", "2", "from 0 to 1"),
+        ("--init", "middle", "possible values"),
+        ("--frame-every", "0", "1.."),
+    ] {
+        placefield(&[&"place", &tiny.aux(), &"-o", &"out.pl", &option, &value])
+            .assert()
+            .code(2)
+            .stderr(predicate::str::contains(said));
+    }
+}
+
+#[test]
+fn pipelines_are_compared_along_a_placement() {
+    let (folder, aux) = generated();
+    let (plots, table) = (folder.path().join("plots"), folder.path().join("t.json"));
+    let printed = run(&[
+        &"compare",
+        &aux,
+        &"--engine",
+        &"cpu",
+        &"--trajectory",
+        &"place",
+        &"--iterations",
+        &"60",
+        &"--plots",
+        &plots,
+        &"--json",
+        &table,
+    ]);
+    assert!(printed.contains("the whole placement (60 iterations"), "{printed}");
+    let table = json(&table);
+    assert_eq!(table["iterations"].as_array().unwrap().len(), 61);
+    let placement = &table["placement"];
+    for (led, pipeline) in placement["led"].as_array().unwrap().iter().zip(crate::PIPELINES) {
+        assert_eq!(led["pipeline"], pipeline);
+        assert_eq!(led["hpwl"].as_array().unwrap().len(), 61);
+        assert!(led["largest_difference"].as_f64().unwrap() < 1e-3);
+    }
+    for total in placement["totals"].as_array().unwrap() {
+        let number = |key: &str| total[key].as_f64().unwrap();
+        assert!(
+            (number("solve_share") - number("solve_ms") / number("placement_ms")).abs() < 1e-12
+        );
+        assert!(number("solve_share") > 0.0 && number("solve_share") < 1.0);
+    }
+    let solves = |s: usize| -> f64 {
+        let rows = table["iterations"].as_array().unwrap();
+        rows.iter().map(|row| row["sides"][s]["solve"].as_f64().unwrap()).sum()
+    };
+    // Every iteration took one evaluation at least.
+    assert!(placement["totals"][1]["solve_ms"].as_f64().unwrap() >= solves(1) * (1.0 - 1e-12));
+    assert!(names_in(&plots).contains(&"compare_total.svg".to_owned()));
+}
