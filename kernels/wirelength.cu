@@ -16,8 +16,8 @@
 // Blocks have 256 threads. Those of wirelength_nets, as many as run at once,
 // take turns in a list of work: a net that is left out of WA (HPWL alone, the
 // whole block), 8 large nets (a warp each), a chunk of small nets (a thread
-// each). One kernel for all three: on an H200, adaptec1's and bigblue4's nets
-// took as long again in three kernels one after the other, each with its tail.
+// each). One kernel for all three: in three, one after the other, each with its
+// tail, wirelength took 60 and not 41 us at adaptec1's size on an H200.
 //
 // No atomics on numbers: a pin's gradient is written once, a cell sums its pins
 // in a fixed order, and totals are sums in f64 over a grid of fixed size
@@ -42,6 +42,14 @@
 #define CHUNK_PINS 1024u
 // A cell of more pins is a warp's: HEAVY in src/cuda/wirelength.rs.
 #define HEAVY 64u
+// Blocks of wirelength_nets that a multiprocessor runs at once, at least. The
+// more the better (an H200, bigblue4's size, f32: wirelength takes 274 us with 4,
+// 236 with 6) as long as nothing is spilled: sm_100 would with 5, f64 with 3.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+#define NETS_BLOCKS (sizeof(real) == 4 ? 4 : 2)
+#else
+#define NETS_BLOCKS (sizeof(real) == 4 ? 6 : 2)
+#endif
 
 __device__ __forceinline__ float exponential(float a) { return expf(a); }
 __device__ __forceinline__ double exponential(double a) { return exp(a); }
@@ -50,7 +58,7 @@ __device__ __forceinline__ double lower(double a, double b) { return fmin(a, b);
 __device__ __forceinline__ float higher(float a, float b) { return fmaxf(a, b); }
 __device__ __forceinline__ double higher(double a, double b) { return fmax(a, b); }
 
-// What connects the bodies. Same layout as `Nets` in src/cuda/wirelength.rs.
+// What connects the bodies. Same layout as `NetAddresses` in src/cuda/wirelength.rs.
 struct Nets {
     const unsigned* net_start;
     const real* weight;
@@ -245,7 +253,7 @@ __device__ __forceinline__ double wide_net(const Nets& nets, const Corners& at, 
 // Nets below `small` are small, those from there to `smooth` large, the others,
 // up to `all`, wide. `chunk_net` has the first net of each of `chunks` chunks,
 // and their end. `gamma` is one number; `sums` become HPWL and WA.
-extern "C" __global__ void __launch_bounds__(BLOCK, sizeof(real) == 4 ? 4 : 2)
+extern "C" __global__ void __launch_bounds__(BLOCK, NETS_BLOCKS)
     wirelength_nets(const Nets nets, const Corners at, const double* gamma, unsigned small, unsigned smooth,
                     unsigned all, unsigned chunks, const unsigned* __restrict__ chunk_net,
                     cplx* __restrict__ pin_gradient, double* partial, unsigned* ticket, double* sums) {
