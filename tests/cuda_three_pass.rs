@@ -206,14 +206,15 @@ fn fills_a_multiprocessor<T: CudaReal>(gpu: &Gpu) {
         let [forward, columns, inverse] = resident::<T>(n);
         for (kernel, resident) in kernels.iter().zip([forward, columns, inverse, inverse]) {
             println!("{} {kernel:?}", T::PRECISION);
-            assert_eq!(kernel.local_bytes, 0, "{kernel:?}");
+            assert_eq!(kernel.local, 0, "{kernel:?}");
             if n < 512 || gpu.info().compute_capability != (9, 0) {
                 continue;
             }
-            assert!(kernel.blocks * kernel.threads >= resident, "{resident}: {kernel:?}");
+            let threads = kernel.blocks_per_sm * kernel.block.0;
+            assert!(threads >= resident, "{resident}: {kernel:?}");
             assert!(kernel.registers * resident <= 65536, "{resident}: {kernel:?}");
             // A multiprocessor has 228 KiB, of which each block costs one.
-            let shared = kernel.blocks * (kernel.shared_bytes + 1024);
+            let shared = kernel.blocks_per_sm * (kernel.shared + 1024);
             assert!(shared <= 228 << 10, "{shared}: {kernel:?}");
         }
     }

@@ -39,6 +39,7 @@ mod stages;
 mod three_pass;
 mod timing;
 pub mod transforms;
+mod usage;
 mod wirelength;
 
 pub use bodies::{Arrangement, Bodies};
@@ -56,6 +57,7 @@ pub use input::Input;
 pub use real::CudaReal;
 pub use row_column::RowColumn;
 pub use solver::{FieldSolver, Fields, Folding, SolverOptions, solver};
-pub use three_pass::{KernelUse, ThreePass};
+pub use three_pass::ThreePass;
 pub use timing::{Marks, Spread, Stopwatch, measure};
+pub use usage::KernelUse;
 pub use wirelength::CudaWirelength;

@@ -16,6 +16,7 @@ use super::error::CudaError;
 use super::launch::{Overlap, address, address_mut, check_length, launch};
 use super::real::CudaReal;
 use super::solver::{FieldSolver, Fields, Green};
+use super::usage::KernelUse;
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
@@ -130,12 +131,18 @@ impl<T: CudaReal> ThreePass<T> {
     /// # Errors
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<[KernelUse; 4], CudaError> {
-        let of = KernelUse::of;
+        let back = self.back.shape;
+        let blocks = |maps: u32| self.pairs * maps / back.lines;
+        let rows = self.rows.shape.config(self.pairs / self.rows.shape.lines);
+        let columns = self.columns.shape.config(self.partial.len() as u32);
+        let words = |n: usize| n * self.bins * size_of::<T>();
+        let of =
+            |name, kernel, config, words| KernelUse::of(&self.gpu, name, kernel, &config, words);
         Ok([
-            of("rows_forward", &self.forward, &self.rows.shape)?,
-            of("columns", &self.solve, &self.columns.shape)?,
-            of("rows_inverse", &self.inverse, &self.back.shape)?,
-            of("rows_inverse_field", &self.inverse_field, &self.back.shape)?,
+            of("rows_forward", &self.forward, rows, words(2))?,
+            of("columns", &self.solve, columns, words(3))?,
+            of("rows_inverse", &self.inverse, back.config(blocks(3)), words(5))?,
+            of("rows_inverse_field", &self.inverse_field, back.config(blocks(2)), words(4))?,
         ])
     }
 
@@ -373,39 +380,6 @@ impl<T: CudaReal> Lines<T> {
         let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         kernel.set_attribute(most, self.shape.bytes as i32)?;
         Ok(kernel)
-    }
-}
-
-/// What a kernel takes of a multiprocessor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KernelUse {
-    /// The kernel's name, without the length of its lines.
-    pub name: &'static str,
-    /// Threads of a block.
-    pub threads: u32,
-    /// 32-bit registers of a thread.
-    pub registers: u32,
-    /// Local memory of a thread, in bytes: what its registers did not hold.
-    pub local_bytes: u32,
-    /// Shared memory of a block, in bytes.
-    pub shared_bytes: u32,
-    /// Blocks that a multiprocessor runs at once, by the driver's reckoning.
-    pub blocks: u32,
-}
-
-impl KernelUse {
-    fn of(name: &'static str, kernel: &CudaFunction, shape: &Shape) -> Result<Self, CudaError> {
-        let Shape { threads, bytes, .. } = *shape;
-        let at_once =
-            kernel.occupancy_max_active_blocks_per_multiprocessor(threads, bytes as usize, None)?;
-        Ok(KernelUse {
-            name,
-            threads,
-            registers: kernel.num_regs()? as u32,
-            local_bytes: kernel.local_size_bytes()? as u32,
-            shared_bytes: bytes + kernel.shared_size_bytes()? as u32,
-            blocks: at_once,
-        })
     }
 }
 

@@ -17,8 +17,8 @@ pub const FIRST_DENSITY_SHARE: f64 = 8e-5;
 /// RePlAce and DREAMPlace set the rise to 350000 layout units: 0.5 % of the
 /// final HPWL of adaptec1, 0.05 % of bigblue4's, and next to nothing of a design
 /// measured in nanometres. A share serves designs of every size and unit alike.
-/// On ibm01, ibm05, ibm07 and ibm01-ms, shares from 0.5 % to 5 % give final HPWL
-/// within 1.5 % of one another, the larger ones in fewer iterations.
+/// On ibm01 shares from 0.5 % to 5 %, and on ibm05, ibm07 and ibm01-ms from 1 %
+/// to 2 %, give final HPWL within 1.5 % of one another.
 pub const REFERENCE_SHARE: f64 = 0.01;
 
 /// Least factor on λ, and its largest.

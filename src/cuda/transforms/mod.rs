@@ -23,9 +23,9 @@
 //! ```
 //!
 //! A plan owns its tables, its FFTs and every buffer between its kernels.
-//! Running one only enqueues on the [`Gpu`]'s stream: nothing is allocated,
+//! Running one only enqueues on the [`Gpu`](crate::cuda::Gpu)'s stream: nothing is allocated,
 //! nothing waits, so it can be captured in a [`Graph`](super::Graph). Input and
-//! output come from the same [`Gpu`], are never the same, and lie one array
+//! output come from the same [`Gpu`](crate::cuda::Gpu), are never the same, and lie one array
 //! after the other, last axis contiguous. The input may hold integers
 //! ([`Input`]): the first kernel converts as it reads.
 //!
@@ -42,14 +42,12 @@ mod split;
 mod transposed;
 mod two_pass;
 
-mod usage;
-
 pub use super::input::Input;
+pub use crate::cuda::usage::KernelUse;
 pub use plan1d::Plan1d;
 pub use plan2d::{Path2d, Plan2d};
 pub use plan3d::Plan3d;
 pub use plan4d::Plan4d;
-pub use usage::KernelUse;
 
 use super::error::CudaError;
 use super::launch::MOST_BLOCKS;

@@ -13,7 +13,6 @@
 
 use super::real_fft::RealFft;
 use super::split::Split;
-use super::usage::{KernelUse, kernel_use};
 use super::{Stage, check_shape};
 use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
@@ -24,6 +23,7 @@ use crate::cuda::lines::Lines;
 use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::Sines;
 use crate::cuda::solver::twiddles;
+use crate::cuda::usage::KernelUse;
 use crate::transform::{Algorithm1d, Reorder, Transform1d};
 use cudarc::driver::{CudaModule, CudaSlice, PushKernelArg};
 use std::marker::PhantomData;
@@ -193,8 +193,8 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
         let given = if forward { real } else { complex };
         let [before, after] = kernels;
         Ok([
-            kernel_use(&self.gpu, before, lines * size_of::<I>() + given)?,
-            kernel_use(&self.gpu, after, needed + lines * size_of::<T>())?,
+            KernelUse::of_kernel(&self.gpu, before, lines * size_of::<I>() + given)?,
+            KernelUse::of_kernel(&self.gpu, after, needed + lines * size_of::<T>())?,
         ])
     }
 }

@@ -8,7 +8,6 @@
 use super::real_fft::RealFft;
 use super::transposed::Transposed;
 use super::two_pass::TwoPass;
-use super::usage::{KernelUse, kernel_use};
 use super::{Stage, check_grid, check_shape};
 use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
@@ -18,6 +17,7 @@ use crate::cuda::lines::Passes;
 use crate::cuda::quads::Quads;
 use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::{Maps, Reordering, Sines};
+use crate::cuda::usage::KernelUse;
 use crate::transform::{Method, Orientation, Plan2dOptions, Transform};
 use cudarc::driver::{CudaFunction, CudaSlice};
 use std::marker::PhantomData;
@@ -243,7 +243,10 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
             Way::RowColumn(passes) => {
                 let each = self.values * size_of::<T>();
                 let kernels = passes.kernels(forward);
-                kernels.into_iter().map(|kernel| kernel_use(&self.gpu, kernel, 2 * each)).collect()
+                kernels
+                    .into_iter()
+                    .map(|kernel| KernelUse::of_kernel(&self.gpu, kernel, 2 * each))
+                    .collect()
             }
             Way::TwoPass(passes) => passes.uses(),
             Way::Fused(fused) => fused.uses(&self.gpu, forward, self.values, size_of::<I>()),
@@ -361,7 +364,7 @@ impl<T: CudaReal> Fused<T> {
             [values * input + spectra, 2 * map]
         };
         let kernels = self.form.kernels(forward).into_iter().zip(bytes);
-        kernels.map(|(kernel, bytes)| kernel_use(gpu, kernel, bytes)).collect()
+        kernels.map(|(kernel, bytes)| KernelUse::of_kernel(gpu, kernel, bytes)).collect()
     }
 }
 

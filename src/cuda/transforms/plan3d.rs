@@ -6,7 +6,6 @@
 //! passes along each axis, 24 words of memory traffic a value.
 
 use super::real_fft::RealFft;
-use super::usage::{KernelUse, kernel_use};
 use super::{Stage, check_grid, check_shape};
 use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
@@ -16,6 +15,7 @@ use crate::cuda::lines::Passes;
 use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::{Maps, Reordering, Sines};
 use crate::cuda::solver::twiddles;
+use crate::cuda::usage::KernelUse;
 use crate::transform::{Method, Reorder, TransformNd};
 use cudarc::driver::{CudaSlice, PushKernelArg};
 use std::marker::PhantomData;
@@ -130,7 +130,8 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
     pub fn kernels(&self) -> Result<Vec<KernelUse>, CudaError> {
         let forward = self.kind == TransformNd::Dct;
         let volumes = self.values * size_of::<T>();
-        let one = |(kernel, bytes): (&Kernel, usize)| kernel_use(&self.gpu, kernel, bytes);
+        let one =
+            |(kernel, bytes): (&Kernel, usize)| KernelUse::of_kernel(&self.gpu, kernel, bytes);
         match &self.way {
             Way::RowColumn(passes) => {
                 let kernels = passes.kernels(forward).into_iter();

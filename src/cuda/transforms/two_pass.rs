@@ -6,7 +6,6 @@
 //! value, for 8 or more by way of cuFFT. Lines are powers of two, 64 to 8192, and
 //! must fit the device's shared memory.
 
-use super::usage::{KernelUse, kernel_use};
 use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
 use crate::cuda::input::Input;
@@ -16,6 +15,7 @@ use crate::cuda::launch::{
 use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::Sines;
 use crate::cuda::three_pass::{Lines, arg, has_kernels, shared_memory};
+use crate::cuda::usage::KernelUse;
 use crate::transform::Transform;
 use cudarc::driver::CudaSlice;
 
@@ -140,7 +140,7 @@ impl<T: CudaReal> TwoPass<T> {
             kernels.reverse();
         }
         let bytes = 2 * self.values * size_of::<T>();
-        kernels.into_iter().map(|kernel| kernel_use(&self.gpu, kernel, bytes)).collect()
+        kernels.into_iter().map(|kernel| KernelUse::of_kernel(&self.gpu, kernel, bytes)).collect()
     }
 }
 
