@@ -272,6 +272,23 @@ fn a_step_too_long_is_taken_back() {
 }
 
 #[test]
+fn the_densest_bin_limits_the_step() {
+    // One cell of area 1 on bins of width 1; the gradient alone would allow steps of 1.
+    let max = 1e5;
+    let mut machine = Scripted::new(move |k| {
+        let overflow = if k < 5 { 0.9 } else { 0.05 };
+        Sample { density: DensityStats { overflow, max }, ..sample(10.0, overflow) }
+    });
+    machine.run();
+    let after_the_first = &machine.asked[2..];
+    assert_eq!(after_the_first.len(), 4);
+    for (step, lambda) in after_the_first {
+        let bound = 2.0 / ((max - 1.0) * lambda);
+        assert!(bound < 0.6 && (step / bound - 1.0).abs() < 1e-12, "{step}, bound {bound}");
+    }
+}
+
+#[test]
 fn nothing_to_place_is_an_error() {
     let mut machine = Scripted::new(|_| Sample { wirelength_norm: 0.0, ..sample(0.0, 0.5) });
     let error = Placer::new(&mut machine, &[1.0], &[2.0], &PlaceOptions::default()).err().unwrap();
