@@ -6,31 +6,31 @@
 use placefield::Precision;
 use placefield::cuda::compile::{Target, compile, nvrtc_version, units};
 use placefield::cuda::{CudaError, probe};
+use rayon::prelude::*;
 
 const ARCHITECTURES: [u32; 4] = [75, 80, 90, 100];
 
 #[test]
 #[ignore = "needs NVRTC: run scripts/kernels-check"]
 fn every_kernel_compiles_without_spills() {
-    let mut kernels = 0;
-    for unit in units() {
-        for precision in [Precision::F32, Precision::F64] {
-            for sm in ARCHITECTURES {
-                let options = ["--ptxas-options=-v"];
-                let compiled = compile(unit, precision, Target::Cubin(sm), &options)
-                    .unwrap_or_else(|e| panic!("{e}"));
-                assert!(compiled.image.starts_with(b"\x7fELF"));
-                let usage = resources(&compiled.log);
-                assert!(!usage.is_empty(), "{unit}: no resource usage in\n{}", compiled.log);
-                kernels += usage.len();
-                for kernel in usage {
-                    let what = format!("{unit} {precision} sm_{sm}: {kernel:?}");
-                    println!("{what}");
-                    assert_eq!((kernel.stack, kernel.spilled), (0, 0), "{what}");
-                }
-            }
+    let cases: Vec<_> = units()
+        .flat_map(|unit| [Precision::F32, Precision::F64].map(|precision| (unit, precision)))
+        .flat_map(|(unit, precision)| ARCHITECTURES.map(|sm| (unit, precision, sm)))
+        .collect();
+    let spill_free = |&(unit, precision, sm): &(&str, Precision, u32)| {
+        let compiled = compile(unit, precision, Target::Cubin(sm), &["--ptxas-options=-v"])
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert!(compiled.image.starts_with(b"\x7fELF"));
+        let usage = resources(&compiled.log);
+        assert!(!usage.is_empty(), "{unit}: no resource usage in\n{}", compiled.log);
+        for kernel in &usage {
+            let what = format!("{unit} {precision} sm_{sm}: {kernel:?}");
+            println!("{what}");
+            assert_eq!((kernel.stack, kernel.spilled), (0, 0), "{what}");
         }
-    }
+        usage.len()
+    };
+    let kernels: usize = cases.par_iter().with_max_len(1).map(spill_free).sum();
     assert!(kernels >= 2 * ARCHITECTURES.len() * units().count());
 }
 
