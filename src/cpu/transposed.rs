@@ -21,7 +21,7 @@ use super::lines::Threads;
 use super::maps::Inverse;
 use super::modify::Modify;
 use super::scratch::{Parts, ScratchLen};
-use super::shared::{AHEAD, ColumnPanels, prefetch, vectorised};
+use super::shared::{AHEAD, ColumnPanels, make_ends_real, prefetch, vectorised};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::{PostProcessing, Reorder, Sample, permutation, twiddle};
@@ -256,11 +256,7 @@ impl<T: Real> Transposed<T> {
         let spectra = tile.spectra.chunks_exact_mut(self.spectrum_stride);
         for (line, spectrum) in lines.zip(spectra).take(width) {
             let (line, spectrum) = (&mut line[..self.nx], &mut spectrum[..self.nx / 2 + 1]);
-            // Real in exact arithmetic; the real FFT wants it to the bit.
-            spectrum[0].im = T::zero();
-            if self.nx.is_multiple_of(2) {
-                spectrum[self.nx / 2].im = T::zero();
-            }
+            make_ends_real(spectrum, self.nx);
             self.c2r
                 .process_with_scratch(spectrum, line, tile.fft)
                 .expect("buffers are made for this length");

@@ -24,7 +24,7 @@
 
 use crate::cpu::lines::Threads;
 use crate::cpu::scratch::{Parts, ScratchLen};
-use crate::cpu::shared::{AHEAD, ColumnPanels, prefetch, vectorised};
+use crate::cpu::shared::{AHEAD, ColumnPanels, make_ends_real, prefetch, vectorised};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::{Reorder, Sample, permutation, twiddle};
@@ -217,11 +217,7 @@ impl<T: Real> Volume<T> {
         let (row, fft) = s.split_at_mut(n2.div_ceil(2));
         let row = &mut reals_mut(row)[..n2];
         for (p, spectrum) in spectrum.chunks_exact_mut(self.half).enumerate() {
-            // Real in exact arithmetic; the real FFT wants it to the bit.
-            spectrum[0].im = T::zero();
-            if n2.is_multiple_of(2) {
-                spectrum[n2 / 2].im = T::zero();
-            }
+            make_ends_real(spectrum, n2);
             self.c2r
                 .process_with_scratch(spectrum, row, fft)
                 .expect("buffers are made for this length");
