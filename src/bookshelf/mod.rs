@@ -25,7 +25,7 @@ mod nodes;
 mod notes;
 mod pl;
 mod scl;
-mod write;
+pub(crate) mod write;
 mod wts;
 
 pub use aux::{Aux, parse_aux};
