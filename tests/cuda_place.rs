@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{golden, numbers, relative_rms};
+use common::{golden, numbers, relative_rms, rounded, wide};
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::wirelength::CpuWirelength;
@@ -52,14 +52,6 @@ fn scattered(charge: &Charge, seed: u64) -> [Vec<f64>; 2] {
         (0..charge.bodies()).map(|_| low + size * random.random::<f64>()).collect()
     };
     [along(die.xl, 0.9 * die.width()), along(die.yl + 0.3 * die.height(), 0.5 * die.height())]
-}
-
-fn rounded<T: Real>(values: &[f64]) -> Vec<T> {
-    values.iter().map(|&v| T::of(v)).collect()
-}
-
-fn wide<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
 }
 
 fn close(what: &str, got: f64, want: f64, bound: f64) {

@@ -6,7 +6,7 @@ mod common;
 
 use common::maps::{grid, off_axis};
 use common::reference::{Line, transform_2d};
-use common::relative_rms;
+use common::{relative_rms, wide};
 use placefield::cuda::{
     CudaError, CudaReal, FieldSolver, Fields, Folding, Fused, Gpu, Graph, SolverOptions, solver,
 };
@@ -60,10 +60,6 @@ fn expected(grid: &BinGrid, rho: &[f64]) -> Expected {
     let ex = map(&wx, Line::Idxst, Line::Idct);
     let ey = map(&wy, Line::Idct, Line::Idxst);
     Expected([phi, ex, ey], energy)
-}
-
-fn wide<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
 }
 
 fn limit<T: Real>() -> f64 {

@@ -6,7 +6,7 @@
 mod common;
 
 use common::maps::{grid, off_axis};
-use common::relative_rms;
+use common::{relative_rms, wide};
 use placefield::cuda::{CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, SolverOptions};
 use placefield::cuda::{Fused, ThreePass, solver};
 use placefield::engine::Pipeline;
@@ -19,10 +19,6 @@ fn limit<T: Real>() -> f64 {
         Precision::F32 => 2e-6,
         Precision::F64 => 1e-13,
     }
-}
-
-fn wide<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
 }
 
 fn gpu() -> Gpu {

@@ -7,7 +7,7 @@ mod common;
 
 use common::maps::off_axis;
 use common::reference::{Line, line, transform_2d, transform_nd};
-use common::relative_rms;
+use common::{relative_rms, wide};
 use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, Plan4d, Stage};
 use placefield::cuda::{CudaError, CudaReal, Gpu, Graph};
 use placefield::transform::{
@@ -27,10 +27,6 @@ fn limit<T: Real>() -> f64 {
         Precision::F32 => 2e-6,
         Precision::F64 => 1e-13,
     }
-}
-
-fn wide<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
 }
 
 /// Values with no symmetry, all different from zero.

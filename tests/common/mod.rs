@@ -8,6 +8,7 @@ pub mod bodies;
 pub mod maps;
 pub mod reference;
 
+use placefield::Real;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -62,4 +63,14 @@ pub fn numbers(value: &serde_json::Value) -> Vec<f64> {
         serde_json::Value::Array(items) => items.iter().flat_map(numbers).collect(),
         other => vec![other.as_f64().unwrap_or_else(|| panic!("not a number: {other}"))],
     }
+}
+
+/// `values` as `T` holds them.
+pub fn rounded<T: Real>(values: &[f64]) -> Vec<T> {
+    values.iter().map(|&v| T::of(v)).collect()
+}
+
+/// `values` in `f64`.
+pub fn wide<T: Real>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|v| v.wide()).collect()
 }
