@@ -5,6 +5,7 @@
 mod common;
 
 use common::bodies::mixed;
+use common::device::gpu;
 use common::{relative_rms, wide};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
@@ -14,10 +15,6 @@ use placefield::grid::{BinGrid, Map, Rect};
 use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-
-fn gpu() -> Gpu {
-    Gpu::open(0).unwrap_or_else(|e| panic!("{e}"))
-}
 
 fn options(deterministic: bool) -> EngineOptions {
     EngineOptions { deterministic, ..EngineOptions::default() }

@@ -5,10 +5,12 @@
 #![allow(dead_code, unreachable_pub)] // each test binary uses its own part
 
 pub mod bodies;
+#[cfg(feature = "cuda")]
+pub mod device;
 pub mod maps;
 pub mod reference;
 
-use placefield::Real;
+use placefield::{Precision, Real};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,6 +57,14 @@ pub fn relative_rms(got: &[f64], want: &[f64]) -> f64 {
     let difference = norm(&mut got.iter().zip(want).map(|(a, b)| a - b));
     let scale = norm(&mut want.iter().copied());
     if scale > 0.0 { difference / scale } else { difference }
+}
+
+/// The most that transforms and fields may be off by, as relative RMS.
+pub fn limit<T: Real>() -> f64 {
+    match T::PRECISION {
+        Precision::F32 => 2e-6,
+        Precision::F64 => 1e-13,
+    }
 }
 
 /// Every number in a JSON array, nested or not, in order.
