@@ -353,8 +353,11 @@ pub(crate) fn check_lengths(
     Ok(())
 }
 
-/// An error that names the first size or starting position that `T` cannot hold.
-pub(crate) fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
+/// Whether `T` can hold every size and starting position, as engines ask of a charge.
+///
+/// # Errors
+/// At the first one that it cannot hold.
+pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
     let columns = [
         ("width of body", &charge.width),
         ("height of body", &charge.height),

@@ -206,6 +206,17 @@ fn nets_and_weights_may_be_absent_whether_named_or_not() {
 }
 
 #[test]
+fn an_empty_file_of_weights_is_a_warning_and_one_of_no_weights_is_none() {
+    let small = Small::new();
+    for (text, warnings) in [("", 1), (" \n\n", 1), ("UCLA wts 1.0\n# none\n", 0)] {
+        small.write("wts", text);
+        let loaded = small.load();
+        assert_eq!(loaded.design.nets.unwrap().weight, [1.0, 1.0]);
+        assert_eq!(loaded.warnings.len(), warnings, "{text:?}: {:?}", loaded.warnings);
+    }
+}
+
+#[test]
 fn another_placement_takes_the_place_of_the_named_one() {
     let small = Small::new();
     let pl = small.folder.path().join("other.pl");

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::relative_rms;
+use common::{limit, relative_rms, wide};
 use placefield::Real;
 use placefield::cpu::solve::{Fields, Solver};
 use placefield::engine::Pipeline;
@@ -55,18 +55,10 @@ fn round<T: Real>(map: &Map<f64>) -> Map<T> {
     Map::from_vec(map.nx(), map.ny(), map.as_slice().iter().map(|&v| T::of(v)).collect())
 }
 
-fn widen<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
-}
-
-fn tolerance<T: Real>() -> f64 {
-    if T::PRECISION == placefield::Precision::F32 { 2e-6 } else { 1e-13 }
-}
-
 /// The input as `T` holds it, so that only the transform's own error is measured.
 fn seen_by<T: Real>(map: &Map<f64>) -> (Map<T>, Map<f64>) {
     let rounded = round::<T>(map);
-    let exact = Map::from_vec(map.nx(), map.ny(), widen(rounded.as_slice()));
+    let exact = Map::from_vec(map.nx(), map.ny(), wide(rounded.as_slice()));
     (rounded, exact)
 }
 
@@ -85,15 +77,15 @@ fn check_solve<T: Real>() {
                 let (got_energy, _) = pool.install(|| solver.solve(&rho, &mut fields));
                 let got = [&fields.potential, &fields.field_x, &fields.field_y];
                 for ((got, want), name) in got.iter().zip(&want).zip(["potential", "Ex", "Ey"]) {
-                    let error = relative_rms(&widen(got.as_slice()), want.as_slice());
+                    let error = relative_rms(&wide(got.as_slice()), want.as_slice());
                     assert!(
-                        error <= tolerance::<T>(),
+                        error <= limit::<T>(),
                         "{name} of {nx}x{ny}, {pipeline}, {}: {error:e}",
                         T::PRECISION
                     );
                 }
                 let scale = energy.abs().max(1e-3);
-                assert!((got_energy - energy).abs() <= 10.0 * tolerance::<T>() * scale);
+                assert!((got_energy - energy).abs() <= 10.0 * limit::<T>() * scale);
             }
         }
     }
@@ -141,9 +133,9 @@ fn check_waves<T: Real>(nx: usize, ny: usize) {
         for (got, want) in
             [&fields.potential, &fields.field_x, &fields.field_y].into_iter().zip(&maps[1..])
         {
-            let error = relative_rms(&widen(got.as_slice()), want.as_slice());
+            let error = relative_rms(&wide(got.as_slice()), want.as_slice());
             // The input's own rounding is amplified by nothing here: every mode keeps its error.
-            assert!(error <= 2.0 * tolerance::<T>(), "{nx}x{ny} {pipeline}: {error:e}");
+            assert!(error <= 2.0 * limit::<T>(), "{nx}x{ny} {pipeline}: {error:e}");
         }
     }
 }

@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::numbers;
+use common::{numbers, rounded, wide};
 use placefield::Real;
 use placefield::bookshelf::{ReadOptions, read_design};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
@@ -38,14 +38,6 @@ fn number(value: &Value, key: &str) -> f64 {
 
 fn count(value: &Value, key: &str) -> usize {
     number(value, key) as usize
-}
-
-fn rounded<T: Real>(values: &[f64]) -> Vec<T> {
-    values.iter().map(|&v| T::of(v)).collect()
-}
-
-fn wide<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
 }
 
 fn tolerance<T: Real>() -> f64 {

@@ -5,7 +5,8 @@
 
 mod common;
 
-use common::{golden, numbers, relative_rms};
+use common::device::gpu;
+use common::{golden, numbers, relative_rms, rounded, wide};
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::wirelength::CpuWirelength;
@@ -21,10 +22,6 @@ use placefield::wirelength::{Netlist, Wirelength};
 use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-
-fn gpu() -> Gpu {
-    Gpu::open(0).unwrap_or_else(|e| panic!("{e}"))
-}
 
 /// A generated design of `cells` cells, in which one cell is on every 20th net.
 fn design(cells: u64) -> Design {
@@ -52,14 +49,6 @@ fn scattered(charge: &Charge, seed: u64) -> [Vec<f64>; 2] {
         (0..charge.bodies()).map(|_| low + size * random.random::<f64>()).collect()
     };
     [along(die.xl, 0.9 * die.width()), along(die.yl + 0.3 * die.height(), 0.5 * die.height())]
-}
-
-fn rounded<T: Real>(values: &[f64]) -> Vec<T> {
-    values.iter().map(|&v| T::of(v)).collect()
-}
-
-fn wide<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
 }
 
 fn close(what: &str, got: f64, want: f64, bound: f64) {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{golden, numbers};
+use common::{golden, numbers, rounded, wide};
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::density::CpuDensity;
@@ -70,14 +70,6 @@ fn charge_of(
     charge
 }
 
-fn cast<T: Real>(values: &[f64]) -> Vec<T> {
-    values.iter().map(|&v| T::of(v)).collect()
-}
-
-fn widen<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
-}
-
 struct Outcome {
     smoothed: DensityStats,
     exact: DensityStats,
@@ -88,24 +80,24 @@ struct Outcome {
 /// Density of the bodies where they start, in precision `T`.
 fn density<T: Real>(charge: &Charge) -> Outcome {
     let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
-    let (x, y) = (cast::<T>(&charge.initial_x), cast::<T>(&charge.initial_y));
+    let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
     // Stale values must not show.
     let (mut rho, mut map) = (Map::filled(nx, ny, T::nan()), Map::filled(nx, ny, T::nan()));
     let mut room = CpuDensity::<T>::new(charge);
     let exact = room.exact_map(&x, &y, &mut map);
     let smoothed = room.smoothed(&x, &y, &mut rho);
     assert_eq!(room.exact(&x, &y), exact);
-    Outcome { smoothed, exact, rho: widen(rho.as_slice()), exact_map: widen(map.as_slice()) }
+    Outcome { smoothed, exact, rho: wide(rho.as_slice()), exact_map: wide(map.as_slice()) }
 }
 
 fn force<T: Real>(charge: &Charge, field_x: &[f64], field_y: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
-    let map = |values: &[f64]| Map::from_vec(nx, ny, cast::<T>(values));
-    let (x, y) = (cast::<T>(&charge.initial_x), cast::<T>(&charge.initial_y));
+    let map = |values: &[f64]| Map::from_vec(nx, ny, rounded::<T>(values));
+    let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
     let mut fx = vec![T::nan(); charge.bodies()];
     let mut fy = fx.clone();
     CpuForce::<T>::new(charge).gather(&x, &y, &map(field_x), &map(field_y), &mut fx, &mut fy);
-    (widen(&fx), widen(&fy))
+    (wide(&fx), wide(&fy))
 }
 
 #[track_caller]
@@ -248,7 +240,7 @@ fn naive(charge: &Charge, field_x: &[f64], field_y: &[f64]) -> Naive {
         let die = grid.die();
         Rect::at(die.xl + i as f64 * bx, die.yl + j as f64 * by, bx, by)
     };
-    let mut smoothed: Vec<f64> = widen(charge.fixed.as_slice());
+    let mut smoothed: Vec<f64> = wide(charge.fixed.as_slice());
     smoothed.iter_mut().for_each(|v| *v /= grid.bin_area());
     let mut exact = smoothed.clone();
     let mut fillers = vec![0.0; grid.bins()];

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{golden, numbers};
+use common::{golden, numbers, rounded};
 use placefield::Real;
 use placefield::cpu::solve::{Fields, Solver};
 use placefield::cpu::transforms::Plan2d;
@@ -18,10 +18,6 @@ use serde_json::Value;
 fn rows(value: &Value) -> Vec<&Value> {
     let items = value.as_array().expect("an array");
     if items[0].is_array() { items.iter().collect() } else { vec![value] }
-}
-
-fn round<T: Real>(values: &[f64]) -> Vec<T> {
-    values.iter().map(|&v| T::of(v)).collect()
 }
 
 fn tolerance<T: Real>() -> f64 {
@@ -42,7 +38,7 @@ fn check_lines<T: Real>(cases: &Value) {
     for case in cases.as_array().unwrap() {
         let wanted = |name: &str| rows(&case[name]).into_iter().map(numbers).collect::<Vec<_>>();
         for (r, x) in rows(&case["x"]).into_iter().enumerate() {
-            let x = round::<T>(&numbers(x));
+            let x = rounded::<T>(&numbers(x));
             let n = x.len();
             let line = Line::new(n);
             let mut s = line.make_scratch();
@@ -65,7 +61,7 @@ fn check_maps<T: Real>(cases: &Value) {
     for case in cases.as_array().unwrap() {
         let nx = case["M"].as_u64().unwrap() as usize;
         let ny = case["N"].as_u64().unwrap() as usize;
-        let x = round::<T>(&numbers(&case["x"]));
+        let x = rounded::<T>(&numbers(&case["x"]));
         for method in Method::ALL {
             let options = Plan2dOptions { method, ..Plan2dOptions::default() };
             let mut out = vec![T::zero(); nx * ny];
@@ -99,7 +95,7 @@ fn check_fields<T: Real>(cases: &Value) {
         let (nx, ny) = (number("M") as usize, number("N") as usize);
         let (width, height) = (nx as f64 * number("bin_size_x"), ny as f64 * number("bin_size_y"));
         let grid = BinGrid::new(Rect::at(0.0, 0.0, width, height), nx, ny).unwrap();
-        let rho = Map::from_vec(nx, ny, round::<T>(&numbers(&case["density"])));
+        let rho = Map::from_vec(nx, ny, rounded::<T>(&numbers(&case["density"])));
         for pipeline in Pipeline::ALL {
             let mut solver = Solver::<T>::new(&grid, pipeline, 1);
             let mut fields = Fields::new(nx, ny);

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{numbers, relative_rms};
+use common::{limit, numbers, relative_rms};
 use placefield::Real;
 use placefield::cpu::transforms::{Plan1d, Plan2d, Plan3d, PlanNd};
 use placefield::transform::{
@@ -16,7 +16,7 @@ use serde_json::Value;
 fn assert_scaled<T: Real>(got: &[T], factor: f64, want: &[f64], what: &dyn std::fmt::Debug) {
     let got: Vec<f64> = got.iter().map(|v| v.wide()).collect();
     let want: Vec<f64> = want.iter().map(|w| factor * w).collect();
-    let tolerance = if T::PRECISION == placefield::Precision::F32 { 2e-6 } else { 1e-13 };
+    let tolerance = limit::<T>();
     let error = relative_rms(&got, &want);
     assert!(error <= tolerance, "{what:?} in {}: {error:e}", T::PRECISION);
 }

@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::relative_rms;
+use common::{limit, relative_rms};
 use placefield::Real;
 use placefield::cpu::transforms::{Plan1d, Plan2d, Plan3d, PlanNd, Sample, Scratch};
 use placefield::grid::Map;
@@ -59,10 +59,6 @@ const VOLUMES: [[usize; 3]; 16] = [
     [11, 13, 66],
 ];
 
-fn tolerance<T: Real>() -> f64 {
-    if T::PRECISION == placefield::Precision::F32 { 2e-6 } else { 1e-13 }
-}
-
 /// Noise on a slope: no symmetry to hide behind.
 fn values<T: Real>(count: usize) -> Vec<T> {
     let mut state = 12345_u64 + count as u64;
@@ -84,7 +80,7 @@ fn room<T: Real>(count: usize) -> Vec<T> {
 
 fn assert_close<T: Real>(got: &[T], want: &[f64], what: &dyn std::fmt::Debug) {
     let error = relative_rms(&widen(got), want);
-    assert!(error <= tolerance::<T>(), "{what:?} in {}: {error:e}", T::PRECISION);
+    assert!(error <= limit::<T>(), "{what:?} in {}: {error:e}", T::PRECISION);
 }
 
 /// Runs a check in pools of one and of three threads, for both precisions.

@@ -25,7 +25,7 @@ mod nodes;
 mod notes;
 mod pl;
 mod scl;
-mod write;
+pub(crate) mod write;
 mod wts;
 
 pub use aux::{Aux, parse_aux};
@@ -66,7 +66,8 @@ pub struct Loaded {
 /// Reads the design whose files `aux` names.
 ///
 /// `.nodes`, `.pl` and `.scl` must be there; without `.nets` the design has no
-/// nets, and without `.wts` every net weighs 1. Either is a warning.
+/// nets, and without `.wts`, or with an empty one, every net weighs 1. Either is
+/// a warning.
 ///
 /// # Errors
 /// At the first file that cannot be read or is not as the format has it.
@@ -165,8 +166,12 @@ impl Reader {
             self.warnings.extend(file.warnings);
             nets = Some(file.nets);
         }
-        let text = self.open_optional(files.wts.as_deref(), "wts", "every net weighs 1")?;
+        let no_weights = "every net weighs 1";
+        let text = self.open_optional(files.wts.as_deref(), "wts", no_weights)?;
         if let (Some(text), Some(path), Some(nets)) = (text, &files.wts, &mut nets) {
+            if text.trim_ascii().is_empty() {
+                self.warnings.push(format!("{}: nothing is in it: {no_weights}", path.display()));
+            }
             let file = parse_wts(&text, path, &nets.names)?;
             self.warnings.extend(file.warnings);
             nets.weight = file.weight;

@@ -1,11 +1,16 @@
-//! Writes `.pl` files that read back as they were.
+//! Writes `.pl` files that read back as they were, and what every writer of a
+//! Bookshelf file needs.
 
 use super::error::{BookshelfError, ErrorKind};
 use crate::design::{Design, NodeKind};
 use crate::output::write_whole;
-
+use rayon::prelude::*;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
+
+/// Nodes or nets formatted into one buffer.
+const BLOCK: usize = 1 << 14;
 
 /// Writes where the nodes of `design` lie, in node order, to `path`.
 ///
@@ -38,29 +43,63 @@ fn check(design: &Design) -> Result<(), ErrorKind> {
     Ok(())
 }
 
-fn write_places(out: &mut dyn Write, design: &Design) -> io::Result<()> {
-    writeln!(out, "UCLA pl 1.0\n")?;
-    for (i, name) in design.nodes.names.iter().enumerate() {
-        write!(out, "{name}\t")?;
-        write_number(out, design.placement.x[i])?;
-        out.write_all(b"\t")?;
-        write_number(out, design.placement.y[i])?;
-        let mark = match design.nodes.kind[i] {
+/// The text of a `.pl` file: where the nodes of `design` lie, in node order.
+pub(crate) fn write_places(out: &mut dyn Write, design: &Design) -> io::Result<()> {
+    let (nodes, at) = (&design.nodes, &design.placement);
+    header(out, "pl")?;
+    blocks(out, nodes.len(), |i, text| {
+        let mark = match nodes.kind[i] {
             NodeKind::Movable => "",
             NodeKind::Fixed => " /FIXED",
             NodeKind::FixedNoImage => " /FIXED_NI",
         };
-        writeln!(out, "\t: {}{mark}", design.placement.orientation[i].name())?;
+        let (x, y) = (Shortest(at.x[i]), Shortest(at.y[i]));
+        let orientation = at.orientation[i].name();
+        writeln!(text, "{}\t{x}\t{y}\t: {orientation}{mark}", nodes.names.get(i))
+    })
+}
+
+/// The first lines of a file.
+pub(crate) fn header(out: &mut dyn Write, kind: &str) -> io::Result<()> {
+    writeln!(out, "UCLA {kind} 1.0")?;
+    writeln!(out, "# Written by placefield {}\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// Formats `count` records in parallel, a block to a buffer, and writes the buffers in order.
+pub(crate) fn blocks(
+    out: &mut dyn Write,
+    count: usize,
+    record: impl Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
+) -> io::Result<()> {
+    let block = |range: Range<usize>| -> io::Result<Vec<u8>> {
+        let mut text = Vec::with_capacity(64 * range.len());
+        range.into_iter().try_for_each(|i| record(i, &mut text))?;
+        Ok(text)
+    };
+    // A few blocks at a time, so that memory does not grow with the design.
+    let starts: Vec<usize> = (0..count).step_by(BLOCK).collect();
+    for group in starts.chunks(4 * rayon::current_num_threads()) {
+        let texts: Vec<_> =
+            group.par_iter().map(|&s| block(s..count.min(s + BLOCK))).collect::<io::Result<_>>()?;
+        texts.iter().try_for_each(|text| out.write_all(text))?;
     }
     Ok(())
 }
 
-/// The shortest decimal that reads back as `value`.
-fn write_number(out: &mut dyn Write, value: f64) -> io::Result<()> {
-    if value == 0.0 || (1e-5..1e16).contains(&value.abs()) {
-        write!(out, "{value}")
-    } else {
-        write!(out, "{value:e}")
+/// A number in its shortest form that reads back to the same `f64`.
+pub(crate) struct Shortest(pub(crate) f64);
+
+impl std::fmt::Display for Shortest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let whole = self.0 as i64;
+        // Most numbers are whole, and integers are formatted several times faster.
+        if (whole as f64).to_bits() == self.0.to_bits() {
+            write!(f, "{whole}")
+        } else if (1e-5..1e16).contains(&self.0.abs()) {
+            write!(f, "{}", self.0)
+        } else {
+            write!(f, "{:e}", self.0)
+        }
     }
 }
 
@@ -86,16 +125,16 @@ mod tests {
     fn a_place_is_one_line() {
         let mut out = Vec::new();
         write_places(&mut out, &design("|a[0]", -0.1, 459.0)).unwrap();
-        assert_eq!(out, b"UCLA pl 1.0\n\n|a[0]\t-0.1\t459\t: FE /FIXED_NI\n");
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("UCLA pl 1.0\n# "), "{text}");
+        assert!(text.ends_with("\n\n|a[0]\t-0.1\t459\t: FE /FIXED_NI\n"), "{text}");
     }
 
     #[test]
     fn numbers_read_back_as_the_same_bits() {
         let values = [0.0, -0.0, 0.1, 1.0 / 3.0, -1e300, 5e-324, f64::MAX, 123_456_789.123_456_79];
         for value in values {
-            let mut out = Vec::new();
-            write_number(&mut out, value).unwrap();
-            let text = String::from_utf8(out).unwrap();
+            let text = Shortest(value).to_string();
             assert_eq!(text.parse::<f64>().unwrap().to_bits(), value.to_bits(), "{text}");
             assert!(text.len() < 26, "{text}");
         }

@@ -8,7 +8,7 @@ use placefield::Precision;
 use placefield::bookshelf::{self, PinOffset, ReadOptions};
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::design::Design;
-use placefield::engine::{EngineOptions, MAX_THREADS, Pipeline};
+use placefield::engine::{EngineError, EngineOptions, MAX_THREADS, Pipeline, check_range};
 use placefield::grid::{BinGrid, MAX_BINS_PER_AXIS, Rect};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -220,7 +220,22 @@ pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Fai
     let die = design.die().ok_or("the design has no rows, so it has no die")?;
     let Bins(nx, ny) = args.bins.unwrap_or_else(|| default_bins(design, die, args.target_density));
     let grid = BinGrid::new(die, nx, ny)?;
-    Ok(Charge::from_design(design, grid, &args.charge_options())?)
+    let charge = Charge::from_design(design, grid, &args.charge_options())?;
+    // The engine asks this too; here the body has a name.
+    with_precision!(args.precision(), T => check_range::<T>(&charge))
+        .map_err(|error| name_node(design, error))?;
+    Ok(charge)
+}
+
+/// An error about a body, after the name of the node that it is.
+fn name_node(design: &Design, error: EngineError) -> Failure {
+    match error {
+        EngineError::OutOfRange { index, .. } => match design.movable().nth(index) {
+            Some(node) => format!("node `{}`: {error}", design.nodes.names.get(node)).into(),
+            None => error.into(),
+        },
+        _ => error.into(),
+    }
 }
 
 /// DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic

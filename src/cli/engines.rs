@@ -5,7 +5,7 @@ use super::common::SolveArgs;
 use placefield::bench::{CpuTarget, Target};
 use placefield::charge::Charge;
 use placefield::cpu::engine::CpuEngine;
-use placefield::engine::{Engine, EngineOptions};
+use placefield::engine::{Choice, Engine, EngineOptions};
 use placefield::place::{Backend, HostBackend};
 use placefield::wirelength::Netlist;
 use std::str::FromStr;
@@ -132,6 +132,12 @@ pub(crate) fn decide(choice: EngineChoice) -> Decided {
         Ok(name) => (EngineChoice::Cuda(0), format!("cuda:0 ({name} can be used)")),
     };
     Decided { choice, note: Some(format!("engine: {what}")) }
+}
+
+/// What `--pipeline auto` took, and why.
+pub(crate) fn pipeline_note(options: &SolveArgs, choice: &Choice) -> Option<String> {
+    let Choice { pipeline, reason } = choice;
+    options.pipeline().is_none().then(|| format!("pipeline: {pipeline} ({reason})"))
 }
 
 /// What benchmarks run on, and what `auto` took and why.

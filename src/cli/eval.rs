@@ -10,7 +10,7 @@ use super::pictures;
 use clap::Args;
 use placefield::Real;
 use placefield::design::Design;
-use placefield::engine::{Choice, Engine, MapKind};
+use placefield::engine::{Engine, MapKind};
 use placefield::grid::Map;
 use placefield::report::{
     DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report, Timings,
@@ -90,10 +90,8 @@ pub(crate) fn evaluate<T: EngineReal>(
         engines::open::<T>(charge, &options.engine_options(), options.engine)?;
     let mut engine = engines.remove(0);
     let mut notes = Vec::from_iter(note);
-    let Choice { pipeline, reason } = engine.choice().clone();
-    if options.pipeline().is_none() {
-        notes.push(format!("pipeline: {pipeline} ({reason})"));
-    }
+    notes.extend(engines::pipeline_note(options, engine.choice()));
+    let pipeline = engine.choice().pipeline;
     let setup = start.elapsed().as_secs_f64() * 1e3;
 
     let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();

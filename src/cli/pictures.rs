@@ -92,13 +92,7 @@ pub(crate) fn draw_comparison(
         };
         side_names.iter().enumerate().map(curve).collect::<Vec<_>>()
     };
-    let curves = |title: &str, y_label: &str, series| Curves {
-        title: format!("{name}: {title}"),
-        x_label: "iteration".to_owned(),
-        y_label: y_label.to_owned(),
-        series,
-        ..Curves::default()
-    };
+    let curves = |title: &str, y_label: &str, series| over_iterations(name, title, y_label, series);
     let overflow = Series {
         name: "smoothed overflow".to_owned(),
         points: iterations.iter().map(|i| (i.iteration as f64, i.density.overflow)).collect(),
@@ -128,12 +122,8 @@ pub(crate) fn draw_placement(
         points: records.iter().map(|r| (r.iteration as f64, value(r))).collect(),
     };
     let curves = |title: &str, y_label: &str, log_y, series| Curves {
-        title: format!("{name}: {title}"),
-        x_label: "iteration".to_owned(),
-        y_label: y_label.to_owned(),
         log_y,
-        series,
-        ..Curves::default()
+        ..over_iterations(name, title, y_label, series)
     };
     let largest = |value: &dyn Fn(&Record) -> f64| records.iter().map(value).fold(0.0, f64::max);
     let (hpwl, overflow) = (|r: &Record| r.sample.hpwl, |r: &Record| r.sample.density.overflow);
@@ -157,6 +147,22 @@ pub(crate) fn draw_placement(
         save(&picture.draw(), folder, file, &mut files)?;
     }
     Ok(files)
+}
+
+/// A chart of the design called `name` over iterations.
+pub(crate) fn over_iterations(
+    name: &str,
+    title: &str,
+    y_label: &str,
+    series: Vec<Series>,
+) -> Curves {
+    Curves {
+        title: format!("{name}: {title}"),
+        x_label: "iteration".to_owned(),
+        y_label: y_label.to_owned(),
+        series,
+        ..Curves::default()
+    }
 }
 
 pub(crate) fn save(

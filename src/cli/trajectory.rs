@@ -5,11 +5,11 @@
 use super::Failure;
 use super::common::{Opened, SolveArgs, charge_of};
 use super::engines::{self, EngineReal};
-use super::pictures::save;
+use super::pictures::{over_iterations, save};
 use placefield::compare::{Comparison, Iteration, Side};
 use placefield::engine::Pipeline;
 use placefield::place::{Backend, Outcome, PlaceOptions, Placer, Record, schedule, start};
-use placefield::plot::{Curves, Series};
+use placefield::plot::Series;
 use placefield::wirelength::{LARGE_NET, Netlist};
 use serde::Serialize;
 use std::io::Write;
@@ -221,17 +221,12 @@ impl Placement {
             name: format!("led by {}", led.pipeline),
             points: led.hpwl.iter().enumerate().map(|(k, &hpwl)| (k as f64, hpwl)).collect(),
         });
-        let curves = |title: &str, y_label: &str, series| Curves {
-            title: format!("{name}: {title}"),
-            x_label: "iteration".to_owned(),
-            y_label: y_label.to_owned(),
-            series,
-            ..Curves::default()
-        };
         let mut files = Vec::new();
-        let total = curves("solves of a placement so far", "time (ms)", solves.collect());
+        let (title, solves) = ("solves of a placement so far", solves.collect());
+        let total = over_iterations(name, title, "time (ms)", solves);
         save(&total.draw(), folder, "compare_total", &mut files)?;
-        let hpwl = curves("wirelength by pipeline", "HPWL (layout units)", lengths.collect());
+        let (title, lengths) = ("wirelength by pipeline", lengths.collect());
+        let hpwl = over_iterations(name, title, "HPWL (layout units)", lengths);
         save(&hpwl.draw(), folder, "compare_wirelength", &mut files)
     }
 }

@@ -114,7 +114,7 @@ pub fn thread_pool(threads: usize) -> Result<ThreadPool, EngineError> {
         .map_err(|e| EngineError::Threads { threads, reason: e.to_string() })
 }
 
-fn milliseconds(since: Instant) -> f64 {
+pub(crate) fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1e3
 }
 

@@ -6,7 +6,7 @@
 //! panels of columns, each panel brought into cache, transformed and written
 //! back. Spectra are `[nx][ny/2 + 1]`; nothing is normalised.
 
-use super::shared::{AHEAD, ColumnPanels, PerThread, prefetch};
+use super::shared::{AHEAD, ColumnPanels, PerThread, make_ends_real, prefetch};
 use crate::memory::filled;
 use crate::real::Real;
 use num_complex::Complex;
@@ -105,11 +105,7 @@ impl<T: Real> Fft2d<T> {
         rows.for_each(|(to, from)| {
             self.scratch.with(|s| {
                 s.half_row.copy_from_slice(from);
-                // The FFT of a real row has real ends; rounding leaves a little beside.
-                s.half_row[0].im = T::zero();
-                if self.ny.is_multiple_of(2) {
-                    s.half_row[half - 1].im = T::zero();
-                }
+                make_ends_real(&mut s.half_row, self.ny);
                 let done = self.c2r.process_with_scratch(&mut s.half_row, to, &mut s.fft);
                 done.expect("buffers are made for this length");
             });

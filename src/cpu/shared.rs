@@ -2,6 +2,7 @@
 //! disjoint column panels from several threads.
 
 use crate::real::Real;
+use num_complex::Complex;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
@@ -109,6 +110,17 @@ pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
         }
     }
     sums.iter().sum::<f64>() + rest
+}
+
+/// Makes the first number, and for even `n` the last, of a half spectrum of `n`
+/// real numbers real: they are in exact arithmetic, and the real FFT wants it to
+/// the bit.
+#[inline(always)]
+pub(crate) fn make_ends_real<T: Real>(spectrum: &mut [Complex<T>], n: usize) {
+    spectrum[0].im = T::zero();
+    if n.is_multiple_of(2) {
+        spectrum[n / 2].im = T::zero();
+    }
 }
 
 /// Rows that a pass over a panel fetches ahead: each row of a panel is on

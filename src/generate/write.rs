@@ -4,15 +4,11 @@
 //! A [`Design`] holds no pin directions: a net's first pin is written as its
 //! output (`O`), the others as inputs (`I`), pins on fixed nodes as `B`.
 
+use crate::bookshelf::write::{Shortest, blocks, header, write_places};
 use crate::design::{Design, Nets, NodeKind, Row};
 use crate::output::write_whole;
-use rayon::prelude::*;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-
-/// Nodes or nets formatted into one buffer.
-const BLOCK: usize = 1 << 14;
 
 /// Why a design cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +69,7 @@ pub fn write_bookshelf(design: &Design, dir: &Path) -> Result<Vec<PathBuf>, Writ
         files.write("nets", |out| self::nets(design, nets, out))?;
         files.write("wts", |out| weights(nets, out))?;
     }
-    files.write("pl", |out| placement(design, out))?;
+    files.write("pl", |out| write_places(out, design))?;
     files.write("scl", |out| rows(&design.rows, out))?;
     let listed = files.written.join("  ");
     files.write("aux", |out| writeln!(out, "RowBasedPlacement :  {listed}"))?;
@@ -144,11 +140,6 @@ fn check_finite<const N: usize>(
     Ok(())
 }
 
-fn header(out: &mut dyn Write, kind: &str) -> io::Result<()> {
-    writeln!(out, "UCLA {kind} 1.0")?;
-    writeln!(out, "# Written by placefield {}\n", env!("CARGO_PKG_VERSION"))
-}
-
 fn nodes(design: &Design, out: &mut dyn Write) -> io::Result<()> {
     let nodes = &design.nodes;
     let fixed = nodes.kind.iter().filter(|&&k| k != NodeKind::Movable).count();
@@ -198,21 +189,6 @@ fn weights(nets: &Nets, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn placement(design: &Design, out: &mut dyn Write) -> io::Result<()> {
-    let (nodes, at) = (&design.nodes, &design.placement);
-    header(out, "pl")?;
-    blocks(out, nodes.len(), |i, text| {
-        let fixed = match nodes.kind[i] {
-            NodeKind::Movable => "",
-            NodeKind::Fixed => " /FIXED",
-            NodeKind::FixedNoImage => " /FIXED_NI",
-        };
-        let (x, y) = (Shortest(at.x[i]), Shortest(at.y[i]));
-        let orientation = at.orientation[i].name();
-        writeln!(text, "{}\t{x}\t{y}\t: {orientation}{fixed}", nodes.names.get(i))
-    })
-}
-
 fn rows(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
     header(out, "scl")?;
     writeln!(out, "NumRows : {}\n", rows.len())?;
@@ -226,42 +202,4 @@ fn rows(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  SubrowOrigin  :    {}\tNumSites  :  {}\nEnd", Shortest(row.x), row.sites)?;
     }
     Ok(())
-}
-
-/// Formats `count` records in parallel, a block to a buffer, and writes the buffers in order.
-fn blocks(
-    out: &mut dyn Write,
-    count: usize,
-    record: impl Fn(usize, &mut Vec<u8>) -> io::Result<()> + Sync,
-) -> io::Result<()> {
-    let block = |range: Range<usize>| -> io::Result<Vec<u8>> {
-        let mut text = Vec::with_capacity(64 * range.len());
-        range.into_iter().try_for_each(|i| record(i, &mut text))?;
-        Ok(text)
-    };
-    // A few blocks at a time, so that memory does not grow with the design.
-    let starts: Vec<usize> = (0..count).step_by(BLOCK).collect();
-    for group in starts.chunks(4 * rayon::current_num_threads()) {
-        let texts: Vec<_> =
-            group.par_iter().map(|&s| block(s..count.min(s + BLOCK))).collect::<io::Result<_>>()?;
-        texts.iter().try_for_each(|text| out.write_all(text))?;
-    }
-    Ok(())
-}
-
-/// A number in its shortest form that reads back to the same `f64`.
-struct Shortest(f64);
-
-impl std::fmt::Display for Shortest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let whole = self.0 as i64;
-        // Most numbers are whole, and integers are formatted several times faster.
-        if (whole as f64).to_bits() == self.0.to_bits() {
-            write!(f, "{whole}")
-        } else if (1e-5..1e16).contains(&self.0.abs()) {
-            write!(f, "{}", self.0)
-        } else {
-            write!(f, "{:e}", self.0)
-        }
-    }
 }

@@ -8,9 +8,9 @@ use super::backend::{Backend, Held, Sample, StageSplit, Weights};
 use super::ready::Ready;
 use super::vectors::{Pair, Vectors};
 use crate::charge::Charge;
-use crate::cpu::engine::thread_pool;
+use crate::cpu::engine::{milliseconds, thread_pool};
 use crate::cpu::wirelength::CpuWirelength;
-use crate::engine::{Choice, Descriptor, Engine, EngineError, Evaluation, MapKind};
+use crate::engine::{Choice, Descriptor, Engine, EngineError, Evaluation, MapKind, check_lengths};
 use crate::grid::Map;
 use crate::real::Real;
 use crate::wirelength::{Netlist, Wirelength};
@@ -43,7 +43,7 @@ impl<T: Real> HostBackend<T> {
         threads: usize,
     ) -> Result<Self, EngineError> {
         let charge = engine.charge();
-        check_length("movable cells of the netlist", charge.movable, netlist.movable())?;
+        check_lengths(charge.movable, &[("movable cells of the netlist", netlist.movable())])?;
         Ok(HostBackend {
             pool: thread_pool(threads)?,
             wirelength: CpuWirelength::new(netlist),
@@ -104,14 +104,6 @@ impl<T: Real> HostBackend<T> {
     }
 }
 
-fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(), EngineError> {
-    if found == expected { Ok(()) } else { Err(EngineError::Length { what, expected, found }) }
-}
-
-fn milliseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1e3
-}
-
 impl<T: Real> Backend for HostBackend<T> {
     fn charge(&self) -> &Charge {
         self.engine.charge()
@@ -126,9 +118,8 @@ impl<T: Real> Backend for HostBackend<T> {
     }
 
     fn start(&mut self, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
-        let bodies = self.charge().bodies();
-        check_length("x positions", bodies, x.len())?;
-        check_length("y positions", bodies, y.len())?;
+        let lengths = [("x positions", x.len()), ("y positions", y.len())];
+        check_lengths(self.charge().bodies(), &lengths)?;
         self.vectors.start(x, y);
         self.ready = Ready::Started;
         Ok(())
@@ -195,15 +186,14 @@ impl<T: Real> Backend for HostBackend<T> {
             }
         };
         for (from, to) in from.iter().zip([x, y]) {
-            check_length("positions", from.len(), to.len())?;
+            check_lengths(from.len(), &[("positions", to.len())])?;
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from.wide());
         }
         Ok(())
     }
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<f64>) -> Result<(), EngineError> {
-        let (bins, found) = (self.map.as_slice().len(), out.as_slice().len());
-        check_length("map", bins, found)?;
+        check_lengths(self.map.as_slice().len(), &[("map", out.as_slice().len())])?;
         self.engine.read_map(kind, &mut self.map)?;
         let values = out.as_mut_slice().iter_mut().zip(self.map.as_slice());
         values.for_each(|(to, from)| *to = from.wide());

@@ -25,6 +25,10 @@ pub const REFERENCE_SHARE: f64 = 0.01;
 const LEAST_MU: f64 = 0.95;
 const LARGEST_MU: f64 = 1.05;
 
+/// The fall of HPWL in an iteration, as a share of the reference rise, from
+/// which on λ grows as DREAMPlace's does while HPWL falls.
+pub const FALL_SHARE: f64 = 0.25;
+
 /// γ at overflow 0.1 is a tenth of this: 4 (bin_x + bin_y), layout units.
 pub fn base_gamma(grid: &BinGrid) -> f64 {
     4.0 * (grid.bin_x() + grid.bin_y())
@@ -40,11 +44,16 @@ pub fn gamma_factor(overflow: f64) -> f64 {
 /// The factor on λ after iteration `iteration` (from 1), in which HPWL rose by
 /// `rise`; `reference` is the rise at which λ stays, in the same unit.
 ///
-/// Up to 1.05 while HPWL falls, less when it rises by much; a little less in
-/// later iterations.
+/// 1.05 where HPWL stays, less when it rises by much; when it falls, a little
+/// less in later iterations.
+///
+/// DREAMPlace takes all of that little at the least fall, so that where HPWL
+/// hardly changes a last digit of it decides on 2 % of λ. Here it comes in over
+/// a fall of [`FALL_SHARE`] of the reference.
 pub fn mu(iteration: usize, rise: f64, reference: f64) -> f64 {
     if rise < 0.0 {
-        LARGEST_MU * 0.9999f64.powf(iteration as f64).max(0.98)
+        let late = 0.9999f64.powf(iteration as f64).max(0.98);
+        LARGEST_MU * late.powf((-rise / (FALL_SHARE * reference)).min(1.0))
     } else {
         LARGEST_MU * LARGEST_MU.powf(-rise / reference).clamp(LEAST_MU, LARGEST_MU)
     }

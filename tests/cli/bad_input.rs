@@ -213,7 +213,7 @@ fn numbers_beyond_the_precision() {
     let tiny = Tiny::new();
     tiny.edit("pl", "c 18", "c 1e39");
     let line = refused(&tiny, &[]);
-    assert_eq!(line, "x of body 2: 1e39: expected a number within the range of f32");
+    assert_eq!(line, "node `c`: x of body 2: 1e39: expected a number within the range of f32");
     crate::run(&[&"eval", &tiny.aux(), &"--bins", &"8", &"--precision", &"f64"]);
 }
 

@@ -5,9 +5,12 @@
 #![allow(dead_code, unreachable_pub)] // each test binary uses its own part
 
 pub mod bodies;
+#[cfg(feature = "cuda")]
+pub mod device;
 pub mod maps;
 pub mod reference;
 
+use placefield::{Precision, Real};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -56,10 +59,28 @@ pub fn relative_rms(got: &[f64], want: &[f64]) -> f64 {
     if scale > 0.0 { difference / scale } else { difference }
 }
 
+/// The most that transforms and fields may be off by, as relative RMS.
+pub fn limit<T: Real>() -> f64 {
+    match T::PRECISION {
+        Precision::F32 => 2e-6,
+        Precision::F64 => 1e-13,
+    }
+}
+
 /// Every number in a JSON array, nested or not, in order.
 pub fn numbers(value: &serde_json::Value) -> Vec<f64> {
     match value {
         serde_json::Value::Array(items) => items.iter().flat_map(numbers).collect(),
         other => vec![other.as_f64().unwrap_or_else(|| panic!("not a number: {other}"))],
     }
+}
+
+/// `values` as `T` holds them.
+pub fn rounded<T: Real>(values: &[f64]) -> Vec<T> {
+    values.iter().map(|&v| T::of(v)).collect()
+}
+
+/// `values` in `f64`.
+pub fn wide<T: Real>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|v| v.wide()).collect()
 }

@@ -289,6 +289,20 @@ fn the_densest_bin_limits_the_step() {
 }
 
 #[test]
+fn gamma_limits_the_step() {
+    // The gradient alone would allow steps of 1e6.
+    let mut machine = Scripted::new(|k| {
+        let overflow = [0.9, 0.8, 0.5, 0.3, 0.05][k.min(4)];
+        Sample { moved_squared: 1e12, ..sample(10.0, overflow) }
+    });
+    let base = schedule::base_gamma(&machine.charge.grid);
+    machine.run();
+    let after_the_first: Vec<f64> = machine.asked[2..].iter().map(|a| a.0).collect();
+    let want = [0.8, 0.5, 0.3].map(|overflow| 1.1 * base * schedule::gamma_factor(overflow));
+    assert_eq!(after_the_first, want);
+}
+
+#[test]
 fn nothing_to_place_is_an_error() {
     let mut machine = Scripted::new(|_| Sample { wirelength_norm: 0.0, ..sample(0.0, 0.5) });
     let error = Placer::new(&mut machine, &[1.0], &[2.0], &PlaceOptions::default()).err().unwrap();

@@ -45,6 +45,17 @@ fn lambda_follows_the_rise_of_wirelength() {
 }
 
 #[test]
+fn lambda_does_not_jump_where_wirelength_stays() {
+    for iteration in [1, 100, 202, 900] {
+        let (rises, step) = (-400..400, 1e-3);
+        let mu = |k: i32| schedule::mu(iteration, 2e5 * step * f64::from(k), 2e5);
+        for k in rises {
+            assert!((mu(k + 1) - mu(k)).abs() < 0.1 * step, "{iteration}: {k}");
+        }
+    }
+}
+
+#[test]
 fn the_reference_has_the_unit_of_wirelength() {
     assert_eq!(schedule::reference(2e8, 1e6), 1000.0 * schedule::reference(2e5, 1e3));
     assert_eq!(schedule::reference(1.0, 5.0), schedule::reference(5.0, 0.0));

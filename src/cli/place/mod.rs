@@ -19,7 +19,6 @@ use placefield::bookshelf::write_pl;
 use placefield::charge::Charge;
 use placefield::cpu::density::CpuDensity;
 use placefield::design::{Design, Hpwl};
-use placefield::engine::Choice;
 use placefield::place::{Outcome, PlaceOptions, Placer, Record, schedule, start};
 use placefield::wirelength::{LARGE_NET, Netlist};
 use progress::Progress;
@@ -111,11 +110,9 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
     let every = args.frame_every as usize;
     let frames = args.frames.as_deref();
     let frames = frames.map(|folder| Frames::new(folder, every, &design, &charge)).transpose()?;
-    let Choice { pipeline, reason } = backend.choice();
+    let choice = backend.choice();
     let mut notes = Vec::from_iter(note);
-    if options.pipeline().is_none() {
-        notes.push(format!("pipeline: {pipeline} ({reason})"));
-    }
+    notes.extend(engines::pipeline_note(&options, &choice));
 
     let begun = Instant::now();
     let mut placer = Placer::new(&mut *backend, &x, &y, &place_options)?;
@@ -134,7 +131,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
         options: &options,
         place_options: &place_options,
         descriptor: &descriptor,
-        pipeline,
+        pipeline: choice.pipeline,
         precision: T::PRECISION,
         outcome,
         iteration,

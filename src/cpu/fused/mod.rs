@@ -32,7 +32,7 @@ use super::lines::Threads;
 use super::maps::Inverse;
 use super::modify::Modify;
 use super::scratch::{Parts, ScratchLen};
-use super::shared::{AHEAD, ColumnPanels, prefetch, vectorised};
+use super::shared::{AHEAD, ColumnPanels, make_ends_real, prefetch, vectorised};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::{PostProcessing, Reorder, Sample, permutation, twiddle};
@@ -272,11 +272,7 @@ impl<T: Real> Fused<T> {
         spectrum.par_chunks_exact_mut(half).enumerate().for_each(|(row, spectrum)| {
             let p = row % nx;
             let i = permutation::sample(p, nx);
-            // Real in exact arithmetic; the real FFT wants it to the bit.
-            spectrum[0].im = T::zero();
-            if ny.is_multiple_of(2) {
-                spectrum[ny / 2].im = T::zero();
-            }
+            make_ends_real(spectrum, ny);
             threads.with(|s| {
                 let (real, fft) = self.row(s);
                 self.c2r

@@ -18,51 +18,16 @@
 //! sums its contributions in a set order in `f64`: the bits are the same for any
 //! number of threads, without atomics, and a macro is shared by all of them.
 
-use super::bodies::{Bodies, Footprint, Shape, window};
+mod strips;
+
+use super::bodies::{Bodies, Shape};
 use crate::charge::Charge;
-use crate::charge::overlap::Span;
 use crate::engine::DensityStats;
 use crate::grid::Map;
 use crate::real::Real;
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// Bodies sorted by one task.
-const CHUNK: usize = 16_384;
-/// Columns of bins a strip can take up to the right of its own.
-const MARGIN: usize = 8;
-/// Bins of a strip with its margin, about: 1 MiB of `f64`, to stay in a core's L2.
-const STRIP_BINS: usize = 1 << 17;
-/// Strips there should be at least, so that many cores share them evenly.
-const STRIPS: usize = 64;
-/// The strip of a body that is in none.
-const NOWHERE: u16 = u16::MAX;
-
-/// A footprint as the strips read it: 28 bytes in `f32`.
-#[derive(Clone, Copy, Debug, Default)]
-struct Record<T> {
-    column: u16,
-    /// Columns after the first.
-    columns: u16,
-    row: u16,
-    /// Rows after the first.
-    rows: u16,
-    left: T,
-    right: T,
-    bottom: T,
-    top: T,
-    weight: T,
-}
-
-/// How the map is cut, see the module's text.
-#[derive(Clone, Copy, Debug)]
-struct Strips {
-    nx: usize,
-    ny: usize,
-    /// Columns of a strip, a power of two; the last one may own fewer.
-    columns: usize,
-    count: usize,
-}
+use strips::{CHUNK, MARGIN, Record, Strips};
 
 /// The density room: made once for a [`Charge`], then asked every iteration.
 ///
@@ -272,157 +237,4 @@ fn overflow_and_max(column: &[f64], target: f64) -> (f64, f64) {
         top = top.max(density);
     }
     (sum, top)
-}
-
-impl Strips {
-    fn new(nx: usize, ny: usize) -> Self {
-        let least = 2 * MARGIN;
-        let columns = (nx / STRIPS).clamp(least, (STRIP_BINS / ny).max(least));
-        let columns = 1 << columns.ilog2();
-        Strips { nx, ny, columns, count: nx.div_ceil(columns) }
-    }
-
-    /// Bins of a strip.
-    fn own(&self) -> usize {
-        self.columns * self.ny
-    }
-
-    /// Bins of a margin.
-    fn margin(&self) -> usize {
-        MARGIN * self.ny
-    }
-
-    /// Bins of a strip and its margin.
-    fn stride(&self) -> usize {
-        self.own() + self.margin()
-    }
-
-    /// The columns of the map that strip `s` owns.
-    fn columns_of(&self, s: usize) -> Range<usize> {
-        s * self.columns..self.nx.min((s + 1) * self.columns)
-    }
-
-    /// Makes records of the bodies from `first` on, sorted by strip and in order
-    /// within each; strip `s` gets `starts[s]..starts[s + 1]`.
-    #[inline(never)]
-    fn sort<T: Real>(
-        &self,
-        first: usize,
-        records: &mut [Record<T>],
-        starts: &mut [u32],
-        columns: impl Fn(usize) -> Option<Span>,
-        footprint: impl Fn(usize) -> Option<Footprint>,
-    ) {
-        let mut strip_of = [NOWHERE; CHUNK];
-        let strip_of = &mut strip_of[..records.len()];
-        let shift = self.columns.ilog2();
-        // Counts go to the entry after next: once summed up, entry s + 1 is where
-        // strip s begins, and once the strip is filled, where it ends.
-        starts.fill(0);
-        for (k, strip) in strip_of.iter_mut().enumerate() {
-            if let Some(span) = columns(first + k) {
-                let s = span.first >> shift;
-                *strip = s as u16;
-                if s + 2 <= self.count {
-                    starts[s + 2] += 1;
-                }
-            }
-        }
-        for s in 1..starts.len() {
-            starts[s] += starts[s - 1];
-        }
-        for (k, &strip) in strip_of.iter().enumerate() {
-            if strip == NOWHERE {
-                continue;
-            }
-            let at = &mut starts[strip as usize + 1];
-            records[*at as usize] = match footprint(first + k) {
-                Some(footprint) => Record::new(&footprint),
-                // Above or below the die: a record that adds nothing.
-                None => {
-                    Record { column: (strip as usize * self.columns) as u16, ..Record::default() }
-                }
-            };
-            *at += 1;
-        }
-    }
-
-    /// Adds to strip `s` its records of every chunk, in order.
-    #[inline(never)]
-    fn fill<T: Real>(&self, s: usize, work: &mut [f64], records: &[Record<T>], starts: &[u32]) {
-        let first = s * self.columns;
-        for (chunk, starts) in records.chunks(CHUNK).zip(starts.chunks(self.count + 1)) {
-            for record in &chunk[starts[s] as usize..starts[s + 1] as usize] {
-                record.add(work, record.column as usize - first, self.ny);
-            }
-        }
-    }
-}
-
-impl<T: Real> Record<T> {
-    #[inline(always)]
-    fn new(footprint: &Footprint) -> Self {
-        let (x, y) = (&footprint.x, &footprint.y);
-        Record {
-            column: x.first as u16,
-            columns: (x.last - x.first) as u16,
-            row: y.first as u16,
-            rows: (y.last - y.first) as u16,
-            left: T::of(x.head),
-            right: T::of(x.tail),
-            bottom: T::of(y.head),
-            top: T::of(y.tail),
-            weight: T::of(footprint.weight),
-        }
-    }
-
-    /// Adds the body to a strip that has room for all of it, its first column
-    /// being the strip's `column`-th.
-    #[inline(always)]
-    fn add(&self, strip: &mut [f64], column: usize, ny: usize) {
-        let (columns, rows, row) = (self.columns as usize, self.rows as usize, self.row as usize);
-        let start = column * ny + row;
-        // Most bodies cover 2 or 3 columns and rows. Adding a window of set size,
-        // zeros where the body does not reach, has no branch to mispredict.
-        if columns < 3 && rows < 4 && row + 4 <= ny {
-            let across = window::<3>(columns, self.left.wide(), self.right.wide());
-            let up = window::<4>(rows, self.bottom.wide(), self.top.wide());
-            for (k, of_column) in across.into_iter().enumerate() {
-                let of_column = of_column * self.weight.wide();
-                let bins = &mut strip[start + k * ny..][..4];
-                for (bin, of_row) in bins.iter_mut().zip(up) {
-                    *bin += of_column * of_row;
-                }
-            }
-        } else {
-            for k in 0..=columns {
-                self.add_column(&mut strip[start + k * ny..][..=rows], k);
-            }
-        }
-    }
-
-    /// Adds what a wide body has in `owned`, the columns of one strip.
-    fn add_part(&self, strip: &mut [f64], owned: Range<usize>, ny: usize) {
-        let (first, row) = (self.column as usize, self.row as usize);
-        let end = (first + self.columns as usize + 1).min(owned.end);
-        for i in first.max(owned.start)..end {
-            let start = (i - owned.start) * ny + row;
-            self.add_column(&mut strip[start..][..=self.rows as usize], i - first);
-        }
-    }
-
-    /// Adds the body's `k`-th column to the bins it covers.
-    fn add_column(&self, bins: &mut [f64], k: usize) {
-        let of_column = match k {
-            0 => self.left.wide(),
-            k if k == self.columns as usize => self.right.wide(),
-            _ => 1.0,
-        } * self.weight.wide();
-        let (bottom, above) = bins.split_first_mut().expect("a footprint has a row at least");
-        *bottom += of_column * self.bottom.wide();
-        if let Some((top, middle)) = above.split_last_mut() {
-            middle.iter_mut().for_each(|bin| *bin += of_column);
-            *top += of_column * self.top.wide();
-        }
-    }
 }

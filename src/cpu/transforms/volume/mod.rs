@@ -22,9 +22,12 @@
 //! v and n1 − v: complex FFTs along axis 0 and post-processing (or
 //! pre-processing and inverse FFTs) while they are in cache.
 
+mod post;
+mod pre;
+
 use crate::cpu::lines::Threads;
 use crate::cpu::scratch::{Parts, ScratchLen};
-use crate::cpu::shared::{AHEAD, ColumnPanels, prefetch, vectorised};
+use crate::cpu::shared::{AHEAD, ColumnPanels, make_ends_real, prefetch, vectorised};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::{Reorder, Sample, permutation, twiddle};
@@ -66,21 +69,6 @@ struct Panel {
     v: usize,
     first: usize,
     width: usize,
-}
-
-/// `(w·p + w̄·q, j(w·p − w̄·q))`.
-#[inline(always)]
-fn butterfly<T: Real>(w: Complex<T>, p: Complex<T>, q: Complex<T>) -> [Complex<T>; 2] {
-    let (s, t) = (w * p, w.conj() * q);
-    let d = s - t;
-    [s + t, Complex::new(-d.im, d.re)]
-}
-
-/// `(w̄(p − jq), w(p + jq))`.
-#[inline(always)]
-fn inverse_butterfly<T: Real>(w: Complex<T>, p: Complex<T>, q: Complex<T>) -> [Complex<T>; 2] {
-    let jq = Complex::new(-q.im, q.re);
-    [w.conj() * (p - jq), w * (p + jq)]
 }
 
 impl<T: Real> Volume<T> {
@@ -217,11 +205,7 @@ impl<T: Real> Volume<T> {
         let (row, fft) = s.split_at_mut(n2.div_ceil(2));
         let row = &mut reals_mut(row)[..n2];
         for (p, spectrum) in spectrum.chunks_exact_mut(self.half).enumerate() {
-            // Real in exact arithmetic; the real FFT wants it to the bit.
-            spectrum[0].im = T::zero();
-            if n2.is_multiple_of(2) {
-                spectrum[n2 / 2].im = T::zero();
-            }
+            make_ends_real(spectrum, n2);
             self.c2r
                 .process_with_scratch(spectrum, row, fft)
                 .expect("buffers are made for this length");
@@ -316,140 +300,5 @@ impl<T: Real> Volume<T> {
                 fft.process_with_scratch(&mut column[..self.shape[0]], scratch);
             }
         }
-    }
-
-    /// Eight real coefficients from four complex numbers.
-    #[inline(always)]
-    fn post_process(&self, panel: Panel, columns: &[Complex<T>], out: &ColumnPanels<'_, T>) {
-        let n0 = self.shape[0];
-        let (v, mirror) = (panel.v, self.mirror(panel.v));
-        let b = self.half_w[1][v];
-        for u in 0..=n0 / 2 {
-            let (a, back) = (self.half_w[0][u], (n0 - u) % n0);
-            let at_v = self.along_0(a, [u, back], 0, panel.width, columns);
-            // Where v is its own mirror so is V: v = 0, or n1/2, which the half wave knows.
-            let at_mirror = match mirror {
-                Some(_) => self.along_0(a, [u, back], 1, panel.width, columns),
-                None => at_v,
-            };
-            for (low_or_high, u) in [u, back].into_iter().enumerate() {
-                if low_or_high == 1 && u <= n0 - u {
-                    continue;
-                }
-                let (p, q) = (&at_v[low_or_high], &at_mirror[low_or_high]);
-                let mut pair = [[Complex::default(); W]; 2];
-                for w in 0..panel.width {
-                    [pair[0][w], pair[1][w]] = butterfly(b, p[w], q[w]);
-                }
-                self.store(u, v, panel, &pair[0], out);
-                if let Some(mirror) = mirror {
-                    self.store(u, mirror, panel, &pair[1], out);
-                }
-            }
-        }
-    }
-
-    /// The DCT along axis 0 at `u` and at its mirror `back`, of one side's columns.
-    #[inline(always)]
-    fn along_0(
-        &self,
-        a: Complex<T>,
-        [u, back]: [usize; 2],
-        side: usize,
-        width: usize,
-        columns: &[Complex<T>],
-    ) -> [Run<T>; 2] {
-        let stride = self.stride[0];
-        let columns = &columns[side * W * stride..][..W * stride];
-        let mut both = [[Complex::default(); W]; 2];
-        for w in 0..width {
-            let (p, q) = (columns[w * stride + u], columns[w * stride + back]);
-            [both[0][w], both[1][w]] = butterfly(a, p, q);
-        }
-        both
-    }
-
-    /// Writes the real coefficients of one row `(u, v)` at a panel and at its mirror.
-    #[inline(always)]
-    fn store(&self, u: usize, v: usize, panel: Panel, y: &Run<T>, out: &ColumnPanels<'_, T>) {
-        let [_, n1, n2] = self.shape;
-        let Panel { first, width, .. } = panel;
-        let c = &self.c[first..][..width];
-        // SAFETY: a row's panels are apart, and so are their mirrors, and each is one task.
-        let near = unsafe { out.segment(u * n1 + v, first, width) };
-        for w in 0..width {
-            near[w] = c[w].re * y[w].re - c[w].im * y[w].im;
-        }
-        // w = 0 and w = n2/2 have no mirror.
-        let skipped = usize::from(first == 0);
-        let end = width.min((n2.div_ceil(2)).saturating_sub(first));
-        if end <= skipped {
-            return;
-        }
-        // SAFETY: as above; mirrors lie beyond n2/2.
-        let far = unsafe { out.segment(u * n1 + v, n2 - first - end + 1, end - skipped) };
-        for (far, w) in far.iter_mut().rev().zip(skipped..end) {
-            *far = -(c[w].re * y[w].im + c[w].im * y[w].re);
-        }
-    }
-
-    /// Four complex numbers from eight real coefficients.
-    #[inline(always)]
-    fn pre_process<S: Sample>(&self, panel: Panel, x: &[S], columns: &mut [Complex<T>]) {
-        let (n0, stride) = (self.shape[0], self.stride[0]);
-        let (v, mirror) = (panel.v, self.mirror(panel.v));
-        let zeros = [Complex::default(); W];
-        // Along axis 1 of row u: what belongs to v and to n1 − v.
-        let along_1 = |u: usize| {
-            let here = self.load(u, v, panel, x);
-            // v = 0 has no mirror, v = n1/2 is its own.
-            let there = match mirror {
-                Some(mirror) => self.load(u, mirror, panel, x),
-                None if v == 0 => zeros,
-                None => here,
-            };
-            let mut both = [zeros; 2];
-            for w in 0..panel.width {
-                [both[0][w], both[1][w]] = inverse_butterfly(self.half_w[1][v], here[w], there[w]);
-            }
-            both
-        };
-        for u in 0..=n0 / 2 {
-            let near = along_1(u);
-            let back = n0 - u;
-            let far = match () {
-                () if u == 0 => [zeros; 2],
-                () if back == u => near,
-                () => along_1(back),
-            };
-            let sides = if mirror.is_some() { 2 } else { 1 };
-            for (side, columns) in columns.chunks_exact_mut(W * stride).take(sides).enumerate() {
-                for w in 0..panel.width {
-                    let [low, high] =
-                        inverse_butterfly(self.half_w[0][u], near[side][w], far[side][w]);
-                    columns[w * stride + u] = low;
-                    if u > 0 && back > u {
-                        columns[w * stride + back] = high;
-                    }
-                }
-            }
-        }
-    }
-
-    /// `½c̄(X[w] − jX[n2−w])` of one row `(u, v)` at a panel.
-    #[inline(always)]
-    fn load<S: Sample>(&self, u: usize, v: usize, panel: Panel, x: &[S]) -> Run<T> {
-        let [_, n1, n2] = self.shape;
-        let Panel { first, width, .. } = panel;
-        let row = &x[(u * n1 + v) * n2..][..n2];
-        let half = T::of(0.5);
-        let mut run = [Complex::default(); W];
-        for (w, value) in run[..width].iter_mut().enumerate() {
-            let w = first + w;
-            let near = T::of(row[w].to_f64());
-            let far = if w == 0 { T::zero() } else { T::of(row[n2 - w].to_f64()) };
-            *value = self.c[w].conj() * Complex::new(half * near, -half * far);
-        }
-        run
     }
 }

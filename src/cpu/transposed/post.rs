@@ -1,0 +1,100 @@
+//! Post-processing: real coefficients from the FFT's complex ones.
+
+use super::Transposed;
+use crate::cpu::modify::Modify;
+use crate::cpu::shared::ColumnPanels;
+use crate::real::Real;
+use num_complex::Complex;
+
+impl<T: Real> Transposed<T> {
+    /// Four real coefficients from two complex ones, along line `u` of V.
+    #[inline(always)]
+    pub(super) fn post_process(
+        &self,
+        u: usize,
+        line: &[Complex<T>],
+        by: &impl Modify<T>,
+        out: &ColumnPanels<'_, T>,
+    ) {
+        let mirror = self.nx - u;
+        // SAFETY: a line is one task, and rows u and nx − u are its alone.
+        let near = unsafe { out.segment(u, 0, self.ny) };
+        if u == 0 || mirror == u {
+            self.post_process_rows::<false>([u, u], line, by, [near, &mut []]);
+        } else {
+            // SAFETY: as above; another row than u.
+            let far = unsafe { out.segment(mirror, 0, self.ny) };
+            self.post_process_rows::<true>([u, mirror], line, by, [near, far]);
+        }
+    }
+
+    /// Row `u` of coefficients, and row `mirror` when it is another.
+    #[inline(always)]
+    fn post_process_rows<const BOTH: bool>(
+        &self,
+        [u, mirror]: [usize; 2],
+        line: &[Complex<T>],
+        by: &impl Modify<T>,
+        [near, far]: [&mut [T]; 2],
+    ) {
+        let (ny, a) = (self.ny, self.half_a[u]);
+        // v = 0 and v = ny/2 are their own mirrors.
+        for v in [Some(0), ny.is_multiple_of(2).then_some(ny / 2)].into_iter().flatten() {
+            let s = a * (self.b[v] * line[v] + self.b[v].conj() * line[v]);
+            near[v] = by.apply(u, v, s.re);
+            if BOTH {
+                far[v] = by.apply(mirror, v, -s.im);
+            }
+        }
+        let count = (ny - 1) / 2;
+        let b = &self.b[1..][..count];
+        let (low, high) = (&line[1..][..count], &line[ny - count..]);
+        let (near_low, near_high) = near.split_at_mut(ny - count);
+        let near_low = &mut near_low[1..][..count];
+        let (far_low, far_high) = far.split_at_mut(if BOTH { ny - count } else { 0 });
+        let far_low = if BOTH { &mut far_low[1..][..count] } else { far_low };
+        for k in 0..count {
+            let (v, back) = (k + 1, count - 1 - k);
+            let (p, q) = (b[k] * low[k], b[k].conj() * high[back]);
+            let (s, t) = (a * (p + q), a * (p - q));
+            near_low[k] = by.apply(u, v, s.re);
+            near_high[back] = by.apply(u, ny - v, -t.im);
+            if BOTH {
+                far_low[k] = by.apply(mirror, v, -s.im);
+                far_high[back] = by.apply(mirror, ny - v, -t.re);
+            }
+        }
+    }
+
+    /// One coefficient at a time, two complex numbers read for each.
+    #[inline(always)]
+    pub(super) fn post_process_naive(
+        &self,
+        u: usize,
+        line: &[Complex<T>],
+        by: &impl Modify<T>,
+        out: &ColumnPanels<'_, T>,
+    ) {
+        let (nx, ny) = (self.nx, self.ny);
+        let of = |a: Complex<T>, b: Complex<T>, p: Complex<T>, q: Complex<T>| {
+            (a * (b * p + b.conj() * q)).re
+        };
+        // SAFETY: a line is one task, and rows u and nx − u are its alone.
+        let near = unsafe { out.segment(u, 0, ny) };
+        for (v, near) in near.iter_mut().enumerate() {
+            let value = of(self.half_a[u], self.b[v], line[v], line[(ny - v) % ny]);
+            *near = by.apply(u, v, value);
+        }
+        let mirror = nx - u;
+        if u == 0 || mirror == u {
+            return;
+        }
+        // SAFETY: as above; another row than u.
+        let far = unsafe { out.segment(mirror, 0, ny) };
+        for (v, far) in far.iter_mut().enumerate() {
+            // V[nx − u][v] is the conjugate of V[u][ny − v].
+            let (p, q) = (line[(ny - v) % ny].conj(), line[v].conj());
+            *far = by.apply(mirror, v, of(self.half_a[mirror], self.b[v], p, q));
+        }
+    }
+}

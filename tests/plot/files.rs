@@ -1,0 +1,45 @@
+//! Pictures as files.
+
+use placefield::plot::{Curves, Format, PlotError};
+use std::path::Path;
+
+#[test]
+fn files_appear_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let chart = Curves { title: "t".to_owned(), ..Curves::default() };
+    for name in ["a.png", "b.SVG"] {
+        let path = dir.path().join(name);
+        std::fs::write(&path, "an older file").unwrap();
+        chart.write(&path).unwrap();
+        let format = Format::of(&path).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), chart.draw().encode(format).unwrap());
+    }
+    let names = |dir: &Path| std::fs::read_dir(dir).unwrap().count();
+    assert_eq!(names(dir.path()), 2);
+
+    let error = chart.write(&dir.path().join("a.jpeg")).unwrap_err();
+    assert!(matches!(error, PlotError::Extension(_)), "{error}");
+    assert!(error.to_string().ends_with("a.jpeg: expected a file name that ends in .png or .svg"));
+
+    let nowhere = dir.path().join("missing").join("a.png");
+    let error = chart.write(&nowhere).unwrap_err();
+    assert!(matches!(error, PlotError::Write { .. }), "{error}");
+    assert!(error.to_string().contains("missing"), "{error}");
+
+    // A folder stands where the file should go: nothing is left behind.
+    std::fs::create_dir(dir.path().join("folder.png")).unwrap();
+    chart.write(&dir.path().join("folder.png")).unwrap_err();
+    assert_eq!(names(dir.path()), 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_are_readable_by_others_as_the_user_has_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
+    let (ours, plain) = (dir.path().join("a.svg"), dir.path().join("plain"));
+    Curves::default().write(&ours).unwrap();
+    std::fs::write(&plain, "").unwrap();
+    assert_eq!(mode(&ours), mode(&plain));
+}
