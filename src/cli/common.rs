@@ -297,10 +297,10 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
 /// are written, so that a run that fails says nothing but its error.
 pub(crate) fn tell(notes: &[String], warnings: &[String]) {
     for note in notes {
-        eprintln!("{note}");
+        super::say(note);
     }
     for warning in warnings {
-        eprintln!("warning: {warning}");
+        super::say(&format!("warning: {warning}"));
     }
 }
 

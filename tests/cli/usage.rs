@@ -28,6 +28,8 @@ fn wrong_usage_exits_with_2() {
         vec!["plot", aux],
         vec!["compare", aux, "--iterations", "-1"],
         vec!["compare", aux, "--csv", "-", "--json", "-"],
+        vec!["compare", aux, "--tolerance", "NaN"],
+        vec!["compare", aux, "--tolerance", "-1"],
         vec!["compress", "a.png", "-o", "b.png"],
         vec!["compress", "a.png", "--threshold", "1"],
         vec!["compress", "a.png", "--threshold", "-1", "-o", "b.png"],
