@@ -121,7 +121,10 @@ impl Pieces {
     fn halves(self) -> [Pieces; 2] {
         let Pieces { node, first, end } = self;
         let middle = first + (end - first) / 2;
-        [Pieces { node: 2 * node, first, end: middle }, Pieces { node: 2 * node + 1, first: middle, end }]
+        [
+            Pieces { node: 2 * node, first, end: middle },
+            Pieces { node: 2 * node + 1, first: middle, end },
+        ]
     }
 
     fn is_leaf(self) -> bool {
@@ -296,7 +299,8 @@ mod tests {
     fn heaps_are_measured_as_cell_by_cell() {
         for count in [1, 2, 3, 5, 8, 13, 40] {
             let rects = heap(count);
-            let cell = |k: u32| Rect::at(f64::from(k % 16) / 2.0, f64::from(k / 16) / 2.0, 0.5, 0.5);
+            let cell =
+                |k: u32| Rect::at(f64::from(k % 16) / 2.0, f64::from(k / 16) / 2.0, 0.5, 0.5);
             let taken = |cell: &Rect| rects.iter().any(|r| r.overlap(cell) > 0.0);
             let want = 0.25 * (0..16 * 12).filter(|&k| taken(&cell(k))).count() as f64;
             assert_eq!(union_area(&rects, &DIE), want, "{count}");
