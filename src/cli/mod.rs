@@ -77,7 +77,9 @@ pub(crate) fn main() -> ExitCode {
         Err(e) => match e.downcast::<clap::Error>() {
             Ok(usage) => usage.exit(),
             Err(e) => {
-                say(&format!("placefield: {}", e.to_string().replace('\n', " ")));
+                // Errors about files name them: this one is of what was printed.
+                let what = if e.is::<io::Error>() { "standard output: " } else { "" };
+                say(&format!("placefield: {what}{}", e.to_string().replace('\n', " ")));
                 ExitCode::FAILURE
             }
         },

@@ -29,6 +29,7 @@ fn wrong_usage_exits_with_2() {
         vec!["compare", aux, "--iterations", "-1"],
         vec!["compare", aux, "--csv", "-", "--json", "-"],
         vec!["compare", aux, "--tolerance", "NaN"],
+        vec!["place", aux, "-o", "-"],
         vec!["compare", aux, "--tolerance", "-1"],
         vec!["compress", "a.png", "-o", "b.png"],
         vec!["compress", "a.png", "--threshold", "1"],
