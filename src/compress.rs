@@ -27,6 +27,9 @@ pub const MAX_PIXELS: u64 = 1 << 28;
 /// Bytes that deflate makes of one at most.
 const MAX_INFLATION: u64 = 1032;
 
+/// Most bytes that a file's colour profile may unpack to.
+const MAX_PROFILE: u64 = 1 << 26;
+
 /// Why a picture cannot be read or a transform not be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -84,7 +87,13 @@ impl Picture {
         }
         file.read_to_end(&mut bytes)?;
         let length = bytes.len() as u64;
-        let limits = Limits::no_limits();
+        // What decoding may take besides the pixels: the file's own pieces, in buffers that double,
+        // a row of the widest pixels, the width standing where every PNG file has it, a profile.
+        let row = bytes
+            .get(16..20)
+            .map_or(0, |b| 8 * u64::from(u32::from_be_bytes([b[0], b[1], b[2], b[3]])));
+        let mut limits = Limits::no_limits();
+        limits.max_alloc = Some(4 * length + row + MAX_PROFILE);
         let decoder = PngDecoder::with_limits(Cursor::new(bytes), limits);
         let decoder = decoder.map_err(CompressError::Decode)?;
         let (width, height) = decoder.dimensions();

@@ -55,84 +55,195 @@ pub(super) fn census(rects: &[Rect], die: &Rect) -> Census {
 }
 
 /// Area of `rects` in every bin, clamped to the bin's area and scaled by `target`.
+///
+/// Bins that a cell covers whole are full whatever else is in them: of each
+/// column only the first and the last of them are marked, so that the cost of a
+/// cell goes with its outline and not with its area.
 pub(super) fn map<'a>(
     rects: impl Iterator<Item = &'a Rect>,
     grid: &BinGrid,
     target: f64,
 ) -> Map<f64> {
     let (ax, ay) = Axis::of(grid);
-    let mut map = Map::filled(grid.nx(), grid.ny(), 0.0);
+    let (nx, ny) = (grid.nx(), grid.ny());
+    let mut map = Map::filled(nx, ny, 0.0);
+    // How many more cells cover a bin whole than the one below it.
+    let mut more = Map::filled(nx, ny, 0i32);
     for rect in rects {
         let x = ax.span(rect.xl, rect.width());
         let y = ay.span(rect.yl, rect.height());
         let (Some(x), Some(y)) = (x, y) else { continue };
         for i in x.first..=x.last {
-            for j in y.first..=y.last {
-                map[(i, j)] += x.of_bin(i) * y.of_bin(j);
+            let of_column = x.of_bin(i);
+            let mut add = |j| map[(i, j)] += of_column * y.of_bin(j);
+            if of_column == 1.0 && y.last > y.first + 1 {
+                add(y.first);
+                add(y.last);
+                more[(i, y.first + 1)] += 1;
+                more[(i, y.last)] -= 1;
+            } else {
+                (y.first..=y.last).for_each(add);
             }
         }
     }
     let full = target * grid.bin_area();
-    map.as_mut_slice().iter_mut().for_each(|v| *v = v.min(1.0) * full);
+    let columns = map.as_mut_slice().chunks_exact_mut(ny).zip(more.as_slice().chunks_exact(ny));
+    for (column, more) in columns {
+        let mut covering = 0;
+        for (bin, more) in column.iter_mut().zip(more) {
+            covering += more;
+            *bin = if covering > 0 { full } else { bin.min(1.0) * full };
+        }
+    }
     map
 }
 
-/// Cuts `die` into horizontal slabs at every edge of `rects` and hands each
-/// slab, bottom up, to `visit` with the x intervals covered in it: merged,
-/// sorted, apart from one another.
-///
-/// Takes O(n log n) plus the intervals of every slab, which for the rows and
-/// blocks of a design is far from the O(n²) of the worst case.
-fn slabs(rects: &[Rect], die: &Rect, mut visit: impl FnMut(f64, f64, &[(f64, f64)])) {
-    let mut rects: Vec<Rect> = rects.iter().filter_map(|r| clip(r, die)).collect();
-    rects.sort_by(|a, b| a.yl.total_cmp(&b.yl));
-    let mut edges: Vec<f64> = rects.iter().flat_map(|r| [r.yl, r.yh]).collect();
-    edges.extend([die.yl, die.yh]);
-    edges.sort_by(f64::total_cmp);
-    edges.dedup();
+/// What intervals that come and go cover of a line: a segment tree over the
+/// pieces between the line's cuts. A change takes O(log n), the length that is
+/// covered is at hand, and to list the gaps takes O(log n) each.
+struct Cover {
+    /// Ascending, none twice, two at least.
+    cuts: Vec<f64>,
+    /// By node, the root being 1 and the children of `k` being `2k` and `2k + 1`: intervals that
+    /// cover the node's pieces but not its parent's, and the length covered of them.
+    nodes: Vec<(u32, f64)>,
+}
 
-    let mut waiting = rects.iter().peekable();
-    let mut active: Vec<&Rect> = Vec::new(); // sorted by left edge
-    let mut covered: Vec<(f64, f64)> = Vec::new();
-    for slab in edges.windows(2) {
-        let (low, high) = (slab[0], slab[1]);
-        active.retain(|r| r.yh > low);
-        while let Some(rect) = waiting.next_if(|r| r.yl <= low) {
-            let at = active.partition_point(|r| r.xl <= rect.xl);
-            active.insert(at, rect);
+/// A node of the tree and the pieces below it.
+#[derive(Clone, Copy)]
+struct Pieces {
+    node: usize,
+    first: usize,
+    end: usize,
+}
+
+impl Pieces {
+    fn halves(self) -> [Pieces; 2] {
+        let Pieces { node, first, end } = self;
+        let middle = first + (end - first) / 2;
+        [
+            Pieces { node: 2 * node, first, end: middle },
+            Pieces { node: 2 * node + 1, first: middle, end },
+        ]
+    }
+
+    fn is_leaf(self) -> bool {
+        self.end - self.first == 1
+    }
+}
+
+impl Cover {
+    fn new(mut cuts: Vec<f64>) -> Self {
+        cuts.sort_by(f64::total_cmp);
+        cuts.dedup();
+        let nodes = vec![(0, 0.0); 2 * (cuts.len() - 1).next_power_of_two()];
+        Cover { cuts, nodes }
+    }
+
+    fn all(&self) -> Pieces {
+        Pieces { node: 1, first: 0, end: self.cuts.len() - 1 }
+    }
+
+    fn length(&self, of: Pieces) -> f64 {
+        self.cuts[of.end] - self.cuts[of.first]
+    }
+
+    /// Length that is covered.
+    fn covered(&self) -> f64 {
+        self.nodes[1].1
+    }
+
+    /// An interval between two cuts comes or goes.
+    fn change(&mut self, low: f64, high: f64, comes: bool) {
+        let at = |cut: f64| self.cuts.partition_point(|&c| c < cut);
+        let (first, end) = (at(low), at(high));
+        self.change_below(self.all(), first, end, comes);
+    }
+
+    fn change_below(&mut self, below: Pieces, first: usize, end: usize, comes: bool) {
+        if end <= below.first || below.end <= first {
+            return;
         }
-        covered.clear();
-        for rect in &active {
-            match covered.last_mut() {
-                Some((_, right)) if rect.xl <= *right => *right = right.max(rect.xh),
-                _ => covered.push((rect.xl, rect.xh)),
+        let node = below.node;
+        if first <= below.first && below.end <= end {
+            let count = &mut self.nodes[node].0;
+            *count = if comes { *count + 1 } else { *count - 1 };
+        } else {
+            for half in below.halves() {
+                self.change_below(half, first, end, comes);
             }
         }
-        visit(low, high, &covered);
+        self.nodes[node].1 = if self.nodes[node].0 > 0 {
+            self.length(below)
+        } else if below.is_leaf() {
+            0.0
+        } else {
+            below.halves().map(|half| self.nodes[half.node].1).iter().sum()
+        };
+    }
+
+    /// What is not covered, as intervals from left to right that do not touch.
+    fn gaps(&self, gaps: &mut Vec<(f64, f64)>) {
+        gaps.clear();
+        self.gaps_below(self.all(), gaps);
+    }
+
+    fn gaps_below(&self, below: Pieces, gaps: &mut Vec<(f64, f64)>) {
+        let (count, covered) = self.nodes[below.node];
+        if count > 0 {
+            return;
+        }
+        if covered > 0.0 {
+            for half in below.halves() {
+                self.gaps_below(half, gaps);
+            }
+            return;
+        }
+        let (low, high) = (self.cuts[below.first], self.cuts[below.end]);
+        match gaps.last_mut() {
+            Some((_, end)) if *end == low => *end = high,
+            _ => gaps.push((low, high)),
+        }
+    }
+}
+
+/// Cuts `die` into horizontal slabs at every edge of `rects` and hands each
+/// slab, bottom up, to `visit` with what the rectangles cover of the die's
+/// width in it. Takes O(n log n), however they overlap.
+fn slabs(rects: &[Rect], die: &Rect, mut visit: impl FnMut(f64, f64, &Cover)) {
+    let rects: Vec<Rect> = rects.iter().filter_map(|r| clip(r, die)).collect();
+    let cuts = rects.iter().flat_map(|r| [r.xl, r.xh]).chain([die.xl, die.xh]);
+    let mut cover = Cover::new(cuts.collect());
+    let mut edges: Vec<(f64, bool, &Rect)> =
+        rects.iter().flat_map(|r| [(r.yl, true, r), (r.yh, false, r)]).collect();
+    edges.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut low = die.yl;
+    for (y, comes, rect) in edges {
+        if y > low {
+            visit(low, y, &cover);
+            low = y;
+        }
+        cover.change(rect.xl, rect.xh, comes);
+    }
+    if die.yh > low {
+        visit(low, die.yh, &cover);
     }
 }
 
 /// Area of the union of `rects` within `die`.
 pub(super) fn union_area(rects: &[Rect], die: &Rect) -> f64 {
     let mut area = 0.0;
-    slabs(rects, die, |low, high, covered| {
-        area += (high - low) * covered.iter().map(|(l, r)| r - l).sum::<f64>();
-    });
+    slabs(rects, die, |low, high, cover| area += (high - low) * cover.covered());
     area
 }
 
 /// What is left of `die` outside every one of `rects`, as rectangles that do
 /// not overlap.
 pub(super) fn gaps(rects: &[Rect], die: &Rect) -> Vec<Rect> {
-    let mut gaps = Vec::new();
-    slabs(rects, die, |low, high, covered| {
-        let mut left = die.xl;
-        for &(xl, xh) in covered.iter().chain(std::iter::once(&(die.xh, die.xh))) {
-            if xl > left {
-                gaps.push(Rect { xl: left, yl: low, xh: xl, yh: high });
-            }
-            left = xh;
-        }
+    let (mut gaps, mut across) = (Vec::new(), Vec::new());
+    slabs(rects, die, |yl, yh, cover| {
+        cover.gaps(&mut across);
+        gaps.extend(across.iter().map(|&(xl, xh)| Rect { xl, yl, xh, yh }));
     });
     gaps
 }
@@ -172,6 +283,57 @@ mod tests {
             assert!(gaps[..k].iter().all(|other| other.overlap(g) == 0.0));
         }
         assert!(gaps.contains(&Rect { xl: 5.0, yl: 1.0, xh: 8.0, yh: 2.0 }));
+    }
+
+    /// Rectangles of all sizes all over `DIE` and beyond, on a lattice of halves.
+    fn heap(count: usize) -> Vec<Rect> {
+        let mut state = 1u64;
+        let mut next = |most: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as f64 % most as f64 / 2.0
+        };
+        (0..count).map(|_| Rect::at(next(20) - 1.0, next(16) - 1.0, next(9), next(7))).collect()
+    }
+
+    #[test]
+    fn heaps_are_measured_as_cell_by_cell() {
+        for count in [1, 2, 3, 5, 8, 13, 40] {
+            let rects = heap(count);
+            let cell =
+                |k: u32| Rect::at(f64::from(k % 16) / 2.0, f64::from(k / 16) / 2.0, 0.5, 0.5);
+            let taken = |cell: &Rect| rects.iter().any(|r| r.overlap(cell) > 0.0);
+            let want = 0.25 * (0..16 * 12).filter(|&k| taken(&cell(k))).count() as f64;
+            assert_eq!(union_area(&rects, &DIE), want, "{count}");
+            let gaps = gaps(&rects, &DIE);
+            assert_eq!(gaps.iter().map(Rect::area).sum::<f64>(), DIE.area() - want, "{count}");
+            assert!(gaps.iter().all(|g| rects.iter().all(|r| r.overlap(g) == 0.0)), "{count}");
+
+            let grid = BinGrid::new(DIE, 5, 7).unwrap();
+            let found = map(rects.iter(), &grid, 0.5);
+            for (k, &area) in found.as_slice().iter().enumerate() {
+                let (x, y) = ((k / 7) as f64 * grid.bin_x(), (k % 7) as f64 * grid.bin_y());
+                let bin = Rect::at(x, y, grid.bin_x(), grid.bin_y());
+                let sum: f64 = rects.iter().map(|r| r.overlap(&bin)).sum();
+                assert!((area - 0.5 * sum.min(bin.area())).abs() < 1e-12, "{count}, bin {k}");
+            }
+        }
+    }
+
+    /// 100 000 rectangles of a tenth of the die and more, on 1024 × 1024 bins: to go through those
+    /// that overlap at every edge, or through all the bins of each, would take minutes.
+    #[test]
+    fn a_heap_of_large_cells_takes_seconds() {
+        let die = Rect::at(0.0, 0.0, 1e4, 1e4);
+        let at = |k: usize, prime: usize| (k * prime % 50_021) as f64 * 0.1;
+        let rects: Vec<Rect> = (0..100_000)
+            .map(|k| Rect::at(at(k, 7919), at(k, 104_729), 3000.0 + at(k, 31), 3000.0))
+            .collect();
+        let start = std::time::Instant::now();
+        assert!(union_area(&rects, &die) < die.area());
+        assert!(!gaps(&rects, &die).is_empty());
+        let full = map(rects.iter(), &BinGrid::new(die, 1024, 1024).unwrap(), 1.0);
+        assert!(full[(512, 300)] == full.range().1);
+        assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
     }
 
     #[test]

@@ -385,13 +385,15 @@ fn raised(asked: f64, least: f64, warnings: &mut Vec<String>) -> f64 {
         return asked;
     }
     let used = least.min(1.0);
-    let mut text = format!(
-        "target density raised from {asked} to {used}: the movable cells fill {least:.4} of the free space"
-    );
-    if least > 1.0 {
-        text.push_str(" and cannot fit");
-    }
-    warnings.push(text);
+    let raised = match used > asked {
+        true => format!("target density raised from {asked} to {used}: "),
+        false => String::new(),
+    };
+    let fit = if least > 1.0 { " and cannot fit" } else { "" };
+    warnings.push(match least.is_finite() {
+        true => format!("{raised}the movable cells fill {least:.4} of the free space{fit}"),
+        false => format!("{raised}there is no free space, and the movable cells cannot fit"),
+    });
     used
 }
 

@@ -66,7 +66,18 @@ fn the_target_is_raised_to_what_fits_and_only_with_fillers() {
     let full = [DIE];
     let full = Charge::from_rectangles(grid(), &rectangles(&cells, &full), &fillers).unwrap();
     assert_eq!(full.target_density, 1.0);
-    assert!(full.warnings[0].contains("cannot fit"), "{:?}", full.warnings);
+    assert_eq!(
+        full.warnings[0],
+        "target density raised from 0.25 to 1: there is no free space, and the movable cells cannot fit"
+    );
+    // 2400 of 2000, and nothing left to raise.
+    let most = [Rect::at(10.0, 20.0, 80.0, 50.0)];
+    let fillers = ChargeOptions { fillers: true, ..options(1.0) };
+    let crowded = Charge::from_rectangles(grid(), &rectangles(&cells, &most), &fillers).unwrap();
+    assert_eq!(
+        crowded.warnings,
+        ["the movable cells fill 1.2000 of the free space and cannot fit"]
+    );
 }
 
 #[test]

@@ -264,7 +264,9 @@ fn default_bins(design: &Design, die: Rect, target_density: f64) -> Bins {
     let aspect = (die.width() / die.height()).log2().round().clamp(-12.0, 12.0);
     let (along_x, along_y) = if aspect >= 0.0 { (aspect, 0.0) } else { (0.0, -aspect) };
     let times = 2f64.powf(aspect.abs());
-    let n = (1..=12).map(|k| 2f64.powi(k)).find(|n| ideal / 4.0 < n * n * times).unwrap_or(4096.0);
+    // At most 4096² in all, a die like a thread not excepted.
+    let enough = |n: &f64| ideal / 4.0 < n * n * times || 4.0 * n * n * times > 4096.0 * 4096.0;
+    let n = (1..=12).map(|k| 2f64.powi(k)).find(enough).unwrap_or(4096.0);
     let bins = |along: f64| ((n * 2f64.powf(along)) as usize).min(MAX_BINS_PER_AXIS);
     Bins(bins(along_x), bins(along_y))
 }
@@ -312,10 +314,10 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
 /// are written, so that a run that fails says nothing but its error.
 pub(crate) fn tell(notes: &[String], warnings: &[String]) {
     for note in notes {
-        eprintln!("{note}");
+        super::say(note);
     }
     for warning in warnings {
-        eprintln!("warning: {warning}");
+        super::say(&format!("warning: {warning}"));
     }
 }
 
@@ -374,5 +376,8 @@ mod tests {
         let thread = Rect::at(0.0, 0.0, 1.0, 1e9);
         let Bins(nx, ny) = default_bins(&design, thread, 1.0);
         assert!(BinGrid::new(thread, nx, ny).is_ok(), "{nx} x {ny}");
+        assert!((1 << 20..=1 << 24).contains(&(nx * ny)), "{nx} x {ny}");
+        let Bins(nx, ny) = default_bins(&design, Rect::at(0.0, 0.0, 1e6, 1e6), 1.0);
+        assert_eq!((nx, ny), (4096, 4096));
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct CompareArgs {
     csv: Option<PathBuf>,
     /// Fail when a side's potential or field is further than this from the first side's, as
     /// relative RMS, in any iteration
-    #[arg(long, value_name = "RMS")]
+    #[arg(long, value_name = "RMS", value_parser = tolerance, allow_hyphen_values = true)]
     tolerance: Option<f64>,
     /// Write the table as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
@@ -53,6 +53,12 @@ pub(crate) struct CompareArgs {
 enum Trajectory {
     Density,
     Place,
+}
+
+/// `--tolerance`. What is no number would allow anything.
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|v: &f64| *v >= 0.0);
+    number.ok_or_else(|| "expected a number of at least 0".to_owned())
 }
 
 /// A whole comparison, as JSON.

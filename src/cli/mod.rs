@@ -18,7 +18,7 @@ mod plot;
 mod trajectory;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// The electrostatic picture of a chip placement: density, potential, field and forces.
@@ -77,11 +77,18 @@ pub(crate) fn main() -> ExitCode {
         Err(e) => match e.downcast::<clap::Error>() {
             Ok(usage) => usage.exit(),
             Err(e) => {
-                eprintln!("placefield: {}", e.to_string().replace('\n', " "));
+                // Errors about files name them: this one is of what was printed.
+                let what = if e.is::<io::Error>() { "standard output: " } else { "" };
+                say(&format!("placefield: {what}{}", e.to_string().replace('\n', " ")));
                 ExitCode::FAILURE
             }
         },
     }
+}
+
+/// A line on stderr. One that nobody takes, as behind `2>&1 | head -1`, is lost, which is no error.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Most macros outlined; beyond that the outlines hide the map.
 const MOST_OUTLINES: usize = 5_000;
+/// A time this many times the slowest side's median is not the side's doing.
+const MOST_OVER_MEDIAN: f64 = 5.0;
 /// Bins along the longer side of the force picture: coarse enough that every
 /// bin averages over many cells.
 const FORCE_BINS: usize = 64;
@@ -66,7 +68,11 @@ pub(crate) fn draw<T: Real>(
     let magnitude = self::magnitude(&fx, &fy);
     let force = HeatMap {
         title: format!("{name}: force on movable cells"),
-        subtitle,
+        subtitle: format!(
+            "of the cells with their centre in each of {} × {} squares; black: none",
+            coarse.nx(),
+            coarse.ny()
+        ),
         label: "|Σ force| / Σ cell area (bin widths)".to_owned(),
         outlines: &outlines,
         arrows: Some(Arrows { x: &fx, y: &fy }),
@@ -98,17 +104,42 @@ pub(crate) fn draw_comparison(
         points: iterations.iter().map(|i| (i.iteration as f64, i.density.overflow)).collect(),
     };
     let mut files = Vec::new();
-    let solve = curves("solve per iteration", "time (ms)", series(&|i, s| i.sides[s].solve));
-    save(&solve.draw(), folder, "compare_time", &mut files)?;
+    let (times, left_out) = without_outliers(series(&|i, s| i.sides[s].solve));
+    let solve = curves("solve per iteration", "time (ms)", times);
+    save(&Curves { subtitle: left_out, ..solve }.draw(), folder, "compare_time", &mut files)?;
+    let (ratios, left_out) = without_outliers(series(&|i, s| i.sides[s].ratio));
     let ratio = curves(
-        &format!("{} over each side", side_names[0]),
+        &format!("solve time of {} over each side's", side_names[0]),
         "ratio of solve times",
-        series(&|i, s| i.sides[s].ratio),
+        ratios,
     );
-    save(&ratio.draw(), folder, "compare_ratio", &mut files)?;
+    save(&Curves { subtitle: left_out, ..ratio }.draw(), folder, "compare_ratio", &mut files)?;
     let overflow = curves("overflow while the cells spread", "overflow", vec![overflow]);
     save(&overflow.draw(), folder, "compare_overflow", &mut files)?;
     Ok(files)
+}
+
+/// Curves of times without the few points far above all others, when the machine
+/// did something else, and a line that says so: one of them leaves no height for the rest.
+fn without_outliers(mut series: Vec<Series>) -> (Vec<Series>, String) {
+    let median = |series: &Series| {
+        let mut values: Vec<f64> = series.points.iter().map(|p| p.1).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(0.0)
+    };
+    let limit = MOST_OVER_MEDIAN * series.iter().map(median).fold(0.0, f64::max);
+    let all: usize = series.iter().map(|s| s.points.len()).sum();
+    let above = series.iter_mut().flat_map(|s| &mut s.points).filter(|p| p.1 > limit);
+    let (mut count, mut highest) = (0, 0.0);
+    for point in above {
+        (count, highest) = (count + 1, f64::max(highest, point.1));
+        point.1 = f64::NAN;
+    }
+    let left_out = match count {
+        0 => String::new(),
+        _ => format!("not drawn: {count} of {all} points, above {limit:.3} and up to {highest:.3}"),
+    };
+    (series, left_out)
 }
 
 /// HPWL and overflow, and the weights γ and λ, over the iterations of a placement.
@@ -223,4 +254,25 @@ fn force_maps<T: Real>(evaluated: &Evaluated<T>) -> Result<(BinGrid, [Map<f64>; 
         }
     }
     Ok((grid, [fx, fy]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_far_above_all_medians_are_left_out_and_counted() {
+        let series = |values: [f64; 5]| Series {
+            name: "side".to_owned(),
+            points: (0..5).map(f64::from).zip(values).collect(),
+        };
+        let even = vec![series([1.0, 1.0, 2.0, 1.0, 1.0]), series([9.0, 7.0, 8.0, 8.0, 40.0])];
+        assert_eq!(without_outliers(even.clone()), (even, String::new()));
+        let odd = vec![series([1.0, 1.0, 90.0, 1.0, 1.0]), series([2.0, 2.0, 2.0, 11.0, 9.0])];
+        let (drawn, left_out) = without_outliers(odd);
+        assert_eq!(left_out, "not drawn: 2 of 10 points, above 10.000 and up to 90.000");
+        let heights = |s: usize| drawn[s].points.iter().map(|p| p.1).collect::<Vec<_>>();
+        assert!(heights(0)[2].is_nan() && heights(1)[3].is_nan());
+        assert_eq!(heights(1)[4], 9.0);
+    }
 }

@@ -46,6 +46,9 @@ pub(crate) fn open_backends<T: EngineReal>(
 pub(crate) struct Placement {
     /// How the leading placement ended.
     outcome: Outcome,
+    /// Those of every iteration, beside the rows of the table.
+    #[serde(skip)]
+    tries: Vec<u32>,
     /// Its evaluations, which are more than its iterations where steps were taken back.
     evaluations: u32,
     /// Every engine with every pipeline.
@@ -156,6 +159,7 @@ impl<'b> Runs<'b> {
         });
         Placement {
             outcome: self.runs[0].outcome().unwrap_or(Outcome::Interrupted),
+            tries: leading.iter().map(|r| r.tries).collect(),
             evaluations: leading.iter().map(|r| r.tries).sum(),
             totals,
             led: led.collect(),
@@ -206,16 +210,9 @@ impl Placement {
         rows: &[Iteration],
         folder: &Path,
     ) -> Result<(), Failure> {
-        let solves = self.totals.iter().enumerate().map(|(s, total)| {
-            let mut sum = 0.0;
-            let point = |row: &Iteration| {
-                sum += row.sides[s].solve;
-                (row.iteration as f64, sum)
-            };
-            Series {
-                name: format!("{} {}", total.engine, total.pipeline),
-                points: rows.iter().map(point).collect(),
-            }
+        let solves = self.totals.iter().enumerate().map(|(s, total)| Series {
+            name: format!("{} {}", total.engine, total.pipeline),
+            points: so_far(rows, &self.tries, s),
         });
         let lengths = self.led.iter().map(|led| Series {
             name: format!("led by {}", led.pipeline),
@@ -228,5 +225,49 @@ impl Placement {
         let (title, lengths) = ("wirelength by pipeline", lengths.collect());
         let hpwl = over_iterations(name, title, "HPWL (layout units)", lengths);
         save(&hpwl.draw(), folder, "compare_wirelength", &mut files)
+    }
+}
+
+/// Milliseconds of side `s`'s solves up to every iteration, of which each is
+/// solved as often as the placement tried it.
+fn so_far(rows: &[Iteration], tries: &[u32], s: usize) -> Vec<(f64, f64)> {
+    let mut sum = 0.0;
+    let point = |(row, &tries): (&Iteration, &u32)| {
+        sum += f64::from(tries) * row.sides[s].solve;
+        (row.iteration as f64, sum)
+    };
+    rows.iter().zip(tries).map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use placefield::compare::Difference;
+    use placefield::engine::DensityStats;
+
+    #[test]
+    fn an_iteration_counts_as_often_as_it_was_tried() {
+        let row = |iteration, solve| Iteration {
+            iteration,
+            density: DensityStats::default(),
+            energy: 0.0,
+            step: 0.0,
+            sides: vec![Side {
+                engine: "cpu",
+                pipeline: Pipeline::Fused,
+                path: "fused",
+                density: 0.0,
+                forward: 0.0,
+                scaling: 0.0,
+                inverse: solve,
+                solve,
+                force: 0.0,
+                ratio: 1.0,
+                steps: None,
+                difference: Difference::default(),
+            }],
+        };
+        let rows = [row(0, 2.0), row(1, 3.0), row(2, 5.0)];
+        assert_eq!(so_far(&rows, &[1, 3, 1], 0), [(0.0, 2.0), (1.0, 11.0), (2.0, 16.0)]);
     }
 }

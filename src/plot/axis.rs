@@ -36,8 +36,10 @@ impl Axis {
         let decades = (last - first) as usize;
         let every = decades.div_ceil(most.max(2)).max(1);
         let mut ticks = Vec::new();
-        for (k, decade) in (first..=last).enumerate() {
-            let text = if k % every == 0 { power(decade) } else { String::new() };
+        for decade in first..=last {
+            // Those that 1 is among, for most shares and ratios begin or end there.
+            let marked = decade.rem_euclid(every as i32) == 0;
+            let text = if marked { power(decade) } else { String::new() };
             ticks.push((10_f64.powi(decade), text));
             if decade < last && decades <= 8 {
                 let fine = (2..10).map(|m| f64::from(m) * 10_f64.powi(decade));
@@ -162,6 +164,8 @@ mod tests {
     fn logarithmic_ticks_are_powers_of_ten() {
         let axis = Axis::logarithmic(0.03, 400.0, 10);
         assert_eq!(texts(&axis), ["10⁻²", "10⁻¹", "1", "10", "10²", "10³"]);
+        let axis_of_shares = Axis::logarithmic(3e-9, 1.0, 8);
+        assert_eq!(texts(&axis_of_shares), ["10⁻⁸", "10⁻⁶", "10⁻⁴", "10⁻²", "1"]);
         assert!((axis.share(0.01)).abs() < 1e-12);
         assert!((axis.share(1.0) - 0.4).abs() < 1e-12);
     }

@@ -188,6 +188,12 @@ impl<'a, T: Real> HeatMap<'a, T> {
         if let Some((lo, hi)) = finite_range(self.values) {
             parts.push(format!("min {}, max {}", short(lo), short(hi)));
         }
+        let ends = self.range.filter(|(lo, hi)| lo < hi);
+        if let (Some((lo, hi)), Some((least, most))) = (ends, finite_range(drawn))
+            && (least < lo || most > hi)
+        {
+            parts.push(format!("colours end at {} and {}", short(lo), short(hi)));
+        }
         if (drawn.nx(), drawn.ny()) != (self.grid.nx(), self.grid.ny()) {
             // To two places, without trailing zeros.
             let per = |n: usize, m: usize| (100.0 * n as f64 / m as f64).round() / 100.0;

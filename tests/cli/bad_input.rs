@@ -291,3 +291,26 @@ fn a_reader_that_goes_away_is_no_error() {
         assert!(!told.contains("placefield:"), "{told}");
     }
 }
+
+/// As with `2>&1 | head -1`, or a full disk under a log.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_error_that_nobody_takes_is_still_an_exit_code() {
+    use std::process::Stdio;
+    let tiny = Tiny::new();
+    let run = |aux: &Path, stderr: Stdio| {
+        let mut command = std::process::Command::new(placefield(&[]).get_program());
+        let command = command.args(["eval", "--bins", "8", "--engine", "cpu"]).arg(aux);
+        command.stdout(Stdio::null()).stderr(stderr).status().unwrap().code()
+    };
+    let closed = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        Stdio::from(writer)
+    };
+    let full = || Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    for stderr in [closed, full] {
+        assert_eq!(run(&tiny.aux(), stderr()), Some(0), "a warning is lost");
+        assert_eq!(run(&tiny.file("none"), stderr()), Some(1));
+    }
+}

@@ -164,6 +164,34 @@ fn a_header_that_promises_too_much_allocates_nothing() {
     }
 }
 
+/// Zeros compress a thousandfold: without a limit, a file of 4 MB takes 4 GB. Profiles are left
+/// behind anyway.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_profile_is_not_unpacked_without_limit() {
+    use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
+    let folder = Folder::new();
+    let mut png = PngEncoder::new(std::fs::File::create(folder.path("in.png")).unwrap());
+    png.set_icc_profile(vec![0; 384 << 20]).unwrap();
+    png.write_image(&[7; 12], 4, 3, ExtendedColorType::L8).unwrap();
+    let program = placefield(&[]).get_program().to_owned();
+    let child = std::process::Command::new(program)
+        .args(["compress", "--engine", "cpu", "--threshold", "5"])
+        .args([folder.path("in.png"), "-o".into(), folder.path("out.png")])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let (mut status, mut usage) = (0, std::mem::MaybeUninit::uninit());
+    // SAFETY: both pointers are to places of the types that are asked for.
+    let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, usage.as_mut_ptr()) };
+    assert_eq!((waited, status), (child.id() as i32, 0));
+    // SAFETY: the call that fills it succeeded.
+    let peak_kib = unsafe { usage.assume_init() }.ru_maxrss;
+    assert!(peak_kib < 256 << 10, "{peak_kib} KiB");
+    assert_eq!(read(&folder.path("out.png")).samples(), Samples::U8(vec![7; 12]));
+}
+
 #[test]
 fn an_output_that_cannot_be_written_is_refused() {
     let folder = Folder::new();

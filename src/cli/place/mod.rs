@@ -11,6 +11,7 @@ use super::common::{
 };
 use super::engines::{self, EngineReal};
 use super::pictures;
+use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use frames::Frames;
 use history::{History, HistoryFile};
@@ -23,7 +24,7 @@ use placefield::place::{Outcome, PlaceOptions, Placer, Record, schedule, start};
 use placefield::wirelength::{LARGE_NET, Netlist};
 use progress::Progress;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Options of `placefield place`. Fillers always take part.
@@ -78,6 +79,10 @@ fn overflow(text: &str) -> Result<f64, String> {
 /// Reads, places, writes, and says how it went.
 pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
+    if args.output == Path::new("-") {
+        let message = "a placement goes to a file, for standard output takes the summary";
+        return Err(super::usage(ErrorKind::InvalidValue, message));
+    }
     check_output(&args.output)?;
     args.history.as_ref().map_or(Ok(()), |file| check_output(file.path()))?;
     for folder in [&args.plots, &args.frames].into_iter().flatten() {

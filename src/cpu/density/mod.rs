@@ -49,7 +49,7 @@ pub struct CpuDensity<T> {
     records: Vec<Record<T>>,
     /// Where each strip begins in each chunk: `count + 1` per chunk.
     starts: Vec<u32>,
-    /// Width of a margin, layout units.
+    /// Width of the widest body that a margin has room for, layout units.
     widest: T,
     /// Bodies wider than that, ascending, and how many of them are movable.
     wide: Vec<u32>,
@@ -69,8 +69,10 @@ impl<T: Real> CpuDensity<T> {
         let bodies = Bodies::new(charge);
         let strips = Strips::new(grid.nx(), grid.ny());
         let count = u32::try_from(bodies.len()).expect("bodies are numbered in 32 bits");
-        // Stretching to √2 bins makes no body wider than a margin.
-        let widest = T::of(MARGIN as f64 * grid.bin_x());
+        // A body of up to seven bins covers eight columns, one more where both its edges are
+        // within rounding of theirs: a margin holds what is behind the first. Stretching to √2
+        // bins makes no body wider than that.
+        let widest = T::of((MARGIN - 1) as f64 * grid.bin_x());
         let wide: Vec<u32> = (0..count).filter(|&i| bodies.width(i as usize) > widest).collect();
         let wide_movable = wide.partition_point(|&i| (i as usize) < charge.movable);
         let longest = charge.movable.max(charge.fillers());
