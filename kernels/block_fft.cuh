@@ -347,29 +347,60 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         }
     }
 
+    /// How a thread's elements at the end with pairs k, N-k stand: as run() has
+    /// them, or so that i and E-1-i are partners in thread 0 too, but for i = 0,
+    /// which there are frequencies 0 and N/2, their own partners.
+    enum Order { NATURAL, PAIRED };
+    static __device__ __forceinline__ void pair_up(cplx* v, unsigned t) {
+        if (t != 0) return;
+        cplx first[R / 2];
+#pragma unroll
+        for (int i = 0; i < R / 2; ++i) first[i] = v[R / 2 + i];
+#pragma unroll
+        for (int i = 0; i < R / 2; ++i) v[R / 2 + i] = v[R + R / 2 + i];
+        v[E - 1] = first[0];
+#pragma unroll
+        for (int i = 1; i < R / 2; ++i) v[E - 1 - i] = first[R / 2 - i];
+    }
+    static __device__ __forceinline__ void take_apart(cplx* v, unsigned t) {
+        if (t != 0) return;
+        cplx first[R / 2];
+        first[0] = v[E - 1];
+#pragma unroll
+        for (int i = 1; i < R / 2; ++i) first[R / 2 - i] = v[E - 1 - i];
+#pragma unroll
+        for (int i = 0; i < R / 2; ++i) v[R + R / 2 + i] = v[R / 2 + i];
+#pragma unroll
+        for (int i = 0; i < R / 2; ++i) v[R / 2 + i] = first[i];
+    }
+
     /// Calls f(frequency, a, b) on every pair of frequencies a = v[k], b = v[N-k]
     /// of the thread; for k = 0 and N/2 b is a copy of a, and dropped.
-    template <typename F> static __device__ __forceinline__ void pairs(cplx* v, unsigned t, const cplx* __restrict__ table, F f) {
+    ///
+    /// Thread 0 moves its elements so as to go with its warp through all but one
+    /// pair: others wait for it at the next exchange.
+    template <Order IN = NATURAL, Order OUT = NATURAL, typename F>
+    static __device__ __forceinline__ void pairs(cplx* v, unsigned t, const cplx* __restrict__ table, F f) {
         constexpr int turn = 16 / R;  // e^{iπM/2N} = e^{iπ/2R}
-        cplx w = __ldg(table + Stages<N, E>::QUARTER + t);
+        const cplx* const quarter = table + Stages<N, E>::QUARTER;
+        const unsigned other = t ? t : M / 2;
+        const cplx w = __ldg(quarter + t), other_w = __ldg(quarter + other);
+        if (IN == NATURAL) pair_up(v, t);
         if (t != 0) {
-            const real k = real(t);
-#pragma unroll
-            for (int i = 0; i < R; ++i)
-                f(Frequency{k + real(i * M), turn_32(w, i * turn), i, E - 1 - i, false, false}, v[i], v[E - 1 - i]);
+            f(Frequency{real(t), w, 0, E - 1, false, false}, v[0], v[E - 1]);
         } else {
-            cplx middle = __ldg(table + Stages<N, E>::QUARTER + T);
             cplx copy = v[0];
             f(Frequency{0, make(1, 0), 0, -1, true, false}, v[0], copy);
-            copy = v[R / 2];
-            f(Frequency{real(N / 2), turn_32(make(1, 0), 8), R / 2, -1, false, true}, v[R / 2], copy);
-#pragma unroll
-            for (int i = 1; i < R / 2; ++i)
-                f(Frequency{real(i * M), turn_32(make(1, 0), i * turn), i, R - i, false, false}, v[i], v[R - i]);
-#pragma unroll
-            for (int i = 0; i < R / 2; ++i)
-                f(Frequency{real(M / 2 + i * M), turn_32(middle, i * turn), R + i, E - 1 - i, false, false}, v[R + i], v[E - 1 - i]);
+            copy = v[E - 1];
+            f(Frequency{real(N / 2), turn_32(make(1, 0), 8), E - 1, -1, false, true}, v[E - 1], copy);
         }
+#pragma unroll
+        for (int i = 1; i < R; ++i) {
+            const bool near = i < R / 2;
+            f(Frequency{real(near ? t : other) + real(i * M), turn_32(near ? w : other_w, i * turn), i, E - 1 - i, false, false}, v[i],
+              v[E - 1 - i]);
+        }
+        if (OUT == NATURAL) take_apart(v, t);
     }
 
     /// Calls f(end, offset, a, b) for every pair of slots a = v[q], b = v[N-1-q]

@@ -123,6 +123,9 @@ template <int LANES> __device__ __forceinline__ double sum_of(double value) {
     return value;
 }
 
+#ifndef PF_LATE
+#define PF_LATE 0
+#endif
 /// Brings 16 bytes to shared memory without waiting for them, past the registers.
 __device__ __forceinline__ void bring(Pack* to, const Pack* from) {
 #if __CUDA_ARCH__ >= 800
@@ -214,6 +217,7 @@ __device__ __forceinline__ void columns(cplx* p, cplx* q, const cplx* __restrict
         for (unsigned phase = 0; phase < 3; ++phase) {
             unsigned t = threadIdx.x / C;
             asm volatile("" : "+r"(t));
+            const Place place = {t, c, 0, shared};
             if (phase == 0) {
                 if (AHEAD) wait_for_brought();
                 const cplx* const ends[2] = {p + first + t * PANEL, p + first + (N - 1 - t) * PANEL};
@@ -230,25 +234,26 @@ __device__ __forceinline__ void columns(cplx* p, cplx* q, const cplx* __restrict
                 if (phase == 2) {
 #pragma unroll
                     for (int i = 0; i < E; ++i) v[i] = PARK ? parked[i * THREADS] : kept[PARK ? 0 : i];
-                    if (AHEAD) {
-                        __syncthreads();
+                    if (AHEAD) Fft::sync(place);
+                    if (AHEAD && !PF_LATE) {
                         if (unit + gridDim.x < units) bring_unit(unit + gridDim.x, t);
                     }
                 }
-                Fft::pairs(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
+                Fft::template pairs<Fft::PAIRED, Fft::NATURAL>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
                     if (at.zero) b = make(0, 0);
                     idct_pair(at.w, a, b);
                     a = make(a.y, a.x);
                     b = make(b.y, b.x);
                 });
+                if (AHEAD && PF_LATE && phase == 2 && unit + gridDim.x < units) bring_unit(unit + gridDim.x, t);
             }
-            Fft::template run_between<-1>(v, Place{t, c, 0, shared}, Fft::ends(t, phase != 0), table);
+            Fft::template run_between<-1>(v, place, Fft::ends(t, phase != 0), table);
             if (phase == 0) {
                 const real wy = green.step_y * real(column), wy2 = wy * wy;
                 const real other = green.step_y * real(column + Pair::APART), other2 = other * other;
                 const real scale = green.scale * least;
                 real sum = 0, other_sum = 0;
-                Fft::pairs(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
+                Fft::template pairs<Fft::NATURAL, Fft::PAIRED>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
                     dct_pair(at.w, a, b);
                     const real wa = green.step_x * at.k, wb = green.step_x * (real(N) - at.k);
                     const real wa2 = wa * wa, wb2 = wb * wb;
