@@ -85,6 +85,7 @@ template <int N> struct Rows {
 struct Shape {
     unsigned elements, middle_1, middle_2;  // stages: E/2, these two, E/2
     unsigned lines, threads, bytes;         // of a block: row pairs, or pairs of columns
+    unsigned goes_on;                       // whether a block takes more than one group of lines
 };
 
 /// A block takes LINES row pairs.
@@ -123,186 +124,94 @@ template <int LANES> __device__ __forceinline__ double sum_of(double value) {
     return value;
 }
 
-#ifndef PF_LATE
-#define PF_LATE 0
-#endif
-/// Brings 16 bytes to shared memory without waiting for them, past the registers.
-__device__ __forceinline__ void bring(Pack* to, const Pack* from) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))), "l"(from) : "memory");
-#else
-    *to = *from;
-#endif
-}
-
-/// Waits for all that this thread has brought.
-__device__ __forceinline__ void wait_for_brought() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
-/// A lane's two columns, of a unit of 2C: what 16 bytes hold beside each other.
-template <int C> struct Pairing {
-    static constexpr bool NEXT = sizeof(cplx) == 8;
-    static constexpr int APART = NEXT ? 1 : C;
-    static constexpr int PIECES = NEXT ? 1 : 2;
-    static __device__ __forceinline__ unsigned first(unsigned lane) { return NEXT ? 2 * lane : lane; }
-    /// Elements 2q and 2q+1 of both columns, as they stand in a map.
-    static __device__ __forceinline__ void from(const Pack* pieces, cplx& a, cplx& b) {
-        const real* x = pieces[0].v;
-        const real* y = NEXT ? x + 2 : pieces[PIECES - 1].v;
-        a = make(x[0], y[0]);
-        b = make(x[1], y[1]);
-    }
-    static __device__ __forceinline__ void to(Pack* pieces, cplx a, cplx b) {
-        real* x = pieces[0].v;
-        real* y = NEXT ? x + 2 : pieces[PIECES - 1].v;
-        x[0] = a.x;
-        x[1] = b.x;
-        y[0] = a.y;
-        y[1] = b.y;
-    }
-};
-
-/// A unit is 2C columns. A block takes units blockIdx, blockIdx + grid, …; P takes
-/// the place of what was read, by nobody else. `partial` gets the block's part of
-/// the energy Σ φ·ρ (by Parseval).
+/// A block takes 2C columns, C as real parts and C as imaginary parts. P takes
+/// the place of what was read: a block has read its columns before it writes.
+/// P and Q of a column share an FFT.
+/// `partial` gets the block's part of the energy Σ φ·ρ (by Parseval).
 ///
-/// A line goes through three FFTs: forward, P's inverse, Q's inverse, by the same
-/// instructions: an inverse FFT is a forward one with real and imaginary parts
-/// swapped before and after. PARK keeps Q's spectrum in shared memory, not in
-/// registers, during P's. AHEAD brings the next unit's columns to the same place
-/// during Q's.
-template <int N, int E, int C, bool SPLIT, bool PARK, bool AHEAD>
-__device__ __forceinline__ void columns(cplx* p, cplx* q, const cplx* __restrict__ table, const Green green, unsigned units,
+/// PARK keeps the spectrum of the second C columns in shared memory, not in
+/// registers, while the first C are transformed. AGAIN works out anew for the
+/// second C what depends on the thread alone, and keeps none of it either.
+template <int N, int E, int C, bool SPLIT, bool PARK, bool AGAIN>
+__device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cplx* __restrict__ table, const Green green,
                                         double* __restrict__ partial) {
     typedef BlockFft<N, E, C, 1, SPLIT> Fft;
-    typedef Pairing<C> Pair;
     constexpr int THREADS = Fft::T * C;
-    static_assert(2 * C <= PANEL, "a unit's columns are part of a panel");
-    static_assert(PARK || !AHEAD, "columns are brought to where spectra are parked");
+    static_assert(2 * C <= PANEL, "a block's columns are part of a panel");
     extern __shared__ double2 memory[];
     constexpr int WARPS = THREADS > 32 ? THREADS / 32 : 1;
     __shared__ double warps[WARPS];
-    const unsigned c = threadIdx.x % C;
-    cplx* const parked = reinterpret_cast<cplx*>(memory) + threadIdx.x;
-    Pack* const brought = reinterpret_cast<Pack*>(memory) + threadIdx.x;
-    void* const shared = reinterpret_cast<char*>(memory) + (PARK ? N * C * sizeof(cplx) : 0);
-    cplx v[E];
-    auto bring_unit = [&](unsigned unit, unsigned t) {
-        const cplx* from = p + panel_at(unit * (2 * C) + Pair::first(c), 0, N / 2);
-        const cplx* const ends[2] = {from + t * PANEL, from + (N - 1 - t) * PANEL};
-        int n = 0;
-        Fft::neighbours(v, [&](int end, int offset, cplx&, cplx&) {
-#pragma unroll
-            for (int i = 0; i < Pair::PIECES; ++i)
-                bring(brought + (n++) * THREADS, reinterpret_cast<const Pack*>(ends[end] + offset * int(PANEL) + i * C));
-        });
-    };
+    const unsigned t = threadIdx.x / C, c = threadIdx.x % C, first = blockIdx.x * (2 * C) + c;
+    const Place place = {t, c, 0, memory};
+    p += panel_at(first, 0, N / 2);
+    q += panel_at(first, 0, N / 2);
     wait_for_previous();
     if (EARLY<N>) let_next_start();
-    double energy = 0;
-    if (AHEAD) bring_unit(blockIdx.x, threadIdx.x / C);
-#pragma unroll 1
-    for (unsigned unit = blockIdx.x; unit < units; unit += gridDim.x) {
-        const unsigned column = unit * (2 * C) + Pair::first(c);
-        const size_t first = panel_at(column, 0, N / 2);
-        // Column 0's P is to its neighbour's about as 1 to this, and Ey takes nothing
-        // from it: without this its rounding would drown Ey's where nx is the longer.
-        const real ratio = green.step_x / green.step_y;
-        const real least = column == 0 && ratio < 1 ? ratio * ratio : real(1);
-        cplx kept[PARK ? 1 : E];
-#pragma unroll 1
-        for (unsigned phase = 0; phase < 3; ++phase) {
-            unsigned t = threadIdx.x / C;
-            asm volatile("" : "+r"(t));
-            const Place place = {t, c, 0, shared};
-            if (phase == 0) {
-                if (AHEAD) wait_for_brought();
-                const cplx* const ends[2] = {p + first + t * PANEL, p + first + (N - 1 - t) * PANEL};
-                int n = 0;
-                Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
-                    Pack pieces[Pair::PIECES];
-#pragma unroll
-                    for (int i = 0; i < Pair::PIECES; ++i)
-                        pieces[i] = AHEAD ? brought[(n++) * THREADS]
-                                          : *reinterpret_cast<const Pack*>(ends[end] + offset * int(PANEL) + i * C);
-                    Pair::from(pieces, a, b);
-                });
-            } else {
-                if (phase == 2) {
-#pragma unroll
-                    for (int i = 0; i < E; ++i) v[i] = PARK ? parked[i * THREADS] : kept[PARK ? 0 : i];
-                    if (AHEAD) Fft::sync(place);
-                    if (AHEAD && !PF_LATE) {
-                        if (unit + gridDim.x < units) bring_unit(unit + gridDim.x, t);
-                    }
-                }
-                Fft::template pairs<Fft::PAIRED, Fft::NATURAL>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
-                    if (at.zero) b = make(0, 0);
-                    idct_pair(at.w, a, b);
-                    a = make(a.y, a.x);
-                    b = make(b.y, b.x);
-                });
-                if (AHEAD && PF_LATE && phase == 2 && unit + gridDim.x < units) bring_unit(unit + gridDim.x, t);
-            }
-            Fft::template run_between<-1>(v, place, Fft::ends(t, phase != 0), table);
-            if (phase == 0) {
-                const real wy = green.step_y * real(column), wy2 = wy * wy;
-                const real other = green.step_y * real(column + Pair::APART), other2 = other * other;
-                const real scale = green.scale * least;
-                real sum = 0, other_sum = 0;
-                Fft::template pairs<Fft::NATURAL, Fft::PAIRED>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
-                    dct_pair(at.w, a, b);
-                    const real wa = green.step_x * at.k, wb = green.step_x * (real(N) - at.k);
-                    const real wa2 = wa * wa, wb2 = wb * wb;
-                    cplx pa = make(quotient(scale * a.x, wa2 + wy2), quotient(green.scale * a.y, wa2 + other2));
-                    cplx pb = make(quotient(scale * b.x, wb2 + wy2), quotient(green.scale * b.y, wb2 + other2));
-                    if (at.zero) {
-                        if (column == 0) pa.x = 0;
-                        pb = make(0, 0);
-                    }
-                    const real part = at.zero ? real(0.5) : real(1);
-                    sum += part * pa.x * a.x;
-                    other_sum += part * pa.y * a.y;
-                    if (at.partner >= 0) {
-                        sum += pb.x * b.x;
-                        other_sum += pb.y * b.y;
-                    }
-                    // For the sine transform Q from the other end.
-                    const cplx qa = make(wb * pb.x, wb * pb.y), qb = make(wa * pa.x, wa * pa.y);
-                    (PARK ? parked[at.at * THREADS] : kept[PARK ? 0 : at.at]) = qa;
-                    if (at.partner >= 0) (PARK ? parked[at.partner * THREADS] : kept[PARK ? 0 : at.partner]) = qb;
-                    a = pa;
-                    b = pb;
-                });
-                energy += (column == 0 ? 0.5 / double(least) : 1.0) * double(sum) + double(other_sum);
-            } else {
-                if (least < 1) {
-                    const real back = 1 / least;
-#pragma unroll
-                    for (int i = 0; i < E; ++i) v[i].y *= back;
-                }
-                const real sign = phase == 2 ? -1 : 1;
-                cplx* const to = (phase == 2 ? q : p) + first;
-                cplx* const ends[2] = {to + t * PANEL, to + (N - 1 - t) * PANEL};
-                Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
-                    Pack pieces[Pair::PIECES];
-                    Pair::to(pieces, make(a.y, a.x), make(sign * b.y, sign * b.x));
-#pragma unroll
-                    for (int i = 0; i < Pair::PIECES; ++i)
-                        *reinterpret_cast<Pack*>(ends[end] + offset * int(PANEL) + i * C) = pieces[i];
-                });
-            }
-        }
-    }
+    cplx v[E];
+    const cplx* const ends[2] = {p + t * PANEL, p + (N - 1 - t) * PANEL};
+    Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+        const cplx* at = ends[end] + offset * int(PANEL);
+        cplx x = at[0], y = at[C];
+        a = make(x.x, y.x);
+        b = make(x.y, y.y);
+    });
+    Fft::template run<-1>(v, place, table);
+    Fft::template pairs<Fft::NATURAL, Fft::PAIRED>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) { dct_pair(at.w, a, b); });
     if (!EARLY<N>) let_next_start();
-    energy = sum_of<(THREADS < 32 ? THREADS : 32)>(energy);
-    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = energy;
+    real kept[PARK ? 1 : E];
+    real* const parked = reinterpret_cast<real*>(reinterpret_cast<char*>(memory) + Fft::BYTES) + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < E; ++i) (PARK ? parked[i * THREADS] : kept[PARK ? 0 : i]) = v[i].y;
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = 0;
+#pragma unroll 1
+    for (unsigned half = 0; half < 2; ++half) {
+        unsigned again = t;
+        if (AGAIN) asm volatile("" : "+r"(again));
+        const unsigned column = first + half * C;
+        const real wy = green.step_y * real(column);
+        // P's largest coefficient in this column is to Q's about as 1 to this. One
+        // FFT carries both, so without it P's rounding would drown Q. So wavenumbers
+        // here are in units of it, and P is that many times too large.
+        const real balance = column == 0 ? green.step_x : wy >= green.step_x ? wy : wy * wy / green.step_x;
+        const real back = quotient(1, balance), step = green.step_x * back, scale = green.scale * back;
+        const real wy2 = (wy * back) * (wy * back);
+        real sum = 0;
+        Fft::template pairs<Fft::PAIRED, Fft::NATURAL>(v, again, table, [&](const Frequency& at, cplx& a, cplx& b) {
+            const real wa = step * at.k, wb = step * (real(N) - at.k);
+            real pa = quotient(scale * a.x, wa * wa + wy2), pb = quotient(scale * b.x, wb * wb + wy2);
+            if (at.zero) {
+                if (column == 0) pa = 0;
+                pb = 0;
+                sum += real(0.5) * pa * a.x;
+            } else {
+                sum += pa * a.x;
+                if (!at.middle) sum += pb * b.x;
+            }
+            // P and, for the sine transform, Q from the other end.
+            a = make(pa, wb * pb);
+            b = make(pb, wa * pa);
+            idct_pair(at.w, a, b);
+        });
+        const double energy = sum_of<(THREADS < 32 ? THREADS : 32)>((column == 0 ? 0.5 : 1.0) * double(back) * double(sum));
+        if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
+        Fft::template run<1>(v, Place{again, c, 0, memory}, table);
+        cplx* const p_ends[2] = {p + again * PANEL, p + (N - 1 - again) * PANEL};
+        cplx* const q_ends[2] = {q + again * PANEL, q + (N - 1 - again) * PANEL};
+        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+            p_ends[end][offset * int(PANEL)] = make(back * a.x, back * b.x);
+            q_ends[end][offset * int(PANEL)] = make(a.y, -b.y);
+        });
+        if (half == 0) {
+#pragma unroll
+            for (int i = 0; i < E; ++i) v[i].x = PARK ? parked[i * THREADS] : kept[PARK ? 0 : i];
+        }
+        p += C;
+        q += C;
+    }
     __syncthreads();
     if (threadIdx.x == 0) {
-        for (int i = 1; i < WARPS; ++i) energy += warps[i];
+        double energy = 0;
+        for (int i = 0; i < WARPS; ++i) energy += warps[i];
         partial[blockIdx.x] = energy;
     }
 }
