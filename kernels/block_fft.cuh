@@ -199,24 +199,24 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     /// The second butterfly of a thread at the end with pairs k, N-k.
     static __device__ __forceinline__ unsigned mirror(unsigned t) { return t ? M - t : M / 2; }
 
-    /// A thread's butterflies in a stage: t and the one that `Ends` says, or t + b·T.
-    enum Kind { FIRST, LAST, PLAIN };
-    /// The second butterfly of the first and the last stage.
-    struct Ends { unsigned first, last; };
-    static __device__ __forceinline__ Ends ends(unsigned t, bool inverse) {
+    /// A thread's second butterfly, beside butterfly t, in the first and the last stage.
+    struct Second { unsigned first, last; };
+    static __device__ __forceinline__ Second second_of(unsigned t, bool inverse) {
         const unsigned slots = M - 1 - t, frequencies = mirror(t);
-        return inverse ? Ends{frequencies, slots} : Ends{slots, frequencies};
+        return inverse ? Second{frequencies, slots} : Second{slots, frequencies};
     }
-    template <Kind K> static __device__ __forceinline__ unsigned butterfly(unsigned t, Ends ends, int b) {
+
+    enum Kind { FIRST, LAST, PLAIN };
+    template <Kind K> static __device__ __forceinline__ unsigned butterfly(unsigned t, Second second, int b) {
         if (K == PLAIN) return t + b * T;
-        return b == 0 ? t : K == FIRST ? ends.first : ends.last;
+        return b == 0 ? t : K == FIRST ? second.first : second.last;
     }
 
     template <typename Slot, int L, int X, Kind FROM>
-    static __device__ __forceinline__ void addresses_from(Slot** at, const Place& place, Ends ends) {
+    static __device__ __forceinline__ void addresses_from(Slot** at, const Place& place, Second second) {
 #pragma unroll
         for (int b = 0; b < E / X; ++b) {
-            unsigned j = butterfly<FROM>(place.t, ends, b);
+            unsigned j = butterfly<FROM>(place.t, second, b);
             unsigned slot = Pad<L, X>::at(L == 1 ? j * X : j / L * (L * X) + j % L);
             at[b] = static_cast<Slot*>(place.shared) + (slot * C + place.lane);
         }
@@ -224,22 +224,22 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
 
     /// Input i of butterfly b, `at` its first, padded as Pad<L, X> does.
     template <typename Slot, int L, int X, int Y, Kind TO>
-    static __device__ __forceinline__ Slot& source(Slot* const* at, const Place& place, Ends ends, int b, int i) {
+    static __device__ __forceinline__ Slot& source(Slot* const* at, const Place& place, Second second, int b, int i) {
         typedef Pad<L, X> P;
         constexpr unsigned stride = N / Y;
         if constexpr (stride % P::every == 0) return at[b][i * int(P::at(stride) * C)];
-        unsigned slot = P::at(butterfly<TO>(place.t, ends, b) + i * stride);
+        unsigned slot = P::at(butterfly<TO>(place.t, second, b) + i * stride);
         return static_cast<Slot*>(place.shared)[slot * C + place.lane];
     }
 
     template <int L, int X, Kind FROM, int Y, Kind TO>
-    static __device__ __forceinline__ void exchange(cplx* v, const Place& place, Ends ends) {
+    static __device__ __forceinline__ void exchange(cplx* v, const Place& place, Second second) {
         typedef typename SlotOf<SPLIT>::type Slot;
         Slot *from[E / X], *to[E / Y];
-        addresses_from<Slot, L, X, FROM>(from, place, ends);
+        addresses_from<Slot, L, X, FROM>(from, place, second);
 #pragma unroll
         for (int b = 0; b < E / Y; ++b)
-            to[b] = static_cast<Slot*>(place.shared) + (Pad<L, X>::at(butterfly<TO>(place.t, ends, b)) * C + place.lane);
+            to[b] = static_cast<Slot*>(place.shared) + (Pad<L, X>::at(butterfly<TO>(place.t, second, b)) * C + place.lane);
         // The wait for the last reader comes here, not after the reads, so that
         // the arithmetic between them overlaps with slower warps' reads.
         sync(place);
@@ -253,7 +253,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
 #pragma unroll
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
-                for (int i = 0; i < Y; ++i) re[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, ends, b, i);
+                for (int i = 0; i < Y; ++i) re[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, second, b, i);
             sync(place);
 #pragma unroll
             for (int b = 0; b < E / X; ++b)
@@ -264,7 +264,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
                 for (int i = 0; i < Y; ++i)
-                    v[b * Y + i] = make(re[b * Y + i], source<Slot, L, X, Y, TO>(to, place, ends, b, i));
+                    v[b * Y + i] = make(re[b * Y + i], source<Slot, L, X, Y, TO>(to, place, second, b, i));
         } else {
 #pragma unroll
             for (int b = 0; b < E / X; ++b)
@@ -274,7 +274,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
 #pragma unroll
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
-                for (int i = 0; i < Y; ++i) v[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, ends, b, i);
+                for (int i = 0; i < Y; ++i) v[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, second, b, i);
         }
     }
 
@@ -283,11 +283,11 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         static constexpr bool same = K == PLAIN && T % L == 0;
         static constexpr int COUNT = L == 1 ? 1 : same ? 1 : E / X;
         cplx w[COUNT][4];
-        __device__ __forceinline__ void load(const cplx* __restrict__ table, unsigned t, Ends ends) {
+        __device__ __forceinline__ void load(const cplx* __restrict__ table, unsigned t, Second second) {
 #pragma unroll
             for (int b = 0; b < COUNT; ++b)
 #pragma unroll
-                for (int row = 0; (1 << row) < X; ++row) w[b][row] = __ldg(table + row * L + butterfly<K>(t, ends, b) % L);
+                for (int row = 0; (1 << row) < X; ++row) w[b][row] = __ldg(table + row * L + butterfly<K>(t, second, b) % L);
         }
     };
 
@@ -313,36 +313,33 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         for (int b = 0; b < E / X; ++b) dft<X, S>(v + b * X);
     }
 
-    /// An exchange and the stage after it.
-#ifndef PF_EAGER
-#define PF_EAGER 1
-#endif
+    /// An exchange and the stage after it, whose twiddles are on their way meanwhile.
     template <int S, int L, int X, Kind FROM, int Y, Kind TO>
-    static __device__ __forceinline__ void next_stage(cplx* v, const Place& place, Ends ends, const cplx* __restrict__ table) {
+    static __device__ __forceinline__ void next_stage(cplx* v, const Place& place, Second second, const cplx* __restrict__ table) {
         Powers<L * X, Y, TO> powers;
-        if (PF_EAGER) powers.load(table, place.t, ends);
-        exchange<L, X, FROM, Y, TO>(v, place, ends);
-        if (!PF_EAGER) powers.load(table, place.t, ends);
+        powers.load(table, place.t, second);
+        exchange<L, X, FROM, Y, TO>(v, place, second);
         stage<L * X, Y, S, TO>(v, powers);
     }
 
     /// In and out: v[i] at t + i·M, v[R + i] at the thread's other butterfly + i·M.
     template <int S> static __device__ __forceinline__ void run(cplx* v, const Place& place, const cplx* __restrict__ table) {
-        run_between<S>(v, place, ends(place.t, S > 0), table);
+        run_with<S>(v, place, second_of(place.t, S > 0), table);
     }
+    /// The same, with second butterflies that a thread works out when it runs.
     template <int S>
-    static __device__ __forceinline__ void run_between(cplx* v, const Place& place, Ends ends, const cplx* __restrict__ table) {
+    static __device__ __forceinline__ void run_with(cplx* v, const Place& place, Second second, const cplx* __restrict__ table) {
         typedef Stages<N, E> G;
         stage<1, R, S, FIRST>(v, Powers<1, R, FIRST>());
         if constexpr (X1 == 1) {
-            next_stage<S, 1, R, FIRST, R, LAST>(v, place, ends, table + G::TABLE_LAST);
+            next_stage<S, 1, R, FIRST, R, LAST>(v, place, second, table + G::TABLE_LAST);
         } else {
-            next_stage<S, 1, R, FIRST, X1, PLAIN>(v, place, ends, table + G::TABLE_1);
+            next_stage<S, 1, R, FIRST, X1, PLAIN>(v, place, second, table + G::TABLE_1);
             if constexpr (X2 == 1) {
-                next_stage<S, R, X1, PLAIN, R, LAST>(v, place, ends, table + G::TABLE_LAST);
+                next_stage<S, R, X1, PLAIN, R, LAST>(v, place, second, table + G::TABLE_LAST);
             } else {
-                next_stage<S, R, X1, PLAIN, X2, PLAIN>(v, place, ends, table + G::TABLE_2);
-                next_stage<S, R * X1, X2, PLAIN, R, LAST>(v, place, ends, table + G::TABLE_LAST);
+                next_stage<S, R, X1, PLAIN, X2, PLAIN>(v, place, second, table + G::TABLE_2);
+                next_stage<S, R * X1, X2, PLAIN, R, LAST>(v, place, second, table + G::TABLE_LAST);
             }
         }
     }
@@ -397,8 +394,8 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
 #pragma unroll
         for (int i = 1; i < R; ++i) {
             const bool near = i < R / 2;
-            f(Frequency{real(near ? t : other) + real(i * M), turn_32(near ? w : other_w, i * turn), i, E - 1 - i, false, false}, v[i],
-              v[E - 1 - i]);
+            const real k = real(near ? t : other) + real(i * M);
+            f(Frequency{k, turn_32(near ? w : other_w, i * turn), i, E - 1 - i, false, false}, v[i], v[E - 1 - i]);
         }
         if (OUT == NATURAL) take_apart(v, t);
     }

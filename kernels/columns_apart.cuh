@@ -91,7 +91,7 @@ __device__ __forceinline__ void columns_apart(cplx* p, cplx* q, const cplx* __re
                     b = make(b.y, b.x);
                 });
             }
-            Fft::template run_between<-1>(v, Place{t, c, 0, shared}, Fft::ends(t, phase != FORWARD), table);
+            Fft::template run_with<-1>(v, Place{t, c, 0, shared}, Fft::second_of(t, phase != FORWARD), table);
             if (phase == FORWARD) {
                 const real wy = green.step_y * real(column), wy2 = wy * wy;
                 const real other = green.step_y * real(column + 1), other2 = other * other;
