@@ -36,7 +36,7 @@ column(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {
 template <int N, int E, int C, int REGS>
 __global__ void __launch_bounds__(N / E * C, blocks_for(N / E * C, REGS))
 column_apart(cplx* p, cplx* q, const cplx* table, Green green, unsigned units, double* partial) {
-    columns_apart<N, E, C>(p, q, table, green, units, partial);
+    if constexpr (!F64) columns_apart<N, E, C>(p, q, table, green, units, partial);
 }
 template <int N, int E, int C, int F, bool S, int REGS, int MAPS>
 __global__ void __launch_bounds__(N / E * C * F, blocks_for(N / E * C * F, REGS))
@@ -220,7 +220,7 @@ template <int N, int E, int C, bool S, bool PARK, bool AGAIN, int REGS> void col
     });
 }
 
-/// As many blocks as run at once.
+/// In f32. As many blocks as run at once.
 template <int N, int E, int C, int REGS> void apart(Maps& m, const char* size) {
     const size_t bytes = BlockFft<N, E, C, 1, true>::BYTES + N * C * sizeof(cplx);
     const unsigned threads = N / E * C, units = m.ny / (2 * C);
