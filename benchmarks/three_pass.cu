@@ -2,7 +2,7 @@
 // worth trying, and checks them against a host reference. Needs nvcc alone:
 //   nvcc -O3 -std=c++17 -arch=sm_90 -DPF_REAL=float -I kernels benchmarks/three_pass.cu -o three_pass
 // Prints one line per kernel and shape, then one per size with the fastest of each.
-#include "three_pass.cuh"
+#include "columns_apart.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -33,6 +33,11 @@ __global__ void __launch_bounds__(N / E * C, blocks_for(N / E * C, REGS))
 column(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {
     columns<N, E, C, S, PARK, AGAIN>(p, q, table, green, partial);
 }
+template <int N, int E, int C, int REGS>
+__global__ void __launch_bounds__(N / E * C, blocks_for(N / E * C, REGS))
+column_apart(cplx* p, cplx* q, const cplx* table, Green green, unsigned units, double* partial) {
+    if constexpr (!F64) columns_apart<N, E, C>(p, q, table, green, units, partial);
+}
 template <int N, int E, int C, int F, bool S, int REGS, int MAPS>
 __global__ void __launch_bounds__(N / E * C * F, blocks_for(N / E * C * F, REGS))
 inverse(const cplx* p, const cplx* q, real* phi, real* ex, real* ey, const cplx* table, real step, unsigned pairs,
@@ -61,6 +66,13 @@ struct Maps {
         for (void* m : {(void*)rho, (void*)phi, (void*)ex, (void*)ey, (void*)p, (void*)q, (void*)partial, (void*)energy}) cudaFree(m);
     }
     double step_y() const { return M_PI / ny * ratio; }
+    Green green() const {
+        Green green;
+        green.step_x = real(M_PI / nx);
+        green.step_y = real(step_y());
+        green.scale = real(0.25 / (double(nx) * ny));
+        return green;
+    }
 };
 
 template <int N, int E> cplx* table() {
@@ -201,13 +213,29 @@ template <int N, int E, int C, bool S, bool PARK, bool AGAIN, int REGS> void col
     Maps* mp = &m;
     auto k2 = column<N, E, C, S, PARK, AGAIN, REGS>;
     allow(k2, bytes);
-    Green green;
-    green.step_x = real(M_PI / N);
-    green.step_y = real(m.step_y());
-    green.scale = real(0.25 / (double(m.nx) * m.ny));
+    const Green green = m.green();
     add(second, size, describe((std::string("pass 2") + (PARK ? " park" : "") + (AGAIN ? " again" : "")).c_str(), (const void*)k2, E, C, 1, S, threads, bytes), [=](cudaStream_t s, bool o) {
         partials = mp->ny / (2 * C);
         launch(k2, partials, threads, bytes, o, s, mp->p, mp->q, tw, green, mp->partial);
+    });
+}
+
+/// In f32. As many blocks as run at once.
+template <int N, int E, int C, int REGS> void apart(Maps& m, const char* size) {
+    const size_t bytes = BlockFft<N, E, C, 1, true>::BYTES + N * C * sizeof(cplx);
+    const unsigned threads = N / E * C, units = m.ny / (2 * C);
+    const cplx* tw = table<N, E>();
+    Maps* mp = &m;
+    auto k2 = column_apart<N, E, C, REGS>;
+    allow(k2, bytes);
+    const Green green = m.green();
+    int resident = 0, multiprocessors = 0;
+    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, k2, threads, bytes));
+    CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    const unsigned blocks = std::min(units, unsigned(resident * multiprocessors));
+    add(second, size, describe("pass 2 apart", (const void*)k2, E, C, 1, true, threads, bytes), [=](cudaStream_t s, bool o) {
+        partials = blocks;
+        launch(k2, blocks, threads, bytes, o, s, mp->p, mp->q, tw, green, units, mp->partial);
     });
 }
 

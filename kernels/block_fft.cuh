@@ -148,6 +148,15 @@ struct Place {
     void* shared;    // the group's own BlockFft::BYTES
 };
 
+/// A pair of frequencies k and N-k of a thread. What it knows of them is a
+/// constant once pairs() is unrolled.
+struct Frequency {
+    real k;
+    cplx w;             // e^{iπk/2N}
+    int at, partner;    // elements of the thread's array; no partner is -1
+    bool zero, middle;  // k = 0 and k = N/2 are their own partners
+};
+
 /// What goes through shared memory at once.
 template <bool SPLIT> struct SlotOf { typedef cplx type; };
 template <> struct SlotOf<true> { typedef real type; };
@@ -190,17 +199,24 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     /// The second butterfly of a thread at the end with pairs k, N-k.
     static __device__ __forceinline__ unsigned mirror(unsigned t) { return t ? M - t : M / 2; }
 
-    enum Kind { SLOT_PAIRS, FREQUENCY_PAIRS, PLAIN };
-    template <Kind K> static __device__ __forceinline__ unsigned butterfly(unsigned t, int b) {
+    /// A thread's second butterfly, beside butterfly t, in the first and the last stage.
+    struct Second { unsigned first, last; };
+    static __device__ __forceinline__ Second second_of(unsigned t, bool inverse) {
+        const unsigned slots = M - 1 - t, frequencies = mirror(t);
+        return inverse ? Second{frequencies, slots} : Second{slots, frequencies};
+    }
+
+    enum Kind { FIRST, LAST, PLAIN };
+    template <Kind K> static __device__ __forceinline__ unsigned butterfly(unsigned t, Second second, int b) {
         if (K == PLAIN) return t + b * T;
-        return b == 0 ? t : K == SLOT_PAIRS ? M - 1 - t : mirror(t);
+        return b == 0 ? t : K == FIRST ? second.first : second.last;
     }
 
     template <typename Slot, int L, int X, Kind FROM>
-    static __device__ __forceinline__ void addresses_from(Slot** at, const Place& place) {
+    static __device__ __forceinline__ void addresses_from(Slot** at, const Place& place, Second second) {
 #pragma unroll
         for (int b = 0; b < E / X; ++b) {
-            unsigned j = butterfly<FROM>(place.t, b);
+            unsigned j = butterfly<FROM>(place.t, second, b);
             unsigned slot = Pad<L, X>::at(L == 1 ? j * X : j / L * (L * X) + j % L);
             at[b] = static_cast<Slot*>(place.shared) + (slot * C + place.lane);
         }
@@ -208,22 +224,22 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
 
     /// Input i of butterfly b, `at` its first, padded as Pad<L, X> does.
     template <typename Slot, int L, int X, int Y, Kind TO>
-    static __device__ __forceinline__ Slot& source(Slot* const* at, const Place& place, int b, int i) {
+    static __device__ __forceinline__ Slot& source(Slot* const* at, const Place& place, Second second, int b, int i) {
         typedef Pad<L, X> P;
         constexpr unsigned stride = N / Y;
         if constexpr (stride % P::every == 0) return at[b][i * int(P::at(stride) * C)];
-        unsigned slot = P::at(butterfly<TO>(place.t, b) + i * stride);
+        unsigned slot = P::at(butterfly<TO>(place.t, second, b) + i * stride);
         return static_cast<Slot*>(place.shared)[slot * C + place.lane];
     }
 
     template <int L, int X, Kind FROM, int Y, Kind TO>
-    static __device__ __forceinline__ void exchange(cplx* v, const Place& place) {
+    static __device__ __forceinline__ void exchange(cplx* v, const Place& place, Second second) {
         typedef typename SlotOf<SPLIT>::type Slot;
         Slot *from[E / X], *to[E / Y];
-        addresses_from<Slot, L, X, FROM>(from, place);
+        addresses_from<Slot, L, X, FROM>(from, place, second);
 #pragma unroll
         for (int b = 0; b < E / Y; ++b)
-            to[b] = static_cast<Slot*>(place.shared) + (Pad<L, X>::at(butterfly<TO>(place.t, b)) * C + place.lane);
+            to[b] = static_cast<Slot*>(place.shared) + (Pad<L, X>::at(butterfly<TO>(place.t, second, b)) * C + place.lane);
         // The wait for the last reader comes here, not after the reads, so that
         // the arithmetic between them overlaps with slower warps' reads.
         sync(place);
@@ -237,7 +253,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
 #pragma unroll
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
-                for (int i = 0; i < Y; ++i) re[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, b, i);
+                for (int i = 0; i < Y; ++i) re[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, second, b, i);
             sync(place);
 #pragma unroll
             for (int b = 0; b < E / X; ++b)
@@ -248,7 +264,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
                 for (int i = 0; i < Y; ++i)
-                    v[b * Y + i] = make(re[b * Y + i], source<Slot, L, X, Y, TO>(to, place, b, i));
+                    v[b * Y + i] = make(re[b * Y + i], source<Slot, L, X, Y, TO>(to, place, second, b, i));
         } else {
 #pragma unroll
             for (int b = 0; b < E / X; ++b)
@@ -258,33 +274,37 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
 #pragma unroll
             for (int b = 0; b < E / Y; ++b)
 #pragma unroll
-                for (int i = 0; i < Y; ++i) v[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, b, i);
+                for (int i = 0; i < Y; ++i) v[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, second, b, i);
         }
     }
 
-    /// Powers 1…X-1 of a stage's twiddle for m.
-    template <int L, int X, int S>
-    static __device__ __forceinline__ void powers(cplx* w, const cplx* __restrict__ table, unsigned m) {
+    /// Powers 1, 2, 4 and 8 of a stage's twiddles, for as many butterflies as differ in them.
+    template <int L, int X, Kind K> struct Powers {
+        static constexpr bool same = K == PLAIN && T % L == 0;
+        static constexpr int COUNT = L == 1 ? 1 : same ? 1 : E / X;
+        cplx w[COUNT][4];
+        __device__ __forceinline__ void load(const cplx* __restrict__ table, unsigned t, Second second) {
 #pragma unroll
-        for (int p = 1, row = 0; p < X; p *= 2, ++row) {
-            w[p] = __ldg(table + row * L + m);
-            if (S > 0) w[p] = conj(w[p]);
-        }
+            for (int b = 0; b < COUNT; ++b)
 #pragma unroll
-        for (int p = 3; p < X; ++p) {
-            int high = p >= 8 ? 8 : p >= 4 ? 4 : 2;
-            if (p != high) w[p] = w[high] * w[p - high];
+                for (int row = 0; (1 << row) < X; ++row) w[b][row] = __ldg(table + row * L + butterfly<K>(t, second, b) % L);
         }
-    }
+    };
 
-    template <int L, int X, int S, Kind K>
-    static __device__ __forceinline__ void stage(cplx* v, unsigned t, const cplx* __restrict__ table) {
+    template <int L, int X, int S, Kind K> static __device__ __forceinline__ void stage(cplx* v, const Powers<L, X, K>& powers) {
         if constexpr (L > 1) {
-            constexpr bool same = K == PLAIN && T % L == 0;
             cplx w[X];
 #pragma unroll
             for (int b = 0; b < E / X; ++b) {
-                if (b == 0 || !same) powers<L, X, S>(w, table, butterfly<K>(t, b) % L);
+                if (b < Powers<L, X, K>::COUNT) {
+#pragma unroll
+                    for (int p = 1, row = 0; p < X; p *= 2, ++row) w[p] = S > 0 ? conj(powers.w[b][row]) : powers.w[b][row];
+#pragma unroll
+                    for (int p = 3; p < X; ++p) {
+                        int high = p >= 8 ? 8 : p >= 4 ? 4 : 2;
+                        if (p != high) w[p] = w[high] * w[p - high];
+                    }
+                }
 #pragma unroll
                 for (int i = 1; i < X; ++i) v[b * X + i] = v[b * X + i] * w[i];
             }
@@ -293,47 +313,91 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         for (int b = 0; b < E / X; ++b) dft<X, S>(v + b * X);
     }
 
-    /// In and out: v[i] at t + i·M, v[R + i] at the thread's other butterfly + i·M.
-    template <int S> static __device__ __forceinline__ void run(cplx* v, const Place& place, const cplx* __restrict__ table) {
-        constexpr Kind in = S < 0 ? SLOT_PAIRS : FREQUENCY_PAIRS, out = S < 0 ? FREQUENCY_PAIRS : SLOT_PAIRS;
-        typedef Stages<N, E> G;
-        stage<1, R, S, in>(v, place.t, table);
-        if constexpr (X1 == 1) {
-            exchange<1, R, in, R, out>(v, place);
-        } else {
-            exchange<1, R, in, X1, PLAIN>(v, place);
-            stage<R, X1, S, PLAIN>(v, place.t, table + G::TABLE_1);
-            if constexpr (X2 == 1) {
-                exchange<R, X1, PLAIN, R, out>(v, place);
-            } else {
-                exchange<R, X1, PLAIN, X2, PLAIN>(v, place);
-                stage<R * X1, X2, S, PLAIN>(v, place.t, table + G::TABLE_2);
-                exchange<R * X1, X2, PLAIN, R, out>(v, place);
-            }
-        }
-        stage<M, R, S, out>(v, place.t, table + G::TABLE_LAST);
+    /// An exchange and the stage after it, whose twiddles are on their way meanwhile.
+    template <int S, int L, int X, Kind FROM, int Y, Kind TO>
+    static __device__ __forceinline__ void next_stage(cplx* v, const Place& place, Second second, const cplx* __restrict__ table) {
+        Powers<L * X, Y, TO> powers;
+        powers.load(table, place.t, second);
+        exchange<L, X, FROM, Y, TO>(v, place, second);
+        stage<L * X, Y, S, TO>(v, powers);
     }
 
-    /// Calls f(k, w, a, b) on every pair of frequencies a = v[k], b = v[N-k] of
-    /// the thread, w = e^{iπk/2N}; k = 0 and N/2 are their own partners, and
-    /// then b is a copy that is dropped.
-    template <typename F> static __device__ __forceinline__ void pairs(cplx* v, unsigned t, const cplx* __restrict__ table, F f) {
-        constexpr int turn = 16 / R;  // e^{iπM/2N} = e^{iπ/2R}
-        cplx w = __ldg(table + Stages<N, E>::QUARTER + t);
-        if (t != 0) {
-#pragma unroll
-            for (int i = 0; i < R; ++i) f(t + i * M, turn_32(w, i * turn), v[i], v[E - 1 - i]);
+    /// In and out: v[i] at t + i·M, v[R + i] at the thread's other butterfly + i·M.
+    template <int S> static __device__ __forceinline__ void run(cplx* v, const Place& place, const cplx* __restrict__ table) {
+        run_with<S>(v, place, second_of(place.t, S > 0), table);
+    }
+    /// The same, with second butterflies that a thread works out when it runs.
+    template <int S>
+    static __device__ __forceinline__ void run_with(cplx* v, const Place& place, Second second, const cplx* __restrict__ table) {
+        typedef Stages<N, E> G;
+        stage<1, R, S, FIRST>(v, Powers<1, R, FIRST>());
+        if constexpr (X1 == 1) {
+            next_stage<S, 1, R, FIRST, R, LAST>(v, place, second, table + G::TABLE_LAST);
         } else {
-            cplx middle = __ldg(table + Stages<N, E>::QUARTER + T);
-            cplx copy = v[0];
-            f(0u, make(1, 0), v[0], copy);
-            copy = v[R / 2];
-            f(unsigned(N / 2), turn_32(make(1, 0), 8), v[R / 2], copy);
-#pragma unroll
-            for (int i = 1; i < R / 2; ++i) f(unsigned(i * M), turn_32(make(1, 0), i * turn), v[i], v[R - i]);
-#pragma unroll
-            for (int i = 0; i < R / 2; ++i) f(unsigned(M / 2 + i * M), turn_32(middle, i * turn), v[R + i], v[E - 1 - i]);
+            next_stage<S, 1, R, FIRST, X1, PLAIN>(v, place, second, table + G::TABLE_1);
+            if constexpr (X2 == 1) {
+                next_stage<S, R, X1, PLAIN, R, LAST>(v, place, second, table + G::TABLE_LAST);
+            } else {
+                next_stage<S, R, X1, PLAIN, X2, PLAIN>(v, place, second, table + G::TABLE_2);
+                next_stage<S, R * X1, X2, PLAIN, R, LAST>(v, place, second, table + G::TABLE_LAST);
+            }
         }
+    }
+
+    /// How a thread's elements at the end with pairs k, N-k stand: as run() has
+    /// them, or so that i and E-1-i are partners in thread 0 too, but for i = 0,
+    /// which there are frequencies 0 and N/2, their own partners.
+    enum Order { NATURAL, PAIRED };
+    static __device__ __forceinline__ void pair_up(cplx* v, unsigned t) {
+        if (t != 0) return;
+        cplx first[R / 2];
+#pragma unroll
+        for (int i = 0; i < R / 2; ++i) first[i] = v[R / 2 + i];
+#pragma unroll
+        for (int i = 0; i < R / 2; ++i) v[R / 2 + i] = v[R + R / 2 + i];
+        v[E - 1] = first[0];
+#pragma unroll
+        for (int i = 1; i < R / 2; ++i) v[E - 1 - i] = first[R / 2 - i];
+    }
+    static __device__ __forceinline__ void take_apart(cplx* v, unsigned t) {
+        if (t != 0) return;
+        cplx first[R / 2];
+        first[0] = v[E - 1];
+#pragma unroll
+        for (int i = 1; i < R / 2; ++i) first[R / 2 - i] = v[E - 1 - i];
+#pragma unroll
+        for (int i = 0; i < R / 2; ++i) v[R + R / 2 + i] = v[R / 2 + i];
+#pragma unroll
+        for (int i = 0; i < R / 2; ++i) v[R / 2 + i] = first[i];
+    }
+
+    /// Calls f(frequency, a, b) on every pair of frequencies a = v[k], b = v[N-k]
+    /// of the thread; for k = 0 and N/2 b is a copy of a, and dropped.
+    ///
+    /// Thread 0 moves its elements so as to go with its warp through all but one
+    /// pair: others wait for it at the next exchange.
+    template <Order IN = NATURAL, Order OUT = NATURAL, typename F>
+    static __device__ __forceinline__ void pairs(cplx* v, unsigned t, const cplx* __restrict__ table, F f) {
+        constexpr int turn = 16 / R;  // e^{iπM/2N} = e^{iπ/2R}
+        const cplx* const quarter = table + Stages<N, E>::QUARTER;
+        const unsigned other = t ? t : M / 2;
+        const cplx w = __ldg(quarter + t), other_w = __ldg(quarter + other);
+        if (IN == NATURAL) pair_up(v, t);
+        if (t != 0) {
+            f(Frequency{real(t), w, 0, E - 1, false, false}, v[0], v[E - 1]);
+        } else {
+            cplx copy = v[0];
+            f(Frequency{0, make(1, 0), 0, -1, true, false}, v[0], copy);
+            copy = v[E - 1];
+            f(Frequency{real(N / 2), turn_32(make(1, 0), 8), E - 1, -1, false, true}, v[E - 1], copy);
+        }
+#pragma unroll
+        for (int i = 1; i < R; ++i) {
+            const bool near = i < R / 2;
+            const real k = real(near ? t : other) + real(i * M);
+            f(Frequency{k, turn_32(near ? w : other_w, i * turn), i, E - 1 - i, false, false}, v[i], v[E - 1 - i]);
+        }
+        if (OUT == NATURAL) take_apart(v, t);
     }
 
     /// Calls f(end, offset, a, b) for every pair of slots a = v[q], b = v[N-1-q]

@@ -4,50 +4,60 @@
 //
 // How a length is cut up was measured on an H200: elements a thread holds, lines
 // a block takes, what goes through shared memory in halves, what is parked there.
-#include "three_pass.cuh"
+#include "columns_apart.cuh"
 
 /// How rows are cut up on the way back. Two row pairs side by side read whole
 /// cache lines of a panel, which pays where two blocks still fit a multiprocessor.
 template <int N> struct Inverse {
-    static constexpr int E = F64 ? (N <= 256 ? 8 : 16) : N <= 512 ? 8 : N >= 4096 ? 32 : 16;
-    static constexpr int C = (F64 ? N == 1024 : N == 2048 || N == 4096) ? 2 : 1;
+    static constexpr int E = F64 ? (N <= 256 ? 8 : 16) : N <= 512 ? 8 : N >= 2048 ? 32 : 16;
+    static constexpr int C = (F64 ? N == 512 || N == 1024 : N == 1024 || N == 2048 || N == 4096) ? 2 : 1;
     static constexpr int T = N / E;
-    static constexpr int LINES = T * C < 32 ? 32 / (T * C) : F64 && N == 512 ? 2 : 1;
-    static constexpr bool SPLIT = F64 && E == 16 && N != 1024;
+    static constexpr int LINES = T * C < 32 ? 32 / (T * C) : 1;
+    static constexpr bool SPLIT = F64 && E == 16 && C == 1;
     static constexpr int THREADS = T * C * LINES;
     static constexpr int RESIDENT = F64 ? (E == 8 ? 768 : 512) : E == 32 ? 512 : 1024;
     static constexpr int BLOCKS = RESIDENT / THREADS > 16 ? 16 : RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;
     static constexpr int BYTES = BlockFft<N, E, C, LINES, SPLIT>::BYTES * LINES;
 };
 
+/// APART: P and Q go through FFTs of their own, as columns_apart() has it.
 template <int N> struct Columns {
     static constexpr int E = N <= 512 ? 8 : !F64 && N >= 2048 ? 32 : 16;
     static constexpr int T = N / E;
-    static constexpr int C = F64 ? (N == 8192 ? 1 : 2) : N == 512 || N == 8192 ? 2 : 4;
-    static constexpr bool SPLIT = F64 && E == 16;
-    static constexpr bool PARK = N >= 2048;
+    static constexpr bool APART = !F64 && N >= 4096;
+    static constexpr int C = F64 ? (N == 8192 ? 1 : 2) : N == 512 || APART ? 2 : 4;
+    static constexpr bool SPLIT = APART || (F64 && N != 1024 && E == 16);
+    static constexpr bool PARK = N >= 2048 || (F64 && N == 1024);
     static constexpr bool AGAIN = F64 ? N >= 1024 : N >= 2048;
     static constexpr int THREADS = T * C;
-    static constexpr int RESIDENT = N == 1024 && F64 ? 384 : 512;
+    static constexpr int RESIDENT = 512;
     static constexpr int BLOCKS = RESIDENT / THREADS > 8 ? 8 : RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;
-    static constexpr int BYTES = BlockFft<N, E, C, 1, SPLIT>::BYTES + (PARK ? N * C * sizeof(real) : 0);
+    static constexpr int BYTES =
+        BlockFft<N, E, C, 1, SPLIT>::BYTES + (APART ? N * C * sizeof(cplx) : PARK ? N * C * sizeof(real) : 0);
 };
 
+template <int N>
+__device__ __forceinline__ void columns_of(cplx* p, cplx* q, const cplx* table, Green green, unsigned units, double* partial) {
+    typedef Columns<N> S;
+    if constexpr (S::APART) columns_apart<N, S::E, S::C>(p, q, table, green, units, partial);
+    else columns<N, S::E, S::C, S::SPLIT, S::PARK, S::AGAIN>(p, q, table, green, partial);
+}
+
 #define THREE_PASS(N) THREE_PASS_(N)
-#define SHAPE(S, N, LINES) {S<N>::E, Stages<N, S<N>::E>::X1, Stages<N, S<N>::E>::X2, LINES, S<N>::THREADS, S<N>::BYTES}
+#define SHAPE(S, N, LINES, GOES_ON) \
+    {S<N>::E, Stages<N, S<N>::E>::X1, Stages<N, S<N>::E>::X2, LINES, S<N>::THREADS, S<N>::BYTES, GOES_ON}
 #define THREE_PASS_(N)                                                                                                \
-    extern "C" __device__ const Shape rows_shape_##N = SHAPE(Rows, N, Rows<N>::LINES);                                \
-    extern "C" __device__ const Shape columns_shape_##N = SHAPE(Columns, N, Columns<N>::C);                           \
-    extern "C" __device__ const Shape inverse_shape_##N = SHAPE(Inverse, N, Inverse<N>::LINES * Inverse<N>::C);       \
+    extern "C" __device__ const Shape rows_shape_##N = SHAPE(Rows, N, Rows<N>::LINES, 0);                             \
+    extern "C" __device__ const Shape columns_shape_##N = SHAPE(Columns, N, Columns<N>::C, Columns<N>::APART);        \
+    extern "C" __device__ const Shape inverse_shape_##N = SHAPE(Inverse, N, Inverse<N>::LINES * Inverse<N>::C, 0);    \
     extern "C" __global__ void __launch_bounds__(Rows<N>::THREADS, Rows<N>::BLOCKS)                                   \
     rows_forward_##N(const real* rho, cplx* out, const cplx* table, unsigned pairs) {                                 \
         typedef Rows<N> S;                                                                                            \
         rows_forward<N, S::E, S::LINES, S::SPLIT>(rho, out, table, pairs);                                            \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(Columns<N>::THREADS, Columns<N>::BLOCKS)                             \
-    columns_##N(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {                                  \
-        typedef Columns<N> S;                                                                                         \
-        columns<N, S::E, S::C, S::SPLIT, S::PARK, S::AGAIN>(p, q, table, green, partial);                             \
+    columns_##N(cplx* p, cplx* q, const cplx* table, Green green, unsigned units, double* partial) {                  \
+        columns_of<N>(p, q, table, green, units, partial);                                                            \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(Inverse<N>::THREADS, Inverse<N>::BLOCKS)                             \
     rows_inverse_##N(const cplx* p, const cplx* q, real* phi, real* ex, real* ey, const cplx* table, real step_y,     \

@@ -38,7 +38,11 @@ __device__ __forceinline__ unsigned panel_at(unsigned column, unsigned pair, uns
 /// room for its blocks; long ones do not, and then its blocks are in the way.
 template <int N> constexpr bool EARLY = N <= 512;
 
-__device__ __forceinline__ float quotient(float a, float b) { return __fdividef(a, b); }
+__device__ __forceinline__ float quotient(float a, float b) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(b));
+    return a * y;
+}
 /// Two Newton steps on the 20 bits the hardware gives.
 __device__ __forceinline__ double quotient(double a, double b) {
     double y;
@@ -81,6 +85,7 @@ template <int N> struct Rows {
 struct Shape {
     unsigned elements, middle_1, middle_2;  // stages: E/2, these two, E/2
     unsigned lines, threads, bytes;         // of a block: row pairs, or pairs of columns
+    unsigned goes_on;                       // whether a block takes more than one group of lines
 };
 
 /// A block takes LINES row pairs.
@@ -102,7 +107,7 @@ __device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx*
         b = make(x.y, y.y);
     });
     Fft::template run<-1>(v, place, table);
-    Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
+    Fft::pairs(v, t, table, [&](const Frequency& at, cplx& k, cplx& n) { dct_pair(at.w, k, n); });
     if (!EARLY<N>) let_next_start();
     const unsigned second = Fft::mirror(t);
 #pragma unroll
@@ -121,6 +126,7 @@ template <int LANES> __device__ __forceinline__ double sum_of(double value) {
 
 /// A block takes 2C columns, C as real parts and C as imaginary parts. P takes
 /// the place of what was read: a block has read its columns before it writes.
+/// P and Q of a column share an FFT.
 /// `partial` gets the block's part of the energy Σ φ·ρ (by Parseval).
 ///
 /// PARK keeps the spectrum of the second C columns in shared memory, not in
@@ -150,7 +156,7 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
         b = make(x.y, y.y);
     });
     Fft::template run<-1>(v, place, table);
-    Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
+    Fft::template pairs<Fft::NATURAL, Fft::PAIRED>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) { dct_pair(at.w, a, b); });
     if (!EARLY<N>) let_next_start();
     real kept[PARK ? 1 : E];
     real* const parked = reinterpret_cast<real*>(reinterpret_cast<char*>(memory) + Fft::BYTES) + threadIdx.x;
@@ -162,29 +168,31 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
         unsigned again = t;
         if (AGAIN) asm volatile("" : "+r"(again));
         const unsigned column = first + half * C;
-        const real wy = green.step_y * real(column), wy2 = wy * wy;
+        const real wy = green.step_y * real(column);
         // P's largest coefficient in this column is to Q's about as 1 to this. One
-        // FFT carries both, so without it P's rounding would drown Q.
-        const real balance = column == 0 ? green.step_x : wy >= green.step_x ? wy : wy2 / green.step_x;
-        const real back = quotient(1, balance);
+        // FFT carries both, so without it P's rounding would drown Q. So wavenumbers
+        // here are in units of it, and P is that many times too large.
+        const real balance = column == 0 ? green.step_x : wy >= green.step_x ? wy : wy * wy / green.step_x;
+        const real back = quotient(1, balance), step = green.step_x * back, scale = green.scale * back;
+        const real wy2 = (wy * back) * (wy * back);
         real sum = 0;
-        Fft::pairs(v, again, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
-            const real f = real(k), wa = green.step_x * f, wb = green.step_x * (real(N) - f);
-            real pa = quotient(green.scale * a.x, wa * wa + wy2), pb = quotient(green.scale * b.x, wb * wb + wy2);
-            if (k == 0) {
+        Fft::template pairs<Fft::PAIRED, Fft::NATURAL>(v, again, table, [&](const Frequency& at, cplx& a, cplx& b) {
+            const real wa = step * at.k, wb = step * (real(N) - at.k);
+            real pa = quotient(scale * a.x, wa * wa + wy2), pb = quotient(scale * b.x, wb * wb + wy2);
+            if (at.zero) {
                 if (column == 0) pa = 0;
                 pb = 0;
                 sum += real(0.5) * pa * a.x;
             } else {
                 sum += pa * a.x;
-                if (k != N / 2) sum += pb * b.x;
+                if (!at.middle) sum += pb * b.x;
             }
             // P and, for the sine transform, Q from the other end.
-            a = make(balance * pa, wb * pb);
-            b = make(balance * pb, wa * pa);
-            idct_pair(w, a, b);
+            a = make(pa, wb * pb);
+            b = make(pb, wa * pa);
+            idct_pair(at.w, a, b);
         });
-        const double energy = sum_of<(THREADS < 32 ? THREADS : 32)>(column == 0 ? 0.5 * double(sum) : double(sum));
+        const double energy = sum_of<(THREADS < 32 ? THREADS : 32)>((column == 0 ? 0.5 : 1.0) * double(back) * double(sum));
         if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
         Fft::template run<1>(v, Place{again, c, 0, memory}, table);
         cplx* const p_ends[2] = {p + again * PANEL, p + (N - 1 - again) * PANEL};
@@ -193,8 +201,10 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
             p_ends[end][offset * int(PANEL)] = make(back * a.x, back * b.x);
             q_ends[end][offset * int(PANEL)] = make(a.y, -b.y);
         });
+        if (half == 0) {
 #pragma unroll
-        for (int i = 0; i < E; ++i) v[i].x = PARK ? parked[i * THREADS] : kept[PARK ? 0 : i];
+            for (int i = 0; i < E; ++i) v[i].x = PARK ? parked[i * THREADS] : kept[PARK ? 0 : i];
+        }
         p += C;
         q += C;
     }
@@ -243,16 +253,16 @@ __device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const c
         v[i] = in[panel_at(t + i * Fft::M, pair, pairs)];
         v[E / 2 + i] = in[panel_at(second + i * Fft::M, pair, pairs)];
     }
-    Fft::pairs(v, t, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
+    Fft::pairs(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
         if (map == EY) {
-            const real f = real(k), wa = step_y * f, wb = step_y * (real(N) - f);
+            const real wa = step_y * at.k, wb = step_y * (real(N) - at.k);
             cplx z = a;
             a = make(wb * b.x, wb * b.y);
             b = make(wa * z.x, wa * z.y);
-            if (k == 0) a = make(0, 0);
+            if (at.zero) a = make(0, 0);
         }
-        if (k == 0) b = make(0, 0);
-        idct_pair(w, a, b);
+        if (at.zero) b = make(0, 0);
+        idct_pair(at.w, a, b);
     });
     Fft::template run<1>(v, place, table);
     if (!EARLY<N>) let_next_start();

@@ -27,9 +27,9 @@ template <int N> struct Columns {
 
 /// To a transform's coefficients from those at the other end, with a zero first:
 /// a sine transform is a cosine transform of these. `copy` of k = 0 is dropped.
-__device__ __forceinline__ void other_end(unsigned k, cplx& a, cplx& b) {
+__device__ __forceinline__ void other_end(bool zero, cplx& a, cplx& b) {
     cplx keep = a;
-    a = k ? b : make(0, 0);
+    a = zero ? make(0, 0) : b;
     b = keep;
 }
 
@@ -52,7 +52,7 @@ __device__ __forceinline__ void columns_forward(const cplx* __restrict__ in, rea
         b = make(x.y, y.y);
     });
     Fft::template run<-1>(v, place, table);
-    Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
+    Fft::pairs(v, t, table, [&](const Frequency& at, cplx& k, cplx& n) { dct_pair(at.w, k, n); });
     // Both passes leave their halves to this.
     const real quarter = real(0.25);
     out += first;
@@ -80,10 +80,10 @@ __device__ __forceinline__ void columns_inverse(const real* __restrict__ in, cpl
         v[i] = *reinterpret_cast<const cplx*>(in + size_t(t + i * Fft::M) * columns);
         v[E / 2 + i] = *reinterpret_cast<const cplx*>(in + size_t(second + i * Fft::M) * columns);
     }
-    Fft::pairs(v, t, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
-        if (sine) other_end(k, a, b);
-        if (k == 0) b = make(0, 0);
-        idct_pair(w, a, b);
+    Fft::pairs(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
+        if (sine) other_end(at.zero, a, b);
+        if (at.zero) b = make(0, 0);
+        idct_pair(at.w, a, b);
     });
     Fft::template run<1>(v, place, table);
     const real sign = sine ? -1 : 1;
@@ -118,7 +118,7 @@ __device__ __forceinline__ void columns_forward_first(const real* __restrict__ i
         b = at[row];
     });
     Fft::template run<-1>(v, place, table);
-    Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
+    Fft::pairs(v, t, table, [&](const Frequency& at, cplx& k, cplx& n) { dct_pair(at.w, k, n); });
     out += blockIdx.x * size_t(N * C) + c;
     const unsigned second = Fft::mirror(t);
 #pragma unroll
@@ -146,7 +146,7 @@ __device__ __forceinline__ void rows_forward_last(const cplx* __restrict__ in, r
         b = make(x.y, y.y);
     });
     Fft::template run<-1>(v, place, table);
-    Fft::pairs(v, t, table, [&](unsigned, cplx w, cplx& k, cplx& n) { dct_pair(w, k, n); });
+    Fft::pairs(v, t, table, [&](const Frequency& at, cplx& k, cplx& n) { dct_pair(at.w, k, n); });
     // Both passes leave their halves to this.
     const real quarter = real(0.25);
     real* even = out + size_t(2 * pair) * N;
@@ -176,10 +176,10 @@ __device__ __forceinline__ void map_rows_inverse(const cplx* __restrict__ in, re
         v[i] = in[panel_at(t + i * Fft::M, pair, pairs)];
         v[E / 2 + i] = in[panel_at(second + i * Fft::M, pair, pairs)];
     }
-    Fft::pairs(v, t, table, [&](unsigned k, cplx w, cplx& a, cplx& b) {
-        if (sine) other_end(k, a, b);
-        if (k == 0) b = make(0, 0);
-        idct_pair(w, a, b);
+    Fft::pairs(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
+        if (sine) other_end(at.zero, a, b);
+        if (at.zero) b = make(0, 0);
+        idct_pair(at.w, a, b);
     });
     Fft::template run<1>(v, place, table);
     // Both passes leave their halves to this.

@@ -122,7 +122,7 @@ fn agrees_with_the_fused_pipeline_on_long_lines() {
 #[ignore = "needs an NVIDIA GPU"]
 fn a_graph_of_several_solves_gives_the_same_bits() {
     let gpu = gpu();
-    for (nx, ny) in [(512, 256), (2048, 1024)] {
+    for (nx, ny) in [(512, 256), (2048, 1024), (4096, 2048)] {
         let rho = gpu.upload(&off_axis::<f32>(nx, ny)).unwrap();
         let mut solver = ThreePass::<f32>::new(&gpu, &grid(nx, ny)).unwrap();
         let bits = |fields: &Fields<f32>| {
@@ -166,11 +166,10 @@ fn the_fused_pipeline_stands_in_by_name() {
 /// more than allowed would halve the blocks.
 fn resident<T: CudaReal>(n: usize) -> [u32; 3] {
     match (T::PRECISION, n) {
-        (Precision::F32, ..=2048) => [1024, 512, 1024],
-        (Precision::F32, 4096) => [1024, 512, 512],
+        (Precision::F32, ..=1024) => [1024, 512, 1024],
+        (Precision::F32, 2048 | 4096) => [1024, 512, 512],
         (Precision::F32, _) => [512, 512, 512],
         (Precision::F64, 512) => [768, 512, 512],
-        (Precision::F64, 1024) => [512, 384, 512],
         (Precision::F64, _) => [512, 512, 512],
     }
 }

@@ -54,6 +54,8 @@ pub struct ThreePass<T: CudaReal> {
     /// first holds ρ's transform along y.
     p: CudaSlice<T::Complex>,
     q: CudaSlice<T::Complex>,
+    /// The second pass's groups of columns that are neighbours.
+    units: u32,
     /// The energy, by block of the second pass.
     partial: CudaSlice<f64>,
 }
@@ -103,6 +105,8 @@ impl<T: CudaReal> ThreePass<T> {
         let solve = columns.kernel(&along_x, "columns")?;
         let inverse = back.kernel(&along_y, "rows_inverse")?;
         let inverse_field = back.kernel(&along_y, "rows_inverse_field")?;
+        let units = (ny / columns.shape.columns()) as u32;
+        let blocks = columns.shape.blocks(gpu, &solve, units)?;
         let green = Green::new(grid, SCALE / grid.bins() as f64);
         let overlaps = gpu.info().compute_capability >= (9, 0) && grid.bins() <= OVERLAP;
         Ok(ThreePass {
@@ -118,7 +122,8 @@ impl<T: CudaReal> ThreePass<T> {
             green,
             p: gpu.zeros(grid.bins() / 2)?,
             q: gpu.zeros(grid.bins() / 2)?,
-            partial: gpu.zeros(ny / columns.shape.columns())?,
+            units,
+            partial: gpu.zeros(blocks as usize)?,
             rows,
             columns,
             back,
@@ -173,14 +178,21 @@ impl<T: CudaReal> ThreePass<T> {
         let table = address(gpu, &self.columns.table);
         // SAFETY: the arguments are those of columns_N, N = nx; P and Q hold a
         // complex number per two bins, the table was made for the kernel's
-        // stages, `partial` has a number per block.
+        // stages, `units` are all of the map's columns, `partial` has a number per block.
         unsafe {
             launch(
                 gpu,
                 &self.solve,
                 self.columns.shape.config(blocks),
                 self.overlap,
-                &mut [arg(&p), arg(&q), arg(&table), arg(&self.green), arg(&partial)],
+                &mut [
+                    arg(&p),
+                    arg(&q),
+                    arg(&table),
+                    arg(&self.green),
+                    arg(&self.units),
+                    arg(&partial),
+                ],
             )
         }?;
         let phi = address_mut(gpu, &mut fields.potential);
@@ -272,9 +284,11 @@ pub(super) struct Shape {
     threads: u32,
     /// Shared memory of a block.
     pub(super) bytes: u32,
+    /// Whether a block goes on to another unit of lines when it is done with one.
+    goes_on: u32,
 }
 
-// SAFETY: six integers in C order, as the kernels declare them.
+// SAFETY: seven integers in C order, as the kernels declare them.
 unsafe impl DeviceRepr for Shape {}
 
 impl Shape {
@@ -287,7 +301,18 @@ impl Shape {
         }
     }
 
-    /// Columns of a block.
+    /// The blocks of a launch of `kernel` over so many `units` of lines: one for
+    /// each, or as many as run at once where they go on with the next.
+    fn blocks(&self, gpu: &Gpu, kernel: &CudaFunction, units: u32) -> Result<u32, CudaError> {
+        if self.goes_on == 0 {
+            return Ok(units);
+        }
+        let (threads, bytes) = (self.threads, self.bytes as usize);
+        let each = kernel.occupancy_max_active_blocks_per_multiprocessor(threads, bytes, None)?;
+        Ok(units.min(each.max(1) * gpu.info().multiprocessors as u32))
+    }
+
+    /// Columns of a unit.
     pub(super) fn columns(&self) -> usize {
         2 * self.lines as usize
     }

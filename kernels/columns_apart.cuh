@@ -1,0 +1,148 @@
+// The second of three passes for long lines in f32, of which a block has room for
+// few: P of two neighbouring columns goes through one FFT, then Q of both. A lane
+// takes both columns' 16 bytes at once, so two lanes fill a sector.
+//
+// Blocks of N/E·C threads, as many as are resident at once. Shared memory: N·C
+// complex numbers for what waits, then the exchange's. Words of traffic a bin: 1 + 2.
+#pragma once
+#include "three_pass.cuh"
+
+/// Brings 16 bytes to shared memory without waiting for them, past the registers.
+__device__ __forceinline__ void bring(Pack* to, const Pack* from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))), "l"(from) : "memory");
+#else
+    *to = *from;
+#endif
+}
+
+/// Waits for all that this thread has brought.
+__device__ __forceinline__ void wait_for_brought() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/// A unit is 2C columns. A block takes units blockIdx, blockIdx + grid, …; P takes
+/// the place of what was read, by nobody else. `partial` gets the block's part of
+/// the energy Σ φ·ρ (by Parseval).
+///
+/// A line goes through three FFTs: forward, P's inverse, Q's inverse, by the same
+/// instructions, which are half of what would else be too many for the cache: an
+/// inverse FFT is a forward one with real and imaginary parts swapped before and
+/// after. Shared memory holds Q's spectrum during P's FFT, the next unit's columns
+/// during Q's, and behind it the exchange.
+template <int N, int E, int C>
+__device__ __forceinline__ void columns_apart(cplx* p, cplx* q, const cplx* __restrict__ table, const Green green, unsigned units,
+                                              double* __restrict__ partial) {
+    typedef BlockFft<N, E, C, 1, true> Fft;
+    constexpr int THREADS = Fft::T * C, WARPS = THREADS / 32;
+    static_assert(2 * C <= PANEL && THREADS % 32 == 0, "a unit's columns are part of a panel");
+    static_assert(sizeof(Pack) == 2 * sizeof(cplx), "16 bytes hold two neighbours");
+    extern __shared__ double2 memory[];
+    __shared__ double warps[WARPS];
+    cplx* const parked = reinterpret_cast<cplx*>(memory) + threadIdx.x;
+    Pack* const brought = reinterpret_cast<Pack*>(memory) + threadIdx.x;
+    void* const shared = reinterpret_cast<cplx*>(memory) + N * C;
+    const unsigned c = threadIdx.x % C;
+    cplx v[E];
+    auto bring_unit = [&](unsigned unit, unsigned t) {
+        const cplx* from = p + panel_at(unit * (2 * C) + 2 * c, 0, N / 2);
+        const cplx* const ends[2] = {from + t * PANEL, from + (N - 1 - t) * PANEL};
+        int n = 0;
+        Fft::neighbours(v, [&](int end, int offset, cplx&, cplx&) {
+            bring(brought + n++ * THREADS, reinterpret_cast<const Pack*>(ends[end] + offset * int(PANEL)));
+        });
+    };
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = 0;
+    wait_for_previous();
+    bring_unit(blockIdx.x, threadIdx.x / C);
+    // Column 0's P is to its neighbour's about as 1 to this, and Ey takes nothing
+    // from it: without this its rounding would drown Ey's where nx is the longer.
+    const real ratio = green.step_x / green.step_y, least = ratio < 1 ? ratio * ratio : real(1);
+#pragma unroll 1
+    for (unsigned unit = blockIdx.x; unit < units; unit += gridDim.x) {
+        const unsigned column = unit * (2 * C) + 2 * c;
+        enum Phase { FORWARD, P, Q };
+#pragma unroll 1
+        for (unsigned phase = FORWARD; phase <= Q; ++phase) {
+            // What depends on the thread alone is worked out anew each time.
+            unsigned t = threadIdx.x / C;
+            asm volatile("" : "+r"(t));
+            if (phase == FORWARD) {
+                wait_for_brought();
+                int n = 0;
+                Fft::neighbours(v, [&](int, int, cplx& a, cplx& b) {
+                    const Pack x = brought[n++ * THREADS];
+                    a = make(x.v[0], x.v[2]);
+                    b = make(x.v[1], x.v[3]);
+                });
+            } else {
+                if (phase == Q) {
+#pragma unroll
+                    for (int i = 0; i < E; ++i) v[i] = parked[i * THREADS];
+                    __syncthreads();
+                    if (unit + gridDim.x < units) bring_unit(unit + gridDim.x, t);
+                }
+                Fft::template pairs<Fft::PAIRED, Fft::NATURAL>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
+                    if (at.zero) b = make(0, 0);
+                    idct_pair(at.w, a, b);
+                    a = make(a.y, a.x);
+                    b = make(b.y, b.x);
+                });
+            }
+            Fft::template run_with<-1>(v, Place{t, c, 0, shared}, Fft::second_of(t, phase != FORWARD), table);
+            if (phase == FORWARD) {
+                const real wy = green.step_y * real(column), wy2 = wy * wy;
+                const real other = green.step_y * real(column + 1), other2 = other * other;
+                const real scale = column == 0 ? green.scale * least : green.scale;
+                real sum = 0, other_sum = 0;
+                Fft::template pairs<Fft::NATURAL, Fft::PAIRED>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
+                    dct_pair(at.w, a, b);
+                    const real wa = green.step_x * at.k, wb = green.step_x * (real(N) - at.k);
+                    const real wa2 = wa * wa, wb2 = wb * wb;
+                    cplx pa = make(quotient(scale * a.x, wa2 + wy2), quotient(green.scale * a.y, wa2 + other2));
+                    cplx pb = make(quotient(scale * b.x, wb2 + wy2), quotient(green.scale * b.y, wb2 + other2));
+                    if (at.zero) {
+                        if (column == 0) pa.x = 0;
+                        pb = make(0, 0);
+                    }
+                    const real part = at.zero ? real(0.5) : real(1);
+                    sum += part * pa.x * a.x;
+                    other_sum += part * pa.y * a.y;
+                    if (at.partner >= 0) {
+                        sum += pb.x * b.x;
+                        other_sum += pb.y * b.y;
+                    }
+                    // For the sine transform Q from the other end.
+                    parked[at.at * THREADS] = make(wb * pb.x, wb * pb.y);
+                    if (at.partner >= 0) parked[at.partner * THREADS] = make(wa * pa.x, wa * pa.y);
+                    a = pa;
+                    b = pb;
+                });
+                const double energy = sum_of<32>((column == 0 ? 0.5 / double(least) : 1.0) * double(sum) + double(other_sum));
+                if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
+            } else {
+                if (column == 0 && least < 1) {
+                    const real back = 1 / least;
+#pragma unroll
+                    for (int i = 0; i < E; ++i) v[i].y *= back;
+                }
+                const real sign = phase == Q ? -1 : 1;
+                cplx* const to = (phase == Q ? q : p) + panel_at(column, 0, N / 2);
+                cplx* const ends[2] = {to + t * PANEL, to + (N - 1 - t) * PANEL};
+                Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+                    const Pack x = {{a.y, sign * b.y, a.x, sign * b.x}};
+                    *reinterpret_cast<Pack*>(ends[end] + offset * int(PANEL)) = x;
+                });
+            }
+        }
+    }
+    let_next_start();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        double energy = 0;
+        for (int i = 0; i < WARPS; ++i) energy += warps[i];
+        partial[blockIdx.x] = energy;
+    }
+}
