@@ -1,0 +1,57 @@
+//! What tests of a device share: opening it, outputs that show what was not
+//! written, and how far off a result may be.
+#![allow(dead_code, unreachable_pub)] // each test binary uses its own part
+
+use super::reference::Line;
+use super::relative_rms;
+use placefield::cuda::{CudaError, CudaReal, CudaSlice, Gpu};
+use placefield::transform::Transform;
+use placefield::{Precision, Real};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+pub fn gpu() -> Gpu {
+    Gpu::open(0).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Relative RMS error that is allowed.
+pub fn limit<T: Real>() -> f64 {
+    match T::PRECISION {
+        Precision::F32 => 2e-6,
+        Precision::F64 => 1e-13,
+    }
+}
+
+pub fn wide<T: Real>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|v| v.wide()).collect()
+}
+
+/// Values with no symmetry, all different from zero.
+pub fn values<T: Real>(count: usize) -> Vec<T> {
+    let mut random = Pcg64Mcg::seed_from_u64(count as u64);
+    (0..count).map(|k| T::of(0.1 + random.random::<f64>() * (1.0 + (k % 7) as f64))).collect()
+}
+
+/// What `run` writes to a buffer of NaN.
+pub fn output<T: CudaReal>(
+    gpu: &Gpu,
+    count: usize,
+    run: impl FnOnce(&mut CudaSlice<T>) -> Result<(), CudaError>,
+) -> Vec<T> {
+    let mut output = gpu.upload(&vec![T::nan(); count]).unwrap();
+    run(&mut output).unwrap();
+    gpu.download(&output).unwrap()
+}
+
+pub fn check<T: Real>(got: &[T], want: &[f64], what: &str) {
+    let error = relative_rms(&wide(got), want);
+    assert!(error <= limit::<T>(), "{what} {} is off by {error:e}", T::PRECISION);
+}
+
+/// The 2-D transforms, each with what it is along x and along y.
+pub const MAPS: [(Transform, Line, Line); 4] = [
+    (Transform::Dct, Line::Dct, Line::Dct),
+    (Transform::Idct, Line::Idct, Line::Idct),
+    (Transform::IdctIdxst, Line::Idct, Line::Idxst),
+    (Transform::IdxstIdct, Line::Idxst, Line::Idct),
+];
