@@ -332,7 +332,8 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     template <int L, int X, int S, Kind K>
     static __device__ __forceinline__ void stage(cplx* v, unsigned t, const cplx* __restrict__ table) {
         if constexpr (L > 1) {
-            constexpr bool same = K == PLAIN && T % L == 0;
+            // (Powers of radix 10 would leave no registers in f64.)
+            constexpr bool same = K == PLAIN && T % L == 0 && X != 10;
             cplx w[X];
 #pragma unroll
             for (int b = 0; b < E / X; ++b) {

@@ -87,7 +87,9 @@ impl<T: CudaReal> Lines<T> {
         assert!(half.len() >= self.half_spectra());
         // SAFETY: the types are those of dct_post in kernels/lines.cuh; lengths
         // are checked above, the table holds n + 1 elements.
-        unsafe { enqueue!(self.gpu, self.dct_post, half, output, &self.rows, &self.n, &self.twiddles) }
+        unsafe {
+            enqueue!(self.gpu, self.dct_post, half, output, &self.rows, &self.n, &self.twiddles)
+        }
     }
 
     /// Enqueues the inverse's pre-processing of every row.
@@ -103,7 +105,18 @@ impl<T: CudaReal> Lines<T> {
         // SAFETY: the types are those of idct_pre in kernels/lines.cuh, `input`
         // of the type it was chosen for; lengths are checked above, the table
         // holds n + 1 elements.
-        unsafe { enqueue!(self.gpu, self.idct_pre, input, half, &self.rows, &self.n, &self.twiddles, &sine) }
+        unsafe {
+            enqueue!(
+                self.gpu,
+                self.idct_pre,
+                input,
+                half,
+                &self.rows,
+                &self.n,
+                &self.twiddles,
+                &sine
+            )
+        }
     }
 }
 

@@ -141,7 +141,18 @@ impl<T: CudaReal> Reordering<T> {
         // elements, the input of the type the kernel was chosen for (checked
         // above), and are distinct borrows; the map, an allocation of its own,
         // and the output begin at 16-byte boundaries.
-        unsafe { enqueue!(self.gpu, self.reorder, input, &target, &self.rows, &self.cols, &self.all_axes, &self.depth) }
+        unsafe {
+            enqueue!(
+                self.gpu,
+                self.reorder,
+                input,
+                &target,
+                &self.rows,
+                &self.cols,
+                &self.all_axes,
+                &self.depth
+            )
+        }
     }
 
     /// Enqueues the reordering after an inverse transform. One output takes all

@@ -295,7 +295,20 @@ impl<T: CudaReal> Long<T> {
         // SAFETY: the types are those of dct_post_long in
         // kernels/transforms_1d.cu; lengths are asserted, the table holds n + 1
         // elements.
-        unsafe { enqueue!(self.gpu, self.post, spectra, output, &self.rows, &self.n, &half, &self.twiddles, &scale, &turned) }
+        unsafe {
+            enqueue!(
+                self.gpu,
+                self.post,
+                spectra,
+                output,
+                &self.rows,
+                &self.n,
+                &half,
+                &self.twiddles,
+                &scale,
+                &turned
+            )
+        }
     }
 
     fn inverse_pre<I: Input<T>>(
@@ -310,7 +323,9 @@ impl<T: CudaReal> Long<T> {
         // SAFETY: the types are those of idct_pre_2n and idct_pre_4n in
         // kernels/transforms_1d.cu, `input` of the type it was chosen for;
         // lengths are asserted, the table holds n + 1 elements.
-        unsafe { enqueue!(self.gpu, self.pre, input, spectra, &self.rows, &self.n, &self.twiddles, &sine) }
+        unsafe {
+            enqueue!(self.gpu, self.pre, input, spectra, &self.rows, &self.n, &self.twiddles, &sine)
+        }
     }
 
     fn inverse_post(
@@ -329,6 +344,19 @@ impl<T: CudaReal> Long<T> {
         // SAFETY: the types are those of idct_post_long in
         // kernels/transforms_1d.cu; lengths are asserted, and the last element
         // read of a row, step·(n-1) + first, is one of `length`.
-        unsafe { enqueue!(self.gpu, self.post, values, output, &self.rows, &self.n, &self.length, &step, &first, &sine) }
+        unsafe {
+            enqueue!(
+                self.gpu,
+                self.post,
+                values,
+                output,
+                &self.rows,
+                &self.n,
+                &self.length,
+                &step,
+                &first,
+                &sine
+            )
+        }
     }
 }

@@ -128,9 +128,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                 let passes = Passes::new(gpu, &module, &shape, batch, options.reorder, I::SUFFIX)?;
                 Way::RowColumn(Box::new(passes))
             }
-            Method::Fused
-                if is_default(options) && TwoPass::<T>::takes(gpu, (nx, ny), batch)? =>
-            {
+            Method::Fused if is_default(options) && TwoPass::<T>::takes(gpu, (nx, ny), batch)? => {
                 Way::TwoPass(Box::new(TwoPass::new(gpu, kind, (nx, ny), batch, I::INTEGER)?))
             }
             Method::Fused => {

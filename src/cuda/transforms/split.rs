@@ -113,7 +113,9 @@ impl<T: CudaReal> Split<T> {
         // SAFETY: the types are those of dct_post_split in
         // kernels/transforms_1d.cu; lengths are asserted, the table holds n + 1
         // elements.
-        unsafe { enqueue!(self.gpu, self.post, spectra, output, &self.rows, &self.n, &self.twiddles) }
+        unsafe {
+            enqueue!(self.gpu, self.post, spectra, output, &self.rows, &self.n, &self.twiddles)
+        }
     }
 
     /// Enqueues the pre-processing and the first step of an inverse FFT.
@@ -129,7 +131,9 @@ impl<T: CudaReal> Split<T> {
         // SAFETY: the types are those of idct_pre_split in
         // kernels/transforms_1d.cu, `input` of the type it was chosen for;
         // lengths are asserted, the table holds n + 1 elements.
-        unsafe { enqueue!(self.gpu, self.pre, input, spectra, &self.rows, &self.n, &self.twiddles, &sine) }
+        unsafe {
+            enqueue!(self.gpu, self.pre, input, spectra, &self.rows, &self.n, &self.twiddles, &sine)
+        }
     }
 
     /// Enqueues the reordering after an inverse transform.
