@@ -50,7 +50,7 @@ template <int N> struct MapRows<N, true> {
     static constexpr int LINES = T < 32 ? 32 / T : 1;
     static constexpr bool SPLIT = F64 && !WHOLE && N >= 5000;
     static constexpr int THREADS = T * LINES;
-    static constexpr int BLOCKS = blocks(F64 ? 384 : 640, THREADS);
+    static constexpr int BLOCKS = blocks(F64 ? 384 : 640, (THREADS + 31) / 32 * 32);
     static constexpr int BYTES = BlockFft<N, E, 1, LINES, SPLIT>::BYTES * LINES;
     // A block's rows of the map, neighbours, go through shared memory on their way out.
     static constexpr bool GATHERED = LINES > 1;
@@ -75,7 +75,7 @@ template <int N> struct Columns<N, true> {
     static constexpr int GROUPS = T * C < 32 ? 32 / (T * C) : 1;
     static constexpr bool SPLIT = F64 && (!WHOLE || N == 5000) && N >= 5000;
     static constexpr int THREADS = T * C * GROUPS;
-    static constexpr int BLOCKS = blocks(F64 ? 384 : 640, THREADS);
+    static constexpr int BLOCKS = blocks(F64 ? 384 : 640, (THREADS + 31) / 32 * 32);
     static constexpr int BYTES = BlockFft<N, E, C, GROUPS, SPLIT>::BYTES * GROUPS;
 };
 

@@ -1,5 +1,6 @@
 //! Which coefficients a DCT keeps: `kernels/keep.cuh`, typed.
 
+use super::device::Gpu;
 use super::error::CudaError;
 use super::launch::check_length;
 use cudarc::driver::CudaSlice;
@@ -12,8 +13,14 @@ pub(super) struct Threshold<'a, T> {
 }
 
 impl<'a, T> Threshold<'a, T> {
-    pub(super) fn new(epsilon: T, kept: &'a mut CudaSlice<u64>) -> Result<Self, CudaError> {
+    /// With the count at zero.
+    pub(super) fn new(
+        gpu: &Gpu,
+        epsilon: T,
+        kept: &'a mut CudaSlice<u64>,
+    ) -> Result<Self, CudaError> {
         check_length("count of kept coefficients", kept.len(), 1)?;
+        gpu.stream().memset_zeros(kept)?;
         Ok(Threshold { epsilon, kept })
     }
 }

@@ -177,11 +177,13 @@ impl<T: CudaReal> Transpose<T> {
         // SAFETY: the types are those of transpose and transpose_threshold in
         // kernels/lines.cuh, lengths are checked above, and blocks are
         // TILE × BLOCK / TILE threads.
-        match threshold {
-            None => unsafe { enqueue!(gpu, self.kernel, input, output, rows, cols) },
-            Some(Threshold { epsilon, kept }) => unsafe {
-                enqueue!(gpu, self.threshold, input, output, rows, cols, &epsilon, kept)
-            },
+        unsafe {
+            match threshold {
+                None => enqueue!(gpu, self.kernel, input, output, rows, cols),
+                Some(Threshold { epsilon, kept }) => {
+                    enqueue!(gpu, self.threshold, input, output, rows, cols, &epsilon, kept)
+                }
+            }
         }
     }
 }

@@ -127,14 +127,14 @@ impl<T: CudaReal> Quads<T> {
         // kernels/quad.cuh and kernels/transforms_2d.cu; the buffers hold the
         // spectra's and nx × ny elements a map (checked above), the tables at least
         // nx and ny.
-        match (threshold, &self.dct2_post_threshold) {
-            (None, _) => unsafe {
-                enqueue!(gpu, self.dct2_post, spectra, output, nx, ny, a, b, cached)
-            },
-            (Some(Threshold { epsilon, kept }), Some(kernel)) => unsafe {
-                enqueue!(gpu, kernel, spectra, output, nx, ny, a, b, cached, &epsilon, kept)
-            },
-            (Some(_), None) => panic!("made without a threshold"),
+        unsafe {
+            match (threshold, &self.dct2_post_threshold) {
+                (None, _) => enqueue!(gpu, self.dct2_post, spectra, output, nx, ny, a, b, cached),
+                (Some(Threshold { epsilon, kept }), Some(kernel)) => {
+                    enqueue!(gpu, kernel, spectra, output, nx, ny, a, b, cached, &epsilon, kept)
+                }
+                (Some(_), None) => panic!("made without a threshold"),
+            }
         }
     }
 

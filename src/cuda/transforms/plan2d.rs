@@ -207,8 +207,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         if self.kind != Transform::Dct {
             return Err(CudaError::NotPlanned { what: "a threshold", needs: "a DCT" });
         }
-        self.gpu.stream().memset_zeros(kept)?;
-        self.run_keeping(input, output, Some(Threshold::new(epsilon, kept)?))
+        let threshold = Threshold::new(&self.gpu, epsilon, kept)?;
+        self.run_keeping(input, output, Some(threshold))
     }
 
     /// Only a DCT has a threshold.
