@@ -39,11 +39,27 @@ __device__ __forceinline__ constexpr double cos_32(int i) {
                      : 0.0;
 }
 
-/// Multiplies by e^{iπn/32}, 0 <= n <= 16.
-__device__ __forceinline__ cplx turn_32(cplx a, int n) {
+/// cos(πi/20), i = 0…10, a constant once i is.
+__device__ __forceinline__ constexpr double cos_20(int i) {
+    return i == 0    ? 1.0
+           : i == 1  ? 0.98768834059513772619
+           : i == 2  ? 0.95105651629515357212
+           : i == 3  ? 0.89100652418836786236
+           : i == 4  ? 0.80901699437494742410
+           : i == 5  ? 0.70710678118654752440
+           : i == 6  ? 0.58778525229247312917
+           : i == 7  ? 0.45399049973954679156
+           : i == 8  ? 0.30901699437494742410
+           : i == 9  ? 0.15643446504023086901
+                     : 0.0;
+}
+
+/// Multiplies by e^{iπn/2R}, 0 <= n <= R, for R = 10 or a divisor of 16.
+template <int R> __device__ __forceinline__ cplx turn(cplx a, int n) {
     if (n == 0) return a;
-    if (n == 16) return make(-a.y, a.x);
-    return a * make(real(cos_32(n)), real(cos_32(16 - n)));
+    if (n == R) return make(-a.y, a.x);
+    if (R == 10) return a * make(real(cos_20(n)), real(cos_20(10 - n)));
+    return a * make(real(cos_32(n * (16 / R))), real(cos_32(16 - n * (16 / R))));
 }
 
 /// Multiplies by S·i.
@@ -51,7 +67,7 @@ template <int S> __device__ __forceinline__ cplx quarter(cplx a) {
     return S > 0 ? make(-a.y, a.x) : make(a.y, -a.x);
 }
 
-/// DFTs of 2, 4, 8 and 16 points in place, exponent of sign S.
+/// DFTs of 2, 4, 5, 8, 10 and 16 points in place, exponent of sign S.
 template <int S> __device__ __forceinline__ void dft2(cplx& a, cplx& b) {
     cplx t = a;
     a = t + b;
@@ -64,6 +80,39 @@ template <int S> __device__ __forceinline__ void dft4(cplx& v0, cplx& v1, cplx& 
     v2 = a - c;
     v1 = b + d;
     v3 = b - d;
+}
+
+template <int S> __device__ __forceinline__ void dft5(cplx& v0, cplx& v1, cplx& v2, cplx& v3, cplx& v4) {
+    const real c1 = real(cos_20(8)), c2 = real(-cos_20(4)), s1 = real(cos_20(2)), s2 = real(cos_20(6));
+    const cplx a = v1 + v4, b = v2 + v3, c = v1 - v4, d = v2 - v3;
+    const cplx e = make(v0.x + c1 * a.x + c2 * b.x, v0.y + c1 * a.y + c2 * b.y);
+    const cplx f = make(v0.x + c2 * a.x + c1 * b.x, v0.y + c2 * a.y + c1 * b.y);
+    const cplx g = quarter<S>(make(s1 * c.x + s2 * d.x, s1 * c.y + s2 * d.y));
+    const cplx h = quarter<S>(make(s2 * c.x - s1 * d.x, s2 * c.y - s1 * d.y));
+    v0 = v0 + a + b;
+    v1 = e + g;
+    v4 = e - g;
+    v2 = f + h;
+    v3 = f - h;
+}
+
+/// 2 and 5 have no common divisor: with element 5a + 2b and output 5c + 6d (mod 10)
+/// there is no twiddle between DFTs of 5 over b and of 2 over a (Good 1958).
+template <int S> __device__ __forceinline__ void dft10(cplx* v) {
+    dft5<S>(v[0], v[2], v[4], v[6], v[8]);
+    dft5<S>(v[5], v[7], v[9], v[1], v[3]);
+    const cplx a0 = v[0], a1 = v[2], a2 = v[4], a3 = v[6], a4 = v[8];
+    const cplx b0 = v[5], b1 = v[7], b2 = v[9], b3 = v[1], b4 = v[3];
+    v[0] = a0 + b0;
+    v[5] = a0 - b0;
+    v[6] = a1 + b1;
+    v[1] = a1 - b1;
+    v[2] = a2 + b2;
+    v[7] = a2 - b2;
+    v[8] = a3 + b3;
+    v[3] = a3 - b3;
+    v[4] = a4 + b4;
+    v[9] = a4 - b4;
 }
 
 template <int S> __device__ __forceinline__ void dft8(cplx* v) {
@@ -115,7 +164,9 @@ template <int S> __device__ __forceinline__ void dft16(cplx* v) {
 template <int X, int S> __device__ __forceinline__ void dft(cplx* v) {
     if constexpr (X == 2) dft2<S>(v[0], v[1]);
     else if constexpr (X == 4) dft4<S>(v[0], v[1], v[2], v[3]);
+    else if constexpr (X == 5) dft5<S>(v[0], v[1], v[2], v[3], v[4]);
     else if constexpr (X == 8) dft8<S>(v);
+    else if constexpr (X == 10) dft10<S>(v);
     else dft16<S>(v);
 }
 
@@ -128,11 +179,12 @@ template <int N, int E> struct Stages {
     static constexpr int T = N / E;        // threads
     static constexpr int M = N / R;        // butterflies of such a stage
     static constexpr int MIDDLE = N / (R * R);
-    static constexpr int X1 = MIDDLE <= (E < 16 ? E : 16) ? MIDDLE : MIDDLE >= 128 ? 16 : 8;
+    static constexpr int X1 = R == 10 ? (MIDDLE <= 10 ? MIDDLE : MIDDLE == 25 ? 5 : 10)
+                                      : MIDDLE <= (E < 16 ? E : 16) ? MIDDLE : MIDDLE >= 128 ? 16 : 8;
     static constexpr int X2 = MIDDLE / X1;
-    static_assert(R * R * X1 * X2 == N && X2 <= 16 && T >= 1, "no stages for this length");
+    static_assert(R * R * X1 * X2 == N && X2 <= 16 && E % X1 == 0 && E % X2 == 0 && T >= 1, "no stages for this length");
 
-    static __host__ __device__ constexpr int powers(int radix) { return radix == 16 ? 4 : radix == 8 ? 3 : radix == 4 ? 2 : radix == 2 ? 1 : 0; }
+    static __host__ __device__ constexpr int powers(int radix) { return radix > 8 ? 4 : radix > 4 ? 3 : radix > 2 ? 2 : radix > 1 ? 1 : 0; }
     static constexpr int TABLE_1 = 0;
     static constexpr int TABLE_2 = TABLE_1 + powers(X1) * R;
     static constexpr int TABLE_LAST = TABLE_2 + powers(X2) * R * X1;
@@ -179,7 +231,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     /// The padding between two stages: L slots after every `every`, so that
     /// lanes that write L neighbours each, L·X apart, meet different banks.
     template <int L, int X> struct Pad {
-        static constexpr int every = L * X > AT_ONCE ? L * X : AT_ONCE;
+        static constexpr int every = (AT_ONCE + L * X - 1) / (L * X) * (L * X);
         static constexpr int size = L < AT_ONCE ? L : 0;
         static __host__ __device__ __forceinline__ constexpr unsigned at(unsigned slot) { return size ? slot + slot / every * size : slot; }
     };
@@ -191,8 +243,8 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     /// Waits for the group. Groups go their own ways: one's arithmetic overlaps
     /// with another's exchange.
     static __device__ __forceinline__ void sync(const Place& place) {
-        if constexpr (T * C <= 32) __syncwarp();
-        else if constexpr (GROUPS == 1) __syncthreads();
+        if constexpr (32 % (T * C) == 0) __syncwarp();
+        else if constexpr (GROUPS == 1 || T * C % 32 != 0) __syncthreads();
         else asm volatile("bar.sync %0, %1;" ::"r"(place.group + 1), "n"(T * C) : "memory");
     }
 
@@ -278,16 +330,28 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         }
     }
 
-    /// Powers 1, 2, 4 and 8 of a stage's twiddles, for as many butterflies as differ in them.
+    /// Powers 1, 2, 4 and 8 of a stage's twiddles, for as many butterflies as differ
+    /// in them. LATE: each butterfly's when it is turned, where the 20 elements of a
+    /// thread leave no registers for them during an exchange.
     template <int L, int X, Kind K> struct Powers {
-        static constexpr bool same = K == PLAIN && T % L == 0;
-        static constexpr int COUNT = L == 1 ? 1 : same ? 1 : E / X;
-        cplx w[COUNT][4];
-        __device__ __forceinline__ void load(const cplx* __restrict__ table, unsigned t, Second second) {
+        static constexpr bool LATE = R == 10;
+        static constexpr bool same = K == PLAIN && T % L == 0 && X != 10;
+        static constexpr int COUNT = L == 1 || same ? 1 : E / X;
+        const cplx* table;
+        unsigned t;
+        Second second;
+        cplx w[LATE ? 1 : COUNT][4];
+        __device__ __forceinline__ void fetch(int b, cplx* to) const {
 #pragma unroll
-            for (int b = 0; b < COUNT; ++b)
+            for (int row = 0; (1 << row) < X; ++row) to[row] = __ldg(table + row * L + butterfly<K>(t, second, b) % L);
+        }
+        __device__ __forceinline__ void load(const cplx* __restrict__ from, unsigned thread, Second other) {
+            table = from;
+            t = thread;
+            second = other;
+            if (LATE) return;
 #pragma unroll
-                for (int row = 0; (1 << row) < X; ++row) w[b][row] = __ldg(table + row * L + butterfly<K>(t, second, b) % L);
+            for (int b = 0; b < COUNT; ++b) fetch(b, w[b]);
         }
     };
 
@@ -297,8 +361,15 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
 #pragma unroll
             for (int b = 0; b < E / X; ++b) {
                 if (b < Powers<L, X, K>::COUNT) {
+                    cplx known[4];
+                    if (Powers<L, X, K>::LATE) {
+                        powers.fetch(b, known);
+                    } else {
 #pragma unroll
-                    for (int p = 1, row = 0; p < X; p *= 2, ++row) w[p] = S > 0 ? conj(powers.w[b][row]) : powers.w[b][row];
+                        for (int row = 0; (1 << row) < X; ++row) known[row] = powers.w[b][row];
+                    }
+#pragma unroll
+                    for (int p = 1, row = 0; p < X; p *= 2, ++row) w[p] = S > 0 ? conj(known[row]) : known[row];
 #pragma unroll
                     for (int p = 3; p < X; ++p) {
                         int high = p >= 8 ? 8 : p >= 4 ? 4 : 2;
@@ -378,7 +449,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     /// pair: others wait for it at the next exchange.
     template <Order IN = NATURAL, Order OUT = NATURAL, typename F>
     static __device__ __forceinline__ void pairs(cplx* v, unsigned t, const cplx* __restrict__ table, F f) {
-        constexpr int turn = 16 / R;  // e^{iπM/2N} = e^{iπ/2R}
+        // e^{iπM/2N} = e^{iπ/2R}.
         const cplx* const quarter = table + Stages<N, E>::QUARTER;
         const unsigned other = t ? t : M / 2;
         const cplx w = __ldg(quarter + t), other_w = __ldg(quarter + other);
@@ -389,13 +460,13 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
             cplx copy = v[0];
             f(Frequency{0, make(1, 0), 0, -1, true, false}, v[0], copy);
             copy = v[E - 1];
-            f(Frequency{real(N / 2), turn_32(make(1, 0), 8), E - 1, -1, false, true}, v[E - 1], copy);
+            f(Frequency{real(N / 2), turn<R>(make(1, 0), R / 2), E - 1, -1, false, true}, v[E - 1], copy);
         }
 #pragma unroll
         for (int i = 1; i < R; ++i) {
             const bool near = i < R / 2;
             const real k = real(near ? t : other) + real(i * M);
-            f(Frequency{k, turn_32(near ? w : other_w, i * turn), i, E - 1 - i, false, false}, v[i], v[E - 1 - i]);
+            f(Frequency{k, turn<R>(near ? w : other_w, i), i, E - 1 - i, false, false}, v[i], v[E - 1 - i]);
         }
         if (OUT == NATURAL) take_apart(v, t);
     }

@@ -7,6 +7,7 @@
 // the rows; beyond 65535 blocks down threads go on. One read and one write an
 // element.
 #pragma once
+#include "keep.cuh"
 #include "reorder.cuh"
 
 /// DCT of every row from the FFT of its reordering.
@@ -54,8 +55,9 @@ constexpr unsigned TILE = 32;
 
 /// out[j][i] = in[i][j] of map blockIdx.z, through a padded tile in shared
 /// memory, so that both sides are whole lines. Blocks are 32 × 8 threads.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-transpose(const real* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned cols) {
+template <typename Keep>
+__device__ __forceinline__ void transpose_of(const real* __restrict__ in, real* __restrict__ out, unsigned rows,
+                                             unsigned cols, Keep& keep) {
     __shared__ real tile[TILE][TILE + 1];
     size_t map = size_t(rows) * cols;
     in += blockIdx.z * map;
@@ -70,7 +72,23 @@ transpose(const real* __restrict__ in, real* __restrict__ out, unsigned rows, un
         j = blockIdx.x * TILE + threadIdx.y;
 #pragma unroll
         for (unsigned k = 0; k < TILE; k += BLOCK / TILE)
-            if (i < rows && j + k < cols) out[at(j + k, i, rows)] = tile[threadIdx.x][threadIdx.y + k];
+            if (i < rows && j + k < cols) out[at(j + k, i, rows)] = keep(tile[threadIdx.x][threadIdx.y + k]);
         __syncthreads();
     }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+transpose(const real* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned cols) {
+    KeepAll keep;
+    transpose_of(in, out, rows, cols, keep);
+}
+
+/// With zero for what is smaller than epsilon; adds to `kept` the number of
+/// coefficients that are not.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+transpose_threshold(const real* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned cols, real epsilon,
+                    unsigned long long* kept) {
+    KeepLarge keep = {epsilon, kept};
+    transpose_of(in, out, rows, cols, keep);
+    keep.count();
 }

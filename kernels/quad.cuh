@@ -7,6 +7,7 @@
 // are [m][n/2 + 1]. a[k] = e^{-jπk/2m} and b[k] = e^{-jπk/2n}. Blocks of 256
 // threads cover (m/2 + 1) × (n/2 + 1), the naive form m × n.
 #pragma once
+#include "keep.cuh"
 #include "reorder.cuh"
 
 /// A DCT spectrum at (u, v) and at its mirror images: x01 at (u, n-v), x10 at
@@ -22,27 +23,6 @@ __device__ __forceinline__ Quad post(cplx p, cplx q, cplx a, cplx b, unsigned u,
     if (u == 0) x.x10 = x.x11 = 0;
     if (v == 0) x.x01 = x.x11 = 0;
     return x;
-}
-
-/// What becomes of a coefficient on its way to memory: nothing, or zero where it
-/// is smaller than a threshold, and those that are not are counted.
-struct KeepAll {
-    __device__ __forceinline__ real operator()(real x) { return x; }
-};
-struct KeepLarge {
-    real epsilon;
-    unsigned kept;
-    __device__ __forceinline__ real operator()(real x) {
-        bool keep = !(fabs(x) < epsilon);
-        kept += keep;
-        return keep ? x : real(0);
-    }
-};
-
-/// Adds up what a block kept. Every thread must come here.
-__device__ __forceinline__ void count_kept(unsigned kept, unsigned long long* total) {
-    double sum = block_sum(double(kept));
-    if (threadIdx.x == 0 && threadIdx.y == 0 && sum > 0) atomicAdd(total, (unsigned long long)(sum));
 }
 
 /// (An H200, the DCT at 2048² in f64: 2 % faster for last_read; at 4096², beyond

@@ -20,9 +20,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 dct2_post_threshold(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
                     const cplx* __restrict__ a, const cplx* __restrict__ b, int cached, real epsilon,
                     unsigned long long* kept) {
-    KeepLarge keep = {epsilon, 0};
+    KeepLarge keep = {epsilon, kept};
     dct2_post_of(in, out, m, n, a, b, cached, keep);
-    count_kept(keep.kept, kept);
+    keep.count();
 }
 
 constexpr unsigned TILE = 32;
@@ -140,18 +140,18 @@ __device__ __forceinline__ void dct2_post_transposed_of(const cplx* __restrict__
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 dct2_post_transposed(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-                     const cplx* __restrict__ a, const cplx* __restrict__ b) {
+                     const cplx* __restrict__ a, const cplx* __restrict__ b, int) {
     KeepAll keep;
     dct2_post_transposed_of(in, out, m, n, a, b, keep);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 dct2_post_transposed_threshold(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-                               const cplx* __restrict__ a, const cplx* __restrict__ b, real epsilon,
+                               const cplx* __restrict__ a, const cplx* __restrict__ b, int, real epsilon,
                                unsigned long long* kept) {
-    KeepLarge keep = {epsilon, 0};
+    KeepLarge keep = {epsilon, kept};
     dct2_post_transposed_of(in, out, m, n, a, b, keep);
-    count_kept(keep.kept, kept);
+    keep.count();
 }
 
 /// From coefficients to the spectrum of the transposed map.

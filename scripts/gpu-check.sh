@@ -82,7 +82,7 @@ sanitize() {
 
 check info "$folder/placefield" info
 cat "$scratch/output"
-for suite in cuda_solve cuda_transforms cuda_three_pass cuda_density cuda_engine cuda_golden cuda_place; do
+for suite in cuda_solve cuda_transforms cuda_compress cuda_three_pass cuda_density cuda_engine cuda_golden cuda_place; do
     check "$suite" "$folder/tests/$suite" --include-ignored --test-threads=1
 done
 

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::device::{gpu, poisoned};
+use common::device::{self, MAPS, gpu, output, poisoned};
 use common::maps::{grid, off_axis};
 use common::reference::{Line, transform_2d};
 use common::{limit, relative_rms, wide};
@@ -13,7 +13,7 @@ use placefield::cuda::{
 };
 use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;
-use placefield::transform::{PostProcessing, Reorder, Transform};
+use placefield::transform::{PostProcessing, Reorder};
 use std::f64::consts::PI;
 use std::process::Command;
 
@@ -123,25 +123,17 @@ fn solves_agree_with_the_reference_in_f64() {
 
 fn transforms_agree<T: CudaReal>() {
     let gpu = gpu();
-    let kinds = [
-        (Transform::Dct, Line::Dct, Line::Dct),
-        (Transform::Idct, Line::Idct, Line::Idct),
-        (Transform::IdctIdxst, Line::Idct, Line::Idxst),
-        (Transform::IdxstIdct, Line::Idxst, Line::Idct),
-    ];
     for (nx, ny) in SIZES {
         let x = off_axis::<T>(nx, ny);
         let input = gpu.upload(&x).unwrap();
         let wants =
-            kinds.map(|(_, along_x, along_y)| transform_2d(&wide(&x), nx, ny, along_x, along_y));
+            MAPS.map(|(_, along_x, along_y)| transform_2d(&wide(&x), nx, ny, along_x, along_y));
         for (pipeline, options) in variants() {
             let mut solver = solver::<T>(&gpu, &grid(nx, ny), pipeline, options).unwrap();
-            for ((kind, ..), want) in kinds.into_iter().zip(&wants) {
+            for ((kind, ..), want) in MAPS.into_iter().zip(&wants) {
                 let what = format!("{nx} x {ny} {} {pipeline} {kind:?} {options:?}", T::PRECISION);
-                let mut output = gpu.upload(&vec![T::nan(); nx * ny]).unwrap();
-                solver.transform(kind, &input, &mut output).unwrap();
-                let error = relative_rms(&wide(&gpu.download(&output).unwrap()), want);
-                assert!(error <= limit::<T>(), "{what} is off by {error:e}");
+                let got = output(&gpu, nx * ny, |out| solver.transform(kind, &input, out));
+                device::check(&got, want, &what);
             }
         }
     }

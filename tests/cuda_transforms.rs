@@ -5,41 +5,18 @@
 
 mod common;
 
-use common::device::gpu;
+use common::device::{MAPS, check, gpu, output, values};
 use common::maps::off_axis;
 use common::reference::{Line, line, transform_2d, transform_nd};
-use common::{limit, relative_rms, wide};
-use placefield::Real;
+use common::wide;
 use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, Plan4d, Stage};
-use placefield::cuda::{CudaError, CudaReal, Gpu, Graph};
+use placefield::cuda::{CudaError, CudaReal, Graph};
 use placefield::transform::{
     Algorithm1d, Method, Orientation, Plan2dOptions, PostProcessing, Reorder, Transform,
     Transform1d, TransformNd,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-
-/// Values with no symmetry, all different from zero.
-fn values<T: Real>(count: usize) -> Vec<T> {
-    let mut random = Pcg64Mcg::seed_from_u64(count as u64);
-    (0..count).map(|k| T::of(0.1 + random.random::<f64>() * (1.0 + (k % 7) as f64))).collect()
-}
-
-/// What `run` writes to a buffer of NaN.
-fn output<T: CudaReal>(
-    gpu: &Gpu,
-    count: usize,
-    run: impl FnOnce(&mut placefield::cuda::CudaSlice<T>) -> Result<(), CudaError>,
-) -> Vec<T> {
-    let mut output = gpu.upload(&vec![T::nan(); count]).unwrap();
-    run(&mut output).unwrap();
-    gpu.download(&output).unwrap()
-}
-
-fn check<T: Real>(got: &[T], want: &[f64], what: &str) {
-    let error = relative_rms(&wide(got), want);
-    assert!(error <= limit::<T>(), "{what} {} is off by {error:e}", T::PRECISION);
-}
 
 /// Arrays of `each` values, each by `reference`.
 fn batches(x: &[f64], each: usize, reference: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
@@ -50,13 +27,6 @@ const LINES: [(Transform1d, Line); 3] = [
     (Transform1d::Dct, Line::Dct),
     (Transform1d::Idct, Line::Idct),
     (Transform1d::Idxst, Line::Idxst),
-];
-
-const MAPS: [(Transform, Line, Line); 4] = [
-    (Transform::Dct, Line::Dct, Line::Dct),
-    (Transform::Idct, Line::Idct, Line::Idct),
-    (Transform::IdctIdxst, Line::Idct, Line::Idxst),
-    (Transform::IdxstIdct, Line::Idxst, Line::Idct),
 ];
 
 const VOLUMES: [(TransformNd, Line); 2] =
@@ -94,8 +64,8 @@ fn lines_agree_with_the_reference_in_f64() {
     lines_agree::<f64>();
 }
 
-/// Odd, prime, one wide, rectangular either way, powers of two.
-const SIZES: [(usize, usize); 22] = [
+/// Odd, prime, one wide, rectangular either way, powers of two, divisors of 10000.
+const SIZES: [(usize, usize); 33] = [
     (1, 1),
     (1, 2),
     (2, 1),
@@ -118,6 +88,17 @@ const SIZES: [(usize, usize); 22] = [
     (128, 4096),
     (8192, 64),
     (64, 8192),
+    (100, 64),
+    (64, 100),
+    (100, 200),
+    (400, 100),
+    (128, 500),
+    (1000, 200),
+    (2000, 400),
+    (100, 2500),
+    (5000, 100),
+    (100, 10000),
+    (10000, 100),
 ];
 
 /// Every way to a 2-D transform.
@@ -185,7 +166,9 @@ fn a_plan_says_which_way_it_goes() {
     assert_eq!(path(64, 128, auto), Path2d::TwoPass);
     assert_eq!(path(64, 128, with(Orientation::Straight)), Path2d::Straight);
     assert_eq!(path(64, 128, with(Orientation::Transposed)), Path2d::Transposed);
+    assert_eq!(path(100, 64, auto), Path2d::TwoPass);
     assert_eq!(path(63, 128, auto), Path2d::Straight);
+    assert_eq!(path(64, 300, auto), Path2d::Straight);
     assert_eq!(path(64, 128, Plan2dOptions { reorder: Reorder::Gather, ..auto }), Path2d::Straight);
     let row_column = Plan2dOptions { method: Method::RowColumn, ..auto };
     assert_eq!(path(64, 128, row_column), Path2d::RowColumn);
@@ -271,6 +254,20 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
             check(&got, &want, &format!("{kind:?} of {name} {options:?}"));
         }
     }
+    // By two passes, columns last and first.
+    for (nx, ny) in [(64, 100), (8192, 64)] {
+        let x: Vec<I> = (0..2 * nx * ny).map(|_| of(random.random::<u32>())).collect();
+        let exact: Vec<f64> = x.iter().map(|v| v.to_f64()).collect();
+        let input = gpu.upload(&x).unwrap();
+        for (kind, along_x, along_y) in MAPS {
+            let want = batches(&exact, nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
+            let auto = Plan2dOptions::default();
+            let mut plan = Plan2d::<T, I>::batched(&gpu, kind, nx, ny, 2, auto).unwrap();
+            assert_eq!(plan.path(), Path2d::TwoPass);
+            let got = output(&gpu, x.len(), |out| plan.run(&input, out));
+            check(&got, &want, &format!("{kind:?} of {nx} x {ny} {name}"));
+        }
+    }
     for (kind, reference) in VOLUMES {
         for method in Method::ALL {
             let mut plan = Plan3d::<T, I>::new(&gpu, kind, [4, 8, 12], method).unwrap();
@@ -310,48 +307,6 @@ fn integers_are_converted_as_they_are_read() {
         let mut plan = Plan1d::<f64, u8>::new(&gpu, kind, n, 1, Algorithm1d::NPoint).unwrap();
         check(&output(&gpu, n, |out| plan.run(&input, out)), &line(reference, &exact), "split");
     }
-    // At a size that two passes would take if it held floats.
-    let plan =
-        Plan2d::<f32, u8>::new(&gpu, Transform::Dct, 64, 64, Plan2dOptions::default()).unwrap();
-    assert_eq!(plan.path(), Path2d::Straight);
-}
-
-fn thresholds_drop_and_count<T: CudaReal>() {
-    let gpu = gpu();
-    for (nx, ny, batch) in [(1, 1, 1), (5, 7, 1), (31, 66, 2), (64, 64, 1), (100, 300, 1)] {
-        let x: Vec<T> = values(batch * nx * ny);
-        let input = gpu.upload(&x).unwrap();
-        for orientation in [Orientation::Straight, Orientation::Transposed] {
-            let options = Plan2dOptions { orientation, ..Plan2dOptions::default() };
-            let mut plan =
-                Plan2d::<T, T>::batched(&gpu, Transform::Dct, nx, ny, batch, options).unwrap();
-            let full = output(&gpu, x.len(), |out| plan.run(&input, out));
-            let mut sizes: Vec<T> = full.iter().map(|v| v.abs()).collect();
-            sizes.sort_by(|a, b| a.partial_cmp(b).unwrap());
-            for epsilon in
-                [T::zero(), sizes[sizes.len() / 3], sizes[sizes.len() - 1], T::infinity()]
-            {
-                let want: Vec<T> =
-                    full.iter().map(|&v| if v.abs() < epsilon { T::zero() } else { v }).collect();
-                let left = full.iter().filter(|v| v.abs() >= epsilon).count() as u64;
-                let mut kept = gpu.upload(&[99u64]).unwrap();
-                for _ in 0..2 {
-                    let got = output(&gpu, x.len(), |out| {
-                        plan.run_thresholded(&input, epsilon, out, &mut kept)
-                    });
-                    assert!(got == want, "{nx} x {ny} {orientation:?} below {epsilon:?}");
-                    assert_eq!(gpu.download(&kept).unwrap(), [left]);
-                }
-            }
-        }
-    }
-}
-
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn a_threshold_drops_small_coefficients_and_counts_the_others() {
-    thresholds_drop_and_count::<f32>();
-    thresholds_drop_and_count::<f64>();
 }
 
 #[test]
@@ -478,10 +433,20 @@ fn a_small_case_for_the_sanitizers() {
             output(&gpu, 64 * 64, |out| plan.run(&input, out));
         }
     }
-    for orientation in [Orientation::Straight, Orientation::Transposed] {
-        let options = Plan2dOptions { orientation, ..Plan2dOptions::default() };
+    // Two passes with integers and with parts of blocks.
+    let more = gpu.upload(&vec![3u8; 64 * 100]).unwrap();
+    for (kind, ..) in MAPS {
+        for (nx, ny) in [(64, 100), (100, 64)] {
+            let auto = Plan2dOptions::default();
+            let mut plan = Plan2d::<f32, u8>::new(&gpu, kind, nx, ny, auto).unwrap();
+            output(&gpu, nx * ny, |out| plan.run(&more, out));
+        }
+    }
+    for options in ways() {
         let mut plan = Plan2d::<f32, u8>::new(&gpu, Transform::Dct, 33, 20, options).unwrap();
         output(&gpu, 33 * 20, |out| plan.run_thresholded(&bytes, 1.0, out, &mut kept));
+        let mut plan = Plan2d::<f32, u8>::new(&gpu, Transform::Dct, 64, 100, options).unwrap();
+        output(&gpu, 64 * 100, |out| plan.run_thresholded(&more, 1.0, out, &mut kept));
     }
     for (kind, _) in VOLUMES {
         for method in Method::ALL {
@@ -497,30 +462,5 @@ fn a_small_case_for_the_sanitizers() {
         let mut plan =
             Plan1d::<f32, f32>::new(&gpu, kind, 1 << 13, 1, Algorithm1d::NPoint).unwrap();
         output(&gpu, 1 << 13, |out| plan.run(&long, out));
-    }
-}
-
-/// Compression on the device gives the picture that compression on the CPU gives.
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn compression_agrees_with_the_cpu() {
-    use placefield::compress::{Picture, Samples, compress};
-    use placefield::cpu::compress::CpuThresholdPair;
-    use placefield::cuda::compress::CudaThresholdPair;
-    let gpu = Gpu::open(0).unwrap();
-    let (height, width) = (123, 250);
-    let sample = |i: usize| (i / 3 % width / 9 * 20 + i / 3 / width / 7 * 900 + i * i % 101) as u16;
-    let wide: Vec<u16> = (0..height * width * 3).map(sample).collect();
-    let narrow: Vec<u8> = wide.iter().map(|&v| (v >> 8) as u8 + (v & 63) as u8).collect();
-    for (samples, bits) in [(Samples::U8(narrow), 8), (Samples::U16(wide), 16)] {
-        let picture = Picture::from_samples(width as u32, height as u32, samples).unwrap();
-        let epsilon = 20_000.25;
-        let mut cpu = CpuThresholdPair::<f64>::new(height, width).unwrap();
-        let mut cuda = CudaThresholdPair::<f64>::new(&gpu, height, width, bits).unwrap();
-        let (want, on_cpu) = compress::<f64>(&picture, epsilon, &mut cpu).unwrap();
-        let (got, on_device) = compress::<f64>(&picture, epsilon, &mut cuda).unwrap();
-        assert_eq!(on_device.kept_per_channel, on_cpu.kept_per_channel);
-        assert!(on_cpu.kept < on_cpu.coefficients / 2, "{} kept", on_cpu.kept);
-        assert_eq!(got, want, "{bits} bits");
     }
 }

@@ -326,29 +326,20 @@ fn stage<T: CudaReal>(
     Ok(Box::new(move || plan.run_stage(stage, &x, &mut out)))
 }
 
-/// Row-column transforms have no place to threshold in: theirs leave it out,
-/// which is to their advantage.
+/// The threshold is part of either pipeline's last kernel.
 fn compress<T: CudaReal>(
     gpu: &Gpu,
     [nx, ny]: [usize; 2],
     pipeline: Pipeline,
     threshold: f64,
 ) -> Result<Run, CudaError> {
-    let options = match pipeline {
-        Pipeline::Fused => straight(Reorder::default(), PostProcessing::default()),
-        other => options(other)?,
-    };
+    let options = options(pipeline)?;
     let mut dct = Plan2d::<T>::new(gpu, Transform::Dct, nx, ny, options)?;
     let mut idct = Plan2d::<T>::new(gpu, Transform::Idct, nx, ny, options)?;
     let (x, mut spectrum) = maps(gpu, nx * ny)?;
     let (mut out, mut kept) = (gpu.zeros(nx * ny)?, gpu.zeros(1)?);
     Ok(Box::new(move || {
-        match pipeline {
-            Pipeline::Fused => {
-                dct.run_thresholded(&x, T::of(threshold), &mut spectrum, &mut kept)?;
-            }
-            _ => dct.run(&x, &mut spectrum)?,
-        }
+        dct.run_thresholded(&x, T::of(threshold), &mut spectrum, &mut kept)?;
         idct.run(&spectrum, &mut out)
     }))
 }

@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::{
     PrecisionArg, check_output, named, tell, thread_count, with_precision, write_json, write_output,
 };
-use super::engines::{Decided, EngineChoice, EngineReal, decide};
+use super::engines::{Decided, EngineChoice, EngineReal, advise, decide};
 use clap::Args;
 use clap::error::ErrorKind;
 use placefield::compress::{
@@ -193,7 +193,8 @@ fn open<T: EngineReal>(
 ) -> Result<Opened<T>, CompressError> {
     let Decided { choice, note } = decide(choice);
     if let EngineChoice::Cuda(device) = choice {
-        let (pair, device) = cuda(device, image)?;
+        let opened = cuda(device, image);
+        let (pair, device) = opened.map_err(|e| CompressError::Engine(advise(e, &note)))?;
         return Ok(Opened { pair, engine: "cuda", device, note });
     }
     let pair = CpuThresholdPair::new(image.height, image.width);
@@ -202,28 +203,23 @@ fn open<T: EngineReal>(
     Ok(Opened { pair, engine: "cpu", device, note })
 }
 
+/// A pair and the name of the device it runs on, or why there is none.
+type OnDevice<T> =
+    Result<(Box<dyn ThresholdPair<T>>, String), Box<dyn std::error::Error + Send + Sync>>;
+
 /// Transforms on a device, and its name.
 #[cfg(feature = "cuda")]
-fn cuda<T: EngineReal>(
-    device: usize,
-    image: &PictureFormat,
-) -> Result<(Box<dyn ThresholdPair<T>>, String), CompressError> {
-    use placefield::cuda::{CudaError, Gpu, compress::CudaThresholdPair};
-    let open = || -> Result<_, CudaError> {
-        let gpu = Gpu::open(device)?;
-        let pair = CudaThresholdPair::new(&gpu, image.height, image.width, image.bits)?;
-        Ok((Box::new(pair) as Box<dyn ThresholdPair<T>>, gpu.info().name.clone()))
-    };
-    open().map_err(|e| CompressError::Engine(e.into()))
+fn cuda<T: EngineReal>(device: usize, image: &PictureFormat) -> OnDevice<T> {
+    use placefield::cuda::{Gpu, compress::CudaThresholdPair};
+    let gpu = Gpu::open(device)?;
+    let pair = CudaThresholdPair::new(&gpu, image.height, image.width, image.bits)?;
+    Ok((Box::new(pair), gpu.info().name.clone()))
 }
 
 /// Transforms on a device, and its name.
 #[cfg(not(feature = "cuda"))]
-fn cuda<T: EngineReal>(
-    _: usize,
-    _: &PictureFormat,
-) -> Result<(Box<dyn ThresholdPair<T>>, String), CompressError> {
-    Err(CompressError::Engine("no CUDA: this program was built without the cuda feature".into()))
+fn cuda<T: EngineReal>(_: usize, _: &PictureFormat) -> OnDevice<T> {
+    Err("no CUDA: this program was built without the cuda feature".into())
 }
 
 fn print(report: &CompressReport) -> io::Result<()> {

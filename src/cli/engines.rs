@@ -8,6 +8,7 @@ use placefield::cpu::engine::CpuEngine;
 use placefield::engine::{Choice, Engine, EngineOptions};
 use placefield::place::{Backend, HostBackend};
 use placefield::wirelength::Netlist;
+use std::fmt::Display;
 use std::str::FromStr;
 
 /// Floating-point types every engine of this build computes in.
@@ -156,7 +157,7 @@ pub(crate) fn open_target(
 }
 
 /// Says how to go on where it was `auto` that took a device which then failed.
-fn advise(failure: Failure, note: &Option<String>) -> Failure {
+pub(crate) fn advise<E: Display + From<String>>(failure: E, note: &Option<String>) -> E {
     match note {
         Some(_) => format!("{failure} (--engine cpu does without CUDA)").into(),
         None => failure,

@@ -165,7 +165,7 @@ fn dct2<T: CudaReal>(
     check_length("transformed map", output.len(), stages.quads.elements())?;
     reordering.reorder(input, output)?;
     fft.run(output, spectrum)?;
-    stages.quads.post(spectrum, output)
+    stages.quads.post(spectrum, output, None)
 }
 
 /// The kernels between the FFTs and their tables.

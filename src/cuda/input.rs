@@ -10,20 +10,26 @@ use cudarc::driver::DeviceRepr;
 pub trait Input<T>: DeviceRepr + Sample {
     /// What the names of the kernels that read it end in (`kernels/inputs.cuh`).
     const SUFFIX: &'static str;
+    /// Its number among the integers there, for kernels that take any of them;
+    /// none for `T` itself.
+    const INTEGER: Option<i32>;
 }
 
 impl Input<f32> for f32 {
     const SUFFIX: &'static str = "";
+    const INTEGER: Option<i32> = None;
 }
 impl Input<f64> for f64 {
     const SUFFIX: &'static str = "";
+    const INTEGER: Option<i32> = None;
 }
 
 macro_rules! integers {
-    ($($integer:ident $suffix:literal),*) => {
+    ($($integer:ident $suffix:literal $number:literal),*) => {
         $(impl<T> Input<T> for $integer {
             const SUFFIX: &'static str = $suffix;
+            const INTEGER: Option<i32> = Some($number);
         })*
     };
 }
-integers!(u8 "_u8", i8 "_i8", u16 "_u16", i16 "_i16", u32 "_u32", i32 "_i32");
+integers!(u8 "_u8" 0, i8 "_i8" 1, u16 "_u16" 2, i16 "_i16" 3, u32 "_u32" 4, i32 "_i32" 5);

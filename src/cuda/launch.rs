@@ -44,6 +44,20 @@ impl Kernel {
     }
 }
 
+/// Enqueues a [`Kernel`] with the launch it is made for: device, kernel, then the
+/// arguments in the order in which the kernel declares them.
+macro_rules! enqueue {
+    ($gpu:expr, $kernel:expr, $($argument:expr),+ $(,)?) => {
+        $gpu.stream()
+            .launch_builder(&$kernel.function)
+            $(.arg($argument))+
+            .launch($kernel.config)
+            .map(|_| ())
+            .map_err(CudaError::from)
+    };
+}
+pub(super) use enqueue;
+
 /// Most blocks along the second and third axis of a grid.
 pub(super) const MOST_BLOCKS: u32 = 65535;
 

@@ -11,7 +11,8 @@ use super::device::Gpu;
 use super::error::CudaError;
 use super::fft::{ForwardFft, InverseFft, Planned, share_work_area};
 use super::input::Input;
-use super::launch::{BLOCK, Kernel, MOST_BLOCKS, check_length, cover_lines};
+use super::keep::Threshold;
+use super::launch::{BLOCK, Kernel, MOST_BLOCKS, check_length, cover_lines, enqueue};
 use super::real::CudaReal;
 use super::reorder::{Maps, Reordering, Sines};
 use super::solver::twiddles;
@@ -87,17 +88,8 @@ impl<T: CudaReal> Lines<T> {
         // SAFETY: the types are those of dct_post in kernels/lines.cuh; lengths
         // are checked above, the table holds n + 1 elements.
         unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.dct_post.function)
-                .arg(half)
-                .arg(output)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&self.twiddles)
-                .launch(self.dct_post.config)
-        }?;
-        Ok(())
+            enqueue!(self.gpu, self.dct_post, half, output, &self.rows, &self.n, &self.twiddles)
+        }
     }
 
     /// Enqueues the inverse's pre-processing of every row.
@@ -114,18 +106,17 @@ impl<T: CudaReal> Lines<T> {
         // of the type it was chosen for; lengths are checked above, the table
         // holds n + 1 elements.
         unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.idct_pre.function)
-                .arg(input)
-                .arg(half)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&self.twiddles)
-                .arg(&sine)
-                .launch(self.idct_pre.config)
-        }?;
-        Ok(())
+            enqueue!(
+                self.gpu,
+                self.idct_pre,
+                input,
+                half,
+                &self.rows,
+                &self.n,
+                &self.twiddles,
+                &sine
+            )
+        }
     }
 }
 
@@ -148,6 +139,7 @@ pub(super) struct Transpose<T> {
     cols: u32,
     elements: usize,
     kernel: Kernel,
+    threshold: Kernel,
     of: PhantomData<fn(T)>,
 }
 
@@ -167,6 +159,7 @@ impl<T: CudaReal> Transpose<T> {
             cols: cols as u32,
             elements: maps * rows * cols,
             kernel: Kernel::new(module, "transpose", config)?,
+            threshold: Kernel::new(module, "transpose_threshold", config)?,
             of: PhantomData,
         })
     }
@@ -176,22 +169,22 @@ impl<T: CudaReal> Transpose<T> {
         &self,
         input: &CudaSlice<T>,
         output: &mut CudaSlice<T>,
+        threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         check_length("transformed map", output.len(), self.elements)?;
         assert!(input.len() == self.elements);
-        // SAFETY: the types are those of transpose in kernels/lines.cuh, lengths
-        // are checked above, and blocks are TILE × BLOCK / TILE threads.
+        let Transpose { gpu, rows, cols, .. } = self;
+        // SAFETY: the types are those of transpose and transpose_threshold in
+        // kernels/lines.cuh, lengths are checked above, and blocks are
+        // TILE × BLOCK / TILE threads.
         unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.kernel.function)
-                .arg(input)
-                .arg(output)
-                .arg(&self.rows)
-                .arg(&self.cols)
-                .launch(self.kernel.config)
-        }?;
-        Ok(())
+            match threshold {
+                None => enqueue!(gpu, self.kernel, input, output, rows, cols),
+                Some(Threshold { epsilon, kept }) => {
+                    enqueue!(gpu, self.threshold, input, output, rows, cols, &epsilon, kept)
+                }
+            }
+        }
     }
 }
 
@@ -257,11 +250,12 @@ impl<T: CudaReal> Passes<T> {
         kernels
     }
 
-    /// Enqueues a DCT along every axis.
+    /// Enqueues a DCT along every axis. A threshold is part of the last transpose.
     pub(super) fn dct<I: Input<T>>(
         &mut self,
         input: &CudaSlice<I>,
         output: &mut CudaSlice<T>,
+        mut threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         let Passes { axes, half, first, second } = self;
         let last = axes.len() - 1;
@@ -272,7 +266,11 @@ impl<T: CudaReal> Passes<T> {
             }
             lines.forward_fft.run(second, half)?;
             lines.post(half, second)?;
-            transpose.run(second, if k == last { &mut *output } else { &mut *first })?;
+            if k == last {
+                transpose.run(second, output, threshold.take())?;
+            } else {
+                transpose.run(second, first, None)?;
+            }
         }
         Ok(())
     }
@@ -305,7 +303,7 @@ impl<T: CudaReal> Passes<T> {
             lines.inverse_fft.run(half, first)?;
             // A line's own axis is the columns here, whichever axis of the map it is.
             lines.reordering.restore(first, [second], [Sines { x: false, y: sine }])?;
-            transpose.run(second, if k == last { &mut *output } else { &mut *first })?;
+            transpose.run(second, if k == last { &mut *output } else { &mut *first }, None)?;
         }
         Ok(())
     }

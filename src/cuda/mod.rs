@@ -26,6 +26,7 @@ mod force;
 mod fused;
 mod graph;
 mod input;
+mod keep;
 mod launch;
 mod lines;
 mod plan;

@@ -1,15 +1,16 @@
 //! Pre- and post-processing of 2-D transforms through one 2-D real FFT:
-//! `kernels/quad.cuh`, typed.
+//! `kernels/quad.cuh` and the transposed forms in `kernels/transforms_2d.cu`, typed.
 
 use super::device::Gpu;
 use super::error::CudaError;
 use super::input::Input;
-use super::launch::{Kernel, check_length, cover, fit, stacked};
+use super::keep::Threshold;
+use super::launch::{BLOCK, Kernel, check_length, cover, enqueue, fit, stacked};
 use super::real::CudaReal;
 use super::reorder::Sines;
 use super::solver::twiddles;
 use crate::transform::PostProcessing;
-use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, PushKernelArg};
+use cudarc::driver::{CudaModule, CudaSlice, LaunchConfig, PushKernelArg};
 use std::sync::Arc;
 
 /// The kernels and their tables, for a batch of `[nx][ny]` maps.
@@ -18,6 +19,8 @@ pub(super) struct Quads<T: CudaReal> {
     pub(super) nx: u32,
     pub(super) ny: u32,
     maps: usize,
+    /// Complex numbers in all spectra.
+    half_spectra: usize,
     /// e^{-jπu/2nx} and e^{-jπv/2ny}.
     pub(super) a: CudaSlice<T::Complex>,
     pub(super) b: CudaSlice<T::Complex>,
@@ -25,6 +28,8 @@ pub(super) struct Quads<T: CudaReal> {
     cached: i32,
     pub(super) dct2_post: Kernel,
     pub(super) idct2_pre: Kernel,
+    /// dct2_post with a threshold.
+    dct2_post_threshold: Option<Kernel>,
     /// [`Input::SUFFIX`] of what an inverse reads.
     input: &'static str,
 }
@@ -46,18 +51,55 @@ impl<T: CudaReal> Quads<T> {
             PostProcessing::Efficient => ("dct2_post", stacked(fit(128, quarter), maps)),
             PostProcessing::Naive => ("dct2_post_naive", stacked(cover(128, (ny, nx)), maps)),
         };
-        let spectra = maps * nx * (ny / 2 + 1) * size_of::<T::Complex>();
+        let half_spectra = maps * nx * (ny / 2 + 1);
+        let cached = half_spectra * size_of::<T::Complex>() <= gpu.info().l2_cache;
         Ok(Quads {
             gpu: gpu.clone(),
             nx: nx as u32,
             ny: ny as u32,
             maps,
+            half_spectra,
             a: twiddles::<T>(gpu, nx)?,
             b: twiddles::<T>(gpu, ny)?,
-            cached: i32::from(spectra <= gpu.info().l2_cache),
+            cached: i32::from(cached),
             dct2_post: Kernel::new(module, post, post_config)?,
             idct2_pre: Kernel::new(module, format!("idct2_pre{input}"), full)?,
+            dct2_post_threshold: None,
             input,
+        })
+    }
+
+    /// The same with a threshold; `module` is `transforms_2d`.
+    pub(super) fn with_threshold(mut self, module: &Arc<CudaModule>) -> Result<Self, CudaError> {
+        let config = self.idct2_pre.config;
+        self.dct2_post_threshold = Some(Kernel::new(module, "dct2_post_threshold", config)?);
+        Ok(self)
+    }
+
+    /// For spectra of the transposed maps, `[ny][nx/2 + 1]`; `module` is
+    /// `transforms_2d`.
+    pub(super) fn transposed(
+        gpu: &Gpu,
+        module: &Arc<CudaModule>,
+        (nx, ny): (usize, usize),
+        maps: usize,
+        input: &'static str,
+    ) -> Result<Self, CudaError> {
+        // Quads of a tile: `TILE_U` and `TILE_V` in kernels/transforms_2d.cu.
+        let along_u = (128 / size_of::<T::Complex>()) as u32;
+        let across = |n: usize, side: u32| (n as u32 / 2 + 1).div_ceil(side);
+        let tiles = LaunchConfig {
+            grid_dim: (across(nx, along_u), across(ny, BLOCK / along_u), maps as u32),
+            block_dim: (BLOCK, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        let kernel = |name: &str| Kernel::new(module, name, tiles);
+        Ok(Quads {
+            half_spectra: maps * ny * (nx / 2 + 1),
+            dct2_post: kernel("dct2_post_transposed")?,
+            idct2_pre: kernel(&format!("idct2_pre_transposed{input}"))?,
+            dct2_post_threshold: Some(kernel("dct2_post_transposed_threshold")?),
+            ..Quads::new(gpu, module, (nx, ny), maps, PostProcessing::default(), input)?
         })
     }
 
@@ -68,7 +110,7 @@ impl<T: CudaReal> Quads<T> {
 
     /// Complex numbers in all spectra.
     pub(super) fn half_spectra(&self) -> usize {
-        self.maps * self.nx as usize * (self.ny as usize / 2 + 1)
+        self.half_spectra
     }
 
     /// Enqueues the DCT's post-processing.
@@ -76,60 +118,24 @@ impl<T: CudaReal> Quads<T> {
         &self,
         spectra: &CudaSlice<T::Complex>,
         output: &mut CudaSlice<T>,
+        threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         check_length("transformed map", output.len(), self.elements())?;
-        assert!(spectra.len() >= self.half_spectra());
-        // SAFETY: the types are those of dct2_post and dct2_post_naive in
-        // kernels/quad.cuh; the buffers hold nx × (ny/2 + 1) and nx × ny
-        // elements a map (checked above), the tables at least nx and ny.
+        assert!(spectra.len() >= self.half_spectra);
+        let Quads { gpu, nx, ny, a, b, cached, .. } = self;
+        // SAFETY: the types are those of dct2_post and its other forms in
+        // kernels/quad.cuh and kernels/transforms_2d.cu; the buffers hold the
+        // spectra's and nx × ny elements a map (checked above), the tables at least
+        // nx and ny.
         unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.dct2_post.function)
-                .arg(spectra)
-                .arg(output)
-                .arg(&self.nx)
-                .arg(&self.ny)
-                .arg(&self.a)
-                .arg(&self.b)
-                .arg(&self.cached)
-                .launch(self.dct2_post.config)
-        }?;
-        Ok(())
-    }
-
-    /// As [`Quads::post`] by `kernel`, the dct2_post_threshold of a module that
-    /// has one: coefficients smaller than `epsilon` become zero, the number of
-    /// the others is added to `kept`.
-    pub(super) fn post_threshold(
-        &self,
-        kernel: &CudaFunction,
-        spectra: &CudaSlice<T::Complex>,
-        output: &mut CudaSlice<T>,
-        epsilon: T,
-        kept: &mut CudaSlice<u64>,
-    ) -> Result<(), CudaError> {
-        check_length("transformed map", output.len(), self.elements())?;
-        check_length("count of kept coefficients", kept.len(), 1)?;
-        assert!(spectra.len() >= self.half_spectra());
-        // SAFETY: the types are those of dct2_post_threshold in
-        // kernels/transforms_2d.cu; lengths are as for `post`.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(kernel)
-                .arg(spectra)
-                .arg(output)
-                .arg(&self.nx)
-                .arg(&self.ny)
-                .arg(&self.a)
-                .arg(&self.b)
-                .arg(&self.cached)
-                .arg(&epsilon)
-                .arg(kept)
-                .launch(self.idct2_pre.config)
-        }?;
-        Ok(())
+            match (threshold, &self.dct2_post_threshold) {
+                (None, _) => enqueue!(gpu, self.dct2_post, spectra, output, nx, ny, a, b, cached),
+                (Some(Threshold { epsilon, kept }), Some(kernel)) => {
+                    enqueue!(gpu, kernel, spectra, output, nx, ny, a, b, cached, &epsilon, kept)
+                }
+                (Some(_), None) => panic!("made without a threshold"),
+            }
+        }
     }
 
     /// Enqueues the pre-processing of an inverse transform.
@@ -140,24 +146,12 @@ impl<T: CudaReal> Quads<T> {
         sines: Sines,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.elements())?;
-        assert!(spectra.len() >= self.half_spectra() && I::SUFFIX == self.input);
+        assert!(spectra.len() >= self.half_spectra && I::SUFFIX == self.input);
         let (sine_x, sine_y) = (i32::from(sines.x), i32::from(sines.y));
-        // SAFETY: the types are those of idct2_pre in kernels/quad.cuh, `input`
-        // of the type it was chosen for; lengths as above.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.idct2_pre.function)
-                .arg(input)
-                .arg(spectra)
-                .arg(&self.nx)
-                .arg(&self.ny)
-                .arg(&self.a)
-                .arg(&self.b)
-                .arg(&sine_x)
-                .arg(&sine_y)
-                .launch(self.idct2_pre.config)
-        }?;
-        Ok(())
+        let Quads { gpu, nx, ny, a, b, .. } = self;
+        // SAFETY: the types are those of idct2_pre in kernels/quad.cuh and of
+        // idct2_pre_transposed in kernels/transforms_2d.cu, `input` of the type it
+        // was chosen for; lengths as above.
+        unsafe { enqueue!(gpu, self.idct2_pre, input, spectra, nx, ny, a, b, &sine_x, &sine_y) }
     }
 }

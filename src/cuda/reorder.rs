@@ -4,7 +4,7 @@
 use super::device::Gpu;
 use super::error::CudaError;
 use super::input::Input;
-use super::launch::{Kernel, address, address_mut, check_length, cover_lines, stacked};
+use super::launch::{Kernel, address, address_mut, check_length, cover_lines, enqueue, stacked};
 use super::real::CudaReal;
 use crate::transform::{Reorder, Transform};
 use cudarc::driver::sys::CUdeviceptr;
@@ -142,18 +142,17 @@ impl<T: CudaReal> Reordering<T> {
         // above), and are distinct borrows; the map, an allocation of its own,
         // and the output begin at 16-byte boundaries.
         unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.reorder.function)
-                .arg(input)
-                .arg(&target)
-                .arg(&self.rows)
-                .arg(&self.cols)
-                .arg(&self.all_axes)
-                .arg(&self.depth)
-                .launch(self.reorder.config)
-        }?;
-        Ok(())
+            enqueue!(
+                self.gpu,
+                self.reorder,
+                input,
+                &target,
+                &self.rows,
+                &self.cols,
+                &self.all_axes,
+                &self.depth
+            )
+        }
     }
 
     /// Enqueues the reordering after an inverse transform. One output takes all

@@ -87,7 +87,7 @@ impl<T: CudaReal> FieldSolver<T> for RowColumn<T> {
     }
 
     fn forward(&mut self, rho: &CudaSlice<T>) -> Result<(), CudaError> {
-        self.passes.dct(rho, &mut self.spectrum)
+        self.passes.dct(rho, &mut self.spectrum, None)
     }
 
     fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
@@ -108,7 +108,7 @@ impl<T: CudaReal> FieldSolver<T> for RowColumn<T> {
     ) -> Result<(), CudaError> {
         let passes = &mut self.passes;
         if transform == Transform::Dct {
-            return passes.dct(input, output);
+            return passes.dct(input, output, None);
         }
         let sines = Sines::of(transform);
         passes.pre(input, sines.y)?;

@@ -1,7 +1,14 @@
-//! What tests on a device share.
+//! What tests of a device share: opening it, outputs that show what was not
+//! written, and how far off a result may be.
 #![allow(dead_code, unreachable_pub)] // each test binary uses its own part
 
-use placefield::cuda::{CudaReal, Fields, Gpu};
+use super::reference::Line;
+use super::{limit, relative_rms, wide};
+use placefield::cuda::{CudaError, CudaReal, CudaSlice, Fields, Gpu};
+use placefield::transform::Transform;
+use placefield::Real;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 
 /// The first device; there must be one.
 pub fn gpu() -> Gpu {
@@ -18,3 +25,33 @@ pub fn poisoned<T: CudaReal>(gpu: &Gpu, bins: usize) -> Fields<T> {
         energy: gpu.upload(&[f64::NAN]).unwrap(),
     }
 }
+
+/// Values with no symmetry, all different from zero.
+pub fn values<T: Real>(count: usize) -> Vec<T> {
+    let mut random = Pcg64Mcg::seed_from_u64(count as u64);
+    (0..count).map(|k| T::of(0.1 + random.random::<f64>() * (1.0 + (k % 7) as f64))).collect()
+}
+
+/// What `run` writes to a buffer of NaN.
+pub fn output<T: CudaReal>(
+    gpu: &Gpu,
+    count: usize,
+    run: impl FnOnce(&mut CudaSlice<T>) -> Result<(), CudaError>,
+) -> Vec<T> {
+    let mut output = gpu.upload(&vec![T::nan(); count]).unwrap();
+    run(&mut output).unwrap();
+    gpu.download(&output).unwrap()
+}
+
+pub fn check<T: Real>(got: &[T], want: &[f64], what: &str) {
+    let error = relative_rms(&wide(got), want);
+    assert!(error <= limit::<T>(), "{what} {} is off by {error:e}", T::PRECISION);
+}
+
+/// The 2-D transforms, each with what it is along x and along y.
+pub const MAPS: [(Transform, Line, Line); 4] = [
+    (Transform::Dct, Line::Dct, Line::Dct),
+    (Transform::Idct, Line::Idct, Line::Idct),
+    (Transform::IdctIdxst, Line::Idct, Line::Idxst),
+    (Transform::IdxstIdct, Line::Idxst, Line::Idct),
+];

@@ -18,7 +18,7 @@ use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
 use crate::cuda::fft::share_work_area;
 use crate::cuda::input::Input;
-use crate::cuda::launch::{Kernel, check_length, cover_lines};
+use crate::cuda::launch::{Kernel, check_length, cover_lines, enqueue};
 use crate::cuda::lines::Lines;
 use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::Sines;
@@ -274,17 +274,7 @@ impl<T: CudaReal> Long<T> {
         assert!(input.len() == lines && values.len() >= real && I::SUFFIX == self.input);
         // SAFETY: the types are those of dct_pre_* in kernels/transforms_1d.cu,
         // `input` of the type it was chosen for; lengths are asserted.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.pre.function)
-                .arg(input)
-                .arg(values)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .launch(self.pre.config)
-        }?;
-        Ok(())
+        unsafe { enqueue!(self.gpu, self.pre, input, values, &self.rows, &self.n) }
     }
 
     fn forward_post(
@@ -306,20 +296,19 @@ impl<T: CudaReal> Long<T> {
         // kernels/transforms_1d.cu; lengths are asserted, the table holds n + 1
         // elements.
         unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.post.function)
-                .arg(spectra)
-                .arg(output)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&half)
-                .arg(&self.twiddles)
-                .arg(&scale)
-                .arg(&turned)
-                .launch(self.post.config)
-        }?;
-        Ok(())
+            enqueue!(
+                self.gpu,
+                self.post,
+                spectra,
+                output,
+                &self.rows,
+                &self.n,
+                &half,
+                &self.twiddles,
+                &scale,
+                &turned
+            )
+        }
     }
 
     fn inverse_pre<I: Input<T>>(
@@ -335,18 +324,8 @@ impl<T: CudaReal> Long<T> {
         // kernels/transforms_1d.cu, `input` of the type it was chosen for;
         // lengths are asserted, the table holds n + 1 elements.
         unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.pre.function)
-                .arg(input)
-                .arg(spectra)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&self.twiddles)
-                .arg(&sine)
-                .launch(self.pre.config)
-        }?;
-        Ok(())
+            enqueue!(self.gpu, self.pre, input, spectra, &self.rows, &self.n, &self.twiddles, &sine)
+        }
     }
 
     fn inverse_post(
@@ -366,19 +345,18 @@ impl<T: CudaReal> Long<T> {
         // kernels/transforms_1d.cu; lengths are asserted, and the last element
         // read of a row, step·(n-1) + first, is one of `length`.
         unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.post.function)
-                .arg(values)
-                .arg(output)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&self.length)
-                .arg(&step)
-                .arg(&first)
-                .arg(&sine)
-                .launch(self.post.config)
-        }?;
-        Ok(())
+            enqueue!(
+                self.gpu,
+                self.post,
+                values,
+                output,
+                &self.rows,
+                &self.n,
+                &self.length,
+                &step,
+                &first,
+                &sine
+            )
+        }
     }
 }

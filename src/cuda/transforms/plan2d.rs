@@ -6,12 +6,13 @@
 //! passes along each axis, 16 words.
 
 use super::real_fft::RealFft;
-use super::transposed::Transposed;
+use super::transposed::TransposedReordering;
 use super::two_pass::TwoPass;
 use super::{Stage, check_grid, check_shape};
 use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
 use crate::cuda::input::Input;
+use crate::cuda::keep::Threshold;
 use crate::cuda::launch::{Kernel, check_length};
 use crate::cuda::lines::Passes;
 use crate::cuda::quads::Quads;
@@ -19,7 +20,7 @@ use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::{Maps, Reordering, Sines};
 use crate::cuda::usage::KernelUse;
 use crate::transform::{Method, Orientation, Plan2dOptions, Transform};
-use cudarc::driver::{CudaFunction, CudaSlice};
+use cudarc::driver::CudaSlice;
 use std::marker::PhantomData;
 
 /// What a [`Plan2d`] does.
@@ -55,16 +56,18 @@ enum Way<T: CudaReal> {
 
 /// A fused transform's three stages.
 struct Fused<T: CudaReal> {
-    form: Form<T>,
+    quads: Quads<T>,
+    reordering: Form<T>,
     fft: RealFft<T>,
     spectra: CudaSlice<T::Complex>,
     /// What an inverse FFT leaves. (A forward one reads from the output.)
     reordered: Option<CudaSlice<T>>,
 }
 
+/// How maps are reordered for their FFTs.
 enum Form<T: CudaReal> {
-    Straight { quads: Quads<T>, reordering: Reordering<T>, threshold: CudaFunction },
-    Transposed(Transposed<T>),
+    Straight(Reordering<T>),
+    Transposed(TransposedReordering<T>),
 }
 
 /// Whether the transposed variant is the faster one. cuFFT prefers the long axis
@@ -99,7 +102,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     /// A plan for `batch` maps, one after the other in memory.
     ///
     /// With the defaults a fused plan is what was measured to be fastest: where
-    /// both lengths are powers of two from 64 to 8192 and the input holds `T`,
+    /// both lengths are powers of two from 64 to 8192 or 100 times a divisor of 100,
     /// two passes ([`Path2d::TwoPass`]); else pre-processing, cuFFT and
     /// post-processing, which [`Orientation::Straight`], or any other choice,
     /// asks for at every length. [`Orientation::Transposed`] has tiled forms of its own, for which
@@ -125,10 +128,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                 let passes = Passes::new(gpu, &module, &shape, batch, options.reorder, I::SUFFIX)?;
                 Way::RowColumn(Box::new(passes))
             }
-            Method::Fused
-                if is_default(options) && TwoPass::<T>::takes(gpu, (nx, ny), batch, I::SUFFIX)? =>
-            {
-                Way::TwoPass(Box::new(TwoPass::new(gpu, kind, (nx, ny), batch)?))
+            Method::Fused if is_default(options) && TwoPass::<T>::takes(gpu, (nx, ny), batch)? => {
+                Way::TwoPass(Box::new(TwoPass::new(gpu, kind, (nx, ny), batch, I::INTEGER)?))
             }
             Method::Fused => {
                 let fused = Fused::new(gpu, kind, (nx, ny), batch, options, I::SUFFIX)?;
@@ -148,8 +149,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         match &self.way {
             Way::RowColumn(_) => Path2d::RowColumn,
             Way::TwoPass(_) => Path2d::TwoPass,
-            Way::Fused(fused) => match fused.form {
-                Form::Straight { .. } => Path2d::Straight,
+            Way::Fused(fused) => match fused.reordering {
+                Form::Straight(_) => Path2d::Straight,
                 Form::Transposed(_) => Path2d::Transposed,
             },
         }
@@ -164,20 +165,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         input: &CudaSlice<I>,
         output: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
-        check_length("map to transform", input.len(), self.values)?;
-        check_length("transformed map", output.len(), self.values)?;
-        let sines = Sines::of(self.kind);
-        match &mut self.way {
-            Way::RowColumn(passes) if self.kind == Transform::Dct => passes.dct(input, output),
-            Way::RowColumn(passes) => {
-                passes.pre(input, sines.y)?;
-                passes.inverse(&[sines.x, sines.y], output)
-            }
-            Way::TwoPass(passes) => passes.run(input, output),
-            Way::Fused(fused) => Stage::ALL
-                .into_iter()
-                .try_for_each(|stage| fused.run(self.kind, stage, input, output)),
-        }
+        self.run_keeping(input, output, None)
     }
 
     /// Enqueues one stage of a fused transform on what the one before it left in
@@ -195,7 +183,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         check_length("map to transform", input.len(), self.values)?;
         check_length("transformed map", output.len(), self.values)?;
         match &mut self.way {
-            Way::Fused(fused) => fused.run(self.kind, stage, input, output),
+            Way::Fused(fused) => fused.run(self.kind, stage, input, output, None),
             _ => Err(CudaError::NotPlanned {
                 what: "a single stage",
                 needs: "a fused plan of a chosen orientation",
@@ -204,12 +192,11 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     }
 
     /// Enqueues a DCT whose coefficients smaller in magnitude than `epsilon`
-    /// become zero, as the post-processing writes them: no pass of its own
+    /// become zero, as the last kernel writes them: no pass of its own
     /// (Jiang et al., "Image Compression"). `kept`, one number, gets how many are not.
     ///
     /// # Errors
-    /// [`CudaError::NotPlanned`] for a plan that is not a fused DCT of stages;
-    /// else as [`Plan2d::run`].
+    /// [`CudaError::NotPlanned`] for a plan that is no DCT; else as [`Plan2d::run`].
     pub fn run_thresholded(
         &mut self,
         input: &CudaSlice<I>,
@@ -217,20 +204,37 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         output: &mut CudaSlice<T>,
         kept: &mut CudaSlice<u64>,
     ) -> Result<(), CudaError> {
+        if self.kind != Transform::Dct {
+            return Err(CudaError::NotPlanned { what: "a threshold", needs: "a DCT" });
+        }
+        let threshold = Threshold::new(&self.gpu, epsilon, kept)?;
+        self.run_keeping(input, output, Some(threshold))
+    }
+
+    /// Only a DCT has a threshold.
+    fn run_keeping(
+        &mut self,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+        mut threshold: Option<Threshold<T>>,
+    ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.values)?;
         check_length("transformed map", output.len(), self.values)?;
-        check_length("count of kept coefficients", kept.len(), 1)?;
-        let Way::Fused(fused) = &mut self.way else {
-            return Err(not_thresholded());
-        };
-        if self.kind != Transform::Dct {
-            return Err(not_thresholded());
+        let sines = Sines::of(self.kind);
+        match &mut self.way {
+            Way::RowColumn(passes) if self.kind == Transform::Dct => {
+                passes.dct(input, output, threshold)
+            }
+            Way::RowColumn(passes) => {
+                passes.pre(input, sines.y)?;
+                passes.inverse(&[sines.x, sines.y], output)
+            }
+            Way::TwoPass(passes) => passes.run(input, output, threshold),
+            Way::Fused(fused) => Stage::ALL.into_iter().try_for_each(|stage| {
+                let keep = if stage == Stage::Post { threshold.take() } else { None };
+                fused.run(self.kind, stage, input, output, keep)
+            }),
         }
-        self.gpu.stream().memset_zeros(kept)?;
-        for stage in [Stage::Pre, Stage::Fft] {
-            fused.run(self.kind, stage, input, output)?;
-        }
-        fused.post_threshold(output, epsilon, kept)
     }
 
     /// The plan's own kernels in the order in which they run, the FFTs left out.
@@ -248,7 +252,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                     .map(|kernel| KernelUse::of_kernel(&self.gpu, kernel, 2 * each))
                     .collect()
             }
-            Way::TwoPass(passes) => passes.uses(),
+            Way::TwoPass(passes) => passes.uses(size_of::<I>()),
             Way::Fused(fused) => fused.uses(&self.gpu, forward, self.values, size_of::<I>()),
         }
     }
@@ -257,10 +261,6 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
 /// Whether nothing was chosen but the method.
 fn is_default(options: Plan2dOptions) -> bool {
     options == Plan2dOptions { method: options.method, ..Plan2dOptions::default() }
-}
-
-fn not_thresholded() -> CudaError {
-    CudaError::NotPlanned { what: "a threshold", needs: "a fused DCT of a chosen orientation" }
 }
 
 impl<T: CudaReal> Fused<T> {
@@ -279,72 +279,62 @@ impl<T: CudaReal> Fused<T> {
             Orientation::Straight => false,
             Orientation::Transposed => true,
         };
-        let form = if transposed {
-            Form::Transposed(Transposed::new(gpu, &module, (nx, ny), batch, input)?)
+        let (quads, reordering, shape) = if transposed {
+            (
+                Quads::transposed(gpu, &module, (nx, ny), batch, input)?,
+                TransposedReordering::new(gpu, &module, (nx, ny), batch, input)
+                    .map(Form::Transposed)?,
+                [ny, nx],
+            )
         } else {
             let maps = Maps { count: batch, depth: 1, rows: nx, cols: ny };
-            Form::Straight {
-                quads: Quads::new(gpu, &module, (nx, ny), batch, options.post, input)?,
-                reordering: Reordering::new(gpu, &module, options.reorder, maps, true, input)?,
-                threshold: module.load_function("dct2_post_threshold")?,
-            }
+            (
+                Quads::new(gpu, &module, (nx, ny), batch, options.post, input)?
+                    .with_threshold(&module)?,
+                Reordering::new(gpu, &module, options.reorder, maps, true, input)
+                    .map(Form::Straight)?,
+                [nx, ny],
+            )
         };
-        for kernel in form.kernels(forward) {
+        let fused = Fused {
+            fft: RealFft::new(gpu, forward, &shape, batch)?,
+            spectra: gpu.zeros(quads.half_spectra())?,
+            reordered: if forward { None } else { Some(gpu.zeros(batch * nx * ny)?) },
+            quads,
+            reordering,
+        };
+        for kernel in fused.kernels(forward) {
             check_grid(&[nx, ny], batch, batch, kernel.config.grid_dim.1 as usize)?;
         }
-        let shape = if transposed { [ny, nx] } else { [nx, ny] };
-        Ok(Fused {
-            form,
-            fft: RealFft::new(gpu, forward, &shape, batch)?,
-            spectra: gpu.zeros(batch * shape[0] * (shape[1] / 2 + 1))?,
-            reordered: if forward { None } else { Some(gpu.zeros(batch * nx * ny)?) },
-        })
+        Ok(fused)
     }
 
-    /// One stage. The output of a forward transform holds the reordered map in
-    /// between: one buffer less to pass through the cache.
+    /// One stage; a threshold is the last one's of a DCT. The output of a forward
+    /// transform holds the reordered map in between: one buffer less to pass through
+    /// the cache.
     fn run<I: Input<T>>(
         &mut self,
         kind: Transform,
         stage: Stage,
         input: &CudaSlice<I>,
         output: &mut CudaSlice<T>,
+        threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
-        let Fused { form, fft, spectra, reordered } = self;
+        let Fused { quads, reordering, fft, spectra, reordered } = self;
         let sines = Sines::of(kind);
-        let Some(reordered) = reordered else {
-            return match (stage, form) {
-                (Stage::Pre, Form::Straight { reordering, .. }) => {
-                    reordering.reorder(input, output)
-                }
-                (Stage::Pre, Form::Transposed(form)) => form.reorder(input, output),
-                (Stage::Fft, _) => fft.run(output, spectra),
-                (Stage::Post, Form::Straight { quads, .. }) => quads.post(spectra, output),
-                (Stage::Post, Form::Transposed(form)) => form.post(spectra, output, None),
-            };
-        };
-        match (stage, form) {
-            (Stage::Pre, Form::Straight { quads, .. }) => quads.pre(input, spectra, sines),
-            (Stage::Pre, Form::Transposed(form)) => form.pre(input, spectra, sines),
-            (Stage::Fft, _) => fft.run(reordered, spectra),
-            (Stage::Post, Form::Straight { reordering, .. }) => {
+        match (stage, reordered, reordering) {
+            (Stage::Pre, None, Form::Straight(reordering)) => reordering.reorder(input, output),
+            (Stage::Pre, None, Form::Transposed(reordering)) => reordering.reorder(input, output),
+            (Stage::Fft, None, _) => fft.run(output, spectra),
+            (Stage::Post, None, _) => quads.post(spectra, output, threshold),
+            (Stage::Pre, Some(_), _) => quads.pre(input, spectra, sines),
+            (Stage::Fft, Some(reordered), _) => fft.run(reordered, spectra),
+            (Stage::Post, Some(reordered), Form::Straight(reordering)) => {
                 reordering.restore(reordered, [output], [sines])
             }
-            (Stage::Post, Form::Transposed(form)) => form.restore(reordered, output, sines),
-        }
-    }
-
-    fn post_threshold(
-        &mut self,
-        output: &mut CudaSlice<T>,
-        epsilon: T,
-        kept: &mut CudaSlice<u64>,
-    ) -> Result<(), CudaError> {
-        match &self.form {
-            Form::Straight { quads, threshold, .. } => {
-                quads.post_threshold(threshold, &self.spectra, output, epsilon, kept)
+            (Stage::Post, Some(reordered), Form::Transposed(reordering)) => {
+                reordering.restore(reordered, output, sines)
             }
-            Form::Transposed(form) => form.post(&self.spectra, output, Some((epsilon, kept))),
         }
     }
 
@@ -363,23 +353,17 @@ impl<T: CudaReal> Fused<T> {
         } else {
             [values * input + spectra, 2 * map]
         };
-        let kernels = self.form.kernels(forward).into_iter().zip(bytes);
+        let kernels = self.kernels(forward).into_iter().zip(bytes);
         kernels.map(|(kernel, bytes)| KernelUse::of_kernel(gpu, kernel, bytes)).collect()
     }
-}
 
-impl<T: CudaReal> Form<T> {
     /// The kernels before and after the FFT.
     fn kernels(&self, forward: bool) -> [&Kernel; 2] {
-        match self {
-            Form::Straight { quads, reordering, .. } if forward => {
-                [reordering.reorder_kernel(), &quads.dct2_post]
-            }
-            Form::Straight { quads, reordering, .. } => {
-                [&quads.idct2_pre, reordering.restore_kernel()]
-            }
-            Form::Transposed(form) => form.kernels(forward),
-        }
+        let (reorder, restore) = match &self.reordering {
+            Form::Straight(maps) => (maps.reorder_kernel(), maps.restore_kernel()),
+            Form::Transposed(maps) => (&maps.reorder, &maps.restore),
+        };
+        if forward { [reorder, &self.quads.dct2_post] } else { [&self.quads.idct2_pre, restore] }
     }
 }
 

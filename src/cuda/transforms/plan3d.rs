@@ -10,7 +10,7 @@ use super::{Stage, check_grid, check_shape};
 use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
 use crate::cuda::input::Input;
-use crate::cuda::launch::{Kernel, check_length, cover, stacked};
+use crate::cuda::launch::{Kernel, check_length, cover, enqueue, stacked};
 use crate::cuda::lines::Passes;
 use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::{Maps, Reordering, Sines};
@@ -91,7 +91,7 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
         check_length("volume to transform", input.len(), self.values)?;
         check_length("transformed volume", output.len(), self.values)?;
         match (&mut self.way, self.kind) {
-            (Way::RowColumn(passes), TransformNd::Dct) => passes.dct(input, output),
+            (Way::RowColumn(passes), TransformNd::Dct) => passes.dct(input, output, None),
             (Way::RowColumn(passes), TransformNd::Idct) => {
                 passes.pre(input, false)?;
                 passes.inverse(&[false; 3], output)
@@ -232,21 +232,7 @@ impl<T: CudaReal> Fused<T> {
         // SAFETY: the types are those of dct3_post in kernels/transforms_3d.cu;
         // the spectra were made for this shape and batch, the output's length is
         // asserted, and the tables hold at least l, m and n elements.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.turn.function)
-                .arg(&self.spectra)
-                .arg(output)
-                .arg(l)
-                .arg(m)
-                .arg(n)
-                .arg(wl)
-                .arg(wm)
-                .arg(wn)
-                .launch(self.turn.config)
-        }?;
-        Ok(())
+        unsafe { enqueue!(self.gpu, self.turn, &self.spectra, output, l, m, n, wl, wm, wn) }
     }
 
     fn pre<I: Input<T>>(&mut self, input: &CudaSlice<I>) -> Result<(), CudaError> {
@@ -254,20 +240,6 @@ impl<T: CudaReal> Fused<T> {
         assert!(input.len() == self.values && I::SUFFIX == self.input);
         // SAFETY: the types are those of idct3_pre in kernels/transforms_3d.cu,
         // `input` of the type it was chosen for; lengths as above.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.turn.function)
-                .arg(input)
-                .arg(&mut self.spectra)
-                .arg(l)
-                .arg(m)
-                .arg(n)
-                .arg(wl)
-                .arg(wm)
-                .arg(wn)
-                .launch(self.turn.config)
-        }?;
-        Ok(())
+        unsafe { enqueue!(self.gpu, self.turn, input, &mut self.spectra, l, m, n, wl, wm, wn) }
     }
 }

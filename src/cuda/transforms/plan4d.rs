@@ -68,8 +68,8 @@ impl<T: CudaReal, I: Input<T>> Plan4d<T, I> {
         check_length("array to transform", input.len(), one.len())?;
         check_length("transformed array", output.len(), one.len())?;
         self.last.run(input, one)?;
-        self.there.run(one, other)?;
+        self.there.run(one, other, None)?;
         self.first.run(other, one)?;
-        self.back.run(one, output)
+        self.back.run(one, output, None)
     }
 }

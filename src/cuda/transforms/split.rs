@@ -8,7 +8,7 @@ use super::real_fft::RealFft;
 use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
 use crate::cuda::input::Input;
-use crate::cuda::launch::{BLOCK, Kernel, MOST_BLOCKS};
+use crate::cuda::launch::{BLOCK, Kernel, MOST_BLOCKS, enqueue};
 use crate::cuda::real::CudaReal;
 use crate::cuda::solver::twiddles;
 use crate::transform::Transform1d;
@@ -100,17 +100,7 @@ impl<T: CudaReal> Split<T> {
         // SAFETY: the types are those of reorder_split in
         // kernels/transforms_1d.cu, `input` of the type it was chosen for;
         // lengths are asserted, and n is divisible by BLOCK.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.reorder.function)
-                .arg(input)
-                .arg(values)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .launch(self.reorder.config)
-        }?;
-        Ok(())
+        unsafe { enqueue!(self.gpu, self.reorder, input, values, &self.rows, &self.n) }
     }
 
     /// Enqueues the last step of the FFT and the post-processing.
@@ -124,17 +114,8 @@ impl<T: CudaReal> Split<T> {
         // kernels/transforms_1d.cu; lengths are asserted, the table holds n + 1
         // elements.
         unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.post.function)
-                .arg(spectra)
-                .arg(output)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&self.twiddles)
-                .launch(self.post.config)
-        }?;
-        Ok(())
+            enqueue!(self.gpu, self.post, spectra, output, &self.rows, &self.n, &self.twiddles)
+        }
     }
 
     /// Enqueues the pre-processing and the first step of an inverse FFT.
@@ -151,18 +132,8 @@ impl<T: CudaReal> Split<T> {
         // kernels/transforms_1d.cu, `input` of the type it was chosen for;
         // lengths are asserted, the table holds n + 1 elements.
         unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.pre.function)
-                .arg(input)
-                .arg(spectra)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&self.twiddles)
-                .arg(&sine)
-                .launch(self.pre.config)
-        }?;
-        Ok(())
+            enqueue!(self.gpu, self.pre, input, spectra, &self.rows, &self.n, &self.twiddles, &sine)
+        }
     }
 
     /// Enqueues the reordering after an inverse transform.
@@ -177,17 +148,6 @@ impl<T: CudaReal> Split<T> {
         // SAFETY: the types are those of restore_split in
         // kernels/transforms_1d.cu; lengths are asserted, and n is divisible by
         // BLOCK.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.restore.function)
-                .arg(values)
-                .arg(output)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&sine)
-                .launch(self.restore.config)
-        }?;
-        Ok(())
+        unsafe { enqueue!(self.gpu, self.restore, values, output, &self.rows, &self.n, &sine) }
     }
 }

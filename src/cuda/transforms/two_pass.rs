@@ -3,144 +3,189 @@
 //! What reordering and twiddling cost as kernels of their own, two passes over
 //! the map, is no memory traffic here: they are the first and the last steps of
 //! an FFT that keeps its line in registers, the three-pass solve's. 4 words a
-//! value, for 8 or more by way of cuFFT. Lines are powers of two, 64 to 8192, and
-//! must fit the device's shared memory.
+//! value, for 8 or more by way of cuFFT. Lines are the three-pass solve's, powers of
+//! two from 64 to 8192, and the hundreds up to 10000 that divide it, and must fit
+//! the device's shared memory.
 
 use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
 use crate::cuda::input::Input;
-use crate::cuda::launch::{
-    Kernel, MOST_BLOCKS, Overlap, address, address_mut, check_length, launch,
-};
+use crate::cuda::keep::Threshold;
+use crate::cuda::launch::{Kernel, MOST_BLOCKS, check_length};
 use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::Sines;
-use crate::cuda::three_pass::{Lines, arg, has_kernels, shared_memory};
+use crate::cuda::three_pass::{self, Lines, shared_memory};
 use crate::cuda::usage::KernelUse;
 use crate::transform::Transform;
-use cudarc::driver::CudaSlice;
+use cudarc::driver::{CudaSlice, PushKernelArg};
 
-/// The most rows a map can have. A DCT of as many begins along x: see
-/// kernels/two_pass.cu (an H200, 8192² in f64: 1.6 ms, by cuFFT too, otherwise).
-const MOST_ROWS: usize = 8192;
+/// From so many rows on a DCT begins along x, and an inverse of short rows leaves
+/// them another way: see kernels/two_pass.cu. (An H200 in f64, otherwise: DCT of 8192²
+/// 1.6 ms, by cuFFT too; 10000 × 100 in 28.4 and 28.9 µs, not 24.4 and 24.2.)
+const MANY_ROWS: usize = 8192;
+
+/// Whether there are kernels for lines of `n` elements.
+fn has_kernels(n: usize) -> bool {
+    three_pass::has_kernels(n) || (n > 0 && n.is_multiple_of(100) && 10_000_usize.is_multiple_of(n))
+}
 
 /// The two kernels of a transform of a batch of maps.
 pub(super) struct TwoPass<T: CudaReal> {
     gpu: Gpu,
-    forward: bool,
-    /// Whether the columns come first.
-    columns_first: bool,
-    sines: [i32; 2],
-    nx: u32,
-    ny: u32,
+    first: Pass,
+    last: Pass,
+    /// The last pass of a DCT with a threshold.
+    last_threshold: Option<Pass>,
+    /// [`Input::INTEGER`] of what the first pass reads.
+    integer: Option<i32>,
     values: usize,
     rows: Lines<T>,
     columns: Lines<T>,
-    along_x: Kernel,
-    along_y: Kernel,
-    /// Between the passes: `[panel][row pair][column]`, rows in pairs.
+    /// Between the passes, with room for whole panels of row pairs.
     between: CudaSlice<T::Complex>,
 }
 
+/// The lines along one axis.
+struct Pass {
+    kernel: Kernel,
+    along_y: bool,
+    /// How many there are: row pairs or columns.
+    across: u32,
+    /// Of an inverse, whether it is of sines; of the last pass of a DCT of many
+    /// rows, how many of a row's complex numbers the first one left together.
+    how: Option<i32>,
+}
+
 impl<T: CudaReal> TwoPass<T> {
-    /// Whether there are kernels for these lengths, this device and input.
+    /// Whether there are kernels for these lengths and this device.
     pub(super) fn takes(
         gpu: &Gpu,
         (nx, ny): (usize, usize),
         batch: usize,
-        input: &str,
     ) -> Result<bool, CudaError> {
-        if !has_kernels(nx) || !has_kernels(ny) || batch > MOST_BLOCKS as usize || !input.is_empty()
-        {
+        if !has_kernels(nx) || !has_kernels(ny) || batch > MOST_BLOCKS as usize {
             return Ok(false);
         }
         let (rows, columns) = lines::<T>(gpu, (nx, ny))?;
         Ok(rows.shape.bytes.max(columns.shape.bytes) <= shared_memory(gpu)?)
     }
 
-    /// For lengths that it [`TwoPass::takes`].
+    /// For lengths that it [`TwoPass::takes`]. `integer` is [`Input::INTEGER`] of
+    /// what it reads.
     pub(super) fn new(
         gpu: &Gpu,
         kind: Transform,
         (nx, ny): (usize, usize),
         batch: usize,
+        integer: Option<i32>,
     ) -> Result<Self, CudaError> {
         let forward = kind == Transform::Dct;
         let (rows, columns) = lines::<T>(gpu, (nx, ny))?;
-        let columns_first = !forward || nx == MOST_ROWS;
-        let [along_x, along_y] = match (forward, columns_first) {
-            (true, false) => ["columns_forward", "rows_forward"],
-            (true, true) => ["columns_forward_first", "rows_forward_last"],
-            (false, _) => ["columns_inverse", "rows_inverse"],
-        };
-        let named = |lines: &Lines<T>, what: &str, length: usize, blocks: usize| {
+        let pass = |along_y: bool, name: String, how: Option<i32>| -> Result<Pass, CudaError> {
+            let (lines, length) = if along_y { (&rows, ny) } else { (&columns, nx) };
+            let (across, each) = match along_y {
+                true => (nx / 2, rows.shape.lines as usize),
+                false => (ny, columns.shape.columns()),
+            };
             let module = gpu.kernels_for::<T>("two_pass", length)?;
-            let name = format!("map_{what}");
-            let mut config = lines.shape.config(blocks as u32);
+            let name = format!("map_{name}");
+            let mut config = lines.shape.config(across.div_ceil(each) as u32);
             config.grid_dim.1 = batch as u32;
             let function = lines.kernel(&module, &name)?;
-            Ok::<_, CudaError>(Kernel { name: format!("{name}_{length}"), function, config })
+            let kernel = Kernel { name: format!("{name}_{length}"), function, config };
+            Ok(Pass { kernel, along_y, across: across as u32, how })
         };
+        // The first pass by what it reads, the last of a DCT by what it keeps.
+        let reads = |name: &str| match integer {
+            None => name.to_owned(),
+            Some(_) => format!("{name}_integer"),
+        };
+        let keeps = |name: &str| format!("{name}_threshold");
+        let (first, last, last_threshold) = if !forward {
+            let sines = Sines::of(kind);
+            let slim = if nx >= MANY_ROWS && rows.shape.lines > 1 { "_slim" } else { "" };
+            let columns = reads(&format!("columns_inverse{slim}"));
+            let first = pass(false, columns, Some(i32::from(sines.x)))?;
+            (first, pass(true, format!("rows_inverse{slim}"), Some(i32::from(sines.y)))?, None)
+        } else if nx < MANY_ROWS {
+            let last = "columns_forward";
+            (
+                pass(true, reads("rows_forward"), None)?,
+                pass(false, last.into(), None)?,
+                Some(pass(false, keeps(last), None)?),
+            )
+        } else {
+            let (last, slim) = ("rows_forward_last", Some(columns.shape.lines as i32));
+            (
+                pass(false, reads("columns_forward_first"), None)?,
+                pass(true, last.into(), slim)?,
+                Some(pass(true, keeps(last), slim)?),
+            )
+        };
+        // `PANEL` of kernels/three_pass.cuh.
+        let panel = 64 / size_of::<T::Complex>();
         Ok(TwoPass {
             gpu: gpu.clone(),
-            forward,
-            columns_first,
-            sines: [Sines::of(kind).x, Sines::of(kind).y].map(i32::from),
-            nx: nx as u32,
-            ny: ny as u32,
+            first,
+            last,
+            last_threshold,
+            integer,
             values: batch * nx * ny,
-            along_x: named(&columns, along_x, nx, ny / columns.shape.columns())?,
-            along_y: named(&rows, along_y, ny, nx / 2 / rows.shape.lines as usize)?,
             rows,
             columns,
-            between: gpu.zeros(batch * nx * ny / 2)?,
+            between: gpu.zeros(batch * (nx / 2) * ny.next_multiple_of(panel))?,
         })
     }
 
-    /// Enqueues the transform.
+    /// Enqueues the transform; only a DCT has a threshold.
     pub(super) fn run<I: Input<T>>(
         &mut self,
         input: &CudaSlice<I>,
         output: &mut CudaSlice<T>,
+        threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.values)?;
         check_length("transformed map", output.len(), self.values)?;
-        assert!(I::SUFFIX.is_empty(), "two passes take the plan's own type");
-        let gpu = &self.gpu;
-        let (from, to) = (address(gpu, input), address_mut(gpu, output));
-        let between = address_mut(gpu, &mut self.between);
-        let (rows, columns) = (address(gpu, &self.rows.table), address(gpu, &self.columns.table));
-        let pairs = self.nx / 2;
-        let [sine_x, sine_y] = &self.sines;
-        let along_y = [arg(&rows), arg(&pairs), arg(sine_y)];
-        let along_x = [arg(&columns), arg(&self.ny), arg(sine_x)];
-        let passes = if self.columns_first {
-            [(&self.along_x, along_x), (&self.along_y, along_y)]
-        } else {
-            [(&self.along_y, along_y), (&self.along_x, along_x)]
+        assert_eq!(I::INTEGER, self.integer);
+        let table = |pass: &Pass| if pass.along_y { &self.rows.table } else { &self.columns.table };
+        let pass = &self.first;
+        let mut launch = self.gpu.stream().launch_builder(&pass.kernel.function);
+        launch.arg(input).arg(&mut self.between).arg(table(pass)).arg(&pass.across);
+        [&pass.how, &self.integer].into_iter().flatten().for_each(|number| {
+            launch.arg(number);
+        });
+        // SAFETY: the arguments are those of the passes of kernels/two_pass.cu, in
+        // their order, N = ny along y and nx along x; the input holds `values`
+        // values (checked above) of the type the kernel was chosen for (asserted),
+        // `between` a complex number for two values of whole panels, and the tables
+        // were made for the kernels' stages.
+        unsafe { launch.launch(pass.kernel.config) }?;
+        let pass = match &self.last_threshold {
+            Some(pass) if threshold.is_some() => pass,
+            _ => &self.last,
         };
-        let ways = [(arg(&from), arg(&between)), (arg(&between), arg(&to))];
-        for ((kernel, [table, across, sine]), (read, written)) in passes.into_iter().zip(ways) {
-            let mut arguments = [read, written, table, across, sine];
-            // A DCT has no sines.
-            let arguments = &mut arguments[..if self.forward { 4 } else { 5 }];
-            // SAFETY: the arguments are those of map_rows_*_N and map_columns_*_N
-            // of kernels/two_pass.cu, N = ny and nx;
-            // both maps hold `values` values (checked above) of the kernels' type
-            // (asserted), `between` a complex number per two, and the tables were
-            // made for the kernels' stages.
-            unsafe { launch(gpu, &kernel.function, kernel.config, Overlap::None, arguments) }?;
+        let mut launch = self.gpu.stream().launch_builder(&pass.kernel.function);
+        launch.arg(&self.between).arg(output).arg(table(pass)).arg(&pass.across);
+        if let Some(how) = &pass.how {
+            launch.arg(how);
         }
+        let epsilon;
+        if let Some(threshold) = threshold {
+            assert!(self.last_threshold.is_some(), "an inverse drops nothing");
+            epsilon = threshold.epsilon;
+            launch.arg(&epsilon).arg(threshold.kept);
+        }
+        // SAFETY: as above; the output holds `values` values.
+        unsafe { launch.launch(pass.kernel.config) }?;
         Ok(())
     }
 
-    /// What the two kernels take, in the order in which they run.
-    pub(super) fn uses(&self) -> Result<Vec<KernelUse>, CudaError> {
-        let mut kernels = [&self.along_y, &self.along_x];
-        if self.columns_first {
-            kernels.reverse();
-        }
-        let bytes = 2 * self.values * size_of::<T>();
-        kernels.into_iter().map(|kernel| KernelUse::of_kernel(&self.gpu, kernel, bytes)).collect()
+    /// What the two kernels take, in the order in which they run; `input` is the
+    /// size of a value that the first one reads.
+    pub(super) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
+        let map = self.values * size_of::<T>();
+        let of = |pass: &Pass, bytes| KernelUse::of_kernel(&self.gpu, &pass.kernel, bytes);
+        Ok(vec![of(&self.first, self.values * input + map)?, of(&self.last, 2 * map)?])
     }
 }
 

@@ -1,0 +1,41 @@
+// What becomes of a coefficient on its way to memory: nothing, or zero where it
+// is smaller than a threshold, and those that are not are counted (Jiang et al.,
+// "Image Compression").
+#pragma once
+#include "common.cuh"
+
+struct KeepAll {
+    __device__ __forceinline__ real operator()(real x) const { return x; }
+    __device__ __forceinline__ void count(bool = true) const {}
+};
+
+struct KeepLarge {
+    real epsilon;
+    unsigned long long* total;
+    unsigned kept = 0;
+
+    __device__ __forceinline__ real operator()(real x) {
+        const bool keep = !(fabs(x) < epsilon);
+        kept += keep;
+        return keep ? x : real(0);
+    }
+
+    /// Adds what the block's threads kept to the total, but for those whose
+    /// coefficients are not theirs alone. Every thread of the block must come here.
+    __device__ __forceinline__ void count(bool mine = true) const {
+        __shared__ unsigned block;
+        const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
+        if (thread == 0) block = 0;
+        __syncthreads();
+        unsigned own = mine ? kept : 0;
+#if __CUDA_ARCH__ >= 800
+        // A warp's lanes, fewer in a block's last one.
+        const unsigned lanes = blockDim.x * blockDim.y - thread / 32 * 32;
+        own = __reduce_add_sync(lanes < 32 ? (1u << lanes) - 1 : 0xffffffffu, own);
+        if (thread % 32 != 0) own = 0;
+#endif
+        if (own) atomicAdd(&block, own);
+        __syncthreads();
+        if (thread == 0 && block) atomicAdd(total, (unsigned long long)block);
+    }
+};
