@@ -4,16 +4,16 @@
 
 mod common;
 
-use common::device::{gpu, poisoned};
 use common::maps::{grid, off_axis};
 use common::reference::{Line, transform_2d};
-use common::{limit, relative_rms, wide};
+use common::relative_rms;
 use placefield::cuda::{
     CudaError, CudaReal, FieldSolver, Fields, Folding, Fused, Gpu, Graph, SolverOptions, solver,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;
 use placefield::transform::{PostProcessing, Reorder, Transform};
+use placefield::{Precision, Real};
 use std::f64::consts::PI;
 use std::process::Command;
 
@@ -60,6 +60,32 @@ fn expected(grid: &BinGrid, rho: &[f64]) -> Expected {
     let ex = map(&wx, Line::Idxst, Line::Idct);
     let ey = map(&wy, Line::Idct, Line::Idxst);
     Expected([phi, ex, ey], energy)
+}
+
+fn wide<T: Real>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|v| v.wide()).collect()
+}
+
+fn limit<T: Real>() -> f64 {
+    match T::PRECISION {
+        Precision::F32 => 2e-6,
+        Precision::F64 => 1e-13,
+    }
+}
+
+fn gpu() -> Gpu {
+    Gpu::open(0).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Fields of NaN: what a solve does not write shows.
+fn poisoned<T: CudaReal>(gpu: &Gpu, bins: usize) -> Fields<T> {
+    let map = || gpu.upload(&vec![T::nan(); bins]).unwrap();
+    Fields {
+        potential: map(),
+        field_x: map(),
+        field_y: map(),
+        energy: gpu.upload(&[f64::NAN]).unwrap(),
+    }
 }
 
 fn check<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>, want: &Expected, what: &str) {

@@ -5,19 +5,33 @@
 
 mod common;
 
-use common::device::gpu;
 use common::maps::off_axis;
 use common::reference::{Line, line, transform_2d, transform_nd};
-use common::{limit, relative_rms, wide};
-use placefield::Real;
+use common::relative_rms;
 use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, Plan4d, Stage};
 use placefield::cuda::{CudaError, CudaReal, Gpu, Graph};
 use placefield::transform::{
     Algorithm1d, Method, Orientation, Plan2dOptions, PostProcessing, Reorder, Transform,
     Transform1d, TransformNd,
 };
+use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+
+fn gpu() -> Gpu {
+    Gpu::open(0).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn limit<T: Real>() -> f64 {
+    match T::PRECISION {
+        Precision::F32 => 2e-6,
+        Precision::F64 => 1e-13,
+    }
+}
+
+fn wide<T: Real>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|v| v.wide()).collect()
+}
 
 /// Values with no symmetry, all different from zero.
 fn values<T: Real>(count: usize) -> Vec<T> {
