@@ -5,7 +5,7 @@
 mod common;
 
 use common::bodies::mixed as charge;
-use common::{relative_rms, wide};
+use common::relative_rms;
 use placefield::charge::Charge;
 use placefield::cpu::density::CpuDensity;
 use placefield::cpu::force::CpuForce;
@@ -19,6 +19,10 @@ use rand_pcg::Pcg64Mcg;
 fn rounded<T: Real>(values: &[f64], shift: f64, seed: u64) -> Vec<T> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     values.iter().map(|v| T::of(v + shift * (random.random::<f64>() - 0.5))).collect()
+}
+
+fn wide<T: Real>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|v| v.wide()).collect()
 }
 
 /// What the CPU finds in float64.

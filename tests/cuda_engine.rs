@@ -5,8 +5,7 @@
 mod common;
 
 use common::bodies::mixed;
-use common::device::gpu;
-use common::{relative_rms, wide};
+use common::relative_rms;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Gpu, STEPS_PER_ORDER};
@@ -15,6 +14,10 @@ use placefield::grid::{BinGrid, Map, Rect};
 use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+
+fn gpu() -> Gpu {
+    Gpu::open(0).unwrap_or_else(|e| panic!("{e}"))
+}
 
 fn options(deterministic: bool) -> EngineOptions {
     EngineOptions { deterministic, ..EngineOptions::default() }
@@ -26,6 +29,10 @@ fn positions<T: Real>(charge: &Charge, shift: f64, seed: u64) -> [Vec<T>; 2] {
     [&charge.initial_x, &charge.initial_y].map(|values| {
         values.iter().map(|v| T::of(v + shift * (2.0 * random.random::<f64>() - 1.0))).collect()
     })
+}
+
+fn wide<T: Real>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|v| v.wide()).collect()
 }
 
 /// Relative error allowed for sums of areas, and with it for all that follows.

@@ -167,7 +167,7 @@ fn along_placement(
     let options = options.with_fillers();
     with_precision!(options.precision(), T => {
         let (mut backends, netlist) = trajectory::open_backends::<T>(opened, &options)?;
-        let mut runs = Runs::new(&mut backends, &netlist, options.seed(), iterations)?;
+        let mut runs = Runs::new::<T>(&mut backends, &netlist, options.seed(), iterations)?;
         // The start is a row of its own.
         let rows = iterations.saturating_add(1);
         let mut table = fill::<T>(opened, &options, rows, |comparison| runs.advance(comparison))?;

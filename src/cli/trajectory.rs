@@ -1,6 +1,8 @@
 //! `compare --trajectory place`: a real placement, led by the first pipeline,
 //! whose every iteration all pipelines solve; and beside it the same placement
-//! led by each of the others, to see that they come out alike.
+//! led by each of the others, to see that they come out alike. How alike they can
+//! be is seen from one more, led by the first pipeline again from a start in which
+//! one coordinate of one cell has another last digit.
 
 use super::Failure;
 use super::common::{Opened, SolveArgs, charge_of};
@@ -15,16 +17,22 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
 
-/// One placement per pipeline, iteration by iteration.
+/// One placement per pipeline and the nudged one, iteration by iteration.
 pub(crate) struct Runs<'b> {
-    /// By [`Pipeline::ALL`]; the first one leads.
+    /// By [`LEADERS`]; the first one leads.
     runs: Vec<Placer<'b>>,
     records: Vec<Vec<Record>>,
     /// The leading placement has ended and its last positions were measured.
     over: bool,
 }
 
-/// A backend for every pipeline, and the design's nets.
+/// Whose solves a placement follows, and whether its start is nudged.
+const LEADERS: [(Pipeline, bool); Pipeline::ALL.len() + 1] = {
+    let [a, b, c] = Pipeline::ALL;
+    [(a, false), (b, false), (c, false), (a, true)]
+};
+
+/// A backend for every one of [`LEADERS`], and the design's nets.
 pub(crate) fn open_backends<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
@@ -32,12 +40,12 @@ pub(crate) fn open_backends<T: EngineReal>(
     let charge = charge_of(&opened.design, options)?;
     let netlist = Netlist::from_design(&opened.design, LARGE_NET)
         .ok_or("the design has no nets, so there is nothing to place by")?;
-    let open = |pipeline| -> Result<Box<dyn Backend>, Failure> {
+    let open = |(pipeline, _)| -> Result<Box<dyn Backend>, Failure> {
         let options = options.with_pipeline(pipeline);
         let chosen = engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
         Ok(chosen.backend)
     };
-    let backends = Pipeline::ALL.into_iter().map(open).collect::<Result<_, Failure>>()?;
+    let backends = LEADERS.into_iter().map(open).collect::<Result<_, Failure>>()?;
     Ok((backends, netlist))
 }
 
@@ -55,6 +63,8 @@ pub(crate) struct Placement {
     totals: Vec<Total>,
     /// The same placement led by each pipeline.
     led: Vec<Led>,
+    /// Led by the first again, from a start with another last digit.
+    nudged: Led,
 }
 
 /// One side over the whole placement, milliseconds.
@@ -84,16 +94,19 @@ struct Led {
 }
 
 impl<'b> Runs<'b> {
-    /// Starts every placement from the same centred start.
-    pub(crate) fn new(
+    /// Starts every placement from the same centred start, the last one nudged.
+    pub(crate) fn new<T: EngineReal>(
         backends: &'b mut [Box<dyn Backend>],
         netlist: &Netlist,
         seed: u64,
         iterations: usize,
     ) -> Result<Self, Failure> {
         let mut runs = Vec::new();
-        for backend in backends {
-            let (x, y) = start::centred(backend.charge(), seed);
+        for (backend, (_, nudged)) in backends.iter_mut().zip(LEADERS) {
+            let (mut x, y) = start::centred(backend.charge(), seed);
+            if let (Some(x), true) = (x.first_mut(), nudged) {
+                *x += T::epsilon().wide() * backend.charge().grid.die().width();
+            }
             let least_hpwl = schedule::least_hpwl(netlist, backend.charge());
             let options = PlaceOptions { iterations, least_hpwl, ..PlaceOptions::default() };
             runs.push(Placer::new(&mut **backend, &x, &y, &options)?);
@@ -147,7 +160,7 @@ impl<'b> Runs<'b> {
             });
         }
         let hpwl = |records: &[Record]| records.iter().map(|r| r.sample.hpwl).collect::<Vec<_>>();
-        let led = Pipeline::ALL.into_iter().zip(&self.records).map(|(pipeline, records)| {
+        let led = |((pipeline, _), records): (_, &Vec<Record>)| {
             let pairs = records.iter().zip(leading);
             let apart = pairs.map(|(a, b)| (a.sample.hpwl / b.sample.hpwl - 1.0).abs());
             Led {
@@ -156,13 +169,16 @@ impl<'b> Runs<'b> {
                 hpwl: hpwl(records),
                 largest_difference: apart.fold(0.0, f64::max),
             }
-        });
+        };
+        let mut led: Vec<Led> = LEADERS.into_iter().zip(&self.records).map(led).collect();
+        let nudged = led.pop().expect("one after the pipelines");
         Placement {
             outcome: self.runs[0].outcome().unwrap_or(Outcome::Interrupted),
             tries: leading.iter().map(|r| r.tries).collect(),
             evaluations: leading.iter().map(|r| r.tries).sum(),
             totals,
-            led: led.collect(),
+            led,
+            nudged,
         }
     }
 }
@@ -190,10 +206,11 @@ impl Placement {
             )?;
         }
         writeln!(out, "the same placement led by each pipeline:")?;
-        for led in &self.led {
+        let nudged = [(&self.nudged, " (with another last digit in one cell's place)")];
+        for (led, how) in self.led.iter().map(|led| (led, "")).chain(nudged) {
             writeln!(
                 out,
-                "  {:<10} {:>5} iterations, HPWL {:.6e}, apart by at most {:.1e}",
+                "  {:<10} {:>5} iterations, HPWL {:.6e}, apart by at most {:.1e}{how}",
                 led.pipeline.name(),
                 led.iterations,
                 led.hpwl.last().copied().unwrap_or(0.0),

@@ -2,7 +2,7 @@
 //!
 //! The formulas are those of ePlace and RePlAce with DREAMPlace's constants
 //! (Lu et al., "ePlace", TODAES 2015, §5; Cheng et al., "RePlAce", TCAD 2019;
-//! Lin et al., "DREAMPlace", TCAD 2021). All are free of units but where said.
+//! Lin et al., "DREAMPlace", TCAD 2021) but where said, and free of units.
 
 use crate::charge::Charge;
 use crate::grid::BinGrid;

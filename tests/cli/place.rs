@@ -233,6 +233,12 @@ fn pipelines_are_compared_along_a_placement() {
         assert_eq!(led["hpwl"].as_array().unwrap().len(), 61);
         assert!(led["largest_difference"].as_f64().unwrap() < 1e-3);
     }
+    let nudged = &placement["nudged"];
+    assert_eq!(nudged["pipeline"], placement["led"][0]["pipeline"]);
+    assert_eq!(nudged["hpwl"].as_array().unwrap().len(), 61);
+    let apart = nudged["largest_difference"].as_f64().unwrap();
+    assert!(apart > 0.0 && apart < 1e-3, "{apart}");
+    assert!(printed.contains("another last digit"), "{printed}");
     for total in placement["totals"].as_array().unwrap() {
         let number = |key: &str| total[key].as_f64().unwrap();
         assert!(

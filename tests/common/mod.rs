@@ -5,8 +5,6 @@
 #![allow(dead_code, unreachable_pub)] // each test binary uses its own part
 
 pub mod bodies;
-#[cfg(feature = "cuda")]
-pub mod device;
 pub mod maps;
 pub mod reference;
 
@@ -67,14 +65,6 @@ pub fn limit<T: Real>() -> f64 {
     }
 }
 
-/// Every number in a JSON array, nested or not, in order.
-pub fn numbers(value: &serde_json::Value) -> Vec<f64> {
-    match value {
-        serde_json::Value::Array(items) => items.iter().flat_map(numbers).collect(),
-        other => vec![other.as_f64().unwrap_or_else(|| panic!("not a number: {other}"))],
-    }
-}
-
 /// `values` as `T` holds them.
 pub fn rounded<T: Real>(values: &[f64]) -> Vec<T> {
     values.iter().map(|&v| T::of(v)).collect()
@@ -83,4 +73,12 @@ pub fn rounded<T: Real>(values: &[f64]) -> Vec<T> {
 /// `values` in `f64`.
 pub fn wide<T: Real>(values: &[T]) -> Vec<f64> {
     values.iter().map(|v| v.wide()).collect()
+}
+
+/// Every number in a JSON array, nested or not, in order.
+pub fn numbers(value: &serde_json::Value) -> Vec<f64> {
+    match value {
+        serde_json::Value::Array(items) => items.iter().flat_map(numbers).collect(),
+        other => vec![other.as_f64().unwrap_or_else(|| panic!("not a number: {other}"))],
+    }
 }
