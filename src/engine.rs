@@ -340,6 +340,12 @@ impl Done {
     }
 }
 
+/// An error unless `map` has the bins of `grid`.
+pub(crate) fn check_bins<T>(grid: &BinGrid, map: &Map<T>) -> Result<(), EngineError> {
+    check_lengths(grid.nx(), &[("bins of the map along x", map.nx())])?;
+    check_lengths(grid.ny(), &[("bins of the map along y", map.ny())])
+}
+
 /// An error unless every slice has `expected` values.
 pub(crate) fn check_lengths(
     expected: usize,
@@ -351,12 +357,6 @@ pub(crate) fn check_lengths(
         }
     }
     Ok(())
-}
-
-/// An error unless `map` has the bins of `grid`.
-pub(crate) fn check_bins<T>(grid: &BinGrid, map: &Map<T>) -> Result<(), EngineError> {
-    check_lengths(grid.nx(), &[("bins of the map along x", map.nx())])?;
-    check_lengths(grid.ny(), &[("bins of the map along y", map.ny())])
 }
 
 /// An error that names the first size or starting position that `T` cannot hold.
