@@ -7,7 +7,7 @@
 //! are layout units.
 
 use crate::charge::Charge;
-use crate::grid::{GridError, Map};
+use crate::grid::{BinGrid, GridError, Map};
 use crate::real::Real;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -291,7 +291,7 @@ pub trait Engine<T: Real> {
     /// Everything for one placement, by the pipeline of [`Engine::choice`].
     fn evaluate(&mut self, x: &[T], y: &[T]) -> Result<Evaluation, EngineError>;
 
-    /// Copies a map, `nx × ny`, y contiguous, to the host.
+    /// Copies a map, `nx × ny`, y contiguous, to the host. One of `ny × nx` is refused.
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError>;
 
     /// Copies forces, one per body: the direction that spreads, in units of
@@ -338,6 +338,12 @@ impl Done {
         };
         Err(EngineError::OutOfOrder { stage, needs })
     }
+}
+
+/// An error unless `map` has the bins of `grid`.
+pub(crate) fn check_bins<T>(grid: &BinGrid, map: &Map<T>) -> Result<(), EngineError> {
+    check_lengths(grid.nx(), &[("bins of the map along x", map.nx())])?;
+    check_lengths(grid.ny(), &[("bins of the map along y", map.ny())])
 }
 
 /// An error unless every slice has `expected` values.

@@ -92,7 +92,9 @@ pub struct DensityReport {
     pub max_smoothed: f64,
     /// Largest density with every cell at its own size.
     pub max_exact: f64,
-    /// Area in the smoothed map, fixed, movable and fillers, layout units squared.
+    /// Area in the smoothed map, fixed, movable and fillers, layout units squared. Less than the
+    /// sum of all by what is clipped, what fixed cells share, and what stretching to √2 bins
+    /// takes over the die's edge.
     pub total_area: f64,
     /// Area of movable and fixed cells outside the die, which no map holds.
     pub clipped_area: f64,

@@ -6,7 +6,8 @@ use super::solve::{Fields, Solver};
 use crate::charge::Charge;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
-    MAX_THREADS, MapKind, Pipeline, StageTimes, check_lengths, check_positions, check_range,
+    MAX_THREADS, MapKind, Pipeline, StageTimes, check_bins, check_lengths, check_positions,
+    check_range,
 };
 use crate::grid::Map;
 use crate::real::Real;
@@ -200,7 +201,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
             MapKind::FieldY => (&self.fields.field_y, Done::Solve),
         };
         self.done.require(kind.name(), needs)?;
-        check_lengths(map.as_slice().len(), &[("map", out.as_slice().len())])?;
+        check_bins(&self.charge.grid, out)?;
         out.as_mut_slice().copy_from_slice(map.as_slice());
         Ok(())
     }
@@ -278,6 +279,18 @@ mod tests {
         let error = CpuEngine::<f32>::new(charge, &EngineOptions::default()).err().unwrap();
         let want = "width of body 1: 1e39: expected a number within the range of f32";
         assert_eq!(error.to_string(), want);
+    }
+
+    #[test]
+    fn a_map_of_other_bins_is_refused() {
+        let mut e = engine();
+        e.evaluate(&[1.0, 3.0], &[2.0, 5.0]).unwrap();
+        for kind in MapKind::ALL {
+            e.read_map(kind, &mut Map::filled(8, 8, 0.0)).unwrap();
+            // As many bins, but not the same.
+            let error = e.read_map(kind, &mut Map::filled(16, 4, 0.0)).unwrap_err();
+            assert_eq!(error.to_string(), "bins of the map along x: 16 values, expected 8");
+        }
     }
 
     #[test]

@@ -167,6 +167,7 @@ fn a_header_that_promises_too_much_allocates_nothing() {
 /// Zeros compress a thousandfold: without a limit, a file of 4 MB takes 4 GB. Profiles are left
 /// behind anyway.
 #[cfg(target_os = "linux")]
+#[allow(clippy::zombie_processes)] // `wait4` waits
 #[test]
 fn a_profile_is_not_unpacked_without_limit() {
     use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
