@@ -52,15 +52,18 @@ __device__ __forceinline__ void columns_forward(const cplx* __restrict__ in, rea
         b = make(x.y, y.y);
     });
     Fft::template run<-1>(v, place, table);
-    Fft::pairs(v, t, table, [&](const Frequency& at, cplx& k, cplx& n) { dct_pair(at.w, k, n); });
+    // What depends on the thread alone is worked out anew, or registers run out.
+    unsigned again = t;
+    asm volatile("" : "+r"(again));
+    Fft::pairs(v, again, table, [&](const Frequency& at, cplx& k, cplx& n) { dct_pair(at.w, k, n); });
     // Both passes leave their halves to this.
     const real quarter = real(0.25);
     out += first;
-    const unsigned second = Fft::mirror(t);
+    const unsigned second = Fft::mirror(again);
 #pragma unroll
     for (int i = 0; i < E / 2; ++i) {
         const cplx a = v[i], b = v[E / 2 + i];
-        *reinterpret_cast<cplx*>(out + size_t(t + i * Fft::M) * columns) = make(quarter * a.x, quarter * a.y);
+        *reinterpret_cast<cplx*>(out + size_t(again + i * Fft::M) * columns) = make(quarter * a.x, quarter * a.y);
         *reinterpret_cast<cplx*>(out + size_t(second + i * Fft::M) * columns) = make(quarter * b.x, quarter * b.y);
     }
 }
