@@ -33,10 +33,10 @@ __global__ void __launch_bounds__(N / E * C, blocks_for(N / E * C, REGS))
 column(cplx* p, cplx* q, const cplx* table, Green green, double* partial) {
     columns<N, E, C, S, PARK, AGAIN>(p, q, table, green, partial);
 }
-template <int N, int E, int C, int REGS>
+template <int N, int E, int C, int REGS, bool F32>
 __global__ void __launch_bounds__(N / E * C, blocks_for(N / E * C, REGS))
 column_apart(cplx* p, cplx* q, const cplx* table, Green green, unsigned units, double* partial) {
-    if constexpr (!F64) columns_apart<N, E, C>(p, q, table, green, units, partial);
+    if constexpr (F32) columns_apart<N, E, C>(p, q, table, green, units, partial);
 }
 template <int N, int E, int C, int F, bool S, int REGS, int MAPS>
 __global__ void __launch_bounds__(N / E * C * F, blocks_for(N / E * C * F, REGS))
@@ -226,7 +226,7 @@ template <int N, int E, int C, int REGS> void apart(Maps& m, const char* size) {
     const unsigned threads = N / E * C, units = m.ny / (2 * C);
     const cplx* tw = table<N, E>();
     Maps* mp = &m;
-    auto k2 = column_apart<N, E, C, REGS>;
+    auto k2 = column_apart<N, E, C, REGS, !F64>;
     allow(k2, bytes);
     const Green green = m.green();
     int resident = 0, multiprocessors = 0;

@@ -38,7 +38,7 @@ __device__ __forceinline__ void columns_apart(cplx* p, cplx* q, const cplx* __re
     typedef BlockFft<N, E, C, 1, true> Fft;
     constexpr int THREADS = Fft::T * C, WARPS = THREADS / 32;
     static_assert(2 * C <= PANEL && THREADS % 32 == 0, "a unit's columns are part of a panel");
-    static_assert(sizeof(Pack) == 2 * sizeof(cplx), "16 bytes hold two neighbours");
+    static_assert(C * sizeof(Pack) == 2 * C * sizeof(cplx), "16 bytes hold two neighbours");
     extern __shared__ double2 memory[];
     __shared__ double warps[WARPS];
     cplx* const parked = reinterpret_cast<cplx*>(memory) + threadIdx.x;

@@ -10,10 +10,10 @@
 /// cache lines of a panel, which pays where two blocks still fit a multiprocessor.
 template <int N> struct Inverse {
     static constexpr int E = F64 ? (N <= 256 ? 8 : 16) : N <= 512 ? 8 : N >= 2048 ? 32 : 16;
-    static constexpr int C = (F64 ? N == 512 || N == 1024 : N == 1024 || N == 2048 || N == 4096) ? 2 : 1;
+    static constexpr int C = (F64 ? N == 1024 : N == 1024 || N == 2048 || N == 4096) ? 2 : 1;
     static constexpr int T = N / E;
-    static constexpr int LINES = T * C < 32 ? 32 / (T * C) : 1;
-    static constexpr bool SPLIT = F64 && E == 16 && C == 1;
+    static constexpr int LINES = T * C < 32 ? 32 / (T * C) : F64 && N == 512 ? 2 : 1;
+    static constexpr bool SPLIT = F64 && E == 16 && N != 1024;
     static constexpr int THREADS = T * C * LINES;
     static constexpr int RESIDENT = F64 ? (E == 8 ? 768 : 512) : E == 32 ? 512 : 1024;
     static constexpr int BLOCKS = RESIDENT / THREADS > 16 ? 16 : RESIDENT / THREADS > 1 ? RESIDENT / THREADS : 1;

@@ -242,15 +242,19 @@ __device__ __forceinline__ void columns_forward(const cplx* __restrict__ in, rea
         a = make(x.x, y.x);
         b = make(x.y, y.y);
     });
-    dct<Fft>(v, own.place, table);
+    Fft::template run<-1>(v, own.place, table);
+    // What depends on the thread alone is worked out anew, or registers run out.
+    unsigned again = t;
+    asm volatile("" : "+r"(again));
+    Fft::pairs(v, again, table, [&](const Frequency& at, cplx& k, cplx& n) { dct_pair(at.w, k, n); });
     // Both passes leave their halves to this.
     const real quarter = real(0.25);
     out += own.first;
-    const unsigned second = Fft::mirror(t);
+    const unsigned second = Fft::mirror(again);
 #pragma unroll
     for (int i = 0; i < E / 2; ++i) {
         const cplx a = v[i], b = v[E / 2 + i];
-        *reinterpret_cast<cplx*>(out + size_t(t + i * Fft::M) * columns) = make(keep(quarter * a.x), keep(quarter * a.y));
+        *reinterpret_cast<cplx*>(out + size_t(again + i * Fft::M) * columns) = make(keep(quarter * a.x), keep(quarter * a.y));
         *reinterpret_cast<cplx*>(out + size_t(second + i * Fft::M) * columns) = make(keep(quarter * b.x), keep(quarter * b.y));
     }
     keep.count(own.own);
