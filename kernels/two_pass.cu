@@ -410,9 +410,9 @@ __device__ __forceinline__ void map_rows_forward_last(const cplx* __restrict__ i
         columns_forward<N>(in + blockIdx.y * panels(columns, N / 2), out + map, table, columns, KeepAll{});           \
     }                                                                                                                 \
     MAP_COLUMNS(N) map_columns_forward_threshold_##N(const cplx* in, real* out, const cplx* table, unsigned columns,  \
-                                                     real epsilon, unsigned long long* kept) {                        \
+                                                     real epsilon, unsigned long long* kept, Kept* parts) {                        \
         const size_t map = blockIdx.y * size_t(N) * columns;                                                          \
-        columns_forward<N>(in + blockIdx.y * panels(columns, N / 2), out + map, table, columns, KeepLarge{epsilon, kept}); \
+        columns_forward<N>(in + blockIdx.y * panels(columns, N / 2), out + map, table, columns, KeepLarge{epsilon, kept, parts}); \
     }                                                                                                                 \
     MAP_COLUMNS(N) map_columns_inverse_##N(const real* in, cplx* out, const cplx* table, unsigned columns, int sine) { \
         const size_t map = blockIdx.y * size_t(N) * columns;                                                          \
@@ -434,9 +434,9 @@ __device__ __forceinline__ void map_rows_forward_last(const cplx* __restrict__ i
         map_rows_forward_last<N>(in + map, out + 2 * map, table, pairs, slim, KeepAll{});                             \
     }                                                                                                                 \
     MAP_ROWS(N) map_rows_forward_last_threshold_##N(const cplx* in, real* out, const cplx* table, unsigned pairs,     \
-                                                    unsigned slim, real epsilon, unsigned long long* kept) {          \
+                                                    unsigned slim, real epsilon, unsigned long long* kept, Kept* parts) {          \
         const size_t map = blockIdx.y * size_t(N) * pairs;                                                            \
-        map_rows_forward_last<N>(in + map, out + 2 * map, table, pairs, slim, KeepLarge{epsilon, kept});              \
+        map_rows_forward_last<N>(in + map, out + 2 * map, table, pairs, slim, KeepLarge{epsilon, kept, parts});              \
     }
 #define ROWS_SLIM(N) ROWS_SLIM_(N)
 #define ROWS_SLIM_(N)                                                                                                 \
