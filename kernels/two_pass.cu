@@ -16,10 +16,10 @@
 // Lines are those of three_pass.cuh and the lengths 100 d, d a divisor of 100.
 // Maps are [nx][ny], y contiguous, map blockIdx.y of a batch; between the passes
 // complex numbers are [panel][row pair][column of the panel], slim [column][row
-// pair], or after columns_forward_first [2C columns][row][C]. A block takes LINES row pairs or
-// GROUPS times 2C columns, and shared memory as MapRows and Columns say; where
-// that is more than are left, the last ones are done again. Words of traffic a
-// value: 1 + 1 each pass.
+// pair], or after columns_forward_first [2C columns][row][C]. A block takes LINES
+// row pairs or GROUPS times 2C columns, and shared memory as MapRows and Columns
+// say; where that is more than are left, the last ones are done again. Words of
+// traffic a value: 1 + 1 each pass.
 #include "inputs.cuh"
 #include "keep.cuh"
 #include "three_pass.cuh"
@@ -73,7 +73,8 @@ template <int N> struct Columns<N, true> {
     static constexpr int E = 20, T = N / E;
     static constexpr int C = N == 10000 ? 1 : 2;
     static constexpr int GROUPS = T * C < 32 ? 32 / (T * C) : 1;
-    static constexpr bool SPLIT = F64 && (!WHOLE || N == 5000) && N >= 5000;
+    // (Whole, 5000 spills a register.)
+    static constexpr bool SPLIT = F64 && (N == 5000 || (N > 5000 && !WHOLE));
     static constexpr int THREADS = T * C * GROUPS;
     static constexpr int BLOCKS = blocks(F64 ? 384 : 640, (THREADS + 31) / 32 * 32);
     static constexpr int BYTES = BlockFft<N, E, C, GROUPS, SPLIT>::BYTES * GROUPS;
@@ -212,8 +213,7 @@ __device__ __forceinline__ void map_rows_forward(In in, cplx* __restrict__ out, 
     constexpr int E = MapRows<N>::E;
     extern __shared__ double2 memory[];
     const RowPlace<N> own(memory, pairs);
-    const unsigned pair = own.pair;
-    const unsigned t = own.place.t;
+    const unsigned t = own.place.t, pair = own.pair;
     cplx v[E];
     with_input(in, ReadRows<N>{own, v});
     dct<Fft>(v, own.place, table);
@@ -305,8 +305,7 @@ __device__ __forceinline__ void map_rows_inverse(const cplx* __restrict__ in, re
     constexpr bool GATHERED = MapRows<N>::GATHERED;
     extern __shared__ double2 memory[];
     const RowPlace<N> own(memory, pairs);
-    const unsigned pair = own.pair;
-    const unsigned t = own.place.t;
+    const unsigned t = own.place.t, pair = own.pair;
     const unsigned second = Fft::mirror(t);
     cplx v[E];
 #pragma unroll
@@ -358,8 +357,7 @@ __device__ __forceinline__ void map_rows_forward_last(const cplx* __restrict__ i
     constexpr int E = MapRows<N>::E;
     extern __shared__ double2 memory[];
     const RowPlace<N> own(memory, pairs);
-    const unsigned pair = own.pair;
-    const unsigned t = own.place.t;
+    const unsigned t = own.place.t, pair = own.pair;
     const long long rows = 2 * pairs;
     auto at = [&](unsigned q) { return in + ((q / slim) * rows + 2 * pair) * slim + q % slim; };
     const cplx* const ends[2] = {at(t), at(N - 1 - t)};
