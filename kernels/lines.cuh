@@ -83,12 +83,12 @@ transpose(const real* __restrict__ in, real* __restrict__ out, unsigned rows, un
     transpose_of(in, out, rows, cols, keep);
 }
 
-/// With zero for what is smaller than epsilon; adds to `kept` the number of
+/// With zero for what is smaller than epsilon; `kept` gets the number of
 /// coefficients that are not.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 transpose_threshold(const real* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned cols, real epsilon,
-                    unsigned long long* kept) {
-    KeepLarge keep = {epsilon, kept};
+                    unsigned long long* kept, Kept* parts) {
+    KeepLarge keep = {epsilon, kept, parts};
     transpose_of(in, out, rows, cols, keep);
     keep.count();
 }

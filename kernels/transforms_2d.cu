@@ -14,13 +14,13 @@
 PF_INTEGERS(PF_REORDER)
 PF_INTEGERS(PF_IDCT2_PRE)
 
-/// As dct2_post, with zero for what is smaller than epsilon; adds to `kept` the
+/// As dct2_post, with zero for what is smaller than epsilon; `kept` gets the
 /// number of coefficients that are not.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 dct2_post_threshold(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
                     const cplx* __restrict__ a, const cplx* __restrict__ b, int cached, real epsilon,
-                    unsigned long long* kept) {
-    KeepLarge keep = {epsilon, kept};
+                    unsigned long long* kept, Kept* parts) {
+    KeepLarge keep = {epsilon, kept, parts};
     dct2_post_of(in, out, m, n, a, b, cached, keep);
     keep.count();
 }
@@ -148,8 +148,8 @@ dct2_post_transposed(const cplx* __restrict__ in, real* __restrict__ out, unsign
 extern "C" __global__ void __launch_bounds__(BLOCK)
 dct2_post_transposed_threshold(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
                                const cplx* __restrict__ a, const cplx* __restrict__ b, int, real epsilon,
-                               unsigned long long* kept) {
-    KeepLarge keep = {epsilon, kept};
+                               unsigned long long* kept, Kept* parts) {
+    KeepLarge keep = {epsilon, kept, parts};
     dct2_post_transposed_of(in, out, m, n, a, b, keep);
     keep.count();
 }

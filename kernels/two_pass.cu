@@ -16,10 +16,10 @@
 // Lines are those of three_pass.cuh and the lengths 100 d, d a divisor of 100.
 // Maps are [nx][ny], y contiguous, map blockIdx.y of a batch; between the passes
 // complex numbers are [panel][row pair][column of the panel], slim [column][row
-// pair], or after columns_forward_first [2C columns][row][C]. A block takes LINES row pairs or
-// GROUPS times 2C columns, and shared memory as MapRows and Columns say; where
-// that is more than are left, the last ones are done again. Words of traffic a
-// value: 1 + 1 each pass.
+// pair], or after columns_forward_first [2C columns][row][C]. A block takes LINES
+// row pairs or GROUPS times 2C columns, and shared memory as MapRows and Columns
+// say; where that is more than are left, the last ones are done again. Words of
+// traffic a value: 1 + 1 each pass.
 #include "inputs.cuh"
 #include "keep.cuh"
 #include "three_pass.cuh"
@@ -73,7 +73,8 @@ template <int N> struct Columns<N, true> {
     static constexpr int E = 20, T = N / E;
     static constexpr int C = N == 10000 ? 1 : 2;
     static constexpr int GROUPS = T * C < 32 ? 32 / (T * C) : 1;
-    static constexpr bool SPLIT = F64 && (!WHOLE || N == 5000) && N >= 5000;
+    // (Whole, 5000 spills a register.)
+    static constexpr bool SPLIT = F64 && (N == 5000 || (N > 5000 && !WHOLE));
     static constexpr int THREADS = T * C * GROUPS;
     static constexpr int BLOCKS = blocks(F64 ? 384 : 640, (THREADS + 31) / 32 * 32);
     static constexpr int BYTES = BlockFft<N, E, C, GROUPS, SPLIT>::BYTES * GROUPS;
@@ -212,8 +213,7 @@ __device__ __forceinline__ void map_rows_forward(In in, cplx* __restrict__ out, 
     constexpr int E = MapRows<N>::E;
     extern __shared__ double2 memory[];
     const RowPlace<N> own(memory, pairs);
-    const unsigned pair = own.pair;
-    const unsigned t = own.place.t;
+    const unsigned t = own.place.t, pair = own.pair;
     cplx v[E];
     with_input(in, ReadRows<N>{own, v});
     dct<Fft>(v, own.place, table);
@@ -309,8 +309,7 @@ __device__ __forceinline__ void map_rows_inverse(const cplx* __restrict__ in, re
     constexpr bool GATHERED = MapRows<N>::GATHERED;
     extern __shared__ double2 memory[];
     const RowPlace<N> own(memory, pairs);
-    const unsigned pair = own.pair;
-    const unsigned t = own.place.t;
+    const unsigned t = own.place.t, pair = own.pair;
     const unsigned second = Fft::mirror(t);
     cplx v[E];
 #pragma unroll
@@ -362,8 +361,7 @@ __device__ __forceinline__ void map_rows_forward_last(const cplx* __restrict__ i
     constexpr int E = MapRows<N>::E;
     extern __shared__ double2 memory[];
     const RowPlace<N> own(memory, pairs);
-    const unsigned pair = own.pair;
-    const unsigned t = own.place.t;
+    const unsigned t = own.place.t, pair = own.pair;
     const long long rows = 2 * pairs;
     auto at = [&](unsigned q) { return in + ((q / slim) * rows + 2 * pair) * slim + q % slim; };
     const cplx* const ends[2] = {at(t), at(N - 1 - t)};
@@ -414,9 +412,9 @@ __device__ __forceinline__ void map_rows_forward_last(const cplx* __restrict__ i
         columns_forward<N>(in + blockIdx.y * panels(columns, N / 2), out + map, table, columns, KeepAll{});           \
     }                                                                                                                 \
     MAP_COLUMNS(N) map_columns_forward_threshold_##N(const cplx* in, real* out, const cplx* table, unsigned columns,  \
-                                                     real epsilon, unsigned long long* kept) {                        \
+                                                     real epsilon, unsigned long long* kept, Kept* parts) {                        \
         const size_t map = blockIdx.y * size_t(N) * columns;                                                          \
-        columns_forward<N>(in + blockIdx.y * panels(columns, N / 2), out + map, table, columns, KeepLarge{epsilon, kept}); \
+        columns_forward<N>(in + blockIdx.y * panels(columns, N / 2), out + map, table, columns, KeepLarge{epsilon, kept, parts}); \
     }                                                                                                                 \
     MAP_COLUMNS(N) map_columns_inverse_##N(const real* in, cplx* out, const cplx* table, unsigned columns, int sine) { \
         const size_t map = blockIdx.y * size_t(N) * columns;                                                          \
@@ -438,9 +436,9 @@ __device__ __forceinline__ void map_rows_forward_last(const cplx* __restrict__ i
         map_rows_forward_last<N>(in + map, out + 2 * map, table, pairs, slim, KeepAll{});                             \
     }                                                                                                                 \
     MAP_ROWS(N) map_rows_forward_last_threshold_##N(const cplx* in, real* out, const cplx* table, unsigned pairs,     \
-                                                    unsigned slim, real epsilon, unsigned long long* kept) {          \
+                                                    unsigned slim, real epsilon, unsigned long long* kept, Kept* parts) {          \
         const size_t map = blockIdx.y * size_t(N) * pairs;                                                            \
-        map_rows_forward_last<N>(in + map, out + 2 * map, table, pairs, slim, KeepLarge{epsilon, kept});              \
+        map_rows_forward_last<N>(in + map, out + 2 * map, table, pairs, slim, KeepLarge{epsilon, kept, parts});              \
     }
 #define ROWS_SLIM(N) ROWS_SLIM_(N)
 #define ROWS_SLIM_(N)                                                                                                 \

@@ -180,8 +180,8 @@ impl<T: CudaReal> Transpose<T> {
         unsafe {
             match threshold {
                 None => enqueue!(gpu, self.kernel, input, output, rows, cols),
-                Some(Threshold { epsilon, kept }) => {
-                    enqueue!(gpu, self.threshold, input, output, rows, cols, &epsilon, kept)
+                Some(Threshold { epsilon, kept, parts }) => {
+                    enqueue!(gpu, self.threshold, input, output, rows, cols, &epsilon, kept, parts)
                 }
             }
         }

@@ -130,8 +130,8 @@ impl<T: CudaReal> Quads<T> {
         unsafe {
             match (threshold, &self.dct2_post_threshold) {
                 (None, _) => enqueue!(gpu, self.dct2_post, spectra, output, nx, ny, a, b, cached),
-                (Some(Threshold { epsilon, kept }), Some(kernel)) => {
-                    enqueue!(gpu, kernel, spectra, output, nx, ny, a, b, cached, &epsilon, kept)
+                (Some(Threshold { epsilon: e, kept, parts }), Some(kernel)) => {
+                    enqueue!(gpu, kernel, spectra, output, nx, ny, a, b, cached, &e, kept, parts)
                 }
                 (Some(_), None) => panic!("made without a threshold"),
             }

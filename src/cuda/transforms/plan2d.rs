@@ -12,7 +12,7 @@ use super::{Stage, check_grid, check_shape};
 use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
 use crate::cuda::input::Input;
-use crate::cuda::keep::Threshold;
+use crate::cuda::keep::{Counter, Threshold};
 use crate::cuda::launch::{Kernel, check_length};
 use crate::cuda::lines::Passes;
 use crate::cuda::quads::Quads;
@@ -45,6 +45,7 @@ pub struct Plan2d<T: CudaReal, I: Input<T> = T> {
     kind: Transform,
     values: usize,
     way: Way<T>,
+    counter: Counter,
     of: PhantomData<fn(I)>,
 }
 
@@ -136,7 +137,14 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                 Way::Fused(Box::new(fused))
             }
         };
-        Ok(Plan2d { gpu: gpu.clone(), kind, values: batch * nx * ny, way, of: PhantomData })
+        Ok(Plan2d {
+            gpu: gpu.clone(),
+            kind,
+            values: batch * nx * ny,
+            way,
+            counter: Counter::new(gpu)?,
+            of: PhantomData,
+        })
     }
 
     /// What it transforms to.
@@ -165,7 +173,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         input: &CudaSlice<I>,
         output: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
-        self.run_keeping(input, output, None)
+        self.check(input, output)?;
+        run(self.kind, &mut self.way, input, output, None)
     }
 
     /// Enqueues one stage of a fused transform on what the one before it left in
@@ -180,8 +189,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         input: &CudaSlice<I>,
         output: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
-        check_length("map to transform", input.len(), self.values)?;
-        check_length("transformed map", output.len(), self.values)?;
+        self.check(input, output)?;
         match &mut self.way {
             Way::Fused(fused) => fused.run(self.kind, stage, input, output, None),
             _ => Err(CudaError::NotPlanned {
@@ -207,34 +215,14 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         if self.kind != Transform::Dct {
             return Err(CudaError::NotPlanned { what: "a threshold", needs: "a DCT" });
         }
-        let threshold = Threshold::new(&self.gpu, epsilon, kept)?;
-        self.run_keeping(input, output, Some(threshold))
+        self.check(input, output)?;
+        let threshold = self.counter.threshold(epsilon, kept)?;
+        run(self.kind, &mut self.way, input, output, Some(threshold))
     }
 
-    /// Only a DCT has a threshold.
-    fn run_keeping(
-        &mut self,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
-        mut threshold: Option<Threshold<T>>,
-    ) -> Result<(), CudaError> {
+    fn check(&self, input: &CudaSlice<I>, output: &CudaSlice<T>) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.values)?;
-        check_length("transformed map", output.len(), self.values)?;
-        let sines = Sines::of(self.kind);
-        match &mut self.way {
-            Way::RowColumn(passes) if self.kind == Transform::Dct => {
-                passes.dct(input, output, threshold)
-            }
-            Way::RowColumn(passes) => {
-                passes.pre(input, sines.y)?;
-                passes.inverse(&[sines.x, sines.y], output)
-            }
-            Way::TwoPass(passes) => passes.run(input, output, threshold),
-            Way::Fused(fused) => Stage::ALL.into_iter().try_for_each(|stage| {
-                let keep = if stage == Stage::Post { threshold.take() } else { None };
-                fused.run(self.kind, stage, input, output, keep)
-            }),
-        }
+        check_length("transformed map", output.len(), self.values)
     }
 
     /// The plan's own kernels in the order in which they run, the FFTs left out.
@@ -255,6 +243,29 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
             Way::TwoPass(passes) => passes.uses(size_of::<I>()),
             Way::Fused(fused) => fused.uses(&self.gpu, forward, self.values, size_of::<I>()),
         }
+    }
+}
+
+/// Enqueues a transform; only a DCT has a threshold.
+fn run<T: CudaReal, I: Input<T>>(
+    kind: Transform,
+    way: &mut Way<T>,
+    input: &CudaSlice<I>,
+    output: &mut CudaSlice<T>,
+    mut threshold: Option<Threshold<T>>,
+) -> Result<(), CudaError> {
+    let sines = Sines::of(kind);
+    match way {
+        Way::RowColumn(passes) if kind == Transform::Dct => passes.dct(input, output, threshold),
+        Way::RowColumn(passes) => {
+            passes.pre(input, sines.y)?;
+            passes.inverse(&[sines.x, sines.y], output)
+        }
+        Way::TwoPass(passes) => passes.run(input, output, threshold),
+        Way::Fused(fused) => Stage::ALL.into_iter().try_for_each(|stage| {
+            let keep = if stage == Stage::Post { threshold.take() } else { None };
+            fused.run(kind, stage, input, output, keep)
+        }),
     }
 }
 

@@ -173,7 +173,7 @@ impl<T: CudaReal> TwoPass<T> {
         if let Some(threshold) = threshold {
             assert!(self.last_threshold.is_some(), "an inverse drops nothing");
             epsilon = threshold.epsilon;
-            launch.arg(&epsilon).arg(threshold.kept);
+            launch.arg(&epsilon).arg(threshold.kept).arg(threshold.parts);
         }
         // SAFETY: as above; the output holds `values` values.
         unsafe { launch.launch(pass.kernel.config) }?;
