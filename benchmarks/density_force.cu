@@ -458,7 +458,7 @@ struct Bench {
         std::vector<Pair> pairs(n);
         for (int i = 0; i < n; ++i) pairs[slot[i]].x = T(host_x[i]), pairs[slot[i]].y = T(host_y[i]);
         CUDA(cudaMemcpy(slots_kept, pairs.data(), n * sizeof(Pair), cudaMemcpyHostToDevice));
-        CUDA(cudaMemcpy(id_kept, id_of, n * 4, cudaMemcpyDeviceToDevice));
+        CUDA(cudaMemcpyAsync(id_kept, id_of, n * 4, cudaMemcpyDeviceToDevice, stream));
         reset_slots();
     }
     void reset_slots() {
@@ -592,7 +592,7 @@ static void check(const Design& d, int chunk, double drift, const char* precisio
     // By slots, by the caller's order, by slots of a new order.
     for (int order : {SLOTS, CALLER, SLOTS}) {
         for (int again = 0; again < 2; ++again) {
-            CUDA(cudaMemset(b.rho, 0xff, bins * sizeof(T)));
+            CUDA(cudaMemsetAsync(b.rho, 0xff, bins * sizeof(T), b.stream));
             b.density(order);
             b.sync();
             const auto got = download(b.rho, bins);
@@ -616,7 +616,7 @@ static void check(const Design& d, int chunk, double drift, const char* precisio
     b.density(CALLER);  // stages positions in the new order
     for (int way = 0; way < 2; ++way) {
         auto* const at = way == 0 ? b.staged_force : b.force_back;
-        CUDA(cudaMemset(at, 0xff, 2 * b.n * sizeof(T)));
+        CUDA(cudaMemsetAsync(at, 0xff, 2 * b.n * sizeof(T), b.stream));
         b.force(way);
         b.sync();
         const auto pairs = download(reinterpret_cast<const T*>(at), 2 * b.n);

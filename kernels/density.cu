@@ -24,9 +24,9 @@
 //   f32  one 32-bit word per bin, two added at once. What a chunk adds to a bin
 //        is less than its `limit`, 2^27 over the number of the tile's chunks. A
 //        bin lies in the patches of four tiles at most, so all chunks together
-//        add less than 2^29, large bodies less than that again. The first GUESTS
-//        strays that begin in a tile add at most 2^22 each; those of four tiles
-//        reach a bin: 2^30. The highest bit says that a 64-bit word beside it
+//        add less than 2^29, large bodies less than that again. Strays add
+//        together at most 2^30: those that begin in one of four tiles reach a bin,
+//        and a tile admits 2^28. The highest bit says that a 64-bit word beside it
 //        holds the rest, what would go beyond these bounds. That is slow, for
 //        such words are seldom in L2: when strays had no other way, 955 among
 //        4.9 million bodies made density_finish take 38 us instead of 27.
@@ -69,13 +69,12 @@ template <typename T>
 struct Sums {
     typename SumOf<T>::Word* words;
     u64* beside;   // f32: the rest, where a word's highest bit is set
-    u32* guests;   // f32, per tile: strays that begin there
+    u32* guests;   // f32, per tile: weight of strays that begin there, 1/64 of a bin
     u64* large;    // differences of large bodies; bins of tile t from t * TILE^2 on
     u32* flags;    // per tile, one bit per class: differences are not zero
     u32 bins;
 };
 #define MARK 0x80000000u
-#define GUESTS 64
 
 // Adds what may not fit into a word of 32 bits.
 __device__ __forceinline__ void add_any(const Sums<float>& sums, u32 at, u64 value) {
@@ -86,12 +85,16 @@ __device__ __forceinline__ void add_any(const Sums<double>& sums, u32 at, u64 va
     atomicAdd(sums.words + at, value);
 }
 
-// Whether a stray of at most 3 x 3 bins from (i, j) on may add to the words
-// themselves. Words of 64 bits hold all there can be.
-__device__ __forceinline__ bool is_guest(const Plan<float>& plan, const Sums<float>& sums, int i, int j) {
-    return atomicAdd(sums.guests + tile_at(plan, i, j), 1u) < GUESTS;
+// Whether a stray of at most 3 x 3 bins from (i, j) on, which adds at most `weight`
+// bins to each, may add to the words themselves. Words of 64 bits hold all there
+// can be. The tile's count cannot wrap around: a body adds 65 at most.
+__device__ __forceinline__ bool is_guest(const Plan<float>& plan, const Sums<float>& sums, int i, int j,
+                                         float weight) {
+    if (plan.bodies >= 1 << 25) return false;
+    const u32 share = u32(weight * 64.0f) + 1, room = u32(17179869184.0f * plan.unscale);
+    return atomicAdd(sums.guests + tile_at(plan, i, j), share) + share <= room;
 }
-__device__ __forceinline__ bool is_guest(const Plan<double>&, const Sums<double>&, int, int) { return true; }
+__device__ __forceinline__ bool is_guest(const Plan<double>&, const Sums<double>&, int, int, double) { return true; }
 
 // Nearest integer to scaled_x * y. Adding 2^23 (2^52) leaves it in the low bits
 // of the significand: a conversion instruction runs at a quarter of the rate.
@@ -134,46 +137,79 @@ __device__ __forceinline__ bool deposit_any(const Plan<T>& plan, const Span<T>& 
     return strayed;
 }
 
+// Slots of strays of at most 3 x 3 bins, in shared memory. Added where it was
+// found, each held up its warp by 1.5 us, and with it the block: with 1 % of
+// strays, 4.9 million bodies took 172 us and not 90.
+struct Strays {
+    u32 count;
+    u32 slot[2047];  // as many as a chunk has
+};
+
 // One body. Its class's patch stands at address `patch` of shared memory. True
-// when the body reached beyond it. A guest is written out bin by bin like the
-// others: going by `deposit_any`, it held up its warp by 1.5 us.
+// when the body reached beyond it and has been counted; one of few bins that did
+// is put off.
 template <typename T, bool FILLER>
-__device__ __forceinline__ bool deposit(const Plan<T>& plan, const Taken<T>& body, const Chunk& chunk, u32 patch,
-                                        const Sums<T>& sums) {
+__device__ __forceinline__ bool deposit(const Plan<T>& plan, const Taken<T>& body, u32 slot, const Chunk& chunk,
+                                        u32 patch, const Sums<T>& sums, Strays& strays) {
     const Span<T> sx = span_of(plan.x, body.corner.x, body.w, plan.stretch);
     const Span<T> sy = span_of(plan.y, body.corner.y, body.h, plan.stretch);
     const T weight = body.ratio * plan.scale;
     const int row = sx.first - chunk.left, column = sy.first - chunk.low;
-    const bool small = largest(sx.end, sy.end) <= T(3);
-    const T y[3] = {overlap(sy, 0), overlap(sy, 1), overlap(sy, 2)};
-    if (small && within(row, column)) {
-        const u32 address = patch + (row * PATCH + column) * 4;
-#pragma unroll
-        for (int k = 0; k < 3; ++k) {
-            const T wx = overlap(sx, k) * weight;
-#pragma unroll
-            for (int l = 0; l < 3; ++l)
-                patch_add(address + (k * PATCH + l) * 4, plan.limb_bits, fixed_point(wx, y[l]));
-        }
+    if (largest(sx.end, sy.end) > T(3)) return deposit_any(plan, sx, sy, weight, FILLER, row, column, patch, sums);
+    if (!within(row, column)) {
+        strays.slot[atomicAdd(&strays.count, 1u)] = slot;
         return false;
     }
-    if (!small || !is_guest(plan, sums, sx.first, sy.first))
-        return deposit_any(plan, sx, sy, weight, FILLER, row, column, patch, sums);
-    bool strayed = false;
+    const T y[3] = {overlap(sy, 0), overlap(sy, 1), overlap(sy, 2)};
+    const u32 address = patch + (row * PATCH + column) * 4;
 #pragma unroll
     for (int k = 0; k < 3; ++k) {
-        const u32 i = sx.first + k;
         const T wx = overlap(sx, k) * weight;
 #pragma unroll
-        for (int l = 0; l < 3; ++l) {
-            const u32 j = sy.first + l;
-            const auto value = fixed_point(wx, y[l]);
-            if (!value || i >= u32(plan.nx) || j >= u32(plan.ny)) continue;
-            atomicAdd(sums.words + (FILLER ? sums.bins : 0) + i * u32(plan.ny) + j, typename SumOf<T>::Word(value));
-            strayed = true;
-        }
+        for (int l = 0; l < 3; ++l)
+            patch_add(address + (k * PATCH + l) * 4, plan.limb_bits, fixed_point(wx, y[l]));
     }
-    return strayed;
+    return false;
+}
+
+// The bodies put off, one per thread: how many of them lie on the die.
+template <typename T, int ORDER>
+__device__ __forceinline__ u32 deposit_strays(const Plan<T>& plan, const Record<T>* __restrict__ records,
+                                              const typename Bits<T>::Pair* corners, const Sums<T>& sums,
+                                              const Strays& strays) {
+    u32 counted = 0;
+    for (u32 n = threadIdx.x; n < strays.count; n += blockDim.x) {
+        const u32 slot = strays.slot[n];
+        const bool filler = slot >= u32(plan.movable);
+        const Taken<T> body = slot < u32(plan.records)
+                                  ? take<T, SLOTS, true>(plan, slot, records, nullptr, corners)
+                                  : take<T, SLOTS, false>(plan, slot, records, nullptr, corners);
+        const Span<T> sx = span_of(plan.x, body.corner.x, body.w, plan.stretch);
+        const Span<T> sy = span_of(plan.y, body.corner.y, body.h, plan.stretch);
+        const T weight = body.ratio * plan.scale;
+        const T y[3] = {overlap(sy, 0), overlap(sy, 1), overlap(sy, 2)};
+        const bool guest = is_guest(plan, sums, sx.first, sy.first, body.ratio);
+        bool on_die = false;
+#pragma unroll
+        for (int k = 0; k < 3; ++k) {
+            const u32 i = sx.first + k;
+            const T wx = overlap(sx, k) * weight;
+#pragma unroll
+            for (int l = 0; l < 3; ++l) {
+                const u32 j = sy.first + l;
+                const auto value = fixed_point(wx, y[l]);
+                if (!value || i >= u32(plan.nx) || j >= u32(plan.ny)) continue;
+                const u32 at = (filler ? sums.bins : 0) + i * u32(plan.ny) + j;
+                if (guest)
+                    atomicAdd(sums.words + at, typename SumOf<T>::Word(value));
+                else
+                    add_any(sums, at, value);
+                on_die = true;
+            }
+        }
+        counted += on_die;
+    }
+    return counted;
 }
 
 // The bodies of slots [begin, end). In the caller's order, positions also go to
@@ -182,11 +218,11 @@ template <typename T, int ORDER, bool FILLER, bool RECORD>
 __device__ __forceinline__ u32 deposit_slots(const Plan<T>& plan, const Chunk& chunk, u32 begin, u32 end, u32 patch,
                                              const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
                                              const typename Bits<T>::Pair* __restrict__ corners,
-                                             typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums) {
+                                             typename Bits<T>::Pair* staged, const Sums<T>& sums, Strays& strays) {
     // Several bodies' loads in flight before the first is used.
     enum { AHEAD = DEPOSIT_AHEAD };
     Taken<T> body[AHEAD];
-    u32 strays = 0;
+    u32 counted = 0;
     for (u32 slot = begin + threadIdx.x; slot < end; slot += AHEAD * blockDim.x) {
 #pragma unroll
         for (u32 k = 0; k < AHEAD; ++k) {
@@ -198,10 +234,10 @@ __device__ __forceinline__ u32 deposit_slots(const Plan<T>& plan, const Chunk& c
             const u32 at = slot + k * blockDim.x;
             if (k != 0 && at >= end) break;
             if (ORDER == CALLER) staged[at] = body[k].corner;
-            strays += deposit<T, FILLER>(plan, body[k], chunk, patch, sums);
+            counted += deposit<T, FILLER>(plan, body[k], at, chunk, patch, sums, strays);
         }
     }
-    return strays;
+    return counted;
 }
 
 // Adds a patch to the sums: a thread has a column, or two neighbouring ones in
@@ -247,25 +283,27 @@ template <typename T, int ORDER>
 __device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& chunk,
                                               const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
                                               const typename Bits<T>::Pair* __restrict__ corners,
-                                              typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums,
-                                              u32* strays) {
+                                              typename Bits<T>::Pair* staged, const Sums<T>& sums, u32* counted) {
     extern __shared__ uint4 patch_storage[];
+    __shared__ Strays strays;
+    if (threadIdx.x == 0) strays.count = 0;
     const u32 movable = u32(__cvta_generic_to_shared(patch_storage)), fillers = movable + PATCH * PATCH * 4;
     for (u32 w = threadIdx.x; w < PATCH_WORDS / 4 * sizeof(T) / 4; w += blockDim.x)
         patch_storage[w] = make_uint4(0, 0, 0, 0);
     __syncthreads();
-    u32 stray = deposit_slots<T, ORDER, false, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, movable,
-                                                     records, id_of, corners, staged, sums);
+    u32 count = deposit_slots<T, ORDER, false, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, movable,
+                                                     records, id_of, corners, staged, sums, strays);
     if (!plan.own_size && plan.records == plan.movable)
-        stray += deposit_slots<T, ORDER, true, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
-                                                      records, id_of, corners, staged, sums);
+        count += deposit_slots<T, ORDER, true, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
+                                                      records, id_of, corners, staged, sums, strays);
     else if (!plan.own_size)
-        stray += deposit_slots<T, ORDER, true, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
-                                                     records, id_of, corners, staged, sums);
-    if (stray) atomicAdd(strays, stray);
+        count += deposit_slots<T, ORDER, true, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
+                                                     records, id_of, corners, staged, sums, strays);
     __syncthreads();
     let_next_start();
     add_patch(plan, chunk, reinterpret_cast<const u32*>(patch_storage), sums);
+    count += deposit_strays<T, ORDER>(plan, records, ORDER == CALLER ? staged : corners, sums, strays);
+    if (count) atomicAdd(counted, count);
 }
 
 // A large body, by one warp. What it adds to the bins is a product of steps
@@ -320,8 +358,8 @@ __device__ __forceinline__ void deposit_bodies(const Plan<T>& plan, const Chunk*
                                                const Record<T>* __restrict__ large,
                                                const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
                                                const typename Bits<T>::Pair* __restrict__ corners,
-                                               typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums,
-                                               u32* strays, Stats* stats) {
+                                               typename Bits<T>::Pair* staged, const Sums<T>& sums, u32* strays,
+                                               Stats* stats) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {  // for density_finish
         stats->excess = 0;
         stats->largest = 0;

@@ -268,10 +268,7 @@ impl<T: CudaReal> Descent<T> {
     ///
     /// # Errors
     /// When `positions` have not two values per body, or the launch fails.
-    pub fn step(
-        &mut self,
-        mut positions: CudaViewMut<'_, T>,
-    ) -> Result<(), CudaError> {
+    pub fn step(&mut self, mut positions: CudaViewMut<'_, T>) -> Result<(), CudaError> {
         check_length("positions", positions.len(), 2 * self.bodies)?;
         let gpu = &self.gpu;
         let positions = address_mut(gpu, &mut positions);

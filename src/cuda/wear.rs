@@ -14,8 +14,8 @@ use cudarc::driver::{CudaSlice, PinnedHostSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An order is due when the strays of all steps since the last one together are
-/// more than one in this many bodies. Measured on an H200, f32, in the caller's
-/// order: see `benchmarks/density-force-log.md`.
+/// more than one in this many bodies. On an H200 they have cost an order when they
+/// are one in 6 to 9 (f32; `benchmarks/density-force-log.md`, step 23).
 pub(super) const ONE_STRAY_IN: u64 = 10;
 
 /// Steps after which the CUDA engine orders bodies anew however few have strayed:
