@@ -43,7 +43,7 @@ pub struct Density<T: CudaReal> {
     sums: CudaSlice<u32>,
     /// What 4 bytes do not hold.
     beside: CudaSlice<u64>,
-    /// Strays that began in each tile.
+    /// Weight of the strays that began in each tile.
     guests: CudaSlice<u32>,
     /// Differences of large bodies, tile by tile, and the tiles that have any.
     differences: CudaSlice<u64>,

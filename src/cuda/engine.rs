@@ -315,6 +315,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         repetitions: usize,
     ) -> Result<Option<StepTimes>, EngineError> {
         self.done.require("a step", Done::Positions)?;
+        // In the order at hand: repeated at one place, strays would call for another.
         if !self.stages.bodies.is_ordered() {
             self.order_if_due()?;
         }

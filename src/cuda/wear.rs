@@ -24,6 +24,7 @@ pub const MOST_STEPS_PER_ORDER: u32 = 256;
 
 /// Of one order of bodies after another.
 pub(super) struct Wear {
+    gpu: Gpu,
     /// `Wear` in `kernels/bodies.cuh`.
     pub(super) device: CudaSlice<u64>,
     posted: PinnedHostSlice<u64>,
@@ -45,7 +46,8 @@ impl Wear {
         let mut posted = unsafe { gpu.context().alloc_pinned_with_flags::<u64>(1, 0) }?;
         posted.as_mut_slice()?.fill(0);
         let address = posted.as_ptr()?.expose_provenance();
-        Ok(Wear { device, posted, address, orders: 0, steps: 0, decided: false })
+        let gpu = gpu.clone();
+        Ok(Wear { gpu, device, posted, address, orders: 0, steps: 0, decided: false })
     }
 
     /// The address that the device posts at.
@@ -93,8 +95,14 @@ impl Wear {
     /// before: what the device posts meanwhile must not make a step order that
     /// is being captured.
     pub(super) fn decide(&mut self, bodies: usize) -> bool {
-        let due = !self.decided && self.is_due(bodies);
-        self.decided = true;
-        due
+        let asked = std::mem::replace(&mut self.decided, true);
+        self.orders == 0 || (!asked && self.is_due(bodies))
+    }
+}
+
+impl Drop for Wear {
+    fn drop(&mut self) {
+        // A step may still be under way, and post.
+        let _ = self.gpu.stream().synchronize();
     }
 }
