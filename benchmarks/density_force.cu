@@ -9,6 +9,7 @@
 //   ./density_force quick [SIZE...]  f32 alone, without the peer
 //   ./density_force parts [SIZE...]  kernels one by one
 //   ./density_force sweep [SIZE...]  sizes of chunks
+//   ./density_force strays [SIZE...] what bodies cost that have left their patch
 //   ./density_force once SIZE        one step of each kind, for a profiler
 //
 // Times are medians over replays of a CUDA graph that holds several steps back
@@ -198,13 +199,12 @@ struct Kernels;
         static constexpr auto tiles = order_tiles##P;             \
         static constexpr auto place = order_place##P;             \
         static constexpr auto fill = order_records##P;            \
-        static constexpr auto shift = order_move##P;              \
+        static constexpr auto shift = order_move_pairs##P;        \
         static constexpr auto bodies_slots = density_slots##P;    \
         static constexpr auto bodies_caller = density_caller##P;  \
         static constexpr auto large = density_large##P;           \
         static constexpr auto finish = density_finish##P;         \
         static constexpr auto force_slots = force_slots##P;       \
-        static constexpr auto force_staged = force_staged##P;     \
         static constexpr auto give_back = force_return##P;        \
     };
 KERNELS(float, _f32)
@@ -254,6 +254,14 @@ struct Spread {
     int samples;
 };
 
+__global__ void sweep_maps(float4* maps, size_t count) {
+    const size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    float4 v = maps[i];
+    v.x += 1, v.y += 1, v.z += 1, v.w += 1;
+    maps[i] = v;
+}
+
 template <typename T>
 struct Bench {
     typedef typename Bits<T>::Pair Pair;
@@ -265,18 +273,23 @@ struct Bench {
     std::vector<void*> owned;
     int n, tiles, max_chunks;
     size_t bins, keys;
-    T *x, *y, *x0, *y0, *xs, *ys, *xs0, *ys0, *moved, *ex, *ey, *fx, *fy, *fixed, *rho;
-    Pair *staged, *staged_force;
+    // Lower-left corners: where bodies are ordered, and where they are by then, in the
+    // caller's order and in slots (with what `reset_slots` brings back).
+    Pair *start, *caller, *slots, *slots_kept, *moved, *staged, *staged_force, *force_back;
+    T *ex, *ey, *fixed, *rho;
     Record<T> *sizes, *records, *macros;
-    u32 *counters, *slot_of, *rank, *id_of, *id_before, *id_kept, *from, *strays, *flags;
+    u32 *counters, *slot_of, *rank, *id_of, *id_before, *id_kept, *from, *strays, *flags, *guests;
     Word* words;
     u64 *beside, *differences;
     Chunk* chunks;
     Stats* stats;
+    Wear* wear;
+    u64* posted;
+    float4* swept;
     cudaStream_t stream;
     std::vector<double> host_x, host_y;  // as the device has them
     // the peer's arrays
-    T *pw, *ph, *pox, *poy, *pratio;
+    T *px, *py, *pw, *ph, *pox, *poy, *pratio, *pfx, *pfy;
     int* psorted;
 
     template <typename V>
@@ -290,7 +303,7 @@ struct Bench {
         bins = size_t(d.nx) * d.ny;
         const double bx = d.bin_x(), by = d.bin_y(), s2 = std::sqrt(2.0);
         std::vector<Record<T>> size_records(n), macro_records;
-        std::vector<u32> slots(n);
+        std::vector<u32> first_slots(n);
         std::vector<char> is_macro(n);
         double weight = 0;
         int movable_macros = 0;
@@ -304,7 +317,7 @@ struct Bench {
             weight += std::max(1.0, d.w[i] / bx * d.h[i] / by);
             size_records[i] = r;
             if (ew * eh > 64) {
-                slots[i] = u32(macro_records.size());
+                first_slots[i] = u32(macro_records.size());
                 is_macro[i] = 1;
                 macro_records.push_back(r);
                 movable_macros += i < d.movable;
@@ -326,7 +339,7 @@ struct Bench {
         plan.tiles_x = (d.nx + TILE - 1) / TILE;
         plan.tiles_y = (d.ny + TILE - 1) / TILE;
         for (int i = 0; i < n; ++i)
-            if (is_macro[i]) slots[i] += plan.bodies;
+            if (is_macro[i]) first_slots[i] += plan.bodies;
         tiles = plan.tiles_x * plan.tiles_y;
         if (!chunk) chunk = plan.bodies < sm_count() * 4096 ? 1023 : 2047;
         plan.chunk = chunk;
@@ -342,37 +355,33 @@ struct Bench {
         keys = size_t(tiles) * 2 * plan.counter_stride;
         plan.excess_scale = T(std::ldexp(1.0, 62 - int(std::ceil(std::log2(weight + double(bins))))));
 
-        std::mt19937_64 rng(99);
-        std::normal_distribution<double> g(0, 1);
-        std::vector<T> hx(n), hy(n), sx(n), sy(n);
-        for (int i = 0; i < n; ++i) {
-            sx[i] = T(d.x[i]), sy[i] = T(d.y[i]);
-            hx[i] = T(d.x[i] + drift * bx * g(rng)), hy[i] = T(d.y[i] + drift * by * g(rng));
-        }
-        host_x.assign(hx.begin(), hx.end());
-        host_y.assign(hy.begin(), hy.end());
-        x = keep(upload(hx)), y = keep(upload(hy));
-        x0 = keep(upload(sx)), y0 = keep(upload(sy));
+        px = room<T>(n, owned), py = room<T>(n, owned), pfx = room<T>(n, owned), pfy = room<T>(n, owned);
+        start = room<Pair>(n, owned), caller = room<Pair>(n, owned), slots = room<Pair>(n, owned);
+        slots_kept = room<Pair>(n, owned), moved = room<Pair>(n, owned), force_back = room<Pair>(n, owned);
+        move_by(0);
+        CUDA(cudaMemcpy(start, caller, n * sizeof(Pair), cudaMemcpyDeviceToDevice));
+        move_by(drift);
         sizes = keep(upload(size_records));
         macros = keep(upload(macro_records));
         ex = keep(upload(std::vector<T>(field_x.begin(), field_x.end())));
         ey = keep(upload(std::vector<T>(field_y.begin(), field_y.end())));
         fixed = keep(upload(std::vector<T>(fixed_map.begin(), fixed_map.end())));
-        xs = room<T>(n, owned), ys = room<T>(n, owned), xs0 = room<T>(n, owned), ys0 = room<T>(n, owned);
-        moved = room<T>(n, owned), fx = room<T>(n, owned), fy = room<T>(n, owned);
         rho = room<T>(bins, owned);
         staged = room<Pair>(n, owned), staged_force = room<Pair>(n, owned);
         records = room<Record<T>>(n, owned);
         counters = room<u32>(keys, owned);
-        slot_of = keep(upload(slots)), id_of = room<u32>(n, owned);
+        slot_of = keep(upload(first_slots)), id_of = room<u32>(n, owned);
         rank = room<u32>(n, owned), id_before = room<u32>(n, owned);
         id_kept = room<u32>(n, owned), from = room<u32>(n, owned);
         strays = room<u32>(1, owned);
-        flags = room<u32>(tiles, owned);
+        flags = room<u32>(tiles, owned), guests = room<u32>(tiles, owned);
         words = room<Word>(2 * bins, owned), beside = room<u64>(LIMBS == 1 ? 2 * bins : 0, owned);
         differences = room<u64>(plan.large ? 2 * size_t(tiles) * TILE * TILE : 0, owned);
         chunks = room<Chunk>(max_chunks, owned);
         stats = room<Stats>(1, owned);
+        wear = room<Wear>(1, owned);
+        CUDA(cudaMallocHost(&posted, sizeof(u64)));
+        swept = room<float4>(swept_quads(), owned);
 
         std::vector<T> w(n), h(n), ox(n), oy(n), ra(n);
         for (int i = 0; i < n; ++i) {
@@ -386,66 +395,81 @@ struct Bench {
         psorted = keep(upload(by_width));
 
     }
+    // Every body a Gaussian of `drift` bins from where it is ordered.
+    void move_by(double drift) {
+        std::mt19937 rng(99);
+        std::normal_distribution<float> g(0, 1);
+        std::vector<T> hx(n), hy(n);
+        std::vector<Pair> pairs(n);
+        for (int i = 0; i < n; ++i) {
+            pairs[i].x = hx[i] = T(d.x[i] + drift * d.bin_x() * g(rng));
+            pairs[i].y = hy[i] = T(d.y[i] + drift * d.bin_y() * g(rng));
+        }
+        host_x.assign(hx.begin(), hx.end());
+        host_y.assign(hy.begin(), hy.end());
+        CUDA(cudaMemcpy(px, hx.data(), n * sizeof(T), cudaMemcpyHostToDevice));
+        CUDA(cudaMemcpy(py, hy.data(), n * sizeof(T), cudaMemcpyHostToDevice));
+        CUDA(cudaMemcpy(caller, pairs.data(), n * sizeof(Pair), cudaMemcpyHostToDevice));
+    }
+    // Reads and writes six maps, as a solve does: what it leaves of L2.
+    size_t swept_quads() const { return 6 * bins * sizeof(T) / sizeof(float4); }
+    void sweep() { sweep_maps<<<grid(swept_quads()), 256, 0, stream>>>(swept, swept_quads()); }
     static constexpr size_t dense_bytes = LIMB_STRIDE * (sizeof(T) / 4), field_bytes = size_t(PATCH) * PATCH * sizeof(Pair);
     ~Bench() {
         for (void* p : owned) cudaFree(p);
+        cudaFreeHost(posted);
         cudaStreamDestroy(stream);
     }
 
     int grid(size_t count) const { return int((count + 255) / 256); }
 
-    void tally(const u32* slots, const T* at_x, const T* at_y, u32* into) {
+    void tally(const u32* order, const Pair* corners, u32* into) {
         const int threads = plan.bodies < sm_count() * 4096 ? 256 : 1024, each = threads * COUNT_EACH;
         const bool local = 2 * tiles * 4 <= 48 * 1024;
-        K::count<<<(n + each - 1) / each, threads, local ? 2 * tiles * 4 : 0, stream>>>(plan, slots, at_x, at_y, counters,
-                                                                                       into, local);
+        K::count<<<(n + each - 1) / each, threads, local ? 2 * tiles * 4 : 0, stream>>>(plan, order, corners, counters, into, local);
     }
     // From the caller's order.
     void count() {
         CUDA(cudaMemsetAsync(counters, 0, keys * 4, stream));
-        tally(nullptr, x0, y0, slot_of);
+        tally(nullptr, start, slot_of);
     }
-    void list() { K::tiles<<<1, 1024, 0, stream>>>(plan, counters, chunks); }
+    void list() { K::tiles<<<1, 1024, 0, stream>>>(plan, counters, chunks, wear); }
     void place() {
-        K::place<<<grid(n), 256, 0, stream>>>(plan, nullptr, x0, y0, counters, slot_of, slot_of, id_of, nullptr);
+        K::place<<<grid(n), 256, 0, stream>>>(plan, nullptr, start, counters, slot_of, slot_of, id_of, nullptr);
     }
     void fill() { K::fill<<<grid(plan.records), 256, 0, stream>>>(plan, sizes, id_of, records); }
     void order() { count(), list(), place(), fill(); }
-    // From slots, and the caller's x and y moved to the new ones.
+    // From slots, and corners moved to the new ones.
     void order_slots() {
         CUDA(cudaMemcpyAsync(id_before, id_of, n * 4, cudaMemcpyDeviceToDevice, stream));
         CUDA(cudaMemsetAsync(counters, 0, keys * 4, stream));
-        tally(id_before, xs, ys, rank);
+        tally(id_before, slots, rank);
         list();
-        K::place<<<grid(n), 256, 0, stream>>>(plan, id_before, xs, ys, counters, rank, slot_of, id_of, from);
+        K::place<<<grid(n), 256, 0, stream>>>(plan, id_before, slots, counters, rank, slot_of, id_of, from);
         fill();
-        for (T* array : {xs, ys}) {
-            K::shift<<<grid(n), 256, 0, stream>>>(u32(n), from, array, moved);
-            CUDA(cudaMemcpyAsync(array, moved, n * sizeof(T), cudaMemcpyDeviceToDevice, stream));
-        }
+        K::shift<<<grid(n), 256, 0, stream>>>(u32(n), from, slots, moved);
+        CUDA(cudaMemcpyAsync(slots, moved, n * sizeof(Pair), cudaMemcpyDeviceToDevice, stream));
     }
     // What a placer that keeps its arrays in slot order holds since then.
     void to_slots() {
         std::vector<u32> slot(n);
         CUDA(cudaMemcpyAsync(slot.data(), slot_of, n * 4, cudaMemcpyDeviceToHost, stream));
         CUDA(cudaStreamSynchronize(stream));
-        std::vector<T> a(n), b(n);
-        for (int i = 0; i < n; ++i) a[slot[i]] = T(host_x[i]), b[slot[i]] = T(host_y[i]);
-        CUDA(cudaMemcpy(xs0, a.data(), n * sizeof(T), cudaMemcpyHostToDevice));
-        CUDA(cudaMemcpy(ys0, b.data(), n * sizeof(T), cudaMemcpyHostToDevice));
-        CUDA(cudaMemcpy(id_kept, id_of, n * 4, cudaMemcpyDeviceToDevice));
+        std::vector<Pair> pairs(n);
+        for (int i = 0; i < n; ++i) pairs[slot[i]].x = T(host_x[i]), pairs[slot[i]].y = T(host_y[i]);
+        CUDA(cudaMemcpy(slots_kept, pairs.data(), n * sizeof(Pair), cudaMemcpyHostToDevice));
+        CUDA(cudaMemcpyAsync(id_kept, id_of, n * 4, cudaMemcpyDeviceToDevice, stream));
         reset_slots();
     }
     void reset_slots() {
-        CUDA(cudaMemcpyAsync(xs, xs0, n * sizeof(T), cudaMemcpyDeviceToDevice, stream));
-        CUDA(cudaMemcpyAsync(ys, ys0, n * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+        CUDA(cudaMemcpyAsync(slots, slots_kept, n * sizeof(Pair), cudaMemcpyDeviceToDevice, stream));
         CUDA(cudaMemcpyAsync(id_of, id_kept, n * 4, cudaMemcpyDeviceToDevice, stream));
     }
     void bodies(int order) {
         auto kernel = order == SLOTS ? K::bodies_slots : K::bodies_caller;
         kernel<<<max_chunks + (plan.large + 7) / 8, 256, dense_bytes, stream>>>(
-            plan, chunks, macros, records, id_of, order == SLOTS ? xs : x, order == SLOTS ? ys : y, staged, words,
-            beside, differences, flags, strays, stats);
+            plan, chunks, macros, records, id_of, order == SLOTS ? slots : caller, staged, words, beside, guests,
+            differences, flags, strays, stats);
         if (plan.large) K::large<<<tiles, 256, 0, stream>>>(plan, words, beside, differences, flags);
     }
     void finish() {
@@ -458,34 +482,34 @@ struct Bench {
         config.stream = stream;
         config.attrs = &overlap;
         config.numAttrs = 1;
-        CUDA(cudaLaunchKernelEx(&config, K::finish, plan, (const T*)fixed, words, beside, rho, strays, stats));
+        CUDA(cudaLaunchKernelEx(&config, K::finish, plan, (const T*)fixed, words, beside, guests, rho, strays, stats,
+                                wear, posted));
     }
     void density(int order) {
         bodies(order);
         finish();
     }
-    // 0: slots in, slots out; 1: staged positions in, caller's order out
+    // 0: corners and forces in slots; 1: corners as the density staged them, forces to the caller's order
     void force(int way) {
-        auto kernel = way == 0 ? K::force_slots : K::force_staged;
-        kernel<<<max_chunks + plan.large, 256, field_bytes, stream>>>(
-            plan, chunks, macros, records, xs, ys, staged, ex, ey, fx, fy, staged_force);
+        K::force_slots<<<max_chunks + plan.large, 256, field_bytes, stream>>>(
+            plan, chunks, macros, records, way == 0 ? slots : staged, ex, ey, staged_force);
         if (way == 1) give_back();
     }
-    void give_back() { K::give_back<<<grid(n), 256, 0, stream>>>(plan, slot_of, staged_force, fx, fy); }
+    void give_back() { K::give_back<<<grid(n), 256, 0, stream>>>(plan, slot_of, staged_force, force_back); }
     void peer_step_density() {
         const dim3 block(2, 2, 64);
         CUDA(cudaMemcpyAsync(rho, fixed, bins * sizeof(T), cudaMemcpyDeviceToDevice, stream));
         const T xl = T(d.xl), yl = T(d.yl), bx = T(d.bin_x()), by = T(d.bin_y()), ix = T(1 / d.bin_x()), iy = T(1 / d.bin_y());
         const int m = d.movable, f = n - m;
-        peer_density<T><<<(m + 63) / 64, block, 0, stream>>>(x, y, pw, ph, pox, poy, pratio, psorted, m, xl, yl, bx, by, ix, iy, d.nx, d.ny, rho);
-        peer_density<T><<<(f + 63) / 64, block, 0, stream>>>(x + m, y + m, pw + m, ph + m, pox + m, poy + m, pratio + m, nullptr, f, xl, yl, bx, by, ix, iy, d.nx, d.ny, rho);
+        peer_density<T><<<(m + 63) / 64, block, 0, stream>>>(px, py, pw, ph, pox, poy, pratio, psorted, m, xl, yl, bx, by, ix, iy, d.nx, d.ny, rho);
+        peer_density<T><<<(f + 63) / 64, block, 0, stream>>>(px + m, py + m, pw + m, ph + m, pox + m, poy + m, pratio + m, nullptr, f, xl, yl, bx, by, ix, iy, d.nx, d.ny, rho);
     }
     void peer_step_force() {
         const dim3 block(2, 2, 64);
         const T xl = T(d.xl), yl = T(d.yl), bx = T(d.bin_x()), by = T(d.bin_y()), ix = T(1 / d.bin_x()), iy = T(1 / d.bin_y());
         const int m = d.movable, f = n - m;
-        peer_force<T><<<(m + 63) / 64, block, 0, stream>>>(x, y, pw, ph, pox, poy, pratio, psorted, m, xl, yl, bx, by, ix, iy, d.nx, d.ny, ex, ey, fx, fy);
-        peer_force<T><<<(f + 63) / 64, block, 0, stream>>>(x + m, y + m, pw + m, ph + m, pox + m, poy + m, pratio + m, nullptr, f, xl, yl, bx, by, ix, iy, d.nx, d.ny, ex, ey, fx + m, fy + m);
+        peer_force<T><<<(m + 63) / 64, block, 0, stream>>>(px, py, pw, ph, pox, poy, pratio, psorted, m, xl, yl, bx, by, ix, iy, d.nx, d.ny, ex, ey, pfx, pfy);
+        peer_force<T><<<(f + 63) / 64, block, 0, stream>>>(px + m, py + m, pw + m, ph + m, pox + m, poy + m, pratio + m, nullptr, f, xl, yl, bx, by, ix, iy, d.nx, d.ny, ex, ey, pfx + m, pfy + m);
     }
     // Microseconds per call of `step` in a graph that holds several; `before`
     // runs before every replay and is not timed.
@@ -568,7 +592,7 @@ static void check(const Design& d, int chunk, double drift, const char* precisio
     // By slots, by the caller's order, by slots of a new order.
     for (int order : {SLOTS, CALLER, SLOTS}) {
         for (int again = 0; again < 2; ++again) {
-            CUDA(cudaMemset(b.rho, 0xff, bins * sizeof(T)));
+            CUDA(cudaMemsetAsync(b.rho, 0xff, bins * sizeof(T), b.stream));
             b.density(order);
             b.sync();
             const auto got = download(b.rho, bins);
@@ -591,15 +615,15 @@ static void check(const Design& d, int chunk, double drift, const char* precisio
     CUDA(cudaMemcpy(slots.data(), b.slot_of, b.n * 4, cudaMemcpyDeviceToHost));
     b.density(CALLER);  // stages positions in the new order
     for (int way = 0; way < 2; ++way) {
-        CUDA(cudaMemset(b.fx, 0xff, b.n * sizeof(T)));
-        CUDA(cudaMemset(b.fy, 0xff, b.n * sizeof(T)));
+        auto* const at = way == 0 ? b.staged_force : b.force_back;
+        CUDA(cudaMemsetAsync(at, 0xff, 2 * b.n * sizeof(T), b.stream));
         b.force(way);
         b.sync();
-        auto gx = download(b.fx, b.n), gy = download(b.fy, b.n);
-        if (way == 0) {
-            auto cx = gx, cy = gy;
-            for (int i = 0; i < b.n; ++i) cx[i] = gx[slots[i]], cy[i] = gy[slots[i]];
-            gx = cx, gy = cy;
+        const auto pairs = download(reinterpret_cast<const T*>(at), 2 * b.n);
+        std::vector<double> gx(b.n), gy(b.n);
+        for (int i = 0; i < b.n; ++i) {
+            const size_t k = way == 0 ? slots[i] : i;
+            gx[i] = pairs[2 * k], gy[i] = pairs[2 * k + 1];
         }
         const double e = std::max(relative(gx, fx), relative(gy, fy));
         if (way == 0) printf(" force %.2e", e);
@@ -612,7 +636,7 @@ static void check(const Design& d, int chunk, double drift, const char* precisio
     printf(" | peer rho %.2e", relative(peer, rho));
     b.peer_step_force();
     b.sync();
-    printf(" force %.2e\n", std::max(relative(download(b.fx, b.n), fx), relative(download(b.fy, b.n), fy)));
+    printf(" force %.2e\n", std::max(relative(download(b.pfx, b.n), fx), relative(download(b.pfy, b.n), fy)));
     fflush(stdout);
 }
 
@@ -691,6 +715,10 @@ static void parts(const Design& d) {
     printf("%-12s density %5.1f bodies %5.1f finish %5.1f force %5.1f return %5.1f |", d.name.c_str(),
            b.time([&] { b.density(SLOTS); }).median, b.time([&] { b.bodies(SLOTS); }).median, b.time([&] { b.finish(); }).median,
            b.time([&] { b.force(0); }).median, b.time([&] { b.give_back(); }).median);
+    const double sweep = b.time([&] { b.sweep(); }).median;
+    printf(" after %.1f us of solve-like traffic: density %5.1f caller %5.1f |", sweep,
+           b.time([&] { b.sweep(), b.density(SLOTS); }).median - sweep,
+           b.time([&] { b.sweep(), b.density(CALLER); }).median - sweep);
     const double count = b.time([&] { b.count(); }).median;
     b.order(), b.sync();
     // Listed again what was listed: as many chunks, in the same places but for the sum.
@@ -699,6 +727,25 @@ static void parts(const Design& d) {
     printf(" order: count %5.1f list %5.1f place %5.1f records %5.1f\n", count,
            b.time([&] { b.list(); }, 1, 9, [&] { b.count(); }).median, place, b.time([&] { b.fill(); }).median);
     fflush(stdout);
+}
+
+// Times by how far bodies have moved since they were ordered.
+static void strays(const Design& d) {
+    const size_t bins = size_t(d.nx) * d.ny;
+    const auto fixed = noise(bins, 5, 0, 0.1), ex = noise(bins, 6, -1, 1), ey = noise(bins, 7, -1, 1);
+    Bench<float> b(d, 0, fixed, ex, ey, 1.0, 0);
+    for (double drift : {0.0, 1.5, 2.0, 2.5, 3.0, 4.0, 8.0}) {
+        b.move_by(drift);
+        b.order();
+        b.sync();
+        b.to_slots();
+        const double ds = b.time([&] { b.density(SLOTS); }).median;
+        const u64 strays = b.read_stats().strays;
+        printf("%-12s drift %.1f strays %7llu %8.4f%% density slots %6.1f caller %6.1f force slots %6.1f caller %6.1f\n", d.name.c_str(),
+               drift, strays, 100.0 * double(strays) / b.n, ds, b.time([&] { b.density(CALLER); }).median,
+               b.time([&] { b.force(0); }).median, b.time([&] { b.force(1); }).median);
+        fflush(stdout);
+    }
 }
 
 int main(int argc, char** argv) {
@@ -736,7 +783,7 @@ int main(int argc, char** argv) {
     std::string rows;
     for (const auto& name : names) {
         for (bool clustered : {false, true}) {
-            if (name == "M" && clustered) break;
+            if (clustered && (name == "M" || mode == "parts" || mode == "strays")) break;
             const Design d = make_design(name, clustered, 0, 3);
             const auto add = [&](const std::string& row) { rows += (rows.empty() ? "    " : ",\n    ") + row; };
             if (mode == "quick") {
@@ -746,6 +793,8 @@ int main(int argc, char** argv) {
                 add(times<double>(d, 0, clustered, 1.5, true));
             } else if (mode == "sweep") {
                 for (int chunk : {511, 767, 1023, 1535, 2047}) add(times<float>(d, chunk, clustered, 1.5, false));
+            } else if (mode == "strays") {
+                strays(d);
             } else if (mode == "parts") {
                 parts(d);
             } else if (mode == "once") {

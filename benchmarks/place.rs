@@ -54,6 +54,8 @@ struct Row {
     outcome: Outcome,
     iterations: usize,
     evaluations: u32,
+    /// Of bodies by tile, on the device.
+    orders: u32,
     hpwl: f64,
     overflow: f64,
     seconds: f64,
@@ -107,11 +109,12 @@ fn run<T: CudaReal>(names: &[String], file: Option<&str>) -> Result<(), Box<dyn 
     let options = PlaceOptions::default();
     println!("{}; {}, ms per iteration", gpu.info().name, T::PRECISION);
     println!(
-        "{:<9} {:>9} {:>6} {:>6} {:>10} {:>7} | {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "{:<9} {:>9} {:>6} {:>6} {:>6} {:>10} {:>7} | {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "design",
         "bodies",
         "iter.",
         "eval.",
+        "orders",
         "HPWL",
         "s",
         "median",
@@ -187,6 +190,8 @@ fn place<T: CudaReal>(
     }
     let seconds = begun.elapsed().as_secs_f64();
     let last = *placer.last();
+    let outcome = placer.outcome().ok_or("the placement did not end")?;
+    let orders = backend.engine().bodies().orders();
     let share = |stage: f64| stage / last.iteration.max(1) as f64;
     // Graphs are made in the first two.
     let steady = times.get(4..).unwrap_or(&times).to_vec();
@@ -200,9 +205,10 @@ fn place<T: CudaReal>(
         pins: netlist.pins(),
         bins: charge.grid.nx(),
         precision: T::PRECISION.name(),
-        outcome: placer.outcome().ok_or("the placement did not end")?,
+        outcome,
         iterations: last.iteration,
         evaluations,
+        orders,
         hpwl: last.sample.hpwl,
         overflow: last.sample.density.overflow,
         seconds,
@@ -219,11 +225,12 @@ fn place<T: CudaReal>(
 
 fn print(row: &Row) {
     println!(
-        "{:<9} {:>9} {:>6} {:>6} {:>10.4e} {:>7.2} | {:>8.4} {:>8.4} {:>8.4} {:>8.4} {:>8.4} {:>8.4} {:?} at {:.4}",
+        "{:<9} {:>9} {:>6} {:>6} {:>6} {:>10.4e} {:>7.2} | {:>8.4} {:>8.4} {:>8.4} {:>8.4} {:>8.4} {:>8.4} {:?} at {:.4}",
         row.design,
         row.movable + row.fillers,
         row.iterations,
         row.evaluations,
+        row.orders,
         row.hpwl,
         row.seconds,
         row.iteration_ms.median,

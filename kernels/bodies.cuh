@@ -91,6 +91,14 @@ struct alignas(4 * sizeof(T)) Record {
     typename Bits<T>::Id id;
 };
 
+// How far bodies have left the order they are worked on in. Same layout as
+// `Bodies::wear` in src/cuda/bodies.rs.
+struct Wear {
+    u32 order;   // how many have been made
+    u32 least;   // strays of the step that had fewest: those no order mends
+    u64 excess;  // strays beyond these, of all steps since the order together
+};
+
 // The bodies of one block: slots of movable cells and of fillers, and the first
 // bin of the patch, which may lie outside the die. `limit`: see density.cu. One
 // without bodies is unused.
@@ -101,11 +109,10 @@ struct alignas(16) Chunk {
     u32 limit, unused;
 };
 
-// Where positions stand.
+// What order lower-left corners are in.
 enum Order {
-    SLOTS = 0,   // arrays in slot order
-    CALLER = 1,  // arrays in the caller's order, reached through a body's id
-    STAGED = 2,  // pairs in slot order
+    SLOTS = 0,
+    CALLER = 1,  // reached through a body's id
 };
 
 __device__ __forceinline__ float magnitude(float a) { return fabsf(a); }
@@ -194,6 +201,14 @@ __device__ __forceinline__ bool within(int row, int column) {
     return u32(row) < PATCH - 2 && u32(column) < PATCH - 2;
 }
 
+// The tile of bin (i, j), for one off the die the nearest at the edge.
+template <typename T>
+__device__ __forceinline__ u32 tile_at(const Plan<T>& plan, int i, int j) {
+    i = min(max(i, 0), plan.nx - 1);
+    j = min(max(j, 0), plan.ny - 1);
+    return u32(i >> TILE_SHIFT) * plan.tiles_y + u32(j >> TILE_SHIFT);
+}
+
 // Calls `visit(k, l, i, j, wx, wy)` for every bin (i, j) on the die that a body
 // may cover: bin (k, l) counted from its first, with the lengths covered along x
 // and y. Rows k = row, row + rows, … and columns l = column, column + columns, …
@@ -222,7 +237,8 @@ __device__ __forceinline__ T weight_of(const Plan<T>& plan, T ratio) {
 // A body taken from a slot.
 template <typename T>
 struct Taken {
-    T x, y, w, h, ratio;
+    typename Bits<T>::Pair corner;
+    T w, h, ratio;
 };
 
 // A record, for L2 to drop first: the maps are what should stay there.
@@ -234,12 +250,12 @@ __device__ __forceinline__ Record<T> read_once(const Record<T>* at) {
     return record;
 }
 
-// Loads slot `slot`: position by `ORDER`, constants from its record or, for
-// fillers of one size, from the plan.
+// Loads slot `slot`: its lower-left corner by `ORDER`, constants from its record
+// or, for fillers of one size, from the plan.
 template <typename T, int ORDER, bool RECORD>
 __device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, const Record<T>* __restrict__ records,
-                                         const u32* __restrict__ id_of, const T* __restrict__ x,
-                                         const T* __restrict__ y, const typename Bits<T>::Pair* __restrict__ pairs) {
+                                         const u32* __restrict__ id_of,
+                                         const typename Bits<T>::Pair* __restrict__ corners) {
     Taken<T> body;
     u32 at = slot;
     if (RECORD) {
@@ -254,31 +270,8 @@ __device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, const Re
         body.ratio = plan.filler_ratio;
         if (ORDER == CALLER) at = id_of[slot];
     }
-    if (ORDER == STAGED) {
-        const typename Bits<T>::Pair pair = __ldg(pairs + at);
-        body.x = pair.x;
-        body.y = pair.y;
-    } else {
-        body.x = ORDER == SLOTS ? __ldcs(x + at) : __ldg(x + at);
-        body.y = ORDER == SLOTS ? __ldcs(y + at) : __ldg(y + at);
-    }
+    body.corner = ORDER == SLOTS ? __ldcs(corners + at) : __ldg(corners + at);
     return body;
-}
-
-// Position of large body `k`.
-template <typename T, int ORDER>
-__device__ __forceinline__ typename Bits<T>::Pair large_at(const Plan<T>& plan, u32 k, u32 id,
-                                                           const T* __restrict__ x, const T* __restrict__ y,
-                                                           const typename Bits<T>::Pair* __restrict__ pairs) {
-    const u32 at = ORDER == CALLER ? id : plan.bodies + k;
-    typename Bits<T>::Pair pair;
-    if (ORDER != STAGED) {
-        pair.x = x[at];
-        pair.y = y[at];
-    } else {
-        pair = pairs[at];
-    }
-    return pair;
 }
 
 #endif

@@ -1,7 +1,8 @@
 // Density: the area every bin holds, and from it rho, overflow and maximum.
 //
 //   density_slots   overlaps of all bodies, into sums per bin; positions in slot order
-//   density_caller  the same, positions in the caller's order
+//   density_caller  the same, positions in the caller's order: each is one access
+//                   at random, and is left in slot order for the force
 //   density_large   large bodies' share of the sums, from their differences
 //   density_finish  rho = fixed + movable + fillers, overflow and maximum of
 //                   fixed + movable; leaves the sums at zero for the next step
@@ -21,18 +22,22 @@
 // patch to sums in global memory, [nx][ny], movable cells' before fillers':
 //
 //   f32  one 32-bit word per bin, two added at once. What a chunk adds to a bin
-//        is less than its `limit`, 2^28 over the number of the tile's chunks. A
+//        is less than its `limit`, 2^27 over the number of the tile's chunks. A
 //        bin lies in the patches of four tiles at most, so all chunks together
-//        add less than 2^30, large bodies less than that again; the highest bit
-//        says that a 64-bit word beside it holds the rest: what strays add, and
-//        what would go beyond these bounds.
+//        add less than 2^29, large bodies less than that again. Strays add
+//        together at most 2^30: those that begin in one of four tiles reach a bin,
+//        and a tile admits 2^28. The highest bit says that a 64-bit word beside it
+//        holds the rest, what would go beyond these bounds. That is slow, for
+//        such words are seldom in L2: when strays had no other way, 955 among
+//        4.9 million bodies made density_finish take 38 us instead of 27.
 //   f64  one 64-bit word per bin, in which the scale leaves room for all bodies.
 //
 // Large bodies add differences along both axes to words of their own, tile by
 // tile: at most 25 words per tile, however many bins are covered.
 //
 // density_finish has four bins per thread and moves six words per bin: two sums
-// read and set to zero, fixed area read, rho written.
+// read and set to zero, fixed area read, rho written. It also posts how worn the
+// order is (bodies.cuh) to memory of the host, which costs nothing measurable.
 #include "bodies.cuh"
 #include "overlap.cuh"
 
@@ -64,6 +69,7 @@ template <typename T>
 struct Sums {
     typename SumOf<T>::Word* words;
     u64* beside;   // f32: the rest, where a word's highest bit is set
+    u32* guests;   // f32, per tile: weight of strays that begin there, 1/64 of a bin
     u64* large;    // differences of large bodies; bins of tile t from t * TILE^2 on
     u32* flags;    // per tile, one bit per class: differences are not zero
     u32 bins;
@@ -78,6 +84,17 @@ __device__ __forceinline__ void add_any(const Sums<float>& sums, u32 at, u64 val
 __device__ __forceinline__ void add_any(const Sums<double>& sums, u32 at, u64 value) {
     atomicAdd(sums.words + at, value);
 }
+
+// Whether a stray of at most 3 x 3 bins from (i, j) on, which adds at most `weight`
+// bins to each, may add to the words themselves. Words of 64 bits hold all there
+// can be. The tile's count cannot wrap around: a body adds 65 at most.
+__device__ __forceinline__ bool is_guest(const Plan<float>& plan, const Sums<float>& sums, int i, int j,
+                                         float weight) {
+    if (plan.bodies >= 1 << 25) return false;
+    const u32 share = u32(weight * 64.0f) + 1, room = u32(17179869184.0f * plan.unscale);
+    return atomicAdd(sums.guests + tile_at(plan, i, j), share) + share <= room;
+}
+__device__ __forceinline__ bool is_guest(const Plan<double>&, const Sums<double>&, int, int, double) { return true; }
 
 // Nearest integer to scaled_x * y. Adding 2^23 (2^52) leaves it in the low bits
 // of the significand: a conversion instruction runs at a quarter of the rate.
@@ -120,44 +137,79 @@ __device__ __forceinline__ bool deposit_any(const Plan<T>& plan, const Span<T>& 
     return strayed;
 }
 
+// Slots of strays of at most 3 x 3 bins, in shared memory. Added where it was
+// found, each held up its warp by 1.5 us, and with it the block: with 1 % of
+// strays, 4.9 million bodies took 172 us and not 90.
+struct Strays {
+    u32 count;
+    u32 slot[2047];  // as many as a chunk has
+};
+
 // One body. Its class's patch stands at address `patch` of shared memory. True
-// when the body reached beyond it. One that did is written out bin by bin like
-// the others: going by `deposit_any`, it held up its warp by 1.5 us.
+// when the body reached beyond it and has been counted; one of few bins that did
+// is put off.
 template <typename T, bool FILLER>
-__device__ __forceinline__ bool deposit(const Plan<T>& plan, const Taken<T>& body, const Chunk& chunk, u32 patch,
-                                        const Sums<T>& sums) {
-    const Span<T> sx = span_of(plan.x, body.x, body.w, plan.stretch);
-    const Span<T> sy = span_of(plan.y, body.y, body.h, plan.stretch);
+__device__ __forceinline__ bool deposit(const Plan<T>& plan, const Taken<T>& body, u32 slot, const Chunk& chunk,
+                                        u32 patch, const Sums<T>& sums, Strays& strays) {
+    const Span<T> sx = span_of(plan.x, body.corner.x, body.w, plan.stretch);
+    const Span<T> sy = span_of(plan.y, body.corner.y, body.h, plan.stretch);
     const T weight = body.ratio * plan.scale;
     const int row = sx.first - chunk.left, column = sy.first - chunk.low;
     if (largest(sx.end, sy.end) > T(3)) return deposit_any(plan, sx, sy, weight, FILLER, row, column, patch, sums);
-    const T y[3] = {overlap(sy, 0), overlap(sy, 1), overlap(sy, 2)};
-    if (within(row, column)) {
-        const u32 address = patch + (row * PATCH + column) * 4;
-#pragma unroll
-        for (int k = 0; k < 3; ++k) {
-            const T wx = overlap(sx, k) * weight;
-#pragma unroll
-            for (int l = 0; l < 3; ++l)
-                patch_add(address + (k * PATCH + l) * 4, plan.limb_bits, fixed_point(wx, y[l]));
-        }
+    if (!within(row, column)) {
+        strays.slot[atomicAdd(&strays.count, 1u)] = slot;
         return false;
     }
-    bool strayed = false;
+    const T y[3] = {overlap(sy, 0), overlap(sy, 1), overlap(sy, 2)};
+    const u32 address = patch + (row * PATCH + column) * 4;
 #pragma unroll
     for (int k = 0; k < 3; ++k) {
-        const u32 i = sx.first + k;
         const T wx = overlap(sx, k) * weight;
 #pragma unroll
-        for (int l = 0; l < 3; ++l) {
-            const u32 j = sy.first + l;
-            const auto value = fixed_point(wx, y[l]);
-            if (!value || i >= u32(plan.nx) || j >= u32(plan.ny)) continue;
-            add_any(sums, (FILLER ? sums.bins : 0) + i * u32(plan.ny) + j, value);
-            strayed = true;
-        }
+        for (int l = 0; l < 3; ++l)
+            patch_add(address + (k * PATCH + l) * 4, plan.limb_bits, fixed_point(wx, y[l]));
     }
-    return strayed;
+    return false;
+}
+
+// The bodies put off, one per thread: how many of them lie on the die.
+template <typename T, int ORDER>
+__device__ __forceinline__ u32 deposit_strays(const Plan<T>& plan, const Record<T>* __restrict__ records,
+                                              const typename Bits<T>::Pair* corners, const Sums<T>& sums,
+                                              const Strays& strays) {
+    u32 counted = 0;
+    for (u32 n = threadIdx.x; n < strays.count; n += blockDim.x) {
+        const u32 slot = strays.slot[n];
+        const bool filler = slot >= u32(plan.movable);
+        const Taken<T> body = slot < u32(plan.records)
+                                  ? take<T, SLOTS, true>(plan, slot, records, nullptr, corners)
+                                  : take<T, SLOTS, false>(plan, slot, records, nullptr, corners);
+        const Span<T> sx = span_of(plan.x, body.corner.x, body.w, plan.stretch);
+        const Span<T> sy = span_of(plan.y, body.corner.y, body.h, plan.stretch);
+        const T weight = body.ratio * plan.scale;
+        const T y[3] = {overlap(sy, 0), overlap(sy, 1), overlap(sy, 2)};
+        const bool guest = is_guest(plan, sums, sx.first, sy.first, body.ratio);
+        bool on_die = false;
+#pragma unroll
+        for (int k = 0; k < 3; ++k) {
+            const u32 i = sx.first + k;
+            const T wx = overlap(sx, k) * weight;
+#pragma unroll
+            for (int l = 0; l < 3; ++l) {
+                const u32 j = sy.first + l;
+                const auto value = fixed_point(wx, y[l]);
+                if (!value || i >= u32(plan.nx) || j >= u32(plan.ny)) continue;
+                const u32 at = (filler ? sums.bins : 0) + i * u32(plan.ny) + j;
+                if (guest)
+                    atomicAdd(sums.words + at, typename SumOf<T>::Word(value));
+                else
+                    add_any(sums, at, value);
+                on_die = true;
+            }
+        }
+        counted += on_die;
+    }
+    return counted;
 }
 
 // The bodies of slots [begin, end). In the caller's order, positions also go to
@@ -165,32 +217,27 @@ __device__ __forceinline__ bool deposit(const Plan<T>& plan, const Taken<T>& bod
 template <typename T, int ORDER, bool FILLER, bool RECORD>
 __device__ __forceinline__ u32 deposit_slots(const Plan<T>& plan, const Chunk& chunk, u32 begin, u32 end, u32 patch,
                                              const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
-                                             const T* __restrict__ x, const T* __restrict__ y,
-                                             typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums) {
+                                             const typename Bits<T>::Pair* __restrict__ corners,
+                                             typename Bits<T>::Pair* staged, const Sums<T>& sums, Strays& strays) {
     // Several bodies' loads in flight before the first is used.
     enum { AHEAD = DEPOSIT_AHEAD };
     Taken<T> body[AHEAD];
-    u32 strays = 0;
+    u32 counted = 0;
     for (u32 slot = begin + threadIdx.x; slot < end; slot += AHEAD * blockDim.x) {
 #pragma unroll
         for (u32 k = 0; k < AHEAD; ++k) {
             const u32 at = slot + k * blockDim.x;
-            if (k == 0 || at < end) body[k] = take<T, ORDER, RECORD>(plan, at, records, id_of, x, y, nullptr);
+            if (k == 0 || at < end) body[k] = take<T, ORDER, RECORD>(plan, at, records, id_of, corners);
         }
 #pragma unroll
         for (u32 k = 0; k < AHEAD; ++k) {
             const u32 at = slot + k * blockDim.x;
             if (k != 0 && at >= end) break;
-            if (ORDER == CALLER) {
-                typename Bits<T>::Pair pair;
-                pair.x = body[k].x;
-                pair.y = body[k].y;
-                staged[at] = pair;
-            }
-            strays += deposit<T, FILLER>(plan, body[k], chunk, patch, sums);
+            if (ORDER == CALLER) staged[at] = body[k].corner;
+            counted += deposit<T, FILLER>(plan, body[k], at, chunk, patch, sums, strays);
         }
     }
-    return strays;
+    return counted;
 }
 
 // Adds a patch to the sums: a thread has a column, or two neighbouring ones in
@@ -235,26 +282,28 @@ __device__ __forceinline__ void add_patch(const Plan<double>& plan, const Chunk&
 template <typename T, int ORDER>
 __device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& chunk,
                                               const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
-                                              const T* __restrict__ x, const T* __restrict__ y,
-                                              typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums,
-                                              u32* strays) {
+                                              const typename Bits<T>::Pair* __restrict__ corners,
+                                              typename Bits<T>::Pair* staged, const Sums<T>& sums, u32* counted) {
     extern __shared__ uint4 patch_storage[];
+    __shared__ Strays strays;
+    if (threadIdx.x == 0) strays.count = 0;
     const u32 movable = u32(__cvta_generic_to_shared(patch_storage)), fillers = movable + PATCH * PATCH * 4;
     for (u32 w = threadIdx.x; w < PATCH_WORDS / 4 * sizeof(T) / 4; w += blockDim.x)
         patch_storage[w] = make_uint4(0, 0, 0, 0);
     __syncthreads();
-    u32 stray = deposit_slots<T, ORDER, false, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, movable,
-                                                     records, id_of, x, y, staged, sums);
+    u32 count = deposit_slots<T, ORDER, false, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, movable,
+                                                     records, id_of, corners, staged, sums, strays);
     if (!plan.own_size && plan.records == plan.movable)
-        stray += deposit_slots<T, ORDER, true, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
-                                                      records, id_of, x, y, staged, sums);
+        count += deposit_slots<T, ORDER, true, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
+                                                      records, id_of, corners, staged, sums, strays);
     else if (!plan.own_size)
-        stray += deposit_slots<T, ORDER, true, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
-                                                     records, id_of, x, y, staged, sums);
-    if (stray) atomicAdd(strays, stray);
+        count += deposit_slots<T, ORDER, true, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers,
+                                                     records, id_of, corners, staged, sums, strays);
     __syncthreads();
     let_next_start();
     add_patch(plan, chunk, reinterpret_cast<const u32*>(patch_storage), sums);
+    count += deposit_strays<T, ORDER>(plan, records, ORDER == CALLER ? staged : corners, sums, strays);
+    if (count) atomicAdd(counted, count);
 }
 
 // A large body, by one warp. What it adds to the bins is a product of steps
@@ -265,11 +314,11 @@ __device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& 
 // the same rounded contribution in every bin.
 template <typename T, int ORDER>
 __device__ __forceinline__ void deposit_large(const Plan<T>& plan, u32 k, const Record<T>* __restrict__ large,
-                                              const T* __restrict__ x, const T* __restrict__ y,
+                                              const typename Bits<T>::Pair* __restrict__ corners,
                                               typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums) {
     const int lane = threadIdx.x % 32, p = lane / 5, q = lane % 5;
     const Record<T> body = large[k];
-    const typename Bits<T>::Pair at = large_at<T, ORDER>(plan, k, u32(body.id), x, y, nullptr);
+    const typename Bits<T>::Pair at = corners[ORDER == CALLER ? u32(body.id) : plan.bodies + k];
     if (ORDER == CALLER && lane == 0) staged[plan.bodies + k] = at;
     const bool filler = u32(body.id) >= u32(plan.movable_ids);
     if (filler && plan.own_size) return;
@@ -308,9 +357,9 @@ template <typename T, int ORDER>
 __device__ __forceinline__ void deposit_bodies(const Plan<T>& plan, const Chunk* __restrict__ chunks,
                                                const Record<T>* __restrict__ large,
                                                const Record<T>* __restrict__ records, const u32* __restrict__ id_of,
-                                               const T* __restrict__ x, const T* __restrict__ y,
-                                               typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums,
-                                               u32* strays, Stats* stats) {
+                                               const typename Bits<T>::Pair* __restrict__ corners,
+                                               typename Bits<T>::Pair* staged, const Sums<T>& sums, u32* strays,
+                                               Stats* stats) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {  // for density_finish
         stats->excess = 0;
         stats->largest = 0;
@@ -318,12 +367,12 @@ __device__ __forceinline__ void deposit_bodies(const Plan<T>& plan, const Chunk*
     const u32 before = (u32(plan.large) + 7) / 8;
     if (blockIdx.x < before) {
         const u32 k = blockIdx.x * 8 + threadIdx.x / 32;
-        if (k < u32(plan.large)) deposit_large<T, ORDER>(plan, k, large, x, y, staged, sums);
+        if (k < u32(plan.large)) deposit_large<T, ORDER>(plan, k, large, corners, staged, sums);
         return;
     }
     const Chunk chunk = chunks[blockIdx.x - before];
     if (chunk.movable_begin == chunk.movable_end && chunk.filler_begin == chunk.filler_end) return;
-    deposit_chunk<T, ORDER>(plan, chunk, records, id_of, x, y, staged, sums, strays);
+    deposit_chunk<T, ORDER>(plan, chunk, records, id_of, corners, staged, sums, strays);
 }
 
 // Four neighbouring values.
@@ -360,7 +409,7 @@ __device__ __forceinline__ void sum_tile(Four<u64>& own) {
 
 // Adds up the differences of one tile's large bodies, and sets them to zero.
 __device__ __forceinline__ void add_exclusive(const Sums<float>& sums, u32 at, u64 value) {
-    if (value < MARK / 2) {  // as much as the chunks leave room for
+    if (value < MARK / 4) {  // as much as the others leave room for
         sums.words[at] += u32(value);
     } else {
         sums.beside[at] += value;
@@ -425,10 +474,18 @@ __device__ __forceinline__ u64 held_in(const Sums<float>& sums, u32 at, u32 word
 }
 __device__ __forceinline__ u64 held_in(const Sums<double>& sums, u32 at, u64 word) { return word; }
 
+// For the host to read, now or some steps later: the order's number in the upper
+// half, and what strays have added up to since it was made in the lower.
+__device__ __forceinline__ void post(Wear* wear, u32 strays, u64* posted) {
+    wear->least = min(wear->least, strays);
+    wear->excess += strays - wear->least;
+    *reinterpret_cast<volatile u64*>(posted) = u64(wear->order) << 32 | min(wear->excess, u64(0xffffffffu));
+}
+
 // Four bins per thread.
 template <typename T>
 __device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __restrict__ fixed, const Sums<T>& sums,
-                                            T* __restrict__ rho, u32* strays, Stats* stats) {
+                                            T* __restrict__ rho, u32* strays, Stats* stats, Wear* wear, u64* posted) {
     typedef typename SumOf<T>::Word Word;
     T excess = 0, most = 0;
     const bool vector = sums.bins % 4 == 0;
@@ -463,20 +520,25 @@ __device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __rest
         *reinterpret_cast<Four<Word>*>(sums.words + b) = Four<Word>{};
         *reinterpret_cast<Four<Word>*>(sums.words + sums.bins + b) = Four<Word>{};
     }
+    const u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
+    if (sizeof(T) == 4 && thread < u32(plan.tiles_x * plan.tiles_y)) sums.guests[thread] = 0;
     add_stats(plan, excess, most, stats);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        stats->strays = *strays;
+    if (thread == 0) {
+        const u32 now = *strays;
+        stats->strays = now;
         *strays = 0;
+        if (!plan.own_size) post(wear, now, posted);
     }
 }
 
 #define PLACEFIELD_DENSITY_BODIES(T, NAME, ORDER, BLOCKS)                                                             \
     extern "C" __global__ void __launch_bounds__(256, BLOCKS)                                                         \
-        NAME(const Plan<T> plan, const Chunk* chunks, const Record<T>* large, const Record<T>* records,              \
-             const u32* id_of, const T* x, const T* y, Bits<T>::Pair* staged, SumOf<T>::Word* words, u64* beside,    \
-             u64* differences, u32* flags, u32* strays, Stats* stats) {                                               \
-        const Sums<T> sums = {words, beside, differences, flags, u32(plan.nx) * u32(plan.ny)};                        \
-        deposit_bodies<T, ORDER>(plan, chunks, large, records, id_of, x, y, staged, sums, strays, stats);             \
+        NAME(const Plan<T> plan, const Chunk* chunks, const Record<T>* large, const Record<T>* records,               \
+             const u32* id_of, const Bits<T>::Pair* corners, Bits<T>::Pair* staged,                                   \
+             SumOf<T>::Word* words, u64* beside, u32* guests, u64* differences, u32* flags, u32* strays,              \
+             Stats* stats) {                                                                                          \
+        const Sums<T> sums = {words, beside, guests, differences, flags, u32(plan.nx) * u32(plan.ny)};                \
+        deposit_bodies<T, ORDER>(plan, chunks, large, records, id_of, corners, staged, sums, strays, stats);          \
     }
 
 #define PLACEFIELD_DENSITY(T, P, BLOCKS)                                                                              \
@@ -484,14 +546,14 @@ __device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __rest
     PLACEFIELD_DENSITY_BODIES(T, density_caller##P, CALLER, BLOCKS)                                                   \
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
         density_large##P(const Plan<T> plan, SumOf<T>::Word* words, u64* beside, u64* differences, u32* flags) {      \
-        const Sums<T> sums = {words, beside, differences, flags, u32(plan.nx) * u32(plan.ny)};                        \
+        const Sums<T> sums = {words, beside, nullptr, differences, flags, u32(plan.nx) * u32(plan.ny)};               \
         add_large<T>(plan, sums);                                                                                     \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
-        density_finish##P(const Plan<T> plan, const T* fixed, SumOf<T>::Word* words, u64* beside, T* rho,             \
-                          u32* strays, Stats* stats) {                                                                \
-        const Sums<T> sums = {words, beside, nullptr, nullptr, u32(plan.nx) * u32(plan.ny)};                          \
-        finish_bins<T>(plan, fixed, sums, rho, strays, stats);                                                        \
+        density_finish##P(const Plan<T> plan, const T* fixed, SumOf<T>::Word* words, u64* beside, u32* guests,        \
+                          T* rho, u32* strays, Stats* stats, Wear* wear, u64* posted) {                               \
+        const Sums<T> sums = {words, beside, guests, nullptr, nullptr, u32(plan.nx) * u32(plan.ny)};                  \
+        finish_bins<T>(plan, fixed, sums, rho, strays, stats, wear, posted);                                          \
     }
 
 #ifdef PF_REAL

@@ -11,7 +11,8 @@
 // Blocks have 256 threads, a body each; descent_gradient has a grid of fixed
 // size and each thread takes several. Its sums are in f64 in a fixed order
 // (grid_sums): the same bits on every run of a device. Movable cells stand
-// first, then fillers, which have no pins.
+// first, then fillers, which have no pins. What goes to the engine and comes
+// from it is pairs, x and y of a body side by side.
 //
 // Memory traffic, words per body: a step reads 8 (v, u, g, upper bounds) and
 // writes 6 (u', v', and v' again where the engine reads it); a gradient reads 9
@@ -54,7 +55,7 @@ __device__ __forceinline__ real advance(real v, real u, real g, real step, real 
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
     descent_step(const Bodies bodies, const Parameters* __restrict__ parameters, const Point from, const Point to,
-                 const Vector positions) {
+                 cplx* positions) {
     const unsigned i = blockIdx.x * BLOCK + threadIdx.x;
     if (i >= bodies.bodies) return;
     const real step = real(parameters->step), momentum = real(parameters->momentum);
@@ -62,8 +63,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
                            to.u.x + i);
     const real y = advance(from.v.y[i], from.u.y[i], from.g.y[i], step, momentum, bodies.low_y, bodies.high_y[i],
                            to.u.y + i);
-    to.v.x[i] = positions.x[i] = x;
-    to.v.y[i] = positions.y[i] = y;
+    to.v.x[i] = x;
+    to.v.y[i] = y;
+    positions[i] = make(x, y);
 }
 
 __device__ __forceinline__ double square(double a) { return a * a; }
@@ -74,7 +76,7 @@ __device__ __forceinline__ double square(double a) { return a * a; }
 // engine's energy and three words of its density's statistics.
 extern "C" __global__ void __launch_bounds__(BLOCK, 4)
     descent_gradient(const Bodies bodies, const Parameters* __restrict__ parameters, const Point from, const Point to,
-                     int compare, const Vector wirelength, const Vector force, double* partial, unsigned* ticket,
+                     int compare, const Vector wirelength, const cplx* forces, double* partial, unsigned* ticket,
                      const double* lengths, const double* energy, const unsigned long long* density,
                      double* sample) {
     const real lambda = real(parameters->lambda);
@@ -83,7 +85,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4)
     for (unsigned i = blockIdx.x * BLOCK + threadIdx.x; i < bodies.bodies; i += gridDim.x * BLOCK) {
         const bool movable = i < bodies.movable;
         const real wx = movable ? wirelength.x[i] : real(0), wy = movable ? wirelength.y[i] : real(0);
-        const real fx = force.x[i], fy = force.y[i];
+        const cplx force = forces[i];
+        const real fx = force.x, fy = force.y;
         const real weight = (movable ? bodies.pin_weight[i] : real(0)) + area_weight * bodies.area[i];
         const real scale = real(1) / (weight > real(1) ? weight : real(1));
         const real gx = (wx - lambda * fx) * scale, gy = (wy - lambda * fy) * scale;

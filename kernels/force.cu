@@ -2,8 +2,7 @@
 // the direction that spreads (ePlace, eq. 20; DREAMPlace, section III-B).
 //
 //   force_slots   positions and forces in slot order
-//   force_staged  positions and forces as pairs in slot order
-//   force_return  from pairs in slot order to the caller's order
+//   force_return  forces from slot order to the caller's
 //
 // A body's sum always runs over its bins in the same order by one thread (a
 // large body's by one block), so the same inputs give the same bits.
@@ -69,8 +68,8 @@ __device__ __forceinline__ typename Bits<T>::Pair gather(const Plan<T>& plan, co
                                                          const typename Bits<T>::Pair* patch,
                                                          const T* __restrict__ ex, const T* __restrict__ ey) {
     typedef typename Bits<T>::Pair Pair;
-    const Span<T> sx = span_of(plan.x, body.x, body.w, plan.stretch);
-    const Span<T> sy = span_of(plan.y, body.y, body.h, plan.stretch);
+    const Span<T> sx = span_of(plan.x, body.corner.x, body.w, plan.stretch);
+    const Span<T> sy = span_of(plan.y, body.corner.y, body.h, plan.stretch);
     const int row = sx.first - chunk.left, column = sy.first - chunk.low;
     Pair force;
     if (largest(sx.end, sy.end) <= T(3)) {
@@ -90,52 +89,37 @@ __device__ __forceinline__ typename Bits<T>::Pair gather(const Plan<T>& plan, co
     return force;
 }
 
-// Forces go to pairs in slot order when positions come from there, else to
-// arrays in slot order.
-template <typename T, int ORDER>
-__device__ __forceinline__ void give(u32 slot, const typename Bits<T>::Pair& force, T* __restrict__ fx,
-                                     T* __restrict__ fy, typename Bits<T>::Pair* __restrict__ staged) {
-    if (ORDER == STAGED) {
-        staged[slot] = force;
-    } else {
-        fx[slot] = force.x;
-        fy[slot] = force.y;
-    }
-}
-
 // The bodies of slots [begin, end).
-template <typename T, int ORDER, bool RECORD>
+template <typename T, bool RECORD>
 __device__ __forceinline__ void gather_slots(const Plan<T>& plan, const Chunk& chunk, u32 begin, u32 end,
-                                            const Record<T>* __restrict__ records, const T* __restrict__ x,
-                                            const T* __restrict__ y,
-                                            const typename Bits<T>::Pair* __restrict__ staged,
+                                            const Record<T>* __restrict__ records,
+                                            const typename Bits<T>::Pair* __restrict__ corners,
                                             const typename Bits<T>::Pair* patch, const T* __restrict__ ex,
-                                            const T* __restrict__ ey, T* __restrict__ fx, T* __restrict__ fy,
-                                            typename Bits<T>::Pair* __restrict__ staged_force) {
+                                            const T* __restrict__ ey,
+                                            typename Bits<T>::Pair* __restrict__ forces) {
     enum { AHEAD = GATHER_AHEAD };
     Taken<T> body[AHEAD];
     for (u32 slot = begin + threadIdx.x; slot < end; slot += AHEAD * blockDim.x) {
 #pragma unroll
         for (u32 k = 0; k < AHEAD; ++k) {
             const u32 at = slot + k * blockDim.x;
-            if (k == 0 || at < end) body[k] = take<T, ORDER, RECORD>(plan, at, records, nullptr, x, y, staged);
+            if (k == 0 || at < end) body[k] = take<T, SLOTS, RECORD>(plan, at, records, nullptr, corners);
         }
 #pragma unroll
         for (u32 k = 0; k < AHEAD; ++k) {
             const u32 at = slot + k * blockDim.x;
             if (k != 0 && at >= end) break;
-            give<T, ORDER>(at, gather(plan, body[k], chunk, patch, ex, ey), fx, fy, staged_force);
+            forces[at] = gather(plan, body[k], chunk, patch, ex, ey);
         }
     }
 }
 
-template <typename T, int ORDER>
+template <typename T>
 __device__ __forceinline__ void gather_chunk(const Plan<T>& plan, const Chunk& chunk,
-                                            const Record<T>* __restrict__ records, const T* __restrict__ x,
-                                            const T* __restrict__ y,
-                                            const typename Bits<T>::Pair* __restrict__ staged,
-                                            const T* __restrict__ ex, const T* __restrict__ ey, T* __restrict__ fx,
-                                            T* __restrict__ fy, typename Bits<T>::Pair* __restrict__ staged_force) {
+                                            const Record<T>* __restrict__ records,
+                                            const typename Bits<T>::Pair* __restrict__ corners,
+                                            const T* __restrict__ ex, const T* __restrict__ ey,
+                                            typename Bits<T>::Pair* __restrict__ forces) {
     typedef typename Bits<T>::Pair Pair;
     extern __shared__ double2 field_storage[];
     Pair* const patch = reinterpret_cast<Pair*>(field_storage);
@@ -177,26 +161,22 @@ __device__ __forceinline__ void gather_chunk(const Plan<T>& plan, const Chunk& c
         }
     }
     __syncthreads();
-    gather_slots<T, ORDER, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, records, x, y, staged, patch, ex, ey,
-                                fx, fy, staged_force);
+    gather_slots<T, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, records, corners, patch, ex, ey, forces);
     if (plan.records == plan.movable)
-        gather_slots<T, ORDER, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, x, y, staged, patch, ex,
-                                     ey, fx, fy, staged_force);
+        gather_slots<T, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, corners, patch, ex, ey, forces);
     else
-        gather_slots<T, ORDER, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, x, y, staged, patch, ex,
-                                    ey, fx, fy, staged_force);
+        gather_slots<T, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, corners, patch, ex, ey, forces);
 }
 
 // One block per large body; its warps take rows of bins in turn.
-template <typename T, int ORDER>
+template <typename T>
 __device__ __forceinline__ void gather_large(const Plan<T>& plan, u32 k, const Record<T>* __restrict__ large,
-                                            const T* __restrict__ x, const T* __restrict__ y,
-                                            const typename Bits<T>::Pair* __restrict__ staged,
-                                            const T* __restrict__ ex, const T* __restrict__ ey, T* __restrict__ fx,
-                                            T* __restrict__ fy, typename Bits<T>::Pair* __restrict__ staged_force) {
+                                            const typename Bits<T>::Pair* __restrict__ corners,
+                                            const T* __restrict__ ex, const T* __restrict__ ey,
+                                            typename Bits<T>::Pair* __restrict__ forces) {
     __shared__ T warp_x[8], warp_y[8];
     const Record<T> body = large[k];
-    const typename Bits<T>::Pair at = large_at<T, ORDER>(plan, k, u32(body.id), x, y, staged);
+    const typename Bits<T>::Pair at = corners[plan.bodies + k];
     const Span<T> sx = span_of(plan.x, at.x, body.w, plan.stretch);
     const Span<T> sy = span_of(plan.y, at.y, body.h, plan.stretch);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
@@ -226,40 +206,25 @@ __device__ __forceinline__ void gather_large(const Plan<T>& plan, u32 k, const R
     const T weight = weight_of(plan, body.ratio) * plan.force_unit;
     force.x *= weight;
     force.y *= weight;
-    give<T, ORDER>(plan.bodies + k, force, fx, fy, staged_force);
+    forces[plan.bodies + k] = force;
 }
-
-template <typename T>
-__device__ __forceinline__ void return_force(const Plan<T>& plan, const u32* __restrict__ slot_of,
-                                             const typename Bits<T>::Pair* __restrict__ staged_force,
-                                             T* __restrict__ fx, T* __restrict__ fy) {
-    const int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c >= plan.bodies + plan.large) return;
-    const typename Bits<T>::Pair force = __ldg(staged_force + slot_of[c]);
-    fx[c] = force.x;
-    fy[c] = force.y;
-}
-
-#define PLACEFIELD_FORCE_BODIES(T, NAME, ORDER, BLOCKS)                                                               \
-    extern "C" __global__ void __launch_bounds__(256, BLOCKS)                                                         \
-        NAME(const Plan<T> plan, const Chunk* chunks, const Record<T>* large, const Record<T>* records, const T* x,  \
-             const T* y, const Bits<T>::Pair* staged, const T* ex, const T* ey, T* fx, T* fy,                         \
-             Bits<T>::Pair* staged_force) {                                                                           \
-        if (blockIdx.x < u32(plan.large)) {                                                                          \
-            gather_large<T, ORDER>(plan, blockIdx.x, large, x, y, staged, ex, ey, fx, fy, staged_force);             \
-            return;                                                                                                   \
-        }                                                                                                             \
-        const Chunk chunk = chunks[blockIdx.x - plan.large];                                                         \
-        if (chunk.movable_begin == chunk.movable_end && chunk.filler_begin == chunk.filler_end) return;               \
-        gather_chunk<T, ORDER>(plan, chunk, records, x, y, staged, ex, ey, fx, fy, staged_force);                     \
-    }
 
 #define PLACEFIELD_FORCE(T, P, BLOCKS)                                                                                \
-    PLACEFIELD_FORCE_BODIES(T, force_slots##P, SLOTS, BLOCKS)                                                         \
-    PLACEFIELD_FORCE_BODIES(T, force_staged##P, STAGED, BLOCKS)                                                       \
+    extern "C" __global__ void __launch_bounds__(256, BLOCKS)                                                         \
+        force_slots##P(const Plan<T> plan, const Chunk* chunks, const Record<T>* large, const Record<T>* records,     \
+                       const Bits<T>::Pair* corners, const T* ex, const T* ey, Bits<T>::Pair* forces) {               \
+        if (blockIdx.x < u32(plan.large)) {                                                                           \
+            gather_large<T>(plan, blockIdx.x, large, corners, ex, ey, forces);                                        \
+            return;                                                                                                   \
+        }                                                                                                             \
+        const Chunk chunk = chunks[blockIdx.x - plan.large];                                                          \
+        if (chunk.movable_begin == chunk.movable_end && chunk.filler_begin == chunk.filler_end) return;               \
+        gather_chunk<T>(plan, chunk, records, corners, ex, ey, forces);                                               \
+    }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
-        force_return##P(const Plan<T> plan, const u32* slot_of, const Bits<T>::Pair* staged_force, T* fx, T* fy) {    \
-        return_force<T>(plan, slot_of, staged_force, fx, fy);                                                         \
+        force_return##P(const Plan<T> plan, const u32* slot_of, const Bits<T>::Pair* forces, Bits<T>::Pair* back) {   \
+        const int c = blockIdx.x * blockDim.x + threadIdx.x;                                                          \
+        if (c < plan.bodies + plan.large) back[c] = __ldg(forces + slot_of[c]);                                       \
     }
 
 #ifdef PF_REAL

@@ -1,28 +1,28 @@
 // The order of the slots: a counting sort of the bodies by the tile of bins they
-// stand in, done on the device every few tens of steps.
+// stand in, done on the device whenever too many have left their tile's patch.
 //
 //   order_count    rank of every body among those of its tile and class
 //   order_tiles    where every tile begins, and the list of chunks (one block)
 //   order_place    slot of every body
 //   order_records  constants of the bodies, in slot order
 //   order_move     a caller's array to another order
+//   order_move_pairs  the same of pairs
+//   order_join     pairs from two arrays, in another order where one is given
+//   order_split    two arrays from pairs, likewise
 //
 // Ranks come from atomic counters, so the order within a tile differs from run
 // to run. Neither the density (integer sums) nor a force (a sum over one
 // body's bins) depends on it.
 //
-// `slots` says what order x and y are in. Null: the netlist's. Otherwise they
-// are in slot order and `slots` gives the netlist index of every slot.
+// `slots` says what order lower-left corners are in. Null: the netlist's.
+// Otherwise they are in slot order and `slots` gives the netlist index of every slot.
 #include "bodies.cuh"
 
-// Counter of body `c`: its tile (a body off the die counts with the tile at the
-// edge) and whether it is a filler.
+// Counter of a body: its tile and whether it is a filler.
 template <typename T>
-__device__ __forceinline__ u32 counter_of(const Plan<T>& plan, T x, T y, bool filler) {
-    const int i = min(max(span_of(plan.x, x, T(0), T(0)).first, 0), plan.nx - 1);
-    const int j = min(max(span_of(plan.y, y, T(0), T(0)).first, 0), plan.ny - 1);
-    const u32 tile = u32(i >> TILE_SHIFT) * plan.tiles_y + u32(j >> TILE_SHIFT);
-    return tile * 2 + (filler ? 1 : 0);
+__device__ __forceinline__ u32 counter_of(const Plan<T>& plan, const typename Bits<T>::Pair& corner, bool filler) {
+    const int i = span_of(plan.x, corner.x, T(0), T(0)).first, j = span_of(plan.y, corner.y, T(0), T(0)).first;
+    return tile_at(plan, i, j) * 2 + (filler ? 1 : 0);
 }
 
 template <typename T>
@@ -42,7 +42,7 @@ __device__ __forceinline__ bool is_filler(const Plan<T>& plan, int c, bool in_sl
 // for one another at a few counters.
 template <typename T>
 __device__ __forceinline__ void count_bodies(const Plan<T>& plan, const u32* __restrict__ slots,
-                                             const T* __restrict__ x, const T* __restrict__ y, u32* counters,
+                                             const typename Bits<T>::Pair* __restrict__ corners, u32* counters,
                                              u32* __restrict__ rank, bool local) {
     extern __shared__ u32 tally[];
     const u32 size = 2 * plan.tiles_x * plan.tiles_y, none = 0xffffffffu;
@@ -58,7 +58,7 @@ __device__ __forceinline__ void count_bodies(const Plan<T>& plan, const u32* __r
         counter[k] = none;
         if (c >= plan.bodies + plan.large) continue;
         if (slots ? c >= plan.bodies : plan.large && rank[c] >= u32(plan.bodies)) continue;
-        counter[k] = counter_of(plan, x[c], y[c], is_filler(plan, c, slots != nullptr));
+        counter[k] = counter_of(plan, corners[c], is_filler(plan, c, slots != nullptr));
     }
 #pragma unroll
     for (int k = 0; k < COUNT_EACH; ++k) {
@@ -109,9 +109,15 @@ __device__ __forceinline__ u32 part_begin(u32 count, u32 parts, u32 k) {
     return k * (count / parts) + min(k, count % parts);
 }
 
-// One block. Counters become the first slots of their tile and class.
+// One block. Counters become the first slots of their tile and class; the order
+// is as good as new.
 template <typename T>
-__device__ __forceinline__ void list_chunks(const Plan<T>& plan, u32* counters, Chunk* __restrict__ chunks) {
+__device__ __forceinline__ void list_chunks(const Plan<T>& plan, u32* counters, Chunk* __restrict__ chunks,
+                                            Wear* wear) {
+    if (threadIdx.x == 0) {
+        wear->order += 1;
+        wear->excess = 0;
+    }
     const u32 tiles = plan.tiles_x * plan.tiles_y;
     u32 movable = 0, filler = plan.movable, list = 0;
     for (u32 base = 0; base < tiles; base += blockDim.x) {
@@ -131,7 +137,7 @@ __device__ __forceinline__ void list_chunks(const Plan<T>& plan, u32* counters, 
             Chunk chunk = {};
             chunk.left = (int(tile / plan.tiles_y) << TILE_SHIFT) - HALO;
             chunk.low = (int(tile % plan.tiles_y) << TILE_SHIFT) - HALO;
-            chunk.limit = (1u << 28) / parts;
+            chunk.limit = (1u << 27) / parts;
             chunk.movable_begin = at_m + part_begin(m, parts, k);
             chunk.movable_end = at_m + part_begin(m, parts, k + 1);
             chunk.filler_begin = at_f + part_begin(f, parts, k);
@@ -147,11 +153,11 @@ __device__ __forceinline__ void list_chunks(const Plan<T>& plan, u32* counters, 
 
 // `slot_of[id]` becomes the slot of the body with that netlist index, and
 // `id_of[slot]` that index; in the netlist's order `rank` may be `slot_of`
-// itself. `from[slot]`, when asked for, is the body's place in the order that x
-// and y are in: a placer that keeps its arrays in slots moves them by it.
+// itself. `from[slot]`, when asked for, is the body's place in the order that
+// corners are in: a placer that keeps its arrays in slots moves them by it.
 template <typename T>
 __device__ __forceinline__ void place_body(const Plan<T>& plan, const u32* __restrict__ slots,
-                                            const T* __restrict__ x, const T* __restrict__ y,
+                                            const typename Bits<T>::Pair* __restrict__ corners,
                                             const u32* __restrict__ counters, const u32* rank, u32* slot_of,
                                             u32* __restrict__ id_of, u32* __restrict__ from) {
     const int c = blockIdx.x * blockDim.x + threadIdx.x;
@@ -159,7 +165,7 @@ __device__ __forceinline__ void place_body(const Plan<T>& plan, const u32* __res
     u32 slot = rank[c];
     const bool large = slots ? c >= plan.bodies : plan.large && slot >= u32(plan.bodies);
     if (!large) {
-        slot += counters[counter_of(plan, x[c], y[c], is_filler(plan, c, slots != nullptr)) * plan.counter_stride];
+        slot += counters[counter_of(plan, corners[c], is_filler(plan, c, slots != nullptr)) * plan.counter_stride];
     } else if (slots) {
         slot = c;
     }
@@ -179,18 +185,18 @@ __device__ __forceinline__ void place_record(const Plan<T>& plan, const Record<T
 
 #define PLACEFIELD_ORDER(T, P)                                                                                        \
     extern "C" __global__ void __launch_bounds__(1024)                                                                \
-        order_count##P(const Plan<T> plan, const u32* slots, const T* x, const T* y, u32* counters, u32* rank,       \
+        order_count##P(const Plan<T> plan, const u32* slots, const Bits<T>::Pair* corners, u32* counters, u32* rank,  \
                        int local) {                                                                                   \
-        count_bodies<T>(plan, slots, x, y, counters, rank, local != 0);                                               \
+        count_bodies<T>(plan, slots, corners, counters, rank, local != 0);                                            \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(1024)                                                                \
-        order_tiles##P(const Plan<T> plan, u32* counters, Chunk* chunks) {                                            \
-        list_chunks<T>(plan, counters, chunks);                                                                       \
+        order_tiles##P(const Plan<T> plan, u32* counters, Chunk* chunks, Wear* wear) {                                \
+        list_chunks<T>(plan, counters, chunks, wear);                                                                 \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
-        order_place##P(const Plan<T> plan, const u32* slots, const T* x, const T* y, const u32* counters,             \
+        order_place##P(const Plan<T> plan, const u32* slots, const Bits<T>::Pair* corners, const u32* counters,       \
                        const u32* rank, u32* slot_of, u32* id_of, u32* from) {                                        \
-        place_body<T>(plan, slots, x, y, counters, rank, slot_of, id_of, from);                                       \
+        place_body<T>(plan, slots, corners, counters, rank, slot_of, id_of, from);                                    \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
         order_records##P(const Plan<T> plan, const Record<T>* sizes, const u32* id_of, Record<T>* records) {          \
@@ -200,6 +206,27 @@ __device__ __forceinline__ void place_record(const Plan<T>& plan, const Record<T
         order_move##P(u32 count, const u32* from, const T* values, T* moved) {                                        \
         const u32 at = blockIdx.x * blockDim.x + threadIdx.x;                                                         \
         if (at < count) moved[at] = values[from[at]];                                                                 \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        order_move_pairs##P(u32 count, const u32* from, const Bits<T>::Pair* pairs, Bits<T>::Pair* moved) {           \
+        const u32 at = blockIdx.x * blockDim.x + threadIdx.x;                                                         \
+        if (at < count) moved[at] = pairs[from[at]];                                                                  \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        order_join##P(u32 count, const u32* from, const T* x, const T* y, Bits<T>::Pair* pairs) {                     \
+        const u32 at = blockIdx.x * blockDim.x + threadIdx.x;                                                         \
+        if (at >= count) return;                                                                                      \
+        const u32 k = from ? from[at] : at;                                                                           \
+        pairs[at].x = x[k];                                                                                           \
+        pairs[at].y = y[k];                                                                                           \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+        order_split##P(u32 count, const u32* from, const Bits<T>::Pair* pairs, T* x, T* y) {                          \
+        const u32 at = blockIdx.x * blockDim.x + threadIdx.x;                                                         \
+        if (at >= count) return;                                                                                      \
+        const Bits<T>::Pair pair = pairs[from ? from[at] : at];                                                       \
+        x[at] = pair.x;                                                                                               \
+        y[at] = pair.y;                                                                                               \
     }
 
 #ifdef PF_REAL

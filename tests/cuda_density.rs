@@ -5,7 +5,7 @@
 mod common;
 
 use common::bodies::mixed as charge;
-use common::relative_rms;
+use common::{pairs, relative_rms};
 use placefield::charge::Charge;
 use placefield::cpu::density::CpuDensity;
 use placefield::cpu::force::CpuForce;
@@ -77,17 +77,18 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
     let mut force = Force::new(&bodies).unwrap();
     let mut rho = gpu.zeros::<T>(nx * ny).unwrap();
     let n = charge.bodies();
-    let (mut fx, mut fy) = (gpu.zeros::<T>(n).unwrap(), gpu.zeros::<T>(n).unwrap());
+    let mut forces = gpu.zeros::<T>(2 * n).unwrap();
 
     let start = [&charge.initial_x, &charge.initial_y].map(|v| rounded::<T>(v, 0.0, 0));
-    let (x0, y0) = (gpu.upload(&start[0]).unwrap(), gpu.upload(&start[1]).unwrap());
-    assert!(density.run(&mut bodies, Arrangement::Caller, (&x0, &y0), &mut rho).is_err());
-    bodies.order(&x0, &y0).unwrap();
+    let start = gpu.upload(&pairs(&start[0], &start[1])).unwrap();
+    assert!(bodies.is_worn());
+    assert!(density.run(&mut bodies, Arrangement::Caller, &start, &mut rho).is_err());
+    bodies.order(&start).unwrap();
     // Where they were ordered, then up to 10 bins from there.
     for shift in [0.0, 20.0 * charge.grid.bin_x()] {
         let now = [&charge.initial_x, &charge.initial_y].map(|v| rounded::<T>(v, shift, 3));
         let want = reference(charge, &wide(&now[0]), &wide(&now[1]), &field);
-        let (x, y) = (gpu.upload(&now[0]).unwrap(), gpu.upload(&now[1]).unwrap());
+        let corners = gpu.upload(&pairs(&now[0], &now[1])).unwrap();
         let check_density = |density: &Density<T>, rho: &[T], expected: &DensityStats| {
             if std::ptr::eq(expected, &want.smoothed) {
                 let error = relative_rms(&wide(rho), &want.rho);
@@ -99,49 +100,42 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
             found.strays
         };
 
-        density.run(&mut bodies, Arrangement::Caller, (&x, &y), &mut rho).unwrap();
+        density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
         let first = gpu.download(&rho).unwrap();
         let strays = check_density(&density, &first, &want.smoothed);
         let some = shift > 0.0 && (nx > 40 || ny > 40);
         assert!(strays == 0 || some, "{strays} strays");
         assert!(strays > 0 || !some || begin == Start::Heap, "no strays");
-        force.run(&bodies, (&ex, &ey), (&mut fx, &mut fy)).unwrap();
-        for (got, want) in [(&fx, &want.force[0]), (&fy, &want.force[1])] {
-            let error = relative_rms(&wide(&gpu.download(got).unwrap()), want);
-            assert!(error < 2.0 * bound, "force of {nx} x {ny}: {error:e}");
-        }
+        force.run(&bodies, (&ex, &ey), &mut forces).unwrap();
+        let want_force = pairs(&want.force[0], &want.force[1]);
+        let first_force = gpu.download(&forces).unwrap();
+        let error = relative_rms(&wide(&first_force), &want_force);
+        assert!(error < 2.0 * bound, "force of {nx} x {ny}: {error:e}");
 
-        density.run_own_size(&mut bodies, Arrangement::Caller, (&x, &y), &mut rho).unwrap();
+        density.run_own_size(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
         check_density(&density, &[], &want.own_size);
 
         // The same in slot order, and once more in a new one.
-        let mut slots = [gpu.zeros::<T>(n).unwrap(), gpu.zeros::<T>(n).unwrap()];
-        bodies.rearrange(bodies.id_of(), &x, &mut slots[0]).unwrap();
-        bodies.rearrange(bodies.id_of(), &y, &mut slots[1]).unwrap();
+        let mut slots = gpu.zeros::<T>(2 * n).unwrap();
+        bodies.rearrange_pairs(bodies.id_of(), &corners, &mut slots).unwrap();
         for again in [false, true] {
             if again {
                 let mut from = gpu.zeros::<u32>(n).unwrap();
-                bodies.order_slots(&slots[0], &slots[1], &mut from).unwrap();
-                for side in &mut slots {
-                    let mut moved = gpu.zeros::<T>(n).unwrap();
-                    bodies.rearrange(&from, side, &mut moved).unwrap();
-                    *side = moved;
-                }
+                bodies.order_slots(&slots, &mut from).unwrap();
+                let mut moved = gpu.zeros::<T>(2 * n).unwrap();
+                bodies.rearrange_pairs(&from, &slots, &mut moved).unwrap();
+                slots = moved;
             }
-            let at = (&slots[0], &slots[1]);
-            density.run(&mut bodies, Arrangement::Slots, at, &mut rho).unwrap();
+            density.run(&mut bodies, Arrangement::Slots, &slots, &mut rho).unwrap();
             let map = gpu.download(&rho).unwrap();
             check_density(&density, &map, &want.smoothed);
             assert!(map == first, "the same bits in every order");
-            force.run_slots(&bodies, at, (&ex, &ey), (&mut fx, &mut fy)).unwrap();
-            for (got, want) in [(&fx, &want.force[0]), (&fy, &want.force[1])] {
-                let mut home = gpu.zeros::<T>(n).unwrap();
-                bodies.rearrange(bodies.slot_of(), got, &mut home).unwrap();
-                let error = relative_rms(&wide(&gpu.download(&home).unwrap()), want);
-                assert!(error < 2.0 * bound, "force of {nx} x {ny} in slots: {error:e}");
-            }
+            force.run_slots(&bodies, &slots, (&ex, &ey), &mut forces).unwrap();
+            let mut home = gpu.zeros::<T>(2 * n).unwrap();
+            bodies.rearrange_pairs(bodies.slot_of(), &forces, &mut home).unwrap();
+            assert!(gpu.download(&home).unwrap() == first_force, "forces in every order");
         }
-        bodies.order(&x0, &y0).unwrap();
+        bodies.order(&start).unwrap();
     }
 }
 
@@ -193,12 +187,12 @@ fn positions_that_are_not_numbers_touch_nothing_else() {
     for (i, bad) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30].into_iter().enumerate() {
         at[i % 2][i] = bad;
     }
-    let (x, y) = (gpu.upload(&at[0]).unwrap(), gpu.upload(&at[1]).unwrap());
+    let corners = gpu.upload(&pairs(&at[0], &at[1])).unwrap();
     let mut bodies = Bodies::<f32>::new(&gpu, &charge).unwrap();
     let mut density = Density::new(&bodies, &charge).unwrap();
     let mut rho = gpu.zeros::<f32>(40 * 44).unwrap();
-    bodies.order(&x, &y).unwrap();
-    density.run(&mut bodies, Arrangement::Caller, (&x, &y), &mut rho).unwrap();
+    bodies.order(&corners).unwrap();
+    density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
     let got = gpu.download(&rho).unwrap();
     at[0][..4].fill(-1e6);
     let mut want = Map::filled(40, 44, 0.0);

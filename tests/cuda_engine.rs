@@ -5,10 +5,10 @@
 mod common;
 
 use common::bodies::mixed;
-use common::relative_rms;
+use common::{pairs, relative_rms};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
-use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Gpu, STEPS_PER_ORDER};
+use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Gpu, MOST_STEPS_PER_ORDER};
 use placefield::engine::{DensityStats, Engine, EngineOptions, MapKind, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::{Precision, Real};
@@ -171,8 +171,7 @@ fn nothing_that_moves_is_a_field_all_the_same() {
     for _ in 0..3 {
         assert!(engine.evaluate(&[], &[]).unwrap().energy > 0.0);
     }
-    let (fx, fy) = engine.force_device().unwrap();
-    assert_eq!((fx.len(), fy.len()), (1, 1));
+    assert_eq!(engine.force_device().unwrap().len(), 2);
     engine.arrange(Arrangement::Slots).unwrap();
     engine.evaluate_on_device().unwrap();
 }
@@ -267,14 +266,72 @@ fn cells_that_jump_are_ordered_anew() {
             see(&mut engine).is_near(&maps, 4e-6, &what);
         }
     }
-    // Unread, the strays are unknown, and the order is made anew all the same.
-    let [x, y] = positions::<f32>(&charge, 400.0, 99);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_jump_that_nobody_asks_about_is_ordered_all_the_same() {
+    let gpu = gpu();
+    let charge = mixed(128, 96, 20_000, 1.0);
+    let orders = |engine: &CudaEngine<f32>| engine.bodies().orders();
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(false)).unwrap();
+    let [x, y] = positions::<f32>(&charge, 0.0, 0);
     engine.set_positions(&x, &y).unwrap();
-    for _ in 0..=STEPS_PER_ORDER {
+    for _ in 0..10 {
+        engine.enqueue_step().unwrap();
+        gpu.synchronize().unwrap();
+        assert!(!engine.order_is_due());
+    }
+    assert_eq!(orders(&engine), 1, "nothing has moved");
+    let [x, y] = positions::<f32>(&charge, 400.0, 99);
+    let mut fresh = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(false)).unwrap();
+    let evaluation = fresh.evaluate(&x, &y).unwrap();
+    let want = see(&mut fresh);
+    engine.set_positions(&x, &y).unwrap();
+    for (step, due) in [(0, true), (1, false), (2, false)] {
+        engine.enqueue_step().unwrap();
+        gpu.synchronize().unwrap();
+        assert_eq!(engine.order_is_due(), due, "step {step}");
+        assert_eq!(orders(&engine), if step == 0 { 1 } else { 2 }, "step {step}");
+        assert_eq!(engine.read_evaluation().unwrap(), evaluation, "step {step}");
+        see(&mut engine).has_bits_of(&want, &format!("step {step}"));
+    }
+    // A host that never waits orders now and then without knowing.
+    for _ in 0..2 * MOST_STEPS_PER_ORDER {
         engine.enqueue_step().unwrap();
     }
-    engine.read_evaluation().unwrap();
-    assert!(engine.strays() <= many, "{} strays", engine.strays());
+    assert!((3..=4).contains(&orders(&engine)), "{} orders", orders(&engine));
+    assert_eq!(engine.read_evaluation().unwrap(), evaluation);
+    see(&mut engine).has_bits_of(&want, "orders later");
+}
+
+/// Bodies that stray wherever they are ordered, being longer than a tile's
+/// surroundings: no order mends that, and none is made in vain.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn strays_that_no_order_mends_call_for_none() {
+    let gpu = gpu();
+    let grid = BinGrid::new(Rect::at(0.0, 0.0, 640.0, 640.0), 64, 64).unwrap();
+    let (width, height) = (vec![195.0; 500], vec![5.0; 500]);
+    let x: Vec<f64> = (0..500).map(|i| f64::from(i * 13 % 440)).collect();
+    let y: Vec<f64> = (0..500).map(|i| f64::from(i * 29 % 630)).collect();
+    let rectangles = Rectangles {
+        width: &width,
+        height: &height,
+        x: &x,
+        y: &y,
+        row_height: Some(5.0),
+        ..Rectangles::default()
+    };
+    let charge = Charge::from_rectangles(grid, &rectangles, &ChargeOptions::default()).unwrap();
+    let [x, y] = positions::<f32>(&charge, 0.0, 0);
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &options(false)).unwrap();
+    for _ in 0..20 {
+        engine.evaluate(&x, &y).unwrap();
+        assert!(engine.strays() > 50, "{} strays", engine.strays());
+        assert!(!engine.order_is_due());
+    }
+    assert_eq!(engine.bodies().orders(), 1);
 }
 
 #[test]
@@ -288,25 +345,28 @@ fn a_placer_on_the_device_never_meets_the_host() {
     let want = see(&mut engine);
 
     let mut other = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(true)).unwrap();
-    let (new_x, new_y) = (gpu.upload(&x).unwrap(), gpu.upload(&y).unwrap());
+    let new = gpu.upload(&pairs(&x, &y)).unwrap();
     let [x0, y0] = positions::<f32>(&charge, 0.0, 0);
     other.set_positions(&x0, &y0).unwrap();
     for _ in 0..3 {
-        let (mut to_x, mut to_y) = other.positions_device_mut();
-        gpu.stream().memcpy_dtod(&new_x, &mut to_x).unwrap();
-        gpu.stream().memcpy_dtod(&new_y, &mut to_y).unwrap();
+        gpu.stream().memcpy_dtod(&new, &mut other.positions_device_mut()).unwrap();
         assert!(other.force_device().is_err(), "stale");
         other.enqueue_step().unwrap();
-        let (fx, fy) = other.force_device().unwrap();
-        assert!(gpu.download(fx).unwrap() == want.force[0]);
-        assert!(gpu.download(fy).unwrap() == want.force[1]);
+        let forces = gpu.download(other.force_device().unwrap()).unwrap();
+        assert!(forces == pairs(&want.force[0], &want.force[1]));
         assert!(gpu.download(other.map_device(MapKind::FieldY).unwrap()).unwrap() == want.maps[3]);
         assert_eq!(other.read_evaluation().unwrap(), evaluation);
     }
+    // From two arrays it is the same.
+    let (new_x, new_y) = (gpu.upload(&x).unwrap(), gpu.upload(&y).unwrap());
+    other.set_positions_device(&new_x, &new_y).unwrap();
+    assert!(other.force_device().is_err(), "stale");
+    assert_eq!(other.evaluate_on_device().unwrap(), evaluation);
+    assert!(other.set_positions_device(&new_x, &new).is_err(), "a wrong length");
     // From here on nothing is allocated.
     gpu.synchronize().unwrap();
     let free = gpu.context().mem_get_info().unwrap().0;
-    for _ in 0..2 * STEPS_PER_ORDER {
+    for _ in 0..2 * MOST_STEPS_PER_ORDER {
         other.enqueue_step().unwrap();
     }
     gpu.synchronize().unwrap();
@@ -339,9 +399,13 @@ fn slots_are_another_order_of_the_same() {
         see(&mut engine).has_bits_of(&want, "in slots");
     }
     assert_eq!(engine.exact_density().unwrap(), exact);
+    assert!(!engine.order_is_due());
     // A new order from elsewhere: an array of the caller's follows its bodies.
-    let [x1, y1] = positions::<f64>(&charge, 200.0, 4);
+    let [x1, y1] = positions::<f64>(&charge, 500.0, 4);
     engine.evaluate(&x1, &y1).unwrap();
+    assert!(engine.order_is_due() && engine.strays() > 0, "{} strays", engine.strays());
+    engine.evaluate(&x1, &y1).unwrap();
+    assert!(engine.order_is_due(), "in slots the caller makes it");
     let mut mine = gpu.zeros::<f64>(n).unwrap();
     let weights = gpu.upload(&charge.width).unwrap();
     engine.bodies().rearrange(engine.bodies().id_of(), &weights, &mut mine).unwrap();
@@ -355,6 +419,7 @@ fn slots_are_another_order_of_the_same() {
     assert!(gpu.download(&home).unwrap() == charge.width);
     engine.evaluate_on_device().unwrap();
     assert_eq!(engine.strays(), 0);
+    assert!(!engine.order_is_due());
     // The trait speaks the caller's order, and there is a way back.
     assert_eq!(engine.evaluate(&x, &y).unwrap(), evaluation);
     see(&mut engine).has_bits_of(&want, "given again");

@@ -5,18 +5,22 @@
 //! tile and 4 bins around it in shared memory. [`Bodies::order`] makes that
 //! order from positions, by a counting sort on the device. A body that has
 //! moved more than the 4 bins since is still counted, more slowly; how many did
-//! is in [`DensityReport::strays`](super::DensityReport::strays), and says when
-//! to order again. The order is no part of the result.
+//! is in [`DensityReport::strays`](super::DensityReport::strays), and
+//! [`Bodies::is_worn`] says when to order again. The order is no part of the
+//! result.
 //!
-//! Positions and forces may stay in the caller's order
-//! ([`Arrangement::Caller`]), at the price of one random access per body, or be
-//! kept in slot order by the caller ([`Arrangement::Slots`]).
+//! Positions and forces are pairs, x and y of a body side by side. They may stay
+//! in the caller's order ([`Arrangement::Caller`]), at the price of one random
+//! access per body, or be kept in slot order by the caller
+//! ([`Arrangement::Slots`]).
 
 use super::device::Gpu;
 use super::error::CudaError;
 use super::launch::{BLOCK, address_mut, check_length};
 use super::plan::{BUSY, LARGEST_CHUNK, Layout, PATCH, Plan, SMALL_CHUNK, record};
 use super::real::CudaReal;
+use super::rearrange::Moves;
+use super::wear::Wear;
 use crate::charge::Charge;
 use crate::grid::BinGrid;
 use cudarc::driver::sys::CUdeviceptr;
@@ -45,8 +49,9 @@ pub struct Bodies<T: CudaReal> {
     count: usize,
     /// From this many bodies on the device is busy with large blocks.
     busy: usize,
-    ordered: bool,
+    pub(super) wear: Wear,
     kernels: OrderKernels,
+    pub(super) moves: Moves,
     /// One record per body, netlist order.
     sizes: CudaSlice<u8>,
     /// One record per large body.
@@ -68,7 +73,6 @@ struct OrderKernels {
     tiles: CudaFunction,
     place: CudaFunction,
     records: CudaFunction,
-    shift: CudaFunction,
 }
 
 impl<T: CudaReal> std::fmt::Debug for Bodies<T> {
@@ -106,13 +110,13 @@ impl<T: CudaReal> Bodies<T> {
             grid: charge.grid,
             count,
             busy,
-            ordered: false,
+            wear: Wear::new(gpu)?,
+            moves: Moves::new(&module)?,
             kernels: OrderKernels {
                 count: load("order_count")?,
                 tiles: load("order_tiles")?,
                 place: load("order_place")?,
                 records: load("order_records")?,
-                shift: load("order_move")?,
             },
             sizes: upload(gpu, &all)?,
             large: upload(gpu, &large)?,
@@ -145,29 +149,40 @@ impl<T: CudaReal> Bodies<T> {
 
     /// Whether an order has been made.
     pub fn is_ordered(&self) -> bool {
-        self.ordered
+        self.wear.orders() > 0
     }
 
-    /// Enqueues a new order from lower-left corners in the caller's order.
+    /// Whether a new order pays: none was made yet, or strays have by now cost
+    /// about what one costs, as far as steps enqueued have run. Does not wait.
+    pub fn is_worn(&self) -> bool {
+        self.wear.is_due(self.count)
+    }
+
+    /// How many orders have been made.
+    pub fn orders(&self) -> u32 {
+        self.wear.orders()
+    }
+
+    /// Enqueues a new order from lower-left corners in the caller's order, a pair
+    /// per body.
     ///
     /// # Errors
-    /// When an array has not one value per body, or a launch fails.
-    pub fn order(&mut self, x: &CudaSlice<T>, y: &CudaSlice<T>) -> Result<(), CudaError> {
-        self.check(x, y)?;
+    /// When there is not a pair per body, or a launch fails.
+    pub fn order(&mut self, corners: &CudaSlice<T>) -> Result<(), CudaError> {
+        self.check(corners)?;
         let (tally, local) = self.tally();
         let nothing: CUdeviceptr = 0;
         let stream = self.gpu.stream();
         stream.memset_zeros(&mut self.counters)?;
-        // SAFETY: arguments are those of kernels/order.cu; x, y, slot_of and
-        // id_of hold one value per body, counters one per tile and class. A
-        // rank is read before the same thread writes the slot over it.
+        // SAFETY: arguments are those of kernels/order.cu; corners hold a pair
+        // per body, slot_of and id_of one value, counters one per tile and class.
+        // A rank is read before the same thread writes the slot over it.
         unsafe {
             stream
                 .launch_builder(&self.kernels.count)
                 .arg(&self.plan)
                 .arg(&nothing)
-                .arg(x)
-                .arg(y)
+                .arg(corners)
                 .arg(&mut self.counters)
                 .arg(&mut self.slot_of)
                 .arg(&local)
@@ -182,8 +197,7 @@ impl<T: CudaReal> Bodies<T> {
                 .launch_builder(&self.kernels.place)
                 .arg(&self.plan)
                 .arg(&nothing)
-                .arg(x)
-                .arg(y)
+                .arg(corners)
                 .arg(&self.counters)
                 .arg(&slot_of)
                 .arg(&slot_of)
@@ -191,25 +205,23 @@ impl<T: CudaReal> Bodies<T> {
                 .arg(&nothing)
                 .launch(blocks_for(self.count))?;
         }
-        self.place_records()?;
-        self.ordered = true;
-        Ok(())
+        self.place_records()
     }
 
     /// Enqueues a new order from lower-left corners in slot order. `from[s]`
     /// becomes the slot before of the body that now has slot s: the caller
-    /// moves its arrays with [`Bodies::rearrange`].
+    /// moves its arrays with [`Bodies::rearrange`] and its corners with
+    /// [`Bodies::rearrange_pairs`].
     ///
     /// # Errors
-    /// When no order has been made yet, an array has not one value per body, or
-    /// a launch fails.
+    /// When no order has been made yet, an array has the wrong length, or a
+    /// launch fails.
     pub fn order_slots(
         &mut self,
-        x: &CudaSlice<T>,
-        y: &CudaSlice<T>,
+        corners: &CudaSlice<T>,
         from: &mut CudaSlice<u32>,
     ) -> Result<(), CudaError> {
-        self.check(x, y)?;
+        self.check(corners)?;
         self.check_ordered()?;
         check_length("places before", from.len(), self.room())?;
         let (tally, local) = self.tally();
@@ -218,14 +230,13 @@ impl<T: CudaReal> Bodies<T> {
         stream.memcpy_dtod(&self.id_of, &mut self.id_of_before)?;
         stream.memset_zeros(&mut self.counters)?;
         // SAFETY: as in `order`; id_of_before holds the netlist index of every
-        // slot that x and y are in.
+        // slot that corners are in.
         unsafe {
             stream
                 .launch_builder(&self.kernels.count)
                 .arg(&self.plan)
                 .arg(&self.id_of_before)
-                .arg(x)
-                .arg(y)
+                .arg(corners)
                 .arg(&mut self.counters)
                 .arg(&mut self.rank)
                 .arg(&local)
@@ -239,8 +250,7 @@ impl<T: CudaReal> Bodies<T> {
                 .launch_builder(&self.kernels.place)
                 .arg(&self.plan)
                 .arg(&self.id_of_before)
-                .arg(x)
-                .arg(y)
+                .arg(corners)
                 .arg(&self.counters)
                 .arg(&self.rank)
                 .arg(&mut self.slot_of)
@@ -249,36 +259,6 @@ impl<T: CudaReal> Bodies<T> {
                 .launch(blocks_for(self.count))?;
         }
         self.place_records()
-    }
-
-    /// Enqueues `moved[k] = values[from[k]]` for every body.
-    ///
-    /// # Errors
-    /// When an array has not one value per body, or the launch fails.
-    pub fn rearrange(
-        &self,
-        from: &CudaSlice<u32>,
-        values: &CudaSlice<T>,
-        moved: &mut CudaSlice<T>,
-    ) -> Result<(), CudaError> {
-        check_length("places before", from.len(), self.room())?;
-        check_length("values to move", values.len(), self.room())?;
-        check_length("moved values", moved.len(), self.room())?;
-        let count = self.count as u32;
-        // SAFETY: arguments are those of order_move; every array holds `count`
-        // values. A `from` of other indices than these would read beyond
-        // `values`: it comes from `order_slots` or from this type's own maps.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.kernels.shift)
-                .arg(&count)
-                .arg(from)
-                .arg(values)
-                .arg(moved)
-                .launch(blocks_for(self.count))?;
-        }
-        Ok(())
     }
 
     /// Slot of every body, in the caller's order: `rearrange` with it brings
@@ -322,12 +302,14 @@ impl<T: CudaReal> Bodies<T> {
                 .arg(&self.plan)
                 .arg(&mut self.counters)
                 .arg(&mut self.chunks)
+                .arg(&mut self.wear.device)
                 .launch(LaunchConfig {
                     grid_dim: (1, 1, 1),
                     block_dim: (1024, 1, 1),
                     shared_mem_bytes: 0,
                 })?;
         }
+        self.wear.ordered();
         Ok(())
     }
 
@@ -350,9 +332,8 @@ impl<T: CudaReal> Bodies<T> {
         Ok(())
     }
 
-    pub(super) fn check(&self, x: &CudaSlice<T>, y: &CudaSlice<T>) -> Result<(), CudaError> {
-        check_length("x of bodies", x.len(), self.room())?;
-        check_length("y of bodies", y.len(), self.room())
+    pub(super) fn check(&self, corners: &CudaSlice<T>) -> Result<(), CudaError> {
+        check_length("lower-left corners", corners.len(), 2 * self.room())
     }
 
     /// Length of an array of one value per body: at least one, for memory of no
@@ -362,7 +343,7 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     pub(super) fn check_ordered(&self) -> Result<(), CudaError> {
-        if self.ordered { Ok(()) } else { Err(CudaError::NotOrdered) }
+        if self.is_ordered() { Ok(()) } else { Err(CudaError::NotOrdered) }
     }
 
     /// One block per chunk and `extra` ones for large bodies before them, with

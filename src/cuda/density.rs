@@ -23,8 +23,8 @@ pub struct DensityReport {
     /// Overflow and maximum without fillers.
     pub stats: DensityStats,
     /// Bodies that reached beyond the surroundings of the tile they stood in
-    /// when they were ordered. They count all the same, but slowly: from a few
-    /// per cent of all on, a new order pays.
+    /// when they were ordered. They count all the same, but more slowly:
+    /// [`Bodies::is_worn`] says when a new order pays.
     pub strays: u64,
 }
 
@@ -39,10 +39,12 @@ pub struct Density<T: CudaReal> {
     /// Fixed area per bin over the bin area.
     fixed: CudaSlice<T>,
     /// Sums of the movable cells, then of the fillers, 4 bytes each in f32 and 8
-    /// in f64. These and the next three are zero between steps.
+    /// in f64. These and the next four are zero between steps.
     sums: CudaSlice<u32>,
     /// What 4 bytes do not hold.
     beside: CudaSlice<u64>,
+    /// Weight of the strays that began in each tile.
+    guests: CudaSlice<u32>,
     /// Differences of large bodies, tile by tile, and the tiles that have any.
     differences: CudaSlice<u64>,
     flags: CudaSlice<u32>,
@@ -76,6 +78,7 @@ impl<T: CudaReal> Density<T> {
             fixed: gpu.upload(&fixed)?,
             sums: gpu.zeros(2 * bins * size_of::<T>() / 4)?,
             beside: gpu.zeros(if narrow { 2 * bins } else { 1 })?,
+            guests: gpu.zeros(bodies.tiles())?,
             differences: gpu.zeros((2 * tiled).max(1))?,
             flags: gpu.zeros(bodies.tiles())?,
             strays: gpu.zeros(1)?,
@@ -93,7 +96,7 @@ impl<T: CudaReal> Density<T> {
         })
     }
 
-    /// Enqueues ρ of all bodies at lower-left corners `x`, `y`, layout units.
+    /// Enqueues ρ of all bodies at lower-left corners, layout units, a pair each.
     ///
     /// # Errors
     /// When the bodies were never ordered, an array has the wrong length, or a
@@ -102,11 +105,11 @@ impl<T: CudaReal> Density<T> {
         &mut self,
         bodies: &mut Bodies<T>,
         arrangement: Arrangement,
-        (x, y): (&CudaSlice<T>, &CudaSlice<T>),
+        corners: &CudaSlice<T>,
         rho: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
         let plan = bodies.plan;
-        self.run_as(bodies, &plan, arrangement, (x, y), rho)
+        self.run_as(bodies, &plan, arrangement, corners, rho)
     }
 
     /// As [`Density::run`], for cells at their own size, not smoothed, without
@@ -118,11 +121,11 @@ impl<T: CudaReal> Density<T> {
         &mut self,
         bodies: &mut Bodies<T>,
         arrangement: Arrangement,
-        (x, y): (&CudaSlice<T>, &CudaSlice<T>),
+        corners: &CudaSlice<T>,
         rho: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
         let plan = bodies.plan.at_own_size();
-        self.run_as(bodies, &plan, arrangement, (x, y), rho)
+        self.run_as(bodies, &plan, arrangement, corners, rho)
     }
 
     fn run_as(
@@ -130,11 +133,11 @@ impl<T: CudaReal> Density<T> {
         bodies: &mut Bodies<T>,
         plan: &Plan<T>,
         arrangement: Arrangement,
-        (x, y): (&CudaSlice<T>, &CudaSlice<T>),
+        corners: &CudaSlice<T>,
         rho: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
         bodies.check_ordered()?;
-        bodies.check(x, y)?;
+        bodies.check(corners)?;
         check_length("bins of the bodies' grid", bodies.grid().bins(), self.bins)?;
         check_length("density map", rho.len(), self.bins)?;
         let kernel = match arrangement {
@@ -148,10 +151,10 @@ impl<T: CudaReal> Density<T> {
         let config = bodies.config(large, 2 * size_of::<T>() / 4);
         let stream = self.gpu.stream();
         // SAFETY: arguments are those of kernels/density.cu; arrays of bodies
-        // hold one value (`staged` a pair) per body, maps one per bin (`sums`
-        // and, where it is used, `beside` two), `differences` two per bin of
-        // every tile where there are large bodies, `flags` one per tile; chunks
-        // and slots come from an order of these bodies.
+        // hold one value (`corners` and `staged` a pair) per body, maps one per
+        // bin (`sums` and, where it is used, `beside` two), `differences` two per
+        // bin of every tile where there are large bodies, `flags` and `guests`
+        // one per tile; chunks and slots come from an order of these bodies.
         unsafe {
             stream
                 .launch_builder(kernel)
@@ -160,11 +163,11 @@ impl<T: CudaReal> Density<T> {
                 .arg(&bodies.large)
                 .arg(&bodies.records)
                 .arg(&bodies.id_of)
-                .arg(x)
-                .arg(y)
+                .arg(corners)
                 .arg(&mut bodies.staged)
                 .arg(&mut self.sums)
                 .arg(&mut self.beside)
+                .arg(&mut self.guests)
                 .arg(&mut self.differences)
                 .arg(&mut self.flags)
                 .arg(&mut self.strays)
@@ -188,18 +191,26 @@ impl<T: CudaReal> Density<T> {
                     })?;
             }
         }
-        self.finish(plan, rho)
+        self.finish(bodies, plan, rho)
     }
 
-    fn finish(&mut self, plan: &Plan<T>, rho: &mut CudaSlice<T>) -> Result<(), CudaError> {
+    fn finish(
+        &mut self,
+        bodies: &mut Bodies<T>,
+        plan: &Plan<T>,
+        rho: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
         let gpu = self.gpu.clone();
         let mut addresses = [
             address(&gpu, &self.fixed),
             address_mut(&gpu, &mut self.sums),
             address_mut(&gpu, &mut self.beside),
+            address_mut(&gpu, &mut self.guests),
             address_mut(&gpu, rho),
             address_mut(&gpu, &mut self.strays),
             address_mut(&gpu, &mut self.stats),
+            address_mut(&gpu, &mut bodies.wear.device),
+            bodies.wear.post(),
         ];
         let mut plan = *plan;
         let mut arguments = vec![(&raw mut plan).cast::<c_void>()];

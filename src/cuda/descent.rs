@@ -263,19 +263,15 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// Enqueues the step from the current point to u and v of the other, the
-    /// latter kept inside the bounds and also written to `positions`.
+    /// latter kept inside the bounds and also written to `positions`, x and y of a body side by
+    /// side.
     ///
     /// # Errors
-    /// When `positions` have another length than there are bodies, or the launch
-    /// fails.
-    pub fn step(
-        &mut self,
-        (mut x, mut y): (CudaViewMut<'_, T>, CudaViewMut<'_, T>),
-    ) -> Result<(), CudaError> {
-        check_length("x of bodies", x.len(), self.bodies)?;
-        check_length("y of bodies", y.len(), self.bodies)?;
+    /// When `positions` have not two values per body, or the launch fails.
+    pub fn step(&mut self, mut positions: CudaViewMut<'_, T>) -> Result<(), CudaError> {
+        check_length("positions", positions.len(), 2 * self.bodies)?;
         let gpu = &self.gpu;
-        let positions = Vector([address_mut(gpu, &mut x), address_mut(gpu, &mut y)]);
+        let positions = address_mut(gpu, &mut positions);
         let from = self.points[self.current].addresses(gpu);
         let to = self.points[1 - self.current].addresses(gpu);
         // SAFETY: arguments are those of descent_step (addresses stand for
@@ -308,18 +304,16 @@ impl<T: CudaReal> Descent<T> {
         &mut self,
         point: usize,
         wirelength: &CudaWirelength<T>,
-        (fx, fy): (&CudaSlice<T>, &CudaSlice<T>),
+        forces: &CudaSlice<T>,
         (statistics, energy): (&CudaSlice<u64>, &CudaSlice<f64>),
     ) -> Result<(), CudaError> {
         let (wx, wy) = wirelength.gradient();
         check_length("wirelength's gradient", wx.len(), self.movable.max(1))?;
-        check_length("x of forces", fx.len(), self.bodies.max(1))?;
-        check_length("y of forces", fy.len(), self.bodies.max(1))?;
+        check_length("forces", forces.len(), 2 * self.bodies.max(1))?;
         check_length("words of statistics", statistics.len(), 3)?;
         check_length("energy", energy.len(), 1)?;
         let gpu = &self.gpu;
         let pull = Vector([address(gpu, wx), address(gpu, wy)]);
-        let push = Vector([address(gpu, fx), address(gpu, fy)]);
         let from = self.points[self.current].addresses(gpu);
         let to = self.points[point].addresses(gpu);
         let compare = i32::from(point != self.current);
@@ -336,7 +330,7 @@ impl<T: CudaReal> Descent<T> {
                 .arg(&to)
                 .arg(&compare)
                 .arg(&pull)
-                .arg(&push)
+                .arg(forces)
                 .arg(&mut self.partial)
                 .arg(&mut self.ticket)
                 .arg(wirelength.lengths())

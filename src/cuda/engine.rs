@@ -6,10 +6,14 @@
 //! the host when they are given and asked for, and never otherwise.
 //!
 //! Bodies are worked on in an order made from positions (the kernels' *slots*).
-//! It is made anew, on the device and outside the graph, every
-//! [`STEPS_PER_ORDER`] steps and when more than 1 % of the bodies have left the
-//! surroundings of the tile they were ordered into. The order changes how long a
-//! density takes, never a bit of what it is.
+//! It is made anew, on the device and outside the graph, when bodies that have
+//! left the surroundings of the tile they were ordered into have cost about what
+//! an order costs (their number, added up over the steps since, is a tenth of all
+//! bodies), and after [`MOST_STEPS_PER_ORDER`](super::MOST_STEPS_PER_ORDER) steps
+//! in any case. The device counts them in every step and the host reads the sum
+//! before the next without waiting, so that cells that jump slow down one step, or
+//! as many as the host is ahead by. The order changes how long a density takes,
+//! never a bit of what it is.
 
 use super::bodies::{Arrangement, Bodies};
 use super::device::Gpu;
@@ -24,14 +28,6 @@ use crate::engine::{
     MapKind, Pipeline, StageTimes, StepTimes, check_lengths, check_positions, check_range,
 };
 use crate::grid::Map;
-use cudarc::driver::CudaSlice;
-
-/// Steps after which a new order is made although few bodies have strayed.
-/// Between two, an order costs 3 to 15 % of a step's density.
-pub const STEPS_PER_ORDER: u32 = 32;
-
-/// A new order is made when more than one body in this many has strayed.
-const ONE_STRAY_IN: u64 = 100;
 
 /// Runs in a row that one sample of [`Engine::step_times`] averages over.
 pub(super) const RUNS_PER_SAMPLE: usize = 10;
@@ -51,10 +47,10 @@ pub(super) const RUNS_PER_SAMPLE: usize = 10;
 /// engine.set_positions(x, y)?;
 /// for iteration in 0..1000 {
 ///     engine.enqueue_step()?;
-///     let (fx, fy) = engine.force_device()?;
-///     // … kernels of the placer read fx and fy and find where to go …
-///     let (x, y) = engine.positions_device_mut();
-///     // … and write x and y, on `engine.gpu().stream()`.
+///     let forces = engine.force_device()?;
+///     // … kernels of the placer read them, x and y of each body side by side …
+///     let corners = engine.positions_device_mut();
+///     // … and write where it goes, likewise, on `engine.gpu().stream()`.
 ///     if iteration % 50 == 49 {
 ///         engine.enqueue_step()?;
 ///         let overflow = engine.read_evaluation()?.density.overflow; // waits
@@ -75,7 +71,6 @@ pub struct CudaEngine<T: CudaReal> {
     pub(super) done: Done,
     /// Of the density at hand, once it has been read.
     pub(super) density: Option<DensityStats>,
-    pub(super) steps_since_order: u32,
     /// As last read.
     pub(super) strays: u64,
     times: StageTimes,
@@ -124,7 +119,6 @@ impl<T: CudaReal> CudaEngine<T> {
             choice,
             done: Done::Nothing,
             density: None,
-            steps_since_order: 0,
             strays: 0,
             times: StageTimes::default(),
         })
@@ -141,20 +135,20 @@ impl<T: CudaReal> CudaEngine<T> {
         &self.stages.bodies
     }
 
-    /// Makes a new order of the bodies from the positions on the device, if the
-    /// one at hand is old or none. Every step begins with this by itself; before
-    /// the capture of one ([`CudaEngine::enqueue_stages`]) it is called so that
-    /// no ordering is captured.
+    /// Makes a new order of the bodies from the positions on the device, if one is
+    /// due and they are in the caller's order, or none was made yet. Every step
+    /// begins with this by itself; before the capture of one
+    /// ([`CudaEngine::enqueue_stages`]) it is called so that no ordering is
+    /// captured.
     ///
     /// # Errors
     /// When a launch fails.
     pub fn order_if_due(&mut self) -> Result<(), CudaError> {
-        let stray = self.strays * ONE_STRAY_IN > self.charge.bodies() as u64;
-        let due = stray || self.steps_since_order >= STEPS_PER_ORDER;
-        let ours = self.stages.arrangement == Arrangement::Caller;
-        if !self.stages.bodies.is_ordered() || (due && ours) {
+        let bodies = &mut self.stages.bodies;
+        let ours = self.stages.arrangement == Arrangement::Caller || !bodies.is_ordered();
+        if bodies.wear.decide(self.charge.bodies()) && ours {
             self.stages.order()?;
-            self.ordered();
+            self.strays = 0;
         }
         Ok(())
     }
@@ -167,14 +161,9 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// A step has been enqueued.
     pub(super) fn stepped(&mut self) {
-        self.steps_since_order += 1;
+        self.stages.bodies.wear.stepped();
         self.density = None;
         self.done = Done::Force;
-    }
-
-    pub(super) fn ordered(&mut self) {
-        self.steps_since_order = 0;
-        self.strays = 0;
     }
 
     /// Captures a step that has run before.
@@ -225,14 +214,6 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 }
 
-/// Copies as many values as `to` holds, and waits for them.
-fn download<T: CudaReal>(gpu: &Gpu, from: &CudaSlice<T>, to: &mut [T]) -> Result<(), CudaError> {
-    if !to.is_empty() {
-        gpu.stream().memcpy_dtoh(&from.slice(..to.len()), to)?;
-    }
-    gpu.synchronize()
-}
-
 impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn charge(&self) -> &Charge {
         &self.charge
@@ -253,17 +234,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError> {
         check_lengths(self.charge.bodies(), &[("x positions", x.len()), ("y positions", y.len())])?;
         check_positions(x, y)?;
-        let stages = &mut self.stages;
-        let slots = stages.arrangement == Arrangement::Slots;
-        for (from, to) in [(x, &mut stages.x), (y, &mut stages.y)] {
-            let landing = if slots { &mut stages.moved } else { &mut *to };
-            if !from.is_empty() {
-                self.gpu.stream().memcpy_htod(from, landing).map_err(CudaError::from)?;
-            }
-            if slots {
-                stages.bodies.rearrange(stages.bodies.id_of(), &stages.moved, to)?;
-            }
-        }
+        self.stages.receive(x, y)?;
         self.moved();
         Ok(())
     }
@@ -277,7 +248,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.density = None;
         let stats = self.read_density()?;
         self.times.density = self.watches[0].elapsed_ms()?;
-        self.steps_since_order += 1;
+        self.stages.bodies.wear.stepped();
         self.done = Done::Density;
         Ok(stats)
     }
@@ -324,22 +295,14 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
         let map = self.map_device(kind)?;
         check_lengths(map.len(), &[("map", out.as_slice().len())])?;
-        Ok(download(&self.gpu, map, out.as_mut_slice())?)
+        self.gpu.stream().memcpy_dtoh(map, out.as_mut_slice()).map_err(CudaError::from)?;
+        Ok(self.gpu.synchronize()?)
     }
 
     fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError> {
         self.done.require("the forces' read-back", Done::Force)?;
         check_lengths(self.charge.bodies(), &[("x forces", fx.len()), ("y forces", fy.len())])?;
-        let stages = &mut self.stages;
-        for (force, to) in [(&stages.force_x, fx), (&stages.force_y, fy)] {
-            if stages.arrangement == Arrangement::Slots {
-                stages.bodies.rearrange(stages.bodies.slot_of(), force, &mut stages.moved)?;
-                download(&self.gpu, &stages.moved, to)?;
-            } else {
-                download(&self.gpu, force, to)?;
-            }
-        }
-        Ok(())
+        Ok(self.stages.send(fx, fy)?)
     }
 
     fn times(&self) -> StageTimes {
@@ -352,7 +315,10 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         repetitions: usize,
     ) -> Result<Option<StepTimes>, EngineError> {
         self.done.require("a step", Done::Positions)?;
-        self.order_if_due()?;
+        // In the order at hand: repeated at one place, strays would call for another.
+        if !self.stages.bodies.is_ordered() {
+            self.order_if_due()?;
+        }
         self.stages.plan(pipeline)?;
         let p = pipeline as usize;
         let gpu = self.gpu.clone();

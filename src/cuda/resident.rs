@@ -11,15 +11,30 @@ use crate::engine::{Done, EngineError, Evaluation, MapKind, Pipeline};
 use cudarc::driver::{CudaSlice, CudaViewMut};
 
 impl<T: CudaReal> CudaEngine<T> {
-    /// Positions on the device, lower-left corners x and y in layout units, one
-    /// per body in the engine's [`Arrangement`], to be written by work on
+    /// Positions on the device, lower-left corners in layout units, x and y of a
+    /// body side by side, in the engine's [`Arrangement`], to be written by work on
     /// [`CudaEngine::gpu`]'s stream. What followed from the positions before is
     /// stale from here on. Numbers that are not finite are not refused; such a
     /// body counts nowhere.
-    pub fn positions_device_mut(&mut self) -> (CudaViewMut<'_, T>, CudaViewMut<'_, T>) {
+    pub fn positions_device_mut(&mut self) -> CudaViewMut<'_, T> {
         self.moved();
-        let count = self.charge.bodies();
-        (self.stages.x.slice_mut(..count), self.stages.y.slice_mut(..count))
+        self.stages.corners.slice_mut(..2 * self.charge.bodies())
+    }
+
+    /// Enqueues the copy of lower-left corners that stand on the device in an
+    /// array for x and one for y (one value per body, and one where there is
+    /// none), in the engine's [`Arrangement`].
+    ///
+    /// # Errors
+    /// When an array has the wrong length, or the launch fails.
+    pub fn set_positions_device(
+        &mut self,
+        x: &CudaSlice<T>,
+        y: &CudaSlice<T>,
+    ) -> Result<(), EngineError> {
+        self.stages.join(x, y)?;
+        self.moved();
+        Ok(())
     }
 
     /// Enqueues density, solve and force for the positions on the device, by the
@@ -125,15 +140,16 @@ impl<T: CudaReal> CudaEngine<T> {
         self.read_evaluation()
     }
 
-    /// Forces along x and y on the device, one per body in the engine's
-    /// [`Arrangement`]; to be read by work on [`CudaEngine::gpu`]'s stream. One
-    /// value each where there is no body.
+    /// Forces on the device, those along x and y on a body side by side, in the
+    /// engine's [`Arrangement`]; to be read by work on [`CudaEngine::gpu`]'s
+    /// stream. One pair where there is no body. [`Bodies::split`](super::Bodies::split)
+    /// makes two arrays of them.
     ///
     /// # Errors
     /// When they have not been computed for the positions at hand.
-    pub fn force_device(&self) -> Result<(&CudaSlice<T>, &CudaSlice<T>), EngineError> {
+    pub fn force_device(&self) -> Result<&CudaSlice<T>, EngineError> {
         self.done.require("the forces", Done::Force)?;
-        Ok((&self.stages.force_x, &self.stages.force_y))
+        Ok(&self.stages.forces)
     }
 
     /// A map on the device, `[nx][ny]`.
@@ -159,9 +175,9 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// Keeps positions and forces on the device in this order from now on. In
     /// [`Arrangement::Slots`] a step is faster (no random access per body), and
-    /// the caller decides when slots are made anew
-    /// ([`CudaEngine::reorder_slots`]): its own arrays on the device must move
-    /// with them. The trait's methods speak the caller's order in either.
+    /// the caller makes slots anew ([`CudaEngine::reorder_slots`]) when
+    /// [`CudaEngine::order_is_due`]: its own arrays on the device must move with
+    /// them. The trait's methods speak the caller's order in either.
     ///
     /// # Errors
     /// When positions were never given, or a launch fails.
@@ -191,13 +207,21 @@ impl<T: CudaReal> CudaEngine<T> {
             return Err(EngineError::OutOfOrder { stage: "a new order of slots", needs });
         }
         self.stages.order_slots(from)?;
-        self.ordered();
+        self.strays = 0;
         self.done = self.done.min(Done::Solve);
         Ok(())
     }
 
+    /// Whether a new order pays, as far as the steps enqueued have run: what a
+    /// step asks by itself in [`Arrangement::Caller`], and the caller before each
+    /// step in [`Arrangement::Slots`]. Does not wait, and orders never change a
+    /// result: a late answer costs time and nothing else.
+    pub fn order_is_due(&self) -> bool {
+        self.stages.bodies.is_worn()
+    }
+
     /// Bodies beyond the surroundings of their slot's tile when the density was
-    /// last read. From about 1 % on a new order pays.
+    /// last read.
     pub fn strays(&self) -> u64 {
         self.strays
     }
@@ -212,7 +236,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.arrange(Arrangement::Caller)?;
         self.steps = [const { None }; Pipeline::ALL.len()];
         let time = measure(&self.gpu, repetitions, RUNS_PER_SAMPLE, || self.stages.order())?;
-        self.ordered();
+        self.strays = 0;
         self.moved();
         Ok(time.median / 1e3)
     }

@@ -17,7 +17,7 @@ use crate::engine::{Choice, Pipeline};
 use crate::grid::BinGrid;
 use cudarc::driver::CudaSlice;
 
-/// Device memory and kernels for one charge. Arrays of bodies hold one value
+/// Device memory and kernels for one charge. Arrays of bodies hold a pair (x, y)
 /// per body, and one where there is none: memory of no length has no address.
 pub(super) struct Stages<T: CudaReal> {
     gpu: Gpu,
@@ -30,12 +30,11 @@ pub(super) struct Stages<T: CudaReal> {
     /// The order that positions and forces are in.
     pub(super) arrangement: Arrangement,
     /// Lower-left corners, layout units.
-    pub(super) x: CudaSlice<T>,
-    pub(super) y: CudaSlice<T>,
-    pub(super) force_x: CudaSlice<T>,
-    pub(super) force_y: CudaSlice<T>,
-    /// One value per body on the way from one order to another.
-    pub(super) moved: CudaSlice<T>,
+    pub(super) corners: CudaSlice<T>,
+    pub(super) forces: CudaSlice<T>,
+    /// As much, for values on their way from one order to another, or between
+    /// pairs and the host's two arrays.
+    moved: CudaSlice<T>,
     pub(super) rho: CudaSlice<T>,
     /// The map at own sizes, of which only overflow and maximum are wanted.
     own_size: CudaSlice<T>,
@@ -55,11 +54,9 @@ impl<T: CudaReal> Stages<T> {
             force: Force::new(&bodies)?,
             bodies,
             arrangement: Arrangement::Caller,
-            x: gpu.zeros(room)?,
-            y: gpu.zeros(room)?,
-            force_x: gpu.zeros(room)?,
-            force_y: gpu.zeros(room)?,
-            moved: gpu.zeros(room)?,
+            corners: gpu.zeros(2 * room)?,
+            forces: gpu.zeros(2 * room)?,
+            moved: gpu.zeros(2 * room)?,
             rho: gpu.zeros(bins)?,
             own_size: gpu.zeros(bins)?,
             fields: Fields::new(gpu, bins)?,
@@ -110,39 +107,79 @@ impl<T: CudaReal> Stages<T> {
 
     /// Makes a new order of the bodies from where they stand, in caller order.
     pub(super) fn order(&mut self) -> Result<(), CudaError> {
-        self.bodies.order(&self.x, &self.y)
+        self.bodies.order(&self.corners)
     }
 
-    /// As [`Stages::order`] in slot order; x and y follow, and `from` says how.
+    /// As [`Stages::order`] in slot order; corners follow, and `from` says how.
     pub(super) fn order_slots(&mut self, from: &mut CudaSlice<u32>) -> Result<(), CudaError> {
-        self.bodies.order_slots(&self.x, &self.y, from)?;
-        move_positions(&self.gpu, &self.bodies, from, [&mut self.x, &mut self.y], &mut self.moved)
+        self.bodies.order_slots(&self.corners, from)?;
+        self.bodies.rearrange_pairs(from, &self.corners, &mut self.moved)?;
+        self.take_moved()
     }
 
-    /// Brings x and y to another arrangement.
+    /// Brings corners to another arrangement.
     pub(super) fn arrange(&mut self, arrangement: Arrangement) -> Result<(), CudaError> {
         if self.arrangement != arrangement {
             let from = match arrangement {
                 Arrangement::Slots => self.bodies.id_of(),
                 Arrangement::Caller => self.bodies.slot_of(),
             };
-            let positions = [&mut self.x, &mut self.y];
-            move_positions(&self.gpu, &self.bodies, from, positions, &mut self.moved)?;
+            self.bodies.rearrange_pairs(from, &self.corners, &mut self.moved)?;
+            self.take_moved()?;
             self.arrangement = arrangement;
         }
         Ok(())
     }
 
+    /// What was moved becomes the corners. They stay where they are in memory:
+    /// graphs hold their address.
+    fn take_moved(&mut self) -> Result<(), CudaError> {
+        Ok(self.gpu.stream().memcpy_dtod(&self.moved, &mut self.corners)?)
+    }
+
+    /// Corners from x and y of the host, in the caller's order.
+    pub(super) fn receive(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
+        let (mut to_x, mut to_y) = self.moved.split_at_mut(self.bodies.room());
+        for (from, to) in [(x, &mut to_x), (y, &mut to_y)] {
+            if !from.is_empty() {
+                self.gpu.stream().memcpy_htod(from, to)?;
+            }
+        }
+        let from = (self.arrangement == Arrangement::Slots).then(|| self.bodies.id_of());
+        self.bodies.join(from, (&to_x, &to_y), &mut self.corners)
+    }
+
+    /// Corners from x and y on the device, in the arrangement at hand.
+    pub(super) fn join(&mut self, x: &CudaSlice<T>, y: &CudaSlice<T>) -> Result<(), CudaError> {
+        self.bodies.join(None, (x, y), &mut self.corners)
+    }
+
+    /// Forces to x and y of the host, in the caller's order; waits for them.
+    pub(super) fn send(&mut self, x: &mut [T], y: &mut [T]) -> Result<(), CudaError> {
+        let (mut from_x, mut from_y) = self.moved.split_at_mut(self.bodies.room());
+        let from = (self.arrangement == Arrangement::Slots).then(|| self.bodies.slot_of());
+        self.bodies.split(from, &self.forces, (&mut from_x, &mut from_y))?;
+        for (from, to) in [(&from_x, x), (&from_y, y)] {
+            if !to.is_empty() {
+                self.gpu.stream().memcpy_dtoh(from, to)?;
+            }
+        }
+        self.gpu.synchronize()
+    }
+
     /// ρ, overflow and maximum, smoothed.
     pub(super) fn density(&mut self) -> Result<(), CudaError> {
-        let at = (&self.x, &self.y);
-        self.density.run(&mut self.bodies, self.arrangement, at, &mut self.rho)
+        self.density.run(&mut self.bodies, self.arrangement, &self.corners, &mut self.rho)
     }
 
     /// Overflow and maximum at own sizes.
     pub(super) fn own_size(&mut self) -> Result<(), CudaError> {
-        let at = (&self.x, &self.y);
-        self.density.run_own_size(&mut self.bodies, self.arrangement, at, &mut self.own_size)
+        self.density.run_own_size(
+            &mut self.bodies,
+            self.arrangement,
+            &self.corners,
+            &mut self.own_size,
+        )
     }
 
     /// The forward transform of ρ.
@@ -163,11 +200,10 @@ impl<T: CudaReal> Stages<T> {
     /// The force on every body.
     pub(super) fn force(&mut self) -> Result<(), CudaError> {
         let field = (&self.fields.field_x, &self.fields.field_y);
-        let force = (&mut self.force_x, &mut self.force_y);
         match self.arrangement {
-            Arrangement::Caller => self.force.run(&self.bodies, field, force),
+            Arrangement::Caller => self.force.run(&self.bodies, field, &mut self.forces),
             Arrangement::Slots => {
-                self.force.run_slots(&self.bodies, (&self.x, &self.y), field, force)
+                self.force.run_slots(&self.bodies, &self.corners, field, &mut self.forces)
             }
         }
     }
@@ -185,20 +221,4 @@ fn planned<T: CudaReal>(
     pipeline: Pipeline,
 ) -> &mut dyn FieldSolver<T> {
     solvers[pipeline as usize].as_deref_mut().expect("`plan` comes before every use")
-}
-
-/// Moves both arrays, `array[k]` becoming what was `array[from[k]]`. They stay
-/// where they are in memory: graphs hold their addresses.
-fn move_positions<T: CudaReal>(
-    gpu: &Gpu,
-    bodies: &Bodies<T>,
-    from: &CudaSlice<u32>,
-    positions: [&mut CudaSlice<T>; 2],
-    moved: &mut CudaSlice<T>,
-) -> Result<(), CudaError> {
-    for array in positions {
-        bodies.rearrange(from, array, moved)?;
-        gpu.stream().memcpy_dtod(&*moved, array)?;
-    }
-    Ok(())
 }

@@ -82,3 +82,8 @@ pub fn numbers(value: &serde_json::Value) -> Vec<f64> {
         other => vec![other.as_f64().unwrap_or_else(|| panic!("not a number: {other}"))],
     }
 }
+
+/// x and y of every body side by side, as a device holds them.
+pub fn pairs<T: Copy>(x: &[T], y: &[T]) -> Vec<T> {
+    x.iter().zip(y).flat_map(|(&x, &y)| [x, y]).collect()
+}
