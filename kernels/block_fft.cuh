@@ -330,28 +330,17 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         }
     }
 
-    /// Powers 1, 2, 4 and 8 of a stage's twiddles, for as many butterflies as differ
-    /// in them. LATE: each butterfly's when it is turned, where the 20 elements of a
-    /// thread leave no registers for them during an exchange.
+    /// Powers 1, 2, 4 and 8 of a stage's twiddles, for as many butterflies as differ in them.
     template <int L, int X, Kind K> struct Powers {
-        static constexpr bool LATE = R == 10;
+        // (Powers of radix 10 would leave no registers in f64.)
         static constexpr bool same = K == PLAIN && T % L == 0 && X != 10;
-        static constexpr int COUNT = L == 1 || same ? 1 : E / X;
-        const cplx* table;
-        unsigned t;
-        Second second;
-        cplx w[LATE ? 1 : COUNT][4];
-        __device__ __forceinline__ void fetch(int b, cplx* to) const {
+        static constexpr int COUNT = L == 1 ? 1 : same ? 1 : E / X;
+        cplx w[COUNT][4];
+        __device__ __forceinline__ void load(const cplx* __restrict__ table, unsigned t, Second second) {
 #pragma unroll
-            for (int row = 0; (1 << row) < X; ++row) to[row] = __ldg(table + row * L + butterfly<K>(t, second, b) % L);
-        }
-        __device__ __forceinline__ void load(const cplx* __restrict__ from, unsigned thread, Second other) {
-            table = from;
-            t = thread;
-            second = other;
-            if (LATE) return;
+            for (int b = 0; b < COUNT; ++b)
 #pragma unroll
-            for (int b = 0; b < COUNT; ++b) fetch(b, w[b]);
+                for (int row = 0; (1 << row) < X; ++row) w[b][row] = __ldg(table + row * L + butterfly<K>(t, second, b) % L);
         }
     };
 
@@ -361,15 +350,8 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
 #pragma unroll
             for (int b = 0; b < E / X; ++b) {
                 if (b < Powers<L, X, K>::COUNT) {
-                    cplx known[4];
-                    if (Powers<L, X, K>::LATE) {
-                        powers.fetch(b, known);
-                    } else {
 #pragma unroll
-                        for (int row = 0; (1 << row) < X; ++row) known[row] = powers.w[b][row];
-                    }
-#pragma unroll
-                    for (int p = 1, row = 0; p < X; p *= 2, ++row) w[p] = S > 0 ? conj(known[row]) : known[row];
+                    for (int p = 1, row = 0; p < X; p *= 2, ++row) w[p] = S > 0 ? conj(powers.w[b][row]) : powers.w[b][row];
 #pragma unroll
                     for (int p = 3; p < X; ++p) {
                         int high = p >= 8 ? 8 : p >= 4 ? 4 : 2;

@@ -213,10 +213,12 @@ __device__ __forceinline__ void map_rows_forward(In in, cplx* __restrict__ out, 
     constexpr int E = MapRows<N>::E;
     extern __shared__ double2 memory[];
     const RowPlace<N> own(memory, pairs);
-    const unsigned t = own.place.t, pair = own.pair;
+    const unsigned pair = own.pair;
+    unsigned t = own.place.t;
     cplx v[E];
     with_input(in, ReadRows<N>{own, v});
     dct<Fft>(v, own.place, table);
+    asm volatile("" : "+r"(t));  // addresses worked out anew, or registers run out
     const unsigned second = Fft::mirror(t);
 #pragma unroll
     for (int i = 0; i < E / 2; ++i) {
@@ -267,10 +269,11 @@ __device__ __forceinline__ void columns_inverse(In in, cplx* __restrict__ out, c
     constexpr int E = Columns<N>::E;
     extern __shared__ double2 memory[];
     const ColumnPlace<N> own(memory, columns);
-    const unsigned t = own.place.t;
+    unsigned t = own.place.t;
     cplx v[E];
     with_input(in, ReadColumns<N>{own, v, columns});
     inverse<Fft>(v, own.place, table, sine);
+    asm volatile("" : "+r"(t));  // addresses worked out anew, or registers run out
     const real sign = sine ? -1 : 1;
     constexpr int step = SLIM ? 1 : PANEL, next = SLIM ? N / 2 : 1;
     out += between<SLIM>(own.first, 0, N / 2);

@@ -4,9 +4,9 @@
 
 use super::reference::Line;
 use super::{limit, relative_rms, wide};
+use placefield::Real;
 use placefield::cuda::{CudaError, CudaReal, CudaSlice, Fields, Gpu};
 use placefield::transform::Transform;
-use placefield::Real;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

@@ -5,6 +5,8 @@
 #![allow(dead_code, unreachable_pub)] // each test binary uses its own part
 
 pub mod bodies;
+#[cfg(feature = "cuda")]
+pub mod device;
 pub mod maps;
 pub mod reference;
 
