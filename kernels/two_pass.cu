@@ -364,7 +364,8 @@ __device__ __forceinline__ void map_rows_forward_last(const cplx* __restrict__ i
     constexpr int E = MapRows<N>::E;
     extern __shared__ double2 memory[];
     const RowPlace<N> own(memory, pairs);
-    const unsigned t = own.place.t, pair = own.pair;
+    const unsigned pair = own.pair;
+    unsigned t = own.place.t;
     const long long rows = 2 * pairs;
     auto at = [&](unsigned q) { return in + ((q / slim) * rows + 2 * pair) * slim + q % slim; };
     const cplx* const ends[2] = {at(t), at(N - 1 - t)};
@@ -376,6 +377,7 @@ __device__ __forceinline__ void map_rows_forward_last(const cplx* __restrict__ i
         b = make(x.y, y.y);
     });
     dct<Fft>(v, own.place, table);
+    if (F64) asm volatile("" : "+r"(t));  // addresses worked out anew, or registers run out
     // Both passes leave their halves to this.
     const real quarter = real(0.25);
     constexpr bool GATHERED = MapRows<N>::GATHERED;
