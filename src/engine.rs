@@ -7,7 +7,7 @@
 //! are layout units.
 
 use crate::charge::Charge;
-use crate::grid::{BinGrid, GridError, Map};
+use crate::grid::{GridError, Map};
 use crate::real::Real;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -340,10 +340,10 @@ impl Done {
     }
 }
 
-/// An error unless `map` has the bins of `grid`.
-pub(crate) fn check_bins<T>(grid: &BinGrid, map: &Map<T>) -> Result<(), EngineError> {
-    check_lengths(grid.nx(), &[("bins of the map along x", map.nx())])?;
-    check_lengths(grid.ny(), &[("bins of the map along y", map.ny())])
+/// An error unless `map` has `nx` × `ny` bins.
+pub(crate) fn check_bins<T>([nx, ny]: [usize; 2], map: &Map<T>) -> Result<(), EngineError> {
+    check_lengths(nx, &[("bins of the map along x", map.nx())])?;
+    check_lengths(ny, &[("bins of the map along y", map.ny())])
 }
 
 /// An error unless every slice has `expected` values.

@@ -201,7 +201,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
             MapKind::FieldY => (&self.fields.field_y, Done::Solve),
         };
         self.done.require(kind.name(), needs)?;
-        check_bins(&self.charge.grid, out)?;
+        check_bins([map.nx(), map.ny()], out)?;
         out.as_mut_slice().copy_from_slice(map.as_slice());
         Ok(())
     }

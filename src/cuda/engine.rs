@@ -25,7 +25,8 @@ use super::timing::{Stopwatch, measure};
 use crate::charge::Charge;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
-    MapKind, Pipeline, StageTimes, StepTimes, check_lengths, check_positions, check_range,
+    MapKind, Pipeline, StageTimes, StepTimes, check_bins, check_lengths, check_positions,
+    check_range,
 };
 use crate::grid::Map;
 
@@ -294,7 +295,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
         let map = self.map_device(kind)?;
-        check_lengths(map.len(), &[("map", out.as_slice().len())])?;
+        check_bins([self.charge.grid.nx(), self.charge.grid.ny()], out)?;
         self.gpu.stream().memcpy_dtoh(map, out.as_mut_slice()).map_err(CudaError::from)?;
         Ok(self.gpu.synchronize()?)
     }

@@ -19,7 +19,7 @@ use crate::cuda::{
     CudaEngine, CudaError, CudaReal, CudaSlice, CudaWirelength, Descent, DescentBodies,
     DescentParameters, Graph, Marks,
 };
-use crate::engine::{Choice, Descriptor, Engine, EngineError, MapKind, check_lengths};
+use crate::engine::{Choice, Descriptor, Engine, EngineError, MapKind, check_bins, check_lengths};
 use crate::grid::Map;
 use crate::wirelength::Netlist;
 use std::time::Instant;
@@ -283,8 +283,7 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
     }
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<f64>) -> Result<(), EngineError> {
-        let (bins, found) = (self.map.as_slice().len(), out.as_slice().len());
-        check_lengths(bins, &[("map", found)])?;
+        check_bins([self.map.nx(), self.map.ny()], out)?;
         self.work.engine.read_map(kind, &mut self.map)?;
         let values = out.as_mut_slice().iter_mut().zip(self.map.as_slice());
         values.for_each(|(to, from)| *to = from.wide());

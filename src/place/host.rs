@@ -10,7 +10,9 @@ use super::vectors::{Pair, Vectors};
 use crate::charge::Charge;
 use crate::cpu::engine::{milliseconds, thread_pool};
 use crate::cpu::wirelength::CpuWirelength;
-use crate::engine::{Choice, Descriptor, Engine, EngineError, Evaluation, MapKind, check_lengths};
+use crate::engine::{
+    Choice, Descriptor, Engine, EngineError, Evaluation, MapKind, check_bins, check_lengths,
+};
 use crate::grid::Map;
 use crate::real::Real;
 use crate::wirelength::{Netlist, Wirelength};
@@ -193,7 +195,7 @@ impl<T: Real> Backend for HostBackend<T> {
     }
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<f64>) -> Result<(), EngineError> {
-        check_lengths(self.map.as_slice().len(), &[("map", out.as_slice().len())])?;
+        check_bins([self.map.nx(), self.map.ny()], out)?;
         self.engine.read_map(kind, &mut self.map)?;
         let values = out.as_mut_slice().iter_mut().zip(self.map.as_slice());
         values.for_each(|(to, from)| *to = from.wide());
