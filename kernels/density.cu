@@ -139,9 +139,10 @@ __device__ __forceinline__ bool deposit_any(const Plan<T>& plan, const Span<T>& 
 
 // Slots of strays of at most 3 x 3 bins, in shared memory. Added where it was
 // found, each held up its warp by 1.5 us, and with it the block: with 1 % of
-// strays, 4.9 million bodies took 172 us and not 90.
+// strays, 4.9 million bodies took 172 us and not 90. While a block's last warp
+// adds them the others add the patch, then they help it.
 struct Strays {
-    u32 count;
+    u32 count, taken;
     u32 slot[2047];  // as many as a chunk has
 };
 
@@ -172,13 +173,15 @@ __device__ __forceinline__ bool deposit(const Plan<T>& plan, const Taken<T>& bod
     return false;
 }
 
-// The bodies put off, one per thread: how many of them lie on the die.
+// The bodies put off, one per thread, as threads come: how many lie on the die.
 template <typename T, int ORDER>
 __device__ __forceinline__ u32 deposit_strays(const Plan<T>& plan, const Record<T>* __restrict__ records,
                                               const typename Bits<T>::Pair* corners, const Sums<T>& sums,
-                                              const Strays& strays) {
+                                              Strays& strays) {
     u32 counted = 0;
-    for (u32 n = threadIdx.x; n < strays.count; n += blockDim.x) {
+    for (;;) {
+        const u32 n = atomicAdd(&strays.taken, 1u);
+        if (n >= strays.count) break;
         const u32 slot = strays.slot[n];
         const bool filler = slot >= u32(plan.movable);
         const Taken<T> body = slot < u32(plan.records)
@@ -240,17 +243,17 @@ __device__ __forceinline__ u32 deposit_slots(const Plan<T>& plan, const Chunk& c
     return counted;
 }
 
-// Adds a patch to the sums: a thread has a column, or two neighbouring ones in
-// f32, and takes rows of both classes in turn.
+// Adds a patch to the sums by so many of the block's threads: a thread has a
+// column, or two neighbouring ones in f32, and takes rows of both classes in turn.
 __device__ __forceinline__ void add_patch(const Plan<float>& plan, const Chunk& chunk, const u32* patch,
-                                          const Sums<float>& sums) {
-    enum { ACROSS = PATCH / 2, DOWN = 256 / ACROSS };
-    const u32 down = threadIdx.x / ACROSS, column = threadIdx.x % ACROSS * 2;
+                                          const Sums<float>& sums, u32 threads) {
+    enum { ACROSS = PATCH / 2 };
+    const u32 rows = threads / ACROSS, down = threadIdx.x / ACROSS, column = threadIdx.x % ACROSS * 2;
     const u32 j = u32(chunk.low) + column;
-    if (down >= DOWN || j >= u32(plan.ny)) return;
+    if (down >= rows || j >= u32(plan.ny)) return;
     const bool pairs = plan.ny % 2 == 0;
 #pragma unroll 2
-    for (u32 row = down; row < 2 * PATCH; row += DOWN) {
+    for (u32 row = down; row < 2 * PATCH; row += rows) {
         const uint2 value = *reinterpret_cast<const uint2*>(patch + row * PATCH + column);
         const u32 of = row >= PATCH ? 1 : 0, i = u32(chunk.left) + row - of * PATCH;
         if (!(value.x | value.y) || i >= u32(plan.nx)) continue;
@@ -264,13 +267,12 @@ __device__ __forceinline__ void add_patch(const Plan<float>& plan, const Chunk& 
     }
 }
 __device__ __forceinline__ void add_patch(const Plan<double>& plan, const Chunk& chunk, const u32* patch,
-                                          const Sums<double>& sums) {
-    enum { DOWN = 256 / PATCH };
-    const u32 down = threadIdx.x / PATCH, column = threadIdx.x % PATCH;
+                                          const Sums<double>& sums, u32 threads) {
+    const u32 rows = threads / PATCH, down = threadIdx.x / PATCH, column = threadIdx.x % PATCH;
     const u32 j = u32(chunk.low) + column;
-    if (down >= DOWN || j >= u32(plan.ny)) return;
+    if (down >= rows || j >= u32(plan.ny)) return;
 #pragma unroll 2
-    for (u32 row = down; row < 2 * PATCH; row += DOWN) {
+    for (u32 row = down; row < 2 * PATCH; row += rows) {
         const u32* const at = patch + row * PATCH + column;
         const u64 value = at[0] + (u64(at[PATCH_WORDS]) << plan.limb_bits);
         const u32 of = row >= PATCH ? 1 : 0, i = u32(chunk.left) + row - of * PATCH;
@@ -286,7 +288,7 @@ __device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& 
                                               typename Bits<T>::Pair* staged, const Sums<T>& sums, u32* counted) {
     extern __shared__ uint4 patch_storage[];
     __shared__ Strays strays;
-    if (threadIdx.x == 0) strays.count = 0;
+    if (threadIdx.x == 0) strays.count = strays.taken = 0;
     const u32 movable = u32(__cvta_generic_to_shared(patch_storage)), fillers = movable + PATCH * PATCH * 4;
     for (u32 w = threadIdx.x; w < PATCH_WORDS / 4 * sizeof(T) / 4; w += blockDim.x)
         patch_storage[w] = make_uint4(0, 0, 0, 0);
@@ -301,8 +303,9 @@ __device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& 
                                                      records, id_of, corners, staged, sums, strays);
     __syncthreads();
     let_next_start();
-    add_patch(plan, chunk, reinterpret_cast<const u32*>(patch_storage), sums);
-    count += deposit_strays<T, ORDER>(plan, records, ORDER == CALLER ? staged : corners, sums, strays);
+    const u32 adders = strays.count ? blockDim.x - 32 : blockDim.x;
+    add_patch(plan, chunk, reinterpret_cast<const u32*>(patch_storage), sums, adders);
+    if (strays.count) count += deposit_strays<T, ORDER>(plan, records, ORDER == CALLER ? staged : corners, sums, strays);
     if (count) atomicAdd(counted, count);
 }
 
