@@ -198,8 +198,7 @@ struct Kernels;
         static constexpr auto count = order_count##P;             \
         static constexpr auto tiles = order_tiles##P;             \
         static constexpr auto place = order_place##P;             \
-        static constexpr auto fill = order_records##P;            \
-        static constexpr auto shift = order_move_pairs##P;        \
+        static constexpr auto invert = order_invert##P;           \
         static constexpr auto bodies_slots = density_slots##P;    \
         static constexpr auto bodies_caller = density_caller##P;  \
         static constexpr auto large = density_large##P;           \
@@ -271,16 +270,18 @@ struct Bench {
     const Design& d;
     Plan<T> plan{};
     std::vector<void*> owned;
-    int n, tiles, max_chunks;
-    size_t bins, keys;
+    int n, tiles, max_chunks, keys;
+    size_t bins;
+    u32 half;  // of ids and records, that the order is in
     // Lower-left corners: where bodies are ordered, and where they are by then, in the
     // caller's order and in slots (with what `reset_slots` brings back).
-    Pair *start, *caller, *slots, *slots_kept, *moved, *staged, *staged_force, *force_back;
+    Pair *start, *caller, *slots, *slots_kept, *staged, *staged_force, *force_back;
     T *ex, *ey, *fixed, *rho;
-    Record<T> *sizes, *records, *macros;
-    u32 *counters, *slot_of, *rank, *id_of, *id_before, *id_kept, *from, *strays, *flags, *guests;
+    Record<T> *records, *macros;
+    u32 *counts, *cursors, *slot_of, *ids, *from, *strays, *flags, *guests;
     Word* words;
     u64 *beside, *differences;
+    Tile* listed;
     Chunk* chunks;
     Stats* stats;
     Wear* wear;
@@ -302,9 +303,8 @@ struct Bench {
         n = d.bodies();
         bins = size_t(d.nx) * d.ny;
         const double bx = d.bin_x(), by = d.bin_y(), s2 = std::sqrt(2.0);
-        std::vector<Record<T>> size_records(n), macro_records;
-        std::vector<u32> first_slots(n);
-        std::vector<char> is_macro(n);
+        std::vector<Record<T>> first_records, macro_records;
+        std::vector<u32> first_ids;
         double weight = 0;
         int movable_macros = 0;
         for (int i = 0; i < n; ++i) {
@@ -315,14 +315,15 @@ struct Bench {
             r.id = i;
             const int ew = int(std::max(double(r.w), s2)) + 2, eh = int(std::max(double(r.h), s2)) + 2;
             weight += std::max(1.0, d.w[i] / bx * d.h[i] / by);
-            size_records[i] = r;
             if (ew * eh > 64) {
-                first_slots[i] = u32(macro_records.size());
-                is_macro[i] = 1;
                 macro_records.push_back(r);
                 movable_macros += i < d.movable;
+            } else {
+                first_ids.push_back(i);
+                if (i < d.movable) first_records.push_back(r);
             }
         }
+        for (const auto& r : macro_records) first_ids.push_back(r.id);
         plan.x = axis<T>(d.xl, bx);
         plan.y = axis<T>(d.yl, by);
         plan.stretch = T(s2);
@@ -338,8 +339,6 @@ struct Bench {
         plan.movable = plan.records = d.movable - movable_macros;
         plan.tiles_x = (d.nx + TILE - 1) / TILE;
         plan.tiles_y = (d.ny + TILE - 1) / TILE;
-        for (int i = 0; i < n; ++i)
-            if (is_macro[i]) first_slots[i] += plan.bodies;
         tiles = plan.tiles_x * plan.tiles_y;
         if (!chunk) chunk = plan.bodies < sm_count() * 4096 ? 1023 : 2047;
         plan.chunk = chunk;
@@ -350,33 +349,34 @@ struct Bench {
         plan.scale = T(std::ldexp(1.0, bits));
         plan.unscale = T(std::ldexp(1.0, -bits));
         max_chunks = tiles + plan.bodies / chunk + 1;
-        plan.counter_stride = tiles < 1024 ? 32 : 8;
         plan.max_chunks = max_chunks;
-        keys = size_t(tiles) * 2 * plan.counter_stride;
+        keys = tiles * 2;
         plan.excess_scale = T(std::ldexp(1.0, 62 - int(std::ceil(std::log2(weight + double(bins))))));
 
         px = room<T>(n, owned), py = room<T>(n, owned), pfx = room<T>(n, owned), pfy = room<T>(n, owned);
         start = room<Pair>(n, owned), caller = room<Pair>(n, owned), slots = room<Pair>(n, owned);
-        slots_kept = room<Pair>(n, owned), moved = room<Pair>(n, owned), force_back = room<Pair>(n, owned);
+        slots_kept = room<Pair>(n, owned), force_back = room<Pair>(n, owned);
         move_by(0);
         CUDA(cudaMemcpy(start, caller, n * sizeof(Pair), cudaMemcpyDeviceToDevice));
         move_by(drift);
-        sizes = keep(upload(size_records));
         macros = keep(upload(macro_records));
         ex = keep(upload(std::vector<T>(field_x.begin(), field_x.end())));
         ey = keep(upload(std::vector<T>(field_y.begin(), field_y.end())));
         fixed = keep(upload(std::vector<T>(fixed_map.begin(), fixed_map.end())));
         rho = room<T>(bins, owned);
         staged = room<Pair>(n, owned), staged_force = room<Pair>(n, owned);
-        records = room<Record<T>>(n, owned);
-        counters = room<u32>(keys, owned);
-        slot_of = keep(upload(first_slots)), id_of = room<u32>(n, owned);
-        rank = room<u32>(n, owned), id_before = room<u32>(n, owned);
-        id_kept = room<u32>(n, owned), from = room<u32>(n, owned);
+        half = 0;
+        first_records.resize(2 * plan.records);
+        records = keep(upload(first_records));
+        first_ids.resize(2 * n);
+        ids = keep(upload(first_ids));
+        counts = room<u32>(keys, owned), cursors = room<u32>(keys, owned);
+        slot_of = room<u32>(n, owned), from = room<u32>(n, owned);
         strays = room<u32>(1, owned);
         flags = room<u32>(tiles, owned), guests = room<u32>(tiles, owned);
         words = room<Word>(2 * bins, owned), beside = room<u64>(LIMBS == 1 ? 2 * bins : 0, owned);
         differences = room<u64>(plan.large ? 2 * size_t(tiles) * TILE * TILE : 0, owned);
+        listed = room<Tile>(tiles + 1, owned);
         chunks = room<Chunk>(max_chunks, owned);
         stats = room<Stats>(1, owned);
         wear = room<Wear>(1, owned);
@@ -423,67 +423,67 @@ struct Bench {
 
     int grid(size_t count) const { return int((count + 255) / 256); }
 
-    void tally(const u32* order, const Pair* corners, u32* into) {
-        const int threads = plan.bodies < sm_count() * 4096 ? 256 : 1024, each = threads * COUNT_EACH;
-        const bool local = 2 * tiles * 4 <= 48 * 1024;
-        K::count<<<(n + each - 1) / each, threads, local ? 2 * tiles * 4 : 0, stream>>>(plan, order, corners, counters, into, local);
+    u32* id_of() { return ids + half * n; }
+    template <typename Kernel, typename... Arguments>
+    void tally(Kernel kernel, bool overlap, Arguments... arguments) {
+        const int threads = plan.bodies < sm_count() * 4096 ? 128 : 512, each = threads * ORDER_EACH;
+        const int bytes = keys * 4 + each * 2;
+        const bool local = bytes <= 48000;
+        launch(overlap, kernel, (n + each - 1) / each, threads, local ? bytes : 0, plan, arguments..., int(local));
+    }
+    void count(const u32* order, const Pair* corners) { tally(K::count, false, order, corners, counts, staged); }
+    void list() { launch(true, K::tiles, 1, 1024, 0, plan, (uint2*)counts, (uint2*)cursors, listed, wear); }
+    void place(const Wanted<T>& wanted) {
+        tally(K::place, true, (const Pair*)staged, cursors, ids, records, half, wanted, (const Tile*)listed,
+              chunks);
     }
     // From the caller's order.
-    void count() {
-        CUDA(cudaMemsetAsync(counters, 0, keys * 4, stream));
-        tally(nullptr, start, slot_of);
+    void order(const Pair* corners) {
+        count(id_of(), corners), list(), place({slot_of, nullptr, nullptr});
+        half ^= 1;
     }
-    void list() { K::tiles<<<1, 1024, 0, stream>>>(plan, counters, chunks, wear); }
-    void place() {
-        K::place<<<grid(n), 256, 0, stream>>>(plan, nullptr, start, counters, slot_of, slot_of, id_of, nullptr);
-    }
-    void fill() { K::fill<<<grid(plan.records), 256, 0, stream>>>(plan, sizes, id_of, records); }
-    void order() { count(), list(), place(), fill(); }
-    // From slots, and corners moved to the new ones.
+    // From slots, corners with them.
     void order_slots() {
-        CUDA(cudaMemcpyAsync(id_before, id_of, n * 4, cudaMemcpyDeviceToDevice, stream));
-        CUDA(cudaMemsetAsync(counters, 0, keys * 4, stream));
-        tally(id_before, slots, rank);
-        list();
-        K::place<<<grid(n), 256, 0, stream>>>(plan, id_before, slots, counters, rank, slot_of, id_of, from);
-        fill();
-        K::shift<<<grid(n), 256, 0, stream>>>(u32(n), from, slots, moved);
-        CUDA(cudaMemcpyAsync(slots, moved, n * sizeof(Pair), cudaMemcpyDeviceToDevice, stream));
+        count(nullptr, slots), list(), place({nullptr, from, slots});
+        half ^= 1;
     }
+    void invert() { K::invert<<<grid(n), 256, 0, stream>>>(n, id_of(), slot_of); }
     // What a placer that keeps its arrays in slot order holds since then.
     void to_slots() {
-        std::vector<u32> slot(n);
-        CUDA(cudaMemcpyAsync(slot.data(), slot_of, n * 4, cudaMemcpyDeviceToHost, stream));
+        std::vector<u32> id(n);
+        CUDA(cudaMemcpyAsync(id.data(), id_of(), n * 4, cudaMemcpyDeviceToHost, stream));
         CUDA(cudaStreamSynchronize(stream));
         std::vector<Pair> pairs(n);
-        for (int i = 0; i < n; ++i) pairs[slot[i]].x = T(host_x[i]), pairs[slot[i]].y = T(host_y[i]);
-        CUDA(cudaMemcpy(slots_kept, pairs.data(), n * sizeof(Pair), cudaMemcpyHostToDevice));
-        CUDA(cudaMemcpyAsync(id_kept, id_of, n * 4, cudaMemcpyDeviceToDevice, stream));
+        for (int k = 0; k < n; ++k) pairs[k].x = T(host_x[id[k]]), pairs[k].y = T(host_y[id[k]]);
+        CUDA(cudaMemcpyAsync(slots_kept, pairs.data(), n * sizeof(Pair), cudaMemcpyHostToDevice, stream));
         reset_slots();
+        sync();
     }
-    void reset_slots() {
-        CUDA(cudaMemcpyAsync(slots, slots_kept, n * sizeof(Pair), cudaMemcpyDeviceToDevice, stream));
-        CUDA(cudaMemcpyAsync(id_of, id_kept, n * 4, cudaMemcpyDeviceToDevice, stream));
+    void reset_slots() { CUDA(cudaMemcpyAsync(slots, slots_kept, n * sizeof(Pair), cudaMemcpyDeviceToDevice, stream)); }
+    template <typename... Parameters, typename... Arguments>
+    void launch(bool overlap, void (*kernel)(Parameters...), int blocks, int threads, size_t shared, Arguments... arguments) {
+        cudaLaunchAttribute attribute;
+        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute.val.programmaticStreamSerializationAllowed = 1;
+        cudaLaunchConfig_t config = {};
+        config.gridDim = dim3(blocks);
+        config.blockDim = dim3(threads);
+        config.dynamicSmemBytes = shared;
+        config.stream = stream;
+        config.attrs = &attribute;
+        config.numAttrs = overlap ? 1 : 0;
+        CUDA(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...));
     }
     void bodies(int order) {
         auto kernel = order == SLOTS ? K::bodies_slots : K::bodies_caller;
         kernel<<<max_chunks + (plan.large + 7) / 8, 256, dense_bytes, stream>>>(
-            plan, chunks, macros, records, id_of, order == SLOTS ? slots : caller, staged, words, beside, guests,
+            plan, chunks, macros, records, ids, order == SLOTS ? slots : caller, staged, words, beside, guests,
             differences, flags, strays, stats);
         if (plan.large) K::large<<<tiles, 256, 0, stream>>>(plan, words, beside, differences, flags);
     }
     void finish() {
-        cudaLaunchAttribute overlap;
-        overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        overlap.val.programmaticStreamSerializationAllowed = 1;
-        cudaLaunchConfig_t config = {};
-        config.gridDim = dim3((bins + 1023) / 1024);
-        config.blockDim = dim3(256);
-        config.stream = stream;
-        config.attrs = &overlap;
-        config.numAttrs = 1;
-        CUDA(cudaLaunchKernelEx(&config, K::finish, plan, (const T*)fixed, words, beside, guests, rho, strays, stats,
-                                wear, posted));
+        launch(true, K::finish, int((bins + 1023) / 1024) + 1, 256, 0, plan, (const T*)fixed, words, beside, guests, rho,
+               strays, stats, wear, posted);
     }
     void density(int order) {
         bodies(order);
@@ -495,7 +495,10 @@ struct Bench {
             plan, chunks, macros, records, way == 0 ? slots : staged, ex, ey, staged_force);
         if (way == 1) give_back();
     }
-    void give_back() { K::give_back<<<grid(n), 256, 0, stream>>>(plan, slot_of, staged_force, force_back); }
+    void give_back() {
+        const int each = 256 * RETURN_EACH;
+        launch(true, K::give_back, (n + each - 1) / each, 256, 0, plan, slot_of, staged_force, force_back);
+    }
     void peer_step_density() {
         const dim3 block(2, 2, 64);
         CUDA(cudaMemcpyAsync(rho, fixed, bins * sizeof(T), cudaMemcpyDeviceToDevice, stream));
@@ -573,11 +576,16 @@ static void check(const Design& d, int chunk, double drift, const char* precisio
     std::vector<double> rho, fx, fy;
     double excess = 0, most = 0;
     reference(d, b.host_x, b.host_y, fixed, ex, ey, target, rho, excess, most, fx, fy);
-    b.order();
+    b.order(b.start);
     b.sync();
     b.to_slots();
     std::vector<u32> slots(b.n);
-    CUDA(cudaMemcpy(slots.data(), b.slot_of, b.n * 4, cudaMemcpyDeviceToHost));
+    const auto read_slots = [&] {
+        b.invert();
+        b.sync();
+        CUDA(cudaMemcpy(slots.data(), b.slot_of, b.n * 4, cudaMemcpyDeviceToHost));
+    };
+    read_slots();
     {
         auto seen = slots;
         std::sort(seen.begin(), seen.end());
@@ -612,7 +620,7 @@ static void check(const Design& d, int chunk, double drift, const char* precisio
         }
         if (order == CALLER) b.order_slots(), b.sync();
     }
-    CUDA(cudaMemcpy(slots.data(), b.slot_of, b.n * 4, cudaMemcpyDeviceToHost));
+    read_slots();
     b.density(CALLER);  // stages positions in the new order
     for (int way = 0; way < 2; ++way) {
         auto* const at = way == 0 ? b.staged_force : b.force_back;
@@ -670,13 +678,13 @@ static std::string times(const Design& d, int chunk, bool clustered, double drif
     const size_t bins = size_t(d.nx) * d.ny;
     const auto fixed = noise(bins, 5, 0, 0.1), ex = noise(bins, 6, -1, 1), ey = noise(bins, 7, -1, 1);
     Bench<T> b(d, chunk, fixed, ex, ey, 1.0, drift);
-    b.order();
-    b.sync();
-    b.to_slots();
-    const Spread order = b.time([&] { b.order(); }, 3, 9);
-    b.order(), b.sync(), b.to_slots();
+    // From the order of where bodies stood to that of where they stand. A replay
+    // makes the same order again, for it goes from one half to the other.
+    b.order(b.start), b.sync(), b.to_slots();
+    const Spread order = b.time([&] { b.order(b.caller); }, 1, 9);
+    b.order(b.start), b.sync(), b.to_slots();
     const Spread reorder = b.time([&] { b.order_slots(); }, 1, 9, [&] { b.reset_slots(); });
-    b.order(), b.sync(), b.to_slots();
+    b.order(b.start), b.sync(), b.to_slots();
     const Spread ds = b.time([&] { b.density(SLOTS); });
     const u64 strays = b.read_stats().strays;
     const Spread dc = b.time([&] { b.density(CALLER); }), fin = b.time([&] { b.finish(); });
@@ -709,7 +717,7 @@ static void parts(const Design& d) {
     const size_t bins = size_t(d.nx) * d.ny;
     const auto fixed = noise(bins, 5, 0, 0.1), ex = noise(bins, 6, -1, 1), ey = noise(bins, 7, -1, 1);
     Bench<float> b(d, 0, fixed, ex, ey, 1.0, 1.5);
-    b.order();
+    b.order(b.start);
     b.sync();
     b.to_slots();
     printf("%-12s density %5.1f bodies %5.1f finish %5.1f force %5.1f return %5.1f |", d.name.c_str(),
@@ -719,13 +727,17 @@ static void parts(const Design& d) {
     printf(" after %.1f us of solve-like traffic: density %5.1f caller %5.1f |", sweep,
            b.time([&] { b.sweep(), b.density(SLOTS); }).median - sweep,
            b.time([&] { b.sweep(), b.density(CALLER); }).median - sweep);
-    const double count = b.time([&] { b.count(); }).median;
-    b.order(), b.sync();
-    // Listed again what was listed: as many chunks, in the same places but for the sum.
-    const double place = b.time([&] { b.place(); }, 1, 9, [&] { b.count(), b.list(); }).median;
-    b.order(), b.sync();
-    printf(" order: count %5.1f list %5.1f place %5.1f records %5.1f\n", count,
-           b.time([&] { b.list(); }, 1, 9, [&] { b.count(); }).median, place, b.time([&] { b.fill(); }).median);
+    // The same order again each time, as in `times`.
+    const auto none = [&] { CUDA(cudaMemsetAsync(b.counts, 0, b.keys * 4, b.stream)); };
+    const auto part = [&](const char* name, const u32* ids, const auto* corners, const Wanted<float>& wanted) {
+        const auto counted = [&] { none(), b.count(ids, corners); };
+        printf(" %s: count %5.1f", name, b.time([&] { b.count(ids, corners); }, 1, 9, none).median);
+        printf(" list %5.1f", b.time([&] { b.list(); }, 1, 9, counted).median);
+        printf(" place %5.1f", b.time([&] { b.place(wanted); }, 1, 9, [&] { counted(), b.list(); }).median);
+    };
+    part("order", b.id_of(), b.caller, {b.slot_of, nullptr, nullptr});
+    part("of slots", nullptr, b.slots_kept, {nullptr, b.from, b.slots});
+    printf(" and slots inverted %5.1f\n", b.time([&] { b.invert(); }).median);
     fflush(stdout);
 }
 
@@ -736,14 +748,15 @@ static void strays(const Design& d) {
     Bench<float> b(d, 0, fixed, ex, ey, 1.0, 0);
     for (double drift : {0.0, 1.5, 2.0, 2.5, 3.0, 4.0, 8.0}) {
         b.move_by(drift);
-        b.order();
+        b.order(b.start);
         b.sync();
         b.to_slots();
         const double ds = b.time([&] { b.density(SLOTS); }).median;
         const u64 strays = b.read_stats().strays;
+        const double dc = b.time([&] { b.density(CALLER); }).median, fs = b.time([&] { b.force(0); }).median;
+        const double fc = b.time([&] { b.force(1); }).median;
         printf("%-12s drift %.1f strays %7llu %8.4f%% density slots %6.1f caller %6.1f force slots %6.1f caller %6.1f\n", d.name.c_str(),
-               drift, strays, 100.0 * double(strays) / b.n, ds, b.time([&] { b.density(CALLER); }).median,
-               b.time([&] { b.force(0); }).median, b.time([&] { b.force(1); }).median);
+               drift, strays, 100.0 * double(strays) / b.n, ds, dc, fs, fc);
         fflush(stdout);
     }
 }
@@ -801,7 +814,7 @@ int main(int argc, char** argv) {
                 const size_t bins = size_t(d.nx) * d.ny;
                 const auto fixed = noise(bins, 5, 0, 0.1), ex = noise(bins, 6, -1, 1), ey = noise(bins, 7, -1, 1);
                 Bench<float> b(d, 0, fixed, ex, ey, 1.0, 1.5);
-                b.order();
+                b.order(b.start);
                 b.sync();
                 b.to_slots();
                 for (int order = 0; order < 2; ++order) b.density(order);

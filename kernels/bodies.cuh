@@ -62,12 +62,11 @@ struct Plan {
     int movable_ids;  // bodies below this index in the netlist are movable cells
     int max_chunks;   // room in the list of chunks
     int tiles_x, tiles_y;
-    int counter_stride;  // words between two counters of the order
     int chunk;        // most bodies in a chunk
     int limb_bits;    // f64: bits of a fixed-point number's lower limb
 };
 
-static_assert(sizeof(Plan<float>) == 132 && sizeof(Plan<double>) == 208, "as in src/cuda/plan.rs");
+static_assert(sizeof(Plan<float>) == 128 && sizeof(Plan<double>) == 208, "as in src/cuda/plan.rs");
 
 template <typename T>
 struct Bits;
@@ -93,20 +92,21 @@ struct alignas(4 * sizeof(T)) Record {
 
 // How far bodies have left the order they are worked on in. Same layout as
 // `Bodies::wear` in src/cuda/bodies.rs.
-struct Wear {
+struct alignas(16) Wear {
     u32 order;   // how many have been made
     u32 least;   // strays of the step that had fewest: those no order mends
     u64 excess;  // strays beyond these, of all steps since the order together
 };
 
 // The bodies of one block: slots of movable cells and of fillers, and the first
-// bin of the patch, which may lie outside the die. `limit`: see density.cu. One
+// bin of the patch, which may lie outside the die. `limit`: see sums.cuh. One
 // without bodies is unused.
 struct alignas(16) Chunk {
     u32 movable_begin, movable_end;
     u32 filler_begin, filler_end;
     int left, low;
-    u32 limit, unused;
+    u32 limit;
+    u32 half;  // of the records and netlist indices, that this order is in
 };
 
 // What order lower-left corners are in.
@@ -251,15 +251,16 @@ __device__ __forceinline__ Record<T> read_once(const Record<T>* at) {
 }
 
 // Loads slot `slot`: its lower-left corner by `ORDER`, constants from its record
-// or, for fillers of one size, from the plan.
+// in half `half` or, for fillers of one size, from the plan.
 template <typename T, int ORDER, bool RECORD>
-__device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, const Record<T>* __restrict__ records,
+__device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, u32 half,
+                                         const Record<T>* __restrict__ records,
                                          const u32* __restrict__ id_of,
                                          const typename Bits<T>::Pair* __restrict__ corners) {
     Taken<T> body;
     u32 at = slot;
     if (RECORD) {
-        const Record<T> record = read_once(records + slot);
+        const Record<T> record = read_once(records + (half * plan.records + slot));
         body.w = record.w;
         body.h = record.h;
         body.ratio = weight_of(plan, record.ratio);
@@ -268,7 +269,7 @@ __device__ __forceinline__ Taken<T> take(const Plan<T>& plan, u32 slot, const Re
         body.w = plan.filler_w;
         body.h = plan.filler_h;
         body.ratio = plan.filler_ratio;
-        if (ORDER == CALLER) at = id_of[slot];
+        if (ORDER == CALLER) at = id_of[half * (plan.bodies + plan.large) + slot];
     }
     body.corner = ORDER == SLOTS ? __ldcs(corners + at) : __ldg(corners + at);
     return body;

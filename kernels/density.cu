@@ -11,35 +11,15 @@
 // the same way wherever it is added, so the same positions give the same bits
 // whatever order the device works in. A block of 256 threads adds its chunk's
 // bodies to a patch in shared memory, which adds 32-bit integers natively (and
-// floating-point numbers by compare-and-swap): movable cells' words, then
-// fillers', PATCH rows of PATCH words.
-//
-//   f32  one 32-bit word per bin
-//   f64  two 32-bit limbs of `limb_bits` bits, all low ones before all high ones
-//
-// A chunk holds fewer than 2^(32 - bits) bodies and none adds more than one bin
-// area to a bin, so a word of a patch cannot wrap around. Then the block adds the
-// patch to sums in global memory, [nx][ny], movable cells' before fillers':
-//
-//   f32  one 32-bit word per bin, two added at once. What a chunk adds to a bin
-//        is less than its `limit`, 2^27 over the number of the tile's chunks. A
-//        bin lies in the patches of four tiles at most, so all chunks together
-//        add less than 2^29, large bodies less than that again. Strays add
-//        together at most 2^30: those that begin in one of four tiles reach a bin,
-//        and a tile admits 2^28. The highest bit says that a 64-bit word beside it
-//        holds the rest, what would go beyond these bounds. That is slow, for
-//        such words are seldom in L2: when strays had no other way, 955 among
-//        4.9 million bodies made density_finish take 38 us instead of 27.
-//   f64  one 64-bit word per bin, in which the scale leaves room for all bodies.
-//
-// Large bodies add differences along both axes to words of their own, tile by
-// tile: at most 25 words per tile, however many bins are covered.
+// floating-point numbers by compare-and-swap), and then the patch to the sums of
+// all bins (sums.cuh). Large bodies go there by way of differences (large.cuh).
 //
 // density_finish has four bins per thread and moves six words per bin: two sums
-// read and set to zero, fixed area read, rho written. It also posts how worn the
-// order is (bodies.cuh) to memory of the host, which costs nothing measurable.
-#include "bodies.cuh"
+// read and set to zero, fixed area read, rho written. A block of its own posts how
+// worn the order is (bodies.cuh) to memory of the host.
+#include "large.cuh"
 #include "overlap.cuh"
+#include "sums.cuh"
 
 // Bodies whose loads are in flight at once, and blocks per multiprocessor the
 // registers must allow. Measured on an H200 (4.9 million bodies, 2048^2 bins,
@@ -50,73 +30,6 @@
 #ifndef DEPOSIT_BLOCKS
 #define DEPOSIT_BLOCKS 6
 #endif
-
-// Words of a patch per limb, and bytes between the limbs of a word.
-#define PATCH_WORDS (2 * PATCH * PATCH)
-#define LIMB_STRIDE (PATCH_WORDS * 4)
-
-template <typename T>
-struct SumOf {
-    typedef u32 Word;
-};
-template <>
-struct SumOf<double> {
-    typedef u64 Word;
-};
-
-// Sums in global memory: movable cells', then fillers'. All zero between steps.
-template <typename T>
-struct Sums {
-    typename SumOf<T>::Word* words;
-    u64* beside;   // f32: the rest, where a word's highest bit is set
-    u32* guests;   // f32, per tile: weight of strays that begin there, 1/64 of a bin
-    u64* large;    // differences of large bodies; bins of tile t from t * TILE^2 on
-    u32* flags;    // per tile, one bit per class: differences are not zero
-    u32 bins;
-};
-#define MARK 0x80000000u
-
-// Adds what may not fit into a word of 32 bits.
-__device__ __forceinline__ void add_any(const Sums<float>& sums, u32 at, u64 value) {
-    atomicAdd(sums.beside + at, value);
-    atomicOr(sums.words + at, MARK);
-}
-__device__ __forceinline__ void add_any(const Sums<double>& sums, u32 at, u64 value) {
-    atomicAdd(sums.words + at, value);
-}
-
-// Whether a stray of at most 3 x 3 bins from (i, j) on, which adds at most `weight`
-// bins to each, may add to the words themselves. Words of 64 bits hold all there
-// can be. The tile's count cannot wrap around: a body adds 65 at most.
-__device__ __forceinline__ bool is_guest(const Plan<float>& plan, const Sums<float>& sums, int i, int j,
-                                         float weight) {
-    if (plan.bodies >= 1 << 25) return false;
-    const u32 share = u32(weight * 64.0f) + 1, room = u32(17179869184.0f * plan.unscale);
-    return atomicAdd(sums.guests + tile_at(plan, i, j), share) + share <= room;
-}
-__device__ __forceinline__ bool is_guest(const Plan<double>&, const Sums<double>&, int, int, double) { return true; }
-
-// Nearest integer to scaled_x * y. Adding 2^23 (2^52) leaves it in the low bits
-// of the significand: a conversion instruction runs at a quarter of the rate.
-__device__ __forceinline__ u32 fixed_point(float scaled_x, float y) {
-    return __float_as_uint(multiply_add(scaled_x, y, 8388608.0f)) - 0x4b000000u;
-}
-__device__ __forceinline__ u64 fixed_point(double scaled_x, double y) {
-    return u64(__double_as_longlong(multiply_add(scaled_x, y, 4503599627370496.0))) - 0x4330000000000000ull;
-}
-
-// Adds to a word of shared memory, given its address there. Zeros too: skipping
-// them takes a branch, which costs more than the addition.
-__device__ __forceinline__ void shared_add(u32 address, u32 value) {
-    asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
-}
-
-// Adds to a word of a patch.
-__device__ __forceinline__ void patch_add(u32 address, int limb_bits, u32 value) { shared_add(address, value); }
-__device__ __forceinline__ void patch_add(u32 address, int limb_bits, u64 value) {
-    shared_add(address, u32(value) & ((1u << limb_bits) - 1));
-    shared_add(address + LIMB_STRIDE, u32(value >> limb_bits));
-}
 
 // A body of more than 3 x 3 bins: those in the patch go there, others to global
 // memory. True when some did.
@@ -174,8 +87,8 @@ __device__ __forceinline__ bool deposit(const Plan<T>& plan, const Taken<T>& bod
 }
 
 // The bodies put off, one per thread, as threads come: how many lie on the die.
-template <typename T, int ORDER>
-__device__ __forceinline__ u32 deposit_strays(const Plan<T>& plan, const Record<T>* __restrict__ records,
+template <typename T>
+__device__ __forceinline__ u32 deposit_strays(const Plan<T>& plan, u32 half, const Record<T>* __restrict__ records,
                                               const typename Bits<T>::Pair* corners, const Sums<T>& sums,
                                               Strays& strays) {
     u32 counted = 0;
@@ -185,8 +98,8 @@ __device__ __forceinline__ u32 deposit_strays(const Plan<T>& plan, const Record<
         const u32 slot = strays.slot[n];
         const bool filler = slot >= u32(plan.movable);
         const Taken<T> body = slot < u32(plan.records)
-                                  ? take<T, SLOTS, true>(plan, slot, records, nullptr, corners)
-                                  : take<T, SLOTS, false>(plan, slot, records, nullptr, corners);
+                                  ? take<T, SLOTS, true>(plan, slot, half, records, nullptr, corners)
+                                  : take<T, SLOTS, false>(plan, slot, half, records, nullptr, corners);
         const Span<T> sx = span_of(plan.x, body.corner.x, body.w, plan.stretch);
         const Span<T> sy = span_of(plan.y, body.corner.y, body.h, plan.stretch);
         const T weight = body.ratio * plan.scale;
@@ -230,7 +143,7 @@ __device__ __forceinline__ u32 deposit_slots(const Plan<T>& plan, const Chunk& c
 #pragma unroll
         for (u32 k = 0; k < AHEAD; ++k) {
             const u32 at = slot + k * blockDim.x;
-            if (k == 0 || at < end) body[k] = take<T, ORDER, RECORD>(plan, at, records, id_of, corners);
+            if (k == 0 || at < end) body[k] = take<T, ORDER, RECORD>(plan, at, chunk.half, records, id_of, corners);
         }
 #pragma unroll
         for (u32 k = 0; k < AHEAD; ++k) {
@@ -305,47 +218,9 @@ __device__ __forceinline__ void deposit_chunk(const Plan<T>& plan, const Chunk& 
     let_next_start();
     const u32 adders = strays.count ? blockDim.x - 32 : blockDim.x;
     add_patch(plan, chunk, reinterpret_cast<const u32*>(patch_storage), sums, adders);
-    if (strays.count) count += deposit_strays<T, ORDER>(plan, records, ORDER == CALLER ? staged : corners, sums, strays);
+    if (strays.count)
+        count += deposit_strays<T>(plan, chunk.half, records, ORDER == CALLER ? staged : corners, sums, strays);
     if (count) atomicAdd(counted, count);
-}
-
-// A large body, by one warp. What it adds to the bins is a product of steps
-// along x and y, each with at most five places where it changes: its first bin,
-// the second, the third (whole bins from there), the last and the end. In each tile
-// it touches, the differences at those places are added, with what lies before
-// the tile moved to its edge; sums along both axes then give back, exactly,
-// the same rounded contribution in every bin.
-template <typename T, int ORDER>
-__device__ __forceinline__ void deposit_large(const Plan<T>& plan, u32 k, const Record<T>* __restrict__ large,
-                                              const typename Bits<T>::Pair* __restrict__ corners,
-                                              typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums) {
-    const int lane = threadIdx.x % 32, p = lane / 5, q = lane % 5;
-    const Record<T> body = large[k];
-    const typename Bits<T>::Pair at = corners[ORDER == CALLER ? u32(body.id) : plan.bodies + k];
-    if (ORDER == CALLER && lane == 0) staged[plan.bodies + k] = at;
-    const bool filler = u32(body.id) >= u32(plan.movable_ids);
-    if (filler && plan.own_size) return;
-    const Span<T> sx = span_of(plan.x, at.x, body.w, plan.stretch);
-    const Span<T> sy = span_of(plan.y, at.y, body.h, plan.stretch);
-    const T weight = weight_of(plan, body.ratio) * plan.scale;
-    const int rows = extent(sx), columns = extent(sy);
-    const auto place = [](int p, int end) { return p < 3 ? min(p, end) : p == 3 ? max(min(2, end), end - 1) : end; };
-    const auto value = [&](int p, int q) {
-        if (p < 0 || p > 3 || q < 0 || q > 3) return u64(0);
-        return u64(fixed_point(overlap(sx, p < 3 ? p : rows - 1) * weight, overlap(sy, q < 3 ? q : columns - 1)));
-    };
-    const u64 step = value(p, q) - value(p - 1, q) - value(p, q - 1) + value(p - 1, q - 1);
-    const int row = sx.first + place(p, rows), column = sy.first + place(q, columns);
-    const u32 of = filler ? 1 : 0;
-    u64* const words = sums.large + u64(of * u32(plan.tiles_x * plan.tiles_y)) * (TILE * TILE);
-    const int end_x = min(sx.first + rows, plan.nx), end_y = min(sy.first + columns, plan.ny);
-    for (int i = max(sx.first, 0) & -TILE; i < end_x; i += TILE)
-        for (int j = max(sy.first, 0) & -TILE; j < end_y; j += TILE) {
-            const u32 tile = u32(i >> TILE_SHIFT) * plan.tiles_y + u32(j >> TILE_SHIFT);
-            const int r = max(row - i, 0), c = max(column - j, 0);
-            if (p < 5 && r < TILE && c < TILE && step) atomicAdd(words + tile * (TILE * TILE) + r * TILE + c, step);
-            if (lane == 0) atomicOr(sums.flags + tile, 1u << of);
-        }
 }
 
 // What the host reads after a step. Same layout as `Stats` in src/cuda/density.rs.
@@ -376,72 +251,6 @@ __device__ __forceinline__ void deposit_bodies(const Plan<T>& plan, const Chunk*
     const Chunk chunk = chunks[blockIdx.x - before];
     if (chunk.movable_begin == chunk.movable_end && chunk.filler_begin == chunk.filler_end) return;
     deposit_chunk<T, ORDER>(plan, chunk, records, id_of, corners, staged, sums, strays);
-}
-
-// Four neighbouring values.
-template <typename W>
-struct alignas(4 * sizeof(W) > 16 ? 16 : 4 * sizeof(W)) Four {
-    W v[4];
-};
-
-// Sums along y and then x over a tile, of which every thread of 256 has four bins.
-__device__ __forceinline__ void sum_tile(Four<u64>& own) {
-    __shared__ u64 tile[TILE][TILE + 1];
-    const u32 row = threadIdx.x / 8, column = threadIdx.x % 8 * 4, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    for (u32 k = 1; k < 4; ++k) own.v[k] += own.v[k - 1];
-    u64 upto = own.v[3];
-    for (u32 d = 1; d < 8; d *= 2) {
-        const u64 before = __shfl_up_sync(0xffffffffu, upto, d, 8);
-        if (threadIdx.x % 8 >= d) upto += before;
-    }
-    upto -= own.v[3];
-    for (u32 k = 0; k < 4; ++k) tile[row][column + k] = own.v[k] + upto;
-    __syncthreads();
-    for (u32 k = 0; k < 4; ++k) {  // a row per lane, four columns per warp
-        u64 sum = tile[lane][4 * warp + k];
-        for (u32 d = 1; d < 32; d *= 2) {
-            const u64 before = __shfl_up_sync(0xffffffffu, sum, d);
-            if (lane >= d) sum += before;
-        }
-        tile[lane][4 * warp + k] = sum;
-    }
-    __syncthreads();
-    for (u32 k = 0; k < 4; ++k) own.v[k] = tile[row][column + k];
-    __syncthreads();
-}
-
-// Adds up the differences of one tile's large bodies, and sets them to zero.
-__device__ __forceinline__ void add_exclusive(const Sums<float>& sums, u32 at, u64 value) {
-    if (value < MARK / 4) {  // as much as the others leave room for
-        sums.words[at] += u32(value);
-    } else {
-        sums.beside[at] += value;
-        sums.words[at] |= MARK;
-    }
-}
-__device__ __forceinline__ void add_exclusive(const Sums<double>& sums, u32 at, u64 value) { sums.words[at] += value; }
-
-template <typename T>
-__device__ __forceinline__ void add_large(const Plan<T>& plan, const Sums<T>& sums) {
-    static_assert(TILE * TILE == 4 * 256, "a quad of bins per thread");
-    const u32 flags = sums.flags[blockIdx.x];
-    if (!flags) return;
-    const u32 i = blockIdx.x / plan.tiles_y * TILE + threadIdx.x / 8;
-    const u32 j = blockIdx.x % plan.tiles_y * TILE + threadIdx.x % 8 * 4;
-    for (u32 of = 0; of < 2; ++of) {
-        if (!(flags >> of & 1)) continue;
-        Four<u64>* const at = reinterpret_cast<Four<u64>*>(sums.large) +
-                              (of * gridDim.x + blockIdx.x) * (TILE * TILE / 4) + threadIdx.x;
-        Four<u64> own = *at;
-        *at = Four<u64>{};
-        sum_tile(own);
-#pragma unroll
-        for (u32 k = 0; k < 4; ++k)
-            if (own.v[k] && i < u32(plan.nx) && j + k < u32(plan.ny))
-                add_exclusive(sums, of * sums.bins + i * u32(plan.ny) + j + k, own.v[k]);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) sums.flags[blockIdx.x] = 0;
 }
 
 // Excess and largest of all blocks, as integers, so that their order does not show.
@@ -480,19 +289,31 @@ __device__ __forceinline__ u64 held_in(const Sums<double>& sums, u32 at, u64 wor
 // For the host to read, now or some steps later: the order's number in the upper
 // half, and what strays have added up to since it was made in the lower.
 __device__ __forceinline__ void post(Wear* wear, u32 strays, u64* posted) {
-    wear->least = min(wear->least, strays);
-    wear->excess += strays - wear->least;
-    *reinterpret_cast<volatile u64*>(posted) = u64(wear->order) << 32 | min(wear->excess, u64(0xffffffffu));
+    Wear worn = *wear;
+    worn.least = min(worn.least, strays);
+    worn.excess += strays - worn.least;
+    *wear = worn;
+    *reinterpret_cast<volatile u64*>(posted) = u64(worn.order) << 32 | min(worn.excess, u64(0xffffffffu));
+}
+
+// A block of its own: others would wait for it at their end.
+__device__ __forceinline__ void finish_strays(bool own_size, u32* strays, Stats* stats, Wear* wear, u64* posted) {
+    wait_for_previous();
+    if (threadIdx.x != 0) return;
+    const u32 now = *strays;
+    stats->strays = now;
+    *strays = 0;
+    if (!own_size) post(wear, now, posted);
 }
 
 // Four bins per thread.
 template <typename T>
 __device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __restrict__ fixed, const Sums<T>& sums,
-                                            T* __restrict__ rho, u32* strays, Stats* stats, Wear* wear, u64* posted) {
+                                            T* __restrict__ rho, Stats* stats) {
     typedef typename SumOf<T>::Word Word;
     T excess = 0, most = 0;
     const bool vector = sums.bins % 4 == 0;
-    const u32 b = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, b = thread * 4;
     Four<Word> movable = {}, filler = {};
     Four<T> base = {}, out;
     if (vector && b < sums.bins) base = *reinterpret_cast<const Four<T>*>(fixed + b);
@@ -523,15 +344,8 @@ __device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __rest
         *reinterpret_cast<Four<Word>*>(sums.words + b) = Four<Word>{};
         *reinterpret_cast<Four<Word>*>(sums.words + sums.bins + b) = Four<Word>{};
     }
-    const u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
     if (sizeof(T) == 4 && thread < u32(plan.tiles_x * plan.tiles_y)) sums.guests[thread] = 0;
     add_stats(plan, excess, most, stats);
-    if (thread == 0) {
-        const u32 now = *strays;
-        stats->strays = now;
-        *strays = 0;
-        if (!plan.own_size) post(wear, now, posted);
-    }
 }
 
 #define PLACEFIELD_DENSITY_BODIES(T, NAME, ORDER, BLOCKS)                                                             \
@@ -552,11 +366,14 @@ __device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __rest
         const Sums<T> sums = {words, beside, nullptr, differences, flags, u32(plan.nx) * u32(plan.ny)};               \
         add_large<T>(plan, sums);                                                                                     \
     }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(256)                                                                 \
+    extern "C" __global__ void __launch_bounds__(256, 32 / sizeof(T))                                                 \
         density_finish##P(const Plan<T> plan, const T* fixed, SumOf<T>::Word* words, u64* beside, u32* guests,        \
                           T* rho, u32* strays, Stats* stats, Wear* wear, u64* posted) {                               \
         const Sums<T> sums = {words, beside, guests, nullptr, nullptr, u32(plan.nx) * u32(plan.ny)};                  \
-        finish_bins<T>(plan, fixed, sums, rho, strays, stats, wear, posted);                                          \
+        if (blockIdx.x == gridDim.x - 1)                                                                              \
+            finish_strays(plan.own_size != 0, strays, stats, wear, posted);                                           \
+        else                                                                                                          \
+            finish_bins<T>(plan, fixed, sums, rho, stats);                                                            \
     }
 
 #ifdef PF_REAL

@@ -409,14 +409,15 @@ fn slots_are_another_order_of_the_same() {
     assert!(engine.order_is_due(), "in slots the caller makes it");
     let mut mine = gpu.zeros::<f64>(n).unwrap();
     let weights = gpu.upload(&charge.width).unwrap();
-    engine.bodies().rearrange(engine.bodies().id_of(), &weights, &mut mine).unwrap();
+    engine.bodies().rearrange(&engine.bodies().id_of(), &weights, &mut mine).unwrap();
     let mut from = gpu.zeros::<u32>(n).unwrap();
     assert!(engine.reorder_slots(&mut gpu.zeros(n + 1).unwrap()).is_err(), "a wrong length");
     engine.reorder_slots(&mut from).unwrap();
     assert!(engine.force_device().is_err(), "forces of the order before");
     let (mut follows, mut home) = (gpu.zeros(n).unwrap(), gpu.zeros(n).unwrap());
     engine.bodies().rearrange(&from, &mine, &mut follows).unwrap();
-    engine.bodies().rearrange(engine.bodies().slot_of(), &follows, &mut home).unwrap();
+    let bodies = engine.bodies();
+    bodies.rearrange(bodies.slot_of().unwrap(), &follows, &mut home).unwrap();
     assert!(gpu.download(&home).unwrap() == charge.width);
     engine.evaluate_on_device().unwrap();
     assert_eq!(engine.strays(), 0);

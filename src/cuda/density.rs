@@ -8,14 +8,13 @@
 use super::bodies::{Arrangement, Bodies, blocks_for};
 use super::device::Gpu;
 use super::error::CudaError;
-use super::launch::{BLOCK, Overlap, address, address_mut, check_length, launch};
+use super::launch::{BLOCK, Overlap, address, address_mut, argument, check_length, launch};
 use super::plan::{Plan, TILE};
 use super::real::CudaReal;
 use crate::charge::Charge;
 use crate::engine::DensityStats;
 use crate::real::Precision;
 use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig, PushKernelArg};
-use std::ffi::c_void;
 
 /// What one density evaluation found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,11 +82,7 @@ impl<T: CudaReal> Density<T> {
             flags: gpu.zeros(bodies.tiles())?,
             strays: gpu.zeros(1)?,
             stats: gpu.zeros(3)?,
-            overlap: if gpu.info().compute_capability >= (9, 0) {
-                Overlap::Previous
-            } else {
-                Overlap::None
-            },
+            overlap: Overlap::where_possible(&gpu),
             excess_unit: bodies.plan.excess_unit(),
             movable_area: charge.movable_area,
             bin_area,
@@ -162,7 +157,7 @@ impl<T: CudaReal> Density<T> {
                 .arg(&bodies.chunks)
                 .arg(&bodies.large)
                 .arg(&bodies.records)
-                .arg(&bodies.id_of)
+                .arg(&bodies.ids)
                 .arg(corners)
                 .arg(&mut bodies.staged)
                 .arg(&mut self.sums)
@@ -212,21 +207,16 @@ impl<T: CudaReal> Density<T> {
             address_mut(&gpu, &mut bodies.wear.device),
             bodies.wear.post(),
         ];
+        // Four bins per thread, and a block for the strays.
+        let mut config = blocks_for(self.bins.div_ceil(4));
+        config.grid_dim.0 += 1;
         let mut plan = *plan;
-        let mut arguments = vec![(&raw mut plan).cast::<c_void>()];
-        arguments.extend(addresses.iter_mut().map(|a| std::ptr::from_mut(a).cast::<c_void>()));
+        let mut arguments = vec![argument(&mut plan)];
+        arguments.extend(addresses.iter_mut().map(argument));
         // SAFETY: arguments are those of density_finish, arrays as in `run_as`;
         // before it waits the kernel reads the fixed area alone, which is never
         // written.
-        unsafe {
-            launch(
-                &gpu,
-                &self.finish,
-                blocks_for(self.bins.div_ceil(4)),
-                self.overlap,
-                &mut arguments,
-            )
-        }
+        unsafe { launch(&gpu, &self.finish, config, self.overlap, &mut arguments) }
     }
 
     /// What the last evaluation found; waits for it.

@@ -8,7 +8,7 @@
 //! Bodies are worked on in an order made from positions (the kernels' *slots*).
 //! It is made anew, on the device and outside the graph, when bodies that have
 //! left the surroundings of the tile they were ordered into have cost about what
-//! an order costs (their number, added up over the steps since, is a tenth of all
+//! an order costs (their number, added up over the steps since, is a twelfth of all
 //! bodies), and after [`MOST_STEPS_PER_ORDER`](super::MOST_STEPS_PER_ORDER) steps
 //! in any case. The device counts them in every step and the host reads the sum
 //! before the next without waiting, so that cells that jump slow down one step, or

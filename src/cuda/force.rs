@@ -7,9 +7,12 @@
 use super::bodies::{Bodies, blocks_for};
 use super::device::Gpu;
 use super::error::CudaError;
-use super::launch::check_length;
+use super::launch::{Overlap, address, address_mut, argument, check_length, launch};
 use super::real::CudaReal;
 use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg};
+
+/// Bodies per thread of force_return: as in the kernels.
+const RETURN_EACH: usize = 4;
 
 /// The force stage for one charge.
 #[derive(Debug)]
@@ -19,6 +22,7 @@ pub struct Force<T: CudaReal> {
     give_back: CudaFunction,
     /// Forces in slot order, on their way to the caller's.
     in_slots: CudaSlice<T>,
+    overlap: Overlap,
 }
 
 impl<T: CudaReal> Force<T> {
@@ -33,6 +37,7 @@ impl<T: CudaReal> Force<T> {
             slots: module.load_function("force_slots")?,
             give_back: module.load_function("force_return")?,
             in_slots: gpu.zeros((2 * bodies.len()).max(1))?,
+            overlap: Overlap::where_possible(&gpu),
             gpu,
         })
     }
@@ -52,20 +57,28 @@ impl<T: CudaReal> Force<T> {
         forces: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
         check(bodies, field, forces)?;
+        let mut slot_of = address(&self.gpu, bodies.slot_of()?);
         gather(&self.gpu, &self.slots, bodies, &bodies.staged, field, &mut self.in_slots)?;
+        let mut plan = bodies.plan;
+        let mut in_slots = address(&self.gpu, &self.in_slots);
+        let mut back = address_mut(&self.gpu, forces);
         // SAFETY: arguments are those of force_return; arrays hold one value or
-        // pair per body.
+        // pair per body. Before it waits the kernel reads slots alone, which the
+        // one before it does not write.
         unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(&self.give_back)
-                .arg(&bodies.plan)
-                .arg(&bodies.slot_of)
-                .arg(&self.in_slots)
-                .arg(forces)
-                .launch(blocks_for(bodies.len()))?;
+            launch(
+                &self.gpu,
+                &self.give_back,
+                blocks_for(bodies.len().div_ceil(RETURN_EACH)),
+                self.overlap,
+                &mut [
+                    argument(&mut plan),
+                    argument(&mut slot_of),
+                    argument(&mut in_slots),
+                    argument(&mut back),
+                ],
+            )
         }
-        Ok(())
     }
 
     /// As [`Force::run`], for lower-left corners in slot order; forces come in

@@ -154,12 +154,25 @@ pub(super) enum Overlap {
     Previous,
 }
 
+impl Overlap {
+    /// [`Overlap::Previous`] on devices that have it.
+    pub(super) fn where_possible(gpu: &Gpu) -> Overlap {
+        if gpu.info().compute_capability >= (9, 0) { Overlap::Previous } else { Overlap::None }
+    }
+}
+
+/// An argument of [`launch`], whatever its type.
+pub(super) fn argument<A>(value: &mut A) -> *mut c_void {
+    std::ptr::from_mut(value).cast()
+}
+
 /// Launches `kernel` on the device's stream.
 ///
 /// # Safety
 /// `arguments` point at values of the types the kernel declares, in its order;
 /// what those say of device memory is true until the kernel has run; with
-/// [`Overlap::Previous`] the kernel waits before its first access to memory.
+/// [`Overlap::Previous`] the kernel waits before its first access to memory that
+/// the kernel before it writes, or that this one writes and that one reads.
 pub(super) unsafe fn launch(
     gpu: &Gpu,
     kernel: &CudaFunction,

@@ -29,6 +29,7 @@ mod input;
 mod keep;
 mod launch;
 mod lines;
+mod order;
 mod plan;
 mod quads;
 mod real;

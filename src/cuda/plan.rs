@@ -70,13 +70,12 @@ pub(super) struct Plan<T> {
     pub(super) max_chunks: i32,
     pub(super) tiles_x: i32,
     pub(super) tiles_y: i32,
-    pub(super) counter_stride: i32,
     chunk: i32,
     limb_bits: i32,
 }
 
 // As in kernels/bodies.cuh.
-const _: () = assert!(size_of::<Plan<f32>>() == 132 && size_of::<Plan<f64>>() == 208);
+const _: () = assert!(size_of::<Plan<f32>>() == 128 && size_of::<Plan<f64>>() == 208);
 
 // SAFETY: plain numbers, laid out as the C++ struct of that name (both sides
 // follow the C rules); kernels take it by value.
@@ -163,14 +162,13 @@ impl Layout {
         Layout { sizes, large, large_movable, filler, movable: charge.movable }
     }
 
-    /// Where large bodies stand, at the end; zero for every other one.
-    pub(super) fn first_slots(&self) -> Vec<u32> {
-        let bodies = self.sizes.len() - self.large.len();
-        let mut slots = vec![0; self.sizes.len()];
-        for (k, &i) in self.large.iter().enumerate() {
-            slots[i as usize] = (bodies + k) as u32;
-        }
-        slots
+    /// The body of every slot before there is an order: as they come, large ones
+    /// last.
+    pub(super) fn first_ids(&self) -> Vec<u32> {
+        let (mut ids, large): (Vec<u32>, Vec<u32>) =
+            (0..self.sizes.len() as u32).partition(|&i| !self.sizes[i as usize].is_large());
+        ids.extend(large);
+        ids
     }
 
     pub(super) fn plan<T: CudaReal>(&self, charge: &Charge, chunk: usize) -> Plan<T> {
@@ -214,8 +212,6 @@ impl Layout {
             max_chunks: (tile_count + bodies / chunk + 1) as i32,
             tiles_x: tiles(grid.nx()) as i32,
             tiles_y: tiles(grid.ny()) as i32,
-            // Counters of a few tiles would share a few lines of L2.
-            counter_stride: if tile_count < 1024 { 32 } else { 8 },
             chunk: chunk as i32,
             limb_bits: limb_bits as i32,
         }
@@ -273,7 +269,7 @@ mod tests {
         let layout = Layout::new(&charge(&[(8.0, 5.0), (700.0, 10.0), (30.0, 5.0)], 1.0));
         assert_eq!(layout.large, [1]);
         assert_eq!(layout.sizes[1].extent(), (71, 3));
-        assert_eq!(layout.first_slots(), [0, 2, 0]);
+        assert_eq!(layout.first_ids(), [0, 2, 1]);
     }
 
     #[test]

@@ -5,7 +5,9 @@ use super::error::CudaError;
 use super::launch::{address, address_mut, check_length};
 use super::real::CudaReal;
 use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, DevicePtr, DevicePtrMut, PushKernelArg};
+use cudarc::driver::{
+    CudaFunction, CudaModule, CudaSlice, CudaView, DevicePtr, DevicePtrMut, PushKernelArg,
+};
 use std::sync::Arc;
 
 /// Kernels of `kernels/order.cu` that only move values.
@@ -35,7 +37,7 @@ impl<T: CudaReal> Bodies<T> {
     /// When an array has not one value per body, or the launch fails.
     pub fn rearrange(
         &self,
-        from: &CudaSlice<u32>,
+        from: &impl DevicePtr<u32>,
         values: &CudaSlice<T>,
         moved: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
@@ -49,7 +51,7 @@ impl<T: CudaReal> Bodies<T> {
     /// As [`Bodies::rearrange`].
     pub fn rearrange_pairs(
         &self,
-        from: &CudaSlice<u32>,
+        from: &impl DevicePtr<u32>,
         pairs: &CudaSlice<T>,
         moved: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
@@ -60,29 +62,14 @@ impl<T: CudaReal> Bodies<T> {
         &self,
         kernel: &CudaFunction,
         values_per_body: usize,
-        from: &CudaSlice<u32>,
+        from: &impl DevicePtr<u32>,
         values: &CudaSlice<T>,
         moved: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
-        check_length("places before", from.len(), self.room())?;
         check_length("values to move", values.len(), values_per_body * self.room())?;
         check_length("moved values", moved.len(), values_per_body * self.room())?;
-        let count = self.len() as u32;
-        // SAFETY: arguments are those of order_move and order_move_pairs; every
-        // array holds `count` values or pairs. A `from` of other indices than
-        // these would read beyond `values`: it comes from `order_slots` or from
-        // this type's own maps.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(kernel)
-                .arg(&count)
-                .arg(from)
-                .arg(values)
-                .arg(moved)
-                .launch(blocks_for(self.len()))?;
-        }
-        Ok(())
+        let arrays = [address(&self.gpu, values), address_mut(&self.gpu, moved)];
+        self.launch(kernel, Some(from), arrays)
     }
 
     /// Enqueues `pairs[k] = (x[f], y[f])` for every body, where f is `from[k]`
@@ -92,7 +79,7 @@ impl<T: CudaReal> Bodies<T> {
     /// When an array has the wrong length, or the launch fails.
     pub fn join(
         &self,
-        from: Option<&CudaSlice<u32>>,
+        from: Option<&CudaView<'_, u32>>,
         (x, y): (&impl DevicePtr<T>, &impl DevicePtr<T>),
         pairs: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
@@ -110,7 +97,7 @@ impl<T: CudaReal> Bodies<T> {
     /// As [`Bodies::join`].
     pub fn split(
         &self,
-        from: Option<&CudaSlice<u32>>,
+        from: Option<&CudaView<'_, u32>>,
         pairs: &CudaSlice<T>,
         (x, y): (&mut impl DevicePtrMut<T>, &mut impl DevicePtrMut<T>),
     ) -> Result<(), CudaError> {
@@ -122,31 +109,27 @@ impl<T: CudaReal> Bodies<T> {
         self.launch(&self.moves.split, from, [pairs, arrays[0], arrays[1]])
     }
 
-    fn launch(
+    fn launch<const N: usize>(
         &self,
         kernel: &CudaFunction,
-        from: Option<&CudaSlice<u32>>,
-        [first, second, third]: [CUdeviceptr; 3],
+        from: Option<&impl DevicePtr<u32>>,
+        arrays: [CUdeviceptr; N],
     ) -> Result<(), CudaError> {
         if let Some(from) = from {
             check_length("places before", from.len(), self.room())?;
         }
         let from: CUdeviceptr = from.map_or(0, |from| address(&self.gpu, from));
         let count = self.len() as u32;
-        // SAFETY: arguments are those of order_join and order_split, addresses
-        // those of arrays whose lengths the callers have checked; `from` as in
-        // `shift`.
-        unsafe {
-            self.gpu
-                .stream()
-                .launch_builder(kernel)
-                .arg(&count)
-                .arg(&from)
-                .arg(&first)
-                .arg(&second)
-                .arg(&third)
-                .launch(blocks_for(self.len()))?;
+        let mut builder = self.gpu.stream().launch_builder(kernel);
+        builder.arg(&count).arg(&from);
+        for array in &arrays {
+            builder.arg(array);
         }
+        // SAFETY: arguments are those of order_move, order_move_pairs, order_join and
+        // order_split, addresses those of arrays whose lengths the callers have
+        // checked. A `from` of other indices than those of bodies would read beyond
+        // them: it comes from `order_slots` or from this type's own maps.
+        unsafe { builder.launch(blocks_for(self.len())) }?;
         Ok(())
     }
 }

@@ -112,9 +112,7 @@ impl<T: CudaReal> Stages<T> {
 
     /// As [`Stages::order`] in slot order; corners follow, and `from` says how.
     pub(super) fn order_slots(&mut self, from: &mut CudaSlice<u32>) -> Result<(), CudaError> {
-        self.bodies.order_slots(&self.corners, from)?;
-        self.bodies.rearrange_pairs(from, &self.corners, &mut self.moved)?;
-        self.take_moved()
+        self.bodies.order_slots(&mut self.corners, from)
     }
 
     /// Brings corners to another arrangement.
@@ -122,19 +120,14 @@ impl<T: CudaReal> Stages<T> {
         if self.arrangement != arrangement {
             let from = match arrangement {
                 Arrangement::Slots => self.bodies.id_of(),
-                Arrangement::Caller => self.bodies.slot_of(),
+                Arrangement::Caller => self.bodies.slot_of()?.as_view(),
             };
-            self.bodies.rearrange_pairs(from, &self.corners, &mut self.moved)?;
-            self.take_moved()?;
+            self.bodies.rearrange_pairs(&from, &self.corners, &mut self.moved)?;
+            // Corners stay where they are in memory: graphs hold their address.
+            self.gpu.stream().memcpy_dtod(&self.moved, &mut self.corners)?;
             self.arrangement = arrangement;
         }
         Ok(())
-    }
-
-    /// What was moved becomes the corners. They stay where they are in memory:
-    /// graphs hold their address.
-    fn take_moved(&mut self) -> Result<(), CudaError> {
-        Ok(self.gpu.stream().memcpy_dtod(&self.moved, &mut self.corners)?)
     }
 
     /// Corners from x and y of the host, in the caller's order.
@@ -146,7 +139,7 @@ impl<T: CudaReal> Stages<T> {
             }
         }
         let from = (self.arrangement == Arrangement::Slots).then(|| self.bodies.id_of());
-        self.bodies.join(from, (&to_x, &to_y), &mut self.corners)
+        self.bodies.join(from.as_ref(), (&to_x, &to_y), &mut self.corners)
     }
 
     /// Corners from x and y on the device, in the arrangement at hand.
@@ -157,8 +150,11 @@ impl<T: CudaReal> Stages<T> {
     /// Forces to x and y of the host, in the caller's order; waits for them.
     pub(super) fn send(&mut self, x: &mut [T], y: &mut [T]) -> Result<(), CudaError> {
         let (mut from_x, mut from_y) = self.moved.split_at_mut(self.bodies.room());
-        let from = (self.arrangement == Arrangement::Slots).then(|| self.bodies.slot_of());
-        self.bodies.split(from, &self.forces, (&mut from_x, &mut from_y))?;
+        let from = match self.arrangement {
+            Arrangement::Slots => Some(self.bodies.slot_of()?.as_view()),
+            Arrangement::Caller => None,
+        };
+        self.bodies.split(from.as_ref(), &self.forces, (&mut from_x, &mut from_y))?;
         for (from, to) in [(&from_x, x), (&from_y, y)] {
             if !to.is_empty() {
                 self.gpu.stream().memcpy_dtoh(from, to)?;

@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An order is due when the strays of all steps since the last one together are
 /// more than one in this many bodies. On an H200 they have cost an order when they
-/// are one in 6 to 9 (f32; `benchmarks/density-force-log.md`, step 23).
-pub(super) const ONE_STRAY_IN: u64 = 10;
+/// are one in 14 to 18 in slots, and one in 7 to 12 in the caller's order (f32;
+/// `benchmarks/density-force-log.md`, step 32).
+pub(super) const ONE_STRAY_IN: u64 = 12;
 
 /// Steps after which the CUDA engine orders bodies anew however few have strayed:
 /// a host that enqueues steps without ever waiting learns late of strays.

@@ -8,11 +8,15 @@ use rand_pcg::Pcg64Mcg;
 /// Cells from a third of a bin to five bins, some of 30 bins, some off the die;
 /// bins and die are not square, and the die does not begin at 0.
 pub fn mixed(nx: usize, ny: usize, fillers: usize, target: f64) -> Charge {
+    some(4 * nx * ny, [nx, ny], fillers, target)
+}
+
+/// As [`mixed`], so many of them and not four to a bin.
+pub fn some(count: usize, [nx, ny]: [usize; 2], fillers: usize, target: f64) -> Charge {
     let die = Rect { xl: -31.7, yl: 12.3, xh: -31.7 + 9.3 * nx as f64, yh: 12.3 + 6.1 * ny as f64 };
     let grid = BinGrid::new(die, nx, ny).unwrap();
     let mut random = Pcg64Mcg::seed_from_u64((nx * 1000 + ny) as u64);
     let mut draw = |low: f64, high: f64| low + (high - low) * random.random::<f64>();
-    let count = 4 * nx * ny;
     let (mut w, mut h, mut x, mut y) = (vec![], vec![], vec![], vec![]);
     for i in 0..count {
         let large = i % 997 == 5;
