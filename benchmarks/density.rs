@@ -70,7 +70,7 @@ fn measure<T: Real>(charge: &Charge, repetitions: usize) -> [String; 3] {
     let (mut x, mut y) = (cast(&charge.initial_x), cast(&charge.initial_y));
     let mut rho = Map::filled(nx, ny, T::zero());
     let (mut fx, mut fy) = (vec![T::zero(); x.len()], vec![T::zero(); x.len()]);
-    let mut density = CpuDensity::<T>::new(charge);
+    let mut density = CpuDensity::<T>::new(charge, charge.background());
     let force = CpuForce::<T>::new(charge);
     let mut times = [const { Vec::new() }; 3];
     for repetition in 0..repetitions + 2 {

@@ -50,7 +50,8 @@ struct Plan {
     T filler_ratio;
     T scale;          // fixed-point units per bin area: a power of two
     T unscale;        // its inverse
-    T target;         // target density
+    T target;         // target density, less the background
+    T background;     // what is left out of maps
     T force_unit;     // bin area: overlaps in bins to layout units squared
     T excess_scale;   // fixed-point units of the overflow per bin area
     int nx, ny;
@@ -66,7 +67,7 @@ struct Plan {
     int limb_bits;    // f64: bits of a fixed-point number's lower limb
 };
 
-static_assert(sizeof(Plan<float>) == 128 && sizeof(Plan<double>) == 208, "as in src/cuda/plan.rs");
+static_assert(sizeof(Plan<float>) == 132 && sizeof(Plan<double>) == 216, "as in src/cuda/plan.rs");
 
 template <typename T>
 struct Bits;

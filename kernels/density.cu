@@ -5,7 +5,9 @@
 //                   at random, and is left in slot order for the force
 //   density_large   large bodies' share of the sums, from their differences
 //   density_finish  rho = fixed + movable + fillers, overflow and maximum of
-//                   fixed + movable; leaves the sums at zero for the next step
+//                   fixed + movable; leaves the sums at zero for the next step.
+//                   rho and fixed are less the background, which is taken off
+//                   before anything is rounded
 //
 // All sums are integers: a contribution is rounded once to 1/scale of a bin, in
 // the same way wherever it is added, so the same positions give the same bits
@@ -263,7 +265,7 @@ __device__ __forceinline__ void add_stats(const Plan<T>& plan, T excess, T most,
     }
     if (threadIdx.x % 32 == 0) {
         block_excess[threadIdx.x / 32] = double(excess);
-        block_largest[threadIdx.x / 32] = double(most);
+        block_largest[threadIdx.x / 32] = double(most) + double(plan.background);
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
@@ -311,7 +313,7 @@ template <typename T>
 __device__ __forceinline__ void finish_bins(const Plan<T>& plan, const T* __restrict__ fixed, const Sums<T>& sums,
                                             T* __restrict__ rho, Stats* stats) {
     typedef typename SumOf<T>::Word Word;
-    T excess = 0, most = 0;
+    T excess = 0, most = -plan.background;
     const bool vector = sums.bins % 4 == 0;
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, b = thread * 4;
     Four<Word> movable = {}, filler = {};

@@ -5,6 +5,10 @@
 //! forces. Units: maps are per bin, lengths in the field are bin widths
 //! (multiply φ by bin_x² and E by bin_x for layout units), positions and sizes
 //! are layout units.
+//!
+//! Engines keep ρ less a constant, [`Charge::background`], which it loses before
+//! it is rounded and which a solve does not see; what they hand out and report
+//! as density has it.
 
 use crate::charge::Charge;
 use crate::grid::{GridError, Map};
@@ -344,6 +348,13 @@ impl Done {
 pub(crate) fn check_bins<T>([nx, ny]: [usize; 2], map: &Map<T>) -> Result<(), EngineError> {
     check_lengths(nx, &[("bins of the map along x", map.nx())])?;
     check_lengths(ny, &[("bins of the map along y", map.ny())])
+}
+
+/// Makes ρ of a map of what an engine keeps of it; leaves other maps alone.
+pub(crate) fn add_background<T: Real>(kind: MapKind, background: f64, map: &mut Map<T>) {
+    if kind == MapKind::Density {
+        map.as_mut_slice().iter_mut().for_each(|v| *v = T::of(v.wide() + background));
+    }
 }
 
 /// An error unless every slice has `expected` values.

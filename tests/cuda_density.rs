@@ -35,7 +35,7 @@ struct Reference {
 
 fn reference(charge: &Charge, x: &[f64], y: &[f64], field: &[Map<f64>; 2]) -> Reference {
     let mut rho = Map::filled(charge.grid.nx(), charge.grid.ny(), 0.0);
-    let mut density = CpuDensity::<f64>::new(charge);
+    let mut density = CpuDensity::<f64>::new(charge, 0.0);
     let smoothed = density.smoothed(x, y, &mut rho);
     let own_size = density.exact(x, y);
     let mut force = [vec![0.0; x.len()], vec![0.0; x.len()]];
@@ -73,7 +73,9 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
         (gpu.upload(&narrow(&field[0])).unwrap(), gpu.upload(&narrow(&field[1])).unwrap());
 
     let mut bodies = Bodies::<T>::new(gpu, charge).unwrap();
-    let mut density = Density::new(&bodies, charge).unwrap();
+    // Zero, and about the mean, for the map; overflow and maximum do not see it.
+    let background = if begin == Start::Heap { 0.0 } else { charge.background() };
+    let mut density = Density::new(&bodies, charge, background).unwrap();
     let mut force = Force::new(&bodies).unwrap();
     let mut rho = gpu.zeros::<T>(nx * ny).unwrap();
     let n = charge.bodies();
@@ -91,7 +93,8 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
         let corners = gpu.upload(&pairs(&now[0], &now[1])).unwrap();
         let check_density = |density: &Density<T>, rho: &[T], expected: &DensityStats| {
             if std::ptr::eq(expected, &want.smoothed) {
-                let error = relative_rms(&wide(rho), &want.rho);
+                let rho: Vec<f64> = rho.iter().map(|v| v.wide() + background).collect();
+                let error = relative_rms(&rho, &want.rho);
                 assert!(error < bound, "rho of {nx} x {ny}: {error:e}");
             }
             let found = density.report().unwrap();
@@ -201,13 +204,13 @@ fn positions_that_are_not_numbers_touch_nothing_else() {
     }
     let corners = gpu.upload(&pairs(&at[0], &at[1])).unwrap();
     let mut bodies = Bodies::<f32>::new(&gpu, &charge).unwrap();
-    let mut density = Density::new(&bodies, &charge).unwrap();
+    let mut density = Density::new(&bodies, &charge, 0.0).unwrap();
     let mut rho = gpu.zeros::<f32>(40 * 44).unwrap();
     bodies.order(&corners).unwrap();
     density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
     let got = gpu.download(&rho).unwrap();
     at[0][..4].fill(-1e6);
     let mut want = Map::filled(40, 44, 0.0);
-    CpuDensity::<f64>::new(&charge).smoothed(&wide(&at[0]), &wide(&at[1]), &mut want);
+    CpuDensity::<f64>::new(&charge, 0.0).smoothed(&wide(&at[0]), &wide(&at[1]), &mut want);
     assert!(relative_rms(&wide(&got), want.as_slice()) < 1e-6);
 }

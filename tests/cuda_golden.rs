@@ -127,7 +127,7 @@ fn density_and_force<T: CudaReal>(gpu: &Gpu) {
         let upload = |values: &[f64]| gpu.upload(&rounded::<T>(values)).unwrap();
         let (ex, ey) = (upload(&golden("field_x")), upload(&golden("field_y")));
         let mut bodies = Bodies::<T>::new(gpu, &charge).unwrap();
-        let mut density = Density::new(&bodies, &charge).unwrap();
+        let mut density = Density::new(&bodies, &charge, 0.0).unwrap();
         let mut force = Force::new(&bodies).unwrap();
         let corners = upload(&pairs(&charge.initial_x, &charge.initial_y));
         let mut rho = gpu.zeros(charge.grid.bins()).unwrap();

@@ -83,7 +83,7 @@ fn density<T: Real>(charge: &Charge) -> Outcome {
     let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
     // Stale values must not show.
     let (mut rho, mut map) = (Map::filled(nx, ny, T::nan()), Map::filled(nx, ny, T::nan()));
-    let mut room = CpuDensity::<T>::new(charge);
+    let mut room = CpuDensity::<T>::new(charge, 0.0);
     let exact = room.exact_map(&x, &y, &mut map);
     let smoothed = room.smoothed(&x, &y, &mut rho);
     assert_eq!(room.exact(&x, &y), exact);

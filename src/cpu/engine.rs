@@ -6,8 +6,8 @@ use super::solve::{Fields, Solver};
 use crate::charge::Charge;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
-    MAX_THREADS, MapKind, Pipeline, StageTimes, check_bins, check_lengths, check_positions,
-    check_range,
+    MAX_THREADS, MapKind, Pipeline, StageTimes, add_background, check_bins, check_lengths,
+    check_positions, check_range,
 };
 use crate::grid::Map;
 use crate::real::Real;
@@ -23,7 +23,9 @@ pub struct CpuEngine<T: Real> {
     x: Vec<T>,
     y: Vec<T>,
     density: CpuDensity<T>,
-    rho: Map<T>,
+    background: f64,
+    /// ρ less the background.
+    neutral: Map<T>,
     /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
     solvers: [Option<Solver<T>>; Pipeline::ALL.len()],
     fields: Fields<T>,
@@ -45,11 +47,13 @@ impl<T: Real> CpuEngine<T> {
         check_range::<T>(&charge)?;
         let pool = thread_pool(options.threads)?;
         let (nx, ny, bodies) = (charge.grid.nx(), charge.grid.ny(), charge.bodies());
+        let background = charge.background();
         let mut engine = CpuEngine {
             x: vec![T::zero(); bodies],
             y: vec![T::zero(); bodies],
-            density: CpuDensity::new(&charge),
-            rho: Map::filled(nx, ny, T::zero()),
+            density: CpuDensity::new(&charge, background),
+            background,
+            neutral: Map::filled(nx, ny, T::zero()),
             solvers: [const { None }; Pipeline::ALL.len()],
             fields: Fields::new(nx, ny),
             force: CpuForce::new(&charge),
@@ -70,9 +74,10 @@ impl<T: Real> CpuEngine<T> {
         self.pool.current_num_threads()
     }
 
-    /// ρ as last computed.
-    pub fn density(&self) -> &Map<T> {
-        &self.rho
+    /// ρ less [`Charge::background`], as last computed: what is solved.
+    /// [`Engine::read_map`] gives ρ itself.
+    pub fn neutral_density(&self) -> &Map<T> {
+        &self.neutral
     }
 
     /// φ, Ex and Ey as last solved.
@@ -149,8 +154,8 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
     fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the density", Done::Positions)?;
         let start = Instant::now();
-        let (density, rho) = (&mut self.density, &mut self.rho);
-        let stats = self.pool.install(|| density.smoothed(&self.x, &self.y, rho));
+        let (density, neutral) = (&mut self.density, &mut self.neutral);
+        let stats = self.pool.install(|| density.smoothed(&self.x, &self.y, neutral));
         self.times.density = milliseconds(start);
         self.done = Done::Density;
         Ok(stats)
@@ -166,8 +171,8 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         self.done.require("the field", Done::Density)?;
         self.solver(pipeline);
         let solver = self.solvers[pipeline as usize].as_mut().expect("made above");
-        let (rho, fields) = (&self.rho, &mut self.fields);
-        let (energy, times) = self.pool.install(|| solver.solve(rho, fields));
+        let (neutral, fields) = (&self.neutral, &mut self.fields);
+        let (energy, times) = self.pool.install(|| solver.solve(neutral, fields));
         self.times.forward = times.forward;
         self.times.inverse = times.inverse;
         self.done = Done::Solve;
@@ -195,7 +200,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
         let (map, needs) = match kind {
-            MapKind::Density => (&self.rho, Done::Density),
+            MapKind::Density => (&self.neutral, Done::Density),
             MapKind::Potential => (&self.fields.potential, Done::Solve),
             MapKind::FieldX => (&self.fields.field_x, Done::Solve),
             MapKind::FieldY => (&self.fields.field_y, Done::Solve),
@@ -203,6 +208,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         self.done.require(kind.name(), needs)?;
         check_bins([map.nx(), map.ny()], out)?;
         out.as_mut_slice().copy_from_slice(map.as_slice());
+        add_background(kind, self.background, out);
         Ok(())
     }
 

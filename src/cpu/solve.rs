@@ -133,6 +133,10 @@ impl<T: Real> Solver<T> {
 
     /// φ, Ex and Ey of `rho`; returns the energy Σ φ·ρ and the time of each half.
     ///
+    /// Fields do not depend on a constant in `rho`, but their rounding does. Of a flat
+    /// ρ in `f32` give what is left when about its mean has been taken off, before it
+    /// is rounded ([`Charge::background`](crate::charge::Charge::background)).
+    ///
     /// # Panics
     /// When a map is not of the grid's size.
     pub fn solve(&mut self, rho: &Map<T>, fields: &mut Fields<T>) -> (f64, SolveTimes) {

@@ -35,7 +35,8 @@ pub struct Density<T: CudaReal> {
     slots: CudaFunction,
     spread: CudaFunction,
     finish: CudaFunction,
-    /// Fixed area per bin over the bin area.
+    background: f64,
+    /// Fixed area per bin over the bin area, less the background.
     fixed: CudaSlice<T>,
     /// Sums of the movable cells, then of the fillers, 4 bytes each in f32 and 8
     /// in f64. These and the next four are zero between steps.
@@ -58,14 +59,16 @@ pub struct Density<T: CudaReal> {
 }
 
 impl<T: CudaReal> Density<T> {
-    /// Uploads the fixed area and allocates the sums.
+    /// Uploads the fixed area and allocates the sums. Maps are written less
+    /// `background`: 0 for ρ itself, [`Charge::background`] for a solve.
     ///
     /// # Errors
     /// When kernels cannot be compiled or memory runs out.
-    pub fn new(bodies: &Bodies<T>, charge: &Charge) -> Result<Self, CudaError> {
+    pub fn new(bodies: &Bodies<T>, charge: &Charge, background: f64) -> Result<Self, CudaError> {
         let gpu = bodies.gpu.clone();
         let (bins, bin_area) = (charge.grid.bins(), charge.grid.bin_area());
-        let fixed: Vec<T> = charge.fixed.as_slice().iter().map(|a| T::of(a / bin_area)).collect();
+        let fixed = charge.fixed.as_slice().iter().map(|a| T::of(a / bin_area - background));
+        let fixed: Vec<T> = fixed.collect();
         let module = gpu.kernels::<T>("density")?;
         let narrow = T::PRECISION == Precision::F32;
         let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
@@ -74,6 +77,7 @@ impl<T: CudaReal> Density<T> {
             slots: module.load_function("density_slots")?,
             spread: module.load_function("density_large")?,
             finish: module.load_function("density_finish")?,
+            background,
             fixed: gpu.upload(&fixed)?,
             sums: gpu.zeros(2 * bins * size_of::<T>() / 4)?,
             beside: gpu.zeros(if narrow { 2 * bins } else { 1 })?,
@@ -91,7 +95,8 @@ impl<T: CudaReal> Density<T> {
         })
     }
 
-    /// Enqueues ρ of all bodies at lower-left corners, layout units, a pair each.
+    /// Enqueues ρ of all bodies, less the background, at lower-left corners, layout
+    /// units, a pair each.
     ///
     /// # Errors
     /// When the bodies were never ordered, an array has the wrong length, or a
@@ -131,6 +136,7 @@ impl<T: CudaReal> Density<T> {
         corners: &CudaSlice<T>,
         rho: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
+        let plan = &plan.less(self.background);
         bodies.check_ordered()?;
         bodies.check(corners)?;
         check_length("bins of the bodies' grid", bodies.grid().bins(), self.bins)?;

@@ -25,8 +25,8 @@ use super::timing::{Stopwatch, measure};
 use crate::charge::Charge;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
-    MapKind, Pipeline, StageTimes, StepTimes, check_bins, check_lengths, check_positions,
-    check_range,
+    MapKind, Pipeline, StageTimes, StepTimes, add_background, check_bins, check_lengths,
+    check_positions, check_range,
 };
 use crate::grid::Map;
 
@@ -68,6 +68,7 @@ pub struct CudaEngine<T: CudaReal> {
     watches: [Stopwatch; 2],
     pub(super) gpu: Gpu,
     pub(super) charge: Charge,
+    background: f64,
     pub(super) choice: Choice,
     pub(super) done: Done,
     /// Of the density at hand, once it has been read.
@@ -116,6 +117,7 @@ impl<T: CudaReal> CudaEngine<T> {
             stages,
             watches: [Stopwatch::new(gpu)?, Stopwatch::new(gpu)?],
             gpu: gpu.clone(),
+            background: charge.background(),
             charge,
             choice,
             done: Done::Nothing,
@@ -297,7 +299,9 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         let map = self.map_device(kind)?;
         check_bins([self.charge.grid.nx(), self.charge.grid.ny()], out)?;
         self.gpu.stream().memcpy_dtoh(map, out.as_mut_slice()).map_err(CudaError::from)?;
-        Ok(self.gpu.synchronize()?)
+        self.gpu.synchronize()?;
+        add_background(kind, self.background, out);
+        Ok(())
     }
 
     fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError> {

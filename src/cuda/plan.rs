@@ -57,6 +57,7 @@ pub(super) struct Plan<T> {
     scale: T,
     unscale: T,
     target: T,
+    background: T,
     force_unit: T,
     excess_scale: T,
     nx: i32,
@@ -75,7 +76,7 @@ pub(super) struct Plan<T> {
 }
 
 // As in kernels/bodies.cuh.
-const _: () = assert!(size_of::<Plan<f32>>() == 128 && size_of::<Plan<f64>>() == 208);
+const _: () = assert!(size_of::<Plan<f32>>() == 132 && size_of::<Plan<f64>>() == 216);
 
 // SAFETY: plain numbers, laid out as the C++ struct of that name (both sides
 // follow the C rules); kernels take it by value.
@@ -85,6 +86,13 @@ impl<T: CudaReal> Plan<T> {
     /// Bin areas in one unit of the overflow's fixed-point sum.
     pub(super) fn excess_unit(&self) -> f64 {
         1.0 / self.excess_scale.wide()
+    }
+
+    /// For maps that leave `background` out.
+    pub(super) fn less(mut self, background: f64) -> Self {
+        self.target = T::of(self.target.wide() - background);
+        self.background = T::of(background);
+        self
     }
 
     /// The same bodies at their own size, not stretched; fillers left out.
@@ -199,6 +207,7 @@ impl Layout {
             scale: T::of(2f64.powi(bits)),
             unscale: T::of(2f64.powi(-bits)),
             target: T::of(charge.target_density),
+            background: T::of(0.0),
             force_unit: T::of(grid.bin_area()),
             excess_scale: T::of(2f64.powi(spare)),
             nx: grid.nx() as i32,

@@ -152,14 +152,15 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(&self.stages.forces)
     }
 
-    /// A map on the device, `[nx][ny]`.
+    /// A map on the device, `[nx][ny]`. That of the density is what is solved: ρ
+    /// less [`Charge::background`](crate::charge::Charge::background).
     ///
     /// # Errors
     /// When it has not been computed for the positions at hand.
     pub fn map_device(&self, kind: MapKind) -> Result<&CudaSlice<T>, EngineError> {
         let fields = &self.stages.fields;
         let (map, needs) = match kind {
-            MapKind::Density => (&self.stages.rho, Done::Density),
+            MapKind::Density => (&self.stages.neutral, Done::Density),
             MapKind::Potential => (&fields.potential, Done::Solve),
             MapKind::FieldX => (&fields.field_x, Done::Solve),
             MapKind::FieldY => (&fields.field_y, Done::Solve),

@@ -79,7 +79,9 @@ pub trait FieldSolver<T: CudaReal>: Send {
     /// Which pipeline this is.
     fn pipeline(&self) -> Pipeline;
 
-    /// Enqueues the forward transform of ρ (`nx·ny` values), kept inside.
+    /// Enqueues the forward transform of ρ (`nx·ny` values), kept inside. A constant
+    /// in it is of no matter but to rounding: of a flat ρ in `f32` give what is left
+    /// without its mean ([`Charge::background`](crate::charge::Charge::background)).
     ///
     /// # Errors
     /// When ρ has the wrong length or the launch fails.

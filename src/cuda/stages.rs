@@ -35,7 +35,8 @@ pub(super) struct Stages<T: CudaReal> {
     /// As much, for values on their way from one order to another, or between
     /// pairs and the host's two arrays.
     moved: CudaSlice<T>,
-    pub(super) rho: CudaSlice<T>,
+    /// ρ less the charge's background.
+    pub(super) neutral: CudaSlice<T>,
     /// The map at own sizes, of which only overflow and maximum are wanted.
     own_size: CudaSlice<T>,
     pub(super) fields: Fields<T>,
@@ -50,14 +51,14 @@ impl<T: CudaReal> Stages<T> {
             gpu: gpu.clone(),
             grid: charge.grid,
             solvers: [const { None }; Pipeline::ALL.len()],
-            density: Density::new(&bodies, charge)?,
+            density: Density::new(&bodies, charge, charge.background())?,
             force: Force::new(&bodies)?,
             bodies,
             arrangement: Arrangement::Caller,
             corners: gpu.zeros(2 * room)?,
             forces: gpu.zeros(2 * room)?,
             moved: gpu.zeros(2 * room)?,
-            rho: gpu.zeros(bins)?,
+            neutral: gpu.zeros(bins)?,
             own_size: gpu.zeros(bins)?,
             fields: Fields::new(gpu, bins)?,
         })
@@ -163,9 +164,9 @@ impl<T: CudaReal> Stages<T> {
         self.gpu.synchronize()
     }
 
-    /// ρ, overflow and maximum, smoothed.
+    /// ρ less the background, overflow and maximum, smoothed.
     pub(super) fn density(&mut self) -> Result<(), CudaError> {
-        self.density.run(&mut self.bodies, self.arrangement, &self.corners, &mut self.rho)
+        self.density.run(&mut self.bodies, self.arrangement, &self.corners, &mut self.neutral)
     }
 
     /// Overflow and maximum at own sizes.
@@ -180,7 +181,7 @@ impl<T: CudaReal> Stages<T> {
 
     /// The forward transform of ρ.
     pub(super) fn forward(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
-        planned(&mut self.solvers, pipeline).forward(&self.rho)
+        planned(&mut self.solvers, pipeline).forward(&self.neutral)
     }
 
     /// Scaling and inverse transforms.
@@ -190,7 +191,7 @@ impl<T: CudaReal> Stages<T> {
 
     /// φ, Ex, Ey and the energy.
     pub(super) fn solve(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
-        planned(&mut self.solvers, pipeline).solve(&self.rho, &mut self.fields)
+        planned(&mut self.solvers, pipeline).solve(&self.neutral, &mut self.fields)
     }
 
     /// The force on every body.

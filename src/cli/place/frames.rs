@@ -53,7 +53,7 @@ impl Frames {
             folder: folder.to_owned(),
             every,
             name: design.name.clone(),
-            density: CpuDensity::new(&without_fillers),
+            density: CpuDensity::new(&without_fillers, 0.0),
             cells: Map::filled(fine.nx(), fine.ny(), 0.0),
             fine,
             movable: charge.movable,

@@ -214,7 +214,7 @@ impl Quality {
         record: &Record,
     ) -> Quality {
         let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
-        let exact = CpuDensity::new(charge).exact(&round(x), &round(y));
+        let exact = CpuDensity::new(charge, 0.0).exact(&round(x), &round(y));
         Quality {
             hpwl: design.hpwl().unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
             smoothed: record.sample.density.overflow,

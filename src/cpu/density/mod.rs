@@ -39,6 +39,7 @@ pub struct CpuDensity<T> {
     bodies: Bodies<T>,
     strips: Strips,
     target: f64,
+    background: f64,
     /// Overflowing density, summed over bins, to overflow.
     per_movable: f64,
     /// Fixed density of every bin.
@@ -60,11 +61,12 @@ pub struct CpuDensity<T> {
 }
 
 impl<T: Real> CpuDensity<T> {
-    /// Makes room for the densities of `charge`.
+    /// Makes room for the densities of `charge`, each less `background` in the maps it
+    /// writes: 0 for ρ itself, [`Charge::background`] for a solve.
     ///
     /// # Panics
     /// When there are 2³² bodies or more.
-    pub fn new(charge: &Charge) -> Self {
+    pub fn new(charge: &Charge, background: f64) -> Self {
         let grid = &charge.grid;
         let bodies = Bodies::new(charge);
         let strips = Strips::new(grid.nx(), grid.ny());
@@ -80,6 +82,7 @@ impl<T: Real> CpuDensity<T> {
         let movable_area = charge.movable_area;
         CpuDensity {
             target: charge.target_density,
+            background,
             per_movable: if movable_area > 0.0 { bin_area / movable_area } else { 0.0 },
             fixed: charge.fixed.as_slice().iter().map(|area| area / bin_area).collect(),
             work: vec![0.0; strips.count * strips.stride()],
@@ -95,8 +98,8 @@ impl<T: Real> CpuDensity<T> {
         }
     }
 
-    /// Writes ρ of everything to `rho`, `nx × ny`; returns the smoothed
-    /// overflow and maximum of fixed and movable cells.
+    /// Writes ρ of everything, less the background, to `rho`, `nx × ny`; returns
+    /// the smoothed overflow and maximum of fixed and movable cells.
     ///
     /// # Panics
     /// When `x` or `y` is not one entry per body or `rho` is not `nx × ny`.
@@ -122,7 +125,8 @@ impl<T: Real> CpuDensity<T> {
         self.stats()
     }
 
-    /// [`CpuDensity::exact`], and the density it is taken from in `map`, `nx × ny`.
+    /// [`CpuDensity::exact`], and the density it is taken from, less the
+    /// background, in `map`, `nx × ny`.
     ///
     /// # Panics
     /// When `x` or `y` has fewer entries than there are movable cells or `map`
@@ -211,11 +215,12 @@ impl<T: Real> CpuDensity<T> {
         DensityStats { overflow: over * self.per_movable, max }
     }
 
-    /// Writes what has been added so far.
+    /// Writes what has been added so far, rounded once the background is off it.
     fn write(&self, rho: &mut [T]) {
+        let background = self.background;
         let work = self.work.par_chunks(self.strips.stride());
         rho.par_chunks_mut(self.strips.own()).zip(work).for_each(|(rho, work)| {
-            rho.iter_mut().zip(work).for_each(|(out, &density)| *out = T::of(density));
+            rho.iter_mut().zip(work).for_each(|(out, &density)| *out = T::of(density - background));
         });
     }
 }
