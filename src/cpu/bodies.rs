@@ -11,10 +11,10 @@ use crate::real::Real;
 struct Body<T> {
     width: T,
     height: T,
-    /// Weight of its stretched area.
-    ratio: T,
-    /// Weight of its own area: T for a macro, 1 for every other.
-    own: T,
+    /// Weight of its stretched area, negative where that is the weight of its own
+    /// area too, as a macro's; every other own area weighs 1. In `f64`: bodies of
+    /// one size, as all fillers, would share its rounding, which then has long waves.
+    ratio: f64,
 }
 
 /// Which rectangle of a body is meant.
@@ -49,12 +49,11 @@ impl<T: Real> Bodies<T> {
             .map(|i| Body {
                 width: T::of(charge.width[i]),
                 height: T::of(charge.height[i]),
-                ratio: T::of(charge.ratio[i]),
-                own: T::one(),
+                ratio: charge.ratio[i],
             })
             .collect();
         for &i in &charge.macros {
-            bodies[i as usize].own = T::of(charge.target_density);
+            bodies[i as usize].ratio *= -1.0;
         }
         let (x, y) = Axis::of(&charge.grid);
         Bodies { bodies, movable: charge.movable, x, y }
@@ -88,10 +87,13 @@ impl<T: Real> Bodies<T> {
         let height = body.height.wide();
         let columns = self.columns(i, shape, x)?;
         let (rows, weight) = match shape {
-            Shape::Smoothed => (self.y.stretched_span(y.wide(), height)?, body.ratio),
-            Shape::Exact => (self.y.span(y.wide(), height)?, body.own),
+            Shape::Smoothed => (self.y.stretched_span(y.wide(), height)?, body.ratio.abs()),
+            Shape::Exact => {
+                let weight = if body.ratio < 0.0 { -body.ratio } else { 1.0 };
+                (self.y.span(y.wide(), height)?, weight)
+            }
         };
-        Some(Footprint { x: columns, y: rows, weight: weight.wide() })
+        Some(Footprint { x: columns, y: rows, weight })
     }
 }
 

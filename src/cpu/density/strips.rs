@@ -16,7 +16,7 @@ const STRIPS: usize = 64;
 /// The strip of a body that is in none.
 const NOWHERE: u16 = u16::MAX;
 
-/// A footprint as the strips read it: 28 bytes in `f32`.
+/// A footprint as the strips read it: 32 bytes in `f32`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Record<T> {
     column: u16,
@@ -29,7 +29,7 @@ pub(super) struct Record<T> {
     right: T,
     bottom: T,
     top: T,
-    weight: T,
+    weight: f64,
 }
 
 /// How the map is cut, see the module's text.
@@ -146,7 +146,7 @@ impl<T: Real> Record<T> {
             right: T::of(x.tail),
             bottom: T::of(y.head),
             top: T::of(y.tail),
-            weight: T::of(footprint.weight),
+            weight: footprint.weight,
         }
     }
 
@@ -162,7 +162,7 @@ impl<T: Real> Record<T> {
             let across = window::<3>(columns, self.left.wide(), self.right.wide());
             let up = window::<4>(rows, self.bottom.wide(), self.top.wide());
             for (k, of_column) in across.into_iter().enumerate() {
-                let of_column = of_column * self.weight.wide();
+                let of_column = of_column * self.weight;
                 let bins = &mut strip[start + k * ny..][..4];
                 for (bin, of_row) in bins.iter_mut().zip(up) {
                     *bin += of_column * of_row;
@@ -191,7 +191,7 @@ impl<T: Real> Record<T> {
             0 => self.left.wide(),
             k if k == self.columns as usize => self.right.wide(),
             _ => 1.0,
-        } * self.weight.wide();
+        } * self.weight;
         let (bottom, above) = bins.split_first_mut().expect("a footprint has a row at least");
         *bottom += of_column * self.bottom.wide();
         if let Some((top, middle)) = above.split_last_mut() {
