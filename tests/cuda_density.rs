@@ -35,7 +35,7 @@ struct Reference {
 
 fn reference(charge: &Charge, x: &[f64], y: &[f64], field: &[Map<f64>; 2]) -> Reference {
     let mut rho = Map::filled(charge.grid.nx(), charge.grid.ny(), 0.0);
-    let mut density = CpuDensity::<f64>::new(charge, 0.0);
+    let mut density = CpuDensity::new(charge, 0.0);
     let smoothed = density.smoothed(x, y, &mut rho);
     let own_size = density.exact(x, y);
     let mut force = [vec![0.0; x.len()], vec![0.0; x.len()]];
@@ -211,6 +211,6 @@ fn positions_that_are_not_numbers_touch_nothing_else() {
     let got = gpu.download(&rho).unwrap();
     at[0][..4].fill(-1e6);
     let mut want = Map::filled(40, 44, 0.0);
-    CpuDensity::<f64>::new(&charge, 0.0).smoothed(&wide(&at[0]), &wide(&at[1]), &mut want);
+    CpuDensity::new(&charge, 0.0).smoothed(&wide(&at[0]), &wide(&at[1]), &mut want);
     assert!(relative_rms(&wide(&got), want.as_slice()) < 1e-6);
 }

@@ -4,10 +4,11 @@
 
 mod common;
 
-use common::bodies::mixed;
+use common::bodies::{flat, mixed};
 use common::{pairs, relative_rms};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
+use placefield::cpu::solve::{Fields, Solver};
 use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Gpu, MOST_STEPS_PER_ORDER};
 use placefield::engine::{DensityStats, Engine, EngineOptions, MapKind, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};
@@ -428,6 +429,35 @@ fn slots_are_another_order_of_the_same() {
     engine.arrange(Arrangement::Caller).unwrap();
     assert_eq!(engine.evaluate_on_device().unwrap(), evaluation);
     see(&mut engine).has_bits_of(&want, "back in the caller's order");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_flat_density_is_solved_in_single_precision() {
+    let gpu = gpu();
+    for n in [64, 96, 512] {
+        let charge = flat(n);
+        let mut exact = Solver::<f64>::new(&charge.grid, Pipeline::Fused, 2);
+        for pipeline in Pipeline::ALL {
+            let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
+            let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options).unwrap();
+            let [x, y] = positions::<f32>(&charge, 0.0, 0);
+            engine.evaluate(&x, &y).unwrap();
+            // What is solved is what is read, less the background.
+            let neutral = gpu.download(engine.map_device(MapKind::Density).unwrap()).unwrap();
+            let neutral = Map::from_vec(n, n, wide(&neutral));
+            let got: Vec<Vec<f64>> = see(&mut engine).maps.iter().map(|map| wide(map)).collect();
+            let back = |v: &f64| f64::from((v + charge.background()) as f32);
+            assert!(got[0] == neutral.as_slice().iter().map(back).collect::<Vec<f64>>());
+            let mut want = Fields::new(n, n);
+            exact.solve(&neutral, &mut want);
+            let want = [&want.potential, &want.field_x, &want.field_y];
+            for ((got, want), most) in got[1..].iter().zip(want).zip([2e-5, 2e-6, 2e-6]) {
+                let error = relative_rms(got, want.as_slice());
+                assert!(error <= most, "{n} x {n} by {pipeline}: {error:e} of {most:e}");
+            }
+        }
+    }
 }
 
 #[test]

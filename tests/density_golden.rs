@@ -83,7 +83,7 @@ fn density<T: Real>(charge: &Charge) -> Outcome {
     let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
     // Stale values must not show.
     let (mut rho, mut map) = (Map::filled(nx, ny, T::nan()), Map::filled(nx, ny, T::nan()));
-    let mut room = CpuDensity::<T>::new(charge, 0.0);
+    let mut room = CpuDensity::new(charge, 0.0);
     let exact = room.exact_map(&x, &y, &mut map);
     let smoothed = room.smoothed(&x, &y, &mut rho);
     assert_eq!(room.exact(&x, &y), exact);
@@ -96,7 +96,7 @@ fn force<T: Real>(charge: &Charge, field_x: &[f64], field_y: &[f64]) -> (Vec<f64
     let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
     let mut fx = vec![T::nan(); charge.bodies()];
     let mut fy = fx.clone();
-    CpuForce::<T>::new(charge).gather(&x, &y, &map(field_x), &map(field_y), &mut fx, &mut fy);
+    CpuForce::new(charge).gather(&x, &y, &map(field_x), &map(field_y), &mut fx, &mut fy);
     (wide(&fx), wide(&fy))
 }
 

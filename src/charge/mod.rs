@@ -278,11 +278,11 @@ impl Charge {
     /// of 1/1024, so that empty and full bins stay exact.
     pub fn background(&self) -> f64 {
         const STEPS: f64 = 1024.0;
-        let sizes = self.width.iter().zip(&self.height);
-        let macros: f64 =
-            self.macros.iter().map(|&i| self.width[i as usize] * self.height[i as usize]).sum();
-        let bodies = sizes.map(|(w, h)| w * h).sum::<f64>() - (1.0 - self.target_density) * macros;
-        let area = self.fixed.as_slice().iter().sum::<f64>() + bodies;
+        let size = |i: usize| self.width[i] * self.height[i];
+        let macros: f64 = self.macros.iter().map(|&i| size(i as usize)).sum();
+        let bodies: f64 = (0..self.bodies()).map(size).sum();
+        let fixed: f64 = self.fixed.as_slice().iter().sum();
+        let area = fixed + bodies - (1.0 - self.target_density) * macros;
         ((area / self.grid.die().area()).min(1.0) * STEPS).round() / STEPS
     }
 

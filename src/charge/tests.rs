@@ -196,3 +196,26 @@ fn no_cells_at_all_is_fine() {
     let charge = Charge::from_rectangles(grid(), &Rectangles::default(), &fillers).unwrap();
     assert_eq!((charge.bodies(), charge.movable_area), (0, 0.0));
 }
+
+#[test]
+fn the_background_is_about_the_mean_and_exact_in_f32() {
+    let cells = cells(100);
+    // 800 of cells and half of 600 fixed, of 6000.
+    let block = [Rect::at(10.0, 20.0, 10.0, 60.0)];
+    let half = Charge::from_rectangles(grid(), &rectangles(&cells, &block), &options(0.5)).unwrap();
+    assert_eq!(half.background(), 188.0 / 1024.0);
+    // A macro weighs the target density.
+    let macros: Vec<bool> = (0..100).map(|i| i < 50).collect();
+    let marked = Rectangles { macros: Some(&macros), ..rectangles(&cells, &[]) };
+    let marked = Charge::from_rectangles(grid(), &marked, &options(0.5)).unwrap();
+    assert_eq!(marked.background(), 102.0 / 1024.0);
+    // Full, however much lies on one heap or beyond what a number holds.
+    let mut heap =
+        Charge::from_rectangles(grid(), &rectangles(&cells, &[DIE]), &options(1.0)).unwrap();
+    assert_eq!(heap.background(), 1.0);
+    heap.width.fill(1e200);
+    heap.height.fill(1e200);
+    assert_eq!(heap.background(), 1.0);
+    let none = Charge::from_rectangles(grid(), &Rectangles::default(), &options(1.0)).unwrap();
+    assert_eq!(none.background(), 0.0);
+}

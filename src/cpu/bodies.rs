@@ -6,14 +6,15 @@ use crate::charge::Charge;
 use crate::charge::overlap::{Axis, Span};
 use crate::real::Real;
 
-/// What a kernel needs to know of one body: 16 bytes in `f32`.
+/// What a kernel needs to know of one body, in `f64` in either precision: the
+/// rounding of a size or weight would be that of all fillers, or of all cells of
+/// one kind. Where ρ is flat that makes a long wave, and φ shows those most.
 #[derive(Clone, Copy, Debug)]
-struct Body<T> {
-    width: T,
-    height: T,
+struct Body {
+    width: f64,
+    height: f64,
     /// Weight of its stretched area, negative where that is the weight of its own
-    /// area too, as a macro's; every other own area weighs 1. In `f64`: bodies of
-    /// one size, as all fillers, would share its rounding, which then has long waves.
+    /// area too, as a macro's; every other own area weighs 1.
     ratio: f64,
 }
 
@@ -36,19 +37,19 @@ pub(super) struct Footprint {
 
 /// Sizes and weights of all bodies, and the axes they are measured on.
 #[derive(Clone, Debug)]
-pub(super) struct Bodies<T> {
-    bodies: Vec<Body<T>>,
+pub(super) struct Bodies {
+    bodies: Vec<Body>,
     pub(super) movable: usize,
     pub(super) x: Axis,
     y: Axis,
 }
 
-impl<T: Real> Bodies<T> {
+impl Bodies {
     pub(super) fn new(charge: &Charge) -> Self {
-        let mut bodies: Vec<Body<T>> = (0..charge.bodies())
+        let mut bodies: Vec<Body> = (0..charge.bodies())
             .map(|i| Body {
-                width: T::of(charge.width[i]),
-                height: T::of(charge.height[i]),
+                width: charge.width[i],
+                height: charge.height[i],
                 ratio: charge.ratio[i],
             })
             .collect();
@@ -65,14 +66,14 @@ impl<T: Real> Bodies<T> {
 
     /// Width of body `i`, layout units, not stretched.
     #[inline(always)]
-    pub(super) fn width(&self, i: usize) -> T {
+    pub(super) fn width(&self, i: usize) -> f64 {
         self.bodies[i].width
     }
 
     /// The columns of bins that body `i` covers with its left edge at `x`.
     #[inline(always)]
-    pub(super) fn columns(&self, i: usize, shape: Shape, x: T) -> Option<Span> {
-        let width = self.bodies[i].width.wide();
+    pub(super) fn columns<T: Real>(&self, i: usize, shape: Shape, x: T) -> Option<Span> {
+        let width = self.bodies[i].width;
         match shape {
             Shape::Smoothed => self.x.stretched_span(x.wide(), width),
             Shape::Exact => self.x.span(x.wide(), width),
@@ -82,9 +83,15 @@ impl<T: Real> Bodies<T> {
     /// The bins that body `i` covers with its lower-left corner at `(x, y)`:
     /// `None` outside the die.
     #[inline(always)]
-    pub(super) fn footprint(&self, i: usize, shape: Shape, x: T, y: T) -> Option<Footprint> {
+    pub(super) fn footprint<T: Real>(
+        &self,
+        i: usize,
+        shape: Shape,
+        x: T,
+        y: T,
+    ) -> Option<Footprint> {
         let body = &self.bodies[i];
-        let height = body.height.wide();
+        let height = body.height;
         let columns = self.columns(i, shape, x)?;
         let (rows, weight) = match shape {
             Shape::Smoothed => (self.y.stretched_span(y.wide(), height)?, body.ratio.abs()),

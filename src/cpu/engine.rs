@@ -22,14 +22,14 @@ pub struct CpuEngine<T: Real> {
     pool: ThreadPool,
     x: Vec<T>,
     y: Vec<T>,
-    density: CpuDensity<T>,
+    density: CpuDensity,
     background: f64,
     /// ρ less the background.
     neutral: Map<T>,
     /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
     solvers: [Option<Solver<T>>; Pipeline::ALL.len()],
     fields: Fields<T>,
-    force: CpuForce<T>,
+    force: CpuForce,
     force_x: Vec<T>,
     force_y: Vec<T>,
     done: Done,

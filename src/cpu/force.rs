@@ -25,8 +25,8 @@ const BATCHES: usize = 16;
 /// Nothing is allocated after [`CpuForce::new`]; each body's sum is in a set
 /// order, so that the bits are the same for any number of threads.
 #[derive(Debug)]
-pub struct CpuForce<T> {
-    bodies: Bodies<T>,
+pub struct CpuForce {
+    bodies: Bodies,
     bin_area: f64,
     nx: usize,
     ny: usize,
@@ -41,7 +41,7 @@ struct Field<'a, T> {
     ny: usize,
 }
 
-impl<T: Real> CpuForce<T> {
+impl CpuForce {
     /// Takes the sizes and weights of `charge`'s bodies.
     pub fn new(charge: &Charge) -> Self {
         let grid = &charge.grid;
@@ -55,7 +55,7 @@ impl<T: Real> CpuForce<T> {
     ///
     /// # Panics
     /// When a slice is not one entry per body or a map is not `nx × ny`.
-    pub fn gather(
+    pub fn gather<T: Real>(
         &self,
         x: &[T],
         y: &[T],

@@ -48,3 +48,33 @@ pub fn some(count: usize, [nx, ny]: [usize; 2], fillers: usize, target: f64) -> 
     charge.add_fillers(15.0, 6.0, &fx, &fy);
     charge
 }
+
+/// Cells that tile the left half of a die and fillers that tile the right one, each a
+/// little out of its place: what is left of φ is small beside ρ. They go on beyond
+/// the die, where smoothing would else thin them out. Positions are numbers of `f32`,
+/// and n bins along each axis a multiple of 16.
+pub fn flat(n: usize) -> Charge {
+    let grid = BinGrid::new(Rect::at(0.0, 0.0, n as f64, n as f64), n, n).unwrap();
+    let (middle, height) = (n as f64 / 2.0, 1.6);
+    let mut random = Pcg64Mcg::seed_from_u64(n as u64);
+    let mut tiles = |low: f64, high: f64, width: f64| -> [Vec<f64>; 2] {
+        let count = |low: f64, high: f64, size: f64| ((high - low) / size).round() as usize;
+        let (columns, rows) = (count(low, high, width), count(0.0, n as f64, height) + 2);
+        let mut near = |v: f64| f64::from((v + 0.02 * random.random::<f64>()) as f32);
+        (0..columns * rows)
+            .map(|k| {
+                let y = ((k % rows) as f64 - 1.0) * height;
+                (near(low + (k / rows) as f64 * width), near(y))
+            })
+            .unzip()
+            .into()
+    };
+    let [x, y] = tiles(-1.6, middle, 0.8);
+    let (width, height) = (vec![0.8; x.len()], vec![height; x.len()]);
+    let cells =
+        Rectangles { width: &width, height: &height, x: &x, y: &y, ..Rectangles::default() };
+    let mut charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
+    let [x, y] = tiles(middle, n as f64 + 1.5, 0.5);
+    charge.add_fillers(0.5, 1.6, &x, &y);
+    charge
+}

@@ -24,7 +24,7 @@ pub(super) struct Frames {
     every: usize,
     name: String,
     /// The cells without fillers on bins of a pixel.
-    density: CpuDensity<f32>,
+    density: CpuDensity,
     cells: Map<f32>,
     fine: BinGrid,
     movable: usize,

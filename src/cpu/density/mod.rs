@@ -29,14 +29,15 @@ use rayon::prelude::*;
 use std::ops::Range;
 use strips::{CHUNK, MARGIN, Record, Strips};
 
-/// The density room: made once for a [`Charge`], then asked every iteration.
+/// The density room: made once for a [`Charge`], then asked every iteration,
+/// for either precision: positions and maps are of a type `T`, sizes and sums are `f64`.
 ///
 /// Positions are lower-left corners in layout units, movable cells then
 /// fillers. One that is not finite leaves no trace in the map; what lies
 /// outside the die is clipped. Nothing is allocated after [`CpuDensity::new`].
 #[derive(Debug)]
-pub struct CpuDensity<T> {
-    bodies: Bodies<T>,
+pub struct CpuDensity {
+    bodies: Bodies,
     strips: Strips,
     target: f64,
     background: f64,
@@ -47,20 +48,20 @@ pub struct CpuDensity<T> {
     /// Strips with their margins, each `(columns + MARGIN) × ny`.
     work: Vec<f64>,
     /// Footprints, each chunk sorted by strip.
-    records: Vec<Record<T>>,
+    records: Vec<Record>,
     /// Where each strip begins in each chunk: `count + 1` per chunk.
     starts: Vec<u32>,
     /// Width of the widest body that a margin has room for, layout units.
-    widest: T,
+    widest: f64,
     /// Bodies wider than that, ascending, and how many of them are movable.
     wide: Vec<u32>,
     wide_movable: usize,
-    wide_records: Vec<Option<Record<T>>>,
+    wide_records: Vec<Option<Record>>,
     /// Overflowing density and maximum of every strip.
     partial: Vec<(f64, f64)>,
 }
 
-impl<T: Real> CpuDensity<T> {
+impl CpuDensity {
     /// Makes room for the densities of `charge`, each less `background` in the maps it
     /// writes: 0 for ρ itself, [`Charge::background`] for a solve.
     ///
@@ -74,7 +75,7 @@ impl<T: Real> CpuDensity<T> {
         // A body of up to seven bins covers eight columns, one more where both its edges are
         // within rounding of theirs: a margin holds what is behind the first. Stretching to √2
         // bins makes no body wider than that.
-        let widest = T::of((MARGIN - 1) as f64 * grid.bin_x());
+        let widest = (MARGIN - 1) as f64 * grid.bin_x();
         let wide: Vec<u32> = (0..count).filter(|&i| bodies.width(i as usize) > widest).collect();
         let wide_movable = wide.partition_point(|&i| (i as usize) < charge.movable);
         let longest = charge.movable.max(charge.fillers());
@@ -103,7 +104,7 @@ impl<T: Real> CpuDensity<T> {
     ///
     /// # Panics
     /// When `x` or `y` is not one entry per body or `rho` is not `nx × ny`.
-    pub fn smoothed(&mut self, x: &[T], y: &[T], rho: &mut Map<T>) -> DensityStats {
+    pub fn smoothed<T: Real>(&mut self, x: &[T], y: &[T], rho: &mut Map<T>) -> DensityStats {
         assert_eq!((rho.nx(), rho.ny()), (self.strips.nx, self.strips.ny), "bins of rho");
         let (movable, all) = (self.bodies.movable, self.bodies.len());
         assert_eq!((x.len(), y.len()), (all, all), "positions");
@@ -119,7 +120,7 @@ impl<T: Real> CpuDensity<T> {
     ///
     /// # Panics
     /// When `x` or `y` has fewer entries than there are movable cells.
-    pub fn exact(&mut self, x: &[T], y: &[T]) -> DensityStats {
+    pub fn exact<T: Real>(&mut self, x: &[T], y: &[T]) -> DensityStats {
         self.begin();
         self.add(0..self.bodies.movable, 0..self.wide_movable, Shape::Exact, x, y);
         self.stats()
@@ -131,7 +132,7 @@ impl<T: Real> CpuDensity<T> {
     /// # Panics
     /// When `x` or `y` has fewer entries than there are movable cells or `map`
     /// is not `nx × ny`.
-    pub fn exact_map(&mut self, x: &[T], y: &[T], map: &mut Map<T>) -> DensityStats {
+    pub fn exact_map<T: Real>(&mut self, x: &[T], y: &[T], map: &mut Map<T>) -> DensityStats {
         assert_eq!((map.nx(), map.ny()), (self.strips.nx, self.strips.ny), "bins of the map");
         let stats = self.exact(x, y);
         self.write(map.as_mut_slice());
@@ -149,7 +150,14 @@ impl<T: Real> CpuDensity<T> {
     }
 
     /// Adds a range of bodies, and the wide ones among them.
-    fn add(&mut self, range: Range<usize>, wide: Range<usize>, shape: Shape, x: &[T], y: &[T]) {
+    fn add<T: Real>(
+        &mut self,
+        range: Range<usize>,
+        wide: Range<usize>,
+        shape: Shape,
+        x: &[T],
+        y: &[T],
+    ) {
         if range.is_empty() {
             return;
         }
@@ -173,7 +181,7 @@ impl<T: Real> CpuDensity<T> {
     }
 
     /// Turns a range of bodies into records, each chunk sorted by strip.
-    fn sort(&mut self, range: Range<usize>, shape: Shape, x: &[T], y: &[T]) {
+    fn sort<T: Real>(&mut self, range: Range<usize>, shape: Shape, x: &[T], y: &[T]) {
         let (strips, bodies, widest) = (self.strips, &self.bodies, self.widest);
         let records = self.records[..range.len()].par_chunks_mut(CHUNK);
         let starts = self.starts.par_chunks_mut(strips.count + 1);
@@ -216,7 +224,7 @@ impl<T: Real> CpuDensity<T> {
     }
 
     /// Writes what has been added so far, rounded once the background is off it.
-    fn write(&self, rho: &mut [T]) {
+    fn write<T: Real>(&self, rho: &mut [T]) {
         let background = self.background;
         let work = self.work.par_chunks(self.strips.stride());
         rho.par_chunks_mut(self.strips.own()).zip(work).for_each(|(rho, work)| {

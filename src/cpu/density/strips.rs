@@ -2,7 +2,6 @@
 
 use crate::charge::overlap::Span;
 use crate::cpu::bodies::{Footprint, window};
-use crate::real::Real;
 use std::ops::Range;
 
 /// Bodies sorted by one task.
@@ -16,19 +15,19 @@ const STRIPS: usize = 64;
 /// The strip of a body that is in none.
 const NOWHERE: u16 = u16::MAX;
 
-/// A footprint as the strips read it: 32 bytes in `f32`.
+/// A footprint as the strips read it: 48 bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Record<T> {
+pub(super) struct Record {
     column: u16,
     /// Columns after the first.
     columns: u16,
     row: u16,
     /// Rows after the first.
     rows: u16,
-    left: T,
-    right: T,
-    bottom: T,
-    top: T,
+    left: f64,
+    right: f64,
+    bottom: f64,
+    top: f64,
     weight: f64,
 }
 
@@ -73,10 +72,10 @@ impl Strips {
     /// Makes records of the bodies from `first` on, sorted by strip and in order
     /// within each; strip `s` gets `starts[s]..starts[s + 1]`.
     #[inline(never)]
-    pub(super) fn sort<T: Real>(
+    pub(super) fn sort(
         &self,
         first: usize,
-        records: &mut [Record<T>],
+        records: &mut [Record],
         starts: &mut [u32],
         columns: impl Fn(usize) -> Option<Span>,
         footprint: impl Fn(usize) -> Option<Footprint>,
@@ -117,13 +116,7 @@ impl Strips {
 
     /// Adds to strip `s` its records of every chunk, in order.
     #[inline(never)]
-    pub(super) fn fill<T: Real>(
-        &self,
-        s: usize,
-        work: &mut [f64],
-        records: &[Record<T>],
-        starts: &[u32],
-    ) {
+    pub(super) fn fill(&self, s: usize, work: &mut [f64], records: &[Record], starts: &[u32]) {
         let first = s * self.columns;
         for (chunk, starts) in records.chunks(CHUNK).zip(starts.chunks(self.count + 1)) {
             for record in &chunk[starts[s] as usize..starts[s + 1] as usize] {
@@ -133,7 +126,7 @@ impl Strips {
     }
 }
 
-impl<T: Real> Record<T> {
+impl Record {
     #[inline(always)]
     pub(super) fn new(footprint: &Footprint) -> Self {
         let (x, y) = (&footprint.x, &footprint.y);
@@ -142,10 +135,10 @@ impl<T: Real> Record<T> {
             columns: (x.last - x.first) as u16,
             row: y.first as u16,
             rows: (y.last - y.first) as u16,
-            left: T::of(x.head),
-            right: T::of(x.tail),
-            bottom: T::of(y.head),
-            top: T::of(y.tail),
+            left: x.head,
+            right: x.tail,
+            bottom: y.head,
+            top: y.tail,
             weight: footprint.weight,
         }
     }
@@ -159,8 +152,8 @@ impl<T: Real> Record<T> {
         // Most bodies cover 2 or 3 columns and rows. Adding a window of set size,
         // zeros where the body does not reach, has no branch to mispredict.
         if columns < 3 && rows < 4 && row + 4 <= ny {
-            let across = window::<3>(columns, self.left.wide(), self.right.wide());
-            let up = window::<4>(rows, self.bottom.wide(), self.top.wide());
+            let across = window::<3>(columns, self.left, self.right);
+            let up = window::<4>(rows, self.bottom, self.top);
             for (k, of_column) in across.into_iter().enumerate() {
                 let of_column = of_column * self.weight;
                 let bins = &mut strip[start + k * ny..][..4];
@@ -188,15 +181,15 @@ impl<T: Real> Record<T> {
     /// Adds the body's `k`-th column to the bins it covers.
     fn add_column(&self, bins: &mut [f64], k: usize) {
         let of_column = match k {
-            0 => self.left.wide(),
-            k if k == self.columns as usize => self.right.wide(),
+            0 => self.left,
+            k if k == self.columns as usize => self.right,
             _ => 1.0,
         } * self.weight;
         let (bottom, above) = bins.split_first_mut().expect("a footprint has a row at least");
-        *bottom += of_column * self.bottom.wide();
+        *bottom += of_column * self.bottom;
         if let Some((top, middle)) = above.split_last_mut() {
             middle.iter_mut().for_each(|bin| *bin += of_column);
-            *top += of_column * self.top.wide();
+            *top += of_column * self.top;
         }
     }
 }
