@@ -36,6 +36,18 @@ pub struct CpuEngine<T: Real> {
     times: StageTimes,
 }
 
+impl<T: Real> std::fmt::Debug for CpuEngine<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CpuEngine")
+            .field("grid", &self.charge.grid)
+            .field("bodies", &self.charge.bodies())
+            .field("choice", &self.choice)
+            .field("threads", &self.threads())
+            .field("done", &self.done)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<T: Real> CpuEngine<T> {
     /// An engine for `charge`; everything it will need is allocated here, but
     /// for pipelines other than [`Engine::choice`]'s, which are planned on first use.
@@ -278,11 +290,11 @@ mod tests {
         let charge = engine().charge;
         let threads = MAX_THREADS + 1;
         let options = EngineOptions { threads, ..EngineOptions::default() };
-        let error = CpuEngine::<f64>::new(charge.clone(), &options).err().unwrap();
+        let error = CpuEngine::<f64>::new(charge.clone(), &options).unwrap_err();
         assert_eq!(error.to_string(), "cannot start 1025 threads: expected at most 1024");
         let mut charge = charge;
         charge.width[1] = 1e39;
-        let error = CpuEngine::<f32>::new(charge, &EngineOptions::default()).err().unwrap();
+        let error = CpuEngine::<f32>::new(charge, &EngineOptions::default()).unwrap_err();
         let want = "width of body 1: 1e39: expected a number within the range of f32";
         assert_eq!(error.to_string(), want);
     }
