@@ -369,3 +369,25 @@ fn plans_are_shared_by_threads() {
         }
     });
 }
+
+/// Long columns go through in tiles, whose number follows that of the threads.
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let (nx, ny) = (300, 45);
+    let x = values::<f64>(nx * ny);
+    for kind in [Transform::Dct, Transform::Idct, Transform::IdctIdxst, Transform::IdxstIdct] {
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let plan = Plan2d::<f64>::new(kind, nx, ny, Plan2dOptions::default(), 1).unwrap();
+                let mut out = room(x.len());
+                plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
+                out
+            })
+        };
+        let one = run(1);
+        for threads in [2, 3, 8] {
+            assert!(run(threads) == one, "{kind:?} on {threads} threads");
+        }
+    }
+}

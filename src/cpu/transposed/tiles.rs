@@ -1,33 +1,67 @@
 //! Tiles: columns of the map, and of V, to and from a thread's lines.
 
-use super::Transposed;
+use super::{Columns, Transposed};
 use crate::cpu::maps::Inverse;
 use crate::cpu::shared::{AHEAD, ColumnPanels, prefetch};
 use crate::real::Real;
 use crate::transform::{Reorder, Sample, permutation};
 use num_complex::Complex;
 
+/// Rows of the map that are turned into pieces of lines, or back, together: half
+/// of them, the even or the odd ones, are one piece. Of V, pieces are of as many rows.
+///
+/// Against a row at a time, columns of 10000 × 100 values came in in 0.9 ms in
+/// place of 2.2 in f64, and in 0.7 in place of 1.3 in f32.
+const ROWS: usize = 8;
+const HALF: usize = ROWS / 2;
+
+/// Columns that are turned together: with a block of known size the compiler
+/// turns in registers.
+const GROUP: usize = 4;
+
 impl<T: Real> Transposed<T> {
     /// Columns of the map as lines, reordered along x.
     #[inline(always)]
-    pub(super) fn load_columns<S: Sample>(
-        &self,
-        x: &[S],
-        first: usize,
-        width: usize,
-        lines: &mut [T],
-    ) {
-        let (nx, stride) = (self.nx, self.line_stride);
-        let mut load = |i: usize, p: usize| {
-            let row = &x[i * self.ny + first..][..width];
-            prefetch(row.as_ptr().wrapping_add(AHEAD * self.ny), width);
-            for (w, value) in row.iter().enumerate() {
-                lines[w * stride + p] = T::of(value.to_f64());
+    pub(super) fn load_columns<S: Sample>(&self, x: &[S], columns: Columns, lines: &mut [T]) {
+        let (nx, ny, stride) = (self.nx, self.ny, 2 * self.stride);
+        let Columns { first, width } = columns;
+        let at = |i: usize, w: usize| T::of(x[i * ny + first + w].to_f64());
+        if self.reorder == Reorder::Gather {
+            for p in 0..nx {
+                let i = permutation::sample(p, nx);
+                (0..width).for_each(|w| lines[w * stride + p] = at(i, w));
             }
-        };
-        match self.reorder {
-            Reorder::Gather => (0..nx).for_each(|p| load(permutation::sample(p, nx), p)),
-            _ => (0..nx).for_each(|i| load(i, permutation::position(i, nx))),
+            return;
+        }
+        // Rows that lie whole pages apart share a set of the cache: one at a time.
+        let block = if (ny * size_of::<S>()).is_multiple_of(4096) { 1 } else { ROWS };
+        for start in (0..nx).step_by(block) {
+            let rows = block.min(nx - start);
+            for i in start..start + rows {
+                prefetch(x.as_ptr().wrapping_add((i + ROWS) * ny + first), width);
+            }
+            let whole = if rows == ROWS { width - width % GROUP } else { 0 };
+            for w in (0..whole).step_by(GROUP) {
+                let (mut even, mut odd) = ([[T::zero(); HALF]; GROUP], [[T::zero(); HALF]; GROUP]);
+                for k in 0..HALF {
+                    let row = &x[(start + 2 * k) * ny + first + w..];
+                    let (next, row) = (&row[ny..][..GROUP], &row[..GROUP]);
+                    for j in 0..GROUP {
+                        even[j][k] = T::of(row[j].to_f64());
+                        odd[j][HALF - 1 - k] = T::of(next[j].to_f64());
+                    }
+                }
+                for j in 0..GROUP {
+                    let line = &mut lines[(w + j) * stride..][..nx];
+                    line[start / 2..][..HALF].copy_from_slice(&even[j]);
+                    line[nx - start / 2 - HALF..][..HALF].copy_from_slice(&odd[j]);
+                }
+            }
+            for w in whole..width {
+                for i in start..start + rows {
+                    lines[w * stride + permutation::position(i, nx)] = at(i, w);
+                }
+            }
         }
     }
 
@@ -37,32 +71,62 @@ impl<T: Real> Transposed<T> {
         &self,
         kind: Inverse,
         lines: &[T],
-        first: usize,
-        width: usize,
+        columns: Columns,
         out: &ColumnPanels<'_, T>,
     ) {
-        let (nx, stride) = (self.nx, self.line_stride);
+        let (nx, stride) = (self.nx, 2 * self.stride);
+        let Columns { first, width } = columns;
         let (sine_x, sine_y) = kind.sines();
-        let sign = |odd: bool| if odd { -T::one() } else { T::one() };
-        let store = |i: usize, p: usize| {
-            out.prefetch(i + AHEAD, first, width);
-            // SAFETY: tiles share no column, and each is one task.
-            let row = unsafe { out.segment(i, first, width) };
-            let [even, odd] =
-                [false, true].map(|odd| sign(sine_x && i % 2 == 1) * sign(sine_y && odd));
-            for (w, value) in row.iter_mut().enumerate() {
-                *value = lines[w * stride + p] * if w % 2 == 0 { even } else { odd };
-            }
+        let sign = |i: usize, w: usize| {
+            if (sine_x && i % 2 == 1) != (sine_y && w % 2 == 1) { -T::one() } else { T::one() }
         };
-        match self.reorder {
-            Reorder::Scatter => (0..nx).for_each(|p| store(permutation::sample(p, nx), p)),
-            _ => (0..nx).for_each(|i| store(i, permutation::position(i, nx))),
+        // SAFETY: tiles share no column, and each is one task.
+        let row = |i: usize, w: usize, count| unsafe { out.segment(i, first + w, count) };
+        if self.reorder == Reorder::Scatter {
+            for p in 0..nx {
+                let i = permutation::sample(p, nx);
+                for (w, value) in row(i, 0, width).iter_mut().enumerate() {
+                    *value = sign(i, w) * lines[w * stride + p];
+                }
+            }
+            return;
+        }
+        let [even_signs, odd_signs] =
+            [0, 1].map(|i| std::array::from_fn::<_, GROUP, _>(|w| sign(i, w)));
+        for start in (0..nx).step_by(ROWS) {
+            let rows = ROWS.min(nx - start);
+            for i in start..start + rows {
+                out.prefetch(i + ROWS, first, width);
+            }
+            let whole = if rows == ROWS { width - width % GROUP } else { 0 };
+            for w in (0..whole).step_by(GROUP) {
+                let (mut even, mut odd) = ([[T::zero(); HALF]; GROUP], [[T::zero(); HALF]; GROUP]);
+                for j in 0..GROUP {
+                    let line = &lines[(w + j) * stride..][..nx];
+                    even[j].copy_from_slice(&line[start / 2..][..HALF]);
+                    odd[j].copy_from_slice(&line[nx - start / 2 - HALF..][..HALF]);
+                }
+                for k in 0..HALF {
+                    let (even_row, odd_row) =
+                        (row(start + 2 * k, w, GROUP), row(start + 2 * k + 1, w, GROUP));
+                    for j in 0..GROUP {
+                        even_row[j] = even_signs[j] * even[j][k];
+                        odd_row[j] = odd_signs[j] * odd[j][HALF - 1 - k];
+                    }
+                }
+            }
+            for i in start..start + rows {
+                let p = permutation::position(i, nx);
+                for (w, value) in (whole..).zip(row(i, whole, width - whole)) {
+                    *value = sign(i, w) * lines[w * stride + p];
+                }
+            }
         }
     }
 
     /// The two runs of V's columns that a tile's columns are: where they begin
     /// and how long they are, even columns first. The odd ones run backwards.
-    fn runs(&self, first: usize, width: usize) -> [(usize, usize); 2] {
+    fn runs(&self, Columns { first, width }: Columns) -> [(usize, usize); 2] {
         let (evens, odds) = (width.div_ceil(2), width / 2);
         [(first / 2, evens), (self.ny - first / 2 - odds, odds)]
     }
@@ -72,12 +136,11 @@ impl<T: Real> Transposed<T> {
     pub(super) fn store_spectra(
         &self,
         spectra: &[Complex<T>],
-        first: usize,
-        width: usize,
+        columns: Columns,
         to: &ColumnPanels<'_, Complex<T>>,
     ) {
-        let stride = self.spectrum_stride;
-        let [(even, evens), (odd, odds)] = self.runs(first, width);
+        let stride = self.stride;
+        let [(even, evens), (odd, odds)] = self.runs(columns);
         for u in 0..=self.nx / 2 {
             to.prefetch(u + AHEAD, even, evens);
             to.prefetch(u + AHEAD, odd, odds);
@@ -99,21 +162,23 @@ impl<T: Real> Transposed<T> {
     pub(super) fn load_spectra(
         &self,
         from: &[Complex<T>],
-        first: usize,
-        width: usize,
+        columns: Columns,
         spectra: &mut [Complex<T>],
     ) {
-        let stride = self.spectrum_stride;
-        let [(even, evens), (odd, odds)] = self.runs(first, width);
-        for (u, row) in from.chunks_exact(self.ny).enumerate() {
-            let ahead = row.as_ptr().wrapping_add(AHEAD * self.ny);
-            prefetch(ahead.wrapping_add(even), evens);
-            prefetch(ahead.wrapping_add(odd), odds);
-            for (w, &value) in row[even..][..evens].iter().enumerate() {
-                spectra[2 * w * stride + u] = value;
+        let (ny, half) = (self.ny, self.nx / 2 + 1);
+        let [(even, evens), (odd, odds)] = self.runs(columns);
+        for start in (0..half).step_by(HALF) {
+            let rows = HALF.min(half - start);
+            for u in start..start + rows {
+                let ahead = from.as_ptr().wrapping_add((u + HALF) * ny);
+                prefetch(ahead.wrapping_add(even), evens);
+                prefetch(ahead.wrapping_add(odd), odds);
             }
-            for (w, &value) in row[odd..][..odds].iter().rev().enumerate() {
-                spectra[(2 * w + 1) * stride + u] = value;
+            for (w, line) in spectra.chunks_exact_mut(self.stride).take(evens + odds).enumerate() {
+                let v = if w % 2 == 0 { even + w / 2 } else { odd + odds - 1 - w / 2 };
+                for (k, value) in line[start..][..rows].iter_mut().enumerate() {
+                    *value = from[(start + k) * ny + v];
+                }
             }
         }
     }
