@@ -33,6 +33,7 @@ fn thresholds_drop_and_count<T: CudaReal>() {
         (500, 64, 2),
         (8192, 128, 1),
         (10000, 100, 1),
+        (64, 10000, 2),
     ];
     for ((nx, ny, batch), options) in sizes.iter().flat_map(|&size| ways.map(|way| (size, way))) {
         let x: Vec<T> = values(batch * nx * ny);

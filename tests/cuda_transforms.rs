@@ -167,11 +167,44 @@ fn a_plan_says_which_way_it_goes() {
     assert_eq!(path(64, 128, with(Orientation::Straight)), Path2d::Straight);
     assert_eq!(path(64, 128, with(Orientation::Transposed)), Path2d::Transposed);
     assert_eq!(path(100, 64, auto), Path2d::TwoPass);
+    assert_eq!(path(100, 10000, auto), Path2d::Folded);
+    assert_eq!(path(10000, 100, auto), Path2d::Folded);
+    assert_eq!(path(10000, 1000, auto), Path2d::TwoPass);
     assert_eq!(path(63, 128, auto), Path2d::Straight);
     assert_eq!(path(64, 300, auto), Path2d::Straight);
     assert_eq!(path(64, 128, Plan2dOptions { reorder: Reorder::Gather, ..auto }), Path2d::Straight);
     let row_column = Plan2dOptions { method: Method::RowColumn, ..auto };
     assert_eq!(path(64, 128, row_column), Path2d::RowColumn);
+}
+
+/// Maps with an axis of 10000, whichever it is, and batches of them.
+fn long_axes_agree<T: CudaReal>() {
+    let gpu = gpu();
+    let maps = [(64, 2, Path2d::Folded), (128, 1, Path2d::Folded), (200, 1, Path2d::TwoPass)];
+    for (short, batch, path) in maps {
+        for (nx, ny) in [(10000, short), (short, 10000)] {
+            let x = values::<T>(batch * nx * ny);
+            let input = gpu.upload(&x).unwrap();
+            for (kind, along_x, along_y) in MAPS {
+                let want =
+                    batches(&wide(&x), nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
+                let auto = Plan2dOptions::default();
+                let mut plan = Plan2d::<T, T>::batched(&gpu, kind, nx, ny, batch, auto).unwrap();
+                assert_eq!(plan.path(), path);
+                let what = format!("{batch} {kind:?} of {nx} x {ny}");
+                for _ in 0..2 {
+                    check(&output(&gpu, x.len(), |out| plan.run(&input, out)), &want, &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn long_axes_agree_with_the_reference() {
+    long_axes_agree::<f32>();
+    long_axes_agree::<f64>();
 }
 
 fn volumes_agree<T: CudaReal>() {
@@ -254,8 +287,13 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
             check(&got, &want, &format!("{kind:?} of {name} {options:?}"));
         }
     }
-    // By two passes, columns last and first.
-    for (nx, ny) in [(64, 100), (8192, 64)] {
+    // By two passes, columns last and first, and by three.
+    for (nx, ny, path) in [
+        (64, 100, Path2d::TwoPass),
+        (8192, 64, Path2d::TwoPass),
+        (64, 10000, Path2d::Folded),
+        (10000, 64, Path2d::Folded),
+    ] {
         let x: Vec<I> = (0..2 * nx * ny).map(|_| of(random.random::<u32>())).collect();
         let exact: Vec<f64> = x.iter().map(|v| v.to_f64()).collect();
         let input = gpu.upload(&x).unwrap();
@@ -263,7 +301,7 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
             let want = batches(&exact, nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
             let auto = Plan2dOptions::default();
             let mut plan = Plan2d::<T, I>::batched(&gpu, kind, nx, ny, 2, auto).unwrap();
-            assert_eq!(plan.path(), Path2d::TwoPass);
+            assert_eq!(plan.path(), path);
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             check(&got, &want, &format!("{kind:?} of {nx} x {ny} {name}"));
         }

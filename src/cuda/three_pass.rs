@@ -395,6 +395,11 @@ impl<T: CudaReal> Lines<T> {
         Ok(Lines { length, shape, table: gpu.upload(&table)? })
     }
 
+    /// Elements of a line.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
     /// A kernel for these lines, allowed the shared memory it takes.
     pub(super) fn kernel(
         &self,

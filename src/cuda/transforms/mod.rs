@@ -33,6 +33,7 @@
 //! one at a time, to be timed; [`KernelUse`] says what its own kernels take of
 //! the device.
 
+mod folded;
 mod plan1d;
 mod plan2d;
 mod plan3d;

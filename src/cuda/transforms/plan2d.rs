@@ -5,6 +5,7 @@
 //! post-processing and, by cuFFT, 4 or more between them. Row-column is four
 //! passes along each axis, 16 words.
 
+use super::folded::Folded;
 use super::real_fft::RealFft;
 use super::transposed::TransposedReordering;
 use super::two_pass::TwoPass;
@@ -37,6 +38,8 @@ pub enum Path2d {
     /// Fused, with an FFT of our own in two passes, whose first and last steps
     /// pre- and post-processing are.
     TwoPass,
+    /// As [`Path2d::TwoPass`], in three passes, of which an axis of 10000 takes two.
+    Folded,
 }
 
 /// A plan for a batch of `nx × ny` maps in precision `T`, read as `I`.
@@ -53,6 +56,7 @@ enum Way<T: CudaReal> {
     RowColumn(Box<Passes<T>>),
     Fused(Box<Fused<T>>),
     TwoPass(Box<TwoPass<T>>),
+    Folded(Box<Folded<T>>),
 }
 
 /// A fused transform's three stages.
@@ -104,7 +108,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     ///
     /// With the defaults a fused plan is what was measured to be fastest: where
     /// both lengths are powers of two from 64 to 8192 or 100 times a divisor of 100,
-    /// two passes ([`Path2d::TwoPass`]); else pre-processing, cuFFT and
+    /// two passes ([`Path2d::TwoPass`]), or three where one is 10000 and the other short
+    /// ([`Path2d::Folded`]); else pre-processing, cuFFT and
     /// post-processing, which [`Orientation::Straight`], or any other choice,
     /// asks for at every length. [`Orientation::Transposed`] has tiled forms of its own, for which
     /// [`Plan2dOptions::reorder`] and [`Plan2dOptions::post`] do not matter.
@@ -128,6 +133,9 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                 let shape = [nx, ny];
                 let passes = Passes::new(gpu, &module, &shape, batch, options.reorder, I::SUFFIX)?;
                 Way::RowColumn(Box::new(passes))
+            }
+            Method::Fused if is_default(options) && Folded::<T>::takes(gpu, (nx, ny), batch)? => {
+                Way::Folded(Box::new(Folded::new(gpu, kind, (nx, ny), batch, I::INTEGER)?))
             }
             Method::Fused if is_default(options) && TwoPass::<T>::takes(gpu, (nx, ny), batch)? => {
                 Way::TwoPass(Box::new(TwoPass::new(gpu, kind, (nx, ny), batch, I::INTEGER)?))
@@ -157,6 +165,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         match &self.way {
             Way::RowColumn(_) => Path2d::RowColumn,
             Way::TwoPass(_) => Path2d::TwoPass,
+            Way::Folded(_) => Path2d::Folded,
             Way::Fused(fused) => match fused.reordering {
                 Form::Straight(_) => Path2d::Straight,
                 Form::Transposed(_) => Path2d::Transposed,
@@ -241,6 +250,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                     .collect()
             }
             Way::TwoPass(passes) => passes.uses(size_of::<I>()),
+            Way::Folded(passes) => passes.uses(size_of::<I>()),
             Way::Fused(fused) => fused.uses(&self.gpu, forward, self.values, size_of::<I>()),
         }
     }
@@ -262,6 +272,7 @@ fn run<T: CudaReal, I: Input<T>>(
             passes.inverse(&[sines.x, sines.y], output)
         }
         Way::TwoPass(passes) => passes.run(input, output, threshold),
+        Way::Folded(passes) => passes.run(input, output, threshold),
         Way::Fused(fused) => Stage::ALL.into_iter().try_for_each(|stage| {
             let keep = if stage == Stage::Post { threshold.take() } else { None };
             fused.run(kind, stage, input, output, keep)

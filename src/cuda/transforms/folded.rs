@@ -1,0 +1,230 @@
+//! Fused 2-D transforms of maps with an axis of 10000, in three passes:
+//! `kernels/folded.cu`, typed.
+//!
+//! By two passes ([`super::two_pass`]) a line is a block, of which such a map has too
+//! few for a large device, and which axis is the contiguous one makes a difference.
+//! Folded into 100 × 100 the long axis takes two passes, with work for all of it and
+//! neighbours to read and write either way.
+
+use crate::cuda::device::Gpu;
+use crate::cuda::error::CudaError;
+use crate::cuda::input::Input;
+use crate::cuda::keep::Threshold;
+use crate::cuda::launch::{Kernel, MOST_BLOCKS, check_length};
+use crate::cuda::real::CudaReal;
+use crate::cuda::reorder::Sines;
+use crate::cuda::solver::twiddles;
+use crate::cuda::three_pass::{Lines, shared_memory};
+use crate::cuda::usage::KernelUse;
+use crate::transform::Transform;
+use cudarc::driver::{CudaSlice, PushKernelArg};
+
+/// `LONG` and half of `FOLD` of kernels/folded.cu.
+const LONG: usize = 10_000;
+const HALF_FOLD: usize = 50;
+
+/// Lengths of the other axis that have kernels: by two passes, such maps have at most
+/// 64 blocks. (An H200 in f64, 100 × 10000 and 10000 × 100: the DCT in 15.4 and 15.7 µs,
+/// 19.0 and 24.9 by two passes; the IDCT in 15.4 and 16.5, 21.5 and 18.7.)
+const SHORT: [usize; 3] = [64, 100, 128];
+
+/// The kernels of a transform of a batch of maps.
+pub(super) struct Folded<T: CudaReal> {
+    gpu: Gpu,
+    /// Of a DCT the long axis' passes come first, of an inverse the short one's.
+    forward: bool,
+    first: Kernel,
+    last: Kernel,
+    short: Kernel,
+    /// The last pass of a DCT with a threshold.
+    short_threshold: Option<Kernel>,
+    /// [`Input::INTEGER`] of what the first pass reads.
+    integer: Option<i32>,
+    values: usize,
+    /// Of rows where the long axis is y, of columns where it is x.
+    pairs: u32,
+    /// Of an inverse, whether it is of sines along either axis.
+    sine: i32,
+    long_sine: i32,
+    long_lines: Lines<T>,
+    short_lines: Lines<T>,
+    /// e^{-jπk/2n} of the long axis.
+    turns: CudaSlice<T::Complex>,
+    between: CudaSlice<T::Complex>,
+}
+
+impl<T: CudaReal> Folded<T> {
+    /// Whether there are kernels for these lengths and this device.
+    pub(super) fn takes(
+        gpu: &Gpu,
+        (nx, ny): (usize, usize),
+        batch: usize,
+    ) -> Result<bool, CudaError> {
+        let (long, short) = (nx.max(ny), nx.min(ny));
+        if long != LONG || !SHORT.contains(&short) || batch > MOST_BLOCKS as usize {
+            return Ok(false);
+        }
+        let [long_lines, short_lines] = lines::<T>(gpu, (nx, ny))?;
+        Ok(long_lines.shape.bytes.max(short_lines.shape.bytes) <= shared_memory(gpu)?)
+    }
+
+    /// For lengths that it [`Folded::takes`]. `integer` is [`Input::INTEGER`] of what
+    /// it reads.
+    pub(super) fn new(
+        gpu: &Gpu,
+        kind: Transform,
+        (nx, ny): (usize, usize),
+        batch: usize,
+        integer: Option<i32>,
+    ) -> Result<Self, CudaError> {
+        let forward = kind == Transform::Dct;
+        let sines = Sines::of(kind);
+        let along_y = ny == LONG;
+        let (axis, pairs) = if along_y { ("y", nx / 2) } else { ("x", ny / 2) };
+        let (sine, long_sine) = if along_y { (sines.x, sines.y) } else { (sines.y, sines.x) };
+        let [long_lines, short_lines] = lines::<T>(gpu, (nx, ny))?;
+        let kernel = |of: &Lines<T>, name: String, units: usize| -> Result<Kernel, CudaError> {
+            let module = gpu.kernels_for::<T>("folded", of.length())?;
+            let mut config = of.shape.config(units.div_ceil(of.shape.lines as usize) as u32);
+            config.grid_dim.1 = batch as u32;
+            let function = of.kernel(&module, &name)?;
+            Ok(Kernel { name: format!("{name}_{}", of.length()), function, config })
+        };
+        let long = |name: String| kernel(&long_lines, name, HALF_FOLD * pairs);
+        let short = |name: String| kernel(&short_lines, name, LONG / 2);
+        let way = if forward { "forward" } else { "inverse" };
+        // What reads a map may read integers.
+        let reads = if integer.is_some() { "_integer" } else { "" };
+        let (first_reads, short_reads) = if forward { (reads, "") } else { ("", reads) };
+        Ok(Folded {
+            first: long(format!("folded_first_{way}{first_reads}_{axis}"))?,
+            last: long(format!("folded_last_{way}_{axis}"))?,
+            short: short(format!("short_{way}{short_reads}_{axis}"))?,
+            short_threshold: forward
+                .then(|| short(format!("short_forward_threshold_{axis}")))
+                .transpose()?,
+            gpu: gpu.clone(),
+            forward,
+            integer,
+            values: batch * nx * ny,
+            pairs: pairs as u32,
+            sine: i32::from(sine),
+            long_sine: i32::from(long_sine),
+            turns: twiddles::<T>(gpu, LONG)?,
+            between: gpu.zeros(batch * nx * ny / 2)?,
+            long_lines,
+            short_lines,
+        })
+    }
+
+    /// Enqueues the transform; only a DCT has a threshold.
+    pub(super) fn run<I: Input<T>>(
+        &mut self,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+        threshold: Option<Threshold<T>>,
+    ) -> Result<(), CudaError> {
+        check_length("map to transform", input.len(), self.values)?;
+        check_length("transformed map", output.len(), self.values)?;
+        assert_eq!(I::INTEGER, self.integer);
+        if self.forward {
+            self.dct(input, output, threshold)
+        } else {
+            assert!(threshold.is_none(), "an inverse drops nothing");
+            self.inverse(input, output)
+        }
+    }
+
+    fn dct<I: Input<T>>(
+        &mut self,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+        threshold: Option<Threshold<T>>,
+    ) -> Result<(), CudaError> {
+        let (table, between) = (&self.long_lines.table, &mut self.between);
+        let mut launch = self.gpu.stream().launch_builder(&self.first.function);
+        launch.arg(input).arg(&mut *between).arg(table).arg(&self.pairs);
+        if let Some(integer) = &self.integer {
+            launch.arg(integer);
+        }
+        // SAFETY: the arguments of this launch and the next two are those of
+        // folded_first_forward, folded_last_forward and short_forward of
+        // kernels/folded.cu, in their order; the maps hold `values` values (checked by
+        // run), the input of the type the kernel was chosen for (asserted there),
+        // `between` a complex number for two of them, and the tables were made for the
+        // kernels' stages.
+        unsafe { launch.launch(self.first.config) }?;
+        let mut launch = self.gpu.stream().launch_builder(&self.last.function);
+        launch.arg(&mut *between).arg(table).arg(&self.pairs);
+        // SAFETY: as above.
+        unsafe { launch.launch(self.last.config) }?;
+        let short = match &self.short_threshold {
+            Some(kernel) if threshold.is_some() => kernel,
+            _ => &self.short,
+        };
+        let mut launch = self.gpu.stream().launch_builder(&short.function);
+        launch.arg(&*between).arg(output).arg(&self.short_lines.table).arg(&self.turns);
+        let epsilon;
+        if let Some(threshold) = threshold {
+            epsilon = threshold.epsilon;
+            launch.arg(&epsilon).arg(threshold.kept).arg(threshold.parts);
+        }
+        // SAFETY: as above.
+        unsafe { launch.launch(short.config) }?;
+        Ok(())
+    }
+
+    /// The output holds complex numbers until the last pass.
+    fn inverse<I: Input<T>>(
+        &mut self,
+        input: &CudaSlice<I>,
+        output: &mut CudaSlice<T>,
+    ) -> Result<(), CudaError> {
+        let table = &self.long_lines.table;
+        let mut launch = self.gpu.stream().launch_builder(&self.short.function);
+        launch.arg(input).arg(&mut *output).arg(&self.short_lines.table).arg(&self.turns);
+        launch.arg(&self.sine).arg(&self.long_sine);
+        if let Some(integer) = &self.integer {
+            launch.arg(integer);
+        }
+        // SAFETY: the arguments of this launch and the next two are those of
+        // short_inverse, folded_first_inverse and folded_last_inverse of
+        // kernels/folded.cu, in their order; the rest is as for the DCT, and the
+        // output has room for a complex number for two values.
+        unsafe { launch.launch(self.short.config) }?;
+        let mut launch = self.gpu.stream().launch_builder(&self.first.function);
+        launch.arg(&*output).arg(&mut self.between).arg(table).arg(&self.pairs);
+        // SAFETY: as above.
+        unsafe { launch.launch(self.first.config) }?;
+        let mut launch = self.gpu.stream().launch_builder(&self.last.function);
+        launch.arg(&self.between).arg(output).arg(table).arg(&self.pairs).arg(&self.long_sine);
+        // SAFETY: as above.
+        unsafe { launch.launch(self.last.config) }?;
+        Ok(())
+    }
+
+    /// What the three kernels take, in the order in which they run; `input` is the
+    /// size of a value that the first one reads.
+    pub(super) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
+        let kernels = if self.forward {
+            [&self.first, &self.last, &self.short]
+        } else {
+            [&self.short, &self.first, &self.last]
+        };
+        let map = self.values * size_of::<T>();
+        let bytes = [self.values * input + map, 2 * map, 2 * map];
+        let of = |(kernel, bytes)| KernelUse::of_kernel(&self.gpu, kernel, bytes);
+        kernels.into_iter().zip(bytes).map(of).collect()
+    }
+}
+
+/// How the long and the short axis are cut up.
+fn lines<T: CudaReal>(gpu: &Gpu, (nx, ny): (usize, usize)) -> Result<[Lines<T>; 2], CudaError> {
+    let (axis, length) = if ny == LONG { ("y", nx) } else { ("x", ny) };
+    let long = gpu.kernels_for::<T>("folded", LONG)?;
+    let short = gpu.kernels_for::<T>("folded", length)?;
+    Ok([
+        Lines::new(gpu, &long, "folded", LONG)?,
+        Lines::new(gpu, &short, &format!("short_{axis}"), length)?,
+    ])
+}
