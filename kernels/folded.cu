@@ -30,13 +30,15 @@
 /// long axis where that is y. Elsewhere a block's rows, of the map or between passes,
 /// go through shared memory on their way out, for a line's few threads would write
 /// parts of sectors. (An H200, 10000 × 100 in f64: the inverse's first pass 6.1 µs, not
-/// 6.9. What is read finds the other parts in the cache.)
+/// 6.9. What is read finds the other parts in the cache: through shared memory, by loads
+/// or cp.async, takes as long. Lanes that swap halves by shuffles and write 160 bytes at
+/// once: 0.1 µs less in f64, 0.3 more in f32.)
 template <bool Y, int N> struct Short {
     static constexpr int E = hundreds(N) ? 20 : 8, T = N / E;
-    static constexpr int LINES = (hundreds(N) ? 10 : 4) * (Y ? 2 : 1);
+    static constexpr int LINES = hundreds(N) ? (Y ? (F64 ? 20 : 40) : 10) : Y ? 8 : 4;
     static constexpr int C = Y ? LINES : 2, GROUPS = LINES / C;
     static constexpr int THREADS = T * LINES;
-    static constexpr int BLOCKS = blocks(F64 ? (E == 8 ? 768 : 384) : E == 8 ? 1024 : 640, (THREADS + 31) / 32 * 32);
+    static constexpr int BLOCKS = blocks(F64 ? (E == 8 ? 768 : 512) : E == 8 ? 1024 : 640, (THREADS + 31) / 32 * 32);
     typedef BlockFft<N, E, C, GROUPS, false> Fft;
     /// Of a line's two rows: an odd number of 8 elements.
     static constexpr int ROWS_BYTES = (2 * N / 8 | 1) * 8 * int(sizeof(real));

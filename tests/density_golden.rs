@@ -479,16 +479,19 @@ fn positions_that_are_not_finite_leave_no_trace() {
     }
 }
 
-/// In `f32`, 0.8 is a little more than 8 bins of 0.1; from just before the last column of a strip
-/// it ends beyond the eight columns after it.
+/// From just before the last column of a strip, a body of 7 or 8 bins ends in the seventh or
+/// eighth column after it; one wider by rounding, in the column after that.
 #[test]
 fn a_body_of_eight_bins_and_rounding_ends_where_there_is_room() {
     let grid = BinGrid::new(Rect::at(2.884e-8, 0.0, 51.2, 1.6), 512, 16).unwrap();
-    let cells = Boxes::of(&[[1.6, 0.4, 0.8, 0.8]]);
-    let out = density::<f32>(&charge_of(grid, &cells, &[], &Boxes::default(), 1.0, None));
-    for map in [&out.rho, &out.exact_map] {
-        let columns: Vec<f64> = map.chunks(16).map(|column| column.iter().sum()).collect();
-        assert!(columns[15] > 0.0 && columns[24] > 0.0, "{:?}", &columns[14..26]);
-        assert!((columns.iter().sum::<f64>() - 64.0).abs() < 1e-4);
+    for (width, last) in [(0.7, 22), (0.700_000_05, 23), (0.8, 23), (0.800_000_05, 24)] {
+        let cells = Boxes::of(&[[1.6, 0.4, width, 0.8]]);
+        let out = density::<f32>(&charge_of(grid, &cells, &[], &Boxes::default(), 1.0, None));
+        for map in [&out.rho, &out.exact_map] {
+            let columns: Vec<f64> = map.chunks(16).map(|column| column.iter().sum()).collect();
+            let covered = |&i: &usize| columns[i] > 0.0;
+            assert!((0..512).filter(covered).eq(15..=last), "{width}: {:?}", &columns[14..26]);
+            assert!((columns.iter().sum::<f64>() - 80.0 * width).abs() < 1e-4);
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! `placefield bench`: the paper's tables and figures on this machine.
 
 use super::Failure;
-use super::common::{PrecisionArg, check_output, make_folder, thread_count, write_json};
+use super::common::{
+    PrecisionArg, check_output, make_folder, thread_count, use_threads, write_json,
+};
 use super::engines::{EngineChoice, open_target};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
@@ -174,6 +176,7 @@ fn measure(
     args: &RunArgs,
 ) -> Result<(Report, Option<String>), Failure> {
     args.engine.only_one()?;
+    use_threads(args.threads)?;
     let (target, note) = open_target(args.engine, args.threads)?;
     let repetitions = if args.quick { 5 } else { paper::REPETITIONS };
     let settings = Settings {

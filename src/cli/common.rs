@@ -115,6 +115,14 @@ pub(crate) fn thread_count(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("expected a whole number from 0 to {MAX_THREADS}"))
 }
 
+/// Has all that follows run on this many threads, 0 for as many as there are: once a run.
+pub(crate) fn use_threads(threads: usize) -> Result<(), Failure> {
+    if threads > 0 {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    }
+    Ok(())
+}
+
 impl EvaluationArgs {
     /// The defaults, with fillers.
     pub(crate) fn for_demo(engine: EngineChoice) -> Self {
@@ -206,10 +214,9 @@ pub(crate) fn open_design(aux: &Path, args: &EvaluationArgs) -> Result<Opened, F
         PinOffsetArg::LowerLeft => PinOffset::LowerLeft,
     };
     let start = Instant::now();
-    let read = || bookshelf::read_design(aux, &ReadOptions { pin_offset, pl: args.pl.clone() });
-    // Reading runs on as many threads as the evaluation may use.
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.options.threads).build()?;
-    let loaded = pool.install(read)?;
+    use_threads(args.options.threads)?;
+    let options = ReadOptions { pin_offset, pl: args.pl.clone() };
+    let loaded = bookshelf::read_design(aux, &options)?;
     let parse_ms = start.elapsed().as_secs_f64() * 1e3;
     spinner.finish_and_clear();
     Ok(Opened { design: loaded.design, warnings: loaded.warnings, parse_ms })

@@ -2,7 +2,8 @@
 
 use super::Failure;
 use super::common::{
-    PrecisionArg, check_output, named, tell, thread_count, with_precision, write_json, write_output,
+    PrecisionArg, check_output, named, tell, thread_count, use_threads, with_precision, write_json,
+    write_output,
 };
 use super::engines::{Decided, EngineChoice, EngineReal, advise, decide};
 use clap::Args;
@@ -109,9 +110,9 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     let start = Instant::now();
     let picture = read(&args.image)?;
     let decode = ms(start);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads).build()?;
-    let (result, mut report, note) = pool
-        .install(|| with_precision!(args.precision.into(), T => compressed::<T>(args, &picture)))?;
+    use_threads(args.threads)?;
+    let (result, mut report, note) =
+        with_precision!(args.precision.into(), T => compressed::<T>(args, &picture))?;
     let start = Instant::now();
     let mut png = Vec::new();
     result.write_png(&mut png)?;

@@ -13,9 +13,10 @@ use crate::real::Real;
 struct Body {
     width: f64,
     height: f64,
-    /// Weight of its stretched area, negative where that is the weight of its own
-    /// area too, as a macro's; every other own area weighs 1.
+    /// Weight of its stretched area.
     ratio: f64,
+    /// Weight of its own area: T for a macro, 1 for every other.
+    own: f64,
 }
 
 /// Which rectangle of a body is meant.
@@ -51,10 +52,11 @@ impl Bodies {
                 width: charge.width[i],
                 height: charge.height[i],
                 ratio: charge.ratio[i],
+                own: 1.0,
             })
             .collect();
         for &i in &charge.macros {
-            bodies[i as usize].ratio *= -1.0;
+            bodies[i as usize].own = charge.target_density;
         }
         let (x, y) = Axis::of(&charge.grid);
         Bodies { bodies, movable: charge.movable, x, y }
@@ -94,11 +96,8 @@ impl Bodies {
         let height = body.height;
         let columns = self.columns(i, shape, x)?;
         let (rows, weight) = match shape {
-            Shape::Smoothed => (self.y.stretched_span(y.wide(), height)?, body.ratio.abs()),
-            Shape::Exact => {
-                let weight = if body.ratio < 0.0 { -body.ratio } else { 1.0 };
-                (self.y.span(y.wide(), height)?, weight)
-            }
+            Shape::Smoothed => (self.y.stretched_span(y.wide(), height)?, body.ratio),
+            Shape::Exact => (self.y.span(y.wide(), height)?, body.own),
         };
         Some(Footprint { x: columns, y: rows, weight })
     }
