@@ -66,8 +66,8 @@ pub struct Loaded {
 /// Reads the design whose files `aux` names.
 ///
 /// `.nodes`, `.pl` and `.scl` must be there; without `.nets` the design has no
-/// nets and `.wts` is not read; without `.wts`, or with an empty one, every net
-/// weighs 1. Either is a warning.
+/// nets, and without `.wts`, or with an empty one, every net weighs 1. Either is
+/// a warning.
 ///
 /// # Errors
 /// At the first file that cannot be read or is not as the format has it.
@@ -160,13 +160,15 @@ impl Reader {
     ) -> Result<Option<Nets>, BookshelfError> {
         let no_nets = "the design has no nets and no wirelength";
         let text = self.open_optional(files.nets.as_deref(), "nets", no_nets)?;
-        let (Some(text), Some(path)) = (text, &files.nets) else { return Ok(None) };
-        let file = parse_nets(&text, path, nodes, index, offset)?;
-        self.warnings.extend(file.warnings);
-        let mut nets = file.nets;
+        let mut nets = None;
+        if let (Some(text), Some(path)) = (text, &files.nets) {
+            let file = parse_nets(&text, path, nodes, index, offset)?;
+            self.warnings.extend(file.warnings);
+            nets = Some(file.nets);
+        }
         let no_weights = "every net weighs 1";
         let text = self.open_optional(files.wts.as_deref(), "wts", no_weights)?;
-        if let (Some(text), Some(path)) = (text, &files.wts) {
+        if let (Some(text), Some(path), Some(nets)) = (text, &files.wts, &mut nets) {
             if text.trim_ascii().is_empty() {
                 self.warnings.push(format!("{}: nothing is in it: {no_weights}", path.display()));
             }
@@ -174,6 +176,6 @@ impl Reader {
             self.warnings.extend(file.warnings);
             nets.weight = file.weight;
         }
-        Ok(Some(nets))
+        Ok(nets)
     }
 }
