@@ -30,9 +30,7 @@
 /// long axis where that is y. Elsewhere a block's rows, of the map or between passes,
 /// go through shared memory on their way out, for a line's few threads would write
 /// parts of sectors. (An H200, 10000 × 100 in f64: the inverse's first pass 6.1 µs, not
-/// 6.9. What is read finds the other parts in the cache: through shared memory, by loads
-/// or cp.async, takes as long. Lanes that swap halves by shuffles and write 160 bytes at
-/// once: 0.1 µs less in f64, 0.3 more in f32.)
+/// 6.9. What is read finds the other parts in the cache. benchmarks/long-axes-log.md)
 template <bool Y, int N> struct Short {
     static constexpr int E = hundreds(N) ? 20 : 8, T = N / E;
     static constexpr int LINES = hundreds(N) ? (Y ? (F64 ? 20 : 40) : 10) : Y ? 8 : 4;
