@@ -15,9 +15,30 @@ use placefield::grid::{BinGrid, Map, Rect};
 use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use std::ops::Deref;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-fn gpu() -> Gpu {
-    Gpu::open(0).unwrap_or_else(|e| panic!("{e}"))
+/// Whose turn the device is: every test's, or that of the one that fills it.
+static DEVICE: RwLock<()> = RwLock::new(());
+
+/// The device while other tests use it too.
+struct Shared {
+    gpu: Gpu,
+    _turn: RwLockReadGuard<'static, ()>,
+}
+
+impl Deref for Shared {
+    type Target = Gpu;
+
+    fn deref(&self) -> &Gpu {
+        &self.gpu
+    }
+}
+
+/// Once a test: a second turn would wait for one who waits for the first.
+fn gpu() -> Shared {
+    let turn = DEVICE.read().unwrap_or_else(PoisonError::into_inner);
+    Shared { gpu: Gpu::open(0).unwrap_or_else(|e| panic!("{e}")), _turn: turn }
 }
 
 fn options(deterministic: bool) -> EngineOptions {
@@ -512,7 +533,8 @@ fn what_is_stale_or_misshapen_is_refused() {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_full_device_is_an_error_and_no_more() {
-    let gpu = gpu();
+    let _alone = DEVICE.write().unwrap_or_else(PoisonError::into_inner);
+    let gpu = Gpu::open(0).unwrap_or_else(|e| panic!("{e}"));
     let charge = mixed(64, 64, 0, 1.0);
     let [x, y] = positions::<f64>(&charge, 0.0, 0);
     let big = BinGrid::new(charge.grid.die(), 4096, 4096).unwrap();
