@@ -12,7 +12,7 @@ __host__ __device__ constexpr int blocks(int resident, int threads) {
 }
 
 /// To a transform's coefficients from those at the other end, with a zero first:
-/// a sine transform is a cosine transform of these. `copy` of k = 0 is dropped.
+/// a sine transform is a cosine transform of these. What b gets at k = 0 counts for nothing.
 __device__ __forceinline__ void other_end(bool zero, cplx& a, cplx& b) {
     cplx keep = a;
     a = zero ? make(0, 0) : b;

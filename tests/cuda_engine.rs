@@ -5,7 +5,7 @@
 mod common;
 
 use common::bodies::{flat, mixed};
-use common::{pairs, relative_rms};
+use common::{device, pairs, relative_rms};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::solve::{Fields, Solver};
@@ -38,7 +38,7 @@ impl Deref for Shared {
 /// Once a test: a second turn would wait for one who waits for the first.
 fn gpu() -> Shared {
     let turn = DEVICE.read().unwrap_or_else(PoisonError::into_inner);
-    Shared { gpu: Gpu::open(0).unwrap_or_else(|e| panic!("{e}")), _turn: turn }
+    Shared { gpu: device::gpu(), _turn: turn }
 }
 
 fn options(deterministic: bool) -> EngineOptions {
@@ -534,7 +534,7 @@ fn what_is_stale_or_misshapen_is_refused() {
 #[ignore = "needs an NVIDIA GPU"]
 fn a_full_device_is_an_error_and_no_more() {
     let _alone = DEVICE.write().unwrap_or_else(PoisonError::into_inner);
-    let gpu = Gpu::open(0).unwrap_or_else(|e| panic!("{e}"));
+    let gpu = device::gpu();
     let charge = mixed(64, 64, 0, 1.0);
     let [x, y] = positions::<f64>(&charge, 0.0, 0);
     let big = BinGrid::new(charge.grid.die(), 4096, 4096).unwrap();

@@ -23,7 +23,6 @@ pub struct CpuEngine<T: Real> {
     x: Vec<T>,
     y: Vec<T>,
     density: CpuDensity,
-    background: f64,
     /// ρ less the background.
     neutral: Map<T>,
     /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
@@ -59,12 +58,10 @@ impl<T: Real> CpuEngine<T> {
         check_range::<T>(&charge)?;
         let pool = thread_pool(options.threads)?;
         let (nx, ny, bodies) = (charge.grid.nx(), charge.grid.ny(), charge.bodies());
-        let background = charge.background();
         let mut engine = CpuEngine {
             x: vec![T::zero(); bodies],
             y: vec![T::zero(); bodies],
-            density: CpuDensity::new(&charge, background),
-            background,
+            density: CpuDensity::new(&charge, charge.background()),
             neutral: Map::filled(nx, ny, T::zero()),
             solvers: [const { None }; Pipeline::ALL.len()],
             fields: Fields::new(nx, ny),
@@ -220,7 +217,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         self.done.require(kind.name(), needs)?;
         check_bins([map.nx(), map.ny()], out)?;
         out.as_mut_slice().copy_from_slice(map.as_slice());
-        add_background(kind, self.background, out);
+        add_background(kind, self.density.background, out);
         Ok(())
     }
 

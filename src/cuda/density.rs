@@ -35,7 +35,7 @@ pub struct Density<T: CudaReal> {
     slots: CudaFunction,
     spread: CudaFunction,
     finish: CudaFunction,
-    background: f64,
+    pub(super) background: f64,
     /// Fixed area per bin over the bin area, less the background.
     fixed: CudaSlice<T>,
     /// Sums of the movable cells, then of the fillers, 4 bytes each in f32 and 8
@@ -202,7 +202,7 @@ impl<T: CudaReal> Density<T> {
         rho: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
         let gpu = self.gpu.clone();
-        let mut addresses = [
+        let addresses = [
             address(&gpu, &self.fixed),
             address_mut(&gpu, &mut self.sums),
             address_mut(&gpu, &mut self.beside),
@@ -216,9 +216,8 @@ impl<T: CudaReal> Density<T> {
         // Four bins per thread, and a block for the strays.
         let mut config = blocks_for(self.bins.div_ceil(4));
         config.grid_dim.0 += 1;
-        let mut plan = *plan;
-        let mut arguments = vec![argument(&mut plan)];
-        arguments.extend(addresses.iter_mut().map(argument));
+        let mut arguments = vec![argument(plan)];
+        arguments.extend(addresses.iter().map(argument));
         // SAFETY: arguments are those of density_finish, arrays as in `run_as`;
         // before it waits the kernel reads the fixed area alone, which is never
         // written.

@@ -68,7 +68,6 @@ pub struct CudaEngine<T: CudaReal> {
     watches: [Stopwatch; 2],
     pub(super) gpu: Gpu,
     pub(super) charge: Charge,
-    background: f64,
     pub(super) choice: Choice,
     pub(super) done: Done,
     /// Of the density at hand, once it has been read.
@@ -117,7 +116,6 @@ impl<T: CudaReal> CudaEngine<T> {
             stages,
             watches: [Stopwatch::new(gpu)?, Stopwatch::new(gpu)?],
             gpu: gpu.clone(),
-            background: charge.background(),
             charge,
             choice,
             done: Done::Nothing,
@@ -300,7 +298,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         check_bins([self.charge.grid.nx(), self.charge.grid.ny()], out)?;
         self.gpu.stream().memcpy_dtoh(map, out.as_mut_slice()).map_err(CudaError::from)?;
         self.gpu.synchronize()?;
-        add_background(kind, self.background, out);
+        add_background(kind, self.stages.density.background, out);
         Ok(())
     }
 

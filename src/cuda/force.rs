@@ -57,11 +57,11 @@ impl<T: CudaReal> Force<T> {
         forces: &mut CudaSlice<T>,
     ) -> Result<(), CudaError> {
         check(bodies, field, forces)?;
-        let mut slot_of = address(&self.gpu, bodies.slot_of()?);
+        let slot_of = address(&self.gpu, bodies.slot_of()?);
         gather(&self.gpu, &self.slots, bodies, &bodies.staged, field, &mut self.in_slots)?;
-        let mut plan = bodies.plan;
-        let mut in_slots = address(&self.gpu, &self.in_slots);
-        let mut back = address_mut(&self.gpu, forces);
+        let plan = bodies.plan;
+        let in_slots = address(&self.gpu, &self.in_slots);
+        let back = address_mut(&self.gpu, forces);
         // SAFETY: arguments are those of force_return; arrays hold one value or
         // pair per body. Before it waits the kernel reads slots alone, which the
         // one before it does not write.
@@ -71,12 +71,7 @@ impl<T: CudaReal> Force<T> {
                 &self.give_back,
                 blocks_for(bodies.len().div_ceil(RETURN_EACH)),
                 self.overlap,
-                &mut [
-                    argument(&mut plan),
-                    argument(&mut slot_of),
-                    argument(&mut in_slots),
-                    argument(&mut back),
-                ],
+                &mut [argument(&plan), argument(&slot_of), argument(&in_slots), argument(&back)],
             )
         }
     }

@@ -161,9 +161,9 @@ impl Overlap {
     }
 }
 
-/// An argument of [`launch`], whatever its type.
-pub(super) fn argument<A>(value: &mut A) -> *mut c_void {
-    std::ptr::from_mut(value).cast()
+/// An argument of [`launch`], whatever its type. It is only read.
+pub(super) fn argument<A>(value: &A) -> *mut c_void {
+    std::ptr::from_ref(value).cast_mut().cast()
 }
 
 /// Launches `kernel` on the device's stream.

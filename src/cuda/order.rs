@@ -169,25 +169,25 @@ impl<T: CudaReal> Bodies<T> {
     /// From corners that `ids` leads to, or in slots when it is 0.
     fn make_order(
         &mut self,
-        mut ids: CUdeviceptr,
-        mut corners: CUdeviceptr,
-        mut wanted: Wanted,
+        ids: CUdeviceptr,
+        corners: CUdeviceptr,
+        wanted: Wanted,
     ) -> Result<(), CudaError> {
         let gpu = self.gpu.clone();
         let order = &mut self.ordering;
-        let (config, mut local) = order.config(self.count);
+        let (config, local) = order.config(self.count);
         let one =
             LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1024, 1, 1), shared_mem_bytes: 0 };
-        let mut plan = self.plan;
-        let mut counts = address_mut(&gpu, &mut order.counts);
-        let mut cursors = address_mut(&gpu, &mut order.cursors);
-        let mut listed = address_mut(&gpu, &mut order.listed);
-        let mut staged = address_mut(&gpu, &mut self.staged);
-        let mut all_ids = address_mut(&gpu, &mut self.ids);
-        let mut records = address_mut(&gpu, &mut self.records);
-        let mut chunks = address_mut(&gpu, &mut self.chunks);
-        let mut wear = address_mut(&gpu, &mut self.wear.device);
-        let mut half = order.half;
+        let plan = self.plan;
+        let counts = address_mut(&gpu, &mut order.counts);
+        let cursors = address_mut(&gpu, &mut order.cursors);
+        let listed = address_mut(&gpu, &mut order.listed);
+        let staged = address_mut(&gpu, &mut self.staged);
+        let all_ids = address_mut(&gpu, &mut self.ids);
+        let records = address_mut(&gpu, &mut self.records);
+        let chunks = address_mut(&gpu, &mut self.chunks);
+        let wear = address_mut(&gpu, &mut self.wear.device);
+        let half = order.half;
         // SAFETY: arguments are those of kernels/order.cu. Corners and `staged` hold a
         // pair per body, what is wanted and each half of the ids one value, each half
         // of the records one per slot that has any; counts and cursors one value per
@@ -202,12 +202,12 @@ impl<T: CudaReal> Bodies<T> {
                 config,
                 Overlap::None,
                 &mut [
-                    argument(&mut plan),
-                    argument(&mut ids),
-                    argument(&mut corners),
-                    argument(&mut counts),
-                    argument(&mut staged),
-                    argument(&mut local),
+                    argument(&plan),
+                    argument(&ids),
+                    argument(&corners),
+                    argument(&counts),
+                    argument(&staged),
+                    argument(&local),
                 ],
             )?;
             launch(
@@ -216,11 +216,11 @@ impl<T: CudaReal> Bodies<T> {
                 one,
                 order.overlap,
                 &mut [
-                    argument(&mut plan),
-                    argument(&mut counts),
-                    argument(&mut cursors),
-                    argument(&mut listed),
-                    argument(&mut wear),
+                    argument(&plan),
+                    argument(&counts),
+                    argument(&cursors),
+                    argument(&listed),
+                    argument(&wear),
                 ],
             )?;
             launch(
@@ -229,16 +229,16 @@ impl<T: CudaReal> Bodies<T> {
                 config,
                 order.overlap,
                 &mut [
-                    argument(&mut plan),
-                    argument(&mut staged),
-                    argument(&mut cursors),
-                    argument(&mut all_ids),
-                    argument(&mut records),
-                    argument(&mut half),
-                    argument(&mut wanted),
-                    argument(&mut listed),
-                    argument(&mut chunks),
-                    argument(&mut local),
+                    argument(&plan),
+                    argument(&staged),
+                    argument(&cursors),
+                    argument(&all_ids),
+                    argument(&records),
+                    argument(&half),
+                    argument(&wanted),
+                    argument(&listed),
+                    argument(&chunks),
+                    argument(&local),
                 ],
             )?;
         }

@@ -13,7 +13,9 @@
 
 use super::device::Gpu;
 use super::error::CudaError;
-use super::launch::{Overlap, address, address_mut, check_length, launch};
+use super::launch::{
+    Kernel, MOST_BLOCKS, Overlap, address, address_mut, argument, check_length, launch,
+};
 use super::real::CudaReal;
 use super::solver::{FieldSolver, Fields, Green};
 use super::usage::KernelUse;
@@ -22,7 +24,6 @@ use crate::grid::BinGrid;
 use crate::transform::Transform;
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, DeviceRepr, LaunchConfig};
-use std::ffi::c_void;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -108,7 +109,10 @@ impl<T: CudaReal> ThreePass<T> {
         let units = (ny / columns.shape.columns()) as u32;
         let blocks = columns.shape.blocks(gpu, &solve, units)?;
         let green = Green::new(grid, SCALE / grid.bins() as f64);
-        let overlaps = gpu.info().compute_capability >= (9, 0) && grid.bins() <= OVERLAP;
+        let overlap = match grid.bins() <= OVERLAP {
+            true => Overlap::where_possible(gpu),
+            false => Overlap::None,
+        };
         Ok(ThreePass {
             gpu: gpu.clone(),
             bins: grid.bins(),
@@ -117,7 +121,7 @@ impl<T: CudaReal> ThreePass<T> {
             solve,
             inverse,
             inverse_field,
-            overlap: if overlaps { Overlap::Previous } else { Overlap::None },
+            overlap,
             step_y: green.step_y(),
             green,
             p: gpu.zeros(grid.bins() / 2)?,
@@ -186,12 +190,12 @@ impl<T: CudaReal> ThreePass<T> {
                 self.columns.shape.config(blocks),
                 self.overlap,
                 &mut [
-                    arg(&p),
-                    arg(&q),
-                    arg(&table),
-                    arg(&self.green),
-                    arg(&self.units),
-                    arg(&partial),
+                    argument(&p),
+                    argument(&q),
+                    argument(&table),
+                    argument(&self.green),
+                    argument(&self.units),
+                    argument(&partial),
                 ],
             )
         }?;
@@ -201,17 +205,17 @@ impl<T: CudaReal> ThreePass<T> {
         let energy = address_mut(gpu, &mut fields.energy);
         let table = address(gpu, &self.back.table);
         let (maps, kernel) = if potential { (3, &self.inverse) } else { (2, &self.inverse_field) };
-        let mut outputs = vec![arg(&phi), arg(&ex), arg(&ey)];
+        let mut outputs = vec![argument(&phi), argument(&ex), argument(&ey)];
         outputs.drain(..3 - maps);
-        let mut arguments = vec![arg(&p), arg(&q)];
+        let mut arguments = vec![argument(&p), argument(&q)];
         arguments.extend(outputs);
         arguments.extend([
-            arg(&table),
-            arg(&self.step_y),
-            arg(&self.pairs),
-            arg(&partial),
-            arg(&blocks),
-            arg(&energy),
+            argument(&table),
+            argument(&self.step_y),
+            argument(&self.pairs),
+            argument(&partial),
+            argument(&blocks),
+            argument(&energy),
         ]);
         let blocks = self.pairs * maps as u32 / self.back.shape.lines;
         // SAFETY: the arguments are those of rows_inverse_N, N = ny, or, without
@@ -242,7 +246,7 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
                 self.rows.shape.config(blocks),
                 // What comes before is not known to let its successor start.
                 Overlap::None,
-                &mut [arg(&rho), arg(&p), arg(&table), arg(&self.pairs)],
+                &mut [argument(&rho), argument(&p), argument(&table), argument(&self.pairs)],
             )
         }
     }
@@ -265,11 +269,6 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
 /// What `Green::scale` is over the number of bins: the round trip's 4, over the
 /// four halves that the kernels leave out.
 const SCALE: f64 = 0.25;
-
-/// One argument of a launch.
-pub(super) fn arg<V>(value: &V) -> *mut c_void {
-    std::ptr::from_ref(value).cast_mut().cast()
-}
 
 /// `struct Shape` of `kernels/three_pass.cu`.
 #[repr(C)]
@@ -395,9 +394,18 @@ impl<T: CudaReal> Lines<T> {
         Ok(Lines { length, shape, table: gpu.upload(&table)? })
     }
 
-    /// Elements of a line.
-    pub(super) fn length(&self) -> usize {
-        self.length
+    /// A kernel for these lines, and its launch for each of `maps` maps.
+    pub(super) fn batched(
+        &self,
+        module: &Arc<CudaModule>,
+        name: &str,
+        blocks: u32,
+        maps: usize,
+    ) -> Result<Kernel, CudaError> {
+        let mut config = self.shape.config(blocks);
+        config.grid_dim.1 = maps as u32;
+        let function = self.kernel(module, name)?;
+        Ok(Kernel { name: format!("{name}_{}", self.length), function, config })
     }
 
     /// A kernel for these lines, allowed the shared memory it takes.
@@ -413,8 +421,19 @@ impl<T: CudaReal> Lines<T> {
     }
 }
 
+/// Whether the device has the shared memory for blocks of either lines, and a launch
+/// the blocks for this many maps.
+pub(super) fn fit<T: CudaReal>(
+    gpu: &Gpu,
+    lines: [&Lines<T>; 2],
+    maps: usize,
+) -> Result<bool, CudaError> {
+    let bytes = lines.map(|l| l.shape.bytes).into_iter().max();
+    Ok(maps <= MOST_BLOCKS as usize && bytes <= Some(shared_memory(gpu)?))
+}
+
 /// Shared memory a block can have, in bytes.
-pub(super) fn shared_memory(gpu: &Gpu) -> Result<u32, CudaError> {
+fn shared_memory(gpu: &Gpu) -> Result<u32, CudaError> {
     let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
     Ok(gpu.context().attribute(most)? as u32)
 }

@@ -40,7 +40,7 @@ pub struct CpuDensity {
     bodies: Bodies,
     strips: Strips,
     target: f64,
-    background: f64,
+    pub(super) background: f64,
     /// Overflowing density, summed over bins, to overflow.
     per_movable: f64,
     /// Fixed density of every bin.

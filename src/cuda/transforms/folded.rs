@@ -10,11 +10,11 @@ use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
 use crate::cuda::input::Input;
 use crate::cuda::keep::Threshold;
-use crate::cuda::launch::{Kernel, MOST_BLOCKS, check_length};
+use crate::cuda::launch::{Kernel, check_length};
 use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::Sines;
 use crate::cuda::solver::twiddles;
-use crate::cuda::three_pass::{Lines, shared_memory};
+use crate::cuda::three_pass::{Lines, fit};
 use crate::cuda::usage::KernelUse;
 use crate::transform::Transform;
 use cudarc::driver::{CudaSlice, PushKernelArg};
@@ -55,49 +55,40 @@ pub(super) struct Folded<T: CudaReal> {
 }
 
 impl<T: CudaReal> Folded<T> {
-    /// Whether there are kernels for these lengths and this device.
-    pub(super) fn takes(
-        gpu: &Gpu,
-        (nx, ny): (usize, usize),
-        batch: usize,
-    ) -> Result<bool, CudaError> {
-        let (long, short) = (nx.max(ny), nx.min(ny));
-        if long != LONG || !SHORT.contains(&short) || batch > MOST_BLOCKS as usize {
-            return Ok(false);
-        }
-        let [long_lines, short_lines] = lines::<T>(gpu, (nx, ny))?;
-        Ok(long_lines.shape.bytes.max(short_lines.shape.bytes) <= shared_memory(gpu)?)
-    }
-
-    /// For lengths that it [`Folded::takes`]. `integer` is [`Input::INTEGER`] of what
-    /// it reads.
+    /// `None` where there are no kernels for these lengths or this device. `integer`
+    /// is [`Input::INTEGER`] of what it reads.
     pub(super) fn new(
         gpu: &Gpu,
         kind: Transform,
         (nx, ny): (usize, usize),
         batch: usize,
         integer: Option<i32>,
-    ) -> Result<Self, CudaError> {
+    ) -> Result<Option<Self>, CudaError> {
+        let (axis, length) = if ny == LONG { ("y", nx) } else { ("x", ny) };
+        if nx.max(ny) != LONG || !SHORT.contains(&length) {
+            return Ok(None);
+        }
+        let long_module = gpu.kernels_for::<T>("folded", LONG)?;
+        let short_module = gpu.kernels_for::<T>("folded", length)?;
+        let long_lines = Lines::new(gpu, &long_module, "folded", LONG)?;
+        let short_lines = Lines::new(gpu, &short_module, &format!("short_{axis}"), length)?;
+        if !fit(gpu, [&long_lines, &short_lines], batch)? {
+            return Ok(None);
+        }
         let forward = kind == Transform::Dct;
         let sines = Sines::of(kind);
-        let along_y = ny == LONG;
-        let (axis, pairs) = if along_y { ("y", nx / 2) } else { ("x", ny / 2) };
-        let (sine, long_sine) = if along_y { (sines.x, sines.y) } else { (sines.y, sines.x) };
-        let [long_lines, short_lines] = lines::<T>(gpu, (nx, ny))?;
-        let kernel = |of: &Lines<T>, name: String, units: usize| -> Result<Kernel, CudaError> {
-            let module = gpu.kernels_for::<T>("folded", of.length())?;
-            let mut config = of.shape.config(units.div_ceil(of.shape.lines as usize) as u32);
-            config.grid_dim.1 = batch as u32;
-            let function = of.kernel(&module, &name)?;
-            Ok(Kernel { name: format!("{name}_{}", of.length()), function, config })
-        };
-        let long = |name: String| kernel(&long_lines, name, HALF_FOLD * pairs);
-        let short = |name: String| kernel(&short_lines, name, LONG / 2);
+        let (sine, long_sine) = if ny == LONG { (sines.x, sines.y) } else { (sines.y, sines.x) };
+        let pairs = length / 2;
+        let blocks = |of: &Lines<T>, units: usize| units.div_ceil(of.shape.lines as usize) as u32;
+        let long_blocks = blocks(&long_lines, HALF_FOLD * pairs);
+        let short_blocks = blocks(&short_lines, LONG / 2);
+        let long = |name: String| long_lines.batched(&long_module, &name, long_blocks, batch);
+        let short = |name: String| short_lines.batched(&short_module, &name, short_blocks, batch);
         let way = if forward { "forward" } else { "inverse" };
         // What reads a map may read integers.
         let reads = if integer.is_some() { "_integer" } else { "" };
         let (first_reads, short_reads) = if forward { (reads, "") } else { ("", reads) };
-        Ok(Folded {
+        Ok(Some(Folded {
             first: long(format!("folded_first_{way}{first_reads}_{axis}"))?,
             last: long(format!("folded_last_{way}_{axis}"))?,
             short: short(format!("short_{way}{short_reads}_{axis}"))?,
@@ -115,7 +106,7 @@ impl<T: CudaReal> Folded<T> {
             between: gpu.zeros(batch * nx * ny / 2)?,
             long_lines,
             short_lines,
-        })
+        }))
     }
 
     /// Enqueues the transform; only a DCT has a threshold.
@@ -217,15 +208,4 @@ impl<T: CudaReal> Folded<T> {
         let of = |(kernel, bytes)| KernelUse::of_kernel(&self.gpu, kernel, bytes);
         kernels.into_iter().zip(bytes).map(of).collect()
     }
-}
-
-/// How the long and the short axis are cut up.
-fn lines<T: CudaReal>(gpu: &Gpu, (nx, ny): (usize, usize)) -> Result<[Lines<T>; 2], CudaError> {
-    let (axis, length) = if ny == LONG { ("y", nx) } else { ("x", ny) };
-    let long = gpu.kernels_for::<T>("folded", LONG)?;
-    let short = gpu.kernels_for::<T>("folded", length)?;
-    Ok([
-        Lines::new(gpu, &long, "folded", LONG)?,
-        Lines::new(gpu, &short, &format!("short_{axis}"), length)?,
-    ])
 }

@@ -134,16 +134,13 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                 let passes = Passes::new(gpu, &module, &shape, batch, options.reorder, I::SUFFIX)?;
                 Way::RowColumn(Box::new(passes))
             }
-            Method::Fused if is_default(options) && Folded::<T>::takes(gpu, (nx, ny), batch)? => {
-                Way::Folded(Box::new(Folded::new(gpu, kind, (nx, ny), batch, I::INTEGER)?))
-            }
-            Method::Fused if is_default(options) && TwoPass::<T>::takes(gpu, (nx, ny), batch)? => {
-                Way::TwoPass(Box::new(TwoPass::new(gpu, kind, (nx, ny), batch, I::INTEGER)?))
-            }
-            Method::Fused => {
-                let fused = Fused::new(gpu, kind, (nx, ny), batch, options, I::SUFFIX)?;
-                Way::Fused(Box::new(fused))
-            }
+            Method::Fused => match Self::own_way(gpu, kind, (nx, ny), batch, options)? {
+                Some(way) => way,
+                None => {
+                    let fused = Fused::new(gpu, kind, (nx, ny), batch, options, I::SUFFIX)?;
+                    Way::Fused(Box::new(fused))
+                }
+            },
         };
         Ok(Plan2d {
             gpu: gpu.clone(),
@@ -153,6 +150,24 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
             counter: Counter::new(gpu)?,
             of: PhantomData,
         })
+    }
+
+    /// By an FFT of our own, where there is one for these lengths and options.
+    fn own_way(
+        gpu: &Gpu,
+        kind: Transform,
+        shape: (usize, usize),
+        batch: usize,
+        options: Plan2dOptions,
+    ) -> Result<Option<Way<T>>, CudaError> {
+        if !is_default(options) {
+            return Ok(None);
+        }
+        if let Some(folded) = Folded::new(gpu, kind, shape, batch, I::INTEGER)? {
+            return Ok(Some(Way::Folded(Box::new(folded))));
+        }
+        let two_pass = TwoPass::new(gpu, kind, shape, batch, I::INTEGER)?;
+        Ok(two_pass.map(|passes| Way::TwoPass(Box::new(passes))))
     }
 
     /// What it transforms to.

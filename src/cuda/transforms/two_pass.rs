@@ -11,10 +11,10 @@ use crate::cuda::device::Gpu;
 use crate::cuda::error::CudaError;
 use crate::cuda::input::Input;
 use crate::cuda::keep::Threshold;
-use crate::cuda::launch::{Kernel, MOST_BLOCKS, check_length};
+use crate::cuda::launch::{Kernel, check_length};
 use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::Sines;
-use crate::cuda::three_pass::{self, Lines, shared_memory};
+use crate::cuda::three_pass::{self, Lines, fit};
 use crate::cuda::usage::KernelUse;
 use crate::transform::Transform;
 use cudarc::driver::{CudaSlice, PushKernelArg};
@@ -57,43 +57,34 @@ struct Pass {
 }
 
 impl<T: CudaReal> TwoPass<T> {
-    /// Whether there are kernels for these lengths and this device.
-    pub(super) fn takes(
-        gpu: &Gpu,
-        (nx, ny): (usize, usize),
-        batch: usize,
-    ) -> Result<bool, CudaError> {
-        if !has_kernels(nx) || !has_kernels(ny) || batch > MOST_BLOCKS as usize {
-            return Ok(false);
-        }
-        let (rows, columns) = lines::<T>(gpu, (nx, ny))?;
-        Ok(rows.shape.bytes.max(columns.shape.bytes) <= shared_memory(gpu)?)
-    }
-
-    /// For lengths that it [`TwoPass::takes`]. `integer` is [`Input::INTEGER`] of
-    /// what it reads.
+    /// `None` where there are no kernels for these lengths or this device. `integer`
+    /// is [`Input::INTEGER`] of what it reads.
     pub(super) fn new(
         gpu: &Gpu,
         kind: Transform,
         (nx, ny): (usize, usize),
         batch: usize,
         integer: Option<i32>,
-    ) -> Result<Self, CudaError> {
+    ) -> Result<Option<Self>, CudaError> {
+        if !has_kernels(nx) || !has_kernels(ny) {
+            return Ok(None);
+        }
+        let along_y = gpu.kernels_for::<T>("two_pass", ny)?;
+        let along_x = gpu.kernels_for::<T>("two_pass", nx)?;
+        let rows = Lines::new(gpu, &along_y, "rows", ny)?;
+        let columns = Lines::new(gpu, &along_x, "columns", nx)?;
+        if !fit(gpu, [&rows, &columns], batch)? {
+            return Ok(None);
+        }
         let forward = kind == Transform::Dct;
-        let (rows, columns) = lines::<T>(gpu, (nx, ny))?;
-        let pass = |along_y: bool, name: String, how: Option<i32>| -> Result<Pass, CudaError> {
-            let (lines, length) = if along_y { (&rows, ny) } else { (&columns, nx) };
-            let (across, each) = match along_y {
-                true => (nx / 2, rows.shape.lines as usize),
-                false => (ny, columns.shape.columns()),
+        let pass = |of_rows: bool, name: String, how: Option<i32>| -> Result<Pass, CudaError> {
+            let (lines, module, across, each) = match of_rows {
+                true => (&rows, &along_y, nx / 2, rows.shape.lines as usize),
+                false => (&columns, &along_x, ny, columns.shape.columns()),
             };
-            let module = gpu.kernels_for::<T>("two_pass", length)?;
-            let name = format!("map_{name}");
-            let mut config = lines.shape.config(across.div_ceil(each) as u32);
-            config.grid_dim.1 = batch as u32;
-            let function = lines.kernel(&module, &name)?;
-            let kernel = Kernel { name: format!("{name}_{length}"), function, config };
-            Ok(Pass { kernel, along_y, across: across as u32, how })
+            let blocks = across.div_ceil(each) as u32;
+            let kernel = lines.batched(module, &format!("map_{name}"), blocks, batch)?;
+            Ok(Pass { kernel, along_y: of_rows, across: across as u32, how })
         };
         // The first pass by what it reads, the last of a DCT by what it keeps.
         let reads = |name: &str| match integer {
@@ -124,7 +115,7 @@ impl<T: CudaReal> TwoPass<T> {
         };
         // `PANEL` of kernels/three_pass.cuh.
         let panel = 64 / size_of::<T::Complex>();
-        Ok(TwoPass {
+        Ok(Some(TwoPass {
             gpu: gpu.clone(),
             first,
             last,
@@ -134,7 +125,7 @@ impl<T: CudaReal> TwoPass<T> {
             rows,
             columns,
             between: gpu.zeros(batch * (nx / 2) * ny.next_multiple_of(panel))?,
-        })
+        }))
     }
 
     /// Enqueues the transform; only a DCT has a threshold.
@@ -187,14 +178,4 @@ impl<T: CudaReal> TwoPass<T> {
         let of = |pass: &Pass, bytes| KernelUse::of_kernel(&self.gpu, &pass.kernel, bytes);
         Ok(vec![of(&self.first, self.values * input + map)?, of(&self.last, 2 * map)?])
     }
-}
-
-/// How rows and columns are cut up.
-fn lines<T: CudaReal>(
-    gpu: &Gpu,
-    (nx, ny): (usize, usize),
-) -> Result<(Lines<T>, Lines<T>), CudaError> {
-    let along_y = gpu.kernels_for::<T>("two_pass", ny)?;
-    let along_x = gpu.kernels_for::<T>("two_pass", nx)?;
-    Ok((Lines::new(gpu, &along_y, "rows", ny)?, Lines::new(gpu, &along_x, "columns", nx)?))
 }
