@@ -9,14 +9,15 @@
 //
 // The first two are the four stages of radix 10 of block_fft.cuh's FFT, two in each,
 // with its table. Stages one and two, and three and four, exchange only what is of
-// one line: 100 numbers, 100 apart before the first and the last stage. A thread
-// takes butterflies of lines l and 99-l, which hold neighbours of each other. Lines
-// of the short axis are complex too: k of the long one as real parts, N-k as
+// one line: 100 numbers, 100 apart before the first and the last stage. A thread takes
+// one butterfly of 10. Lines l and 99-l hold neighbours of each other: where those are
+// neighbours in the map too, such lines' threads are two lanes, which swap by shuffles.
+// Lines of the short axis are complex too: k of the long one as real parts, N-k as
 // imaginary parts, so that they find both that the twiddling of a DCT combines.
 //
 // Maps are [nx][ny], y contiguous, map blockIdx.y of a batch. Complex numbers, two
 // rows or columns, are between passes [pair][10000] where the long axis is y (Y),
-// and [10000][pair] where it is x. A block takes UNITS pairs of lines, or
+// and [10000][pair] where it is x. A block takes UNITS lines, or
 // Short::LINES lines; threads for which none are left read the last one again.
 // Shared memory as FOLDED_BYTES and Short say. Words of traffic a value: 1 + 1 each pass.
 //

@@ -5,18 +5,19 @@
 #include "map_lines.cuh"
 
 constexpr int LONG = 10000, FOLD = 100, STEPS = 10;
-/// The long axis' FFT, whose stages and neighbours these are.
-typedef BlockFft<LONG, 2 * STEPS, 1, 1, false> Long;
-typedef Stages<LONG, 2 * STEPS> LongStages;
+/// The long axis' FFT, whose stages these are.
+typedef Stages<LONG, 2 * STEPS> Long;
 
-/// Pairs of lines of a block, which reads and writes that many neighbours, 160 bytes
-/// (an H200, 100 × 10000: 15.4 µs for the DCT in f64 and 12.2 in f32, 16.1 and 13.0 with
-/// 20 and 10), and their distance in shared memory, odd so that either way through it
-/// meets different banks.
-constexpr int UNITS = F64 ? 10 : 20, PITCH = UNITS | 1;
+/// Lines of a block, which reads and writes that many neighbours; even, for partners.
+/// (An H200, 100 × 10000 and 10000 × 100: with 16 the DCT in f64 takes 15.1 and 14.5 µs,
+/// not 14.7; with 40 in f32 11.8 and 10.9, not 11.0 and 10.4.)
+constexpr int UNITS = 20;
 constexpr int FOLDED_THREADS = UNITS * STEPS;
-constexpr int FOLDED_BLOCKS = blocks(F64 ? 384 : 640, (FOLDED_THREADS + 31) / 32 * 32);
-constexpr int FOLDED_BYTES = 2 * FOLD * PITCH * int(sizeof(cplx));
+constexpr int FOLDED_BLOCKS = blocks(F64 ? 640 : 896, (FOLDED_THREADS + 31) / 32 * 32);
+/// Lines' distance in shared memory; odd where threads change places, so that either
+/// way through it meets different banks.
+template <bool TURNED> constexpr int PITCH = TURNED ? UNITS | 1 : UNITS;
+constexpr int FOLDED_BYTES = FOLD * PITCH<true> * int(sizeof(cplx));
 
 /// 64 bits, so that constant distances are part of a load or a store.
 typedef long long Offset;
@@ -26,183 +27,215 @@ template <bool Y> __device__ __forceinline__ Offset folded_at(unsigned n, unsign
     return Y ? pair * LONG + n : n * pairs + pair;
 }
 
-/// The lines `line` and 99 - line of a pair of rows or columns, and which of their
-/// butterflies a thread takes, `step` and 9 - step.
-template <bool Y> struct Folded {
+/// One of the 100 lines of a pair of rows or columns, and which of its butterflies a
+/// thread takes. Lanes are neighbours in memory. PARTNERS are either of two lanes:
+/// lines l and 99-l, butterflies s and 9-s.
+template <bool Y, bool PARTNERS> struct Folded {
     unsigned line, pair, step, lane;
     bool own;
 
-    /// Lanes are neighbours in memory.
     __device__ __forceinline__ Folded(unsigned lane, unsigned step, unsigned pairs) : step(step), lane(lane) {
         unsigned unit = blockIdx.x * UNITS + lane;
-        own = unit < FOLD / 2 * pairs;
-        if (!own) unit = FOLD / 2 * pairs - 1;
-        line = Y ? unit % (FOLD / 2) : unit / pairs;
-        pair = Y ? unit / (FOLD / 2) : unit % pairs;
+        own = unit < FOLD * pairs;
+        if (!own) unit = FOLD * pairs - 1;
+        line = Y ? unit % FOLD : unit / pairs;
+        pair = Y ? unit / FOLD : unit % pairs;
+        if (PARTNERS) {
+            line /= 2;
+            if (unit % 2) {
+                line = FOLD - 1 - line;
+                this->step = STEPS - 1 - step;
+            }
+        }
     }
-    /// The first of its two butterflies of stages one, three and four.
+    /// Its butterfly of stages one, three and four.
     __device__ __forceinline__ unsigned butterfly() const { return line + FOLD * step; }
 };
 
-/// The other butterfly.
-__device__ __forceinline__ Long::Second mirrored(unsigned j) { return {Long::M - 1 - j, 0}; }
+/// What the partner has.
+__device__ __forceinline__ cplx partners(cplx a) {
+    return make(__shfl_xor_sync(0xffffffffu, a.x, 1), __shfl_xor_sync(0xffffffffu, a.y, 1));
+}
 
-/// A stage of radix 10 after stages of total length L.
-template <int L, int S>
-__device__ __forceinline__ void folded_stage(cplx* v, const Long::Powers<L, STEPS, Long::FIRST>& powers) {
-    Long::stage<L, STEPS, S, Long::FIRST>(v, powers);
+/// Twiddles 1, 2, 4 and 8 of butterfly j after stages of total length L.
+template <int L> struct FoldedTwiddles {
+    cplx w[4];
+    __device__ __forceinline__ FoldedTwiddles(const cplx* __restrict__ table, unsigned j) {
+#pragma unroll
+        for (int row = 0; row < 4; ++row) w[row] = __ldg(table + row * L + j % L);
+    }
+};
+
+/// A stage of radix 10 after these.
+template <int S, int L> __device__ __forceinline__ void folded_stage(cplx* v, const FoldedTwiddles<L>& twiddles) {
+    cplx w[STEPS];
+#pragma unroll
+    for (int p = 1, row = 0; p < STEPS; p *= 2, ++row) w[p] = S > 0 ? conj(twiddles.w[row]) : twiddles.w[row];
+#pragma unroll
+    for (int p = 3; p < STEPS; ++p) {
+        const int high = p >= 8 ? 8 : p >= 4 ? 4 : 2;
+        if (p != high) w[p] = w[high] * w[p - high];
+    }
+#pragma unroll
+    for (int i = 1; i < STEPS; ++i) v[i] = v[i] * w[i];
+    dft<STEPS, S>(v);
 }
 
 /// From one stage's outputs to the next one's inputs.
-template <bool Y>
-__device__ __forceinline__ void folded_exchange(cplx* v, void* memory, const Folded<Y>& from, const Folded<Y>& to) {
+template <int P, typename Own>
+__device__ __forceinline__ void folded_exchange(cplx* v, void* memory, const Own& from, const Own& to) {
     cplx* const shared = static_cast<cplx*>(memory);
-    cplx* const out = shared + STEPS * from.step * PITCH + from.lane;
-    cplx* const out_mirrored = shared + (FOLD + STEPS * (STEPS - 1 - from.step)) * PITCH + from.lane;
+    cplx* const out = shared + STEPS * from.step * P + from.lane;
 #pragma unroll
-    for (int i = 0; i < STEPS; ++i) {
-        out[i * PITCH] = v[i];
-        out_mirrored[i * PITCH] = v[STEPS + i];
-    }
+    for (int i = 0; i < STEPS; ++i) out[i * P] = v[i];
     __syncthreads();
-    const cplx* const in = shared + to.step * PITCH + to.lane;
-    const cplx* const in_mirrored = shared + (FOLD + STEPS - 1 - to.step) * PITCH + to.lane;
+    const cplx* const in = shared + to.step * P + to.lane;
 #pragma unroll
-    for (int i = 0; i < STEPS; ++i) {
-        v[i] = in[i * STEPS * PITCH];
-        v[STEPS + i] = in_mirrored[i * STEPS * PITCH];
+    for (int i = 0; i < STEPS; ++i) v[i] = in[i * STEPS * P];
+}
+
+/// Calls f(place, i) for two numbers of the map at a time, as many twos from its
+/// beginning. Element i of butterfly j is slot q = j + 1000·i of the reordered line, which
+/// is number 2q of the axis for i < 5 and 2(9999-q)+1 for others. Where the axis is x
+/// the two are element i's real and imaginary part, the columns'. Where it is y they are
+/// numbers 2q and 2q+1 of the even row, for i < 5: the latter is the partner's element
+/// 9-i.
+template <bool Y, typename F>
+__device__ __forceinline__ void map_elements(const Folded<Y, Y>& own, unsigned pairs, F f) {
+    const Offset j = own.butterfly();
+    if constexpr (Y) {
+        const Offset first = own.pair * LONG + j;
+#pragma unroll
+        for (int i = 0; i < STEPS / 2; ++i) f(first + i * Long::M, i);
+    } else {
+        const Offset first = 2 * j * pairs + own.pair, last = (2 * (LONG - 1 - j) + 1) * pairs + own.pair;
+        const Offset step = 2 * Long::M * Offset(pairs);
+#pragma unroll
+        for (int i = 0; i < STEPS; ++i) f(i < STEPS / 2 ? first + i * step : last - i * step, i);
     }
 }
 
-/// Calls f(first, next, a, b) for a thread's neighbours a and b along the long axis:
-/// the places of two numbers of the map each, as many twos from its beginning. Where
-/// the long axis is x those are a's and b's, the columns' or their real and imaginary
-/// parts; else the even and the odd row's, of a and b.
-template <bool Y, typename F>
-__device__ __forceinline__ void map_neighbours(cplx* v, const Folded<Y>& own, unsigned pairs, F f) {
-    const Offset j = own.butterfly(), step = Y ? 1 : 2 * pairs, next = Y ? LONG / 2 : pairs;
-    const Offset first = Y ? own.pair * LONG : own.pair;
-    const Offset ends[2] = {first + j * step, first + (LONG - 1 - j) * step};
-    Long::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
-        const Offset at = ends[end] + offset * step;
-        f(at, at + next, a, b);
-    });
-}
-
-/// Reads neighbours along the long axis of a map.
+/// Reads a butterfly of a map.
 template <bool Y> struct ReadMap {
-    const Folded<Y>& own;
+    const Folded<Y, Y>& own;
     cplx* v;
     unsigned pairs;
 
     template <typename In> __device__ __forceinline__ void operator()(const In* from) const {
-        map_neighbours(v, own, pairs, [&](Offset first, Offset next, cplx& a, cplx& b) {
-            const cplx x = two_at(from + 2 * first), y = two_at(from + 2 * next);
-            a = Y ? make(x.x, y.x) : x;
-            b = Y ? make(x.y, y.y) : y;
+        map_elements(own, pairs, [&](Offset at, int i) {
+            const cplx two = two_at(from + 2 * at);
+            if constexpr (Y) {
+                const cplx below = two_at(from + 2 * (at + LONG / 2));
+                v[i] = make(two.x, below.x);
+                v[STEPS - 1 - i] = make(two.y, below.y);
+            } else {
+                v[i] = two;
+            }
         });
+        if constexpr (Y) {
+#pragma unroll
+            for (int i = STEPS / 2; i < STEPS; ++i) v[i] = partners(v[i]);
+        }
     }
 };
 
 /// Calls f(element, a) for a thread's elements a, APART from each other from `first`
-/// and `second` on, with where they stand between passes.
+/// on, with where they stand between passes.
 template <bool Y, int APART, typename F>
-__device__ __forceinline__ void folded_elements(cplx* v, unsigned first, unsigned second, unsigned pair, unsigned pairs, F f) {
-    const Offset at = folded_at<Y>(first, pair, pairs), second_at = folded_at<Y>(second, pair, pairs);
-    const Offset step = APART * (Y ? 1 : pairs);
+__device__ __forceinline__ void folded_elements(cplx* v, unsigned first, unsigned pair, unsigned pairs, F f) {
+    const Offset at = folded_at<Y>(first, pair, pairs), step = APART * (Y ? 1 : Offset(pairs));
 #pragma unroll
-    for (int i = 0; i < STEPS; ++i) {
-        f(at + i * step, v[i]);
-        f(second_at + i * step, v[STEPS + i]);
-    }
+    for (int i = 0; i < STEPS; ++i) f(at + i * step, v[i]);
 }
 
 /// Reads what stands between passes.
-template <bool Y>
-__device__ __forceinline__ void read_folded(cplx* v, const cplx* in, const Folded<Y>& own, unsigned pairs) {
-    const unsigned j = own.butterfly();
-    folded_elements<Y, Long::M>(v, j, Long::M - 1 - j, own.pair, pairs, [&](Offset at, cplx& a) { a = in[at]; });
+template <bool Y, bool PARTNERS>
+__device__ __forceinline__ void read_folded(cplx* v, const cplx* in, const Folded<Y, PARTNERS>& own, unsigned pairs) {
+    folded_elements<Y, Long::M>(v, own.butterfly(), own.pair, pairs, [&](Offset at, cplx& a) { a = in[at]; });
 }
 
-/// Stages one and two of v's lines, and out. Where neighbours are along the long
+/// Stages one and two of v's line, and out. Where neighbours are along the long
 /// axis, those of a line are the outputs: threads change places.
-template <bool Y, int S>
+template <int S, bool Y, bool PARTNERS>
 __device__ __forceinline__ void folded_first(cplx* v, cplx* __restrict__ out, const cplx* __restrict__ table,
-                                             const Folded<Y>& from, unsigned pairs) {
+                                             const Folded<Y, PARTNERS>& from, unsigned pairs) {
     extern __shared__ double2 memory[];
-    const Folded<Y> to = Y ? Folded<Y>(threadIdx.x / STEPS, threadIdx.x % STEPS, pairs) : from;
-    folded_stage<1, S>(v, Long::Powers<1, STEPS, Long::FIRST>());
-    const unsigned j = STEPS * to.line + to.step;
-    Long::Powers<STEPS, STEPS, Long::FIRST> powers;
-    powers.load(table + LongStages::TABLE_1, j, mirrored(j));
-    folded_exchange(v, memory, from, to);
-    folded_stage<STEPS, S>(v, powers);
+    const auto to = Y ? Folded<Y, PARTNERS>(threadIdx.x / STEPS, threadIdx.x % STEPS, pairs) : from;
+    dft<STEPS, S>(v);
+    const FoldedTwiddles<STEPS> twiddles(table + Long::TABLE_1, to.step);
+    folded_exchange<PITCH<Y>>(v, memory, from, to);
+    folded_stage<S>(v, twiddles);
     if (!to.own) return;
-    const unsigned first = FOLD * to.line + to.step, second = LONG - 1 - FOLD * to.line - (FOLD - STEPS) - to.step;
-    folded_elements<Y, STEPS>(v, first, second, to.pair, pairs, [&](Offset at, cplx& a) { out[at] = a; });
+    folded_elements<Y, STEPS>(v, FOLD * to.line + to.step, to.pair, pairs, [&](Offset at, cplx& a) { out[at] = a; });
 }
 
-/// Reads v's lines, and stages three and four of them.
-template <bool Y, int S>
+/// Reads v's line, and stages three and four of it.
+template <int S, bool Y, bool PARTNERS>
 __device__ __forceinline__ void folded_last(cplx* v, const cplx* in, const cplx* __restrict__ table,
-                                            const Folded<Y>& own, unsigned pairs) {
+                                            const Folded<Y, PARTNERS>& own, unsigned pairs) {
     extern __shared__ double2 memory[];
-    const unsigned j = own.butterfly();
-    Long::Powers<FOLD, STEPS, Long::FIRST> powers;
-    powers.load(table + LongStages::TABLE_2, j, mirrored(j));
+    const FoldedTwiddles<FOLD> twiddles(table + Long::TABLE_2, own.line);
     read_folded(v, in, own, pairs);
-    folded_stage<FOLD, S>(v, powers);
-    Long::Powers<Long::M, STEPS, Long::FIRST> last_powers;
-    last_powers.load(table + LongStages::TABLE_LAST, j, mirrored(j));
-    folded_exchange(v, memory, own, own);
-    folded_stage<Long::M, S>(v, last_powers);
+    folded_stage<S>(v, twiddles);
+    const FoldedTwiddles<Long::M> last_twiddles(table + Long::TABLE_LAST, own.butterfly());
+    folded_exchange<PITCH<false>>(v, memory, own, own);
+    folded_stage<S>(v, last_twiddles);
 }
 
-template <bool Y> __device__ __forceinline__ Folded<Y> folded_place(unsigned pairs) {
-    return Folded<Y>(threadIdx.x % UNITS, threadIdx.x / UNITS, pairs);
+template <bool Y, bool PARTNERS> __device__ __forceinline__ Folded<Y, PARTNERS> folded_place(unsigned pairs) {
+    return Folded<Y, PARTNERS>(threadIdx.x % UNITS, threadIdx.x / UNITS, pairs);
 }
 
 template <bool Y, typename In>
 __device__ __forceinline__ void folded_first_forward(In in, cplx* __restrict__ out, const cplx* __restrict__ table,
                                                      unsigned pairs) {
-    const Folded<Y> own = folded_place<Y>(pairs);
-    cplx v[2 * STEPS];
+    const auto own = folded_place<Y, Y>(pairs);
+    cplx v[STEPS];
     with_input(in, ReadMap<Y>{own, v, pairs});
-    folded_first<Y, -1>(v, out, table, own, pairs);
+    folded_first<-1>(v, out, table, own, pairs);
 }
 
 template <bool Y>
 __device__ __forceinline__ void folded_first_inverse(const cplx* __restrict__ in, cplx* __restrict__ out,
                                                      const cplx* __restrict__ table, unsigned pairs) {
-    const Folded<Y> own = folded_place<Y>(pairs);
-    cplx v[2 * STEPS];
+    const auto own = folded_place<Y, false>(pairs);
+    cplx v[STEPS];
     read_folded(v, in, own, pairs);
-    folded_first<Y, 1>(v, out, table, own, pairs);
+    folded_first<1>(v, out, table, own, pairs);
 }
 
 /// In place: a block writes what it has read.
 template <bool Y>
 __device__ __forceinline__ void folded_last_forward(cplx* data, const cplx* __restrict__ table, unsigned pairs) {
-    const Folded<Y> own = folded_place<Y>(pairs);
-    cplx v[2 * STEPS];
-    folded_last<Y, -1>(v, data, table, own, pairs);
+    const auto own = folded_place<Y, false>(pairs);
+    cplx v[STEPS];
+    folded_last<-1>(v, data, table, own, pairs);
     if (!own.own) return;
-    const unsigned j = own.butterfly();
-    folded_elements<Y, Long::M>(v, j, Long::M - 1 - j, own.pair, pairs, [&](Offset at, cplx& a) { data[at] = a; });
+    folded_elements<Y, Long::M>(v, own.butterfly(), own.pair, pairs, [&](Offset at, cplx& a) { data[at] = a; });
 }
 
 template <bool Y>
 __device__ __forceinline__ void folded_last_inverse(const cplx* __restrict__ in, real* __restrict__ out,
                                                     const cplx* __restrict__ table, unsigned pairs, int sine) {
-    const Folded<Y> own = folded_place<Y>(pairs);
-    cplx v[2 * STEPS];
-    folded_last<Y, 1>(v, in, table, own, pairs);
+    const auto own = folded_place<Y, Y>(pairs);
+    cplx v[STEPS];
+    folded_last<1>(v, in, table, own, pairs);
+    if constexpr (Y) {
+#pragma unroll
+        for (int i = STEPS / 2; i < STEPS; ++i) v[i] = partners(v[i]);
+    }
     if (!own.own) return;
     // All passes leave their halves to this.
     const real even = real(0.25), odd = sine ? -even : even;
     cplx* const twos = reinterpret_cast<cplx*>(out);
-    map_neighbours(v, own, pairs, [&](Offset first, Offset next, cplx& a, cplx& b) {
-        twos[first] = Y ? make(even * a.x, odd * b.x) : make(even * a.x, even * a.y);
-        twos[next] = Y ? make(even * a.y, odd * b.y) : make(odd * b.x, odd * b.y);
+    map_elements(own, pairs, [&](Offset at, int i) {
+        if constexpr (Y) {
+            const cplx a = v[i], b = v[STEPS - 1 - i];
+            twos[at] = make(even * a.x, odd * b.x);
+            twos[at + LONG / 2] = make(even * a.y, odd * b.y);
+        } else {
+            const real factor = i < STEPS / 2 ? even : odd;
+            twos[at] = make(factor * v[i].x, factor * v[i].y);
+        }
     });
 }

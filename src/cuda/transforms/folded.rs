@@ -19,14 +19,13 @@ use crate::cuda::usage::KernelUse;
 use crate::transform::Transform;
 use cudarc::driver::{CudaSlice, PushKernelArg};
 
-/// `LONG` and half of `FOLD` of kernels/folded.cu.
+/// `LONG` and `FOLD` of kernels/folded.cuh.
 const LONG: usize = 10_000;
-const HALF_FOLD: usize = 50;
+const FOLD: usize = 100;
 
 /// Lengths of the other axis that have kernels: by two passes, such maps have at most
-/// 64 blocks. (An H200 in f64, 100 × 10000 and 10000 × 100: the DCT in 15.3 and 15.7 µs,
-/// 19.0 and 24.9 by two passes; the IDCT in 14.7 and 15.7, 21.5 and 18.7. In f32, 11.7 to
-/// 11.9 all four.)
+/// 64 blocks. (An H200 in f64, 100 × 10000 and 10000 × 100: the DCT in 14.7 µs both,
+/// 19.0 and 24.9 by two passes; the IDCT in 14.5 and 15.1, 21.5 and 18.7.)
 const SHORT: [usize; 3] = [64, 100, 128];
 
 /// The kernels of a transform of a batch of maps.
@@ -80,7 +79,7 @@ impl<T: CudaReal> Folded<T> {
         let (sine, long_sine) = if ny == LONG { (sines.x, sines.y) } else { (sines.y, sines.x) };
         let pairs = length / 2;
         let blocks = |of: &Lines<T>, units: usize| units.div_ceil(of.shape.lines as usize) as u32;
-        let long_blocks = blocks(&long_lines, HALF_FOLD * pairs);
+        let long_blocks = blocks(&long_lines, FOLD * pairs);
         let short_blocks = blocks(&short_lines, LONG / 2);
         let long = |name: String| long_lines.batched(&long_module, &name, long_blocks, batch);
         let short = |name: String| short_lines.batched(&short_module, &name, short_blocks, batch);
