@@ -17,85 +17,88 @@
 //
 // Maps are [nx][ny], y contiguous, map blockIdx.y of a batch. Complex numbers, two
 // rows or columns, are between passes [pair][10000] where the long axis is y (Y),
-// and [10000][pair] where it is x. A block takes UNITS lines, or
-// Short::LINES lines; threads for which none are left read the last one again.
-// Shared memory as FOLDED_BYTES and Short say. Words of traffic a value: 1 + 1 each pass.
+// and [10000][pair] where it is x. A block takes
+// FoldedBlock's lines, or Short's; threads for which none are left read the last one
+// again. Shared memory as those say. Words of traffic a value: 1 + 1 each pass.
 //
 // The first of a transform's passes also takes integers, the last of a DCT a
 // threshold.
 #include "inputs.cuh"
 #include "keep.cuh"
-#include "folded.cuh"
+#include "short.cuh"
 
-/// How the short axis' lines of N elements are cut up. Lanes are neighbours along the
-/// long axis where that is y. Elsewhere a block's rows, of the map or between passes,
-/// go through shared memory on their way out, for a line's few threads would write
-/// parts of sectors. (An H200, 10000 × 100 in f64: the inverse's first pass 6.1 µs, not
-/// 6.9. What is read finds the other parts in the cache. benchmarks/long-axes-log.md)
+/// The short axis' lines of N elements. Lanes are neighbours along the long axis where
+/// that is y; elsewhere a line's threads are.
+template <bool Y, int N> struct ShortLine {
+    static constexpr int LINES = hundreds(N) ? (F64 ? 20 : 40) : Y ? 8 : 4;
+    typedef GroupLine<N, LINES, Y ? LINES : 2> type;
+};
+template <> struct ShortLine<false, 100> { typedef HundredLine<2> type; };
+
+/// How they are cut up. Where a line's threads are neighbours and too few for whole
+/// sectors, a block's rows are STAGED in shared memory on their way out. (An H200, 10000 ×
+/// 100: the DCT in f64 14.2 µs, not 14.3, in f32 9.8, not 10.4. What is read finds the
+/// other parts in the cache.)
 template <bool Y, int N> struct Short {
-    static constexpr int E = hundreds(N) ? 20 : 8, T = N / E;
-    static constexpr int LINES = hundreds(N) ? (Y ? (F64 ? 20 : 40) : 10) : Y ? 8 : 4;
-    static constexpr int C = Y ? LINES : 2, GROUPS = LINES / C;
-    static constexpr int THREADS = T * LINES;
-    static constexpr int BLOCKS = blocks(F64 ? (E == 8 ? 768 : 512) : E == 8 ? 1024 : 640, (THREADS + 31) / 32 * 32);
-    typedef BlockFft<N, E, C, GROUPS, false> Fft;
-    /// Of a line's two rows: an odd number of 8 elements.
-    static constexpr int ROWS_BYTES = (2 * N / 8 | 1) * 8 * int(sizeof(real));
-    static constexpr int BYTES = Fft::larger(GROUPS * Fft::BYTES, Y ? 0 : LINES * ROWS_BYTES);
+    typedef typename ShortLine<Y, N>::type Line;
+    static constexpr int LINES = Line::LINES, THREADS = Line::THREADS;
+    static constexpr int RESIDENT = hundreds(N) ? (F64 ? 512 : 640) : F64 ? 768 : 1024;
+    static constexpr int BLOCKS = blocks(RESIDENT, (THREADS + 31) / 32 * 32);
+    /// Of a map, and between passes, where numbers are complex: 10 threads are enough.
+    static constexpr bool STAGED = !Y, STAGED_BETWEEN = !Y && N != 100;
+    /// A row there, so that lines meet different banks, as those of 100 do.
+    static constexpr int ROW = N == 100 ? N : N + 8;
+    static constexpr int ROWS_BYTES = STAGED ? 2 * LINES * ROW * int(sizeof(real)) : 0;
+    static constexpr int BYTES = ROWS_BYTES > Line::BYTES ? ROWS_BYTES : Line::BYTES;
     static_assert(LONG / 2 % LINES == 0, "blocks are full");
-    static_assert(Y || N / 2 % THREADS == 0, "threads take turns with a row");
+    static_assert(!STAGED || LINES * N / 2 % THREADS == 0, "threads take turns with rows");
 };
 
-/// What frequency N/2 of a DCT is times its FFT's, both passes' halves left out.
-constexpr real ROOT = real(1.41421356237309504880);
-
 /// A thread's place in a block of them.
-template <bool Y, int N> struct ShortPlace {
+template <bool Y, int N> struct ShortPlace : Short<Y, N>::Line {
     typedef Short<Y, N> Cut;
-    typedef typename Cut::Fft Fft;
-    Place place;
     unsigned line, mirror;  // the line's frequencies of the long axis
     char* memory;
 
-    __device__ __forceinline__ explicit ShortPlace(void* shared) : memory(static_cast<char*>(shared)) {
-        constexpr unsigned C = Cut::C;
-        const unsigned within = threadIdx.x % (Cut::T * C), group = threadIdx.x / (Cut::T * C);
-        place = {within / C, within % C, group, memory + group * Fft::BYTES};
-        line = blockIdx.x * Cut::LINES + group * C + place.lane;
+    __device__ __forceinline__ explicit ShortPlace(void* shared) : Cut::Line(shared), memory(static_cast<char*>(shared)) {
+        line = blockIdx.x * Cut::LINES + this->lane;
         mirror = mirror_of(line);
     }
     /// Frequencies 0 and LONG/2, their own partners, go together.
     static __device__ __forceinline__ unsigned mirror_of(unsigned line) { return line ? LONG - line : LONG / 2; }
 
-    /// Calls f(pair, a, b) for the thread's neighbours a and b of the line: pair of rows
-    /// or columns `pair`.
-    template <typename F> __device__ __forceinline__ void neighbours(cplx* v, F f) const {
-        const Offset ends[2] = {place.t, N - 1 - place.t};
-        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) { f(ends[end] + offset, a, b); });
-    }
-
     /// Where the line's numbers stand between passes, STEP apart, at either frequency.
     static constexpr Offset STEP = Y ? LONG : 1;
     __device__ __forceinline__ Offset near() const { return folded_at<Y>(line, 0, N / 2); }
     __device__ __forceinline__ Offset far() const { return folded_at<Y>(mirror, 0, N / 2); }
+    /// Where its coefficients begin in the map, as far apart.
+    __device__ __forceinline__ Offset near_row() const { return line * (Y ? 1 : N); }
+    __device__ __forceinline__ Offset far_row() const { return mirror * (Y ? 1 : N); }
 
-    /// The line's two rows in shared memory, one after the other.
-    __device__ __forceinline__ void* rows() const {
-        return memory + (place.group * Cut::C + place.lane) * Cut::ROWS_BYTES;
+    /// A line's two rows in shared memory, where the block's stand as in global memory:
+    /// lines' from the first on, then their mirrors' from the last on.
+    template <typename T> __device__ __forceinline__ T* near_staged() const {
+        return reinterpret_cast<T*>(memory + this->lane * Cut::ROW * sizeof(real));
     }
-    /// Writes the block's rows from there, neighbours by neighbouring threads.
-    __device__ __forceinline__ void write_rows(cplx* __restrict__ out) const {
+    template <typename T> __device__ __forceinline__ T* far_staged() const {
+        return reinterpret_cast<T*>(memory + (2 * Cut::LINES - 1 - this->lane) * Cut::ROW * sizeof(real));
+    }
+    /// Writes them, neighbours by neighbouring threads.
+    __device__ __forceinline__ void write_staged(cplx* __restrict__ out) const {
+        constexpr unsigned ALL = Cut::LINES * N / 2, FIRST = ALL - N / 2;
+        const auto staged = [&](unsigned at) {
+            return reinterpret_cast<const cplx*>(memory)[at + at / (N / 2) * ((Cut::ROW - N) / 2)];
+        };
+        const unsigned k = blockIdx.x * Cut::LINES;
+        cplx *const near = out + k * (N / 2), *const far = out + (LONG - k) * (N / 2) - FIRST;
+        // The mirror of frequency 0 is not LONG.
+        cplx* const far_first = k ? far : out + LONG / 2 * (N / 2) - FIRST;
         __syncthreads();
 #pragma unroll
-        for (unsigned i = 0; i < Cut::LINES; ++i) {
-            const cplx* const rows = reinterpret_cast<const cplx*>(memory + i * Cut::ROWS_BYTES);
-            const unsigned k = blockIdx.x * Cut::LINES + i, mirror = i ? LONG - k : mirror_of(k);
-#pragma unroll
-            for (unsigned two = 0; two < N / 2; two += Cut::THREADS) {
-                const unsigned at = two + threadIdx.x;
-                out[k * (N / 2) + at] = rows[at];
-                out[mirror * (N / 2) + at] = rows[N / 2 + at];
-            }
+        for (unsigned turn = 0; turn < ALL; turn += Cut::THREADS) {
+            const unsigned at = turn + threadIdx.x;
+            near[at] = staged(at);
+            (at < FIRST ? far : far_first)[at] = staged(ALL + at);
         }
     }
 };
@@ -104,14 +107,12 @@ template <bool Y, int N, typename Keep>
 __device__ __forceinline__ void short_forward(const cplx* __restrict__ in, real* __restrict__ out,
                                               const cplx* __restrict__ table, const cplx* __restrict__ turns, Keep keep) {
     typedef ShortPlace<Y, N> Own;
-    typedef typename Own::Fft Fft;
-    constexpr int E = Own::Cut::E;
     extern __shared__ double2 memory[];
     const Own own(memory);
     const cplx w = conj(turns[own.line]);
     const cplx *const near_in = in + own.near(), *const far_in = in + own.far();
-    cplx v[E];
-    own.neighbours(v, [&](Offset pair, cplx& a, cplx& b) {
+    cplx v[Own::E];
+    own.read_neighbours(v, [&](Offset pair, cplx& a, cplx& b) {
         cplx x = near_in[pair * Own::STEP], y = far_in[pair * Own::STEP];
         if (own.line == 0) {
             x = x + x;
@@ -122,23 +123,19 @@ __device__ __forceinline__ void short_forward(const cplx* __restrict__ in, real*
         a = make(x.x, y.x);
         b = make(x.y, y.y);
     });
-    dct<Fft>(v, own.place, table);
+    own.dct(v, table);
     // All passes leave their halves to this.
     const real quarter = real(0.25);
     constexpr unsigned STEP = Y ? LONG : 1;
-    if (!Y) __syncthreads();
-    real* const near = Y ? out + own.line : static_cast<real*>(own.rows());
-    real* const far = Y ? out + own.mirror : near + N;
-    const unsigned t = own.place.t, second = Fft::mirror(t);
-#pragma unroll
-    for (int i = 0; i < E / 2; ++i) {
-        const unsigned k = (t + i * Fft::M) * STEP, mirror = (second + i * Fft::M) * STEP;
-        near[k] = keep(quarter * v[i].x);
-        far[k] = keep(quarter * v[i].y);
-        near[mirror] = keep(quarter * v[E / 2 + i].x);
-        far[mirror] = keep(quarter * v[E / 2 + i].y);
-    }
-    if (!Y) own.write_rows(reinterpret_cast<cplx*>(out));
+    constexpr bool STAGED = Own::Cut::STAGED;
+    if (STAGED) __syncthreads();
+    real* const near = STAGED ? own.template near_staged<real>() : out + own.near_row();
+    real* const far = STAGED ? own.template far_staged<real>() : out + own.far_row();
+    own.coefficients(v, [&](unsigned k, cplx& a) {
+        near[k * STEP] = keep(quarter * a.x);
+        far[k * STEP] = keep(quarter * a.y);
+    });
+    if (STAGED) own.write_staged(reinterpret_cast<cplx*>(out));
     keep.count();
 }
 
@@ -148,17 +145,9 @@ template <bool Y, int N> struct ReadShort {
     cplx* v;
 
     template <typename In> __device__ __forceinline__ void operator()(const In* from) const {
-        typedef typename ShortPlace<Y, N>::Fft Fft;
-        constexpr int E = Short<Y, N>::E;
         constexpr unsigned STEP = Y ? LONG : 1;
-        const In *const near = from + own.line * (Y ? 1 : N), *const far = from + own.mirror * (Y ? 1 : N);
-        const unsigned t = own.place.t, second = Fft::mirror(t);
-#pragma unroll
-        for (int i = 0; i < E / 2; ++i) {
-            const unsigned k = (t + i * Fft::M) * STEP, mirror = (second + i * Fft::M) * STEP;
-            v[i] = make(real(near[k]), real(far[k]));
-            v[E / 2 + i] = make(real(near[mirror]), real(far[mirror]));
-        }
+        const In *const near = from + own.near_row(), *const far = from + own.far_row();
+        own.coefficients(v, [&](unsigned k, cplx& a) { a = make(real(near[k * STEP]), real(far[k * STEP])); });
     }
 };
 
@@ -170,14 +159,15 @@ __device__ __forceinline__ void short_inverse(In in, cplx* __restrict__ out, con
     extern __shared__ double2 memory[];
     const Own own(memory);
     const cplx w = conj(turns[own.line]);
-    cplx v[Own::Cut::E];
+    cplx v[Own::E];
     with_input(in, ReadShort<Y, N>{own, v});
-    inverse<typename Own::Fft>(v, own.place, table, sine);
+    own.inverse(v, table, sine);
     const real sign = sine ? -1 : 1;
-    if (!Y) __syncthreads();
-    cplx* const near = Y ? out + own.near() : static_cast<cplx*>(own.rows());
-    cplx* const far = Y ? out + own.far() : near + N / 2;
-    own.neighbours(v, [&](Offset pair, cplx& a, cplx& b) {
+    constexpr bool STAGED = Own::Cut::STAGED_BETWEEN;
+    if (STAGED) __syncthreads();
+    cplx* const near = STAGED ? own.template near_staged<cplx>() : out + own.near();
+    cplx* const far = STAGED ? own.template far_staged<cplx>() : out + own.far();
+    own.write_neighbours(v, [&](Offset pair, cplx& a, cplx& b) {
         cplx x = make(a.x, sign * b.x), y = make(a.y, sign * b.y);
         if (own.line == 0) {
             if (long_sine) x = make(0, 0);
@@ -189,29 +179,32 @@ __device__ __forceinline__ void short_inverse(In in, cplx* __restrict__ out, con
         near[pair * Own::STEP] = x;
         far[pair * Own::STEP] = y;
     });
-    if (!Y) own.write_rows(out);
+    if (STAGED) own.write_staged(out);
 }
 
-#define FOLDED(NAME) extern "C" __global__ void __launch_bounds__(FOLDED_THREADS, FOLDED_BLOCKS) folded_##NAME##_10000
+#define FOLDED(NAME, PARTNERS)                                                                                        \
+    extern "C" __global__ void __launch_bounds__(FoldedBlock<PARTNERS>::THREADS, FoldedBlock<PARTNERS>::BLOCKS)       \
+    folded_##NAME##_10000
 
-/// The long axis' passes, by which axis it is.
+/// The long axis' passes, by which axis it is. Those that meet the map have partners where y is.
 #define FOLDED_PASSES(AXIS, Y)                                                                                        \
-    FOLDED(first_forward_##AXIS)(const real* in, cplx* out, const cplx* table, unsigned pairs) {                      \
+    extern "C" __device__ const Shape folded_map_##AXIS##_shape_10000 = FOLDED_SHAPE(Y);                              \
+    FOLDED(first_forward_##AXIS, Y)(const real* in, cplx* out, const cplx* table, unsigned pairs) {                   \
         const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                         \
         folded_first_forward<Y>(in + 2 * map, out + map, table, pairs);                                               \
     }                                                                                                                 \
-    FOLDED(first_forward_integer_##AXIS)(const void* in, cplx* out, const cplx* table, unsigned pairs, int type) {    \
+    FOLDED(first_forward_integer_##AXIS, Y)(const void* in, cplx* out, const cplx* table, unsigned pairs, int type) { \
         const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                         \
         folded_first_forward<Y>(Integers{in, type, 2 * map}, out + map, table, pairs);                                \
     }                                                                                                                 \
-    FOLDED(last_forward_##AXIS)(cplx* data, const cplx* table, unsigned pairs) {                                      \
+    FOLDED(last_forward_##AXIS, false)(cplx* data, const cplx* table, unsigned pairs) {                               \
         folded_last_forward<Y>(data + blockIdx.y * size_t(LONG) * pairs, table, pairs);                               \
     }                                                                                                                 \
-    FOLDED(first_inverse_##AXIS)(const cplx* in, cplx* out, const cplx* table, unsigned pairs) {                      \
+    FOLDED(first_inverse_##AXIS, false)(const cplx* in, cplx* out, const cplx* table, unsigned pairs) {               \
         const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                         \
         folded_first_inverse<Y>(in + map, out + map, table, pairs);                                                   \
     }                                                                                                                 \
-    FOLDED(last_inverse_##AXIS)(const cplx* in, real* out, const cplx* table, unsigned pairs, int sine) {             \
+    FOLDED(last_inverse_##AXIS, Y)(const cplx* in, real* out, const cplx* table, unsigned pairs, int sine) {          \
         const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                         \
         folded_last_inverse<Y>(in + map, out + 2 * map, table, pairs, sine);                                          \
     }
@@ -221,8 +214,8 @@ __device__ __forceinline__ void short_inverse(In in, cplx* __restrict__ out, con
 
 /// The short axis' pass.
 #define SHORT_PASS(AXIS, Y, N)                                                                                        \
-    extern "C" __device__ const Shape short_##AXIS##_shape_##N = {Short<Y, N>::E, Stages<N, Short<Y, N>::E>::X1,      \
-        Stages<N, Short<Y, N>::E>::X2, Short<Y, N>::LINES, Short<Y, N>::THREADS, Short<Y, N>::BYTES};                 \
+    extern "C" __device__ const Shape short_##AXIS##_shape_##N = {2 * Short<Y, N>::Line::Table::R, Short<Y, N>::Line::Table::X1, \
+        Short<Y, N>::Line::Table::X2, Short<Y, N>::LINES, Short<Y, N>::THREADS, Short<Y, N>::BYTES};                  \
     SHORT(forward_##AXIS##_##N, Y, N)(const cplx* in, real* out, const cplx* table, const cplx* turns) {              \
         const size_t map = blockIdx.y * size_t(LONG) * (N / 2);                                                       \
         short_forward<Y, N>(in + map, out + 2 * map, table, turns, KeepAll{});                                        \
@@ -247,7 +240,8 @@ __device__ __forceinline__ void short_inverse(In in, cplx* __restrict__ out, con
 #define SHORT_PASSES_(N) SHORT_PASS(x, false, N) SHORT_PASS(y, true, N)
 
 #if !defined(PF_LINE) || PF_LINE == 10000
-extern "C" __device__ const Shape folded_shape_10000 = {2 * STEPS, STEPS, STEPS, UNITS, FOLDED_THREADS, FOLDED_BYTES};
+#define FOLDED_SHAPE(PARTNERS) {2 * STEPS, STEPS, STEPS, FoldedBlock<PARTNERS>::LANES, FoldedBlock<PARTNERS>::THREADS, FoldedBlock<PARTNERS>::BYTES}
+extern "C" __device__ const Shape folded_shape_10000 = FOLDED_SHAPE(false);
 FOLDED_PASSES(x, false)
 FOLDED_PASSES(y, true)
 #endif

@@ -8,16 +8,20 @@ constexpr int LONG = 10000, FOLD = 100, STEPS = 10;
 /// The long axis' FFT, whose stages these are.
 typedef Stages<LONG, 2 * STEPS> Long;
 
-/// Lines of a block, which reads and writes that many neighbours; even, for partners.
+/// A block takes LANES lines, and reads and writes that many neighbours; partners, half
+/// as many of a line and half of its mirror's: 64 or 160 bytes, where 80 would share
+/// sectors with other blocks'.
 /// (An H200, 100 × 10000 and 10000 × 100: with 16 the DCT in f64 takes 15.1 and 14.5 µs,
-/// not 14.7; with 40 in f32 11.8 and 10.9, not 11.0 and 10.4.)
-constexpr int UNITS = 20;
-constexpr int FOLDED_THREADS = UNITS * STEPS;
-constexpr int FOLDED_BLOCKS = blocks(F64 ? 640 : 896, (FOLDED_THREADS + 31) / 32 * 32);
-/// Lines' distance in shared memory; odd where threads change places, so that either
-/// way through it meets different banks.
-template <bool TURNED> constexpr int PITCH = TURNED ? UNITS | 1 : UNITS;
-constexpr int FOLDED_BYTES = FOLD * PITCH<true> * int(sizeof(cplx));
+/// not 14.7; with 40 in f32 11.8 and 10.9, not 10.5. The last pass in f32 where y is long,
+/// with 8 lines and 8, 3.3 µs, with 10 and 10 4.1.)
+template <bool PARTNERS> struct FoldedBlock {
+    static constexpr int LANES = PARTNERS && !F64 ? 16 : 20, THREADS = LANES * STEPS;
+    static constexpr int BLOCKS = blocks(F64 ? 640 : 896, (THREADS + 31) / 32 * 32);
+    /// Lines' distance in shared memory; odd where threads change places, so that either
+    /// way through it meets different banks.
+    template <bool TURNED> static constexpr int PITCH = TURNED ? LANES | 1 : LANES;
+    static constexpr int BYTES = FOLD * PITCH<true> * int(sizeof(cplx));
+};
 
 /// 64 bits, so that constant distances are part of a load or a store.
 typedef long long Offset;
@@ -28,18 +32,22 @@ template <bool Y> __device__ __forceinline__ Offset folded_at(unsigned n, unsign
 }
 
 /// One of the 100 lines of a pair of rows or columns, and which of its butterflies a
-/// thread takes. Lanes are neighbours in memory. PARTNERS are either of two lanes:
-/// lines l and 99-l, butterflies s and 9-s.
+/// thread takes. Lanes are neighbours in memory: lines of one pair of rows, or columns'
+/// of a line. PARTNERS are either of two lanes: lines l and 99-l, butterflies s and 9-s.
 template <bool Y, bool PARTNERS> struct Folded {
+    typedef FoldedBlock<PARTNERS> Block;
+    static_assert(Y || !PARTNERS, "a pair of columns has no neighbours but its own");
     unsigned line, pair, step, lane;
     bool own;
 
     __device__ __forceinline__ Folded(unsigned lane, unsigned step, unsigned pairs) : step(step), lane(lane) {
-        unsigned unit = blockIdx.x * UNITS + lane;
-        own = unit < FOLD * pairs;
-        if (!own) unit = FOLD * pairs - 1;
-        line = Y ? unit % FOLD : unit / pairs;
-        pair = Y ? unit / FOLD : unit % pairs;
+        constexpr unsigned PARTS = (FOLD + Block::LANES - 1) / Block::LANES;
+        const unsigned units = Y ? FOLD : FOLD * pairs;
+        unsigned unit = (Y ? blockIdx.x % PARTS : blockIdx.x) * Block::LANES + lane;
+        own = unit < units;
+        if (!own) unit = units - 1;
+        line = Y ? unit : unit / pairs;
+        pair = Y ? blockIdx.x / PARTS : unit % pairs;
         if (PARTNERS) {
             line /= 2;
             if (unit % 2) {
@@ -47,6 +55,13 @@ template <bool Y, bool PARTNERS> struct Folded {
                 this->step = STEPS - 1 - step;
             }
         }
+    }
+    /// Lanes next to each other first, or steps.
+    static __device__ __forceinline__ Folded by_lanes(unsigned pairs) {
+        return Folded(threadIdx.x % Block::LANES, threadIdx.x / Block::LANES, pairs);
+    }
+    static __device__ __forceinline__ Folded by_steps(unsigned pairs) {
+        return Folded(threadIdx.x / STEPS, threadIdx.x % STEPS, pairs);
     }
     /// Its butterfly of stages one, three and four.
     __device__ __forceinline__ unsigned butterfly() const { return line + FOLD * step; }
@@ -81,17 +96,18 @@ template <int S, int L> __device__ __forceinline__ void folded_stage(cplx* v, co
     dft<STEPS, S>(v);
 }
 
-/// From one stage's outputs to the next one's inputs.
-template <int P, typename Own>
+/// From one stage's outputs to the next one's inputs, of threads that change places if TURNED.
+template <bool TURNED, typename Own>
 __device__ __forceinline__ void folded_exchange(cplx* v, void* memory, const Own& from, const Own& to) {
+    constexpr int PITCH = Own::Block::template PITCH<TURNED>;
     cplx* const shared = static_cast<cplx*>(memory);
-    cplx* const out = shared + STEPS * from.step * P + from.lane;
+    cplx* const out = shared + STEPS * from.step * PITCH + from.lane;
 #pragma unroll
-    for (int i = 0; i < STEPS; ++i) out[i * P] = v[i];
+    for (int i = 0; i < STEPS; ++i) out[i * PITCH] = v[i];
     __syncthreads();
-    const cplx* const in = shared + to.step * P + to.lane;
+    const cplx* const in = shared + to.step * PITCH + to.lane;
 #pragma unroll
-    for (int i = 0; i < STEPS; ++i) v[i] = in[i * STEPS * P];
+    for (int i = 0; i < STEPS; ++i) v[i] = in[i * STEPS * PITCH];
 }
 
 /// Calls f(place, i) for two numbers of the map at a time, as many twos from its
@@ -160,10 +176,10 @@ template <int S, bool Y, bool PARTNERS>
 __device__ __forceinline__ void folded_first(cplx* v, cplx* __restrict__ out, const cplx* __restrict__ table,
                                              const Folded<Y, PARTNERS>& from, unsigned pairs) {
     extern __shared__ double2 memory[];
-    const auto to = Y ? Folded<Y, PARTNERS>(threadIdx.x / STEPS, threadIdx.x % STEPS, pairs) : from;
+    const auto to = Y ? Folded<Y, PARTNERS>::by_steps(pairs) : from;
     dft<STEPS, S>(v);
     const FoldedTwiddles<STEPS> twiddles(table + Long::TABLE_1, to.step);
-    folded_exchange<PITCH<Y>>(v, memory, from, to);
+    folded_exchange<Y>(v, memory, from, to);
     folded_stage<S>(v, twiddles);
     if (!to.own) return;
     folded_elements<Y, STEPS>(v, FOLD * to.line + to.step, to.pair, pairs, [&](Offset at, cplx& a) { out[at] = a; });
@@ -178,18 +194,14 @@ __device__ __forceinline__ void folded_last(cplx* v, const cplx* in, const cplx*
     read_folded(v, in, own, pairs);
     folded_stage<S>(v, twiddles);
     const FoldedTwiddles<Long::M> last_twiddles(table + Long::TABLE_LAST, own.butterfly());
-    folded_exchange<PITCH<false>>(v, memory, own, own);
+    folded_exchange<false>(v, memory, own, own);
     folded_stage<S>(v, last_twiddles);
-}
-
-template <bool Y, bool PARTNERS> __device__ __forceinline__ Folded<Y, PARTNERS> folded_place(unsigned pairs) {
-    return Folded<Y, PARTNERS>(threadIdx.x % UNITS, threadIdx.x / UNITS, pairs);
 }
 
 template <bool Y, typename In>
 __device__ __forceinline__ void folded_first_forward(In in, cplx* __restrict__ out, const cplx* __restrict__ table,
                                                      unsigned pairs) {
-    const auto own = folded_place<Y, Y>(pairs);
+    const auto own = Folded<Y, Y>::by_lanes(pairs);
     cplx v[STEPS];
     with_input(in, ReadMap<Y>{own, v, pairs});
     folded_first<-1>(v, out, table, own, pairs);
@@ -198,7 +210,7 @@ __device__ __forceinline__ void folded_first_forward(In in, cplx* __restrict__ o
 template <bool Y>
 __device__ __forceinline__ void folded_first_inverse(const cplx* __restrict__ in, cplx* __restrict__ out,
                                                      const cplx* __restrict__ table, unsigned pairs) {
-    const auto own = folded_place<Y, false>(pairs);
+    const auto own = Folded<Y, false>::by_lanes(pairs);
     cplx v[STEPS];
     read_folded(v, in, own, pairs);
     folded_first<1>(v, out, table, own, pairs);
@@ -207,7 +219,7 @@ __device__ __forceinline__ void folded_first_inverse(const cplx* __restrict__ in
 /// In place: a block writes what it has read.
 template <bool Y>
 __device__ __forceinline__ void folded_last_forward(cplx* data, const cplx* __restrict__ table, unsigned pairs) {
-    const auto own = folded_place<Y, false>(pairs);
+    const auto own = Folded<Y, false>::by_lanes(pairs);
     cplx v[STEPS];
     folded_last<-1>(v, data, table, own, pairs);
     if (!own.own) return;
@@ -217,7 +229,7 @@ __device__ __forceinline__ void folded_last_forward(cplx* data, const cplx* __re
 template <bool Y>
 __device__ __forceinline__ void folded_last_inverse(const cplx* __restrict__ in, real* __restrict__ out,
                                                     const cplx* __restrict__ table, unsigned pairs, int sine) {
-    const auto own = folded_place<Y, Y>(pairs);
+    const auto own = Folded<Y, Y>::by_lanes(pairs);
     cplx v[STEPS];
     folded_last<1>(v, in, table, own, pairs);
     if constexpr (Y) {

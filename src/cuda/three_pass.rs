@@ -421,14 +421,14 @@ impl<T: CudaReal> Lines<T> {
     }
 }
 
-/// Whether the device has the shared memory for blocks of either lines, and a launch
+/// Whether the device has the shared memory for blocks of all these lines, and a launch
 /// the blocks for this many maps.
 pub(super) fn fit<T: CudaReal>(
     gpu: &Gpu,
-    lines: [&Lines<T>; 2],
+    lines: &[&Lines<T>],
     maps: usize,
 ) -> Result<bool, CudaError> {
-    let bytes = lines.map(|l| l.shape.bytes).into_iter().max();
+    let bytes = lines.iter().map(|l| l.shape.bytes).max();
     Ok(maps <= MOST_BLOCKS as usize && bytes <= Some(shared_memory(gpu)?))
 }
 

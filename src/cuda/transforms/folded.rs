@@ -24,8 +24,8 @@ const LONG: usize = 10_000;
 const FOLD: usize = 100;
 
 /// Lengths of the other axis that have kernels: by two passes, such maps have at most
-/// 64 blocks. (An H200 in f64, 100 × 10000 and 10000 × 100: the DCT in 14.7 µs both,
-/// 19.0 and 24.9 by two passes; the IDCT in 14.5 and 15.1, 21.5 and 18.7.)
+/// 64 blocks. (An H200 in f64, 100 × 10000 and 10000 × 100: the DCT in 14.7 and 14.2 µs,
+/// 19.0 and 24.9 by two passes; the IDCT in 14.6 and 14.3, 21.5 and 18.7.)
 const SHORT: [usize; 3] = [64, 100, 128];
 
 /// The kernels of a transform of a batch of maps.
@@ -63,6 +63,7 @@ impl<T: CudaReal> Folded<T> {
         batch: usize,
         integer: Option<i32>,
     ) -> Result<Option<Self>, CudaError> {
+        let forward = kind == Transform::Dct;
         let (axis, length) = if ny == LONG { ("y", nx) } else { ("x", ny) };
         if nx.max(ny) != LONG || !SHORT.contains(&length) {
             return Ok(None);
@@ -70,26 +71,32 @@ impl<T: CudaReal> Folded<T> {
         let long_module = gpu.kernels_for::<T>("folded", LONG)?;
         let short_module = gpu.kernels_for::<T>("folded", length)?;
         let long_lines = Lines::new(gpu, &long_module, "folded", LONG)?;
+        // The same lines, cut up for the pass that meets the map.
+        let map_lines = Lines::new(gpu, &long_module, &format!("folded_map_{axis}"), LONG)?;
         let short_lines = Lines::new(gpu, &short_module, &format!("short_{axis}"), length)?;
-        if !fit(gpu, [&long_lines, &short_lines], batch)? {
+        if !fit(gpu, &[&long_lines, &map_lines, &short_lines], batch)? {
             return Ok(None);
         }
-        let forward = kind == Transform::Dct;
         let sines = Sines::of(kind);
         let (sine, long_sine) = if ny == LONG { (sines.x, sines.y) } else { (sines.y, sines.x) };
         let pairs = length / 2;
         let blocks = |of: &Lines<T>, units: usize| units.div_ceil(of.shape.lines as usize) as u32;
-        let long_blocks = blocks(&long_lines, FOLD * pairs);
+        // A block has lines of one pair of rows, or of any pairs of columns.
+        let (units, times) = if ny == LONG { (FOLD, pairs as u32) } else { (FOLD * pairs, 1) };
+        let long = |of: &Lines<T>, name: String| {
+            of.batched(&long_module, &name, times * blocks(of, units), batch)
+        };
         let short_blocks = blocks(&short_lines, LONG / 2);
-        let long = |name: String| long_lines.batched(&long_module, &name, long_blocks, batch);
         let short = |name: String| short_lines.batched(&short_module, &name, short_blocks, batch);
+        let (first_lines, last_lines) =
+            if forward { (&map_lines, &long_lines) } else { (&long_lines, &map_lines) };
         let way = if forward { "forward" } else { "inverse" };
         // What reads a map may read integers.
         let reads = if integer.is_some() { "_integer" } else { "" };
         let (first_reads, short_reads) = if forward { (reads, "") } else { ("", reads) };
         Ok(Some(Folded {
-            first: long(format!("folded_first_{way}{first_reads}_{axis}"))?,
-            last: long(format!("folded_last_{way}_{axis}"))?,
+            first: long(first_lines, format!("folded_first_{way}{first_reads}_{axis}"))?,
+            last: long(last_lines, format!("folded_last_{way}_{axis}"))?,
             short: short(format!("short_{way}{short_reads}_{axis}"))?,
             short_threshold: forward
                 .then(|| short(format!("short_forward_threshold_{axis}")))

@@ -73,7 +73,7 @@ impl<T: CudaReal> TwoPass<T> {
         let along_x = gpu.kernels_for::<T>("two_pass", nx)?;
         let rows = Lines::new(gpu, &along_y, "rows", ny)?;
         let columns = Lines::new(gpu, &along_x, "columns", nx)?;
-        if !fit(gpu, [&rows, &columns], batch)? {
+        if !fit(gpu, &[&rows, &columns], batch)? {
             return Ok(None);
         }
         let forward = kind == Transform::Dct;

@@ -1,0 +1,164 @@
+// The short axis' lines of folded.cu, a block's LINES of N numbers, in registers.
+//
+// A line has three faces: read_neighbours() and write_neighbours() call f(q, a, b) on
+// numbers a = 2q and b = 2q+1, coefficients() calls f(k, a) on coefficients. dct() leads
+// from the first to the last, inverse() from the last to the second.
+#pragma once
+#include "folded.cuh"
+
+/// What frequency N/2 of a DCT is times its FFT's, both passes' halves left out.
+constexpr real ROOT = real(1.41421356237309504880);
+
+/// By block_fft.cuh, C lines a group.
+template <int N, int COUNT, int C> struct GroupLine {
+    static constexpr int LINES = COUNT, E = hundreds(N) ? 20 : 8, T = N / E, GROUPS = LINES / C;
+    typedef BlockFft<N, E, C, GROUPS, false> Fft;
+    typedef Stages<N, E> Table;
+    static constexpr int THREADS = T * LINES, BYTES = GROUPS * Fft::BYTES;
+    Place place;
+    unsigned lane;  // of the block's lines
+
+    __device__ __forceinline__ explicit GroupLine(void* memory) {
+        const unsigned within = threadIdx.x % (T * C), group = threadIdx.x / (T * C);
+        place = {within / C, within % C, group, static_cast<char*>(memory) + group * Fft::BYTES};
+        lane = group * C + place.lane;
+    }
+    template <typename F> __device__ __forceinline__ void neighbours(cplx* v, F f) const {
+        const Offset ends[2] = {place.t, N - 1 - place.t};
+        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) { f(ends[end] + offset, a, b); });
+    }
+    template <typename F> __device__ __forceinline__ void read_neighbours(cplx* v, F f) const { neighbours(v, f); }
+    template <typename F> __device__ __forceinline__ void write_neighbours(cplx* v, F f) const { neighbours(v, f); }
+    template <typename F> __device__ __forceinline__ void coefficients(cplx* v, F f) const {
+        const unsigned t = place.t, second = Fft::mirror(t);
+#pragma unroll
+        for (int i = 0; i < E / 2; ++i) {
+            f(t + i * Fft::M, v[i]);
+            f(second + i * Fft::M, v[E / 2 + i]);
+        }
+    }
+    __device__ __forceinline__ void dct(cplx* v, const cplx* __restrict__ table) const { ::dct<Fft>(v, place, table); }
+    __device__ __forceinline__ void inverse(cplx* v, const cplx* __restrict__ table, int sine) const {
+        ::inverse<Fft>(v, place, table, sine);
+    }
+};
+
+/// Lines of 100, their 10 threads next to each other, which so read and write 10
+/// neighbours of a row at once; each takes one butterfly of radix 10 of either stage.
+/// Pairs of lanes are partners, as in folded.cuh, here at both ends of the FFT: they
+/// have the butterflies t and 9-t of the line's numbers, and t and 10-t of its
+/// frequencies; 0 and 5, whose partners are their own, for t = 0.
+///
+/// (An H200, 10000 × 100 in f64: the inverse's first pass 5.1 µs with 2 lines a block, 5.4
+/// with 5 or 10, 7.6 with 1; by GroupLine, staged, 5.9.)
+template <int COUNT> struct HundredLine {
+    static constexpr int LINES = COUNT, N = 100, E = STEPS, HALF = E / 2, T = N / E;
+    typedef Stages<N, 2 * E> Table;
+    /// [line][slot], ten and a gap.
+    static constexpr int PITCH = E * (E + 1);
+    static constexpr int THREADS = T * LINES, BYTES = LINES * PITCH * int(sizeof(cplx));
+    cplx* memory;
+    unsigned lane;                // of the block's lines
+    unsigned slots, frequencies;  // the thread's butterflies
+    bool paired;                  // with its partner's frequencies, not its own
+
+    __device__ __forceinline__ explicit HundredLine(void* shared) {
+        const unsigned t = threadIdx.x % E / 2;
+        const bool second = threadIdx.x % 2;
+        lane = threadIdx.x / E;
+        slots = second ? E - 1 - t : t;
+        frequencies = !second ? t : t ? E - t : HALF;
+        paired = t != 0;
+        memory = static_cast<cplx*>(shared) + lane * PITCH;
+    }
+
+    /// Elements 5 to 9 change places with the partner's: neighbours of elements 4 to 0.
+    static __device__ __forceinline__ void swap(cplx* v) {
+#pragma unroll
+        for (int i = HALF; i < E; ++i) v[i] = partners(v[i]);
+    }
+    template <typename F> __device__ __forceinline__ void neighbours(cplx* v, F f) const {
+        const Offset first = slots;
+#pragma unroll
+        for (int i = 0; i < HALF; ++i) f(first + i * E, v[i], v[E - 1 - i]);
+    }
+    template <typename F> __device__ __forceinline__ void read_neighbours(cplx* v, F f) const {
+        neighbours(v, f);
+        swap(v);
+    }
+    template <typename F> __device__ __forceinline__ void write_neighbours(cplx* v, F f) const {
+        swap(v);
+        neighbours(v, f);
+    }
+
+    /// Elements i and 9-i are frequencies k and 100-k, or 0 and 50.
+    template <typename F> __device__ __forceinline__ void coefficients(cplx* v, F f) const {
+        const unsigned last = frequencies ? N - frequencies : N / 2;
+        f(frequencies, v[0]);
+        f(last, v[E - 1]);
+#pragma unroll
+        for (int i = 1; i < HALF; ++i) {
+            f(frequencies + i * E, v[i]);
+            f(N - frequencies - i * E, v[E - 1 - i]);
+        }
+    }
+    /// Calls f(w, a, b) on frequencies k and 100-k, w = e^{iπk/200}, or zero(a, b) on 0 and 50.
+    template <typename F, typename Zero>
+    __device__ __forceinline__ void pairs(cplx* v, const cplx* __restrict__ table, F f, Zero zero) const {
+        const bool near = frequencies <= HALF;
+        const cplx quarter = __ldg(table + Table::QUARTER + (near ? frequencies : E - frequencies));
+        const cplx w = near ? quarter : turn<E>(conj(quarter), 1);
+        if (frequencies == 0) zero(v[0], v[E - 1]);
+        else f(w, v[0], v[E - 1]);
+#pragma unroll
+        for (int i = 1; i < HALF; ++i) f(turn<E>(w, i), v[i], v[E - 1 - i]);
+    }
+    /// From a butterfly's elements to those of pairs, or back.
+    template <bool BACK> __device__ __forceinline__ void pair_up(cplx* v) const {
+        cplx own[E];
+#pragma unroll
+        for (int i = HALF; i < E; ++i) {
+            // Frequency 0's: 10 to 40 go with 90 to 60, in element 9-i not 10-i, and 50 comes last.
+            constexpr int LOW = HALF, HIGH = E - 1;
+            own[i] = frequencies ? v[i] : BACK ? (i == LOW ? v[HIGH] : v[i - 1]) : (i == HIGH ? v[LOW] : v[i + 1]);
+        }
+        swap(v);
+#pragma unroll
+        for (int i = HALF; i < E; ++i) v[i] = paired ? v[i] : own[i];
+    }
+
+    /// Both stages, from butterfly `from` to `to`.
+    template <int S>
+    __device__ __forceinline__ void fft(cplx* v, unsigned from, unsigned to, const cplx* __restrict__ table) const {
+        const FoldedTwiddles<E> twiddles(table + Table::TABLE_LAST, to);
+        dft<E, S>(v);
+#pragma unroll
+        for (int i = 0; i < E; ++i) memory[from * (E + 1) + i] = v[i];
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < E; ++i) v[i] = memory[i * (E + 1) + to];
+        folded_stage<S>(v, twiddles);
+    }
+    __device__ __forceinline__ void dct(cplx* v, const cplx* __restrict__ table) const {
+        fft<-1>(v, slots, frequencies, table);
+        pair_up<false>(v);
+        pairs(v, table, [](cplx w, cplx& a, cplx& b) { dct_pair(w, a, b); },
+              [](cplx& a, cplx& b) {
+                  a = a + a;
+                  b = make(ROOT * b.x, ROOT * b.y);
+              });
+    }
+    __device__ __forceinline__ void inverse(cplx* v, const cplx* __restrict__ table, int sine) const {
+        pairs(v, table,
+              [&](cplx w, cplx& a, cplx& b) {
+                  if (sine) other_end(false, a, b);
+                  idct_pair(w, a, b);
+              },
+              [&](cplx& a, cplx& b) {
+                  if (sine) a = make(0, 0);
+                  b = make(ROOT * b.x, ROOT * b.y);
+              });
+        pair_up<true>(v);
+        fft<1>(v, frequencies, slots, table);
+    }
+};
