@@ -170,6 +170,17 @@ template <int X, int S> __device__ __forceinline__ void dft(cplx* v) {
     else dft16<S>(v);
 }
 
+/// The twiddles of a stage of radix X, w[1] to w[X-1], from a table's powers 1, 2, 4 and 8.
+template <int X, int S> __device__ __forceinline__ void powers_of(const cplx* table, cplx* w) {
+#pragma unroll
+    for (int p = 1, row = 0; p < X; p *= 2, ++row) w[p] = S > 0 ? conj(table[row]) : table[row];
+#pragma unroll
+    for (int p = 3; p < X; ++p) {
+        int high = p >= 8 ? 8 : p >= 4 ? 4 : 2;
+        if (p != high) w[p] = w[high] * w[p - high];
+    }
+}
+
 /// Where the twiddles of a line's FFT stand in its table, and its stages.
 ///
 /// After the first, each stage has, for every power 1, 2, 4, 8 below its radix,
@@ -349,15 +360,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
             cplx w[X];
 #pragma unroll
             for (int b = 0; b < E / X; ++b) {
-                if (b < Powers<L, X, K>::COUNT) {
-#pragma unroll
-                    for (int p = 1, row = 0; p < X; p *= 2, ++row) w[p] = S > 0 ? conj(powers.w[b][row]) : powers.w[b][row];
-#pragma unroll
-                    for (int p = 3; p < X; ++p) {
-                        int high = p >= 8 ? 8 : p >= 4 ? 4 : 2;
-                        if (p != high) w[p] = w[high] * w[p - high];
-                    }
-                }
+                if (b < Powers<L, X, K>::COUNT) powers_of<X, S>(powers.w[b], w);
 #pragma unroll
                 for (int i = 1; i < X; ++i) v[b * X + i] = v[b * X + i] * w[i];
             }

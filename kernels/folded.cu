@@ -17,9 +17,9 @@
 //
 // Maps are [nx][ny], y contiguous, map blockIdx.y of a batch. Complex numbers, two
 // rows or columns, are between passes [pair][10000] where the long axis is y (Y),
-// and [10000][pair] where it is x. A block takes
-// FoldedBlock's lines, or Short's; threads for which none are left read the last one
-// again. Shared memory as those say. Words of traffic a value: 1 + 1 each pass.
+// and [10000][pair] where it is x. A block takes FoldedBlock's lines, or Short's;
+// threads for which none are left read the last one again. Shared memory as those
+// say. Words of traffic a value: 1 + 1 each pass.
 //
 // The first of a transform's passes also takes integers, the last of a DCT a
 // threshold.
@@ -58,9 +58,9 @@ template <bool Y, int N> struct Short {
 template <bool Y, int N> struct ShortPlace : Short<Y, N>::Line {
     typedef Short<Y, N> Cut;
     unsigned line, mirror;  // the line's frequencies of the long axis
-    char* memory;
+    char* rows;  // of the block, where STAGED
 
-    __device__ __forceinline__ explicit ShortPlace(void* shared) : Cut::Line(shared), memory(static_cast<char*>(shared)) {
+    __device__ __forceinline__ explicit ShortPlace(void* shared) : Cut::Line(shared), rows(static_cast<char*>(shared)) {
         line = blockIdx.x * Cut::LINES + this->lane;
         mirror = mirror_of(line);
     }
@@ -78,16 +78,16 @@ template <bool Y, int N> struct ShortPlace : Short<Y, N>::Line {
     /// A line's two rows in shared memory, where the block's stand as in global memory:
     /// lines' from the first on, then their mirrors' from the last on.
     template <typename T> __device__ __forceinline__ T* near_staged() const {
-        return reinterpret_cast<T*>(memory + this->lane * Cut::ROW * sizeof(real));
+        return reinterpret_cast<T*>(rows + this->lane * Cut::ROW * sizeof(real));
     }
     template <typename T> __device__ __forceinline__ T* far_staged() const {
-        return reinterpret_cast<T*>(memory + (2 * Cut::LINES - 1 - this->lane) * Cut::ROW * sizeof(real));
+        return reinterpret_cast<T*>(rows + (2 * Cut::LINES - 1 - this->lane) * Cut::ROW * sizeof(real));
     }
     /// Writes them, neighbours by neighbouring threads.
     __device__ __forceinline__ void write_staged(cplx* __restrict__ out) const {
         constexpr unsigned ALL = Cut::LINES * N / 2, FIRST = ALL - N / 2;
         const auto staged = [&](unsigned at) {
-            return reinterpret_cast<const cplx*>(memory)[at + at / (N / 2) * ((Cut::ROW - N) / 2)];
+            return reinterpret_cast<const cplx*>(rows)[at + at / (N / 2) * ((Cut::ROW - N) / 2)];
         };
         const unsigned k = blockIdx.x * Cut::LINES;
         cplx *const near = out + k * (N / 2), *const far = out + (LONG - k) * (N / 2) - FIRST;
@@ -186,6 +186,9 @@ __device__ __forceinline__ void short_inverse(In in, cplx* __restrict__ out, con
     extern "C" __global__ void __launch_bounds__(FoldedBlock<PARTNERS>::THREADS, FoldedBlock<PARTNERS>::BLOCKS)       \
     folded_##NAME##_10000
 
+#define FOLDED_SHAPE(PARTNERS)                                                                                        \
+    {2 * STEPS, STEPS, STEPS, FoldedBlock<PARTNERS>::LANES, FoldedBlock<PARTNERS>::THREADS, FoldedBlock<PARTNERS>::BYTES}
+
 /// The long axis' passes, by which axis it is. Those that meet the map have partners where y is.
 #define FOLDED_PASSES(AXIS, Y)                                                                                        \
     extern "C" __device__ const Shape folded_map_##AXIS##_shape_10000 = FOLDED_SHAPE(Y);                              \
@@ -240,7 +243,6 @@ __device__ __forceinline__ void short_inverse(In in, cplx* __restrict__ out, con
 #define SHORT_PASSES_(N) SHORT_PASS(x, false, N) SHORT_PASS(y, true, N)
 
 #if !defined(PF_LINE) || PF_LINE == 10000
-#define FOLDED_SHAPE(PARTNERS) {2 * STEPS, STEPS, STEPS, FoldedBlock<PARTNERS>::LANES, FoldedBlock<PARTNERS>::THREADS, FoldedBlock<PARTNERS>::BYTES}
 extern "C" __device__ const Shape folded_shape_10000 = FOLDED_SHAPE(false);
 FOLDED_PASSES(x, false)
 FOLDED_PASSES(y, true)

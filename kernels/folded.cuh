@@ -67,9 +67,13 @@ template <bool Y, bool PARTNERS> struct Folded {
     __device__ __forceinline__ unsigned butterfly() const { return line + FOLD * step; }
 };
 
-/// What the partner has.
-__device__ __forceinline__ cplx partners(cplx a) {
-    return make(__shfl_xor_sync(0xffffffffu, a.x, 1), __shfl_xor_sync(0xffffffffu, a.y, 1));
+/// Elements 5 to 9 change places with the partner's.
+__device__ __forceinline__ void swap_with_partner(cplx* v) {
+#pragma unroll
+    for (int i = STEPS / 2; i < STEPS; ++i) {
+        const cplx a = v[i];
+        v[i] = make(__shfl_xor_sync(0xffffffffu, a.x, 1), __shfl_xor_sync(0xffffffffu, a.y, 1));
+    }
 }
 
 /// Twiddles 1, 2, 4 and 8 of butterfly j after stages of total length L.
@@ -84,13 +88,7 @@ template <int L> struct FoldedTwiddles {
 /// A stage of radix 10 after these.
 template <int S, int L> __device__ __forceinline__ void folded_stage(cplx* v, const FoldedTwiddles<L>& twiddles) {
     cplx w[STEPS];
-#pragma unroll
-    for (int p = 1, row = 0; p < STEPS; p *= 2, ++row) w[p] = S > 0 ? conj(twiddles.w[row]) : twiddles.w[row];
-#pragma unroll
-    for (int p = 3; p < STEPS; ++p) {
-        const int high = p >= 8 ? 8 : p >= 4 ? 4 : 2;
-        if (p != high) w[p] = w[high] * w[p - high];
-    }
+    powers_of<STEPS, S>(twiddles.w, w);
 #pragma unroll
     for (int i = 1; i < STEPS; ++i) v[i] = v[i] * w[i];
     dft<STEPS, S>(v);
@@ -148,10 +146,7 @@ template <bool Y> struct ReadMap {
                 v[i] = two;
             }
         });
-        if constexpr (Y) {
-#pragma unroll
-            for (int i = STEPS / 2; i < STEPS; ++i) v[i] = partners(v[i]);
-        }
+        if (Y) swap_with_partner(v);
     }
 };
 
@@ -232,10 +227,7 @@ __device__ __forceinline__ void folded_last_inverse(const cplx* __restrict__ in,
     const auto own = Folded<Y, Y>::by_lanes(pairs);
     cplx v[STEPS];
     folded_last<1>(v, in, table, own, pairs);
-    if constexpr (Y) {
-#pragma unroll
-        for (int i = STEPS / 2; i < STEPS; ++i) v[i] = partners(v[i]);
-    }
+    if (Y) swap_with_partner(v);
     if (!own.own) return;
     // All passes leave their halves to this.
     const real even = real(0.25), odd = sine ? -even : even;

@@ -72,11 +72,7 @@ template <int COUNT> struct HundredLine {
         memory = static_cast<cplx*>(shared) + lane * PITCH;
     }
 
-    /// Elements 5 to 9 change places with the partner's: neighbours of elements 4 to 0.
-    static __device__ __forceinline__ void swap(cplx* v) {
-#pragma unroll
-        for (int i = HALF; i < E; ++i) v[i] = partners(v[i]);
-    }
+    /// Element i and the partner's element 9-i are neighbours.
     template <typename F> __device__ __forceinline__ void neighbours(cplx* v, F f) const {
         const Offset first = slots;
 #pragma unroll
@@ -84,10 +80,10 @@ template <int COUNT> struct HundredLine {
     }
     template <typename F> __device__ __forceinline__ void read_neighbours(cplx* v, F f) const {
         neighbours(v, f);
-        swap(v);
+        swap_with_partner(v);
     }
     template <typename F> __device__ __forceinline__ void write_neighbours(cplx* v, F f) const {
-        swap(v);
+        swap_with_partner(v);
         neighbours(v, f);
     }
 
@@ -122,7 +118,7 @@ template <int COUNT> struct HundredLine {
             constexpr int LOW = HALF, HIGH = E - 1;
             own[i] = frequencies ? v[i] : BACK ? (i == LOW ? v[HIGH] : v[i - 1]) : (i == HIGH ? v[LOW] : v[i + 1]);
         }
-        swap(v);
+        swap_with_partner(v);
 #pragma unroll
         for (int i = HALF; i < E; ++i) v[i] = paired ? v[i] : own[i];
     }
