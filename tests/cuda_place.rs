@@ -5,6 +5,7 @@
 
 mod common;
 
+use common::device::gpu;
 use common::{golden, numbers, relative_rms, rounded, wide};
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cpu::engine::CpuEngine;
@@ -21,10 +22,6 @@ use placefield::wirelength::{Netlist, Wirelength};
 use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-
-fn gpu() -> Gpu {
-    Gpu::open(0).unwrap_or_else(|e| panic!("{e}"))
-}
 
 /// A generated design of `cells` cells, in which one cell is on every 20th net.
 fn design(cells: u64) -> Design {

@@ -5,40 +5,15 @@
 
 mod common;
 
+use common::device::{gpu, poisoned};
 use common::maps::{grid, off_axis};
-use common::relative_rms;
+use common::{limit, relative_rms, wide};
+use placefield::Precision;
 use placefield::cuda::{CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, SolverOptions};
 use placefield::cuda::{Fused, ThreePass, solver};
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Map};
 use placefield::transform::{Transform, oracle};
-use placefield::{Precision, Real};
-
-fn limit<T: Real>() -> f64 {
-    match T::PRECISION {
-        Precision::F32 => 2e-6,
-        Precision::F64 => 1e-13,
-    }
-}
-
-fn wide<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
-}
-
-fn gpu() -> Gpu {
-    Gpu::open(0).unwrap_or_else(|e| panic!("{e}"))
-}
-
-/// Fields of NaN: what a solve does not write shows.
-fn poisoned<T: CudaReal>(gpu: &Gpu, bins: usize) -> Fields<T> {
-    let map = || gpu.upload(&vec![T::nan(); bins]).unwrap();
-    Fields {
-        potential: map(),
-        field_x: map(),
-        field_y: map(),
-        energy: gpu.upload(&[f64::NAN]).unwrap(),
-    }
-}
 
 /// φ, Ex, Ey and the energy, on the host.
 struct Solved {
