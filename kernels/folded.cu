@@ -91,8 +91,7 @@ template <bool Y, int N> struct ShortPlace : Short<Y, N>::Line {
         };
         const unsigned k = blockIdx.x * Cut::LINES;
         cplx *const near = out + k * (N / 2), *const far = out + (LONG - k) * (N / 2) - FIRST;
-        // The mirror of frequency 0 is not LONG.
-        cplx* const far_first = k ? far : out + LONG / 2 * (N / 2) - FIRST;
+        cplx* const far_first = out + mirror_of(k) * (N / 2) - FIRST;
         __syncthreads();
 #pragma unroll
         for (unsigned turn = 0; turn < ALL; turn += Cut::THREADS) {
@@ -114,26 +113,20 @@ __device__ __forceinline__ void short_forward(const cplx* __restrict__ in, real*
     cplx v[Own::E];
     own.read_neighbours(v, [&](Offset pair, cplx& a, cplx& b) {
         cplx x = near_in[pair * Own::STEP], y = far_in[pair * Own::STEP];
-        if (own.line == 0) {
-            x = x + x;
-            y = make(ROOT * y.x, ROOT * y.y);
-        } else {
-            dct_pair(w, x, y);
-        }
+        dct_ends(own.line == 0, w, x, y);
         a = make(x.x, y.x);
         b = make(x.y, y.y);
     });
     own.dct(v, table);
     // All passes leave their halves to this.
     const real quarter = real(0.25);
-    constexpr unsigned STEP = Y ? LONG : 1;
     constexpr bool STAGED = Own::Cut::STAGED;
     if (STAGED) __syncthreads();
     real* const near = STAGED ? own.template near_staged<real>() : out + own.near_row();
     real* const far = STAGED ? own.template far_staged<real>() : out + own.far_row();
     own.coefficients(v, [&](unsigned k, cplx& a) {
-        near[k * STEP] = keep(quarter * a.x);
-        far[k * STEP] = keep(quarter * a.y);
+        near[k * Own::STEP] = keep(quarter * a.x);
+        far[k * Own::STEP] = keep(quarter * a.y);
     });
     if (STAGED) own.write_staged(reinterpret_cast<cplx*>(out));
     keep.count();
@@ -145,9 +138,8 @@ template <bool Y, int N> struct ReadShort {
     cplx* v;
 
     template <typename In> __device__ __forceinline__ void operator()(const In* from) const {
-        constexpr unsigned STEP = Y ? LONG : 1;
         const In *const near = from + own.near_row(), *const far = from + own.far_row();
-        own.coefficients(v, [&](unsigned k, cplx& a) { a = make(real(near[k * STEP]), real(far[k * STEP])); });
+        own.coefficients(v, [&](unsigned k, cplx& a) { a = make(real(near[k * own.STEP]), real(far[k * own.STEP])); });
     }
 };
 
@@ -169,13 +161,7 @@ __device__ __forceinline__ void short_inverse(In in, cplx* __restrict__ out, con
     cplx* const far = STAGED ? own.template far_staged<cplx>() : out + own.far();
     own.write_neighbours(v, [&](Offset pair, cplx& a, cplx& b) {
         cplx x = make(a.x, sign * b.x), y = make(a.y, sign * b.y);
-        if (own.line == 0) {
-            if (long_sine) x = make(0, 0);
-            y = make(ROOT * y.x, ROOT * y.y);
-        } else {
-            if (long_sine) other_end(false, x, y);
-            idct_pair(w, x, y);
-        }
+        idct_ends(own.line == 0, long_sine, w, x, y);
         near[pair * Own::STEP] = x;
         far[pair * Own::STEP] = y;
     });

@@ -9,6 +9,27 @@
 /// What frequency N/2 of a DCT is times its FFT's, both passes' halves left out.
 constexpr real ROOT = real(1.41421356237309504880);
 
+/// dct_pair() where frequencies 0 and N/2, each its own partner, stand for a pair too.
+__device__ __forceinline__ void dct_ends(bool own, cplx w, cplx& a, cplx& b) {
+    if (own) {
+        a = a + a;
+        b = make(ROOT * b.x, ROOT * b.y);
+    } else {
+        dct_pair(w, a, b);
+    }
+}
+
+/// The same of idct_pair(), of cosines or of sines.
+__device__ __forceinline__ void idct_ends(bool own, int sine, cplx w, cplx& a, cplx& b) {
+    if (own) {
+        if (sine) a = make(0, 0);
+        b = make(ROOT * b.x, ROOT * b.y);
+    } else {
+        if (sine) other_end(false, a, b);
+        idct_pair(w, a, b);
+    }
+}
+
 /// By block_fft.cuh, C lines a group.
 template <int N, int COUNT, int C> struct GroupLine {
     static constexpr int LINES = COUNT, E = hundreds(N) ? 20 : 8, T = N / E, GROUPS = LINES / C;
@@ -98,16 +119,15 @@ template <int COUNT> struct HundredLine {
             f(N - frequencies - i * E, v[E - 1 - i]);
         }
     }
-    /// Calls f(w, a, b) on frequencies k and 100-k, w = e^{iπk/200}, or zero(a, b) on 0 and 50.
-    template <typename F, typename Zero>
-    __device__ __forceinline__ void pairs(cplx* v, const cplx* __restrict__ table, F f, Zero zero) const {
+    /// Calls f(own, w, a, b) on frequencies k and 100-k, w = e^{iπk/200}, or on 0 and 50, `own`.
+    template <typename F>
+    __device__ __forceinline__ void pairs(cplx* v, const cplx* __restrict__ table, F f) const {
         const bool near = frequencies <= HALF;
         const cplx quarter = __ldg(table + Table::QUARTER + (near ? frequencies : E - frequencies));
         const cplx w = near ? quarter : turn<E>(conj(quarter), 1);
-        if (frequencies == 0) zero(v[0], v[E - 1]);
-        else f(w, v[0], v[E - 1]);
+        f(frequencies == 0, w, v[0], v[E - 1]);
 #pragma unroll
-        for (int i = 1; i < HALF; ++i) f(turn<E>(w, i), v[i], v[E - 1 - i]);
+        for (int i = 1; i < HALF; ++i) f(false, turn<E>(w, i), v[i], v[E - 1 - i]);
     }
     /// From a butterfly's elements to those of pairs, or back.
     template <bool BACK> __device__ __forceinline__ void pair_up(cplx* v) const {
@@ -115,8 +135,8 @@ template <int COUNT> struct HundredLine {
 #pragma unroll
         for (int i = HALF; i < E; ++i) {
             // Frequency 0's: 10 to 40 go with 90 to 60, in element 9-i not 10-i, and 50 comes last.
-            constexpr int LOW = HALF, HIGH = E - 1;
-            own[i] = frequencies ? v[i] : BACK ? (i == LOW ? v[HIGH] : v[i - 1]) : (i == HIGH ? v[LOW] : v[i + 1]);
+            const int before = BACK ? (i == HALF ? E - 1 : i - 1) : (i == E - 1 ? HALF : i + 1);
+            own[i] = frequencies ? v[i] : v[before];
         }
         swap_with_partner(v);
 #pragma unroll
@@ -138,22 +158,10 @@ template <int COUNT> struct HundredLine {
     __device__ __forceinline__ void dct(cplx* v, const cplx* __restrict__ table) const {
         fft<-1>(v, slots, frequencies, table);
         pair_up<false>(v);
-        pairs(v, table, [](cplx w, cplx& a, cplx& b) { dct_pair(w, a, b); },
-              [](cplx& a, cplx& b) {
-                  a = a + a;
-                  b = make(ROOT * b.x, ROOT * b.y);
-              });
+        pairs(v, table, [](bool own, cplx w, cplx& a, cplx& b) { dct_ends(own, w, a, b); });
     }
     __device__ __forceinline__ void inverse(cplx* v, const cplx* __restrict__ table, int sine) const {
-        pairs(v, table,
-              [&](cplx w, cplx& a, cplx& b) {
-                  if (sine) other_end(false, a, b);
-                  idct_pair(w, a, b);
-              },
-              [&](cplx& a, cplx& b) {
-                  if (sine) a = make(0, 0);
-                  b = make(ROOT * b.x, ROOT * b.y);
-              });
+        pairs(v, table, [&](bool own, cplx w, cplx& a, cplx& b) { idct_ends(own, sine, w, a, b); });
         pair_up<true>(v);
         fft<1>(v, frequencies, slots, table);
     }

@@ -102,10 +102,10 @@ impl<T: CudaReal> ThreePass<T> {
                 "{bytes} bytes of shared memory for a block: the device has {most}"
             )));
         }
-        let forward = rows.kernel(&along_y, "rows_forward")?;
-        let solve = columns.kernel(&along_x, "columns")?;
-        let inverse = back.kernel(&along_y, "rows_inverse")?;
-        let inverse_field = back.kernel(&along_y, "rows_inverse_field")?;
+        let forward = rows.shape.kernel(&along_y, &format!("rows_forward_{ny}"))?;
+        let solve = columns.shape.kernel(&along_x, &format!("columns_{nx}"))?;
+        let inverse = back.shape.kernel(&along_y, &format!("rows_inverse_{ny}"))?;
+        let inverse_field = back.shape.kernel(&along_y, &format!("rows_inverse_field_{ny}"))?;
         let units = (ny / columns.shape.columns()) as u32;
         let blocks = columns.shape.blocks(gpu, &solve, units)?;
         let green = Green::new(grid, SCALE / grid.bins() as f64);
@@ -291,6 +291,23 @@ pub(super) struct Shape {
 unsafe impl DeviceRepr for Shape {}
 
 impl Shape {
+    /// `kind` is what the module's lines of this length are cut up for, as in `rows`.
+    pub(super) fn new(
+        gpu: &Gpu,
+        module: &Arc<CudaModule>,
+        kind: &str,
+        length: usize,
+    ) -> Result<Self, CudaError> {
+        let symbol = module.get_global(&format!("{kind}_shape_{length}"), gpu.stream())?;
+        // SAFETY: the symbol is one `Shape`.
+        let symbol = unsafe { symbol.transmute::<Shape>(1) }.expect("a whole Shape");
+        let mut shape = [Shape::default()];
+        gpu.stream().memcpy_dtoh(&symbol, &mut shape)?;
+        gpu.synchronize()?;
+        let [shape] = shape;
+        Ok(shape)
+    }
+
     /// A launch of this many blocks.
     pub(super) fn config(&self, blocks: u32) -> LaunchConfig {
         LaunchConfig {
@@ -298,6 +315,33 @@ impl Shape {
             block_dim: (self.threads, 1, 1),
             shared_mem_bytes: self.bytes,
         }
+    }
+
+    /// A kernel for lines of this length, and its launch for each of `maps` maps.
+    pub(super) fn batched(
+        &self,
+        module: &Arc<CudaModule>,
+        (name, length): (&str, usize),
+        blocks: u32,
+        maps: usize,
+    ) -> Result<Kernel, CudaError> {
+        let mut config = self.config(blocks);
+        config.grid_dim.1 = maps as u32;
+        let name = format!("{name}_{length}");
+        let function = self.kernel(module, &name)?;
+        Ok(Kernel { name, function, config })
+    }
+
+    /// A kernel, allowed the shared memory it takes.
+    pub(super) fn kernel(
+        &self,
+        module: &Arc<CudaModule>,
+        name: &str,
+    ) -> Result<CudaFunction, CudaError> {
+        let kernel = module.load_function(name)?;
+        let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        kernel.set_attribute(most, self.bytes as i32)?;
+        Ok(kernel)
     }
 
     /// The blocks of a launch of `kernel` over so many `units` of lines: one for
@@ -368,7 +412,6 @@ fn turn(part: usize, whole: usize) -> (f64, f64) {
 
 /// How the lines along one axis are transformed.
 pub(super) struct Lines<T: CudaReal> {
-    length: usize,
     pub(super) shape: Shape,
     /// Their twiddles.
     pub(super) table: CudaSlice<T::Complex>,
@@ -382,53 +425,17 @@ impl<T: CudaReal> Lines<T> {
         kind: &str,
         length: usize,
     ) -> Result<Self, CudaError> {
-        let symbol = module.get_global(&format!("{kind}_shape_{length}"), gpu.stream())?;
-        // SAFETY: the symbol is one `Shape`.
-        let symbol = unsafe { symbol.transmute::<Shape>(1) }.expect("a whole Shape");
-        let mut shape = [Shape::default()];
-        gpu.stream().memcpy_dtoh(&symbol, &mut shape)?;
-        gpu.synchronize()?;
-        let [shape] = shape;
+        let shape = Shape::new(gpu, module, kind, length)?;
         let table: Vec<T::Complex> =
             shape.twiddles(length).into_iter().map(|(re, im)| T::complex(re, im)).collect();
-        Ok(Lines { length, shape, table: gpu.upload(&table)? })
-    }
-
-    /// A kernel for these lines, and its launch for each of `maps` maps.
-    pub(super) fn batched(
-        &self,
-        module: &Arc<CudaModule>,
-        name: &str,
-        blocks: u32,
-        maps: usize,
-    ) -> Result<Kernel, CudaError> {
-        let mut config = self.shape.config(blocks);
-        config.grid_dim.1 = maps as u32;
-        let function = self.kernel(module, name)?;
-        Ok(Kernel { name: format!("{name}_{}", self.length), function, config })
-    }
-
-    /// A kernel for these lines, allowed the shared memory it takes.
-    pub(super) fn kernel(
-        &self,
-        module: &Arc<CudaModule>,
-        name: &str,
-    ) -> Result<CudaFunction, CudaError> {
-        let kernel = module.load_function(&format!("{name}_{}", self.length))?;
-        let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        kernel.set_attribute(most, self.shape.bytes as i32)?;
-        Ok(kernel)
+        Ok(Lines { shape, table: gpu.upload(&table)? })
     }
 }
 
-/// Whether the device has the shared memory for blocks of all these lines, and a launch
+/// Whether the device has the shared memory for blocks of all these shapes, and a launch
 /// the blocks for this many maps.
-pub(super) fn fit<T: CudaReal>(
-    gpu: &Gpu,
-    lines: &[&Lines<T>],
-    maps: usize,
-) -> Result<bool, CudaError> {
-    let bytes = lines.iter().map(|l| l.shape.bytes).max();
+pub(super) fn fit(gpu: &Gpu, shapes: &[Shape], maps: usize) -> Result<bool, CudaError> {
+    let bytes = shapes.iter().map(|s| s.bytes).max();
     Ok(maps <= MOST_BLOCKS as usize && bytes <= Some(shared_memory(gpu)?))
 }
 

@@ -14,7 +14,7 @@ use crate::cuda::launch::{Kernel, check_length};
 use crate::cuda::real::CudaReal;
 use crate::cuda::reorder::Sines;
 use crate::cuda::solver::twiddles;
-use crate::cuda::three_pass::{Lines, fit};
+use crate::cuda::three_pass::{Lines, Shape, fit};
 use crate::cuda::usage::KernelUse;
 use crate::transform::Transform;
 use cudarc::driver::{CudaSlice, PushKernelArg};
@@ -72,31 +72,33 @@ impl<T: CudaReal> Folded<T> {
         let short_module = gpu.kernels_for::<T>("folded", length)?;
         let long_lines = Lines::new(gpu, &long_module, "folded", LONG)?;
         // The same lines, cut up for the pass that meets the map.
-        let map_lines = Lines::new(gpu, &long_module, &format!("folded_map_{axis}"), LONG)?;
+        let map_shape = Shape::new(gpu, &long_module, &format!("folded_map_{axis}"), LONG)?;
         let short_lines = Lines::new(gpu, &short_module, &format!("short_{axis}"), length)?;
-        if !fit(gpu, &[&long_lines, &map_lines, &short_lines], batch)? {
+        if !fit(gpu, &[long_lines.shape, map_shape, short_lines.shape], batch)? {
             return Ok(None);
         }
         let sines = Sines::of(kind);
         let (sine, long_sine) = if ny == LONG { (sines.x, sines.y) } else { (sines.y, sines.x) };
         let pairs = length / 2;
-        let blocks = |of: &Lines<T>, units: usize| units.div_ceil(of.shape.lines as usize) as u32;
+        let blocks = |shape: Shape, units: usize| units.div_ceil(shape.lines as usize) as u32;
         // A block has lines of one pair of rows, or of any pairs of columns.
         let (units, times) = if ny == LONG { (FOLD, pairs as u32) } else { (FOLD * pairs, 1) };
-        let long = |of: &Lines<T>, name: String| {
-            of.batched(&long_module, &name, times * blocks(of, units), batch)
+        let long = |shape: Shape, name: String| {
+            shape.batched(&long_module, (&name, LONG), times * blocks(shape, units), batch)
         };
-        let short_blocks = blocks(&short_lines, LONG / 2);
-        let short = |name: String| short_lines.batched(&short_module, &name, short_blocks, batch);
-        let (first_lines, last_lines) =
-            if forward { (&map_lines, &long_lines) } else { (&long_lines, &map_lines) };
+        let short_blocks = blocks(short_lines.shape, LONG / 2);
+        let short = |name: String| {
+            short_lines.shape.batched(&short_module, (&name, length), short_blocks, batch)
+        };
+        let (first_shape, last_shape) =
+            if forward { (map_shape, long_lines.shape) } else { (long_lines.shape, map_shape) };
         let way = if forward { "forward" } else { "inverse" };
         // What reads a map may read integers.
         let reads = if integer.is_some() { "_integer" } else { "" };
         let (first_reads, short_reads) = if forward { (reads, "") } else { ("", reads) };
         Ok(Some(Folded {
-            first: long(first_lines, format!("folded_first_{way}{first_reads}_{axis}"))?,
-            last: long(last_lines, format!("folded_last_{way}_{axis}"))?,
+            first: long(first_shape, format!("folded_first_{way}{first_reads}_{axis}"))?,
+            last: long(last_shape, format!("folded_last_{way}_{axis}"))?,
             short: short(format!("short_{way}{short_reads}_{axis}"))?,
             short_threshold: forward
                 .then(|| short(format!("short_forward_threshold_{axis}")))

@@ -73,17 +73,18 @@ impl<T: CudaReal> TwoPass<T> {
         let along_x = gpu.kernels_for::<T>("two_pass", nx)?;
         let rows = Lines::new(gpu, &along_y, "rows", ny)?;
         let columns = Lines::new(gpu, &along_x, "columns", nx)?;
-        if !fit(gpu, &[&rows, &columns], batch)? {
+        if !fit(gpu, &[rows.shape, columns.shape], batch)? {
             return Ok(None);
         }
         let forward = kind == Transform::Dct;
         let pass = |of_rows: bool, name: String, how: Option<i32>| -> Result<Pass, CudaError> {
-            let (lines, module, across, each) = match of_rows {
-                true => (&rows, &along_y, nx / 2, rows.shape.lines as usize),
-                false => (&columns, &along_x, ny, columns.shape.columns()),
+            let (shape, module, length, across, each) = match of_rows {
+                true => (rows.shape, &along_y, ny, nx / 2, rows.shape.lines as usize),
+                false => (columns.shape, &along_x, nx, ny, columns.shape.columns()),
             };
             let blocks = across.div_ceil(each) as u32;
-            let kernel = lines.batched(module, &format!("map_{name}"), blocks, batch)?;
+            let name = format!("map_{name}");
+            let kernel = shape.batched(module, (&name, length), blocks, batch)?;
             Ok(Pass { kernel, along_y: of_rows, across: across as u32, how })
         };
         // The first pass by what it reads, the last of a DCT by what it keeps.
