@@ -22,15 +22,21 @@ fn main() {
     let kernels = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("kernels");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
     let units = files(&kernels, "cu");
+    let mut stems: Vec<&str> = units.iter().map(|unit| stem(unit)).collect();
+    stems.sort_unstable();
+    assert!(stems.windows(2).all(|pair| pair[0] != pair[1]), "two kernel files share a name");
+    let headers = files(&kernels, "cuh");
     let precompile = env::var_os("PLACEFIELD_PRECOMPILE").is_some_and(|v| v == "1");
 
     let mut code = String::new();
-    table(&mut code, "UNITS", &units);
-    table(&mut code, "HEADERS", &files(&kernels, "cuh"));
+    table(&mut code, "UNITS", &units, stem);
+    table(&mut code, "HEADERS", &headers, |header| {
+        header.strip_prefix(&kernels).unwrap().to_str().expect("a kernel file's name is UTF-8")
+    });
     code.push_str("pub(crate) const MACHINE_CODE: &[(&str, &str, &[u8])] = &[\n");
     for unit in units.iter().filter(|_| precompile) {
         for real in ["float", "double"] {
-            let image = assemble(unit, real, &out);
+            let image = assemble(&kernels, unit, real, &out);
             let name = stem(unit);
             writeln!(code, "    ({name:?}, {real:?}, include_bytes!({image:?})),").unwrap();
         }
@@ -39,13 +45,17 @@ fn main() {
     std::fs::write(out.join("kernels.rs"), code).unwrap();
 }
 
-/// The files of `folder` with this extension, in order.
+/// The files with this extension in `folder` and the folders in it, in order.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut found: Vec<PathBuf> = entries
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == extension))
-        .collect();
+    let mut found = Vec::new();
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|e| e == extension) {
+            found.push(path);
+        }
+    }
     found.sort();
     found
 }
@@ -54,26 +64,23 @@ fn stem(path: &Path) -> &str {
     path.file_stem().unwrap().to_str().expect("a kernel file's name is UTF-8")
 }
 
-/// A table of (name, source). Headers keep their extension: they are included by it.
-fn table(code: &mut String, name: &str, files: &[PathBuf]) {
+/// A table of (key, source). A unit's key is its file's name without extension; a
+/// header's is its path below `kernels`, by which it is included.
+fn table<'a>(code: &mut String, name: &str, files: &'a [PathBuf], key: impl Fn(&'a Path) -> &'a str) {
     writeln!(code, "pub(crate) const {name}: &[(&str, &str)] = &[").unwrap();
     for file in files {
-        let key = if name == "HEADERS" {
-            file.file_name().unwrap().to_str().unwrap()
-        } else {
-            stem(file)
-        };
-        writeln!(code, "    ({key:?}, include_str!({file:?})),").unwrap();
+        writeln!(code, "    ({:?}, include_str!({file:?})),", key(file)).unwrap();
     }
     code.push_str("];\n");
 }
 
 /// Compiles one unit for every architecture into one file.
-fn assemble(unit: &Path, real: &str, out: &Path) -> PathBuf {
+fn assemble(kernels: &Path, unit: &Path, real: &str, out: &Path) -> PathBuf {
     let image = out.join(format!("{}_{real}.fatbin", stem(unit)));
     let nvcc = env::var_os("NVCC").unwrap_or_else(|| OsString::from("nvcc"));
     let mut command = Command::new(&nvcc);
     command.args(["-fatbin", "-std=c++17", "-O3"]).arg(format!("-DPF_REAL={real}"));
+    command.arg("-I").arg(kernels);
     for sm in ARCHITECTURES {
         command.arg("-gencode").arg(format!("arch=compute_{sm},code=sm_{sm}"));
     }

@@ -2,7 +2,7 @@
 // the host, then times of every way to call them, next to the mapping that
 // DREAMPlace uses (4 threads per body, one atomic addition per bin).
 //
-//   nvcc -O3 -std=c++17 -arch=sm_90 -o density_force benchmarks/density_force.cu
+//   nvcc -O3 -std=c++17 -arch=sm_90 -I kernels -o density_force benchmarks/density_force.cu
 //   ./density_force check            correctness only
 //   ./density_force time [FILE.json] [SIZE...]
 //                                    times; sizes A B C M (M: thousands of macros)
@@ -25,9 +25,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "../kernels/order.cu"
-#include "../kernels/density.cu"
-#include "../kernels/force.cu"
+#include "../kernels/bodies/order.cu"
+#include "../kernels/bodies/density.cu"
+#include "../kernels/bodies/force.cu"
 
 #define CUDA(call)                                                                                     \
     do {                                                                                               \

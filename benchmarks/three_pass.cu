@@ -2,7 +2,7 @@
 // worth trying, and checks them against a host reference. Needs nvcc alone:
 //   nvcc -O3 -std=c++17 -arch=sm_90 -DPF_REAL=float -I kernels benchmarks/three_pass.cu -o three_pass
 // Prints one line per kernel and shape, then one per size with the fastest of each.
-#include "columns_apart.cuh"
+#include "solve/separate_columns.cuh"
 
 #include <algorithm>
 #include <cmath>

@@ -50,7 +50,7 @@ fn the_portable_form_compiles() {
 fn a_refusal_shows_the_compilers_words() {
     let refused = compile("fused", Precision::F32, Target::Cubin(90), &["--define-macro=slot=+"]);
     let message = refused.unwrap_err().to_string();
-    assert!(message.contains("kernels/fused.cu does not compile for sm_90"), "{message}");
+    assert!(message.contains("kernel file fused.cu does not compile for sm_90"), "{message}");
     assert!(message.contains("error"), "{message}");
 }
 

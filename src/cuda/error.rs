@@ -49,7 +49,7 @@ pub enum CudaError {
         free: usize,
     },
     /// A kernel file that NVRTC refuses.
-    #[error("kernels/{unit}.cu does not compile for {target}:\n{log}")]
+    #[error("kernel file {unit}.cu does not compile for {target}:\n{log}")]
     Compile {
         /// File name without extension.
         unit: String,
@@ -109,7 +109,7 @@ pub enum CudaError {
         needs: &'static str,
     },
     /// A name that is no kernel file.
-    #[error("there is no kernels/{0}.cu")]
+    #[error("there is no kernel file {0}.cu")]
     NoSuchUnit(String),
     /// Anything else the driver refuses.
     #[error("CUDA driver: {0}")]

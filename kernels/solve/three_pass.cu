@@ -4,7 +4,7 @@
 //
 // How a length is cut up was measured on an H200: elements a thread holds, lines
 // a block takes, what goes through shared memory in halves, what is parked there.
-#include "columns_apart.cuh"
+#include "solve/separate_columns.cuh"
 
 /// How rows are cut up on the way back. Two row pairs side by side read whole
 /// cache lines of a panel, which pays where two blocks still fit a multiprocessor.

@@ -35,7 +35,7 @@
 // writing, from a cache, for large nets. Per net 2. Per pin of a cell 1 (its
 // index) and 2 at random (its gradient); per cell 1 and 2 written. Shared
 // memory: 2 words per pin of a chunk (8 KiB in f32, 16 KiB in f64).
-#include "common.cuh"
+#include "device/common.cuh"
 
 #define NO_BODY 0xffffffffu
 // Most pins of a chunk: CHUNK_PINS in src/cuda/wirelength.rs.

@@ -4,7 +4,7 @@
 // numbers a = 2q and b = 2q+1, coefficients() calls f(k, a) on coefficients. dct() leads
 // from the first to the last, inverse() from the last to the second.
 #pragma once
-#include "folded.cuh"
+#include "transforms/folded.cuh"
 
 /// What frequency N/2 of a DCT is times its FFT's, both passes' halves left out.
 constexpr real ROOT = real(1.41421356237309504880);

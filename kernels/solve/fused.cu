@@ -7,7 +7,7 @@
 //
 // Maps are [m][n], n contiguous; spectra from cuFFT are [m][n/2 + 1].
 // a[k] = e^{-jπk/2m} and b[k] = e^{-jπk/2n}.
-#include "quad.cuh"
+#include "fft/quad.cuh"
 
 /// Green::scale here is 1/(mn): the round trip's 4/(mn) times the ¼ that
 /// store_pre leaves out. Energies take it back.

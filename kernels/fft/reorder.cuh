@@ -13,7 +13,7 @@
 // finish the sine transforms: bit z of alternate_x (alternate_y) negates the odd
 // rows (columns) of map z.
 #pragma once
-#include "common.cuh"
+#include "device/common.cuh"
 
 struct Cell { unsigned i, j; };
 

@@ -8,8 +8,8 @@
 // [m][n/2 + 1], transposed [n][m/2 + 1]. a[k] = e^{-jπk/2m}, b[k] = e^{-jπk/2n}.
 // One read and one write an element. Blocks of 256 threads, 32 × 8 for a tile of
 // 32 × 32 elements and 256 × 1 for one of TILE_U × TILE_V quads.
-#include "inputs.cuh"
-#include "quad.cuh"
+#include "fft/inputs.cuh"
+#include "fft/quad.cuh"
 
 PF_INTEGERS(PF_REORDER)
 PF_INTEGERS(PF_IDCT2_PRE)

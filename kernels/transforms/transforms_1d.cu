@@ -11,9 +11,9 @@
 // The inverses take the same steps backwards. Those of the two 2n-point ones are
 // one and the same: the coefficients turned by conj(w), n zeros, and the first
 // half of what the inverse FFT gives.
-#include "block_fft.cuh"
-#include "inputs.cuh"
-#include "lines.cuh"
+#include "fft/block_fft.cuh"
+#include "fft/inputs.cuh"
+#include "fft/lines.cuh"
 
 PF_INTEGERS(PF_REORDER)
 PF_INTEGERS(PF_IDCT_PRE)

@@ -23,9 +23,9 @@
 //
 // The first of a transform's passes also takes integers, the last of a DCT a
 // threshold.
-#include "inputs.cuh"
-#include "keep.cuh"
-#include "short.cuh"
+#include "fft/inputs.cuh"
+#include "fft/keep.cuh"
+#include "transforms/short_lines.cuh"
 
 /// The short axis' lines of N elements. Lanes are neighbours along the long axis where
 /// that is y; elsewhere a line's threads are.

@@ -7,8 +7,8 @@
 // are [m][n/2 + 1]. a[k] = e^{-jπk/2m} and b[k] = e^{-jπk/2n}. Blocks of 256
 // threads cover (m/2 + 1) × (n/2 + 1), the naive form m × n.
 #pragma once
-#include "keep.cuh"
-#include "reorder.cuh"
+#include "fft/keep.cuh"
+#include "fft/reorder.cuh"
 
 /// A DCT spectrum at (u, v) and at its mirror images: x01 at (u, n-v), x10 at
 /// (m-u, v), x11 at (m-u, n-v). Index m or n stands for a zero.

@@ -5,7 +5,7 @@
 //
 // Maps are [rows][n], n contiguous; spectra from cuFFT are [rows][n/2 + 1].
 // w[k] = e^{-jπk/2n}.
-#include "lines.cuh"
+#include "fft/lines.cuh"
 
 /// Pre-processing of the inverse along y with the solve's spectral scaling folded in: map 0 is φ
 /// (and writes the energy), 1 is Ex, 2 is Ey.

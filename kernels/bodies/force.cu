@@ -6,8 +6,8 @@
 //
 // A body's sum always runs over its bins in the same order by one thread (a
 // large body's by one block), so the same inputs give the same bits.
-#include "bodies.cuh"
-#include "overlap.cuh"
+#include "bodies/bodies.cuh"
+#include "device/dependent_launch.cuh"
 
 // As in density.cu. Same machine and size: (2, 5) 60.9 us, (1, 6) 60.1, (2, 6) 58.5, which
 // spills on sm_80; (4, 4) was the slowest by a tenth.

@@ -1,8 +1,8 @@
 // The long axis of folded.cu, 10000 in two passes: butterflies, exchanges, and where
 // numbers stand in the map and between passes.
 #pragma once
-#include "inputs.cuh"
-#include "map_lines.cuh"
+#include "fft/inputs.cuh"
+#include "fft/map_lines.cuh"
 
 constexpr int LONG = 10000, FOLD = 100, STEPS = 10;
 /// The long axis' FFT, whose stages these are.

@@ -12,8 +12,8 @@
 //   V[k] = conj(w) (C[k] - j C[N-k]) / 2,  V[N-k] = w (C[k] + j C[N-k]) / 2
 // with C[N] = 0. They hold for complex lines, so they can be taken one axis after
 // the other; along the last one, the lines being real, one of the pair is enough.
-#include "inputs.cuh"
-#include "reorder.cuh"
+#include "fft/inputs.cuh"
+#include "fft/reorder.cuh"
 
 PF_INTEGERS(PF_REORDER)
 

@@ -20,8 +20,8 @@
 // maps between passes hold complex numbers as [panel][row pair][column of the
 // panel], so that the second pass, too, reads and writes neighbours.
 #pragma once
-#include "block_fft.cuh"
-#include "overlap.cuh"
+#include "fft/block_fft.cuh"
+#include "device/dependent_launch.cuh"
 
 /// Columns of a panel: 64 bytes of a row pair.
 #ifndef PF_PANEL

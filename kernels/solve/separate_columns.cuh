@@ -5,7 +5,7 @@
 // Blocks of N/E·C threads, as many as are resident at once. Shared memory: N·C
 // complex numbers for what waits, then the exchange's. Words of traffic a bin: 1 + 2.
 #pragma once
-#include "three_pass.cuh"
+#include "solve/three_pass.cuh"
 
 /// Brings 16 bytes to shared memory without waiting for them, past the registers.
 __device__ __forceinline__ void bring(Pack* to, const Pack* from) {

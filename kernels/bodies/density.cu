@@ -19,9 +19,9 @@
 // density_finish has four bins per thread and moves six words per bin: two sums
 // read and set to zero, fixed area read, rho written. A block of its own posts how
 // worn the order is (bodies.cuh) to memory of the host.
-#include "large.cuh"
-#include "overlap.cuh"
-#include "sums.cuh"
+#include "bodies/large.cuh"
+#include "device/dependent_launch.cuh"
+#include "bodies/sums.cuh"
 
 // Bodies whose loads are in flight at once, and blocks per multiprocessor the
 // registers must allow. Measured on an H200 (4.9 million bodies, 2048^2 bins,

@@ -18,7 +18,7 @@
 // writes 6 (u', v', and v' again where the engine reads it); a gradient reads 9
 // (v', v, g, force, area), for movable cells 3 more (dWA, pin weight), and
 // writes 2.
-#include "common.cuh"
+#include "device/common.cuh"
 
 /// `Parameters` in src/cuda/descent.rs.
 struct Parameters {

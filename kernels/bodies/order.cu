@@ -23,8 +23,8 @@
 // The order within a tile comes from atomic counters and differs from run to
 // run. Neither the density (integer sums) nor a force (a sum over one body's bins)
 // depends on it.
-#include "bodies.cuh"
-#include "overlap.cuh"
+#include "bodies/bodies.cuh"
+#include "device/dependent_launch.cuh"
 
 // Counter of a body: its tile and whether it is a filler.
 template <typename T>

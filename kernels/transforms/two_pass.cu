@@ -20,9 +20,9 @@
 // row pairs or GROUPS times 2C columns, and shared memory as MapRows and Columns
 // say; where that is more than are left, the last ones are done again. Words of
 // traffic a value: 1 + 1 each pass.
-#include "inputs.cuh"
-#include "keep.cuh"
-#include "map_lines.cuh"
+#include "fft/inputs.cuh"
+#include "fft/keep.cuh"
+#include "fft/map_lines.cuh"
 
 /// Whether long lines go through shared memory whole. (An H200, 100 × 10000 in f64:
 /// the rows' pass 13.4 µs, 15.3 in two halves. Elsewhere there is no room, or it was

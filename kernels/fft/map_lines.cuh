@@ -1,7 +1,7 @@
 // The lines of single transforms of maps by FFTs of our own, two_pass.cu and
 // folded.cu: lengths, blocks, and what a transform is beside its FFT.
 #pragma once
-#include "three_pass.cuh"
+#include "solve/three_pass.cuh"
 
 /// 20 elements a thread, all stages of radix 10 but for one of d's divisors.
 __host__ __device__ constexpr bool hundreds(int n) { return n % 100 == 0; }

@@ -5,7 +5,7 @@
 #ifndef PLACEFIELD_LARGE_CUH
 #define PLACEFIELD_LARGE_CUH
 
-#include "sums.cuh"
+#include "bodies/sums.cuh"
 
 // A large body, by one warp. What it adds to the bins is a product of steps
 // along x and y, each with at most five places where it changes: its first bin,

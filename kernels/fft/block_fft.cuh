@@ -16,7 +16,7 @@
 // stages of total length L takes butterfly j's inputs at j + i·N/X, turns them
 // by e^{∓2πi(j mod L)/(LX)} and leaves output i at (j/L)·L·X + j mod L + i·L.
 #pragma once
-#include "common.cuh"
+#include "device/common.cuh"
 
 /// cos(πi/32), i = 0…16, a constant once i is.
 __device__ __forceinline__ constexpr double cos_32(int i) {

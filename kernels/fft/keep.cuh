@@ -2,7 +2,7 @@
 // is smaller than a threshold, and those that are not are counted (Jiang et al.,
 // "Image Compression").
 #pragma once
-#include "common.cuh"
+#include "device/common.cuh"
 
 struct KeepAll {
     __device__ __forceinline__ real operator()(real x) const { return x; }

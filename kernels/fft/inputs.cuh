@@ -1,7 +1,7 @@
 // The integer types a transform can take its input from. cuFFT has none of them,
 // so the first kernel converts as it reads (Jiang et al., "Settings").
 #pragma once
-#include "common.cuh"
+#include "device/common.cuh"
 
 /// K(SUFFIX, type) for each: src/cuda/input.rs.
 #define PF_INTEGERS(K)     \

@@ -22,7 +22,7 @@
 #ifndef PLACEFIELD_SUMS_CUH
 #define PLACEFIELD_SUMS_CUH
 
-#include "bodies.cuh"
+#include "bodies/bodies.cuh"
 
 // Words of a patch per limb, and bytes between the limbs of a word.
 #define PATCH_WORDS (2 * PATCH * PATCH)

@@ -7,8 +7,8 @@
 // the rows; beyond 65535 blocks down threads go on. One read and one write an
 // element.
 #pragma once
-#include "keep.cuh"
-#include "reorder.cuh"
+#include "fft/keep.cuh"
+#include "fft/reorder.cuh"
 
 /// DCT of every row from the FFT of its reordering.
 extern "C" __global__ void __launch_bounds__(BLOCK)
