@@ -4,7 +4,7 @@
 //!
 //! `cargo bench --bench place -- [--f64] [FILE.json] [DESIGN…]`
 //!
-//! Designs are generated ([`placefield::generate`]) and start with every cell at
+//! Designs are generated ([`placefield::cli::generate`]) and start with every cell at
 //! the die's centre; fillers take part, target density 1, stop at a smoothed
 //! overflow of 0.07. Vectors stay on the device. Times are milliseconds of an
 //! iteration, all its tries included, one after the other as they happen: the
@@ -12,9 +12,9 @@
 //! the call to the numbers read back. The solve is the three-pass one.
 
 use placefield::charge::{Charge, ChargeOptions};
+use placefield::cli::generate::{Spec, generate};
 use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Gpu, Spread, probe};
 use placefield::engine::{EngineOptions, Pipeline};
-use placefield::generate::{Spec, generate};
 use placefield::grid::BinGrid;
 use placefield::place::{CudaBackend, Outcome, PlaceOptions, Placer, StageSplit, schedule, start};
 use placefield::wirelength::{LARGE_NET, Netlist};

@@ -16,7 +16,7 @@ mod harness;
 
 use harness::Sample;
 use placefield::bookshelf::{ReadOptions, read_design};
-use placefield::generate::{Spec, generate, write_bookshelf};
+use placefield::cli::generate::{Spec, generate, write_bookshelf};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};

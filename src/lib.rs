@@ -96,26 +96,24 @@
 //! Lines, maps, volumes and arrays of more dimensions can be transformed by
 //! themselves: [`cpu::transforms`], and on a device `cuda::transforms`.
 
-pub mod bench;
 pub mod bookshelf;
 pub mod charge;
-pub mod compare;
-pub mod compress;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod design;
 pub mod engine;
-pub mod generate;
 pub mod grid;
 mod memory;
 pub mod nesterov;
-pub mod output;
-pub mod paper;
+mod output;
 pub mod place;
+#[cfg(feature = "plot")]
 pub mod plot;
 mod real;
-pub mod report;
 pub mod spectral;
 #[doc = include_str!("three_pass.md")]
 pub mod three_pass {}

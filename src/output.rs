@@ -1,10 +1,9 @@
 //! Files that appear whole or not at all.
 
-use std::error::Error;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Writes `path` through `write`: into a temporary file beside it, which gets
 /// the name only when everything is on it. On failure nothing is left behind.
@@ -14,16 +13,18 @@ use tempfile::NamedTempFile;
 ///
 /// # Errors
 /// When `path` is a folder, its folder cannot be written, or `write` fails.
-pub fn write_whole(
+pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     match destination(path)? {
         Destination::Replace(target) => {
-            let mut file = BufWriter::with_capacity(1 << 18, temporary_beside(&target)?);
+            let temporary = Temporary::beside(&target)?;
+            let mut file = BufWriter::with_capacity(1 << 18, &temporary.file);
             write(&mut file)?;
-            file.into_inner()?.persist(target)?;
-            Ok(())
+            file.flush()?;
+            drop(file);
+            fs::rename(&temporary.path, target)
         }
         Destination::Into => {
             let mut file = BufWriter::new(OpenOptions::new().write(true).open(path)?);
@@ -37,9 +38,10 @@ pub fn write_whole(
 ///
 /// # Errors
 /// As [`write_whole`].
-pub fn check_writable(path: &Path) -> io::Result<()> {
+#[cfg(any(test, feature = "cli"))]
+pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     match destination(path)? {
-        Destination::Replace(target) => temporary_beside(&target).map(drop),
+        Destination::Replace(target) => Temporary::beside(&target).map(drop),
         Destination::Into => OpenOptions::new().write(true).open(path).map(drop),
     }
 }
@@ -62,26 +64,35 @@ fn destination(path: &Path) -> io::Result<Destination> {
     }
 }
 
-/// The system's own error in one that also names the temporary file, which is nobody's business.
-fn system_error(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(Error::source);
-    let code = inner.and_then(|e| e.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error);
-    code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+/// A new file, removed when dropped unless it has been given another name.
+struct Temporary {
+    file: File,
+    path: PathBuf,
 }
 
-fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Temporary files are private by default; this one becomes an ordinary file.
-        builder.permissions(fs::Permissions::from_mode(0o666));
+impl Temporary {
+    /// In the folder of `path`, under a name that no other file there has.
+    fn beside(path: &Path) -> io::Result<Temporary> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let number = MADE.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".placefield-{}-{number}.tmp", std::process::id());
+            let path = path.with_file_name(name);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok(Temporary { file, path }),
+                // Left by a process that had the same number.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(e),
+            }
+        }
     }
-    builder.tempfile_in(folder).map_err(system_error)
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After the renaming there is nothing of this name.
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 #[cfg(test)]

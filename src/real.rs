@@ -10,17 +10,7 @@ use std::iter::Sum;
 ///
 /// Tables (twiddles, wavenumbers) are always computed in `f64` and rounded
 /// once with [`Real::of`].
-pub trait Real:
-    FftNum
-    + Float
-    + FloatConst
-    + NumAssign
-    + Default
-    + Sum
-    + Sample
-    + npyz::Serialize
-    + npyz::AutoSerialize
-{
+pub trait Real: FftNum + Float + FloatConst + NumAssign + Default + Sum + Sample {
     /// The run-time name of this type.
     const PRECISION: Precision;
 

@@ -1,7 +1,7 @@
 //! The paper's tables on an engine whose times are known beforehand.
 
 use placefield::Precision;
-use placefield::bench::{
+use placefield::cli::paper::{
     self, BenchError, Experiment, FEWEST, Machine, Outcome, Report, Session, Settings, Table,
     Target, Verdict, Work, Workload,
 };

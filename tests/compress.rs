@@ -1,8 +1,10 @@
 //! Image compression against an independent computation: `rustdct` in f64, a
 //! threshold and a rounding written out here.
 
-use placefield::compress::{CompressError, Picture, Samples, ThresholdPair, compress, orthonormal};
-use placefield::cpu::compress::CpuThresholdPair;
+use placefield::cli::compress::CpuThresholdPair;
+use placefield::cli::compress::{
+    CompressError, Picture, Samples, ThresholdPair, compress, orthonormal,
+};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustdct::DctPlanner;

@@ -5,10 +5,10 @@
 mod common;
 
 use common::device::{gpu, output, values};
-use placefield::compress::{Picture, Samples, compress};
-use placefield::cpu::compress::CpuThresholdPair;
+use placefield::cli::compress::CpuThresholdPair;
+use placefield::cli::compress::CudaThresholdPair;
+use placefield::cli::compress::{Picture, Samples, compress};
 use placefield::cuda::CudaReal;
-use placefield::cuda::compress::CudaThresholdPair;
 use placefield::cuda::transforms::Plan2d;
 use placefield::transform::{Method, Orientation, Plan2dOptions, Transform};
 

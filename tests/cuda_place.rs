@@ -8,12 +8,12 @@ mod common;
 use common::device::gpu;
 use common::{golden, numbers, relative_rms, rounded, wide};
 use placefield::charge::{Charge, ChargeOptions};
+use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::wirelength::CpuWirelength;
 use placefield::cuda::{CudaEngine, CudaReal, CudaWirelength, Gpu};
 use placefield::design::{Design, NodeKind};
 use placefield::engine::{EngineOptions, MapKind};
-use placefield::generate::{Spec, generate};
 use placefield::grid::{BinGrid, Map};
 use placefield::place::{
     Backend, CudaBackend, Held, HostBackend, Outcome, PlaceOptions, Placer, Sample, Weights, start,

@@ -1,9 +1,9 @@
 //! The library as a placer's author uses it: a spreading loop in thirty lines.
 
 use placefield::charge::{Charge, ChargeOptions};
+use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::engine::{Engine, EngineError, EngineOptions};
-use placefield::generate::{Spec, generate};
 use placefield::grid::BinGrid;
 
 /// Moves every cell along the mean field over it; returns overflow before and after.

@@ -5,10 +5,9 @@ use super::common::{
     PrecisionArg, check_output, make_folder, thread_count, use_threads, write_json,
 };
 use super::engines::{EngineChoice, open_target};
+use super::paper::{self, Experiment, Report, Settings, printed};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
-use placefield::bench::{self, Experiment, Report, Settings};
-use placefield::paper;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -143,7 +142,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     }
     if let Some(folder) = &output.plots {
         for table in &report.tables {
-            bench::draw(table, &report.machine, folder)?;
+            paper::draw(table, &report.machine, folder)?;
         }
     }
     super::common::tell(note.as_slice(), &[]);
@@ -178,7 +177,7 @@ fn measure(
     args.engine.only_one()?;
     use_threads(args.threads)?;
     let (target, note) = open_target(args.engine, args.threads)?;
-    let repetitions = if args.quick { 5 } else { paper::REPETITIONS };
+    let repetitions = if args.quick { 5 } else { printed::REPETITIONS };
     let settings = Settings {
         precision: args.precision.into(),
         repetitions: args.repetitions.map_or(repetitions, |n| n as usize),
@@ -191,7 +190,7 @@ fn measure(
     let bar = ProgressBar::new_spinner();
     bar.enable_steady_tick(std::time::Duration::from_millis(200));
     let progress = |what: &str| bar.set_message(what.to_owned());
-    let report = bench::run(experiments, &*target, settings, seconds, &progress);
+    let report = paper::run(experiments, &*target, settings, seconds, &progress);
     bar.finish_and_clear();
     let mut report = report?;
     report.notes.clone_from(&args.note);

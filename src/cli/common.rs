@@ -3,13 +3,13 @@
 
 use super::Failure;
 use super::engines::EngineChoice;
+use crate::Precision;
+use crate::bookshelf::{self, PinOffset, ReadOptions};
+use crate::charge::{Charge, ChargeOptions};
+use crate::design::Design;
+use crate::engine::{EngineError, EngineOptions, MAX_THREADS, Pipeline, check_range};
+use crate::grid::{BinGrid, MAX_BINS_PER_AXIS, Rect};
 use clap::{Args, ValueEnum};
-use placefield::Precision;
-use placefield::bookshelf::{self, PinOffset, ReadOptions};
-use placefield::charge::{Charge, ChargeOptions};
-use placefield::design::Design;
-use placefield::engine::{EngineError, EngineOptions, MAX_THREADS, Pipeline, check_range};
-use placefield::grid::{BinGrid, MAX_BINS_PER_AXIS, Rect};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -289,7 +289,7 @@ pub(crate) fn write_output(
         out.flush()?;
         return Ok(());
     }
-    placefield::output::write_whole(path, write).map_err(|e| named(path, e))
+    crate::output::write_whole(path, write).map_err(|e| named(path, e))
 }
 
 /// Writes pretty JSON to `path` (`-`: standard output).
@@ -305,7 +305,7 @@ pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
     if path == Path::new("-") {
         return Ok(());
     }
-    placefield::output::check_writable(path).map_err(|e| named(path, e))
+    crate::output::check_writable(path).map_err(|e| named(path, e))
 }
 
 /// Makes a folder for output and makes sure that files can be written there.
@@ -314,7 +314,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
         return Err(named(path, io::ErrorKind::NotADirectory.into()));
     }
     std::fs::create_dir_all(path).map_err(|e| named(path, e))?;
-    placefield::output::check_writable(&path.join(".placefield")).map_err(|e| named(path, e))
+    crate::output::check_writable(&path.join(".placefield")).map_err(|e| named(path, e))
 }
 
 /// Says on stderr what a reader of the results should know; called once they
@@ -340,11 +340,11 @@ pub(crate) fn named(path: &Path, error: io::Error) -> Failure {
 macro_rules! with_precision {
     ($precision:expr, $t:ident => $body:expr) => {
         match $precision {
-            placefield::Precision::F32 => {
+            crate::Precision::F32 => {
                 type $t = f32;
                 $body
             }
-            placefield::Precision::F64 => {
+            crate::Precision::F64 => {
                 type $t = f64;
                 $body
             }
@@ -367,12 +367,12 @@ mod tests {
         design.name = "other".to_owned();
         design.nodes.width = vec![20.0; 100];
         design.nodes.height = vec![10.0; 100];
-        design.nodes.kind = vec![placefield::design::NodeKind::Movable; 100];
+        design.nodes.kind = vec![crate::design::NodeKind::Movable; 100];
         design.placement.orientation = vec![Default::default(); 100];
         let Bins(nx, ny) = default_bins(&design, die, 1.0);
         assert_eq!((nx, ny), (16, 4));
         // The same when all are fixed; the fewest without any area.
-        design.nodes.kind = vec![placefield::design::NodeKind::Fixed; 100];
+        design.nodes.kind = vec![crate::design::NodeKind::Fixed; 100];
         let Bins(nx, ny) = default_bins(&design, die, 1.0);
         assert_eq!((nx, ny), (16, 4));
         design.nodes.width = vec![0.0; 100];

@@ -1,10 +1,11 @@
 //! `placefield demo`: all of it on a generated design.
 
 use super::common::{EvaluationArgs, open_design};
+use super::compare::command as compare;
 use super::engines::EngineChoice;
-use super::{Failure, compare, eval, pictures};
+use super::generate::{Spec, generate, write_bookshelf};
+use super::{Failure, eval, pictures};
 use clap::Args;
-use placefield::generate::{Spec, generate, write_bookshelf};
 use std::io::{self, Write};
 use std::path::PathBuf;
 

@@ -2,20 +2,20 @@
 
 use super::Failure;
 use super::common::SolveArgs;
-use placefield::bench::{CpuTarget, Target};
-use placefield::charge::Charge;
-use placefield::cpu::engine::CpuEngine;
-use placefield::engine::{Choice, Engine, EngineOptions};
-use placefield::place::{Backend, HostBackend};
-use placefield::wirelength::Netlist;
+use crate::charge::Charge;
+use crate::cli::paper::{CpuTarget, Target};
+use crate::cpu::engine::CpuEngine;
+use crate::engine::{Choice, Engine, EngineOptions};
+use crate::place::{Backend, HostBackend};
+use crate::wirelength::Netlist;
 use std::fmt::Display;
 use std::str::FromStr;
 
 /// Floating-point types every engine of this build computes in.
 #[cfg(not(feature = "cuda"))]
-pub(crate) use placefield::Real as EngineReal;
+pub(crate) use crate::Real as EngineReal;
 #[cfg(feature = "cuda")]
-pub(crate) use placefield::cuda::CudaReal as EngineReal;
+pub(crate) use crate::cuda::CudaReal as EngineReal;
 
 /// `--engine`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,8 +167,8 @@ pub(crate) fn advise<E: Display + From<String>>(failure: E, note: &Option<String
 #[cfg(feature = "cuda")]
 mod cuda {
     use super::*;
-    use placefield::cuda::{CudaEngine, probe};
-    use placefield::place::CudaBackend;
+    use crate::cuda::{CudaEngine, probe};
+    use crate::place::CudaBackend;
 
     /// The name of a device that can be used, or what keeps it from that.
     pub(super) fn usable(device: usize) -> Result<String, String> {
@@ -198,7 +198,7 @@ mod cuda {
     }
 
     pub(super) fn target(device: usize) -> Result<Box<dyn Target>, Failure> {
-        Ok(Box::new(placefield::bench::CudaTarget::new(device)?))
+        Ok(Box::new(crate::cli::paper::CudaTarget::new(device)?))
     }
 }
 

@@ -7,14 +7,14 @@ use super::common::{
 };
 use super::engines::{self, Chosen, EngineReal};
 use super::pictures;
-use clap::Args;
-use placefield::Real;
-use placefield::design::Design;
-use placefield::engine::{Engine, MapKind};
-use placefield::grid::Map;
-use placefield::report::{
+use crate::Real;
+use crate::cli::report::{
     DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report, Timings,
 };
+use crate::design::Design;
+use crate::engine::{Engine, MapKind};
+use crate::grid::Map;
+use clap::Args;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -187,13 +187,13 @@ pub(crate) fn describe(design: &Design, movable_area: f64, fixed_area: f64) -> D
         nets: nets.map_or(0, |n| n.len()),
         pins: nets.map_or(0, |n| n.pins()),
         rows: design.rows.len(),
-        die: design.die().map_or([0.0; 4], |d| d.into()),
+        die: design.die().map_or([0.0; 4], |d| [d.xl, d.yl, d.xh, d.yh]),
         movable_area,
         fixed_area,
     }
 }
 
-impl<T: Real> Evaluated<T> {
+impl<T: Real + npyz::Serialize + npyz::AutoSerialize> Evaluated<T> {
     /// `density.npy potential.npy field_x.npy field_y.npy` as `[nx][ny]`, and
     /// `force_x.npy force_y.npy`, one value per movable node in `.nodes` order.
     fn write_maps(&self, folder: &Path) -> Result<(), Failure> {
@@ -208,7 +208,10 @@ impl<T: Real> Evaluated<T> {
     }
 }
 
-fn write_npy<T: Real>(path: &Path, shape: &[u64], values: &[T]) -> Result<(), Failure> {
+fn write_npy<T>(path: &Path, shape: &[u64], values: &[T]) -> Result<(), Failure>
+where
+    T: Copy + npyz::Serialize + npyz::AutoSerialize,
+{
     use npyz::WriterBuilder;
     write_output(path, |out| {
         let options = npyz::WriteOptions::new().default_dtype().shape(shape);

@@ -1,8 +1,8 @@
 //! `placefield info`: engines and devices found, and why one is missing.
 
 use super::Failure;
+use crate::engine::Pipeline;
 use clap::Args;
-use placefield::engine::Pipeline;
 use std::io::{self, Write};
 
 /// Options of `placefield info`.
@@ -27,7 +27,7 @@ fn cuda(out: &mut impl Write) -> io::Result<()> {
 
 #[cfg(feature = "cuda")]
 fn cuda(out: &mut impl Write) -> io::Result<()> {
-    use placefield::cuda::{compile, probe};
+    use crate::cuda::{compile, probe};
     let found = probe();
     match found.obstacle(0) {
         Some(why) => writeln!(out, "cuda  not available: {why}")?,

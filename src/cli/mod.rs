@@ -1,21 +1,23 @@
-//! The command line: the only room that prints or exits.
+//! The command line, which is no part of the library's API: the only module
+//! that prints or exits.
 //!
 //! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr;
 //! 2 wrong usage. A reader that goes away (a broken pipe) is not an error.
 
 mod bench;
 mod common;
-mod compare;
-mod compress;
+pub mod compare;
+pub mod compress;
 mod demo;
 mod engines;
 mod eval;
-mod generate;
+pub mod generate;
 mod info;
+pub mod paper;
 mod pictures;
 mod place;
 mod plot;
-mod trajectory;
+pub mod report;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::io::{self, Write};
@@ -34,13 +36,13 @@ enum Command {
     /// Evaluate a placement: density, overflow, energy, field, forces
     Eval(eval::EvalArgs),
     /// Run pipelines side by side while the cells spread
-    Compare(compare::CompareArgs),
+    Compare(compare::command::CompareArgs),
     /// Draw density, potential, field and force as PNG and SVG
     Plot(plot::PlotArgs),
     /// Place a design: spread its cells with short wires
     Place(place::PlaceArgs),
-    Generate(generate::GenerateArgs),
-    Compress(compress::CompressArgs),
+    Generate(generate::command::GenerateArgs),
+    Compress(compress::command::CompressArgs),
     /// All of it on a generated design, no files needed
     Demo(demo::DemoArgs),
     /// The paper's tables and figures on this machine, beside the printed numbers
@@ -58,15 +60,15 @@ fn usage(kind: clap::error::ErrorKind, message: &str) -> Failure {
 }
 
 /// Parses the command line, runs it and says how it went.
-pub(crate) fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
         Command::Eval(args) => eval::run(args),
-        Command::Compare(args) => compare::run(args),
+        Command::Compare(args) => compare::command::run(args),
         Command::Plot(args) => plot::run(args),
         Command::Place(args) => place::run(args),
-        Command::Generate(args) => generate::run(args).map_err(Failure::from),
-        Command::Compress(args) => compress::run(args),
+        Command::Generate(args) => generate::command::run(args).map_err(Failure::from),
+        Command::Compress(args) => compress::command::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Info(args) => info::run(args),

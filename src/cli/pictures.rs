@@ -1,13 +1,13 @@
 //! The pictures of an evaluation and of a comparison.
 
 use super::Failure;
+use super::compare::Iteration;
 use super::eval::Evaluated;
-use placefield::Real;
-use placefield::compare::Iteration;
-use placefield::design::{Design, NodeKind};
-use placefield::grid::{BinGrid, Map, Rect};
-use placefield::place::Record;
-use placefield::plot::{Arrows, Curves, HeatMap, Picture, Scale, Series};
+use crate::Real;
+use crate::design::{Design, NodeKind};
+use crate::grid::{BinGrid, Map, Rect};
+use crate::place::Record;
+use crate::plot::{Arrows, Curves, HeatMap, Picture, Scale, Series};
 use std::path::{Path, PathBuf};
 
 /// Most macros outlined; beyond that the outlines hide the map.

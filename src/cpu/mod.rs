@@ -1,7 +1,6 @@
 //! The CPU engine's rooms, parallel over the current rayon pool.
 
 mod bodies;
-pub mod compress;
 pub mod density;
 pub mod engine;
 pub mod fft;

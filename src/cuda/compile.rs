@@ -14,13 +14,14 @@
 
 use super::error::CudaError;
 use super::real::CudaReal;
+use crate::output::write_whole;
 use crate::real::Precision;
 use cudarc::driver::{CudaContext, CudaModule, DriverError};
 use cudarc::nvrtc::{Ptx, result, sys};
 use serde::Serialize;
 use std::ffi::{CString, c_char};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 mod embedded {
@@ -286,21 +287,12 @@ impl CacheEntry {
     /// Keeps the machine code; a failure is no error, only a slower next start.
     fn write(&self, image: &[u8]) {
         let Some(path) = &self.path else { return };
-        let _ = write_whole(path, &[MAGIC, &hash(&image).to_le_bytes(), image]);
+        let parts: [&[u8]; 3] = [MAGIC, &hash(&image).to_le_bytes(), image];
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let _ = folder.and_then(|()| {
+            write_whole(path, |file| parts.iter().try_for_each(|part| file.write_all(part)))
+        });
     }
-}
-
-/// Writes beside and renames, so that no reader sees half a file.
-fn write_whole(path: &Path, parts: &[&[u8]]) -> std::io::Result<()> {
-    use std::io::Write as _;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    for part in parts {
-        file.write_all(part)?;
-    }
-    file.persist(path)?;
-    Ok(())
 }
 
 fn hash(value: &impl Hash) -> u64 {

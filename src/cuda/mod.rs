@@ -15,7 +15,6 @@
 
 mod bodies;
 pub mod compile;
-pub mod compress;
 mod density;
 mod descent;
 mod device;

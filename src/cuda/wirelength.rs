@@ -376,10 +376,11 @@ fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::design::{Design, NodeKind};
-    use crate::generate::{Spec, generate};
 
+    #[cfg(feature = "cli")] // it has the generator
     #[test]
     fn every_pin_has_a_place_of_its_own_and_chunks_hold_what_a_block_can() {
+        use crate::cli::generate::{Spec, generate};
         let design = generate(&Spec::with_cells(3000)).unwrap();
         let netlist = Netlist::from_design(&design, 30).unwrap();
         let layout = Layout::new(&netlist);

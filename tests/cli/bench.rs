@@ -37,7 +37,7 @@ fn a_quick_table_as_json_and_shown_again() {
 #[test]
 fn every_experiment_has_a_subcommand() {
     let help = run(&[&"bench", &"--help"]);
-    for experiment in placefield::bench::Experiment::ALL {
+    for experiment in placefield::cli::paper::Experiment::ALL {
         let line = help.lines().find(|l| l.trim_start().starts_with(experiment.name()));
         assert!(line.is_some(), "{}: {help}", experiment.name());
     }

@@ -1,8 +1,8 @@
 //! `placefield compress`.
 
 use crate::{close, failure, names_in, placefield, run};
-use placefield::compress::{Picture, Samples, compress};
-use placefield::cpu::compress::CpuThresholdPair;
+use placefield::cli::compress::CpuThresholdPair;
+use placefield::cli::compress::{Picture, Samples, compress};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;

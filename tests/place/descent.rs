@@ -1,11 +1,11 @@
 //! The descent on a generated design, and its decisions on a scripted machine.
 
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
+use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::engine::{
     Choice, DensityStats, Descriptor, EngineError, EngineOptions, MapKind, Pipeline,
 };
-use placefield::generate::{Spec, generate};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::place::{
     Backend, Held, HostBackend, Outcome, PlaceError, PlaceOptions, Placer, Sample, StageSplit,

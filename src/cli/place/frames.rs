@@ -2,13 +2,13 @@
 //! as an animated GIF.
 
 use super::Failure;
-use placefield::charge::{Charge, ChargeOptions};
-use placefield::cpu::density::CpuDensity;
-use placefield::design::Design;
-use placefield::engine::MapKind;
-use placefield::grid::{BinGrid, Map};
-use placefield::place::{Placer, Record};
-use placefield::plot::{Animation, HeatMap, Picture, Scale, Strip};
+use crate::charge::{Charge, ChargeOptions};
+use crate::cpu::density::CpuDensity;
+use crate::design::Design;
+use crate::engine::MapKind;
+use crate::grid::{BinGrid, Map};
+use crate::place::{Placer, Record};
+use crate::plot::{Animation, HeatMap, Picture, Scale, Strip};
 use std::path::{Path, PathBuf};
 
 /// Bins along the longer side of the picture of the cells: about its pixels.

@@ -3,12 +3,12 @@
 use super::super::common::{SolveArgs, write_json, write_output};
 use super::super::eval::describe;
 use super::{Failure, Quality};
-use placefield::Precision;
-use placefield::charge::Charge;
-use placefield::design::Design;
-use placefield::engine::{Descriptor, Pipeline};
-use placefield::place::{Outcome, PlaceOptions, Record, StageSplit};
-use placefield::report::{DesignReport, GridReport};
+use crate::Precision;
+use crate::charge::Charge;
+use crate::cli::report::{DesignReport, GridReport};
+use crate::design::Design;
+use crate::engine::{Descriptor, Pipeline};
+use crate::place::{Outcome, PlaceOptions, Record, StageSplit};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

@@ -1,7 +1,7 @@
 //! The bar that advances on a terminal while cells are placed.
 
+use crate::place::{PlaceOptions, Record};
 use indicatif::{ProgressBar, ProgressStyle};
-use placefield::place::{PlaceOptions, Record};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,12 @@
 //! Table V: 2-D DCT and IDCT, row-column, fused, and the FFT alone.
 
 use super::{Content, cases, ratios, size, within};
-use crate::bench::table::ratio;
-use crate::bench::{BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work};
+use crate::cli::paper::printed::{DCT_1024, TWO_DIMENSIONAL, TwoDimensional};
+use crate::cli::paper::table::ratio;
+use crate::cli::paper::{
+    BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work,
+};
 use crate::engine::Pipeline;
-use crate::paper::{DCT_1024, TWO_DIMENSIONAL, TwoDimensional};
 use crate::transform::Transform;
 
 /// What a transform must be faster than row-column by to count as about twice as fast.

@@ -1,8 +1,8 @@
 //! Table II: the DCT's pre-processing by gather and by scatter.
 
 use super::{Content, cases, ratios, size, within};
-use crate::bench::{BenchError, Claim, Group, Line, Session, Unit, Work};
-use crate::paper::REORDERING;
+use crate::cli::paper::printed::REORDERING;
+use crate::cli::paper::{BenchError, Claim, Group, Line, Session, Unit, Work};
 use crate::transform::{PostProcessing, Reorder};
 
 fn whole_dct(way: &str) -> String {

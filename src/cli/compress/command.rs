@@ -1,17 +1,17 @@
 //! `placefield compress`: a picture with its small DCT coefficients left out.
 
-use super::Failure;
-use super::common::{
+use super::{
+    CompressError, Compression, CpuThresholdPair, Picture, PictureFormat, ThresholdPair, compress,
+    orthonormal,
+};
+use crate::cli::Failure;
+use crate::cli::common::{
     PrecisionArg, check_output, named, tell, thread_count, use_threads, with_precision, write_json,
     write_output,
 };
-use super::engines::{Decided, EngineChoice, EngineReal, advise, decide};
+use crate::cli::engines::{Decided, EngineChoice, EngineReal, advise, decide};
 use clap::Args;
 use clap::error::ErrorKind;
-use placefield::compress::{
-    CompressError, Compression, Picture, PictureFormat, ThresholdPair, compress, orthonormal,
-};
-use placefield::cpu::compress::CpuThresholdPair;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Write};
@@ -68,7 +68,7 @@ struct CompressReport {
 struct CompressOptions {
     engine: &'static str,
     device: String,
-    precision: placefield::Precision,
+    precision: crate::Precision,
     threshold: f64,
     /// The same for orthonormal coefficients.
     threshold_orthonormal: f64,
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     let stdout = Path::new("-");
     if args.out == stdout && args.json.as_deref() == Some(stdout) {
         let message = "the picture and --json cannot both go to standard output";
-        return Err(super::usage(ErrorKind::ArgumentConflict, message));
+        return Err(crate::cli::usage(ErrorKind::ArgumentConflict, message));
     }
     check_output(&args.out)?;
     args.json.as_deref().map_or(Ok(()), check_output)?;
@@ -211,7 +211,8 @@ type OnDevice<T> =
 /// Transforms on a device, and its name.
 #[cfg(feature = "cuda")]
 fn cuda<T: EngineReal>(device: usize, image: &PictureFormat) -> OnDevice<T> {
-    use placefield::cuda::{Gpu, compress::CudaThresholdPair};
+    use super::CudaThresholdPair;
+    use crate::cuda::Gpu;
     let gpu = Gpu::open(device)?;
     let pair = CudaThresholdPair::new(&gpu, image.height, image.width, image.bits)?;
     Ok((Box::new(pair), gpu.info().name.clone()))

@@ -1,18 +1,17 @@
 //! The transforms of image compression on the CPU.
 
-use super::maps::{Inverse, Maps};
-use super::modify::{Threshold, Unchanged};
-use super::scratch::Scratch;
-use crate::compress::{ChannelRun, CompressError, Samples, ThresholdPair};
+use super::{ChannelRun, CompressError, Samples, ThresholdPair};
+use crate::cpu::transforms::{Plan2d, Scratch};
 use crate::memory::filled;
 use crate::real::Real;
-use crate::transform::{LengthError, Plan2dOptions, ShapeError, check_length, check_shape};
+use crate::transform::{LengthError, Plan2dOptions, ShapeError, Transform};
 use rayon::prelude::*;
 use std::time::Instant;
 
 /// A fused DCT and IDCT of channels of one size, and the spectrum between them.
 pub struct CpuThresholdPair<T: Real> {
-    maps: Maps<T>,
+    dct: Plan2d<T>,
+    idct: Plan2d<T>,
     scratch: Scratch<T>,
     spectrum: Vec<T>,
 }
@@ -23,12 +22,13 @@ impl<T: Real> CpuThresholdPair<T> {
     /// # Errors
     /// When a size is zero.
     pub fn new(height: usize, width: usize) -> Result<Self, ShapeError> {
-        let size = check_shape(&[height, width], 1)?;
-        let maps = Maps::new(height, width, &Plan2dOptions::default());
+        let options = Plan2dOptions::default();
+        let dct = Plan2d::new(Transform::Dct, height, width, options, 1)?;
         Ok(CpuThresholdPair {
-            scratch: Scratch::new(maps.scratch_len(1), rayon::current_num_threads()),
-            spectrum: filled(size, T::zero()),
-            maps,
+            scratch: dct.make_scratch(),
+            idct: Plan2d::new(Transform::Idct, height, width, options, 1)?,
+            dct,
+            spectrum: filled(height * width, T::zero()),
         })
     }
 
@@ -38,21 +38,18 @@ impl<T: Real> CpuThresholdPair<T> {
         threshold: T,
         restored: &mut [T],
     ) -> Result<ChannelRun, LengthError> {
-        check_length("input", self.spectrum.len(), samples.len())?;
-        check_length("output", self.spectrum.len(), restored.len())?;
-        let mut s = self.scratch.parts(self.maps.scratch_len(1))?;
+        let CpuThresholdPair { dct, idct, scratch, spectrum } = self;
         let start = Instant::now();
         let ms = || start.elapsed().as_secs_f64() * 1e3;
-        let (by, spectrum) = (Threshold(threshold), &mut self.spectrum);
         match samples {
-            Samples::U8(x) => self.maps.forward(x, &by, spectrum, s.reborrow()),
-            Samples::U16(x) => self.maps.forward(x, &by, spectrum, s.reborrow()),
+            Samples::U8(x) => dct.process_threshold(x, threshold, spectrum, scratch)?,
+            Samples::U16(x) => dct.process_threshold(x, threshold, spectrum, scratch)?,
         }
         let forward_ms = ms();
         // What was below is zero now: below any threshold but zero, which keeps everything.
         let kept = spectrum.par_iter().filter(|x| x.abs() >= threshold).count();
         let counted = ms();
-        self.maps.inverse(Inverse::Idct, spectrum, &Unchanged, restored, s);
+        idct.process(spectrum, restored, scratch)?;
         Ok(ChannelRun { kept, forward_ms, inverse_ms: ms() - counted })
     }
 }

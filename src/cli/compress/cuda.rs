@@ -1,13 +1,9 @@
 //! The transforms of image compression on a device.
 
-use super::device::Gpu;
-use super::error::CudaError;
-use super::launch::check_length;
-use super::real::CudaReal;
-use super::transforms::Plan2d;
-use crate::compress::{ChannelRun, CompressError, Samples, ThresholdPair};
+use super::{ChannelRun, CompressError, Samples, ThresholdPair};
+use crate::cuda::transforms::Plan2d;
+use crate::cuda::{CudaError, CudaReal, CudaSlice, Gpu};
 use crate::transform::{Plan2dOptions, Transform};
-use cudarc::driver::CudaSlice;
 use std::time::Instant;
 
 /// A fused DCT and IDCT of channels of one size, and what lies between them.
@@ -54,7 +50,10 @@ impl<T: CudaReal> CudaThresholdPair<T> {
         threshold: T,
         restored: &mut [T],
     ) -> Result<ChannelRun, CudaError> {
-        check_length("restored channel", restored.len(), self.restored.len())?;
+        let (expected, found) = (self.restored.len(), restored.len());
+        if found != expected {
+            return Err(CudaError::Length { what: "restored channel", expected, found });
+        }
         let start = Instant::now();
         let ms = || start.elapsed().as_secs_f64() * 1e3;
         let (spectrum, kept) = (&mut self.spectrum, &mut self.kept);

@@ -5,10 +5,12 @@
 //! write (every element once) over its time. The paper's are a profiler's.
 
 use super::{Content, cases, size};
-use crate::bench::session::reason;
-use crate::bench::target::element_bytes;
-use crate::bench::{BenchError, Claim, Group, Line, Observation, Outcome, Session, Unit, Work};
-use crate::paper::{POSTPROCESS, PREPROCESS, Utilisation};
+use crate::cli::paper::printed::{POSTPROCESS, PREPROCESS, Utilisation};
+use crate::cli::paper::session::reason;
+use crate::cli::paper::target::element_bytes;
+use crate::cli::paper::{
+    BenchError, Claim, Group, Line, Observation, Outcome, Session, Unit, Work,
+};
 use crate::transform::{PostProcessing, Reorder};
 
 /// Beyond the caches of today's devices, so that traffic goes to their memory.

@@ -2,10 +2,12 @@
 //! share of the row-column step and s their speed-up ("Case studies").
 
 use super::{Content, cases, within};
-use crate::bench::table::ratio;
-use crate::bench::{BenchError, Claim, Designs, Group, Line, Observation, Session, Unit, Work};
+use crate::cli::paper::printed::DESIGNS;
+use crate::cli::paper::table::ratio;
+use crate::cli::paper::{
+    BenchError, Claim, Designs, Group, Line, Observation, Session, Unit, Work,
+};
 use crate::engine::Pipeline;
-use crate::paper::DESIGNS;
 
 /// The small and the large designs that the paper compares.
 const NAMES: [&str; 4] = ["adaptec1", "bigblue1", "adaptec4", "bigblue4"];

@@ -7,6 +7,9 @@
 //! the table and the pipelines meet densities of every kind. Or the positions
 //! come from elsewhere ([`Comparison::measure`]), as from a placement.
 
+pub(crate) mod command;
+mod trajectory;
+
 use crate::charge::Charge;
 use crate::engine::{
     DensityStats, Engine, EngineError, MapKind, Pipeline, StepTimes, check_lengths,

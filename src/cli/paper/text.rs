@@ -1,5 +1,6 @@
 //! Tables as a person reads them, in a terminal.
 
+use super::printed::REPETITIONS;
 use super::table::{Claim, Line, Machine, Report, Table, short};
 use std::fmt::{self, Display, Formatter};
 
@@ -117,7 +118,7 @@ fn write_row(
 fn remark(line: &Line) -> String {
     match (&line.skipped, &line.sample) {
         (Some(why), _) => format!("not run: {why}"),
-        (None, Some(sample)) if sample.repetitions != crate::paper::REPETITIONS => {
+        (None, Some(sample)) if sample.repetitions != REPETITIONS => {
             format!("({} repetitions)", sample.repetitions)
         }
         _ => String::new(),

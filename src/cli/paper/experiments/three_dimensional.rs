@@ -2,7 +2,7 @@
 
 use super::two_dimensional::ABOUT_TWICE;
 use super::{Content, cases, ratios};
-use crate::bench::{BenchError, Claim, Direction, Group, Line, Session, Unit, Work};
+use crate::cli::paper::{BenchError, Claim, Direction, Group, Line, Session, Unit, Work};
 use crate::engine::Pipeline;
 
 const SIZES: [usize; 3] = [64, 128, 256];

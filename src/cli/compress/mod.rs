@@ -13,6 +13,15 @@
 //! copied, takes no part in any count, and so does the colour of pixels
 //! nobody sees.
 
+pub(crate) mod command;
+mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
+
+pub use cpu::CpuThresholdPair;
+#[cfg(feature = "cuda")]
+pub use cuda::CudaThresholdPair;
+
 use crate::real::{Precision, Real};
 use crate::transform::Sample;
 use image::codecs::png::{PngDecoder, PngEncoder};

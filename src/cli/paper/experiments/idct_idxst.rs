@@ -2,9 +2,9 @@
 //! 2D IDCT".
 
 use super::{Content, cases, ratios, size, within};
-use crate::bench::{BenchError, Claim, Group, Line, Session, Unit, Work};
+use crate::cli::paper::printed::{IDCT_IDXST, TWO_DIMENSIONAL};
+use crate::cli::paper::{BenchError, Claim, Group, Line, Session, Unit, Work};
 use crate::engine::Pipeline;
-use crate::paper::{IDCT_IDXST, TWO_DIMENSIONAL};
 use crate::transform::Transform;
 
 const NAMES: [&str; 3] = ["IDCT_IDXST row-column", "IDCT_IDXST fused", "IDCT fused"];

@@ -6,7 +6,7 @@
 //! multiply-additions of them. The factor 2 (here ½) in front of each output is
 //! left out, as the paper leaves it out of its counts.
 
-use crate::paper::Operations;
+use crate::cli::paper::printed::Operations;
 use crate::transform::twiddle::quarter_wave;
 use num_complex::Complex;
 use std::cell::Cell;
@@ -178,8 +178,8 @@ pub fn operations(n: usize) -> [Operations; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::paper::printed::{EFFICIENT, NAIVE};
     use crate::grid::Map;
-    use crate::paper::{EFFICIENT, NAIVE};
     use crate::transform::{Transform, oracle, permutation};
     use std::f64::consts::TAU;
 

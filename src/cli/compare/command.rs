@@ -1,19 +1,19 @@
 //! `placefield compare`: pipelines side by side, iteration by iteration.
 
-use super::Failure;
-use super::common::{
+use super::trajectory::{self, Placement, Runs};
+use super::{Comparison, Difference, Iteration, Side};
+use crate::cli::Failure;
+use crate::cli::common::{
     EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design, tell,
     with_precision, write_json, write_output,
 };
-use super::engines::{self, Chosen, EngineReal};
-use super::trajectory::{self, Placement, Runs};
-use super::{eval, pictures};
+use crate::cli::engines::{self, Chosen, EngineReal};
+use crate::cli::report::{DesignReport, GridReport};
+use crate::cli::{eval, pictures};
+use crate::engine::{Engine, Pipeline, StepTimes};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
-use placefield::compare::{Comparison, Difference, Iteration, Side};
-use placefield::engine::{Engine, Pipeline, StepTimes};
-use placefield::report::{DesignReport, GridReport};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if to_stdout(&args.csv) && to_stdout(&args.json) {
         let message = "only one of '--csv' and '--json' can go to standard output";
-        return Err(super::usage(ErrorKind::ArgumentConflict, message));
+        return Err(crate::cli::usage(ErrorKind::ArgumentConflict, message));
     }
     for path in [&args.csv, &args.json].into_iter().flatten() {
         check_output(path)?;

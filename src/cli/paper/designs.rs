@@ -2,7 +2,7 @@
 
 use super::target::BenchError;
 use crate::charge::{Charge, ChargeOptions};
-use crate::generate::{Spec, generate};
+use crate::cli::generate::{Spec, generate};
 use crate::grid::BinGrid;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

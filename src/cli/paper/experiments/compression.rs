@@ -3,10 +3,12 @@
 
 use super::two_dimensional::works;
 use super::{Content, cases, size, within};
-use crate::bench::table::ratio;
-use crate::bench::{BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work};
+use crate::cli::paper::printed::TWO_DIMENSIONAL;
+use crate::cli::paper::table::ratio;
+use crate::cli::paper::{
+    BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work,
+};
 use crate::engine::Pipeline;
-use crate::paper::TWO_DIMENSIONAL;
 
 const SIZES: [usize; 4] = [512, 1024, 2048, 4096];
 const NAMES: [&str; 4] = [

@@ -1,9 +1,11 @@
 //! Table VII: one step at the statistics of the eight ISPD 2005 designs.
 
 use super::{Content, cases, ratios};
-use crate::bench::{BenchError, Claim, Designs, Group, Line, Observation, Session, Unit, Work};
+use crate::cli::paper::printed::DESIGNS;
+use crate::cli::paper::{
+    BenchError, Claim, Designs, Group, Line, Observation, Session, Unit, Work,
+};
 use crate::engine::Pipeline;
-use crate::paper::DESIGNS;
 
 /// What the paper's mean speed-up rounds to.
 const MEAN: f64 = 1.7;

@@ -15,6 +15,7 @@ mod cuda;
 mod designs;
 mod experiments;
 mod pictures;
+pub mod printed;
 mod session;
 mod statistics;
 mod table;
@@ -33,7 +34,6 @@ pub use statistics::Sample;
 pub use table::{Claim, Group, Line, Machine, Observation, Report, Table, Verdict, short};
 pub use target::{BenchError, Direction, Target, Work, Workload};
 
-use crate::paper;
 use std::time::Instant;
 
 /// Runs experiments one after the other within `seconds`. Each gets a part of
@@ -65,7 +65,7 @@ pub fn run(
     Ok(Report {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         machine: target.machine(),
-        paper_hardware: paper::HARDWARE.to_owned(),
+        paper_hardware: printed::HARDWARE.to_owned(),
         repetitions: settings.repetitions,
         quick: settings.quick,
         seconds: start.elapsed().as_secs_f64(),

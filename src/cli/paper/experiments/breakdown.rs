@@ -1,10 +1,12 @@
 //! Figure 6: what each stage of the fused 1024 × 1024 DCT takes.
 
 use super::{Content, size};
-use crate::bench::table::ratio;
-use crate::bench::{BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work};
+use crate::cli::paper::printed::{PRE_AND_POST_SHARE, TWO_DIMENSIONAL};
+use crate::cli::paper::table::ratio;
+use crate::cli::paper::{
+    BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work,
+};
 use crate::engine::Pipeline;
-use crate::paper::{PRE_AND_POST_SHARE, TWO_DIMENSIONAL};
 use crate::transform::{PostProcessing, Reorder, Transform};
 
 const SHAPE: [usize; 2] = [1024, 1024];

@@ -4,8 +4,8 @@
 
 use super::two_dimensional::{DCT, IDCT, works};
 use super::{Content, cases, size, within};
-use crate::bench::table::ratio;
-use crate::bench::{BenchError, Claim, Direction, Group, Line, Observation, Session, Unit};
+use crate::cli::paper::table::ratio;
+use crate::cli::paper::{BenchError, Claim, Direction, Group, Line, Observation, Session, Unit};
 use crate::real::Precision;
 
 const SIZES: [usize; 4] = [512, 1024, 2048, 4096];

@@ -33,6 +33,7 @@
 //! stream.
 
 mod cells;
+pub(crate) mod command;
 mod degrees;
 mod floorplan;
 mod hilbert;

@@ -1,8 +1,8 @@
 //! Table IV: the DCT of one line by four algorithms.
 
 use super::{Content, cases};
-use crate::bench::{BenchError, Claim, Group, Line, Observation, Session, Unit, Work};
-use crate::paper::{ALGORITHMS, ONE_DIMENSIONAL};
+use crate::cli::paper::printed::{ALGORITHMS, ONE_DIMENSIONAL};
+use crate::cli::paper::{BenchError, Claim, Group, Line, Observation, Session, Unit, Work};
 use crate::transform::Algorithm1d;
 
 pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {

@@ -1,7 +1,6 @@
 //! The numbers that are printed or written, with stable names.
 
 use crate::engine::Pipeline;
-use crate::grid::Rect;
 use crate::real::Precision;
 use serde::Serialize;
 
@@ -130,10 +129,4 @@ pub struct Timings {
     pub force: f64,
     /// Density at exact sizes.
     pub exact_density: f64,
-}
-
-impl From<Rect> for [f64; 4] {
-    fn from(r: Rect) -> Self {
-        [r.xl, r.yl, r.xh, r.yh]
-    }
 }

@@ -1,8 +1,10 @@
 //! Table III: the DCT's post-processing one output at a time and four at a time.
 
 use super::{Content, cases, ratios, size};
-use crate::bench::{BenchError, Claim, Group, Line, Observation, Session, Unit, Work, operations};
-use crate::paper::{EFFICIENT, NAIVE, Operations};
+use crate::cli::paper::printed::{EFFICIENT, NAIVE, Operations};
+use crate::cli::paper::{
+    BenchError, Claim, Group, Line, Observation, Session, Unit, Work, operations,
+};
 use crate::transform::{PostProcessing, Reorder};
 
 const SIZES: [usize; 5] = [512, 1024, 2048, 4096, 8192];

@@ -1,7 +1,7 @@
 //! `placefield generate`: synthetic Bookshelf designs at ISPD2005 statistics.
 
+use super::{GenerateError, Spec, WriteError, generate, write_bookshelf};
 use clap::{ArgGroup, Args};
-use placefield::generate::{GenerateError, Spec, WriteError, generate, write_bookshelf};
 use std::io::{self, Write};
 use std::path::PathBuf;
 

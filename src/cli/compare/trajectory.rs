@@ -4,15 +4,15 @@
 //! be is seen from one more, led by the first pipeline again from a start in which
 //! one coordinate of one cell has another last digit.
 
-use super::Failure;
-use super::common::{Opened, SolveArgs, charge_of};
-use super::engines::{self, EngineReal};
-use super::pictures::{over_iterations, save};
-use placefield::compare::{Comparison, Iteration, Side};
-use placefield::engine::Pipeline;
-use placefield::place::{Backend, Outcome, PlaceOptions, Placer, Record, schedule, start};
-use placefield::plot::Series;
-use placefield::wirelength::{LARGE_NET, Netlist};
+use super::{Comparison, Iteration, Side};
+use crate::cli::Failure;
+use crate::cli::common::{Opened, SolveArgs, charge_of};
+use crate::cli::engines::{self, EngineReal};
+use crate::cli::pictures::{over_iterations, save};
+use crate::engine::Pipeline;
+use crate::place::{Backend, Outcome, PlaceOptions, Placer, Record, schedule, start};
+use crate::plot::Series;
+use crate::wirelength::{LARGE_NET, Netlist};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
@@ -258,9 +258,9 @@ fn so_far(rows: &[Iteration], tries: &[u32], s: usize) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use crate::cli::compare::Difference;
     use super::*;
-    use placefield::compare::Difference;
-    use placefield::engine::DensityStats;
+    use crate::engine::DensityStats;
 
     #[test]
     fn an_iteration_counts_as_often_as_it_was_tried() {
