@@ -80,7 +80,7 @@ const SETTINGS: Settings = Settings { precision: Precision::F64, repetitions: 7,
 
 fn known(experiments: &[Experiment], times: fn(&Work) -> Option<f64>, memory: f64) -> Report {
     let target = Known { times, memory };
-    bench::run(experiments, &target, SETTINGS, 1e4, &|_| {}).unwrap()
+    paper::run(experiments, &target, SETTINGS, 1e4, &|_| {}).unwrap()
 }
 
 /// All but those that generate designs.
@@ -153,7 +153,7 @@ fn amdahls_estimate_is_exact_for_times_that_add_up() {
     let quick = Settings { quick: true, ..SETTINGS };
     let target = Known { times: as_claimed, memory: 1e15 };
     let both = [Experiment::Amdahl, Experiment::Designs];
-    let report = bench::run(&both, &target, quick, 1e4, &|_| {}).unwrap();
+    let report = paper::run(&both, &target, quick, 1e4, &|_| {}).unwrap();
     let group = &report.tables[0].groups[0];
     let estimate = group.ratio("estimate of the step's speed-up", "speed-up of the step");
     assert!((estimate.unwrap() - 1.0).abs() < 1e-12);
@@ -202,7 +202,7 @@ fn what_fails_is_marked_and_the_rest_goes_on() {
     }
     let target = Partly(Known { times: as_claimed, memory: 0.0 });
     let report =
-        bench::run(&[Experiment::TwoDimensional], &target, SETTINGS, 1e4, &|_| {}).unwrap();
+        paper::run(&[Experiment::TwoDimensional], &target, SETTINGS, 1e4, &|_| {}).unwrap();
     let group = &report.tables[0].groups[0];
     let failed = group.line("DCT row-column").unwrap();
     assert_eq!(failed.skipped.as_deref(), Some("failed: a run: out of order"));
@@ -321,7 +321,7 @@ fn tables_are_drawn() {
     let report = known(&[Experiment::TwoDimensional, Experiment::Breakdown], as_claimed, 1e15);
     let mut files = Vec::new();
     for table in &report.tables {
-        files.extend(bench::draw(table, &report.machine, folder.path()).unwrap());
+        files.extend(paper::draw(table, &report.machine, folder.path()).unwrap());
     }
     let names: Vec<_> = files.iter().map(|f| f.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(

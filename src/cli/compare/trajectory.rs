@@ -258,8 +258,8 @@ fn so_far(rows: &[Iteration], tries: &[u32], s: usize) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::cli::compare::Difference;
     use super::*;
+    use crate::cli::compare::Difference;
     use crate::engine::DensityStats;
 
     #[test]
