@@ -48,7 +48,36 @@
 //! ```
 //!
 //! [`bookshelf::read_design`] reads a design from files and
-//! [`charge::Charge::from_design`] weighs it.
+//! [`charge::Charge::from_design`] takes its cells' areas from it.
+//!
+//! # Where to read on
+//!
+//! | for | read |
+//! |---|---|
+//! | a design from Bookshelf files | [`bookshelf`], [`design`], [`grid`] |
+//! | cells, fillers, fixed area, target density | [`charge`] |
+//! | a placer that calls an engine every iteration | [`engine`], [`cpu`] |
+//! | a placer whose arrays stay on a GPU | `cuda::CudaEngine` |
+//! | a global placer to use or to change | [`place`], [`wirelength`] |
+//! | the equations, the pipelines, their accuracy | [`spectral`] |
+//! | transforms of lines, maps and volumes alone | [`transform`], [`cpu::transforms`], `cuda::transforms` |
+//! | the program | [the command line](#the-command-line) |
+//! | how fast it is, and how that was measured | `benchmarks/performance.md`, `benchmarks/paper.md` |
+//!
+//! A placer needs four things: a [`charge::Charge`] made once, an engine made
+//! from it, [`engine::Engine::evaluate`] with the positions of every iteration,
+//! and [`engine::Engine::force`], which gives each body the direction that
+//! spreads. Descending on wirelength plus λ times density, it takes minus that
+//! force as the gradient of the density.
+//!
+//! # Features
+//!
+//! | feature | default | brings |
+//! |---|---|---|
+//! | `cli` | yes | the program and all that only it needs: arguments, pictures, reports, generators, the paper's tables |
+//! | `cuda` | yes | the CUDA engine; driver, NVRTC and cuFFT are opened at run time, nothing of CUDA is needed to build |
+//! | `plot` | with `cli` | pictures from the library |
+//! | (none) | | designs, Bookshelf files, density, transforms, the CPU engine and the placer |
 //!
 //! # Conventions
 //!
@@ -93,8 +122,31 @@
 //! * its 2-D post-processing gives four times its definition;
 //! * its four 1-D algorithms give twice its definition.
 //!
-//! Lines, maps, volumes and arrays of more dimensions can be transformed by
-//! themselves: [`cpu::transforms`], and on a device `cuda::transforms`.
+//! # Glossary
+//!
+//! | term | meaning |
+//! |---|---|
+//! | bin | one cell of the grid that divides the die evenly |
+//! | body | a rectangle that moves: the movable cells first, then the fillers |
+//! | filler | a rectangle without pins that stands for free area, so that cells spread no further than the target density asks |
+//! | macro | a large movable cell, whose area counts T times, as a fixed cell's does |
+//! | charge | what a body or fixed cell adds to ρ: its area, smoothed and weighted ([`charge`]) |
+//! | density ρ | area in a bin over the bin's area, fixed cells, movable cells and fillers together |
+//! | background | a constant near the mean of ρ; ρ less it is the *centered* density, which has the same φ and E and rounds better |
+//! | target density T | the largest share of a bin that placement should fill; fixed area counts T times |
+//! | overflow, smoothed and exact | Σ max(0, area − T·bin area) over the movable area, with every cell stretched to √2 bins at least, or at its exact size; fillers left out |
+//! | energy | Σ φ·ρ over bins |
+//! | field, force | E = −∇φ per bin; for a body the sum of E over its bins, weighted by overlap |
+//! | solve | ρ to φ, Ex, Ey |
+//! | step | density, solve and force at given positions |
+//! | pipeline | how a solve is composed of transforms: *row-column*, *fused* or *three-pass* ([`spectral`]) |
+//! | pass | one reading and writing of a whole map |
+//! | line | a row or a column of a map, as one 1-D transform takes it |
+//! | panel | a few neighbouring columns stored together, so that a block of a GPU reads whole sectors of memory |
+//! | tile, slot | on a GPU bodies are sorted by tile of bins; a body's place in that *tile order* is its slot |
+//! | halo | the bins around a tile that a block of a GPU holds as well; a body outside its halo is added separately, and more slowly |
+//! | age of an order | steps since bodies were sorted; an order is stale when bodies outside their halo cost more than a new order |
+#![doc = include_str!("command_line.md")]
 
 pub mod bookshelf;
 pub mod charge;
@@ -115,9 +167,12 @@ pub mod place;
 pub mod plot;
 mod real;
 pub mod spectral;
-#[doc = include_str!("three_pass.md")]
-pub mod three_pass {}
 pub mod transform;
 pub mod wirelength;
 
 pub use real::{Precision, Real};
+
+// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

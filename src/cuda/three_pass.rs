@@ -5,7 +5,7 @@
 //! what is solved). A kernel keeps its lines in registers from the first of its
 //! transforms to the last, so that a solve moves 10 words of memory per bin
 //! where the fused pipeline moves 28; without the potential, 9. How and why:
-//! [`crate::three_pass`].
+//! [`crate::spectral`].
 //!
 //! Lines are powers of two, 64 to 8192, and a block's lines must fit the
 //! device's shared memory. [`ThreePass::new`] says so where they do not, and
