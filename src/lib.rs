@@ -66,7 +66,7 @@
 //!
 //! A placer needs four things: a [`charge::Charge`] made once, an engine made
 //! from it, [`engine::Engine::evaluate`] with the positions of every iteration,
-//! and [`engine::Engine::force`], which gives each body the direction that
+//! and [`cpu::engine::CpuEngine::force`], which gives each body the direction that
 //! spreads. Descending on wirelength plus λ times density, it takes minus that
 //! force as the gradient of the density.
 //!
