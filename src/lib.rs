@@ -74,7 +74,7 @@
 //!
 //! | feature | default | brings |
 //! |---|---|---|
-//! | `cli` | yes | the program and all that only it needs: arguments, pictures, reports, generators, the paper's tables |
+//! | `cli` | yes | the program and all that only it needs: arguments, pictures, reports, generators, the tables of Jiang, Gu and Pan |
 //! | `cuda` | yes | the CUDA engine; driver, NVRTC and cuFFT are opened at run time, nothing of CUDA is needed to build |
 //! | `plot` | with `cli` | pictures from the library |
 //! | (none) | | designs, Bookshelf files, density, transforms, the CPU engine and the placer |
@@ -84,7 +84,7 @@
 //! Maps are `[nx][ny]` with x slow and **y contiguous**. Positions are
 //! lower-left corners. The die is the bounding box of the rows; bins divide it
 //! evenly and need not be square nor powers of two. ρ is area over bin area,
-//! with everything in it; φ and E take the bin width as the unit of length:
+//! of fixed cells, movable cells and fillers together; φ and E take the bin width as the unit of length:
 //! multiply φ by bin_x² and E by bin_x for layout units. Energy is Σ φ·ρ over
 //! bins, without ½ and without the bin area, as DREAMPlace logs it. Overflow is
 //! Σ max(0, area − T·bin area) over the movable area, once on the *smoothed*
@@ -111,14 +111,14 @@
 //!
 //! `IDCT(DCT(x)) = (N/2)·x`, and in D dimensions the product of the sizes over
 //! 2^D times x. An orthonormal DCT (SciPy's `norm="ortho"`, MATLAB's `dct` and
-//! `dct2`) is ours times √(2/N) along every axis, and along an axis on which
+//! `dct2`) is this crate's times √(2/N) along every axis, and along an axis on which
 //! k = 0 times √(1/N). DREAMPlace's names are those of its C++ and CUDA
 //! operators; its Python prototypes of the last two 2-D ones are half of them.
 //!
-//! The paper's equations want four corrections:
+//! The equations of Jiang, Gu and Pan need four corrections:
 //!
 //! * the row V(N₁, ·) that its 2-D post-processing calls zero is V(0, ·): the FFT is periodic;
-//! * its 2-D inverse pre-processing wants the conjugate factors e^{+jπn/2N};
+//! * its 2-D inverse pre-processing needs the conjugate factors e^{+jπn/2N};
 //! * its 2-D post-processing gives four times its definition;
 //! * its four 1-D algorithms give twice its definition.
 //!
@@ -132,7 +132,7 @@
 //! | macro | a large movable cell, whose area counts T times, as a fixed cell's does |
 //! | charge | what a body or fixed cell adds to ρ: its area, smoothed and weighted ([`charge`]) |
 //! | density ρ | area in a bin over the bin's area, fixed cells, movable cells and fillers together |
-//! | background | a constant near the mean of ρ; ρ less it is the *centered* density, which has the same φ and E and rounds better |
+//! | background | a constant near the mean of ρ. ρ minus the background is the *centered* density: it has the same φ and E and loses less to rounding |
 //! | target density T | the largest share of a bin that placement should fill; fixed area counts T times |
 //! | overflow, smoothed and exact | Σ max(0, area − T·bin area) over the movable area, with every cell stretched to √2 bins at least, or at its exact size; fillers left out |
 //! | energy | Σ φ·ρ over bins |
@@ -145,7 +145,8 @@
 //! | panel | a few neighbouring columns stored together, so that a block of a GPU reads whole sectors of memory |
 //! | tile, slot | on a GPU bodies are sorted by tile of bins; a body's place in that *tile order* is its slot |
 //! | halo | the bins around a tile that a block of a GPU holds as well; a body outside its halo is added separately, and more slowly |
-//! | age of an order | steps since bodies were sorted; an order is stale when bodies outside their halo cost more than a new order |
+//! | age of an order | the bodies outside their halo, added up over the steps since bodies were sorted; the order is stale when they have cost about as much as a new one |
+//!
 #![doc = include_str!("command_line.md")]
 
 pub mod bookshelf;

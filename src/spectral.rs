@@ -9,6 +9,7 @@
 //! * `φ = IDCT2(â·G)`, `Ex = IDXST_IDCT(â·G·w_x)`, `Ey = IDCT_IDXST(â·G·w_y)`
 //!
 //! (Lu et al., "ePlace", §4; the scaling is that of the transforms here.)
+//!
 #![doc = include_str!("solve.md")]
 
 use crate::grid::BinGrid;
