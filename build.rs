@@ -66,7 +66,12 @@ fn stem(path: &Path) -> &str {
 
 /// A table of (key, source). A unit's key is its file's name without extension; a
 /// header's is its path below `kernels`, by which it is included.
-fn table<'a>(code: &mut String, name: &str, files: &'a [PathBuf], key: impl Fn(&'a Path) -> &'a str) {
+fn table<'a>(
+    code: &mut String,
+    name: &str,
+    files: &'a [PathBuf],
+    key: impl Fn(&'a Path) -> &'a str,
+) {
     writeln!(code, "pub(crate) const {name}: &[(&str, &str)] = &[").unwrap();
     for file in files {
         writeln!(code, "    ({:?}, include_str!({file:?})),", key(file)).unwrap();

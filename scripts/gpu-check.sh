@@ -3,8 +3,8 @@
 #
 # Checks and measures the CUDA engine on a machine with an NVIDIA GPU, from the
 # executables that scripts/gpu-pack put into FOLDER: conformance of the solve,
-# parity with the CPU, golden values, NVIDIA's compute-sanitizer on a small case,
-# then the benchmarks and 100 iterations of every pipeline side by side at the
+# parity with the CPU, golden values, NVIDIA's compute-sanitizer on small cases, then
+# the benchmarks and 100 iterations of every pipeline side by side at the
 # statistics of adaptec1 and bigblue4, with their agreement checked (relative RMS
 # at most 2e-6 in f32 and 1e-13 in f64; with fillers 2e-5 and 1e-13).
 #
@@ -32,7 +32,7 @@ scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 log="$results/checks.log"
 : >"$log"
-export PLACEFIELD_SHARED="$folder/shared" PLACEFIELD_CACHE="$scratch/kernels"
+export PLACEFIELD_DATA="$folder/data" PLACEFIELD_CACHE="$scratch/kernels"
 chmod u+x "$folder"/tests/* "$folder"/benchmarks/* "$folder/placefield" "$folder/utilisation-ncu"
 
 # cuFFT and NVRTC where the loader does not look: a toolkit's folder or Python's packages.
@@ -72,31 +72,39 @@ check() {
     entries+=("{\"name\": \"$name\", \"result\": \"$verdict\", \"seconds\": $seconds}")
 }
 
-# sanitize KIND SUITE: a sanitizer that ran nothing has found nothing, so the
+# suite CRATE FILTER: the tests whose names contain FILTER; there must be some.
+suite() {
+    "$folder/tests/$1" "$2" --include-ignored --test-threads=1 | tee "$scratch/suite" &&
+        ! grep -q '^running 0 tests' "$scratch/suite"
+}
+
+# sanitize KIND TEST: a sanitizer that ran nothing has found nothing, so the
 # test must have passed too.
 sanitize() {
-    timeout 300 "$tool" --tool "$1" --error-exitcode 1 "$folder/tests/$2" \
-        --exact a_small_case_for_the_sanitizers --ignored | tee "$scratch/sanitized" &&
-        grep -q '1 passed' "$scratch/sanitized"
+    timeout 300 "$tool" --tool "$1" --error-exitcode 1 "$folder/tests/cuda" --exact "$2" --ignored |
+        tee "$scratch/sanitized" && grep -q '1 passed' "$scratch/sanitized"
 }
 
 check info "$folder/placefield" info
 cat "$scratch/output"
-for suite in cuda_solve cuda_transforms cuda_compress cuda_three_pass cuda_density cuda_engine cuda_golden cuda_place; do
-    check "$suite" "$folder/tests/$suite" --include-ignored --test-threads=1
+# One by one, so that what one of them breaks does not take the others with it.
+for suite in $("$folder/tests/cuda" --list | sed -n 's/::.*: test$//p' | sort -u); do
+    check "cuda-$suite" suite cuda "$suite::"
 done
+check allocation suite allocation on_a_device
 
 if [[ $sanitizer -eq 1 ]]; then
     tool="$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1)"
-    for kind in memcheck racecheck initcheck; do
-        if [[ -n "$tool" ]]; then
-            check "sanitizer-$kind" sanitize "$kind" cuda_engine
-            check "sanitizer-$kind-transforms" sanitize "$kind" cuda_transforms
-            check "sanitizer-$kind-place" sanitize "$kind" cuda_place
-        else
-            check "sanitizer-$kind" sh -c 'echo "compute-sanitizer is not on this machine"; exit 1'
-        fi
-    done
+    cases="$("$folder/tests/cuda" sanitize --list --ignored | sed -n 's/: test$//p')"
+    if [[ -z "$tool" || -z "$cases" ]]; then
+        check sanitizer sh -c 'echo "there is no compute-sanitizer, or no case for it"; exit 1'
+    else
+        for kind in memcheck racecheck initcheck synccheck; do
+            for case in $cases; do
+                check "sanitizer-$kind-${case//::/-}" sanitize "$kind" "$case"
+            done
+        done
+    fi
 fi
 
 check bench-cuda-solve "$folder/benchmarks/cuda_solve" "$results/cuda-solve.json"

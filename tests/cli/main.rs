@@ -5,10 +5,13 @@ mod bench;
 #[path = "../common/mod.rs"]
 mod common;
 mod compress;
+mod compression;
 mod contract;
+mod generated;
 mod pictures;
 mod place;
 mod real;
+mod tables;
 mod tiny;
 mod usage;
 

@@ -16,6 +16,7 @@ fn warns(json: &Value, what: &str) -> bool {
 }
 
 #[test]
+#[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn every_design_is_read_and_evaluated() {
     // Archive, .aux, nodes, fixed, nets and pins as counted in the files.
     for (archive, aux, counts) in [
@@ -29,7 +30,7 @@ fn every_design_is_read_and_evaluated() {
         ("simple", "simple", [10, 2, 8, 26]),
         ("acc64", "acc64", [3_355, 576, 7_481, 20_111]),
     ] {
-        let Some(folder) = design_dir(archive) else { return };
+        let folder = design_dir(archive);
         let json = eval_json(&[&folder.join(format!("{aux}.aux"))]);
         let design = &json["design"];
         for (key, want) in ["nodes", "fixed", "nets", "pins"].iter().zip(counts) {
@@ -42,8 +43,9 @@ fn every_design_is_read_and_evaluated() {
 }
 
 #[test]
+#[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn cells_outside_the_die_are_clipped_and_said() {
-    let Some(folder) = design_dir("adaptec1") else { return };
+    let folder = design_dir("adaptec1");
     let json = eval_json(&[&folder.join("adaptec1.aux"), &"--precision", &"f64"]);
     assert!(warns(&json, "movable cells reach beyond the die: 210904 of 210904 wholly"));
     assert!(warns(&json, "480 wholly"), "{}", json["warnings"]);
@@ -56,12 +58,13 @@ fn cells_outside_the_die_are_clipped_and_said() {
 }
 
 #[test]
+#[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn wirelength_of_published_placements() {
     for (archive, aux, pl, want, half_a_digit) in [
         ("ibm01", "ibm01-cu85.aux", "ibm01-cu85.gp.pl", 5.34e7, 0.005e7),
         ("ibm07", "ibm07-cu90.aux", "ibm07-cu90.gp.pl", 3.71e8, 0.005e8),
     ] {
-        let Some(folder) = design_dir(archive) else { return };
+        let folder = design_dir(archive);
         let (aux, pl) = (folder.join(aux), folder.join(pl));
         let json = eval_json(&[&aux, &"--pl", &pl, &"--pin-offset", &"lower-left"]);
         close(archive, number(&json, "/hpwl"), want, half_a_digit, 1.0);
@@ -71,10 +74,11 @@ fn wirelength_of_published_placements() {
 }
 
 #[test]
+#[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn pictures_of_real_designs() {
     let out = tempfile::tempdir().unwrap();
     for (archive, aux) in [("simple", "simple.aux"), ("ibm01", "ibm01-cu85.aux")] {
-        let Some(folder) = design_dir(archive) else { return };
+        let folder = design_dir(archive);
         let out = out.path().join(archive);
         run(&[&"plot", &folder.join(aux), &"--out", &out]);
         check_pictures(&out, &PICTURES);
@@ -82,8 +86,9 @@ fn pictures_of_real_designs() {
 }
 
 #[test]
+#[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn pipelines_agree_while_the_cells_of_ibm01_spread() {
-    let Some(folder) = design_dir("ibm01") else { return };
+    let folder = design_dir("ibm01");
     let (aux, pl) = (folder.join("ibm01-cu85.aux"), folder.join("ibm01-cu85.gp.pl"));
     let arguments = ["--iterations", "40", "--json", "-"];
     let [iterations, k, json, dash] = &arguments;
@@ -100,8 +105,8 @@ fn pipelines_agree_while_the_cells_of_ibm01_spread() {
 }
 
 /// Places a design from the centre of its die; the history.
-fn placed(archive: &str, aux: &str, pin_offset: &str) -> Option<(Value, Value)> {
-    let aux = design_dir(archive)?.join(aux);
+fn placed(archive: &str, aux: &str, pin_offset: &str) -> (Value, Value) {
+    let aux = design_dir(archive).join(aux);
     let out = tempfile::tempdir().unwrap();
     let (pl, history) = (out.path().join("out.pl"), out.path().join("history.json"));
     let offset: &[&dyn AsRef<std::ffi::OsStr>] =
@@ -109,10 +114,11 @@ fn placed(archive: &str, aux: &str, pin_offset: &str) -> Option<(Value, Value)> 
     let [a, b, c, d] = offset else { unreachable!() };
     run(&[&"place", &aux, &"-o", &pl, &"--history", &history, *a, *b, *c, *d]);
     let read = eval_json(&[&aux, &"--pl", &pl, &"--bins", &"64", *a, *b, *c, *d]);
-    Some((serde_json::from_str(&std::fs::read_to_string(history).unwrap()).unwrap(), read))
+    (serde_json::from_str(&std::fs::read_to_string(history).unwrap()).unwrap(), read)
 }
 
 #[test]
+#[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn real_designs_are_placed() {
     // HPWL a little above what was measured (4.09e7, 2.72e8, 8.93e6, 1.87e6);
     // of ibm01 and ibm07 far below their given placements' 5.34e7 and 3.71e8.
@@ -122,7 +128,7 @@ fn real_designs_are_placed() {
         ("ibm05", "ibm05.aux", "center", 9.2e6),
         ("ibm01-ms", "ibm01.aux", "center", 1.97e6),
     ] {
-        let Some((history, read)) = placed(archive, aux, pin_offset) else { return };
+        let (history, read) = placed(archive, aux, pin_offset);
         assert_eq!(history["outcome"], "converged", "{archive}");
         assert!(number(&history, "/result/overflow_smoothed") <= 0.07, "{archive}");
         assert!(number(&history, "/options/target_density") == 1.0, "{archive}");
@@ -145,11 +151,9 @@ fn movable_names(nodes: &Path) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn a_legal_placement_agrees_with_an_independent_evaluation() {
-    let (Some(golden), Some(folder)) = (golden("adaptec1_legal.json"), design_dir("adaptec1"))
-    else {
-        return;
-    };
+    let (golden, folder) = (golden("adaptec1_legal.json"), design_dir("adaptec1"));
     let names = movable_names(&folder.join("adaptec1.mms.nodes"));
     let index_of = |name: &str| names.iter().position(|n| n == name).unwrap();
     let (aux, maps) = (folder.join("adaptec1.mms.aux"), tempfile::tempdir().unwrap());

@@ -1,44 +1,49 @@
-//! Reference data kept beside the checkout: golden values and real designs.
+//! What the test crates share: golden values, real designs, and how far off a
+//! result may be.
 //!
-//! It lies in `../shared` (or `$PLACEFIELD_SHARED`). Tests that need it run
-//! when it is there and say so on stderr when it is not.
-#![allow(dead_code, unreachable_pub)] // each test binary uses its own part
+//! Real designs are not part of the repository. The tests that need them are
+//! ignored by default; `PLACEFIELD_DATA=FOLDER cargo test -- --ignored` runs them,
+//! where FOLDER holds each design as a folder or as `NAME.tar.xz`.
+#![allow(dead_code, unreachable_pub)] // each test crate uses its own part
 
 pub mod bodies;
-#[cfg(feature = "cuda")]
-pub mod device;
-pub mod maps;
-pub mod reference;
 
 use placefield::{Precision, Real};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder of reference data, if there is one.
-pub fn shared() -> Option<PathBuf> {
-    let dir = std::env::var_os("PLACEFIELD_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
-    if dir.is_dir() {
-        return Some(dir);
+/// The files of `tests/data`; its `README.md` says where each comes from. They are
+/// part of the executable, which may then run where there is no checkout.
+const GOLDEN: [(&str, &str); 7] = [
+    ("adaptec1_legal.json", include_str!("../data/adaptec1_legal.json")),
+    ("dct_transforms.json", include_str!("../data/dct_transforms.json")),
+    ("density_force.json", include_str!("../data/density_force.json")),
+    ("density_overflow_exact_op.json", include_str!("../data/density_overflow_exact_op.json")),
+    ("placer_pieces.json", include_str!("../data/placer_pieces.json")),
+    ("potential_field.json", include_str!("../data/potential_field.json")),
+    ("scipy_transforms.json", include_str!("../data/scipy_transforms.json")),
+];
+
+/// A file of golden values, parsed.
+pub fn golden(name: &str) -> serde_json::Value {
+    let (_, text) = GOLDEN.iter().find(|(file, _)| *file == name).expect("a file of tests/data");
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// The folder of a real design, e.g. `"ibm01"`. An archive is unpacked once and kept.
+pub fn design_dir(name: &str) -> PathBuf {
+    let set = std::env::var_os("PLACEFIELD_DATA");
+    let data = PathBuf::from(set.expect("PLACEFIELD_DATA: expected the folder of real designs"));
+    let unpacked = data.join(name);
+    if unpacked.is_dir() {
+        return unpacked;
     }
-    eprintln!("NOT RUN: reference data is not at {}", dir.display());
-    None
-}
-
-/// A golden file, parsed.
-pub fn golden(name: &str) -> Option<serde_json::Value> {
-    let path = shared()?.join("golden").join(name);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    Some(serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
-}
-
-/// The unpacked folder of a real design, e.g. `"ibm01"`; unpacked once and kept.
-pub fn design_dir(name: &str) -> Option<PathBuf> {
-    let archive = shared()?.join("data").join(format!("{name}.tar.xz"));
+    let archive = data.join(format!("{name}.tar.xz"));
+    assert!(archive.is_file(), "PLACEFIELD_DATA: neither {name} nor {}", archive.display());
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("designs");
     let done = root.join(name);
     if !done.is_dir() {
-        // Unpack beside and rename, so that test binaries running at once never see half a design.
+        // Unpack beside and rename, so that tests running at once never see half a design.
         std::fs::create_dir_all(&root).unwrap();
         let part = tempfile::tempdir_in(&root).unwrap();
         let ok = Command::new("tar").arg("-xJf").arg(&archive).arg("-C").arg(part.path()).status();
@@ -47,7 +52,7 @@ pub fn design_dir(name: &str) -> Option<PathBuf> {
             assert!(done.is_dir(), "cannot move {name} into place");
         }
     }
-    Some(done)
+    done
 }
 
 /// `‖got − want‖ / ‖want‖` (the plain norm of `got` when `want` is zero).

@@ -1,0 +1,93 @@
+//! An engine allocates nothing once it is made, neither on the CPU nor, as far as the
+//! host's memory goes, on a device.
+
+use crate::{alone, asked};
+use placefield::Real;
+use placefield::charge::{Charge, ChargeOptions, Rectangles};
+use placefield::cpu::engine::CpuEngine;
+use placefield::engine::{Engine, EngineOptions, Pipeline};
+use placefield::grid::{BinGrid, Rect};
+
+/// Many bodies of one size, one macro and fillers, on 128 × `ny` bins.
+fn charge(ny: usize) -> Charge {
+    let grid = BinGrid::new(Rect::at(0.0, 0.0, 400.0, 300.0), 128, ny).unwrap();
+    let count = 40_000;
+    let mut width = vec![2.5; count];
+    width[7] = 90.0;
+    let height = vec![3.0; count];
+    let x: Vec<f64> = (0..count).map(|i| (i * 37 % 3970) as f64 / 10.0).collect();
+    let y: Vec<f64> = (0..count).map(|i| (i * 53 % 2960) as f64 / 10.0).collect();
+    let cells =
+        Rectangles { width: &width, height: &height, x: &x, y: &y, ..Rectangles::default() };
+    let mut charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
+    charge.add_fillers(2.0, 3.0, &y, &y);
+    charge
+}
+
+/// Runs `iterate` and checks that it allocates nothing but the thread pool's own queues:
+/// less than one byte per hundred bodies.
+fn allocates_nothing(bodies: usize, what: &str, mut iterate: impl FnMut()) {
+    // What threads and stages keep for themselves is set up at first use.
+    (0..3).for_each(|_| iterate());
+    let bytes = asked(|| (0..5).for_each(|_| iterate()));
+    assert!(bytes < bodies / 100, "{what}: {bytes} bytes in five iterations");
+}
+
+fn cpu<T: Real>() {
+    let _alone = alone();
+    let charge = charge(100);
+    let [x, y] = [&charge.initial_x, &charge.initial_y].map(|v| crate::common::rounded::<T>(v));
+    for pipeline in Pipeline::ALL {
+        let options =
+            EngineOptions { threads: 2, pipeline: Some(pipeline), ..EngineOptions::default() };
+        let mut engine = CpuEngine::<T>::new(charge.clone(), &options).unwrap();
+        allocates_nothing(x.len(), &format!("{pipeline} {}", T::PRECISION), || {
+            let evaluation = engine.evaluate(&x, &y).unwrap();
+            let exact = engine.exact_density().unwrap();
+            assert!(evaluation.energy > 0.0 && exact.max > 0.0);
+        });
+    }
+}
+
+#[test]
+fn an_iteration_on_the_cpu_allocates_nothing_in_f32() {
+    cpu::<f32>();
+}
+
+#[test]
+fn an_iteration_on_the_cpu_allocates_nothing_in_f64() {
+    cpu::<f64>();
+}
+
+/// A whole evaluation from the host, a step on the device alone, and reading it back.
+#[cfg(feature = "cuda")]
+fn cuda<T: placefield::cuda::CudaReal>() {
+    let _alone = alone();
+    // Sizes that every pipeline has kernels of its own for.
+    let charge = charge(64);
+    let [x, y] = [&charge.initial_x, &charge.initial_y].map(|v| crate::common::rounded::<T>(v));
+    for pipeline in Pipeline::ALL {
+        let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
+        let mut engine =
+            placefield::cuda::CudaEngine::<T>::new(charge.clone(), &options, 0).unwrap();
+        allocates_nothing(x.len(), &format!("{pipeline} {}", T::PRECISION), || {
+            assert!(engine.evaluate(&x, &y).unwrap().energy > 0.0);
+            engine.enqueue_step().unwrap();
+            assert!(engine.read_evaluation().unwrap().energy > 0.0);
+        });
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+#[cfg(feature = "cuda")]
+fn an_iteration_on_a_device_allocates_nothing_in_f32() {
+    cuda::<f32>();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+#[cfg(feature = "cuda")]
+fn an_iteration_on_a_device_allocates_nothing_in_f64() {
+    cuda::<f64>();
+}

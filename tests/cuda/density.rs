@@ -1,0 +1,214 @@
+//! Density and force on a device against the CPU's in float64, for the same
+//! positions.
+
+use crate::common::bodies::{mixed as charge, some};
+use crate::common::{pairs, relative_rms};
+use crate::device::gpu;
+use placefield::charge::Charge;
+use placefield::cpu::density::CpuDensity;
+use placefield::cpu::force::CpuForce;
+use placefield::cuda::{Arrangement, Bodies, CudaReal, Density, Force, Gpu};
+use placefield::engine::DensityStats;
+use placefield::grid::Map;
+use placefield::{Precision, Real};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+fn rounded<T: Real>(values: &[f64], shift: f64, seed: u64) -> Vec<T> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    values.iter().map(|v| T::of(v + shift * (random.random::<f64>() - 0.5))).collect()
+}
+
+fn wide<T: Real>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|v| v.wide()).collect()
+}
+
+/// What the CPU finds in float64.
+struct Reference {
+    rho: Vec<f64>,
+    smoothed: DensityStats,
+    own_size: DensityStats,
+    force: [Vec<f64>; 2],
+}
+
+fn reference(charge: &Charge, x: &[f64], y: &[f64], field: &[Map<f64>; 2]) -> Reference {
+    let mut rho = Map::filled(charge.grid.nx(), charge.grid.ny(), 0.0);
+    let mut density = CpuDensity::new(charge, 0.0);
+    let smoothed = density.smoothed(x, y, &mut rho);
+    let own_size = density.exact(x, y);
+    let mut force = [vec![0.0; x.len()], vec![0.0; x.len()]];
+    let [fx, fy] = &mut force;
+    CpuForce::new(charge).gather(x, y, &field[0], &field[1], fx, fy);
+    Reference { rho: rho.into_vec(), smoothed, own_size, force }
+}
+
+fn close(what: &str, got: f64, want: f64, bound: f64) {
+    assert!((got - want).abs() <= bound * want.abs().max(1e-9), "{what}: {got}, expected {want}");
+}
+
+/// Where the bodies of a charge begin.
+#[derive(Clone, Copy, PartialEq)]
+enum Start {
+    Spread,
+    /// All in one place: those of one size are all rounded the same way, and
+    /// where one strays none may or all do.
+    Heap,
+}
+
+fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
+    let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
+    let bound = match (T::PRECISION, begin) {
+        (Precision::F32, _) => 1e-6,
+        (Precision::F64, Start::Spread) => 3e-13,
+        (Precision::F64, Start::Heap) => 1e-12,
+    };
+    let field = [1, 2].map(|seed| {
+        let flat = rounded::<T>(&vec![0.0; nx * ny], 2.0, seed);
+        Map::from_vec(nx, ny, wide(&flat))
+    });
+    let narrow = |map: &Map<f64>| map.as_slice().iter().map(|&v| T::of(v)).collect::<Vec<T>>();
+    let (ex, ey) =
+        (gpu.upload(&narrow(&field[0])).unwrap(), gpu.upload(&narrow(&field[1])).unwrap());
+
+    let mut bodies = Bodies::<T>::new(gpu, charge).unwrap();
+    // Zero, and about the mean, for the map; overflow and maximum do not see it.
+    let background = if begin == Start::Heap { 0.0 } else { charge.background() };
+    let mut density = Density::new(&bodies, charge, background).unwrap();
+    let mut force = Force::new(&bodies).unwrap();
+    let mut rho = gpu.zeros::<T>(nx * ny).unwrap();
+    let n = charge.bodies();
+    let mut forces = gpu.zeros::<T>(2 * n).unwrap();
+
+    let start = [&charge.initial_x, &charge.initial_y].map(|v| rounded::<T>(v, 0.0, 0));
+    let start = gpu.upload(&pairs(&start[0], &start[1])).unwrap();
+    assert!(bodies.is_worn());
+    assert!(density.run(&mut bodies, Arrangement::Caller, &start, &mut rho).is_err());
+    bodies.order(&start).unwrap();
+    // Where they were ordered, then up to 10 bins from there.
+    for shift in [0.0, 20.0 * charge.grid.bin_x()] {
+        let now = [&charge.initial_x, &charge.initial_y].map(|v| rounded::<T>(v, shift, 3));
+        let want = reference(charge, &wide(&now[0]), &wide(&now[1]), &field);
+        let corners = gpu.upload(&pairs(&now[0], &now[1])).unwrap();
+        let check_density = |density: &Density<T>, rho: &[T], expected: &DensityStats| {
+            if std::ptr::eq(expected, &want.smoothed) {
+                let rho: Vec<f64> = rho.iter().map(|v| v.wide() + background).collect();
+                let error = relative_rms(&rho, &want.rho);
+                assert!(error < bound, "rho of {nx} x {ny}: {error:e}");
+            }
+            let found = density.report().unwrap();
+            close("overflow", found.stats.overflow, expected.overflow, 20.0 * bound);
+            close("maximum", found.stats.max, expected.max, 20.0 * bound);
+            found.strays
+        };
+
+        density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+        let first = gpu.download(&rho).unwrap();
+        let strays = check_density(&density, &first, &want.smoothed);
+        let some = shift > 0.0 && (nx > 40 || ny > 40);
+        assert!(strays == 0 || some, "{strays} strays");
+        assert!(strays > 0 || !some || begin == Start::Heap, "no strays");
+        force.run(&bodies, (&ex, &ey), &mut forces).unwrap();
+        let want_force = pairs(&want.force[0], &want.force[1]);
+        let first_force = gpu.download(&forces).unwrap();
+        let error = relative_rms(&wide(&first_force), &want_force);
+        assert!(error < 2.0 * bound, "force of {nx} x {ny}: {error:e}");
+
+        density.run_own_size(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+        check_density(&density, &[], &want.own_size);
+
+        // The same in slot order, and once more in a new one.
+        let mut slots = gpu.zeros::<T>(2 * n).unwrap();
+        bodies.rearrange_pairs(&bodies.id_of(), &corners, &mut slots).unwrap();
+        for again in [false, true] {
+            if again {
+                let mut from = gpu.zeros::<u32>(n).unwrap();
+                let before = slots.clone();
+                bodies.order_slots(&mut slots, &mut from).unwrap();
+                let mut moved = gpu.zeros::<T>(2 * n).unwrap();
+                bodies.rearrange_pairs(&from, &before, &mut moved).unwrap();
+                let moved = gpu.download(&moved).unwrap();
+                assert!(gpu.download(&slots).unwrap() == moved, "corners move with the order");
+            }
+            density.run(&mut bodies, Arrangement::Slots, &slots, &mut rho).unwrap();
+            let map = gpu.download(&rho).unwrap();
+            check_density(&density, &map, &want.smoothed);
+            assert!(map == first, "the same bits in every order");
+            force.run_slots(&bodies, &slots, (&ex, &ey), &mut forces).unwrap();
+            let mut home = gpu.zeros::<T>(2 * n).unwrap();
+            bodies.rearrange_pairs(bodies.slot_of().unwrap(), &forces, &mut home).unwrap();
+            assert!(gpu.download(&home).unwrap() == first_force, "forces in every order");
+        }
+        bodies.order(&start).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn density_and_force_are_the_cpus() {
+    let gpu = gpu();
+    for (nx, ny) in [(64, 64), (100, 37), (33, 128), (7, 200), (1, 1), (5, 3)] {
+        for (fillers, target) in [(0, 1.0), (3 * nx * ny, 0.8)] {
+            let charge = charge(nx, ny, fillers, target);
+            agrees::<f32>(&gpu, &charge, Start::Spread);
+            agrees::<f64>(&gpu, &charge, Start::Spread);
+        }
+    }
+}
+
+/// More tiles than a block that makes an order can count in shared memory.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn bodies_of_many_tiles_are_the_cpus() {
+    let gpu = gpu();
+    let charge = some(20_000, [2432, 2400], 10_000, 0.9);
+    agrees::<f32>(&gpu, &charge, Start::Spread);
+    agrees::<f64>(&gpu, &charge, Start::Spread);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn fillers_of_several_sizes_count_each_at_its_own() {
+    let gpu = gpu();
+    let mut charge = charge(48, 40, 500, 1.0);
+    charge.add_fillers(40.0, 30.0, &[0.0, 100.0, 200.0], &[50.0, 70.0, 90.0]);
+    charge.add_fillers(120.0, 90.0, &[10.0], &[20.0]);
+    agrees::<f32>(&gpu, &charge, Start::Spread);
+    agrees::<f64>(&gpu, &charge, Start::Spread);
+}
+
+/// As a placer may begin: more than a word of 32 bits holds, and all in one tile.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_heap_of_bodies_in_one_place_is_the_cpus() {
+    let gpu = gpu();
+    for (nx, ny) in [(64, 64), (50, 43)] {
+        let mut charge = charge(nx, ny, 40_000, 1.0);
+        let die = charge.grid.die();
+        charge.initial_x.fill(0.5 * (die.xl + die.xh));
+        charge.initial_y.fill(0.5 * (die.yl + die.yh));
+        agrees::<f32>(&gpu, &charge, Start::Heap);
+        agrees::<f64>(&gpu, &charge, Start::Heap);
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn positions_that_are_not_numbers_touch_nothing_else() {
+    let gpu = gpu();
+    let charge = charge(40, 44, 700, 1.0);
+    let mut at = [&charge.initial_x, &charge.initial_y].map(|v| rounded::<f32>(v, 0.0, 0));
+    for (i, bad) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30].into_iter().enumerate() {
+        at[i % 2][i] = bad;
+    }
+    let corners = gpu.upload(&pairs(&at[0], &at[1])).unwrap();
+    let mut bodies = Bodies::<f32>::new(&gpu, &charge).unwrap();
+    let mut density = Density::new(&bodies, &charge, 0.0).unwrap();
+    let mut rho = gpu.zeros::<f32>(40 * 44).unwrap();
+    bodies.order(&corners).unwrap();
+    density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+    let got = gpu.download(&rho).unwrap();
+    at[0][..4].fill(-1e6);
+    let mut want = Map::filled(40, 44, 0.0);
+    CpuDensity::new(&charge, 0.0).smoothed(&wide(&at[0]), &wide(&at[1]), &mut want);
+    assert!(relative_rms(&wide(&got), want.as_slice()) < 1e-6);
+}

@@ -1,0 +1,87 @@
+//! What tests of a device share: opening it, outputs that show what was not
+//! written, and how far off a result may be.
+
+use crate::common::{limit, relative_rms, wide};
+use crate::reference::Line;
+use placefield::Real;
+use placefield::cuda::{CudaError, CudaReal, CudaSlice, Fields, Gpu};
+use placefield::transform::Transform;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::ops::Deref;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Whose turn the device is: every test's, or that of the one that fills it.
+static DEVICE: RwLock<()> = RwLock::new(());
+
+/// The first device, for as long as a test has its turn.
+pub(crate) struct Turn<Guard> {
+    gpu: Gpu,
+    _turn: Guard,
+}
+
+impl<Guard> Deref for Turn<Guard> {
+    type Target = Gpu;
+
+    fn deref(&self) -> &Gpu {
+        &self.gpu
+    }
+}
+
+fn first() -> Gpu {
+    Gpu::open(0).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The first device while other tests use it too; there must be one. Once a test: a
+/// second turn would wait for one who waits for the first.
+pub(crate) fn gpu() -> Turn<RwLockReadGuard<'static, ()>> {
+    let turn = DEVICE.read().unwrap_or_else(PoisonError::into_inner);
+    Turn { gpu: first(), _turn: turn }
+}
+
+/// The first device while no other test uses it.
+pub(crate) fn gpu_alone() -> Turn<RwLockWriteGuard<'static, ()>> {
+    let turn = DEVICE.write().unwrap_or_else(PoisonError::into_inner);
+    Turn { gpu: first(), _turn: turn }
+}
+
+/// Fields of NaN: what a solve does not write shows.
+pub(crate) fn poisoned<T: CudaReal>(gpu: &Gpu, bins: usize) -> Fields<T> {
+    let map = || gpu.upload(&vec![T::nan(); bins]).unwrap();
+    Fields {
+        potential: map(),
+        field_x: map(),
+        field_y: map(),
+        energy: gpu.upload(&[f64::NAN]).unwrap(),
+    }
+}
+
+/// Values with no symmetry, all different from zero.
+pub(crate) fn values<T: Real>(count: usize) -> Vec<T> {
+    let mut random = Pcg64Mcg::seed_from_u64(count as u64);
+    (0..count).map(|k| T::of(0.1 + random.random::<f64>() * (1.0 + (k % 7) as f64))).collect()
+}
+
+/// What `run` writes to a buffer of NaN.
+pub(crate) fn output<T: CudaReal>(
+    gpu: &Gpu,
+    count: usize,
+    run: impl FnOnce(&mut CudaSlice<T>) -> Result<(), CudaError>,
+) -> Vec<T> {
+    let mut output = gpu.upload(&vec![T::nan(); count]).unwrap();
+    run(&mut output).unwrap();
+    gpu.download(&output).unwrap()
+}
+
+pub(crate) fn check<T: Real>(got: &[T], want: &[f64], what: &str) {
+    let error = relative_rms(&wide(got), want);
+    assert!(error <= limit::<T>(), "{what} {} is off by {error:e}", T::PRECISION);
+}
+
+/// The 2-D transforms, each with what it is along x and along y.
+pub(crate) const MAPS: [(Transform, Line, Line); 4] = [
+    (Transform::Dct, Line::Dct, Line::Dct),
+    (Transform::Idct, Line::Idct, Line::Idct),
+    (Transform::IdctIdxst, Line::Idct, Line::Idxst),
+    (Transform::IdxstIdct, Line::Idxst, Line::Idct),
+];

@@ -1,0 +1,557 @@
+//! The CUDA engine against the CPU's in float64, and what it refuses.
+
+use crate::common::bodies::{flat, mixed};
+use crate::common::{pairs, relative_rms};
+use crate::device::{gpu, gpu_alone};
+use placefield::charge::{Charge, ChargeOptions, Rectangles};
+use placefield::cpu::engine::CpuEngine;
+use placefield::cpu::solve::{Fields, Solver};
+use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Gpu, MOST_STEPS_PER_ORDER};
+use placefield::engine::{DensityStats, Engine, EngineOptions, MapKind, Pipeline};
+use placefield::grid::{BinGrid, Map, Rect};
+use placefield::{Precision, Real};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+fn options(deterministic: bool) -> EngineOptions {
+    EngineOptions { deterministic, ..EngineOptions::default() }
+}
+
+/// The charge's own positions, each moved by up to `shift`, as `T` holds them.
+fn positions<T: Real>(charge: &Charge, shift: f64, seed: u64) -> [Vec<T>; 2] {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    [&charge.initial_x, &charge.initial_y].map(|values| {
+        values.iter().map(|v| T::of(v + shift * (2.0 * random.random::<f64>() - 1.0))).collect()
+    })
+}
+
+fn wide<T: Real>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|v| v.wide()).collect()
+}
+
+/// Relative error allowed for sums of areas, and with it for all that follows.
+fn bound<T: Real>() -> f64 {
+    if T::PRECISION == Precision::F32 { 2e-6 } else { 1e-12 }
+}
+
+fn close(what: &str, got: f64, want: f64, bound: f64) {
+    assert!((got - want).abs() <= bound * want.abs().max(1e-9), "{what}: {got}, expected {want}");
+}
+
+/// What an engine computed last, in the order of [`MapKind::ALL`], then forces.
+struct Seen<T> {
+    maps: Vec<Vec<T>>,
+    force: [Vec<T>; 2],
+}
+
+fn see<T: Real>(engine: &mut dyn Engine<T>) -> Seen<T> {
+    let (grid, bodies) = (engine.charge().grid, engine.charge().bodies());
+    let mut map = Map::filled(grid.nx(), grid.ny(), T::nan());
+    let mut read = |kind| {
+        engine.read_map(kind, &mut map).unwrap();
+        map.as_slice().to_vec()
+    };
+    let maps = MapKind::ALL.into_iter().map(&mut read).collect();
+    let mut force = [vec![T::nan(); bodies], vec![T::nan(); bodies]];
+    let [fx, fy] = &mut force;
+    engine.read_force(fx, fy).unwrap();
+    Seen { maps, force }
+}
+
+impl<T: Real> Seen<T> {
+    fn is_near(&self, want: &Seen<f64>, bound: f64, what: &str) {
+        let forces = self.force.iter().zip(&want.force);
+        for (k, (got, want)) in self.maps.iter().zip(&want.maps).chain(forces).enumerate() {
+            let error = relative_rms(&wide(got), want);
+            let name = MapKind::ALL.get(k).map_or("force", |kind| kind.name());
+            assert!(error <= bound, "{what}: {name} is off by {error:e}");
+        }
+    }
+
+    fn has_bits_of(&self, other: &Seen<T>, what: &str) {
+        assert!(self.maps == other.maps, "{what}: maps");
+        assert!(self.force == other.force, "{what}: forces");
+    }
+}
+
+fn stats_near(what: &str, got: DensityStats, want: DensityStats, bound: f64) {
+    close(&format!("{what}: overflow"), got.overflow, want.overflow, 20.0 * bound);
+    close(&format!("{what}: maximum"), got.max, want.max, 20.0 * bound);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_pipeline_left_open_is_three_pass_where_that_has_kernels() {
+    let gpu = gpu();
+    let choice = |nx, ny, pipeline| {
+        let options = EngineOptions { pipeline, ..EngineOptions::default() };
+        let mut engine = CudaEngine::<f32>::on(&gpu, mixed(nx, ny, 100, 0.9), &options).unwrap();
+        let [x, y] = positions::<f32>(engine.charge(), 0.0, 0);
+        engine.evaluate(&x, &y).unwrap();
+        let choice = engine.choice().clone();
+        (choice.pipeline, engine.path(choice.pipeline), choice.reason)
+    };
+    let (pipeline, path, reason) = choice(128, 64, None);
+    assert_eq!((pipeline, path), (Pipeline::ThreePass, "three-pass"), "{reason}");
+    let (pipeline, path, reason) = choice(64, 96, None);
+    assert_eq!((pipeline, path), (Pipeline::Fused, "fused"), "{reason}");
+    assert!(reason.contains("64 x 96") && reason.contains("a power of two"), "{reason}");
+    for asked in Pipeline::ALL {
+        let found = choice(128, 64, Some(asked));
+        assert_eq!(found, (asked, asked.name(), "asked for".to_owned()));
+    }
+    // What stands in for a pipeline that was asked for is named too.
+    let (pipeline, path, _) = choice(64, 96, Some(Pipeline::ThreePass));
+    assert_eq!((pipeline, path), (Pipeline::ThreePass, "fused"));
+}
+
+/// Every stage of every pipeline, one by one, against the CPU at the same positions.
+fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, deterministic: bool) {
+    let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
+    let mut cpu = CpuEngine::<f64>::new(charge.clone(), &options(false)).unwrap();
+    let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options(deterministic)).unwrap();
+    // Where the bodies are ordered, then up to 10 bins from there.
+    for shift in [0.0, 10.0 * charge.grid.bin_x()] {
+        let [x, y] = positions::<T>(charge, shift, 3);
+        cpu.set_positions(&wide(&x), &wide(&y)).unwrap();
+        engine.set_positions(&x, &y).unwrap();
+        let what = format!("{nx} x {ny} {} {deterministic} {shift}", T::PRECISION);
+        let want = cpu.compute_density().unwrap();
+        stats_near(&what, engine.compute_density().unwrap(), want, bound::<T>());
+        let want = cpu.exact_density().unwrap();
+        stats_near(&what, engine.exact_density().unwrap(), want, bound::<T>());
+        let energy = cpu.solve(Pipeline::RowColumn).unwrap();
+        cpu.compute_force().unwrap();
+        let want = see(&mut cpu);
+        for pipeline in Pipeline::ALL {
+            let what = format!("{what} {pipeline}");
+            close(&what, engine.solve(pipeline).unwrap(), energy, 4.0 * bound::<T>());
+            engine.compute_force().unwrap();
+            see(&mut engine).is_near(&want, 2.0 * bound::<T>(), &what);
+            let times = engine.times();
+            assert!(times.density > 0.0 && times.forward > 0.0 && times.inverse > 0.0);
+            assert!(times.force > 0.0 && times.scaling == 0.0);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn every_stage_is_the_cpus() {
+    let gpu = gpu();
+    for (nx, ny) in [(64, 64), (100, 37), (33, 128), (7, 200), (1, 1), (5, 3)] {
+        for (fillers, target) in [(0, 1.0), (3 * nx * ny, 0.8)] {
+            let charge = mixed(nx, ny, fillers, target);
+            assert!(nx * ny < 100 || charge.macros.is_empty() == (target == 1.0));
+            agrees::<f32>(&gpu, &charge, false);
+            agrees::<f32>(&gpu, &charge, true);
+            agrees::<f64>(&gpu, &charge, false);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn nothing_that_moves_is_a_field_all_the_same() {
+    let gpu = gpu();
+    let grid = BinGrid::new(Rect::at(2.0, 3.0, 40.0, 90.0), 20, 30).unwrap();
+    let fixed = [Rect::at(4.0, 10.0, 7.0, 30.0)];
+    let none = Rectangles { fixed: &fixed, row_height: Some(1.0), ..Rectangles::default() };
+    let charge = Charge::from_rectangles(grid, &none, &ChargeOptions::default()).unwrap();
+    assert_eq!(charge.bodies(), 0);
+    agrees::<f32>(&gpu, &charge, false);
+    agrees::<f64>(&gpu, &charge, true);
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &options(false)).unwrap();
+    for _ in 0..3 {
+        assert!(engine.evaluate(&[], &[]).unwrap().energy > 0.0);
+    }
+    assert_eq!(engine.force_device().unwrap().len(), 2);
+    engine.arrange(Arrangement::Slots).unwrap();
+    engine.evaluate_on_device().unwrap();
+}
+
+fn replay_is_stage_by_stage<T: CudaReal>(gpu: &Gpu) {
+    let charge = mixed(96, 80, 9000, 0.9);
+    let [x, y] = positions::<T>(&charge, 0.0, 0);
+    for pipeline in Pipeline::ALL {
+        let options = EngineOptions { pipeline: Some(pipeline), ..options(true) };
+        let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
+        engine.set_positions(&x, &y).unwrap();
+        let density = engine.compute_density().unwrap();
+        let energy = engine.solve(pipeline).unwrap();
+        engine.compute_force().unwrap();
+        let want = see(&mut engine);
+        // The first runs as plain launches, the others are replays.
+        for k in 0..3 {
+            let found = engine.evaluate(&x, &y).unwrap();
+            assert_eq!((found.density, found.energy), (density, energy), "{pipeline} {k}");
+            see(&mut engine).has_bits_of(&want, &format!("{pipeline} {k}"));
+        }
+        // An exact density in between takes nothing away.
+        engine.enqueue_step().unwrap();
+        assert_ne!(engine.exact_density().unwrap(), density);
+        let found = engine.read_evaluation().unwrap();
+        assert_eq!((found.density, found.energy), (density, energy));
+        see(&mut engine).has_bits_of(&want, "after an exact density");
+        // Neither does timing.
+        let times = engine.step_times(pipeline, 2).unwrap().unwrap();
+        assert!(times.step_graph > times.solve_graph && times.solve_graph > 0.0, "{times:?}");
+        // Plain launches wait for the host, which may have others to run.
+        assert!(times.step_plain > 0.0 && times.solve_plain > 0.0, "{times:?}");
+        see(&mut engine).has_bits_of(&want, "after timing");
+        assert_eq!(engine.read_evaluation().unwrap(), found);
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_replayed_step_is_its_stages_one_by_one() {
+    let gpu = gpu();
+    replay_is_stage_by_stage::<f32>(&gpu);
+    replay_is_stage_by_stage::<f64>(&gpu);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn the_same_positions_give_the_same_bits_whatever_came_before() {
+    let gpu = gpu();
+    let charge = mixed(90, 70, 5000, 1.0);
+    let [x, y] = positions::<f32>(&charge, 0.0, 0);
+    let fresh = |far: bool| {
+        let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(false)).unwrap();
+        assert!(engine.descriptor().deterministic);
+        if far {
+            let [x, y] = positions::<f32>(&charge, 300.0, 5);
+            for _ in 0..5 {
+                engine.evaluate(&x, &y).unwrap();
+            }
+        }
+        let evaluation = engine.evaluate(&x, &y).unwrap();
+        (evaluation, see(&mut engine))
+    };
+    let (evaluation, first) = fresh(false);
+    for k in 0..6 {
+        let (again, seen) = fresh(k % 2 == 1);
+        assert_eq!(again, evaluation);
+        seen.has_bits_of(&first, &format!("run {k}"));
+    }
+    let mut cpu = CpuEngine::<f64>::new(charge.clone(), &options(false)).unwrap();
+    cpu.evaluate(&wide(&x), &wide(&y)).unwrap();
+    first.is_near(&see(&mut cpu), 4e-6, "against the CPU");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn cells_that_jump_are_ordered_anew() {
+    let gpu = gpu();
+    let charge = mixed(128, 96, 20_000, 1.0);
+    let mut cpu = CpuEngine::<f64>::new(charge.clone(), &options(false)).unwrap();
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(false)).unwrap();
+    let many = charge.bodies() as u64 / 100;
+    for jump in 0..4 {
+        let [x, y] = positions::<f32>(&charge, if jump == 0 { 0.0 } else { 400.0 }, jump);
+        let want = cpu.evaluate(&wide(&x), &wide(&y)).unwrap();
+        let maps = see(&mut cpu);
+        // Far from where they were ordered, then in an order of their own.
+        for again in [false, true] {
+            let found = engine.evaluate(&x, &y).unwrap();
+            let what = format!("jump {jump}, again {again}");
+            assert_eq!(engine.strays() > many, jump > 0 && !again, "{what}");
+            stats_near(&what, found.density, want.density, bound::<f32>());
+            see(&mut engine).is_near(&maps, 4e-6, &what);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_jump_that_nobody_asks_about_is_ordered_all_the_same() {
+    let gpu = gpu();
+    let charge = mixed(128, 96, 20_000, 1.0);
+    let orders = |engine: &CudaEngine<f32>| engine.bodies().orders();
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(false)).unwrap();
+    let [x, y] = positions::<f32>(&charge, 0.0, 0);
+    engine.set_positions(&x, &y).unwrap();
+    for _ in 0..10 {
+        engine.enqueue_step().unwrap();
+        gpu.synchronize().unwrap();
+        assert!(!engine.order_is_due());
+    }
+    assert_eq!(orders(&engine), 1, "nothing has moved");
+    let [x, y] = positions::<f32>(&charge, 400.0, 99);
+    let mut fresh = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(false)).unwrap();
+    let evaluation = fresh.evaluate(&x, &y).unwrap();
+    let want = see(&mut fresh);
+    engine.set_positions(&x, &y).unwrap();
+    for (step, due) in [(0, true), (1, false), (2, false)] {
+        engine.enqueue_step().unwrap();
+        gpu.synchronize().unwrap();
+        assert_eq!(engine.order_is_due(), due, "step {step}");
+        assert_eq!(orders(&engine), if step == 0 { 1 } else { 2 }, "step {step}");
+        assert_eq!(engine.read_evaluation().unwrap(), evaluation, "step {step}");
+        see(&mut engine).has_bits_of(&want, &format!("step {step}"));
+    }
+    // A host that never waits orders now and then without knowing.
+    for _ in 0..2 * MOST_STEPS_PER_ORDER {
+        engine.enqueue_step().unwrap();
+    }
+    assert!((3..=4).contains(&orders(&engine)), "{} orders", orders(&engine));
+    assert_eq!(engine.read_evaluation().unwrap(), evaluation);
+    see(&mut engine).has_bits_of(&want, "orders later");
+}
+
+/// Bodies that stray wherever they are ordered, being longer than a tile's
+/// surroundings: no order mends that, and none is made in vain.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn strays_that_no_order_mends_call_for_none() {
+    let gpu = gpu();
+    let grid = BinGrid::new(Rect::at(0.0, 0.0, 640.0, 640.0), 64, 64).unwrap();
+    let (width, height) = (vec![195.0; 500], vec![5.0; 500]);
+    let x: Vec<f64> = (0..500).map(|i| f64::from(i * 13 % 440)).collect();
+    let y: Vec<f64> = (0..500).map(|i| f64::from(i * 29 % 630)).collect();
+    let rectangles = Rectangles {
+        width: &width,
+        height: &height,
+        x: &x,
+        y: &y,
+        row_height: Some(5.0),
+        ..Rectangles::default()
+    };
+    let charge = Charge::from_rectangles(grid, &rectangles, &ChargeOptions::default()).unwrap();
+    let [x, y] = positions::<f32>(&charge, 0.0, 0);
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &options(false)).unwrap();
+    for _ in 0..20 {
+        engine.evaluate(&x, &y).unwrap();
+        assert!(engine.strays() > 50, "{} strays", engine.strays());
+        assert!(!engine.order_is_due());
+    }
+    assert_eq!(engine.bodies().orders(), 1);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_placer_on_the_device_never_meets_the_host() {
+    let gpu = gpu();
+    let charge = mixed(80, 100, 4000, 1.0);
+    let [x, y] = positions::<f32>(&charge, 30.0, 8);
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(true)).unwrap();
+    let evaluation = engine.evaluate(&x, &y).unwrap();
+    let want = see(&mut engine);
+
+    let mut other = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(true)).unwrap();
+    let new = gpu.upload(&pairs(&x, &y)).unwrap();
+    let [x0, y0] = positions::<f32>(&charge, 0.0, 0);
+    other.set_positions(&x0, &y0).unwrap();
+    for _ in 0..3 {
+        gpu.stream().memcpy_dtod(&new, &mut other.positions_device_mut()).unwrap();
+        assert!(other.force_device().is_err(), "stale");
+        other.enqueue_step().unwrap();
+        let forces = gpu.download(other.force_device().unwrap()).unwrap();
+        assert!(forces == pairs(&want.force[0], &want.force[1]));
+        assert!(gpu.download(other.map_device(MapKind::FieldY).unwrap()).unwrap() == want.maps[3]);
+        assert_eq!(other.read_evaluation().unwrap(), evaluation);
+    }
+    // From two arrays it is the same.
+    let (new_x, new_y) = (gpu.upload(&x).unwrap(), gpu.upload(&y).unwrap());
+    other.set_positions_device(&new_x, &new_y).unwrap();
+    assert!(other.force_device().is_err(), "stale");
+    assert_eq!(other.evaluate_on_device().unwrap(), evaluation);
+    assert!(other.set_positions_device(&new_x, &new).is_err(), "a wrong length");
+    // From here on nothing is allocated.
+    gpu.synchronize().unwrap();
+    let free = gpu.context().mem_get_info().unwrap().0;
+    for _ in 0..2 * MOST_STEPS_PER_ORDER {
+        other.enqueue_step().unwrap();
+    }
+    gpu.synchronize().unwrap();
+    assert_eq!(gpu.context().mem_get_info().unwrap().0, free);
+    // On another thread it goes on as before.
+    let seen = std::thread::spawn(move || {
+        other.evaluate(&x, &y).unwrap();
+        see(&mut other)
+    });
+    seen.join().unwrap().has_bits_of(&want, "on another thread");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn slots_are_another_order_of_the_same() {
+    let gpu = gpu();
+    let charge = mixed(80, 100, 4000, 0.9);
+    let n = charge.bodies();
+    let [x, y] = positions::<f64>(&charge, 0.0, 0);
+    let mut engine = CudaEngine::<f64>::on(&gpu, charge.clone(), &options(true)).unwrap();
+    let evaluation = engine.evaluate(&x, &y).unwrap();
+    let exact = engine.exact_density().unwrap();
+    let want = see(&mut engine);
+    assert!(engine.reorder_slots(&mut gpu.zeros(n).unwrap()).is_err(), "not in slots yet");
+
+    engine.arrange(Arrangement::Slots).unwrap();
+    assert_eq!(engine.arrangement(), Arrangement::Slots);
+    for _ in 0..3 {
+        assert_eq!(engine.evaluate_on_device().unwrap(), evaluation);
+        see(&mut engine).has_bits_of(&want, "in slots");
+    }
+    assert_eq!(engine.exact_density().unwrap(), exact);
+    assert!(!engine.order_is_due());
+    // A new order from elsewhere: an array of the caller's follows its bodies.
+    let [x1, y1] = positions::<f64>(&charge, 500.0, 4);
+    engine.evaluate(&x1, &y1).unwrap();
+    assert!(engine.order_is_due() && engine.strays() > 0, "{} strays", engine.strays());
+    engine.evaluate(&x1, &y1).unwrap();
+    assert!(engine.order_is_due(), "in slots the caller makes it");
+    let mut mine = gpu.zeros::<f64>(n).unwrap();
+    let weights = gpu.upload(&charge.width).unwrap();
+    engine.bodies().rearrange(&engine.bodies().id_of(), &weights, &mut mine).unwrap();
+    let mut from = gpu.zeros::<u32>(n).unwrap();
+    assert!(engine.reorder_slots(&mut gpu.zeros(n + 1).unwrap()).is_err(), "a wrong length");
+    engine.reorder_slots(&mut from).unwrap();
+    assert!(engine.force_device().is_err(), "forces of the order before");
+    let (mut follows, mut home) = (gpu.zeros(n).unwrap(), gpu.zeros(n).unwrap());
+    engine.bodies().rearrange(&from, &mine, &mut follows).unwrap();
+    let bodies = engine.bodies();
+    bodies.rearrange(bodies.slot_of().unwrap(), &follows, &mut home).unwrap();
+    assert!(gpu.download(&home).unwrap() == charge.width);
+    engine.evaluate_on_device().unwrap();
+    assert_eq!(engine.strays(), 0);
+    assert!(!engine.order_is_due());
+    // The trait speaks the caller's order, and there is a way back.
+    assert_eq!(engine.evaluate(&x, &y).unwrap(), evaluation);
+    see(&mut engine).has_bits_of(&want, "given again");
+    engine.arrange(Arrangement::Caller).unwrap();
+    assert_eq!(engine.evaluate_on_device().unwrap(), evaluation);
+    see(&mut engine).has_bits_of(&want, "back in the caller's order");
+}
+
+fn rms(values: &[f64]) -> f64 {
+    (values.iter().map(|v| v * v).sum::<f64>() / values.len() as f64).sqrt()
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_flat_density_is_solved_in_single_precision() {
+    let gpu = gpu();
+    for n in [64, 96, 512] {
+        let charge = flat(n);
+        let background = charge.background();
+        let mut exact = Solver::<f64>::new(&charge.grid, Pipeline::Fused, 2);
+        for pipeline in Pipeline::ALL {
+            let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
+            let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options).unwrap();
+            let [x, y] = positions::<f32>(&charge, 0.0, 0);
+            engine.evaluate(&x, &y).unwrap();
+            // What is solved is what is read, less the background.
+            let neutral = gpu.download(engine.map_device(MapKind::Density).unwrap()).unwrap();
+            let neutral = Map::from_vec(n, n, wide(&neutral));
+            let got: Vec<Vec<f64>> = see(&mut engine).maps.iter().map(|map| wide(map)).collect();
+            let back = |v: &f64| f64::from((v + background) as f32);
+            assert!(got[0] == neutral.as_slice().iter().map(back).collect::<Vec<f64>>());
+            let mut want = Fields::new(n, n);
+            exact.solve(&neutral, &mut want);
+            let want = [&want.potential, &want.field_x, &want.field_y];
+            // As if every rounding of ρ were one of its longest wave.
+            let rounding = f64::from(f32::EPSILON) * rms(neutral.as_slice());
+            let wave = n as f64 / std::f64::consts::PI;
+            for ((got, want), most) in got[1..].iter().zip(want).zip([wave * wave, wave, wave]) {
+                let want = want.as_slice();
+                let (error, most) = (relative_rms(got, want), rounding * most / rms(want));
+                assert!(error <= most, "{n} x {n} by {pipeline}: {error:e} of {most:e}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn what_is_stale_or_misshapen_is_refused() {
+    let gpu = gpu();
+    let charge = mixed(24, 20, 100, 1.0);
+    let n = charge.bodies();
+    let [x, y] = positions::<f32>(&charge, 0.0, 0);
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &options(false)).unwrap();
+    let mut map = Map::filled(24, 20, 0.0);
+    let mut short = vec![0.0; n - 1];
+    assert!(engine.compute_density().is_err());
+    assert!(engine.enqueue_step().is_err());
+    assert!(engine.arrange(Arrangement::Slots).is_err());
+    assert!(engine.step_times(Pipeline::Fused, 1).is_err());
+    engine.set_positions(&x, &y).unwrap();
+    assert!(engine.solve(Pipeline::Fused).is_err());
+    engine.compute_density().unwrap();
+    engine.read_map(MapKind::Density, &mut map).unwrap();
+    let error = engine.read_map(MapKind::FieldX, &mut map).unwrap_err();
+    assert_eq!(error.to_string(), "field_x was asked for before the field was solved");
+    engine.solve(Pipeline::Fused).unwrap();
+    assert!(engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).is_err());
+    assert!(engine.read_evaluation().is_err());
+    engine.compute_force().unwrap();
+    let error = engine.read_force(&mut short, &mut vec![0.0; n]).unwrap_err();
+    assert_eq!(error.to_string(), format!("x forces: {} values, expected {n}", n - 1));
+    let mut wrong = Map::filled(20, 23, 0.0);
+    assert!(engine.read_map(MapKind::FieldX, &mut wrong).is_err());
+    assert!(engine.evaluate(&x, &short).is_err());
+    let mut bad = y.clone();
+    bad[1] = f32::NAN;
+    let error = engine.evaluate(&x, &bad).unwrap_err();
+    assert_eq!(error.to_string(), "y of body 1: NaN: expected a finite number");
+    // None of that took the forces away; new positions do.
+    engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).unwrap();
+    engine.set_positions(&x, &y).unwrap();
+    assert!(engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).is_err());
+    engine.evaluate(&x, &y).unwrap();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_full_device_is_an_error_and_no_more() {
+    let gpu = gpu_alone();
+    let charge = mixed(64, 64, 0, 1.0);
+    let [x, y] = positions::<f64>(&charge, 0.0, 0);
+    let big = BinGrid::new(charge.grid.die(), 4096, 4096).unwrap();
+    let none = Rectangles { row_height: Some(1.0), ..Rectangles::default() };
+    let big = Charge::from_rectangles(big, &none, &ChargeOptions::default()).unwrap();
+    // The engine would take some 3 GiB; leave 1.
+    let free = gpu.context().mem_get_info().unwrap().0;
+    let hog = gpu.zeros::<u8>(free - (1 << 30)).unwrap();
+    gpu.synchronize().unwrap();
+    let error = CudaEngine::<f64>::on(&gpu, big.clone(), &options(false)).err().expect("no room");
+    assert!(error.to_string().starts_with("out of GPU memory: "), "{error}");
+    drop(hog);
+    gpu.synchronize().unwrap();
+    CudaEngine::<f64>::on(&gpu, big, &options(false)).unwrap();
+    let mut engine = CudaEngine::<f64>::on(&gpu, charge, &options(false)).unwrap();
+    engine.evaluate(&x, &y).unwrap();
+}
+
+/// Every kernel once, on few bodies: what `compute-sanitizer` is run on.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_small_case_for_the_sanitizers() {
+    fn run<T: CudaReal>(gpu: &Gpu, deterministic: bool) {
+        for (nx, ny) in [(40, 36), (33, 64)] {
+            let charge = mixed(nx, ny, 300, 0.9);
+            agrees::<T>(gpu, &charge, deterministic);
+            let [x, y] = positions::<T>(&charge, 0.0, 0);
+            let mut engine = CudaEngine::<T>::on(gpu, charge, &options(deterministic)).unwrap();
+            engine.evaluate(&x, &y).unwrap();
+            engine.evaluate(&x, &y).unwrap();
+            engine.arrange(Arrangement::Slots).unwrap();
+            engine.reorder_slots(&mut gpu.zeros(x.len()).unwrap()).unwrap();
+            engine.evaluate_on_device().unwrap();
+            engine.exact_density().unwrap();
+        }
+    }
+    let gpu = gpu();
+    run::<f32>(&gpu, false);
+    run::<f32>(&gpu, true);
+    run::<f64>(&gpu, false);
+}
+
+#[test]
+fn a_device_that_is_not_there_is_an_error() {
+    let charge = mixed(8, 8, 0, 1.0);
+    let error = CudaEngine::<f32>::new(charge, &options(false), 4096).err().expect("no device");
+    let message = error.to_string();
+    assert!(message.contains("CUDA") && !message.contains('\n'), "{message}");
+}

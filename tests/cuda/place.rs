@@ -1,0 +1,419 @@
+//! The placer's operators on a device against those on the CPU: wirelength,
+//! its gradient, the descent's steps and sums.
+
+use crate::common::{golden, numbers, relative_rms, rounded, wide};
+use crate::device::gpu;
+use placefield::charge::{Charge, ChargeOptions};
+use placefield::cli::generate::{Spec, generate};
+use placefield::cpu::engine::CpuEngine;
+use placefield::cpu::wirelength::CpuWirelength;
+use placefield::cuda::{CudaEngine, CudaReal, CudaWirelength, Gpu};
+use placefield::design::{Design, NodeKind};
+use placefield::engine::{EngineOptions, MapKind};
+use placefield::grid::{BinGrid, Map};
+use placefield::place::{
+    Backend, CudaBackend, Held, HostBackend, Outcome, PlaceOptions, Placer, Sample, Weights, start,
+};
+use placefield::wirelength::{Netlist, Wirelength};
+use placefield::{Precision, Real};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// A generated design of `cells` cells, in which one cell is on every 20th net.
+fn design(cells: u64) -> Design {
+    let mut design = generate(&Spec::with_cells(cells)).unwrap();
+    let hub = design.movable().nth(7).unwrap() as u32;
+    let nets = design.nets.as_mut().unwrap();
+    for net in (0..nets.len()).step_by(20) {
+        let first = nets.net_start[net] as usize;
+        nets.pin_node[first] = hub;
+    }
+    design
+}
+
+fn charge(design: &Design, bins: usize) -> Charge {
+    let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
+    // Bins that are not square, so that a swap of the axes shows.
+    let grid = BinGrid::new(design.die().unwrap(), bins, bins + bins / 2).unwrap();
+    Charge::from_design(design, grid, &options).unwrap()
+}
+
+/// Lower-left corners anywhere on the die, wider spread along x.
+fn scattered(charge: &Charge, seed: u64) -> [Vec<f64>; 2] {
+    let (die, mut random) = (charge.grid.die(), Pcg64Mcg::seed_from_u64(seed));
+    let mut along = |low: f64, size: f64| -> Vec<f64> {
+        (0..charge.bodies()).map(|_| low + size * random.random::<f64>()).collect()
+    };
+    [along(die.xl, 0.9 * die.width()), along(die.yl + 0.3 * die.height(), 0.5 * die.height())]
+}
+
+fn close(what: &str, got: f64, want: f64, bound: f64) {
+    assert!((got - want).abs() <= bound * want.abs(), "{what}: {got}, expected {want}");
+}
+
+/// Wirelength and gradient by the device.
+fn on_device<T: CudaReal>(
+    gpu: &Gpu,
+    operator: &mut CudaWirelength<T>,
+    at: &[Vec<T>; 2],
+    gamma: f64,
+) -> (Wirelength, [Vec<f64>; 2]) {
+    let [x, y] = at.each_ref().map(|values| gpu.upload(values).unwrap());
+    operator.run(&gpu.upload(&[gamma]).unwrap(), (&x, &y)).unwrap();
+    let (gx, gy) = operator.gradient();
+    let gradient = [gx, gy].map(|g| wide(&gpu.download(g).unwrap()));
+    (operator.read().unwrap(), gradient)
+}
+
+fn wirelength_is_the_cpus<T: CudaReal>(gpu: &Gpu, cells: u64) {
+    let design = design(cells);
+    let charge = charge(&design, 32);
+    for large in [8, 30, 100] {
+        let netlist = Netlist::from_design(&design, large).unwrap();
+        let degree = |e: usize| netlist.pins_of(e).len();
+        assert!(netlist.smooth < netlist.nets(), "there are nets left out");
+        assert!(large == 8 || (0..netlist.smooth).any(|e| degree(e) > 16), "there are large nets");
+        let pins = netlist.body_start.windows(2).map(|w| w[1] - w[0]);
+        assert!(pins.max().unwrap() > 64, "there is a cell of many pins");
+        let mut operator = CudaWirelength::<T>::new(gpu, &netlist, charge.bodies()).unwrap();
+        let mut cpu = CpuWirelength::<T>::new(&netlist);
+        for (seed, gamma) in [(1, 3.0), (2, 40.0), (3, 1e4), (4, 1e-3)] {
+            let at = scattered(&charge, seed).map(|values| rounded::<T>(&values));
+            let (found, gradient) = on_device(gpu, &mut operator, &at, gamma);
+            let [x, y] = &at;
+            let (mut gx, mut gy) = (vec![T::nan(); x.len()], vec![T::nan(); x.len()]);
+            let want = cpu.evaluate(x, y, gamma, &mut gx, &mut gy);
+            let what = format!("{} large {large} gamma {gamma}", T::PRECISION);
+            let bound = if T::PRECISION == Precision::F32 { 1e-5 } else { 1e-11 };
+            close(&format!("{what}: HPWL"), found.hpwl, want.hpwl, 0.1 * bound);
+            close(&format!("{what}: WA"), found.smooth, want.smooth, bound);
+            let movable = netlist.movable();
+            for (got, want) in gradient.iter().zip([&gx, &gy]) {
+                let error = relative_rms(&got[..movable], &wide(&want[..movable]));
+                assert!(error <= bound, "{what}: the gradient is off by {error:e}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn wirelength_and_gradient_are_the_cpus() {
+    let gpu = gpu();
+    wirelength_is_the_cpus::<f32>(&gpu, 4000);
+    wirelength_is_the_cpus::<f64>(&gpu, 4000);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn hpwl_is_the_designs() {
+    let gpu = gpu();
+    let design = design(3000);
+    let charge = charge(&design, 32);
+    let netlist = Netlist::from_design(&design, 30).unwrap();
+    let mut operator = CudaWirelength::<f64>::new(&gpu, &netlist, charge.bodies()).unwrap();
+    let at = [charge.initial_x.clone(), charge.initial_y.clone()];
+    let (found, _) = on_device(&gpu, &mut operator, &at, 10.0);
+    close("HPWL", found.hpwl, design.hpwl().unwrap().weighted, 1e-12);
+}
+
+/// Nets of pins on bodies of no size.
+fn bare_netlist(nets: &[Vec<usize>], weights: &[f64], bodies: usize) -> Netlist {
+    let mut list = Netlist {
+        smooth: nets.len(),
+        net_start: vec![0],
+        weight: weights.to_vec(),
+        ..Netlist::default()
+    };
+    for pins in nets {
+        list.pin_body.extend(pins.iter().map(|&p| p as u32));
+        list.net_start.push(list.pin_body.len() as u32);
+    }
+    list.pin_x = vec![0.0; list.pins()];
+    list.pin_y = vec![0.0; list.pins()];
+    list.body_start.push(0);
+    for body in 0..bodies as u32 {
+        let on = (0..list.pins()).filter(|&p| list.pin_body[p] == body);
+        list.body_pin.extend(on.map(|p| p as u32));
+        list.body_start.push(list.body_pin.len() as u32);
+    }
+    list
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn the_golden_weighted_average() {
+    let pieces = golden("placer_pieces.json");
+    let case = &pieces["weighted_average"];
+    let nets: Vec<Vec<usize>> = serde_json::from_value(case["nets"].clone()).unwrap();
+    let weights = numbers(&case["net_weights"]);
+    let pins: Vec<[f64; 2]> = serde_json::from_value(case["pin_pos_xy"].clone()).unwrap();
+    let want: Vec<[f64; 2]> = serde_json::from_value(case["grad_xy"].clone()).unwrap();
+    let gpu = gpu();
+    let netlist = bare_netlist(&nets, &weights, pins.len());
+    let mut operator = CudaWirelength::<f64>::new(&gpu, &netlist, pins.len()).unwrap();
+    let at = [0, 1].map(|axis| pins.iter().map(|p| p[axis]).collect::<Vec<f64>>());
+    let gamma = case["gamma"].as_f64().unwrap();
+    let (found, gradient) = on_device(&gpu, &mut operator, &at, gamma);
+    close("WA", found.smooth, case["wirelength"].as_f64().unwrap(), 1e-13);
+    close("HPWL", found.hpwl, case["hpwl_weighted"].as_f64().unwrap(), 1e-14);
+    for axis in 0..2 {
+        for (body, want) in want.iter().enumerate() {
+            let got = gradient[axis][body];
+            assert!((got - want[axis]).abs() < 1e-12, "{body}: {got}, expected {}", want[axis]);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn the_gradient_is_the_slope_of_the_wirelength() {
+    let gpu = gpu();
+    let design = design(2000);
+    let charge = charge(&design, 24);
+    let netlist = Netlist::from_design(&design, 100).unwrap();
+    let mut operator = CudaWirelength::<f64>::new(&gpu, &netlist, charge.bodies()).unwrap();
+    let mut at = scattered(&charge, 5);
+    let (gamma, shift) = (60.0, 1e-3);
+    let (_, gradient) = on_device(&gpu, &mut operator, &at, gamma);
+    let hub = (0..netlist.movable())
+        .max_by_key(|&b| netlist.body_start[b + 1] - netlist.body_start[b])
+        .unwrap();
+    for body in [0, 11, 500, hub, 1999] {
+        for axis in 0..2 {
+            let here = at[axis][body];
+            let mut value = |position: f64| {
+                at[axis][body] = position;
+                on_device(&gpu, &mut operator, &at, gamma).0.smooth
+            };
+            let slope = (value(here + shift) - value(here - shift)) / (2.0 * shift);
+            at[axis][body] = here;
+            let got = gradient[axis][body];
+            assert!((got - slope).abs() <= 1e-5 * slope.abs().max(0.1), "{got}, slope {slope}");
+        }
+    }
+}
+
+fn host<T: Real>(charge: &Charge, netlist: &Netlist) -> HostBackend<T> {
+    let engine = CpuEngine::<T>::new(charge.clone(), &EngineOptions::default()).unwrap();
+    HostBackend::new(Box::new(engine), netlist, 0).unwrap()
+}
+
+fn device<T: CudaReal>(gpu: &Gpu, charge: &Charge, netlist: &Netlist) -> CudaBackend<T> {
+    let options = EngineOptions { deterministic: true, ..EngineOptions::default() };
+    let engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
+    CudaBackend::new(engine, netlist).unwrap()
+}
+
+fn samples_agree(what: &str, got: &Sample, want: &Sample, bound: f64) {
+    let pairs = [
+        ("HPWL", got.hpwl, want.hpwl),
+        ("WA", got.wirelength, want.wirelength),
+        ("overflow", got.density.overflow, want.density.overflow),
+        ("maximum", got.density.max, want.density.max),
+        ("energy", got.energy, want.energy),
+        ("norm of WA's gradient", got.wirelength_norm, want.wirelength_norm),
+        ("norm of the force", got.density_norm, want.density_norm),
+        ("gradient", got.gradient_squared, want.gradient_squared),
+        ("move", got.moved_squared, want.moved_squared),
+        ("change", got.changed_squared, want.changed_squared),
+    ];
+    for (name, got, want) in pairs {
+        close(&format!("{what}: {name}"), got, want, bound);
+    }
+}
+
+/// The same steps by both backends, taken, not taken, and evaluated anew.
+fn steps_are_the_hosts<T: CudaReal>(gpu: &Gpu, bound: f64) {
+    let design = design(3000);
+    let charge = charge(&design, 48);
+    let netlist = Netlist::from_design(&design, 30).unwrap();
+    let (mut cpu, mut cuda) = (host::<f64>(&charge, &netlist), device::<T>(gpu, &charge, &netlist));
+    let [x, y] = scattered(&charge, 9).map(|values| wide(&rounded::<T>(&values)));
+    cpu.start(&x, &y).unwrap();
+    cuda.start(&x, &y).unwrap();
+    let mut weights = Weights { gamma: 80.0, lambda: 1e-3, area_factor: 1.0 };
+    let want = cpu.evaluate(&weights).unwrap();
+    samples_agree("the start", &cuda.evaluate(&weights).unwrap(), &want, bound);
+    assert_eq!((want.moved_squared, want.changed_squared), (0.0, 0.0));
+    weights.lambda = 0.5 * want.wirelength_norm / want.density_norm;
+    samples_agree(
+        "another weight",
+        &cuda.evaluate(&weights).unwrap(),
+        &cpu.evaluate(&weights).unwrap(),
+        bound,
+    );
+    let bodies = charge.bodies();
+    let mut seen = [const { Vec::new() }; 4].map(|_: Vec<f64>| vec![0.0; bodies]);
+    let unit = charge.grid.bin_x() / (want.gradient_squared / (2 * bodies) as f64).sqrt();
+    for k in 0..8 {
+        let momentum = 0.1 * f64::from(k);
+        for step in [0.5 * unit, 0.2 * unit] {
+            let want = cpu.propose(step, momentum, &weights).unwrap();
+            let got = cuda.propose(step, momentum, &weights).unwrap();
+            samples_agree(&format!("step {k}"), &got, &want, bound);
+            assert!(got.allowed_step().is_some());
+            let times = cuda.times();
+            assert!(times.wirelength > 0.0 && times.density > 0.0 && times.solve > 0.0);
+            assert!(times.force > 0.0 && times.other > 0.0);
+        }
+        if k != 3 {
+            cpu.accept().unwrap();
+            cuda.accept().unwrap();
+        }
+        if k == 4 {
+            cpu.keep().unwrap();
+            cuda.keep().unwrap();
+        }
+        weights.lambda *= 1.05;
+        weights.gamma *= 0.9;
+    }
+    for held in [Held::Current, Held::Kept] {
+        let [x, y, want_x, want_y] = &mut seen;
+        cuda.read_positions(held, x, y).unwrap();
+        cpu.read_positions(held, want_x, want_y).unwrap();
+        for (got, want) in [(&*x, &*want_x), (&*y, &*want_y)] {
+            let error = relative_rms(got, want);
+            assert!(error <= bound, "{held:?} positions are off by {error:e}");
+        }
+        assert!(charge_holds(&charge, x, y), "inside the die");
+    }
+    let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
+    let (mut got, mut want) = (Map::filled(nx, ny, 0.0), Map::filled(nx, ny, 0.0));
+    cuda.read_map(MapKind::Potential, &mut got).unwrap();
+    cpu.read_map(MapKind::Potential, &mut want).unwrap();
+    let error = relative_rms(got.as_slice(), want.as_slice());
+    assert!(error <= bound, "the potential is off by {error:e}");
+}
+
+fn charge_holds(charge: &Charge, x: &[f64], y: &[f64]) -> bool {
+    let die = charge.grid.die();
+    (0..charge.bodies()).all(|i| {
+        x[i] >= die.xl
+            && y[i] >= die.yl
+            && x[i] + charge.width[i] <= die.xh
+            && y[i] + charge.height[i] <= die.yh
+    })
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn steps_and_their_sums_are_the_hosts() {
+    let gpu = gpu();
+    steps_are_the_hosts::<f64>(&gpu, 1e-8);
+    steps_are_the_hosts::<f32>(&gpu, 1e-4);
+}
+
+fn place(backend: &mut dyn Backend, iterations: usize) -> (Option<Outcome>, Sample, Vec<f64>) {
+    let (x, y) = start::centred(backend.charge(), 3);
+    let options = PlaceOptions { iterations, ..PlaceOptions::default() };
+    let mut placer = Placer::new(backend, &x, &y, &options).unwrap();
+    while placer.step().unwrap().is_some() {}
+    let (mut at, y) = placer.positions().unwrap();
+    at.extend(y);
+    (placer.outcome(), placer.last().sample, at)
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_placement_converges_where_the_hosts_does_with_the_same_bits_every_time() {
+    let gpu = gpu();
+    let design = generate(&Spec::with_cells(3000)).unwrap();
+    let charge = charge(&design, 48);
+    let netlist = Netlist::from_design(&design, 100).unwrap();
+    let (outcome, first, at) = place(&mut device::<f32>(&gpu, &charge, &netlist), 1000);
+    assert_eq!(outcome, Some(Outcome::Converged));
+    for _ in 0..2 {
+        let (_, again, same) = place(&mut device::<f32>(&gpu, &charge, &netlist), 1000);
+        assert_eq!(first, again);
+        assert!(at == same, "the same bits");
+    }
+    let (outcome, hosts, _) = place(&mut host::<f32>(&charge, &netlist), 1000);
+    assert_eq!(outcome, Some(Outcome::Converged));
+    close("HPWL of the placement", first.hpwl, hosts.hpwl, 5e-3);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn an_iteration_allocates_nothing() {
+    let gpu = gpu();
+    let design = design(2000);
+    let charge = charge(&design, 32);
+    let netlist = Netlist::from_design(&design, 100).unwrap();
+    let mut backend = device::<f32>(&gpu, &charge, &netlist);
+    let [x, y] = scattered(&charge, 2);
+    backend.start(&x, &y).unwrap();
+    let weights = Weights { gamma: 80.0, lambda: 1e-4, area_factor: 1.0 };
+    backend.evaluate(&weights).unwrap();
+    let mut walk = |steps: usize| {
+        for _ in 0..steps {
+            backend.propose(1e-3, 0.5, &weights).unwrap();
+            backend.accept().unwrap();
+            backend.keep().unwrap();
+        }
+    };
+    walk(4);
+    gpu.synchronize().unwrap();
+    let free = gpu.context().mem_get_info().unwrap().0;
+    walk(100);
+    assert_eq!(gpu.context().mem_get_info().unwrap().0, free);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn what_is_no_number_shows_and_what_is_out_of_order_is_refused() {
+    let gpu = gpu();
+    let design = design(2000);
+    let charge = charge(&design, 32);
+    let netlist = Netlist::from_design(&design, 100).unwrap();
+    let weights = Weights { gamma: 80.0, lambda: 1e-4, area_factor: 1.0 };
+    let mut backend = device::<f32>(&gpu, &charge, &netlist);
+    assert!(backend.evaluate(&weights).is_err() && backend.keep().is_err());
+    let [mut x, y] = scattered(&charge, 2);
+    assert!(backend.start(&x[1..], &y).is_err());
+    backend.start(&x, &y).unwrap();
+    assert!(backend.propose(1.0, 0.0, &weights).is_err() && backend.accept().is_err());
+    assert!(backend.evaluate(&weights).unwrap().is_finite());
+    assert!(backend.read_positions(Held::Kept, &mut x.clone(), &mut y.clone()).is_err());
+    let mut few = Map::filled(3, 3, 0.0);
+    assert!(backend.read_map(MapKind::Density, &mut few).is_err());
+    assert!(!backend.propose(f64::NAN, 0.0, &weights).unwrap().is_finite());
+    // Not taken, it has changed nothing.
+    assert!(backend.propose(1e-3, 0.0, &weights).unwrap().is_finite());
+    // A filler: no pin sees it.
+    let last = x.len() - 1;
+    x[last] = f64::NAN;
+    backend.start(&x, &y).unwrap();
+    assert!(!backend.evaluate(&weights).unwrap().is_finite());
+    let other = Netlist::from_design(&self::design(1000), 100).unwrap();
+    let engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
+    assert!(CudaBackend::new(engine, &other).is_err());
+}
+
+/// Every kernel once, on few cells: what `compute-sanitizer` is run on.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_small_case_for_the_sanitizers() {
+    fn run<T: CudaReal>(gpu: &Gpu) {
+        wirelength_is_the_cpus::<T>(gpu, 1500);
+        let design = design(1500);
+        let charge = charge(&design, 24);
+        let netlist = Netlist::from_design(&design, 100).unwrap();
+        let mut backend = device::<T>(gpu, &charge, &netlist);
+        let (_, sample, _) = place(&mut backend, 4);
+        assert!(sample.is_finite());
+    }
+    let gpu = gpu();
+    run::<f32>(&gpu);
+    run::<f64>(&gpu);
+}
+
+#[test]
+fn a_bare_netlist_is_what_it_says() {
+    let list = bare_netlist(&[vec![0, 2], vec![1, 2, 0]], &[1.0, 2.0], 3);
+    assert_eq!((list.nets(), list.pins(), list.movable()), (2, 5, 3));
+    assert_eq!(list.body_start, [0, 2, 3, 5]);
+    assert_eq!(list.body_pin, [0, 4, 2, 1, 3]);
+    let still = |kind: &NodeKind| *kind != NodeKind::Movable;
+    assert!(design(500).nodes.kind.iter().any(still), "generated designs have fixed pins");
+}

@@ -1,0 +1,256 @@
+//! The field solve on a device against a float64 reference: both pipelines,
+//! both precisions, every kind of size.
+
+use crate::common::{limit, relative_rms, wide};
+use crate::device::{self, MAPS, gpu, output, poisoned};
+use crate::maps::{grid, off_axis};
+use crate::reference::{Line, transform_2d};
+use placefield::cuda::{
+    CudaError, CudaReal, FieldSolver, Fields, Folding, Fused, Gpu, Graph, SolverOptions, solver,
+};
+use placefield::engine::Pipeline;
+use placefield::grid::BinGrid;
+use placefield::transform::{PostProcessing, Reorder};
+use std::f64::consts::PI;
+use std::process::Command;
+
+/// Odd, prime, one bin wide, rectangular either way, powers of two.
+const SIZES: [(usize, usize); 18] = [
+    (1, 1),
+    (1, 2),
+    (2, 1),
+    (1, 7),
+    (9, 1),
+    (2, 3),
+    (5, 7),
+    (8, 8),
+    (16, 4),
+    (13, 31),
+    (24, 40),
+    (64, 64),
+    (100, 30),
+    (128, 256),
+    (101, 103),
+    (512, 512),
+    (10000, 24),
+    (100, 10000),
+];
+
+/// φ, Ex, Ey and the energy of ρ.
+struct Expected([Vec<f64>; 3], f64);
+
+fn expected(grid: &BinGrid, rho: &[f64]) -> Expected {
+    let (nx, ny) = (grid.nx(), grid.ny());
+    let spectrum = transform_2d(rho, nx, ny, Line::Dct, Line::Dct);
+    let wx = |k: usize| PI * (k / ny) as f64 / nx as f64;
+    let wy = |k: usize| PI * (k % ny) as f64 / ny as f64 * (grid.bin_x() / grid.bin_y());
+    let potential = |k: usize| match k {
+        0 => 0.0,
+        _ => 4.0 / (nx * ny) as f64 * spectrum[k] / (wx(k).powi(2) + wy(k).powi(2)),
+    };
+    let map = |weight: &dyn Fn(usize) -> f64, along_x, along_y| {
+        let scaled: Vec<f64> = (0..nx * ny).map(|k| weight(k) * potential(k)).collect();
+        transform_2d(&scaled, nx, ny, along_x, along_y)
+    };
+    let phi = map(&|_| 1.0, Line::Idct, Line::Idct);
+    let energy = phi.iter().zip(rho).map(|(p, r)| p * r).sum();
+    let ex = map(&wx, Line::Idxst, Line::Idct);
+    let ey = map(&wy, Line::Idct, Line::Idxst);
+    Expected([phi, ex, ey], energy)
+}
+
+fn check<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>, want: &Expected, what: &str) {
+    let maps = [&fields.potential, &fields.field_x, &fields.field_y];
+    for ((map, want), name) in maps.into_iter().zip(&want.0).zip(["phi", "Ex", "Ey"]) {
+        let error = relative_rms(&wide(&gpu.download(map).unwrap()), want);
+        println!("{what} {name}: {error:.1e}");
+        assert!(error <= limit::<T>(), "{what}: {name} is off by {error:e}");
+    }
+    let energy = gpu.download(&fields.energy).unwrap()[0];
+    let error = (energy - want.1).abs();
+    assert!(error <= limit::<T>() * want.1.abs(), "{what}: energy {energy} for {}", want.1);
+}
+
+/// The default of either pipeline, and every other choice of the fused one.
+fn variants() -> Vec<(Pipeline, SolverOptions)> {
+    let mut all = vec![];
+    for reorder in [Reorder::Wide, Reorder::Scatter, Reorder::Gather] {
+        all.push((Pipeline::RowColumn, SolverOptions { reorder, ..Default::default() }));
+        for folding in [Folding::Shared, Folding::PerTransform] {
+            for post in [PostProcessing::Efficient, PostProcessing::Naive] {
+                all.push((Pipeline::Fused, SolverOptions { reorder, folding, post }));
+            }
+        }
+    }
+    all
+}
+
+fn solves_agree<T: CudaReal>() {
+    let gpu = gpu();
+    for (nx, ny) in SIZES {
+        let (grid, rho) = (grid(nx, ny), off_axis::<T>(nx, ny));
+        let want = expected(&grid, &wide(&rho));
+        let rho = gpu.upload(&rho).unwrap();
+        for (pipeline, options) in variants() {
+            let what = format!("{nx} x {ny} {} {pipeline} {options:?}", T::PRECISION);
+            let mut solver = solver::<T>(&gpu, &grid, pipeline, options)
+                .unwrap_or_else(|e| panic!("{what}: {e}"));
+            assert_eq!(solver.pipeline(), pipeline);
+            let mut fields = poisoned(&gpu, nx * ny);
+            // Twice: nothing may be left over from the first.
+            for _ in 0..2 {
+                solver.solve(&rho, &mut fields).unwrap_or_else(|e| panic!("{what}: {e}"));
+                check(&gpu, &fields, &want, &what);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn solves_agree_with_the_reference_in_f32() {
+    solves_agree::<f32>();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn solves_agree_with_the_reference_in_f64() {
+    solves_agree::<f64>();
+}
+
+fn transforms_agree<T: CudaReal>() {
+    let gpu = gpu();
+    for (nx, ny) in SIZES {
+        let x = off_axis::<T>(nx, ny);
+        let input = gpu.upload(&x).unwrap();
+        let wants =
+            MAPS.map(|(_, along_x, along_y)| transform_2d(&wide(&x), nx, ny, along_x, along_y));
+        for (pipeline, options) in variants() {
+            let mut solver = solver::<T>(&gpu, &grid(nx, ny), pipeline, options).unwrap();
+            for ((kind, ..), want) in MAPS.into_iter().zip(&wants) {
+                let what = format!("{nx} x {ny} {} {pipeline} {kind:?} {options:?}", T::PRECISION);
+                let got = output(&gpu, nx * ny, |out| solver.transform(kind, &input, out));
+                device::check(&got, want, &what);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn transforms_agree_with_the_reference_in_f32() {
+    transforms_agree::<f32>();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn transforms_agree_with_the_reference_in_f64() {
+    transforms_agree::<f64>();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_replayed_graph_gives_the_same_bits() {
+    let gpu = gpu();
+    let (nx, ny) = (320, 480);
+    let rho = gpu.upload(&off_axis::<f32>(nx, ny)).unwrap();
+    for pipeline in Pipeline::ALL {
+        let mut solver =
+            solver::<f32>(&gpu, &grid(nx, ny), pipeline, SolverOptions::default()).unwrap();
+        let read = |fields: &Fields<f32>| {
+            let maps = [&fields.potential, &fields.field_x, &fields.field_y]
+                .map(|map| gpu.download(map).unwrap());
+            (maps, gpu.download(&fields.energy).unwrap()[0].to_bits())
+        };
+        let mut fields = poisoned(&gpu, nx * ny);
+        solver.solve(&rho, &mut fields).unwrap();
+        let plain = read(&fields);
+        let mut fields = poisoned(&gpu, nx * ny);
+        // SAFETY: solver, ρ and fields outlive the graph and stay where they are.
+        let mut graph =
+            unsafe { Graph::capture(&gpu, || solver.solve(&rho, &mut fields)) }.unwrap();
+        assert!(gpu.download(&fields.potential).unwrap().iter().all(|v| v.is_nan()));
+        for _ in 0..3 {
+            graph.launch().unwrap();
+            assert!(read(&fields) == plain, "{pipeline}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_capture_that_fails_leaves_the_stream_usable() {
+    let gpu = gpu();
+    let mut short = Fused::<f32>::new(&gpu, &grid(8, 8), SolverOptions::default()).unwrap();
+    let rho = gpu.zeros::<f32>(63).unwrap();
+    let mut fields = Fields::new(&gpu, 64).unwrap();
+    // SAFETY: the graph is never launched.
+    let failed = unsafe { Graph::capture(&gpu, || short.solve(&rho, &mut fields)) };
+    assert!(matches!(failed.err().unwrap(), CudaError::Length { expected: 64, found: 63, .. }));
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        // SAFETY: the graph is never launched.
+        unsafe { Graph::capture::<CudaError>(&gpu, || panic!("on purpose")) }
+    }));
+    assert!(panicked.is_err());
+    let rho = gpu.upload(&off_axis::<f32>(8, 8)).unwrap();
+    short.solve(&rho, &mut fields).unwrap();
+    gpu.synchronize().unwrap();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn refusals_are_typed() {
+    assert!(matches!(Gpu::open(4096), Err(CudaError::NoSuchDevice { ordinal: 4096, .. })));
+    let gpu = gpu();
+    let much = gpu.zeros::<f64>(1 << 44).err().unwrap();
+    assert!(matches!(much, CudaError::OutOfMemory { needed, .. } if needed == 1 << 47), "{much}");
+    let mut solver =
+        solver::<f64>(&gpu, &grid(4, 6), Pipeline::RowColumn, SolverOptions::default()).unwrap();
+    let mut short = Fields::new(&gpu, 23).unwrap();
+    let rho = gpu.zeros(24).unwrap();
+    let wrong = solver.solve(&rho, &mut short).unwrap_err();
+    assert!(matches!(wrong, CudaError::Length { expected: 24, found: 23, .. }), "{wrong}");
+    let wrong = solver.forward(&gpu.zeros(25).unwrap()).unwrap_err();
+    assert!(matches!(wrong, CudaError::Length { expected: 24, found: 25, .. }), "{wrong}");
+    solver.solve(&rho, &mut Fields::new(&gpu, 24).unwrap()).unwrap();
+    gpu.synchronize().unwrap();
+}
+
+/// Prints where its kernels came from; run by the test below in a process of its own.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn kernel_origins() {
+    let gpu = gpu();
+    gpu.kernels::<f32>("fused").unwrap();
+    println!("origins: {:?}", gpu.kernel_origins());
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_second_start_compiles_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = |cache: &std::path::Path| {
+        let run = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "solve::kernel_origins", "--ignored", "--nocapture"])
+            .env("PLACEFIELD_CACHE", cache)
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        String::from_utf8_lossy(&run.stdout).into_owned()
+    };
+    let cache = folder.path().join("cache");
+    if placefield::cuda::compile::precompiled() {
+        // Then not even the first start compiles, and nothing is kept.
+        assert!(start(&cache).contains("Embedded") && !cache.exists());
+    } else {
+        assert!(start(&cache).contains("Compiled"));
+        assert!(start(&cache).contains("Cached"));
+        let file = std::fs::read_dir(&cache).unwrap().next().unwrap().unwrap().path();
+        std::fs::write(&file, b"damaged").unwrap();
+        assert!(start(&cache).contains("Compiled"));
+        assert!(start(&cache).contains("Cached"));
+        let blocked = folder.path().join("file");
+        std::fs::write(&blocked, b"").unwrap();
+        assert!(start(&blocked).contains("Compiled"));
+    }
+}

@@ -1,0 +1,215 @@
+//! The three-pass solve on a device: against the definition and, where that
+//! takes too long, against the fused pipeline.
+
+use crate::common::{limit, relative_rms, wide};
+use crate::device::{gpu, poisoned};
+use crate::maps::{grid, off_axis};
+use placefield::Precision;
+use placefield::cuda::{CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, SolverOptions};
+use placefield::cuda::{Fused, ThreePass, solver};
+use placefield::engine::Pipeline;
+use placefield::grid::{BinGrid, Map};
+use placefield::transform::{Transform, oracle};
+
+/// φ, Ex, Ey and the energy, on the host.
+struct Solved {
+    maps: [Vec<f64>; 3],
+    energy: f64,
+}
+
+fn read<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>) -> Solved {
+    let maps = [&fields.potential, &fields.field_x, &fields.field_y];
+    Solved {
+        maps: maps.map(|map| wide(&gpu.download(map).unwrap())),
+        energy: gpu.download(&fields.energy).unwrap()[0],
+    }
+}
+
+/// Compares all but φ when that is left out.
+fn check(got: &Solved, want: &Solved, limit: f64, potential: bool, what: &str) {
+    let names = ["phi", "Ex", "Ey"];
+    for ((got, want), name) in got.maps.iter().zip(&want.maps).zip(names) {
+        if name == "phi" && !potential {
+            assert!(got.iter().all(|v| v.is_nan()), "{what}: phi was written");
+            continue;
+        }
+        let error = relative_rms(got, want);
+        println!("{what} {name}: {error:.1e}");
+        assert!(error <= limit, "{what}: {name} is off by {error:e}");
+    }
+    let error = (got.energy - want.energy).abs() / want.energy.abs();
+    println!("{what} energy: {error:.1e}");
+    assert!(error <= limit, "{what}: energy {} for {}", got.energy, want.energy);
+}
+
+/// Solves with and without the potential, each twice: nothing may be left over.
+fn solves_like<T: CudaReal>(gpu: &Gpu, grid: &BinGrid, rho: &[T], want: &Solved, limit: f64) {
+    let (nx, ny) = (grid.nx(), grid.ny());
+    let rho = gpu.upload(rho).unwrap();
+    let mut solver = ThreePass::<T>::new(gpu, grid).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(solver.pipeline(), Pipeline::ThreePass);
+    for turn in 0..2 {
+        let what = format!("{nx} x {ny} {} turn {turn}", T::PRECISION);
+        let mut fields = poisoned(gpu, nx * ny);
+        solver.solve(&rho, &mut fields).unwrap();
+        check(&read(gpu, &fields), want, limit, true, &what);
+        let mut fields = poisoned(gpu, nx * ny);
+        solver.solve_field(&rho, &mut fields).unwrap();
+        check(&read(gpu, &fields), want, limit, false, &format!("{what}, field only"));
+    }
+}
+
+fn agrees_with_the_definition<T: CudaReal>() {
+    let gpu = gpu();
+    for (nx, ny) in [(64, 64), (64, 256), (128, 64), (256, 128), (512, 64), (128, 512)] {
+        let (grid, rho) = (grid(nx, ny), off_axis::<T>(nx, ny));
+        let map = Map::from_vec(nx, ny, wide(&rho));
+        let maps = oracle::solve(&grid, &map).map(|m| m.as_slice().to_vec());
+        let energy = maps[0].iter().zip(map.as_slice()).map(|(p, r)| p * r).sum();
+        solves_like(&gpu, &grid, &rho, &Solved { maps, energy }, limit::<T>());
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn agrees_with_the_definition_in_f32() {
+    agrees_with_the_definition::<f32>();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn agrees_with_the_definition_in_f64() {
+    agrees_with_the_definition::<f64>();
+}
+
+/// The fused pipeline in `f64` is the reference: it has its own tests against
+/// the definition.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn agrees_with_the_fused_pipeline_on_long_lines() {
+    let gpu = gpu();
+    let sizes = [
+        (512, 512),
+        (1024, 1024),
+        (2048, 512),
+        (512, 4096),
+        (2048, 2048),
+        (4096, 4096),
+        (8192, 64),
+        (64, 8192),
+    ];
+    for (nx, ny) in sizes {
+        let grid = grid(nx, ny);
+        // Numbers that both precisions hold.
+        let rho: Vec<f32> = off_axis(nx, ny);
+        let exact: Vec<f64> = wide(&rho);
+        let want = {
+            let mut fused = Fused::<f64>::new(&gpu, &grid, SolverOptions::default()).unwrap();
+            let mut fields = poisoned(&gpu, nx * ny);
+            fused.solve(&gpu.upload(&exact).unwrap(), &mut fields).unwrap();
+            read(&gpu, &fields)
+        };
+        solves_like::<f32>(&gpu, &grid, &rho, &want, limit::<f32>());
+        solves_like::<f64>(&gpu, &grid, &exact, &want, 2.0 * limit::<f64>());
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_graph_of_several_solves_gives_the_same_bits() {
+    let gpu = gpu();
+    for (nx, ny) in [(512, 256), (2048, 1024), (4096, 2048)] {
+        let rho = gpu.upload(&off_axis::<f32>(nx, ny)).unwrap();
+        let mut solver = ThreePass::<f32>::new(&gpu, &grid(nx, ny)).unwrap();
+        let bits = |fields: &Fields<f32>| {
+            let maps = [&fields.potential, &fields.field_x, &fields.field_y]
+                .map(|map| gpu.download(map).unwrap());
+            (maps, gpu.download(&fields.energy).unwrap()[0].to_bits())
+        };
+        let mut fields = poisoned(&gpu, nx * ny);
+        solver.solve(&rho, &mut fields).unwrap();
+        let plain = bits(&fields);
+        let mut fields = poisoned(&gpu, nx * ny);
+        let body = || (0..5).try_for_each(|_| solver.solve(&rho, &mut fields));
+        // SAFETY: solver, ρ and fields outlive the graph and stay where they are.
+        let mut graph = unsafe { Graph::capture(&gpu, body) }.unwrap();
+        for _ in 0..3 {
+            graph.launch().unwrap();
+            assert!(bits(&fields) == plain, "{nx} x {ny}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn the_fused_pipeline_stands_in_by_name() {
+    let gpu = gpu();
+    for (nx, ny) in [(32, 64), (64, 96), (100, 64)] {
+        let refused = ThreePass::<f32>::new(&gpu, &grid(nx, ny)).err().unwrap();
+        assert!(matches!(refused, CudaError::NoThreePass { .. }), "{refused}");
+        let options = SolverOptions::default();
+        let solver = solver::<f32>(&gpu, &grid(nx, ny), Pipeline::ThreePass, options).unwrap();
+        assert_eq!(solver.pipeline(), Pipeline::Fused);
+    }
+    let options = SolverOptions::default();
+    let solver = solver::<f32>(&gpu, &grid(64, 128), Pipeline::ThreePass, options).unwrap();
+    assert_eq!(solver.pipeline(), Pipeline::ThreePass);
+}
+
+/// What the shapes in `kernels/three_pass.cu` were chosen for: this many threads
+/// resident on a multiprocessor, and with them at most so many registers each.
+/// NVRTC 13.0 gives 53 to 64 registers where 64 are allowed, 90 to 128 of 128; one
+/// more than allowed would halve the blocks.
+fn resident<T: CudaReal>(n: usize) -> [u32; 3] {
+    match (T::PRECISION, n) {
+        (Precision::F32, ..=1024) => [1024, 512, 1024],
+        (Precision::F32, 2048 | 4096) => [1024, 512, 512],
+        (Precision::F32, _) => [512, 512, 512],
+        (Precision::F64, 512) => [768, 512, 512],
+        (Precision::F64, _) => [512, 512, 512],
+    }
+}
+
+fn fills_a_multiprocessor<T: CudaReal>(gpu: &Gpu) {
+    for n in [64, 128, 256, 512, 1024, 2048, 4096, 8192] {
+        let kernels = ThreePass::<T>::new(gpu, &grid(n, n)).unwrap().kernels().unwrap();
+        let [forward, columns, inverse] = resident::<T>(n);
+        for (kernel, resident) in kernels.iter().zip([forward, columns, inverse, inverse]) {
+            println!("{} {kernel:?}", T::PRECISION);
+            assert_eq!(kernel.local, 0, "{kernel:?}");
+            if n < 512 || gpu.info().compute_capability != (9, 0) {
+                continue;
+            }
+            let threads = kernel.blocks_per_sm * kernel.block.0;
+            assert!(threads >= resident, "{resident}: {kernel:?}");
+            assert!(kernel.registers * resident <= 65536, "{resident}: {kernel:?}");
+            // A multiprocessor has 228 KiB, of which each block costs one.
+            let shared = kernel.blocks_per_sm * (kernel.shared + 1024);
+            assert!(shared <= 228 << 10, "{shared}: {kernel:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn kernels_fill_a_multiprocessor_without_local_memory() {
+    let gpu = gpu();
+    fills_a_multiprocessor::<f32>(&gpu);
+    fills_a_multiprocessor::<f64>(&gpu);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn refusals_are_typed() {
+    let gpu = gpu();
+    let mut solver = ThreePass::<f64>::new(&gpu, &grid(64, 128)).unwrap();
+    let rho = gpu.zeros(64 * 128).unwrap();
+    let wrong = solver.solve(&rho, &mut Fields::new(&gpu, 64).unwrap()).unwrap_err();
+    assert!(matches!(wrong, CudaError::Length { expected: 8192, found: 64, .. }), "{wrong}");
+    let wrong = solver.forward(&gpu.zeros(63).unwrap()).unwrap_err();
+    assert!(matches!(wrong, CudaError::Length { expected: 8192, found: 63, .. }), "{wrong}");
+    let mut map = gpu.zeros(64 * 128).unwrap();
+    let none = solver.transform(Transform::Dct, &rho, &mut map).unwrap_err();
+    assert_eq!(none.to_string(), "the three-pass pipeline has no transform of a single map");
+    gpu.synchronize().unwrap();
+}

@@ -1,0 +1,499 @@
+//! Single transforms on a device against a float64 reference: every kind,
+//! algorithm, method, orientation, precision and input.
+
+use crate::common::wide;
+use crate::device::{MAPS, check, gpu, output, values};
+use crate::maps::off_axis;
+use crate::reference::{Line, line, transform_2d, transform_nd};
+use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, Plan4d, Stage};
+use placefield::cuda::{CudaError, CudaReal, Graph};
+use placefield::transform::{
+    Algorithm1d, Method, Orientation, Plan2dOptions, PostProcessing, Reorder, Transform,
+    Transform1d, TransformNd,
+};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// Arrays of `each` values, each by `reference`.
+fn batches(x: &[f64], each: usize, reference: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
+    x.chunks(each).flat_map(reference).collect()
+}
+
+const LINES: [(Transform1d, Line); 3] = [
+    (Transform1d::Dct, Line::Dct),
+    (Transform1d::Idct, Line::Idct),
+    (Transform1d::Idxst, Line::Idxst),
+];
+
+const VOLUMES: [(TransformNd, Line); 2] =
+    [(TransformNd::Dct, Line::Dct), (TransformNd::Idct, Line::Idct)];
+
+fn lines_agree<T: CudaReal>() {
+    let gpu = gpu();
+    for n in [1, 2, 3, 4, 5, 7, 8, 12, 31, 64, 97, 128, 1000, 1021, 4096, 1 << 14] {
+        for batch in [1, 3] {
+            let x = values::<T>(n * batch);
+            let input = gpu.upload(&x).unwrap();
+            for (kind, reference) in LINES {
+                let want = batches(&wide(&x), n, |x| line(reference, x));
+                for algorithm in Algorithm1d::ALL {
+                    let mut plan = Plan1d::<T, T>::new(&gpu, kind, n, batch, algorithm).unwrap();
+                    for _ in 0..2 {
+                        let got = output(&gpu, n * batch, |out| plan.run(&input, out));
+                        check(&got, &want, &format!("{batch} {kind:?} of {n} by {algorithm:?}"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn lines_agree_with_the_reference_in_f32() {
+    lines_agree::<f32>();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn lines_agree_with_the_reference_in_f64() {
+    lines_agree::<f64>();
+}
+
+/// Odd, prime, one wide, rectangular either way, powers of two, divisors of 10000.
+const SIZES: [(usize, usize); 33] = [
+    (1, 1),
+    (1, 2),
+    (2, 1),
+    (1, 7),
+    (9, 1),
+    (2, 3),
+    (5, 7),
+    (8, 8),
+    (16, 4),
+    (13, 31),
+    (31, 66),
+    (24, 40),
+    (64, 64),
+    (100, 30),
+    (128, 256),
+    (101, 103),
+    (512, 64),
+    (64, 1024),
+    (2048, 64),
+    (128, 4096),
+    (8192, 64),
+    (64, 8192),
+    (100, 64),
+    (64, 100),
+    (100, 200),
+    (400, 100),
+    (128, 500),
+    (1000, 200),
+    (2000, 400),
+    (100, 2500),
+    (5000, 100),
+    (100, 10000),
+    (10000, 100),
+];
+
+/// Every way to a 2-D transform.
+fn ways() -> Vec<Plan2dOptions> {
+    let mut ways = vec![Plan2dOptions::default()];
+    for reorder in [Reorder::Wide, Reorder::Scatter, Reorder::Gather] {
+        let base = Plan2dOptions { reorder, ..Plan2dOptions::default() };
+        ways.push(Plan2dOptions { method: Method::RowColumn, ..base });
+        for post in [PostProcessing::Efficient, PostProcessing::Naive] {
+            ways.push(Plan2dOptions { orientation: Orientation::Straight, post, ..base });
+        }
+    }
+    ways.push(Plan2dOptions { orientation: Orientation::Transposed, ..Plan2dOptions::default() });
+    ways
+}
+
+fn maps_agree<T: CudaReal>() {
+    let gpu = gpu();
+    for ((nx, ny), batch) in SIZES.into_iter().flat_map(|size| [1, 3].map(|batch| (size, batch))) {
+        if batch * nx * ny > 1 << 20 {
+            continue;
+        }
+        let x: Vec<T> = (0..batch)
+            .flat_map(|k| {
+                let mut map = off_axis::<T>(nx, ny);
+                map.rotate_left(k % (nx * ny));
+                map
+            })
+            .collect();
+        let input = gpu.upload(&x).unwrap();
+        for (kind, along_x, along_y) in MAPS {
+            let want = batches(&wide(&x), nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
+            for options in ways() {
+                let mut plan = Plan2d::<T, T>::batched(&gpu, kind, nx, ny, batch, options).unwrap();
+                let what = format!("{batch} {kind:?} of {nx} x {ny} {:?} {options:?}", plan.path());
+                for _ in 0..2 {
+                    check(&output(&gpu, x.len(), |out| plan.run(&input, out)), &want, &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn maps_agree_with_the_reference_in_f32() {
+    maps_agree::<f32>();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn maps_agree_with_the_reference_in_f64() {
+    maps_agree::<f64>();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_plan_says_which_way_it_goes() {
+    let gpu = gpu();
+    let path = |nx, ny, options| {
+        Plan2d::<f32, f32>::new(&gpu, Transform::Dct, nx, ny, options).unwrap().path()
+    };
+    let auto = Plan2dOptions::default();
+    let with = |orientation| Plan2dOptions { orientation, ..auto };
+    assert_eq!(path(64, 128, auto), Path2d::TwoPass);
+    assert_eq!(path(64, 128, with(Orientation::Straight)), Path2d::Straight);
+    assert_eq!(path(64, 128, with(Orientation::Transposed)), Path2d::Transposed);
+    assert_eq!(path(100, 64, auto), Path2d::TwoPass);
+    assert_eq!(path(100, 10000, auto), Path2d::Folded);
+    assert_eq!(path(10000, 100, auto), Path2d::Folded);
+    assert_eq!(path(10000, 1000, auto), Path2d::TwoPass);
+    assert_eq!(path(63, 128, auto), Path2d::Straight);
+    assert_eq!(path(64, 300, auto), Path2d::Straight);
+    assert_eq!(path(64, 128, Plan2dOptions { reorder: Reorder::Gather, ..auto }), Path2d::Straight);
+    let row_column = Plan2dOptions { method: Method::RowColumn, ..auto };
+    assert_eq!(path(64, 128, row_column), Path2d::RowColumn);
+}
+
+/// Maps with an axis of 10000, whichever it is, and batches of them.
+fn long_axes_agree<T: CudaReal>() {
+    let gpu = gpu();
+    for (short, batch) in [(64, 2), (128, 1)] {
+        for (nx, ny) in [(10000, short), (short, 10000)] {
+            let x = values::<T>(batch * nx * ny);
+            let input = gpu.upload(&x).unwrap();
+            for (kind, along_x, along_y) in MAPS {
+                let want =
+                    batches(&wide(&x), nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
+                let auto = Plan2dOptions::default();
+                let mut plan = Plan2d::<T, T>::batched(&gpu, kind, nx, ny, batch, auto).unwrap();
+                assert_eq!(plan.path(), Path2d::Folded);
+                let what = format!("{batch} {kind:?} of {nx} x {ny}");
+                for _ in 0..2 {
+                    check(&output(&gpu, x.len(), |out| plan.run(&input, out)), &want, &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn long_axes_agree_with_the_reference() {
+    long_axes_agree::<f32>();
+    long_axes_agree::<f64>();
+}
+
+fn volumes_agree<T: CudaReal>() {
+    let gpu = gpu();
+    let shapes = [
+        [1, 1, 1],
+        [2, 3, 5],
+        [7, 1, 4],
+        [1, 10, 12],
+        [12, 1, 1],
+        [1, 1, 9],
+        [8, 8, 8],
+        [16, 5, 9],
+        [3, 64, 31],
+        [20, 16, 32],
+    ];
+    for (shape, batch) in shapes.into_iter().flat_map(|shape| [(shape, 1), (shape, 2)]) {
+        let each: usize = shape.iter().product();
+        let x = values::<T>(batch * each);
+        let input = gpu.upload(&x).unwrap();
+        for (kind, reference) in VOLUMES {
+            let want = batches(&wide(&x), each, |x| transform_nd(x, &shape, reference));
+            for method in Method::ALL {
+                let mut plan = Plan3d::<T, T>::batched(&gpu, kind, shape, batch, method).unwrap();
+                for _ in 0..2 {
+                    let got = output(&gpu, x.len(), |out| plan.run(&input, out));
+                    check(&got, &want, &format!("{batch} {kind:?} of {shape:?} {method:?}"));
+                }
+            }
+        }
+    }
+    for shape in [[2, 3, 4, 5], [1, 7, 3, 2], [8, 4, 16, 8], [5, 1, 1, 6]] {
+        let x = values::<T>(shape.iter().product());
+        let input = gpu.upload(&x).unwrap();
+        for (kind, reference) in VOLUMES {
+            let want = transform_nd(&wide(&x), &shape, reference);
+            for method in Method::ALL {
+                let options = Plan2dOptions { method, ..Plan2dOptions::default() };
+                let mut plan = Plan4d::<T, T>::new(&gpu, kind, shape, options).unwrap();
+                let got = output(&gpu, x.len(), |out| plan.run(&input, out));
+                check(&got, &want, &format!("{kind:?} of {shape:?} {method:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn volumes_agree_with_the_reference_in_f32() {
+    volumes_agree::<f32>();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn volumes_agree_with_the_reference_in_f64() {
+    volumes_agree::<f64>();
+}
+
+/// Every plan that reads integers, against the definitions.
+fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
+    let gpu = gpu();
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    let x: Vec<I> = (0..2 * 16 * 12).map(|_| of(random.random::<u32>())).collect();
+    let exact: Vec<f64> = x.iter().map(|v| v.to_f64()).collect();
+    let input = gpu.upload(&x).unwrap();
+    let name = std::any::type_name::<I>();
+    for (kind, reference) in LINES {
+        for (n, algorithm) in Algorithm1d::ALL.into_iter().flat_map(|a| [(16, a), (3, a)]) {
+            let mut plan = Plan1d::<T, I>::new(&gpu, kind, n, x.len() / n, algorithm).unwrap();
+            let got = output(&gpu, x.len(), |out| plan.run(&input, out));
+            let want = batches(&exact, n, |x| line(reference, x));
+            check(&got, &want, &format!("{kind:?} of {n} {name} by {algorithm:?}"));
+        }
+    }
+    for (kind, along_x, along_y) in MAPS {
+        let want = batches(&exact, 16 * 12, |x| transform_2d(x, 16, 12, along_x, along_y));
+        for options in ways() {
+            let mut plan = Plan2d::<T, I>::batched(&gpu, kind, 16, 12, 2, options).unwrap();
+            let got = output(&gpu, x.len(), |out| plan.run(&input, out));
+            check(&got, &want, &format!("{kind:?} of {name} {options:?}"));
+        }
+    }
+    // By two passes, columns last and first, and by three.
+    for (nx, ny, path) in [
+        (64, 100, Path2d::TwoPass),
+        (8192, 64, Path2d::TwoPass),
+        (64, 10000, Path2d::Folded),
+        (10000, 64, Path2d::Folded),
+    ] {
+        let x: Vec<I> = (0..2 * nx * ny).map(|_| of(random.random::<u32>())).collect();
+        let exact: Vec<f64> = x.iter().map(|v| v.to_f64()).collect();
+        let input = gpu.upload(&x).unwrap();
+        for (kind, along_x, along_y) in MAPS {
+            let want = batches(&exact, nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
+            let auto = Plan2dOptions::default();
+            let mut plan = Plan2d::<T, I>::batched(&gpu, kind, nx, ny, 2, auto).unwrap();
+            assert_eq!(plan.path(), path);
+            let got = output(&gpu, x.len(), |out| plan.run(&input, out));
+            check(&got, &want, &format!("{kind:?} of {nx} x {ny} {name}"));
+        }
+    }
+    for (kind, reference) in VOLUMES {
+        for method in Method::ALL {
+            let mut plan = Plan3d::<T, I>::new(&gpu, kind, [4, 8, 12], method).unwrap();
+            let got = output(&gpu, x.len(), |out| plan.run(&input, out));
+            let want = transform_nd(&exact, &[4, 8, 12], reference);
+            check(&got, &want, &format!("3-D {kind:?} of {name} {method:?}"));
+            let options = Plan2dOptions { method, ..Plan2dOptions::default() };
+            let mut plan = Plan4d::<T, I>::new(&gpu, kind, [4, 2, 8, 6], options).unwrap();
+            let got = output(&gpu, x.len(), |out| plan.run(&input, out));
+            let want = transform_nd(&exact, &[4, 2, 8, 6], reference);
+            check(&got, &want, &format!("4-D {kind:?} of {name} {method:?}"));
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn integers_are_converted_as_they_are_read() {
+    integers_agree::<f32, u8>(|bits| bits as u8);
+    integers_agree::<f32, i8>(|bits| bits as i8);
+    integers_agree::<f32, u16>(|bits| bits as u16);
+    integers_agree::<f32, i16>(|bits| bits as i16);
+    integers_agree::<f32, u32>(|bits| bits);
+    integers_agree::<f32, i32>(|bits| bits as i32);
+    integers_agree::<f64, u8>(|bits| bits as u8);
+    integers_agree::<f64, i16>(|bits| bits as i16);
+    integers_agree::<f64, u32>(|bits| bits);
+    integers_agree::<f64, i32>(|bits| bits as i32);
+    let gpu = gpu();
+    let mut random = Pcg64Mcg::seed_from_u64(8);
+    // Long enough to be split.
+    let bytes: Vec<u8> = (0..1 << 13).map(|_| random.random()).collect();
+    let exact: Vec<f64> = bytes.iter().map(|&v| f64::from(v)).collect();
+    let input = gpu.upload(&bytes).unwrap();
+    for (kind, reference) in LINES {
+        let n = bytes.len();
+        let mut plan = Plan1d::<f64, u8>::new(&gpu, kind, n, 1, Algorithm1d::NPoint).unwrap();
+        check(&output(&gpu, n, |out| plan.run(&input, out)), &line(reference, &exact), "split");
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn stages_one_at_a_time_and_graphs_give_the_same_bits() {
+    let gpu = gpu();
+    let (nx, ny) = (40, 56);
+    let x = values::<f64>(nx * ny);
+    let input = gpu.upload(&x).unwrap();
+    for (kind, ..) in MAPS {
+        for options in ways() {
+            let mut plan = Plan2d::<f64, f64>::new(&gpu, kind, nx, ny, options).unwrap();
+            let whole = output(&gpu, nx * ny, |out| plan.run(&input, out));
+            if options.method == Method::Fused {
+                let staged = output(&gpu, nx * ny, |out| {
+                    Stage::ALL.into_iter().try_for_each(|s| plan.run_stage(s, &input, out))
+                });
+                assert!(staged == whole, "{kind:?} {options:?}");
+            }
+            let mut out = gpu.zeros::<f64>(nx * ny).unwrap();
+            // SAFETY: plan, input and output outlive the graph and stay where they are.
+            let mut graph = unsafe { Graph::capture(&gpu, || plan.run(&input, &mut out)) }.unwrap();
+            graph.launch().unwrap();
+            assert!(gpu.download(&out).unwrap() == whole, "{kind:?} {options:?}");
+        }
+    }
+    let mut plan =
+        Plan3d::<f64, f64>::new(&gpu, TransformNd::Idct, [8, 10, 28], Method::Fused).unwrap();
+    let whole = output(&gpu, nx * ny, |out| plan.run(&input, out));
+    let staged = output(&gpu, nx * ny, |out| {
+        Stage::ALL.into_iter().try_for_each(|s| plan.run_stage(s, &input, out))
+    });
+    assert!(staged == whole);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn kernels_say_what_they_take() {
+    let gpu = gpu();
+    let straight = Plan2dOptions { orientation: Orientation::Straight, ..Plan2dOptions::default() };
+    let plan = Plan2d::<f64, u8>::new(&gpu, Transform::Dct, 64, 96, straight).unwrap();
+    let [pre, post] = &plan.kernels().unwrap()[..] else { panic!("two kernels") };
+    assert_eq!((pre.name.as_str(), pre.bytes), ("reorder_scatter_u8", 64 * 96 * 9));
+    assert_eq!(post.name, "dct2_post");
+    assert_eq!(post.bytes, 64 * 49 * 16 + 64 * 96 * 8);
+    for kernel in [pre, post] {
+        assert!((129..=256).contains(&(kernel.block.0 * kernel.block.1)), "{kernel:?}");
+        assert!(kernel.occupancy > 0.1 && kernel.occupancy <= 1.0, "{kernel:?}");
+        assert!(kernel.registers > 0 && kernel.blocks > 0 && kernel.blocks_per_sm > 0);
+    }
+    let auto = Plan2dOptions::default();
+    let two = Plan2d::<f32, f32>::new(&gpu, Transform::Idct, 64, 128, auto).unwrap();
+    let names: Vec<_> = two.kernels().unwrap().into_iter().map(|k| k.name).collect();
+    assert_eq!(names, ["map_columns_inverse_64", "map_rows_inverse_128"]);
+    let row_column = Plan2dOptions { method: Method::RowColumn, ..auto };
+    let plan = Plan2d::<f32, f32>::new(&gpu, Transform::Dct, 64, 128, row_column).unwrap();
+    assert_eq!(plan.kernels().unwrap().len(), 6);
+    let plan = Plan1d::<f32, i16>::new(&gpu, Transform1d::Idct, 10, 3, Algorithm1d::FourN).unwrap();
+    let [pre, post] = plan.kernels().unwrap();
+    assert_eq!((pre.name.as_str(), pre.bytes), ("idct_pre_4n_i16", 3 * (10 * 2 + 21 * 8)));
+    assert_eq!((post.name.as_str(), post.bytes), ("idct_post_long", 3 * 10 * 8));
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn refusals_are_typed() {
+    let gpu = gpu();
+    let auto = Plan2dOptions::default();
+    let new = |nx, ny| Plan2d::<f32, f32>::new(&gpu, Transform::Dct, nx, ny, auto).err().unwrap();
+    assert!(matches!(new(0, 4), CudaError::Shape(_)));
+    assert!(matches!(new(usize::MAX, 4), CudaError::Shape(_)));
+    assert!(matches!(new(1 << 29, 1), CudaError::NoTransform { .. }));
+    let many = Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, 3, 3, 65536, auto).err().unwrap();
+    assert!(matches!(many, CudaError::NoTransform { batch: 65536, .. }), "{many}");
+    let no_line = Plan1d::<f32, f32>::new(&gpu, Transform1d::Dct, 4, 0, Algorithm1d::NPoint);
+    assert!(matches!(no_line.err().unwrap(), CudaError::Shape(_)));
+    let none = Plan3d::<f32, f32>::new(&gpu, TransformNd::Dct, [2, 0, 2], Method::Fused);
+    assert!(matches!(none.err().unwrap(), CudaError::Shape(_)));
+
+    let (input, mut output) = (gpu.zeros::<f32>(4096).unwrap(), gpu.zeros::<f32>(4096).unwrap());
+    let (short, mut kept) = (gpu.zeros::<f32>(4095).unwrap(), gpu.zeros::<u64>(1).unwrap());
+    for options in ways() {
+        let mut plan = Plan2d::<f32, f32>::new(&gpu, Transform::Idct, 64, 64, options).unwrap();
+        let wrong = plan.run(&short, &mut output).unwrap_err();
+        assert!(matches!(wrong, CudaError::Length { expected: 4096, found: 4095, .. }), "{wrong}");
+        let wrong = plan.run_thresholded(&input, 1.0, &mut output, &mut kept).unwrap_err();
+        assert!(matches!(wrong, CudaError::NotPlanned { .. }), "{wrong}");
+    }
+    let mut two = Plan2d::<f32, f32>::new(&gpu, Transform::Dct, 64, 64, auto).unwrap();
+    let wrong = two.run_stage(Stage::Fft, &input, &mut output).unwrap_err();
+    assert!(matches!(wrong, CudaError::NotPlanned { .. }), "{wrong}");
+    two.run(&input, &mut output).unwrap();
+    gpu.synchronize().unwrap();
+}
+
+#[test]
+fn plans_can_be_sent_to_another_thread() {
+    fn sent<T: Send>() {}
+    sent::<Plan1d<f32, u8>>();
+    sent::<Plan2d<f64>>();
+    sent::<Plan3d<f32>>();
+    sent::<Plan4d<f32>>();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_small_case_for_the_sanitizers() {
+    let gpu = gpu();
+    let x = values::<f32>(64 * 64);
+    let input = gpu.upload(&x).unwrap();
+    let bytes = gpu.upload(&vec![3u8; 33 * 20]).unwrap();
+    let mut kept = gpu.zeros::<u64>(1).unwrap();
+    for (kind, _) in LINES {
+        for algorithm in Algorithm1d::ALL {
+            let mut plan = Plan1d::<f32, u8>::new(&gpu, kind, 33, 20, algorithm).unwrap();
+            output(&gpu, 33 * 20, |out| plan.run(&bytes, out));
+        }
+    }
+    for (kind, ..) in MAPS {
+        for options in ways() {
+            let mut plan = Plan2d::<f32, u8>::new(&gpu, kind, 33, 20, options).unwrap();
+            output(&gpu, 33 * 20, |out| plan.run(&bytes, out));
+            let mut plan = Plan2d::<f32, f32>::new(&gpu, kind, 64, 64, options).unwrap();
+            output(&gpu, 64 * 64, |out| plan.run(&input, out));
+        }
+    }
+    // Two passes with integers and with parts of blocks.
+    let more = gpu.upload(&vec![3u8; 64 * 100]).unwrap();
+    for (kind, ..) in MAPS {
+        for (nx, ny) in [(64, 100), (100, 64)] {
+            let auto = Plan2dOptions::default();
+            let mut plan = Plan2d::<f32, u8>::new(&gpu, kind, nx, ny, auto).unwrap();
+            output(&gpu, nx * ny, |out| plan.run(&more, out));
+        }
+    }
+    for options in ways() {
+        let mut plan = Plan2d::<f32, u8>::new(&gpu, Transform::Dct, 33, 20, options).unwrap();
+        output(&gpu, 33 * 20, |out| plan.run_thresholded(&bytes, 1.0, out, &mut kept));
+        let mut plan = Plan2d::<f32, u8>::new(&gpu, Transform::Dct, 64, 100, options).unwrap();
+        output(&gpu, 64 * 100, |out| plan.run_thresholded(&more, 1.0, out, &mut kept));
+    }
+    for (kind, _) in VOLUMES {
+        for method in Method::ALL {
+            let mut plan = Plan3d::<f32, u8>::new(&gpu, kind, [3, 11, 20], method).unwrap();
+            output(&gpu, 33 * 20, |out| plan.run(&bytes, out));
+            let mut plan = Plan3d::<f32, f32>::new(&gpu, kind, [16, 16, 16], method).unwrap();
+            output(&gpu, 64 * 64, |out| plan.run(&input, out));
+        }
+    }
+    assert_eq!(gpu.download(&kept).unwrap().len(), 1);
+    let long = gpu.upload(&values::<f32>(1 << 13)).unwrap();
+    for (kind, _) in LINES {
+        let mut plan =
+            Plan1d::<f32, f32>::new(&gpu, kind, 1 << 13, 1, Algorithm1d::NPoint).unwrap();
+        output(&gpu, 1 << 13, |out| plan.run(&long, out));
+    }
+}

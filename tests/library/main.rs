@@ -1,0 +1,17 @@
+//! The library on the CPU: readers, transforms, the field solve, density and force,
+//! the placer's pieces and pictures.
+
+mod bookshelf;
+#[path = "../common/mod.rs"]
+mod common;
+mod conformance;
+mod density_golden;
+mod flat;
+mod golden;
+mod place;
+#[cfg(feature = "cli")]
+mod placer;
+#[cfg(feature = "plot")]
+mod plot;
+mod scipy;
+mod transforms;

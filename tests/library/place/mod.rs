@@ -1,0 +1,6 @@
+//! The placer's pieces, against golden values and independent derivations.
+
+#[cfg(feature = "cli")]
+mod descent;
+mod pieces;
+mod wirelength;

@@ -1,0 +1,99 @@
+//! Schedules, Nesterov's coefficients and the clamp, against golden values.
+
+use crate::common::{golden, numbers};
+use placefield::charge::{Charge, ChargeOptions, Rectangles};
+use placefield::grid::{BinGrid, Rect};
+use placefield::nesterov::next_coefficient;
+use placefield::place::{Bounds, schedule};
+
+fn number(value: &serde_json::Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
+
+fn close(got: f64, want: f64) {
+    assert!((got - want).abs() <= 1e-13 * want.abs(), "{got} {want}");
+}
+
+#[test]
+fn gamma_follows_the_overflow() {
+    let golden = golden("placer_pieces.json");
+    let table = &golden["gamma_schedule"];
+    for sample in table["samples"].as_array().unwrap() {
+        close(schedule::gamma_factor(number(&sample["overflow"])), number(&sample["coef"]));
+    }
+    // A line of a published log of adaptec1 on 512 x 512 bins.
+    let log = &table["real_log_check"];
+    let die = Rect::at(459.0, 459.0, 10_692.0, 10_680.0);
+    let base = schedule::base_gamma(&BinGrid::new(die, 512, 512).unwrap());
+    close(base, number(&log["base_gamma"]));
+    let gamma = base * schedule::gamma_factor(number(&log["log_iter_587_overflow"]));
+    assert!((gamma - number(&log["log_iter_588_gamma"])).abs() < 1e-5, "{gamma}");
+}
+
+#[test]
+fn lambda_follows_the_rise_of_wirelength() {
+    let golden = golden("placer_pieces.json");
+    let table = &golden["density_weight_mu"];
+    let reference = number(&table["ref_hpwl"]);
+    let samples = table["samples"].as_array().unwrap();
+    assert!(samples.len() > 40);
+    for sample in samples {
+        let iteration = sample["iteration"].as_u64().unwrap() as usize;
+        let rise = number(&sample["delta_hpwl"]);
+        close(schedule::mu(iteration, rise, reference), number(&sample["mu"]));
+    }
+}
+
+#[test]
+fn lambda_does_not_jump_where_wirelength_stays() {
+    for iteration in [1, 100, 202, 900] {
+        let (rises, step) = (-400..400, 1e-3);
+        let mu = |k: i32| schedule::mu(iteration, 2e5 * step * f64::from(k), 2e5);
+        for k in rises {
+            assert!((mu(k + 1) - mu(k)).abs() < 0.1 * step, "{iteration}: {k}");
+        }
+    }
+}
+
+#[test]
+fn the_reference_has_the_unit_of_wirelength() {
+    assert_eq!(schedule::reference(2e8, 1e6), 1000.0 * schedule::reference(2e5, 1e3));
+    assert_eq!(schedule::reference(1.0, 5.0), schedule::reference(5.0, 0.0));
+}
+
+#[test]
+fn the_first_share_is_that_of_a_centred_start_where_nothing_is_spread() {
+    assert_eq!(schedule::first_density_share(1.0), schedule::FIRST_DENSITY_SHARE);
+    assert_eq!(schedule::first_density_share(1.3), schedule::FIRST_DENSITY_SHARE);
+    assert_eq!(schedule::first_density_share(0.0), 1.0);
+    assert!(schedule::first_density_share(0.2) > 0.1);
+}
+
+#[test]
+fn nesterovs_coefficients() {
+    let golden = golden("placer_pieces.json");
+    let mut a = 1.0;
+    for step in golden["nesterov"].as_array().unwrap() {
+        let next = next_coefficient(a);
+        close(a, number(&step["a_k"]));
+        close(next, number(&step["a_kp1"]));
+        assert!(((a - 1.0) / next - number(&step["coef"])).abs() < 1e-14);
+        a = next;
+    }
+}
+
+#[test]
+fn cells_are_clamped_into_the_die() {
+    let golden = golden("placer_pieces.json");
+    let case = &golden["move_boundary"];
+    let [xl, yl, xh, yh] = numbers(&case["die"])[..] else { panic!("die") };
+    let [x, y, w, h] = ["x", "y", "w", "h"].map(|key| numbers(&case[key]));
+    let grid = BinGrid::new(Rect { xl, yl, xh, yh }, 4, 4).unwrap();
+    let cells = Rectangles { width: &w, height: &h, x: &x, y: &y, ..Rectangles::default() };
+    let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
+    let bounds = Bounds::<f64>::of(&charge);
+    let (want_x, want_y) = (numbers(&case["expected_x"]), numbers(&case["expected_y"]));
+    for i in 0..x.len() {
+        assert_eq!(bounds.clamp(i, x[i], y[i]), (want_x[i], want_y[i]), "cell {i}");
+    }
+}
