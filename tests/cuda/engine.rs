@@ -13,12 +13,12 @@ use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-fn options(deterministic: bool) -> EngineOptions {
+pub(crate) fn options(deterministic: bool) -> EngineOptions {
     EngineOptions { deterministic, ..EngineOptions::default() }
 }
 
 /// The charge's own positions, each moved by up to `shift`, as `T` holds them.
-fn positions<T: Real>(charge: &Charge, shift: f64, seed: u64) -> [Vec<T>; 2] {
+pub(crate) fn positions<T: Real>(charge: &Charge, shift: f64, seed: u64) -> [Vec<T>; 2] {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     [&charge.initial_x, &charge.initial_y].map(|values| {
         values.iter().map(|v| T::of(v + shift * (2.0 * random.random::<f64>() - 1.0))).collect()
@@ -106,7 +106,7 @@ fn a_pipeline_left_open_is_three_pass_where_that_has_kernels() {
 }
 
 /// Every stage of every pipeline, one by one, against the CPU at the same positions.
-fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, deterministic: bool) {
+pub(crate) fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, deterministic: bool) {
     let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
     let mut cpu = CpuEngine::<f64>::new(charge.clone(), &options(false)).unwrap();
     let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options(deterministic)).unwrap();
@@ -522,30 +522,6 @@ fn a_full_device_is_an_error_and_no_more() {
     CudaEngine::<f64>::on(&gpu, big, &options(false)).unwrap();
     let mut engine = CudaEngine::<f64>::on(&gpu, charge, &options(false)).unwrap();
     engine.evaluate(&x, &y).unwrap();
-}
-
-/// Every kernel once, on few bodies: what `compute-sanitizer` is run on.
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn a_small_case_for_the_sanitizers() {
-    fn run<T: CudaReal>(gpu: &Gpu, deterministic: bool) {
-        for (nx, ny) in [(40, 36), (33, 64)] {
-            let charge = mixed(nx, ny, 300, 0.9);
-            agrees::<T>(gpu, &charge, deterministic);
-            let [x, y] = positions::<T>(&charge, 0.0, 0);
-            let mut engine = CudaEngine::<T>::on(gpu, charge, &options(deterministic)).unwrap();
-            engine.evaluate(&x, &y).unwrap();
-            engine.evaluate(&x, &y).unwrap();
-            engine.arrange(Arrangement::Slots).unwrap();
-            engine.reorder_slots(&mut gpu.zeros(x.len()).unwrap()).unwrap();
-            engine.evaluate_on_device().unwrap();
-            engine.exact_density().unwrap();
-        }
-    }
-    let gpu = gpu();
-    run::<f32>(&gpu, false);
-    run::<f32>(&gpu, true);
-    run::<f64>(&gpu, false);
 }
 
 #[test]

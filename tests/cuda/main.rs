@@ -5,16 +5,15 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[cfg(feature = "cli")]
 mod compress;
 mod density;
 mod device;
 mod engine;
 mod golden;
 mod maps;
-#[cfg(feature = "cli")]
 mod place;
 mod reference;
+mod sanitizer;
 mod solve;
 mod three_pass;
 mod transforms;

@@ -20,7 +20,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 /// A generated design of `cells` cells, in which one cell is on every 20th net.
-fn design(cells: u64) -> Design {
+pub(crate) fn design(cells: u64) -> Design {
     let mut design = generate(&Spec::with_cells(cells)).unwrap();
     let hub = design.movable().nth(7).unwrap() as u32;
     let nets = design.nets.as_mut().unwrap();
@@ -31,7 +31,7 @@ fn design(cells: u64) -> Design {
     design
 }
 
-fn charge(design: &Design, bins: usize) -> Charge {
+pub(crate) fn charge(design: &Design, bins: usize) -> Charge {
     let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
     // Bins that are not square, so that a swap of the axes shows.
     let grid = BinGrid::new(design.die().unwrap(), bins, bins + bins / 2).unwrap();
@@ -65,7 +65,7 @@ fn on_device<T: CudaReal>(
     (operator.read().unwrap(), gradient)
 }
 
-fn wirelength_is_the_cpus<T: CudaReal>(gpu: &Gpu, cells: u64) {
+pub(crate) fn wirelength_is_the_cpus<T: CudaReal>(gpu: &Gpu, cells: u64) {
     let design = design(cells);
     let charge = charge(&design, 32);
     for large in [8, 30, 100] {
@@ -199,7 +199,7 @@ fn host<T: Real>(charge: &Charge, netlist: &Netlist) -> HostBackend<T> {
     HostBackend::new(Box::new(engine), netlist, 0).unwrap()
 }
 
-fn device<T: CudaReal>(gpu: &Gpu, charge: &Charge, netlist: &Netlist) -> CudaBackend<T> {
+pub(crate) fn device<T: CudaReal>(gpu: &Gpu, charge: &Charge, netlist: &Netlist) -> CudaBackend<T> {
     let options = EngineOptions { deterministic: true, ..EngineOptions::default() };
     let engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
     CudaBackend::new(engine, netlist).unwrap()
@@ -304,7 +304,10 @@ fn steps_and_their_sums_are_the_hosts() {
     steps_are_the_hosts::<f32>(&gpu, 1e-4);
 }
 
-fn place(backend: &mut dyn Backend, iterations: usize) -> (Option<Outcome>, Sample, Vec<f64>) {
+pub(crate) fn place(
+    backend: &mut dyn Backend,
+    iterations: usize,
+) -> (Option<Outcome>, Sample, Vec<f64>) {
     let (x, y) = start::centred(backend.charge(), 3);
     let options = PlaceOptions { iterations, ..PlaceOptions::default() };
     let mut placer = Placer::new(backend, &x, &y, &options).unwrap();
@@ -388,24 +391,6 @@ fn what_is_no_number_shows_and_what_is_out_of_order_is_refused() {
     let other = Netlist::from_design(&self::design(1000), 100).unwrap();
     let engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
     assert!(CudaBackend::new(engine, &other).is_err());
-}
-
-/// Every kernel once, on few cells: what `compute-sanitizer` is run on.
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn a_small_case_for_the_sanitizers() {
-    fn run<T: CudaReal>(gpu: &Gpu) {
-        wirelength_is_the_cpus::<T>(gpu, 1500);
-        let design = design(1500);
-        let charge = charge(&design, 24);
-        let netlist = Netlist::from_design(&design, 100).unwrap();
-        let mut backend = device::<T>(gpu, &charge, &netlist);
-        let (_, sample, _) = place(&mut backend, 4);
-        assert!(sample.is_finite());
-    }
-    let gpu = gpu();
-    run::<f32>(&gpu);
-    run::<f64>(&gpu);
 }
 
 #[test]

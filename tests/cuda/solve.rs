@@ -72,7 +72,7 @@ fn check<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>, want: &Expected, what: &str
 }
 
 /// The default of either pipeline, and every other choice of the fused one.
-fn variants() -> Vec<(Pipeline, SolverOptions)> {
+pub(crate) fn variants() -> Vec<(Pipeline, SolverOptions)> {
     let mut all = vec![];
     for reorder in [Reorder::Wide, Reorder::Scatter, Reorder::Gather] {
         all.push((Pipeline::RowColumn, SolverOptions { reorder, ..Default::default() }));

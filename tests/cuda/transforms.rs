@@ -19,13 +19,13 @@ fn batches(x: &[f64], each: usize, reference: impl Fn(&[f64]) -> Vec<f64>) -> Ve
     x.chunks(each).flat_map(reference).collect()
 }
 
-const LINES: [(Transform1d, Line); 3] = [
+pub(crate) const LINES: [(Transform1d, Line); 3] = [
     (Transform1d::Dct, Line::Dct),
     (Transform1d::Idct, Line::Idct),
     (Transform1d::Idxst, Line::Idxst),
 ];
 
-const VOLUMES: [(TransformNd, Line); 2] =
+pub(crate) const VOLUMES: [(TransformNd, Line); 2] =
     [(TransformNd::Dct, Line::Dct), (TransformNd::Idct, Line::Idct)];
 
 fn lines_agree<T: CudaReal>() {
@@ -98,7 +98,7 @@ const SIZES: [(usize, usize); 33] = [
 ];
 
 /// Every way to a 2-D transform.
-fn ways() -> Vec<Plan2dOptions> {
+pub(crate) fn ways() -> Vec<Plan2dOptions> {
     let mut ways = vec![Plan2dOptions::default()];
     for reorder in [Reorder::Wide, Reorder::Scatter, Reorder::Gather] {
         let base = Plan2dOptions { reorder, ..Plan2dOptions::default() };
@@ -442,58 +442,4 @@ fn plans_can_be_sent_to_another_thread() {
     sent::<Plan2d<f64>>();
     sent::<Plan3d<f32>>();
     sent::<Plan4d<f32>>();
-}
-
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn a_small_case_for_the_sanitizers() {
-    let gpu = gpu();
-    let x = values::<f32>(64 * 64);
-    let input = gpu.upload(&x).unwrap();
-    let bytes = gpu.upload(&vec![3u8; 33 * 20]).unwrap();
-    let mut kept = gpu.zeros::<u64>(1).unwrap();
-    for (kind, _) in LINES {
-        for algorithm in Algorithm1d::ALL {
-            let mut plan = Plan1d::<f32, u8>::new(&gpu, kind, 33, 20, algorithm).unwrap();
-            output(&gpu, 33 * 20, |out| plan.run(&bytes, out));
-        }
-    }
-    for (kind, ..) in MAPS {
-        for options in ways() {
-            let mut plan = Plan2d::<f32, u8>::new(&gpu, kind, 33, 20, options).unwrap();
-            output(&gpu, 33 * 20, |out| plan.run(&bytes, out));
-            let mut plan = Plan2d::<f32, f32>::new(&gpu, kind, 64, 64, options).unwrap();
-            output(&gpu, 64 * 64, |out| plan.run(&input, out));
-        }
-    }
-    // Two passes with integers and with parts of blocks.
-    let more = gpu.upload(&vec![3u8; 64 * 100]).unwrap();
-    for (kind, ..) in MAPS {
-        for (nx, ny) in [(64, 100), (100, 64)] {
-            let auto = Plan2dOptions::default();
-            let mut plan = Plan2d::<f32, u8>::new(&gpu, kind, nx, ny, auto).unwrap();
-            output(&gpu, nx * ny, |out| plan.run(&more, out));
-        }
-    }
-    for options in ways() {
-        let mut plan = Plan2d::<f32, u8>::new(&gpu, Transform::Dct, 33, 20, options).unwrap();
-        output(&gpu, 33 * 20, |out| plan.run_thresholded(&bytes, 1.0, out, &mut kept));
-        let mut plan = Plan2d::<f32, u8>::new(&gpu, Transform::Dct, 64, 100, options).unwrap();
-        output(&gpu, 64 * 100, |out| plan.run_thresholded(&more, 1.0, out, &mut kept));
-    }
-    for (kind, _) in VOLUMES {
-        for method in Method::ALL {
-            let mut plan = Plan3d::<f32, u8>::new(&gpu, kind, [3, 11, 20], method).unwrap();
-            output(&gpu, 33 * 20, |out| plan.run(&bytes, out));
-            let mut plan = Plan3d::<f32, f32>::new(&gpu, kind, [16, 16, 16], method).unwrap();
-            output(&gpu, 64 * 64, |out| plan.run(&input, out));
-        }
-    }
-    assert_eq!(gpu.download(&kept).unwrap().len(), 1);
-    let long = gpu.upload(&values::<f32>(1 << 13)).unwrap();
-    for (kind, _) in LINES {
-        let mut plan =
-            Plan1d::<f32, f32>::new(&gpu, kind, 1 << 13, 1, Algorithm1d::NPoint).unwrap();
-        output(&gpu, 1 << 13, |out| plan.run(&long, out));
-    }
 }

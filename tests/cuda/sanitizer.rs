@@ -1,0 +1,297 @@
+//! Small cases that run every kernel once: what `scripts/gpu-check.sh` gives to
+//! compute-sanitizer, each in a process of its own. The sanitizer finds accesses out
+//! of bounds, races, reads of what was never written and barriers that not every
+//! thread meets; a case itself checks which kernels ran and that every value of an
+//! output was written.
+
+use crate::common::bodies::mixed;
+use crate::common::rounded;
+use crate::device::{MAPS, gpu, output, poisoned, values};
+use crate::engine::{agrees, options, positions};
+use crate::maps::{grid, off_axis};
+use crate::solve::variants;
+use crate::transforms::{LINES, VOLUMES, ways};
+use placefield::Precision;
+use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, Plan4d};
+use placefield::cuda::{
+    Arrangement, Bodies, CudaEngine, CudaError, CudaReal, CudaSlice, Density, Fields, Force, Gpu,
+    SolverOptions, compile, solver,
+};
+use placefield::engine::{Engine, Pipeline};
+use placefield::transform::{Algorithm1d, Method, Plan2dOptions, Transform};
+use std::collections::HashSet;
+
+/// Tests of one case each, and the list of them all.
+macro_rules! cases {
+    ($($name:ident: $run:expr;)*) => {
+        const CASES: &[fn(&Gpu)] = &[$($run),*];
+        $(
+            #[test]
+            #[ignore = "needs an NVIDIA GPU"]
+            fn $name() {
+                let case: fn(&Gpu) = $run;
+                case(&gpu());
+            }
+        )*
+    };
+}
+
+cases! {
+    case_engine_f32: engine::<f32>;
+    case_engine_f64: engine::<f64>;
+    case_many_tiles_f32: many_tiles::<f32>;
+    case_many_tiles_f64: many_tiles::<f64>;
+    case_solvers_f32: solvers::<f32>;
+    case_solvers_f64: solvers::<f64>;
+    case_three_pass_f32: three_pass::<f32>;
+    case_three_pass_f64: three_pass::<f64>;
+    case_three_pass_long_f32: three_pass_long::<f32>;
+    case_three_pass_long_f64: three_pass_long::<f64>;
+    case_lines_f32: lines::<f32>;
+    case_lines_f64: lines::<f64>;
+    case_maps_f32: maps::<f32>;
+    case_maps_f64: maps::<f64>;
+    case_two_pass_f32: two_pass::<f32>;
+    case_two_pass_f64: two_pass::<f64>;
+    case_two_pass_long_f32: two_pass_long::<f32>;
+    case_two_pass_long_f64: two_pass_long::<f64>;
+    case_axis_of_10000_f32: axis_of_10000::<f32>;
+    case_axis_of_10000_f64: axis_of_10000::<f64>;
+    case_volumes_f32: volumes::<f32>;
+    case_volumes_f64: volumes::<f64>;
+    case_placer_f32: placer::<f32>;
+    case_placer_f64: placer::<f64>;
+}
+
+/// A kernel file that no case loads would go unchecked without notice.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn the_cases_load_every_kernel_file_in_both_precisions() {
+    let gpu = gpu();
+    CASES.iter().for_each(|case| case(&gpu));
+    let loaded: HashSet<(&str, Precision)> =
+        gpu.kernel_origins().into_iter().map(|(unit, precision, _)| (unit, precision)).collect();
+    for unit in compile::units() {
+        for precision in [Precision::F32, Precision::F64] {
+            assert!(loaded.contains(&(unit, precision)), "{unit} in {precision}");
+        }
+    }
+}
+
+/// Runs into a buffer of NaN, of which none may be left.
+fn fills<T: CudaReal>(
+    gpu: &Gpu,
+    count: usize,
+    run: impl FnOnce(&mut CudaSlice<T>) -> Result<(), CudaError>,
+) {
+    let got = output(gpu, count, run);
+    assert!(got.iter().all(|v| !v.is_nan()), "not all of {count} values were written");
+}
+
+/// Every stage by every pipeline against the CPU, plain and replayed, in both
+/// arrangements; 64 × 128 has kernels of the three-pass solve, the others have none.
+fn engine<T: CudaReal>(gpu: &Gpu) {
+    for (nx, ny) in [(40, 36), (33, 64), (64, 128)] {
+        let charge = mixed(nx, ny, 300, 0.9);
+        agrees::<T>(gpu, &charge, false);
+        let [x, y] = positions::<T>(&charge, 0.0, 0);
+        let mut engine = CudaEngine::<T>::on(gpu, charge, &options(true)).unwrap();
+        engine.evaluate(&x, &y).unwrap();
+        engine.evaluate(&x, &y).unwrap();
+        let ran = if (nx, ny) == (64, 128) { "three-pass" } else { "fused" };
+        assert_eq!(engine.path(Pipeline::ThreePass), ran);
+        engine.arrange(Arrangement::Slots).unwrap();
+        engine.reorder_slots(&mut gpu.zeros(x.len()).unwrap()).unwrap();
+        engine.evaluate_on_device().unwrap();
+        engine.exact_density().unwrap();
+    }
+}
+
+/// More tiles than a block that makes an order can count in shared memory.
+fn many_tiles<T: CudaReal>(gpu: &Gpu) {
+    let charge = crate::common::bodies::some(500, [2432, 2400], 200, 0.9);
+    let mut bodies = Bodies::<T>::new(gpu, &charge).unwrap();
+    let mut density = Density::new(&bodies, &charge, 0.0).unwrap();
+    let mut force = Force::new(&bodies).unwrap();
+    let corners = rounded::<T>(&crate::common::pairs(&charge.initial_x, &charge.initial_y));
+    let corners = gpu.upload(&corners).unwrap();
+    bodies.order(&corners).unwrap();
+    let mut rho = gpu.upload(&vec![T::nan(); charge.grid.bins()]).unwrap();
+    density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+    assert!(gpu.download(&rho).unwrap().iter().all(|v| !v.is_nan()));
+    fills(gpu, corners.len(), |forces| force.run(&bodies, (&rho, &rho), forces));
+}
+
+/// Solves and checks which pipeline did, that nothing was left unwritten, and that a
+/// second solve finds nothing of the first.
+fn solve<T: CudaReal>(
+    gpu: &Gpu,
+    (nx, ny): (usize, usize),
+    asked: Pipeline,
+    options: SolverOptions,
+) {
+    let mut solver = solver::<T>(gpu, &grid(nx, ny), asked, options).unwrap();
+    assert_eq!(solver.pipeline(), asked, "{nx} x {ny}");
+    let rho = gpu.upload(&off_axis::<T>(nx, ny)).unwrap();
+    let energies = [0, 1].map(|_| {
+        let mut fields: Fields<T> = poisoned(gpu, nx * ny);
+        solver.solve(&rho, &mut fields).unwrap();
+        for map in [&fields.potential, &fields.field_x, &fields.field_y] {
+            assert!(gpu.download(map).unwrap().iter().all(|v| !v.is_nan()), "{nx} x {ny}");
+        }
+        gpu.download(&fields.energy).unwrap()[0]
+    });
+    assert!(energies[0] > 0.0 && energies[0] == energies[1], "{nx} x {ny}: {energies:?}");
+}
+
+/// Row-column and fused in every variant, and their single transforms.
+fn solvers<T: CudaReal>(gpu: &Gpu) {
+    for (nx, ny) in [(24, 40), (13, 31), (64, 64)] {
+        let map = gpu.upload(&off_axis::<T>(nx, ny)).unwrap();
+        for (pipeline, options) in variants() {
+            solve::<T>(gpu, (nx, ny), pipeline, options);
+            let mut solver = solver::<T>(gpu, &grid(nx, ny), pipeline, options).unwrap();
+            for (kind, ..) in MAPS {
+                fills(gpu, nx * ny, |out| solver.transform(kind, &map, out));
+            }
+        }
+    }
+}
+
+fn three_passes<T: CudaReal>(gpu: &Gpu, sizes: &[(usize, usize)]) {
+    for &(nx, ny) in sizes {
+        solve::<T>(gpu, (nx, ny), Pipeline::ThreePass, SolverOptions::default());
+        // Without the potential it is another kernel.
+        let mut solver = placefield::cuda::ThreePass::<T>::new(gpu, &grid(nx, ny)).unwrap();
+        let rho = gpu.upload(&off_axis::<T>(nx, ny)).unwrap();
+        let mut fields: Fields<T> = poisoned(gpu, nx * ny);
+        solver.solve_field(&rho, &mut fields).unwrap();
+        for map in [&fields.field_x, &fields.field_y] {
+            assert!(gpu.download(map).unwrap().iter().all(|v| !v.is_nan()), "{nx} x {ny}");
+        }
+        assert!(gpu.download(&fields.potential).unwrap().iter().all(|v| v.is_nan()));
+    }
+}
+
+/// Lines up to 512 along either axis.
+fn three_pass<T: CudaReal>(gpu: &Gpu) {
+    three_passes::<T>(gpu, &[(64, 128), (128, 64), (256, 512), (512, 256)]);
+}
+
+/// Longer lines along either axis, so many that blocks take several pieces of work.
+fn three_pass_long<T: CudaReal>(gpu: &Gpu) {
+    three_passes::<T>(gpu, &[(1024, 2048), (2048, 1024), (4096, 1024), (64, 4096)]);
+    three_passes::<T>(gpu, &[(8192, 1024), (64, 8192)]);
+}
+
+/// Single lines by every algorithm, from bytes too, and split where they are long.
+fn lines<T: CudaReal>(gpu: &Gpu) {
+    let long = 1 << 13;
+    let bytes = gpu.upload(&vec![3u8; 33 * 20]).unwrap();
+    let floats = gpu.upload(&values::<T>(33 * 20)).unwrap();
+    let one = gpu.upload(&values::<T>(long)).unwrap();
+    let one_of_bytes = gpu.upload(&vec![5u8; long]).unwrap();
+    for (kind, _) in LINES {
+        for algorithm in Algorithm1d::ALL {
+            let mut plan = Plan1d::<T, u8>::new(gpu, kind, 33, 20, algorithm).unwrap();
+            fills(gpu, 33 * 20, |out| plan.run(&bytes, out));
+            let mut plan = Plan1d::<T, T>::new(gpu, kind, 33, 20, algorithm).unwrap();
+            fills(gpu, 33 * 20, |out| plan.run(&floats, out));
+        }
+        let split = Algorithm1d::NPoint;
+        let mut plan = Plan1d::<T, T>::new(gpu, kind, long, 1, split).unwrap();
+        fills(gpu, long, |out| plan.run(&one, out));
+        let mut plan = Plan1d::<T, u8>::new(gpu, kind, long, 1, split).unwrap();
+        fills(gpu, long, |out| plan.run(&one_of_bytes, out));
+    }
+}
+
+/// Two maps by every kind of transform, a DCT with a threshold too; `path` must be
+/// the plan's, if given.
+fn transforms<T: CudaReal, I: Input<T>>(
+    gpu: &Gpu,
+    (nx, ny): (usize, usize),
+    input: &[I],
+    options: Plan2dOptions,
+    path: Option<Path2d>,
+) {
+    let count = 2 * nx * ny;
+    let input = gpu.upload(input).unwrap();
+    let check = |plan: &Plan2d<T, I>| {
+        assert!(path.is_none_or(|p| plan.path() == p), "{nx} x {ny}: {:?}", plan.path());
+    };
+    for (kind, ..) in MAPS {
+        let mut plan = Plan2d::<T, I>::batched(gpu, kind, nx, ny, 2, options).unwrap();
+        check(&plan);
+        fills(gpu, count, |out| plan.run(&input, out));
+    }
+    let mut kept = gpu.zeros::<u64>(1).unwrap();
+    let mut plan = Plan2d::<T, I>::batched(gpu, Transform::Dct, nx, ny, 2, options).unwrap();
+    fills(gpu, count, |out| plan.run_thresholded(&input, T::one(), out, &mut kept));
+    let kept = gpu.download(&kept).unwrap()[0];
+    assert!((1..=count as u64).contains(&kept), "{nx} x {ny}: {kept} kept");
+}
+
+/// By cuFFT and by lines, in every way.
+fn maps<T: CudaReal>(gpu: &Gpu) {
+    for options in ways() {
+        transforms::<T, u8>(gpu, (33, 20), &vec![3; 2 * 33 * 20], options, None);
+        transforms::<T, T>(gpu, (48, 30), &values(2 * 48 * 30), options, None);
+        transforms::<T, T>(gpu, (64, 64), &values(2 * 64 * 64), options, None);
+    }
+}
+
+fn own_kernels<T: CudaReal>(gpu: &Gpu, sizes: &[(usize, usize)], path: Path2d) {
+    let auto = Plan2dOptions::default();
+    for &(nx, ny) in sizes {
+        transforms::<T, T>(gpu, (nx, ny), &values(2 * nx * ny), auto, Some(path));
+        transforms::<T, u8>(gpu, (nx, ny), &vec![3; 2 * nx * ny], auto, Some(path));
+    }
+}
+
+/// Lines up to 1024 along either axis, and parts of blocks.
+fn two_pass<T: CudaReal>(gpu: &Gpu) {
+    let lengths = [100, 128, 200, 256, 400, 500, 512, 1000, 1024];
+    let sizes: Vec<_> = lengths.into_iter().flat_map(|n| [(n, 64), (64, n)]).collect();
+    own_kernels::<T>(gpu, &sizes, Path2d::TwoPass);
+}
+
+/// Longer lines; from 8192 rows on a DCT begins along x.
+fn two_pass_long<T: CudaReal>(gpu: &Gpu) {
+    let lengths = [2000, 2048, 2500, 4096, 5000, 8192];
+    let mut sizes: Vec<_> = lengths.into_iter().flat_map(|n| [(n, 64), (64, n)]).collect();
+    sizes.extend([(10000, 200), (200, 10000)]);
+    own_kernels::<T>(gpu, &sizes, Path2d::TwoPass);
+}
+
+fn axis_of_10000<T: CudaReal>(gpu: &Gpu) {
+    let sizes = [64, 100, 128].map(|short| [(short, 10000), (10000, short)]).concat();
+    own_kernels::<T>(gpu, &sizes, Path2d::Folded);
+}
+
+fn volumes<T: CudaReal>(gpu: &Gpu) {
+    let bytes = gpu.upload(&vec![3u8; 33 * 20]).unwrap();
+    let floats = gpu.upload(&values::<T>(16 * 16 * 16)).unwrap();
+    for (kind, _) in VOLUMES {
+        for method in Method::ALL {
+            let mut plan = Plan3d::<T, u8>::new(gpu, kind, [3, 11, 20], method).unwrap();
+            fills(gpu, 33 * 20, |out| plan.run(&bytes, out));
+            let mut plan = Plan3d::<T, T>::new(gpu, kind, [16, 16, 16], method).unwrap();
+            fills(gpu, 16 * 16 * 16, |out| plan.run(&floats, out));
+            let options = Plan2dOptions { method, ..Plan2dOptions::default() };
+            let mut plan = Plan4d::<T, T>::new(gpu, kind, [4, 8, 8, 16], options).unwrap();
+            fills(gpu, 16 * 16 * 16, |out| plan.run(&floats, out));
+        }
+    }
+}
+
+/// Wirelength, its gradient, and a few steps of the descent.
+fn placer<T: CudaReal>(gpu: &Gpu) {
+    use crate::place::{charge, design, device, place, wirelength_is_the_cpus};
+    wirelength_is_the_cpus::<T>(gpu, 1500);
+    let design = design(1500);
+    let charge = charge(&design, 24);
+    let netlist = placefield::wirelength::Netlist::from_design(&design, 100).unwrap();
+    let (_, sample, _) = place(&mut device::<T>(gpu, &charge, &netlist), 4);
+    assert!(sample.is_finite());
+}
