@@ -95,7 +95,7 @@ check allocation suite allocation on_a_device
 
 if [[ $sanitizer -eq 1 ]]; then
     tool="$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1)"
-    cases="$("$folder/tests/cuda" sanitizer::case_ --list --ignored | sed -n 's/: test$//p')"
+    cases="$("$folder/tests/cuda" sanitizer::case_ ::sanitize_ --list --ignored | sed -n 's/: test$//p')"
     if [[ -z "$tool" || -z "$cases" ]]; then
         check sanitizer sh -c 'echo "there is no compute-sanitizer, or no case for it"; exit 1'
     else
