@@ -50,24 +50,18 @@ fn charge(cells: usize, fillers: usize, edge: f64, bins: usize) -> Charge {
     let mut uniform =
         |n: usize| -> Vec<f64> { (0..n).map(|_| random.random::<f64>() * (edge - 29.0)).collect() };
     let (x, y) = (uniform(cells), uniform(cells));
-    let rectangles = Rectangles {
-        width: &width,
-        height: &vec![12.0; cells],
-        x: &x,
-        y: &y,
-        row_height: Some(12.0),
-        ..Rectangles::default()
-    };
+    let height = vec![12.0; cells];
+    let rectangles = Rectangles::movable(&width, &height, &x, &y).row_height(12.0);
     let mut charge = Charge::from_rectangles(grid, &rectangles, &ChargeOptions::default()).unwrap();
-    charge.add_fillers(15.0, 12.0, &uniform(fillers), &uniform(fillers));
+    charge.add_fillers(15.0, 12.0, &uniform(fillers), &uniform(fillers)).unwrap();
     charge
 }
 
 /// Median and least milliseconds of density, exact density and force.
 fn measure<T: Real>(charge: &Charge, repetitions: usize) -> [String; 3] {
-    let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
+    let (nx, ny) = (charge.grid().nx(), charge.grid().ny());
     let cast = |v: &[f64]| -> Vec<T> { v.iter().map(|&v| T::of(v)).collect() };
-    let (mut x, mut y) = (cast(&charge.initial_x), cast(&charge.initial_y));
+    let (mut x, mut y) = (cast(charge.initial_x()), cast(charge.initial_y()));
     let mut rho = Map::filled(nx, ny, T::zero());
     let (mut fx, mut fy) = (vec![T::zero(); x.len()], vec![T::zero(); x.len()]);
     let mut density = CpuDensity::new(charge, charge.background());

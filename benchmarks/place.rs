@@ -161,9 +161,9 @@ fn tasks(names: &[String]) -> impl Iterator<Item = Result<Task, String>> {
 fn prepare(name: &'static str, bins: usize) -> Result<Task, Box<dyn Error>> {
     let design = generate(&Spec::preset(name)?)?;
     let die = design.die().ok_or("no rows")?;
-    let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
+    let options = ChargeOptions::default().fillers(true);
     let charge = Charge::from_design(&design, BinGrid::new(die, bins, bins)?, &options)?;
-    let netlist = Netlist::from_design(&design, LARGE_NET).ok_or("no nets")?;
+    let netlist = Netlist::from_design(&design, LARGE_NET)?;
     Ok(Task { design: name, charge, netlist })
 }
 
@@ -172,9 +172,8 @@ fn place<T: CudaReal>(
     Task { design, charge, netlist }: Task,
     options: &PlaceOptions,
 ) -> Result<Row, Box<dyn Error>> {
-    let options = PlaceOptions { least_hpwl: schedule::least_hpwl(&netlist, &charge), ..*options };
-    let engine_options =
-        EngineOptions { pipeline: Some(Pipeline::ThreePass), ..EngineOptions::default() };
+    let options = options.least_hpwl(schedule::least_hpwl(&netlist, &charge));
+    let engine_options = EngineOptions::default().pipeline(Pipeline::ThreePass);
     let (x, y) = start::centred(&charge, 1000);
     let engine = CudaEngine::<T>::on(gpu, charge.clone(), &engine_options)?;
     let mut backend = CudaBackend::new(engine, &netlist)?;
@@ -199,11 +198,11 @@ fn place<T: CudaReal>(
     let Spread { median, min, max, .. } = Spread::of(steady);
     Ok(Row {
         design,
-        movable: charge.movable,
+        movable: charge.movable(),
         fillers: charge.fillers(),
         nets: netlist.nets(),
         pins: netlist.pins(),
-        bins: charge.grid.nx(),
+        bins: charge.grid().nx(),
         precision: T::PRECISION.name(),
         outcome,
         iterations: last.iteration,

@@ -20,7 +20,7 @@
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cuda::{Arrangement, CudaEngine, CudaReal, DeviceInfo, Gpu, Spread, probe};
-use placefield::engine::{Engine, EngineOptions, Pipeline, StepTimes};
+use placefield::engine::{Engine, EngineOptions, Pipeline, StepTimes, Timed};
 use placefield::grid::BinGrid;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
@@ -140,19 +140,19 @@ fn run(names: &[String], file: Option<&str>) -> Result<(), Box<dyn Error>> {
 fn charge_of(design: &str, bins: usize) -> Result<Charge, Box<dyn Error>> {
     let design = generate(&Spec { nets: 0, pins: 0, ..Spec::preset(design)? })?;
     let die = design.die().ok_or("no rows")?;
-    let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
+    let options = ChargeOptions::default().fillers(true);
     Ok(Charge::from_design(&design, BinGrid::new(die, bins, bins)?, &options)?)
 }
 
 /// Where the bodies are ordered, and where they have moved to since.
 fn positions<T: CudaReal>(charge: &Charge, start: &str) -> [[Vec<T>; 2]; 2] {
-    let die = charge.grid.die();
+    let die = charge.grid().die();
     let mut random = Pcg64Mcg::seed_from_u64(7);
     let mut along = |initial: &[f64], size: &[f64], low: f64, high: f64, bin: f64| {
         let drift = Normal::new(0.0, DRIFT * bin).expect("a positive deviation");
         let mut at = initial.to_vec();
         if start == "uniform" {
-            for i in 0..charge.movable {
+            for i in 0..charge.movable() {
                 at[i] = low + (high - low - size[i]) * random.random::<f64>();
             }
         }
@@ -161,9 +161,10 @@ fn positions<T: CudaReal>(charge: &Charge, start: &str) -> [[Vec<T>; 2]; 2] {
             (0..at.len()).map(|i| inside(i, at[i] + drift.sample(&mut random))).collect();
         (at.into_iter().map(T::of).collect::<Vec<T>>(), moved)
     };
-    let (x, moved_x) = along(&charge.initial_x, &charge.width, die.xl, die.xh, charge.grid.bin_x());
+    let (x, moved_x) =
+        along(charge.initial_x(), charge.width(), die.xl, die.xh, charge.grid().bin_x());
     let (y, moved_y) =
-        along(&charge.initial_y, &charge.height, die.yl, die.yh, charge.grid.bin_y());
+        along(charge.initial_y(), charge.height(), die.yl, die.yh, charge.grid().bin_y());
     [[x, y], [moved_x, moved_y]]
 }
 
@@ -198,9 +199,9 @@ fn measure<T: CudaReal>(
             let paper = DESIGNS.iter().find(|(name, ..)| *name == design);
             rows.push(Row {
                 design,
-                movable: charge.movable,
+                movable: charge.movable(),
                 fillers: charge.fillers(),
-                bins: charge.grid.nx(),
+                bins: charge.grid().nx(),
                 start,
                 precision: T::PRECISION.name(),
                 pipeline,
@@ -216,7 +217,7 @@ fn measure<T: CudaReal>(
                 paper_ms: match pipeline {
                     Pipeline::RowColumn => paper.map(|p| p.2),
                     Pipeline::Fused => paper.map(|p| p.3),
-                    Pipeline::ThreePass => None,
+                    _ => None,
                 },
             });
         }

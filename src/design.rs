@@ -3,6 +3,9 @@
 //! Everything is held by column (structure of arrays) in file order; nodes are
 //! named by their index. Lengths are in layout units, positions are
 //! **lower-left corners** of the node as it lies on the die.
+//!
+//! A [`Design`] is plain data that anyone can fill. What reads it checks first
+//! that its columns fit together ([`Design::check`]).
 
 use crate::grid::Rect;
 
@@ -269,6 +272,69 @@ pub struct Design {
     pub rows: Vec<Row>,
 }
 
+/// How the columns of a [`Design`] do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DesignError {
+    /// A column with too many or too few values.
+    #[error("{what}: {found} values, expected {expected}")]
+    Length {
+        /// Which column.
+        what: &'static str,
+        /// Values it should have.
+        expected: usize,
+        /// Values it has.
+        found: usize,
+    },
+    /// A net whose pins end before they start, or beyond the pins there are.
+    #[error("net {net}: its pins are {start}..{end} of {pins}")]
+    NetPins {
+        /// The net.
+        net: usize,
+        /// Its first pin.
+        start: u32,
+        /// One more than its last pin.
+        end: u32,
+        /// Pins there are.
+        pins: usize,
+    },
+    /// Pins before the first net's or after the last net's.
+    #[error("pins {start}..{end} of all nets, expected 0..{pins}")]
+    AllPins {
+        /// First pin of the first net.
+        start: u32,
+        /// One more than the last pin of the last net.
+        end: u32,
+        /// Pins there are.
+        pins: usize,
+    },
+    /// A pin on a node that does not exist.
+    #[error("pin {pin} is on node {node}, of {nodes}")]
+    PinNode {
+        /// The pin.
+        pin: usize,
+        /// Its node.
+        node: u32,
+        /// Nodes there are.
+        nodes: usize,
+    },
+    /// Nets were asked for of a design that has none ([`Design::nets`]).
+    #[error("the design has no nets")]
+    NoNets,
+    /// More nodes, nets or pins than 32 bits count.
+    #[error("{count} {what}: at most {} are possible", MAX_COUNT)]
+    TooMany {
+        /// What there is too much of, in the plural.
+        what: &'static str,
+        /// How many.
+        count: usize,
+    },
+}
+
+/// Most nodes, nets and pins of a design: they are counted in 32 bits, and the
+/// largest number stands for a pin that does not move.
+pub const MAX_COUNT: usize = u32::MAX as usize - 1;
+
 /// Half-perimeter wirelength of a placement.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Hpwl {
@@ -278,7 +344,87 @@ pub struct Hpwl {
     pub weighted: f64,
 }
 
+impl Nodes {
+    fn check(&self, placement: &Placement) -> Result<(), DesignError> {
+        let nodes = self.len();
+        check_count("nodes", nodes)?;
+        check_names("names of nodes", nodes, &self.names)?;
+        check_columns(
+            nodes,
+            &[
+                ("widths of nodes", self.width.len()),
+                ("heights of nodes", self.height.len()),
+                ("x of nodes", placement.x.len()),
+                ("y of nodes", placement.y.len()),
+                ("orientations of nodes", placement.orientation.len()),
+            ],
+        )
+    }
+}
+
+impl Nets {
+    fn check(&self, nodes: usize) -> Result<(), DesignError> {
+        let (nets, pins) = (self.len(), self.pins());
+        check_count("nets", nets)?;
+        check_count("pins", pins)?;
+        check_names("names of nets", nets, &self.names)?;
+        check_columns(
+            pins,
+            &[("x offsets of pins", self.pin_dx.len()), ("y offsets of pins", self.pin_dy.len())],
+        )?;
+        if let (0, 0, []) = (nets, pins, &self.net_start[..]) {
+            return Ok(()); // `Nets::default()`
+        }
+        check_columns(nets + 1, &[("first pins of nets and their end", self.net_start.len())])?;
+        for (net, of) in self.net_start.windows(2).enumerate() {
+            let (start, end) = (of[0], of[1]);
+            if start > end || end as usize > pins {
+                return Err(DesignError::NetPins { net, start, end, pins });
+            }
+        }
+        let (start, end) = (self.net_start[0], self.net_start[nets]);
+        if start != 0 || end as usize != pins {
+            return Err(DesignError::AllPins { start, end, pins });
+        }
+        match self.pin_node.iter().position(|&node| node as usize >= nodes) {
+            Some(pin) => Err(DesignError::PinNode { pin, node: self.pin_node[pin], nodes }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn check_count(what: &'static str, count: usize) -> Result<(), DesignError> {
+    if count > MAX_COUNT { Err(DesignError::TooMany { what, count }) } else { Ok(()) }
+}
+
+fn check_columns(expected: usize, columns: &[(&'static str, usize)]) -> Result<(), DesignError> {
+    match columns.iter().find(|(_, found)| *found != expected) {
+        Some(&(what, found)) => Err(DesignError::Length { what, expected, found }),
+        None => Ok(()),
+    }
+}
+
+/// Names may be left out, all of them.
+fn check_names(what: &'static str, expected: usize, names: &Names) -> Result<(), DesignError> {
+    if names.is_empty() { Ok(()) } else { check_columns(expected, &[(what, names.len())]) }
+}
+
 impl Design {
+    /// Whether the columns fit together: each has one value per node, net or
+    /// pin (names may be left out, all of them), every pin belongs to one net
+    /// and is on a node that exists. Numbers are not looked at.
+    ///
+    /// [`Charge::from_design`](crate::charge::Charge::from_design),
+    /// [`Netlist::from_design`](crate::wirelength::Netlist::from_design) and the
+    /// writers ask this first; [`crate::bookshelf::read_design`] gives nothing else.
+    ///
+    /// # Errors
+    /// At the first thing that does not fit.
+    pub fn check(&self) -> Result<(), DesignError> {
+        self.nodes.check(&self.placement)?;
+        self.nets.as_ref().map_or(Ok(()), |nets| nets.check(self.nodes.len()))
+    }
+
     /// Bounding box of the rows; `None` without rows.
     pub fn die(&self) -> Option<Rect> {
         self.rows.iter().map(Row::rect).reduce(|a, b| a.union(&b))
@@ -295,12 +441,18 @@ impl Design {
     }
 
     /// Width and height of node `i` as it lies, orientation taken into account.
+    ///
+    /// # Panics
+    /// Where a column has no value for node `i`.
     pub fn size(&self, i: usize) -> (f64, f64) {
         let (w, h) = (self.nodes.width[i], self.nodes.height[i]);
         if self.placement.orientation[i].swaps_axes() { (h, w) } else { (w, h) }
     }
 
     /// The area node `i` covers.
+    ///
+    /// # Panics
+    /// Where a column has no value for node `i`.
     pub fn rect(&self, i: usize) -> Rect {
         let (w, h) = self.size(i);
         Rect::at(self.placement.x[i], self.placement.y[i], w, h)
@@ -315,6 +467,9 @@ impl Design {
     ///
     /// Nets are summed in fixed blocks, so that the result does not depend on
     /// the number of threads.
+    ///
+    /// # Panics
+    /// Where the columns do not fit together ([`Design::check`]).
     pub fn hpwl(&self) -> Option<Hpwl> {
         use rayon::prelude::*;
         let nets = self.nets.as_ref()?;
@@ -352,7 +507,10 @@ impl Design {
         box_.width() + box_.height()
     }
 
-    /// Where pin `p` lies.
+    /// Where pin `p` of `nets` lies.
+    ///
+    /// # Panics
+    /// Where there is no pin `p`, or its node does not exist.
     pub fn pin_position(&self, nets: &Nets, p: usize) -> (f64, f64) {
         let node = nets.pin_node[p] as usize;
         let r = self.rect(node);

@@ -1,4 +1,4 @@
-//! The one door a placer uses: density → field → force.
+//! The interface a placer uses: density → field → force.
 //!
 //! An [`Engine`] is made once, from a design or from bare rectangles, and is
 //! then given positions and asked for density, overflow, energy, field and
@@ -6,11 +6,16 @@
 //! (multiply φ by bin_x² and E by bin_x for layout units), positions and sizes
 //! are layout units.
 //!
-//! Engines keep ρ less a constant, [`Charge::background`], which it loses before
-//! it is rounded and which a solve does not see; what they hand out and report
-//! as density has it.
+//! Every engine is deterministic: the same positions give the same bits on
+//! every run, whatever the number of threads.
+//!
+//! Engines keep the *centered* density, ρ less a constant
+//! ([`Charge::background`]) that is taken off before rounding and that a solve
+//! does not see. What they hand out and report as density is ρ itself
+//! ([`MapKind::Density`]).
 
-use crate::charge::Charge;
+use crate::charge::{Charge, ChargeError};
+use crate::design::DesignError;
 use crate::grid::{GridError, Map};
 use crate::real::Real;
 use rayon::prelude::*;
@@ -19,6 +24,7 @@ use serde::{Deserialize, Serialize};
 /// How a solve is composed of transforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Pipeline {
     /// 1-D transforms along one axis, then the other, with transposes.
     RowColumn,
@@ -69,6 +75,7 @@ pub struct Evaluation {
 
 /// A map an engine can hand out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MapKind {
     /// ρ: area in the bin over the bin's area; fixed, movable and fillers.
     Density,
@@ -136,17 +143,35 @@ pub struct StepTimes {
     pub solve_plain: f64,
 }
 
-/// How an engine is made.
+/// How an engine is made: the default, and what is to differ from it.
+///
+/// ```
+/// use placefield::engine::{EngineOptions, Pipeline};
+/// let options = EngineOptions::default().pipeline(Pipeline::Fused).threads(2);
+/// assert_eq!(options.pipeline, Some(Pipeline::Fused));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EngineOptions {
     /// The pipeline of [`Engine::evaluate`]; `None` takes the one that is
     /// fastest on the engine for the grid ([`Engine::choice`] says which).
     pub pipeline: Option<Pipeline>,
     /// Threads on the CPU, at most [`MAX_THREADS`]; 0 takes all there are.
     pub threads: usize,
-    /// The same positions are to give the same bits on every run. Both engines see to it
-    /// anyway, whatever this says.
-    pub deterministic: bool,
+}
+
+impl EngineOptions {
+    /// With this pipeline; `None` takes the fastest.
+    #[must_use]
+    pub fn pipeline(self, pipeline: impl Into<Option<Pipeline>>) -> Self {
+        EngineOptions { pipeline: pipeline.into(), ..self }
+    }
+
+    /// With so many threads on the CPU, at most [`MAX_THREADS`]; 0 takes all there are.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        EngineOptions { threads, ..self }
+    }
 }
 
 /// The pipeline an engine evaluates by, and why it is that one.
@@ -171,8 +196,6 @@ pub struct Descriptor {
     pub engine: &'static str,
     /// The device's own name (CPU: number of threads).
     pub device: String,
-    /// True when the same positions give the same bits on every run.
-    pub deterministic: bool,
 }
 
 /// Why an engine could not be made or could not run.
@@ -182,35 +205,21 @@ pub enum EngineError {
     /// The die and bin counts make no grid.
     #[error(transparent)]
     Grid(#[from] GridError),
-    /// The target density is not in (0, 1].
-    #[error("target density {0}: expected a number above 0 and at most 1")]
-    TargetDensity(f64),
-    /// A rectangle with a negative size, or a size or position that is not a finite number.
-    #[error("{what} {index}: {value}: expected a finite number{}", if *.non_negative { ", not negative" } else { "" })]
-    BadNumber {
-        /// What the number is, e.g. `"width of movable cell"`.
+    /// The charge cannot be made.
+    #[error(transparent)]
+    Charge(#[from] ChargeError),
+    /// The design's columns do not fit together.
+    #[error(transparent)]
+    Design(#[from] DesignError),
+    /// A position that is not finite.
+    #[error("{what} {index}: {value}: expected a finite number")]
+    NotFinite {
+        /// What the number is, e.g. `"x of body"`.
         what: &'static str,
         /// Which one.
         index: usize,
         /// Its value.
         value: f64,
-        /// Whether it must not be negative.
-        non_negative: bool,
-    },
-    /// The free space asks for more fillers than are made
-    /// ([`MAX_FILLERS`](crate::charge::MAX_FILLERS)).
-    #[error(
-        "{count:.0} fillers of {width} x {height} to fill the free space, at most {}: \
-         evaluate without fillers",
-        crate::charge::MAX_FILLERS
-    )]
-    TooManyFillers {
-        /// Fillers needed.
-        count: f64,
-        /// Width of one.
-        width: f64,
-        /// Height of one.
-        height: f64,
     },
     /// A size or position that the engine's precision cannot hold.
     #[error("{what} {index}: {value:e}: expected a number within the range of {precision}")]
@@ -250,9 +259,17 @@ pub enum EngineError {
         /// The system's reason.
         reason: String,
     },
+    /// Device memory ran out.
+    #[error("out of GPU memory: {} MiB more were needed and {} MiB are free", .needed >> 20, .free >> 20)]
+    OutOfMemory {
+        /// Bytes asked for.
+        needed: usize,
+        /// Bytes free when they were asked for.
+        free: usize,
+    },
     /// The device or one of its libraries failed or is missing.
     #[error("{0}")]
-    Device(String),
+    Device(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// Density → field → force, in precision `T`.
@@ -301,21 +318,24 @@ pub trait Engine<T: Real> {
     /// Copies forces, one per body: the direction that spreads, in units of
     /// layout area × bin widths.
     fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError>;
+}
 
+/// An engine that says how long its stages take.
+pub trait Timed<T: Real>: Engine<T> {
     /// Time each stage took when it last ran.
     fn times(&self) -> StageTimes;
 
     /// Times whole steps and solves by `pipeline`, `repetitions` times and more,
     /// for the positions at hand; none where an engine makes no such difference.
     /// Afterwards everything holds what a step by `pipeline` leaves.
+    ///
+    /// # Errors
+    /// When no positions were given, or the device failed.
     fn step_times(
         &mut self,
         pipeline: Pipeline,
         repetitions: usize,
-    ) -> Result<Option<StepTimes>, EngineError> {
-        let _ = (pipeline, repetitions);
-        Ok(None)
-    }
+    ) -> Result<Option<StepTimes>, EngineError>;
 }
 
 /// The last stage that holds for the positions at hand.
@@ -376,10 +396,10 @@ pub(crate) fn check_lengths(
 /// At the first one that it cannot hold.
 pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
     let columns = [
-        ("width of body", &charge.width),
-        ("height of body", &charge.height),
-        ("x of body", &charge.initial_x),
-        ("y of body", &charge.initial_y),
+        ("width of body", charge.width()),
+        ("height of body", charge.height()),
+        ("x of body", charge.initial_x()),
+        ("y of body", charge.initial_y()),
     ];
     for (what, values) in columns {
         if let Some(index) = values.iter().position(|&v| !T::of(v).is_finite()) {
@@ -395,7 +415,7 @@ pub(crate) fn check_positions<T: Real>(x: &[T], y: &[T]) -> Result<(), EngineErr
     for (what, values) in [("x of body", x), ("y of body", y)] {
         if let Some(index) = values.par_iter().position_first(|v| !v.is_finite()) {
             let value = values[index].wide();
-            return Err(EngineError::BadNumber { what, index, value, non_negative: false });
+            return Err(EngineError::NotFinite { what, index, value });
         }
     }
     Ok(())

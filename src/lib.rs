@@ -20,14 +20,8 @@
 //!
 //! // Two overlapping cells on a die of 16 x 16 bins, and a fixed macro on the left.
 //! let grid = BinGrid::new(Rect::at(0.0, 0.0, 160.0, 160.0), 16, 16)?;
-//! let cells = Rectangles {
-//!     width: &[20.0, 20.0],
-//!     height: &[20.0, 20.0],
-//!     x: &[80.0, 90.0],
-//!     y: &[70.0, 80.0],
-//!     fixed: &[Rect::at(0.0, 0.0, 40.0, 160.0)],
-//!     ..Rectangles::default()
-//! };
+//! let (width, height, blocks) = ([20.0; 2], [20.0; 2], [Rect::at(0.0, 0.0, 40.0, 160.0)]);
+//! let cells = Rectangles::movable(&width, &height, &[80.0, 90.0], &[70.0, 80.0]).fixed(&blocks);
 //! let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default())?;
 //! let mut engine = CpuEngine::<f32>::new(charge, &EngineOptions::default())?;
 //!

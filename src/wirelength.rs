@@ -1,8 +1,8 @@
 //! Wirelength: what connects the bodies, as its operators read it.
 //!
 //! [`Netlist`] is a design's nets in compressed rows, once by net and once by
-//! body, with every pin's offset from the lower-left corner of its body; both
-//! floors build their operators on it ([`crate::cpu::wirelength`]). Lengths are
+//! body, with every pin's offset from the lower-left corner of its body; the
+//! operators of the CPU ([`crate::cpu::wirelength`]) and of a GPU are built on it. Lengths are
 //! layout units.
 //!
 //! # Half-perimeter and weighted average
@@ -18,9 +18,9 @@
 //! with A and B the two weighted means. It stays below HPWL and tends to it as
 //! γ → 0.
 
-use crate::design::{Design, NodeKind};
+use crate::design::{Design, DesignError, Nets, NodeKind};
 
-/// Stands in [`Netlist::pin_body`] for a body that does not move.
+/// Stands in [`Netlist::pin_body`] for a node that does not move.
 pub const FIXED_PIN: u32 = u32::MAX;
 
 /// Nets of this many pins or more are left out of the weighted average, as in
@@ -33,33 +33,33 @@ pub const LARGE_NET: usize = 100;
 /// Nets keep the design's order, but for those of too many pins, which come
 /// last. Nets that no movement changes are folded into
 /// [`Netlist::fixed_hpwl`]: with one pin, or with all pins on nodes that stay.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// Every `Netlist` is whole: pins belong to one net each and are on bodies that
+/// exist. [`Netlist::from_design`] sees to that and nothing can change it
+/// afterwards, for operators read memory by it.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Netlist {
-    /// Nets `0..smooth` take part in the weighted average; the rest only in HPWL.
-    pub smooth: usize,
-    /// First pin of each net, and the number of pins at the end.
-    pub net_start: Vec<u32>,
-    /// Weight of each net.
-    pub weight: Vec<f64>,
-    /// Movable cell each pin sits on (its index among the bodies), or [`FIXED_PIN`].
-    pub pin_body: Vec<u32>,
-    /// Pin from the body's left edge; of a [`FIXED_PIN`] its place on the die.
-    pub pin_x: Vec<f64>,
-    /// Pin from the body's bottom edge; of a [`FIXED_PIN`] its place on the die.
-    pub pin_y: Vec<f64>,
-    /// First entry in [`Netlist::body_pin`] of each movable cell, and their number at the end.
-    pub body_start: Vec<u32>,
-    /// The pins of each movable cell that belong to nets `0..smooth`, ascending.
-    pub body_pin: Vec<u32>,
-    /// Weighted HPWL of the nets that cannot change.
-    pub fixed_hpwl: f64,
+    smooth: usize,
+    net_start: Vec<u32>,
+    weight: Vec<f64>,
+    pin_body: Vec<u32>,
+    pin_x: Vec<f64>,
+    pin_y: Vec<f64>,
+    body_start: Vec<u32>,
+    body_pin: Vec<u32>,
+    fixed_hpwl: f64,
 }
 
 impl Netlist {
     /// The nets of `design`, where nets of `large` pins or more are left out of
-    /// the weighted average ([`LARGE_NET`]); `None` when it has no nets.
-    pub fn from_design(design: &Design, large: usize) -> Option<Self> {
-        let nets = design.nets.as_ref()?;
+    /// the weighted average ([`LARGE_NET`]).
+    ///
+    /// # Errors
+    /// [`DesignError::NoNets`] when the design's nets are not known, and another
+    /// one when its columns do not fit together ([`Design::check`]).
+    pub fn from_design(design: &Design, large: usize) -> Result<Self, DesignError> {
+        design.check()?;
+        let nets = design.nets.as_ref().ok_or(DesignError::NoNets)?;
         let mut body_of = vec![FIXED_PIN; design.nodes.len()];
         for (body, node) in design.movable().enumerate() {
             body_of[node] = body as u32;
@@ -71,10 +71,20 @@ impl Netlist {
         };
         let (small, big): (Vec<usize>, Vec<usize>) =
             (0..nets.len()).filter(moves).partition(|e| degree(e) < large);
-        let mut list = Netlist { smooth: small.len(), net_start: vec![0], ..Netlist::default() };
+        let mut list = Netlist {
+            smooth: small.len(),
+            net_start: vec![0],
+            weight: Vec::with_capacity(small.len() + big.len()),
+            pin_body: Vec::new(),
+            pin_x: Vec::new(),
+            pin_y: Vec::new(),
+            body_start: Vec::new(),
+            body_pin: Vec::new(),
+            fixed_hpwl: 0.0,
+        };
         for &e in small.iter().chain(&big) {
             for p in nets.pins_of(e) {
-                list.push_pin(design, p, body_of[nets.pin_node[p] as usize]);
+                list.push_pin(design, nets, p, body_of[nets.pin_node[p] as usize]);
             }
             list.net_start.push(list.pin_body.len() as u32);
             list.weight.push(nets.weight[e]);
@@ -84,7 +94,52 @@ impl Netlist {
             .map(|e| nets.weight[e] * design.net_hpwl(nets, e))
             .sum();
         list.index_bodies(design.movable().count());
-        Some(list)
+        Ok(list)
+    }
+
+    /// Nets `0..smooth()` take part in the weighted average; the rest only in HPWL.
+    pub fn smooth(&self) -> usize {
+        self.smooth
+    }
+
+    /// First pin of each net, and the number of pins at the end.
+    pub fn net_start(&self) -> &[u32] {
+        &self.net_start
+    }
+
+    /// Weight of each net.
+    pub fn weight(&self) -> &[f64] {
+        &self.weight
+    }
+
+    /// Movable cell each pin sits on (its index among the bodies), or [`FIXED_PIN`].
+    pub fn pin_body(&self) -> &[u32] {
+        &self.pin_body
+    }
+
+    /// Pin from the body's left edge, layout units; of a [`FIXED_PIN`] its place on the die.
+    pub fn pin_x(&self) -> &[f64] {
+        &self.pin_x
+    }
+
+    /// Pin from the body's bottom edge, layout units; of a [`FIXED_PIN`] its place on the die.
+    pub fn pin_y(&self) -> &[f64] {
+        &self.pin_y
+    }
+
+    /// First entry in [`Netlist::body_pin`] of each movable cell, and their number at the end.
+    pub fn body_start(&self) -> &[u32] {
+        &self.body_start
+    }
+
+    /// The pins of each movable cell that belong to nets `0..smooth()`, ascending.
+    pub fn body_pin(&self) -> &[u32] {
+        &self.body_pin
+    }
+
+    /// Weighted HPWL of the nets that cannot change, layout units.
+    pub fn fixed_hpwl(&self) -> f64 {
+        self.fixed_hpwl
     }
 
     /// Number of nets.
@@ -103,6 +158,9 @@ impl Netlist {
     }
 
     /// The pins of net `e`.
+    ///
+    /// # Panics
+    /// When `e` is not below [`Netlist::nets`].
     pub fn pins_of(&self, e: usize) -> std::ops::Range<usize> {
         self.net_start[e] as usize..self.net_start[e + 1] as usize
     }
@@ -119,8 +177,7 @@ impl Netlist {
         sums
     }
 
-    fn push_pin(&mut self, design: &Design, p: usize, body: u32) {
-        let nets = design.nets.as_ref().expect("pins come from the design's nets");
+    fn push_pin(&mut self, design: &Design, nets: &Nets, p: usize, body: u32) {
         let node = nets.pin_node[p] as usize;
         let (x, y) = if body == FIXED_PIN {
             design.pin_position(nets, p)

@@ -1,6 +1,7 @@
 //! What can go wrong with a file, and where in it.
 
 use super::lexer;
+use crate::design::DesignError;
 use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,9 @@ pub enum ErrorKind {
         /// Where it stands first.
         first_line: u64,
     },
+    /// The design to be written has columns that do not fit together.
+    #[error("the design cannot be written: {0}")]
+    Design(#[source] DesignError),
     /// The design cannot be written in this format.
     #[error("expected {expected}, found {found}")]
     Unwritable {

@@ -43,13 +43,34 @@ use error::ErrorKind::Syntax;
 use file::Text;
 use std::path::{Path, PathBuf};
 
-/// How to read a design.
+/// How to read a design: the default, and what is to differ from it.
+///
+/// ```
+/// use placefield::bookshelf::{PinOffset, ReadOptions};
+/// let options = ReadOptions::default().pin_offset(PinOffset::LowerLeft).pl("other.pl");
+/// assert_eq!(options.pl.unwrap().to_str(), Some("other.pl"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// Where the `.nets` file counts pin offsets from.
     pub pin_offset: PinOffset,
     /// A `.pl` file to read in place of the one that the `.aux` names.
     pub pl: Option<PathBuf>,
+}
+
+impl ReadOptions {
+    /// With pin offsets counted from here.
+    #[must_use]
+    pub fn pin_offset(self, pin_offset: PinOffset) -> Self {
+        ReadOptions { pin_offset, ..self }
+    }
+
+    /// With this `.pl` file in place of the one that the `.aux` names.
+    #[must_use]
+    pub fn pl(self, pl: impl Into<PathBuf>) -> Self {
+        ReadOptions { pl: Some(pl.into()), ..self }
+    }
 }
 
 /// A design, and what there is to say about reading it.

@@ -19,8 +19,9 @@ const BLOCK: usize = 1 << 14;
 /// written beside `path` and renamed: it appears whole or not at all.
 ///
 /// # Errors
-/// When the file cannot be written, a coordinate is not finite, or a name is
-/// empty or has a blank in it.
+/// When the file cannot be written, the design's columns do not fit together
+/// ([`Design::check`]), a coordinate is not finite, or a name is absent, empty or
+/// has a blank in it.
 pub fn write_pl(path: &Path, design: &Design) -> Result<(), BookshelfError> {
     check(design).map_err(|kind| BookshelfError::whole(path, kind))?;
     write_whole(path, |out| write_places(out, design)).map_err(|e| BookshelfError::io(path, e))
@@ -28,6 +29,11 @@ pub fn write_pl(path: &Path, design: &Design) -> Result<(), BookshelfError> {
 
 /// Refuses what would not read back.
 fn check(design: &Design) -> Result<(), ErrorKind> {
+    design.check().map_err(ErrorKind::Design)?;
+    if design.nodes.names.len() != design.nodes.len() {
+        let found = "nodes without names".to_owned();
+        return Err(ErrorKind::Unwritable { expected: "a name of one word", found });
+    }
     for (i, name) in design.nodes.names.iter().enumerate() {
         let (x, y) = (design.placement.x[i], design.placement.y[i]);
         if !(x.is_finite() && y.is_finite()) {

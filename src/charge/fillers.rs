@@ -6,8 +6,7 @@
 //! DREAMPlace's: as wide as the movable cells on average, without the narrowest
 //! and the widest twentieth, as tall as a row.
 
-use super::Charge;
-use crate::engine::EngineError;
+use super::{Charge, ChargeError};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -57,7 +56,7 @@ pub(super) fn add(
     budget: &Budget,
     row_height: f64,
     seed: u64,
-) -> Result<(), EngineError> {
+) -> Result<(), ChargeError> {
     let area = budget.filler_area(charge.target_density);
     let width = mean_width(&charge.width[..charge.movable]);
     if width * row_height <= 0.0 {
@@ -68,7 +67,7 @@ pub(super) fn add(
     }
     let count = (area / (width * row_height)).round();
     if count > MAX_FILLERS as f64 {
-        return Err(EngineError::TooManyFillers { count, width, height: row_height });
+        return Err(ChargeError::TooManyFillers { count, width, height: row_height });
     }
     let die = charge.grid.die();
     let room_x = (die.width() - width).max(0.0);
@@ -80,8 +79,7 @@ pub(super) fn add(
             (die.xl + u * room_x, die.yl + v * room_y)
         })
         .unzip();
-    charge.add_fillers(width, row_height, &x, &y);
-    Ok(())
+    charge.add_fillers(width, row_height, &x, &y)
 }
 
 #[cfg(test)]

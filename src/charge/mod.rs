@@ -6,73 +6,70 @@
 //! take from every bin. Everything here is `f64` and is made once; engines
 //! round it to their own precision. Lengths are layout units.
 
+mod error;
 mod fillers;
 mod fixed;
 pub(crate) mod overlap;
+mod rectangles;
 mod smoothing;
 
+pub use error::ChargeError;
 pub use fillers::MAX_FILLERS;
+pub use rectangles::Rectangles;
 pub use smoothing::stretch;
 
 use crate::design::{Design, NodeKind, Row};
-use crate::engine::EngineError;
 use crate::grid::{BinGrid, Map, Rect};
 use crate::real::Real;
 use rayon::prelude::*;
 
+/// Most bodies of a [`Charge`]: engines count them in 32 bits, with a sign.
+pub const MAX_BODIES: usize = i32::MAX as usize;
+
 /// The bodies of an evaluation and the area that is taken for good.
+///
+/// Every `Charge` is whole: the columns by body have one finite value each, the
+/// map of fixed area has the bins of the grid, and indices are within range.
+/// Its constructors see to that and nothing can change it afterwards, for
+/// engines read memory by it.
 #[derive(Clone, Debug)]
 pub struct Charge {
-    /// The bins.
-    pub grid: BinGrid,
-    /// Target density T, in (0, 1]: the one asked for, or the least at which
-    /// the movable cells fit when fillers are on and that is larger.
-    pub target_density: f64,
-    /// Number of movable cells: bodies `0..movable`.
-    pub movable: usize,
-    /// Width of every body, layout units.
-    pub width: Vec<f64>,
-    /// Height of every body, layout units.
-    pub height: Vec<f64>,
-    /// Weight of a body's smoothed area: the area it adds to a bin is
-    /// `ratio` × overlap of its stretched rectangle with the bin.
-    pub ratio: Vec<f64>,
-    /// Movable macros, by index, ascending. Their `ratio` is T, and so is the
-    /// weight of their own area in the exact density; every other cell's is 1.
-    pub macros: Vec<u32>,
-    /// Where the bodies start, lower-left corners.
-    pub initial_x: Vec<f64>,
-    /// Where the bodies start, lower-left corners.
-    pub initial_y: Vec<f64>,
-    /// Fixed area per bin, clamped to the bin's area and scaled by T.
-    pub fixed: Map<f64>,
-    /// Σ width × height of the movable cells.
-    pub movable_area: f64,
-    /// Σ over fixed cells of their area inside the die; where they overlap it counts twice.
-    pub fixed_area: f64,
-    /// Σ over fixed cells of their area outside the die, which counts nowhere.
-    pub fixed_clipped_area: f64,
-    /// Fixed cells with no area inside the die.
-    pub fixed_outside: usize,
-    /// Fixed cells that reach beyond the die.
-    pub fixed_partly_outside: usize,
-    /// Area outside every row and fixed cell that is taken as fixed; zero
-    /// without [`ChargeOptions::row_blockage`].
-    pub blockage_area: f64,
-    /// What a user should know: clipped area, a raised target density.
-    pub warnings: Vec<String>,
+    grid: BinGrid,
+    target_density: f64,
+    movable: usize,
+    width: Vec<f64>,
+    height: Vec<f64>,
+    ratio: Vec<f64>,
+    macros: Vec<u32>,
+    initial_x: Vec<f64>,
+    initial_y: Vec<f64>,
+    fixed: Map<f64>,
+    movable_area: f64,
+    fixed_area: f64,
+    fixed_clipped_area: f64,
+    fixed_outside: usize,
+    fixed_partly_outside: usize,
+    blockage_area: f64,
+    warnings: Vec<String>,
 }
 
-/// How a [`Charge`] is made.
+/// How a [`Charge`] is made: the default, and what is to differ from it.
+///
+/// ```
+/// use placefield::charge::ChargeOptions;
+/// let options = ChargeOptions::default().target_density(0.9).fillers(true);
+/// assert_eq!(options.seed, 1000);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ChargeOptions {
-    /// Target density T, in (0, 1].
+    /// Target density T, in (0, 1]; 1 by default.
     pub target_density: f64,
-    /// Fill the free space with fillers.
+    /// Fill the free space with fillers; off by default.
     pub fillers: bool,
-    /// Take area outside every row as fixed.
+    /// Take area outside every row as fixed; off by default.
     pub row_blockage: bool,
-    /// Seed of the fillers' positions.
+    /// Seed of the fillers' positions; 1000 by default.
     pub seed: u64,
 }
 
@@ -82,28 +79,30 @@ impl Default for ChargeOptions {
     }
 }
 
-/// Bare rectangles, for a placer that has no [`Design`]. Lengths in layout
-/// units, one entry per movable cell in the first four.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Rectangles<'a> {
-    /// Widths of the movable cells.
-    pub width: &'a [f64],
-    /// Heights of the movable cells.
-    pub height: &'a [f64],
-    /// Where they start, left edges.
-    pub x: &'a [f64],
-    /// Where they start, bottom edges.
-    pub y: &'a [f64],
-    /// Cells that stay and block the area under them.
-    pub fixed: &'a [Rect],
-    /// Height of a row, which is the height of a filler; `None`: the median
-    /// height of the movable cells.
-    pub row_height: Option<f64>,
-    /// Which movable cells are macros; `None`: those of more than 10 times the
-    /// mean area and 2 rows' height. Matters only below a target density of 1.
-    pub macros: Option<&'a [bool]>,
-    /// Where cells may go; read only with [`ChargeOptions::row_blockage`].
-    pub rows: &'a [Rect],
+impl ChargeOptions {
+    /// With target density T, in (0, 1].
+    #[must_use]
+    pub fn target_density(self, target_density: f64) -> Self {
+        ChargeOptions { target_density, ..self }
+    }
+
+    /// With or without fillers in the free space.
+    #[must_use]
+    pub fn fillers(self, fillers: bool) -> Self {
+        ChargeOptions { fillers, ..self }
+    }
+
+    /// With area outside every row taken as fixed, or not.
+    #[must_use]
+    pub fn row_blockage(self, row_blockage: bool) -> Self {
+        ChargeOptions { row_blockage, ..self }
+    }
+
+    /// With another seed of the fillers' positions.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        ChargeOptions { seed, ..self }
+    }
 }
 
 /// Area of movable cells outside the die, which no map holds.
@@ -121,20 +120,22 @@ impl Charge {
     /// The charge of a design. `FixedNoImage` nodes block nothing.
     ///
     /// # Errors
-    /// A target density outside (0, 1], a size or position that is not a finite
-    /// number or a negative size (named by node index), too many fillers.
+    /// A design whose columns do not fit together ([`Design::check`]), a target
+    /// density outside (0, 1], a size or position that is not finite or a negative
+    /// size (named by node index), areas that overflow, too many bodies or fillers.
     pub fn from_design(
         design: &Design,
         grid: BinGrid,
         options: &ChargeOptions,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, ChargeError> {
+        design.check()?;
         let mut columns = [const { Vec::new() }; 4];
         let mut fixed = Vec::new();
         for i in 0..design.nodes.len() {
             let (width, height) = design.size(i);
             let (x, y) = (design.placement.x[i], design.placement.y[i]);
             let names = ["width of node", "height of node", "x of node", "y of node"];
-            check(names, i, [width, height, x, y])?;
+            rectangles::check(names, i, [width, height, x, y])?;
             match design.nodes.kind[i] {
                 NodeKind::Movable => {
                     columns.iter_mut().zip([width, height, x, y]).for_each(|(c, v)| c.push(v));
@@ -163,20 +164,23 @@ impl Charge {
     ///
     /// # Errors
     /// A target density outside (0, 1], slices of different lengths, a size or
-    /// position that is not a finite number or a negative size, too many fillers.
+    /// position that is not finite or a negative size, areas that overflow, too many
+    /// bodies or fillers.
     pub fn from_rectangles(
         grid: BinGrid,
         cells: &Rectangles<'_>,
         options: &ChargeOptions,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, ChargeError> {
         let asked = options.target_density;
         if !(asked > 0.0 && asked <= 1.0) {
-            return Err(EngineError::TargetDensity(asked));
+            return Err(ChargeError::TargetDensity(asked));
         }
         cells.check()?;
+        check_bodies(cells.width.len())?;
         let die = grid.die();
         let row_height = cells.row_height.unwrap_or_else(|| median(cells.height));
         let movable_area = cells.areas().sum();
+        check_total("movable cells", movable_area)?;
         let gaps = if options.row_blockage {
             fixed::gaps(&[cells.rows, cells.fixed].concat(), &die)
         } else {
@@ -205,6 +209,7 @@ impl Charge {
         }
 
         let census = fixed::census(cells.fixed, &die);
+        check_total("fixed cells", census.inside_area + census.clipped_area)?;
         if census.wholly_outside + census.partly_outside > 0 {
             warnings.push(format!(
                 "fixed cells reach beyond the die: {} wholly, {} partly; their area outside, {}, is left out",
@@ -239,18 +244,150 @@ impl Charge {
         Ok(charge)
     }
 
-    /// Appends fillers of one size at the given lower-left corners.
+    /// Appends fillers of one size, layout units, at the given lower-left corners.
     ///
-    /// # Panics
-    /// When `x` and `y` differ in length.
-    pub fn add_fillers(&mut self, width: f64, height: f64, x: &[f64], y: &[f64]) {
-        assert_eq!(x.len(), y.len(), "fillers' positions");
-        let bodies = self.bodies() + x.len();
+    /// # Errors
+    /// When `x` and `y` differ in length, a number is not finite, a size is
+    /// negative, the fillers' area overflows, or there are more than
+    /// [`MAX_BODIES`] bodies. The charge is then as it was.
+    pub fn add_fillers(
+        &mut self,
+        width: f64,
+        height: f64,
+        x: &[f64],
+        y: &[f64],
+    ) -> Result<(), ChargeError> {
+        let (expected, found) = (x.len(), y.len());
+        if found != expected {
+            return Err(ChargeError::Length { what: "y of fillers", expected, found });
+        }
+        let names = ["width of filler", "height of filler", "x of filler", "y of filler"];
+        for (i, (&x, &y)) in x.iter().zip(y).enumerate() {
+            rectangles::check(names, i, [width, height, x, y])?;
+        }
+        let bodies = self.bodies().saturating_add(x.len());
+        check_bodies(bodies)?;
+        check_total("fillers", self.filler_area() + x.len() as f64 * (width * height))?;
         self.width.resize(bodies, width);
         self.height.resize(bodies, height);
         self.ratio.resize(bodies, smoothing::ratio(width, height, &self.grid));
         self.initial_x.extend_from_slice(x);
         self.initial_y.extend_from_slice(y);
+        Ok(())
+    }
+
+    /// Has the bodies start elsewhere: lower-left corners, layout units, movable
+    /// cells first, then fillers.
+    ///
+    /// # Errors
+    /// When a slice does not have one value per body or a value is not finite.
+    /// The charge is then as it was.
+    pub fn set_initial(&mut self, x: &[f64], y: &[f64]) -> Result<(), ChargeError> {
+        let expected = self.bodies();
+        for (what, found) in [("x of bodies", x.len()), ("y of bodies", y.len())] {
+            if found != expected {
+                return Err(ChargeError::Length { what, expected, found });
+            }
+        }
+        for (what, values) in [("x of body", x), ("y of body", y)] {
+            if let Some(index) = values.iter().position(|v| !v.is_finite()) {
+                let value = values[index];
+                return Err(ChargeError::BadNumber { what, index, value, non_negative: false });
+            }
+        }
+        self.initial_x.copy_from_slice(x);
+        self.initial_y.copy_from_slice(y);
+        Ok(())
+    }
+
+    /// The bins.
+    pub fn grid(&self) -> BinGrid {
+        self.grid
+    }
+
+    /// Target density T, in (0, 1]: the one asked for, or the least at which
+    /// the movable cells fit when fillers are on and that is larger.
+    pub fn target_density(&self) -> f64 {
+        self.target_density
+    }
+
+    /// Number of movable cells: bodies `0..movable()`.
+    pub fn movable(&self) -> usize {
+        self.movable
+    }
+
+    /// Width of every body, layout units.
+    pub fn width(&self) -> &[f64] {
+        &self.width
+    }
+
+    /// Height of every body, layout units.
+    pub fn height(&self) -> &[f64] {
+        &self.height
+    }
+
+    /// Weight of every body's smoothed area, without unit: the area it adds to
+    /// a bin is `ratio` × overlap of its stretched rectangle with the bin.
+    pub fn ratio(&self) -> &[f64] {
+        &self.ratio
+    }
+
+    /// Movable macros, by index, ascending. Their [`Charge::ratio`] is T, and so
+    /// is the weight of their area in the exact density; every other cell's is 1.
+    pub fn macros(&self) -> &[u32] {
+        &self.macros
+    }
+
+    /// Where every body starts, left edges, layout units.
+    pub fn initial_x(&self) -> &[f64] {
+        &self.initial_x
+    }
+
+    /// Where every body starts, bottom edges, layout units.
+    pub fn initial_y(&self) -> &[f64] {
+        &self.initial_y
+    }
+
+    /// Fixed area per bin, layout units squared, clamped to the bin's area and
+    /// scaled by T; `nx × ny`, y contiguous.
+    pub fn fixed(&self) -> &Map<f64> {
+        &self.fixed
+    }
+
+    /// Σ width × height of the movable cells.
+    pub fn movable_area(&self) -> f64 {
+        self.movable_area
+    }
+
+    /// Σ over fixed cells of their area inside the die; where they overlap it counts twice.
+    pub fn fixed_area(&self) -> f64 {
+        self.fixed_area
+    }
+
+    /// Σ over fixed cells of their area outside the die, which counts nowhere.
+    pub fn fixed_clipped_area(&self) -> f64 {
+        self.fixed_clipped_area
+    }
+
+    /// Fixed cells with no area inside the die.
+    pub fn fixed_outside(&self) -> usize {
+        self.fixed_outside
+    }
+
+    /// Fixed cells that reach beyond the die.
+    pub fn fixed_partly_outside(&self) -> usize {
+        self.fixed_partly_outside
+    }
+
+    /// Area outside every row and fixed cell that is taken as fixed; zero
+    /// without [`ChargeOptions::row_blockage`].
+    pub fn blockage_area(&self) -> f64 {
+        self.blockage_area
+    }
+
+    /// What a user should know: clipped area, a raised target density.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Number of bodies, movable cells and fillers.
@@ -327,73 +464,12 @@ impl Clipped {
     }
 }
 
-impl Rectangles<'_> {
-    fn areas(&self) -> impl Iterator<Item = f64> + '_ {
-        self.width.iter().zip(self.height).map(|(w, h)| w * h)
-    }
-
-    fn check(&self) -> Result<(), EngineError> {
-        let expected = self.width.len();
-        let macros = self.macros.map_or(expected, <[bool]>::len);
-        let lengths = [
-            ("heights of movable cells", self.height.len()),
-            ("x of movable cells", self.x.len()),
-            ("y of movable cells", self.y.len()),
-            ("macro marks", macros),
-        ];
-        if let Some(&(what, found)) = lengths.iter().find(|(_, found)| *found != expected) {
-            return Err(EngineError::Length { what, expected, found });
-        }
-        for i in 0..expected {
-            let names = [
-                "width of movable cell",
-                "height of movable cell",
-                "x of movable cell",
-                "y of movable cell",
-            ];
-            check(names, i, [self.width[i], self.height[i], self.x[i], self.y[i]])?;
-        }
-        for (what, rects) in [("fixed cell", self.fixed), ("row", self.rows)] {
-            let names = match what {
-                "row" => ["width of row", "height of row", "x of row", "y of row"],
-                _ => [
-                    "width of fixed cell",
-                    "height of fixed cell",
-                    "x of fixed cell",
-                    "y of fixed cell",
-                ],
-            };
-            for (i, r) in rects.iter().enumerate() {
-                check(names, i, [r.width(), r.height(), r.xl, r.yl])?;
-            }
-        }
-        match self.row_height {
-            Some(value) if !(value.is_finite() && value >= 0.0) => Err(EngineError::BadNumber {
-                what: "row height",
-                index: 0,
-                value,
-                non_negative: true,
-            }),
-            _ => Ok(()),
-        }
-    }
+fn check_bodies(bodies: usize) -> Result<(), ChargeError> {
+    if bodies > MAX_BODIES { Err(ChargeError::TooManyBodies(bodies)) } else { Ok(()) }
 }
 
-/// Refuses a width, height, x or y that is not finite and a size that is
-/// negative or whose area overflows.
-fn check(names: [&'static str; 4], index: usize, values: [f64; 4]) -> Result<(), EngineError> {
-    for (k, (what, value)) in names.into_iter().zip(values).enumerate() {
-        let non_negative = k < 2;
-        if !value.is_finite() || (non_negative && value < 0.0) {
-            return Err(EngineError::BadNumber { what, index, value, non_negative });
-        }
-    }
-    let area = values[0] * values[1];
-    if !area.is_finite() {
-        let what = "width × height of cell";
-        return Err(EngineError::BadNumber { what, index, value: area, non_negative: true });
-    }
-    Ok(())
+fn check_total(what: &'static str, area: f64) -> Result<(), ChargeError> {
+    if area.is_finite() { Ok(()) } else { Err(ChargeError::TotalArea(what)) }
 }
 
 /// The target density to use: `asked`, or the least that fits, at most 1.

@@ -55,8 +55,9 @@ pub(crate) struct SolveArgs {
     /// Threads on the CPU; 0 takes all there are
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
-    /// The same bits on every run (the CPU engine always gives them)
+    /// The same bits on every run: every engine always gives them
     #[arg(long)]
+    #[allow(dead_code)] // accepted, and without effect
     deterministic: bool,
     /// Seed of the fillers' positions, and of a placement's start
     #[arg(long, value_name = "SEED", default_value_t = 1000)]
@@ -75,6 +76,17 @@ enum PipelineArg {
     RowColumn,
     Fused,
     ThreePass,
+}
+
+impl PipelineArg {
+    fn pipeline(self) -> Option<Pipeline> {
+        match self {
+            PipelineArg::Auto => None,
+            PipelineArg::RowColumn => Some(Pipeline::RowColumn),
+            PipelineArg::Fused => Some(Pipeline::Fused),
+            PipelineArg::ThreePass => Some(Pipeline::ThreePass),
+        }
+    }
 }
 
 /// `--precision`.
@@ -144,12 +156,7 @@ impl SolveArgs {
 
     /// The pipeline asked for, none for `auto`.
     pub(crate) fn pipeline(&self) -> Option<Pipeline> {
-        match self.pipeline {
-            PipelineArg::Auto => None,
-            PipelineArg::RowColumn => Some(Pipeline::RowColumn),
-            PipelineArg::Fused => Some(Pipeline::Fused),
-            PipelineArg::ThreePass => Some(Pipeline::ThreePass),
-        }
+        self.pipeline.pipeline()
     }
 
     pub(crate) fn fillers(&self) -> bool {
@@ -167,12 +174,9 @@ impl SolveArgs {
 
     /// The same by `pipeline`.
     pub(crate) fn with_pipeline(&self, pipeline: Pipeline) -> SolveArgs {
-        let pipeline = match pipeline {
-            Pipeline::RowColumn => PipelineArg::RowColumn,
-            Pipeline::Fused => PipelineArg::Fused,
-            Pipeline::ThreePass => PipelineArg::ThreePass,
-        };
-        SolveArgs { pipeline, ..self.clone() }
+        let mut names = PipelineArg::value_variants().iter().copied();
+        let pipeline = names.find(|arg| arg.pipeline() == Some(pipeline));
+        SolveArgs { pipeline: pipeline.expect("every pipeline has a name"), ..self.clone() }
     }
 
     pub(crate) fn row_blockage(&self) -> bool {
@@ -180,20 +184,15 @@ impl SolveArgs {
     }
 
     fn charge_options(&self) -> ChargeOptions {
-        ChargeOptions {
-            target_density: self.target_density,
-            fillers: self.fillers,
-            row_blockage: self.row_blockage,
-            seed: self.seed,
-        }
+        ChargeOptions::default()
+            .target_density(self.target_density)
+            .fillers(self.fillers)
+            .row_blockage(self.row_blockage)
+            .seed(self.seed)
     }
 
     pub(crate) fn engine_options(&self) -> EngineOptions {
-        EngineOptions {
-            pipeline: self.pipeline(),
-            threads: self.threads,
-            deterministic: self.deterministic,
-        }
+        EngineOptions::default().pipeline(self.pipeline()).threads(self.threads)
     }
 }
 
@@ -215,7 +214,8 @@ pub(crate) fn open_design(aux: &Path, args: &EvaluationArgs) -> Result<Opened, F
     };
     let start = Instant::now();
     use_threads(args.options.threads)?;
-    let options = ReadOptions { pin_offset, pl: args.pl.clone() };
+    let mut options = ReadOptions::default().pin_offset(pin_offset);
+    options.pl = args.pl.clone();
     let loaded = bookshelf::read_design(aux, &options)?;
     let parse_ms = start.elapsed().as_secs_f64() * 1e3;
     spinner.finish_and_clear();

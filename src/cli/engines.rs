@@ -5,7 +5,7 @@ use super::common::SolveArgs;
 use crate::charge::Charge;
 use crate::cli::paper::{CpuTarget, Target};
 use crate::cpu::engine::CpuEngine;
-use crate::engine::{Choice, Engine, EngineOptions};
+use crate::engine::{Choice, EngineOptions, Timed};
 use crate::place::{Backend, HostBackend};
 use crate::wirelength::Netlist;
 use std::fmt::Display;
@@ -62,7 +62,7 @@ impl EngineChoice {
 
 /// The engines the user chose, one or two, and what `auto` took and why.
 pub(crate) struct Chosen<T: EngineReal> {
-    pub(crate) engines: Vec<Box<dyn Engine<T>>>,
+    pub(crate) engines: Vec<Box<dyn Timed<T>>>,
     pub(crate) note: Option<String>,
 }
 
@@ -72,11 +72,11 @@ pub(crate) fn open<T: EngineReal>(
     options: &EngineOptions,
     choice: EngineChoice,
 ) -> Result<Chosen<T>, Failure> {
-    let cpu = |charge| -> Result<Box<dyn Engine<T>>, Failure> {
+    let cpu = |charge| -> Result<Box<dyn Timed<T>>, Failure> {
         Ok(Box::new(CpuEngine::new(charge, options)?))
     };
     let Decided { choice, note } = decide(choice);
-    let engines: Vec<Box<dyn Engine<T>>> = match choice {
+    let engines: Vec<Box<dyn Timed<T>>> = match choice {
         EngineChoice::Auto | EngineChoice::Cpu => vec![cpu(charge)?],
         EngineChoice::Cuda(device) => {
             vec![cuda::open(charge, options, device).map_err(|e| advise(e, &note))?]
@@ -183,7 +183,7 @@ mod cuda {
         charge: Charge,
         options: &EngineOptions,
         device: usize,
-    ) -> Result<Box<dyn Engine<T>>, Failure> {
+    ) -> Result<Box<dyn Timed<T>>, Failure> {
         Ok(Box::new(CudaEngine::new(charge, options, device)?))
     }
 
@@ -216,7 +216,7 @@ mod cuda {
         _: Charge,
         _: &EngineOptions,
         _: usize,
-    ) -> Result<Box<dyn Engine<T>>, Failure> {
+    ) -> Result<Box<dyn Timed<T>>, Failure> {
         Err(NONE.into())
     }
 

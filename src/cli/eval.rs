@@ -12,7 +12,7 @@ use crate::cli::report::{
     DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report, Timings,
 };
 use crate::design::Design;
-use crate::engine::{Engine, MapKind};
+use crate::engine::{MapKind, Timed};
 use crate::grid::Map;
 use clap::Args;
 use std::io::{self, Write};
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
 /// the forces of the movable cells; `notes` say what each `auto` took.
 pub(crate) struct Evaluated<T: Real> {
     pub(crate) report: Report,
-    pub(crate) engine: Box<dyn Engine<T>>,
+    pub(crate) engine: Box<dyn Timed<T>>,
     pub(crate) notes: Vec<String>,
     pub(crate) maps: [Map<T>; 4],
     pub(crate) force: [Vec<T>; 2],
@@ -95,7 +95,7 @@ pub(crate) fn evaluate<T: EngineReal>(
     let setup = start.elapsed().as_secs_f64() * 1e3;
 
     let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
-    let (x, y) = (round(&engine.charge().initial_x), round(&engine.charge().initial_y));
+    let (x, y) = (round(engine.charge().initial_x()), round(engine.charge().initial_y()));
     engine.set_positions(&x, &y)?;
     let smoothed = engine.compute_density()?;
     let energy = engine.solve(pipeline)?;
@@ -105,7 +105,7 @@ pub(crate) fn evaluate<T: EngineReal>(
     let exact = engine.exact_density()?;
     let exact_ms = start.elapsed().as_secs_f64() * 1e3;
 
-    let grid = engine.charge().grid;
+    let grid = engine.charge().grid();
     let mut maps = MapKind::ALL.map(|_| Map::filled(grid.nx(), grid.ny(), T::zero()));
     for (kind, map) in MapKind::ALL.into_iter().zip(&mut maps) {
         engine.read_map(kind, map)?;
@@ -114,16 +114,16 @@ pub(crate) fn evaluate<T: EngineReal>(
     let mut force = [vec![T::zero(); bodies], vec![T::zero(); bodies]];
     let [fx, fy] = &mut force;
     engine.read_force(fx, fy)?;
-    force.iter_mut().for_each(|f| f.truncate(engine.charge().movable));
+    force.iter_mut().for_each(|f| f.truncate(engine.charge().movable()));
 
     let charge = engine.charge();
     let clipped = charge.clipped_area(&x, &y);
     let mut warnings = opened.warnings.clone();
-    warnings.extend(charge.warnings.iter().cloned());
+    warnings.extend(charge.warnings().iter().cloned());
     if clipped.wholly + clipped.partly > 0 {
         warnings.push(format!(
             "movable cells reach beyond the die: {} of {} wholly, {} partly; their area outside, {}, is left out",
-            clipped.wholly, charge.movable, clipped.partly, clipped.area
+            clipped.wholly, charge.movable(), clipped.partly, clipped.area
         ));
     }
     let largest = |map: &Map<T>| map.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
@@ -132,7 +132,7 @@ pub(crate) fn evaluate<T: EngineReal>(
     let hpwl = design.hpwl();
     let descriptor = engine.descriptor();
     let report = Report {
-        design: describe(design, charge.movable_area, charge.fixed_area),
+        design: describe(design, charge.movable_area(), charge.fixed_area()),
         grid: GridReport { bins: [grid.nx(), grid.ny()], bin_size: [grid.bin_x(), grid.bin_y()] },
         options: OptionsReport {
             engine: descriptor.engine,
@@ -140,11 +140,11 @@ pub(crate) fn evaluate<T: EngineReal>(
             pipeline,
             path: engine.path(pipeline),
             precision: T::PRECISION,
-            target_density: charge.target_density,
+            target_density: charge.target_density(),
             fillers: options.fillers(),
             filler_count: charge.fillers(),
             row_blockage: options.row_blockage(),
-            deterministic: descriptor.deterministic,
+            deterministic: true,
         },
         density: DensityReport {
             overflow_smoothed: smoothed.overflow,
@@ -152,7 +152,7 @@ pub(crate) fn evaluate<T: EngineReal>(
             max_smoothed: smoothed.max,
             max_exact: exact.max,
             total_area: total * grid.bin_area(),
-            clipped_area: clipped.area + charge.fixed_clipped_area,
+            clipped_area: clipped.area + charge.fixed_clipped_area(),
         },
         field: FieldReport {
             energy,

@@ -25,7 +25,7 @@ pub(crate) fn draw<T: Real>(
     evaluated: &Evaluated<T>,
     folder: &Path,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let grid = evaluated.engine.charge().grid;
+    let grid = evaluated.engine.charge().grid();
     let [density, potential, field_x, field_y] = &evaluated.maps;
     let outlines = outlines(design, grid.die());
     let name = &evaluated.report.design.name;
@@ -230,16 +230,16 @@ fn magnitude<T: Real>(x: &Map<T>, y: &Map<T>) -> Map<T> {
 /// cells whose centre lies in the bin.
 fn force_maps<T: Real>(evaluated: &Evaluated<T>) -> Result<(BinGrid, [Map<f64>; 2]), Failure> {
     let charge = evaluated.engine.charge();
-    let die = charge.grid.die();
+    let die = charge.grid().die();
     let longer = die.width().max(die.height());
     let bins = |length: f64| ((FORCE_BINS as f64 * length / longer).round() as usize).max(1);
     let grid = BinGrid::new(die, bins(die.width()), bins(die.height()))?;
     let zero = Map::filled(grid.nx(), grid.ny(), 0.0);
     let (mut fx, mut fy, mut area) = (zero.clone(), zero.clone(), zero);
-    for i in 0..charge.movable {
-        let (w, h) = (charge.width[i], charge.height[i]);
-        let column = (charge.initial_x[i] + w / 2.0 - die.xl) / grid.bin_x();
-        let row = (charge.initial_y[i] + h / 2.0 - die.yl) / grid.bin_y();
+    for i in 0..charge.movable() {
+        let (w, h) = (charge.width()[i], charge.height()[i]);
+        let column = (charge.initial_x()[i] + w / 2.0 - die.xl) / grid.bin_x();
+        let row = (charge.initial_y()[i] + h / 2.0 - die.yl) / grid.bin_y();
         if column < 0.0 || row < 0.0 || column >= grid.nx() as f64 || row >= grid.ny() as f64 {
             continue;
         }

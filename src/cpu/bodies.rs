@@ -49,17 +49,17 @@ impl Bodies {
     pub(super) fn new(charge: &Charge) -> Self {
         let mut bodies: Vec<Body> = (0..charge.bodies())
             .map(|i| Body {
-                width: charge.width[i],
-                height: charge.height[i],
-                ratio: charge.ratio[i],
+                width: charge.width()[i],
+                height: charge.height()[i],
+                ratio: charge.ratio()[i],
                 own: 1.0,
             })
             .collect();
-        for &i in &charge.macros {
-            bodies[i as usize].own = charge.target_density;
+        for &i in charge.macros() {
+            bodies[i as usize].own = charge.target_density();
         }
-        let (x, y) = Axis::of(&charge.grid);
-        Bodies { bodies, movable: charge.movable, x, y }
+        let (x, y) = Axis::of(&charge.grid());
+        Bodies { bodies, movable: charge.movable(), x, y }
     }
 
     pub(super) fn len(&self) -> usize {

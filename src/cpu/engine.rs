@@ -6,8 +6,8 @@ use super::solve::{Fields, Solver};
 use crate::charge::Charge;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
-    MAX_THREADS, MapKind, Pipeline, StageTimes, add_background, check_bins, check_lengths,
-    check_positions, check_range,
+    MAX_THREADS, MapKind, Pipeline, StageTimes, StepTimes, Timed, add_background, check_bins,
+    check_lengths, check_positions, check_range,
 };
 use crate::grid::Map;
 use crate::real::Real;
@@ -38,7 +38,7 @@ pub struct CpuEngine<T: Real> {
 impl<T: Real> std::fmt::Debug for CpuEngine<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CpuEngine")
-            .field("grid", &self.charge.grid)
+            .field("grid", &self.charge.grid())
             .field("bodies", &self.charge.bodies())
             .field("choice", &self.choice)
             .field("threads", &self.threads())
@@ -57,7 +57,7 @@ impl<T: Real> CpuEngine<T> {
     pub fn new(charge: Charge, options: &EngineOptions) -> Result<Self, EngineError> {
         check_range::<T>(&charge)?;
         let pool = thread_pool(options.threads)?;
-        let (nx, ny, bodies) = (charge.grid.nx(), charge.grid.ny(), charge.bodies());
+        let (nx, ny, bodies) = (charge.grid().nx(), charge.grid().ny(), charge.bodies());
         let mut engine = CpuEngine {
             x: vec![T::zero(); bodies],
             y: vec![T::zero(); bodies],
@@ -102,7 +102,7 @@ impl<T: Real> CpuEngine<T> {
     fn solver(&mut self, pipeline: Pipeline) -> &mut Solver<T> {
         let threads = self.pool.current_num_threads();
         self.solvers[pipeline as usize]
-            .get_or_insert_with(|| Solver::new(&self.charge.grid, pipeline, threads))
+            .get_or_insert_with(|| Solver::new(&self.charge.grid(), pipeline, threads))
     }
 }
 
@@ -143,7 +143,6 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         Descriptor {
             engine: "cpu",
             device: format!("{threads} thread{}", if threads == 1 { "" } else { "s" }),
-            deterministic: true,
         }
     }
 
@@ -228,9 +227,16 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         fy.copy_from_slice(&self.force_y);
         Ok(())
     }
+}
 
+impl<T: Real> Timed<T> for CpuEngine<T> {
     fn times(&self) -> StageTimes {
         self.times
+    }
+
+    /// None: steps have no second way to be started here.
+    fn step_times(&mut self, _: Pipeline, _: usize) -> Result<Option<StepTimes>, EngineError> {
+        Ok(None)
     }
 }
 
@@ -289,8 +295,10 @@ mod tests {
         let options = EngineOptions { threads, ..EngineOptions::default() };
         let error = CpuEngine::<f64>::new(charge.clone(), &options).unwrap_err();
         assert_eq!(error.to_string(), "cannot start 1025 threads: expected at most 1024");
-        let mut charge = charge;
-        charge.width[1] = 1e39;
+        let grid = charge.grid();
+        let (width, height, x, y) = ([1.0, 1e39], [1.0; 2], [1.0, 3.0], [2.0, 5.0]);
+        let cells = Rectangles::movable(&width, &height, &x, &y);
+        let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
         let error = CpuEngine::<f32>::new(charge, &EngineOptions::default()).unwrap_err();
         let want = "width of body 1: 1e39: expected a number within the range of f32";
         assert_eq!(error.to_string(), want);

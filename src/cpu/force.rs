@@ -44,7 +44,7 @@ struct Field<'a, T> {
 impl CpuForce {
     /// Takes the sizes and weights of `charge`'s bodies.
     pub fn new(charge: &Charge) -> Self {
-        let grid = &charge.grid;
+        let grid = &charge.grid();
         let (nx, ny) = (grid.nx(), grid.ny());
         CpuForce { bodies: Bodies::new(charge), bin_area: grid.bin_area(), nx, ny }
     }

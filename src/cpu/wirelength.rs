@@ -60,21 +60,21 @@ impl<T: Real> CpuWirelength<T> {
     /// Rounds `netlist` to `T` and makes room.
     pub fn new(netlist: &Netlist) -> Self {
         let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect();
-        let mut blocks = cut(netlist, 0..netlist.smooth, true);
+        let mut blocks = cut(netlist, 0..netlist.smooth(), true);
         let place = pin_places(netlist, &blocks);
-        blocks.extend(cut(netlist, netlist.smooth..netlist.nets(), false));
+        blocks.extend(cut(netlist, netlist.smooth()..netlist.nets(), false));
         CpuWirelength {
             pins: Pins {
-                body: netlist.pin_body.clone(),
-                x: round(&netlist.pin_x),
-                y: round(&netlist.pin_y),
+                body: netlist.pin_body().to_vec(),
+                x: round(netlist.pin_x()),
+                y: round(netlist.pin_y()),
             },
-            net_start: netlist.net_start.clone(),
-            weight: netlist.weight.clone(),
+            net_start: netlist.net_start().to_vec(),
+            weight: netlist.weight().to_vec(),
             blocks,
-            body_start: netlist.body_start.clone(),
-            body_pin: netlist.body_pin.iter().map(|&p| place[p as usize]).collect(),
-            fixed_hpwl: netlist.fixed_hpwl,
+            body_start: netlist.body_start().to_vec(),
+            body_pin: netlist.body_pin().iter().map(|&p| place[p as usize]).collect(),
+            fixed_hpwl: netlist.fixed_hpwl(),
         }
     }
 
@@ -132,10 +132,10 @@ fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<Bloc
     let mut blocks = Vec::new();
     let mut first = nets.start;
     while first < nets.end {
-        let full = netlist.net_start[first] as usize + BLOCK_PINS;
-        let ends = &netlist.net_start[first + 1..nets.end + 1];
+        let full = netlist.net_start()[first] as usize + BLOCK_PINS;
+        let ends = &netlist.net_start()[first + 1..nets.end + 1];
         let last = first + ends.partition_point(|&end| end as usize <= full).max(1);
-        let pins = (netlist.net_start[last] - netlist.net_start[first]) as usize;
+        let pins = (netlist.net_start()[last] - netlist.net_start()[first]) as usize;
         let room = if smooth { pins } else { 0 };
         let widest = (first..last).map(|e| netlist.pins_of(e).len()).max().unwrap_or(0);
         blocks.push(Block {
@@ -154,7 +154,7 @@ fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<Bloc
 /// For every pin of the blocks: which block, and which of its pins.
 fn pin_places<T>(netlist: &Netlist, blocks: &[Block<T>]) -> Vec<(u32, u32)> {
     let of_block = |(b, block): (usize, &Block<T>)| {
-        let pins = netlist.net_start[block.nets.end] - netlist.net_start[block.nets.start];
+        let pins = netlist.net_start()[block.nets.end] - netlist.net_start()[block.nets.start];
         (0..pins).map(move |pin| (b as u32, pin))
     };
     blocks.iter().enumerate().flat_map(of_block).collect()

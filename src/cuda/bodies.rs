@@ -90,7 +90,7 @@ impl<T: CudaReal> Bodies<T> {
         let module = gpu.kernels::<T>("order")?;
         Ok(Bodies {
             gpu: gpu.clone(),
-            grid: charge.grid,
+            grid: charge.grid(),
             count,
             wear: Wear::new(gpu)?,
             ordering: Ordering::new(gpu, &module, &plan, count < busy)?,

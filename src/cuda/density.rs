@@ -66,8 +66,8 @@ impl<T: CudaReal> Density<T> {
     /// When kernels cannot be compiled or memory runs out.
     pub fn new(bodies: &Bodies<T>, charge: &Charge, background: f64) -> Result<Self, CudaError> {
         let gpu = bodies.gpu.clone();
-        let (bins, bin_area) = (charge.grid.bins(), charge.grid.bin_area());
-        let fixed = charge.fixed.as_slice().iter().map(|a| T::of(a / bin_area - background));
+        let (bins, bin_area) = (charge.grid().bins(), charge.grid().bin_area());
+        let fixed = charge.fixed().as_slice().iter().map(|a| T::of(a / bin_area - background));
         let fixed: Vec<T> = fixed.collect();
         let module = gpu.kernels::<T>("density")?;
         let narrow = T::PRECISION == Precision::F32;
@@ -88,7 +88,7 @@ impl<T: CudaReal> Density<T> {
             stats: gpu.zeros(3)?,
             overlap: Overlap::where_possible(&gpu),
             excess_unit: bodies.plan.excess_unit(),
-            movable_area: charge.movable_area,
+            movable_area: charge.movable_area(),
             bin_area,
             bins,
             gpu,

@@ -25,12 +25,12 @@ use super::timing::{Stopwatch, measure};
 use crate::charge::Charge;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
-    MapKind, Pipeline, StageTimes, StepTimes, add_background, check_bins, check_lengths,
+    MapKind, Pipeline, StageTimes, StepTimes, Timed, add_background, check_bins, check_lengths,
     check_positions, check_range,
 };
 use crate::grid::Map;
 
-/// Runs in a row that one sample of [`Engine::step_times`] averages over.
+/// Runs in a row that one sample of [`Timed::step_times`] averages over.
 pub(super) const RUNS_PER_SAMPLE: usize = 10;
 
 /// [`Engine`] on an NVIDIA GPU.
@@ -80,8 +80,7 @@ pub struct CudaEngine<T: CudaReal> {
 impl<T: CudaReal> CudaEngine<T> {
     /// An engine for `charge` on device `ordinal`. Everything it will need is
     /// allocated here, but for pipelines other than [`Engine::choice`]'s, which
-    /// are planned on first use. `options.threads` has no meaning here, and
-    /// `options.deterministic` asks for what is so anyway.
+    /// are planned on first use. `options.threads` has no meaning here.
     ///
     /// # Errors
     /// [`EngineError::Device`], naming what of CUDA is missing, that there is no
@@ -221,7 +220,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     }
 
     fn descriptor(&self) -> Descriptor {
-        Descriptor { engine: "cuda", device: self.gpu.info().name.clone(), deterministic: true }
+        Descriptor { engine: "cuda", device: self.gpu.info().name.clone() }
     }
 
     fn choice(&self) -> &Choice {
@@ -295,7 +294,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
         let map = self.map_device(kind)?;
-        check_bins([self.charge.grid.nx(), self.charge.grid.ny()], out)?;
+        check_bins([self.charge.grid().nx(), self.charge.grid().ny()], out)?;
         self.gpu.stream().memcpy_dtoh(map, out.as_mut_slice()).map_err(CudaError::from)?;
         self.gpu.synchronize()?;
         add_background(kind, self.stages.density.background, out);
@@ -307,7 +306,9 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         check_lengths(self.charge.bodies(), &[("x forces", fx.len()), ("y forces", fy.len())])?;
         Ok(self.stages.send(fx, fy)?)
     }
+}
 
+impl<T: CudaReal> Timed<T> for CudaEngine<T> {
     fn times(&self) -> StageTimes {
         self.times
     }

@@ -136,6 +136,9 @@ impl From<DriverError> for CudaError {
 
 impl From<CudaError> for EngineError {
     fn from(error: CudaError) -> Self {
-        EngineError::Device(error.to_string())
+        match error {
+            CudaError::OutOfMemory { needed, free } => EngineError::OutOfMemory { needed, free },
+            error => EngineError::Device(Box::new(error)),
+        }
     }
 }

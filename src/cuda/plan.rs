@@ -149,25 +149,25 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn new(charge: &Charge) -> Layout {
-        let (bin_x, bin_y) = (charge.grid.bin_x(), charge.grid.bin_y());
+        let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
         let mut sizes: Vec<Sizes> = (0..charge.bodies())
             .map(|i| Sizes {
-                w: charge.width[i] / bin_x,
-                h: charge.height[i] / bin_y,
-                ratio: charge.ratio[i],
+                w: charge.width()[i] / bin_x,
+                h: charge.height()[i] / bin_y,
+                ratio: charge.ratio()[i],
             })
             .collect();
-        for &i in &charge.macros {
+        for &i in charge.macros() {
             sizes[i as usize].ratio *= -1.0;
         }
         let large: Vec<u32> =
             (0..sizes.len()).filter(|&i| sizes[i].is_large()).map(|i| i as u32).collect();
-        let large_movable = large.partition_point(|&i| (i as usize) < charge.movable);
-        let fillers = &sizes[charge.movable..];
+        let large_movable = large.partition_point(|&i| (i as usize) < charge.movable());
+        let fillers = &sizes[charge.movable()..];
         let none = Sizes { w: 0.0, h: 0.0, ratio: 0.0 };
         let first = fillers.first().copied().unwrap_or(none);
         let filler = (fillers.iter().all(|&f| f == first) && !first.is_large()).then_some(first);
-        Layout { sizes, large, large_movable, filler, movable: charge.movable }
+        Layout { sizes, large, large_movable, filler, movable: charge.movable() }
     }
 
     /// The body of every slot before there is an order: as they come, large ones
@@ -180,7 +180,7 @@ impl Layout {
     }
 
     pub(super) fn plan<T: CudaReal>(&self, charge: &Charge, chunk: usize) -> Plan<T> {
-        let grid = &charge.grid;
+        let grid = &charge.grid();
         let tiles = |bins: usize| bins.div_ceil(TILE);
         let bodies = self.sizes.len() - self.large.len();
         let movable = self.movable - self.large_movable;
@@ -206,7 +206,7 @@ impl Layout {
             filler_ratio: T::of(filler.ratio),
             scale: T::of(2f64.powi(bits)),
             unscale: T::of(2f64.powi(-bits)),
-            target: T::of(charge.target_density),
+            target: T::of(charge.target_density()),
             background: T::of(0.0),
             force_unit: T::of(grid.bin_area()),
             excess_scale: T::of(2f64.powi(spare)),
@@ -285,18 +285,18 @@ mod tests {
     fn macros_on_one_heap_do_not_overflow_the_overflow() {
         let charge = charge(&[(400.0, 300.0); 3000], 1.0);
         let plan = Layout::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
-        let all = 3000.0 * charge.grid.bins() as f64;
+        let all = 3000.0 * charge.grid().bins() as f64;
         assert!(all * plan.excess_scale.wide() < 2f64.powi(64));
     }
 
     #[test]
     fn fillers_of_one_size_need_no_records() {
         let mut charge = charge(&[(8.0, 5.0); 4], 1.0);
-        charge.add_fillers(12.0, 5.0, &[0.0, 9.0], &[0.0, 9.0]);
+        charge.add_fillers(12.0, 5.0, &[0.0, 9.0], &[0.0, 9.0]).unwrap();
         let same = Layout::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
         assert_eq!((same.records, same.movable, same.bodies), (4, 4, 6));
         assert_eq!((same.filler_w, same.filler_h), (1.2, 1.0));
-        charge.add_fillers(13.0, 5.0, &[0.0], &[0.0]);
+        charge.add_fillers(13.0, 5.0, &[0.0], &[0.0]).unwrap();
         let mixed = Layout::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
         assert_eq!((mixed.records, mixed.movable, mixed.bodies), (7, 4, 7));
     }
@@ -319,7 +319,7 @@ mod tests {
         let mut sizes = vec![(8.0, 5.0); 99];
         sizes.push((200.0, 50.0));
         let charge = charge(&sizes, 0.5);
-        assert_eq!(charge.macros, [99]);
+        assert_eq!(charge.macros(), [99]);
         let layout = Layout::new(&charge);
         assert_eq!(layout.sizes[99].ratio, -0.5);
         assert!(layout.sizes[0].ratio > 0.0);

@@ -46,10 +46,10 @@ impl<T: CudaReal> Stages<T> {
     /// Uploads what stays the same and allocates all but the solvers.
     pub(super) fn new(gpu: &Gpu, charge: &Charge) -> Result<Self, CudaError> {
         let bodies = Bodies::new(gpu, charge)?;
-        let (room, bins) = (bodies.len().max(1), charge.grid.bins());
+        let (room, bins) = (bodies.len().max(1), charge.grid().bins());
         Ok(Stages {
             gpu: gpu.clone(),
-            grid: charge.grid,
+            grid: charge.grid(),
             solvers: [const { None }; Pipeline::ALL.len()],
             density: Density::new(&bodies, charge, charge.background())?,
             force: Force::new(&bodies)?,

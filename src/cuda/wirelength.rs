@@ -155,7 +155,7 @@ impl<T: CudaReal> CudaWirelength<T> {
             pin_gradient: gpu.zeros((2 * layout.smooth_pins).max(1))?,
             gradient: [gpu.zeros(cells.max(1))?, gpu.zeros(cells.max(1))?],
             lengths: gpu.zeros(2)?,
-            fixed_hpwl: netlist.fixed_hpwl,
+            fixed_hpwl: netlist.fixed_hpwl(),
             gpu: gpu.clone(),
             bodies,
         })
@@ -288,14 +288,14 @@ impl Layout {
     fn new(netlist: &Netlist) -> Self {
         let degree = |net: u32| netlist.pins_of(net as usize).len();
         let (mut net, large): (Vec<u32>, Vec<u32>) =
-            (0..netlist.smooth as u32).partition(|&e| degree(e) <= SMALL_NET);
+            (0..netlist.smooth() as u32).partition(|&e| degree(e) <= SMALL_NET);
         let small = net.len();
         let chunk_net = chunks(&net, degree);
         for ends in chunk_net.windows(2) {
             net[ends[0] as usize..ends[1] as usize].sort_by_key(|&e| degree(e));
         }
         net.extend(large);
-        net.extend(netlist.smooth as u32..netlist.nets() as u32);
+        net.extend(netlist.smooth() as u32..netlist.nets() as u32);
 
         let mut net_start = Vec::with_capacity(net.len() + 1);
         let mut pin_place = vec![0; netlist.pins()];
@@ -308,13 +308,14 @@ impl Layout {
             }
             net_start.push(place);
         }
-        let smooth_pins = net_start[netlist.smooth] as usize;
+        let smooth_pins = net_start[netlist.smooth()] as usize;
         Layout { net, small, chunk_net, net_start, pin_place, smooth_pins }
     }
 
     /// Cells of more pins than a thread sums.
     fn heavy(&self, netlist: &Netlist) -> Vec<u32> {
-        let pins = |b: &u32| netlist.body_start[*b as usize + 1] - netlist.body_start[*b as usize];
+        let pins =
+            |b: &u32| netlist.body_start()[*b as usize + 1] - netlist.body_start()[*b as usize];
         (0..netlist.movable() as u32).filter(|b| pins(b) > HEAVY).collect()
     }
 
@@ -323,20 +324,22 @@ impl Layout {
         gpu: &Gpu,
         netlist: &Netlist,
     ) -> Result<DeviceNets<T>, CudaError> {
-        let weight: Vec<T> = self.net.iter().map(|&e| T::of(netlist.weight[e as usize])).collect();
+        let weight: Vec<T> =
+            self.net.iter().map(|&e| T::of(netlist.weight()[e as usize])).collect();
         let body_pin: Vec<u32> =
-            netlist.body_pin.iter().map(|&pin| self.pin_place[pin as usize]).collect();
-        let body_start = if netlist.body_start.is_empty() { &[0][..] } else { &netlist.body_start };
+            netlist.body_pin().iter().map(|&pin| self.pin_place[pin as usize]).collect();
+        let body_start =
+            if netlist.body_start().is_empty() { &[0][..] } else { netlist.body_start() };
         Ok(DeviceNets {
             net_start: gpu.upload(&self.net_start)?,
             weight: upload(gpu, &weight)?,
-            pin_body: upload(gpu, &self.placed(&netlist.pin_body, |&body| body))?,
-            pin_x: upload(gpu, &self.placed(&netlist.pin_x, |&x| T::of(x)))?,
-            pin_y: upload(gpu, &self.placed(&netlist.pin_y, |&y| T::of(y)))?,
+            pin_body: upload(gpu, &self.placed(netlist.pin_body(), |&body| body))?,
+            pin_x: upload(gpu, &self.placed(netlist.pin_x(), |&x| T::of(x)))?,
+            pin_y: upload(gpu, &self.placed(netlist.pin_y(), |&y| T::of(y)))?,
             chunk_net: gpu.upload(&self.chunk_net)?,
             chunks: (self.chunk_net.len() - 1) as u32,
             small: self.small as u32,
-            smooth: netlist.smooth as u32,
+            smooth: netlist.smooth() as u32,
             all: netlist.nets() as u32,
             body_start: gpu.upload(body_start)?,
             body_pin: upload(gpu, &body_pin)?,
@@ -387,7 +390,7 @@ mod tests {
         let mut places = layout.pin_place.clone();
         places.sort_unstable();
         assert!(places.iter().enumerate().all(|(k, &place)| place as usize == k));
-        assert!(layout.small < netlist.smooth && netlist.smooth < netlist.nets());
+        assert!(layout.small < netlist.smooth() && netlist.smooth() < netlist.nets());
         assert_eq!(*layout.chunk_net.last().unwrap() as usize, layout.small);
         for ends in layout.chunk_net.windows(2) {
             let [first, last] = [ends[0] as usize, ends[1] as usize];
@@ -403,7 +406,7 @@ mod tests {
                 assert_eq!(layout.pin_place[pin], layout.net_start[place] + k as u32);
             }
         }
-        let smooth = netlist.body_pin.iter().map(|&pin| layout.pin_place[pin as usize] as usize);
+        let smooth = netlist.body_pin().iter().map(|&pin| layout.pin_place[pin as usize] as usize);
         assert!(smooth.max().unwrap() < layout.smooth_pins);
     }
 

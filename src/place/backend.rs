@@ -121,6 +121,7 @@ impl StageSplit {
 
 /// A placement that a [`Backend`] holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Held {
     /// v: where the accepted steps have led.
     Current,

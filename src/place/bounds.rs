@@ -22,14 +22,14 @@ pub struct Bounds<T> {
 impl<T: Real> Bounds<T> {
     /// The bounds of the bodies of `charge`.
     pub fn of(charge: &Charge) -> Self {
-        let die = charge.grid.die();
+        let die = charge.grid().die();
         let (low_x, low_y) = (round_up(die.xl), round_up(die.yl));
         let highs = |low: T, high: f64, sizes: &[f64]| {
             sizes.iter().map(|&size| round_down::<T>(high, size).max(low)).collect()
         };
         Bounds {
-            high_x: highs(low_x, die.xh, &charge.width),
-            high_y: highs(low_y, die.yh, &charge.height),
+            high_x: highs(low_x, die.xh, charge.width()),
+            high_y: highs(low_y, die.yh, charge.height()),
             low_x,
             low_y,
         }

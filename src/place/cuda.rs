@@ -81,9 +81,9 @@ impl<T: CudaReal> CudaBackend<T> {
     /// compiled, or device memory does not suffice.
     pub fn new(engine: CudaEngine<T>, netlist: &Netlist) -> Result<Self, EngineError> {
         let (charge, gpu) = (engine.charge(), engine.gpu());
-        check_lengths(charge.movable, &[("movable cells of the netlist", netlist.movable())])?;
+        check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         let bounds = Bounds::of(charge);
-        let sizes = charge.width.iter().zip(&charge.height);
+        let sizes = charge.width().iter().zip(charge.height());
         let area: Vec<T> = sizes.map(|(w, h)| T::of(w * h)).collect();
         let pin_weight: Vec<T> = netlist.pin_weights().into_iter().map(T::of).collect();
         let bodies = DescentBodies {
@@ -96,10 +96,10 @@ impl<T: CudaReal> CudaBackend<T> {
         let room = charge.bodies().max(1);
         Ok(CudaBackend {
             proposals: [None, None],
-            fixed_hpwl: netlist.fixed_hpwl,
+            fixed_hpwl: netlist.fixed_hpwl(),
             kept: [gpu.zeros(room)?, gpu.zeros(room)?],
             has_kept: false,
-            map: Map::filled(charge.grid.nx(), charge.grid.ny(), T::zero()),
+            map: Map::filled(charge.grid().nx(), charge.grid().ny(), T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
             work: Work {

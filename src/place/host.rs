@@ -1,5 +1,5 @@
 //! A [`Backend`] whose vectors are in the host's memory, over any
-//! [`Engine`].
+//! [`Engine`](crate::engine::Engine) that times its stages.
 //!
 //! Parallel over threads of its own, beside the engine's. With an engine that
 //! gives the same bits on every run, so does this, for any number of threads.
@@ -11,7 +11,7 @@ use crate::charge::Charge;
 use crate::cpu::engine::{milliseconds, thread_pool};
 use crate::cpu::wirelength::CpuWirelength;
 use crate::engine::{
-    Choice, Descriptor, Engine, EngineError, Evaluation, MapKind, check_bins, check_lengths,
+    Choice, Descriptor, EngineError, Evaluation, MapKind, Timed, check_bins, check_lengths,
 };
 use crate::grid::Map;
 use crate::real::Real;
@@ -22,7 +22,7 @@ use std::time::Instant;
 /// Wirelength, steps and norms on the CPU, density by an engine.
 /// Nothing is allocated after creation but a few numbers per 8192 bodies.
 pub struct HostBackend<T: Real> {
-    engine: Box<dyn Engine<T>>,
+    engine: Box<dyn Timed<T>>,
     pool: ThreadPool,
     wirelength: CpuWirelength<T>,
     vectors: Vectors<T>,
@@ -40,18 +40,18 @@ impl<T: Real> HostBackend<T> {
     /// When `netlist` has other movable cells than the charge, and when the
     /// threads cannot be started.
     pub fn new(
-        engine: Box<dyn Engine<T>>,
+        engine: Box<dyn Timed<T>>,
         netlist: &Netlist,
         threads: usize,
     ) -> Result<Self, EngineError> {
         let charge = engine.charge();
-        check_lengths(charge.movable, &[("movable cells of the netlist", netlist.movable())])?;
+        check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         Ok(HostBackend {
             pool: thread_pool(threads)?,
             wirelength: CpuWirelength::new(netlist),
             vectors: Vectors::new(charge, netlist),
             kept: None,
-            map: Map::filled(charge.grid.nx(), charge.grid.ny(), T::zero()),
+            map: Map::filled(charge.grid().nx(), charge.grid().ny(), T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
             engine,

@@ -20,12 +20,19 @@ const MOST_OVERSHOOT: f64 = 2.0;
 /// Longest step over γ: from 1 to 1.2 serve alike ([`Placer::short_nets_step`]).
 const MOST_GAMMAS: f64 = 1.1;
 
-/// When to stop.
+/// When to stop: the default, and what is to differ from it.
+///
+/// ```
+/// use placefield::place::PlaceOptions;
+/// let options = PlaceOptions::default().stop_overflow(0.1).iterations(500);
+/// assert!(!options.warm);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PlaceOptions {
-    /// Smoothed overflow at which the placement is done.
+    /// Smoothed overflow at which the placement is done; 0.07 by default.
     pub stop_overflow: f64,
-    /// Most iterations.
+    /// Most iterations; 1000 by default.
     pub iterations: usize,
     /// About the least that HPWL can be once cells are spread, layout units
     /// ([`schedule::least_hpwl`]), so that λ need not wait for wires that are
@@ -40,6 +47,32 @@ pub struct PlaceOptions {
 impl Default for PlaceOptions {
     fn default() -> Self {
         PlaceOptions { stop_overflow: 0.07, iterations: 1000, least_hpwl: 0.0, warm: false }
+    }
+}
+
+impl PlaceOptions {
+    /// Done at this smoothed overflow.
+    #[must_use]
+    pub fn stop_overflow(self, stop_overflow: f64) -> Self {
+        PlaceOptions { stop_overflow, ..self }
+    }
+
+    /// At most so many iterations.
+    #[must_use]
+    pub fn iterations(self, iterations: usize) -> Self {
+        PlaceOptions { iterations, ..self }
+    }
+
+    /// With about the least HPWL that a spread placement can have, layout units.
+    #[must_use]
+    pub fn least_hpwl(self, least_hpwl: f64) -> Self {
+        PlaceOptions { least_hpwl, ..self }
+    }
+
+    /// Whether the start is a placement to be kept near to.
+    #[must_use]
+    pub fn warm(self, warm: bool) -> Self {
+        PlaceOptions { warm, ..self }
     }
 }
 
@@ -67,6 +100,7 @@ pub struct Record {
 /// How a placement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Outcome {
     /// The overflow asked for was reached.
     Converged,
@@ -108,10 +142,10 @@ impl<'b> Placer<'b> {
         y: &[f64],
         options: &PlaceOptions,
     ) -> Result<Self, PlaceError> {
-        if backend.charge().movable == 0 {
+        if backend.charge().movable() == 0 {
             return Err(PlaceError::NothingMovable);
         }
-        let base_gamma = schedule::base_gamma(&backend.charge().grid);
+        let base_gamma = schedule::base_gamma(&backend.charge().grid());
         backend.start(x, y)?;
         let gamma = base_gamma * schedule::gamma_factor(1.0);
         let mut weights = Weights { gamma, lambda: 0.0, area_factor: 1.0 };
@@ -166,7 +200,7 @@ impl<'b> Placer<'b> {
         self.last.sample = sample;
         self.last.times = self.backend.times();
         let charge = self.backend.charge();
-        let bin = (charge.grid.bin_x() * charge.grid.bin_y()).sqrt();
+        let bin = (charge.grid().bin_x() * charge.grid().bin_y()).sqrt();
         let unknowns = 2.0 * charge.bodies() as f64;
         let mean_gradient = (sample.gradient_squared / unknowns).sqrt();
         if mean_gradient > 0.0 {
@@ -258,8 +292,8 @@ impl<'b> Placer<'b> {
     /// carry the others away.
     fn densest_step(&self) -> f64 {
         let (charge, sample) = (self.backend.charge(), &self.last.sample);
-        let area = charge.movable_area / charge.movable as f64;
-        let density = (sample.density.max - 1.0).max(0.0) / charge.grid.bin_x();
+        let area = charge.movable_area() / charge.movable() as f64;
+        let density = (sample.density.max - 1.0).max(0.0) / charge.grid().bin_x();
         MOST_OVERSHOOT / (density * (self.weights.lambda * area).min(1.0))
     }
 

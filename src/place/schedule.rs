@@ -69,8 +69,8 @@ pub fn reference(hpwl: f64, least: f64) -> f64 {
 /// its pins by abutting cells, one mean cell pitch from pin to pin.
 pub fn least_hpwl(netlist: &Netlist, charge: &Charge) -> f64 {
     let joints = netlist.pins() - netlist.nets();
-    let area = charge.movable_area / charge.target_density;
-    joints as f64 * (area / charge.movable.max(1) as f64).sqrt()
+    let area = charge.movable_area() / charge.target_density();
+    joints as f64 * (area / charge.movable().max(1) as f64).sqrt()
 }
 
 /// λ‖∇density‖₁ / ‖∇WA‖₁ at a start of this smoothed overflow: that of a

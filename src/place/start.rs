@@ -13,15 +13,15 @@ const SPREAD: f64 = 1e-3;
 /// distributed about the centre of the die, the fillers where the charge has
 /// them. The same `seed` gives the same start.
 pub fn centred(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
-    let die = charge.grid.die();
+    let die = charge.grid().die();
     let mut random = Pcg64::seed_from_u64(seed);
-    let mut x = charge.initial_x.clone();
-    let mut y = charge.initial_y.clone();
+    let mut x = charge.initial_x().to_vec();
+    let mut y = charge.initial_y().to_vec();
     let normal = Normal::new(0.0, SPREAD).expect("a positive deviation");
-    for i in 0..charge.movable {
+    for i in 0..charge.movable() {
         let (dx, dy): (f64, f64) = (normal.sample(&mut random), normal.sample(&mut random));
-        x[i] = die.xl + (0.5 + dx) * die.width() - charge.width[i] / 2.0;
-        y[i] = die.yl + (0.5 + dy) * die.height() - charge.height[i] / 2.0;
+        x[i] = die.xl + (0.5 + dx) * die.width() - charge.width()[i] / 2.0;
+        y[i] = die.yl + (0.5 + dy) * die.height() - charge.height()[i] / 2.0;
     }
     (x, y)
 }

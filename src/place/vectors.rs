@@ -68,7 +68,7 @@ impl<T: Real> Vectors<T> {
         let bodies = charge.bodies();
         let mut pins = netlist.pin_weights();
         pins.resize(bodies, 0.0);
-        let areas = charge.width.iter().zip(&charge.height).map(|(w, h)| w * h);
+        let areas = charge.width().iter().zip(charge.height()).map(|(w, h)| w * h);
         let zeros = || [vec![T::zero(); bodies], vec![T::zero(); bodies]];
         let point = Point { u: zeros(), v: zeros(), g: zeros() };
         Vectors {

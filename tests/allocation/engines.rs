@@ -17,8 +17,7 @@ fn charge(ny: usize) -> Charge {
     let height = vec![3.0; count];
     let x: Vec<f64> = (0..count).map(|i| (i * 37 % 3970) as f64 / 10.0).collect();
     let y: Vec<f64> = (0..count).map(|i| (i * 53 % 2960) as f64 / 10.0).collect();
-    let cells =
-        Rectangles { width: &width, height: &height, x: &x, y: &y, ..Rectangles::default() };
+    let cells = Rectangles::movable(&width, &height, &x, &y);
     let mut charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
     charge.add_fillers(2.0, 3.0, &y, &y);
     charge
@@ -36,10 +35,9 @@ fn allocates_nothing(bodies: usize, what: &str, mut iterate: impl FnMut()) {
 fn cpu<T: Real>() {
     let _alone = alone();
     let charge = charge(100);
-    let [x, y] = [&charge.initial_x, &charge.initial_y].map(|v| crate::common::rounded::<T>(v));
+    let [x, y] = [charge.initial_x(), charge.initial_y()].map(|v| crate::common::rounded::<T>(v));
     for pipeline in Pipeline::ALL {
-        let options =
-            EngineOptions { threads: 2, pipeline: Some(pipeline), ..EngineOptions::default() };
+        let options = EngineOptions::default().threads(2).pipeline(pipeline);
         let mut engine = CpuEngine::<T>::new(charge.clone(), &options).unwrap();
         allocates_nothing(x.len(), &format!("{pipeline} {}", T::PRECISION), || {
             let evaluation = engine.evaluate(&x, &y).unwrap();
@@ -65,9 +63,9 @@ fn cuda<T: placefield::cuda::CudaReal>() {
     let _alone = alone();
     // Sizes that every pipeline has kernels of its own for.
     let charge = charge(64);
-    let [x, y] = [&charge.initial_x, &charge.initial_y].map(|v| crate::common::rounded::<T>(v));
+    let [x, y] = [charge.initial_x(), charge.initial_y()].map(|v| crate::common::rounded::<T>(v));
     for pipeline in Pipeline::ALL {
-        let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
+        let options = EngineOptions::default().pipeline(pipeline);
         let mut engine =
             placefield::cuda::CudaEngine::<T>::new(charge.clone(), &options, 0).unwrap();
         allocates_nothing(x.len(), &format!("{pipeline} {}", T::PRECISION), || {

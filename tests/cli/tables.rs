@@ -55,7 +55,7 @@ fn as_claimed(work: &Work) -> Option<f64> {
     let by = |pipeline: &Pipeline| match pipeline {
         Pipeline::RowColumn => 2.0,
         Pipeline::Fused => 1.0,
-        Pipeline::ThreePass => 0.5,
+        _ => 0.5, // three-pass
     };
     Some(match work {
         Work::Copy(shape) | Work::Reorder(shape, _) => 0.1 * map(shape),
@@ -69,9 +69,9 @@ fn as_claimed(work: &Work) -> Option<f64> {
         Work::Map(shape, _, pipeline) => by(pipeline) * map(shape),
         Work::Volume(shape, _, pipeline) => by(pipeline) * map(shape),
         Work::Compress(shape, pipeline, _) => 2.0 * by(pipeline) * map(shape),
-        Work::Solve(charge, pipeline) => by(pipeline) * charge.grid.bins() as f64,
+        Work::Solve(charge, pipeline) => by(pipeline) * charge.grid().bins() as f64,
         Work::Step(charge, pipeline) => {
-            by(pipeline) * charge.grid.bins() as f64 + charge.bodies() as f64
+            by(pipeline) * charge.grid().bins() as f64 + charge.bodies() as f64
         }
     })
 }

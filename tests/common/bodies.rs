@@ -27,25 +27,15 @@ pub fn some(count: usize, [nx, ny]: [usize; 2], fillers: usize, target: f64) -> 
         y.push(draw(die.yl - out, die.yh - h[i] + out));
     }
     let fixed = [Rect::at(die.xl + 20.0, die.yl + 10.0, die.width() / 3.0, die.height() / 7.0)];
-    let rectangles = Rectangles {
-        width: &w,
-        height: &h,
-        x: &x,
-        y: &y,
-        fixed: &fixed,
-        row_height: Some(6.0),
-        macros: None,
-        rows: &[],
-    };
-    let options =
-        ChargeOptions { target_density: target, fillers: false, row_blockage: false, seed: 1 };
+    let rectangles = Rectangles::movable(&w, &h, &x, &y).fixed(&fixed).row_height(6.0);
+    let options = ChargeOptions::default().target_density(target).seed(1);
     let mut charge = Charge::from_rectangles(grid, &rectangles, &options).unwrap();
     let along = |from: f64, to: f64, draw: &mut dyn FnMut(f64, f64) -> f64| -> Vec<f64> {
         (0..fillers).map(|_| draw(from, to)).collect()
     };
     let fx = along(die.xl, die.xh - 15.0, &mut draw);
     let fy = along(die.yl, die.yh - 6.0, &mut draw);
-    charge.add_fillers(15.0, 6.0, &fx, &fy);
+    charge.add_fillers(15.0, 6.0, &fx, &fy).unwrap();
     charge
 }
 
@@ -71,10 +61,9 @@ pub fn flat(n: usize) -> Charge {
     };
     let [x, y] = tiles(-1.6, middle, 0.8);
     let (width, height) = (vec![0.8; x.len()], vec![height; x.len()]);
-    let cells =
-        Rectangles { width: &width, height: &height, x: &x, y: &y, ..Rectangles::default() };
+    let cells = Rectangles::movable(&width, &height, &x, &y);
     let mut charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
     let [x, y] = tiles(middle, n as f64 + 1.5, 0.5);
-    charge.add_fillers(0.5, 1.6, &x, &y);
+    charge.add_fillers(0.5, 1.6, &x, &y).unwrap();
     charge
 }

@@ -32,7 +32,7 @@ struct Reference {
 }
 
 fn reference(charge: &Charge, x: &[f64], y: &[f64], field: &[Map<f64>; 2]) -> Reference {
-    let mut rho = Map::filled(charge.grid.nx(), charge.grid.ny(), 0.0);
+    let mut rho = Map::filled(charge.grid().nx(), charge.grid().ny(), 0.0);
     let mut density = CpuDensity::new(charge, 0.0);
     let smoothed = density.smoothed(x, y, &mut rho);
     let own_size = density.exact(x, y);
@@ -56,7 +56,7 @@ enum Start {
 }
 
 fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
-    let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
+    let (nx, ny) = (charge.grid().nx(), charge.grid().ny());
     let bound = match (T::PRECISION, begin) {
         (Precision::F32, _) => 1e-6,
         (Precision::F64, Start::Spread) => 3e-13,
@@ -79,14 +79,14 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
     let n = charge.bodies();
     let mut forces = gpu.zeros::<T>(2 * n).unwrap();
 
-    let start = [&charge.initial_x, &charge.initial_y].map(|v| rounded::<T>(v, 0.0, 0));
+    let start = [charge.initial_x(), charge.initial_y()].map(|v| rounded::<T>(v, 0.0, 0));
     let start = gpu.upload(&pairs(&start[0], &start[1])).unwrap();
     assert!(bodies.is_worn());
     assert!(density.run(&mut bodies, Arrangement::Caller, &start, &mut rho).is_err());
     bodies.order(&start).unwrap();
     // Where they were ordered, then up to 10 bins from there.
-    for shift in [0.0, 20.0 * charge.grid.bin_x()] {
-        let now = [&charge.initial_x, &charge.initial_y].map(|v| rounded::<T>(v, shift, 3));
+    for shift in [0.0, 20.0 * charge.grid().bin_x()] {
+        let now = [charge.initial_x(), charge.initial_y()].map(|v| rounded::<T>(v, shift, 3));
         let want = reference(charge, &wide(&now[0]), &wide(&now[1]), &field);
         let corners = gpu.upload(&pairs(&now[0], &now[1])).unwrap();
         let check_density = |density: &Density<T>, rho: &[T], expected: &DensityStats| {
@@ -170,8 +170,8 @@ fn bodies_of_many_tiles_are_the_cpus() {
 fn fillers_of_several_sizes_count_each_at_its_own() {
     let gpu = gpu();
     let mut charge = charge(48, 40, 500, 1.0);
-    charge.add_fillers(40.0, 30.0, &[0.0, 100.0, 200.0], &[50.0, 70.0, 90.0]);
-    charge.add_fillers(120.0, 90.0, &[10.0], &[20.0]);
+    charge.add_fillers(40.0, 30.0, &[0.0, 100.0, 200.0], &[50.0, 70.0, 90.0]).unwrap();
+    charge.add_fillers(120.0, 90.0, &[10.0], &[20.0]).unwrap();
     agrees::<f32>(&gpu, &charge, Start::Spread);
     agrees::<f64>(&gpu, &charge, Start::Spread);
 }
@@ -183,9 +183,10 @@ fn a_heap_of_bodies_in_one_place_is_the_cpus() {
     let gpu = gpu();
     for (nx, ny) in [(64, 64), (50, 43)] {
         let mut charge = charge(nx, ny, 40_000, 1.0);
-        let die = charge.grid.die();
-        charge.initial_x.fill(0.5 * (die.xl + die.xh));
-        charge.initial_y.fill(0.5 * (die.yl + die.yh));
+        let die = charge.grid().die();
+        let centre = [0.5 * (die.xl + die.xh), 0.5 * (die.yl + die.yh)];
+        let [x, y] = centre.map(|at| vec![at; charge.bodies()]);
+        charge.set_initial(&x, &y).unwrap();
         agrees::<f32>(&gpu, &charge, Start::Heap);
         agrees::<f64>(&gpu, &charge, Start::Heap);
     }
@@ -196,7 +197,7 @@ fn a_heap_of_bodies_in_one_place_is_the_cpus() {
 fn positions_that_are_not_numbers_touch_nothing_else() {
     let gpu = gpu();
     let charge = charge(40, 44, 700, 1.0);
-    let mut at = [&charge.initial_x, &charge.initial_y].map(|v| rounded::<f32>(v, 0.0, 0));
+    let mut at = [charge.initial_x(), charge.initial_y()].map(|v| rounded::<f32>(v, 0.0, 0));
     for (i, bad) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30].into_iter().enumerate() {
         at[i % 2][i] = bad;
     }

@@ -7,20 +7,16 @@ use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::solve::{Fields, Solver};
 use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Gpu, MOST_STEPS_PER_ORDER};
-use placefield::engine::{DensityStats, Engine, EngineOptions, MapKind, Pipeline};
+use placefield::engine::{DensityStats, Engine, EngineOptions, MapKind, Pipeline, Timed};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-pub(crate) fn options(deterministic: bool) -> EngineOptions {
-    EngineOptions { deterministic, ..EngineOptions::default() }
-}
-
 /// The charge's own positions, each moved by up to `shift`, as `T` holds them.
 pub(crate) fn positions<T: Real>(charge: &Charge, shift: f64, seed: u64) -> [Vec<T>; 2] {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    [&charge.initial_x, &charge.initial_y].map(|values| {
+    [charge.initial_x(), charge.initial_y()].map(|values| {
         values.iter().map(|v| T::of(v + shift * (2.0 * random.random::<f64>() - 1.0))).collect()
     })
 }
@@ -45,7 +41,7 @@ struct Seen<T> {
 }
 
 fn see<T: Real>(engine: &mut dyn Engine<T>) -> Seen<T> {
-    let (grid, bodies) = (engine.charge().grid, engine.charge().bodies());
+    let (grid, bodies) = (engine.charge().grid(), engine.charge().bodies());
     let mut map = Map::filled(grid.nx(), grid.ny(), T::nan());
     let mut read = |kind| {
         engine.read_map(kind, &mut map).unwrap();
@@ -84,7 +80,7 @@ fn stats_near(what: &str, got: DensityStats, want: DensityStats, bound: f64) {
 fn a_pipeline_left_open_is_three_pass_where_that_has_kernels() {
     let gpu = gpu();
     let choice = |nx, ny, pipeline| {
-        let options = EngineOptions { pipeline, ..EngineOptions::default() };
+        let options = EngineOptions::default().pipeline(pipeline);
         let mut engine = CudaEngine::<f32>::on(&gpu, mixed(nx, ny, 100, 0.9), &options).unwrap();
         let [x, y] = positions::<f32>(engine.charge(), 0.0, 0);
         engine.evaluate(&x, &y).unwrap();
@@ -106,16 +102,16 @@ fn a_pipeline_left_open_is_three_pass_where_that_has_kernels() {
 }
 
 /// Every stage of every pipeline, one by one, against the CPU at the same positions.
-pub(crate) fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, deterministic: bool) {
-    let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
-    let mut cpu = CpuEngine::<f64>::new(charge.clone(), &options(false)).unwrap();
-    let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options(deterministic)).unwrap();
+pub(crate) fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
+    let (nx, ny) = (charge.grid().nx(), charge.grid().ny());
+    let mut cpu = CpuEngine::<f64>::new(charge.clone(), &EngineOptions::default()).unwrap();
+    let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &EngineOptions::default()).unwrap();
     // Where the bodies are ordered, then up to 10 bins from there.
-    for shift in [0.0, 10.0 * charge.grid.bin_x()] {
+    for shift in [0.0, 10.0 * charge.grid().bin_x()] {
         let [x, y] = positions::<T>(charge, shift, 3);
         cpu.set_positions(&wide(&x), &wide(&y)).unwrap();
         engine.set_positions(&x, &y).unwrap();
-        let what = format!("{nx} x {ny} {} {deterministic} {shift}", T::PRECISION);
+        let what = format!("{nx} x {ny} {} {shift}", T::PRECISION);
         let want = cpu.compute_density().unwrap();
         stats_near(&what, engine.compute_density().unwrap(), want, bound::<T>());
         let want = cpu.exact_density().unwrap();
@@ -142,10 +138,10 @@ fn every_stage_is_the_cpus() {
     for (nx, ny) in [(64, 64), (100, 37), (33, 128), (7, 200), (1, 1), (5, 3)] {
         for (fillers, target) in [(0, 1.0), (3 * nx * ny, 0.8)] {
             let charge = mixed(nx, ny, fillers, target);
-            assert!(nx * ny < 100 || charge.macros.is_empty() == (target == 1.0));
-            agrees::<f32>(&gpu, &charge, false);
-            agrees::<f32>(&gpu, &charge, true);
-            agrees::<f64>(&gpu, &charge, false);
+            assert!(nx * ny < 100 || charge.macros().is_empty() == (target == 1.0));
+            agrees::<f32>(&gpu, &charge);
+            agrees::<f32>(&gpu, &charge);
+            agrees::<f64>(&gpu, &charge);
         }
     }
 }
@@ -156,12 +152,12 @@ fn nothing_that_moves_is_a_field_all_the_same() {
     let gpu = gpu();
     let grid = BinGrid::new(Rect::at(2.0, 3.0, 40.0, 90.0), 20, 30).unwrap();
     let fixed = [Rect::at(4.0, 10.0, 7.0, 30.0)];
-    let none = Rectangles { fixed: &fixed, row_height: Some(1.0), ..Rectangles::default() };
+    let none = Rectangles::default().fixed(&fixed).row_height(1.0);
     let charge = Charge::from_rectangles(grid, &none, &ChargeOptions::default()).unwrap();
     assert_eq!(charge.bodies(), 0);
-    agrees::<f32>(&gpu, &charge, false);
-    agrees::<f64>(&gpu, &charge, true);
-    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &options(false)).unwrap();
+    agrees::<f32>(&gpu, &charge);
+    agrees::<f64>(&gpu, &charge);
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
     for _ in 0..3 {
         assert!(engine.evaluate(&[], &[]).unwrap().energy > 0.0);
     }
@@ -174,7 +170,7 @@ fn replay_is_stage_by_stage<T: CudaReal>(gpu: &Gpu) {
     let charge = mixed(96, 80, 9000, 0.9);
     let [x, y] = positions::<T>(&charge, 0.0, 0);
     for pipeline in Pipeline::ALL {
-        let options = EngineOptions { pipeline: Some(pipeline), ..options(true) };
+        let options = EngineOptions::default().pipeline(pipeline);
         let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
         engine.set_positions(&x, &y).unwrap();
         let density = engine.compute_density().unwrap();
@@ -218,8 +214,8 @@ fn the_same_positions_give_the_same_bits_whatever_came_before() {
     let charge = mixed(90, 70, 5000, 1.0);
     let [x, y] = positions::<f32>(&charge, 0.0, 0);
     let fresh = |far: bool| {
-        let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(false)).unwrap();
-        assert!(engine.descriptor().deterministic);
+        let mut engine =
+            CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
         if far {
             let [x, y] = positions::<f32>(&charge, 300.0, 5);
             for _ in 0..5 {
@@ -235,7 +231,7 @@ fn the_same_positions_give_the_same_bits_whatever_came_before() {
         assert_eq!(again, evaluation);
         seen.has_bits_of(&first, &format!("run {k}"));
     }
-    let mut cpu = CpuEngine::<f64>::new(charge.clone(), &options(false)).unwrap();
+    let mut cpu = CpuEngine::<f64>::new(charge.clone(), &EngineOptions::default()).unwrap();
     cpu.evaluate(&wide(&x), &wide(&y)).unwrap();
     first.is_near(&see(&mut cpu), 4e-6, "against the CPU");
 }
@@ -245,8 +241,9 @@ fn the_same_positions_give_the_same_bits_whatever_came_before() {
 fn cells_that_jump_are_ordered_anew() {
     let gpu = gpu();
     let charge = mixed(128, 96, 20_000, 1.0);
-    let mut cpu = CpuEngine::<f64>::new(charge.clone(), &options(false)).unwrap();
-    let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(false)).unwrap();
+    let mut cpu = CpuEngine::<f64>::new(charge.clone(), &EngineOptions::default()).unwrap();
+    let mut engine =
+        CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
     let many = charge.bodies() as u64 / 100;
     for jump in 0..4 {
         let [x, y] = positions::<f32>(&charge, if jump == 0 { 0.0 } else { 400.0 }, jump);
@@ -269,7 +266,8 @@ fn a_jump_that_nobody_asks_about_is_ordered_all_the_same() {
     let gpu = gpu();
     let charge = mixed(128, 96, 20_000, 1.0);
     let orders = |engine: &CudaEngine<f32>| engine.bodies().orders();
-    let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(false)).unwrap();
+    let mut engine =
+        CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
     let [x, y] = positions::<f32>(&charge, 0.0, 0);
     engine.set_positions(&x, &y).unwrap();
     for _ in 0..10 {
@@ -279,7 +277,7 @@ fn a_jump_that_nobody_asks_about_is_ordered_all_the_same() {
     }
     assert_eq!(orders(&engine), 1, "nothing has moved");
     let [x, y] = positions::<f32>(&charge, 400.0, 99);
-    let mut fresh = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(false)).unwrap();
+    let mut fresh = CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
     let evaluation = fresh.evaluate(&x, &y).unwrap();
     let want = see(&mut fresh);
     engine.set_positions(&x, &y).unwrap();
@@ -310,17 +308,10 @@ fn strays_that_no_order_mends_call_for_none() {
     let (width, height) = (vec![195.0; 500], vec![5.0; 500]);
     let x: Vec<f64> = (0..500).map(|i| f64::from(i * 13 % 440)).collect();
     let y: Vec<f64> = (0..500).map(|i| f64::from(i * 29 % 630)).collect();
-    let rectangles = Rectangles {
-        width: &width,
-        height: &height,
-        x: &x,
-        y: &y,
-        row_height: Some(5.0),
-        ..Rectangles::default()
-    };
+    let rectangles = Rectangles::movable(&width, &height, &x, &y).row_height(5.0);
     let charge = Charge::from_rectangles(grid, &rectangles, &ChargeOptions::default()).unwrap();
     let [x, y] = positions::<f32>(&charge, 0.0, 0);
-    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &options(false)).unwrap();
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
     for _ in 0..20 {
         engine.evaluate(&x, &y).unwrap();
         assert!(engine.strays() > 50, "{} strays", engine.strays());
@@ -335,11 +326,12 @@ fn a_placer_on_the_device_never_meets_the_host() {
     let gpu = gpu();
     let charge = mixed(80, 100, 4000, 1.0);
     let [x, y] = positions::<f32>(&charge, 30.0, 8);
-    let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(true)).unwrap();
+    let mut engine =
+        CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
     let evaluation = engine.evaluate(&x, &y).unwrap();
     let want = see(&mut engine);
 
-    let mut other = CudaEngine::<f32>::on(&gpu, charge.clone(), &options(true)).unwrap();
+    let mut other = CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
     let new = gpu.upload(&pairs(&x, &y)).unwrap();
     let [x0, y0] = positions::<f32>(&charge, 0.0, 0);
     other.set_positions(&x0, &y0).unwrap();
@@ -381,7 +373,8 @@ fn slots_are_another_order_of_the_same() {
     let charge = mixed(80, 100, 4000, 0.9);
     let n = charge.bodies();
     let [x, y] = positions::<f64>(&charge, 0.0, 0);
-    let mut engine = CudaEngine::<f64>::on(&gpu, charge.clone(), &options(true)).unwrap();
+    let mut engine =
+        CudaEngine::<f64>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
     let evaluation = engine.evaluate(&x, &y).unwrap();
     let exact = engine.exact_density().unwrap();
     let want = see(&mut engine);
@@ -402,7 +395,7 @@ fn slots_are_another_order_of_the_same() {
     engine.evaluate(&x1, &y1).unwrap();
     assert!(engine.order_is_due(), "in slots the caller makes it");
     let mut mine = gpu.zeros::<f64>(n).unwrap();
-    let weights = gpu.upload(&charge.width).unwrap();
+    let weights = gpu.upload(charge.width()).unwrap();
     engine.bodies().rearrange(&engine.bodies().id_of(), &weights, &mut mine).unwrap();
     let mut from = gpu.zeros::<u32>(n).unwrap();
     assert!(engine.reorder_slots(&mut gpu.zeros(n + 1).unwrap()).is_err(), "a wrong length");
@@ -412,7 +405,7 @@ fn slots_are_another_order_of_the_same() {
     engine.bodies().rearrange(&from, &mine, &mut follows).unwrap();
     let bodies = engine.bodies();
     bodies.rearrange(bodies.slot_of().unwrap(), &follows, &mut home).unwrap();
-    assert!(gpu.download(&home).unwrap() == charge.width);
+    assert!(gpu.download(&home).unwrap() == charge.width());
     engine.evaluate_on_device().unwrap();
     assert_eq!(engine.strays(), 0);
     assert!(!engine.order_is_due());
@@ -435,9 +428,9 @@ fn a_flat_density_is_solved_in_single_precision() {
     for n in [64, 96, 512] {
         let charge = flat(n);
         let background = charge.background();
-        let mut exact = Solver::<f64>::new(&charge.grid, Pipeline::Fused, 2);
+        let mut exact = Solver::<f64>::new(&charge.grid(), Pipeline::Fused, 2);
         for pipeline in Pipeline::ALL {
-            let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
+            let options = EngineOptions::default().pipeline(pipeline);
             let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options).unwrap();
             let [x, y] = positions::<f32>(&charge, 0.0, 0);
             engine.evaluate(&x, &y).unwrap();
@@ -469,7 +462,7 @@ fn what_is_stale_or_misshapen_is_refused() {
     let charge = mixed(24, 20, 100, 1.0);
     let n = charge.bodies();
     let [x, y] = positions::<f32>(&charge, 0.0, 0);
-    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &options(false)).unwrap();
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
     let mut map = Map::filled(24, 20, 0.0);
     let mut short = vec![0.0; n - 1];
     assert!(engine.compute_density().is_err());
@@ -508,26 +501,28 @@ fn a_full_device_is_an_error_and_no_more() {
     let gpu = gpu_alone();
     let charge = mixed(64, 64, 0, 1.0);
     let [x, y] = positions::<f64>(&charge, 0.0, 0);
-    let big = BinGrid::new(charge.grid.die(), 4096, 4096).unwrap();
-    let none = Rectangles { row_height: Some(1.0), ..Rectangles::default() };
+    let big = BinGrid::new(charge.grid().die(), 4096, 4096).unwrap();
+    let none = Rectangles::default().row_height(1.0);
     let big = Charge::from_rectangles(big, &none, &ChargeOptions::default()).unwrap();
     // The engine would take some 3 GiB; leave 1.
     let free = gpu.context().mem_get_info().unwrap().0;
     let hog = gpu.zeros::<u8>(free - (1 << 30)).unwrap();
     gpu.synchronize().unwrap();
-    let error = CudaEngine::<f64>::on(&gpu, big.clone(), &options(false)).err().expect("no room");
+    let error =
+        CudaEngine::<f64>::on(&gpu, big.clone(), &EngineOptions::default()).err().expect("no room");
     assert!(error.to_string().starts_with("out of GPU memory: "), "{error}");
     drop(hog);
     gpu.synchronize().unwrap();
-    CudaEngine::<f64>::on(&gpu, big, &options(false)).unwrap();
-    let mut engine = CudaEngine::<f64>::on(&gpu, charge, &options(false)).unwrap();
+    CudaEngine::<f64>::on(&gpu, big, &EngineOptions::default()).unwrap();
+    let mut engine = CudaEngine::<f64>::on(&gpu, charge, &EngineOptions::default()).unwrap();
     engine.evaluate(&x, &y).unwrap();
 }
 
 #[test]
 fn a_device_that_is_not_there_is_an_error() {
     let charge = mixed(8, 8, 0, 1.0);
-    let error = CudaEngine::<f32>::new(charge, &options(false), 4096).err().expect("no device");
+    let error =
+        CudaEngine::<f32>::new(charge, &EngineOptions::default(), 4096).err().expect("no device");
     let message = error.to_string();
     assert!(message.contains("CUDA") && !message.contains('\n'), "{message}");
 }

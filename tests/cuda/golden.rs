@@ -52,21 +52,15 @@ fn charge_of(case: &Value) -> Charge {
     let macros: Option<Vec<bool>> = case["movable_macro_mask"]
         .as_array()
         .map(|mask| mask.iter().map(|m| m.as_bool().unwrap()).collect());
-    let cells = Rectangles {
-        width: &width,
-        height: &height,
-        x: &x,
-        y: &y,
-        fixed: &fixed,
-        row_height: Some(1.0),
-        macros: macros.as_deref(),
-        rows: &[],
-    };
+    let cells = Rectangles::movable(&width, &height, &x, &y)
+        .fixed(&fixed)
+        .row_height(1.0)
+        .macros(macros.as_deref());
     let target_density = number(case, "target_density");
-    let options = ChargeOptions { target_density, ..ChargeOptions::default() };
+    let options = ChargeOptions::default().target_density(target_density);
     let mut charge = Charge::from_rectangles(grid, &cells, &options).unwrap();
     for [x, y, w, h] in boxes("filler") {
-        charge.add_fillers(w, h, &[x], &[y]);
+        charge.add_fillers(w, h, &[x], &[y]).unwrap();
     }
     charge
 }
@@ -75,13 +69,13 @@ fn density_and_force<T: CudaReal>(gpu: &Gpu) {
     for case in golden("density_force.json")["cases"].as_array().unwrap() {
         let (name, expected) = (case["name"].as_str().unwrap(), &case["expected"]);
         let charge = charge_of(case);
-        let (area, ny) = (charge.grid.bin_area(), charge.grid.ny());
+        let (area, ny) = (charge.grid().bin_area(), charge.grid().ny());
         let options = EngineOptions::default();
         let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
-        let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
+        let (x, y) = (rounded::<T>(charge.initial_x()), rounded::<T>(charge.initial_y()));
         engine.set_positions(&x, &y).unwrap();
         let stats = engine.compute_density().unwrap();
-        let mut map = Map::filled(charge.grid.nx(), ny, T::nan());
+        let mut map = Map::filled(charge.grid().nx(), ny, T::nan());
         engine.read_map(MapKind::Density, &mut map).unwrap();
         let rho: Vec<f64> = map.as_slice().iter().map(|d| d.wide() * area).collect();
         if name == "negative_area_pitfall" {
@@ -111,8 +105,8 @@ fn density_and_force<T: CudaReal>(gpu: &Gpu) {
         let mut bodies = Bodies::<T>::new(gpu, &charge).unwrap();
         let mut density = Density::new(&bodies, &charge, 0.0).unwrap();
         let mut force = Force::new(&bodies).unwrap();
-        let corners = upload(&pairs(&charge.initial_x, &charge.initial_y));
-        let mut rho = gpu.zeros(charge.grid.bins()).unwrap();
+        let corners = upload(&pairs(charge.initial_x(), charge.initial_y()));
+        let mut rho = gpu.zeros(charge.grid().bins()).unwrap();
         bodies.order(&corners).unwrap();
         density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
         let mut forces = gpu.zeros(corners.len()).unwrap();
@@ -222,12 +216,12 @@ fn legal<T: CudaReal>(
     let [nx, ny] = [0, 1].map(|k| case["bins"][k].as_u64().unwrap() as usize);
     let grid = BinGrid::new(design.die().unwrap(), nx, ny).unwrap();
     let target_density = number(case, "target_density");
-    let options = ChargeOptions { target_density, ..ChargeOptions::default() };
+    let options = ChargeOptions::default().target_density(target_density);
     let charge = Charge::from_design(design, grid, &options).unwrap();
-    let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
+    let (x, y) = (rounded::<T>(charge.initial_x()), rounded::<T>(charge.initial_y()));
     let names: Vec<&str> = design.movable().map(|i| design.nodes.names.get(i)).collect();
     for pipeline in Pipeline::ALL {
-        let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
+        let options = EngineOptions::default().pipeline(pipeline);
         let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
         let what = format!("{nx} x {ny} {target_density} {pipeline} {}", T::PRECISION);
         let close = |part: &str, got: f64, want: f64, scale: f64| {

@@ -8,7 +8,7 @@ use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::wirelength::CpuWirelength;
 use placefield::cuda::{CudaEngine, CudaReal, CudaWirelength, Gpu};
-use placefield::design::{Design, NodeKind};
+use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use placefield::engine::{EngineOptions, MapKind};
 use placefield::grid::{BinGrid, Map};
 use placefield::place::{
@@ -32,7 +32,7 @@ pub(crate) fn design(cells: u64) -> Design {
 }
 
 pub(crate) fn charge(design: &Design, bins: usize) -> Charge {
-    let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
+    let options = ChargeOptions::default().fillers(true);
     // Bins that are not square, so that a swap of the axes shows.
     let grid = BinGrid::new(design.die().unwrap(), bins, bins + bins / 2).unwrap();
     Charge::from_design(design, grid, &options).unwrap()
@@ -40,7 +40,7 @@ pub(crate) fn charge(design: &Design, bins: usize) -> Charge {
 
 /// Lower-left corners anywhere on the die, wider spread along x.
 fn scattered(charge: &Charge, seed: u64) -> [Vec<f64>; 2] {
-    let (die, mut random) = (charge.grid.die(), Pcg64Mcg::seed_from_u64(seed));
+    let (die, mut random) = (charge.grid().die(), Pcg64Mcg::seed_from_u64(seed));
     let mut along = |low: f64, size: f64| -> Vec<f64> {
         (0..charge.bodies()).map(|_| low + size * random.random::<f64>()).collect()
     };
@@ -71,9 +71,12 @@ pub(crate) fn wirelength_is_the_cpus<T: CudaReal>(gpu: &Gpu, cells: u64) {
     for large in [8, 30, 100] {
         let netlist = Netlist::from_design(&design, large).unwrap();
         let degree = |e: usize| netlist.pins_of(e).len();
-        assert!(netlist.smooth < netlist.nets(), "there are nets left out");
-        assert!(large == 8 || (0..netlist.smooth).any(|e| degree(e) > 16), "there are large nets");
-        let pins = netlist.body_start.windows(2).map(|w| w[1] - w[0]);
+        assert!(netlist.smooth() < netlist.nets(), "there are nets left out");
+        assert!(
+            large == 8 || (0..netlist.smooth()).any(|e| degree(e) > 16),
+            "there are large nets"
+        );
+        let pins = netlist.body_start().windows(2).map(|w| w[1] - w[0]);
         assert!(pins.max().unwrap() > 64, "there is a cell of many pins");
         let mut operator = CudaWirelength::<T>::new(gpu, &netlist, charge.bodies()).unwrap();
         let mut cpu = CpuWirelength::<T>::new(&netlist);
@@ -112,32 +115,45 @@ fn hpwl_is_the_designs() {
     let charge = charge(&design, 32);
     let netlist = Netlist::from_design(&design, 30).unwrap();
     let mut operator = CudaWirelength::<f64>::new(&gpu, &netlist, charge.bodies()).unwrap();
-    let at = [charge.initial_x.clone(), charge.initial_y.clone()];
+    let at = [charge.initial_x().to_vec(), charge.initial_y().to_vec()];
     let (found, _) = on_device(&gpu, &mut operator, &at, 10.0);
     close("HPWL", found.hpwl, design.hpwl().unwrap().weighted, 1e-12);
 }
 
 /// Nets of pins on bodies of no size.
 fn bare_netlist(nets: &[Vec<usize>], weights: &[f64], bodies: usize) -> Netlist {
-    let mut list = Netlist {
-        smooth: nets.len(),
-        net_start: vec![0],
+    let mut net_start = vec![0];
+    net_start.extend(nets.iter().scan(0, |end, pins| {
+        *end += pins.len() as u32;
+        Some(*end)
+    }));
+    let pin_node: Vec<u32> = nets.iter().flatten().map(|&pin| pin as u32).collect();
+    let zeros = vec![0.0; pin_node.len()];
+    let nets = Nets {
+        net_start,
         weight: weights.to_vec(),
-        ..Netlist::default()
+        pin_node,
+        pin_dx: zeros.clone(),
+        pin_dy: zeros,
+        ..Nets::default()
     };
-    for pins in nets {
-        list.pin_body.extend(pins.iter().map(|&p| p as u32));
-        list.net_start.push(list.pin_body.len() as u32);
-    }
-    list.pin_x = vec![0.0; list.pins()];
-    list.pin_y = vec![0.0; list.pins()];
-    list.body_start.push(0);
-    for body in 0..bodies as u32 {
-        let on = (0..list.pins()).filter(|&p| list.pin_body[p] == body);
-        list.body_pin.extend(on.map(|p| p as u32));
-        list.body_start.push(list.body_pin.len() as u32);
-    }
-    list
+    let none = vec![0.0; bodies];
+    let design = Design {
+        nodes: Nodes {
+            width: none.clone(),
+            height: none.clone(),
+            kind: vec![NodeKind::Movable; bodies],
+            ..Nodes::default()
+        },
+        placement: Placement {
+            x: none.clone(),
+            y: none,
+            orientation: vec![Orientation::N; bodies],
+        },
+        nets: Some(nets),
+        ..Design::default()
+    };
+    Netlist::from_design(&design, usize::MAX).unwrap()
 }
 
 #[test]
@@ -177,7 +193,7 @@ fn the_gradient_is_the_slope_of_the_wirelength() {
     let (gamma, shift) = (60.0, 1e-3);
     let (_, gradient) = on_device(&gpu, &mut operator, &at, gamma);
     let hub = (0..netlist.movable())
-        .max_by_key(|&b| netlist.body_start[b + 1] - netlist.body_start[b])
+        .max_by_key(|&b| netlist.body_start()[b + 1] - netlist.body_start()[b])
         .unwrap();
     for body in [0, 11, 500, hub, 1999] {
         for axis in 0..2 {
@@ -200,7 +216,7 @@ fn host<T: Real>(charge: &Charge, netlist: &Netlist) -> HostBackend<T> {
 }
 
 pub(crate) fn device<T: CudaReal>(gpu: &Gpu, charge: &Charge, netlist: &Netlist) -> CudaBackend<T> {
-    let options = EngineOptions { deterministic: true, ..EngineOptions::default() };
+    let options = EngineOptions::default();
     let engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
     CudaBackend::new(engine, netlist).unwrap()
 }
@@ -245,7 +261,7 @@ fn steps_are_the_hosts<T: CudaReal>(gpu: &Gpu, bound: f64) {
     );
     let bodies = charge.bodies();
     let mut seen = [const { Vec::new() }; 4].map(|_: Vec<f64>| vec![0.0; bodies]);
-    let unit = charge.grid.bin_x() / (want.gradient_squared / (2 * bodies) as f64).sqrt();
+    let unit = charge.grid().bin_x() / (want.gradient_squared / (2 * bodies) as f64).sqrt();
     for k in 0..8 {
         let momentum = 0.1 * f64::from(k);
         for step in [0.5 * unit, 0.2 * unit] {
@@ -278,7 +294,7 @@ fn steps_are_the_hosts<T: CudaReal>(gpu: &Gpu, bound: f64) {
         }
         assert!(charge_holds(&charge, x, y), "inside the die");
     }
-    let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
+    let (nx, ny) = (charge.grid().nx(), charge.grid().ny());
     let (mut got, mut want) = (Map::filled(nx, ny, 0.0), Map::filled(nx, ny, 0.0));
     cuda.read_map(MapKind::Potential, &mut got).unwrap();
     cpu.read_map(MapKind::Potential, &mut want).unwrap();
@@ -287,12 +303,12 @@ fn steps_are_the_hosts<T: CudaReal>(gpu: &Gpu, bound: f64) {
 }
 
 fn charge_holds(charge: &Charge, x: &[f64], y: &[f64]) -> bool {
-    let die = charge.grid.die();
+    let die = charge.grid().die();
     (0..charge.bodies()).all(|i| {
         x[i] >= die.xl
             && y[i] >= die.yl
-            && x[i] + charge.width[i] <= die.xh
-            && y[i] + charge.height[i] <= die.yh
+            && x[i] + charge.width()[i] <= die.xh
+            && y[i] + charge.height()[i] <= die.yh
     })
 }
 
@@ -309,7 +325,7 @@ pub(crate) fn place(
     iterations: usize,
 ) -> (Option<Outcome>, Sample, Vec<f64>) {
     let (x, y) = start::centred(backend.charge(), 3);
-    let options = PlaceOptions { iterations, ..PlaceOptions::default() };
+    let options = PlaceOptions::default().iterations(iterations);
     let mut placer = Placer::new(backend, &x, &y, &options).unwrap();
     while placer.step().unwrap().is_some() {}
     let (mut at, y) = placer.positions().unwrap();
@@ -397,8 +413,8 @@ fn what_is_no_number_shows_and_what_is_out_of_order_is_refused() {
 fn a_bare_netlist_is_what_it_says() {
     let list = bare_netlist(&[vec![0, 2], vec![1, 2, 0]], &[1.0, 2.0], 3);
     assert_eq!((list.nets(), list.pins(), list.movable()), (2, 5, 3));
-    assert_eq!(list.body_start, [0, 2, 3, 5]);
-    assert_eq!(list.body_pin, [0, 4, 2, 1, 3]);
+    assert_eq!(list.body_start(), [0, 2, 3, 5]);
+    assert_eq!(list.body_pin(), [0, 4, 2, 1, 3]);
     let still = |kind: &NodeKind| *kind != NodeKind::Movable;
     assert!(design(500).nodes.kind.iter().any(still), "generated designs have fixed pins");
 }

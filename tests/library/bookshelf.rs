@@ -64,14 +64,14 @@ fn wirelength_of_ibm_place_is_as_published() {
     for (archive, name, want) in [("ibm01", "ibm01-cu85", 5.34e7), ("ibm07", "ibm07-cu90", 3.71e8)]
     {
         let dir = design_dir(archive);
-        let pl = Some(dir.join(format!("{name}.gp.pl")));
-        let options = ReadOptions { pl, pin_offset: PinOffset::LowerLeft };
+        let pl = dir.join(format!("{name}.gp.pl"));
+        let options = ReadOptions::default().pl(pl).pin_offset(PinOffset::LowerLeft);
         let aux = dir.join(format!("{name}.aux"));
         let hpwl = read(&aux, &options).design.hpwl().unwrap();
         assert!((hpwl.unweighted / want - 1.0).abs() < 2e-3, "{name}: {hpwl:?}");
         assert_eq!(hpwl.unweighted, hpwl.weighted);
 
-        let center = read(&aux, &ReadOptions { pin_offset: PinOffset::Center, ..options });
+        let center = read(&aux, &options.pin_offset(PinOffset::Center));
         assert_ne!(center.design.hpwl().unwrap().unweighted, hpwl.unweighted);
     }
 }
@@ -226,7 +226,7 @@ fn another_placement_takes_the_place_of_the_named_one() {
     let pl = small.folder.path().join("other.pl");
     fs::write(&pl, "a 1 2 : S\n").unwrap();
     fs::remove_file(small.path("pl")).unwrap();
-    let options = ReadOptions { pl: Some(pl), ..ReadOptions::default() };
+    let options = ReadOptions::default().pl(pl);
     let Loaded { design, warnings, .. } = read(&small.path("aux"), &options);
     assert_eq!((design.placement.x[0], design.placement.y[0]), (1.0, 2.0));
     assert_eq!(design.placement.orientation[0], Orientation::S);
@@ -269,12 +269,12 @@ fn a_written_placement_reads_back_bit_for_bit() {
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn a_real_placement_survives_the_writer() {
     let dir = design_dir("ibm05");
-    let options = ReadOptions { pl: Some(dir.join("ibm05.dp.pl")), ..ReadOptions::default() };
+    let options = ReadOptions::default().pl(dir.join("ibm05.dp.pl"));
     let want = read(&dir.join("ibm05.aux"), &options);
     let folder = tempfile::tempdir().unwrap();
     let pl = folder.path().join("again.pl");
     write_pl(&pl, &want.design).unwrap();
-    let again = read(&dir.join("ibm05.aux"), &ReadOptions { pl: Some(pl), ..options });
+    let again = read(&dir.join("ibm05.aux"), &options.pl(pl));
     assert_eq!(again.design, want.design);
 }
 

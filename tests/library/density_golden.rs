@@ -26,6 +26,32 @@ impl Boxes {
         Boxes { x: column(0), y: column(1), width: column(2), height: column(3) }
     }
 
+    /// The same with every number as `f32` holds it.
+    fn rounded(&self) -> Self {
+        let round = |column: &[f64]| wide(&rounded::<f32>(column));
+        Boxes {
+            x: round(&self.x),
+            y: round(&self.y),
+            width: round(&self.width),
+            height: round(&self.height),
+        }
+    }
+
+    fn reversed(&self) -> Self {
+        let turn = |column: &[f64]| column.iter().rev().copied().collect();
+        Boxes {
+            x: turn(&self.x),
+            y: turn(&self.y),
+            width: turn(&self.width),
+            height: turn(&self.height),
+        }
+    }
+
+    /// x for y.
+    fn transposed(self) -> Self {
+        Boxes { x: self.y, y: self.x, width: self.height, height: self.width }
+    }
+
     fn rects(&self) -> Vec<Rect> {
         (0..self.x.len())
             .map(|i| Rect::at(self.x[i], self.y[i], self.width[i], self.height[i]))
@@ -49,21 +75,15 @@ fn charge_of(
     target_density: f64,
     macros: Option<&[bool]>,
 ) -> Charge {
-    let cells = Rectangles {
-        width: &movable.width,
-        height: &movable.height,
-        x: &movable.x,
-        y: &movable.y,
-        fixed,
-        row_height: Some(1.0),
-        macros,
-        rows: &[],
-    };
-    let options = ChargeOptions { target_density, ..ChargeOptions::default() };
+    let cells = Rectangles::movable(&movable.width, &movable.height, &movable.x, &movable.y)
+        .fixed(fixed)
+        .row_height(1.0)
+        .macros(macros);
+    let options = ChargeOptions::default().target_density(target_density);
     let mut charge = Charge::from_rectangles(grid, &cells, &options).unwrap();
     for f in 0..fillers.x.len() {
         let at = (&fillers.x[f..=f], &fillers.y[f..=f]);
-        charge.add_fillers(fillers.width[f], fillers.height[f], at.0, at.1);
+        charge.add_fillers(fillers.width[f], fillers.height[f], at.0, at.1).unwrap();
     }
     charge
 }
@@ -77,8 +97,12 @@ struct Outcome {
 
 /// Density of the bodies where they start, in precision `T`.
 fn density<T: Real>(charge: &Charge) -> Outcome {
-    let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
-    let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
+    density_at::<T>(charge, charge.initial_x(), charge.initial_y())
+}
+
+fn density_at<T: Real>(charge: &Charge, x: &[f64], y: &[f64]) -> Outcome {
+    let (nx, ny) = (charge.grid().nx(), charge.grid().ny());
+    let (x, y) = (rounded::<T>(x), rounded::<T>(y));
     // Stale values must not show.
     let (mut rho, mut map) = (Map::filled(nx, ny, T::nan()), Map::filled(nx, ny, T::nan()));
     let mut room = CpuDensity::new(charge, 0.0);
@@ -89,9 +113,18 @@ fn density<T: Real>(charge: &Charge) -> Outcome {
 }
 
 fn force<T: Real>(charge: &Charge, field_x: &[f64], field_y: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
+    force_at::<T>(charge, [charge.initial_x(), charge.initial_y()], field_x, field_y)
+}
+
+fn force_at<T: Real>(
+    charge: &Charge,
+    [x, y]: [&[f64]; 2],
+    field_x: &[f64],
+    field_y: &[f64],
+) -> (Vec<f64>, Vec<f64>) {
+    let (nx, ny) = (charge.grid().nx(), charge.grid().ny());
     let map = |values: &[f64]| Map::from_vec(nx, ny, rounded::<T>(values));
-    let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
+    let (x, y) = (rounded::<T>(x), rounded::<T>(y));
     let mut fx = vec![T::nan(); charge.bodies()];
     let mut fy = fx.clone();
     CpuForce::new(charge).gather(&x, &y, &map(field_x), &map(field_y), &mut fx, &mut fy);
@@ -139,20 +172,20 @@ fn check_golden<T: Real>(tolerance: f64) {
         let name = case["name"].as_str().unwrap();
         let expected = &case["expected"];
         let charge = golden_case(case);
-        let area = charge.grid.bin_area();
+        let area = charge.grid().bin_area();
         let out = density::<T>(&charge);
         if name == "negative_area_pitfall" {
             // The cell is outside; truncation toward zero would fold it in as negative area.
             assert!(out.rho.iter().all(|&v| v == 0.0));
             assert_eq!(out.smoothed, DensityStats::default());
-            assert_eq!(charge.clipped_area(&charge.initial_x, &charge.initial_y).wholly, 1);
+            assert_eq!(charge.clipped_area(charge.initial_x(), charge.initial_y()).wholly, 1);
             let fields = numbers(&expected["field_x"]);
             assert_eq!(force::<T>(&charge, &fields, &fields), (vec![0.0], vec![0.0]));
             continue;
         }
         let stretched = &case["stretched"];
         assert_close(
-            &charge.ratio[..charge.movable],
+            &charge.ratio()[..charge.movable()],
             &numbers(&stretched["ratio"]),
             1e-14,
             &format!("{name}: ratio"),
@@ -160,17 +193,17 @@ fn check_golden<T: Real>(tolerance: f64) {
         let check = |got: f64, key: &str| {
             assert_close(&[got], &[number(&expected[key])], tolerance, &format!("{name}: {key}"));
         };
-        check(charge.movable_area, "total_movable_area");
+        check(charge.movable_area(), "total_movable_area");
         check(out.smoothed.overflow, "overflow_ratio");
         check(out.smoothed.max, "max_density");
         let rho: Vec<f64> = out.rho.iter().map(|d| d * area).collect();
         if expected["density_map_total"].is_null() {
             check(rho.iter().sum(), "density_total_sum");
-            check(charge.fixed.as_slice().iter().sum(), "initial_density_sum");
-            check(charge.fixed.range().1, "initial_density_max");
+            check(charge.fixed().as_slice().iter().sum(), "initial_density_sum");
+            check(charge.fixed().range().1, "initial_density_max");
             for sample in expected["samples"].as_array().unwrap() {
                 let at = |k: &str| sample[k].as_u64().unwrap() as usize;
-                let got = out.rho[at("i") * charge.grid.ny() + at("j")];
+                let got = out.rho[at("i") * charge.grid().ny() + at("j")];
                 let want = number(&sample["density"]);
                 assert_close(&[got], &[want], tolerance, &format!("{name}: {sample}"));
             }
@@ -179,7 +212,7 @@ fn check_golden<T: Real>(tolerance: f64) {
         let map = |key: &str| numbers(&expected[key]);
         let what = |part: &str| format!("{name}: {part}");
         assert_close(&rho, &map("density_map_total"), tolerance, &what("total"));
-        assert_close(charge.fixed.as_slice(), &map("initial_density_map"), 1e-12, &what("fixed"));
+        assert_close(charge.fixed().as_slice(), &map("initial_density_map"), 1e-12, &what("fixed"));
         let (fx, fy) = force::<T>(&charge, &map("field_x"), &map("field_y"));
         let minus = |a: &str, b: &str| -> Vec<f64> {
             [map(a), map(b)].concat().iter().map(|g| -g).collect()
@@ -231,34 +264,34 @@ struct Naive {
 }
 
 fn naive(charge: &Charge, field_x: &[f64], field_y: &[f64]) -> Naive {
-    let grid = charge.grid;
+    let grid = charge.grid();
     let (bx, by) = (grid.bin_x(), grid.bin_y());
     let bin = |k: usize| {
         let (i, j) = (k / grid.ny(), k % grid.ny());
         let die = grid.die();
         Rect::at(die.xl + i as f64 * bx, die.yl + j as f64 * by, bx, by)
     };
-    let mut smoothed: Vec<f64> = wide(charge.fixed.as_slice());
+    let mut smoothed: Vec<f64> = wide(charge.fixed().as_slice());
     smoothed.iter_mut().for_each(|v| *v /= grid.bin_area());
     let mut exact = smoothed.clone();
     let mut fillers = vec![0.0; grid.bins()];
     let (mut force_x, mut force_y) = (Vec::new(), Vec::new());
     for i in 0..charge.bodies() {
-        let (x, y) = (charge.initial_x[i], charge.initial_y[i]);
-        let (w, h) = (charge.width[i], charge.height[i]);
+        let (x, y) = (charge.initial_x()[i], charge.initial_y()[i]);
+        let (w, h) = (charge.width()[i], charge.height()[i]);
         let (sw, sh) = (w.max(2f64.sqrt() * bx), h.max(2f64.sqrt() * by));
         let stretched = Rect::at(x + (w - sw) / 2.0, y + (h - sh) / 2.0, sw, sh);
-        let is_macro = charge.macros.contains(&(i as u32));
-        let own = if is_macro { charge.target_density } else { 1.0 };
+        let is_macro = charge.macros().contains(&(i as u32));
+        let own = if is_macro { charge.target_density() } else { 1.0 };
         let ratio = if is_macro { own } else { w * h / (sw * sh) };
         let (mut fx, mut fy) = (0.0, 0.0);
         for k in 0..grid.bins() {
             let area = ratio * stretched.overlap(&bin(k));
             fx += area * field_x[k];
             fy += area * field_y[k];
-            let map = if i < charge.movable { &mut smoothed } else { &mut fillers };
+            let map = if i < charge.movable() { &mut smoothed } else { &mut fillers };
             map[k] += area / grid.bin_area();
-            if i < charge.movable {
+            if i < charge.movable() {
                 exact[k] += own * Rect::at(x, y, w, h).overlap(&bin(k)) / grid.bin_area();
             }
         }
@@ -270,9 +303,9 @@ fn naive(charge: &Charge, field_x: &[f64], field_y: &[f64]) -> Naive {
 }
 
 fn stats_of(map: &[f64], charge: &Charge) -> [f64; 2] {
-    let over: f64 = map.iter().map(|d| (d - charge.target_density).max(0.0)).sum();
-    let area = over * charge.grid.bin_area();
-    let overflow = if charge.movable_area > 0.0 { area / charge.movable_area } else { 0.0 };
+    let over: f64 = map.iter().map(|d| (d - charge.target_density()).max(0.0)).sum();
+    let area = over * charge.grid().bin_area();
+    let overflow = if charge.movable_area() > 0.0 { area / charge.movable_area() } else { 0.0 };
     [overflow, map.iter().fold(0.0, |a: f64, &b| a.max(b))]
 }
 
@@ -294,7 +327,8 @@ fn boxes(die: Rect, count: std::ops::Range<usize>) -> impl Strategy<Value = Boxe
     prop::collection::vec(one, count).prop_map(|lists| Boxes::of(&lists))
 }
 
-fn any_charge() -> impl Strategy<Value = Charge> {
+/// With `rounding`, sizes and positions as `f32` holds them.
+fn any_charge(rounding: bool) -> impl Strategy<Value = Charge> {
     let grid = (1_usize..70, 1_usize..12, -50.0..50.0, -9.0..9.0, 1.0..90.0, 1.0..40.0)
         .prop_map(|(nx, ny, x, y, w, h)| BinGrid::new(Rect::at(x, y, w, h), nx, ny).unwrap());
     grid.prop_flat_map(|grid| {
@@ -302,21 +336,26 @@ fn any_charge() -> impl Strategy<Value = Charge> {
         let parts = (boxes(die, 0..12), boxes(die, 0..4), boxes(die, 0..5));
         (Just(grid), parts, 0.1..1.0, any::<[bool; 12]>())
     })
-    .prop_map(|(grid, (movable, fixed, fillers), target, marks)| {
+    .prop_map(move |(grid, (mut movable, fixed, mut fillers), target, marks)| {
+        if rounding {
+            (movable, fillers) = (movable.rounded(), fillers.rounded());
+        }
         let marks = &marks[..movable.x.len()];
         charge_of(grid, &movable, &fixed.rects(), &fillers, target, Some(marks))
     })
 }
 
 fn waves(charge: &Charge) -> (Vec<f64>, Vec<f64>) {
-    (0..charge.grid.bins()).map(|k| ((k as f64 * 0.7).sin(), (k as f64 * 1.3).cos() + 0.2)).unzip()
+    (0..charge.grid().bins())
+        .map(|k| ((k as f64 * 0.7).sin(), (k as f64 * 1.3).cos() + 0.2))
+        .unzip()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn agrees_with_the_naive_sum(charge in any_charge()) {
+    fn agrees_with_the_naive_sum(charge in any_charge(false)) {
         let (field_x, field_y) = waves(&charge);
         let want = naive(&charge, &field_x, &field_y);
         let got = density::<f64>(&charge);
@@ -332,15 +371,8 @@ proptest! {
     }
 
     #[test]
-    fn single_precision_agrees_with_double(charge in any_charge()) {
-        // Round the positions first: that is the caller's rounding, not ours.
-        let mut charge = charge;
-        for v in charge.initial_x.iter_mut().chain(&mut charge.initial_y) {
-            *v = f64::from(*v as f32);
-        }
-        for v in charge.width.iter_mut().chain(&mut charge.height) {
-            *v = f64::from(*v as f32);
-        }
+    fn single_precision_agrees_with_double(charge in any_charge(true)) {
+        // Rounding the positions is the caller's, not ours.
         let (single, double) = (density::<f32>(&charge), density::<f64>(&charge));
         assert_close(&single.rho, &double.rho, 1e-6, "rho");
         assert_close(&single.exact_map, &double.exact_map, 1e-6, "exact map");
@@ -348,7 +380,14 @@ proptest! {
 }
 
 /// A design of many chunks and strips: cells, macros and fillers, some over the edge.
-fn crowd(cells: usize) -> Charge {
+struct Crowd {
+    grid: BinGrid,
+    cells: Boxes,
+    fixed: Boxes,
+    fillers: Boxes,
+}
+
+fn crowd(cells: usize) -> Crowd {
     let die = Rect { xl: -30.0, yl: 100.0, xh: 470.0, yh: 400.0 };
     let grid = BinGrid::new(die, 150, 90).unwrap();
     let mut state = 7_u64;
@@ -363,19 +402,26 @@ fn crowd(cells: usize) -> Charge {
     lists[cells - 1] = [-90.0, 90.0, 700.0, 150.0];
     let fillers: Vec<[f64; 4]> =
         (0..300).map(|_| [480.0 * random() - 30.0, 290.0 * random() + 100.0, 9.0, 4.0]).collect();
-    let fixed = [Rect::at(50.0, 300.0, 80.0, 60.0), Rect::at(100.0, 310.0, 70.0, 200.0)];
-    charge_of(grid, &Boxes::of(&lists), &fixed, &Boxes::of(&fillers), 0.8, None)
+    let fixed = [[50.0, 300.0, 80.0, 60.0], [100.0, 310.0, 70.0, 200.0]];
+    let [cells, fixed, fillers] = [&lists[..], &fixed, &fillers].map(Boxes::of);
+    Crowd { grid, cells, fixed, fillers }
+}
+
+impl Crowd {
+    fn charge(&self) -> Charge {
+        charge_of(self.grid, &self.cells, &self.fixed.rects(), &self.fillers, 0.8, None)
+    }
 }
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let charge = crowd(60_000);
+    let charge = crowd(60_000).charge();
     let (field_x, field_y) = waves(&charge);
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let out = density::<f32>(&charge);
-            let clipped = charge.clipped_area(&charge.initial_x, &charge.initial_y);
+            let clipped = charge.clipped_area(charge.initial_x(), charge.initial_y());
             let force = force::<f32>(&charge, &field_x, &field_y);
             let maps = [out.rho, out.exact_map, force.0, force.1];
             (
@@ -396,18 +442,21 @@ fn any_number_of_threads_gives_the_same_bits() {
 
 #[test]
 fn swapping_the_axes_transposes_the_map() {
-    let charge = crowd(3000);
-    let mut swapped = charge.clone();
-    let die = charge.grid.die();
+    let plain = crowd(3000);
+    let charge = plain.charge();
+    let die = charge.grid().die();
     let turned = Rect { xl: die.yl, yl: die.xl, xh: die.yh, yh: die.xh };
-    swapped.grid = BinGrid::new(turned, charge.grid.ny(), charge.grid.nx()).unwrap();
-    std::mem::swap(&mut swapped.width, &mut swapped.height);
-    std::mem::swap(&mut swapped.initial_x, &mut swapped.initial_y);
+    let swapped = Crowd {
+        grid: BinGrid::new(turned, charge.grid().ny(), charge.grid().nx()).unwrap(),
+        cells: plain.cells.transposed(),
+        fixed: plain.fixed.transposed(),
+        fillers: plain.fillers.transposed(),
+    };
+    let swapped = swapped.charge();
     let transpose = |map: &[f64], nx: usize, ny: usize| -> Vec<f64> {
         (0..nx * ny).map(|k| map[k % nx * ny + k / nx]).collect()
     };
-    let (nx, ny) = (charge.grid.nx(), charge.grid.ny());
-    swapped.fixed = Map::from_vec(ny, nx, transpose(charge.fixed.as_slice(), nx, ny));
+    let (nx, ny) = (charge.grid().nx(), charge.grid().ny());
     let (plain, turned) = (density::<f64>(&charge), density::<f64>(&swapped));
     assert_close(&turned.rho, &transpose(&plain.rho, nx, ny), 1e-12, "rho");
     assert_close(&turned.exact_map, &transpose(&plain.exact_map, nx, ny), 1e-12, "exact");
@@ -423,19 +472,12 @@ fn swapping_the_axes_transposes_the_map() {
 
 #[test]
 fn the_order_of_the_cells_does_not_matter() {
-    let charge = crowd(40_000);
-    let mut reversed = charge.clone();
-    let last = charge.movable as u32 - 1;
-    reversed.macros = charge.macros.iter().rev().map(|i| last - i).collect();
-    for column in [
-        &mut reversed.width,
-        &mut reversed.height,
-        &mut reversed.ratio,
-        &mut reversed.initial_x,
-        &mut reversed.initial_y,
-    ] {
-        column[..charge.movable].reverse();
-    }
+    let plain = crowd(40_000);
+    let charge = plain.charge();
+    let reversed = Crowd { cells: plain.cells.reversed(), ..plain }.charge();
+    let last = charge.movable() as u32 - 1;
+    let macros: Vec<u32> = charge.macros().iter().rev().map(|i| last - i).collect();
+    assert!(!macros.is_empty() && reversed.macros() == macros);
     let (a, b) = (density::<f64>(&charge), density::<f64>(&reversed));
     assert_close(&a.rho, &b.rho, 1e-12, "rho");
     assert_close(&a.exact_map, &b.exact_map, 1e-12, "exact");
@@ -457,7 +499,7 @@ fn area_inside_the_die_is_conserved() {
         let total = map.iter().sum::<f64>() * grid.bin_area();
         assert!((total - area).abs() < 1e-9 * area, "{what}: {total}, expected {area}");
     }
-    assert_eq!(charge.clipped_area(&charge.initial_x, &charge.initial_y), Default::default());
+    assert_eq!(charge.clipped_area(charge.initial_x(), charge.initial_y()), Default::default());
 }
 
 #[test]
@@ -466,13 +508,13 @@ fn positions_that_are_not_finite_leave_no_trace() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         for (x, y) in [(bad, 3.0), (3.0, bad), (bad, bad)] {
             let cells = Boxes::of(&[[1.0, 2.0, 2.0, 1.0], [9.0, 9.0, 30.0, 2.0]]);
-            let mut charge = charge_of(grid, &cells, &[], &Boxes::default(), 1.0, None);
-            charge.initial_x.fill(x);
-            charge.initial_y.fill(y);
-            let out = density::<f32>(&charge);
+            let charge = charge_of(grid, &cells, &[], &Boxes::default(), 1.0, None);
+            let [x, y] = [[x; 2], [y; 2]];
+            let out = density_at::<f32>(&charge, &x, &y);
             assert!(out.rho.iter().chain(&out.exact_map).all(|&v| v == 0.0));
             let ones = vec![1.0; grid.bins()];
-            assert_eq!(force::<f32>(&charge, &ones, &ones), (vec![0.0; 2], vec![0.0; 2]));
+            let force = force_at::<f32>(&charge, [&x, &y], &ones, &ones);
+            assert_eq!(force, (vec![0.0; 2], vec![0.0; 2]));
         }
     }
 }

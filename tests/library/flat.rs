@@ -11,12 +11,12 @@ use placefield::grid::Map;
 
 /// ρ, φ, Ex and Ey by a pipeline.
 fn maps<T: Real>(charge: &Charge, pipeline: Pipeline) -> [Vec<f64>; 4] {
-    let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
-    let (x, y) = (rounded::<T>(&charge.initial_x), rounded::<T>(&charge.initial_y));
+    let options = EngineOptions::default().pipeline(pipeline);
+    let (x, y) = (rounded::<T>(charge.initial_x()), rounded::<T>(charge.initial_y()));
     let mut engine = CpuEngine::<T>::new(charge.clone(), &options).unwrap();
     engine.evaluate(&x, &y).unwrap();
     MapKind::ALL.map(|kind| {
-        let mut map = Map::filled(charge.grid.nx(), charge.grid.ny(), T::nan());
+        let mut map = Map::filled(charge.grid().nx(), charge.grid().ny(), T::nan());
         engine.read_map(kind, &mut map).unwrap();
         wide(map.as_slice())
     })

@@ -11,18 +11,20 @@ fn spread(iterations: usize) -> Result<(f64, f64), EngineError> {
     let design = generate(&Spec::with_cells(2_000)).expect("a small design");
     let die = design.die().expect("it has rows");
     let grid = BinGrid::new(die, 64, 64)?;
-    let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
+    let options = ChargeOptions::default().fillers(true);
     let charge = Charge::from_design(&design, grid, &options)?;
 
-    let area: Vec<f64> = charge.width.iter().zip(&charge.height).map(|(w, h)| w * h).collect();
-    let (mut x, mut y) = (charge.initial_x.clone(), charge.initial_y.clone());
+    let area: Vec<f64> = charge.width().iter().zip(charge.height()).map(|(w, h)| w * h).collect();
+    let (mut x, mut y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
     let mut engine = CpuEngine::<f64>::new(charge, &EngineOptions::default())?;
     let start = engine.evaluate(&x, &y)?.density.overflow;
     for _ in 0..iterations {
         let (fx, fy) = engine.force();
         for i in 0..x.len() {
-            x[i] = (x[i] + 3.0 * fx[i] / area[i]).clamp(die.xl, die.xh - engine.charge().width[i]);
-            y[i] = (y[i] + 3.0 * fy[i] / area[i]).clamp(die.yl, die.yh - engine.charge().height[i]);
+            x[i] =
+                (x[i] + 3.0 * fx[i] / area[i]).clamp(die.xl, die.xh - engine.charge().width()[i]);
+            y[i] =
+                (y[i] + 3.0 * fy[i] / area[i]).clamp(die.yl, die.yh - engine.charge().height()[i]);
         }
         engine.evaluate(&x, &y)?;
     }

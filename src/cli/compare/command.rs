@@ -10,7 +10,7 @@ use crate::cli::common::{
 use crate::cli::engines::{self, Chosen, EngineReal};
 use crate::cli::report::{DesignReport, GridReport};
 use crate::cli::{eval, pictures};
-use crate::engine::{Engine, Pipeline, StepTimes};
+use crate::engine::{Pipeline, StepTimes, Timed};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
@@ -192,12 +192,12 @@ fn fill<T: EngineReal>(
     mut advance: impl FnMut(&mut Comparison<'_, T>) -> Result<Option<Iteration>, Failure>,
 ) -> Result<Table, Failure> {
     let charge = charge_of(&opened.design, options)?;
-    let warnings = opened.warnings.iter().chain(&charge.warnings).cloned().collect();
-    let (grid, areas) = (charge.grid, (charge.movable_area, charge.fixed_area));
+    let warnings = opened.warnings.iter().chain(charge.warnings()).cloned().collect();
+    let (grid, areas) = (charge.grid(), (charge.movable_area(), charge.fixed_area()));
     let Chosen { mut engines, note } =
         engines::open::<T>(charge, &options.engine_options(), options.engine)?;
     let devices: Vec<String> = engines.iter().map(|e| e.descriptor().device).collect();
-    let sides: Vec<&mut dyn Engine<T>> = engines.iter_mut().map(|e| &mut **e as _).collect();
+    let sides: Vec<&mut dyn Timed<T>> = engines.iter_mut().map(|e| &mut **e as _).collect();
     let mut comparison = Comparison::new(sides, &Pipeline::ALL)?;
     let bar = ProgressBar::new(iterations as u64);
     let mut rows = Vec::with_capacity(iterations.min(1 << 16));

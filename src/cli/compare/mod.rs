@@ -12,7 +12,7 @@ mod trajectory;
 
 use crate::charge::Charge;
 use crate::engine::{
-    DensityStats, Engine, EngineError, MapKind, Pipeline, StepTimes, check_lengths,
+    DensityStats, EngineError, MapKind, Pipeline, StepTimes, Timed, check_lengths,
 };
 use crate::grid::Map;
 use crate::nesterov::Nesterov;
@@ -27,7 +27,7 @@ pub struct Side {
     pub engine: &'static str,
     /// Pipeline.
     pub pipeline: Pipeline,
-    /// What ran for it ([`Engine::path`]).
+    /// What ran for it ([`crate::engine::Engine::path`]).
     pub path: &'static str,
     /// Density map, overflow and maximum.
     pub density: f64,
@@ -104,7 +104,7 @@ pub struct Iteration {
 
 /// A comparison in progress.
 pub struct Comparison<'e, T: Real> {
-    engines: Vec<&'e mut dyn Engine<T>>,
+    engines: Vec<&'e mut dyn Timed<T>>,
     pipelines: Vec<Pipeline>,
     descent: Nesterov,
     /// Half of the unknowns: bodies.
@@ -131,18 +131,18 @@ impl<'e, T: Real> Comparison<'e, T> {
     /// When there is no engine or pipeline, the engines' charges differ in
     /// their number of bodies, or a stage fails.
     pub fn new(
-        engines: Vec<&'e mut dyn Engine<T>>,
+        engines: Vec<&'e mut dyn Timed<T>>,
         pipelines: &[Pipeline],
     ) -> Result<Self, EngineError> {
         let (Some(first), false) = (engines.first(), pipelines.is_empty()) else {
             return Err(EngineError::Length { what: "sides", expected: 1, found: 0 });
         };
         let charge = first.charge();
-        let (bodies, nx, ny) = (charge.bodies(), charge.grid.nx(), charge.grid.ny());
+        let (bodies, nx, ny) = (charge.bodies(), charge.grid().nx(), charge.grid().ny());
         for engine in &engines {
             check_lengths(bodies, &[("bodies of another engine", engine.charge().bodies())])?;
         }
-        let start = clamped(first.charge(), |i| (charge.initial_x[i], charge.initial_y[i]));
+        let start = clamped(first.charge(), |i| (charge.initial_x()[i], charge.initial_y()[i]));
         let map = || Map::filled(nx, ny, T::zero());
         let mut comparison = Comparison {
             pipelines: pipelines.to_vec(),
@@ -280,13 +280,13 @@ impl<'e, T: Real> Comparison<'e, T> {
         let charge = self.engines[0].charge();
         let (along_x, along_y) = self.gradient.split_at_mut(self.bodies);
         for (gradient, force) in [along_x, along_y].into_iter().zip(&self.force) {
-            let sizes = (&charge.width, &charge.height);
+            let sizes = (charge.width(), charge.height());
             (gradient, force, sizes.0, sizes.1).into_par_iter().for_each(|(g, f, w, h)| {
                 let area = w * h;
                 *g = if area > 0.0 { -f.wide() / area } else { 0.0 };
             });
         }
-        let half_a_bin = 0.5 * (charge.grid.bin_x() * charge.grid.bin_y()).sqrt();
+        let half_a_bin = 0.5 * (charge.grid().bin_x() * charge.grid().bin_y()).sqrt();
         self.descent.advance(&self.gradient, half_a_bin, |i, value| clamp(charge, i, value))
     }
 
@@ -303,12 +303,12 @@ fn round<T: Real>(to: &mut [T], from: &[f64]) {
 
 /// Unknown `i` (all x, then all y) kept where its body lies inside the die.
 fn clamp(charge: &Charge, i: usize, value: f64) -> f64 {
-    let die = charge.grid.die();
+    let die = charge.grid().die();
     let n = charge.bodies();
     let (low, high) = if i < n {
-        (die.xl, die.xh - charge.width[i])
+        (die.xl, die.xh - charge.width()[i])
     } else {
-        (die.yl, die.yh - charge.height[i - n])
+        (die.yl, die.yh - charge.height()[i - n])
     };
     value.min(high).max(low)
 }

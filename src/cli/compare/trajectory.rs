@@ -39,7 +39,7 @@ pub(crate) fn open_backends<T: EngineReal>(
 ) -> Result<(Vec<Box<dyn Backend>>, Netlist), Failure> {
     let charge = charge_of(&opened.design, options)?;
     let netlist = Netlist::from_design(&opened.design, LARGE_NET)
-        .ok_or("the design has no nets, so there is nothing to place by")?;
+        .map_err(|e| format!("{e}, so there is nothing to place by"))?;
     let open = |(pipeline, _)| -> Result<Box<dyn Backend>, Failure> {
         let options = options.with_pipeline(pipeline);
         let chosen = engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
@@ -105,10 +105,10 @@ impl<'b> Runs<'b> {
         for (backend, (_, nudged)) in backends.iter_mut().zip(LEADERS) {
             let (mut x, y) = start::centred(backend.charge(), seed);
             if let (Some(x), true) = (x.first_mut(), nudged) {
-                *x += T::epsilon().wide() * backend.charge().grid.die().width();
+                *x += T::epsilon().wide() * backend.charge().grid().die().width();
             }
             let least_hpwl = schedule::least_hpwl(netlist, backend.charge());
-            let options = PlaceOptions { iterations, least_hpwl, ..PlaceOptions::default() };
+            let options = PlaceOptions::default().iterations(iterations).least_hpwl(least_hpwl);
             runs.push(Placer::new(&mut **backend, &x, &y, &options)?);
         }
         let records = runs.iter().map(|run| vec![*run.last()]).collect();

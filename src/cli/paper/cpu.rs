@@ -91,11 +91,10 @@ impl CpuTarget {
     ) -> Result<Run, BenchError> {
         let failed = |e| BenchError::failed("a step", e);
         let threads = self.pool.current_num_threads();
-        let options =
-            EngineOptions { pipeline: Some(pipeline), threads, ..EngineOptions::default() };
+        let options = EngineOptions::default().pipeline(pipeline).threads(threads);
         let mut engine = CpuEngine::<T>::new(charge.clone(), &options).map_err(failed)?;
         let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
-        let (x, y) = (start(&charge.initial_x), start(&charge.initial_y));
+        let (x, y) = (start(charge.initial_x()), start(charge.initial_y()));
         engine.set_positions(&x, &y).map_err(failed)?;
         engine.compute_density().map_err(failed)?;
         Ok(Box::new(move || {

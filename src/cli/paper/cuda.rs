@@ -102,7 +102,7 @@ impl CudaTarget {
                 compress::<T>(gpu, shape, pipeline, threshold)?
             }
             Work::Solve(charge, pipeline) | Work::Step(charge, pipeline) => {
-                let grid = &charge.grid;
+                let grid = &charge.grid();
                 let mut solver = solver::<T>(gpu, grid, *pipeline, SolverOptions::default())?;
                 let rho = gpu.upload(&random::<T>(grid.bins()))?;
                 let mut fields = Fields::new(gpu, grid.bins())?;
@@ -250,11 +250,11 @@ struct EngineWork<T: CudaReal> {
 
 impl<T: CudaReal> EngineWork<T> {
     fn new(gpu: &Gpu, charge: &Charge, pipeline: Pipeline) -> Result<Self, BenchError> {
-        let options = EngineOptions { pipeline: Some(pipeline), ..EngineOptions::default() };
+        let options = EngineOptions::default().pipeline(pipeline);
         let engine = CudaEngine::<T>::on(gpu, charge.clone(), &options);
         let mut engine = engine.map_err(engine_failed)?;
         let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
-        let (x, y) = (start(&charge.initial_x), start(&charge.initial_y));
+        let (x, y) = (start(charge.initial_x()), start(charge.initial_y()));
         engine.set_positions(&x, &y).map_err(engine_failed)?;
         // As launches, and captured; then as a graph.
         engine.enqueue_step().map_err(engine_failed)?;

@@ -34,14 +34,16 @@ impl Designs {
 fn make(name: &str, bins: usize) -> Result<Charge, Box<dyn std::error::Error + Send + Sync>> {
     let design = generate(&Spec { nets: 0, pins: 0, ..Spec::preset(name)? })?;
     let die = design.die().ok_or("no rows")?;
-    let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
+    let options = ChargeOptions::default().fillers(true);
     let mut charge = Charge::from_design(&design, BinGrid::new(die, bins, bins)?, &options)?;
     // Cells uniform over the die, as in the middle of a placement.
     let mut random = Pcg64Mcg::seed_from_u64(7);
-    for i in 0..charge.movable {
-        let (width, height) = (charge.width[i], charge.height[i]);
-        charge.initial_x[i] = die.xl + (die.width() - width) * random.random::<f64>();
-        charge.initial_y[i] = die.yl + (die.height() - height) * random.random::<f64>();
+    let (mut x, mut y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
+    for i in 0..charge.movable() {
+        let (width, height) = (charge.width()[i], charge.height()[i]);
+        x[i] = die.xl + (die.width() - width) * random.random::<f64>();
+        y[i] = die.yl + (die.height() - height) * random.random::<f64>();
     }
+    charge.set_initial(&x, &y)?;
     Ok(charge)
 }

@@ -68,7 +68,7 @@ impl Work {
             Work::Line(n, _) => 12 * n,
             Work::Volume([a, b, c], ..) => 5 * a * b * c,
             Work::Step(charge, _) | Work::Solve(charge, _) => {
-                12 * charge.grid.bins() + 16 * charge.bodies()
+                12 * charge.grid().bins() + 16 * charge.bodies()
             }
         };
         elements as f64 * element_bytes(precision)

@@ -41,13 +41,12 @@ impl Frames {
         design: &Design,
         charge: &Charge,
     ) -> Result<Self, Failure> {
-        let grid = charge.grid;
+        let grid = charge.grid();
         let die = grid.die();
         let longer = die.width().max(die.height());
         let bins = |length: f64| ((PIXELS * length / longer).round() as usize).max(1);
         let fine = BinGrid::new(die, bins(die.width()), bins(die.height()))?;
-        let options =
-            ChargeOptions { target_density: charge.target_density, ..ChargeOptions::default() };
+        let options = ChargeOptions::default().target_density(charge.target_density());
         let without_fillers = Charge::from_design(design, fine, &options)?;
         Ok(Frames {
             folder: folder.to_owned(),
@@ -56,7 +55,7 @@ impl Frames {
             density: CpuDensity::new(&without_fillers, 0.0),
             cells: Map::filled(fine.nx(), fine.ny(), 0.0),
             fine,
-            movable: charge.movable,
+            movable: charge.movable(),
             potential: Map::filled(grid.nx(), grid.ny(), 0.0),
             grid,
             animation: Animation::new(MILLISECONDS)?,

@@ -117,10 +117,10 @@ impl History<'_> {
     }
 
     fn document(&self) -> Document<'_> {
-        let (charge, grid) = (self.charge, &self.charge.grid);
+        let (charge, grid) = (self.charge, &self.charge.grid());
         let Quality { hpwl, smoothed, exact } = self.result;
         Document {
-            design: describe(self.design, charge.movable_area, charge.fixed_area),
+            design: describe(self.design, charge.movable_area(), charge.fixed_area()),
             grid: GridReport {
                 bins: [grid.nx(), grid.ny()],
                 bin_size: [grid.bin_x(), grid.bin_y()],
@@ -128,10 +128,10 @@ impl History<'_> {
             options: Options {
                 engine: self.descriptor.engine,
                 device: &self.descriptor.device,
-                deterministic: self.descriptor.deterministic,
+                deterministic: true,
                 pipeline: self.pipeline,
                 precision: self.precision,
-                target_density: charge.target_density,
+                target_density: charge.target_density(),
                 fillers: charge.fillers(),
                 seed: self.options.seed(),
                 stop_overflow: self.place_options.stop_overflow,

@@ -96,19 +96,18 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
     let Opened { mut design, mut warnings, .. } = opened;
     let options = args.evaluation.options.with_fillers();
     let charge = charge_of(&design, &options)?;
-    warnings.extend(charge.warnings.iter().cloned());
+    warnings.extend(charge.warnings().iter().cloned());
     let netlist = Netlist::from_design(&design, LARGE_NET)
-        .ok_or("the design has no nets, so there is nothing to place by")?;
+        .map_err(|e| format!("{e}, so there is nothing to place by"))?;
     let (x, y) = match args.init {
-        InitArg::File => (charge.initial_x.clone(), charge.initial_y.clone()),
+        InitArg::File => (charge.initial_x().to_vec(), charge.initial_y().to_vec()),
         InitArg::Center => start::centred(&charge, options.seed()),
     };
-    let place_options = PlaceOptions {
-        stop_overflow: args.stop_overflow,
-        iterations: args.iterations,
-        least_hpwl: schedule::least_hpwl(&netlist, &charge),
-        warm: args.init == InitArg::File,
-    };
+    let place_options = PlaceOptions::default()
+        .stop_overflow(args.stop_overflow)
+        .iterations(args.iterations)
+        .least_hpwl(schedule::least_hpwl(&netlist, &charge))
+        .warm(args.init == InitArg::File);
     let engines::ChosenBackend { mut backend, note } =
         engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
     let descriptor = backend.descriptor();
@@ -227,12 +226,12 @@ impl Quality {
 fn print(args: &PlaceArgs, history: &History<'_>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let (charge, records) = (history.charge, history.records);
-    let grid = &charge.grid;
+    let grid = &charge.grid();
     writeln!(
         out,
         "{}: {} movable cells, {} fillers, {} x {} bins, {} ({}), {}, {}",
         history.design.name,
-        charge.movable,
+        charge.movable(),
         charge.fillers(),
         grid.nx(),
         grid.ny(),

@@ -68,7 +68,7 @@ impl CpuDensity {
     /// # Panics
     /// When there are 2³² bodies or more.
     pub fn new(charge: &Charge, background: f64) -> Self {
-        let grid = &charge.grid;
+        let grid = &charge.grid();
         let bodies = Bodies::new(charge);
         let strips = Strips::new(grid.nx(), grid.ny());
         let count = u32::try_from(bodies.len()).expect("bodies are numbered in 32 bits");
@@ -77,15 +77,15 @@ impl CpuDensity {
         // bins makes no body wider than that.
         let widest = (MARGIN - 1) as f64 * grid.bin_x();
         let wide: Vec<u32> = (0..count).filter(|&i| bodies.width(i as usize) > widest).collect();
-        let wide_movable = wide.partition_point(|&i| (i as usize) < charge.movable);
-        let longest = charge.movable.max(charge.fillers());
+        let wide_movable = wide.partition_point(|&i| (i as usize) < charge.movable());
+        let longest = charge.movable().max(charge.fillers());
         let bin_area = grid.bin_area();
-        let movable_area = charge.movable_area;
+        let movable_area = charge.movable_area();
         CpuDensity {
-            target: charge.target_density,
+            target: charge.target_density(),
             background,
             per_movable: if movable_area > 0.0 { bin_area / movable_area } else { 0.0 },
-            fixed: charge.fixed.as_slice().iter().map(|area| area / bin_area).collect(),
+            fixed: charge.fixed().as_slice().iter().map(|area| area / bin_area).collect(),
             work: vec![0.0; strips.count * strips.stride()],
             records: vec![Record::default(); longest],
             starts: vec![0; longest.div_ceil(CHUNK) * (strips.count + 1)],

@@ -18,12 +18,12 @@ use placefield::{Precision, Real};
 fn generated<T: Real>(threads: usize) -> (HostBackend<T>, [Vec<f64>; 2], f64) {
     let design = generate(&Spec::with_cells(1_500)).unwrap();
     let grid = BinGrid::new(design.die().unwrap(), 32, 32).unwrap();
-    let options = ChargeOptions { fillers: true, ..ChargeOptions::default() };
+    let options = ChargeOptions::default().fillers(true);
     let charge = Charge::from_design(&design, grid, &options).unwrap();
     let netlist = Netlist::from_design(&design, LARGE_NET).unwrap();
     let (x, y) = start::centred(&charge, 3);
     let least = schedule::least_hpwl(&netlist, &charge);
-    let engine_options = EngineOptions { threads, ..EngineOptions::default() };
+    let engine_options = EngineOptions::default().threads(threads);
     let engine = CpuEngine::<T>::new(charge, &engine_options).unwrap();
     let backend = HostBackend::new(Box::new(engine), &netlist, threads).unwrap();
     (backend, [x, y], least)
@@ -31,7 +31,7 @@ fn generated<T: Real>(threads: usize) -> (HostBackend<T>, [Vec<f64>; 2], f64) {
 
 fn place<T: Real>(threads: usize) -> (Outcome, Vec<f64>, [Vec<f64>; 2]) {
     let (mut backend, [x, y], least_hpwl) = generated::<T>(threads);
-    let options = PlaceOptions { least_hpwl, ..PlaceOptions::default() };
+    let options = PlaceOptions::default().least_hpwl(least_hpwl);
     let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
     let mut lengths = vec![placer.last().sample.hpwl];
     while let Some(record) = placer.step().unwrap() {
@@ -65,12 +65,12 @@ fn the_same_bits_for_any_number_of_threads() {
 #[test]
 fn a_nearly_spread_start_stays_near() {
     let (mut backend, [x, y], least_hpwl) = generated::<f32>(1);
-    let options = PlaceOptions { least_hpwl, stop_overflow: 0.2, ..PlaceOptions::default() };
+    let options = PlaceOptions::default().least_hpwl(least_hpwl).stop_overflow(0.2);
     let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
     while placer.step().unwrap().is_some() {}
     let (x, y) = placer.positions().unwrap();
     let cold = *placer.last();
-    let options = PlaceOptions { warm: true, stop_overflow: 0.07, ..options };
+    let options = options.warm(true).stop_overflow(0.07);
     let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
     assert_eq!(placer.last().sample.hpwl, cold.sample.hpwl);
     while placer.step().unwrap().is_some() {}
@@ -132,13 +132,7 @@ impl Scripted {
     /// `samples(k)` answers for the point after k accepted proposals.
     fn new(samples: impl Fn(usize) -> Sample + 'static) -> Self {
         let grid = BinGrid::new(Rect::at(0.0, 0.0, 8.0, 8.0), 8, 8).unwrap();
-        let cells = Rectangles {
-            width: &[1.0],
-            height: &[1.0],
-            x: &[1.0],
-            y: &[2.0],
-            ..Rectangles::default()
-        };
+        let cells = Rectangles::movable(&[1.0], &[1.0], &[1.0], &[2.0]);
         let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
         let samples = Box::new(samples);
         Scripted { charge, samples, accepted: 0, kept: Vec::new(), asked: Vec::new() }
@@ -172,7 +166,7 @@ impl Backend for Scripted {
     }
 
     fn descriptor(&self) -> Descriptor {
-        Descriptor { engine: "script", device: String::new(), deterministic: true }
+        Descriptor { engine: "script", device: String::new() }
     }
 
     fn choice(&self) -> Choice {
@@ -295,7 +289,7 @@ fn gamma_limits_the_step() {
         let overflow = [0.9, 0.8, 0.5, 0.3, 0.05][k.min(4)];
         Sample { moved_squared: 1e12, ..sample(10.0, overflow) }
     });
-    let base = schedule::base_gamma(&machine.charge.grid);
+    let base = schedule::base_gamma(&machine.charge.grid());
     machine.run();
     let after_the_first: Vec<f64> = machine.asked[2..].iter().map(|a| a.0).collect();
     let want = [0.8, 0.5, 0.3].map(|overflow| 1.1 * base * schedule::gamma_factor(overflow));
@@ -307,7 +301,9 @@ fn nothing_to_place_is_an_error() {
     let mut machine = Scripted::new(|_| Sample { wirelength_norm: 0.0, ..sample(0.0, 0.5) });
     let error = Placer::new(&mut machine, &[1.0], &[2.0], &PlaceOptions::default()).err().unwrap();
     assert!(matches!(error, PlaceError::NothingPulls));
-    machine.charge.movable = 0;
+    let grid = machine.charge.grid();
+    machine.charge =
+        Charge::from_rectangles(grid, &Rectangles::default(), &ChargeOptions::default()).unwrap();
     let error = Placer::new(&mut machine, &[1.0], &[2.0], &PlaceOptions::default()).err().unwrap();
     assert!(matches!(error, PlaceError::NothingMovable));
 }

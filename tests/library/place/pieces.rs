@@ -89,7 +89,7 @@ fn cells_are_clamped_into_the_die() {
     let [xl, yl, xh, yh] = numbers(&case["die"])[..] else { panic!("die") };
     let [x, y, w, h] = ["x", "y", "w", "h"].map(|key| numbers(&case[key]));
     let grid = BinGrid::new(Rect { xl, yl, xh, yh }, 4, 4).unwrap();
-    let cells = Rectangles { width: &w, height: &h, x: &x, y: &y, ..Rectangles::default() };
+    let cells = Rectangles::movable(&w, &h, &x, &y);
     let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
     let bounds = Bounds::<f64>::of(&charge);
     let (want_x, want_y) = (numbers(&case["expected_x"]), numbers(&case["expected_y"]));

@@ -156,7 +156,7 @@ fn a_small_gamma_gives_the_half_perimeter_and_any_gives_less() {
 }
 
 fn unmoved(design: &Design) -> f64 {
-    Netlist::from_design(design, 100).unwrap().fixed_hpwl
+    Netlist::from_design(design, 100).unwrap().fixed_hpwl()
 }
 
 #[test]
@@ -179,24 +179,24 @@ fn rows_by_body_hold_every_pin_once() {
     let netlist = Netlist::from_design(&tangle(), 9).unwrap();
     let mut seen = vec![0; netlist.pins()];
     for body in 0..netlist.movable() {
-        let pins = netlist.body_start[body] as usize..netlist.body_start[body + 1] as usize;
-        for &p in &netlist.body_pin[pins] {
-            assert_eq!(netlist.pin_body[p as usize] as usize, body);
+        let pins = netlist.body_start()[body] as usize..netlist.body_start()[body + 1] as usize;
+        for &p in &netlist.body_pin()[pins] {
+            assert_eq!(netlist.pin_body()[p as usize] as usize, body);
             seen[p as usize] += 1;
         }
     }
-    let smooth = netlist.net_start[netlist.smooth] as usize;
+    let smooth = netlist.net_start()[netlist.smooth()] as usize;
     for (p, &times) in seen.iter().enumerate() {
-        let counted = p < smooth && netlist.pin_body[p] != FIXED_PIN;
+        let counted = p < smooth && netlist.pin_body()[p] != FIXED_PIN;
         assert_eq!(times, i32::from(counted), "pin {p}");
     }
-    assert!(netlist.smooth < netlist.nets());
-    assert!((0..netlist.smooth).all(|e| netlist.pins_of(e).len() < 9));
-    assert!((netlist.smooth..netlist.nets()).all(|e| netlist.pins_of(e).len() >= 9));
+    assert!(netlist.smooth() < netlist.nets());
+    assert!((0..netlist.smooth()).all(|e| netlist.pins_of(e).len() < 9));
+    assert!((netlist.smooth()..netlist.nets()).all(|e| netlist.pins_of(e).len() >= 9));
     let sum: f64 = netlist.pin_weights().iter().sum();
     let moving =
-        |e: usize| netlist.pins_of(e).filter(|&p| netlist.pin_body[p] != FIXED_PIN).count();
-    let want: f64 = (0..netlist.smooth).map(|e| netlist.weight[e] * moving(e) as f64).sum();
+        |e: usize| netlist.pins_of(e).filter(|&p| netlist.pin_body()[p] != FIXED_PIN).count();
+    let want: f64 = (0..netlist.smooth()).map(|e| netlist.weight()[e] * moving(e) as f64).sum();
     assert!((sum - want).abs() < 1e-12 * want);
 }
 

@@ -1,0 +1,138 @@
+//! Bare rectangles, and what of them is refused.
+
+use super::ChargeError;
+use crate::grid::Rect;
+
+/// Bare rectangles, for a placer that has no [`Design`](crate::design::Design).
+/// Lengths in layout units; one entry per movable cell in the first four.
+///
+/// ```
+/// use placefield::charge::Rectangles;
+/// use placefield::grid::Rect;
+/// let (width, height) = ([2.0, 3.0], [1.0, 1.0]);
+/// let (x, y) = ([0.0, 4.0], [5.0, 5.0]);
+/// let block = [Rect::at(8.0, 0.0, 2.0, 10.0)];
+/// let cells = Rectangles::movable(&width, &height, &x, &y).fixed(&block).row_height(1.0);
+/// assert_eq!(cells.width, [2.0, 3.0]);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Rectangles<'a> {
+    /// Widths of the movable cells.
+    pub width: &'a [f64],
+    /// Heights of the movable cells.
+    pub height: &'a [f64],
+    /// Where they start, left edges.
+    pub x: &'a [f64],
+    /// Where they start, bottom edges.
+    pub y: &'a [f64],
+    /// Cells that stay and block the area under them.
+    pub fixed: &'a [Rect],
+    /// Height of a row, which is the height of a filler; `None`: the median
+    /// height of the movable cells.
+    pub row_height: Option<f64>,
+    /// Which movable cells are macros; `None`: those of more than 10 times the
+    /// mean area and 2 rows' height. Matters only below a target density of 1.
+    pub macros: Option<&'a [bool]>,
+    /// Where cells may go; read only with
+    /// [`ChargeOptions::row_blockage`](super::ChargeOptions::row_blockage).
+    pub rows: &'a [Rect],
+}
+
+impl<'a> Rectangles<'a> {
+    /// Movable cells by their sizes and lower-left corners, and nothing else.
+    pub fn movable(width: &'a [f64], height: &'a [f64], x: &'a [f64], y: &'a [f64]) -> Self {
+        Rectangles { width, height, x, y, ..Rectangles::default() }
+    }
+
+    /// With cells that stay and block the area under them.
+    #[must_use]
+    pub fn fixed(self, fixed: &'a [Rect]) -> Self {
+        Rectangles { fixed, ..self }
+    }
+
+    /// With this height of a row, layout units; `None`: the median height.
+    #[must_use]
+    pub fn row_height(self, height: impl Into<Option<f64>>) -> Self {
+        Rectangles { row_height: height.into(), ..self }
+    }
+
+    /// With the movable cells that are macros marked; `None`: those that are large.
+    #[must_use]
+    pub fn macros(self, macros: impl Into<Option<&'a [bool]>>) -> Self {
+        Rectangles { macros: macros.into(), ..self }
+    }
+
+    /// With rows, where cells may go.
+    #[must_use]
+    pub fn rows(self, rows: &'a [Rect]) -> Self {
+        Rectangles { rows, ..self }
+    }
+
+    /// Areas of the movable cells.
+    pub(super) fn areas(&self) -> impl Iterator<Item = f64> + '_ {
+        self.width.iter().zip(self.height).map(|(w, h)| w * h)
+    }
+
+    /// Refuses slices of different lengths and numbers that a [`super::Charge`] cannot hold.
+    pub(super) fn check(&self) -> Result<(), ChargeError> {
+        let expected = self.width.len();
+        let macros = self.macros.map_or(expected, <[bool]>::len);
+        let lengths = [
+            ("heights of movable cells", self.height.len()),
+            ("x of movable cells", self.x.len()),
+            ("y of movable cells", self.y.len()),
+            ("macro marks", macros),
+        ];
+        if let Some(&(what, found)) = lengths.iter().find(|(_, found)| *found != expected) {
+            return Err(ChargeError::Length { what, expected, found });
+        }
+        for i in 0..expected {
+            let names = [
+                "width of movable cell",
+                "height of movable cell",
+                "x of movable cell",
+                "y of movable cell",
+            ];
+            check(names, i, [self.width[i], self.height[i], self.x[i], self.y[i]])?;
+        }
+        let fixed =
+            ["width of fixed cell", "height of fixed cell", "x of fixed cell", "y of fixed cell"];
+        let row = ["width of row", "height of row", "x of row", "y of row"];
+        for (names, rects) in [(fixed, self.fixed), (row, self.rows)] {
+            for (i, r) in rects.iter().enumerate() {
+                check(names, i, [r.width(), r.height(), r.xl, r.yl])?;
+            }
+        }
+        match self.row_height {
+            Some(value) if !(value.is_finite() && value >= 0.0) => Err(ChargeError::BadNumber {
+                what: "row height",
+                index: 0,
+                value,
+                non_negative: true,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses a width, height, x or y that is not finite and a size that is
+/// negative or whose area overflows.
+pub(super) fn check(
+    names: [&'static str; 4],
+    index: usize,
+    values: [f64; 4],
+) -> Result<(), ChargeError> {
+    for (k, (what, value)) in names.into_iter().zip(values).enumerate() {
+        let non_negative = k < 2;
+        if !value.is_finite() || (non_negative && value < 0.0) {
+            return Err(ChargeError::BadNumber { what, index, value, non_negative });
+        }
+    }
+    let area = values[0] * values[1];
+    if !area.is_finite() {
+        let what = "width × height of cell";
+        return Err(ChargeError::BadNumber { what, index, value: area, non_negative: true });
+    }
+    Ok(())
+}
