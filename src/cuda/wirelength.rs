@@ -378,7 +378,7 @@ fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::design::{Design, NodeKind};
+    use crate::design::Design;
 
     #[cfg(feature = "cli")] // it has the generator
     #[test]
@@ -412,10 +412,7 @@ mod tests {
 
     #[test]
     fn a_netlist_without_nets_has_a_layout() {
-        let mut design = Design::default();
-        design.nodes.kind = vec![NodeKind::Movable; 2];
-        design.nets = Some(Default::default());
-        design.nets.as_mut().unwrap().net_start = vec![0];
+        let design = Design { nets: Some(Default::default()), ..Design::default() };
         let netlist = Netlist::from_design(&design, 100).unwrap();
         let layout = Layout::new(&netlist);
         assert_eq!((layout.chunk_net, layout.net_start), (vec![0], vec![0]));

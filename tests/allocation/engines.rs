@@ -19,7 +19,7 @@ fn charge(ny: usize) -> Charge {
     let y: Vec<f64> = (0..count).map(|i| (i * 53 % 2960) as f64 / 10.0).collect();
     let cells = Rectangles::movable(&width, &height, &x, &y);
     let mut charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
-    charge.add_fillers(2.0, 3.0, &y, &y);
+    charge.add_fillers(2.0, 3.0, &y, &y).unwrap();
     charge
 }
 
