@@ -7,7 +7,7 @@
 use crate::common::bodies::mixed;
 use crate::common::rounded;
 use crate::device::{MAPS, gpu, output, poisoned, values};
-use crate::engine::{agrees, options, positions};
+use crate::engine::{agrees, positions};
 use crate::maps::{grid, off_axis};
 use crate::solve::variants;
 use crate::transforms::{LINES, VOLUMES, ways};
@@ -17,7 +17,7 @@ use placefield::cuda::{
     Arrangement, Bodies, CudaEngine, CudaError, CudaReal, CudaSlice, Density, Fields, Force, Gpu,
     SolverOptions, compile, solver,
 };
-use placefield::engine::{Engine, Pipeline};
+use placefield::engine::{Engine, EngineOptions, Pipeline};
 use placefield::transform::{Algorithm1d, Method, Plan2dOptions, Transform};
 use std::collections::HashSet;
 
@@ -93,9 +93,9 @@ fn fills<T: CudaReal>(
 fn engine<T: CudaReal>(gpu: &Gpu) {
     for (nx, ny) in [(40, 36), (33, 64), (64, 128)] {
         let charge = mixed(nx, ny, 300, 0.9);
-        agrees::<T>(gpu, &charge, false);
+        agrees::<T>(gpu, &charge);
         let [x, y] = positions::<T>(&charge, 0.0, 0);
-        let mut engine = CudaEngine::<T>::on(gpu, charge, &options(true)).unwrap();
+        let mut engine = CudaEngine::<T>::on(gpu, charge, &EngineOptions::default()).unwrap();
         engine.evaluate(&x, &y).unwrap();
         engine.evaluate(&x, &y).unwrap();
         let ran = if (nx, ny) == (64, 128) { "three-pass" } else { "fused" };
@@ -113,10 +113,10 @@ fn many_tiles<T: CudaReal>(gpu: &Gpu) {
     let mut bodies = Bodies::<T>::new(gpu, &charge).unwrap();
     let mut density = Density::new(&bodies, &charge, 0.0).unwrap();
     let mut force = Force::new(&bodies).unwrap();
-    let corners = rounded::<T>(&crate::common::pairs(&charge.initial_x, &charge.initial_y));
+    let corners = rounded::<T>(&crate::common::pairs(charge.initial_x(), charge.initial_y()));
     let corners = gpu.upload(&corners).unwrap();
     bodies.order(&corners).unwrap();
-    let mut rho = gpu.upload(&vec![T::nan(); charge.grid.bins()]).unwrap();
+    let mut rho = gpu.upload(&vec![T::nan(); charge.grid().bins()]).unwrap();
     density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
     assert!(gpu.download(&rho).unwrap().iter().all(|v| !v.is_nan()));
     fills(gpu, corners.len(), |forces| force.run(&bodies, (&rho, &rho), forces));
