@@ -48,7 +48,7 @@ fn the_portable_form_compiles() {
 #[test]
 #[ignore = "needs NVRTC: run scripts/kernels-check"]
 fn a_refusal_shows_the_compilers_words() {
-    let refused = compile("fused", Precision::F32, Target::Cubin(90), &["--define-macro=slot=+"]);
+    let refused = compile("fused", Precision::F32, Target::Cubin(90), &["--define-macro=cplx=+"]);
     let message = refused.unwrap_err().to_string();
     assert!(message.contains("kernel file fused.cu does not compile for sm_90"), "{message}");
     assert!(message.contains("error"), "{message}");

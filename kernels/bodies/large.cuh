@@ -1,31 +1,30 @@
 // Large bodies' share of the density's sums.
 //
-// Large bodies add differences along both axes to words of their own, tile by
-// tile: at most 25 words per tile, however many bins are covered.
-#ifndef PLACEFIELD_LARGE_CUH
-#define PLACEFIELD_LARGE_CUH
-
+// Large bodies add differences along both axes to an array of their own, [class][tile]
+// [TILE][TILE] in 64 bits: at most 25 values per tile, however many bins are covered.
+#pragma once
 #include "bodies/sums.cuh"
+#include "device/reduce.cuh"
 
-// A large body, by one warp. What it adds to the bins is a product of steps
-// along x and y, each with at most five places where it changes: its first bin,
-// the second, the third (whole bins from there), the last and the end. In each tile
-// it touches, the differences at those places are added, with what lies before
-// the tile moved to its edge; sums along both axes then give back, exactly,
-// the same rounded contribution in every bin.
-template <typename T, int ORDER>
-__device__ __forceinline__ void deposit_large(const Plan<T>& plan, u32 k, const Record<T>* __restrict__ large,
-                                              const typename Bits<T>::Pair* __restrict__ corners,
-                                              typename Bits<T>::Pair* __restrict__ staged, const Sums<T>& sums) {
+/// A large body, by one warp. What it adds to the bins is a product of steps
+/// along x and y, each with at most five places where it changes: its first bin,
+/// the second, the third (whole bins from there), the last and the end. In each tile
+/// it touches, the differences at those places are added, with what lies before
+/// the tile moved to its edge; sums along both axes then give back, exactly,
+/// the same rounded contribution in every bin.
+template <int ORDER>
+__device__ __forceinline__ void deposit_large(const Plan& plan, u32 k, const Record* __restrict__ large,
+                                              const real2* __restrict__ corners, real2* __restrict__ staged,
+                                              const Sums& sums) {
     const int lane = threadIdx.x % 32, p = lane / 5, q = lane % 5;
-    const Record<T> body = large[k];
-    const typename Bits<T>::Pair at = corners[ORDER == CALLER ? u32(body.id) : plan.bodies + k];
+    const Record body = large[k];
+    const real2 at = corners[ORDER == CALLER ? u32(body.id) : plan.bodies + k];
     if (ORDER == CALLER && lane == 0) staged[plan.bodies + k] = at;
     const bool filler = u32(body.id) >= u32(plan.movable_ids);
-    if (filler && plan.own_size) return;
-    const Span<T> sx = span_of(plan.x, at.x, body.w, plan.stretch);
-    const Span<T> sy = span_of(plan.y, at.y, body.h, plan.stretch);
-    const T weight = weight_of(plan, body.ratio) * plan.scale;
+    if (filler && plan.exact_size) return;
+    const Span sx = span_of(plan.x, at.x, body.w, plan.stretch);
+    const Span sy = span_of(plan.y, at.y, body.h, plan.stretch);
+    const real weight = weight_of(plan, body.ratio) * plan.scale;
     const int rows = extent(sx), columns = extent(sy);
     const auto place = [](int p, int end) { return p < 3 ? min(p, end) : p == 3 ? max(min(2, end), end - 1) : end; };
     const auto value = [&](int p, int q) {
@@ -35,65 +34,55 @@ __device__ __forceinline__ void deposit_large(const Plan<T>& plan, u32 k, const 
     const u64 step = value(p, q) - value(p - 1, q) - value(p, q - 1) + value(p - 1, q - 1);
     const int row = sx.first + place(p, rows), column = sy.first + place(q, columns);
     const u32 of = filler ? 1 : 0;
-    u64* const words = sums.large + u64(of * u32(plan.tiles_x * plan.tiles_y)) * (TILE * TILE);
+    u64* const differences = sums.large + u64(of * u32(plan.tiles_x * plan.tiles_y)) * (TILE * TILE);
     const int end_x = min(sx.first + rows, plan.nx), end_y = min(sy.first + columns, plan.ny);
     for (int i = max(sx.first, 0) & -TILE; i < end_x; i += TILE)
         for (int j = max(sy.first, 0) & -TILE; j < end_y; j += TILE) {
             const u32 tile = u32(i >> TILE_SHIFT) * plan.tiles_y + u32(j >> TILE_SHIFT);
             const int r = max(row - i, 0), c = max(column - j, 0);
-            if (p < 5 && r < TILE && c < TILE && step) atomicAdd(words + tile * (TILE * TILE) + r * TILE + c, step);
+            if (p < 5 && r < TILE && c < TILE && step)
+                atomicAdd(differences + tile * (TILE * TILE) + r * TILE + c, step);
             if (lane == 0) atomicOr(sums.flags + tile, 1u << of);
         }
 }
 
-// Sums along y and then x over a tile, of which every thread of 256 has four bins.
+/// Sums along y and then x over a tile, of which every thread of BLOCK has four bins.
 __device__ __forceinline__ void sum_tile(Four<u64>& own) {
     __shared__ u64 tile[TILE][TILE + 1];
     const u32 row = threadIdx.x / 8, column = threadIdx.x % 8 * 4, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     for (u32 k = 1; k < 4; ++k) own.v[k] += own.v[k - 1];
-    u64 upto = own.v[3];
-    for (u32 d = 1; d < 8; d *= 2) {
-        const u64 before = __shfl_up_sync(0xffffffffu, upto, d, 8);
-        if (threadIdx.x % 8 >= d) upto += before;
-    }
-    upto -= own.v[3];
-    for (u32 k = 0; k < 4; ++k) tile[row][column + k] = own.v[k] + upto;
+    const u64 before = warp_prefix<8>(own.v[3]) - own.v[3];
+    for (u32 k = 0; k < 4; ++k) tile[row][column + k] = own.v[k] + before;
     __syncthreads();
-    for (u32 k = 0; k < 4; ++k) {  // a row per lane, four columns per warp
-        u64 sum = tile[lane][4 * warp + k];
-        for (u32 d = 1; d < 32; d *= 2) {
-            const u64 before = __shfl_up_sync(0xffffffffu, sum, d);
-            if (lane >= d) sum += before;
-        }
-        tile[lane][4 * warp + k] = sum;
-    }
+    for (u32 k = 0; k < 4; ++k)  // a row per lane, four columns per warp
+        tile[lane][4 * warp + k] = warp_prefix(tile[lane][4 * warp + k]);
     __syncthreads();
     for (u32 k = 0; k < 4; ++k) own.v[k] = tile[row][column + k];
     __syncthreads();
 }
 
-// Adds up the differences of one tile's large bodies, and sets them to zero.
-__device__ __forceinline__ void add_exclusive(const Sums<float>& sums, u32 at, u64 value) {
-    if (value < MARK / 4) {  // as much as the others leave room for
-        sums.words[at] += u32(value);
+/// Adds to a sum that no other thread adds to.
+__device__ __forceinline__ void add_exclusive(const SumsOf<u32>& sums, u32 at, u64 value) {
+    if (value < HAS_REST / 4) {  // as much as the others leave room for
+        sums.values[at] += u32(value);
     } else {
-        sums.beside[at] += value;
-        sums.words[at] |= MARK;
+        sums.rest[at] += value;
+        sums.values[at] |= HAS_REST;
     }
 }
-__device__ __forceinline__ void add_exclusive(const Sums<double>& sums, u32 at, u64 value) { sums.words[at] += value; }
+__device__ __forceinline__ void add_exclusive(const SumsOf<u64>& sums, u32 at, u64 value) { sums.values[at] += value; }
 
-template <typename T>
-__device__ __forceinline__ void add_large(const Plan<T>& plan, const Sums<T>& sums) {
-    static_assert(TILE * TILE == 4 * 256, "a quad of bins per thread");
+/// Adds up the differences of tile blockIdx.x's large bodies, and sets them to zero.
+__device__ __forceinline__ void add_large(const Plan& plan, const Sums& sums) {
+    static_assert(TILE * TILE == 4 * BLOCK, "four bins per thread");
     const u32 flags = sums.flags[blockIdx.x];
     if (!flags) return;
     const u32 i = blockIdx.x / plan.tiles_y * TILE + threadIdx.x / 8;
     const u32 j = blockIdx.x % plan.tiles_y * TILE + threadIdx.x % 8 * 4;
     for (u32 of = 0; of < 2; ++of) {
         if (!(flags >> of & 1)) continue;
-        Four<u64>* const at = reinterpret_cast<Four<u64>*>(sums.large) +
-                              (of * gridDim.x + blockIdx.x) * (TILE * TILE / 4) + threadIdx.x;
+        Four<u64>* const at =
+            reinterpret_cast<Four<u64>*>(sums.large) + (of * gridDim.x + blockIdx.x) * (TILE * TILE / 4) + threadIdx.x;
         Four<u64> own = *at;
         *at = Four<u64>{};
         sum_tile(own);
@@ -105,5 +94,3 @@ __device__ __forceinline__ void add_large(const Plan<T>& plan, const Sums<T>& su
     __syncthreads();
     if (threadIdx.x == 0) sums.flags[blockIdx.x] = 0;
 }
-
-#endif

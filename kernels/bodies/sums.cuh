@@ -1,100 +1,90 @@
 // What the density adds up: integers, in patches of shared memory and for every bin.
 //
-// A patch holds movable cells' words, then fillers', PATCH rows of PATCH words:
+// A patch holds movable cells' sums, then fillers', PATCH rows of PATCH values:
 //
-//   f32  one 32-bit word per bin
+//   f32  32 bits per bin
 //   f64  two 32-bit limbs of `limb_bits` bits, all low ones before all high ones
 //
-// A chunk holds fewer than 2^(32 - bits) bodies and none adds more than one bin
-// area to a bin, so a word of a patch cannot wrap around. Then the block adds the
-// patch to sums in global memory, [nx][ny], movable cells' before fillers':
+// A chunk holds fewer than 2^(32 - bits) bodies and none adds more than one bin area to a
+// bin, so a value of a patch cannot wrap around. Then the block adds the patch to sums in
+// global memory, [nx][ny], movable cells' before fillers':
 //
-//   f32  one 32-bit word per bin, two added at once. What a chunk adds to a bin
-//        is less than its `limit`, 2^27 over the number of the tile's chunks. A
-//        bin lies in the patches of four tiles at most, so all chunks together
-//        add less than 2^29, large bodies less than that again. Strays add
-//        together at most 2^30: those that begin in one of four tiles reach a bin,
-//        and a tile admits 2^28. The highest bit says that a 64-bit word beside it
-//        holds the rest, what would go beyond these bounds. That is slow, for
-//        such words are seldom in L2: when strays had no other way, 955 among
-//        4.9 million bodies made density_finish take 38 us instead of 27.
-//   f64  one 64-bit word per bin, in which the scale leaves room for all bodies.
-#ifndef PLACEFIELD_SUMS_CUH
-#define PLACEFIELD_SUMS_CUH
-
+//   f32  32 bits per bin, two bins added at once. What a chunk adds to a bin is less than
+//        its `limit`, 2^27 over the number of the tile's chunks. A bin lies in the patches
+//        of four tiles at most, so all chunks together add less than 2^29, large bodies
+//        less than that again. Bodies outside their halo add together at most 2^30: those
+//        that begin in one of four tiles reach a bin, and a tile admits 2^28. The highest
+//        bit says that 64 bits in `rest` hold what would go beyond these bounds. That is
+//        slow, for they are seldom in L2: when bodies outside their halo had no other way,
+//        955 of them among 4.9 million made density_finish take 38 µs instead of 27 (H200).
+//   f64  64 bits per bin, in which the scale leaves room for all bodies.
+#pragma once
 #include "bodies/bodies.cuh"
 
-// Words of a patch per limb, and bytes between the limbs of a word.
-#define PATCH_WORDS (2 * PATCH * PATCH)
-#define LIMB_STRIDE (PATCH_WORDS * 4)
+/// Values of a patch per limb, and bytes between the limbs of a value.
+constexpr int PATCH_VALUES = 2 * PATCH * PATCH, LIMB_STRIDE = PATCH_VALUES * 4;
 
-template <typename T>
-struct SumOf {
-    typedef u32 Word;
-};
-template <>
-struct SumOf<double> {
-    typedef u64 Word;
-};
-
-// Sums in global memory: movable cells', then fillers'. All zero between steps.
-template <typename T>
-struct Sums {
-    typename SumOf<T>::Word* words;
-    u64* beside;   // f32: the rest, where a word's highest bit is set
-    u32* guests;   // f32, per tile: weight of strays that begin there, 1/64 of a bin
-    u64* large;    // differences of large bodies; bins of tile t from t * TILE^2 on
-    u32* flags;    // per tile, one bit per class: differences are not zero
+/// Sums in global memory: movable cells', then fillers'. All zero between steps.
+template <typename Value> struct SumsOf {
+    Value* values;
+    u64* rest;            // f32: what values with HAS_REST are short of
+    u32* outside_weight;  // f32, per tile: weight of bodies outside their halo that begin there, 1/64 of a bin
+    u64* large;           // differences of large bodies; bins of tile t from t * TILE² on
+    u32* flags;           // per tile, one bit per class: differences are not zero
     u32 bins;
 };
-#define MARK 0x80000000u
+template <typename T> struct SumOf {
+    using type = u32;
+};
+template <> struct SumOf<double> {
+    using type = u64;
+};
+using Sum = SumOf<real>::type;
+using Sums = SumsOf<Sum>;
+constexpr u32 HAS_REST = 0x80000000u;
 
-// Four neighbouring values.
-template <typename W>
-struct alignas(4 * sizeof(W) > 16 ? 16 : 4 * sizeof(W)) Four {
-    W v[4];
+/// Four neighbouring values.
+template <typename V> struct alignas(4 * sizeof(V) > 16 ? 16 : 4 * sizeof(V)) Four {
+    V v[4];
 };
 
-// Adds what may not fit into a word of 32 bits.
-__device__ __forceinline__ void add_any(const Sums<float>& sums, u32 at, u64 value) {
-    atomicAdd(sums.beside + at, value);
-    atomicOr(sums.words + at, MARK);
+/// Adds what may not fit into 32 bits.
+__device__ __forceinline__ void add_any(const SumsOf<u32>& sums, u32 at, u64 value) {
+    atomicAdd(sums.rest + at, value);
+    atomicOr(sums.values + at, HAS_REST);
 }
-__device__ __forceinline__ void add_any(const Sums<double>& sums, u32 at, u64 value) {
-    atomicAdd(sums.words + at, value);
+__device__ __forceinline__ void add_any(const SumsOf<u64>& sums, u32 at, u64 value) {
+    atomicAdd(sums.values + at, value);
 }
 
-// Whether a stray of at most 3 x 3 bins from (i, j) on, which adds at most `weight`
-// bins to each, may add to the words themselves. Words of 64 bits hold all there
-// can be. The tile's count cannot wrap around: a body adds 65 at most.
-__device__ __forceinline__ bool is_guest(const Plan<float>& plan, const Sums<float>& sums, int i, int j,
-                                         float weight) {
+/// Whether a body outside its halo, of at most 3 × 3 bins from (i, j) on, to each of which
+/// it adds at most `weight` bins, may add to the sums themselves. 64 bits hold all there
+/// can be. The tile's count cannot wrap around: a body adds 65 at most.
+__device__ __forceinline__ bool has_room(const Plan& plan, const SumsOf<u32>& sums, int i, int j, float weight) {
     if (plan.bodies >= 1 << 25) return false;
     const u32 share = u32(weight * 64.0f) + 1, room = u32(17179869184.0f * plan.unscale);
-    return atomicAdd(sums.guests + tile_at(plan, i, j), share) + share <= room;
+    return atomicAdd(sums.outside_weight + tile_at(plan, i, j), share) + share <= room;
 }
-__device__ __forceinline__ bool is_guest(const Plan<double>&, const Sums<double>&, int, int, double) { return true; }
+__device__ __forceinline__ bool has_room(const Plan&, const SumsOf<u64>&, int, int, double) { return true; }
 
-// Nearest integer to scaled_x * y. Adding 2^23 (2^52) leaves it in the low bits
-// of the significand: a conversion instruction runs at a quarter of the rate.
+/// Nearest integer to scaled_x * y. Adding 2^23 (2^52) leaves it in the low bits of the
+/// significand: a conversion instruction runs at a quarter of the rate.
 __device__ __forceinline__ u32 fixed_point(float scaled_x, float y) {
-    return __float_as_uint(multiply_add(scaled_x, y, 8388608.0f)) - 0x4b000000u;
+    return __float_as_uint(fma_rn(scaled_x, y, 8388608.0f)) - 0x4b000000u;
 }
 __device__ __forceinline__ u64 fixed_point(double scaled_x, double y) {
-    return u64(__double_as_longlong(multiply_add(scaled_x, y, 4503599627370496.0))) - 0x4330000000000000ull;
+    return u64(__double_as_longlong(fma_rn(scaled_x, y, 4503599627370496.0))) - 0x4330000000000000ull;
 }
 
-// Adds to a word of shared memory, given its address there. Zeros too: skipping
-// them takes a branch, which costs more than the addition.
+/// Adds to 32 bits of shared memory, given their address there. Zeros too: skipping them
+/// takes a branch, which costs more than the addition.
 __device__ __forceinline__ void shared_add(u32 address, u32 value) {
     asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }
 
-// Adds to a word of a patch.
+/// Adds to a value of a patch.
 __device__ __forceinline__ void patch_add(u32 address, int limb_bits, u32 value) { shared_add(address, value); }
 __device__ __forceinline__ void patch_add(u32 address, int limb_bits, u64 value) {
     shared_add(address, u32(value) & ((1u << limb_bits) - 1));
     shared_add(address + LIMB_STRIDE, u32(value >> limb_bits));
 }
-
-#endif

@@ -4,12 +4,12 @@
 #include "device/common.cuh"
 
 /// K(SUFFIX, type) for each: src/cuda/input.rs.
-#define PF_INTEGERS(K)     \
-    K(_u8, unsigned char)  \
-    K(_i8, signed char)    \
-    K(_u16, unsigned short) \
-    K(_i16, short)         \
-    K(_u32, unsigned)      \
+#define PF_INTEGERS(K)                                                                                                 \
+    K(_u8, u8)                                                                                                         \
+    K(_i8, signed char)                                                                                                \
+    K(_u16, u16)                                                                                                       \
+    K(_i16, short)                                                                                                     \
+    K(_u32, u32)                                                                                                       \
     K(_i32, int)
 
 #define PF_NUMBER(SUFFIX, In) INTEGER##SUFFIX,
@@ -27,17 +27,32 @@ struct Integers {
 template <typename F> __device__ __forceinline__ void with_input(const real* in, F f) { f(in); }
 template <typename F> __device__ __forceinline__ void with_input(const Integers& in, F f) {
     switch (in.type) {
-#define PF_CASE(SUFFIX, In) \
-    case INTEGER##SUFFIX: f(static_cast<const In*>(in.memory) + in.first); break;
+#define PF_CASE(SUFFIX, In)                                                                                            \
+    case INTEGER##SUFFIX:                                                                                              \
+        f(static_cast<const In*>(in.memory) + in.first);                                                               \
+        break;
         PF_INTEGERS(PF_CASE)
 #undef PF_CASE
     }
 }
 
-/// The neighbours p[0] and p[1], at an even place of an array.
-__device__ __forceinline__ cplx two_at(const real* p) { return *reinterpret_cast<const cplx*>(p); }
-template <typename In> __device__ __forceinline__ cplx two_at(const In* p) {
-    struct alignas(2 * sizeof(In)) Two { In x, y; };
-    const Two two = *reinterpret_cast<const Two*>(p);
-    return make(real(two.x), real(two.y));
+/// Two neighbours of an array, at an even place.
+template <typename In> struct alignas(2 * sizeof(In)) Two {
+    In x, y;
+};
+template <typename In> struct TwoOf {
+    using type = Two<In>;
+};
+template <> struct TwoOf<real> {
+    using type = cplx;
+};
+
+/// An array by its twos, and one of them as a complex number.
+template <typename In> __device__ __forceinline__ const typename TwoOf<In>::type* twos(const In* p) {
+    return reinterpret_cast<const typename TwoOf<In>::type*>(p);
 }
+__device__ __forceinline__ cplx as_cplx(cplx two) { return two; }
+template <typename In> __device__ __forceinline__ cplx as_cplx(Two<In> two) { return make(real(two.x), real(two.y)); }
+
+/// The neighbours p[0] and p[1].
+template <typename In> __device__ __forceinline__ cplx two_at(const In* p) { return as_cplx(*twos(p)); }

@@ -11,13 +11,15 @@ struct KeepAll {
 
 /// Where the blocks of a launch add up what they kept: zero before it, and after it
 /// again.
-struct Kept { unsigned long long sum, blocks; };
+struct Kept {
+    u64 sum, blocks;
+};
 
 struct KeepLarge {
     real epsilon;
-    unsigned long long* total;
+    u64* total;
     Kept* parts;
-    unsigned kept = 0;
+    u32 kept = 0;
 
     __device__ __forceinline__ real operator()(real x) {
         const bool keep = !(fabs(x) < epsilon);
@@ -25,28 +27,28 @@ struct KeepLarge {
         return keep ? x : real(0);
     }
 
-    /// Adds up what the block's threads kept, but for those whose coefficients are
-    /// not theirs alone; the last block writes the total. Every thread of every block
-    /// must come here. (An H200, compression of 512² in f64: 14.3 µs, 15.5 with the
+    /// Adds up what the block's threads kept, but for those that are not to be `counted`,
+    /// whose coefficients another thread has too; the last block writes the total. Every
+    /// thread of every block must come here. (An H200, compression of 512² in f64: 14.3 µs, 15.5 with the
     /// total zeroed beforehand by a launch of its own.)
-    __device__ __forceinline__ void count(bool mine = true) const {
-        __shared__ unsigned block;
-        const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
+    __device__ __forceinline__ void count(bool counted = true) const {
+        __shared__ u32 block;
+        const u32 thread = threadIdx.y * blockDim.x + threadIdx.x;
         if (thread == 0) block = 0;
         __syncthreads();
-        unsigned own = mine ? kept : 0;
+        u32 own = counted ? kept : 0;
 #if __CUDA_ARCH__ >= 800
         // A warp's lanes, fewer in a block's last one.
-        const unsigned lanes = blockDim.x * blockDim.y - thread / 32 * 32;
+        const u32 lanes = blockDim.x * blockDim.y - thread / 32 * 32;
         own = __reduce_add_sync(lanes < 32 ? (1u << lanes) - 1 : 0xffffffffu, own);
         if (thread % 32 != 0) own = 0;
 #endif
         if (own) atomicAdd(&block, own);
         __syncthreads();
         if (thread != 0) return;
-        if (block) atomicAdd(&parts->sum, (unsigned long long)block);
+        if (block) atomicAdd(&parts->sum, u64(block));
         __threadfence();
-        const unsigned long long blocks = (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
+        const u64 blocks = u64(gridDim.x) * gridDim.y * gridDim.z;
         if (atomicAdd(&parts->blocks, 1ull) != blocks - 1) return;
         __threadfence();
         *total = atomicExch(&parts->sum, 0ull);

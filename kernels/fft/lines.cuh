@@ -4,20 +4,21 @@
 //
 // Maps are [rows][n], n contiguous; spectra from cuFFT are [rows][n/2 + 1].
 // w[k] = e^{-jπk/2n}. Blocks of 256 threads, one for each complex number, cover
-// the rows; beyond 65535 blocks down threads go on. One read and one write an
+// the rows, with a grid-stride loop over rows where those need more than 65535
+// blocks; no shared memory but the transpose's tile. One read and one write an
 // element.
 #pragma once
 #include "fft/keep.cuh"
 #include "fft/reorder.cuh"
+#include "fft/transpose.cuh"
 
 /// DCT of every row from the FFT of its reordering.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-dct_post(const cplx* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n,
-         const cplx* __restrict__ w) {
-    Cell c = cell();
-    unsigned k = c.j, h = n / 2 + 1;
+PF_KERNEL(BLOCK) dct_post(const cplx* __restrict__ in, real* __restrict__ out, u32 rows, u32 n,
+                          const cplx* __restrict__ w) {
+    Index c = first_index();
+    u32 k = c.j, h = n / 2 + 1;
     if (k >= h) return;
-    for (; c.i < rows; c.i += down()) {
+    for (; c.i < rows; c.i += row_stride()) {
         cplx z = w[k] * in[at(c.i, k, h)];
         out[at(c.i, k, n)] = z.x;
         if (k && 2 * k < n) out[at(c.i, n - k, n)] = -z.y;
@@ -26,7 +27,7 @@ dct_post(const cplx* __restrict__ in, real* __restrict__ out, unsigned rows, uns
 
 /// What the inverse FFT needs for the inverse cosine (or, with `sine`, sine)
 /// transform of every row, from x(k) = here and x(n-k) = mirror.
-__device__ __forceinline__ cplx pre(real here, real mirror, unsigned k, int sine, cplx w) {
+__device__ __forceinline__ cplx pre(real here, real mirror, u32 k, int sine, cplx w) {
     if (sine) {
         real keep = here;
         here = k ? mirror : real(0);
@@ -37,57 +38,50 @@ __device__ __forceinline__ cplx pre(real here, real mirror, unsigned k, int sine
     return conj(w) * make(half * here, -half * mirror);
 }
 
-#define PF_IDCT_PRE(SUFFIX, In)                                                                      \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    idct_pre##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, unsigned rows, unsigned n,   \
-                     const cplx* __restrict__ w, int sine) {                                         \
-        Cell c = cell();                                                                             \
-        unsigned k = c.j, h = n / 2 + 1;                                                             \
-        if (k >= h) return;                                                                          \
-        for (; c.i < rows; c.i += down()) {                                                          \
-            real here = real(in[at(c.i, k, n)]), mirror = k ? real(in[at(c.i, n - k, n)]) : real(0); \
-            out[at(c.i, k, h)] = pre(here, mirror, k, sine, w[k]);                                   \
-        }                                                                                            \
+template <typename In>
+__device__ __forceinline__ void idct_pre_of(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
+                                            const cplx* __restrict__ w, int sine) {
+    Index c = first_index();
+    u32 k = c.j, h = n / 2 + 1;
+    if (k >= h) return;
+    for (; c.i < rows; c.i += row_stride()) {
+        real here = real(in[at(c.i, k, n)]), mirror = k ? real(in[at(c.i, n - k, n)]) : real(0);
+        out[at(c.i, k, h)] = pre(here, mirror, k, sine, w[k]);
+    }
+}
+
+#define PF_IDCT_PRE(SUFFIX, In)                                                                                        \
+    PF_KERNEL(BLOCK) idct_pre##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,              \
+                                      const cplx* __restrict__ w, int sine) {                                          \
+        idct_pre_of(in, out, rows, n, w, sine);                                                                        \
     }
 PF_IDCT_PRE(, real)
 
-constexpr unsigned TILE = 32;
-
-/// out[j][i] = in[i][j] of map blockIdx.z, through a padded tile in shared
-/// memory, so that both sides are whole lines. Blocks are 32 × 8 threads.
+/// out[j][i] = in[i][j] of map blockIdx.z. Blocks are TRANSPOSE_TILE × 8 threads.
 template <typename Keep>
-__device__ __forceinline__ void transpose_of(const real* __restrict__ in, real* __restrict__ out, unsigned rows,
-                                             unsigned cols, Keep& keep) {
-    __shared__ real tile[TILE][TILE + 1];
-    size_t map = size_t(rows) * cols;
+__device__ __forceinline__ void transpose_of(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,
+                                             Keep& keep) {
+    const size_t map = size_t(rows) * cols;
     in += blockIdx.z * map;
     out += blockIdx.z * map;
-    for (unsigned top = blockIdx.y * TILE; top < rows; top += gridDim.y * TILE) {
-        unsigned j = blockIdx.x * TILE + threadIdx.x, i = top + threadIdx.y;
-#pragma unroll
-        for (unsigned k = 0; k < TILE; k += BLOCK / TILE)
-            if (i + k < rows && j < cols) tile[threadIdx.y + k][threadIdx.x] = in[at(i + k, j, cols)];
-        __syncthreads();
-        i = top + threadIdx.x;
-        j = blockIdx.x * TILE + threadIdx.y;
-#pragma unroll
-        for (unsigned k = 0; k < TILE; k += BLOCK / TILE)
-            if (i < rows && j + k < cols) out[at(j + k, i, rows)] = keep(tile[threadIdx.x][threadIdx.y + k]);
+    const u32 left = blockIdx.x * TRANSPOSE_TILE;
+    for (u32 top = blockIdx.y * TRANSPOSE_TILE; top < rows; top += gridDim.y * TRANSPOSE_TILE) {
+        transpose_tile(
+            top, left, rows, cols, [&](u32 i, u32 j) { return in[at(i, j, cols)]; },
+            [&](u32 i, u32 j, real x) { out[at(j, i, rows)] = keep(x); });
         __syncthreads();
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
-transpose(const real* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned cols) {
+PF_KERNEL(BLOCK) transpose(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols) {
     KeepAll keep;
     transpose_of(in, out, rows, cols, keep);
 }
 
 /// With zero for what is smaller than epsilon; `kept` gets the number of
 /// coefficients that are not.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-transpose_threshold(const real* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned cols, real epsilon,
-                    unsigned long long* kept, Kept* parts) {
+PF_KERNEL(BLOCK) transpose_threshold(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,
+                                     real epsilon, u64* kept, Kept* parts) {
     KeepLarge keep = {epsilon, kept, parts};
     transpose_of(in, out, rows, cols, keep);
     keep.count();

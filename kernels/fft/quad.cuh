@@ -5,17 +5,19 @@
 //
 // Maps are [m][n], n contiguous, map blockIdx.z of a batch; spectra from cuFFT
 // are [m][n/2 + 1]. a[k] = e^{-jπk/2m} and b[k] = e^{-jπk/2n}. Blocks of 256
-// threads cover (m/2 + 1) × (n/2 + 1), the naive form m × n.
+// threads cover (m/2 + 1) × (n/2 + 1), the naive form m × n; no shared memory.
 #pragma once
 #include "fft/keep.cuh"
 #include "fft/reorder.cuh"
 
 /// A DCT spectrum at (u, v) and at its mirror images: x01 at (u, n-v), x10 at
 /// (m-u, v), x11 at (m-u, n-v). Index m or n stands for a zero.
-struct Quad { real x00, x01, x10, x11; };
+struct Quad {
+    real x00, x01, x10, x11;
+};
 
 /// The four DCT coefficients that V[u][v] = p and V[m-u][v] = q hold.
-__device__ __forceinline__ Quad post(cplx p, cplx q, cplx a, cplx b, unsigned u, unsigned v) {
+__device__ __forceinline__ Quad post(cplx p, cplx q, cplx a, cplx b, u32 u, u32 v) {
     cplx ap = a * p, aq = conj(a) * q;
     cplx s = b * (ap + aq), t = b * (ap - aq);
     const real half = real(0.5);
@@ -25,14 +27,18 @@ __device__ __forceinline__ Quad post(cplx p, cplx q, cplx a, cplx b, unsigned u,
     return x;
 }
 
-/// (An H200, the DCT at 2048² in f64: 2 % faster for last_read; at 4096², beyond
-/// the cache, 2 % slower.)
+/// Reads what nothing will read again. Where it is `cached` as a whole, L2 is told to drop
+/// it first. (An H200, the DCT at 2048² in f64: 2 % faster so; at 4096², beyond L2, 2 %
+/// slower.)
+template <typename T> __device__ __forceinline__ T last_read(const T* p, int cached) { return cached ? __ldcs(p) : *p; }
+
+/// A DCT from its spectrum.
 template <typename Keep>
-__device__ __forceinline__ void dct2_post_of(const cplx* __restrict__ in, real* __restrict__ out,
-                                             unsigned m, unsigned n, const cplx* __restrict__ a,
-                                             const cplx* __restrict__ b, int cached, Keep& keep) {
-    Cell c = cell();
-    unsigned u = c.i, v = c.j, h = n / 2 + 1;
+__device__ __forceinline__ void dct2_post_of(const cplx* __restrict__ in, real* __restrict__ out, u32 m, u32 n,
+                                             const cplx* __restrict__ a, const cplx* __restrict__ b, int cached,
+                                             Keep& keep) {
+    Index c = first_index();
+    u32 u = c.i, v = c.j, h = n / 2 + 1;
     if (2 * u > m || v >= h) return;
     in += blockIdx.z * (size_t(m) * h);
     out += blockIdx.z * (size_t(m) * n);
@@ -46,24 +52,22 @@ __device__ __forceinline__ void dct2_post_of(const cplx* __restrict__ in, real* 
     if (mirror_u && mirror_v) out[at(m - u, n - v, n)] = keep(x.x11);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
-dct2_post(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-          const cplx* __restrict__ a, const cplx* __restrict__ b, int cached) {
+PF_KERNEL(BLOCK) dct2_post(const cplx* __restrict__ in, real* __restrict__ out, u32 m, u32 n,
+                           const cplx* __restrict__ a, const cplx* __restrict__ b, int cached) {
     KeepAll keep;
     dct2_post_of(in, out, m, n, a, b, cached, keep);
 }
 
 /// The naive form, for comparison: one thread per output, every element of the
 /// spectrum read four times.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-dct2_post_naive(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-                const cplx* __restrict__ a, const cplx* __restrict__ b, int) {
-    Cell c = cell();
-    unsigned u = c.i, v = c.j, h = n / 2 + 1;
+PF_KERNEL(BLOCK) dct2_post_naive(const cplx* __restrict__ in, real* __restrict__ out, u32 m, u32 n,
+                                 const cplx* __restrict__ a, const cplx* __restrict__ b, int) {
+    Index c = first_index();
+    u32 u = c.i, v = c.j, h = n / 2 + 1;
     if (u >= m || v >= n) return;
     in += blockIdx.z * (size_t(m) * h);
     out += blockIdx.z * (size_t(m) * n);
-    unsigned mirror = u ? m - u : 0;
+    u32 mirror = u ? m - u : 0;
     cplx p, q;
     if (v < h) {
         p = in[at(u, v, h)];
@@ -77,10 +81,10 @@ dct2_post_naive(const cplx* __restrict__ in, real* __restrict__ out, unsigned m,
 
 /// Writes what the inverse FFT needs at (u, v) and (m-u, v) for the inverse
 /// cosine transform of x, times four.
-__device__ __forceinline__ void store_pre(cplx* out, Quad x, cplx turn, cplx mirror_turn,
-                                          size_t here, size_t mirror, bool mirror_u) {
-    out[here] = turn * make(x.x00 - x.x11, -(x.x10 + x.x01));
-    if (mirror_u) out[mirror] = mirror_turn * make(x.x00 + x.x11, x.x10 - x.x01);
+__device__ __forceinline__ void store_pre(cplx* out, Quad x, cplx twiddle, cplx mirror_twiddle, size_t here,
+                                          size_t mirror, bool mirror_u) {
+    out[here] = twiddle * make(x.x00 - x.x11, -(x.x10 + x.x01));
+    if (mirror_u) out[mirror] = mirror_twiddle * make(x.x00 + x.x11, x.x10 - x.x01);
 }
 
 /// x with x'(u, v) = x(m-u, v): the inverse sine transform along x is the
@@ -92,8 +96,8 @@ __device__ __forceinline__ Quad flip_v(Quad x) { return {x.x01, x.x00, x.x11, x.
 /// Pre-processing of the inverse transform of x, which is at (u, v) of an [m][n]
 /// map: two complex numbers of its spectrum. sine_u or sine_v makes that axis a
 /// sine transform.
-__device__ __forceinline__ void idct2_pre_quad(Quad x, cplx* out, unsigned m, unsigned n, cplx a, cplx b,
-                                               unsigned u, unsigned v, int sine_u, int sine_v) {
+__device__ __forceinline__ void idct2_pre_quad(Quad x, cplx* out, u32 m, u32 n, cplx a, cplx b, u32 u, u32 v,
+                                               int sine_u, int sine_v) {
     if (sine_u) {
         x = flip_u(x);
         if (u == 0) x.x10 = x.x11 = 0;
@@ -103,27 +107,34 @@ __device__ __forceinline__ void idct2_pre_quad(Quad x, cplx* out, unsigned m, un
         if (v == 0) x.x01 = x.x11 = 0;
     }
     const real quarter = real(0.25);
-    unsigned h = n / 2 + 1;
+    u32 h = n / 2 + 1;
     cplx s = make(quarter * a.x, quarter * a.y);
     store_pre(out, x, conj(s * b), s * conj(b), at(u, v, h), u ? at(m - u, v, h) : 0, u && 2 * u < m);
 }
 
 /// A map at (u, v) and its mirror images.
 template <typename In>
-__device__ __forceinline__ Quad read_quad(const In* __restrict__ in, unsigned m, unsigned n, unsigned u, unsigned v) {
+__device__ __forceinline__ Quad read_quad(const In* __restrict__ in, u32 m, u32 n, u32 u, u32 v) {
     return {real(in[at(u, v, n)]), v ? real(in[at(u, n - v, n)]) : 0, u ? real(in[at(m - u, v, n)]) : 0,
             u && v ? real(in[at(m - u, n - v, n)]) : 0};
 }
 
-#define PF_IDCT2_PRE(SUFFIX, In)                                                                     \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    idct2_pre##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, unsigned m, unsigned n,     \
-                      const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x, int sine_y) { \
-        Cell c = cell();                                                                             \
-        unsigned u = c.i, v = c.j, h = n / 2 + 1;                                                    \
-        if (2 * u > m || v >= h) return;                                                             \
-        in += blockIdx.z * (size_t(m) * n);                                                          \
-        out += blockIdx.z * (size_t(m) * h);                                                         \
-        idct2_pre_quad(read_quad(in, m, n, u, v), out, m, n, a[u], b[v], u, v, sine_x, sine_y);      \
+template <typename In>
+__device__ __forceinline__ void idct2_pre_of(const In* __restrict__ in, cplx* __restrict__ out, u32 m, u32 n,
+                                             const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x,
+                                             int sine_y) {
+    Index c = first_index();
+    u32 u = c.i, v = c.j, h = n / 2 + 1;
+    if (2 * u > m || v >= h) return;
+    in += blockIdx.z * (size_t(m) * n);
+    out += blockIdx.z * (size_t(m) * h);
+    idct2_pre_quad(read_quad(in, m, n, u, v), out, m, n, a[u], b[v], u, v, sine_x, sine_y);
+}
+
+#define PF_IDCT2_PRE(SUFFIX, In)                                                                                       \
+    PF_KERNEL(BLOCK) idct2_pre##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 m, u32 n,                \
+                                       const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x,             \
+                                       int sine_y) {                                                                   \
+        idct2_pre_of(in, out, m, n, a, b, sine_x, sine_y);                                                             \
     }
 PF_IDCT2_PRE(, real)

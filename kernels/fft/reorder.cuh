@@ -7,96 +7,98 @@
 // Three ways to do it, chosen by the host: scatter (a thread reads one element
 // where it stands), gather (a thread writes one element where it stands), and
 // wide (a thread moves 32 bytes in and 32 bytes out, all in 16-byte accesses;
-// needs cols divisible by twice LANES). Blocks of 256 threads cover a map, but
-// for what is beyond 65535 blocks down: threads go on from there. The inverse
-// kernels write volumes, or up to three maps at addresses of their own, and
+// needs cols divisible by twice LANES). Blocks of 256 threads cover a map, with
+// a grid-stride loop over rows where those need more than 65535 blocks; no shared
+// memory. The inverse kernels write volumes, or up to three separate maps, and
 // finish the sine transforms: bit z of alternate_x (alternate_y) negates the odd
 // rows (columns) of map z.
 #pragma once
 #include "device/common.cuh"
 
-struct Cell { unsigned i, j; };
+/// Where element n of a line goes before an N-point transform: even indices ascending, then
+/// odd indices descending (Makhoul 1980).
+__device__ __forceinline__ u32 slot(u32 n, u32 length) { return n & 1 ? length - 1 - n / 2 : n / 2; }
 
-__device__ __forceinline__ Cell cell() {
+/// The element that stands at slot p: the inverse of slot.
+__device__ __forceinline__ u32 element(u32 p, u32 length) { return 2 * p < length ? 2 * p : 2 * (length - p) - 1; }
+
+/// Row and column of a map.
+struct Index {
+    u32 i, j;
+};
+
+/// A thread's first.
+__device__ __forceinline__ Index first_index() {
     return {blockIdx.y * blockDim.y + threadIdx.y, blockIdx.x * blockDim.x + threadIdx.x};
 }
 
-/// From a thread's row to its next one.
-__device__ __forceinline__ unsigned down() { return gridDim.y * blockDim.y; }
+/// From a thread's row to its next one: rows go by a grid-stride loop.
+__device__ __forceinline__ u32 row_stride() { return gridDim.y * blockDim.y; }
 
-__device__ __forceinline__ size_t at(unsigned i, unsigned j, unsigned cols) {
-    return size_t(i) * cols + j;
-}
+__device__ __forceinline__ size_t at(u32 i, u32 j, u32 cols) { return size_t(i) * cols + j; }
 
 /// Where map z of volumes of `depth` maps goes, and what stands at its place.
-__device__ __forceinline__ unsigned map_slot(unsigned z, unsigned depth) {
+__device__ __forceinline__ u32 map_slot(u32 z, u32 depth) {
     return depth > 1 ? z - z % depth + slot(z % depth, depth) : z;
 }
-__device__ __forceinline__ unsigned map_element(unsigned z, unsigned depth) {
+__device__ __forceinline__ u32 map_element(u32 z, u32 depth) {
     return depth > 1 ? z - z % depth + element(z % depth, depth) : z;
 }
 
-/// Kernels that take what `In` says it is, under names that end in SUFFIX. Other
-/// types than real are converted as they are read.
-#define PF_REORDER(SUFFIX, In)                                                                       \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    reorder_scatter##SUFFIX(const In* __restrict__ in, real* __restrict__ out, unsigned rows,        \
-                            unsigned cols, int permute_rows, unsigned depth) {                       \
-        reorder_scatter_of(in, out, rows, cols, permute_rows, depth);                                \
-    }                                                                                                \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    reorder_gather##SUFFIX(const In* __restrict__ in, real* __restrict__ out, unsigned rows,         \
-                           unsigned cols, int permute_rows, unsigned depth) {                        \
-        reorder_gather_of(in, out, rows, cols, permute_rows, depth);                                 \
-    }
-
 template <typename In>
-__device__ __forceinline__ void reorder_scatter_of(const In* __restrict__ in, real* __restrict__ out,
-                                                   unsigned rows, unsigned cols, int permute_rows,
-                                                   unsigned depth) {
-    Cell c = cell();
+__device__ __forceinline__ void reorder_scatter_of(const In* __restrict__ in, real* __restrict__ out, u32 rows,
+                                                   u32 cols, int permute_rows, u32 depth) {
+    Index c = first_index();
     if (c.j >= cols) return;
     size_t map = size_t(rows) * cols;
     in += blockIdx.z * map;
     out += map_slot(blockIdx.z, depth) * map;
-    for (; c.i < rows; c.i += down()) {
-        unsigned i = permute_rows ? slot(c.i, rows) : c.i;
+    for (; c.i < rows; c.i += row_stride()) {
+        u32 i = permute_rows ? slot(c.i, rows) : c.i;
         out[at(i, slot(c.j, cols), cols)] = real(in[at(c.i, c.j, cols)]);
     }
 }
 
 template <typename In>
-__device__ __forceinline__ void reorder_gather_of(const In* __restrict__ in, real* __restrict__ out,
-                                                  unsigned rows, unsigned cols, int permute_rows,
-                                                  unsigned depth) {
-    Cell c = cell();
+__device__ __forceinline__ void reorder_gather_of(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,
+                                                  int permute_rows, u32 depth) {
+    Index c = first_index();
     if (c.j >= cols) return;
     size_t map = size_t(rows) * cols;
     in += map_element(blockIdx.z, depth) * map;
     out += blockIdx.z * map;
-    for (; c.i < rows; c.i += down()) {
-        unsigned i = permute_rows ? element(c.i, rows) : c.i;
+    for (; c.i < rows; c.i += row_stride()) {
+        u32 i = permute_rows ? element(c.i, rows) : c.i;
         out[at(c.i, c.j, cols)] = real(in[at(i, element(c.j, cols), cols)]);
     }
 }
 
+/// Both, of inputs of type In, converted as they are read.
+#define PF_REORDER(SUFFIX, In)                                                                                         \
+    PF_KERNEL(BLOCK) reorder_scatter##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,    \
+                                             int permute_rows, u32 depth) {                                            \
+        reorder_scatter_of(in, out, rows, cols, permute_rows, depth);                                                  \
+    }                                                                                                                  \
+    PF_KERNEL(BLOCK) reorder_gather##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,     \
+                                            int permute_rows, u32 depth) {                                             \
+        reorder_gather_of(in, out, rows, cols, permute_rows, depth);                                                   \
+    }
 PF_REORDER(, real)
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
-reorder_wide(const real* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned cols,
-             int permute_rows, unsigned depth) {
-    Cell c = cell();
-    unsigned half = c.j * LANES;  // this thread's even elements go to half…, its odd ones to the mirror image
+PF_KERNEL(BLOCK) reorder_wide(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols, int permute_rows,
+                              u32 depth) {
+    Index c = first_index();
+    u32 half = c.j * LANES;  // this thread's even elements go to half…, its odd ones to the mirror image
     if (2 * half >= cols) return;
     size_t map = size_t(rows) * cols;
     in += blockIdx.z * map;
     out += map_slot(blockIdx.z, depth) * map;
-    for (; c.i < rows; c.i += down()) {
-        unsigned i = permute_rows ? slot(c.i, rows) : c.i;
+    for (; c.i < rows; c.i += row_stride()) {
+        u32 i = permute_rows ? slot(c.i, rows) : c.i;
         const Pack* source = reinterpret_cast<const Pack*>(in + at(c.i, 2 * half, cols));
         Pack low = source[0], high = source[1], even, odd;
 #pragma unroll
-        for (unsigned k = 0; k < LANES; k++) {
+        for (u32 k = 0; k < LANES; ++k) {
             const Pack& from = 2 * k < LANES ? low : high;
             even.v[k] = from.v[2 * k % LANES];
             odd.v[LANES - 1 - k] = from.v[(2 * k + 1) % LANES];
@@ -106,75 +108,67 @@ reorder_wide(const real* __restrict__ in, real* __restrict__ out, unsigned rows,
     }
 }
 
-/// Where maps go, and the signs of their odd rows and columns: three maps at
-/// addresses of their own, or with `b` null a stack of any height at `a`.
-struct Outlet {
+/// Where maps go, and the signs of their odd rows and columns: three
+/// separate maps, or with `b` null a stack of any height at `a`.
+struct Destination {
     real* out;
     real odd_row, odd_col;
 
-    __device__ __forceinline__ Outlet(real* a, real* b, real* c, unsigned place, size_t map,
-                                      unsigned alternate_x, unsigned alternate_y) {
+    __device__ __forceinline__ Destination(real* a, real* b, real* c, u32 place, size_t map, u32 alternate_x,
+                                           u32 alternate_y) {
         out = !b ? a + place * map : place == 0 ? a : place == 1 ? b : c;
-        unsigned bit = b ? place : 0;
+        u32 bit = b ? place : 0;
         odd_row = alternate_x >> bit & 1 ? real(-1) : real(1);
         odd_col = alternate_y >> bit & 1 ? real(-1) : real(1);
     }
-    __device__ __forceinline__ real row_sign(unsigned i) const { return i & 1 ? odd_row : real(1); }
-    __device__ __forceinline__ real sign(unsigned i, unsigned j) const {
-        return row_sign(i) * (j & 1 ? odd_col : real(1));
-    }
+    __device__ __forceinline__ real row_sign(u32 i) const { return i & 1 ? odd_row : real(1); }
+    __device__ __forceinline__ real sign(u32 i, u32 j) const { return row_sign(i) * (j & 1 ? odd_col : real(1)); }
 };
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
-restore_scatter(const real* __restrict__ in, real* out0, real* out1, real* out2, unsigned rows,
-                unsigned cols, int permute_rows, unsigned depth, unsigned alternate_x,
-                unsigned alternate_y) {
-    Cell c = cell();
+PF_KERNEL(BLOCK) restore_scatter(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 rows, u32 cols,
+                                 int permute_rows, u32 depth, u32 alternate_x, u32 alternate_y) {
+    Index c = first_index();
     if (c.j >= cols) return;
     size_t map = size_t(rows) * cols;
-    Outlet to(out0, out1, out2, map_element(blockIdx.z, depth), map, alternate_x, alternate_y);
+    Destination to(out0, out1, out2, map_element(blockIdx.z, depth), map, alternate_x, alternate_y);
     in += blockIdx.z * map;
-    unsigned j = element(c.j, cols);
-    for (; c.i < rows; c.i += down()) {
-        unsigned i = permute_rows ? element(c.i, rows) : c.i;
+    u32 j = element(c.j, cols);
+    for (; c.i < rows; c.i += row_stride()) {
+        u32 i = permute_rows ? element(c.i, rows) : c.i;
         to.out[at(i, j, cols)] = to.sign(i, j) * in[at(c.i, c.j, cols)];
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
-restore_gather(const real* __restrict__ in, real* out0, real* out1, real* out2, unsigned rows,
-               unsigned cols, int permute_rows, unsigned depth, unsigned alternate_x,
-               unsigned alternate_y) {
-    Cell c = cell();
+PF_KERNEL(BLOCK) restore_gather(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 rows, u32 cols,
+                                int permute_rows, u32 depth, u32 alternate_x, u32 alternate_y) {
+    Index c = first_index();
     if (c.j >= cols) return;
     size_t map = size_t(rows) * cols;
-    Outlet to(out0, out1, out2, blockIdx.z, map, alternate_x, alternate_y);
+    Destination to(out0, out1, out2, blockIdx.z, map, alternate_x, alternate_y);
     in += map_slot(blockIdx.z, depth) * map;
-    unsigned j = slot(c.j, cols);
-    for (; c.i < rows; c.i += down()) {
-        unsigned i = permute_rows ? slot(c.i, rows) : c.i;
+    u32 j = slot(c.j, cols);
+    for (; c.i < rows; c.i += row_stride()) {
+        u32 i = permute_rows ? slot(c.i, rows) : c.i;
         to.out[at(c.i, c.j, cols)] = to.sign(c.i, c.j) * in[at(i, j, cols)];
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
-restore_wide(const real* __restrict__ in, real* out0, real* out1, real* out2, unsigned rows,
-             unsigned cols, int permute_rows, unsigned depth, unsigned alternate_x,
-             unsigned alternate_y) {
-    Cell c = cell();
-    unsigned half = c.j * LANES;
+PF_KERNEL(BLOCK) restore_wide(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 rows, u32 cols,
+                              int permute_rows, u32 depth, u32 alternate_x, u32 alternate_y) {
+    Index c = first_index();
+    u32 half = c.j * LANES;
     if (2 * half >= cols) return;
     size_t map = size_t(rows) * cols;
-    Outlet to(out0, out1, out2, blockIdx.z, map, alternate_x, alternate_y);
+    Destination to(out0, out1, out2, blockIdx.z, map, alternate_x, alternate_y);
     in += map_slot(blockIdx.z, depth) * map;
-    for (; c.i < rows; c.i += down()) {
-        unsigned i = permute_rows ? slot(c.i, rows) : c.i;
+    for (; c.i < rows; c.i += row_stride()) {
+        u32 i = permute_rows ? slot(c.i, rows) : c.i;
         Pack even = *reinterpret_cast<const Pack*>(in + at(i, half, cols));
         Pack odd = *reinterpret_cast<const Pack*>(in + at(i, cols - LANES - half, cols));
         real sign = to.row_sign(c.i), odd_sign = sign * to.odd_col;
         Pack low, high;
 #pragma unroll
-        for (unsigned k = 0; k < LANES; k++) {
+        for (u32 k = 0; k < LANES; ++k) {
             Pack& into = 2 * k < LANES ? low : high;
             into.v[2 * k % LANES] = sign * even.v[k];
             into.v[(2 * k + 1) % LANES] = odd_sign * odd.v[LANES - 1 - k];

@@ -13,68 +13,61 @@
 //   wirelength_gather  gradient of a cell: the sum over its pins; a thread per
 //                      cell, a warp per cell of more than HEAVY pins
 //
-// Blocks have 256 threads. Those of wirelength_nets, as many as run at once,
-// take turns in a list of work: a net that is left out of WA (HPWL alone, the
-// whole block), 8 large nets (a warp each), a chunk of small nets (a thread
-// each). One kernel for all three: in three, one after the other, each with its
-// tail, wirelength took 60 and not 41 us at adaptec1's size on an H200.
+// Blocks have 256 threads. Those of wirelength_nets, as many as run at once (persistent),
+// take turns in a list of work: a net that is left out of WA (HPWL alone, the whole block),
+// 8 large nets (a warp each), a chunk of small nets (a thread each). One kernel for all
+// three: in three, one after the other, each with its tail, wirelength took 60 and not 41 µs
+// at adaptec1's size on an H200.
 //
-// No atomics on numbers: a pin's gradient is written once, a cell sums its pins
-// in a fixed order, and totals are sums in f64 over a grid of fixed size
-// (grid_sums): the same bits on every run of a device.
+// No floating-point atomics: a pin's gradient is written once, a cell sums its pins in a
+// fixed order, and totals are sums in f64 over a grid of fixed size (grid_sums): the same
+// bits on every run of a device.
 //
-// Data. Nets stand in an order of their own, small ones first, each one's pins
-// next to each other: `net_start` (one more than nets), `weight`; per pin the
-// `pin_body` it sits on and its offset from that body's lower-left corner, or
-// NO_BODY and its place on the die. A chunk is at most 256 nets of at most
-// CHUNK_PINS pins together. `body_start` and `body_pin` list the pins of every
-// cell. Offsets, positions and gradients are `real`, the rest 32-bit words.
+// Data. Nets stand in an order of their own, small ones first, each one's pins next to each
+// other: `net_start` (one more than nets), `weight`; per pin the `pin_body` it sits on and
+// its offset from that body's lower-left corner, or NO_BODY and its place on the die. A
+// chunk is at most 256 nets of at most CHUNK_PINS pins together. `body_start` and `body_pin`
+// list the pins of every cell. Offsets, positions and gradients are `real`, the rest 32-bit
+// integers.
 //
-// Memory traffic of an evaluation, words: per pin 1 + 2 (body, offsets), 2 at
-// random (the body's corner), 2 written (gradient); once more without the
-// writing, from a cache, for large nets. Per net 2. Per pin of a cell 1 (its
-// index) and 2 at random (its gradient); per cell 1 and 2 written. Shared
-// memory: 2 words per pin of a chunk (8 KiB in f32, 16 KiB in f64).
-#include "device/common.cuh"
+// Memory traffic of an evaluation, values: per pin 1 + 2 (body, offsets), 2 at random (the
+// body's corner), 2 written (gradient); once more without the writing, from a cache, for
+// large nets. Per net 2. Per pin of a cell 1 (its index) and 2 at random (its gradient); per
+// cell 1 and 2 written. Shared memory: 2 values per pin of a chunk (8 KiB in f32, 16 KiB in
+// f64).
+#include "device/reduce.cuh"
 
-#define NO_BODY 0xffffffffu
-// Most pins of a chunk: CHUNK_PINS in src/cuda/wirelength.rs.
-#define CHUNK_PINS 1024u
-// A cell of more pins is a warp's: HEAVY in src/cuda/wirelength.rs.
-#define HEAVY 64u
-// Blocks of wirelength_nets that a multiprocessor runs at once, at least. The
-// more the better (an H200, bigblue4's size, f32: wirelength takes 274 us with 4,
-// 236 with 6) as long as nothing is spilled: sm_100 would with 5, f64 with 3.
+constexpr u32 NO_BODY = 0xffffffffu;
+/// Most pins of a chunk: CHUNK_PINS in src/cuda.
+constexpr u32 CHUNK_PINS = 1024;
+/// A cell of more pins is a warp's: HEAVY in src/cuda.
+constexpr u32 HEAVY = 64;
+// Blocks of wirelength_nets that a multiprocessor runs at once, at least. The more the better
+// (an H200, bigblue4's size, f32: wirelength takes 274 µs with 4, 236 with 6) as long as
+// nothing is spilled: sm_100 would with 5, f64 with 3.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-#define NETS_BLOCKS (sizeof(real) == 4 ? 4 : 2)
+constexpr int NETS_BLOCKS = F64 ? 2 : 4;
 #else
-#define NETS_BLOCKS (sizeof(real) == 4 ? 6 : 2)
+constexpr int NETS_BLOCKS = F64 ? 2 : 6;
 #endif
 
-__device__ __forceinline__ float exponential(float a) { return expf(a); }
-__device__ __forceinline__ double exponential(double a) { return exp(a); }
-__device__ __forceinline__ float lower(float a, float b) { return fminf(a, b); }
-__device__ __forceinline__ double lower(double a, double b) { return fmin(a, b); }
-__device__ __forceinline__ float higher(float a, float b) { return fmaxf(a, b); }
-__device__ __forceinline__ double higher(double a, double b) { return fmax(a, b); }
-
-// What connects the bodies. Same layout as `NetAddresses` in src/cuda/wirelength.rs.
+/// What connects the bodies. Same layout as `NetAddresses` in src/cuda.
 struct Nets {
-    const unsigned* net_start;
+    const u32* net_start;
     const real* weight;
-    const unsigned* pin_body;
+    const u32* pin_body;
     const real* pin_x;
     const real* pin_y;
 };
 
-// Where the pins are. Same layout as `Corners` in src/cuda/wirelength.rs.
+/// Where the pins are. Same layout as `Corners` in src/cuda.
 struct Corners {
     const real* x;
     const real* y;
 };
 
-__device__ __forceinline__ cplx pin_at(const Nets& nets, const Corners& at, unsigned pin) {
-    const unsigned body = nets.pin_body[pin];
+__device__ __forceinline__ cplx pin_at(const Nets& nets, const Corners& at, u32 pin) {
+    const u32 body = nets.pin_body[pin];
     cplx p = make(nets.pin_x[pin], nets.pin_y[pin]);
     if (body != NO_BODY) {
         p.x += at.x[body];
@@ -83,15 +76,15 @@ __device__ __forceinline__ cplx pin_at(const Nets& nets, const Corners& at, unsi
     return p;
 }
 
-// The sums behind a net's weighted average along one axis.
+/// The sums behind a net's weighted average along one axis.
 struct Average {
-    real low, high;           // its edges
-    real e, te;               // sum e^t, sum t e^t
-    real n, sn;               // sum e^s, sum s e^s
+    real low, high;  // its edges
+    real e, te;      // sum e^t, sum t e^t
+    real n, sn;      // sum e^s, sum s e^s
 
     __device__ __forceinline__ void add(real x, real inverse_gamma) {
         const real t = (x - high) * inverse_gamma, s = (low - x) * inverse_gamma;
-        const real f = exponential(t), g = exponential(s);
+        const real f = exp(t), g = exp(s);
         e += f;
         te += t * f;
         n += g;
@@ -106,7 +99,7 @@ struct Average {
     }
     __device__ __forceinline__ real gradient(real x, real inverse_gamma) const {
         const real t = (x - high) * inverse_gamma, s = (low - x) * inverse_gamma;
-        return exponential(t) * e * (1 + t - te) - exponential(s) * n * (1 + s - sn);
+        return exp(t) * e * (1 + t - te) - exp(s) * n * (1 + s - sn);
     }
     __device__ __forceinline__ real half_perimeter() const { return high - low; }
     __device__ __forceinline__ real smooth(real gamma) const { return high - low + gamma * (te + sn); }
@@ -116,70 +109,59 @@ __device__ __forceinline__ Average between(real low, real high) {
     return {low, high, real(0), real(0), real(0), real(0)};
 }
 
-// One axis of a small net whose pins stand in shared memory, and whose
-// gradients take their place.
-__device__ __forceinline__ Average small_axis(real* pins, unsigned begin, unsigned end, real inverse_gamma,
-                                              real weight) {
+/// One axis of a small net whose pins stand in shared memory, and whose
+/// gradients take their place.
+__device__ __forceinline__ Average small_axis(real* pins, u32 begin, u32 end, real inverse_gamma, real weight) {
     real low = pins[begin], high = low;
-    for (unsigned p = begin + 1; p < end; p++) {
-        low = lower(low, pins[p]);
-        high = higher(high, pins[p]);
+    for (u32 p = begin + 1; p < end; ++p) {
+        low = fmin(low, pins[p]);
+        high = fmax(high, pins[p]);
     }
     Average net = between(low, high);
     // Most nets have two or three pins: unrolling only takes registers.
 #pragma unroll 1
-    for (unsigned p = begin; p < end; p++) net.add(pins[p], inverse_gamma);
+    for (u32 p = begin; p < end; ++p) net.add(pins[p], inverse_gamma);
     net.close();
 #pragma unroll 1
-    for (unsigned p = begin; p < end; p++) pins[p] = weight * net.gradient(pins[p], inverse_gamma);
+    for (u32 p = begin; p < end; ++p) pins[p] = weight * net.gradient(pins[p], inverse_gamma);
     return net;
 }
 
-__device__ __forceinline__ real warp_lowest(real a) {
-    for (int lane = 16; lane > 0; lane /= 2) a = lower(a, __shfl_xor_sync(0xffffffffu, a, lane));
-    return a;
-}
-__device__ __forceinline__ real warp_highest(real a) {
-    for (int lane = 16; lane > 0; lane /= 2) a = higher(a, __shfl_xor_sync(0xffffffffu, a, lane));
-    return a;
-}
-// The same bits in every lane: addition commutes, and lanes pair up alike.
-__device__ __forceinline__ real warp_total(real a) {
-    for (int lane = 16; lane > 0; lane /= 2) a += __shfl_xor_sync(0xffffffffu, a, lane);
-    return a;
-}
-
 /// HPWL and WA.
-struct Lengths { double hpwl, wa; };
+struct Lengths {
+    double hpwl, wa;
+};
 
 __device__ __forceinline__ Lengths lengths(const Average& x, const Average& y, real weight, real gamma) {
     return {double(weight) * (double(x.half_perimeter()) + double(y.half_perimeter())),
             double(weight) * (double(x.smooth(gamma)) + double(y.smooth(gamma)))};
 }
 
-struct Smoothing { real gamma, inverse; };
+struct Smoothing {
+    real gamma, inverse;
+};
 
 /// Nets `first` to `last`, a thread each; their pins go through shared memory.
-__device__ __forceinline__ Lengths small_nets(const Nets& nets, const Corners& at, Smoothing by, unsigned first,
-                                              unsigned last, real* x, real* y, cplx* __restrict__ pin_gradient) {
-    const unsigned begin = nets.net_start[first], end = nets.net_start[last];
-    for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
+__device__ __forceinline__ Lengths small_nets(const Nets& nets, const Corners& at, Smoothing by, u32 first, u32 last,
+                                              real* x, real* y, cplx* __restrict__ pin_gradient) {
+    const u32 begin = nets.net_start[first], end = nets.net_start[last];
+    for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
         const cplx pin = pin_at(nets, at, p);
         x[p - begin] = pin.x;
         y[p - begin] = pin.y;
     }
     __syncthreads();
     Lengths found = {0, 0};
-    const unsigned net = first + threadIdx.x;
+    const u32 net = first + threadIdx.x;
     if (net < last) {
-        const unsigned from = nets.net_start[net] - begin, to = nets.net_start[net + 1] - begin;
+        const u32 from = nets.net_start[net] - begin, to = nets.net_start[net + 1] - begin;
         const real weight = nets.weight[net];
         const Average along_x = small_axis(x, from, to, by.inverse, weight);
         const Average along_y = small_axis(y, from, to, by.inverse, weight);
         found = lengths(along_x, along_y, weight, by.gamma);
     }
     __syncthreads();
-    for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
+    for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
         pin_gradient[p] = make(x[p - begin], y[p - begin]);
     }
     __syncthreads();
@@ -187,18 +169,17 @@ __device__ __forceinline__ Lengths small_nets(const Nets& nets, const Corners& a
 }
 
 /// One net by a warp; the lengths are in its first lane.
-__device__ __forceinline__ Lengths large_net(const Nets& nets, const Corners& at, Smoothing by, unsigned net,
+__device__ __forceinline__ Lengths large_net(const Nets& nets, const Corners& at, Smoothing by, u32 net,
                                              cplx* __restrict__ pin_gradient) {
-    const unsigned lane = threadIdx.x % 32, begin = nets.net_start[net], end = nets.net_start[net + 1];
+    const u32 lane = threadIdx.x % 32, begin = nets.net_start[net], end = nets.net_start[net + 1];
     cplx low = pin_at(nets, at, begin), high = low;
-    for (unsigned p = begin + lane; p < end; p += 32) {
+    for (u32 p = begin + lane; p < end; p += 32) {
         const cplx pin = pin_at(nets, at, p);
-        low = make(lower(low.x, pin.x), lower(low.y, pin.y));
-        high = make(higher(high.x, pin.x), higher(high.y, pin.y));
+        low = make(fmin(low.x, pin.x), fmin(low.y, pin.y));
+        high = make(fmax(high.x, pin.x), fmax(high.y, pin.y));
     }
-    Average axis[2] = {between(warp_lowest(low.x), warp_highest(high.x)),
-                       between(warp_lowest(low.y), warp_highest(high.y))};
-    for (unsigned p = begin + lane; p < end; p += 32) {
+    Average axis[2] = {between(warp_min(low.x), warp_max(high.x)), between(warp_min(low.y), warp_max(high.y))};
+    for (u32 p = begin + lane; p < end; p += 32) {
         const cplx pin = pin_at(nets, at, p);
         axis[0].add(pin.x, by.inverse);
         axis[1].add(pin.y, by.inverse);
@@ -211,7 +192,7 @@ __device__ __forceinline__ Lengths large_net(const Nets& nets, const Corners& at
         a.close();
     }
     const real weight = nets.weight[net];
-    for (unsigned p = begin + lane; p < end; p += 32) {
+    for (u32 p = begin + lane; p < end; p += 32) {
         const cplx pin = pin_at(nets, at, p);
         pin_gradient[p] =
             make(weight * axis[0].gradient(pin.x, by.inverse), weight * axis[1].gradient(pin.y, by.inverse));
@@ -220,17 +201,17 @@ __device__ __forceinline__ Lengths large_net(const Nets& nets, const Corners& at
 }
 
 /// HPWL of one net by the block, in its first thread. `edges` has four numbers a warp.
-__device__ __forceinline__ double wide_net(const Nets& nets, const Corners& at, unsigned net, real (*edges)[4]) {
-    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const unsigned begin = nets.net_start[net], end = nets.net_start[net + 1];
+__device__ __forceinline__ double wide_net(const Nets& nets, const Corners& at, u32 net, real (*edges)[4]) {
+    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const u32 begin = nets.net_start[net], end = nets.net_start[net + 1];
     cplx low = pin_at(nets, at, begin), high = low;
-    for (unsigned p = begin + threadIdx.x; p < end; p += BLOCK) {
+    for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
         const cplx pin = pin_at(nets, at, p);
-        low = make(lower(low.x, pin.x), lower(low.y, pin.y));
-        high = make(higher(high.x, pin.x), higher(high.y, pin.y));
+        low = make(fmin(low.x, pin.x), fmin(low.y, pin.y));
+        high = make(fmax(high.x, pin.x), fmax(high.y, pin.y));
     }
-    low = make(warp_lowest(low.x), warp_lowest(low.y));
-    high = make(warp_highest(high.x), warp_highest(high.y));
+    low = make(warp_min(low.x), warp_min(low.y));
+    high = make(warp_max(high.x), warp_max(high.y));
     if (lane == 0) {
         edges[warp][0] = low.x;
         edges[warp][1] = low.y;
@@ -240,9 +221,9 @@ __device__ __forceinline__ double wide_net(const Nets& nets, const Corners& at, 
     __syncthreads();
     double found = 0;
     if (threadIdx.x == 0) {
-        for (unsigned w = 1; w < BLOCK / 32; w++) {
-            low = make(lower(low.x, edges[w][0]), lower(low.y, edges[w][1]));
-            high = make(higher(high.x, edges[w][2]), higher(high.y, edges[w][3]));
+        for (u32 w = 1; w < BLOCK / 32; ++w) {
+            low = make(fmin(low.x, edges[w][0]), fmin(low.y, edges[w][1]));
+            high = make(fmax(high.x, edges[w][2]), fmax(high.y, edges[w][3]));
         }
         found = double(nets.weight[net]) * (double(high.x - low.x) + double(high.y - low.y));
     }
@@ -250,28 +231,28 @@ __device__ __forceinline__ double wide_net(const Nets& nets, const Corners& at, 
     return found;
 }
 
-// Nets below `small` are small, those from there to `smooth` large, the others,
-// up to `all`, wide. `chunk_net` has the first net of each of `chunks` chunks,
-// and their end. `gamma` is one number; `sums` become HPWL and WA.
-extern "C" __global__ void __launch_bounds__(BLOCK, NETS_BLOCKS)
-    wirelength_nets(const Nets nets, const Corners at, const double* gamma, unsigned small, unsigned smooth,
-                    unsigned all, unsigned chunks, const unsigned* __restrict__ chunk_net,
-                    cplx* __restrict__ pin_gradient, double* partial, unsigned* ticket, double* sums) {
+/// Nets below `small` are small, those from there to `smooth` large, the others,
+/// up to `all`, wide. `chunk_net` has the first net of each of `chunks` chunks,
+/// and their end. `gamma` is one number; `sums` become HPWL and WA.
+PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const Corners at, const double* gamma, u32 small,
+                                              u32 smooth, u32 all, u32 chunks, const u32* __restrict__ chunk_net,
+                                              cplx* __restrict__ pin_gradient, double* partial, u32* ticket,
+                                              double* sums) {
     __shared__ real x[CHUNK_PINS], y[CHUNK_PINS], edges[BLOCK / 32][4];
-    constexpr unsigned warps = BLOCK / 32;
+    constexpr u32 warps = BLOCK / 32;
     const Smoothing by = {real(*gamma), real(1 / *gamma)};
-    const unsigned wide = all - smooth, large = (smooth - small + warps - 1) / warps;
+    const u32 wide = all - smooth, large = (smooth - small + warps - 1) / warps;
     double total[2] = {0, 0};
     // What takes longest first.
-    for (unsigned work = blockIdx.x; work < wide + large + chunks; work += gridDim.x) {
+    for (u32 work = blockIdx.x; work < wide + large + chunks; work += gridDim.x) {
         Lengths found = {0, 0};
         if (work < wide) {
             found.hpwl = wide_net(nets, at, smooth + work, edges);
         } else if (work < wide + large) {
-            const unsigned net = small + (work - wide) * warps + threadIdx.x / 32;
+            const u32 net = small + (work - wide) * warps + threadIdx.x / 32;
             if (net < smooth) found = large_net(nets, at, by, net, pin_gradient);
         } else {
-            const unsigned chunk = work - wide - large;
+            const u32 chunk = work - wide - large;
             found = small_nets(nets, at, by, chunk_net[chunk], chunk_net[chunk + 1], x, y, pin_gradient);
         }
         total[0] += found.hpwl;
@@ -280,27 +261,27 @@ extern "C" __global__ void __launch_bounds__(BLOCK, NETS_BLOCKS)
     grid_sums(total, partial, ticket, sums);
 }
 
-// Blocks below `light` take a cell per thread, the others one of the `heavies`
-// cells listed in `heavy` per warp.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-    wirelength_gather(unsigned cells, unsigned light, unsigned heavies, const unsigned* __restrict__ heavy,
-                      const unsigned* __restrict__ body_start, const unsigned* __restrict__ body_pin,
-                      const cplx* __restrict__ pin_gradient, real* __restrict__ gx, real* __restrict__ gy) {
+/// Blocks below `light` take a cell per thread, the others one of the `heavies`
+/// cells listed in `heavy` per warp.
+PF_KERNEL(BLOCK) wirelength_gather(u32 cells, u32 light, u32 heavies, const u32* __restrict__ heavy,
+                                   const u32* __restrict__ body_start, const u32* __restrict__ body_pin,
+                                   const cplx* __restrict__ pin_gradient, real* __restrict__ gx,
+                                   real* __restrict__ gy) {
     cplx sum = make(real(0), real(0));
     if (blockIdx.x < light) {
-        const unsigned body = blockIdx.x * BLOCK + threadIdx.x;
+        const u32 body = blockIdx.x * BLOCK + threadIdx.x;
         if (body >= cells) return;
-        const unsigned begin = body_start[body], end = body_start[body + 1];
+        const u32 begin = body_start[body], end = body_start[body + 1];
         if (end - begin > HEAVY) return;
-        for (unsigned k = begin; k < end; k++) sum = sum + pin_gradient[body_pin[k]];
+        for (u32 k = begin; k < end; ++k) sum = sum + pin_gradient[body_pin[k]];
         gx[body] = sum.x;
         gy[body] = sum.y;
         return;
     }
-    const unsigned at = ((blockIdx.x - light) * BLOCK + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    const u32 at = ((blockIdx.x - light) * BLOCK + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (at >= heavies) return;
-    const unsigned body = heavy[at];
-    for (unsigned k = body_start[body] + lane; k < body_start[body + 1]; k += 32) {
+    const u32 body = heavy[at];
+    for (u32 k = body_start[body] + lane; k < body_start[body + 1]; k += 32) {
         sum = sum + pin_gradient[body_pin[k]];
     }
     sum = make(warp_total(sum.x), warp_total(sum.y));

@@ -6,17 +6,21 @@
 // Postprocessing").
 //
 // Maps are [m][n], n contiguous; spectra from cuFFT are [m][n/2 + 1].
-// a[k] = e^{-jπk/2m} and b[k] = e^{-jπk/2n}.
+// a[k] = e^{-jπk/2m} and b[k] = e^{-jπk/2n}. Blocks of 256 threads cover the quads of a
+// map, (m/2 + 1) × (n/2 + 1), by a grid-stride loop over u; shared memory for a sum over
+// the grid alone. A spectrum's values are read and written once: solve_spectra reads one
+// spectrum and writes three, solve_pre reads a map and writes one.
+#include "device/reduce.cuh"
 #include "fft/quad.cuh"
+#include "solve/green.cuh"
 
 /// Green::scale here is 1/(mn): the round trip's 4/(mn) times the ¼ that
 /// store_pre leaves out. Energies take it back.
 constexpr double ENERGY = 4.0;
 
 /// φ's spectrum from ρ's, and this quad's share of Σ φ·ρ by Parseval.
-__device__ __forceinline__ Quad potential(Quad x, const Green& green, real wx, real mirror_wx,
-                                          real wy, real mirror_wy, unsigned u, unsigned v,
-                                          bool mirror_u, bool mirror_v, real* energy) {
+__device__ __forceinline__ Quad potential(Quad x, const Green& green, real wx, real mirror_wx, real wy, real mirror_wy,
+                                          u32 u, u32 v, bool mirror_u, bool mirror_v, real* energy) {
     Quad p = {x.x00 * green(wx, wy), x.x01 * green(wx, mirror_wy), x.x10 * green(mirror_wx, wy),
               x.x11 * green(mirror_wx, mirror_wy)};
     const real half = real(0.5);
@@ -41,17 +45,15 @@ __device__ __forceinline__ Quad field_y(Quad p, real wy, real mirror_wy) {
 
 /// Pre-processing of one of the solve's inverses with its spectral scaling
 /// folded in: map 0 is φ (and writes the energy), 1 is Ex, 2 is Ey.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-solve_pre(const real* __restrict__ in, cplx* __restrict__ out, unsigned m, unsigned n,
-          const cplx* __restrict__ a, const cplx* __restrict__ b, Green green, int map,
-          double* partial, unsigned* ticket, double* energy) {
-    unsigned v = blockIdx.x * blockDim.x + threadIdx.x, h = n / 2 + 1;
+PF_KERNEL(BLOCK) solve_pre(const real* __restrict__ in, cplx* __restrict__ out, u32 m, u32 n,
+                           const cplx* __restrict__ a, const cplx* __restrict__ b, Green green, int map,
+                           double* partial, u32* ticket, double* energy) {
+    u32 v = blockIdx.x * blockDim.x + threadIdx.x, h = n / 2 + 1;
     double total = 0;
-    unsigned rows = v < h ? m / 2 + 1 : 0;
-    for (unsigned u = blockIdx.y * blockDim.y + threadIdx.y; u < rows; u += gridDim.y * blockDim.y) {
+    u32 rows = v < h ? m / 2 + 1 : 0;
+    for (u32 u = blockIdx.y * blockDim.y + threadIdx.y; u < rows; u += gridDim.y * blockDim.y) {
         bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
-        Quad x = {in[at(u, v, n)], v ? in[at(u, n - v, n)] : 0, u ? in[at(m - u, v, n)] : 0,
-                  u && v ? in[at(m - u, n - v, n)] : 0};
+        Quad x = read_quad(in, m, n, u, v);
         real wx = green.step_x * u, mirror_wx = green.step_x * (m - u);
         real wy = green.step_y * v, mirror_wy = green.step_y * (n - v);
         real share;
@@ -71,15 +73,13 @@ solve_pre(const real* __restrict__ in, cplx* __restrict__ out, unsigned m, unsig
 /// numbers hold exactly the four coefficients that its six outputs need, so the
 /// DCT spectrum itself never goes to memory. `in` may be the first of the three
 /// spectra in `out`.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-solve_spectra(const cplx* in, cplx* out, unsigned m, unsigned n, const cplx* __restrict__ a,
-              const cplx* __restrict__ b, Green green, double* partial, unsigned* ticket,
-              double* energy) {
-    unsigned v = blockIdx.x * blockDim.x + threadIdx.x, h = n / 2 + 1;
+PF_KERNEL(BLOCK) solve_spectra(const cplx* in, cplx* out, u32 m, u32 n, const cplx* __restrict__ a,
+                               const cplx* __restrict__ b, Green green, double* partial, u32* ticket, double* energy) {
+    u32 v = blockIdx.x * blockDim.x + threadIdx.x, h = n / 2 + 1;
     size_t spectrum = size_t(m) * h;
     double total = 0;
-    unsigned rows = v < h ? m / 2 + 1 : 0;
-    for (unsigned u = blockIdx.y * blockDim.y + threadIdx.y; u < rows; u += gridDim.y * blockDim.y) {
+    u32 rows = v < h ? m / 2 + 1 : 0;
+    for (u32 u = blockIdx.y * blockDim.y + threadIdx.y; u < rows; u += gridDim.y * blockDim.y) {
         bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
         size_t here = at(u, v, h), mirror = u ? at(m - u, v, h) : here;
         cplx p = in[here], q = in[mirror], au = a[u], bv = b[v];
@@ -89,10 +89,10 @@ solve_spectra(const cplx* in, cplx* out, unsigned m, unsigned n, const cplx* __r
         real share;
         x = potential(x, green, wx, mirror_wx, wy, mirror_wy, u, v, mirror_u, mirror_v, &share);
         total += share;
-        cplx turn = conj(au * bv), mirror_turn = au * conj(bv);
-        store_pre(out, x, turn, mirror_turn, here, mirror, mirror_u);
-        store_pre(out + spectrum, field_x(x, wx, mirror_wx), turn, mirror_turn, here, mirror, mirror_u);
-        store_pre(out + 2 * spectrum, field_y(x, wy, mirror_wy), turn, mirror_turn, here, mirror, mirror_u);
+        cplx twiddle = conj(au * bv), mirror_twiddle = au * conj(bv);
+        store_pre(out, x, twiddle, mirror_twiddle, here, mirror, mirror_u);
+        store_pre(out + spectrum, field_x(x, wx, mirror_wx), twiddle, mirror_twiddle, here, mirror, mirror_u);
+        store_pre(out + 2 * spectrum, field_y(x, wy, mirror_wy), twiddle, mirror_twiddle, here, mirror, mirror_u);
     }
     grid_sum(total, ENERGY, partial, ticket, energy);
 }

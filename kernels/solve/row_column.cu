@@ -4,19 +4,22 @@
 // of lines.cuh.
 //
 // Maps are [rows][n], n contiguous; spectra from cuFFT are [rows][n/2 + 1].
-// w[k] = e^{-jπk/2n}.
+// w[k] = e^{-jπk/2n}. Blocks of 256 threads, one for each complex number, cover the rows by a
+// grid-stride loop; shared memory for a sum over the grid alone. One read and one write an
+// element.
+#include "device/reduce.cuh"
 #include "fft/lines.cuh"
+#include "solve/green.cuh"
 
 /// Pre-processing of the inverse along y with the solve's spectral scaling folded in: map 0 is φ
 /// (and writes the energy), 1 is Ex, 2 is Ey.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-solve_pre(const real* __restrict__ in, cplx* __restrict__ out, unsigned rows, unsigned n,
-          const cplx* __restrict__ w, Green green, int map, double* partial, unsigned* ticket,
-          double* energy) {
-    unsigned v = blockIdx.x * blockDim.x + threadIdx.x, h = n / 2 + 1;
-    unsigned count = v < h ? rows : 0;
+PF_KERNEL(BLOCK) solve_pre(const real* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
+                           const cplx* __restrict__ w, Green green, int map, double* partial, u32* ticket,
+                           double* energy) {
+    u32 v = blockIdx.x * blockDim.x + threadIdx.x, h = n / 2 + 1;
+    u32 count = v < h ? rows : 0;
     double total = 0;
-    for (unsigned u = blockIdx.y * blockDim.y + threadIdx.y; u < count; u += gridDim.y * blockDim.y) {
+    for (u32 u = blockIdx.y * blockDim.y + threadIdx.y; u < count; u += gridDim.y * blockDim.y) {
         bool mirror_v = v && 2 * v < n;
         real wx = green.step_x * u, wy = green.step_y * v, mirror_wy = green.step_y * (n - v);
         real x = in[at(u, v, n)], mirror = v ? in[at(u, n - v, n)] : real(0);

@@ -1,88 +1,90 @@
-// The second of three passes for long lines in f32, of which a block has room for
-// few: P of two neighbouring columns goes through one FFT, then Q of both. A lane
-// takes both columns' 16 bytes at once, so two lanes fill a sector.
+// The second of three passes for long lines in f32, of which a block has room for few: P of
+// two neighbouring columns goes through one FFT, then Q of both. A lane takes both columns'
+// 16 bytes at once, so two lanes fill a sector.
 //
-// Blocks of N/E·C threads, as many as are resident at once. Shared memory: N·C
-// complex numbers for what waits, then the exchange's. Words of traffic a bin: 1 + 2.
+// Blocks of N/E·C threads, as many as are resident at once (persistent). Shared memory: N·C
+// complex numbers for what waits, then the exchange's. A value is read once and two are
+// written.
 #pragma once
 #include "solve/three_pass.cuh"
 
-/// Brings 16 bytes to shared memory without waiting for them, past the registers.
-__device__ __forceinline__ void bring(Pack* to, const Pack* from) {
+/// Copies 16 bytes to shared memory without waiting for them, past the registers.
+__device__ __forceinline__ void copy_async(Pack* to, const Pack* from) {
 #if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))), "l"(from) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(u32(__cvta_generic_to_shared(to))), "l"(from)
+                 : "memory");
 #else
     *to = *from;
 #endif
 }
 
-/// Waits for all that this thread has brought.
-__device__ __forceinline__ void wait_for_brought() {
+/// Waits for all copies of this thread.
+__device__ __forceinline__ void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
 
-/// A unit is 2C columns. A block takes units blockIdx, blockIdx + grid, …; P takes
-/// the place of what was read, by nobody else. `partial` gets the block's part of
-/// the energy Σ φ·ρ (by Parseval).
+/// A unit is 2C columns. A block takes units blockIdx, blockIdx + grid, …; P overwrites what
+/// was read, by this block alone. `partial` gets the block's part of the energy Σ φ·ρ (by
+/// Parseval).
 ///
 /// A line goes through three FFTs: forward, P's inverse, Q's inverse, by the same
-/// instructions, which are half of what would else be too many for the cache: an
-/// inverse FFT is a forward one with real and imaginary parts swapped before and
-/// after. Shared memory holds Q's spectrum during P's FFT, the next unit's columns
-/// during Q's, and behind it the exchange.
-template <int N, int E, int C>
-__device__ __forceinline__ void columns_apart(cplx* p, cplx* q, const cplx* __restrict__ table, const Green green, unsigned units,
-                                              double* __restrict__ partial) {
-    typedef BlockFft<N, E, C, 1, true> Fft;
+/// instructions, which are half of what would else be too many for the instruction cache:
+/// an inverse FFT is a forward one with real and imaginary parts swapped before and after.
+/// Shared memory holds Q's spectrum during P's FFT, the next unit's columns during Q's, and
+/// behind it the exchange.
+template <typename Fft>
+__device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* __restrict__ table, const Green green,
+                                                 u32 units, double* __restrict__ partial) {
+    constexpr int N = Fft::LENGTH, E = Fft::ELEMENTS, C = Fft::LINES;
     constexpr int THREADS = Fft::T * C, WARPS = THREADS / 32;
     static_assert(2 * C <= PANEL && THREADS % 32 == 0, "a unit's columns are part of a panel");
     static_assert(C * sizeof(Pack) == 2 * C * sizeof(cplx), "16 bytes hold two neighbours");
     extern __shared__ double2 memory[];
     __shared__ double warps[WARPS];
-    cplx* const parked = reinterpret_cast<cplx*>(memory) + threadIdx.x;
-    Pack* const brought = reinterpret_cast<Pack*>(memory) + threadIdx.x;
+    cplx* const spectrum = reinterpret_cast<cplx*>(memory) + threadIdx.x;
+    Pack* const copied = reinterpret_cast<Pack*>(memory) + threadIdx.x;
     void* const shared = reinterpret_cast<cplx*>(memory) + N * C;
-    const unsigned c = threadIdx.x % C;
+    const u32 c = threadIdx.x % C;
     cplx v[E];
-    auto bring_unit = [&](unsigned unit, unsigned t) {
+    auto copy_unit = [&](u32 unit, u32 t) {
         const cplx* from = p + panel_at(unit * (2 * C) + 2 * c, 0, N / 2);
         const cplx* const ends[2] = {from + t * PANEL, from + (N - 1 - t) * PANEL};
         int n = 0;
         Fft::neighbours(v, [&](int end, int offset, cplx&, cplx&) {
-            bring(brought + n++ * THREADS, reinterpret_cast<const Pack*>(ends[end] + offset * int(PANEL)));
+            copy_async(copied + n++ * THREADS, reinterpret_cast<const Pack*>(ends[end] + offset * int(PANEL)));
         });
     };
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = 0;
     wait_for_previous();
-    bring_unit(blockIdx.x, threadIdx.x / C);
+    copy_unit(blockIdx.x, threadIdx.x / C);
     // Column 0's P is to its neighbour's about as 1 to this, and Ey takes nothing
     // from it: without this its rounding would drown Ey's where nx is the longer.
     const real ratio = green.step_x / green.step_y, least = ratio < 1 ? ratio * ratio : real(1);
 #pragma unroll 1
-    for (unsigned unit = blockIdx.x; unit < units; unit += gridDim.x) {
-        const unsigned column = unit * (2 * C) + 2 * c;
+    for (u32 unit = blockIdx.x; unit < units; unit += gridDim.x) {
+        const u32 column = unit * (2 * C) + 2 * c;
         enum Phase { FORWARD, P, Q };
 #pragma unroll 1
-        for (unsigned phase = FORWARD; phase <= Q; ++phase) {
-            // What depends on the thread alone is worked out anew each time.
-            unsigned t = threadIdx.x / C;
+        for (u32 phase = FORWARD; phase <= Q; ++phase) {
+            // What depends on the thread alone is computed again each time.
+            u32 t = threadIdx.x / C;
             asm volatile("" : "+r"(t));
             if (phase == FORWARD) {
-                wait_for_brought();
+                wait_for_copies();
                 int n = 0;
                 Fft::neighbours(v, [&](int, int, cplx& a, cplx& b) {
-                    const Pack x = brought[n++ * THREADS];
+                    const Pack x = copied[n++ * THREADS];
                     a = make(x.v[0], x.v[2]);
                     b = make(x.v[1], x.v[3]);
                 });
             } else {
                 if (phase == Q) {
 #pragma unroll
-                    for (int i = 0; i < E; ++i) v[i] = parked[i * THREADS];
+                    for (int i = 0; i < E; ++i) v[i] = spectrum[i * THREADS];
                     __syncthreads();
-                    if (unit + gridDim.x < units) bring_unit(unit + gridDim.x, t);
+                    if (unit + gridDim.x < units) copy_unit(unit + gridDim.x, t);
                 }
                 Fft::template pairs<Fft::PAIRED, Fft::NATURAL>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
                     if (at.zero) b = make(0, 0);
@@ -115,12 +117,13 @@ __device__ __forceinline__ void columns_apart(cplx* p, cplx* q, const cplx* __re
                         other_sum += pb.y * b.y;
                     }
                     // For the sine transform Q from the other end.
-                    parked[at.at * THREADS] = make(wb * pb.x, wb * pb.y);
-                    if (at.partner >= 0) parked[at.partner * THREADS] = make(wa * pa.x, wa * pa.y);
+                    spectrum[at.at * THREADS] = make(wb * pb.x, wb * pb.y);
+                    if (at.partner >= 0) spectrum[at.partner * THREADS] = make(wa * pa.x, wa * pa.y);
                     a = pa;
                     b = pb;
                 });
-                const double energy = sum_of<32>((column == 0 ? 0.5 / double(least) : 1.0) * double(sum) + double(other_sum));
+                const double energy =
+                    warp_sum((column == 0 ? 0.5 / double(least) : 1.0) * double(sum) + double(other_sum));
                 if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
             } else {
                 if (column == 0 && least < 1) {

@@ -7,22 +7,21 @@
 //   DCT       folded_first_forward, folded_last_forward, short_forward
 //   inverses  short_inverse, folded_first_inverse, folded_last_inverse
 //
-// The first two are the four stages of radix 10 of block_fft.cuh's FFT, two in each,
-// with its table. Stages one and two, and three and four, exchange only what is of
-// one line: 100 numbers, 100 apart before the first and the last stage. A thread takes
-// one butterfly of 10. Lines l and 99-l hold neighbours of each other: where those are
-// neighbours in the map too, such lines' threads are two lanes, which swap by shuffles.
-// Lines of the short axis are complex too: k of the long one as real parts, N-k as
-// imaginary parts, so that they find both that the twiddling of a DCT combines.
+// The first two are the four stages of radix 10 of block_fft.cuh's FFT, two in each, with
+// its table. Stages one and two, and three and four, exchange only what is of one line: 100
+// numbers, 100 apart before the first and the last stage. A thread takes one butterfly of 10.
+// Lines l and 99-l hold neighbours of each other: where those are neighbours in the map too,
+// such lines' threads are two lanes (partners), which swap by shuffles. Lines of the short
+// axis are complex too: k of the long one as real parts, N-k as imaginary parts, so that they
+// find both that a DCT combines.
 //
-// Maps are [nx][ny], y contiguous, map blockIdx.y of a batch. Complex numbers, two
-// rows or columns, are between passes [pair][10000] where the long axis is y (Y),
-// and [10000][pair] where it is x. A block takes FoldedBlock's lines, or Short's;
-// threads for which none are left read the last one again. Shared memory as those
-// say. Words of traffic a value: 1 + 1 each pass.
+// Maps are [nx][ny], y contiguous, map blockIdx.y of a batch. Complex numbers, two rows or
+// columns, are between passes [pair][10000] where the long axis is y (Y), and [10000][pair]
+// where it is x. A block takes FoldedBlock's lines, or Short's, with shared memory as those
+// say; threads for which none are left do the last one again. Each pass reads and writes
+// every value once.
 //
-// The first of a transform's passes also takes integers, the last of a DCT a
-// threshold.
+// The first of a transform's passes also takes integers, the last of a DCT a threshold.
 #include "fft/inputs.cuh"
 #include "fft/keep.cuh"
 #include "transforms/short_lines.cuh"
@@ -31,41 +30,46 @@
 /// that is y; elsewhere a line's threads are.
 template <bool Y, int N> struct ShortLine {
     static constexpr int LINES = hundreds(N) ? (F64 ? 20 : 40) : Y ? 8 : 4;
-    typedef GroupLine<N, LINES, Y ? LINES : 2> type;
+    using type = GroupLine<N, LINES, Y ? LINES : 2>;
 };
-template <> struct ShortLine<false, 100> { typedef HundredLine<2> type; };
+template <> struct ShortLine<false, 100> {
+    using type = HundredLine<2>;
+};
 
 /// How they are cut up. Where a line's threads are neighbours and too few for whole
 /// sectors, a block's rows are STAGED in shared memory on their way out. (An H200, 10000 ×
 /// 100: the DCT in f64 14.2 µs, not 14.3, in f32 9.8, not 10.4. What is read finds the
 /// other parts in the cache.)
 template <bool Y, int N> struct Short {
-    typedef typename ShortLine<Y, N>::type Line;
+    using Line = typename ShortLine<Y, N>::type;
     static constexpr int LINES = Line::LINES, THREADS = Line::THREADS;
     static constexpr int RESIDENT = hundreds(N) ? (F64 ? 512 : 640) : F64 ? 768 : 1024;
     static constexpr int BLOCKS = blocks(RESIDENT, (THREADS + 31) / 32 * 32);
-    /// Of a map, and between passes, where numbers are complex: 10 threads are enough.
+    /// Of a map, and between passes, where numbers are complex and 10 threads are enough.
     static constexpr bool STAGED = !Y, STAGED_BETWEEN = !Y && N != 100;
-    /// A row there, so that lines meet different banks, as those of 100 do.
+    /// A row's distance there, so that lines meet different banks, as those of 100 do.
     static constexpr int ROW = N == 100 ? N : N + 8;
     static constexpr int ROWS_BYTES = STAGED ? 2 * LINES * ROW * int(sizeof(real)) : 0;
     static constexpr int BYTES = ROWS_BYTES > Line::BYTES ? ROWS_BYTES : Line::BYTES;
+    static __host__ __device__ constexpr Shape shape() {
+        return {2 * Line::Table::R, Line::Table::X1, Line::Table::X2, LINES, THREADS, BYTES, false};
+    }
     static_assert(LONG / 2 % LINES == 0, "blocks are full");
     static_assert(!STAGED || LINES * N / 2 % THREADS == 0, "threads take turns with rows");
 };
 
 /// A thread's place in a block of them.
 template <bool Y, int N> struct ShortPlace : Short<Y, N>::Line {
-    typedef Short<Y, N> Cut;
-    unsigned line, mirror;  // the line's frequencies of the long axis
-    char* rows;  // of the block, where STAGED
+    using Cut = Short<Y, N>;
+    u32 line, mirror;  // the line's frequencies of the long axis
+    char* rows;        // of the block, where STAGED
 
     __device__ __forceinline__ explicit ShortPlace(void* shared) : Cut::Line(shared), rows(static_cast<char*>(shared)) {
         line = blockIdx.x * Cut::LINES + this->lane;
         mirror = mirror_of(line);
     }
     /// Frequencies 0 and LONG/2, their own partners, go together.
-    static __device__ __forceinline__ unsigned mirror_of(unsigned line) { return line ? LONG - line : LONG / 2; }
+    static __device__ __forceinline__ u32 mirror_of(u32 line) { return line ? LONG - line : LONG / 2; }
 
     /// Where the line's numbers stand between passes, STEP apart, at either frequency.
     static constexpr Offset STEP = Y ? LONG : 1;
@@ -85,17 +89,17 @@ template <bool Y, int N> struct ShortPlace : Short<Y, N>::Line {
     }
     /// Writes them, neighbours by neighbouring threads.
     __device__ __forceinline__ void write_staged(cplx* __restrict__ out) const {
-        constexpr unsigned ALL = Cut::LINES * N / 2, FIRST = ALL - N / 2;
-        const auto staged = [&](unsigned at) {
+        constexpr u32 ALL = Cut::LINES * N / 2, FIRST = ALL - N / 2;
+        const auto staged = [&](u32 at) {
             return reinterpret_cast<const cplx*>(rows)[at + at / (N / 2) * ((Cut::ROW - N) / 2)];
         };
-        const unsigned k = blockIdx.x * Cut::LINES;
+        const u32 k = blockIdx.x * Cut::LINES;
         cplx *const near = out + k * (N / 2), *const far = out + (LONG - k) * (N / 2) - FIRST;
         cplx* const far_first = out + mirror_of(k) * (N / 2) - FIRST;
         __syncthreads();
 #pragma unroll
-        for (unsigned turn = 0; turn < ALL; turn += Cut::THREADS) {
-            const unsigned at = turn + threadIdx.x;
+        for (u32 base = 0; base < ALL; base += Cut::THREADS) {
+            const u32 at = base + threadIdx.x;
             near[at] = staged(at);
             (at < FIRST ? far : far_first)[at] = staged(ALL + at);
         }
@@ -104,11 +108,12 @@ template <bool Y, int N> struct ShortPlace : Short<Y, N>::Line {
 
 template <bool Y, int N, typename Keep>
 __device__ __forceinline__ void short_forward(const cplx* __restrict__ in, real* __restrict__ out,
-                                              const cplx* __restrict__ table, const cplx* __restrict__ turns, Keep keep) {
-    typedef ShortPlace<Y, N> Own;
+                                              const cplx* __restrict__ table, const cplx* __restrict__ long_twiddles,
+                                              Keep keep) {
+    using Own = ShortPlace<Y, N>;
     extern __shared__ double2 memory[];
     const Own own(memory);
-    const cplx w = conj(turns[own.line]);
+    const cplx w = conj(long_twiddles[own.line]);
     const cplx *const near_in = in + own.near(), *const far_in = in + own.far();
     cplx v[Own::E];
     own.read_neighbours(v, [&](Offset pair, cplx& a, cplx& b) {
@@ -124,7 +129,7 @@ __device__ __forceinline__ void short_forward(const cplx* __restrict__ in, real*
     if (STAGED) __syncthreads();
     real* const near = STAGED ? own.template near_staged<real>() : out + own.near_row();
     real* const far = STAGED ? own.template far_staged<real>() : out + own.far_row();
-    own.coefficients(v, [&](unsigned k, cplx& a) {
+    own.coefficients(v, [&](u32 k, cplx& a) {
         near[k * Own::STEP] = keep(quarter * a.x);
         far[k * Own::STEP] = keep(quarter * a.y);
     });
@@ -139,18 +144,18 @@ template <bool Y, int N> struct ReadShort {
 
     template <typename In> __device__ __forceinline__ void operator()(const In* from) const {
         const In *const near = from + own.near_row(), *const far = from + own.far_row();
-        own.coefficients(v, [&](unsigned k, cplx& a) { a = make(real(near[k * own.STEP]), real(far[k * own.STEP])); });
+        own.coefficients(v, [&](u32 k, cplx& a) { a = make(real(near[k * own.STEP]), real(far[k * own.STEP])); });
     }
 };
 
 /// `sine` and `long_sine` say of either axis whether its inverse is of sines.
 template <bool Y, int N, typename In>
 __device__ __forceinline__ void short_inverse(In in, cplx* __restrict__ out, const cplx* __restrict__ table,
-                                              const cplx* __restrict__ turns, int sine, int long_sine) {
-    typedef ShortPlace<Y, N> Own;
+                                              const cplx* __restrict__ long_twiddles, int sine, int long_sine) {
+    using Own = ShortPlace<Y, N>;
     extern __shared__ double2 memory[];
     const Own own(memory);
-    const cplx w = conj(turns[own.line]);
+    const cplx w = conj(long_twiddles[own.line]);
     cplx v[Own::E];
     with_input(in, ReadShort<Y, N>{own, v});
     own.inverse(v, table, sine);
@@ -168,74 +173,68 @@ __device__ __forceinline__ void short_inverse(In in, cplx* __restrict__ out, con
     if (STAGED) own.write_staged(out);
 }
 
-#define FOLDED(NAME, PARTNERS)                                                                                        \
-    extern "C" __global__ void __launch_bounds__(FoldedBlock<PARTNERS>::THREADS, FoldedBlock<PARTNERS>::BLOCKS)       \
-    folded_##NAME##_10000
-
-#define FOLDED_SHAPE(PARTNERS)                                                                                        \
-    {2 * STEPS, STEPS, STEPS, FoldedBlock<PARTNERS>::LANES, FoldedBlock<PARTNERS>::THREADS, FoldedBlock<PARTNERS>::BYTES}
+#define PF_FOLDED(NAME, PARTNERS)                                                                                      \
+    PF_KERNEL(FoldedBlock<PARTNERS>::THREADS, FoldedBlock<PARTNERS>::BLOCKS) folded_##NAME##_10000
 
 /// The long axis' passes, by which axis it is. Those that meet the map have partners where y is.
-#define FOLDED_PASSES(AXIS, Y)                                                                                        \
-    extern "C" __device__ const Shape folded_map_##AXIS##_shape_10000 = FOLDED_SHAPE(Y);                              \
-    FOLDED(first_forward_##AXIS, Y)(const real* in, cplx* out, const cplx* table, unsigned pairs) {                   \
-        const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                         \
-        folded_first_forward<Y>(in + 2 * map, out + map, table, pairs);                                               \
-    }                                                                                                                 \
-    FOLDED(first_forward_integer_##AXIS, Y)(const void* in, cplx* out, const cplx* table, unsigned pairs, int type) { \
-        const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                         \
-        folded_first_forward<Y>(Integers{in, type, 2 * map}, out + map, table, pairs);                                \
-    }                                                                                                                 \
-    FOLDED(last_forward_##AXIS, false)(cplx* data, const cplx* table, unsigned pairs) {                               \
-        folded_last_forward<Y>(data + blockIdx.y * size_t(LONG) * pairs, table, pairs);                               \
-    }                                                                                                                 \
-    FOLDED(first_inverse_##AXIS, false)(const cplx* in, cplx* out, const cplx* table, unsigned pairs) {               \
-        const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                         \
-        folded_first_inverse<Y>(in + map, out + map, table, pairs);                                                   \
-    }                                                                                                                 \
-    FOLDED(last_inverse_##AXIS, Y)(const cplx* in, real* out, const cplx* table, unsigned pairs, int sine) {          \
-        const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                         \
-        folded_last_inverse<Y>(in + map, out + 2 * map, table, pairs, sine);                                          \
+#define PF_FOLDED_PASSES(AXIS, Y)                                                                                      \
+    PF_SHAPE(folded_map_##AXIS##_shape_10000) = FoldedBlock<Y>::shape();                                               \
+    PF_FOLDED(first_forward_##AXIS, Y)(const real* in, cplx* out, const cplx* table, u32 pairs) {                      \
+        const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                          \
+        folded_first_forward<Y>(in + 2 * map, out + map, table, pairs);                                                \
+    }                                                                                                                  \
+    PF_FOLDED(first_forward_integer_##AXIS, Y)(const void* in, cplx* out, const cplx* table, u32 pairs, int type) {    \
+        const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                          \
+        folded_first_forward<Y>(Integers{in, type, 2 * map}, out + map, table, pairs);                                 \
+    }                                                                                                                  \
+    PF_FOLDED(last_forward_##AXIS, false)(cplx * data, const cplx* table, u32 pairs) {                                 \
+        folded_last_forward<Y>(data + blockIdx.y * size_t(LONG) * pairs, table, pairs);                                \
+    }                                                                                                                  \
+    PF_FOLDED(first_inverse_##AXIS, false)(const cplx* in, cplx* out, const cplx* table, u32 pairs) {                  \
+        const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                          \
+        folded_first_inverse<Y>(in + map, out + map, table, pairs);                                                    \
+    }                                                                                                                  \
+    PF_FOLDED(last_inverse_##AXIS, Y)(const cplx* in, real* out, const cplx* table, u32 pairs, int sine) {             \
+        const size_t map = blockIdx.y * size_t(LONG) * pairs;                                                          \
+        folded_last_inverse<Y>(in + map, out + 2 * map, table, pairs, sine);                                           \
     }
 
-#define SHORT(NAME, Y, N)                                                                                             \
-    extern "C" __global__ void __launch_bounds__(Short<Y, N>::THREADS, Short<Y, N>::BLOCKS) short_##NAME
+#define PF_SHORT(NAME, Y, N) PF_KERNEL(Short<Y, N>::THREADS, Short<Y, N>::BLOCKS) short_##NAME
 
 /// The short axis' pass.
-#define SHORT_PASS(AXIS, Y, N)                                                                                        \
-    extern "C" __device__ const Shape short_##AXIS##_shape_##N = {2 * Short<Y, N>::Line::Table::R, Short<Y, N>::Line::Table::X1, \
-        Short<Y, N>::Line::Table::X2, Short<Y, N>::LINES, Short<Y, N>::THREADS, Short<Y, N>::BYTES};                  \
-    SHORT(forward_##AXIS##_##N, Y, N)(const cplx* in, real* out, const cplx* table, const cplx* turns) {              \
-        const size_t map = blockIdx.y * size_t(LONG) * (N / 2);                                                       \
-        short_forward<Y, N>(in + map, out + 2 * map, table, turns, KeepAll{});                                        \
-    }                                                                                                                 \
-    SHORT(forward_threshold_##AXIS##_##N, Y, N)(const cplx* in, real* out, const cplx* table, const cplx* turns,      \
-                                                real epsilon, unsigned long long* kept, Kept* parts) {                \
-        const size_t map = blockIdx.y * size_t(LONG) * (N / 2);                                                       \
-        short_forward<Y, N>(in + map, out + 2 * map, table, turns, KeepLarge{epsilon, kept, parts});                  \
-    }                                                                                                                 \
-    SHORT(inverse_##AXIS##_##N, Y, N)(const real* in, cplx* out, const cplx* table, const cplx* turns, int sine,      \
-                                      int long_sine) {                                                                \
-        const size_t map = blockIdx.y * size_t(LONG) * (N / 2);                                                       \
-        short_inverse<Y, N>(in + 2 * map, out + map, table, turns, sine, long_sine);                                  \
-    }                                                                                                                 \
-    SHORT(inverse_integer_##AXIS##_##N, Y, N)(const void* in, cplx* out, const cplx* table, const cplx* turns,        \
-                                              int sine, int long_sine, int type) {                                    \
-        const size_t map = blockIdx.y * size_t(LONG) * (N / 2);                                                       \
-        short_inverse<Y, N>(Integers{in, type, 2 * map}, out + map, table, turns, sine, long_sine);                   \
+#define PF_SHORT_PASS(AXIS, Y, N)                                                                                      \
+    PF_SHAPE(short_##AXIS##_shape_##N) = Short<Y, N>::shape();                                                         \
+    PF_SHORT(forward_##AXIS##_##N, Y, N)(const cplx* in, real* out, const cplx* table, const cplx* long_twiddles) {    \
+        const size_t map = blockIdx.y * size_t(LONG) * (N / 2);                                                        \
+        short_forward<Y, N>(in + map, out + 2 * map, table, long_twiddles, KeepAll{});                                 \
+    }                                                                                                                  \
+    PF_SHORT(forward_threshold_##AXIS##_##N, Y, N)(const cplx* in, real* out, const cplx* table,                       \
+                                                   const cplx* long_twiddles, real epsilon, u64* kept, Kept* parts) {  \
+        const size_t map = blockIdx.y * size_t(LONG) * (N / 2);                                                        \
+        short_forward<Y, N>(in + map, out + 2 * map, table, long_twiddles, KeepLarge{epsilon, kept, parts});           \
+    }                                                                                                                  \
+    PF_SHORT(inverse_##AXIS##_##N, Y, N)(const real* in, cplx* out, const cplx* table, const cplx* long_twiddles,      \
+                                         int sine, int long_sine) {                                                    \
+        const size_t map = blockIdx.y * size_t(LONG) * (N / 2);                                                        \
+        short_inverse<Y, N>(in + 2 * map, out + map, table, long_twiddles, sine, long_sine);                           \
+    }                                                                                                                  \
+    PF_SHORT(inverse_integer_##AXIS##_##N, Y, N)(const void* in, cplx* out, const cplx* table,                         \
+                                                 const cplx* long_twiddles, int sine, int long_sine, int type) {       \
+        const size_t map = blockIdx.y * size_t(LONG) * (N / 2);                                                        \
+        short_inverse<Y, N>(Integers{in, type, 2 * map}, out + map, table, long_twiddles, sine, long_sine);            \
     }
 
-#define SHORT_PASSES(N) SHORT_PASSES_(N)
-#define SHORT_PASSES_(N) SHORT_PASS(x, false, N) SHORT_PASS(y, true, N)
+#define PF_SHORT_PASSES(N)  PF_SHORT_PASSES_(N)
+#define PF_SHORT_PASSES_(N) PF_SHORT_PASS(x, false, N) PF_SHORT_PASS(y, true, N)
 
 #if !defined(PF_LINE) || PF_LINE == 10000
-extern "C" __device__ const Shape folded_shape_10000 = FOLDED_SHAPE(false);
-FOLDED_PASSES(x, false)
-FOLDED_PASSES(y, true)
+PF_SHAPE(folded_shape_10000) = FoldedBlock<false>::shape();
+PF_FOLDED_PASSES(x, false)
+PF_FOLDED_PASSES(y, true)
 #endif
 #ifndef PF_LINE
-#define EVERY(K) K(64) K(100) K(128)
-EVERY(SHORT_PASSES)
+#define PF_EVERY(K) K(64) K(100) K(128)
+PF_EVERY(PF_SHORT_PASSES)
 #elif PF_LINE < 10000
-SHORT_PASSES(PF_LINE)
+PF_SHORT_PASSES(PF_LINE)
 #endif

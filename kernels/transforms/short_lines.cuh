@@ -1,12 +1,13 @@
-// The short axis' lines of folded.cu, a block's LINES of N numbers, in registers.
+// The short axis' lines of folded.cu, a block's LINES of N values, in registers.
 //
-// A line has three faces: read_neighbours() and write_neighbours() call f(q, a, b) on
-// numbers a = 2q and b = 2q+1, coefficients() calls f(k, a) on coefficients. dct() leads
-// from the first to the last, inverse() from the last to the second.
+// A line's elements are shared out to threads in two ways: as pairs of neighbours, on which
+// read_neighbours() and write_neighbours() call f(q, a, b), a = value 2q and b = value 2q+1,
+// and as coefficients, on which coefficients() calls f(k, a). dct() leads from neighbours to
+// coefficients, inverse() back.
 #pragma once
 #include "transforms/folded.cuh"
 
-/// What frequency N/2 of a DCT is times its FFT's, both passes' halves left out.
+/// Frequency N/2 of a DCT over that of its FFT, both passes' halves left out.
 constexpr real ROOT = real(1.41421356237309504880);
 
 /// dct_pair() where frequencies 0 and N/2, each its own partner, stand for a pair too.
@@ -25,7 +26,7 @@ __device__ __forceinline__ void idct_ends(bool own, int sine, cplx w, cplx& a, c
         if (sine) a = make(0, 0);
         b = make(ROOT * b.x, ROOT * b.y);
     } else {
-        if (sine) other_end(false, a, b);
+        if (sine) reverse_pair(false, a, b);
         idct_pair(w, a, b);
     }
 }
@@ -33,14 +34,14 @@ __device__ __forceinline__ void idct_ends(bool own, int sine, cplx w, cplx& a, c
 /// By block_fft.cuh, C lines a group.
 template <int N, int COUNT, int C> struct GroupLine {
     static constexpr int LINES = COUNT, E = hundreds(N) ? 20 : 8, T = N / E, GROUPS = LINES / C;
-    typedef BlockFft<N, E, C, GROUPS, false> Fft;
-    typedef Stages<N, E> Table;
+    using Fft = BlockFft<N, E, C, GROUPS, false>;
+    using Table = Stages<N, E>;
     static constexpr int THREADS = T * LINES, BYTES = GROUPS * Fft::BYTES;
     Place place;
-    unsigned lane;  // of the block's lines
+    u32 lane;  // of the block's lines
 
     __device__ __forceinline__ explicit GroupLine(void* memory) {
-        const unsigned within = threadIdx.x % (T * C), group = threadIdx.x / (T * C);
+        const u32 within = threadIdx.x % (T * C), group = threadIdx.x / (T * C);
         place = {within / C, within % C, group, static_cast<char*>(memory) + group * Fft::BYTES};
         lane = group * C + place.lane;
     }
@@ -51,12 +52,7 @@ template <int N, int COUNT, int C> struct GroupLine {
     template <typename F> __device__ __forceinline__ void read_neighbours(cplx* v, F f) const { neighbours(v, f); }
     template <typename F> __device__ __forceinline__ void write_neighbours(cplx* v, F f) const { neighbours(v, f); }
     template <typename F> __device__ __forceinline__ void coefficients(cplx* v, F f) const {
-        const unsigned t = place.t, second = Fft::mirror(t);
-#pragma unroll
-        for (int i = 0; i < E / 2; ++i) {
-            f(t + i * Fft::M, v[i]);
-            f(second + i * Fft::M, v[E / 2 + i]);
-        }
+        Fft::coefficients(v, place.t, f);
     }
     __device__ __forceinline__ void dct(cplx* v, const cplx* __restrict__ table) const { ::dct<Fft>(v, place, table); }
     __device__ __forceinline__ void inverse(cplx* v, const cplx* __restrict__ table, int sine) const {
@@ -73,18 +69,18 @@ template <int N, int COUNT, int C> struct GroupLine {
 /// (An H200, 10000 × 100 in f64: the inverse's first pass 5.1 µs with 2 lines a block, 5.4
 /// with 5 or 10, 7.6 with 1; by GroupLine, staged, 5.9.)
 template <int COUNT> struct HundredLine {
-    static constexpr int LINES = COUNT, N = 100, E = STEPS, HALF = E / 2, T = N / E;
-    typedef Stages<N, 2 * E> Table;
+    static constexpr int LINES = COUNT, N = 100, E = RADIX, HALF = E / 2, T = N / E;
+    using Table = Stages<N, 2 * E>;
     /// [line][slot], ten and a gap.
     static constexpr int PITCH = E * (E + 1);
     static constexpr int THREADS = T * LINES, BYTES = LINES * PITCH * int(sizeof(cplx));
     cplx* memory;
-    unsigned lane;                // of the block's lines
-    unsigned slots, frequencies;  // the thread's butterflies
-    bool paired;                  // with its partner's frequencies, not its own
+    u32 lane;                // of the block's lines
+    u32 slots, frequencies;  // the thread's butterflies
+    bool paired;             // with its partner's frequencies, not its own
 
     __device__ __forceinline__ explicit HundredLine(void* shared) {
-        const unsigned t = threadIdx.x % E / 2;
+        const u32 t = threadIdx.x % E / 2;
         const bool second = threadIdx.x % 2;
         lane = threadIdx.x / E;
         slots = second ? E - 1 - t : t;
@@ -110,7 +106,7 @@ template <int COUNT> struct HundredLine {
 
     /// Elements i and 9-i are frequencies k and 100-k, or 0 and 50.
     template <typename F> __device__ __forceinline__ void coefficients(cplx* v, F f) const {
-        const unsigned last = frequencies ? N - frequencies : N / 2;
+        const u32 last = frequencies ? N - frequencies : N / 2;
         f(frequencies, v[0]);
         f(last, v[E - 1]);
 #pragma unroll
@@ -120,14 +116,13 @@ template <int COUNT> struct HundredLine {
         }
     }
     /// Calls f(own, w, a, b) on frequencies k and 100-k, w = e^{iπk/200}, or on 0 and 50, `own`.
-    template <typename F>
-    __device__ __forceinline__ void pairs(cplx* v, const cplx* __restrict__ table, F f) const {
+    template <typename F> __device__ __forceinline__ void pairs(cplx* v, const cplx* __restrict__ table, F f) const {
         const bool near = frequencies <= HALF;
         const cplx quarter = __ldg(table + Table::QUARTER + (near ? frequencies : E - frequencies));
-        const cplx w = near ? quarter : turn<E>(conj(quarter), 1);
+        const cplx w = near ? quarter : rotate<E>(conj(quarter), 1);
         f(frequencies == 0, w, v[0], v[E - 1]);
 #pragma unroll
-        for (int i = 1; i < HALF; ++i) f(false, turn<E>(w, i), v[i], v[E - 1 - i]);
+        for (int i = 1; i < HALF; ++i) f(false, rotate<E>(w, i), v[i], v[E - 1 - i]);
     }
     /// From a butterfly's elements to those of pairs, or back.
     template <bool BACK> __device__ __forceinline__ void pair_up(cplx* v) const {
@@ -145,7 +140,7 @@ template <int COUNT> struct HundredLine {
 
     /// Both stages, from butterfly `from` to `to`.
     template <int S>
-    __device__ __forceinline__ void fft(cplx* v, unsigned from, unsigned to, const cplx* __restrict__ table) const {
+    __device__ __forceinline__ void fft(cplx* v, u32 from, u32 to, const cplx* __restrict__ table) const {
         const FoldedTwiddles<E> twiddles(table + Table::TABLE_LAST, to);
         dft<E, S>(v);
 #pragma unroll

@@ -4,121 +4,119 @@
 // all with integer inputs.
 //
 // Lines are [rows][n], n contiguous, and the FFT's sides [rows][length] and
-// [rows][length/2 + 1]. w[k] = e^{-jπk/2n}. Blocks of 256 threads cover the rows;
-// beyond 65535 blocks down threads go on. Words of traffic a value, read and
-// written: before the FFT 1 + length/n, after it 2 + 1 of its 1 + length/n.
+// [rows][length/2 + 1]. w[k] = e^{-jπk/2n}. Blocks of 256 threads cover the rows, with a
+// grid-stride loop over rows where those need more than 65535 blocks; no shared memory
+// where nothing else is said. Values read and written for each of a line's: before the FFT
+// 1 + length/n, after it 2 + 1 of its 1 + length/n.
 //
 // The inverses take the same steps backwards. Those of the two 2n-point ones are
-// one and the same: the coefficients turned by conj(w), n zeros, and the first
-// half of what the inverse FFT gives.
-#include "fft/block_fft.cuh"
+// one and the same: the coefficients times conj(w), n zeros, and the first half of what the inverse FFT gives.
+#include "fft/dft.cuh"
 #include "fft/inputs.cuh"
 #include "fft/lines.cuh"
 
 PF_INTEGERS(PF_REORDER)
 PF_INTEGERS(PF_IDCT_PRE)
 
-/// Zero at even places; the line, then its mirror image, at odd ones. A thread
-/// writes two values.
-#define PF_DCT_PRE_4N(SUFFIX, In)                                                                    \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    dct_pre_4n##SUFFIX(const In* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n) { \
-        Cell c = cell();                                                                             \
-        if (c.j >= 2 * n) return;                                                                    \
-        unsigned j = c.j < n ? c.j : 2 * n - 1 - c.j;                                                \
-        for (; c.i < rows; c.i += down())                                                            \
-            reinterpret_cast<cplx*>(out)[at(c.i, c.j, 2 * n)] = make(0, real(in[at(c.i, j, n)]));    \
+/// out[row][j] = f(line, j) for j < 2n, from lines of n.
+template <typename In, typename Out, typename F>
+__device__ __forceinline__ void extend_lines(const In* __restrict__ in, Out* __restrict__ out, u32 rows, u32 n, F f) {
+    Index c = first_index();
+    if (c.j >= 2 * n) return;
+    for (; c.i < rows; c.i += row_stride()) out[at(c.i, c.j, 2 * n)] = f(in + at(c.i, 0, n), c.j);
+}
+
+/// Element j of a line and its mirror image.
+template <typename In> __device__ __forceinline__ real mirrored(const In* line, u32 j, u32 n) {
+    return real(line[j < n ? j : 2 * n - 1 - j]);
+}
+
+/// What is before the forward FFTs. 4n: zero at even places; the line, then its mirror image,
+/// at odd ones (a thread writes two values). Mirrored: the line and its mirror image. Padded:
+/// the line and as many zeros.
+#define PF_DCT_PRE_LONG(SUFFIX, In)                                                                                    \
+    PF_KERNEL(BLOCK) dct_pre_4n##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {          \
+        extend_lines(in, reinterpret_cast<cplx*>(out), rows, n,                                                        \
+                     [=](const In* line, u32 j) { return make(0, mirrored(line, j, n)); });                            \
+    }                                                                                                                  \
+    PF_KERNEL(BLOCK) dct_pre_mirrored##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {    \
+        extend_lines(in, out, rows, n, [=](const In* line, u32 j) { return mirrored(line, j, n); });                   \
+    }                                                                                                                  \
+    PF_KERNEL(BLOCK) dct_pre_padded##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {      \
+        extend_lines(in, out, rows, n, [=](const In* line, u32 j) { return j < n ? real(line[j]) : real(0); });        \
     }
 
-/// The line and its mirror image.
-#define PF_DCT_PRE_MIRRORED(SUFFIX, In)                                                              \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    dct_pre_mirrored##SUFFIX(const In* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n) { \
-        Cell c = cell();                                                                             \
-        if (c.j >= 2 * n) return;                                                                    \
-        unsigned j = c.j < n ? c.j : 2 * n - 1 - c.j;                                                \
-        for (; c.i < rows; c.i += down()) out[at(c.i, c.j, 2 * n)] = real(in[at(c.i, j, n)]);        \
-    }
-
-/// The line and as many zeros.
-#define PF_DCT_PRE_PADDED(SUFFIX, In)                                                                \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    dct_pre_padded##SUFFIX(const In* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n) { \
-        Cell c = cell();                                                                             \
-        if (c.j >= 2 * n) return;                                                                    \
-        for (; c.i < rows; c.i += down())                                                            \
-            out[at(c.i, c.j, 2 * n)] = c.j < n ? real(in[at(c.i, c.j, n)]) : real(0);                \
-    }
-
-/// DCT from a spectrum of `half` complex numbers a row: scale · Re(w X), or
-/// scale · Re(X) where there is nothing to turn.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-dct_post_long(const cplx* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n, unsigned half,
-              const cplx* __restrict__ w, real scale, int turned) {
-    Cell c = cell();
-    unsigned k = c.j;
+/// DCT from a spectrum of `half` complex numbers a row: scale · Re(w X) where
+/// `rotated`, else scale · Re(X).
+PF_KERNEL(BLOCK) dct_post_long(const cplx* __restrict__ in, real* __restrict__ out, u32 rows, u32 n, u32 half,
+                               const cplx* __restrict__ w, real scale, int rotated) {
+    Index c = first_index();
+    u32 k = c.j;
     if (k >= n) return;
-    for (; c.i < rows; c.i += down()) {
+    for (; c.i < rows; c.i += row_stride()) {
         cplx x = in[at(c.i, k, half)];
-        out[at(c.i, k, n)] = scale * (turned ? (w[k] * x).x : x.x);
+        out[at(c.i, k, n)] = scale * (rotated ? (w[k] * x).x : x.x);
     }
 }
 
 /// Coefficient k of a cosine or sine transform of a line: that one takes them
 /// from the other end, with a zero first.
 template <typename In>
-__device__ __forceinline__ real coefficient(const In* __restrict__ line, unsigned k, unsigned n, int sine) {
+__device__ __forceinline__ real coefficient(const In* __restrict__ line, u32 k, u32 n, int sine) {
     return !sine ? real(line[k]) : k ? real(line[n - k]) : real(0);
 }
 
 /// ½ conj(w) X, then zeros: n + 1 complex numbers.
-#define PF_IDCT_PRE_2N(SUFFIX, In)                                                                   \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    idct_pre_2n##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, unsigned rows, unsigned n, \
-                        const cplx* __restrict__ w, int sine) {                                      \
-        Cell c = cell();                                                                             \
-        unsigned k = c.j;                                                                            \
-        if (k > n) return;                                                                           \
-        for (; c.i < rows; c.i += down()) {                                                          \
-            real x = k < n ? real(0.5) * coefficient(in + at(c.i, 0, n), k, n, sine) : real(0);      \
-            out[at(c.i, k, n + 1)] = make(x * w[k].x, -x * w[k].y);                                  \
-        }                                                                                            \
+template <typename In>
+__device__ __forceinline__ void idct_pre_2n_of(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
+                                               const cplx* __restrict__ w, int sine) {
+    Index c = first_index();
+    u32 k = c.j;
+    if (k > n) return;
+    for (; c.i < rows; c.i += row_stride()) {
+        real x = k < n ? real(0.5) * coefficient(in + at(c.i, 0, n), k, n, sine) : real(0);
+        out[at(c.i, k, n + 1)] = make(x * w[k].x, -x * w[k].y);
     }
+}
 
 /// ¼ X, a zero, -¼ X backwards: the spectrum of a line like dct_pre_4n's.
-#define PF_IDCT_PRE_4N(SUFFIX, In)                                                                   \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    idct_pre_4n##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, unsigned rows, unsigned n, \
-                        const cplx* __restrict__, int sine) {                                        \
-        Cell c = cell();                                                                             \
-        unsigned k = c.j;                                                                            \
-        if (k > 2 * n) return;                                                                       \
-        const real quarter = k < n ? real(0.25) : real(-0.25);                                       \
-        for (; c.i < rows; c.i += down()) {                                                          \
-            real x = k == n ? real(0) : coefficient(in + at(c.i, 0, n), k < n ? k : 2 * n - k, n, sine); \
-            out[at(c.i, k, 2 * n + 1)] = make(quarter * x, 0);                                       \
-        }                                                                                            \
+template <typename In>
+__device__ __forceinline__ void idct_pre_4n_of(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
+                                               int sine) {
+    Index c = first_index();
+    u32 k = c.j;
+    if (k > 2 * n) return;
+    const real quarter = k < n ? real(0.25) : real(-0.25);
+    for (; c.i < rows; c.i += row_stride()) {
+        real x = k == n ? real(0) : coefficient(in + at(c.i, 0, n), k < n ? k : 2 * n - k, n, sine);
+        out[at(c.i, k, 2 * n + 1)] = make(quarter * x, 0);
+    }
+}
+
+#define PF_IDCT_PRE_LONG(SUFFIX, In)                                                                                   \
+    PF_KERNEL(BLOCK) idct_pre_2n##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,           \
+                                         const cplx* __restrict__ w, int sine) {                                       \
+        idct_pre_2n_of(in, out, rows, n, w, sine);                                                                     \
+    }                                                                                                                  \
+    PF_KERNEL(BLOCK) idct_pre_4n##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,           \
+                                         const cplx* __restrict__, int sine) {                                         \
+        idct_pre_4n_of(in, out, rows, n, sine);                                                                        \
     }
 
-#define PF_LONG_PRE(SUFFIX, In)      \
-    PF_DCT_PRE_4N(SUFFIX, In)        \
-    PF_DCT_PRE_MIRRORED(SUFFIX, In)  \
-    PF_DCT_PRE_PADDED(SUFFIX, In)    \
-    PF_IDCT_PRE_2N(SUFFIX, In)       \
-    PF_IDCT_PRE_4N(SUFFIX, In)
-PF_LONG_PRE(, real)
-PF_INTEGERS(PF_LONG_PRE)
+PF_DCT_PRE_LONG(, real)
+PF_IDCT_PRE_LONG(, real)
+PF_INTEGERS(PF_DCT_PRE_LONG)
+PF_INTEGERS(PF_IDCT_PRE_LONG)
 
 /// Value k of a row is element step·k + first of `length`; odd ones negated for a
 /// sine transform.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-idct_post_long(const real* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n, unsigned length,
-               unsigned step, unsigned first, int sine) {
-    Cell c = cell();
-    unsigned k = c.j;
+PF_KERNEL(BLOCK) idct_post_long(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 n, u32 length,
+                                u32 step, u32 first, int sine) {
+    Index c = first_index();
+    u32 k = c.j;
     if (k >= n) return;
     const real sign = sine && k & 1 ? real(-1) : real(1);
-    for (; c.i < rows; c.i += down()) out[at(c.i, k, n)] = sign * in[at(c.i, step * k + first, length)];
+    for (; c.i < rows; c.i += row_stride()) out[at(c.i, k, n)] = sign * in[at(c.i, step * k + first, length)];
 }
 
 // The N-point algorithm for few long lines, which cuFFT gives to one
@@ -127,37 +125,40 @@ idct_post_long(const real* __restrict__ in, real* __restrict__ out, unsigned row
 // line (an H200, f64, one line of 2^15: 29 µs without). Element 16 j + r of the
 // reordered line is element j of line r. n is divisible by 256.
 
-constexpr unsigned PARTS = 16;
+constexpr u32 PARTS = 16;
 
 /// Where slot p of a block's 256 stands in shared memory: slots PARTS apart in
 /// different banks.
-__device__ __forceinline__ unsigned part_bank(unsigned p) { return p + p / PARTS; }
+__device__ __forceinline__ u32 part_bank(u32 p) { return p + p / PARTS; }
 
-/// The reordering: blocks of 256 slots, to 16 neighbours in each of 16 lines.
-#define PF_REORDER_SPLIT(SUFFIX, In)                                                                 \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    reorder_split##SUFFIX(const In* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n) { \
-        __shared__ real tile[BLOCK + BLOCK / PARTS];                                                 \
-        const unsigned t = threadIdx.x, first = blockIdx.x * BLOCK, from = element(first + t, n);    \
-        const unsigned part = t / PARTS, j = t % PARTS, to = part * (n / PARTS) + first / PARTS + j; \
-        for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {                              \
-            tile[part_bank(t)] = real(in[at(row, from, n)]);                                         \
-            __syncthreads();                                                                         \
-            out[at(row, to, n)] = tile[part_bank(j * PARTS + part)];                                 \
-            __syncthreads();                                                                         \
-        }                                                                                            \
+/// The reordering: blocks of 256 slots, to 16 neighbours in each of 16 lines, by way of
+/// shared memory.
+template <typename In>
+__device__ __forceinline__ void reorder_split_of(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {
+    __shared__ real tile[BLOCK + BLOCK / PARTS];
+    const u32 t = threadIdx.x, first = blockIdx.x * BLOCK, from = element(first + t, n);
+    const u32 part = t / PARTS, j = t % PARTS, to = part * (n / PARTS) + first / PARTS + j;
+    for (u32 row = blockIdx.y; row < rows; row += gridDim.y) {
+        tile[part_bank(t)] = real(in[at(row, from, n)]);
+        __syncthreads();
+        out[at(row, to, n)] = tile[part_bank(j * PARTS + part)];
+        __syncthreads();
+    }
+}
+#define PF_REORDER_SPLIT(SUFFIX, In)                                                                                   \
+    PF_KERNEL(BLOCK) reorder_split##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {       \
+        reorder_split_of(in, out, rows, n);                                                                            \
     }
 PF_REORDER_SPLIT(, real)
 PF_INTEGERS(PF_REORDER_SPLIT)
 
 /// The reordering undone; odd elements negated for a sine transform.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-restore_split(const real* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n, int sine) {
+PF_KERNEL(BLOCK) restore_split(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 n, int sine) {
     __shared__ real tile[BLOCK + BLOCK / PARTS];
-    const unsigned t = threadIdx.x, first = blockIdx.x * BLOCK, to = element(first + t, n);
-    const unsigned part = t / PARTS, j = t % PARTS, from = part * (n / PARTS) + first / PARTS + j;
+    const u32 t = threadIdx.x, first = blockIdx.x * BLOCK, to = element(first + t, n);
+    const u32 part = t / PARTS, j = t % PARTS, from = part * (n / PARTS) + first / PARTS + j;
     const real sign = sine && to & 1 ? real(-1) : real(1);
-    for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {
+    for (u32 row = blockIdx.y; row < rows; row += gridDim.y) {
         tile[part_bank(j * PARTS + part)] = in[at(row, from, n)];
         __syncthreads();
         out[at(row, to, n)] = sign * tile[part_bank(t)];
@@ -165,35 +166,27 @@ restore_split(const real* __restrict__ in, real* __restrict__ out, unsigned rows
     }
 }
 
-/// e^{-j2πrk/n} for r < 16, k <= n/32.
-__device__ __forceinline__ void part_turns(cplx* turn, const cplx* __restrict__ w, unsigned k) {
-    turn[1] = w[4 * k];
-    turn[2] = w[8 * k];
-    turn[4] = w[16 * k];
-    turn[8] = w[32 * k];
-#pragma unroll
-    for (int r = 3; r < int(PARTS); r++) {
-        const int high = r >= 8 ? 8 : r >= 4 ? 4 : 2;
-        if (r != high) turn[r] = turn[high] * turn[r - high];
-    }
+/// e^{-j2πrk/n} for 0 < r < 16, k <= n/32.
+__device__ __forceinline__ void part_twiddles(cplx* twiddles, const cplx* __restrict__ w, u32 k) {
+    const cplx powers[4] = {w[4 * k], w[8 * k], w[16 * k], w[32 * k]};
+    powers_of<PARTS, -1>(powers, twiddles);
 }
 
 /// DCT from the spectra of the 16 lines, [rows][16][n/32 + 1].
-extern "C" __global__ void __launch_bounds__(64)
-dct_post_split(const cplx* __restrict__ in, real* __restrict__ out, unsigned rows, unsigned n,
-               const cplx* __restrict__ w) {
-    const unsigned part = n / PARTS, h = part / 2 + 1, k = blockIdx.x * blockDim.x + threadIdx.x;
+PF_KERNEL(64) dct_post_split(const cplx* __restrict__ in, real* __restrict__ out, u32 rows, u32 n,
+                             const cplx* __restrict__ w) {
+    const u32 part = n / PARTS, h = part / 2 + 1, k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= h) return;
     const bool mirror = k && 2 * k < part;
 #pragma unroll 1
-    for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {
+    for (u32 row = blockIdx.y; row < rows; row += gridDim.y) {
         cplx v[PARTS];
 #pragma unroll
-        for (unsigned r = 0; r < PARTS; r++) v[r] = in[at(row * PARTS + r, k, h)];
-        cplx turn[PARTS];
-        part_turns(turn, w, k);
+        for (u32 r = 0; r < PARTS; ++r) v[r] = in[at(row * PARTS + r, k, h)];
+        cplx twiddles[PARTS];
+        part_twiddles(twiddles, w, k);
 #pragma unroll
-        for (unsigned r = 1; r < PARTS; r++) v[r] = v[r] * turn[r];
+        for (u32 r = 1; r < PARTS; ++r) v[r] = v[r] * twiddles[r];
         dft16<-1>(v);
 #if __CUDA_ARCH__ >= 1000
         // There no twiddle is read ahead of this: in f64 it would spill. (An H200,
@@ -201,8 +194,8 @@ dct_post_split(const cplx* __restrict__ in, real* __restrict__ out, unsigned row
         asm volatile("" : "+l"(w));
 #endif
 #pragma unroll
-        for (unsigned m = 0; m < PARTS; m++) {
-            const unsigned u = k + m * part;
+        for (u32 m = 0; m < PARTS; ++m) {
+            const u32 u = k + m * part;
             const cplx z = w[u] * v[m];
             out[at(row, u, n)] = z.x;
             if (mirror) out[at(row, n - u, n)] = -z.y;
@@ -211,25 +204,31 @@ dct_post_split(const cplx* __restrict__ in, real* __restrict__ out, unsigned row
 }
 
 /// Spectra of the 16 lines for the inverse cosine or sine transform.
-#define PF_IDCT_PRE_SPLIT(SUFFIX, In)                                                                \
-    extern "C" __global__ void __launch_bounds__(64)                                                 \
-    idct_pre_split##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, unsigned rows, unsigned n, \
-                           const cplx* __restrict__ w, int sine) {                                   \
-        const unsigned part = n / PARTS, h = part / 2 + 1, k = blockIdx.x * blockDim.x + threadIdx.x; \
-        if (k >= h) return;                                                                          \
-        _Pragma("unroll 1") for (unsigned row = blockIdx.y; row < rows; row += gridDim.y) {          \
-            cplx turn[PARTS], v[PARTS];                                                              \
-            const In* line = in + at(row, 0, n);                                                     \
-            _Pragma("unroll") for (unsigned m = 0; m < PARTS; m++) {                                 \
-                const unsigned u = k + m * part;                                                     \
-                v[m] = pre(real(line[u]), u ? real(line[n - u]) : real(0), u, sine, w[u]);           \
-            }                                                                                        \
-            dft16<1>(v);                                                                             \
-            part_turns(turn, w, k);                                                                  \
-            out[at(row * PARTS, k, h)] = v[0];                                                       \
-            _Pragma("unroll") for (unsigned r = 1; r < PARTS; r++)                                   \
-                out[at(row * PARTS + r, k, h)] = v[r] * conj(turn[r]);                               \
-        }                                                                                            \
+template <typename In>
+__device__ __forceinline__ void idct_pre_split_of(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
+                                                  const cplx* __restrict__ w, int sine) {
+    const u32 part = n / PARTS, h = part / 2 + 1, k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k >= h) return;
+#pragma unroll 1
+    for (u32 row = blockIdx.y; row < rows; row += gridDim.y) {
+        cplx twiddles[PARTS], v[PARTS];
+        const In* line = in + at(row, 0, n);
+#pragma unroll
+        for (u32 m = 0; m < PARTS; ++m) {
+            const u32 u = k + m * part;
+            v[m] = pre(real(line[u]), u ? real(line[n - u]) : real(0), u, sine, w[u]);
+        }
+        dft16<1>(v);
+        part_twiddles(twiddles, w, k);
+        out[at(row * PARTS, k, h)] = v[0];
+#pragma unroll
+        for (u32 r = 1; r < PARTS; ++r) out[at(row * PARTS + r, k, h)] = v[r] * conj(twiddles[r]);
+    }
+}
+#define PF_IDCT_PRE_SPLIT(SUFFIX, In)                                                                                  \
+    PF_KERNEL(64) idct_pre_split##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,           \
+                                         const cplx* __restrict__ w, int sine) {                                       \
+        idct_pre_split_of(in, out, rows, n, w, sine);                                                                  \
     }
 PF_IDCT_PRE_SPLIT(, real)
 PF_INTEGERS(PF_IDCT_PRE_SPLIT)

@@ -6,91 +6,64 @@
 //
 // Maps are [m][n], n contiguous, map blockIdx.z of a batch; spectra are
 // [m][n/2 + 1], transposed [n][m/2 + 1]. a[k] = e^{-jπk/2m}, b[k] = e^{-jπk/2n}.
-// One read and one write an element. Blocks of 256 threads, 32 × 8 for a tile of
-// 32 × 32 elements and 256 × 1 for one of TILE_U × TILE_V quads.
+// One read and one write an element. Blocks of 256 threads, 32 × 8 for a tile of 32 × 32
+// elements and 256 × 1 for one of TILE_U × TILE_V quads; shared memory holds a tile.
 #include "fft/inputs.cuh"
 #include "fft/quad.cuh"
+#include "fft/transpose.cuh"
 
 PF_INTEGERS(PF_REORDER)
 PF_INTEGERS(PF_IDCT2_PRE)
 
 /// As dct2_post, with zero for what is smaller than epsilon; `kept` gets the
 /// number of coefficients that are not.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-dct2_post_threshold(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-                    const cplx* __restrict__ a, const cplx* __restrict__ b, int cached, real epsilon,
-                    unsigned long long* kept, Kept* parts) {
+PF_KERNEL(BLOCK) dct2_post_threshold(const cplx* __restrict__ in, real* __restrict__ out, u32 m, u32 n,
+                                     const cplx* __restrict__ a, const cplx* __restrict__ b, int cached, real epsilon,
+                                     u64* kept, Kept* parts) {
     KeepLarge keep = {epsilon, kept, parts};
     dct2_post_of(in, out, m, n, a, b, cached, keep);
     keep.count();
 }
 
-constexpr unsigned TILE = 32;
-
 /// out[slot(j)][slot(i)] = in[i][j].
-#define PF_REORDER_TRANSPOSED(SUFFIX, In)                                                            \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    reorder_transposed##SUFFIX(const In* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n) { \
-        reorder_transposed_of(in, out, m, n);                                                        \
-    }
 template <typename In>
-__device__ __forceinline__ void reorder_transposed_of(const In* __restrict__ in, real* __restrict__ out,
-                                                      unsigned m, unsigned n) {
-    __shared__ real tile[TILE][TILE + 1];
-    size_t map = size_t(m) * n;
+__device__ __forceinline__ void reorder_transposed_of(const In* __restrict__ in, real* __restrict__ out, u32 m, u32 n) {
+    const size_t map = size_t(m) * n;
     in += blockIdx.z * map;
     out += blockIdx.z * map;
-    unsigned i = blockIdx.y * TILE + threadIdx.y, j = blockIdx.x * TILE + threadIdx.x;
-#pragma unroll
-    for (unsigned k = 0; k < TILE; k += BLOCK / TILE)
-        if (i + k < m && j < n) tile[threadIdx.y + k][threadIdx.x] = real(in[at(i + k, j, n)]);
-    __syncthreads();
-    i = blockIdx.y * TILE + threadIdx.x;
-    j = blockIdx.x * TILE + threadIdx.y;
-    if (i >= m) return;
-    unsigned to = slot(i, m);
-#pragma unroll
-    for (unsigned k = 0; k < TILE; k += BLOCK / TILE)
-        if (j + k < n) out[at(slot(j + k, n), to, m)] = tile[threadIdx.x][threadIdx.y + k];
+    transpose_tile(
+        blockIdx.y * TRANSPOSE_TILE, blockIdx.x * TRANSPOSE_TILE, m, n,
+        [&](u32 i, u32 j) { return real(in[at(i, j, n)]); },
+        [&](u32 i, u32 j, real x) { out[at(slot(j, n), slot(i, m), m)] = x; });
 }
+#define PF_REORDER_TRANSPOSED(SUFFIX, In)                                                                              \
+    PF_KERNEL(BLOCK) reorder_transposed##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 m, u32 n) {     \
+        reorder_transposed_of(in, out, m, n);                                                                          \
+    }
 PF_REORDER_TRANSPOSED(, real)
 PF_INTEGERS(PF_REORDER_TRANSPOSED)
 
-/// out[i][j] = ±in[slot(j)][slot(i)], minus in odd rows with alternate_x and in
-/// odd columns with alternate_y.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-restore_transposed(const real* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-                   int alternate_x, int alternate_y) {
-    __shared__ real tile[TILE][TILE + 1];
-    size_t map = size_t(m) * n;
+/// out[i][j] = ±in[slot(j)][slot(i)], minus in odd rows with alternate_x and in odd columns
+/// with alternate_y. (The tile is one of the transposed map: its rows are columns of out.)
+PF_KERNEL(BLOCK) restore_transposed(const real* __restrict__ in, real* __restrict__ out, u32 m, u32 n, int alternate_x,
+                                    int alternate_y) {
+    const size_t map = size_t(m) * n;
     in += blockIdx.z * map;
     out += blockIdx.z * map;
-    unsigned i = blockIdx.y * TILE + threadIdx.x, j = blockIdx.x * TILE + threadIdx.y;
-    if (i < m) {
-        unsigned from = slot(i, m);
-        real sign = i & 1 && alternate_x ? real(-1) : real(1);
-#pragma unroll
-        for (unsigned k = 0; k < TILE; k += BLOCK / TILE)
-            if (j + k < n) tile[threadIdx.y + k][threadIdx.x] = sign * in[at(slot(j + k, n), from, m)];
-    }
-    __syncthreads();
-    i = blockIdx.y * TILE + threadIdx.y;
-    j = blockIdx.x * TILE + threadIdx.x;
-    if (j >= n) return;
-    real sign = j & 1 && alternate_y ? real(-1) : real(1);
-#pragma unroll
-    for (unsigned k = 0; k < TILE; k += BLOCK / TILE)
-        if (i + k < m) out[at(i + k, j, n)] = sign * tile[threadIdx.x][threadIdx.y + k];
+    transpose_tile(
+        blockIdx.x * TRANSPOSE_TILE, blockIdx.y * TRANSPOSE_TILE, n, m,
+        [&](u32 j, u32 i) { return (i & 1 && alternate_x ? real(-1) : real(1)) * in[at(slot(j, n), slot(i, m), m)]; },
+        [&](u32 j, u32 i, real x) { out[at(i, j, n)] = (j & 1 && alternate_y ? real(-1) : real(1)) * x; });
 }
 
 /// Quads of a tile, one a thread: along u 128 bytes of a spectrum.
-constexpr unsigned TILE_U = 128 / sizeof(cplx), TILE_V = BLOCK / TILE_U;
+constexpr u32 TILE_U = 128 / sizeof(cplx), TILE_V = BLOCK / TILE_U;
 
 /// A tile of quads, on its way from one order of threads to the other.
 struct QuadTile {
     real x[4][TILE_U][TILE_V + 2];
 
-    __device__ __forceinline__ void put(unsigned u, unsigned v, Quad q) {
+    __device__ __forceinline__ void put(u32 u, u32 v, Quad q) {
         x[0][u][v] = q.x00;
         x[1][u][v] = q.x01;
         x[2][u][v] = q.x10;
@@ -101,35 +74,35 @@ struct QuadTile {
 /// A thread's place in a tile: neighbours along u where a spectrum is read or
 /// written, and along v where a map is.
 struct InTile {
-    unsigned i, j, u, v;
+    u32 i, j, u, v;
     __device__ __forceinline__ InTile(bool along_u) {
-        const unsigned t = threadIdx.x;
+        const u32 t = threadIdx.x;
         i = along_u ? t % TILE_U : t / TILE_V;
         j = along_u ? t / TILE_U : t % TILE_V;
         u = blockIdx.x * TILE_U + i;
         v = blockIdx.y * TILE_V + j;
     }
-    __device__ __forceinline__ bool inside(unsigned m, unsigned n) const { return 2 * u <= m && 2 * v <= n; }
+    __device__ __forceinline__ bool inside(u32 m, u32 n) const { return 2 * u <= m && 2 * v <= n; }
 };
 
 /// From the spectrum of the transposed map to coefficients, [m][n].
 template <typename Keep>
-__device__ __forceinline__ void dct2_post_transposed_of(const cplx* __restrict__ in, real* __restrict__ out,
-                                                        unsigned m, unsigned n, const cplx* __restrict__ a,
-                                                        const cplx* __restrict__ b, Keep& keep) {
+__device__ __forceinline__ void dct2_post_transposed_of(const cplx* __restrict__ in, real* __restrict__ out, u32 m,
+                                                        u32 n, const cplx* __restrict__ a, const cplx* __restrict__ b,
+                                                        Keep& keep) {
     __shared__ QuadTile tile;
-    unsigned h = m / 2 + 1;
+    u32 h = m / 2 + 1;
     in += blockIdx.z * (size_t(n) * h);
     out += blockIdx.z * (size_t(m) * n);
     const InTile from(true), to(false);
     if (from.inside(m, n)) {
-        const unsigned u = from.u, v = from.v;
+        const u32 u = from.u, v = from.v;
         cplx p = in[at(v, u, h)], q = v ? in[at(n - v, u, h)] : p;
         tile.put(from.i, from.j, post(p, q, b[v], a[u], v, u));
     }
     __syncthreads();
     if (to.inside(m, n)) {
-        const unsigned u = to.u, v = to.v, i = to.i, j = to.j;
+        const u32 u = to.u, v = to.v, i = to.i, j = to.j;
         bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
         out[at(u, v, n)] = keep(tile.x[0][i][j]);
         if (mirror_u) out[at(m - u, v, n)] = keep(tile.x[1][i][j]);
@@ -138,45 +111,43 @@ __device__ __forceinline__ void dct2_post_transposed_of(const cplx* __restrict__
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
-dct2_post_transposed(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-                     const cplx* __restrict__ a, const cplx* __restrict__ b, int) {
+PF_KERNEL(BLOCK) dct2_post_transposed(const cplx* __restrict__ in, real* __restrict__ out, u32 m, u32 n,
+                                      const cplx* __restrict__ a, const cplx* __restrict__ b, int) {
     KeepAll keep;
     dct2_post_transposed_of(in, out, m, n, a, b, keep);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
-dct2_post_transposed_threshold(const cplx* __restrict__ in, real* __restrict__ out, unsigned m, unsigned n,
-                               const cplx* __restrict__ a, const cplx* __restrict__ b, int, real epsilon,
-                               unsigned long long* kept, Kept* parts) {
+PF_KERNEL(BLOCK) dct2_post_transposed_threshold(const cplx* __restrict__ in, real* __restrict__ out, u32 m, u32 n,
+                                                const cplx* __restrict__ a, const cplx* __restrict__ b, int,
+                                                real epsilon, u64* kept, Kept* parts) {
     KeepLarge keep = {epsilon, kept, parts};
     dct2_post_transposed_of(in, out, m, n, a, b, keep);
     keep.count();
 }
 
 /// From coefficients to the spectrum of the transposed map.
-#define PF_IDCT2_PRE_TRANSPOSED(SUFFIX, In)                                                          \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                              \
-    idct2_pre_transposed##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, unsigned m, unsigned n, \
-                                 const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x, int sine_y) { \
-        idct2_pre_transposed_of(in, out, m, n, a, b, sine_x, sine_y);                                \
-    }
 template <typename In>
-__device__ __forceinline__ void idct2_pre_transposed_of(const In* __restrict__ in, cplx* __restrict__ out,
-                                                        unsigned m, unsigned n, const cplx* __restrict__ a,
-                                                        const cplx* __restrict__ b, int sine_x, int sine_y) {
+__device__ __forceinline__ void idct2_pre_transposed_of(const In* __restrict__ in, cplx* __restrict__ out, u32 m, u32 n,
+                                                        const cplx* __restrict__ a, const cplx* __restrict__ b,
+                                                        int sine_x, int sine_y) {
     __shared__ QuadTile tile;
-    unsigned h = m / 2 + 1;
+    u32 h = m / 2 + 1;
     in += blockIdx.z * (size_t(m) * n);
     out += blockIdx.z * (size_t(n) * h);
     const InTile from(false), to(true);
     if (from.inside(m, n)) tile.put(from.i, from.j, read_quad(in, m, n, from.u, from.v));
     __syncthreads();
     if (!to.inside(m, n)) return;
-    const unsigned u = to.u, v = to.v, i = to.i, j = to.j;
+    const u32 u = to.u, v = to.v, i = to.i, j = to.j;
     // Rows and columns have changed places.
     Quad x = {tile.x[0][i][j], tile.x[2][i][j], tile.x[1][i][j], tile.x[3][i][j]};
     idct2_pre_quad(x, out, n, m, b[v], a[u], v, u, sine_y, sine_x);
 }
+#define PF_IDCT2_PRE_TRANSPOSED(SUFFIX, In)                                                                            \
+    PF_KERNEL(BLOCK) idct2_pre_transposed##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 m, u32 n,     \
+                                                  const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x,  \
+                                                  int sine_y) {                                                        \
+        idct2_pre_transposed_of(in, out, m, n, a, b, sine_x, sine_y);                                                  \
+    }
 PF_IDCT2_PRE_TRANSPOSED(, real)
 PF_INTEGERS(PF_IDCT2_PRE_TRANSPOSED)

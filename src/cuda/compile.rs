@@ -359,6 +359,16 @@ mod tests {
         CacheEntry { path: None }.write(b"machine code");
     }
 
+    /// Of a program with machine code, every kernel file in both precisions.
+    #[test]
+    fn machine_code_is_for_all_kernel_files_or_none() {
+        let has = |unit, real| {
+            MACHINE_CODE.iter().any(|&(u, r, code)| (u, r) == (unit, real) && !code.is_empty())
+        };
+        let all = units().all(|unit| has(unit, "float") && has(unit, "double"));
+        assert!(all && MACHINE_CODE.len() == 2 * UNITS.len() || MACHINE_CODE.is_empty());
+    }
+
     #[test]
     fn every_include_of_a_kernel_file_is_embedded() {
         for (name, text) in UNITS.iter().chain(HEADERS) {

@@ -1,0 +1,161 @@
+// DFTs of 2 to 16 points of one thread, in registers.
+#pragma once
+#include "device/common.cuh"
+
+/// cos(πi/32), i = 0…16, a constant once i is.
+__device__ __forceinline__ constexpr double cos_32(int i) {
+    return i == 0    ? 1.0
+           : i == 1  ? 0.99518472667219688624
+           : i == 2  ? 0.98078528040323044913
+           : i == 3  ? 0.95694033573220886494
+           : i == 4  ? 0.92387953251128675613
+           : i == 5  ? 0.88192126434835502971
+           : i == 6  ? 0.83146961230254523708
+           : i == 7  ? 0.77301045336273696081
+           : i == 8  ? 0.70710678118654752440
+           : i == 9  ? 0.63439328416364549822
+           : i == 10 ? 0.55557023301960222474
+           : i == 11 ? 0.47139673682599764856
+           : i == 12 ? 0.38268343236508977173
+           : i == 13 ? 0.29028467725446236764
+           : i == 14 ? 0.19509032201612826785
+           : i == 15 ? 0.09801714032956060199
+                     : 0.0;
+}
+
+/// cos(πi/20), i = 0…10, a constant once i is.
+__device__ __forceinline__ constexpr double cos_20(int i) {
+    return i == 0   ? 1.0
+           : i == 1 ? 0.98768834059513772619
+           : i == 2 ? 0.95105651629515357212
+           : i == 3 ? 0.89100652418836786236
+           : i == 4 ? 0.80901699437494742410
+           : i == 5 ? 0.70710678118654752440
+           : i == 6 ? 0.58778525229247312917
+           : i == 7 ? 0.45399049973954679156
+           : i == 8 ? 0.30901699437494742410
+           : i == 9 ? 0.15643446504023086901
+                    : 0.0;
+}
+
+/// Multiplies by e^{iπn/2R}, 0 <= n <= R, for R = 10 or a divisor of 16.
+template <int R> __device__ __forceinline__ cplx rotate(cplx a, int n) {
+    if (n == 0) return a;
+    if (n == R) return make(-a.y, a.x);
+    if (R == 10) return a * make(real(cos_20(n)), real(cos_20(10 - n)));
+    return a * make(real(cos_32(n * (16 / R))), real(cos_32(16 - n * (16 / R))));
+}
+
+/// DFTs of 2, 4, 5, 8, 10 and 16 points in place, exponent of sign S.
+template <int S> __device__ __forceinline__ void dft2(cplx& a, cplx& b) {
+    cplx t = a;
+    a = t + b;
+    b = t - b;
+}
+
+template <int S> __device__ __forceinline__ void dft4(cplx& v0, cplx& v1, cplx& v2, cplx& v3) {
+    cplx a = v0 + v2, b = v0 - v2, c = v1 + v3, d = times_i<S>(v1 - v3);
+    v0 = a + c;
+    v2 = a - c;
+    v1 = b + d;
+    v3 = b - d;
+}
+
+template <int S> __device__ __forceinline__ void dft5(cplx& v0, cplx& v1, cplx& v2, cplx& v3, cplx& v4) {
+    const real c1 = real(cos_20(8)), c2 = real(-cos_20(4)), s1 = real(cos_20(2)), s2 = real(cos_20(6));
+    const cplx a = v1 + v4, b = v2 + v3, c = v1 - v4, d = v2 - v3;
+    const cplx e = make(v0.x + c1 * a.x + c2 * b.x, v0.y + c1 * a.y + c2 * b.y);
+    const cplx f = make(v0.x + c2 * a.x + c1 * b.x, v0.y + c2 * a.y + c1 * b.y);
+    const cplx g = times_i<S>(make(s1 * c.x + s2 * d.x, s1 * c.y + s2 * d.y));
+    const cplx h = times_i<S>(make(s2 * c.x - s1 * d.x, s2 * c.y - s1 * d.y));
+    v0 = v0 + a + b;
+    v1 = e + g;
+    v4 = e - g;
+    v2 = f + h;
+    v3 = f - h;
+}
+
+/// 2 and 5 have no common divisor: with element 5a + 2b and output 5c + 6d (mod 10)
+/// there is no twiddle between DFTs of 5 over b and of 2 over a (Good 1958).
+template <int S> __device__ __forceinline__ void dft10(cplx* v) {
+    dft5<S>(v[0], v[2], v[4], v[6], v[8]);
+    dft5<S>(v[5], v[7], v[9], v[1], v[3]);
+    const cplx a0 = v[0], a1 = v[2], a2 = v[4], a3 = v[6], a4 = v[8];
+    const cplx b0 = v[5], b1 = v[7], b2 = v[9], b3 = v[1], b4 = v[3];
+    v[0] = a0 + b0;
+    v[5] = a0 - b0;
+    v[6] = a1 + b1;
+    v[1] = a1 - b1;
+    v[2] = a2 + b2;
+    v[7] = a2 - b2;
+    v[8] = a3 + b3;
+    v[3] = a3 - b3;
+    v[4] = a4 + b4;
+    v[9] = a4 - b4;
+}
+
+template <int S> __device__ __forceinline__ void dft8(cplx* v) {
+    const real h = real(0.70710678118654752440);
+    dft4<S>(v[0], v[2], v[4], v[6]);
+    dft4<S>(v[1], v[3], v[5], v[7]);
+    cplx a = v[3], b = v[7], c = v[5];
+    a = make(h * (a.x - S * a.y), h * (a.y + S * a.x));
+    b = make(-h * (b.x + S * b.y), h * (S * b.x - b.y));
+    c = times_i<S>(c);
+    cplx e0 = v[0], e1 = v[2], e2 = v[4], e3 = v[6], o = v[1];
+    v[0] = e0 + o;
+    v[4] = e0 - o;
+    v[1] = e1 + a;
+    v[5] = e1 - a;
+    v[2] = e2 + c;
+    v[6] = e2 - c;
+    v[3] = e3 + b;
+    v[7] = e3 - b;
+}
+
+template <int S> __device__ __forceinline__ void dft16(cplx* v) {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) dft4<S>(v[r], v[r + 4], v[r + 8], v[r + 12]);
+    const real c1 = real(cos_32(4)), s1 = real(S * cos_32(12)), h = real(cos_32(8));
+    // Element r + 4q is turned by e^{S·2πi·rq/16}.
+    v[5] = v[5] * make(c1, s1);
+    v[9] = make(h * (v[9].x - S * v[9].y), h * (v[9].y + S * v[9].x));
+    v[13] = v[13] * make(real(cos_32(12)), real(S * cos_32(4)));
+    v[6] = make(h * (v[6].x - S * v[6].y), h * (v[6].y + S * v[6].x));
+    v[10] = times_i<S>(v[10]);
+    v[14] = make(-h * (v[14].x + S * v[14].y), h * (S * v[14].x - v[14].y));
+    v[7] = v[7] * make(real(cos_32(12)), real(S * cos_32(4)));
+    v[11] = make(-h * (v[11].x + S * v[11].y), h * (S * v[11].x - v[11].y));
+    v[15] = v[15] * make(-c1, -s1);
+#pragma unroll
+    for (int q = 0; q < 4; ++q) dft4<S>(v[4 * q], v[4 * q + 1], v[4 * q + 2], v[4 * q + 3]);
+    // Output q + 4p now stands at 4q + p.
+#pragma unroll
+    for (int q = 0; q < 4; ++q)
+#pragma unroll
+        for (int p = q + 1; p < 4; ++p) {
+            cplx t = v[4 * q + p];
+            v[4 * q + p] = v[4 * p + q];
+            v[4 * p + q] = t;
+        }
+}
+
+template <int X, int S> __device__ __forceinline__ void dft(cplx* v) {
+    if constexpr (X == 2) dft2<S>(v[0], v[1]);
+    else if constexpr (X == 4) dft4<S>(v[0], v[1], v[2], v[3]);
+    else if constexpr (X == 5) dft5<S>(v[0], v[1], v[2], v[3], v[4]);
+    else if constexpr (X == 8) dft8<S>(v);
+    else if constexpr (X == 10) dft10<S>(v);
+    else dft16<S>(v);
+}
+
+/// The twiddles of a stage of radix X, w[1] to w[X-1], from a table's powers 1, 2, 4 and 8.
+template <int X, int S> __device__ __forceinline__ void powers_of(const cplx* table, cplx* w) {
+#pragma unroll
+    for (int p = 1, row = 0; p < X; p *= 2, ++row) w[p] = S > 0 ? conj(table[row]) : table[row];
+#pragma unroll
+    for (int p = 3; p < X; ++p) {
+        int high = p >= 8 ? 8 : p >= 4 ? 4 : 2;
+        if (p != high) w[p] = w[high] * w[p - high];
+    }
+}
