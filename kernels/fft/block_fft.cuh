@@ -3,18 +3,18 @@
 // N points, E a thread, T = N/E threads. The first and the last stage have
 // radix R = E/2, two butterflies a thread, chosen so that a thread holds both
 // ends of every pair its neighbours in the algorithm need:
-//   first stage of a forward, last of an inverse FFT: slots p and N-1-p, the
+//   first stage of a forward, last of an inverse FFT: positions p and N-1-p, the
 //     two neighbours x[2p], x[2p+1] of a reordered line (Makhoul 1980);
 //   last stage of a forward, first of an inverse FFT: frequencies k and N-k,
-//     which the twiddling of a DCT combines.
+//     which the post-processing of a DCT combines.
 // Element i of the first butterfly and element E-1-i of the thread's array are
 // such a pair (frequencies in thread 0 pair up differently: see pairs()). So no
 // exchange is needed but those between stages, which go through shared memory,
 // and every access to a map is to two neighbours at once.
 //
 // Stages are Stockham's: both ends in natural order. A stage of radix X after
-// stages of total length L takes butterfly j's inputs at j + i·N/X, turns them
-// by e^{∓2πi(j mod L)/(LX)} and leaves output i at (j/L)·L·X + j mod L + i·L.
+// stages of total length L takes butterfly j's inputs at j + i·N/X, multiplies them
+// by powers of e^{∓2πi(j mod L)/(LX)} and leaves output i at (j/L)·L·X + j mod L + i·L.
 #pragma once
 #include "fft/dft.cuh"
 
@@ -57,8 +57,8 @@ struct Place {
     void* shared;  // the group's own BlockFft::BYTES
 };
 
-/// A pair of frequencies k and N-k of a thread. What it knows of them is a
-/// constant once pairs() is unrolled.
+/// A pair of frequencies k and N-k of a thread. All but k and w are constants once pairs()
+/// is unrolled.
 struct Frequency {
     real k;
     cplx w;             // e^{iπk/2N}
@@ -66,7 +66,7 @@ struct Frequency {
     bool zero, middle;  // k = 0 and k = N/2 are their own partners
 };
 
-/// What goes through shared memory at once.
+/// What one access to shared memory moves.
 template <bool SPLIT> struct SlotOf {
     using type = cplx;
 };
@@ -76,8 +76,7 @@ template <> struct SlotOf<true> {
 
 /// FFTs of C lines by a group of T·C threads, thread t·C + lane; GROUPS groups in a block.
 ///
-/// SPLIT sends real and imaginary parts through shared memory one after the
-/// other, in half the room.
+/// SPLIT exchanges real and imaginary parts one after the other, in half the shared memory.
 template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<N, E> {
     using Stages<N, E>::R;
     using Stages<N, E>::T;
@@ -86,7 +85,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     using Stages<N, E>::X2;
     static constexpr int ELEMENTS = E, LINES = C, COUNT = GROUPS;
 
-    /// Lanes that shared memory serves at once, by elements of one line.
+    /// Elements of one line that a wavefront of shared memory (128 bytes) serves.
     static constexpr int SLOT = SPLIT ? sizeof(real) : sizeof(cplx);
     static constexpr int AT_ONCE = (128 / SLOT) / C > 1 ? (128 / SLOT) / C : 1;
 
@@ -105,8 +104,8 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         larger(Pad<1, R>::at(N), larger(X1 > 1 ? Pad<R, X1>::at(N) : 0, X2 > 1 ? Pad<R * X1, X2>::at(N) : 0));
     static constexpr int BYTES = SLOTS * C * SLOT;
 
-    /// Waits for the group. Groups go their own ways: one's arithmetic overlaps
-    /// with another's exchange.
+    /// Waits for the group alone, so that one group's arithmetic overlaps with another's
+    /// exchange.
     static __device__ __forceinline__ void sync(const Place& place) {
         if constexpr (32 % (T * C) == 0) __syncwarp();
         else if constexpr (GROUPS == 1 || T * C % 32 != 0) __syncthreads();
@@ -121,8 +120,8 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         u32 first, last;
     };
     static __device__ __forceinline__ Second second_of(u32 t, bool inverse) {
-        const u32 slots = M - 1 - t, frequencies = mirror(t);
-        return inverse ? Second{frequencies, slots} : Second{slots, frequencies};
+        const u32 positions = M - 1 - t, frequencies = mirror(t);
+        return inverse ? Second{frequencies, positions} : Second{positions, frequencies};
     }
 
     enum Kind { FIRST, LAST, PLAIN };
@@ -243,7 +242,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     static __device__ __forceinline__ void run(cplx* v, const Place& place, const cplx* __restrict__ table) {
         run_with<S>(v, place, second_of(place.t, S > 0), table);
     }
-    /// The same, with second butterflies that a thread works out when it runs.
+    /// The same, with second butterflies that are known only when it runs.
     template <int S>
     static __device__ __forceinline__ void run_with(cplx* v, const Place& place, Second second,
                                                     const cplx* __restrict__ table) {
@@ -262,9 +261,9 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         }
     }
 
-    /// How a thread's elements at the end with pairs k, N-k stand: as run() has
-    /// them, or so that i and E-1-i are partners in thread 0 too, but for i = 0,
-    /// which there are frequencies 0 and N/2, their own partners.
+    /// The order of a thread's elements at the end with pairs k, N-k: that of run(), or one in
+    /// which i and E-1-i are partners in thread 0 too, except i = 0: there those are
+    /// frequencies 0 and N/2, their own partners.
     enum Order { NATURAL, PAIRED };
     static __device__ __forceinline__ void pair_up(cplx* v, u32 t) {
         if (t != 0) return;
@@ -290,10 +289,10 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     }
 
     /// Calls f(frequency, a, b) on every pair of frequencies a = v[k], b = v[N-k]
-    /// of the thread; for k = 0 and N/2 b is a copy of a, and dropped.
+    /// of the thread; for k = 0 and N/2 b is a copy of a that is not stored.
     ///
-    /// Thread 0 moves its elements so as to go with its warp through all but one
-    /// pair: others wait for it at the next exchange.
+    /// Thread 0 reorders its elements so that it diverges from its warp in one pair only:
+    /// the others wait for it at the next exchange.
     template <Order IN = NATURAL, Order OUT = NATURAL, typename F>
     static __device__ __forceinline__ void pairs(cplx* v, u32 t, const cplx* __restrict__ table, F f) {
         // e^{iπM/2N} = e^{iπ/2R}.
@@ -318,7 +317,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         if (OUT == NATURAL) take_apart(v, t);
     }
 
-    /// Calls f(k, a) on every frequency of the thread, a = v[k], which stand as run() has them.
+    /// Calls f(k, a) on every frequency k of the thread, a = v[k], in run()'s order.
     template <typename F> static __device__ __forceinline__ void coefficients(cplx* v, u32 t, F f) {
         const u32 second = mirror(t);
 #pragma unroll
@@ -328,7 +327,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         }
     }
 
-    /// Calls f(end, offset, a, b) for every pair of slots a = v[q], b = v[N-1-q]
+    /// Calls f(end, offset, a, b) for every pair of positions a = v[q], b = v[N-1-q]
     /// of the thread, q < N/2: elements 2q and 2q+1 of the line. q is `offset`,
     /// a constant, from t (end 0) or from N-1-t (end 1), so that with an address
     /// for either end every access is at a constant distance from one.

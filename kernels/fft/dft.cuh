@@ -2,7 +2,7 @@
 #pragma once
 #include "device/common.cuh"
 
-/// cos(πi/32), i = 0…16, a constant once i is.
+/// cos(πi/32), i = 0…16; a constant where i is one.
 __device__ __forceinline__ constexpr double cos_32(int i) {
     return i == 0    ? 1.0
            : i == 1  ? 0.99518472667219688624
@@ -23,7 +23,7 @@ __device__ __forceinline__ constexpr double cos_32(int i) {
                      : 0.0;
 }
 
-/// cos(πi/20), i = 0…10, a constant once i is.
+/// cos(πi/20), i = 0…10; a constant where i is one.
 __device__ __forceinline__ constexpr double cos_20(int i) {
     return i == 0   ? 1.0
            : i == 1 ? 0.98768834059513772619
@@ -117,7 +117,7 @@ template <int S> __device__ __forceinline__ void dft16(cplx* v) {
 #pragma unroll
     for (int r = 0; r < 4; ++r) dft4<S>(v[r], v[r + 4], v[r + 8], v[r + 12]);
     const real c1 = real(cos_32(4)), s1 = real(S * cos_32(12)), h = real(cos_32(8));
-    // Element r + 4q is turned by e^{S·2πi·rq/16}.
+    // Element r + 4q is multiplied by e^{S·2πi·rq/16}.
     v[5] = v[5] * make(c1, s1);
     v[9] = make(h * (v[9].x - S * v[9].y), h * (v[9].y + S * v[9].x));
     v[13] = v[13] * make(real(cos_32(12)), real(S * cos_32(4)));

@@ -1,6 +1,5 @@
-// What becomes of a coefficient on its way to memory: nothing, or zero where it
-// is smaller than a threshold, and those that are not are counted (Jiang et al.,
-// "Image Compression").
+// Which coefficients a DCT stores: all, or zero in place of those smaller than a
+// threshold, with a count of the others (Jiang et al., "Image Compression").
 #pragma once
 #include "device/common.cuh"
 
@@ -9,8 +8,7 @@ struct KeepAll {
     __device__ __forceinline__ void count(bool = true) const {}
 };
 
-/// Where the blocks of a launch add up what they kept: zero before it, and after it
-/// again.
+/// Where the blocks of a launch add up what they kept: zero before the launch and after it.
 struct Kept {
     u64 sum, blocks;
 };
@@ -29,8 +27,8 @@ struct KeepLarge {
 
     /// Adds up what the block's threads kept, but for those that are not to be `counted`,
     /// whose coefficients another thread has too; the last block writes the total. Every
-    /// thread of every block must come here. (An H200, compression of 512² in f64: 14.3 µs, 15.5 with the
-    /// total zeroed beforehand by a launch of its own.)
+    /// thread of every block must come here. (An H200, compression of 512² in f64: 14.3 µs,
+    /// 15.5 with the total zeroed beforehand by a launch of its own.)
     __device__ __forceinline__ void count(bool counted = true) const {
         __shared__ u32 block;
         const u32 thread = threadIdx.y * blockDim.x + threadIdx.x;

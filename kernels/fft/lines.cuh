@@ -1,6 +1,6 @@
-// N-point transforms of lines, between the reordering and the real FFT: the
-// conjugate symmetry used, two real numbers per complex one (Makhoul 1980; Jiang
-// et al., algorithm 1). And the transpose that turns one axis into the other.
+// Pre- and post-processing of N-point transforms of lines, between the reordering and
+// the real FFT, which use its conjugate symmetry: two real numbers per complex one
+// (Makhoul 1980; Jiang et al., algorithm 1). And the transpose between two axes.
 //
 // Maps are [rows][n], n contiguous; spectra from cuFFT are [rows][n/2 + 1].
 // w[k] = e^{-jπk/2n}. Blocks of 256 threads, one for each complex number, cover
@@ -78,8 +78,8 @@ PF_KERNEL(BLOCK) transpose(const real* __restrict__ in, real* __restrict__ out, 
     transpose_of(in, out, rows, cols, keep);
 }
 
-/// With zero for what is smaller than epsilon; `kept` gets the number of
-/// coefficients that are not.
+/// The same, with zero for what is smaller than epsilon; `kept` gets the number of
+/// coefficients that are not smaller.
 PF_KERNEL(BLOCK) transpose_threshold(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,
                                      real epsilon, u64* kept, Kept* parts) {
     KeepLarge keep = {epsilon, kept, parts};

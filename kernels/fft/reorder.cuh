@@ -1,5 +1,5 @@
 // The reordering before a forward transform and after an inverse one, on
-// [rows][cols] maps with cols contiguous: out[slot(i)][slot(j)] = in[i][j] and
+// [rows][cols] maps with cols contiguous: out[reordered(i)][reordered(j)] = in[i][j] and
 // back. With permute_rows = 0 the rows stay where they are (one axis at a time).
 // blockIdx.z is the map; with depth > 1 every `depth` maps are a volume, and its
 // maps are reordered as its rows are. One read and one write an element.
@@ -17,17 +17,17 @@
 
 /// Where element n of a line goes before an N-point transform: even indices ascending, then
 /// odd indices descending (Makhoul 1980).
-__device__ __forceinline__ u32 slot(u32 n, u32 length) { return n & 1 ? length - 1 - n / 2 : n / 2; }
+__device__ __forceinline__ u32 reordered(u32 n, u32 length) { return n & 1 ? length - 1 - n / 2 : n / 2; }
 
-/// The element that stands at slot p: the inverse of slot.
-__device__ __forceinline__ u32 element(u32 p, u32 length) { return 2 * p < length ? 2 * p : 2 * (length - p) - 1; }
+/// The element that stands at place p: the inverse of reordered().
+__device__ __forceinline__ u32 natural(u32 p, u32 length) { return 2 * p < length ? 2 * p : 2 * (length - p) - 1; }
 
 /// Row and column of a map.
 struct Index {
     u32 i, j;
 };
 
-/// A thread's first.
+/// The first that a thread works on.
 __device__ __forceinline__ Index first_index() {
     return {blockIdx.y * blockDim.y + threadIdx.y, blockIdx.x * blockDim.x + threadIdx.x};
 }
@@ -37,12 +37,12 @@ __device__ __forceinline__ u32 row_stride() { return gridDim.y * blockDim.y; }
 
 __device__ __forceinline__ size_t at(u32 i, u32 j, u32 cols) { return size_t(i) * cols + j; }
 
-/// Where map z of volumes of `depth` maps goes, and what stands at its place.
-__device__ __forceinline__ u32 map_slot(u32 z, u32 depth) {
-    return depth > 1 ? z - z % depth + slot(z % depth, depth) : z;
+/// Where map z of volumes of `depth` maps goes, and which map comes to its place.
+__device__ __forceinline__ u32 map_reordered(u32 z, u32 depth) {
+    return depth > 1 ? z - z % depth + reordered(z % depth, depth) : z;
 }
-__device__ __forceinline__ u32 map_element(u32 z, u32 depth) {
-    return depth > 1 ? z - z % depth + element(z % depth, depth) : z;
+__device__ __forceinline__ u32 map_natural(u32 z, u32 depth) {
+    return depth > 1 ? z - z % depth + natural(z % depth, depth) : z;
 }
 
 template <typename In>
@@ -52,10 +52,10 @@ __device__ __forceinline__ void reorder_scatter_of(const In* __restrict__ in, re
     if (c.j >= cols) return;
     size_t map = size_t(rows) * cols;
     in += blockIdx.z * map;
-    out += map_slot(blockIdx.z, depth) * map;
+    out += map_reordered(blockIdx.z, depth) * map;
     for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? slot(c.i, rows) : c.i;
-        out[at(i, slot(c.j, cols), cols)] = real(in[at(c.i, c.j, cols)]);
+        u32 i = permute_rows ? reordered(c.i, rows) : c.i;
+        out[at(i, reordered(c.j, cols), cols)] = real(in[at(c.i, c.j, cols)]);
     }
 }
 
@@ -65,11 +65,11 @@ __device__ __forceinline__ void reorder_gather_of(const In* __restrict__ in, rea
     Index c = first_index();
     if (c.j >= cols) return;
     size_t map = size_t(rows) * cols;
-    in += map_element(blockIdx.z, depth) * map;
+    in += map_natural(blockIdx.z, depth) * map;
     out += blockIdx.z * map;
     for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? element(c.i, rows) : c.i;
-        out[at(c.i, c.j, cols)] = real(in[at(i, element(c.j, cols), cols)]);
+        u32 i = permute_rows ? natural(c.i, rows) : c.i;
+        out[at(c.i, c.j, cols)] = real(in[at(i, natural(c.j, cols), cols)]);
     }
 }
 
@@ -92,9 +92,9 @@ PF_KERNEL(BLOCK) reorder_wide(const real* __restrict__ in, real* __restrict__ ou
     if (2 * half >= cols) return;
     size_t map = size_t(rows) * cols;
     in += blockIdx.z * map;
-    out += map_slot(blockIdx.z, depth) * map;
+    out += map_reordered(blockIdx.z, depth) * map;
     for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? slot(c.i, rows) : c.i;
+        u32 i = permute_rows ? reordered(c.i, rows) : c.i;
         const Pack* source = reinterpret_cast<const Pack*>(in + at(c.i, 2 * half, cols));
         Pack low = source[0], high = source[1], even, odd;
 #pragma unroll
@@ -130,11 +130,11 @@ PF_KERNEL(BLOCK) restore_scatter(const real* __restrict__ in, real* out0, real* 
     Index c = first_index();
     if (c.j >= cols) return;
     size_t map = size_t(rows) * cols;
-    Destination to(out0, out1, out2, map_element(blockIdx.z, depth), map, alternate_x, alternate_y);
+    Destination to(out0, out1, out2, map_natural(blockIdx.z, depth), map, alternate_x, alternate_y);
     in += blockIdx.z * map;
-    u32 j = element(c.j, cols);
+    u32 j = natural(c.j, cols);
     for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? element(c.i, rows) : c.i;
+        u32 i = permute_rows ? natural(c.i, rows) : c.i;
         to.out[at(i, j, cols)] = to.sign(i, j) * in[at(c.i, c.j, cols)];
     }
 }
@@ -145,10 +145,10 @@ PF_KERNEL(BLOCK) restore_gather(const real* __restrict__ in, real* out0, real* o
     if (c.j >= cols) return;
     size_t map = size_t(rows) * cols;
     Destination to(out0, out1, out2, blockIdx.z, map, alternate_x, alternate_y);
-    in += map_slot(blockIdx.z, depth) * map;
-    u32 j = slot(c.j, cols);
+    in += map_reordered(blockIdx.z, depth) * map;
+    u32 j = reordered(c.j, cols);
     for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? slot(c.i, rows) : c.i;
+        u32 i = permute_rows ? reordered(c.i, rows) : c.i;
         to.out[at(c.i, c.j, cols)] = to.sign(c.i, c.j) * in[at(i, j, cols)];
     }
 }
@@ -160,9 +160,9 @@ PF_KERNEL(BLOCK) restore_wide(const real* __restrict__ in, real* out0, real* out
     if (2 * half >= cols) return;
     size_t map = size_t(rows) * cols;
     Destination to(out0, out1, out2, blockIdx.z, map, alternate_x, alternate_y);
-    in += map_slot(blockIdx.z, depth) * map;
+    in += map_reordered(blockIdx.z, depth) * map;
     for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? slot(c.i, rows) : c.i;
+        u32 i = permute_rows ? reordered(c.i, rows) : c.i;
         Pack even = *reinterpret_cast<const Pack*>(in + at(i, half, cols));
         Pack odd = *reinterpret_cast<const Pack*>(in + at(i, cols - LANES - half, cols));
         real sign = to.row_sign(c.i), odd_sign = sign * to.odd_col;

@@ -1,4 +1,4 @@
-// The fused pipeline: a 2-D DCT (or inverse) is a reordering, ONE 2-D real FFT
+// The fused pipeline: a 2-D DCT (or inverse) is a reordering, one 2-D real FFT
 // and a post- (pre-) processing that uses the conjugate symmetry, so that every
 // element is read and written once (Jiang, Gu and Pan, "A New Acceleration
 // Paradigm for Discrete Cosine Transform and Other Fourier-Related Transforms",
@@ -14,8 +14,8 @@
 #include "fft/quad.cuh"
 #include "solve/green.cuh"
 
-/// Green::scale here is 1/(mn): the round trip's 4/(mn) times the ¼ that
-/// store_pre leaves out. Energies take it back.
+/// Green::scale here is 1/(mn): the round trip's 4/(mn) times the ¼ that store_pre leaves
+/// out. Energies are multiplied by 4 in return.
 constexpr double ENERGY = 4.0;
 
 /// φ's spectrum from ρ's, and this quad's share of Σ φ·ρ by Parseval.

@@ -3,7 +3,7 @@
 // 16 bytes at once, so two lanes fill a sector.
 //
 // Blocks of N/E·C threads, as many as are resident at once (persistent). Shared memory: N·C
-// complex numbers for what waits, then the exchange's. A value is read once and two are
+// complex numbers for Q's spectrum or the next unit, then the exchange's. A value is read once and two are
 // written.
 #pragma once
 #include "solve/three_pass.cuh"
@@ -30,8 +30,8 @@ __device__ __forceinline__ void wait_for_copies() {
 /// Parseval).
 ///
 /// A line goes through three FFTs: forward, P's inverse, Q's inverse, by the same
-/// instructions, which are half of what would else be too many for the instruction cache:
-/// an inverse FFT is a forward one with real and imaginary parts swapped before and after.
+/// instructions, for an inverse FFT is a forward one with real and imaginary parts swapped
+/// before and after. Separate ones would exceed the instruction cache.
 /// Shared memory holds Q's spectrum during P's FFT, the next unit's columns during Q's, and
 /// behind it the exchange.
 template <typename Fft>
@@ -59,8 +59,8 @@ __device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* _
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = 0;
     wait_for_previous();
     copy_unit(blockIdx.x, threadIdx.x / C);
-    // Column 0's P is to its neighbour's about as 1 to this, and Ey takes nothing
-    // from it: without this its rounding would drown Ey's where nx is the longer.
+    // Column 0's P is to its neighbour's about as 1 to this, and Ey takes nothing from it:
+    // unscaled, its rounding errors would exceed Ey's where nx is the longer.
     const real ratio = green.step_x / green.step_y, least = ratio < 1 ? ratio * ratio : real(1);
 #pragma unroll 1
     for (u32 unit = blockIdx.x; unit < units; unit += gridDim.x) {
@@ -116,7 +116,7 @@ __device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* _
                         sum += pb.x * b.x;
                         other_sum += pb.y * b.y;
                     }
-                    // For the sine transform Q from the other end.
+                    // For the sine transform Q's coefficients in reverse.
                     spectrum[at.at * THREADS] = make(wb * pb.x, wb * pb.y);
                     if (at.partner >= 0) spectrum[at.partner * THREADS] = make(wa * pa.x, wa * pa.y);
                     a = pa;

@@ -22,8 +22,8 @@
 #include "fft/shapes.cuh"
 #include "solve/green.cuh"
 
-/// Whether the next pass may start at once: short lines leave multiprocessors
-/// room for its blocks; long ones do not, and then its blocks are in the way.
+/// Whether the next pass may start at once: short lines leave multiprocessors room for
+/// its blocks; long ones do not, and then its blocks would displace this pass's.
 template <int N> constexpr bool EARLY = N <= 512;
 
 __device__ __forceinline__ float quotient(float a, float b) {
@@ -40,7 +40,7 @@ __device__ __forceinline__ double quotient(double a, double b) {
     return a * y;
 }
 
-/// A block takes a row pair a group.
+/// A block takes one row pair per group of threads.
 template <typename Fft>
 __device__ __forceinline__ void rows_forward(const real* __restrict__ rho, cplx* __restrict__ out,
                                              const cplx* __restrict__ table, u32 pairs) {
@@ -96,9 +96,9 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
         if (RECOMPUTE) asm volatile("" : "+r"(thread));
         const u32 column = first + half * C;
         const real wy = green.step_y * real(column);
-        // P's largest coefficient in this column is to Q's about as 1 to this. One
-        // FFT carries both, so without it P's rounding would drown Q. So wavenumbers
-        // here are in units of it, and P is that many times too large.
+        // P's largest coefficient in this column is to Q's about as 1 to `balance`. One FFT
+        // carries both, so unscaled P's rounding errors would exceed Q. So wavenumbers here
+        // are in units of it, and P is that many times too large.
         const real balance = column == 0 ? green.step_x : wy >= green.step_x ? wy : wy * wy / green.step_x;
         const real back = quotient(1, balance), step = green.step_x * back, scale = green.scale * back;
         const real wy2 = (wy * back) * (wy * back);
@@ -114,7 +114,7 @@ __device__ __forceinline__ void columns(cplx* p, cplx* __restrict__ q, const cpl
                 sum += pa * a.x;
                 if (!at.middle) sum += pb * b.x;
             }
-            // P and, for the sine transform, Q from the other end.
+            // P and, for the sine transform, Q's coefficients in reverse.
             a = make(pa, wb * pb);
             b = make(pb, wa * pa);
             idct_pair(at.w, a, b);
@@ -152,10 +152,10 @@ __device__ __forceinline__ void sum_energy(const double* __restrict__ partial, u
     if (threadIdx.x == 0) *energy = sum;
 }
 
-/// A block takes as many row pairs as its FFTs have lines, those of a group side by side
-/// and of one map. POTENTIAL: φ, Ex and Ey; otherwise Ex and Ey.
+/// A block takes as many row pairs as its FFTs have lines, those of a group neighbours and
+/// of one map. POTENTIAL: φ, Ex and Ey; otherwise Ex and Ey.
 ///
-/// The lines of a row pair are neighbours: P's second reader finds it in the cache.
+/// The blocks of a row pair's maps are neighbours: P's second reader finds it in L2.
 template <typename Fft, bool POTENTIAL>
 __device__ __forceinline__ void rows_inverse(const cplx* __restrict__ p, const cplx* __restrict__ q,
                                              real* __restrict__ phi, real* __restrict__ ex, real* __restrict__ ey,

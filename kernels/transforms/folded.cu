@@ -1,8 +1,8 @@
 // A fused 2-D transform of a map with an axis of 10000, in three passes: that axis
-// is folded into 100 × 100 and takes two of them, the short one the third. A line
-// of 10000 is a block of two_pass.cu's, and such a map has too few of them for all
-// multiprocessors; here every pass has, and reads and writes neighbours, whichever
-// axis is the long one.
+// is folded into 100 × 100 and takes two of them, the short one the third. In two_pass.cu
+// a line of 10000 is one block, and such a map has too few of those for all
+// multiprocessors; here every pass has blocks enough, and reads and writes neighbours,
+// whichever axis is the long one.
 //
 //   DCT       folded_first_forward, folded_last_forward, short_forward
 //   inverses  short_inverse, folded_first_inverse, folded_last_inverse
@@ -12,13 +12,13 @@
 // numbers, 100 apart before the first and the last stage. A thread takes one butterfly of 10.
 // Lines l and 99-l hold neighbours of each other: where those are neighbours in the map too,
 // such lines' threads are two lanes (partners), which swap by shuffles. Lines of the short
-// axis are complex too: k of the long one as real parts, N-k as imaginary parts, so that they
-// find both that a DCT combines.
+// axis are complex too: frequency k of the long axis as real parts, N-k as imaginary parts,
+// so that a thread has both that a DCT combines.
 //
 // Maps are [nx][ny], y contiguous, map blockIdx.y of a batch. Complex numbers, two rows or
 // columns, are between passes [pair][10000] where the long axis is y (Y), and [10000][pair]
 // where it is x. A block takes FoldedBlock's lines, or Short's, with shared memory as those
-// say; threads for which none are left do the last one again. Each pass reads and writes
+// say; threads beyond the last line repeat it. Each pass reads and writes
 // every value once.
 //
 // The first of a transform's passes also takes integers, the last of a DCT a threshold.
@@ -38,8 +38,8 @@ template <> struct ShortLine<false, 100> {
 
 /// How they are cut up. Where a line's threads are neighbours and too few for whole
 /// sectors, a block's rows are STAGED in shared memory on their way out. (An H200, 10000 ×
-/// 100: the DCT in f64 14.2 µs, not 14.3, in f32 9.8, not 10.4. What is read finds the
-/// other parts in the cache.)
+/// 100: the DCT in f64 14.2 µs, not 14.3, in f32 9.8, not 10.4. Reads find the other parts
+/// of a sector in the cache.)
 template <bool Y, int N> struct Short {
     using Line = typename ShortLine<Y, N>::type;
     static constexpr int LINES = Line::LINES, THREADS = Line::THREADS;
@@ -80,7 +80,7 @@ template <bool Y, int N> struct ShortPlace : Short<Y, N>::Line {
     __device__ __forceinline__ Offset far_row() const { return mirror * (Y ? 1 : N); }
 
     /// A line's two rows in shared memory, where the block's stand as in global memory:
-    /// lines' from the first on, then their mirrors' from the last on.
+    /// the lines' from the first on, then their mirror images' from the last on.
     template <typename T> __device__ __forceinline__ T* near_staged() const {
         return reinterpret_cast<T*>(rows + this->lane * Cut::ROW * sizeof(real));
     }
@@ -123,7 +123,7 @@ __device__ __forceinline__ void short_forward(const cplx* __restrict__ in, real*
         b = make(x.y, y.y);
     });
     own.dct(v, table);
-    // All passes leave their halves to this.
+    // The halves of all passes.
     const real quarter = real(0.25);
     constexpr bool STAGED = Own::Cut::STAGED;
     if (STAGED) __syncthreads();
@@ -148,7 +148,7 @@ template <bool Y, int N> struct ReadShort {
     }
 };
 
-/// `sine` and `long_sine` say of either axis whether its inverse is of sines.
+/// `sine` and `long_sine`: whether the inverse along the short and the long axis is of sines.
 template <bool Y, int N, typename In>
 __device__ __forceinline__ void short_inverse(In in, cplx* __restrict__ out, const cplx* __restrict__ table,
                                               const cplx* __restrict__ long_twiddles, int sine, int long_sine) {
@@ -176,7 +176,8 @@ __device__ __forceinline__ void short_inverse(In in, cplx* __restrict__ out, con
 #define PF_FOLDED(NAME, PARTNERS)                                                                                      \
     PF_KERNEL(FoldedBlock<PARTNERS>::THREADS, FoldedBlock<PARTNERS>::BLOCKS) folded_##NAME##_10000
 
-/// The long axis' passes, by which axis it is. Those that meet the map have partners where y is.
+/// The long axis' passes, by which axis it is. Those that read or write the map have partners
+/// where it is y.
 #define PF_FOLDED_PASSES(AXIS, Y)                                                                                      \
     PF_SHAPE(folded_map_##AXIS##_shape_10000) = FoldedBlock<Y>::shape();                                               \
     PF_FOLDED(first_forward_##AXIS, Y)(const real* in, cplx* out, const cplx* table, u32 pairs) {                      \

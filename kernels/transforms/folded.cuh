@@ -36,9 +36,10 @@ template <bool Y> __device__ __forceinline__ Offset folded_at(u32 n, u32 pair, u
     return Y ? pair * LONG + n : n * pairs + pair;
 }
 
-/// One of the 100 lines of a pair of rows or columns, and which of its butterflies a
-/// thread takes. Lanes are neighbours in memory: lines of one pair of rows, or columns'
-/// of a line. PARTNERS are either of two lanes: lines l and 99-l, butterflies s and 9-s.
+/// One of the 100 lines of a pair of rows or columns, and which of its butterflies a thread
+/// takes. Neighbouring lanes are neighbours in memory: lines of one pair of rows, or one line
+/// of neighbouring pairs of columns. With PARTNERS every two lanes are partners: lines l and
+/// 99-l, butterflies s and 9-s.
 template <bool Y, bool PARTNERS> struct Folded {
     using Block = FoldedBlock<PARTNERS>;
     static_assert(Y || !PARTNERS, "a pair of columns has no neighbours but its own");
@@ -61,7 +62,7 @@ template <bool Y, bool PARTNERS> struct Folded {
             }
         }
     }
-    /// Lanes next to each other first, or steps.
+    /// Neighbouring threads are neighbouring lanes, or neighbouring butterflies of a lane.
     static __device__ __forceinline__ Folded by_lanes(u32 pairs) {
         return Folded(threadIdx.x % Block::LANES, threadIdx.x / Block::LANES, pairs);
     }
@@ -90,7 +91,7 @@ template <int L> struct FoldedTwiddles {
     }
 };
 
-/// A stage of radix 10 after these.
+/// A stage of radix 10 with these twiddles.
 template <int S, int L> __device__ __forceinline__ void folded_stage(cplx* v, const FoldedTwiddles<L>& twiddles) {
     cplx w[RADIX];
     powers_of<RADIX, S>(twiddles.w, w);
@@ -114,7 +115,7 @@ __device__ __forceinline__ void folded_exchange(cplx* v, void* memory, const Own
 }
 
 /// Calls f(place, i) for two neighbours of the map at a time, values 2 place and 2 place + 1.
-/// Element i of butterfly j is slot q = j + 1000·i of the reordered line, which is value 2q of
+/// Element i of butterfly j is position q = j + 1000·i of the reordered line, which is value 2q of
 /// the axis for i < 5 and 2(9999-q)+1 for others. Where the axis is x the two neighbours are
 /// element i's real and imaginary part, of two columns. Where it is y they are values 2q and
 /// 2q+1 of the even row, for i < 5: the latter is the partner's element 9-i.
@@ -162,14 +163,14 @@ __device__ __forceinline__ void folded_elements(cplx* v, u32 first, u32 pair, u3
     for (int i = 0; i < RADIX; ++i) f(at + i * step, v[i]);
 }
 
-/// Reads what stands between passes.
+/// Reads what a pass has left for the next one.
 template <bool Y, bool PARTNERS>
 __device__ __forceinline__ void read_folded(cplx* v, const cplx* in, const Folded<Y, PARTNERS>& own, u32 pairs) {
     folded_elements<Y, Long::M>(v, own.butterfly(), own.pair, pairs, [&](Offset at, cplx& a) { a = in[at]; });
 }
 
-/// Stages one and two of v's line, and out. Where neighbours are along the long
-/// axis, those of a line are the outputs: threads change places.
+/// Stages one and two of v's line, and stores it. Where neighbours are along the long axis,
+/// the outputs of a line are neighbours, so threads change places between the stages.
 template <int S, bool Y, bool PARTNERS>
 __device__ __forceinline__ void folded_first(cplx* v, cplx* __restrict__ out, const cplx* __restrict__ table,
                                              const Folded<Y, PARTNERS>& from, u32 pairs) {
@@ -183,7 +184,7 @@ __device__ __forceinline__ void folded_first(cplx* v, cplx* __restrict__ out, co
     folded_elements<Y, RADIX>(v, FOLD * to.line + to.step, to.pair, pairs, [&](Offset at, cplx& a) { out[at] = a; });
 }
 
-/// Reads v's line, and stages three and four of it.
+/// Loads v's line, and stages three and four of it.
 template <int S, bool Y, bool PARTNERS>
 __device__ __forceinline__ void folded_last(cplx* v, const cplx* in, const cplx* __restrict__ table,
                                             const Folded<Y, PARTNERS>& own, u32 pairs) {
@@ -232,7 +233,7 @@ __device__ __forceinline__ void folded_last_inverse(const cplx* __restrict__ in,
     folded_last<1>(v, in, table, own, pairs);
     if (Y) swap_with_partner(v);
     if (own.repeated) return;
-    // All passes leave their halves to this.
+    // The halves of all passes.
     const real even = real(0.25), odd = sine ? -even : even;
     cplx* const map = reinterpret_cast<cplx*>(out);
     map_elements(own, pairs, [&](Offset at, int i) {

@@ -60,8 +60,8 @@ template <int N, int COUNT, int C> struct GroupLine {
     }
 };
 
-/// Lines of 100, their 10 threads next to each other, which so read and write 10
-/// neighbours of a row at once; each takes one butterfly of radix 10 of either stage.
+/// Lines of 100, whose 10 threads are neighbours and so read and write 10 neighbours of a
+/// row at once; each takes one butterfly of radix 10 of either stage.
 /// Pairs of lanes are partners, as in folded.cuh, here at both ends of the FFT: they
 /// have the butterflies t and 9-t of the line's numbers, and t and 10-t of its
 /// frequencies; 0 and 5, whose partners are their own, for t = 0.
@@ -71,19 +71,19 @@ template <int N, int COUNT, int C> struct GroupLine {
 template <int COUNT> struct HundredLine {
     static constexpr int LINES = COUNT, N = 100, E = RADIX, HALF = E / 2, T = N / E;
     using Table = Stages<N, 2 * E>;
-    /// [line][slot], ten and a gap.
+    /// [line][position], ten and a gap.
     static constexpr int PITCH = E * (E + 1);
     static constexpr int THREADS = T * LINES, BYTES = LINES * PITCH * int(sizeof(cplx));
     cplx* memory;
-    u32 lane;                // of the block's lines
-    u32 slots, frequencies;  // the thread's butterflies
-    bool paired;             // with its partner's frequencies, not its own
+    u32 lane;                    // of the block's lines
+    u32 positions, frequencies;  // the thread's butterflies
+    bool paired;                 // with its partner's frequencies, not its own
 
     __device__ __forceinline__ explicit HundredLine(void* shared) {
         const u32 t = threadIdx.x % E / 2;
         const bool second = threadIdx.x % 2;
         lane = threadIdx.x / E;
-        slots = second ? E - 1 - t : t;
+        positions = second ? E - 1 - t : t;
         frequencies = !second ? t : t ? E - t : HALF;
         paired = t != 0;
         memory = static_cast<cplx*>(shared) + lane * PITCH;
@@ -91,7 +91,7 @@ template <int COUNT> struct HundredLine {
 
     /// Element i and the partner's element 9-i are neighbours.
     template <typename F> __device__ __forceinline__ void neighbours(cplx* v, F f) const {
-        const Offset first = slots;
+        const Offset first = positions;
 #pragma unroll
         for (int i = 0; i < HALF; ++i) f(first + i * E, v[i], v[E - 1 - i]);
     }
@@ -129,7 +129,7 @@ template <int COUNT> struct HundredLine {
         cplx own[E];
 #pragma unroll
         for (int i = HALF; i < E; ++i) {
-            // Frequency 0's: 10 to 40 go with 90 to 60, in element 9-i not 10-i, and 50 comes last.
+            // Frequency 0's: 10 to 40 pair up with 90 to 60, in element 9-i not 10-i; 50 comes last.
             const int before = BACK ? (i == HALF ? E - 1 : i - 1) : (i == E - 1 ? HALF : i + 1);
             own[i] = frequencies ? v[i] : v[before];
         }
@@ -151,13 +151,13 @@ template <int COUNT> struct HundredLine {
         folded_stage<S>(v, twiddles);
     }
     __device__ __forceinline__ void dct(cplx* v, const cplx* __restrict__ table) const {
-        fft<-1>(v, slots, frequencies, table);
+        fft<-1>(v, positions, frequencies, table);
         pair_up<false>(v);
         pairs(v, table, [](bool own, cplx w, cplx& a, cplx& b) { dct_ends(own, w, a, b); });
     }
     __device__ __forceinline__ void inverse(cplx* v, const cplx* __restrict__ table, int sine) const {
         pairs(v, table, [&](bool own, cplx w, cplx& a, cplx& b) { idct_ends(own, sine, w, a, b); });
         pair_up<true>(v);
-        fft<1>(v, frequencies, slots, table);
+        fft<1>(v, frequencies, positions, table);
     }
 };

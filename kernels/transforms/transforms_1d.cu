@@ -127,16 +127,16 @@ PF_KERNEL(BLOCK) idct_post_long(const real* __restrict__ in, real* __restrict__ 
 
 constexpr u32 PARTS = 16;
 
-/// Where slot p of a block's 256 stands in shared memory: slots PARTS apart in
+/// Where position p of a block's 256 stands in shared memory: positions PARTS apart in
 /// different banks.
 __device__ __forceinline__ u32 part_bank(u32 p) { return p + p / PARTS; }
 
-/// The reordering: blocks of 256 slots, to 16 neighbours in each of 16 lines, by way of
+/// The reordering: blocks of 256 positions, to 16 neighbours in each of 16 lines, by way of
 /// shared memory.
 template <typename In>
 __device__ __forceinline__ void reorder_split_of(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {
     __shared__ real tile[BLOCK + BLOCK / PARTS];
-    const u32 t = threadIdx.x, first = blockIdx.x * BLOCK, from = element(first + t, n);
+    const u32 t = threadIdx.x, first = blockIdx.x * BLOCK, from = natural(first + t, n);
     const u32 part = t / PARTS, j = t % PARTS, to = part * (n / PARTS) + first / PARTS + j;
     for (u32 row = blockIdx.y; row < rows; row += gridDim.y) {
         tile[part_bank(t)] = real(in[at(row, from, n)]);
@@ -155,7 +155,7 @@ PF_INTEGERS(PF_REORDER_SPLIT)
 /// The reordering undone; odd elements negated for a sine transform.
 PF_KERNEL(BLOCK) restore_split(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 n, int sine) {
     __shared__ real tile[BLOCK + BLOCK / PARTS];
-    const u32 t = threadIdx.x, first = blockIdx.x * BLOCK, to = element(first + t, n);
+    const u32 t = threadIdx.x, first = blockIdx.x * BLOCK, to = natural(first + t, n);
     const u32 part = t / PARTS, j = t % PARTS, from = part * (n / PARTS) + first / PARTS + j;
     const real sign = sine && to & 1 ? real(-1) : real(1);
     for (u32 row = blockIdx.y; row < rows; row += gridDim.y) {

@@ -25,7 +25,7 @@ PF_KERNEL(BLOCK) dct2_post_threshold(const cplx* __restrict__ in, real* __restri
     keep.count();
 }
 
-/// out[slot(j)][slot(i)] = in[i][j].
+/// out[reordered(j)][reordered(i)] = in[i][j].
 template <typename In>
 __device__ __forceinline__ void reorder_transposed_of(const In* __restrict__ in, real* __restrict__ out, u32 m, u32 n) {
     const size_t map = size_t(m) * n;
@@ -34,7 +34,7 @@ __device__ __forceinline__ void reorder_transposed_of(const In* __restrict__ in,
     transpose_tile(
         blockIdx.y * TRANSPOSE_TILE, blockIdx.x * TRANSPOSE_TILE, m, n,
         [&](u32 i, u32 j) { return real(in[at(i, j, n)]); },
-        [&](u32 i, u32 j, real x) { out[at(slot(j, n), slot(i, m), m)] = x; });
+        [&](u32 i, u32 j, real x) { out[at(reordered(j, n), reordered(i, m), m)] = x; });
 }
 #define PF_REORDER_TRANSPOSED(SUFFIX, In)                                                                              \
     PF_KERNEL(BLOCK) reorder_transposed##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 m, u32 n) {     \
@@ -43,7 +43,7 @@ __device__ __forceinline__ void reorder_transposed_of(const In* __restrict__ in,
 PF_REORDER_TRANSPOSED(, real)
 PF_INTEGERS(PF_REORDER_TRANSPOSED)
 
-/// out[i][j] = ±in[slot(j)][slot(i)], minus in odd rows with alternate_x and in odd columns
+/// out[i][j] = ±in[reordered(j)][reordered(i)], minus in odd rows with alternate_x and in odd columns
 /// with alternate_y. (The tile is one of the transposed map: its rows are columns of out.)
 PF_KERNEL(BLOCK) restore_transposed(const real* __restrict__ in, real* __restrict__ out, u32 m, u32 n, int alternate_x,
                                     int alternate_y) {
@@ -52,7 +52,9 @@ PF_KERNEL(BLOCK) restore_transposed(const real* __restrict__ in, real* __restric
     out += blockIdx.z * map;
     transpose_tile(
         blockIdx.x * TRANSPOSE_TILE, blockIdx.y * TRANSPOSE_TILE, n, m,
-        [&](u32 j, u32 i) { return (i & 1 && alternate_x ? real(-1) : real(1)) * in[at(slot(j, n), slot(i, m), m)]; },
+        [&](u32 j, u32 i) {
+            return (i & 1 && alternate_x ? real(-1) : real(1)) * in[at(reordered(j, n), reordered(i, m), m)];
+        },
         [&](u32 j, u32 i, real x) { out[at(i, j, n)] = (j & 1 && alternate_y ? real(-1) : real(1)) * x; });
 }
 

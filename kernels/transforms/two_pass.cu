@@ -17,7 +17,7 @@
 // [panel][row pair][column of the panel], in the _slim forms [column][row pair], or after
 // map_columns_forward_first [2C columns][row][C]. A block takes LINES row pairs or GROUPS
 // times 2C columns, with threads and shared memory as MapRows and MapColumns say; where
-// fewer are left, the last one is done again. Each pass reads and writes every value once.
+// fewer are left, the last one is repeated. Each pass reads and writes every value once.
 #include "fft/inputs.cuh"
 #include "fft/keep.cuh"
 #include "fft/real_lines.cuh"
@@ -192,7 +192,7 @@ __device__ __forceinline__ void columns_forward(const cplx* __restrict__ in, rea
     u32 again = t;
     asm volatile("" : "+r"(again));
     Fft::pairs(v, again, table, [&](const Frequency& at, cplx& k, cplx& n) { dct_pair(at.w, k, n); });
-    // Both passes leave their halves to this.
+    // The halves of both passes.
     const real quarter = real(0.25);
     out += own.first;
     Fft::coefficients(v, again, [&](u32 k, cplx& a) {
@@ -255,7 +255,7 @@ __device__ __forceinline__ void map_rows_inverse(const cplx* __restrict__ in, re
     cplx v[E];
     Fft::coefficients(v, t, [&](u32 k, cplx& a) { a = in[between<BY_COLUMNS>(k, pair, pairs)]; });
     inverse<Fft>(v, own.place, table, sine);
-    // Both passes leave their halves to this.
+    // The halves of both passes.
     const real quarter = real(0.25), odd = sine ? -quarter : quarter;
     if (STAGED) __syncthreads();
     store_rows<Fft>(v, t, STAGED ? block_rows<N>(memory) : out + size_t(2 * pair) * N, quarter, odd);
@@ -301,7 +301,7 @@ __device__ __forceinline__ void map_rows_forward_last(const cplx* __restrict__ i
     });
     dct<Fft>(v, own.place, table);
     if (F64) asm volatile("" : "+r"(t));  // addresses computed again, or registers run out
-    // Both passes leave their halves to this.
+    // The halves of both passes.
     const real quarter = real(0.25);
     constexpr bool STAGED = MapRows<N>::STAGED;
     if (STAGED) __syncthreads();
