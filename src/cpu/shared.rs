@@ -94,7 +94,26 @@ impl<'a, T> ColumnPanels<'a, T> {
 /// inner loops are a third faster with the vectors of the one at hand.
 #[inline(always)]
 pub(crate) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
-    pulp::Arch::new().dispatch(work)
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+
+        #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,popcnt")]
+        fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        if has!("avx2")
+            && has!("bmi1")
+            && has!("bmi2")
+            && has!("fma")
+            && has!("lzcnt")
+            && has!("popcnt")
+        {
+            // SAFETY: the processor has every feature that the function is compiled with.
+            return unsafe { with_avx2(work) };
+        }
+    }
+    work()
 }
 
 /// Σ a·b in `f64`. Eight running sums, so that the additions overlap.
