@@ -1,11 +1,12 @@
 //! `placefield bench`: the paper's tables and figures on this machine.
 
-use super::Failure;
-use super::common::{
-    PrecisionArg, check_output, make_folder, thread_count, use_threads, write_json,
-};
-use super::engines::{EngineChoice, open_target};
+use super::engines::open_target;
+use super::failure::Failure;
+use super::input::use_threads;
+use super::options::EngineChoice;
+use super::options::{PrecisionArg, thread_count};
 use super::paper::{self, Experiment, Report, Settings, printed};
+use super::results::{check_output, make_folder, write_json};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 use std::fs::File;
@@ -145,7 +146,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
             paper::draw(table, &report.machine, folder)?;
         }
     }
-    super::common::tell(note.as_slice(), &[]);
+    super::results::tell(note.as_slice(), &[]);
     if output.json.as_deref() != Some(Path::new("-")) {
         write!(io::stdout().lock(), "{report}")?;
     }

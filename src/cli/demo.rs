@@ -1,10 +1,13 @@
 //! `placefield demo`: all of it on a generated design.
 
-use super::common::{EvaluationArgs, open_design};
 use super::compare::command as compare;
-use super::engines::EngineChoice;
+use super::evaluation::evaluate;
+use super::failure::Failure;
 use super::generate::{Spec, generate, write_bookshelf};
-use super::{Failure, eval, pictures};
+use super::input::open_design;
+use super::options::EngineChoice;
+use super::options::EvaluationArgs;
+use super::{eval, pictures};
 use clap::Args;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -30,7 +33,7 @@ pub(crate) struct DemoArgs {
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     args.engine.only_one()?;
     let design = generate(&Spec::with_cells(args.cells))?;
-    super::common::make_folder(&args.out)?;
+    super::results::make_folder(&args.out)?;
     let mut out = io::stdout().lock();
     writeln!(
         out,
@@ -47,10 +50,10 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     writeln!(out, "\n2. placefield eval, with fillers:")?;
     drop(out);
     let opened = open_design(aux, &evaluation)?;
-    let evaluated = eval::evaluate::<f32>(&opened, &evaluation.options)?;
-    super::common::tell(&evaluated.notes, &evaluated.report.warnings);
+    let evaluated = evaluate::<f32>(&opened, &evaluation.options)?;
+    super::results::tell(&evaluated.notes, &evaluated.report.warnings);
     eval::print(&evaluated.report)?;
-    super::common::write_json(&args.out.join("eval.json"), &evaluated.report)?;
+    super::results::write_json(&args.out.join("eval.json"), &evaluated.report)?;
 
     let mut out = io::stdout().lock();
     writeln!(out, "\n3. placefield plot:")?;
@@ -62,7 +65,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     drop(out);
     let table = compare::compare(&opened, &evaluation.options, args.iterations)?;
     compare::print(&table)?;
-    super::common::write_json(&args.out.join("compare.json"), &table)?;
+    super::results::write_json(&args.out.join("compare.json"), &table)?;
     let mut out = io::stdout().lock();
     for file in pictures::draw_comparison(&opened.design.name, &table.iterations, &args.out)? {
         writeln!(out, "   {}", file.display())?;

@@ -1,64 +1,20 @@
 //! Which engine runs: what the user chose and what the machine has.
 
-use super::Failure;
-use super::common::SolveArgs;
+use super::failure::Failure;
+use super::options::{EngineChoice, SolveArgs};
+use super::paper::{CpuTarget, Target};
 use crate::charge::Charge;
-use crate::cli::paper::{CpuTarget, Target};
 use crate::cpu::engine::CpuEngine;
 use crate::engine::{Choice, EngineOptions, Timed};
 use crate::place::{Backend, HostBackend};
 use crate::wirelength::Netlist;
 use std::fmt::Display;
-use std::str::FromStr;
 
 /// Floating-point types every engine of this build computes in.
 #[cfg(not(feature = "cuda"))]
 pub(crate) use crate::Real as EngineReal;
 #[cfg(feature = "cuda")]
 pub(crate) use crate::cuda::CudaReal as EngineReal;
-
-/// `--engine`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EngineChoice {
-    Auto,
-    Cpu,
-    Cuda(usize),
-    /// The CPU and a CUDA device side by side.
-    Both(usize),
-}
-
-impl FromStr for EngineChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, device) = match text.split_once(':') {
-            Some((name, number)) => (name, number.parse().ok()),
-            None => (text, Some(0)),
-        };
-        match (name, device) {
-            ("auto", _) if name == text => Ok(EngineChoice::Auto),
-            ("cpu", _) if name == text => Ok(EngineChoice::Cpu),
-            ("cuda", Some(device)) => Ok(EngineChoice::Cuda(device)),
-            ("both", Some(device)) => Ok(EngineChoice::Both(device)),
-            _ => {
-                Err("expected auto, cpu, cuda or cuda:N (compare: also both or both:N)".to_owned())
-            }
-        }
-    }
-}
-
-impl EngineChoice {
-    /// Wrong usage for a command that runs one engine when two are asked for.
-    pub(crate) fn only_one(self) -> Result<(), Failure> {
-        match self {
-            EngineChoice::Both(_) => {
-                let message = "'--engine both' is for compare: expected auto, cpu, cuda or cuda:N";
-                Err(super::usage(clap::error::ErrorKind::InvalidValue, message))
-            }
-            _ => Ok(()),
-        }
-    }
-}
 
 /// The engines the user chose, one or two, and what `auto` took and why.
 pub(crate) struct Chosen<T: EngineReal> {
@@ -232,22 +188,5 @@ mod cuda {
         _: usize,
     ) -> Result<Box<dyn Backend>, Failure> {
         Err(NONE.into())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn engine_names() {
-        assert_eq!("auto".parse(), Ok(EngineChoice::Auto));
-        assert_eq!("cpu".parse(), Ok(EngineChoice::Cpu));
-        assert_eq!("cuda:3".parse(), Ok(EngineChoice::Cuda(3)));
-        assert_eq!("cuda".parse(), Ok(EngineChoice::Cuda(0)));
-        assert_eq!("both:1".parse(), Ok(EngineChoice::Both(1)));
-        for wrong in ["gpu", "cuda:", "cuda:-1", "cpu:0", "auto:1", ":0", ""] {
-            assert!(wrong.parse::<EngineChoice>().is_err(), "{wrong:?}");
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! `placefield info`: engines and devices found, and why one is missing.
 
-use super::Failure;
+use super::failure::Failure;
 use crate::engine::Pipeline;
 use clap::Args;
 use std::io::{self, Write};

@@ -5,22 +5,28 @@
 //! 2 wrong usage. A reader that goes away (a broken pipe) is not an error.
 
 mod bench;
-mod common;
 pub mod compare;
 pub mod compress;
 mod demo;
 mod engines;
 mod eval;
+mod evaluation;
+mod failure;
 pub mod generate;
 mod info;
+mod input;
+mod options;
 pub mod paper;
 mod pictures;
 mod place;
 mod plot;
 pub mod report;
+mod results;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use std::io::{self, Write};
+use failure::Failure;
+use results::say;
+use std::io;
 use std::process::ExitCode;
 
 /// The electrostatic picture of a chip placement: density, potential, field and forces.
@@ -51,14 +57,6 @@ enum Command {
     Info(info::InfoArgs),
 }
 
-/// Any failure, as one line; a [`clap::Error`] is wrong usage.
-pub(crate) type Failure = Box<dyn std::error::Error>;
-
-/// Wrong usage that only shows once all arguments are known.
-fn usage(kind: clap::error::ErrorKind, message: &str) -> Failure {
-    Cli::command().error(kind, message).into()
-}
-
 /// Parses the command line, runs it and says how it went.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -77,7 +75,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) if is_broken_pipe(&*e) => ExitCode::SUCCESS,
         Err(e) => match e.downcast::<clap::Error>() {
-            Ok(usage) => usage.exit(),
+            Ok(usage) => usage.format(&mut Cli::command()).exit(),
             Err(e) => {
                 // Errors about files name them: this one is of what was printed.
                 let what = if e.is::<io::Error>() { "standard output: " } else { "" };
@@ -86,11 +84,6 @@ pub fn main() -> ExitCode {
             }
         },
     }
-}
-
-/// A line on stderr. One that nobody takes, as behind `2>&1 | head -1`, is lost, which is no error.
-fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
 }
 
 fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {

@@ -1,8 +1,8 @@
 //! The pictures of an evaluation and of a comparison.
 
-use super::Failure;
 use super::compare::Iteration;
-use super::eval::Evaluated;
+use super::evaluation::Evaluated;
+use super::failure::Failure;
 use crate::Real;
 use crate::design::{Design, NodeKind};
 use crate::grid::{BinGrid, Map, Rect};

@@ -1,8 +1,11 @@
 //! `placefield plot`: one placement in pictures.
 
-use super::Failure;
-use super::common::{EvaluationArgs, make_folder, open_design, tell, with_precision};
-use super::{eval, pictures};
+use super::evaluation::evaluate;
+use super::failure::Failure;
+use super::input::{open_design, with_precision};
+use super::options::EvaluationArgs;
+use super::pictures;
+use super::results::{make_folder, tell};
 use clap::Args;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -27,7 +30,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
     let opened = open_design(&args.aux, &args.evaluation)?;
     let options = &args.evaluation.options;
     with_precision!(options.precision(), T => {
-        let evaluated = eval::evaluate::<T>(&opened, options)?;
+        let evaluated = evaluate::<T>(&opened, options)?;
         let files = pictures::draw(&opened.design, &evaluated, &args.out)?;
         tell(&evaluated.notes, &evaluated.report.warnings);
         let mut out = io::stdout().lock();

@@ -1,5 +1,6 @@
 //! The numbers that are printed or written, with stable names.
 
+use crate::design::Design;
 use crate::engine::Pipeline;
 use crate::real::Precision;
 use serde::Serialize;
@@ -44,6 +45,26 @@ pub struct DesignReport {
     pub movable_area: f64,
     /// Σ area inside the die of the fixed nodes, overlaps counted twice.
     pub fixed_area: f64,
+}
+
+impl DesignReport {
+    /// Of a design, and the areas that its charge says.
+    pub(crate) fn of(design: &Design, movable_area: f64, fixed_area: f64) -> DesignReport {
+        let movable = design.movable().count();
+        let nets = design.nets.as_ref();
+        DesignReport {
+            name: design.name.clone(),
+            nodes: design.nodes.len(),
+            movable,
+            fixed: design.nodes.len() - movable,
+            nets: nets.map_or(0, |n| n.len()),
+            pins: nets.map_or(0, |n| n.pins()),
+            rows: design.rows.len(),
+            die: design.die().map_or([0.0; 4], |d| [d.xl, d.yl, d.xh, d.yh]),
+            movable_area,
+            fixed_area,
+        }
+    }
 }
 
 /// The bins.

@@ -1,8 +1,9 @@
 //! Pictures side by side, and an animation of them.
 
+use super::error::PlotError;
 use super::file::save;
+use super::picture::Picture;
 use super::raster::{png, render};
-use super::{Picture, PlotError};
 use image::codecs::gif::{GifEncoder, Repeat};
 use image::codecs::png::FilterType;
 use image::imageops::{replace, thumbnail};

@@ -2,10 +2,18 @@
 
 use super::color::Rgb;
 use super::drawing::{Area, Drawing, Point};
-use super::heat_map::Arrows;
 use super::sample::shrink;
 use crate::Real;
 use crate::grid::Map;
+
+/// A vector field to draw over a heat map.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrows<'a, T> {
+    /// Component along x, `[nx][ny]`.
+    pub x: &'a Map<T>,
+    /// Component along y, `[nx][ny]`.
+    pub y: &'a Map<T>,
+}
 
 /// Arrows along the longer side of the map.
 const ALONG: f64 = 32.0;

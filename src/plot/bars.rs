@@ -4,7 +4,8 @@ use super::axis::Axis;
 use super::color::{CURVES, GRID, INK, Rgb};
 use super::drawing::{Align, Area, Drawing, Text};
 use super::font::CAPITALS;
-use super::{Picture, frame};
+use super::frame;
+use super::picture::Picture;
 
 /// One number per category.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,8 +3,10 @@
 use super::axis::Axis;
 use super::color::{CURVES, GREY, GRID, INK, Rgb, WHITE};
 use super::drawing::{Align, Area, Drawing, Point, SUBUNITS, Text};
+use super::error::PlotError;
 use super::font::CAPITALS;
-use super::{Picture, PlotError, frame};
+use super::frame;
+use super::picture::Picture;
 use std::path::Path;
 
 /// One curve.

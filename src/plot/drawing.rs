@@ -2,8 +2,8 @@
 //!
 //! Coordinates are picture units from the top left corner, y downward.
 
-use super::PlotError;
 use super::color::Rgb;
+use super::error::PlotError;
 use super::font;
 use image::RgbImage;
 use plotters::prelude::{DrawingBackend, ShapeStyle};

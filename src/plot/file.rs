@@ -1,6 +1,6 @@
 //! Picture formats, and files that appear whole or not at all.
 
-use super::PlotError;
+use super::error::PlotError;
 use std::path::Path;
 
 /// A file format for pictures.

@@ -1,24 +1,18 @@
 //! Heat maps over the die.
 
+use super::arrows::{self, Arrows};
 use super::axis::{Axis, short};
 use super::color::{GREY, INK, NOT_FINITE, Palette, Scale, WHITE};
 use super::drawing::{Align, Area, Drawing, Text};
+use super::error::PlotError;
 use super::font::CAPITALS;
+use super::picture::Picture;
 use super::sample::{finite_range, shrink};
-use super::{Picture, PlotError, arrows, color, frame};
+use super::{color, frame};
 use crate::Real;
 use crate::grid::{BinGrid, Map, Rect};
 use image::{Rgb, RgbImage};
 use std::path::Path;
-
-/// A vector field to draw over a heat map.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrows<'a, T> {
-    /// Component along x, `[nx][ny]`.
-    pub x: &'a Map<T>,
-    /// Component along y, `[nx][ny]`.
-    pub y: &'a Map<T>,
-}
 
 /// A map over the die as a picture.
 ///

@@ -3,11 +3,11 @@
 //! Everything is drawn on a bitmap of [`SUBUNITS`] pixels to the unit and then
 //! averaged down, which smooths every edge alike.
 
-use super::PlotError;
 use super::color::WHITE;
 use super::drawing::{
     Align, Area, Drawing, Item, Point, SUBUNITS, Text, failed, fill, style, subunits,
 };
+use super::error::PlotError;
 use super::font;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder, RgbImage};

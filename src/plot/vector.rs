@@ -3,8 +3,8 @@
 //! plotters writes strokes and text; images are written here, as PNG in a data
 //! URI, because plotters would turn each of their pixels into an element.
 
-use super::PlotError;
 use super::drawing::{Align, Area, Drawing, Item, SUBUNITS, Text, failed, fill, style, subunits};
+use super::error::PlotError;
 use super::font::FAMILY;
 use super::raster;
 use image::codecs::png::FilterType;

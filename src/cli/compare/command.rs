@@ -2,14 +2,13 @@
 
 use super::trajectory::{self, Placement, Runs};
 use super::{Comparison, Difference, Iteration, Side};
-use crate::cli::Failure;
-use crate::cli::common::{
-    EvaluationArgs, Opened, SolveArgs, charge_of, check_output, make_folder, open_design, tell,
-    with_precision, write_json, write_output,
-};
 use crate::cli::engines::{self, Chosen, EngineReal};
+use crate::cli::failure::Failure;
+use crate::cli::input::{Opened, charge_of, open_design, with_precision};
+use crate::cli::options::{EvaluationArgs, SolveArgs};
+use crate::cli::pictures;
 use crate::cli::report::{DesignReport, GridReport};
-use crate::cli::{eval, pictures};
+use crate::cli::results::{check_output, make_folder, tell, write_json, write_output};
 use crate::engine::{Pipeline, StepTimes, Timed};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
@@ -102,7 +101,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if to_stdout(&args.csv) && to_stdout(&args.json) {
         let message = "only one of '--csv' and '--json' can go to standard output";
-        return Err(crate::cli::usage(ErrorKind::ArgumentConflict, message));
+        return Err(crate::cli::failure::usage(ErrorKind::ArgumentConflict, message));
     }
     for path in [&args.csv, &args.json].into_iter().flatten() {
         check_output(path)?;
@@ -208,7 +207,7 @@ fn fill<T: EngineReal>(
     }
     bar.finish_and_clear();
     Ok(Table {
-        design: eval::describe(&opened.design, areas.0, areas.1),
+        design: DesignReport::of(&opened.design, areas.0, areas.1),
         grid: GridReport { bins: [grid.nx(), grid.ny()], bin_size: [grid.bin_x(), grid.bin_y()] },
         device: devices.join(" and "),
         precision: T::PRECISION.name(),

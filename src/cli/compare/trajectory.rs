@@ -5,9 +5,10 @@
 //! one coordinate of one cell has another last digit.
 
 use super::{Comparison, Iteration, Side};
-use crate::cli::Failure;
-use crate::cli::common::{Opened, SolveArgs, charge_of};
 use crate::cli::engines::{self, EngineReal};
+use crate::cli::failure::Failure;
+use crate::cli::input::{Opened, charge_of};
+use crate::cli::options::SolveArgs;
 use crate::cli::pictures::{over_iterations, save};
 use crate::engine::Pipeline;
 use crate::place::{Backend, Outcome, PlaceOptions, Placer, Record, schedule, start};

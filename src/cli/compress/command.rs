@@ -4,12 +4,13 @@ use super::{
     CompressError, Compression, CpuThresholdPair, Picture, PictureFormat, ThresholdPair, compress,
     orthonormal,
 };
-use crate::cli::Failure;
-use crate::cli::common::{
-    PrecisionArg, check_output, named, tell, thread_count, use_threads, with_precision, write_json,
-    write_output,
-};
-use crate::cli::engines::{Decided, EngineChoice, EngineReal, advise, decide};
+use crate::cli::engines::{Decided, EngineReal, advise, decide};
+use crate::cli::failure::Failure;
+use crate::cli::failure::named;
+use crate::cli::input::{use_threads, with_precision};
+use crate::cli::options::EngineChoice;
+use crate::cli::options::{PrecisionArg, thread_count};
+use crate::cli::results::{check_output, tell, write_json, write_output};
 use clap::Args;
 use clap::error::ErrorKind;
 use serde::Serialize;
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     let stdout = Path::new("-");
     if args.out == stdout && args.json.as_deref() == Some(stdout) {
         let message = "the picture and --json cannot both go to standard output";
-        return Err(crate::cli::usage(ErrorKind::ArgumentConflict, message));
+        return Err(crate::cli::failure::usage(ErrorKind::ArgumentConflict, message));
     }
     check_output(&args.out)?;
     args.json.as_deref().map_or(Ok(()), check_output)?;

@@ -2,7 +2,8 @@
 
 use super::floorplan::ROW_HEIGHT;
 use super::hilbert::Hidden;
-use super::{Spec, Stream, random_stream};
+use super::random::{Stream, random_stream};
+use super::spec::Spec;
 use crate::design::Placement;
 use crate::grid::Rect;
 use rand_distr::{Distribution, LogNormal, Normal};

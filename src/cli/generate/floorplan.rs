@@ -5,7 +5,8 @@
 //! some open regions, so macros cannot overlap at any density; each macro
 //! fills most of its slot. Blocks stand in the open regions.
 
-use super::{GenerateError, Spec, Stream, random_stream};
+use super::random::{Stream, random_stream};
+use super::spec::{GenerateError, Spec};
 use crate::design::Row;
 use crate::grid::Rect;
 use rand::RngExt;

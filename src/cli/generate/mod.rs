@@ -37,63 +37,18 @@ pub(crate) mod command;
 mod degrees;
 mod floorplan;
 mod hilbert;
+mod names;
 mod netlist;
+mod random;
 mod spec;
 mod write;
 
-pub use spec::Spec;
+pub use spec::{GenerateError, MAX_NODES, Spec};
 pub use write::{WriteError, write_bookshelf};
 
-use crate::design::{Design, Names, NodeKind, Nodes, Orientation, Placement};
+use crate::design::{Design, NodeKind, Nodes, Orientation, Placement};
 use floorplan::Floorplan;
-use rand::SeedableRng;
-use rand_pcg::Pcg64;
-use std::fmt::Write;
-
-/// Most nodes, and most nets, in a generated design: their names stay under 4 GiB.
-pub const MAX_NODES: u64 = 1 << 28;
-
-/// Why a design cannot be generated.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum GenerateError {
-    /// No preset has this name.
-    #[error("no design is called \"{name}\": expected one of {}", Spec::NAMES.join(", "))]
-    UnknownPreset {
-        /// The name asked for.
-        name: String,
-    },
-    /// A design without movable cells.
-    #[error("0 cells: expected at least 1")]
-    NoCells,
-    /// Counts beyond what a [`Design`] can index.
-    #[error(
-        "{nodes} nodes, {nets} nets and {pins} pins: expected at most {MAX_NODES} nodes, \
-         {MAX_NODES} nets and {} pins",
-        u32::MAX
-    )]
-    TooLarge {
-        /// Nodes asked for.
-        nodes: u64,
-        /// Nets asked for.
-        nets: u64,
-        /// Pins asked for.
-        pins: u64,
-    },
-    /// Counts or ratios that contradict each other.
-    #[error("the design's specification does not hold together: {0}")]
-    Contradiction(&'static str),
-    /// The macros and blocks find no room on the die.
-    #[error("{fixed} fixed nodes find no room on a die of {rows} rows of {sites} sites")]
-    DoesNotFit {
-        /// Fixed nodes inside the die.
-        fixed: u64,
-        /// Rows of the die.
-        rows: u64,
-        /// Sites in each row.
-        sites: u64,
-    },
-}
+use names::numbered_names;
 
 /// Makes the design `spec` describes.
 ///
@@ -128,41 +83,4 @@ fn nodes(cell_width: Vec<f64>, plan: &Floorplan) -> Nodes {
     let mut kind = vec![NodeKind::Movable; cells];
     kind.resize(width.len(), NodeKind::Fixed);
     Nodes { names: numbered_names('o', width.len()), width, height, kind }
-}
-
-/// `o0`, `o1`, …
-fn numbered_names(letter: char, count: usize) -> Names {
-    let digits = count.max(1).ilog10() as usize + 1;
-    let mut names = Names::with_capacity(count, count * (digits + 1));
-    let mut name = String::new();
-    for i in 0..count {
-        name.clear();
-        write!(name, "{letter}{i}").expect("writing to a string does not fail");
-        names.push(&name);
-    }
-    names
-}
-
-/// What a random stream is for; each use has its own, so that changing one leaves the others.
-#[derive(Clone, Copy)]
-enum Stream {
-    Widths,
-    Floorplan,
-    Start,
-    Degrees,
-    Nets,
-}
-
-/// The random stream of one block of one use.
-fn random_stream(seed: u64, stream: Stream, block: u64) -> Pcg64 {
-    // Chained through a mixer, because streams of neighbouring seeds must not be alike.
-    Pcg64::seed_from_u64(mix(mix(mix(seed) ^ stream as u64) ^ block))
-}
-
-/// The SplitMix64 output function (Steele, Lea and Flood, OOPSLA 2014).
-fn mix(z: u64) -> u64 {
-    let z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -8,7 +8,9 @@
 use super::degrees;
 use super::floorplan::Floorplan;
 use super::hilbert::Hidden;
-use super::{Spec, Stream, numbered_names, random_stream};
+use super::names::numbered_names;
+use super::random::{Stream, random_stream};
+use super::spec::Spec;
 use crate::design::{Nets, Nodes};
 use rand::RngExt;
 use rand::seq::SliceRandom;

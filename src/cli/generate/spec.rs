@@ -1,6 +1,49 @@
 //! What to generate: counts, ratios and a seed.
 
-use super::{GenerateError, MAX_NODES};
+/// Most nodes, and most nets, in a generated design: their names stay under 4 GiB.
+pub const MAX_NODES: u64 = 1 << 28;
+
+/// Why a design cannot be generated.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// No preset has this name.
+    #[error("no design is called \"{name}\": expected one of {}", Spec::NAMES.join(", "))]
+    UnknownPreset {
+        /// The name asked for.
+        name: String,
+    },
+    /// A design without movable cells.
+    #[error("0 cells: expected at least 1")]
+    NoCells,
+    /// Counts beyond what a [`Design`] can index.
+    #[error(
+        "{nodes} nodes, {nets} nets and {pins} pins: expected at most {MAX_NODES} nodes, \
+         {MAX_NODES} nets and {} pins",
+        u32::MAX
+    )]
+    TooLarge {
+        /// Nodes asked for.
+        nodes: u64,
+        /// Nets asked for.
+        nets: u64,
+        /// Pins asked for.
+        pins: u64,
+    },
+    /// Counts or ratios that contradict each other.
+    #[error("the design's specification does not hold together: {0}")]
+    Contradiction(&'static str),
+    /// The macros and blocks find no room on the die.
+    #[error("{fixed} fixed nodes find no room on a die of {rows} rows of {sites} sites")]
+    DoesNotFit {
+        /// Fixed nodes inside the die.
+        fixed: u64,
+        /// Rows of the die.
+        rows: u64,
+        /// Sites in each row.
+        sites: u64,
+    },
+}
 
 /// The statistics a generated design has, and its seed.
 ///

@@ -1,7 +1,6 @@
 //! The CPU as something to measure.
 
-use super::table::Machine;
-use super::target::{BenchError, Direction, Target, Work, Workload, random};
+use super::target::{BenchError, Direction, Machine, Target, Work, Workload, random};
 use crate::charge::Charge;
 use crate::cpu::engine::CpuEngine;
 use crate::cpu::fft::Fft2d;

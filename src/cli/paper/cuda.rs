@@ -6,8 +6,7 @@
 //! are timed as plain launches in a row. Buffers are the same in every run: what
 //! fits in the device's cache stays there, as between a placer's stages.
 
-use super::table::Machine;
-use super::target::{BenchError, Direction, Target, Work, Workload, random};
+use super::target::{BenchError, Direction, Machine, Target, Work, Workload, random};
 use crate::charge::Charge;
 use crate::cuda::transforms::{Plan1d, Plan2d, Plan3d, Stage};
 use crate::cuda::{

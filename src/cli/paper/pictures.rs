@@ -1,7 +1,8 @@
 //! Tables as pictures: times and ratios as curves over sizes, or the ratios of
 //! one size as bars, beside the paper's.
 
-use super::table::{Group, Line, Machine, Table};
+use super::table::{Group, Line, Table};
+use super::target::Machine;
 use crate::plot::{BarSeries, Bars, Curves, Picture, PlotError, Series};
 use std::path::{Path, PathBuf};
 

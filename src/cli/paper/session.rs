@@ -7,7 +7,7 @@
 
 use super::statistics::Sample;
 use super::table::Line;
-use super::target::{BenchError, Target, Work, Workload};
+use super::target::{Target, Work, Workload, reason};
 use crate::real::Precision;
 use std::time::Instant;
 
@@ -16,9 +16,6 @@ pub const WARM_UP: usize = 3;
 
 /// Fewest rounds that make a number.
 pub const FEWEST: usize = 3;
-
-/// What the reason for a missing number begins with where the engine failed.
-pub(super) const FAILED: &str = "failed: ";
 
 /// How a run of the benchmarks is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,14 +54,6 @@ const GROWTH: f64 = 1.3;
 /// The share of the time left that is due to the first of `left` measurements.
 fn share(left: usize) -> f64 {
     (GROWTH - 1.0) / (GROWTH.powi(left.max(1) as i32) - 1.0)
-}
-
-/// What a table says in the place of a number.
-pub(super) fn reason(error: BenchError) -> String {
-    match error {
-        BenchError::Unavailable(why) => why,
-        failure => format!("{FAILED}{failure}").replace('\n', " "),
-    }
 }
 
 #[derive(Clone, Copy, Debug)]

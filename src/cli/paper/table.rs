@@ -1,8 +1,8 @@
 //! A table of the paper beside this machine's numbers: what is printed and what
 //! is written as JSON.
 
-use super::session::FAILED;
 use super::statistics::Sample;
+use super::target::{FAILED, Machine};
 use crate::real::Precision;
 use serde::{Deserialize, Serialize};
 
@@ -37,21 +37,6 @@ impl Report {
         reasons.dedup();
         reasons
     }
-}
-
-/// The machine that measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
-    /// `"cpu"` or `"cuda"`.
-    pub engine: String,
-    /// The processor's or the device's name.
-    pub device: String,
-    /// Threads on the CPU; none on a device.
-    pub threads: Option<usize>,
-    /// The driver's CUDA version and cuFFT's, on a device.
-    pub software: Option<String>,
-    /// How a time is taken.
-    pub timing: String,
 }
 
 /// One table or figure.

@@ -6,6 +6,7 @@ use crate::real::{Precision, Real};
 use crate::transform::{Algorithm1d, PostProcessing, Reorder, Transform};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A piece of work to time: the same pieces on every engine. Inputs are
@@ -93,10 +94,25 @@ pub trait Workload {
     }
 }
 
+/// The machine that measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// `"cpu"` or `"cuda"`.
+    pub engine: String,
+    /// The processor's or the device's name.
+    pub device: String,
+    /// Threads on the CPU; none on a device.
+    pub threads: Option<usize>,
+    /// The driver's CUDA version and cuFFT's, on a device.
+    pub software: Option<String>,
+    /// How a time is taken.
+    pub timing: String,
+}
+
 /// An engine, as something to measure.
 pub trait Target {
     /// What it is.
-    fn machine(&self) -> super::Machine;
+    fn machine(&self) -> Machine;
 
     /// Bytes of memory that are free, if the system says.
     fn free_memory(&self) -> Option<f64>;
@@ -150,6 +166,17 @@ impl BenchError {
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> BenchError {
         BenchError::Failed { what: what.into(), source: source.into() }
+    }
+}
+
+/// What the reason for a missing number begins with where the engine failed.
+pub(super) const FAILED: &str = "failed: ";
+
+/// What a table says in the place of a number.
+pub(super) fn reason(error: BenchError) -> String {
+    match error {
+        BenchError::Unavailable(why) => why,
+        failure => format!("{FAILED}{failure}").replace('\n', " "),
     }
 }
 

@@ -1,8 +1,8 @@
 //! `--frames`: pictures of cells and potential while they move, and all of them
 //! as an animated GIF.
 
-use super::Failure;
 use crate::charge::{Charge, ChargeOptions};
+use crate::cli::failure::Failure;
 use crate::cpu::density::CpuDensity;
 use crate::design::Design;
 use crate::engine::MapKind;

@@ -1,14 +1,15 @@
 //! `--history`: every iteration's numbers, as CSV or JSON.
 
-use super::super::common::{SolveArgs, write_json, write_output};
-use super::super::eval::describe;
-use super::{Failure, Quality};
-use crate::Precision;
 use crate::charge::Charge;
+use crate::cli::failure::Failure;
+use crate::cli::options::SolveArgs;
 use crate::cli::report::{DesignReport, GridReport};
-use crate::design::Design;
+use crate::cli::results::{write_json, write_output};
+use crate::cpu::density::CpuDensity;
+use crate::design::{Design, Hpwl};
 use crate::engine::{Descriptor, Pipeline};
 use crate::place::{Outcome, PlaceOptions, Record, StageSplit};
+use crate::{Precision, Real};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -60,6 +61,32 @@ pub(super) struct History<'a> {
     pub(super) seconds: f64,
     pub(super) records: &'a [Record],
     pub(super) warnings: &'a [String],
+}
+
+/// What `eval` says of the placement that was written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quality {
+    pub(super) hpwl: Hpwl,
+    pub(super) smoothed: f64,
+    pub(super) exact: f64,
+}
+
+impl Quality {
+    pub(super) fn of<T: Real>(
+        design: &Design,
+        charge: &Charge,
+        x: &[f64],
+        y: &[f64],
+        record: &Record,
+    ) -> Quality {
+        let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
+        let exact = CpuDensity::new(charge, 0.0).exact(&round(x), &round(y));
+        Quality {
+            hpwl: design.hpwl().unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
+            smoothed: record.sample.density.overflow,
+            exact: exact.overflow,
+        }
+    }
 }
 
 /// The JSON file; its keys are a contract.
@@ -120,7 +147,7 @@ impl History<'_> {
         let (charge, grid) = (self.charge, &self.charge.grid());
         let Quality { hpwl, smoothed, exact } = self.result;
         Document {
-            design: describe(self.design, charge.movable_area(), charge.fixed_area()),
+            design: DesignReport::of(self.design, charge.movable_area(), charge.fixed_area()),
             grid: GridReport {
                 bins: [grid.nx(), grid.ny()],
                 bin_size: [grid.bin_x(), grid.bin_y()],

@@ -5,23 +5,20 @@ mod history;
 mod progress;
 mod stop;
 
-use super::Failure;
-use super::common::{
-    EvaluationArgs, Opened, charge_of, check_output, make_folder, open_design, tell, with_precision,
-};
 use super::engines::{self, EngineReal};
+use super::failure::Failure;
+use super::input::{Opened, charge_of, open_design, with_precision};
+use super::options::EvaluationArgs;
 use super::pictures;
-use crate::Real;
+use super::results::{check_output, make_folder, tell};
 use crate::bookshelf::write_pl;
-use crate::charge::Charge;
-use crate::cpu::density::CpuDensity;
-use crate::design::{Design, Hpwl};
+use crate::design::Design;
 use crate::place::{Outcome, PlaceOptions, Placer, Record, schedule, start};
 use crate::wirelength::{LARGE_NET, Netlist};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use frames::Frames;
-use history::{History, HistoryFile};
+use history::{History, HistoryFile, Quality};
 use progress::Progress;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -81,7 +78,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
     if args.output == Path::new("-") {
         let message = "a placement goes to a file, for standard output takes the summary";
-        return Err(super::usage(ErrorKind::InvalidValue, message));
+        return Err(super::failure::usage(ErrorKind::InvalidValue, message));
     }
     check_output(&args.output)?;
     args.history.as_ref().map_or(Ok(()), |file| check_output(file.path()))?;
@@ -193,32 +190,6 @@ fn settle(design: &mut Design, x: &[f64], y: &[f64]) {
     let movable: Vec<usize> = design.movable().collect();
     for ((node, &x), &y) in movable.into_iter().zip(x).zip(y) {
         (design.placement.x[node], design.placement.y[node]) = (x, y);
-    }
-}
-
-/// What `eval` says of the placement that was written.
-#[derive(Clone, Copy, Debug)]
-struct Quality {
-    hpwl: Hpwl,
-    smoothed: f64,
-    exact: f64,
-}
-
-impl Quality {
-    fn of<T: Real>(
-        design: &Design,
-        charge: &Charge,
-        x: &[f64],
-        y: &[f64],
-        record: &Record,
-    ) -> Quality {
-        let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
-        let exact = CpuDensity::new(charge, 0.0).exact(&round(x), &round(y));
-        Quality {
-            hpwl: design.hpwl().unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
-            smoothed: record.sample.density.overflow,
-            exact: exact.overflow,
-        }
     }
 }
 

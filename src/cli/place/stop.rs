@@ -1,7 +1,7 @@
 //! Ctrl-C during a placement: the first one ends it after the iteration at
 //! hand, so that the placement is written; the second one ends the program.
 
-use super::Failure;
+use crate::cli::failure::Failure;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How often the user has asked.

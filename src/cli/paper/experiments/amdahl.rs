@@ -1,12 +1,12 @@
 //! Amdahl's law on a placer's step: 1/((1 − p) + p/s), with p the transforms'
 //! share of the row-column step and s their speed-up ("Case studies").
 
-use super::{Content, cases, within};
+use super::content::{Content, cases, within};
+use crate::cli::paper::designs::Designs;
 use crate::cli::paper::printed::DESIGNS;
-use crate::cli::paper::table::ratio;
-use crate::cli::paper::{
-    BenchError, Claim, Designs, Group, Line, Observation, Session, Unit, Work,
-};
+use crate::cli::paper::session::{Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line, Observation, ratio};
+use crate::cli::paper::target::{BenchError, Work};
 use crate::engine::Pipeline;
 
 /// The small and the large designs that the paper compares.

@@ -1,11 +1,10 @@
 //! Figure 6: what each stage of the fused 1024 × 1024 DCT takes.
 
-use super::{Content, size};
+use super::content::{Content, size};
 use crate::cli::paper::printed::{PRE_AND_POST_SHARE, TWO_DIMENSIONAL};
-use crate::cli::paper::table::ratio;
-use crate::cli::paper::{
-    BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work,
-};
+use crate::cli::paper::session::{Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line, Observation, ratio};
+use crate::cli::paper::target::{BenchError, Direction, Work};
 use crate::engine::Pipeline;
 use crate::transform::{PostProcessing, Reorder, Transform};
 

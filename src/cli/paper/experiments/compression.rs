@@ -1,13 +1,12 @@
 //! Image compression: DCT, thresholding, IDCT ("Image compression", where
 //! p = 1 in Amdahl's law).
 
+use super::content::{Content, cases, size, within};
 use super::two_dimensional::works;
-use super::{Content, cases, size, within};
 use crate::cli::paper::printed::TWO_DIMENSIONAL;
-use crate::cli::paper::table::ratio;
-use crate::cli::paper::{
-    BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work,
-};
+use crate::cli::paper::session::{Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line, Observation, ratio};
+use crate::cli::paper::target::{BenchError, Direction, Work};
 use crate::engine::Pipeline;
 
 const SIZES: [usize; 4] = [512, 1024, 2048, 4096];

@@ -1,10 +1,11 @@
 //! Table VII: one step at the statistics of the eight ISPD 2005 designs.
 
-use super::{Content, cases, ratios};
+use super::content::{Content, cases, ratios};
+use crate::cli::paper::designs::Designs;
 use crate::cli::paper::printed::DESIGNS;
-use crate::cli::paper::{
-    BenchError, Claim, Designs, Group, Line, Observation, Session, Unit, Work,
-};
+use crate::cli::paper::session::{Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line, Observation};
+use crate::cli::paper::target::{BenchError, Work};
 use crate::engine::Pipeline;
 
 /// What the paper's mean speed-up rounds to.

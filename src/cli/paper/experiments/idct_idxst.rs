@@ -1,9 +1,11 @@
 //! The times of IDCT_IDXST in the section on DREAMPlace: "similar to those of
 //! 2D IDCT".
 
-use super::{Content, cases, ratios, size, within};
+use super::content::{Content, cases, ratios, size, within};
 use crate::cli::paper::printed::{IDCT_IDXST, TWO_DIMENSIONAL};
-use crate::cli::paper::{BenchError, Claim, Group, Line, Session, Unit, Work};
+use crate::cli::paper::session::{Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line};
+use crate::cli::paper::target::{BenchError, Work};
 use crate::engine::Pipeline;
 use crate::transform::Transform;
 

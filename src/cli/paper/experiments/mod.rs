@@ -3,6 +3,7 @@
 mod amdahl;
 mod breakdown;
 mod compression;
+mod content;
 mod designs;
 mod idct_idxst;
 mod one_dimensional;
@@ -15,7 +16,7 @@ mod utilisation;
 
 use super::designs::Designs;
 use super::session::Session;
-use super::table::{Claim, Group, Observation, Table};
+use super::table::Table;
 use super::target::BenchError;
 
 /// A table or figure of the paper, or a claim of its text.
@@ -45,14 +46,6 @@ pub enum Experiment {
     Amdahl,
     /// A placer's step on eight designs (table VII).
     Designs,
-}
-
-/// What an experiment yields.
-#[derive(Default)]
-struct Content {
-    groups: Vec<Group>,
-    claims: Vec<Claim>,
-    notes: Vec<String>,
 }
 
 impl Experiment {
@@ -176,33 +169,4 @@ impl Experiment {
             seconds: session.elapsed(),
         })
     }
-}
-
-/// `N₁ × N₂`, or `N²` where they are equal.
-fn size([n1, n2]: [usize; 2]) -> String {
-    if n1 == n2 { format!("{n1}²") } else { format!("{n1} × {n2}") }
-}
-
-/// The cases of a table: all, or the first where a quick look was asked for.
-fn cases<'t, T>(session: &Session<'_>, all: &'t [T]) -> &'t [T] {
-    if session.settings.quick { &all[..1.min(all.len())] } else { all }
-}
-
-/// One observation per group of a ratio of two lines.
-fn ratios(
-    groups: &[Group],
-    what: &str,
-    over: &str,
-    agrees: impl Fn(f64) -> bool,
-) -> Vec<Observation> {
-    let observe = |group: &Group| {
-        let value = group.ratio(what, over)?;
-        Some(Observation { case: group.case.clone(), value, agrees: agrees(value) })
-    };
-    groups.iter().filter_map(observe).collect()
-}
-
-/// Whether two numbers of this ratio are within a share of each other.
-fn within(share: f64) -> impl Fn(f64) -> bool {
-    move |ratio| ratio <= 1.0 + share && ratio >= 1.0 / (1.0 + share)
 }

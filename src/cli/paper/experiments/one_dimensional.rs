@@ -1,8 +1,10 @@
 //! Table IV: the DCT of one line by four algorithms.
 
-use super::{Content, cases};
+use super::content::{Content, cases};
 use crate::cli::paper::printed::{ALGORITHMS, ONE_DIMENSIONAL};
-use crate::cli::paper::{BenchError, Claim, Group, Line, Observation, Session, Unit, Work};
+use crate::cli::paper::session::{Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line, Observation};
+use crate::cli::paper::target::{BenchError, Work};
 use crate::transform::Algorithm1d;
 
 pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {

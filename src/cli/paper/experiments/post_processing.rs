@@ -1,10 +1,11 @@
 //! Table III: the DCT's post-processing one output at a time and four at a time.
 
-use super::{Content, cases, ratios, size};
+use super::content::{Content, cases, ratios, size};
+use crate::cli::paper::counted::operations;
 use crate::cli::paper::printed::{EFFICIENT, NAIVE, Operations};
-use crate::cli::paper::{
-    BenchError, Claim, Group, Line, Observation, Session, Unit, Work, operations,
-};
+use crate::cli::paper::session::{Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line, Observation};
+use crate::cli::paper::target::{BenchError, Work};
 use crate::transform::{PostProcessing, Reorder};
 
 const SIZES: [usize; 5] = [512, 1024, 2048, 4096, 8192];

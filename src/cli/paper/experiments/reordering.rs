@@ -1,8 +1,10 @@
 //! Table II: the DCT's pre-processing by gather and by scatter.
 
-use super::{Content, cases, ratios, size, within};
+use super::content::{Content, cases, ratios, size, within};
 use crate::cli::paper::printed::REORDERING;
-use crate::cli::paper::{BenchError, Claim, Group, Line, Session, Unit, Work};
+use crate::cli::paper::session::{Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line};
+use crate::cli::paper::target::{BenchError, Work};
 use crate::transform::{PostProcessing, Reorder};
 
 fn whole_dct(way: &str) -> String {

@@ -2,10 +2,11 @@
 //! the double-precision floating-point" (section "Settings"), held to sizes of
 //! table V.
 
+use super::content::{Content, cases, size, within};
 use super::two_dimensional::{DCT, IDCT, works};
-use super::{Content, cases, size, within};
-use crate::cli::paper::table::ratio;
-use crate::cli::paper::{BenchError, Claim, Direction, Group, Line, Observation, Session, Unit};
+use crate::cli::paper::session::{Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line, Observation, ratio};
+use crate::cli::paper::target::{BenchError, Direction};
 use crate::real::Precision;
 
 const SIZES: [usize; 4] = [512, 1024, 2048, 4096];

@@ -1,8 +1,10 @@
 //! The 3-D DCT through a 3-D FFT, which the paper describes and does not time.
 
+use super::content::{Content, cases, ratios};
 use super::two_dimensional::ABOUT_TWICE;
-use super::{Content, cases, ratios};
-use crate::cli::paper::{BenchError, Claim, Direction, Group, Line, Session, Unit, Work};
+use crate::cli::paper::session::{Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line};
+use crate::cli::paper::target::{BenchError, Direction, Work};
 use crate::engine::Pipeline;
 
 const SIZES: [usize; 3] = [64, 128, 256];

@@ -1,11 +1,10 @@
 //! Table V: 2-D DCT and IDCT, row-column, fused, and the FFT alone.
 
-use super::{Content, cases, ratios, size, within};
+use super::content::{Content, cases, ratios, size, within};
 use crate::cli::paper::printed::{DCT_1024, TWO_DIMENSIONAL, TwoDimensional};
-use crate::cli::paper::table::ratio;
-use crate::cli::paper::{
-    BenchError, Claim, Direction, Group, Line, Observation, Session, Unit, Work,
-};
+use crate::cli::paper::session::{Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line, Observation, ratio};
+use crate::cli::paper::target::{BenchError, Direction, Work};
 use crate::engine::Pipeline;
 use crate::transform::Transform;
 

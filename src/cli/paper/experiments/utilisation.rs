@@ -4,13 +4,11 @@
 //! and shared memory, memory throughput the bytes that a stage must read and
 //! write (every element once) over its time. The paper's are a profiler's.
 
-use super::{Content, cases, size};
+use super::content::{Content, cases, size};
 use crate::cli::paper::printed::{POSTPROCESS, PREPROCESS, Utilisation};
-use crate::cli::paper::session::reason;
-use crate::cli::paper::target::element_bytes;
-use crate::cli::paper::{
-    BenchError, Claim, Group, Line, Observation, Outcome, Session, Unit, Work,
-};
+use crate::cli::paper::session::{Outcome, Session, Unit};
+use crate::cli::paper::table::{Claim, Group, Line, Observation};
+use crate::cli::paper::target::{BenchError, Work, element_bytes, reason};
 use crate::transform::{PostProcessing, Reorder};
 
 /// Beyond the caches of today's devices, so that traffic goes to their memory.

@@ -1,0 +1,21 @@
+//! What ends a run early.
+
+use clap::error::ErrorKind;
+use std::io;
+use std::path::Path;
+
+/// Any failure, as one line; a [`clap::Error`] is wrong usage.
+pub(crate) type Failure = Box<dyn std::error::Error>;
+
+/// Wrong usage that only shows once all arguments are known.
+pub(crate) fn usage(kind: ErrorKind, message: &str) -> Failure {
+    clap::Error::raw(kind, message).into()
+}
+
+/// The error with the file it is about.
+pub(crate) fn named(path: &Path, error: io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return error.into();
+    }
+    format!("{}: {error}", path.display()).into()
+}

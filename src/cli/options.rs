@@ -1,0 +1,264 @@
+//! The options that subcommands share.
+
+use super::failure::{Failure, usage};
+use crate::Precision;
+use crate::bookshelf::PinOffset;
+use crate::charge::ChargeOptions;
+use crate::engine::{EngineOptions, MAX_THREADS, Pipeline};
+use clap::error::ErrorKind;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The options of every subcommand that evaluates a design.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct EvaluationArgs {
+    /// Placement to read in place of the one the .aux names
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pl: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) options: SolveArgs,
+    /// Where the .nets file counts pin offsets from
+    #[arg(long, value_enum, default_value_t = PinOffsetArg::Center, value_name = "ORIGIN")]
+    pin_offset: PinOffsetArg,
+}
+
+/// The options that need no file.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SolveArgs {
+    /// Bins along x and y; DREAMPlace's choice for the design unless given
+    #[arg(long, value_name = "NX[xNY]")]
+    bins: Option<Bins>,
+    /// Target density, above 0 and at most 1
+    #[arg(long, value_name = "T", default_value_t = 1.0, allow_hyphen_values = true)]
+    target_density: f64,
+    /// Fill the free space with fillers
+    #[arg(long)]
+    fillers: bool,
+    /// Count area outside every row as fixed
+    #[arg(long)]
+    row_blockage: bool,
+    /// Engine: auto, cpu, cuda or cuda:N; for compare also both or both:N
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) engine: EngineChoice,
+    /// How the solve is composed of transforms; auto takes the fastest for engine and bins
+    #[arg(long, value_enum, default_value_t = PipelineArg::Auto, value_name = "NAME")]
+    pipeline: PipelineArg,
+    /// Working precision
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F32, value_name = "TYPE")]
+    precision: PrecisionArg,
+    /// Threads on the CPU; 0 takes all there are
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
+    threads: usize,
+    /// The same bits on every run: every engine always gives them
+    #[arg(long)]
+    #[allow(dead_code)] // accepted, and without effect
+    deterministic: bool,
+    /// Seed of the fillers' positions, and of a placement's start
+    #[arg(long, value_name = "SEED", default_value_t = 1000)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PinOffsetArg {
+    Center,
+    LowerLeft,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PipelineArg {
+    Auto,
+    RowColumn,
+    Fused,
+    ThreePass,
+}
+
+impl PipelineArg {
+    fn pipeline(self) -> Option<Pipeline> {
+        match self {
+            PipelineArg::Auto => None,
+            PipelineArg::RowColumn => Some(Pipeline::RowColumn),
+            PipelineArg::Fused => Some(Pipeline::Fused),
+            PipelineArg::ThreePass => Some(Pipeline::ThreePass),
+        }
+    }
+}
+
+/// `--precision`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PrecisionArg {
+    F32,
+    F64,
+}
+
+impl From<PrecisionArg> for Precision {
+    fn from(arg: PrecisionArg) -> Precision {
+        match arg {
+            PrecisionArg::F32 => Precision::F32,
+            PrecisionArg::F64 => Precision::F64,
+        }
+    }
+}
+
+/// `--bins`: one number for both axes or `NXxNY`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bins(pub(crate) usize, pub(crate) usize);
+
+impl FromStr for Bins {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (nx, ny) = text.split_once('x').unwrap_or((text, text));
+        match (nx.parse(), ny.parse()) {
+            (Ok(nx), Ok(ny)) => Ok(Bins(nx, ny)),
+            _ => Err("expected a whole number or two joined by x, as in 512 or 512x256".to_owned()),
+        }
+    }
+}
+
+/// `--threads`.
+pub(crate) fn thread_count(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|n| *n <= MAX_THREADS);
+    number.ok_or_else(|| format!("expected a whole number from 0 to {MAX_THREADS}"))
+}
+impl EvaluationArgs {
+    /// Where the .nets file counts pin offsets from.
+    pub(crate) fn pin_offset(&self) -> PinOffset {
+        match self.pin_offset {
+            PinOffsetArg::Center => PinOffset::Center,
+            PinOffsetArg::LowerLeft => PinOffset::LowerLeft,
+        }
+    }
+
+    /// The defaults, with fillers.
+    pub(crate) fn for_demo(engine: EngineChoice) -> Self {
+        #[derive(clap::Parser)]
+        struct Defaults {
+            #[command(flatten)]
+            evaluation: EvaluationArgs,
+        }
+        let mut args = <Defaults as clap::Parser>::parse_from(["demo", "--fillers"]).evaluation;
+        args.options.engine = engine;
+        args
+    }
+}
+
+impl SolveArgs {
+    pub(crate) fn precision(&self) -> Precision {
+        self.precision.into()
+    }
+
+    /// The pipeline asked for, none for `auto`.
+    pub(crate) fn pipeline(&self) -> Option<Pipeline> {
+        self.pipeline.pipeline()
+    }
+
+    /// The bins asked for.
+    pub(crate) fn bins(&self) -> Option<Bins> {
+        self.bins
+    }
+
+    pub(crate) fn target_density(&self) -> f64 {
+        self.target_density
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    pub(crate) fn fillers(&self) -> bool {
+        self.fillers
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The same with fillers.
+    pub(crate) fn with_fillers(&self) -> SolveArgs {
+        SolveArgs { fillers: true, ..self.clone() }
+    }
+
+    /// The same by `pipeline`.
+    pub(crate) fn with_pipeline(&self, pipeline: Pipeline) -> SolveArgs {
+        let mut names = PipelineArg::value_variants().iter().copied();
+        let pipeline = names.find(|arg| arg.pipeline() == Some(pipeline));
+        SolveArgs { pipeline: pipeline.expect("every pipeline has a name"), ..self.clone() }
+    }
+
+    pub(crate) fn row_blockage(&self) -> bool {
+        self.row_blockage
+    }
+
+    pub(crate) fn charge_options(&self) -> ChargeOptions {
+        ChargeOptions::default()
+            .target_density(self.target_density)
+            .fillers(self.fillers)
+            .row_blockage(self.row_blockage)
+            .seed(self.seed)
+    }
+
+    pub(crate) fn engine_options(&self) -> EngineOptions {
+        EngineOptions::default().pipeline(self.pipeline()).threads(self.threads)
+    }
+}
+
+/// `--engine`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EngineChoice {
+    Auto,
+    Cpu,
+    Cuda(usize),
+    /// The CPU and a CUDA device side by side.
+    Both(usize),
+}
+
+impl FromStr for EngineChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, device) = match text.split_once(':') {
+            Some((name, number)) => (name, number.parse().ok()),
+            None => (text, Some(0)),
+        };
+        match (name, device) {
+            ("auto", _) if name == text => Ok(EngineChoice::Auto),
+            ("cpu", _) if name == text => Ok(EngineChoice::Cpu),
+            ("cuda", Some(device)) => Ok(EngineChoice::Cuda(device)),
+            ("both", Some(device)) => Ok(EngineChoice::Both(device)),
+            _ => {
+                Err("expected auto, cpu, cuda or cuda:N (compare: also both or both:N)".to_owned())
+            }
+        }
+    }
+}
+
+impl EngineChoice {
+    /// Wrong usage for a command that runs one engine when two are asked for.
+    pub(crate) fn only_one(self) -> Result<(), Failure> {
+        match self {
+            EngineChoice::Both(_) => {
+                let message = "'--engine both' is for compare: expected auto, cpu, cuda or cuda:N";
+                Err(usage(ErrorKind::InvalidValue, message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engine_names() {
+        assert_eq!("auto".parse(), Ok(EngineChoice::Auto));
+        assert_eq!("cpu".parse(), Ok(EngineChoice::Cpu));
+        assert_eq!("cuda:3".parse(), Ok(EngineChoice::Cuda(3)));
+        assert_eq!("cuda".parse(), Ok(EngineChoice::Cuda(0)));
+        assert_eq!("both:1".parse(), Ok(EngineChoice::Both(1)));
+        for wrong in ["gpu", "cuda:", "cuda:-1", "cpu:0", "auto:1", ":0", ""] {
+            assert!(wrong.parse::<EngineChoice>().is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Where results go: files, standard output, and remarks on stderr.
+
+use super::failure::{Failure, named};
+use crate::output::{check_writable, write_whole};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes `path` (`-`: standard output) through `write`, whole or not at all.
+pub(crate) fn write_output(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        let mut out = io::stdout().lock();
+        write(&mut out)?;
+        out.flush()?;
+        return Ok(());
+    }
+    write_whole(path, write).map_err(|e| named(path, e))
+}
+
+/// Writes pretty JSON to `path` (`-`: standard output).
+pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
+    write_output(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        writeln!(out)
+    })
+}
+
+/// Makes sure that [`write_output`] will be able to write `path`.
+pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    check_writable(path).map_err(|e| named(path, e))
+}
+
+/// Makes a folder for output and makes sure that files can be written there.
+pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
+    if path.exists() && !path.is_dir() {
+        return Err(named(path, io::ErrorKind::NotADirectory.into()));
+    }
+    std::fs::create_dir_all(path).map_err(|e| named(path, e))?;
+    check_writable(&path.join(".placefield")).map_err(|e| named(path, e))
+}
+
+/// Says on stderr what a reader of the results should know; called once they
+/// are written, so that a run that fails says nothing but its error.
+pub(crate) fn tell(notes: &[String], warnings: &[String]) {
+    for note in notes {
+        say(note);
+    }
+    for warning in warnings {
+        say(&format!("warning: {warning}"));
+    }
+}
+
+/// A line on stderr. One that nobody takes, as behind `2>&1 | head -1`, is lost, which is no error.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
