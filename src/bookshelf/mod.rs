@@ -14,7 +14,7 @@
 //! [`BookshelfError`] that names file, line and column. What is odd but
 //! readable is counted in [`Loaded::warnings`].
 
-mod aux;
+mod aux_file;
 mod chunks;
 mod error;
 mod file;
@@ -28,7 +28,7 @@ mod scl;
 pub(crate) mod write;
 mod wts;
 
-pub use aux::{Aux, parse_aux};
+pub use aux_file::{Aux, parse_aux};
 pub use error::{BookshelfError, ErrorKind};
 pub use index::NameIndex;
 pub use nets::{NetsFile, PinOffset, parse_nets};
