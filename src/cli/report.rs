@@ -106,11 +106,11 @@ pub struct OptionsReport {
 pub struct DensityReport {
     /// Overflow of the smoothed map: what placers log.
     pub overflow_smoothed: f64,
-    /// Overflow with every cell at its own size.
+    /// Overflow with every cell at its exact size.
     pub overflow_exact: f64,
     /// Largest smoothed density.
     pub max_smoothed: f64,
-    /// Largest density with every cell at its own size.
+    /// Largest density with every cell at its exact size.
     pub max_exact: f64,
     /// Area in the smoothed map, fixed, movable and fillers, layout units squared. Less than the
     /// sum of all by what is clipped, what fixed cells share, and what stretching to √2 bins

@@ -38,10 +38,10 @@ pub(super) fn widths(spec: &Spec) -> Vec<f64> {
     widths
 }
 
-/// A start as placers meet it early on: Gaussian heaps around a few centres,
-/// every cell inside the die, related cells in the same heap.
+/// A start as placers meet it early on: Gaussian clusters around a few centres,
+/// every cell inside the die, related cells in the same cluster.
 ///
-/// Each heap is a stretch of the hidden placement, drawn together and blurred.
+/// Each cluster is a stretch of the hidden placement, drawn together and blurred.
 /// Holds the cells only. Coordinates are multiples of 1/16, so that their
 /// decimals are short.
 pub(super) fn clustered_start(spec: &Spec, hidden: &Hidden, width: &[f64]) -> Placement {
@@ -67,12 +67,12 @@ pub(super) fn clustered_start(spec: &Spec, hidden: &Hidden, width: &[f64]) -> Pl
     Placement { x, y, orientation: Vec::new() }
 }
 
-/// The heap a cell belongs to.
+/// The cluster a cell belongs to.
 fn cluster(cell: u64, cells: u64) -> u64 {
     cell * CLUSTERS / cells
 }
 
-/// The middle of each heap: the mean of evenly taken members.
+/// The middle of each cluster: the mean of evenly taken members.
 fn centres(hidden: &Hidden, cells: u64) -> Vec<(f64, f64)> {
     const MEMBERS: u64 = 64;
     (0..CLUSTERS)

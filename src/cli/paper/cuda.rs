@@ -275,7 +275,7 @@ impl<T: CudaReal> Workload for EngineWork<T> {
     }
 }
 
-/// Random input and room for the output.
+/// Random input, and memory for the output.
 #[allow(clippy::type_complexity)]
 fn maps<T: CudaReal>(
     gpu: &Gpu,

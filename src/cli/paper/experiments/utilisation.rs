@@ -33,14 +33,14 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
     let precision = session.settings.precision;
     let element = element_bytes(precision);
     let throughput =
-        |outcome: &Outcome, words: f64| outcome.median().map(|ms| words * element / (ms * 1e-3));
+        |outcome: &Outcome, values: f64| outcome.median().map(|ms| values * element / (ms * 1e-3));
     let map = (n * n) as f64;
     // A map in and a map out; a onesided spectrum in and a map out; a copy.
-    let words = [2.0 * map, (n * (n + 2) + n * n) as f64, 2.0 * map];
-    let copy = throughput(&outcomes[2], words[2]);
+    let values = [2.0 * map, (n * (n + 2) + n * n) as f64, 2.0 * map];
+    let copy = throughput(&outcomes[2], values[2]);
     let mut groups = Vec::new();
     for (k, (name, work, printed)) in kernels.iter().enumerate() {
-        let achieved = throughput(&outcomes[k], words[k]);
+        let achieved = throughput(&outcomes[k], values[k]);
         let share = |of: Option<f64>| achieved.zip(of).map(|(achieved, of)| 100.0 * achieved / of);
         let peak = Line::new(OF_PEAK, "% of peak").printed(printed.bandwidth);
         let peak = match share(session.target.peak_bandwidth()) {
