@@ -16,7 +16,7 @@ pub enum GenerateError {
     /// A design without movable cells.
     #[error("0 cells: expected at least 1")]
     NoCells,
-    /// Counts beyond what a [`Design`] can index.
+    /// Counts beyond what a [`Design`](crate::design::Design) can index.
     #[error(
         "{nodes} nodes, {nets} nets and {pins} pins: expected at most {MAX_NODES} nodes, \
          {MAX_NODES} nets and {} pins",
