@@ -10,7 +10,7 @@
 //! last line of a size and precision says how many times that floor it takes.
 
 use placefield::cuda::{
-    CudaError, CudaReal, CudaSlice, FieldSolver, Fields, Folding, ForwardFft, Fused, Gpu, Graph,
+    CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Folding, ForwardFft, Fused, Gpu, Graph,
     InverseFft, RowColumn, SolverOptions, Spread, ThreePass, measure,
 };
 use placefield::grid::{BinGrid, Rect};
@@ -157,7 +157,7 @@ fn bench<T: CudaReal>(
     let rho = gpu.upload(&rho)?;
     let mut bench = Bench { gpu, nx, ny, precision: T::PRECISION.name(), rows };
     let mut map = gpu.zeros::<T>(grid.bins())?;
-    bench.replay(COPY, || Ok(gpu.stream().memcpy_dtod(&rho, &mut map)?))?;
+    bench.replay(COPY, || gpu.copy(&rho, &mut map))?;
     if nx == ny && nx <= 4096 {
         ffts::<T>(&mut bench, nx)?;
         transforms::<T>(&mut bench, &grid, &rho, &mut map)?;
@@ -176,8 +176,8 @@ fn with(reorder: Reorder, post: PostProcessing, folding: Folding) -> SolverOptio
 fn transforms<T: CudaReal>(
     bench: &mut Bench,
     grid: &BinGrid,
-    rho: &CudaSlice<T>,
-    map: &mut CudaSlice<T>,
+    rho: &DeviceVec<T>,
+    map: &mut DeviceVec<T>,
 ) -> Result<(), CudaError> {
     let gpu = bench.gpu;
     use {Folding::PerTransform, PostProcessing::*, Reorder::*};
@@ -210,7 +210,7 @@ fn transforms<T: CudaReal>(
 fn solves<T: CudaReal>(
     bench: &mut Bench,
     grid: &BinGrid,
-    rho: &CudaSlice<T>,
+    rho: &DeviceVec<T>,
 ) -> Result<(), CudaError> {
     let gpu = bench.gpu;
     let mut fields = Fields::new(gpu, grid.bins())?;

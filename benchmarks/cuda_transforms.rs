@@ -95,7 +95,7 @@ fn map<T: CudaReal>(gpu: &Gpu, shape: [usize; 2], rows: &mut Vec<Row>) -> Result
         let precision = T::PRECISION.name();
         print!("{precision} {nx:>5} x {ny:<5} {kind:?}");
         for options in ways {
-            let mut plan = Plan2d::<T, T>::new(gpu, kind, nx, ny, options)?;
+            let mut plan = Plan2d::<T, T>::batched(gpu, kind, nx, ny, options, 1)?;
             let time = time(gpu, nx * ny, || plan.run(&x, &mut y))?;
             let how = match options == auto {
                 true => format!("default, {:?}", plan.path()),

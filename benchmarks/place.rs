@@ -13,10 +13,11 @@
 
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
+use placefield::cuda::CudaBackend;
 use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Gpu, Spread, probe};
 use placefield::engine::{EngineOptions, Pipeline};
 use placefield::grid::BinGrid;
-use placefield::place::{CudaBackend, Outcome, PlaceOptions, Placer, StageSplit, schedule, start};
+use placefield::place::{Outcome, PlaceOptions, Placer, StageSplit, schedule, start};
 use placefield::wirelength::{LARGE_NET, Netlist};
 use serde::Serialize;
 use std::error::Error;

@@ -211,7 +211,7 @@ fn measure<T: CudaReal>(
                 step_plain_ms: spread(|t| t.step_plain),
                 solve_graph_ms: spread(|t| t.solve_graph),
                 solve_plain_ms: spread(|t| t.solve_plain),
-                strays: engine.strays(),
+                strays: engine.outside_halo(),
                 ordering_ms,
                 steps_per_order,
                 paper_ms: match pipeline {

@@ -123,8 +123,8 @@ pub(crate) fn advise<E: Display + From<String>>(failure: E, note: &Option<String
 #[cfg(feature = "cuda")]
 mod cuda {
     use super::*;
+    use crate::cuda::CudaBackend;
     use crate::cuda::{CudaEngine, probe};
-    use crate::place::CudaBackend;
 
     /// The name of a device that can be used, or what keeps it from that.
     pub(super) fn usable(device: usize) -> Result<String, String> {

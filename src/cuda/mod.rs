@@ -1,4 +1,4 @@
-//! The CUDA engine ([`CudaEngine`]), its ground and its stages.
+//! The CUDA engine ([`CudaEngine`]), its stages, and what they are made of.
 //!
 //! Nothing of CUDA is needed at build time. Driver, cuFFT and NVRTC are opened
 //! at run time: [`probe`] says which are there, and [`Gpu::open`] gives a typed
@@ -6,62 +6,42 @@
 //! compiled for the device at the first start and cached on disk ([`compile`]).
 //!
 //! The solve takes ρ to φ, Ex, Ey and the energy Σ φ·ρ ([`FieldSolver`]), all of
-//! them in device memory, by either pipeline: [`Fused`] (Jiang et al.: one 2-D
-//! real FFT per 2-D DCT) and [`RowColumn`] (1-D transforms and transposes).
-//! Maps are `[nx][ny]`, y contiguous; lengths are bin widths.
+//! them in device memory, by any of three pipelines: [`RowColumn`] (1-D transforms
+//! and transposes), [`Fused`] (Jiang et al.: one 2-D real FFT per 2-D DCT) and
+//! [`ThreePass`] (three passes over memory for the whole solve). Maps are
+//! `[nx][ny]`, y contiguous; lengths are bin widths.
+//!
+//! # Streams, threads and memory
 //!
 //! Every piece of work goes to the one stream that a [`Gpu`] owns, so pieces run
-//! in the order in which they were asked for and nothing waits on the host.
+//! in the order in which they were asked for and nothing waits on the host. A
+//! `Gpu` may be shared by any number of engines on any threads. Device memory is
+//! held in [`DeviceVec`]s, each of which belongs to one `Gpu`: work refuses memory
+//! of another one, even of the same device opened a second time. While one thread
+//! captures a [`Graph`], others that want to enqueue wait for the capture's end.
+//! Types of other libraries appear in [`interop`] alone.
 
 mod bodies;
-pub mod compile;
-mod density;
-mod descent;
 mod device;
 mod engine;
-mod error;
 mod fft;
-mod force;
-mod fused;
-mod graph;
-mod input;
-mod keep;
-mod launch;
-mod lines;
-mod order;
-mod plan;
-mod quads;
-mod real;
-mod rearrange;
-mod reorder;
-mod resident;
-mod row_column;
-mod solver;
-mod stages;
-mod three_pass;
-mod timing;
+pub mod interop;
+mod place;
+mod solve;
 pub mod transforms;
-mod usage;
-mod wear;
-mod wirelength;
 
-pub use bodies::{Arrangement, Bodies};
-pub use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
-pub use density::{Density, DensityReport};
-pub use descent::{Descent, DescentBodies, DescentParameters, DescentSample};
-pub use device::{Capabilities, DeviceInfo, Gpu, probe};
+pub use bodies::{
+    Arrangement, Bodies, Density, DensityReport, Force, MOST_STEPS_PER_ORDER, Permutation,
+    PermutationView, RawStatistics,
+};
+pub use device::{
+    Capabilities, CudaError, CudaReal, DeviceInfo, DeviceSlice, DeviceSliceMut, DeviceValue,
+    DeviceVec, Gpu, Graph, Input, KernelUse, Marks, MemoryInfo, Spread, Stopwatch, compile,
+    measure, probe,
+};
 pub use engine::CudaEngine;
-pub use error::CudaError;
 pub use fft::{ForwardFft, InverseFft};
-pub use force::Force;
-pub use fused::Fused;
-pub use graph::Graph;
-pub use input::Input;
-pub use real::CudaReal;
-pub use row_column::RowColumn;
-pub use solver::{FieldSolver, Fields, Folding, SolverOptions, solver};
-pub use three_pass::ThreePass;
-pub use timing::{Marks, Spread, Stopwatch, measure};
-pub use usage::KernelUse;
-pub use wear::MOST_STEPS_PER_ORDER;
-pub use wirelength::CudaWirelength;
+pub use place::{
+    CudaBackend, CudaWirelength, Descent, DescentBodies, DescentParameters, DescentSample,
+};
+pub use solve::{FieldSolver, Fields, Folding, Fused, RowColumn, SolverOptions, ThreePass, solver};

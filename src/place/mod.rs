@@ -9,15 +9,13 @@
 //! spread and connected, not on rows.
 //!
 //! The placer itself holds no positions; those are in a [`Backend`], on the
-//! host ([`HostBackend`]) or on a device (`CudaBackend`).
+//! host ([`HostBackend`]) or on a device (`cuda::CudaBackend`).
 
 pub mod backend;
 pub mod bounds;
-#[cfg(feature = "cuda")]
-pub mod cuda;
 pub mod host;
 pub mod placer;
-mod ready;
+pub(crate) mod ready;
 pub mod schedule;
 pub mod start;
 mod vectors;
@@ -25,8 +23,6 @@ mod watch;
 
 pub use backend::{Backend, Held, Sample, StageSplit, Weights};
 pub use bounds::Bounds;
-#[cfg(feature = "cuda")]
-pub use cuda::CudaBackend;
 pub use host::HostBackend;
 pub use placer::{Outcome, PlaceOptions, Placer, Record};
 

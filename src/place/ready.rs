@@ -4,7 +4,7 @@ use crate::engine::EngineError;
 
 /// What of a descent has been done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ready {
+pub(crate) enum Ready {
     Nothing,
     Started,
     Evaluated,
@@ -13,7 +13,7 @@ pub(super) enum Ready {
 
 impl Ready {
     /// An error unless `at_least` has been done; `stage` is what needs it.
-    pub(super) fn require(self, stage: &'static str, at_least: Ready) -> Result<(), EngineError> {
+    pub(crate) fn require(self, stage: &'static str, at_least: Ready) -> Result<(), EngineError> {
         let needs = match at_least {
             ready if self >= ready => return Ok(()),
             Ready::Nothing | Ready::Started => "the placer was given a start",

@@ -36,7 +36,7 @@ fn thresholds_drop_and_count<T: CudaReal>() {
         let x: Vec<T> = values(batch * nx * ny);
         let input = gpu.upload(&x).unwrap();
         let mut plan =
-            Plan2d::<T, T>::batched(&gpu, Transform::Dct, nx, ny, batch, options).unwrap();
+            Plan2d::<T, T>::batched(&gpu, Transform::Dct, nx, ny, options, batch).unwrap();
         let full = output(&gpu, x.len(), |out| plan.run(&input, out));
         let mut sizes: Vec<T> = full.iter().map(|v| v.abs()).collect();
         sizes.sort_by(|a, b| a.partial_cmp(b).unwrap());

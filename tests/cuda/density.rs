@@ -51,7 +51,7 @@ fn close(what: &str, got: f64, want: f64, bound: f64) {
 enum Start {
     Spread,
     /// All in one place: those of one size are all rounded the same way, and
-    /// where one strays none may or all do.
+    /// where one outside none may or all do.
     Heap,
 }
 
@@ -70,10 +70,10 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
     let (ex, ey) =
         (gpu.upload(&narrow(&field[0])).unwrap(), gpu.upload(&narrow(&field[1])).unwrap());
 
-    let mut bodies = Bodies::<T>::new(gpu, charge).unwrap();
+    let mut bodies = Bodies::<T>::new(gpu, charge.clone()).unwrap();
     // Zero, and about the mean, for the map; overflow and maximum do not see it.
     let background = if begin == Start::Heap { 0.0 } else { charge.background() };
-    let mut density = Density::new(&bodies, charge, background).unwrap();
+    let mut density = Density::new(&bodies, background).unwrap();
     let mut force = Force::new(&bodies).unwrap();
     let mut rho = gpu.zeros::<T>(nx * ny).unwrap();
     let n = charge.bodies();
@@ -81,7 +81,7 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
 
     let start = [charge.initial_x(), charge.initial_y()].map(|v| rounded::<T>(v, 0.0, 0));
     let start = gpu.upload(&pairs(&start[0], &start[1])).unwrap();
-    assert!(bodies.is_worn());
+    assert!(bodies.order_is_due());
     assert!(density.run(&mut bodies, Arrangement::Caller, &start, &mut rho).is_err());
     bodies.order(&start).unwrap();
     // Where they were ordered, then up to 10 bins from there.
@@ -98,31 +98,31 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
             let found = density.report().unwrap();
             close("overflow", found.stats.overflow, expected.overflow, 20.0 * bound);
             close("maximum", found.stats.max, expected.max, 20.0 * bound);
-            found.strays
+            found.outside_halo
         };
 
         density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
         let first = gpu.download(&rho).unwrap();
-        let strays = check_density(&density, &first, &want.smoothed);
+        let outside = check_density(&density, &first, &want.smoothed);
         let some = shift > 0.0 && (nx > 40 || ny > 40);
-        assert!(strays == 0 || some, "{strays} strays");
-        assert!(strays > 0 || !some || begin == Start::Heap, "no strays");
+        assert!(outside == 0 || some, "{outside} outside");
+        assert!(outside > 0 || !some || begin == Start::Heap, "no outside");
         force.run(&bodies, (&ex, &ey), &mut forces).unwrap();
         let want_force = pairs(&want.force[0], &want.force[1]);
         let first_force = gpu.download(&forces).unwrap();
         let error = relative_rms(&wide(&first_force), &want_force);
         assert!(error < 2.0 * bound, "force of {nx} x {ny}: {error:e}");
 
-        density.run_own_size(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+        density.run_exact(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
         check_density(&density, &[], &want.own_size);
 
         // The same in slot order, and once more in a new one.
         let mut slots = gpu.zeros::<T>(2 * n).unwrap();
-        bodies.rearrange_pairs(&bodies.id_of(), &corners, &mut slots).unwrap();
+        bodies.rearrange_pairs(bodies.id_of(), &corners, &mut slots).unwrap();
         for again in [false, true] {
             if again {
-                let mut from = gpu.zeros::<u32>(n).unwrap();
-                let before = slots.clone();
+                let mut from = bodies.permutation().unwrap();
+                let before = slots.try_clone().unwrap();
                 bodies.order_slots(&mut slots, &mut from).unwrap();
                 let mut moved = gpu.zeros::<T>(2 * n).unwrap();
                 bodies.rearrange_pairs(&from, &before, &mut moved).unwrap();
@@ -202,8 +202,8 @@ fn positions_that_are_not_numbers_touch_nothing_else() {
         at[i % 2][i] = bad;
     }
     let corners = gpu.upload(&pairs(&at[0], &at[1])).unwrap();
-    let mut bodies = Bodies::<f32>::new(&gpu, &charge).unwrap();
-    let mut density = Density::new(&bodies, &charge, 0.0).unwrap();
+    let mut bodies = Bodies::<f32>::new(&gpu, charge.clone()).unwrap();
+    let mut density = Density::new(&bodies, 0.0).unwrap();
     let mut rho = gpu.zeros::<f32>(40 * 44).unwrap();
     bodies.order(&corners).unwrap();
     density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();

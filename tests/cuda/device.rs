@@ -4,7 +4,7 @@
 use crate::common::{limit, relative_rms, wide};
 use crate::reference::Line;
 use placefield::Real;
-use placefield::cuda::{CudaError, CudaReal, CudaSlice, Fields, Gpu};
+use placefield::cuda::{CudaError, CudaReal, DeviceVec, Fields, Gpu};
 use placefield::transform::Transform;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -66,7 +66,7 @@ pub(crate) fn values<T: Real>(count: usize) -> Vec<T> {
 pub(crate) fn output<T: CudaReal>(
     gpu: &Gpu,
     count: usize,
-    run: impl FnOnce(&mut CudaSlice<T>) -> Result<(), CudaError>,
+    run: impl FnOnce(&mut DeviceVec<T>) -> Result<(), CudaError>,
 ) -> Vec<T> {
     let mut output = gpu.upload(&vec![T::nan(); count]).unwrap();
     run(&mut output).unwrap();

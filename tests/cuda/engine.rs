@@ -6,7 +6,7 @@ use crate::device::{gpu, gpu_alone};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::solve::{Fields, Solver};
-use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Gpu, MOST_STEPS_PER_ORDER};
+use placefield::cuda::{Arrangement, Bodies, CudaEngine, CudaReal, Gpu, MOST_STEPS_PER_ORDER};
 use placefield::engine::{DensityStats, Engine, EngineOptions, MapKind, Pipeline, Timed};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::{Precision, Real};
@@ -253,7 +253,7 @@ fn cells_that_jump_are_ordered_anew() {
         for again in [false, true] {
             let found = engine.evaluate(&x, &y).unwrap();
             let what = format!("jump {jump}, again {again}");
-            assert_eq!(engine.strays() > many, jump > 0 && !again, "{what}");
+            assert_eq!(engine.outside_halo() > many, jump > 0 && !again, "{what}");
             stats_near(&what, found.density, want.density, bound::<f32>());
             see(&mut engine).is_near(&maps, 4e-6, &what);
         }
@@ -302,7 +302,7 @@ fn a_jump_that_nobody_asks_about_is_ordered_all_the_same() {
 /// surroundings: no order mends that, and none is made in vain.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn strays_that_no_order_mends_call_for_none() {
+fn bodies_outside_halos_that_no_order_mends_call_for_none() {
     let gpu = gpu();
     let grid = BinGrid::new(Rect::at(0.0, 0.0, 640.0, 640.0), 64, 64).unwrap();
     let (width, height) = (vec![195.0; 500], vec![5.0; 500]);
@@ -314,7 +314,7 @@ fn strays_that_no_order_mends_call_for_none() {
     let mut engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
     for _ in 0..20 {
         engine.evaluate(&x, &y).unwrap();
-        assert!(engine.strays() > 50, "{} strays", engine.strays());
+        assert!(engine.outside_halo() > 50, "{} outside", engine.outside_halo());
         assert!(!engine.order_is_due());
     }
     assert_eq!(engine.bodies().orders(), 1);
@@ -336,12 +336,12 @@ fn a_placer_on_the_device_never_meets_the_host() {
     let [x0, y0] = positions::<f32>(&charge, 0.0, 0);
     other.set_positions(&x0, &y0).unwrap();
     for _ in 0..3 {
-        gpu.stream().memcpy_dtod(&new, &mut other.positions_device_mut()).unwrap();
+        gpu.copy(&new, other.positions_device_mut()).unwrap();
         assert!(other.force_device().is_err(), "stale");
         other.enqueue_step().unwrap();
         let forces = gpu.download(other.force_device().unwrap()).unwrap();
         assert!(forces == pairs(&want.force[0], &want.force[1]));
-        assert!(gpu.download(other.map_device(MapKind::FieldY).unwrap()).unwrap() == want.maps[3]);
+        assert!(gpu.download(other.field_device().unwrap().1).unwrap() == want.maps[3]);
         assert_eq!(other.read_evaluation().unwrap(), evaluation);
     }
     // From two arrays it is the same.
@@ -352,12 +352,12 @@ fn a_placer_on_the_device_never_meets_the_host() {
     assert!(other.set_positions_device(&new_x, &new).is_err(), "a wrong length");
     // From here on nothing is allocated.
     gpu.synchronize().unwrap();
-    let free = gpu.context().mem_get_info().unwrap().0;
+    let free = gpu.memory().unwrap().free;
     for _ in 0..2 * MOST_STEPS_PER_ORDER {
         other.enqueue_step().unwrap();
     }
     gpu.synchronize().unwrap();
-    assert_eq!(gpu.context().mem_get_info().unwrap().0, free);
+    assert_eq!(gpu.memory().unwrap().free, free);
     // On another thread it goes on as before.
     let seen = std::thread::spawn(move || {
         other.evaluate(&x, &y).unwrap();
@@ -378,7 +378,8 @@ fn slots_are_another_order_of_the_same() {
     let evaluation = engine.evaluate(&x, &y).unwrap();
     let exact = engine.exact_density().unwrap();
     let want = see(&mut engine);
-    assert!(engine.reorder_slots(&mut gpu.zeros(n).unwrap()).is_err(), "not in slots yet");
+    let mut order = engine.bodies().permutation().unwrap();
+    assert!(engine.reorder_slots(&mut order).is_err(), "not in slots yet");
 
     engine.arrange(Arrangement::Slots).unwrap();
     assert_eq!(engine.arrangement(), Arrangement::Slots);
@@ -391,14 +392,20 @@ fn slots_are_another_order_of_the_same() {
     // A new order from elsewhere: an array of the caller's follows its bodies.
     let [x1, y1] = positions::<f64>(&charge, 500.0, 4);
     engine.evaluate(&x1, &y1).unwrap();
-    assert!(engine.order_is_due() && engine.strays() > 0, "{} strays", engine.strays());
+    assert!(
+        engine.order_is_due() && engine.outside_halo() > 0,
+        "{} outside",
+        engine.outside_halo()
+    );
     engine.evaluate(&x1, &y1).unwrap();
     assert!(engine.order_is_due(), "in slots the caller makes it");
     let mut mine = gpu.zeros::<f64>(n).unwrap();
     let weights = gpu.upload(charge.width()).unwrap();
-    engine.bodies().rearrange(&engine.bodies().id_of(), &weights, &mut mine).unwrap();
-    let mut from = gpu.zeros::<u32>(n).unwrap();
-    assert!(engine.reorder_slots(&mut gpu.zeros(n + 1).unwrap()).is_err(), "a wrong length");
+    engine.bodies().rearrange(engine.bodies().id_of(), &weights, &mut mine).unwrap();
+    let mut from = engine.bodies().permutation().unwrap();
+    let other = Bodies::<f64>::new(&gpu, charge.clone()).unwrap();
+    let mut of_other = other.permutation().unwrap();
+    assert!(engine.reorder_slots(&mut of_other).is_err(), "of other bodies");
     engine.reorder_slots(&mut from).unwrap();
     assert!(engine.force_device().is_err(), "forces of the order before");
     let (mut follows, mut home) = (gpu.zeros(n).unwrap(), gpu.zeros(n).unwrap());
@@ -407,7 +414,7 @@ fn slots_are_another_order_of_the_same() {
     bodies.rearrange(bodies.slot_of().unwrap(), &follows, &mut home).unwrap();
     assert!(gpu.download(&home).unwrap() == charge.width());
     engine.evaluate_on_device().unwrap();
-    assert_eq!(engine.strays(), 0);
+    assert_eq!(engine.outside_halo(), 0);
     assert!(!engine.order_is_due());
     // The trait speaks the caller's order, and there is a way back.
     assert_eq!(engine.evaluate(&x, &y).unwrap(), evaluation);
@@ -435,7 +442,7 @@ fn a_flat_density_is_solved_in_single_precision() {
             let [x, y] = positions::<f32>(&charge, 0.0, 0);
             engine.evaluate(&x, &y).unwrap();
             // What is solved is what is read, less the background.
-            let neutral = gpu.download(engine.map_device(MapKind::Density).unwrap()).unwrap();
+            let neutral = gpu.download(engine.centered_density_device().unwrap()).unwrap();
             let neutral = Map::from_vec(n, n, wide(&neutral));
             let got: Vec<Vec<f64>> = see(&mut engine).maps.iter().map(|map| wide(map)).collect();
             let back = |v: &f64| f64::from((v + background) as f32);
@@ -505,7 +512,7 @@ fn a_full_device_is_an_error_and_no_more() {
     let none = Rectangles::default().row_height(1.0);
     let big = Charge::from_rectangles(big, &none, &ChargeOptions::default()).unwrap();
     // The engine would take some 3 GiB; leave 1.
-    let free = gpu.context().mem_get_info().unwrap().0;
+    let free = gpu.memory().unwrap().free;
     let hog = gpu.zeros::<u8>(free - (1 << 30)).unwrap();
     gpu.synchronize().unwrap();
     let error =

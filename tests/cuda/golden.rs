@@ -102,8 +102,8 @@ fn density_and_force<T: CudaReal>(gpu: &Gpu) {
         // The force of the golden field, by the stage itself.
         let upload = |values: &[f64]| gpu.upload(&rounded::<T>(values)).unwrap();
         let (ex, ey) = (upload(&map("field_x")), upload(&map("field_y")));
-        let mut bodies = Bodies::<T>::new(gpu, &charge).unwrap();
-        let mut density = Density::new(&bodies, &charge, 0.0).unwrap();
+        let mut bodies = Bodies::<T>::new(gpu, charge.clone()).unwrap();
+        let mut density = Density::new(&bodies, 0.0).unwrap();
         let mut force = Force::new(&bodies).unwrap();
         let corners = upload(&pairs(charge.initial_x(), charge.initial_y()));
         let mut rho = gpu.zeros(charge.grid().bins()).unwrap();

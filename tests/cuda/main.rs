@@ -15,5 +15,6 @@ mod place;
 mod reference;
 mod sanitizer;
 mod solve;
+mod sound;
 mod three_pass;
 mod transforms;

@@ -7,12 +7,12 @@ use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::wirelength::CpuWirelength;
-use placefield::cuda::{CudaEngine, CudaReal, CudaWirelength, Gpu};
+use placefield::cuda::{CudaBackend, CudaEngine, CudaReal, CudaWirelength, Gpu};
 use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use placefield::engine::{EngineOptions, MapKind};
 use placefield::grid::{BinGrid, Map};
 use placefield::place::{
-    Backend, CudaBackend, Held, HostBackend, Outcome, PlaceOptions, Placer, Sample, Weights, start,
+    Backend, Held, HostBackend, Outcome, PlaceOptions, Placer, Sample, Weights, start,
 };
 use placefield::wirelength::{Netlist, Wirelength};
 use placefield::{Precision, Real};
@@ -373,9 +373,9 @@ fn an_iteration_allocates_nothing() {
     };
     walk(4);
     gpu.synchronize().unwrap();
-    let free = gpu.context().mem_get_info().unwrap().0;
+    let free = gpu.memory().unwrap().free;
     walk(100);
-    assert_eq!(gpu.context().mem_get_info().unwrap().0, free);
+    assert_eq!(gpu.memory().unwrap().free, free);
 }
 
 #[test]

@@ -12,9 +12,9 @@ use crate::maps::{grid, off_axis};
 use crate::solve::variants;
 use crate::transforms::{LINES, VOLUMES, ways};
 use placefield::Precision;
-use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, Plan4d};
+use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, PlanNd};
 use placefield::cuda::{
-    Arrangement, Bodies, CudaEngine, CudaError, CudaReal, CudaSlice, Density, Fields, Force, Gpu,
+    Arrangement, Bodies, CudaEngine, CudaError, CudaReal, Density, DeviceVec, Fields, Force, Gpu,
     SolverOptions, compile, solver,
 };
 use placefield::engine::{Engine, EngineOptions, Pipeline};
@@ -82,7 +82,7 @@ fn the_cases_load_every_kernel_file_in_both_precisions() {
 fn fills<T: CudaReal>(
     gpu: &Gpu,
     count: usize,
-    run: impl FnOnce(&mut CudaSlice<T>) -> Result<(), CudaError>,
+    run: impl FnOnce(&mut DeviceVec<T>) -> Result<(), CudaError>,
 ) {
     let got = output(gpu, count, run);
     assert!(got.iter().all(|v| !v.is_nan()), "not all of {count} values were written");
@@ -101,7 +101,8 @@ fn engine<T: CudaReal>(gpu: &Gpu) {
         let ran = if (nx, ny) == (64, 128) { "three-pass" } else { "fused" };
         assert_eq!(engine.path(Pipeline::ThreePass), ran);
         engine.arrange(Arrangement::Slots).unwrap();
-        engine.reorder_slots(&mut gpu.zeros(x.len()).unwrap()).unwrap();
+        let mut from = engine.bodies().permutation().unwrap();
+        engine.reorder_slots(&mut from).unwrap();
         engine.evaluate_on_device().unwrap();
         engine.exact_density().unwrap();
     }
@@ -110,8 +111,8 @@ fn engine<T: CudaReal>(gpu: &Gpu) {
 /// More tiles than a block that makes an order can count in shared memory.
 fn many_tiles<T: CudaReal>(gpu: &Gpu) {
     let charge = crate::common::bodies::some(500, [2432, 2400], 200, 0.9);
-    let mut bodies = Bodies::<T>::new(gpu, &charge).unwrap();
-    let mut density = Density::new(&bodies, &charge, 0.0).unwrap();
+    let mut bodies = Bodies::<T>::new(gpu, charge.clone()).unwrap();
+    let mut density = Density::new(&bodies, 0.0).unwrap();
     let mut force = Force::new(&bodies).unwrap();
     let corners = rounded::<T>(&crate::common::pairs(charge.initial_x(), charge.initial_y()));
     let corners = gpu.upload(&corners).unwrap();
@@ -193,15 +194,14 @@ fn lines<T: CudaReal>(gpu: &Gpu) {
     let one_of_bytes = gpu.upload(&vec![5u8; long]).unwrap();
     for (kind, _) in LINES {
         for algorithm in Algorithm1d::ALL {
-            let mut plan = Plan1d::<T, u8>::new(gpu, kind, 33, 20, algorithm).unwrap();
+            let mut plan = Plan1d::<T, u8>::batched(gpu, kind, 33, algorithm, 20).unwrap();
             fills(gpu, 33 * 20, |out| plan.run(&bytes, out));
-            let mut plan = Plan1d::<T, T>::new(gpu, kind, 33, 20, algorithm).unwrap();
+            let mut plan = Plan1d::<T, T>::batched(gpu, kind, 33, algorithm, 20).unwrap();
             fills(gpu, 33 * 20, |out| plan.run(&floats, out));
         }
-        let split = Algorithm1d::NPoint;
-        let mut plan = Plan1d::<T, T>::new(gpu, kind, long, 1, split).unwrap();
+        let mut plan = Plan1d::<T, T>::new(gpu, kind, long).unwrap();
         fills(gpu, long, |out| plan.run(&one, out));
-        let mut plan = Plan1d::<T, u8>::new(gpu, kind, long, 1, split).unwrap();
+        let mut plan = Plan1d::<T, u8>::new(gpu, kind, long).unwrap();
         fills(gpu, long, |out| plan.run(&one_of_bytes, out));
     }
 }
@@ -221,12 +221,12 @@ fn transforms<T: CudaReal, I: Input<T>>(
         assert!(path.is_none_or(|p| plan.path() == p), "{nx} x {ny}: {:?}", plan.path());
     };
     for (kind, ..) in MAPS {
-        let mut plan = Plan2d::<T, I>::batched(gpu, kind, nx, ny, 2, options).unwrap();
+        let mut plan = Plan2d::<T, I>::batched(gpu, kind, nx, ny, options, 2).unwrap();
         check(&plan);
         fills(gpu, count, |out| plan.run(&input, out));
     }
     let mut kept = gpu.zeros::<u64>(1).unwrap();
-    let mut plan = Plan2d::<T, I>::batched(gpu, Transform::Dct, nx, ny, 2, options).unwrap();
+    let mut plan = Plan2d::<T, I>::batched(gpu, Transform::Dct, nx, ny, options, 2).unwrap();
     fills(gpu, count, |out| plan.run_thresholded(&input, T::one(), out, &mut kept));
     let kept = gpu.download(&kept).unwrap()[0];
     assert!((1..=count as u64).contains(&kept), "{nx} x {ny}: {kept} kept");
@@ -274,12 +274,11 @@ fn volumes<T: CudaReal>(gpu: &Gpu) {
     let floats = gpu.upload(&values::<T>(16 * 16 * 16)).unwrap();
     for (kind, _) in VOLUMES {
         for method in Method::ALL {
-            let mut plan = Plan3d::<T, u8>::new(gpu, kind, [3, 11, 20], method).unwrap();
+            let mut plan = Plan3d::<T, u8>::batched(gpu, kind, [3, 11, 20], method, 1).unwrap();
             fills(gpu, 33 * 20, |out| plan.run(&bytes, out));
-            let mut plan = Plan3d::<T, T>::new(gpu, kind, [16, 16, 16], method).unwrap();
+            let mut plan = Plan3d::<T, T>::batched(gpu, kind, [16, 16, 16], method, 1).unwrap();
             fills(gpu, 16 * 16 * 16, |out| plan.run(&floats, out));
-            let options = Plan2dOptions { method, ..Plan2dOptions::default() };
-            let mut plan = Plan4d::<T, T>::new(gpu, kind, [4, 8, 8, 16], options).unwrap();
+            let mut plan = PlanNd::<T, T>::batched(gpu, kind, &[4, 8, 8, 16], method, 1).unwrap();
             fills(gpu, 16 * 16 * 16, |out| plan.run(&floats, out));
         }
     }

@@ -221,7 +221,7 @@ fn refusals_are_typed() {
 #[ignore = "needs an NVIDIA GPU"]
 fn kernel_origins() {
     let gpu = gpu();
-    gpu.kernels::<f32>("fused").unwrap();
+    Fused::<f32>::new(&gpu, &grid(8, 8), SolverOptions::default()).unwrap();
     println!("origins: {:?}", gpu.kernel_origins());
 }
 

@@ -5,7 +5,7 @@ use crate::common::wide;
 use crate::device::{MAPS, check, gpu, output, values};
 use crate::maps::off_axis;
 use crate::reference::{Line, line, transform_2d, transform_nd};
-use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, Plan4d, Stage};
+use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, PlanNd, Stage};
 use placefield::cuda::{CudaError, CudaReal, Graph};
 use placefield::transform::{
     Algorithm1d, Method, Orientation, Plan2dOptions, PostProcessing, Reorder, Transform,
@@ -37,7 +37,8 @@ fn lines_agree<T: CudaReal>() {
             for (kind, reference) in LINES {
                 let want = batches(&wide(&x), n, |x| line(reference, x));
                 for algorithm in Algorithm1d::ALL {
-                    let mut plan = Plan1d::<T, T>::new(&gpu, kind, n, batch, algorithm).unwrap();
+                    let mut plan =
+                        Plan1d::<T, T>::batched(&gpu, kind, n, algorithm, batch).unwrap();
                     for _ in 0..2 {
                         let got = output(&gpu, n * batch, |out| plan.run(&input, out));
                         check(&got, &want, &format!("{batch} {kind:?} of {n} by {algorithm:?}"));
@@ -128,7 +129,7 @@ fn maps_agree<T: CudaReal>() {
         for (kind, along_x, along_y) in MAPS {
             let want = batches(&wide(&x), nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
             for options in ways() {
-                let mut plan = Plan2d::<T, T>::batched(&gpu, kind, nx, ny, batch, options).unwrap();
+                let mut plan = Plan2d::<T, T>::batched(&gpu, kind, nx, ny, options, batch).unwrap();
                 let what = format!("{batch} {kind:?} of {nx} x {ny} {:?} {options:?}", plan.path());
                 for _ in 0..2 {
                     check(&output(&gpu, x.len(), |out| plan.run(&input, out)), &want, &what);
@@ -155,7 +156,7 @@ fn maps_agree_with_the_reference_in_f64() {
 fn a_plan_says_which_way_it_goes() {
     let gpu = gpu();
     let path = |nx, ny, options| {
-        Plan2d::<f32, f32>::new(&gpu, Transform::Dct, nx, ny, options).unwrap().path()
+        Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, nx, ny, options, 1).unwrap().path()
     };
     let auto = Plan2dOptions::default();
     let with = |orientation| Plan2dOptions { orientation, ..auto };
@@ -184,7 +185,7 @@ fn long_axes_agree<T: CudaReal>() {
                 let want =
                     batches(&wide(&x), nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
                 let auto = Plan2dOptions::default();
-                let mut plan = Plan2d::<T, T>::batched(&gpu, kind, nx, ny, batch, auto).unwrap();
+                let mut plan = Plan2d::<T, T>::batched(&gpu, kind, nx, ny, auto, batch).unwrap();
                 assert_eq!(plan.path(), Path2d::Folded);
                 let what = format!("{batch} {kind:?} of {nx} x {ny}");
                 for _ in 0..2 {
@@ -223,7 +224,7 @@ fn volumes_agree<T: CudaReal>() {
         for (kind, reference) in VOLUMES {
             let want = batches(&wide(&x), each, |x| transform_nd(x, &shape, reference));
             for method in Method::ALL {
-                let mut plan = Plan3d::<T, T>::batched(&gpu, kind, shape, batch, method).unwrap();
+                let mut plan = Plan3d::<T, T>::batched(&gpu, kind, shape, method, batch).unwrap();
                 for _ in 0..2 {
                     let got = output(&gpu, x.len(), |out| plan.run(&input, out));
                     check(&got, &want, &format!("{batch} {kind:?} of {shape:?} {method:?}"));
@@ -231,14 +232,26 @@ fn volumes_agree<T: CudaReal>() {
             }
         }
     }
-    for shape in [[2, 3, 4, 5], [1, 7, 3, 2], [8, 4, 16, 8], [5, 1, 1, 6]] {
-        let x = values::<T>(shape.iter().product());
+    let shapes: [&[usize]; 8] = [
+        &[7],
+        &[12, 5],
+        &[4, 3, 10],
+        &[2, 3, 4, 5],
+        &[1, 7, 3, 2],
+        &[8, 4, 16, 8],
+        &[5, 1, 1, 6],
+        &[2, 3, 4, 3, 2],
+    ];
+    for shape in shapes {
+        let batch = 1 + shape.len() % 3;
+        let each: usize = shape.iter().product();
+        let x = values::<T>(batch * each);
         let input = gpu.upload(&x).unwrap();
         for (kind, reference) in VOLUMES {
-            let want = transform_nd(&wide(&x), &shape, reference);
+            let one = |x: &[T]| transform_nd(&wide(x), shape, reference);
+            let want: Vec<f64> = x.chunks(each).flat_map(one).collect();
             for method in Method::ALL {
-                let options = Plan2dOptions { method, ..Plan2dOptions::default() };
-                let mut plan = Plan4d::<T, T>::new(&gpu, kind, shape, options).unwrap();
+                let mut plan = PlanNd::<T, T>::batched(&gpu, kind, shape, method, batch).unwrap();
                 let got = output(&gpu, x.len(), |out| plan.run(&input, out));
                 check(&got, &want, &format!("{kind:?} of {shape:?} {method:?}"));
             }
@@ -268,7 +281,7 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
     let name = std::any::type_name::<I>();
     for (kind, reference) in LINES {
         for (n, algorithm) in Algorithm1d::ALL.into_iter().flat_map(|a| [(16, a), (3, a)]) {
-            let mut plan = Plan1d::<T, I>::new(&gpu, kind, n, x.len() / n, algorithm).unwrap();
+            let mut plan = Plan1d::<T, I>::batched(&gpu, kind, n, algorithm, x.len() / n).unwrap();
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             let want = batches(&exact, n, |x| line(reference, x));
             check(&got, &want, &format!("{kind:?} of {n} {name} by {algorithm:?}"));
@@ -277,7 +290,7 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
     for (kind, along_x, along_y) in MAPS {
         let want = batches(&exact, 16 * 12, |x| transform_2d(x, 16, 12, along_x, along_y));
         for options in ways() {
-            let mut plan = Plan2d::<T, I>::batched(&gpu, kind, 16, 12, 2, options).unwrap();
+            let mut plan = Plan2d::<T, I>::batched(&gpu, kind, 16, 12, options, 2).unwrap();
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             check(&got, &want, &format!("{kind:?} of {name} {options:?}"));
         }
@@ -295,7 +308,7 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
         for (kind, along_x, along_y) in MAPS {
             let want = batches(&exact, nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
             let auto = Plan2dOptions::default();
-            let mut plan = Plan2d::<T, I>::batched(&gpu, kind, nx, ny, 2, auto).unwrap();
+            let mut plan = Plan2d::<T, I>::batched(&gpu, kind, nx, ny, auto, 2).unwrap();
             assert_eq!(plan.path(), path);
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             check(&got, &want, &format!("{kind:?} of {nx} x {ny} {name}"));
@@ -303,12 +316,11 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
     }
     for (kind, reference) in VOLUMES {
         for method in Method::ALL {
-            let mut plan = Plan3d::<T, I>::new(&gpu, kind, [4, 8, 12], method).unwrap();
+            let mut plan = Plan3d::<T, I>::batched(&gpu, kind, [4, 8, 12], method, 1).unwrap();
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             let want = transform_nd(&exact, &[4, 8, 12], reference);
             check(&got, &want, &format!("3-D {kind:?} of {name} {method:?}"));
-            let options = Plan2dOptions { method, ..Plan2dOptions::default() };
-            let mut plan = Plan4d::<T, I>::new(&gpu, kind, [4, 2, 8, 6], options).unwrap();
+            let mut plan = PlanNd::<T, I>::batched(&gpu, kind, &[4, 2, 8, 6], method, 1).unwrap();
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             let want = transform_nd(&exact, &[4, 2, 8, 6], reference);
             check(&got, &want, &format!("4-D {kind:?} of {name} {method:?}"));
@@ -337,7 +349,7 @@ fn integers_are_converted_as_they_are_read() {
     let input = gpu.upload(&bytes).unwrap();
     for (kind, reference) in LINES {
         let n = bytes.len();
-        let mut plan = Plan1d::<f64, u8>::new(&gpu, kind, n, 1, Algorithm1d::NPoint).unwrap();
+        let mut plan = Plan1d::<f64, u8>::batched(&gpu, kind, n, Algorithm1d::NPoint, 1).unwrap();
         check(&output(&gpu, n, |out| plan.run(&input, out)), &line(reference, &exact), "split");
     }
 }
@@ -351,7 +363,7 @@ fn stages_one_at_a_time_and_graphs_give_the_same_bits() {
     let input = gpu.upload(&x).unwrap();
     for (kind, ..) in MAPS {
         for options in ways() {
-            let mut plan = Plan2d::<f64, f64>::new(&gpu, kind, nx, ny, options).unwrap();
+            let mut plan = Plan2d::<f64, f64>::batched(&gpu, kind, nx, ny, options, 1).unwrap();
             let whole = output(&gpu, nx * ny, |out| plan.run(&input, out));
             if options.method == Method::Fused {
                 let staged = output(&gpu, nx * ny, |out| {
@@ -367,7 +379,8 @@ fn stages_one_at_a_time_and_graphs_give_the_same_bits() {
         }
     }
     let mut plan =
-        Plan3d::<f64, f64>::new(&gpu, TransformNd::Idct, [8, 10, 28], Method::Fused).unwrap();
+        Plan3d::<f64, f64>::batched(&gpu, TransformNd::Idct, [8, 10, 28], Method::Fused, 1)
+            .unwrap();
     let whole = output(&gpu, nx * ny, |out| plan.run(&input, out));
     let staged = output(&gpu, nx * ny, |out| {
         Stage::ALL.into_iter().try_for_each(|s| plan.run_stage(s, &input, out))
@@ -380,7 +393,7 @@ fn stages_one_at_a_time_and_graphs_give_the_same_bits() {
 fn kernels_say_what_they_take() {
     let gpu = gpu();
     let straight = Plan2dOptions { orientation: Orientation::Straight, ..Plan2dOptions::default() };
-    let plan = Plan2d::<f64, u8>::new(&gpu, Transform::Dct, 64, 96, straight).unwrap();
+    let plan = Plan2d::<f64, u8>::batched(&gpu, Transform::Dct, 64, 96, straight, 1).unwrap();
     let [pre, post] = &plan.kernels().unwrap()[..] else { panic!("two kernels") };
     assert_eq!((pre.name.as_str(), pre.bytes), ("reorder_scatter_u8", 64 * 96 * 9));
     assert_eq!(post.name, "dct2_post");
@@ -391,13 +404,14 @@ fn kernels_say_what_they_take() {
         assert!(kernel.registers > 0 && kernel.blocks > 0 && kernel.blocks_per_sm > 0);
     }
     let auto = Plan2dOptions::default();
-    let two = Plan2d::<f32, f32>::new(&gpu, Transform::Idct, 64, 128, auto).unwrap();
+    let two = Plan2d::<f32, f32>::batched(&gpu, Transform::Idct, 64, 128, auto, 1).unwrap();
     let names: Vec<_> = two.kernels().unwrap().into_iter().map(|k| k.name).collect();
     assert_eq!(names, ["map_columns_inverse_64", "map_rows_inverse_128"]);
     let row_column = Plan2dOptions { method: Method::RowColumn, ..auto };
-    let plan = Plan2d::<f32, f32>::new(&gpu, Transform::Dct, 64, 128, row_column).unwrap();
+    let plan = Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, 64, 128, row_column, 1).unwrap();
     assert_eq!(plan.kernels().unwrap().len(), 6);
-    let plan = Plan1d::<f32, i16>::new(&gpu, Transform1d::Idct, 10, 3, Algorithm1d::FourN).unwrap();
+    let plan =
+        Plan1d::<f32, i16>::batched(&gpu, Transform1d::Idct, 10, Algorithm1d::FourN, 3).unwrap();
     let [pre, post] = plan.kernels().unwrap();
     assert_eq!((pre.name.as_str(), pre.bytes), ("idct_pre_4n_i16", 3 * (10 * 2 + 21 * 8)));
     assert_eq!((post.name.as_str(), post.bytes), ("idct_post_long", 3 * 10 * 8));
@@ -408,27 +422,29 @@ fn kernels_say_what_they_take() {
 fn refusals_are_typed() {
     let gpu = gpu();
     let auto = Plan2dOptions::default();
-    let new = |nx, ny| Plan2d::<f32, f32>::new(&gpu, Transform::Dct, nx, ny, auto).err().unwrap();
+    let new =
+        |nx, ny| Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, nx, ny, auto, 1).err().unwrap();
     assert!(matches!(new(0, 4), CudaError::Shape(_)));
     assert!(matches!(new(usize::MAX, 4), CudaError::Shape(_)));
     assert!(matches!(new(1 << 29, 1), CudaError::NoTransform { .. }));
-    let many = Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, 3, 3, 65536, auto).err().unwrap();
+    let many = Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, 3, 3, auto, 65536).err().unwrap();
     assert!(matches!(many, CudaError::NoTransform { batch: 65536, .. }), "{many}");
-    let no_line = Plan1d::<f32, f32>::new(&gpu, Transform1d::Dct, 4, 0, Algorithm1d::NPoint);
+    let no_line = Plan1d::<f32, f32>::batched(&gpu, Transform1d::Dct, 4, Algorithm1d::NPoint, 0);
     assert!(matches!(no_line.err().unwrap(), CudaError::Shape(_)));
-    let none = Plan3d::<f32, f32>::new(&gpu, TransformNd::Dct, [2, 0, 2], Method::Fused);
+    let none = Plan3d::<f32, f32>::batched(&gpu, TransformNd::Dct, [2, 0, 2], Method::Fused, 1);
     assert!(matches!(none.err().unwrap(), CudaError::Shape(_)));
 
     let (input, mut output) = (gpu.zeros::<f32>(4096).unwrap(), gpu.zeros::<f32>(4096).unwrap());
     let (short, mut kept) = (gpu.zeros::<f32>(4095).unwrap(), gpu.zeros::<u64>(1).unwrap());
     for options in ways() {
-        let mut plan = Plan2d::<f32, f32>::new(&gpu, Transform::Idct, 64, 64, options).unwrap();
+        let mut plan =
+            Plan2d::<f32, f32>::batched(&gpu, Transform::Idct, 64, 64, options, 1).unwrap();
         let wrong = plan.run(&short, &mut output).unwrap_err();
         assert!(matches!(wrong, CudaError::Length { expected: 4096, found: 4095, .. }), "{wrong}");
         let wrong = plan.run_thresholded(&input, 1.0, &mut output, &mut kept).unwrap_err();
         assert!(matches!(wrong, CudaError::NotPlanned { .. }), "{wrong}");
     }
-    let mut two = Plan2d::<f32, f32>::new(&gpu, Transform::Dct, 64, 64, auto).unwrap();
+    let mut two = Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, 64, 64, auto, 1).unwrap();
     let wrong = two.run_stage(Stage::Fft, &input, &mut output).unwrap_err();
     assert!(matches!(wrong, CudaError::NotPlanned { .. }), "{wrong}");
     two.run(&input, &mut output).unwrap();
@@ -441,5 +457,5 @@ fn plans_can_be_sent_to_another_thread() {
     sent::<Plan1d<f32, u8>>();
     sent::<Plan2d<f64>>();
     sent::<Plan3d<f32>>();
-    sent::<Plan4d<f32>>();
+    sent::<PlanNd<f32>>();
 }

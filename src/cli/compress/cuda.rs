@@ -2,8 +2,8 @@
 
 use super::{ChannelRun, CompressError, Samples, ThresholdPair};
 use crate::cuda::transforms::Plan2d;
-use crate::cuda::{CudaError, CudaReal, CudaSlice, Gpu};
-use crate::transform::{Plan2dOptions, Transform};
+use crate::cuda::{CudaError, CudaReal, DeviceVec, Gpu};
+use crate::transform::Transform;
 use std::time::Instant;
 
 /// A fused DCT and IDCT of channels of one size, and what lies between them.
@@ -11,9 +11,9 @@ pub struct CudaThresholdPair<T: CudaReal> {
     gpu: Gpu,
     dct: Dct<T>,
     idct: Plan2d<T>,
-    spectrum: CudaSlice<T>,
-    restored: CudaSlice<T>,
-    kept: CudaSlice<u64>,
+    spectrum: DeviceVec<T>,
+    restored: DeviceVec<T>,
+    kept: DeviceVec<u64>,
 }
 
 /// By the samples it reads.
@@ -28,14 +28,13 @@ impl<T: CudaReal> CudaThresholdPair<T> {
     /// # Errors
     /// When a size is zero or beyond the device, or kernels cannot be made.
     pub fn new(gpu: &Gpu, height: usize, width: usize, bits: u32) -> Result<Self, CudaError> {
-        let options = Plan2dOptions::default();
         let dct = match bits {
-            8 => Dct::U8(Plan2d::new(gpu, Transform::Dct, height, width, options)?),
-            _ => Dct::U16(Plan2d::new(gpu, Transform::Dct, height, width, options)?),
+            8 => Dct::U8(Plan2d::new(gpu, Transform::Dct, height, width)?),
+            _ => Dct::U16(Plan2d::new(gpu, Transform::Dct, height, width)?),
         };
         Ok(CudaThresholdPair {
             dct,
-            idct: Plan2d::new(gpu, Transform::Idct, height, width, options)?,
+            idct: Plan2d::new(gpu, Transform::Idct, height, width)?,
             spectrum: gpu.zeros(height * width)?,
             restored: gpu.zeros(height * width)?,
             kept: gpu.zeros(1)?,

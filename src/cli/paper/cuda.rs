@@ -57,7 +57,7 @@ impl CudaTarget {
             Work::Copy([a, b]) => {
                 let (x, mut out) = maps::<T>(gpu, a * b)?;
                 let gpu = gpu.clone();
-                Box::new(move || Ok(gpu.stream().memcpy_dtod(&x, &mut out)?))
+                Box::new(move || gpu.copy(&x, &mut out))
             }
             &Work::Reorder(shape, reorder) => {
                 stage::<T>(gpu, shape, Stage::Pre, reorder, PostProcessing::default())?
@@ -81,7 +81,7 @@ impl CudaTarget {
                 map::<T>(gpu, shape, Transform::Dct, straight(reorder, post))?
             }
             &Work::Line(n, algorithm) => {
-                let mut plan = Plan1d::<T>::new(gpu, Transform1d::Dct, n, 1, algorithm)?;
+                let mut plan = Plan1d::<T>::batched(gpu, Transform1d::Dct, n, algorithm, 1)?;
                 let (x, mut out) = maps(gpu, n)?;
                 Box::new(move || plan.run(&x, &mut out))
             }
@@ -93,7 +93,8 @@ impl CudaTarget {
                     Direction::Forward => TransformNd::Dct,
                     Direction::Inverse => TransformNd::Idct,
                 };
-                let mut plan = Plan3d::<T>::new(gpu, kind, shape, options(pipeline)?.method)?;
+                let mut plan =
+                    Plan3d::<T>::batched(gpu, kind, shape, options(pipeline)?.method, 1)?;
                 let (x, mut out) = maps(gpu, shape.iter().product())?;
                 Box::new(move || plan.run(&x, &mut out))
             }
@@ -114,7 +115,8 @@ impl CudaTarget {
     fn occupancies<T: CudaReal>(&self, shape: [usize; 2]) -> Result<[f64; 2], BenchError> {
         let [nx, ny] = shape;
         let options = straight(Reorder::default(), PostProcessing::default());
-        let plan = Plan2d::<T>::new(&self.gpu, Transform::Dct, nx, ny, options).map_err(failed)?;
+        let plan =
+            Plan2d::<T>::batched(&self.gpu, Transform::Dct, nx, ny, options, 1).map_err(failed)?;
         let kernels = plan.kernels().map_err(failed)?;
         match &kernels[..] {
             [pre, .., post] => Ok([pre.occupancy, post.occupancy]),
@@ -143,7 +145,7 @@ impl Target for CudaTarget {
     }
 
     fn free_memory(&self) -> Option<f64> {
-        self.gpu.context().mem_get_info().ok().map(|(free, _)| free as f64)
+        self.gpu.memory().ok().map(|memory| memory.free as f64)
     }
 
     fn prepare(&self, work: &Work, precision: Precision) -> Result<Box<dyn Workload>, BenchError> {
@@ -280,7 +282,7 @@ impl<T: CudaReal> Workload for EngineWork<T> {
 fn maps<T: CudaReal>(
     gpu: &Gpu,
     n: usize,
-) -> Result<(crate::cuda::CudaSlice<T>, crate::cuda::CudaSlice<T>), CudaError> {
+) -> Result<(crate::cuda::DeviceVec<T>, crate::cuda::DeviceVec<T>), CudaError> {
     Ok((gpu.upload(&random::<T>(n))?, gpu.zeros(n)?))
 }
 
@@ -305,7 +307,7 @@ fn map<T: CudaReal>(
     transform: Transform,
     options: Plan2dOptions,
 ) -> Result<Run, CudaError> {
-    let mut plan = Plan2d::<T>::new(gpu, transform, nx, ny, options)?;
+    let mut plan = Plan2d::<T>::batched(gpu, transform, nx, ny, options, 1)?;
     let (x, mut out) = maps(gpu, nx * ny)?;
     Ok(Box::new(move || plan.run(&x, &mut out)))
 }
@@ -319,7 +321,7 @@ fn stage<T: CudaReal>(
     post: PostProcessing,
 ) -> Result<Run, CudaError> {
     let options = straight(reorder, post);
-    let mut plan = Plan2d::<T>::new(gpu, Transform::Dct, nx, ny, options)?;
+    let mut plan = Plan2d::<T>::batched(gpu, Transform::Dct, nx, ny, options, 1)?;
     let (x, mut out) = maps(gpu, nx * ny)?;
     plan.run(&x, &mut out)?;
     Ok(Box::new(move || plan.run_stage(stage, &x, &mut out)))
@@ -333,8 +335,8 @@ fn compress<T: CudaReal>(
     threshold: f64,
 ) -> Result<Run, CudaError> {
     let options = options(pipeline)?;
-    let mut dct = Plan2d::<T>::new(gpu, Transform::Dct, nx, ny, options)?;
-    let mut idct = Plan2d::<T>::new(gpu, Transform::Idct, nx, ny, options)?;
+    let mut dct = Plan2d::<T>::batched(gpu, Transform::Dct, nx, ny, options, 1)?;
+    let mut idct = Plan2d::<T>::batched(gpu, Transform::Idct, nx, ny, options, 1)?;
     let (x, mut spectrum) = maps(gpu, nx * ny)?;
     let (mut out, mut kept) = (gpu.zeros(nx * ny)?, gpu.zeros(1)?);
     Ok(Box::new(move || {

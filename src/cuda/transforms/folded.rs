@@ -1,25 +1,18 @@
 //! Fused 2-D transforms of maps with an axis of 10000, in three passes:
-//! `kernels/folded.cu`, typed.
+//! `kernels/transforms/folded.cu`.
 //!
 //! By two passes ([`super::two_pass`]) a line is a block, of which such a map has too
 //! few for a large device, and which axis is the contiguous one makes a difference.
 //! Folded into 100 × 100 the long axis takes two passes, with work for all of it and
 //! neighbours to read and write either way.
 
-use crate::cuda::device::Gpu;
-use crate::cuda::error::CudaError;
-use crate::cuda::input::Input;
-use crate::cuda::keep::Threshold;
-use crate::cuda::launch::{Kernel, check_length};
-use crate::cuda::real::CudaReal;
-use crate::cuda::reorder::Sines;
-use crate::cuda::solver::twiddles;
-use crate::cuda::three_pass::{Lines, Shape, fit};
-use crate::cuda::usage::KernelUse;
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
+};
+use crate::cuda::fft::{BlockLines, Shape, Sines, Threshold, fits, twiddles};
 use crate::transform::Transform;
-use cudarc::driver::{CudaSlice, PushKernelArg};
 
-/// `LONG` and `FOLD` of kernels/folded.cuh.
+/// `LONG` and `FOLD` of kernels/transforms/folded.cuh.
 const LONG: usize = 10_000;
 const FOLD: usize = 100;
 
@@ -29,7 +22,7 @@ const FOLD: usize = 100;
 const SHORT: [usize; 3] = [64, 100, 128];
 
 /// The kernels of a transform of a batch of maps.
-pub(super) struct Folded<T: CudaReal> {
+pub(in crate::cuda) struct Folded<T: CudaReal> {
     gpu: Gpu,
     /// Of a DCT the long axis' passes come first, of an inverse the short one's.
     forward: bool,
@@ -46,17 +39,17 @@ pub(super) struct Folded<T: CudaReal> {
     /// Of an inverse, whether it is of sines along either axis.
     sine: i32,
     long_sine: i32,
-    long_lines: Lines<T>,
-    short_lines: Lines<T>,
+    long_lines: BlockLines<T>,
+    short_lines: BlockLines<T>,
     /// e^{-jπk/2n} of the long axis.
-    turns: CudaSlice<T::Complex>,
-    between: CudaSlice<T::Complex>,
+    turns: DeviceVec<T::Complex>,
+    between: DeviceVec<T::Complex>,
 }
 
 impl<T: CudaReal> Folded<T> {
     /// `None` where there are no kernels for these lengths or this device. `integer`
     /// is [`Input::INTEGER`] of what it reads.
-    pub(super) fn new(
+    pub(in crate::cuda) fn new(
         gpu: &Gpu,
         kind: Transform,
         (nx, ny): (usize, usize),
@@ -70,11 +63,11 @@ impl<T: CudaReal> Folded<T> {
         }
         let long_module = gpu.kernels_for::<T>("folded", LONG)?;
         let short_module = gpu.kernels_for::<T>("folded", length)?;
-        let long_lines = Lines::new(gpu, &long_module, "folded", LONG)?;
+        let long_lines = BlockLines::new(gpu, &long_module, "folded", LONG)?;
         // The same lines, cut up for the pass that meets the map.
         let map_shape = Shape::new(gpu, &long_module, &format!("folded_map_{axis}"), LONG)?;
-        let short_lines = Lines::new(gpu, &short_module, &format!("short_{axis}"), length)?;
-        if !fit(gpu, &[long_lines.shape, map_shape, short_lines.shape], batch)? {
+        let short_lines = BlockLines::new(gpu, &short_module, &format!("short_{axis}"), length)?;
+        if !fits(gpu, &[long_lines.shape, map_shape, short_lines.shape], batch)? {
             return Ok(None);
         }
         let sines = Sines::of(kind);
@@ -118,10 +111,10 @@ impl<T: CudaReal> Folded<T> {
     }
 
     /// Enqueues the transform; only a DCT has a threshold.
-    pub(super) fn run<I: Input<T>>(
+    pub(in crate::cuda) fn run<I: Input<T>>(
         &mut self,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
         threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.values)?;
@@ -137,75 +130,73 @@ impl<T: CudaReal> Folded<T> {
 
     fn dct<I: Input<T>>(
         &mut self,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
         threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         let (table, between) = (&self.long_lines.table, &mut self.between);
-        let mut launch = self.gpu.stream().launch_builder(&self.first.function);
-        launch.arg(input).arg(&mut *between).arg(table).arg(&self.pairs);
+        let mut launch = self.first.on(&self.gpu);
+        launch.arg(input).arg(&*between).arg(table).arg(&self.pairs);
         if let Some(integer) = &self.integer {
             launch.arg(integer);
         }
         // SAFETY: the arguments of this launch and the next two are those of
         // folded_first_forward, folded_last_forward and short_forward of
-        // kernels/folded.cu, in their order; the maps hold `values` values (checked by
+        // kernels/transforms/folded.cu, in their order; the maps hold `values` values (checked by
         // run), the input of the type the kernel was chosen for (asserted there),
         // `between` a complex number for two of them, and the tables were made for the
         // kernels' stages.
         unsafe { launch.launch(self.first.config) }?;
-        let mut launch = self.gpu.stream().launch_builder(&self.last.function);
-        launch.arg(&mut *between).arg(table).arg(&self.pairs);
+        let mut launch = self.last.on(&self.gpu);
+        launch.arg(&*between).arg(table).arg(&self.pairs);
         // SAFETY: as above.
         unsafe { launch.launch(self.last.config) }?;
         let short = match &self.short_threshold {
             Some(kernel) if threshold.is_some() => kernel,
             _ => &self.short,
         };
-        let mut launch = self.gpu.stream().launch_builder(&short.function);
-        launch.arg(&*between).arg(output).arg(&self.short_lines.table).arg(&self.turns);
         let epsilon;
+        let mut launch = short.on(&self.gpu);
+        launch.arg(&*between).arg(output).arg(&self.short_lines.table).arg(&self.turns);
         if let Some(threshold) = threshold {
             epsilon = threshold.epsilon;
             launch.arg(&epsilon).arg(threshold.kept).arg(threshold.parts);
         }
         // SAFETY: as above.
-        unsafe { launch.launch(short.config) }?;
-        Ok(())
+        unsafe { launch.launch(short.config) }
     }
 
     /// The output holds complex numbers until the last pass.
     fn inverse<I: Input<T>>(
         &mut self,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let table = &self.long_lines.table;
-        let mut launch = self.gpu.stream().launch_builder(&self.short.function);
-        launch.arg(input).arg(&mut *output).arg(&self.short_lines.table).arg(&self.turns);
+        let mut launch = self.short.on(&self.gpu);
+        launch.arg(input).arg(&*output).arg(&self.short_lines.table).arg(&self.turns);
         launch.arg(&self.sine).arg(&self.long_sine);
         if let Some(integer) = &self.integer {
             launch.arg(integer);
         }
         // SAFETY: the arguments of this launch and the next two are those of
         // short_inverse, folded_first_inverse and folded_last_inverse of
-        // kernels/folded.cu, in their order; the rest is as for the DCT, and the
+        // kernels/transforms/folded.cu, in their order; the rest is as for the DCT, and the
         // output has room for a complex number for two values.
         unsafe { launch.launch(self.short.config) }?;
-        let mut launch = self.gpu.stream().launch_builder(&self.first.function);
-        launch.arg(&*output).arg(&mut self.between).arg(table).arg(&self.pairs);
+        let mut launch = self.first.on(&self.gpu);
+        launch.arg(&*output).arg(&self.between).arg(table).arg(&self.pairs);
         // SAFETY: as above.
         unsafe { launch.launch(self.first.config) }?;
-        let mut launch = self.gpu.stream().launch_builder(&self.last.function);
+        let mut launch = self.last.on(&self.gpu);
         launch.arg(&self.between).arg(output).arg(table).arg(&self.pairs).arg(&self.long_sine);
         // SAFETY: as above.
-        unsafe { launch.launch(self.last.config) }?;
-        Ok(())
+        unsafe { launch.launch(self.last.config) }
     }
 
     /// What the three kernels take, in the order in which they run; `input` is the
     /// size of a value that the first one reads.
-    pub(super) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
+    pub(in crate::cuda) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
         let kernels = if self.forward {
             [&self.first, &self.last, &self.short]
         } else {

@@ -1,5 +1,5 @@
 //! Single transforms in device memory, as a library: DCT, IDCT and IDXST of
-//! lines, maps, volumes and four-dimensional arrays (definitions:
+//! lines, maps, volumes and arrays of more dimensions (definitions:
 //! [`crate::transform`]), batched, in `f32` and `f64`, of any lengths from 1 on.
 //!
 //! | plan | transforms | how |
@@ -7,17 +7,17 @@
 //! | [`Plan1d`] | DCT, IDCT, IDXST | by a real FFT of 4N, 2N (mirrored or padded) or N values |
 //! | [`Plan2d`] | DCT, IDCT, IDCT_IDXST, IDXST_IDCT | row-column, or fused: one 2-D real FFT |
 //! | [`Plan3d`] | DCT, IDCT | row-column, or fused: one 3-D real FFT |
-//! | [`Plan4d`] | DCT, IDCT | two rounds of 2-D transforms |
+//! | [`PlanNd`] | DCT, IDCT | rounds of 2-D and 3-D transforms |
 //!
 //! ```no_run
 //! use placefield::cuda::Gpu;
 //! use placefield::cuda::transforms::Plan2d;
-//! use placefield::transform::{Plan2dOptions, Transform};
+//! use placefield::transform::Transform;
 //!
 //! let gpu = Gpu::open(0)?;
 //! let picture = gpu.upload(&vec![128u8; 480 * 640])?;
 //! let mut spectrum = gpu.zeros::<f32>(480 * 640)?;
-//! let mut dct = Plan2d::new(&gpu, Transform::Dct, 480, 640, Plan2dOptions::default())?;
+//! let mut dct = Plan2d::new(&gpu, Transform::Dct, 480, 640)?;
 //! dct.run(&picture, &mut spectrum)?;
 //! # Ok::<(), placefield::cuda::CudaError>(())
 //! ```
@@ -33,25 +33,21 @@
 //! one at a time, to be timed; [`KernelUse`] says what its own kernels take of
 //! the device.
 
+use crate::cuda::device::{CudaError, MOST_BLOCKS};
 mod folded;
 mod plan1d;
 mod plan2d;
 mod plan3d;
-mod plan4d;
-mod real_fft;
+mod plan_nd;
 mod split;
 mod transposed;
 mod two_pass;
 
-pub use super::input::Input;
-pub use crate::cuda::usage::KernelUse;
+pub use crate::cuda::device::{Input, KernelUse};
+pub use plan_nd::PlanNd;
 pub use plan1d::Plan1d;
 pub use plan2d::{Path2d, Plan2d};
 pub use plan3d::Plan3d;
-pub use plan4d::Plan4d;
-
-use super::error::CudaError;
-use super::launch::MOST_BLOCKS;
 
 /// The stages of a transform by way of one FFT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

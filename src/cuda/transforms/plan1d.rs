@@ -1,5 +1,5 @@
 //! 1-D transforms by a real FFT of 4N, 2N or N values:
-//! `kernels/transforms_1d.cu`, typed.
+//! `kernels/transforms/transforms_1d.cu`.
 //!
 //! Jiang et al., algorithm "Four algorithms of 1D DCT via 1D FFT", without the 2
 //! that its outputs have over the definitions. The inverses take the same steps
@@ -11,21 +11,15 @@
 //! there are few long lines, the N-point algorithm takes 16 shorter ones for each,
 //! and its own kernels the radix-16 step between them ([`Split`]).
 
-use super::real_fft::RealFft;
 use super::split::Split;
 use super::{Stage, check_shape};
-use crate::cuda::device::Gpu;
-use crate::cuda::error::CudaError;
-use crate::cuda::fft::share_work_area;
-use crate::cuda::input::Input;
-use crate::cuda::launch::{Kernel, check_length, cover_lines, enqueue};
-use crate::cuda::lines::Lines;
-use crate::cuda::real::CudaReal;
-use crate::cuda::reorder::Sines;
-use crate::cuda::solver::twiddles;
-use crate::cuda::usage::KernelUse;
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceValue, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
+    cover_lines,
+};
+use crate::cuda::fft::{CufftLines, RealFft, Sines, share_work_area, twiddles};
 use crate::transform::{Algorithm1d, Reorder, Transform1d};
-use cudarc::driver::{CudaModule, CudaSlice, PushKernelArg};
+use cudarc::driver::CudaModule;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -38,31 +32,39 @@ pub struct Plan1d<T: CudaReal, I: Input<T> = T> {
     batch: usize,
     way: Way<T>,
     /// The FFT's real side and its complex one.
-    values: CudaSlice<T>,
-    spectra: CudaSlice<T::Complex>,
+    values: DeviceVec<T>,
+    spectra: DeviceVec<T::Complex>,
     of: PhantomData<fn(I)>,
 }
 
 /// The N-point algorithm in one of two forms, or one of the longer ones.
 enum Way<T: CudaReal> {
-    Short(Box<Lines<T>>),
+    Short(Box<CufftLines<T>>),
     Split(Box<Split<T>>),
     Long(Box<Long<T>>),
 }
 
 impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
-    /// A plan for `batch` lines of `n` values.
+    /// A plan for one line of `n` values, by a real FFT of as many.
+    ///
+    /// # Errors
+    /// As [`Plan1d::batched`].
+    pub fn new(gpu: &Gpu, kind: Transform1d, n: usize) -> Result<Self, CudaError> {
+        Self::batched(gpu, kind, n, Algorithm1d::NPoint, 1)
+    }
+
+    /// A plan for `batch` lines of `n` values, one after the other in memory.
     ///
     /// # Errors
     /// [`CudaError::NoTransform`] for lengths or batches of zero and beyond what
     /// cuFFT counts; else when kernels cannot be compiled, cuFFT refuses the
     /// length, or memory runs out.
-    pub fn new(
+    pub fn batched(
         gpu: &Gpu,
         kind: Transform1d,
         n: usize,
-        batch: usize,
         algorithm: Algorithm1d,
+        batch: usize,
     ) -> Result<Self, CudaError> {
         check_shape(&[n], batch)?;
         let module = gpu.kernels::<T>("transforms_1d")?;
@@ -72,7 +74,8 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
                 (Way::Split(Box::new(split)), n)
             }
             Algorithm1d::NPoint => {
-                let mut lines = Lines::new(gpu, &module, (batch, n), Reorder::Wide, I::SUFFIX)?;
+                let mut lines =
+                    CufftLines::new(gpu, &module, (batch, n), Reorder::Wide, I::SUFFIX)?;
                 share_work_area(gpu, &mut lines.ffts())?;
                 (Way::Short(Box::new(lines)), n)
             }
@@ -125,8 +128,8 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
     /// When a buffer has the wrong length or a launch fails.
     pub fn run(
         &mut self,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         Stage::ALL.into_iter().try_for_each(|stage| self.run_stage(stage, input, output))
     }
@@ -138,8 +141,8 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
     pub fn run_stage(
         &mut self,
         stage: Stage,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         check_length("lines to transform", input.len(), self.batch * self.n)?;
         check_length("transformed lines", output.len(), self.batch * self.n)?;
@@ -147,11 +150,15 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
         let sine = *kind == Transform1d::Idxst;
         let forward = *kind == Transform1d::Dct;
         match (way, stage, forward) {
-            (Way::Short(lines), Stage::Pre, true) => lines.reordering.reorder(input, values),
-            (Way::Short(lines), Stage::Fft, true) => lines.forward_fft.run(values, spectra),
+            (Way::Short(lines), Stage::Pre, true) => {
+                lines.reordering.reorder(input, values.as_view_mut())
+            }
+            (Way::Short(lines), Stage::Fft, true) => lines.forward_fft.run(&*values, &mut *spectra),
             (Way::Short(lines), Stage::Post, true) => lines.post(spectra, output),
             (Way::Short(lines), Stage::Pre, false) => lines.pre(input, spectra, sine),
-            (Way::Short(lines), Stage::Fft, false) => lines.inverse_fft.run(spectra, values),
+            (Way::Short(lines), Stage::Fft, false) => {
+                lines.inverse_fft.run(&mut *spectra, &mut *values)
+            }
             (Way::Short(lines), Stage::Post, false) => {
                 lines.reordering.restore(values, [output], [Sines { x: false, y: sine }])
             }
@@ -200,7 +207,7 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
 }
 
 /// Bytes of a buffer.
-fn bytes_of<E>(buffer: &CudaSlice<E>) -> usize {
+fn bytes_of<E: DeviceValue>(buffer: &DeviceVec<E>) -> usize {
     buffer.len() * size_of::<E>()
 }
 
@@ -212,7 +219,7 @@ struct Long<T: CudaReal> {
     n: u32,
     /// Of the FFT.
     length: u32,
-    twiddles: CudaSlice<T::Complex>,
+    twiddles: DeviceVec<T::Complex>,
     fft: RealFft<T>,
     pre: Kernel,
     post: Kernel,
@@ -253,8 +260,8 @@ impl<T: CudaReal> Long<T> {
 
     fn fft(
         &mut self,
-        values: &mut CudaSlice<T>,
-        spectra: &mut CudaSlice<T::Complex>,
+        values: &mut DeviceVec<T>,
+        spectra: &mut DeviceVec<T::Complex>,
     ) -> Result<(), CudaError> {
         self.fft.run(values, spectra)
     }
@@ -267,20 +274,28 @@ impl<T: CudaReal> Long<T> {
 
     fn forward_pre<I: Input<T>>(
         &self,
-        input: &CudaSlice<I>,
-        values: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        values: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let (lines, real, _) = self.sizes();
         assert!(input.len() == lines && values.len() >= real && I::SUFFIX == self.input);
-        // SAFETY: the types are those of dct_pre_* in kernels/transforms_1d.cu,
+        // SAFETY: the types are those of dct_pre_* in kernels/transforms/transforms_1d.cu,
         // `input` of the type it was chosen for; lengths are asserted.
-        unsafe { enqueue!(self.gpu, self.pre, input, values, &self.rows, &self.n) }
+        unsafe {
+            self.pre
+                .on(&self.gpu)
+                .arg(input)
+                .arg(values)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .launch(self.pre.config)
+        }
     }
 
     fn forward_post(
         &self,
-        spectra: &CudaSlice<T::Complex>,
-        output: &mut CudaSlice<T>,
+        spectra: &DeviceVec<T::Complex>,
+        output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let (lines, _, complex) = self.sizes();
         assert!(output.len() == lines && spectra.len() >= complex);
@@ -293,45 +308,52 @@ impl<T: CudaReal> Long<T> {
         };
         let (scale, half) = (T::of(scale), self.length / 2 + 1);
         // SAFETY: the types are those of dct_post_long in
-        // kernels/transforms_1d.cu; lengths are asserted, the table holds n + 1
+        // kernels/transforms/transforms_1d.cu; lengths are asserted, the table holds n + 1
         // elements.
         unsafe {
-            enqueue!(
-                self.gpu,
-                self.post,
-                spectra,
-                output,
-                &self.rows,
-                &self.n,
-                &half,
-                &self.twiddles,
-                &scale,
-                &turned
-            )
+            self.post
+                .on(&self.gpu)
+                .arg(spectra)
+                .arg(output)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .arg(&half)
+                .arg(&self.twiddles)
+                .arg(&scale)
+                .arg(&turned)
+                .launch(self.post.config)
         }
     }
 
     fn inverse_pre<I: Input<T>>(
         &self,
-        input: &CudaSlice<I>,
-        spectra: &mut CudaSlice<T::Complex>,
+        input: &DeviceVec<I>,
+        spectra: &mut DeviceVec<T::Complex>,
         sine: bool,
     ) -> Result<(), CudaError> {
         let (lines, _, complex) = self.sizes();
         assert!(input.len() == lines && spectra.len() >= complex && I::SUFFIX == self.input);
         let sine = i32::from(sine);
         // SAFETY: the types are those of idct_pre_2n and idct_pre_4n in
-        // kernels/transforms_1d.cu, `input` of the type it was chosen for;
+        // kernels/transforms/transforms_1d.cu, `input` of the type it was chosen for;
         // lengths are asserted, the table holds n + 1 elements.
         unsafe {
-            enqueue!(self.gpu, self.pre, input, spectra, &self.rows, &self.n, &self.twiddles, &sine)
+            self.pre
+                .on(&self.gpu)
+                .arg(input)
+                .arg(spectra)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .arg(&self.twiddles)
+                .arg(&sine)
+                .launch(self.pre.config)
         }
     }
 
     fn inverse_post(
         &self,
-        values: &CudaSlice<T>,
-        output: &mut CudaSlice<T>,
+        values: &DeviceVec<T>,
+        output: &mut DeviceVec<T>,
         sine: bool,
     ) -> Result<(), CudaError> {
         let (lines, real, _) = self.sizes();
@@ -342,21 +364,20 @@ impl<T: CudaReal> Long<T> {
         };
         let sine = i32::from(sine);
         // SAFETY: the types are those of idct_post_long in
-        // kernels/transforms_1d.cu; lengths are asserted, and the last element
+        // kernels/transforms/transforms_1d.cu; lengths are asserted, and the last element
         // read of a row, step·(n-1) + first, is one of `length`.
         unsafe {
-            enqueue!(
-                self.gpu,
-                self.post,
-                values,
-                output,
-                &self.rows,
-                &self.n,
-                &self.length,
-                &step,
-                &first,
-                &sine
-            )
+            self.post
+                .on(&self.gpu)
+                .arg(values)
+                .arg(output)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .arg(&self.length)
+                .arg(&step)
+                .arg(&first)
+                .arg(&sine)
+                .launch(self.post.config)
         }
     }
 }

@@ -6,22 +6,14 @@
 //! passes along each axis, 16 words.
 
 use super::folded::Folded;
-use super::real_fft::RealFft;
 use super::transposed::TransposedReordering;
 use super::two_pass::TwoPass;
 use super::{Stage, check_grid, check_shape};
-use crate::cuda::device::Gpu;
-use crate::cuda::error::CudaError;
-use crate::cuda::input::Input;
-use crate::cuda::keep::{Counter, Threshold};
-use crate::cuda::launch::{Kernel, check_length};
-use crate::cuda::lines::Passes;
-use crate::cuda::quads::Quads;
-use crate::cuda::real::CudaReal;
-use crate::cuda::reorder::{Maps, Reordering, Sines};
-use crate::cuda::usage::KernelUse;
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
+};
+use crate::cuda::fft::{Counter, Maps, Passes, Quads, RealFft, Reordering, Sines, Threshold};
 use crate::transform::{Method, Orientation, Plan2dOptions, Transform};
-use cudarc::driver::CudaSlice;
 use std::marker::PhantomData;
 
 /// What a [`Plan2d`] does.
@@ -46,7 +38,9 @@ pub enum Path2d {
 pub struct Plan2d<T: CudaReal, I: Input<T> = T> {
     gpu: Gpu,
     kind: Transform,
-    values: usize,
+    shape: [usize; 2],
+    batch: usize,
+    options: Plan2dOptions,
     way: Way<T>,
     counter: Counter,
     of: PhantomData<fn(I)>,
@@ -54,19 +48,19 @@ pub struct Plan2d<T: CudaReal, I: Input<T> = T> {
 
 enum Way<T: CudaReal> {
     RowColumn(Box<Passes<T>>),
-    Fused(Box<Fused<T>>),
+    Fused(Box<FusedStages<T>>),
     TwoPass(Box<TwoPass<T>>),
     Folded(Box<Folded<T>>),
 }
 
 /// A fused transform's three stages.
-struct Fused<T: CudaReal> {
+struct FusedStages<T: CudaReal> {
     quads: Quads<T>,
     reordering: Form<T>,
     fft: RealFft<T>,
-    spectra: CudaSlice<T::Complex>,
+    spectra: DeviceVec<T::Complex>,
     /// What an inverse FFT leaves. (A forward one reads from the output.)
-    reordered: Option<CudaSlice<T>>,
+    reordered: Option<DeviceVec<T>>,
 }
 
 /// How maps are reordered for their FFTs.
@@ -90,18 +84,12 @@ fn transposes<T: CudaReal>(nx: usize, ny: usize) -> bool {
 }
 
 impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
-    /// A plan for one map.
+    /// A plan for one map, with the default options.
     ///
     /// # Errors
     /// As [`Plan2d::batched`].
-    pub fn new(
-        gpu: &Gpu,
-        kind: Transform,
-        nx: usize,
-        ny: usize,
-        options: Plan2dOptions,
-    ) -> Result<Self, CudaError> {
-        Self::batched(gpu, kind, nx, ny, 1, options)
+    pub fn new(gpu: &Gpu, kind: Transform, nx: usize, ny: usize) -> Result<Self, CudaError> {
+        Self::batched(gpu, kind, nx, ny, Plan2dOptions::default(), 1)
     }
 
     /// A plan for `batch` maps, one after the other in memory.
@@ -123,8 +111,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         kind: Transform,
         nx: usize,
         ny: usize,
-        batch: usize,
         options: Plan2dOptions,
+        batch: usize,
     ) -> Result<Self, CudaError> {
         check_shape(&[nx, ny], batch)?;
         let way = match options.method {
@@ -137,7 +125,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
             Method::Fused => match Self::own_way(gpu, kind, (nx, ny), batch, options)? {
                 Some(way) => way,
                 None => {
-                    let fused = Fused::new(gpu, kind, (nx, ny), batch, options, I::SUFFIX)?;
+                    let fused = FusedStages::new(gpu, kind, (nx, ny), batch, options, I::SUFFIX)?;
                     Way::Fused(Box::new(fused))
                 }
             },
@@ -145,7 +133,9 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         Ok(Plan2d {
             gpu: gpu.clone(),
             kind,
-            values: batch * nx * ny,
+            shape: [nx, ny],
+            batch,
+            options,
             way,
             counter: Counter::new(gpu)?,
             of: PhantomData,
@@ -175,6 +165,26 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         self.kind
     }
 
+    /// `[nx, ny]`.
+    pub fn shape(&self) -> [usize; 2] {
+        self.shape
+    }
+
+    /// Number of maps.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// How it was asked to compute; [`Plan2d::path`] says how it does.
+    pub fn options(&self) -> Plan2dOptions {
+        self.options
+    }
+
+    /// Values of all maps.
+    fn values(&self) -> usize {
+        self.batch * self.shape[0] * self.shape[1]
+    }
+
     /// How, [`Orientation::Auto`] having been decided.
     pub fn path(&self) -> Path2d {
         match &self.way {
@@ -194,8 +204,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     /// When a buffer has the wrong length or a launch fails.
     pub fn run(
         &mut self,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         self.check(input, output)?;
         run(self.kind, &mut self.way, input, output, None)
@@ -210,8 +220,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     pub fn run_stage(
         &mut self,
         stage: Stage,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         self.check(input, output)?;
         match &mut self.way {
@@ -231,10 +241,10 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     /// [`CudaError::NotPlanned`] for a plan that is no DCT; else as [`Plan2d::run`].
     pub fn run_thresholded(
         &mut self,
-        input: &CudaSlice<I>,
+        input: &DeviceVec<I>,
         epsilon: T,
-        output: &mut CudaSlice<T>,
-        kept: &mut CudaSlice<u64>,
+        output: &mut DeviceVec<T>,
+        kept: &mut DeviceVec<u64>,
     ) -> Result<(), CudaError> {
         if self.kind != Transform::Dct {
             return Err(CudaError::NotPlanned { what: "a threshold", needs: "a DCT" });
@@ -244,9 +254,9 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         run(self.kind, &mut self.way, input, output, Some(threshold))
     }
 
-    fn check(&self, input: &CudaSlice<I>, output: &CudaSlice<T>) -> Result<(), CudaError> {
-        check_length("map to transform", input.len(), self.values)?;
-        check_length("transformed map", output.len(), self.values)
+    fn check(&self, input: &DeviceVec<I>, output: &DeviceVec<T>) -> Result<(), CudaError> {
+        check_length("map to transform", input.len(), self.values())?;
+        check_length("transformed map", output.len(), self.values())
     }
 
     /// The plan's own kernels in the order in which they run, the FFTs left out.
@@ -257,7 +267,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         let forward = self.kind == Transform::Dct;
         match &self.way {
             Way::RowColumn(passes) => {
-                let each = self.values * size_of::<T>();
+                let each = self.values() * size_of::<T>();
                 let kernels = passes.kernels(forward);
                 kernels
                     .into_iter()
@@ -266,7 +276,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
             }
             Way::TwoPass(passes) => passes.uses(size_of::<I>()),
             Way::Folded(passes) => passes.uses(size_of::<I>()),
-            Way::Fused(fused) => fused.uses(&self.gpu, forward, self.values, size_of::<I>()),
+            Way::Fused(fused) => fused.uses(&self.gpu, forward, self.values(), size_of::<I>()),
         }
     }
 }
@@ -275,8 +285,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
 fn run<T: CudaReal, I: Input<T>>(
     kind: Transform,
     way: &mut Way<T>,
-    input: &CudaSlice<I>,
-    output: &mut CudaSlice<T>,
+    input: &DeviceVec<I>,
+    output: &mut DeviceVec<T>,
     mut threshold: Option<Threshold<T>>,
 ) -> Result<(), CudaError> {
     let sines = Sines::of(kind);
@@ -300,7 +310,7 @@ fn is_default(options: Plan2dOptions) -> bool {
     options == Plan2dOptions { method: options.method, ..Plan2dOptions::default() }
 }
 
-impl<T: CudaReal> Fused<T> {
+impl<T: CudaReal> FusedStages<T> {
     fn new(
         gpu: &Gpu,
         kind: Transform,
@@ -333,7 +343,7 @@ impl<T: CudaReal> Fused<T> {
                 [nx, ny],
             )
         };
-        let fused = Fused {
+        let fused = FusedStages {
             fft: RealFft::new(gpu, forward, &shape, batch)?,
             spectra: gpu.zeros(quads.half_spectra())?,
             reordered: if forward { None } else { Some(gpu.zeros(batch * nx * ny)?) },
@@ -353,14 +363,16 @@ impl<T: CudaReal> Fused<T> {
         &mut self,
         kind: Transform,
         stage: Stage,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
         threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
-        let Fused { quads, reordering, fft, spectra, reordered } = self;
+        let FusedStages { quads, reordering, fft, spectra, reordered } = self;
         let sines = Sines::of(kind);
         match (stage, reordered, reordering) {
-            (Stage::Pre, None, Form::Straight(reordering)) => reordering.reorder(input, output),
+            (Stage::Pre, None, Form::Straight(reordering)) => {
+                reordering.reorder(input, output.as_view_mut())
+            }
             (Stage::Pre, None, Form::Transposed(reordering)) => reordering.reorder(input, output),
             (Stage::Fft, None, _) => fft.run(output, spectra),
             (Stage::Post, None, _) => quads.post(spectra, output, threshold),

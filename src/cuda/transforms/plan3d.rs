@@ -1,51 +1,41 @@
-//! 3-D transforms, row-column or fused: `kernels/transforms_3d.cu`, typed.
+//! 3-D transforms, row-column or fused: `kernels/transforms/transforms_3d.cu`.
 //!
 //! Fused is one 3-D real FFT between a reordering along all axes and a
 //! post-processing with four complex reads and eight real writes a thread (Jiang
 //! et al., on higher dimensions); an inverse runs backwards. Row-column is four
 //! passes along each axis, 24 words of memory traffic a value.
 
-use super::real_fft::RealFft;
 use super::{Stage, check_grid, check_shape};
-use crate::cuda::device::Gpu;
-use crate::cuda::error::CudaError;
-use crate::cuda::input::Input;
-use crate::cuda::launch::{Kernel, check_length, cover, enqueue, stacked};
-use crate::cuda::lines::Passes;
-use crate::cuda::real::CudaReal;
-use crate::cuda::reorder::{Maps, Reordering, Sines};
-use crate::cuda::solver::twiddles;
-use crate::cuda::usage::KernelUse;
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length, cover, stacked,
+};
+use crate::cuda::fft::{Maps, Passes, RealFft, Reordering, Sines, twiddles};
 use crate::transform::{Method, Reorder, TransformNd};
-use cudarc::driver::{CudaSlice, PushKernelArg};
 use std::marker::PhantomData;
 
 /// A plan for a batch of volumes in precision `T`, read as `I`.
 pub struct Plan3d<T: CudaReal, I: Input<T> = T> {
     gpu: Gpu,
     kind: TransformNd,
-    values: usize,
+    shape: [usize; 3],
+    batch: usize,
+    method: Method,
     way: Way<T>,
     of: PhantomData<fn(I)>,
 }
 
 enum Way<T: CudaReal> {
     RowColumn(Box<Passes<T>>),
-    Fused(Box<Fused<T>>),
+    Fused(Box<FusedStages<T>>),
 }
 
 impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
-    /// A plan for one volume of `shape`, slowest axis first.
+    /// A plan for one volume of `shape`, slowest axis first, by the default method.
     ///
     /// # Errors
     /// As [`Plan3d::batched`].
-    pub fn new(
-        gpu: &Gpu,
-        kind: TransformNd,
-        shape: [usize; 3],
-        method: Method,
-    ) -> Result<Self, CudaError> {
-        Self::batched(gpu, kind, shape, 1, method)
+    pub fn new(gpu: &Gpu, kind: TransformNd, shape: [usize; 3]) -> Result<Self, CudaError> {
+        Self::batched(gpu, kind, shape, Method::default(), 1)
     }
 
     /// A plan for `batch` volumes, one after the other in memory.
@@ -58,8 +48,8 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
         gpu: &Gpu,
         kind: TransformNd,
         shape: [usize; 3],
-        batch: usize,
         method: Method,
+        batch: usize,
     ) -> Result<Self, CudaError> {
         check_shape(&shape, batch)?;
         let way = match method {
@@ -68,15 +58,36 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
                 let passes = Passes::new(gpu, &module, &shape, batch, Reorder::Wide, I::SUFFIX)?;
                 Way::RowColumn(Box::new(passes))
             }
-            Method::Fused => Way::Fused(Box::new(Fused::new(gpu, kind, shape, batch, I::SUFFIX)?)),
+            Method::Fused => {
+                Way::Fused(Box::new(FusedStages::new(gpu, kind, shape, batch, I::SUFFIX)?))
+            }
         };
-        let values = batch * shape.iter().product::<usize>();
-        Ok(Plan3d { gpu: gpu.clone(), kind, values, way, of: PhantomData })
+        Ok(Plan3d { gpu: gpu.clone(), kind, shape, batch, method, way, of: PhantomData })
     }
 
     /// What it transforms to.
     pub fn kind(&self) -> TransformNd {
         self.kind
+    }
+
+    /// Lengths, slowest axis first.
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    /// Number of volumes.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// Row-column or fused.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Values of all volumes.
+    fn values(&self) -> usize {
+        self.batch * self.shape.iter().product::<usize>()
     }
 
     /// Enqueues the transform of every volume.
@@ -85,11 +96,11 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
     /// When a buffer has the wrong length or a launch fails.
     pub fn run(
         &mut self,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        check_length("volume to transform", input.len(), self.values)?;
-        check_length("transformed volume", output.len(), self.values)?;
+        check_length("volume to transform", input.len(), self.values())?;
+        check_length("transformed volume", output.len(), self.values())?;
         match (&mut self.way, self.kind) {
             (Way::RowColumn(passes), TransformNd::Dct) => passes.dct(input, output, None),
             (Way::RowColumn(passes), TransformNd::Idct) => {
@@ -110,11 +121,11 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
     pub fn run_stage(
         &mut self,
         stage: Stage,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        check_length("volume to transform", input.len(), self.values)?;
-        check_length("transformed volume", output.len(), self.values)?;
+        check_length("volume to transform", input.len(), self.values())?;
+        check_length("transformed volume", output.len(), self.values())?;
         match &mut self.way {
             Way::Fused(fused) => fused.run(stage, input, output),
             Way::RowColumn(_) => {
@@ -129,7 +140,7 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<Vec<KernelUse>, CudaError> {
         let forward = self.kind == TransformNd::Dct;
-        let volumes = self.values * size_of::<T>();
+        let volumes = self.values() * size_of::<T>();
         let one =
             |(kernel, bytes): (&Kernel, usize)| KernelUse::of_kernel(&self.gpu, kernel, bytes);
         match &self.way {
@@ -138,7 +149,7 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
                 kernels.map(|kernel| one((kernel, 2 * volumes))).collect()
             }
             Way::Fused(fused) => {
-                let read = self.values * size_of::<I>();
+                let read = self.values() * size_of::<I>();
                 let spectra = fused.spectra.len() * size_of::<T::Complex>();
                 let bytes = match forward {
                     true => [read + volumes, spectra + volumes],
@@ -151,24 +162,24 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
 }
 
 /// A fused transform's three stages.
-struct Fused<T: CudaReal> {
+struct FusedStages<T: CudaReal> {
     gpu: Gpu,
     kind: TransformNd,
     /// Lengths, slowest axis first, and e^{-jπk/2N} of each.
     shape: [u32; 3],
-    twiddles: [CudaSlice<T::Complex>; 3],
+    twiddles: [DeviceVec<T::Complex>; 3],
     values: usize,
     reordering: Reordering<T>,
     fft: RealFft<T>,
     /// dct3_post or idct3_pre.
     turn: Kernel,
-    spectra: CudaSlice<T::Complex>,
+    spectra: DeviceVec<T::Complex>,
     /// What an inverse FFT leaves. (A forward one reads from the output.)
-    reordered: Option<CudaSlice<T>>,
+    reordered: Option<DeviceVec<T>>,
     input: &'static str,
 }
 
-impl<T: CudaReal> Fused<T> {
+impl<T: CudaReal> FusedStages<T> {
     fn new(
         gpu: &Gpu,
         kind: TransformNd,
@@ -185,7 +196,7 @@ impl<T: CudaReal> Fused<T> {
         let config = stacked(cover(128, (n / 2 + 1, m / 2 + 1)), batch * (l / 2 + 1));
         check_grid(&shape, batch, batch * l, config.grid_dim.1 as usize)?;
         let name = if forward { "dct3_post".to_owned() } else { format!("idct3_pre{input}") };
-        Ok(Fused {
+        Ok(FusedStages {
             gpu: gpu.clone(),
             kind,
             shape: shape.map(|n| n as u32),
@@ -211,11 +222,11 @@ impl<T: CudaReal> Fused<T> {
     fn run<I: Input<T>>(
         &mut self,
         stage: Stage,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         match (stage, &mut self.reordered) {
-            (Stage::Pre, None) => self.reordering.reorder(input, output),
+            (Stage::Pre, None) => self.reordering.reorder(input, output.as_view_mut()),
             (Stage::Fft, None) => self.fft.run(output, &mut self.spectra),
             (Stage::Post, None) => self.post(output),
             (Stage::Pre, Some(_)) => self.pre(input),
@@ -226,20 +237,44 @@ impl<T: CudaReal> Fused<T> {
         }
     }
 
-    fn post(&self, output: &mut CudaSlice<T>) -> Result<(), CudaError> {
+    fn post(&self, output: &mut DeviceVec<T>) -> Result<(), CudaError> {
         let ([l, m, n], [wl, wm, wn]) = (&self.shape, &self.twiddles);
         assert_eq!(output.len(), self.values);
-        // SAFETY: the types are those of dct3_post in kernels/transforms_3d.cu;
+        // SAFETY: the types are those of dct3_post in kernels/transforms/transforms_3d.cu;
         // the spectra were made for this shape and batch, the output's length is
         // asserted, and the tables hold at least l, m and n elements.
-        unsafe { enqueue!(self.gpu, self.turn, &self.spectra, output, l, m, n, wl, wm, wn) }
+        unsafe {
+            self.turn
+                .on(&self.gpu)
+                .arg(&self.spectra)
+                .arg(output)
+                .arg(l)
+                .arg(m)
+                .arg(n)
+                .arg(wl)
+                .arg(wm)
+                .arg(wn)
+                .launch(self.turn.config)
+        }
     }
 
-    fn pre<I: Input<T>>(&mut self, input: &CudaSlice<I>) -> Result<(), CudaError> {
+    fn pre<I: Input<T>>(&mut self, input: &DeviceVec<I>) -> Result<(), CudaError> {
         let ([l, m, n], [wl, wm, wn]) = (&self.shape, &self.twiddles);
         assert!(input.len() == self.values && I::SUFFIX == self.input);
-        // SAFETY: the types are those of idct3_pre in kernels/transforms_3d.cu,
+        // SAFETY: the types are those of idct3_pre in kernels/transforms/transforms_3d.cu,
         // `input` of the type it was chosen for; lengths as above.
-        unsafe { enqueue!(self.gpu, self.turn, input, &mut self.spectra, l, m, n, wl, wm, wn) }
+        unsafe {
+            self.turn
+                .on(&self.gpu)
+                .arg(input)
+                .arg(&self.spectra)
+                .arg(l)
+                .arg(m)
+                .arg(n)
+                .arg(wl)
+                .arg(wm)
+                .arg(wn)
+                .launch(self.turn.config)
+        }
     }
 }

@@ -1,21 +1,16 @@
 //! The N-point algorithm for few long lines: `reorder_split` and the other
-//! `_split` kernels of `kernels/transforms_1d.cu`, typed.
+//! `_split` kernels of `kernels/transforms/transforms_1d.cu`.
 //!
 //! A line's FFT is 16 of n/16 values, by cuFFT, and a radix-16 step, which is
 //! part of a forward transform's last and of an inverse's first kernel.
 
-use super::real_fft::RealFft;
-use crate::cuda::device::Gpu;
-use crate::cuda::error::CudaError;
-use crate::cuda::input::Input;
-use crate::cuda::launch::{BLOCK, Kernel, MOST_BLOCKS, enqueue};
-use crate::cuda::real::CudaReal;
-use crate::cuda::solver::twiddles;
+use crate::cuda::device::{BLOCK, CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, MOST_BLOCKS};
+use crate::cuda::fft::{RealFft, twiddles};
 use crate::transform::Transform1d;
-use cudarc::driver::{CudaModule, CudaSlice, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaModule, LaunchConfig};
 use std::sync::Arc;
 
-/// `PARTS` in kernels/transforms_1d.cu.
+/// `PARTS` in kernels/transforms/transforms_1d.cu.
 const PARTS: usize = 16;
 /// Threads of a block that takes the radix-16 step.
 const THREADS: u32 = 64;
@@ -26,13 +21,13 @@ const SHORTEST: usize = 1 << 13;
 const MOST: usize = 1 << 20;
 
 /// The kernels, their table and the FFT, for a batch of lines.
-pub(super) struct Split<T: CudaReal> {
+pub(in crate::cuda) struct Split<T: CudaReal> {
     gpu: Gpu,
     rows: u32,
     n: u32,
     /// e^{-jπk/2n}.
-    twiddles: CudaSlice<T::Complex>,
-    pub(super) fft: RealFft<T>,
+    twiddles: DeviceVec<T::Complex>,
+    pub(in crate::cuda) fft: RealFft<T>,
     reorder: Kernel,
     restore: Kernel,
     pre: Kernel,
@@ -42,12 +37,12 @@ pub(super) struct Split<T: CudaReal> {
 
 impl<T: CudaReal> Split<T> {
     /// Whether to split lines of this length, this many.
-    pub(super) fn takes(n: usize, rows: usize) -> bool {
+    pub(in crate::cuda) fn takes(n: usize, rows: usize) -> bool {
         n.is_multiple_of(BLOCK as usize) && n >= SHORTEST && n * rows * size_of::<T>() <= MOST
     }
 
     /// For lines that it [`Split::takes`]; `module` is `transforms_1d`.
-    pub(super) fn new(
+    pub(in crate::cuda) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
         kind: Transform1d,
@@ -80,74 +75,106 @@ impl<T: CudaReal> Split<T> {
     }
 
     /// Complex numbers in the spectra of all parts.
-    pub(super) fn half_spectra(&self) -> usize {
+    pub(in crate::cuda) fn half_spectra(&self) -> usize {
         self.rows as usize * PARTS * (self.n as usize / PARTS / 2 + 1)
     }
 
     /// The kernels before and after the FFT.
-    pub(super) fn kernels(&self, forward: bool) -> [&Kernel; 2] {
+    pub(in crate::cuda) fn kernels(&self, forward: bool) -> [&Kernel; 2] {
         if forward { [&self.reorder, &self.post] } else { [&self.pre, &self.restore] }
     }
 
     /// Enqueues the reordering before a forward transform.
-    pub(super) fn reorder<I: Input<T>>(
+    pub(in crate::cuda) fn reorder<I: Input<T>>(
         &self,
-        input: &CudaSlice<I>,
-        values: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        values: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         assert!(input.len() == self.elements() && values.len() >= self.elements());
         assert_eq!(I::SUFFIX, self.input);
         // SAFETY: the types are those of reorder_split in
-        // kernels/transforms_1d.cu, `input` of the type it was chosen for;
+        // kernels/transforms/transforms_1d.cu, `input` of the type it was chosen for;
         // lengths are asserted, and n is divisible by BLOCK.
-        unsafe { enqueue!(self.gpu, self.reorder, input, values, &self.rows, &self.n) }
+        unsafe {
+            self.reorder
+                .on(&self.gpu)
+                .arg(input)
+                .arg(values)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .launch(self.reorder.config)
+        }
     }
 
     /// Enqueues the last step of the FFT and the post-processing.
-    pub(super) fn post(
+    pub(in crate::cuda) fn post(
         &self,
-        spectra: &CudaSlice<T::Complex>,
-        output: &mut CudaSlice<T>,
+        spectra: &DeviceVec<T::Complex>,
+        output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         assert!(spectra.len() >= self.half_spectra() && output.len() == self.elements());
         // SAFETY: the types are those of dct_post_split in
-        // kernels/transforms_1d.cu; lengths are asserted, the table holds n + 1
+        // kernels/transforms/transforms_1d.cu; lengths are asserted, the table holds n + 1
         // elements.
         unsafe {
-            enqueue!(self.gpu, self.post, spectra, output, &self.rows, &self.n, &self.twiddles)
+            self.post
+                .on(&self.gpu)
+                .arg(spectra)
+                .arg(output)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .arg(&self.twiddles)
+                .launch(self.post.config)
         }
     }
 
     /// Enqueues the pre-processing and the first step of an inverse FFT.
-    pub(super) fn pre<I: Input<T>>(
+    pub(in crate::cuda) fn pre<I: Input<T>>(
         &self,
-        input: &CudaSlice<I>,
-        spectra: &mut CudaSlice<T::Complex>,
+        input: &DeviceVec<I>,
+        spectra: &mut DeviceVec<T::Complex>,
         sine: bool,
     ) -> Result<(), CudaError> {
         assert!(input.len() == self.elements() && spectra.len() >= self.half_spectra());
         assert_eq!(I::SUFFIX, self.input);
         let sine = i32::from(sine);
         // SAFETY: the types are those of idct_pre_split in
-        // kernels/transforms_1d.cu, `input` of the type it was chosen for;
+        // kernels/transforms/transforms_1d.cu, `input` of the type it was chosen for;
         // lengths are asserted, the table holds n + 1 elements.
         unsafe {
-            enqueue!(self.gpu, self.pre, input, spectra, &self.rows, &self.n, &self.twiddles, &sine)
+            self.pre
+                .on(&self.gpu)
+                .arg(input)
+                .arg(spectra)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .arg(&self.twiddles)
+                .arg(&sine)
+                .launch(self.pre.config)
         }
     }
 
     /// Enqueues the reordering after an inverse transform.
-    pub(super) fn restore(
+    pub(in crate::cuda) fn restore(
         &self,
-        values: &CudaSlice<T>,
-        output: &mut CudaSlice<T>,
+        values: &DeviceVec<T>,
+        output: &mut DeviceVec<T>,
         sine: bool,
     ) -> Result<(), CudaError> {
         assert!(values.len() >= self.elements() && output.len() == self.elements());
         let sine = i32::from(sine);
         // SAFETY: the types are those of restore_split in
-        // kernels/transforms_1d.cu; lengths are asserted, and n is divisible by
+        // kernels/transforms/transforms_1d.cu; lengths are asserted, and n is divisible by
         // BLOCK.
-        unsafe { enqueue!(self.gpu, self.restore, values, output, &self.rows, &self.n, &sine) }
+        unsafe {
+            self.restore
+                .on(&self.gpu)
+                .arg(values)
+                .arg(output)
+                .arg(&self.rows)
+                .arg(&self.n)
+                .arg(&sine)
+                .launch(self.restore.config)
+        }
     }
 }

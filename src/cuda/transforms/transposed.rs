@@ -2,32 +2,27 @@
 //! transpose rides on the kernels before and after an FFT of the transposed map, so
 //! that the FFT's contiguous axis is x (Jiang et al., "Results on 2D DCTs").
 
-use crate::cuda::device::Gpu;
-use crate::cuda::error::CudaError;
-use crate::cuda::input::Input;
-use crate::cuda::launch::{Kernel, check_length, enqueue};
-use crate::cuda::lines::tiles;
-use crate::cuda::real::CudaReal;
-use crate::cuda::reorder::Sines;
-use cudarc::driver::{CudaModule, CudaSlice, PushKernelArg};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, check_length};
+use crate::cuda::fft::{Sines, tiles};
+use cudarc::driver::CudaModule;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Between `[nx][ny]` maps and reordered ones of `[ny][nx]`.
-pub(super) struct TransposedReordering<T: CudaReal> {
+pub(in crate::cuda) struct TransposedReordering<T: CudaReal> {
     gpu: Gpu,
     nx: u32,
     ny: u32,
     elements: usize,
-    pub(super) reorder: Kernel,
-    pub(super) restore: Kernel,
+    pub(in crate::cuda) reorder: Kernel,
+    pub(in crate::cuda) restore: Kernel,
     input: &'static str,
     of: PhantomData<fn(T)>,
 }
 
 impl<T: CudaReal> TransposedReordering<T> {
     /// `module` is `transforms_2d`.
-    pub(super) fn new(
+    pub(in crate::cuda) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
         (nx, ny): (usize, usize),
@@ -48,34 +43,50 @@ impl<T: CudaReal> TransposedReordering<T> {
     }
 
     /// Enqueues the reordering before a forward transform.
-    pub(super) fn reorder<I: Input<T>>(
+    pub(in crate::cuda) fn reorder<I: Input<T>>(
         &self,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.elements)?;
         check_length("transformed map", output.len(), self.elements)?;
         assert_eq!(I::SUFFIX, self.input);
         // SAFETY: the types are those of reorder_transposed in
-        // kernels/transforms_2d.cu, `input` of the type it was chosen for;
+        // kernels/transforms/transforms_2d.cu, `input` of the type it was chosen for;
         // lengths are checked above.
-        unsafe { enqueue!(self.gpu, self.reorder, input, output, &self.nx, &self.ny) }
+        unsafe {
+            self.reorder
+                .on(&self.gpu)
+                .arg(input)
+                .arg(output)
+                .arg(&self.nx)
+                .arg(&self.ny)
+                .launch(self.reorder.config)
+        }
     }
 
     /// Enqueues the reordering after an inverse transform.
-    pub(super) fn restore(
+    pub(in crate::cuda) fn restore(
         &self,
-        input: &CudaSlice<T>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<T>,
+        output: &mut DeviceVec<T>,
         sines: Sines,
     ) -> Result<(), CudaError> {
         check_length("transformed map", output.len(), self.elements)?;
         assert!(input.len() >= self.elements);
         let (odd_x, odd_y) = (i32::from(sines.x), i32::from(sines.y));
         // SAFETY: the types are those of restore_transposed in
-        // kernels/transforms_2d.cu; lengths are checked above.
+        // kernels/transforms/transforms_2d.cu; lengths are checked above.
         unsafe {
-            enqueue!(self.gpu, self.restore, input, output, &self.nx, &self.ny, &odd_x, &odd_y)
+            self.restore
+                .on(&self.gpu)
+                .arg(input)
+                .arg(output)
+                .arg(&self.nx)
+                .arg(&self.ny)
+                .arg(&odd_x)
+                .arg(&odd_y)
+                .launch(self.restore.config)
         }
     }
 }

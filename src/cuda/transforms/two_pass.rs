@@ -1,4 +1,4 @@
-//! Fused 2-D transforms in two passes: `kernels/two_pass.cu`, typed.
+//! Fused 2-D transforms in two passes: `kernels/transforms/two_pass.cu`.
 //!
 //! What reordering and twiddling cost as kernels of their own, two passes over
 //! the map, is no memory traffic here: they are the first and the last steps of
@@ -7,30 +7,24 @@
 //! two from 64 to 8192, and the hundreds up to 10000 that divide it, and must fit
 //! the device's shared memory.
 
-use crate::cuda::device::Gpu;
-use crate::cuda::error::CudaError;
-use crate::cuda::input::Input;
-use crate::cuda::keep::Threshold;
-use crate::cuda::launch::{Kernel, check_length};
-use crate::cuda::real::CudaReal;
-use crate::cuda::reorder::Sines;
-use crate::cuda::three_pass::{self, Lines, fit};
-use crate::cuda::usage::KernelUse;
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
+};
+use crate::cuda::fft::{self, BlockLines, Sines, Threshold, fits};
 use crate::transform::Transform;
-use cudarc::driver::{CudaSlice, PushKernelArg};
 
 /// From so many rows on a DCT begins along x, and an inverse of short rows leaves
-/// them another way: see kernels/two_pass.cu. (An H200 in f64, otherwise: DCT of 8192²
+/// them another way: see kernels/transforms/two_pass.cu. (An H200 in f64, otherwise: DCT of 8192²
 /// 1.6 ms, by cuFFT too; 10000 × 100 in 28.4 and 28.9 µs, not 24.4 and 24.2.)
 const MANY_ROWS: usize = 8192;
 
 /// Whether there are kernels for lines of `n` elements.
 fn has_kernels(n: usize) -> bool {
-    three_pass::has_kernels(n) || (n > 0 && n.is_multiple_of(100) && 10_000_usize.is_multiple_of(n))
+    fft::has_kernels(n) || (n > 0 && n.is_multiple_of(100) && 10_000_usize.is_multiple_of(n))
 }
 
 /// The two kernels of a transform of a batch of maps.
-pub(super) struct TwoPass<T: CudaReal> {
+pub(in crate::cuda) struct TwoPass<T: CudaReal> {
     gpu: Gpu,
     first: Pass,
     last: Pass,
@@ -39,10 +33,10 @@ pub(super) struct TwoPass<T: CudaReal> {
     /// [`Input::INTEGER`] of what the first pass reads.
     integer: Option<i32>,
     values: usize,
-    rows: Lines<T>,
-    columns: Lines<T>,
+    rows: BlockLines<T>,
+    columns: BlockLines<T>,
     /// Between the passes, with room for whole panels of row pairs.
-    between: CudaSlice<T::Complex>,
+    between: DeviceVec<T::Complex>,
 }
 
 /// The lines along one axis.
@@ -59,7 +53,7 @@ struct Pass {
 impl<T: CudaReal> TwoPass<T> {
     /// `None` where there are no kernels for these lengths or this device. `integer`
     /// is [`Input::INTEGER`] of what it reads.
-    pub(super) fn new(
+    pub(in crate::cuda) fn new(
         gpu: &Gpu,
         kind: Transform,
         (nx, ny): (usize, usize),
@@ -71,9 +65,9 @@ impl<T: CudaReal> TwoPass<T> {
         }
         let along_y = gpu.kernels_for::<T>("two_pass", ny)?;
         let along_x = gpu.kernels_for::<T>("two_pass", nx)?;
-        let rows = Lines::new(gpu, &along_y, "rows", ny)?;
-        let columns = Lines::new(gpu, &along_x, "columns", nx)?;
-        if !fit(gpu, &[rows.shape, columns.shape], batch)? {
+        let rows = BlockLines::new(gpu, &along_y, "rows", ny)?;
+        let columns = BlockLines::new(gpu, &along_x, "columns", nx)?;
+        if !fits(gpu, &[rows.shape, columns.shape], batch)? {
             return Ok(None);
         }
         let forward = kind == Transform::Dct;
@@ -114,7 +108,7 @@ impl<T: CudaReal> TwoPass<T> {
                 Some(pass(true, keeps(last), slim)?),
             )
         };
-        // `PANEL` of kernels/three_pass.cuh.
+        // `PANEL` of kernels/fft/three_pass.cuh.
         let panel = 64 / size_of::<T::Complex>();
         Ok(Some(TwoPass {
             gpu: gpu.clone(),
@@ -130,10 +124,10 @@ impl<T: CudaReal> TwoPass<T> {
     }
 
     /// Enqueues the transform; only a DCT has a threshold.
-    pub(super) fn run<I: Input<T>>(
+    pub(in crate::cuda) fn run<I: Input<T>>(
         &mut self,
-        input: &CudaSlice<I>,
-        output: &mut CudaSlice<T>,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
         threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.values)?;
@@ -141,12 +135,12 @@ impl<T: CudaReal> TwoPass<T> {
         assert_eq!(I::INTEGER, self.integer);
         let table = |pass: &Pass| if pass.along_y { &self.rows.table } else { &self.columns.table };
         let pass = &self.first;
-        let mut launch = self.gpu.stream().launch_builder(&pass.kernel.function);
-        launch.arg(input).arg(&mut self.between).arg(table(pass)).arg(&pass.across);
+        let mut launch = pass.kernel.on(&self.gpu);
+        launch.arg(input).arg(&self.between).arg(table(pass)).arg(&pass.across);
         [&pass.how, &self.integer].into_iter().flatten().for_each(|number| {
             launch.arg(number);
         });
-        // SAFETY: the arguments are those of the passes of kernels/two_pass.cu, in
+        // SAFETY: the arguments are those of the passes of kernels/transforms/two_pass.cu, in
         // their order, N = ny along y and nx along x; the input holds `values`
         // values (checked above) of the type the kernel was chosen for (asserted),
         // `between` a complex number for two values of whole panels, and the tables
@@ -156,25 +150,24 @@ impl<T: CudaReal> TwoPass<T> {
             Some(pass) if threshold.is_some() => pass,
             _ => &self.last,
         };
-        let mut launch = self.gpu.stream().launch_builder(&pass.kernel.function);
+        let epsilon;
+        let mut launch = pass.kernel.on(&self.gpu);
         launch.arg(&self.between).arg(output).arg(table(pass)).arg(&pass.across);
         if let Some(how) = &pass.how {
             launch.arg(how);
         }
-        let epsilon;
         if let Some(threshold) = threshold {
             assert!(self.last_threshold.is_some(), "an inverse drops nothing");
             epsilon = threshold.epsilon;
             launch.arg(&epsilon).arg(threshold.kept).arg(threshold.parts);
         }
         // SAFETY: as above; the output holds `values` values.
-        unsafe { launch.launch(pass.kernel.config) }?;
-        Ok(())
+        unsafe { launch.launch(pass.kernel.config) }
     }
 
     /// What the two kernels take, in the order in which they run; `input` is the
     /// size of a value that the first one reads.
-    pub(super) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
+    pub(in crate::cuda) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
         let map = self.values * size_of::<T>();
         let of = |pass: &Pass, bytes| KernelUse::of_kernel(&self.gpu, &pass.kernel, bytes);
         Ok(vec![of(&self.first, self.values * input + map)?, of(&self.last, 2 * map)?])

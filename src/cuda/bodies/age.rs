@@ -1,0 +1,93 @@
+//! How stale the order of the bodies is, and when a new one is due.
+//!
+//! A body outside its halo (it has left the tile that it was ordered into, and
+//! the 4 bins around it) costs a step more than the others do, and an order costs
+//! every body a little. The device adds up the bodies outside their halos of every
+//! step since the order, less those that not even a fresh order mends, and posts
+//! the sum in memory of the host. Once they have cost about what an order costs,
+//! one is due. The host reads the sum as it finds it and waits for nothing: it is
+//! that of the last step that has run, which is the one before where the host
+//! waits once a step.
+
+use crate::cuda::device::{CudaError, DeviceVec, Gpu, Pinned};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// An order is due when the bodies outside their halos in all steps since the last
+/// one together are more than one in this many. On an H200 they have cost an order
+/// when they are one in 14 to 18 in slots, and one in 7 to 12 in the caller's order
+/// (f32; `benchmarks/density-force-log.md`, step 32).
+const ONE_OUTSIDE_IN: u64 = 12;
+
+/// Steps after which the CUDA engine orders bodies anew however few are outside
+/// their halos: a host that enqueues steps without ever waiting learns late of them.
+pub const MOST_STEPS_PER_ORDER: u32 = 256;
+
+/// Of one order of bodies after another.
+pub(in crate::cuda) struct OrderAge {
+    /// `OrderAge` in `kernels/bodies/bodies.cuh`.
+    pub(super) device: DeviceVec<u64>,
+    /// One value, which the device writes.
+    posted: Pinned<u64>,
+    /// Orders enqueued, steps since the last of them.
+    orders: u32,
+    steps: u32,
+    /// Whether to order has been decided for the step to come.
+    decided: bool,
+}
+
+impl OrderAge {
+    pub(super) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        // No order yet; fewest outside: more than there can be; no excess.
+        let device = gpu.upload(&[u64::from(u32::MAX) << 32, 0])?;
+        Ok(OrderAge { device, posted: Pinned::zeros(gpu, 1)?, orders: 0, steps: 0, decided: false })
+    }
+
+    /// The address that the device posts at: page-locked memory has one address
+    /// for host and device.
+    pub(super) fn post(&self) -> u64 {
+        self.posted.start().as_ptr().expose_provenance() as u64
+    }
+
+    /// An order has been enqueued.
+    pub(super) fn ordered(&mut self) {
+        self.orders = self.orders.wrapping_add(1);
+        self.steps = 0;
+    }
+
+    /// A step has been enqueued.
+    pub(in crate::cuda) fn stepped(&mut self) {
+        self.steps = self.steps.saturating_add(1);
+        self.decided = false;
+    }
+
+    /// Orders enqueued so far.
+    pub(super) fn orders(&self) -> u32 {
+        self.orders
+    }
+
+    /// Bodies outside their halos that an order would have mended, of all steps
+    /// since the last one together, as far as these have run.
+    fn excess(&self) -> u64 {
+        // SAFETY: `posted` lives as long as this does and holds one aligned
+        // value, which the device writes whole and the host only reads here.
+        let posted = unsafe { AtomicU64::from_ptr(self.posted.start().as_ptr()) };
+        let value = posted.load(Ordering::Acquire);
+        // Steps before the last order may be all that has run.
+        if (value >> 32) as u32 == self.orders { value & 0xffff_ffff } else { 0 }
+    }
+
+    /// Whether a new order is due for so many bodies.
+    pub(super) fn is_due(&self, bodies: usize) -> bool {
+        self.orders == 0
+            || self.steps >= MOST_STEPS_PER_ORDER
+            || self.excess() * ONE_OUTSIDE_IN > bodies as u64
+    }
+
+    /// As [`OrderAge::is_due`] for the step to come, and false when that was asked
+    /// before: what the device posts meanwhile must not make a step order that
+    /// is being captured.
+    pub(in crate::cuda) fn decide(&mut self, bodies: usize) -> bool {
+        let asked = std::mem::replace(&mut self.decided, true);
+        self.orders == 0 || (!asked && self.is_due(bodies))
+    }
+}

@@ -1,0 +1,364 @@
+//! Bodies on a device: their constants, and the order they are worked on in.
+//!
+//! Density and force work on *slots*, an order in which bodies that stand in
+//! the same tile of 32 × 32 bins follow one another: a block then keeps the
+//! tile and its halo, the 4 bins around it, in shared memory. [`Bodies::order`]
+//! makes that order from positions, by a counting sort on the device. A body that
+//! has left its halo since is still counted, more slowly; how many have is in
+//! [`DensityReport::outside_halo`](super::DensityReport::outside_halo), and
+//! [`Bodies::order_is_due`] says when to order again. The order is no part of the
+//! result.
+//!
+//! Positions and forces are pairs, x and y of a body side by side. They may stay
+//! in the caller's order ([`Arrangement::Caller`]), at the price of one random
+//! access per body, or be kept in slot order by the caller
+//! ([`Arrangement::Slots`]).
+
+use super::age::OrderAge;
+use super::order::{Ordering, Parts, Wanted};
+use super::permute::{self, Moves, Permutation, PermutationView};
+use super::plan::{BUSY, LARGEST_CHUNK, Layout, PATCH, Plan, SMALL_CHUNK, record};
+use crate::charge::Charge;
+use crate::cuda::device::{
+    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
+    check_length,
+};
+use crate::grid::BinGrid;
+use cudarc::driver::{CudaFunction, LaunchConfig};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The order in which a caller holds positions and wants forces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Movable cells, then fillers, as in [`Charge`].
+    Caller,
+    /// The slots of the last [`Bodies::order`] or [`Bodies::order_slots`].
+    Slots,
+}
+
+/// Movable cells and fillers on a device, and the order they are worked on in.
+pub struct Bodies<T: CudaReal> {
+    /// No other bodies have it.
+    pub(super) id: u64,
+    pub(super) gpu: Gpu,
+    charge: Arc<Charge>,
+    grid: BinGrid,
+    pub(super) plan: Plan<T>,
+    count: u32,
+    pub(in crate::cuda) age: OrderAge,
+    ordering: Ordering,
+    moves: Moves,
+    /// One record per large body.
+    pub(super) large: DeviceVec<u8>,
+    /// Bodies of the slots, and records of those that have any: two halves each, of
+    /// which [`Ordering::half`] holds the order at hand.
+    pub(super) ids: DeviceVec<u32>,
+    pub(super) records: DeviceVec<u8>,
+    pub(super) chunks: DeviceVec<u32>,
+    /// Positions as pairs in slot order: for the force where the caller keeps its
+    /// own order, and while an order is made.
+    pub(super) staged: DeviceVec<T>,
+}
+
+impl<T: CudaReal> std::fmt::Debug for Bodies<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bodies").field("count", &self.count).field("grid", self.grid()).finish()
+    }
+}
+
+impl<T: CudaReal> Bodies<T> {
+    /// Uploads the bodies of `charge` and allocates all that ordering needs.
+    ///
+    /// # Errors
+    /// When there are 2³¹ bodies or more, kernels cannot be compiled, or memory
+    /// runs out.
+    pub fn new(gpu: &Gpu, charge: impl Into<Arc<Charge>>) -> Result<Self, CudaError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let charge = charge.into();
+        let count = charge.bodies();
+        if i32::try_from(count).is_err() {
+            return Err(CudaError::TooManyBodies(count));
+        }
+        let busy = BUSY * gpu.info().multiprocessors.max(1) as usize;
+        let chunk = if count < busy { SMALL_CHUNK } else { LARGEST_CHUNK };
+        let layout = Layout::new(&charge);
+        let plan = layout.plan::<T>(&charge, chunk);
+
+        let ids = layout.first_ids();
+        let of = |ids: &[u32]| -> Vec<u8> {
+            ids.iter().flat_map(|&i| record::<T>(&layout.sizes[i as usize], i)).collect()
+        };
+        let mut records = of(&ids[..plan.records as usize]);
+        records.resize(2 * records.len(), 0);
+        let large = of(&ids[plan.bodies as usize..]);
+        let ids = [ids, vec![0; count]].concat();
+        let module = gpu.kernels::<T>("order")?;
+        Ok(Bodies {
+            id: NEXT.fetch_add(1, Relaxed),
+            gpu: gpu.clone(),
+            count: count as u32,
+            age: OrderAge::new(gpu)?,
+            ordering: Ordering::new(gpu, &module, &plan, count < busy)?,
+            moves: Moves::new(&module)?,
+            large: gpu.upload(&large)?,
+            ids: gpu.upload(&ids)?,
+            records: gpu.upload(&records)?,
+            chunks: gpu.zeros(8 * plan.max_chunks as usize)?,
+            staged: gpu.zeros(2 * count)?,
+            plan,
+            grid: charge.grid(),
+            charge,
+        })
+    }
+
+    /// What the bodies are of.
+    pub fn charge(&self) -> &Charge {
+        &self.charge
+    }
+
+    /// Number of bodies, movable cells and fillers.
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// True when there is no body at all.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The bins.
+    pub fn grid(&self) -> &BinGrid {
+        &self.grid
+    }
+
+    /// Whether an order has been made.
+    pub fn is_ordered(&self) -> bool {
+        self.age.orders() > 0
+    }
+
+    /// Whether a new order pays: none was made yet, or bodies outside their halos
+    /// have by now cost about what one costs, as far as steps enqueued have run.
+    /// Does not wait.
+    pub fn order_is_due(&self) -> bool {
+        self.age.is_due(self.len())
+    }
+
+    /// How many orders have been made.
+    pub fn orders(&self) -> u32 {
+        self.age.orders()
+    }
+
+    /// Tiles of bins.
+    pub(super) fn tiles(&self) -> usize {
+        self.plan.tiles_x as usize * self.plan.tiles_y as usize
+    }
+
+    pub(super) fn check_corners(&self, corners: &DeviceVec<T>) -> Result<(), CudaError> {
+        check_length("lower-left corners", corners.len(), 2 * self.len())
+    }
+
+    pub(super) fn check_ordered(&self) -> Result<(), CudaError> {
+        if self.is_ordered() { Ok(()) } else { Err(CudaError::NotOrdered) }
+    }
+
+    /// Refuses what was made for other bodies.
+    pub(super) fn check_own(&self, what: &'static str, id: u64) -> Result<(), CudaError> {
+        if id == self.id { Ok(()) } else { Err(CudaError::OtherBodies(what)) }
+    }
+
+    /// One block per chunk and `extra` ones for large bodies before them, with
+    /// `values` values of 4 bytes per bin of a patch.
+    pub(super) fn config(&self, extra: i32, values: usize) -> LaunchConfig {
+        LaunchConfig {
+            grid_dim: ((self.plan.max_chunks + extra) as u32, 1, 1),
+            block_dim: (BLOCK, 1, 1),
+            shared_mem_bytes: (PATCH * PATCH * values * 4) as u32,
+        }
+    }
+
+    /// Enqueues a new order from lower-left corners in the caller's order, a pair
+    /// per body.
+    ///
+    /// # Errors
+    /// When there is not a pair per body, the memory is another [`Gpu`]'s, or a
+    /// launch fails.
+    pub fn order(&mut self, corners: &DeviceVec<T>) -> Result<(), CudaError> {
+        self.check_corners(corners)?;
+        self.gpu.check_own(corners.gpu())?;
+        let slot_of = self.ordering.slot_of_address();
+        let ids = *self.id_of().from.address();
+        self.make_order(ids, *corners.address(), Wanted { slot_of, from: 0, corners: 0 })?;
+        self.ordering.set_inverted(true);
+        Ok(())
+    }
+
+    /// Enqueues a new order from lower-left corners in slot order, which move with
+    /// it. `from[s]` becomes the slot before of the body that now has slot s: the
+    /// caller moves its arrays with [`Bodies::rearrange`].
+    ///
+    /// # Errors
+    /// When no order has been made yet, the corners have the wrong length or are
+    /// another [`Gpu`]'s, `from` is of other bodies, or a launch fails.
+    pub fn order_slots(
+        &mut self,
+        corners: &mut DeviceVec<T>,
+        from: &mut Permutation,
+    ) -> Result<(), CudaError> {
+        self.check_corners(corners)?;
+        self.check_ordered()?;
+        self.check_own("a permutation", from.bodies)?;
+        self.gpu.check_own(corners.gpu())?;
+        let (corners, from) = (*corners.address(), *from.from.address());
+        self.make_order(0, corners, Wanted { slot_of: 0, from, corners })?;
+        // Most callers in slots never ask, and it takes as long as half an order.
+        self.ordering.set_inverted(false);
+        Ok(())
+    }
+
+    /// From corners that `ids` leads to, or in slots when it is 0. Lengths and
+    /// devices have been checked.
+    fn make_order(&mut self, ids: u64, corners: u64, wanted: Wanted) -> Result<(), CudaError> {
+        let parts = Parts {
+            plan: &self.plan,
+            ids,
+            corners,
+            staged: &self.staged,
+            all_ids: &self.ids,
+            records: &self.records,
+            chunks: &self.chunks,
+            age: &self.age.device,
+            wanted,
+        };
+        // SAFETY: corners and what is wanted were checked by the callers, the rest
+        // was made of these lengths by `new`.
+        unsafe { self.ordering.make(&self.gpu, &parts) }?;
+        self.age.ordered();
+        Ok(())
+    }
+
+    /// A permutation for [`Bodies::order_slots`] to write; to begin with it leaves
+    /// everything where it is.
+    ///
+    /// # Errors
+    /// When memory runs out.
+    pub fn permutation(&self) -> Result<Permutation, CudaError> {
+        let identity: Vec<u32> = (0..self.count).collect();
+        Ok(Permutation { bodies: self.id, from: self.gpu.upload(&identity)? })
+    }
+
+    /// Slot of every body, in the caller's order: `rearrange` with it brings
+    /// values in slot order to the caller's. Enqueued when first asked for after
+    /// [`Bodies::order_slots`].
+    ///
+    /// # Errors
+    /// When the launch fails.
+    pub fn slot_of(&self) -> Result<PermutationView<'_>, CudaError> {
+        let slots = self.ordering.slot_of(&self.gpu, &self.id_of().from)?;
+        Ok(PermutationView { bodies: self.id, from: slots.as_view() })
+    }
+
+    /// Body of every slot: `rearrange` with it brings values in the caller's
+    /// order to slot order. The next order stands elsewhere in memory.
+    pub fn id_of(&self) -> PermutationView<'_> {
+        let begin = self.ordering.half() * self.len();
+        PermutationView { bodies: self.id, from: self.ids.slice(begin..begin + self.len()) }
+    }
+
+    /// Enqueues `moved[k] = values[from[k]]` for every body.
+    ///
+    /// # Errors
+    /// When an array has not one value per body or is another [`Gpu`]'s, `from` is
+    /// of other bodies, or the launch fails.
+    pub fn rearrange<'a>(
+        &self,
+        from: impl Into<PermutationView<'a>>,
+        values: &DeviceVec<T>,
+        moved: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        self.rearrange_as(&self.moves.single, 1, from.into(), values, moved)
+    }
+
+    /// As [`Bodies::rearrange`] for pairs: two values per body, side by side, as
+    /// positions and forces are.
+    ///
+    /// # Errors
+    /// As [`Bodies::rearrange`].
+    pub fn rearrange_pairs<'a>(
+        &self,
+        from: impl Into<PermutationView<'a>>,
+        pairs: &DeviceVec<T>,
+        moved: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        self.rearrange_as(&self.moves.pairs, 2, from.into(), pairs, moved)
+    }
+
+    fn rearrange_as(
+        &self,
+        kernel: &CudaFunction,
+        values_per_body: usize,
+        from: PermutationView<'_>,
+        values: &DeviceVec<T>,
+        moved: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        check_length("values to move", values.len(), values_per_body * self.len())?;
+        check_length("moved values", moved.len(), values_per_body * self.len())?;
+        // SAFETY: both arrays are as long as the kernel's bodies want them.
+        unsafe { self.permute(kernel, Some(from), [values, moved]) }
+    }
+
+    /// Enqueues `pairs[k] = (x[f], y[f])` for every body, where f is `from[k]`
+    /// or, without `from`, k.
+    ///
+    /// # Errors
+    /// When an array has the wrong length or is another [`Gpu`]'s, `from` is of
+    /// other bodies, or the launch fails.
+    pub fn join<'a>(
+        &self,
+        from: Option<PermutationView<'_>>,
+        (x, y): (impl Into<DeviceSlice<'a, T>>, impl Into<DeviceSlice<'a, T>>),
+        pairs: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        let (x, y) = (x.into(), y.into());
+        check_length("x of bodies", x.len(), self.len())?;
+        check_length("y of bodies", y.len(), self.len())?;
+        check_length("pairs", pairs.len(), 2 * self.len())?;
+        // SAFETY: the arrays hold a value each, and a pair, per body.
+        unsafe { self.permute(&self.moves.join, from, [&x, &y, pairs]) }
+    }
+
+    /// Enqueues `(x[k], y[k]) = pairs[f]` for every body, f as in [`Bodies::join`].
+    ///
+    /// # Errors
+    /// As [`Bodies::join`].
+    pub fn split<'a>(
+        &self,
+        from: Option<PermutationView<'_>>,
+        pairs: &DeviceVec<T>,
+        (x, y): (impl Into<DeviceSliceMut<'a, T>>, impl Into<DeviceSliceMut<'a, T>>),
+    ) -> Result<(), CudaError> {
+        let (x, y) = (x.into(), y.into());
+        check_length("pairs", pairs.len(), 2 * self.len())?;
+        check_length("x of bodies", x.len(), self.len())?;
+        check_length("y of bodies", y.len(), self.len())?;
+        // SAFETY: as in `join`.
+        unsafe { self.permute(&self.moves.split, from, [pairs, &x, &y]) }
+    }
+
+    /// # Safety
+    /// The arrays are those of the kernel, of these bodies.
+    unsafe fn permute<const N: usize>(
+        &self,
+        kernel: &CudaFunction,
+        from: Option<PermutationView<'_>>,
+        arrays: [&dyn KernelArgument; N],
+    ) -> Result<(), CudaError> {
+        if let Some(from) = &from {
+            self.check_own("a permutation", from.bodies)?;
+        }
+        let from = from.as_ref().map(|from| &from.from);
+        // SAFETY: the caller's promise; a permutation of these bodies has one index
+        // per body, each below their number, for only orders of theirs write it.
+        unsafe { permute::launch(&self.gpu, kernel, &self.count, from, arrays) }
+    }
+}

@@ -1,0 +1,274 @@
+//! Density on a device: `kernels/bodies/density.cu`.
+//!
+//! ρ of every bin (fixed, movable and fillers over the bin area), and the
+//! overflow and maximum of fixed and movable area (ePlace, section IV; see
+//! [`crate::charge`]). All sums are integers: the same positions give the same
+//! bits on every run, in any order of the bodies.
+
+use super::bodies::{Arrangement, Bodies};
+use super::plan::{Plan, TILE};
+use crate::cuda::device::{
+    BLOCK, CudaError, CudaReal, DeviceVec, Gpu, Launch, Overlap, Pinned, blocks_for, check_length,
+};
+use crate::engine::DensityStats;
+use crate::real::Precision;
+use cudarc::driver::{CudaFunction, LaunchConfig};
+use std::sync::{Mutex, PoisonError};
+
+/// What one density evaluation found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DensityReport {
+    /// Overflow and maximum without fillers.
+    pub stats: DensityStats,
+    /// Bodies that reached beyond the halo of the tile they stood in when they
+    /// were ordered. They count all the same, but more slowly:
+    /// [`Bodies::order_is_due`] says when a new order pays.
+    pub outside_halo: u64,
+}
+
+/// What one density evaluation found, as the device holds it: `Stats` in
+/// `kernels/bodies/density.cu`. [`Density::report_of`] says what it means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RawStatistics {
+    /// Σ over bins of what exceeds the target, in fixed point.
+    excess: u64,
+    /// The largest density, as the bits of an f64.
+    max: u64,
+    outside_halo: u64,
+}
+
+impl From<[u64; 3]> for RawStatistics {
+    fn from([excess, max, outside_halo]: [u64; 3]) -> Self {
+        RawStatistics { excess, max, outside_halo }
+    }
+}
+
+/// The density stage for the bodies it was made for.
+pub struct Density<T: CudaReal> {
+    gpu: Gpu,
+    /// [`Bodies`]' own number.
+    bodies: u64,
+    caller: CudaFunction,
+    slots: CudaFunction,
+    spread: CudaFunction,
+    finish: CudaFunction,
+    background: f64,
+    /// Fixed area per bin over the bin area, less the background.
+    fixed: DeviceVec<T>,
+    /// Sums of the movable cells, then of the fillers, 4 bytes each in f32 and 8
+    /// in f64. These and the next four are zero between steps.
+    sums: DeviceVec<u32>,
+    /// What 4 bytes do not hold.
+    beside: DeviceVec<u64>,
+    /// Weight of the bodies outside their halo that began in each tile.
+    outside_weight: DeviceVec<u32>,
+    /// Differences of large bodies, tile by tile, and the tiles that have any.
+    differences: DeviceVec<u64>,
+    flags: DeviceVec<u32>,
+    outside_halo: DeviceVec<u32>,
+    /// The three values of [`RawStatistics`].
+    stats: DeviceVec<u64>,
+    received: Mutex<Pinned<u64>>,
+    overlap: Overlap,
+    excess_unit: f64,
+    movable_area: f64,
+    bin_area: f64,
+    bins: usize,
+}
+
+impl<T: CudaReal> Density<T> {
+    /// Uploads the fixed area and allocates the sums. Maps are written less
+    /// `background`: 0 for ρ itself, [`Charge::background`] for a solve.
+    ///
+    /// # Errors
+    /// When kernels cannot be compiled or memory runs out.
+    pub fn new(bodies: &Bodies<T>, background: f64) -> Result<Self, CudaError> {
+        let (gpu, charge) = (bodies.gpu.clone(), bodies.charge());
+        let (bins, bin_area) = (charge.grid().bins(), charge.grid().bin_area());
+        let fixed = charge.fixed().as_slice().iter().map(|a| T::of(a / bin_area - background));
+        let fixed: Vec<T> = fixed.collect();
+        let module = gpu.kernels::<T>("density")?;
+        let narrow = T::PRECISION == Precision::F32;
+        let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
+        Ok(Density {
+            caller: module.load_function("density_caller")?,
+            slots: module.load_function("density_slots")?,
+            spread: module.load_function("density_large")?,
+            finish: module.load_function("density_finish")?,
+            background,
+            fixed: gpu.upload(&fixed)?,
+            sums: gpu.zeros(2 * bins * size_of::<T>() / 4)?,
+            beside: gpu.zeros(if narrow { 2 * bins } else { 0 })?,
+            outside_weight: gpu.zeros(bodies.tiles())?,
+            differences: gpu.zeros(2 * tiled)?,
+            flags: gpu.zeros(bodies.tiles())?,
+            outside_halo: gpu.zeros(1)?,
+            stats: gpu.zeros(3)?,
+            received: Mutex::new(Pinned::zeros(&gpu, 3)?),
+            overlap: Overlap::where_possible(&gpu),
+            excess_unit: bodies.plan.excess_unit(),
+            movable_area: charge.movable_area(),
+            bin_area,
+            bins,
+            bodies: bodies.id,
+            gpu,
+        })
+    }
+
+    /// Enqueues ρ of all bodies, less the background, at lower-left corners, layout
+    /// units, a pair each.
+    ///
+    /// # Errors
+    /// When the bodies were never ordered or are not those it was made for, an
+    /// array has the wrong length or is another [`Gpu`]'s, or a launch fails.
+    pub fn run(
+        &mut self,
+        bodies: &mut Bodies<T>,
+        arrangement: Arrangement,
+        corners: &DeviceVec<T>,
+        rho: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        let plan = bodies.plan;
+        self.run_as(bodies, &plan, arrangement, corners, rho)
+    }
+
+    /// As [`Density::run`], for cells at their exact size, not smoothed, without
+    /// fillers.
+    ///
+    /// # Errors
+    /// As [`Density::run`].
+    pub fn run_exact(
+        &mut self,
+        bodies: &mut Bodies<T>,
+        arrangement: Arrangement,
+        corners: &DeviceVec<T>,
+        rho: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        let plan = bodies.plan.at_exact_size();
+        self.run_as(bodies, &plan, arrangement, corners, rho)
+    }
+
+    fn run_as(
+        &mut self,
+        bodies: &mut Bodies<T>,
+        plan: &Plan<T>,
+        arrangement: Arrangement,
+        corners: &DeviceVec<T>,
+        rho: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        let plan = &plan.less(self.background);
+        bodies.check_own("a density", self.bodies)?;
+        bodies.check_ordered()?;
+        bodies.check_corners(corners)?;
+        check_length("density map", rho.len(), self.bins)?;
+        let kernel = match arrangement {
+            Arrangement::Caller => &self.caller,
+            Arrangement::Slots => &self.slots,
+        };
+        // A warp for each large body. A class's patch has one word per bin in
+        // f32, two limbs in f64.
+        let warps = BLOCK as usize / 32;
+        let large = (plan.large as usize).div_ceil(warps) as i32;
+        let config = bodies.config(large, 2 * size_of::<T>() / 4);
+        // SAFETY: arguments are those of kernels/bodies/density.cu; these are the
+        // bodies that the arrays were made for: arrays of bodies hold one value
+        // (`corners` and `staged` a pair) per body, maps one per bin (`sums` and,
+        // where it is used, `beside` two), `differences` two per bin of every tile
+        // where there are large bodies, `flags` and `outside_weight` one per tile;
+        // chunks and slots come from an order of these bodies.
+        unsafe {
+            Launch::new(&self.gpu, kernel)
+                .arg(plan)
+                .arg(&bodies.chunks)
+                .arg(&bodies.large)
+                .arg(&bodies.records)
+                .arg(&bodies.ids)
+                .arg(corners)
+                .arg(&bodies.staged)
+                .arg(&self.sums)
+                .arg(&self.beside)
+                .arg(&self.outside_weight)
+                .arg(&self.differences)
+                .arg(&self.flags)
+                .arg(&self.outside_halo)
+                .arg(&self.stats)
+                .launch(config)?;
+        }
+        if plan.large > 0 {
+            // SAFETY: as above.
+            unsafe {
+                Launch::new(&self.gpu, &self.spread)
+                    .arg(plan)
+                    .arg(&self.sums)
+                    .arg(&self.beside)
+                    .arg(&self.differences)
+                    .arg(&self.flags)
+                    .launch(LaunchConfig {
+                        grid_dim: (bodies.tiles() as u32, 1, 1),
+                        block_dim: (BLOCK, 1, 1),
+                        shared_mem_bytes: 0,
+                    })?;
+            }
+        }
+        self.finish(bodies, plan, rho)
+    }
+
+    fn finish(
+        &mut self,
+        bodies: &mut Bodies<T>,
+        plan: &Plan<T>,
+        rho: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        let post = bodies.age.post();
+        // Four bins per thread, and a block for the bodies outside their halos.
+        let mut config = blocks_for(self.bins.div_ceil(4));
+        config.grid_dim.0 += 1;
+        // SAFETY: arguments are those of density_finish, arrays as in `run_as`;
+        // before it waits the kernel reads the fixed area alone, which is never
+        // written. `post` is one value of memory that host and device share and
+        // that the bodies keep until all work has run.
+        unsafe {
+            Launch::new(&self.gpu, &self.finish)
+                .overlap(self.overlap)
+                .arg(plan)
+                .arg(&self.fixed)
+                .arg(&self.sums)
+                .arg(&self.beside)
+                .arg(&self.outside_weight)
+                .arg(rho)
+                .arg(&self.outside_halo)
+                .arg(&self.stats)
+                .arg(&bodies.age.device)
+                .arg(&post)
+                .launch(config)
+        }
+    }
+
+    /// What maps are written less.
+    pub fn background(&self) -> f64 {
+        self.background
+    }
+
+    /// What the last evaluation found; waits for it.
+    ///
+    /// # Errors
+    /// What failed on the device since the last wait.
+    pub fn report(&self) -> Result<DensityReport, CudaError> {
+        let mut received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = received.receive(&self.stats)?;
+        Ok(self.report_of([found[0], found[1], found[2]].into()))
+    }
+
+    /// What [`Density::report`] reads: the three values of [`RawStatistics`].
+    pub fn statistics(&self) -> &DeviceVec<u64> {
+        &self.stats
+    }
+
+    /// The report in [`Density::statistics`]' values.
+    pub fn report_of(&self, raw: RawStatistics) -> DensityReport {
+        let excess = raw.excess as f64 * self.excess_unit * self.bin_area;
+        let overflow = if self.movable_area > 0.0 { excess / self.movable_area } else { 0.0 };
+        let stats = DensityStats { overflow, max: f64::from_bits(raw.max) };
+        DensityReport { stats, outside_halo: raw.outside_halo }
+    }
+}

@@ -1,0 +1,132 @@
+//! Force on every body on a device: `kernels/bodies/force.cu`.
+//!
+//! F = ratio · Σ over the body's bins of overlap area · (Ex, Ey), the direction
+//! that spreads (ePlace, Lu et al., TODAES 2015, eq. 20), in layout area × bin
+//! widths. Each body's sum runs in one fixed order: the same bits on every run.
+
+use super::bodies::Bodies;
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceVec, Gpu, Launch, Overlap, blocks_for, check_length,
+};
+use cudarc::driver::CudaFunction;
+
+/// Bodies per thread of force_return: as in the kernels.
+const RETURN_EACH: usize = 4;
+
+/// The force stage for the bodies it was made for.
+pub struct Force<T: CudaReal> {
+    gpu: Gpu,
+    /// [`Bodies`]' own number.
+    bodies: u64,
+    slots: CudaFunction,
+    give_back: CudaFunction,
+    /// Forces in slot order, on their way to the caller's.
+    in_slots: DeviceVec<T>,
+    overlap: Overlap,
+}
+
+impl<T: CudaReal> Force<T> {
+    /// Loads the kernels and allocates what forces need on their way.
+    ///
+    /// # Errors
+    /// When kernels cannot be compiled or memory runs out.
+    pub fn new(bodies: &Bodies<T>) -> Result<Self, CudaError> {
+        let gpu = bodies.gpu.clone();
+        let module = gpu.kernels::<T>("force")?;
+        Ok(Force {
+            slots: module.load_function("force_slots")?,
+            give_back: module.load_function("force_return")?,
+            in_slots: gpu.zeros(2 * bodies.len())?,
+            overlap: Overlap::where_possible(&gpu),
+            bodies: bodies.id,
+            gpu,
+        })
+    }
+
+    /// Enqueues the force on every body, a pair each in the caller's order, where
+    /// the last [`Density::run`](super::Density::run) with
+    /// [`Arrangement::Caller`](super::Arrangement::Caller) saw it, from maps Ex
+    /// and Ey, `[nx][ny]`, in bin widths.
+    ///
+    /// # Errors
+    /// When the bodies were never ordered or are not those it was made for, an
+    /// array has the wrong length or is another [`Gpu`]'s, or a launch fails.
+    pub fn run(
+        &mut self,
+        bodies: &Bodies<T>,
+        field: (&DeviceVec<T>, &DeviceVec<T>),
+        forces: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        self.check(bodies, field, forces)?;
+        let slot_of = bodies.slot_of()?.indices();
+        self.gather(bodies, &bodies.staged, field, &self.in_slots)?;
+        // SAFETY: arguments are those of force_return; arrays hold one value or
+        // pair per body. Before it waits the kernel reads slots alone, which the
+        // one before it does not write.
+        unsafe {
+            Launch::new(&self.gpu, &self.give_back)
+                .overlap(self.overlap)
+                .arg(&bodies.plan)
+                .arg(&slot_of)
+                .arg(&self.in_slots)
+                .arg(forces)
+                .launch(blocks_for(bodies.len().div_ceil(RETURN_EACH)))
+        }
+    }
+
+    /// As [`Force::run`], for lower-left corners in slot order; forces come in
+    /// slot order too.
+    ///
+    /// # Errors
+    /// As [`Force::run`].
+    pub fn run_slots(
+        &self,
+        bodies: &Bodies<T>,
+        corners: &DeviceVec<T>,
+        field: (&DeviceVec<T>, &DeviceVec<T>),
+        forces: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        bodies.check_corners(corners)?;
+        self.check(bodies, field, forces)?;
+        self.gather(bodies, corners, field, forces)
+    }
+
+    /// Launches the gathering kernel; lengths have been checked.
+    fn gather(
+        &self,
+        bodies: &Bodies<T>,
+        corners: &DeviceVec<T>,
+        (ex, ey): (&DeviceVec<T>, &DeviceVec<T>),
+        forces: &DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        // SAFETY: arguments are those of force_slots; chunks and slots come from an
+        // order of these bodies, corners and forces hold a pair per body, the maps
+        // one value per bin.
+        unsafe {
+            Launch::new(&self.gpu, &self.slots)
+                .arg(&bodies.plan)
+                .arg(&bodies.chunks)
+                .arg(&bodies.large)
+                .arg(&bodies.records)
+                .arg(corners)
+                .arg(ex)
+                .arg(ey)
+                .arg(forces)
+                // A pair per bin of the patch.
+                .launch(bodies.config(bodies.plan.large, 2 * size_of::<T>() / 4))
+        }
+    }
+
+    fn check(
+        &self,
+        bodies: &Bodies<T>,
+        (ex, ey): (&DeviceVec<T>, &DeviceVec<T>),
+        forces: &DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        bodies.check_own("a force", self.bodies)?;
+        bodies.check_ordered()?;
+        check_length("field along x", ex.len(), bodies.grid().bins())?;
+        check_length("field along y", ey.len(), bodies.grid().bins())?;
+        check_length("forces", forces.len(), 2 * bodies.len())
+    }
+}

@@ -1,0 +1,16 @@
+//! Bodies on a device: their order, density and forces.
+
+mod age;
+#[allow(clippy::module_inception)]
+mod bodies;
+mod density;
+mod force;
+mod order;
+mod permute;
+mod plan;
+
+pub use age::MOST_STEPS_PER_ORDER;
+pub use bodies::{Arrangement, Bodies};
+pub use density::{Density, DensityReport, RawStatistics};
+pub use force::Force;
+pub use permute::{Permutation, PermutationView};

@@ -1,0 +1,204 @@
+//! Making an order of the bodies: `kernels/bodies/order.cu`.
+//!
+//! An order is made from the one before: three kernels, of which each may start
+//! beside the end of the one before it.
+
+use super::plan::Plan;
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, Launch, Overlap, blocks_for,
+};
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Bodies per thread: `ORDER_EACH` in `kernels/bodies/order.cu`.
+const EACH: usize = 4;
+/// Threads in a block, and where such blocks would leave multiprocessors idle.
+const THREADS: u32 = 512;
+const FEW_THREADS: u32 = 128;
+/// Shared memory that every block may have, less what the kernels have beside it.
+const TALLY_BYTES: usize = (48 << 10) - 64;
+
+/// Kernels that make an order, and the memory that they alone use.
+pub(super) struct Ordering {
+    count: CudaFunction,
+    tiles: CudaFunction,
+    place: CudaFunction,
+    invert: CudaFunction,
+    threads: u32,
+    overlap: Overlap,
+    /// By tile and class: bodies, all zero between orders; first slots.
+    counts: DeviceVec<u32>,
+    cursors: DeviceVec<u32>,
+    /// `Tile` in the kernels, one more than there are.
+    listed: DeviceVec<u32>,
+    /// Slot of every body, when `inverted`.
+    slot_of: DeviceVec<u32>,
+    inverted: AtomicBool,
+    /// Of the bodies' ids and records: 0 or 1.
+    half: u32,
+}
+
+/// What of an order a caller asks for: `Wanted` in `kernels/bodies/order.cu`,
+/// addresses or 0.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) slot_of: CUdeviceptr,
+    pub(super) from: CUdeviceptr,
+    pub(super) corners: CUdeviceptr,
+}
+
+// SAFETY: three addresses in C order, as the kernels declare them.
+unsafe impl KernelArgument for Wanted {}
+
+/// What an order is made from and what it changes besides [`Ordering`]'s own memory.
+pub(super) struct Parts<'a, T: CudaReal> {
+    pub(super) plan: &'a Plan<T>,
+    /// Bodies of slots that `corners` are in, or 0 where they are in slot order.
+    pub(super) ids: CUdeviceptr,
+    pub(super) corners: CUdeviceptr,
+    pub(super) staged: &'a DeviceVec<T>,
+    pub(super) all_ids: &'a DeviceVec<u32>,
+    pub(super) records: &'a DeviceVec<u8>,
+    pub(super) chunks: &'a DeviceVec<u32>,
+    pub(super) age: &'a DeviceVec<u64>,
+    pub(super) wanted: Wanted,
+}
+
+impl Ordering {
+    pub(super) fn new<T: CudaReal>(
+        gpu: &Gpu,
+        module: &Arc<CudaModule>,
+        plan: &Plan<T>,
+        few: bool,
+    ) -> Result<Self, CudaError> {
+        let load = |name: &str| module.load_function(name);
+        let tiles = plan.tiles_x as usize * plan.tiles_y as usize;
+        let bodies = (plan.bodies + plan.large) as usize;
+        Ok(Ordering {
+            count: load("order_count")?,
+            tiles: load("order_tiles")?,
+            place: load("order_place")?,
+            invert: load("order_invert")?,
+            threads: if few { FEW_THREADS } else { THREADS },
+            overlap: Overlap::where_possible(gpu),
+            counts: gpu.zeros(2 * tiles)?,
+            cursors: gpu.zeros(2 * tiles)?,
+            listed: gpu.zeros(4 * (tiles + 1))?,
+            slot_of: gpu.zeros(bodies)?,
+            inverted: AtomicBool::new(false),
+            half: 0,
+        })
+    }
+
+    /// Which half of the bodies' ids and records holds the order at hand.
+    pub(super) fn half(&self) -> usize {
+        self.half as usize
+    }
+
+    /// Where an order that is asked for it writes the slot of every body.
+    pub(super) fn slot_of_address(&self) -> CUdeviceptr {
+        *self.slot_of.address()
+    }
+
+    /// Whether the order just made has written the slot of every body.
+    pub(super) fn set_inverted(&mut self, inverted: bool) {
+        self.inverted.store(inverted, Relaxed);
+    }
+
+    /// Slot of every body of this order, `ids` being the body of every slot.
+    pub(super) fn slot_of(
+        &self,
+        gpu: &Gpu,
+        ids: &impl KernelArgument,
+    ) -> Result<&DeviceVec<u32>, CudaError> {
+        if !self.inverted.load(Relaxed) {
+            let count = self.slot_of.len() as u32;
+            // SAFETY: arguments are those of order_invert; both arrays hold one
+            // value per body. Only work enqueued before this reads the old values.
+            unsafe {
+                Launch::new(gpu, &self.invert)
+                    .arg(&count)
+                    .arg(ids)
+                    .arg(&self.slot_of)
+                    .launch(blocks_for(self.slot_of.len()))?;
+            }
+            self.inverted.store(true, Relaxed);
+        }
+        Ok(&self.slot_of)
+    }
+
+    /// The launch of the kernels that take every body, and whether their blocks count
+    /// in shared memory.
+    fn config(&self, bodies: usize) -> (LaunchConfig, i32) {
+        let each = self.threads as usize * EACH;
+        // A counter per tile and class, and 16 bits for each that a body touches.
+        let bytes = 4 * self.counts.len() + 2 * each;
+        let local = bytes <= TALLY_BYTES;
+        let config = LaunchConfig {
+            grid_dim: (bodies.div_ceil(each).max(1) as u32, 1, 1),
+            block_dim: (self.threads, 1, 1),
+            shared_mem_bytes: if local { bytes as u32 } else { 0 },
+        };
+        (config, i32::from(local))
+    }
+
+    /// Enqueues a new order.
+    ///
+    /// # Safety
+    /// Corners and `staged` hold a pair per body, `all_ids` two values per body,
+    /// `ids` one (in `all_ids`) unless 0, `records` two records per slot that has
+    /// any, `chunks` 8 values for each of the plan's `max_chunks`, and what is
+    /// wanted one value, of `corners` a pair, per body; all of it of `gpu`.
+    pub(super) unsafe fn make<T: CudaReal>(
+        &mut self,
+        gpu: &Gpu,
+        parts: &Parts<'_, T>,
+    ) -> Result<(), CudaError> {
+        let Parts { plan, ids, corners, staged, all_ids, records, chunks, age, wanted } = parts;
+        let (config, local) = self.config(self.slot_of.len());
+        let one =
+            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1024, 1, 1), shared_mem_bytes: 0 };
+        // SAFETY: arguments are those of kernels/bodies/order.cu, of the lengths the
+        // caller promises; counts and cursors hold one value per tile and class.
+        // There is room for max_chunks chunks, and no order makes more: a tile of n
+        // bodies has at most n / chunk + 1. order_tiles waits before it reads;
+        // order_place may start once it has waited, and reads before its own wait
+        // what order_count and the order before have written.
+        unsafe {
+            Launch::new(gpu, &self.count)
+                .arg(*plan)
+                .arg(ids)
+                .arg(corners)
+                .arg(&self.counts)
+                .arg(*staged)
+                .arg(&local)
+                .launch(config)?;
+            Launch::new(gpu, &self.tiles)
+                .overlap(self.overlap)
+                .arg(*plan)
+                .arg(&self.counts)
+                .arg(&self.cursors)
+                .arg(&self.listed)
+                .arg(*age)
+                .launch(one)?;
+            Launch::new(gpu, &self.place)
+                .overlap(self.overlap)
+                .arg(*plan)
+                .arg(*staged)
+                .arg(&self.cursors)
+                .arg(*all_ids)
+                .arg(*records)
+                .arg(&self.half)
+                .arg(wanted)
+                .arg(&self.listed)
+                .arg(*chunks)
+                .arg(&local)
+                .launch(config)?;
+        }
+        self.half ^= 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,326 @@
+//! What of the bodies stays the same from step to step, as kernels take it:
+//! `Plan` in `kernels/bodies/bodies.cuh`, and the sizes it is made from.
+
+use crate::charge::Charge;
+use crate::cuda::device::{CudaReal, KernelArgument};
+use crate::real::Precision;
+use std::f64::consts::SQRT_2;
+
+/// Bins along a side of a tile: `TILE` in `kernels/bodies/bodies.cuh`.
+pub(super) const TILE: usize = 32;
+/// Bins around a tile that a block keeps with it: `HALO` there. Four, so that a
+/// row of the patch begins at a multiple of 16 bytes.
+const HALO: usize = 4;
+/// Bins along a side of a patch: `PATCH` there. A body of up to 3 bins may begin
+/// in its last bin but two; rounded up to whole quads of bins.
+pub(super) const PATCH: usize = (TILE + 2 * HALO + 2).next_multiple_of(4);
+/// A body that may cover more bins than this is worked on by itself.
+const LARGE: usize = 64;
+/// No chunk of a tile's bodies is larger: sums in shared memory have 21 bits to
+/// the bin area and room for 2¹¹ of them.
+pub(super) const LARGEST_CHUNK: usize = 2047;
+/// The largest chunk where larger ones would leave multiprocessors idle.
+pub(super) const SMALL_CHUNK: usize = 1023;
+/// Bodies per multiprocessor from which on [`LARGEST_CHUNK`] is taken.
+pub(super) const BUSY: usize = 4096;
+
+/// `Axis` in `kernels/bodies/bodies.cuh`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct PlanAxis<T> {
+    origin: [T; 2],
+    bin: [T; 2],
+    inverse: T,
+}
+
+impl<T: CudaReal> PlanAxis<T> {
+    fn new(origin: f64, bin: f64) -> Self {
+        let split = |value: f64| {
+            let near = T::of(value);
+            [near, T::of(value - near.wide())]
+        };
+        PlanAxis { origin: split(origin), bin: split(bin), inverse: T::of(1.0 / bin) }
+    }
+}
+
+/// `Plan` in `kernels/bodies/bodies.cuh`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan<T> {
+    x: PlanAxis<T>,
+    y: PlanAxis<T>,
+    stretch: T,
+    filler_w: T,
+    filler_h: T,
+    filler_ratio: T,
+    scale: T,
+    unscale: T,
+    target: T,
+    background: T,
+    force_unit: T,
+    excess_scale: T,
+    nx: i32,
+    ny: i32,
+    pub(super) bodies: i32,
+    movable: i32,
+    pub(super) records: i32,
+    exact_size: i32,
+    pub(super) large: i32,
+    movable_ids: i32,
+    pub(super) max_chunks: i32,
+    pub(super) tiles_x: i32,
+    pub(super) tiles_y: i32,
+    chunk: i32,
+    limb_bits: i32,
+}
+
+// As in kernels/bodies/bodies.cuh.
+const _: () = assert!(size_of::<Plan<f32>>() == 132 && size_of::<Plan<f64>>() == 216);
+
+// SAFETY: plain numbers, laid out as the C++ struct of that name (both sides
+// follow the C rules); kernels take it by value.
+unsafe impl<T: CudaReal> KernelArgument for Plan<T> {}
+
+impl<T: CudaReal> Plan<T> {
+    /// Bin areas in one unit of the overflow's fixed-point sum.
+    pub(super) fn excess_unit(&self) -> f64 {
+        1.0 / self.excess_scale.wide()
+    }
+
+    /// For maps that leave `background` out.
+    pub(super) fn less(mut self, background: f64) -> Self {
+        self.target = T::of(self.target.wide() - background);
+        self.background = T::of(background);
+        self
+    }
+
+    /// The same bodies at their exact size, not stretched; fillers left out.
+    pub(super) fn at_exact_size(mut self) -> Self {
+        self.stretch = T::of(0.0);
+        self.exact_size = 1;
+        self
+    }
+}
+
+/// A body in bins, on the host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sizes {
+    w: f64,
+    h: f64,
+    /// Negative where the ratio is the weight at the exact size as well.
+    ratio: f64,
+}
+
+impl Sizes {
+    /// Bins it may cover along x and y, wherever it stands.
+    fn extent(&self) -> (usize, usize) {
+        let along = |size: f64| size.max(SQRT_2).ceil() as usize + 1;
+        (along(self.w), along(self.h))
+    }
+
+    fn is_large(&self) -> bool {
+        let (x, y) = self.extent();
+        x.saturating_mul(y) > LARGE
+    }
+
+    /// At most this much of a bin is covered, stretched or not.
+    fn most(&self) -> f64 {
+        self.area().min(1.0)
+    }
+
+    /// At most this much is covered of all bins, stretched or not.
+    fn area(&self) -> f64 {
+        (self.w * self.h).max(self.ratio.abs())
+    }
+}
+
+/// Everything that is fixed once the bodies are known, on the host.
+pub(super) struct Layout {
+    pub(super) sizes: Vec<Sizes>,
+    /// Indices of bodies that are worked on by themselves, ascending.
+    pub(super) large: Vec<u32>,
+    /// Large movable cells among them.
+    large_movable: usize,
+    /// Size of every filler, when they are all the same.
+    filler: Option<Sizes>,
+    movable: usize,
+}
+
+impl Layout {
+    pub(super) fn new(charge: &Charge) -> Layout {
+        let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
+        let mut sizes: Vec<Sizes> = (0..charge.bodies())
+            .map(|i| Sizes {
+                w: charge.width()[i] / bin_x,
+                h: charge.height()[i] / bin_y,
+                ratio: charge.ratio()[i],
+            })
+            .collect();
+        for &i in charge.macros() {
+            sizes[i as usize].ratio *= -1.0;
+        }
+        let large: Vec<u32> =
+            (0..sizes.len()).filter(|&i| sizes[i].is_large()).map(|i| i as u32).collect();
+        let large_movable = large.partition_point(|&i| (i as usize) < charge.movable());
+        let fillers = &sizes[charge.movable()..];
+        let none = Sizes { w: 0.0, h: 0.0, ratio: 0.0 };
+        let first = fillers.first().copied().unwrap_or(none);
+        let filler = (fillers.iter().all(|&f| f == first) && !first.is_large()).then_some(first);
+        Layout { sizes, large, large_movable, filler, movable: charge.movable() }
+    }
+
+    /// The body of every slot before there is an order: as they come, large ones
+    /// last.
+    pub(super) fn first_ids(&self) -> Vec<u32> {
+        let (mut ids, large): (Vec<u32>, Vec<u32>) =
+            (0..self.sizes.len() as u32).partition(|&i| !self.sizes[i as usize].is_large());
+        ids.extend(large);
+        ids
+    }
+
+    pub(super) fn plan<T: CudaReal>(&self, charge: &Charge, chunk: usize) -> Plan<T> {
+        let grid = &charge.grid();
+        let tiles = |bins: usize| bins.div_ceil(TILE);
+        let bodies = self.sizes.len() - self.large.len();
+        let movable = self.movable - self.large_movable;
+        let filler = self.filler.unwrap_or(Sizes { w: 0.0, h: 0.0, ratio: 0.0 });
+        let most: f64 = self.sizes.iter().map(Sizes::most).sum();
+        let limb_bits = 32 - (chunk + 1).next_power_of_two().ilog2();
+        // All bodies' share of one bin must fit into a 64-bit word.
+        let room = 64 - (most + 2.0).log2().ceil() as u32;
+        let bits = match T::PRECISION {
+            Precision::F32 => limb_bits,
+            Precision::F64 => (2 * limb_bits).min(room),
+        } as i32;
+        // No overflow is more than all bodies' area and the die's.
+        let area: f64 = self.sizes.iter().map(Sizes::area).sum();
+        let spare = 62 - (area + grid.bins() as f64).log2().ceil() as i32;
+        let tile_count = tiles(grid.nx()) * tiles(grid.ny());
+        Plan {
+            x: PlanAxis::new(grid.die().xl, grid.bin_x()),
+            y: PlanAxis::new(grid.die().yl, grid.bin_y()),
+            stretch: T::of(SQRT_2),
+            filler_w: T::of(filler.w),
+            filler_h: T::of(filler.h),
+            filler_ratio: T::of(filler.ratio),
+            scale: T::of(2f64.powi(bits)),
+            unscale: T::of(2f64.powi(-bits)),
+            target: T::of(charge.target_density()),
+            background: T::of(0.0),
+            force_unit: T::of(grid.bin_area()),
+            excess_scale: T::of(2f64.powi(spare)),
+            nx: grid.nx() as i32,
+            ny: grid.ny() as i32,
+            bodies: bodies as i32,
+            movable: movable as i32,
+            records: if self.filler.is_some() { movable } else { bodies } as i32,
+            exact_size: 0,
+            large: self.large.len() as i32,
+            movable_ids: self.movable as i32,
+            max_chunks: (tile_count + bodies / chunk + 1) as i32,
+            tiles_x: tiles(grid.nx()) as i32,
+            tiles_y: tiles(grid.ny()) as i32,
+            chunk: chunk as i32,
+            limb_bits: limb_bits as i32,
+        }
+    }
+}
+
+/// `Record` in `kernels/bodies/bodies.cuh`, as bytes.
+pub(super) fn record<T: CudaReal>(sizes: &Sizes, id: u32) -> Vec<u8> {
+    let numbers = [sizes.w, sizes.h, sizes.ratio];
+    match T::PRECISION {
+        Precision::F32 => {
+            let mut bytes: Vec<u8> =
+                numbers.iter().flat_map(|&v| (v as f32).to_ne_bytes()).collect();
+            bytes.extend(id.to_ne_bytes());
+            bytes
+        }
+        Precision::F64 => {
+            let mut bytes: Vec<u8> = numbers.iter().flat_map(|v| v.to_ne_bytes()).collect();
+            bytes.extend(u64::from(id).to_ne_bytes());
+            bytes
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::charge::{ChargeOptions, Rectangles};
+    use crate::grid::{BinGrid, Rect};
+    use crate::real::Real;
+
+    /// Cells of the given sizes, in bins of 10 × 5.
+    fn charge(sizes: &[(f64, f64)], target_density: f64) -> Charge {
+        let grid = BinGrid::new(Rect::at(-7.0, 3.0, 400.0, 300.0), 40, 60).unwrap();
+        let (width, height): (Vec<f64>, Vec<f64>) = sizes.iter().copied().unzip();
+        let at = vec![0.0; sizes.len()];
+        let rectangles = Rectangles {
+            width: &width,
+            height: &height,
+            x: &at,
+            y: &at,
+            fixed: &[],
+            row_height: Some(5.0),
+            macros: None,
+            rows: &[],
+        };
+        let options =
+            ChargeOptions { target_density, fillers: false, row_blockage: false, seed: 0 };
+        Charge::from_rectangles(grid, &rectangles, &options).unwrap()
+    }
+
+    #[test]
+    fn large_bodies_stand_in_slots_of_their_own() {
+        // 70 x 2 bins: along x it may touch 71, along y 3.
+        let layout = Layout::new(&charge(&[(8.0, 5.0), (700.0, 10.0), (30.0, 5.0)], 1.0));
+        assert_eq!(layout.large, [1]);
+        assert_eq!(layout.sizes[1].extent(), (71, 3));
+        assert_eq!(layout.first_ids(), [0, 2, 1]);
+    }
+
+    #[test]
+    fn macros_on_one_heap_do_not_overflow_the_overflow() {
+        let charge = charge(&[(400.0, 300.0); 3000], 1.0);
+        let plan = Layout::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
+        let all = 3000.0 * charge.grid().bins() as f64;
+        assert!(all * plan.excess_scale.wide() < 2f64.powi(64));
+    }
+
+    #[test]
+    fn fillers_of_one_size_need_no_records() {
+        let mut charge = charge(&[(8.0, 5.0); 4], 1.0);
+        charge.add_fillers(12.0, 5.0, &[0.0, 9.0], &[0.0, 9.0]).unwrap();
+        let same = Layout::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
+        assert_eq!((same.records, same.movable, same.bodies), (4, 4, 6));
+        assert_eq!((same.filler_w, same.filler_h), (1.2, 1.0));
+        charge.add_fillers(13.0, 5.0, &[0.0], &[0.0]).unwrap();
+        let mixed = Layout::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
+        assert_eq!((mixed.records, mixed.movable, mixed.bodies), (7, 4, 7));
+    }
+
+    #[test]
+    fn no_word_in_shared_memory_can_wrap_around() {
+        let charge = charge(&[(8.0, 5.0); 4], 1.0);
+        for chunk in [SMALL_CHUNK, LARGEST_CHUNK] {
+            let narrow = Layout::new(&charge).plan::<f32>(&charge, chunk);
+            assert!((chunk as f64) * narrow.scale.wide() < 2f64.powi(32));
+            assert!(narrow.scale.wide() >= 2f64.powi(21), "a contribution's rounding");
+            let wide = Layout::new(&charge).plan::<f64>(&charge, chunk);
+            assert!((chunk as f64) * 2f64.powi(wide.limb_bits) < 2f64.powi(32));
+            assert!(wide.scale <= 2f64.powi(2 * wide.limb_bits));
+        }
+    }
+
+    #[test]
+    fn macros_keep_their_weight_at_their_exact_size() {
+        let mut sizes = vec![(8.0, 5.0); 99];
+        sizes.push((200.0, 50.0));
+        let charge = charge(&sizes, 0.5);
+        assert_eq!(charge.macros(), [99]);
+        let layout = Layout::new(&charge);
+        assert_eq!(layout.sizes[99].ratio, -0.5);
+        assert!(layout.sizes[0].ratio > 0.0);
+    }
+}

@@ -1,0 +1,153 @@
+//! What can go wrong on the way to, and on, a device.
+
+use crate::engine::{EngineError, Pipeline};
+use crate::transform::ShapeError;
+use cudarc::cufft::result::CufftError;
+use cudarc::driver::DriverError;
+use cudarc::driver::sys::CUresult;
+
+/// Why CUDA cannot be used, or what failed while using it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CudaError {
+    /// No `libcuda`.
+    #[error("no CUDA: the NVIDIA driver (libcuda) is not installed")]
+    NoDriver,
+    /// The driver is there but finds no GPU.
+    #[error("no CUDA: the NVIDIA driver finds no GPU")]
+    NoDevice,
+    /// An ordinal beyond the devices there are.
+    #[error("CUDA device {ordinal} does not exist: this machine has {count}, counted from 0")]
+    NoSuchDevice {
+        /// The ordinal asked for.
+        ordinal: usize,
+        /// Devices there are.
+        count: usize,
+    },
+    /// No `libcufft`.
+    #[error("no CUDA: cuFFT (libcufft) is not on the loader's path (LD_LIBRARY_PATH)")]
+    NoCufft,
+    /// No `libnvrtc`, and this program was built without machine code for its kernels.
+    #[error("no CUDA: NVRTC (libnvrtc) is not on the loader's path (LD_LIBRARY_PATH)")]
+    NoNvrtc,
+    /// The device is older than the kernels support.
+    #[error("{device} has compute capability {major}.{minor}: 7.5 or newer is needed")]
+    TooOld {
+        /// The device's name.
+        device: String,
+        /// Major version.
+        major: i32,
+        /// Minor version.
+        minor: i32,
+    },
+    /// Device memory ran out.
+    #[error("out of GPU memory: {} MiB more were needed and {} MiB are free", .needed >> 20, .free >> 20)]
+    OutOfMemory {
+        /// Bytes asked for.
+        needed: usize,
+        /// Bytes free when they were asked for.
+        free: usize,
+    },
+    /// A kernel file that NVRTC refuses.
+    #[error("kernel file {unit}.cu does not compile for {target}:\n{log}")]
+    Compile {
+        /// File name without extension.
+        unit: String,
+        /// Architecture it was compiled for.
+        target: String,
+        /// The compiler's log.
+        log: String,
+    },
+    /// A buffer of the wrong length.
+    #[error("{what}: {found} values, expected {expected}")]
+    Length {
+        /// Which buffer.
+        what: &'static str,
+        /// Length needed.
+        expected: usize,
+        /// Length given.
+        found: usize,
+    },
+    /// Memory, or a graph, of another [`Gpu`](super::Gpu) than the work it was given to.
+    #[error("memory of another device or of another opening of the same device")]
+    OtherGpu,
+    /// Bodies other than those that a density, force or permutation was made for.
+    #[error("{0} of other bodies")]
+    OtherBodies(&'static str),
+    /// A capture within a capture.
+    #[error("a graph is being captured on this thread already")]
+    Capturing,
+    /// More bodies than kernels count.
+    #[error("{0} bodies: at most 2147483647 are possible")]
+    TooManyBodies(usize),
+    /// Density or force of bodies that were never ordered.
+    #[error("density or force was asked for before the bodies were ordered")]
+    NotOrdered,
+    /// A grid or a device the three-pass pipeline is not made for.
+    #[error("no three-pass solve of {nx} x {ny} bins here: {reason}")]
+    NoThreePass {
+        /// Bins along x.
+        nx: usize,
+        /// Bins along y.
+        ny: usize,
+        /// What stands in the way.
+        reason: String,
+    },
+    /// A single transform was asked of a pipeline that only solves.
+    #[error("the {0} pipeline has no transform of a single map")]
+    SolvesOnly(Pipeline),
+    /// Lengths of zero, or too large.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// A transform that a device has no plan for.
+    #[error("no plan for {batch} transforms of {shape:?} values: {reason}")]
+    NoTransform {
+        /// Lengths, slowest axis first.
+        shape: Vec<usize>,
+        /// Number of transforms.
+        batch: usize,
+        /// What stands in the way.
+        reason: &'static str,
+    },
+    /// Something a plan cannot do the way it was made.
+    #[error("{what} needs {needs}")]
+    NotPlanned {
+        /// What was asked for.
+        what: &'static str,
+        /// What the plan would have to be.
+        needs: &'static str,
+    },
+    /// A name that is no kernel file.
+    #[error("there is no kernel file {0}.cu")]
+    NoSuchUnit(String),
+    /// Anything else the driver refuses.
+    #[error("CUDA driver: {0}")]
+    Driver(DriverError),
+    /// Anything cuFFT refuses.
+    #[error("cuFFT, {what}: {source}")]
+    Cufft {
+        /// What was asked of it.
+        what: String,
+        /// Its answer.
+        source: CufftError,
+    },
+}
+
+impl From<DriverError> for CudaError {
+    fn from(error: DriverError) -> Self {
+        match error.0 {
+            CUresult::CUDA_ERROR_NO_DEVICE => CudaError::NoDevice,
+            CUresult::CUDA_ERROR_STUB_LIBRARY => CudaError::NoDriver,
+            _ => CudaError::Driver(error),
+        }
+    }
+}
+
+impl From<CudaError> for EngineError {
+    fn from(error: CudaError) -> Self {
+        match error {
+            CudaError::OutOfMemory { needed, free } => EngineError::OutOfMemory { needed, free },
+            error => EngineError::Device(Box::new(error)),
+        }
+    }
+}

@@ -1,0 +1,588 @@
+//! A device that is ready to work: its context, its one stream, its kernels.
+
+use super::compile::{self, Code, Origin};
+use super::error::CudaError;
+use super::launch::check_length;
+use super::memory::{DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec};
+use super::real::CudaReal;
+use crate::real::Precision;
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
+use cudarc::driver::{CudaContext, CudaEvent, CudaModule, CudaStream, DriverError, result};
+use serde::Serialize;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// The oldest compute capability the kernels are compiled for.
+const OLDEST: (i32, i32) = (7, 5);
+
+/// One GPU, as the driver describes it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceInfo {
+    /// The number it is opened by.
+    pub ordinal: usize,
+    /// Its own name.
+    pub name: String,
+    /// Compute capability, major and minor.
+    pub compute_capability: (i32, i32),
+    /// Device memory in bytes.
+    pub memory: usize,
+    /// L2 cache in bytes.
+    pub l2_cache: usize,
+    /// Streaming multiprocessors.
+    pub multiprocessors: i32,
+}
+
+/// What of CUDA this machine has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Capabilities {
+    /// The driver's library opens.
+    pub driver: bool,
+    /// The CUDA version the driver supports, e.g. `(13, 0)`.
+    pub driver_version: Option<(i32, i32)>,
+    /// cuFFT's library opens.
+    pub cufft: bool,
+    /// cuFFT's version, when its library opens.
+    pub cufft_version: Option<(i32, i32)>,
+    /// NVRTC's version, when its library opens.
+    pub nvrtc: Option<(i32, i32)>,
+    /// The program holds machine code for its kernels and needs no NVRTC.
+    pub precompiled: bool,
+    /// Every GPU the driver finds.
+    pub devices: Vec<DeviceInfo>,
+}
+
+impl Capabilities {
+    /// What keeps device `ordinal` from being used; `None` when nothing does.
+    pub fn obstacle(&self, ordinal: usize) -> Option<CudaError> {
+        if !self.driver {
+            return Some(CudaError::NoDriver);
+        }
+        if self.devices.is_empty() {
+            return Some(CudaError::NoDevice);
+        }
+        let Some(device) = self.devices.get(ordinal) else {
+            return Some(CudaError::NoSuchDevice { ordinal, count: self.devices.len() });
+        };
+        if device.compute_capability < OLDEST {
+            let (major, minor) = device.compute_capability;
+            return Some(CudaError::TooOld { device: device.name.clone(), major, minor });
+        }
+        if !self.cufft {
+            return Some(CudaError::NoCufft);
+        }
+        if self.nvrtc.is_none() && !self.precompiled {
+            return Some(CudaError::NoNvrtc);
+        }
+        None
+    }
+}
+
+/// Looks for driver, cuFFT, NVRTC and devices. Never fails: what is missing is
+/// reported as missing.
+pub fn probe() -> Capabilities {
+    // SAFETY: both only open the named library and close it again.
+    let (driver, cufft) =
+        unsafe { (sys::is_culib_present(), cudarc::cufft::sys::is_culib_present()) };
+    Capabilities {
+        driver,
+        driver_version: driver.then(driver_version).flatten(),
+        cufft,
+        cufft_version: cufft.then(cufft_version).flatten(),
+        nvrtc: compile::nvrtc_version(),
+        precompiled: compile::precompiled(),
+        devices: if driver { devices().unwrap_or_default() } else { Vec::new() },
+    }
+}
+
+fn driver_version() -> Option<(i32, i32)> {
+    let mut version = 0;
+    // SAFETY: writes one integer; the library is there.
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result().ok()?;
+    Some((version / 1000, version % 1000 / 10))
+}
+
+fn cufft_version() -> Option<(i32, i32)> {
+    let mut version = 0;
+    // SAFETY: writes one integer; the library is there.
+    unsafe { cudarc::cufft::sys::cufftGetVersion(&mut version) }.result().ok()?;
+    Some((version / 1000, version % 1000 / 100))
+}
+
+fn devices() -> Result<Vec<DeviceInfo>, DriverError> {
+    result::init()?;
+    (0..result::device::get_count()?).map(describe).collect()
+}
+
+fn describe(ordinal: i32) -> Result<DeviceInfo, DriverError> {
+    let device = result::device::get(ordinal)?;
+    // SAFETY: `device` is a handle the driver has just given.
+    let attribute = |which| unsafe { result::device::get_attribute(device, which) };
+    Ok(DeviceInfo {
+        ordinal: ordinal as usize,
+        name: result::device::get_name(device)?,
+        compute_capability: (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ),
+        // SAFETY: as above.
+        memory: unsafe { result::device::total_mem(device) }?,
+        l2_cache: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as usize,
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+    })
+}
+
+/// A device, opened. Clones share it.
+///
+/// All work goes to one stream. Any number of engines and plans may share a
+/// `Gpu`, from any threads: while one thread captures a
+/// [`Graph`](super::Graph), work of the others waits until the capture is over.
+#[derive(Clone)]
+pub struct Gpu(Arc<Shared>);
+
+struct Shared {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    info: DeviceInfo,
+    code: Code,
+    kernels: Mutex<Kernels>,
+    /// Held to be read while something is enqueued or waited for, to be written
+    /// during a capture.
+    capture: RwLock<()>,
+}
+
+thread_local! {
+    /// The device whose stream this thread is capturing; null for none.
+    static CAPTURING: Cell<*const Shared> = const { Cell::new(std::ptr::null()) };
+}
+
+/// A [`Gpu`]'s stream, with its context current on this thread, and no capture by
+/// another thread while this is held. Nothing that enters a second time may be
+/// called meanwhile.
+pub(in crate::cuda) struct Entered<'a> {
+    gpu: &'a Gpu,
+    _no_capture: Option<RwLockReadGuard<'a, ()>>,
+}
+
+impl Entered<'_> {
+    pub(in crate::cuda) fn stream(&self) -> &Arc<CudaStream> {
+        &self.gpu.0.stream
+    }
+
+    pub(in crate::cuda) fn raw(&self) -> sys::CUstream {
+        self.stream().cu_stream()
+    }
+}
+
+/// A [`Gpu`]'s stream while this thread alone may enqueue to it.
+pub(in crate::cuda) struct Exclusive<'a> {
+    _alone: RwLockWriteGuard<'a, ()>,
+}
+
+impl Drop for Exclusive<'_> {
+    fn drop(&mut self) {
+        CAPTURING.set(std::ptr::null());
+    }
+}
+
+/// Free and total bytes of device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// Bytes free.
+    pub free: usize,
+    /// Bytes in all.
+    pub total: usize,
+}
+
+/// Loaded kernel files, by name, precision and the line length they are for, if
+/// for one.
+type Kernels = HashMap<(&'static str, Precision, Option<usize>), (Arc<CudaModule>, Origin)>;
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Gpu").field(&self.0.info).finish()
+    }
+}
+
+impl Gpu {
+    /// Opens device `ordinal`.
+    ///
+    /// # Errors
+    /// Says which of driver, device, cuFFT or NVRTC is missing, that the device
+    /// is too old, or what the driver answered.
+    pub fn open(ordinal: usize) -> Result<Gpu, CudaError> {
+        Gpu::open_with(ordinal, Code::default())
+    }
+
+    /// As [`Gpu::open`], with the kernels' code come by in a given way.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub fn open_with(ordinal: usize, code: Code) -> Result<Gpu, CudaError> {
+        let mut found = probe();
+        if let Some(obstacle) = found.obstacle(ordinal) {
+            return Err(obstacle);
+        }
+        let context = CudaContext::new(ordinal)?;
+        // SAFETY: every buffer made through this context is used on the one
+        // stream below alone, whose order is all the synchronisation there is:
+        // neither is handed out but by the unsafe functions of `cuda::interop`.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream()?;
+        let info = found.devices.swap_remove(ordinal);
+        Ok(Gpu(Arc::new(Shared {
+            context,
+            stream,
+            info,
+            code,
+            kernels: Mutex::default(),
+            capture: RwLock::default(),
+        })))
+    }
+
+    /// The device's description.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.0.info
+    }
+
+    /// Bytes per second that device memory moves at most, from its clock (two
+    /// transfers a cycle) and bus width; none where the driver does not say.
+    pub fn peak_bandwidth(&self) -> Option<f64> {
+        let attribute = |which| self.context().attribute(which).ok().filter(|&v| v > 0);
+        let khz = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?;
+        let bits = attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
+        Some(2.0 * 1e3 * f64::from(khz) * f64::from(bits) / 8.0)
+    }
+
+    pub(in crate::cuda) fn context(&self) -> &Arc<CudaContext> {
+        &self.0.context
+    }
+
+    pub(in crate::cuda) fn stream(&self) -> &Arc<CudaStream> {
+        &self.0.stream
+    }
+
+    /// Whether both are clones of one opened device.
+    pub fn is(&self, other: &Gpu) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Refuses memory that belongs to another one.
+    pub(in crate::cuda) fn check_own(&self, owner: &Gpu) -> Result<(), CudaError> {
+        if self.is(owner) { Ok(()) } else { Err(CudaError::OtherGpu) }
+    }
+
+    /// The stream, to enqueue to or to wait for.
+    pub(in crate::cuda) fn enter(&self) -> Result<Entered<'_>, CudaError> {
+        let capturing = CAPTURING.get() == Arc::as_ptr(&self.0);
+        let no_capture =
+            (!capturing).then(|| self.0.capture.read().unwrap_or_else(PoisonError::into_inner));
+        self.context().bind_to_thread()?;
+        Ok(Entered { gpu: self, _no_capture: no_capture })
+    }
+
+    /// The stream, to enqueue work on memory that must be this device's.
+    pub(in crate::cuda) fn enter_with<'a, E: DeviceValue>(
+        &self,
+        memory: impl Into<DeviceSlice<'a, E>>,
+    ) -> Result<Entered<'_>, CudaError> {
+        self.check_own(memory.into().gpu())?;
+        self.enter()
+    }
+
+    /// The stream for this thread alone, for a capture: every other thread waits.
+    pub(in crate::cuda) fn exclusive(&self) -> Result<Exclusive<'_>, CudaError> {
+        if !CAPTURING.get().is_null() {
+            return Err(CudaError::Capturing);
+        }
+        let alone = self.0.capture.write().unwrap_or_else(PoisonError::into_inner);
+        self.context().bind_to_thread()?;
+        CAPTURING.set(Arc::as_ptr(&self.0));
+        Ok(Exclusive { _alone: alone })
+    }
+
+    /// An event that can be timed.
+    pub(in crate::cuda) fn event(&self) -> Result<CudaEvent, CudaError> {
+        Ok(self.context().new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))?)
+    }
+
+    /// Waits until everything enqueued so far has run, and reports what failed.
+    ///
+    /// # Errors
+    /// What failed on the device since the last wait.
+    pub fn synchronize(&self) -> Result<(), CudaError> {
+        let stream = self.enter()?;
+        stream.stream().synchronize()?;
+        Ok(self.context().check_err()?)
+    }
+
+    /// Device memory, free and in all.
+    ///
+    /// # Errors
+    /// When the driver refuses to say.
+    pub fn memory(&self) -> Result<MemoryInfo, CudaError> {
+        let (free, total) = self.context().mem_get_info()?;
+        Ok(MemoryInfo { free, total })
+    }
+
+    /// `length` zeros in device memory.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfMemory`] when they do not fit.
+    pub fn zeros<E: DeviceValue>(&self, length: usize) -> Result<DeviceVec<E>, CudaError> {
+        DeviceVec::zeros(self, length)
+    }
+
+    /// A copy of `values` in device memory.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfMemory`] when they do not fit.
+    pub fn upload<E: DeviceValue>(&self, values: &[E]) -> Result<DeviceVec<E>, CudaError> {
+        let mut copy = self.zeros(values.len())?;
+        self.write(values, &mut copy)?;
+        Ok(copy)
+    }
+
+    /// Copies `values` to device memory of as many and waits for the copy.
+    ///
+    /// # Errors
+    /// When the lengths differ, `to` belongs to another [`Gpu`], or the copy fails.
+    pub fn write<'a, E: DeviceValue>(
+        &self,
+        values: &[E],
+        to: impl Into<DeviceSliceMut<'a, E>>,
+    ) -> Result<(), CudaError> {
+        let to = to.into();
+        check_length("room for values", to.len(), values.len())?;
+        if values.is_empty() {
+            return Ok(());
+        }
+        let stream = self.enter_with(to.as_view())?;
+        // SAFETY: both hold as many values; the host's are borrowed until the
+        // wait below, for the copy from page-locked memory does not wait itself.
+        let copied = unsafe { result::memcpy_htod_async(*to.address(), values, stream.raw()) };
+        stream.stream().synchronize()?;
+        Ok(copied?)
+    }
+
+    /// A copy of device memory on the host; waits for the work before it.
+    ///
+    /// # Errors
+    /// When `values` belong to another [`Gpu`]; what failed on the device since
+    /// the last wait.
+    pub fn download<'a, E: DeviceValue + Default>(
+        &self,
+        values: impl Into<DeviceSlice<'a, E>>,
+    ) -> Result<Vec<E>, CudaError> {
+        let values = values.into();
+        let mut host = vec![E::default(); values.len()];
+        self.read(values, &mut host)?;
+        Ok(host)
+    }
+
+    /// Copies device memory to as many values on the host; waits for the work
+    /// before it.
+    ///
+    /// # Errors
+    /// When the lengths differ, and as [`Gpu::download`].
+    pub fn read<'a, E: DeviceValue>(
+        &self,
+        values: impl Into<DeviceSlice<'a, E>>,
+        to: &mut [E],
+    ) -> Result<(), CudaError> {
+        let values = values.into();
+        check_length("room for values", to.len(), values.len())?;
+        let stream = self.enter_with(values)?;
+        let mut copied = Ok(());
+        if !to.is_empty() {
+            // SAFETY: both hold as many values; the host's are borrowed until the
+            // wait below.
+            copied = unsafe { result::memcpy_dtoh_async(to, *values.address(), stream.raw()) };
+        }
+        stream.stream().synchronize()?;
+        copied?;
+        Ok(self.context().check_err()?)
+    }
+
+    /// Enqueues the copy of device memory to as much of it elsewhere.
+    ///
+    /// # Errors
+    /// When the lengths differ, either belongs to another [`Gpu`], or the copy fails.
+    pub fn copy<'a, 'b, E: DeviceValue>(
+        &self,
+        from: impl Into<DeviceSlice<'a, E>>,
+        to: impl Into<DeviceSliceMut<'b, E>>,
+    ) -> Result<(), CudaError> {
+        let (from, to) = (from.into(), to.into());
+        check_length("room for values", to.len(), from.len())?;
+        self.check_own(to.gpu())?;
+        let stream = self.enter_with(from)?;
+        if from.is_empty() {
+            return Ok(());
+        }
+        let bytes = from.len() * size_of::<E>();
+        // SAFETY: both are `bytes` long, and distinct: one of them is borrowed
+        // exclusively.
+        let copied = unsafe {
+            result::memcpy_dtod_async(*to.address(), *from.address(), bytes, stream.raw())
+        };
+        Ok(copied?)
+    }
+
+    /// Device memory of this many bytes, not zero, not initialised.
+    pub(super) fn allocate(&self, bytes: usize) -> Result<sys::CUdeviceptr, CudaError> {
+        let stream = self.enter()?;
+        // SAFETY: the context is current and the stream its own.
+        let allocated = unsafe {
+            match self.context().has_async_alloc() {
+                true => result::malloc_async(stream.raw(), bytes),
+                false => result::malloc_sync(bytes),
+            }
+        };
+        drop(stream);
+        allocated.map_err(|error| self.allocation(error, bytes))
+    }
+
+    /// Gives memory back once everything enqueued before has run.
+    ///
+    /// # Safety
+    /// `address` is of [`Gpu::allocate`] on this device, or allocated like it, and
+    /// is not used again.
+    pub(super) unsafe fn free(&self, address: sys::CUdeviceptr) {
+        let Ok(stream) = self.enter() else { return };
+        // SAFETY: the caller's promise; the context is current. Freed at once,
+        // memory must not be in use any more: hence the wait.
+        let freed = unsafe {
+            match self.context().has_async_alloc() {
+                true => result::free_async(address, stream.raw()),
+                false => stream.stream().synchronize().and_then(|()| result::free_sync(address)),
+            }
+        };
+        self.context().record_err(freed);
+    }
+
+    fn allocation(&self, error: DriverError, needed: usize) -> CudaError {
+        match error.0 {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                let free = self.context().mem_get_info().map_or(0, |(free, _)| free);
+                CudaError::OutOfMemory { needed, free }
+            }
+            _ => error.into(),
+        }
+    }
+
+    /// The kernels of `kernels/<unit>.cu` in precision `T`, loaded once per device.
+    ///
+    /// # Errors
+    /// When there is no such file, or it cannot be compiled or loaded.
+    pub(in crate::cuda) fn kernels<T: CudaReal>(
+        &self,
+        unit: &str,
+    ) -> Result<Arc<CudaModule>, CudaError> {
+        self.load::<T>(unit, None)
+    }
+
+    /// As [`Gpu::kernels`], of a file that has kernels for many line lengths:
+    /// only those for `line` are compiled.
+    pub(in crate::cuda) fn kernels_for<T: CudaReal>(
+        &self,
+        unit: &str,
+        line: usize,
+    ) -> Result<Arc<CudaModule>, CudaError> {
+        self.load::<T>(unit, Some(line))
+    }
+
+    fn loaded(&self) -> MutexGuard<'_, Kernels> {
+        self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn load<T: CudaReal>(
+        &self,
+        unit: &str,
+        line: Option<usize>,
+    ) -> Result<Arc<CudaModule>, CudaError> {
+        let unit = compile::unit_name(unit)?;
+        let mut kernels = self.loaded();
+        if let Some((module, _)) = kernels.get(&(unit, T::PRECISION, line)) {
+            return Ok(module.clone());
+        }
+        let sm = self.info().compute_capability;
+        let define = line.map(|n| format!("--define-macro=PF_LINE={n}"));
+        let options: Vec<&str> = define.iter().map(String::as_str).collect();
+        let (module, origin) = compile::load::<T>(self.context(), unit, sm, self.0.code, &options)?;
+        kernels.insert((unit, T::PRECISION, line), (module.clone(), origin));
+        Ok(module)
+    }
+
+    /// Where each kernel file loaded so far came from.
+    pub fn kernel_origins(&self) -> Vec<(&'static str, Precision, Origin)> {
+        self.loaded()
+            .iter()
+            .map(|(&(unit, precision, _), (_, origin))| (unit, precision, *origin))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(major: i32, minor: i32) -> DeviceInfo {
+        DeviceInfo {
+            ordinal: 0,
+            name: "card".into(),
+            compute_capability: (major, minor),
+            memory: 1 << 30,
+            l2_cache: 1 << 20,
+            multiprocessors: 10,
+        }
+    }
+
+    #[test]
+    fn the_error_names_what_is_missing() {
+        let all = Capabilities {
+            driver: true,
+            driver_version: Some((13, 0)),
+            cufft: true,
+            cufft_version: Some((12, 0)),
+            nvrtc: Some((13, 0)),
+            precompiled: false,
+            devices: vec![card(7, 5)],
+        };
+        assert!(all.obstacle(0).is_none());
+        let missing = |change: &dyn Fn(&mut Capabilities), ordinal| {
+            let mut less = all.clone();
+            change(&mut less);
+            less.obstacle(ordinal).unwrap()
+        };
+        assert!(matches!(missing(&|c| c.driver = false, 0), CudaError::NoDriver));
+        assert!(matches!(missing(&|c| c.devices.clear(), 0), CudaError::NoDevice));
+        assert!(matches!(missing(&|c| c.cufft = false, 0), CudaError::NoCufft));
+        assert!(matches!(missing(&|c| c.nvrtc = None, 0), CudaError::NoNvrtc));
+        let old = missing(&|c| c.devices[0] = card(7, 0), 0);
+        assert_eq!(old.to_string(), "card has compute capability 7.0: 7.5 or newer is needed");
+        let beyond = missing(&|_| {}, 3).to_string();
+        assert_eq!(beyond, "CUDA device 3 does not exist: this machine has 1, counted from 0");
+    }
+
+    #[test]
+    fn machine_code_in_the_program_needs_no_nvrtc() {
+        let found = Capabilities {
+            driver: true,
+            cufft: true,
+            precompiled: true,
+            devices: vec![card(9, 0)],
+            ..Default::default()
+        };
+        assert!(found.obstacle(0).is_none());
+    }
+
+    #[test]
+    fn probing_and_opening_without_cuda_is_an_error_not_a_panic() {
+        let found = probe();
+        if let Some(obstacle) = found.obstacle(0) {
+            assert_eq!(Gpu::open(0).unwrap_err().to_string(), obstacle.to_string());
+        }
+        assert!(Gpu::open(usize::MAX).is_err());
+    }
+}

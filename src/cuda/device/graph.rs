@@ -1,0 +1,120 @@
+//! Work recorded once and replayed with one launch.
+
+use super::error::CudaError;
+use super::gpu::{Exclusive, Gpu};
+use cudarc::driver::CudaGraph;
+use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+
+/// Work enqueued on a [`Gpu`]'s stream, captured: replaying it costs one launch
+/// instead of one per kernel.
+pub struct Graph {
+    graph: Option<CudaGraph>,
+    gpu: Gpu,
+}
+
+// SAFETY: a CUDA graph may be used from any thread as long as uses do not
+// overlap. `launch` and `drop`, the only uses, take `&mut self`; `Graph` is not
+// `Sync` and hands out no reference to what it holds.
+unsafe impl Send for Graph {}
+
+impl Graph {
+    /// Captures what `body` enqueues; none of it runs yet. Other threads that use
+    /// the same [`Gpu`] meanwhile wait until the capture is over, so that nothing
+    /// of theirs becomes a part of it.
+    ///
+    /// Capture ends whatever `body` does, even if it fails or panics, so the
+    /// stream stays usable.
+    ///
+    /// # Errors
+    /// What `body` returns, or the driver's refusal to capture or to
+    /// instantiate: work that waits or allocates cannot be captured.
+    /// [`CudaError::Capturing`] inside another capture.
+    ///
+    /// # Safety
+    /// The graph keeps the addresses of every buffer and plan `body` uses: they
+    /// must live, where they are, for as long as the graph is launched, and no
+    /// launch may overlap with another use of them except on the same stream.
+    pub unsafe fn capture<E: From<CudaError>>(
+        gpu: &Gpu,
+        body: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Graph, E> {
+        let mut capture = Capture::begin(gpu)?;
+        let outcome = body();
+        let graph = capture.end();
+        drop(capture);
+        outcome?;
+        let graph = graph?;
+        if let Some(graph) = &graph {
+            let _stream = gpu.enter()?;
+            graph.upload().map_err(CudaError::from)?;
+        }
+        Ok(Graph { graph, gpu: gpu.clone() })
+    }
+
+    /// The device whose stream it is launched on.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Enqueues everything captured.
+    ///
+    /// # Errors
+    /// When the driver refuses the launch.
+    pub fn launch(&mut self) -> Result<(), CudaError> {
+        let _stream = self.gpu.enter()?;
+        match &self.graph {
+            Some(graph) => Ok(graph.launch()?),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // A launch may still be under way.
+        let _ = self.gpu.synchronize();
+    }
+}
+
+/// An open capture; ended when dropped.
+struct Capture<'a> {
+    gpu: &'a Gpu,
+    open: bool,
+    /// No other thread enqueues; given up after the capture's end.
+    _alone: Exclusive<'a>,
+}
+
+impl<'a> Capture<'a> {
+    fn begin(gpu: &'a Gpu) -> Result<Self, CudaError> {
+        let alone = gpu.exclusive()?;
+        // Calls that would break a capture are refused to this thread only.
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        gpu.enter()?.stream().begin_capture(mode)?;
+        Ok(Capture { gpu, open: true, _alone: alone })
+    }
+
+    /// Ends it and makes a graph of what it holds.
+    fn end(&mut self) -> Result<Option<CudaGraph>, CudaError> {
+        self.open = false;
+        Ok(self.gpu.enter()?.stream().end_capture(CUgraphInstantiate_flags(0))?)
+    }
+}
+
+impl Drop for Capture<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            let _ = self.end();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_graph_can_be_sent_to_another_thread() {
+        fn sent<T: Send>() {}
+        sent::<Graph>();
+    }
+}

@@ -1,0 +1,351 @@
+//! Launches: their shapes, their arguments, and what kernels that sum over a
+//! grid share.
+
+use super::error::CudaError;
+use super::gpu::Gpu;
+use super::memory::{DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec};
+use cudarc::driver::sys;
+use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Threads in a block: `BLOCK` in `kernels/common.cuh`.
+pub(in crate::cuda) const BLOCK: u32 = 256;
+
+/// One thread for each of `width × height` cells, neighbours along the width; a
+/// block takes `line` cells along it, more where the height is small.
+pub(in crate::cuda) fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
+    let (width, height) = (width as u32, height as u32);
+    let narrow = width.next_power_of_two().min(line);
+    let tall = (BLOCK / narrow).min(height.next_power_of_two());
+    let wide = BLOCK / tall;
+    LaunchConfig {
+        grid_dim: (width.div_ceil(wide), height.div_ceil(tall), 1),
+        block_dim: (wide, tall, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// A kernel and the launch that it is made for.
+pub(in crate::cuda) struct Kernel {
+    /// Its name in its file.
+    pub(in crate::cuda) name: String,
+    pub(in crate::cuda) function: CudaFunction,
+    pub(in crate::cuda) config: LaunchConfig,
+}
+
+impl Kernel {
+    /// A launch of it; its shape is `config`.
+    pub(in crate::cuda) fn on<'a>(&'a self, gpu: &'a Gpu) -> Launch<'a> {
+        Launch::new(gpu, &self.function)
+    }
+
+    /// The kernel of this name in `module`.
+    pub(in crate::cuda) fn new(
+        module: &Arc<CudaModule>,
+        name: impl Into<String>,
+        config: LaunchConfig,
+    ) -> Result<Kernel, CudaError> {
+        let name = name.into();
+        Ok(Kernel { function: module.load_function(&name)?, name, config })
+    }
+}
+
+/// Most blocks along the second and third axis of a grid.
+pub(in crate::cuda) const MOST_BLOCKS: u32 = 65535;
+
+/// As [`cover`], but for cells of fewer than `line` across a block is as wide as
+/// they are, and then not of exactly [`BLOCK`] threads: for kernels that sum nothing.
+/// (An H200, 10000 × 100 in f64: the DCT's post-processing 4 % faster, other kernels
+/// slower.)
+pub(in crate::cuda) fn fit(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
+    if width >= line as usize {
+        return cover(line, (width, height));
+    }
+    let wide = width as u32;
+    let tall = (BLOCK / wide).min(height.min(BLOCK as usize) as u32);
+    LaunchConfig {
+        grid_dim: (1, (height as u32).div_ceil(tall), 1),
+        block_dim: (wide, tall, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// As [`cover`], with no more blocks down the height than a grid can have: for
+/// kernels whose threads go on from there.
+pub(in crate::cuda) fn cover_lines(line: u32, cells: (usize, usize)) -> LaunchConfig {
+    let mut config = cover(line, cells);
+    config.grid_dim.1 = config.grid_dim.1.min(MOST_BLOCKS);
+    config
+}
+
+/// The same launch for each of `maps` maps.
+pub(in crate::cuda) fn stacked(mut config: LaunchConfig, maps: usize) -> LaunchConfig {
+    config.grid_dim.2 = maps as u32;
+    config
+}
+
+/// Most turns a thread takes in a kernel that ends in a sum over the grid.
+const TURNS: u32 = 8;
+
+/// As [`cover`], with no more blocks than the device runs at once: threads go
+/// on down the height, so that the sum over the grid that ends the kernel has
+/// few blocks to wait for. (An H200, the solve at 1024² and 2048²: 2 % faster
+/// than with two or four times the blocks. At 4096², where a thread would take
+/// 26 turns, 1 % slower: hence [`TURNS`].)
+pub(in crate::cuda) fn cover_for_sum(
+    gpu: &Gpu,
+    kernel: &CudaFunction,
+    cells: (usize, usize),
+) -> Result<LaunchConfig, CudaError> {
+    let each = kernel.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
+    let at_once = each * gpu.info().multiprocessors as u32;
+    Ok(at_most(at_once, cover(64, cells)))
+}
+
+/// Fewer blocks down the height, each taking the same number of turns but for
+/// the last turn's remainder.
+fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
+    let (across, down, _) = config.grid_dim;
+    let turns = down.div_ceil((blocks / across).max(1)).min(TURNS);
+    config.grid_dim.1 = down.div_ceil(turns);
+    config
+}
+
+/// Device memory a sum over a grid needs between its two stages.
+pub(in crate::cuda) struct SumScratch {
+    pub(in crate::cuda) partial: DeviceVec<f64>,
+    pub(in crate::cuda) ticket: DeviceVec<u32>,
+}
+
+impl SumScratch {
+    /// For launches of at most `blocks` blocks.
+    pub(in crate::cuda) fn new(gpu: &Gpu, config: LaunchConfig) -> Result<Self, CudaError> {
+        let blocks = config.grid_dim.0 as usize * config.grid_dim.1 as usize;
+        Ok(SumScratch { partial: gpu.zeros(blocks)?, ticket: gpu.zeros(1)? })
+    }
+}
+
+/// What a kernel's start may overlap with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cuda) enum Overlap {
+    /// Nothing: all work before it in the stream is done.
+    None,
+    /// The end of the kernel before it in the stream (programmatic dependent
+    /// launch, compute capability 9.0): its blocks start when there is room for
+    /// them and wait for that kernel's results themselves.
+    Previous,
+}
+
+impl Overlap {
+    /// [`Overlap::Previous`] on devices that have it.
+    pub(in crate::cuda) fn where_possible(gpu: &Gpu) -> Overlap {
+        if gpu.info().compute_capability >= (9, 0) { Overlap::Previous } else { Overlap::None }
+    }
+}
+
+/// What a kernel takes by value, a number, a structure or the address of memory.
+///
+/// # Safety
+/// `pointer` leads to a value of the type that the kernel declares for it, laid
+/// out as in C++; addresses in it are of memory that `check` has an eye on, or
+/// that whoever launches vouches for.
+pub unsafe trait KernelArgument {
+    /// Refuses memory of another device.
+    fn check(&self, _gpu: &Gpu) -> Result<(), CudaError> {
+        Ok(())
+    }
+
+    /// Where the value is. It is only read.
+    fn pointer(&self) -> *mut c_void {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {
+        // SAFETY: numbers are alike on both sides.
+        $(unsafe impl KernelArgument for $number {})*
+    };
+}
+numbers!(i32, u32, u64, f32, f64);
+
+macro_rules! memory {
+    ($([$($lifetime:lifetime)?] $memory:ty),*) => {
+        // SAFETY: an address stands for a pointer to values of this type.
+        $(unsafe impl<$($lifetime,)? E: DeviceValue> KernelArgument for $memory {
+            fn check(&self, gpu: &Gpu) -> Result<(), CudaError> {
+                gpu.check_own(self.gpu())
+            }
+
+            fn pointer(&self) -> *mut c_void {
+                std::ptr::from_ref(self.address()).cast_mut().cast()
+            }
+        })*
+    };
+}
+memory!([] DeviceVec<E>, ['a] DeviceSlice<'a, E>, ['a] DeviceSliceMut<'a, E>);
+
+/// Most arguments of a kernel.
+const MOST_ARGUMENTS: usize = 20;
+
+/// A launch and its arguments, gathered without allocating.
+pub(in crate::cuda) struct Launch<'a> {
+    gpu: &'a Gpu,
+    function: &'a CudaFunction,
+    overlap: Overlap,
+    arguments: [*mut c_void; MOST_ARGUMENTS],
+    count: usize,
+    /// What the first argument that was refused was refused for.
+    refused: Option<CudaError>,
+    of: PhantomData<&'a ()>,
+}
+
+impl<'a> Launch<'a> {
+    /// Of a kernel that begins when all work before it is done.
+    pub(in crate::cuda) fn new(gpu: &'a Gpu, function: &'a CudaFunction) -> Self {
+        Launch {
+            gpu,
+            function,
+            overlap: Overlap::None,
+            arguments: [std::ptr::null_mut(); MOST_ARGUMENTS],
+            count: 0,
+            refused: None,
+            of: PhantomData,
+        }
+    }
+
+    /// What the kernel's start may overlap with.
+    pub(in crate::cuda) fn overlap(&mut self, overlap: Overlap) -> &mut Self {
+        self.overlap = overlap;
+        self
+    }
+
+    /// The next argument, in the order in which the kernel declares them.
+    ///
+    /// # Panics
+    /// When there are too many.
+    pub(in crate::cuda) fn arg(
+        &mut self,
+        argument: &'a (impl KernelArgument + ?Sized),
+    ) -> &mut Self {
+        if let Err(error) = argument.check(self.gpu) {
+            self.refused.get_or_insert(error);
+        }
+        self.arguments[self.count] = argument.pointer();
+        self.count += 1;
+        self
+    }
+
+    /// Enqueues it.
+    ///
+    /// # Errors
+    /// When an argument belongs to another device, or the driver refuses.
+    ///
+    /// # Safety
+    /// The arguments are of the types the kernel declares, in its order; memory
+    /// is as large as the kernel counts on; what the kernel writes nothing else
+    /// uses but in the stream's order; with [`Overlap::Previous`] the kernel
+    /// waits before its first access to memory that the kernel before it writes,
+    /// or that this one writes and that one reads.
+    pub(in crate::cuda) unsafe fn launch(&mut self, config: LaunchConfig) -> Result<(), CudaError> {
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
+        let value = sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 };
+        let mut attribute = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: Default::default(),
+            value,
+        };
+        let stream = self.gpu.enter()?;
+        let config = sys::CUlaunchConfig {
+            gridDimX: config.grid_dim.0,
+            gridDimY: config.grid_dim.1,
+            gridDimZ: config.grid_dim.2,
+            blockDimX: config.block_dim.0,
+            blockDimY: config.block_dim.1,
+            blockDimZ: config.block_dim.2,
+            sharedMemBytes: config.shared_mem_bytes,
+            hStream: stream.raw(),
+            attrs: &mut attribute,
+            numAttrs: u32::from(self.overlap == Overlap::Previous),
+        };
+        let (function, arguments) = (self.function.cu_function(), self.arguments.as_mut_ptr());
+        // SAFETY: stream and function belong to the context that is current; the
+        // attribute outlives the call, and so do the arguments, borrowed for as
+        // long as `self`; the rest is the caller's promise.
+        unsafe {
+            sys::cuLaunchKernelEx(&config, function, arguments, std::ptr::null_mut()).result()
+        }?;
+        Ok(())
+    }
+}
+
+/// Blocks of [`BLOCK`] threads, one thread per element; one block at least.
+pub(in crate::cuda) fn blocks_for(elements: usize) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (elements.div_ceil(BLOCK as usize).max(1) as u32, 1, 1),
+        block_dim: (BLOCK, 1, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// At most `blocks` blocks of [`BLOCK`] threads, and no more than the device runs
+/// at once.
+pub(in crate::cuda) fn blocks_at_once(
+    gpu: &Gpu,
+    kernel: &CudaFunction,
+    blocks: usize,
+) -> Result<LaunchConfig, CudaError> {
+    let each = kernel.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
+    let most = (each * gpu.info().multiprocessors.max(1) as u32).max(1);
+    Ok(LaunchConfig {
+        grid_dim: ((blocks.max(1)).min(most as usize) as u32, 1, 1),
+        block_dim: (BLOCK, 1, 1),
+        shared_mem_bytes: 0,
+    })
+}
+
+/// Fails unless a buffer has the length a kernel counts on.
+pub(in crate::cuda) fn check_length(
+    what: &'static str,
+    found: usize,
+    expected: usize,
+) -> Result<(), CudaError> {
+    if found == expected { Ok(()) } else { Err(CudaError::Length { what, expected, found }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_even_and_few() {
+        let config = cover(32, (1025, 1025));
+        assert_eq!(config.grid_dim, (33, 129, 1));
+        // 20 blocks fit down the height; 129 rows of blocks then take 7 turns, as with 19.
+        assert_eq!(at_most(660, config).grid_dim, (33, 19, 1));
+        // One would take 129 turns.
+        assert_eq!(at_most(33, config).grid_dim, (33, 17, 1));
+        assert_eq!(at_most(1_000_000, config).grid_dim, config.grid_dim);
+    }
+
+    #[test]
+    fn launches_cover_every_cell_in_full_blocks() {
+        for (w, h) in [(1, 1), (1, 7), (2, 3), (257, 257), (1, 32768), (32768, 1), (100, 10000)] {
+            for line in [32, 64, 128] {
+                let c = cover(line, (w, h));
+                assert_eq!(c.block_dim.0 * c.block_dim.1, BLOCK, "{w} x {h}");
+                assert!((c.grid_dim.0 * c.block_dim.0) as usize >= w, "{w} x {h}");
+                assert!((c.grid_dim.1 * c.block_dim.1) as usize >= h, "{w} x {h}");
+                assert!(c.grid_dim.1 <= 65535, "{w} x {h}");
+                let f = fit(line, (w, h));
+                assert!(f.block_dim.0 * f.block_dim.1 <= BLOCK, "{w} x {h}");
+                assert!((f.grid_dim.0 * f.block_dim.0) as usize >= w, "{w} x {h}");
+                assert!((f.grid_dim.1 * f.block_dim.1) as usize >= h, "{w} x {h}");
+            }
+        }
+    }
+}

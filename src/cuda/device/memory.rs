@@ -1,0 +1,372 @@
+//! Memory on a device, and page-locked memory of the host.
+//!
+//! A [`DeviceVec`] belongs to the [`Gpu`] it was made on: work is enqueued on
+//! that `Gpu`'s stream alone, so everything that uses the vector runs in the
+//! order in which it was asked for, and the memory is given back behind the
+//! last use. Work of another `Gpu` refuses it ([`CudaError::OtherGpu`]).
+//!
+//! Copies between host and device wait until they are done, except those from
+//! and to [`Pinned`] memory, which the crate keeps to itself.
+
+use super::error::CudaError;
+use super::gpu::Gpu;
+use super::launch::check_length;
+use super::real::CudaReal;
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaEvent, result};
+use num_complex::Complex;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::ptr::NonNull;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A type whose values lie in device memory: numbers, and complex numbers as
+/// real and imaginary part. Sealed: kernels and copies rely on every pattern of
+/// bits being a value.
+pub trait DeviceValue: sealed::Sealed + Copy + Send + Sync + 'static {}
+
+macro_rules! device_values {
+    ($($value:ty),*) => {
+        $(impl sealed::Sealed for $value {}
+        impl DeviceValue for $value {})*
+    };
+}
+device_values!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, Complex<f32>, Complex<f64>);
+
+/// Values of one type in device memory; freed when dropped.
+pub struct DeviceVec<E: DeviceValue> {
+    gpu: Gpu,
+    address: CUdeviceptr,
+    length: usize,
+    of: PhantomData<E>,
+}
+
+impl<E: DeviceValue> std::fmt::Debug for DeviceVec<E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeviceVec").field("len", &self.length).finish_non_exhaustive()
+    }
+}
+
+impl<E: DeviceValue> DeviceVec<E> {
+    /// `length` zeros. Memory is taken even for none, so that there is an address.
+    pub(super) fn zeros(gpu: &Gpu, length: usize) -> Result<Self, CudaError> {
+        let bytes = length
+            .checked_mul(size_of::<E>())
+            .ok_or(CudaError::OutOfMemory { needed: usize::MAX, free: 0 })?
+            .max(size_of::<E>());
+        let address = gpu.allocate(bytes)?;
+        let zeros = DeviceVec { gpu: gpu.clone(), address, length, of: PhantomData };
+        let stream = gpu.enter()?;
+        // SAFETY: the context is current and the memory, `bytes` long, was
+        // allocated on this stream; `zeros` frees it where this fails.
+        unsafe { result::memset_d8_async(address, 0, bytes, stream.raw()) }?;
+        Ok(zeros)
+    }
+
+    /// Takes over memory.
+    ///
+    /// # Safety
+    /// `address` is that of `length` values in memory that was allocated for
+    /// `gpu`'s stream (asynchronously, where the device allocates so), which
+    /// nobody else frees or uses from here on.
+    pub(in crate::cuda) unsafe fn from_raw(gpu: &Gpu, address: CUdeviceptr, length: usize) -> Self {
+        DeviceVec { gpu: gpu.clone(), address, length, of: PhantomData }
+    }
+
+    /// As many values in memory of their own; the copy is enqueued.
+    ///
+    /// # Errors
+    /// When memory runs out or the copy fails.
+    pub fn try_clone(&self) -> Result<Self, CudaError> {
+        let mut copy = DeviceVec::zeros(&self.gpu, self.length)?;
+        self.gpu.copy(self, &mut copy)?;
+        Ok(copy)
+    }
+
+    /// Gives the memory up: its device, address and number of values.
+    pub(in crate::cuda) fn into_raw(self) -> (Gpu, CUdeviceptr, usize) {
+        let memory = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `memory` is neither used nor dropped after this.
+        let gpu = unsafe { std::ptr::read(&memory.gpu) };
+        (gpu, memory.address, memory.length)
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The device it belongs to.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// All of it, to be read.
+    pub fn as_view(&self) -> DeviceSlice<'_, E> {
+        DeviceSlice { gpu: &self.gpu, address: self.address, length: self.length, of: PhantomData }
+    }
+
+    /// All of it, to be written.
+    pub fn as_view_mut(&mut self) -> DeviceSliceMut<'_, E> {
+        DeviceSliceMut {
+            gpu: &self.gpu,
+            address: self.address,
+            length: self.length,
+            of: PhantomData,
+        }
+    }
+
+    /// A part of it, to be read.
+    ///
+    /// # Panics
+    /// When `range` is not inside the vector.
+    pub fn slice(&self, range: Range<usize>) -> DeviceSlice<'_, E> {
+        let address = part(self.address, self.length, &range, size_of::<E>());
+        DeviceSlice { gpu: &self.gpu, address, length: range.len(), of: PhantomData }
+    }
+
+    /// A part of it, to be written.
+    ///
+    /// # Panics
+    /// When `range` is not inside the vector.
+    pub fn slice_mut(&mut self, range: Range<usize>) -> DeviceSliceMut<'_, E> {
+        let address = part(self.address, self.length, &range, size_of::<E>());
+        DeviceSliceMut { gpu: &self.gpu, address, length: range.len(), of: PhantomData }
+    }
+
+    /// The first `middle` values and the others.
+    ///
+    /// # Panics
+    /// When there are fewer than `middle`.
+    pub fn split_at_mut(
+        &mut self,
+        middle: usize,
+    ) -> (DeviceSliceMut<'_, E>, DeviceSliceMut<'_, E>) {
+        let second = part(self.address, self.length, &(middle..self.length), size_of::<E>());
+        let (gpu, of) = (&self.gpu, PhantomData);
+        (
+            DeviceSliceMut { gpu, address: self.address, length: middle, of },
+            DeviceSliceMut { gpu, address: second, length: self.length - middle, of },
+        )
+    }
+
+    pub(in crate::cuda) fn address(&self) -> &CUdeviceptr {
+        &self.address
+    }
+}
+
+/// The address of a part of a vector of values of `size` bytes.
+fn part(address: CUdeviceptr, length: usize, range: &Range<usize>, size: usize) -> CUdeviceptr {
+    let Range { start, end } = *range;
+    assert!(start <= end && end <= length, "values {start}..{end} of {length}");
+    address + (start * size) as CUdeviceptr
+}
+
+impl<E: DeviceValue> Drop for DeviceVec<E> {
+    fn drop(&mut self) {
+        // SAFETY: the address came from `Gpu::allocate`, or as `from_raw` asks,
+        // and nothing uses it after this; work enqueued before runs before.
+        unsafe { self.gpu.free(self.address) };
+    }
+}
+
+/// Values in device memory, to be read.
+pub struct DeviceSlice<'a, E: DeviceValue> {
+    gpu: &'a Gpu,
+    address: CUdeviceptr,
+    length: usize,
+    of: PhantomData<&'a E>,
+}
+
+impl<E: DeviceValue> Clone for DeviceSlice<'_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E: DeviceValue> Copy for DeviceSlice<'_, E> {}
+
+/// Values in device memory, to be written.
+pub struct DeviceSliceMut<'a, E: DeviceValue> {
+    gpu: &'a Gpu,
+    address: CUdeviceptr,
+    length: usize,
+    of: PhantomData<&'a mut E>,
+}
+
+macro_rules! view {
+    ($view:ident) => {
+        impl<'a, E: DeviceValue> $view<'a, E> {
+            /// Number of values.
+            pub fn len(&self) -> usize {
+                self.length
+            }
+
+            /// True when there are none.
+            pub fn is_empty(&self) -> bool {
+                self.length == 0
+            }
+
+            /// The device they belong to.
+            pub fn gpu(&self) -> &'a Gpu {
+                self.gpu
+            }
+
+            pub(in crate::cuda) fn address(&self) -> &CUdeviceptr {
+                &self.address
+            }
+        }
+    };
+}
+view!(DeviceSlice);
+view!(DeviceSliceMut);
+
+impl<'a, E: DeviceValue> DeviceSliceMut<'a, E> {
+    /// The first `length` values.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub(in crate::cuda) fn first(self, length: usize) -> DeviceSliceMut<'a, E> {
+        assert!(length <= self.length, "{length} values of {}", self.length);
+        DeviceSliceMut { length, ..self }
+    }
+
+    /// The same values, to be read.
+    pub fn as_view(&self) -> DeviceSlice<'_, E> {
+        DeviceSlice { gpu: self.gpu, address: self.address, length: self.length, of: PhantomData }
+    }
+
+    /// The same memory for a shorter time.
+    pub fn reborrow(&mut self) -> DeviceSliceMut<'_, E> {
+        DeviceSliceMut {
+            gpu: self.gpu,
+            address: self.address,
+            length: self.length,
+            of: PhantomData,
+        }
+    }
+}
+
+/// Complex numbers as the real ones they consist of.
+pub(in crate::cuda) fn reals<T: CudaReal>(
+    values: DeviceSliceMut<'_, T::Complex>,
+) -> DeviceSliceMut<'_, T> {
+    const { assert!(size_of::<T::Complex>() == 2 * size_of::<T>()) };
+    let DeviceSliceMut { gpu, address, length, .. } = values;
+    DeviceSliceMut { gpu, address, length: 2 * length, of: PhantomData }
+}
+
+impl<'a, E: DeviceValue> From<&'a DeviceVec<E>> for DeviceSlice<'a, E> {
+    fn from(values: &'a DeviceVec<E>) -> Self {
+        values.as_view()
+    }
+}
+
+impl<'a, E: DeviceValue> From<&'a mut DeviceVec<E>> for DeviceSliceMut<'a, E> {
+    fn from(values: &'a mut DeviceVec<E>) -> Self {
+        values.as_view_mut()
+    }
+}
+
+/// Page-locked memory of the host: copies from and to it need not wait, and the
+/// device reads and writes it at the address that the host has for it.
+pub(in crate::cuda) struct Pinned<E: DeviceValue> {
+    gpu: Gpu,
+    start: NonNull<E>,
+    length: usize,
+    /// Happens when the last copy from it is done.
+    sent: CudaEvent,
+}
+
+// SAFETY: plain values in memory that this owns; all access to them is by `&mut
+// self`, or atomic.
+unsafe impl<E: DeviceValue> Send for Pinned<E> {}
+
+impl<E: DeviceValue> Pinned<E> {
+    /// `length` zeros, at least one.
+    pub(in crate::cuda) fn zeros(gpu: &Gpu, length: usize) -> Result<Self, CudaError> {
+        let bytes = length.max(1) * size_of::<E>();
+        let sent = gpu.event()?;
+        let _current = gpu.enter()?;
+        // SAFETY: the context is current.
+        let start = unsafe { result::malloc_host(bytes, 0) }?.cast::<E>();
+        let start = NonNull::new(start).expect("the driver gives memory or an error");
+        // SAFETY: `bytes` bytes that nothing else uses; zero bits are a value of `E`.
+        unsafe { std::ptr::write_bytes(start.as_ptr().cast::<u8>(), 0, bytes) };
+        Ok(Pinned { gpu: gpu.clone(), start, length, sent })
+    }
+
+    /// The memory's start, for what the device writes at any time and the host
+    /// reads atomically.
+    pub(in crate::cuda) fn start(&self) -> NonNull<E> {
+        self.start
+    }
+
+    /// Enqueues the copy of `values`, as many as it holds, to the device. Waits
+    /// for the copy before, if that is still under way.
+    pub(in crate::cuda) fn send(
+        &mut self,
+        values: &[E],
+        to: &mut DeviceVec<E>,
+    ) -> Result<(), CudaError> {
+        check_length("values to send", values.len(), self.length)?;
+        check_length("room for values sent", to.len(), self.length)?;
+        self.sent.synchronize()?;
+        // SAFETY: `length` values that this owns; the last copy from them is done.
+        let kept = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) };
+        kept.copy_from_slice(values);
+        let stream = self.gpu.enter_with(&*to)?;
+        // SAFETY: both hold `length` values; the host's stay as they are until
+        // the event recorded behind the copy has happened (`send`, `drop`).
+        unsafe { result::memcpy_htod_async(*to.address(), kept, stream.raw()) }?;
+        Ok(self.sent.record(stream.stream())?)
+    }
+
+    /// Copies `from`, as many values as this holds, to the host and waits for all
+    /// work enqueued.
+    pub(in crate::cuda) fn receive(&mut self, from: &DeviceVec<E>) -> Result<&[E], CudaError> {
+        check_length("values to receive", from.len(), self.length)?;
+        // SAFETY: `length` values that this owns, all written once; nothing else
+        // uses them, for `self` is borrowed exclusively and `send` is not used
+        // on memory that receives without waiting as well.
+        let kept = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) };
+        let stream = self.gpu.enter_with(from)?;
+        // SAFETY: both hold `length` values, and this waits below.
+        let copied = unsafe { result::memcpy_dtoh_async(kept, *from.address(), stream.raw()) };
+        drop(stream);
+        self.gpu.synchronize()?;
+        copied?;
+        Ok(kept)
+    }
+}
+
+impl<E: DeviceValue> Drop for Pinned<E> {
+    fn drop(&mut self) {
+        // A copy or a kernel may still use it.
+        let _ = self.gpu.synchronize();
+        // SAFETY: allocated by `malloc_host`, not used again.
+        let _ = unsafe { result::free_host(self.start.as_ptr().cast()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_begin_where_they_should_and_stay_inside() {
+        assert_eq!(part(1024, 10, &(3..7), 8), 1048);
+        assert_eq!(part(1024, 10, &(10..10), 4), 1064);
+        for bad in [3..11, 11..11] {
+            assert!(std::panic::catch_unwind(|| part(0, 10, &bad, 4)).is_err());
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! A device and what all work on it shares: opening it, its memory, kernels
+//! compiled and cached, launches, graphs, times and errors.
+
+pub mod compile;
+mod error;
+mod gpu;
+mod graph;
+mod input;
+mod launch;
+mod memory;
+mod real;
+mod timing;
+mod usage;
+
+pub use error::CudaError;
+pub use gpu::{Capabilities, DeviceInfo, Gpu, MemoryInfo, probe};
+pub use graph::Graph;
+pub use input::Input;
+pub use memory::{DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec};
+pub use real::CudaReal;
+pub use timing::{Marks, Spread, Stopwatch, measure};
+pub use usage::KernelUse;
+
+pub(in crate::cuda) use launch::{
+    BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, Overlap, SumScratch, blocks_at_once,
+    blocks_for, check_length, cover, cover_for_sum, cover_lines, fit, stacked,
+};
+pub(in crate::cuda) use memory::{Pinned, reals};

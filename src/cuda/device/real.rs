@@ -1,0 +1,97 @@
+//! What a floating-point type needs to be computed with on a device.
+
+use super::input::Input;
+use super::memory::DeviceValue;
+use crate::real::Real;
+use num_complex::Complex;
+
+/// `f32` or `f64` on a device. Sealed: it chooses kernels.
+pub trait CudaReal: Real + DeviceValue + Input<Self> + private::Cufft<Self::Complex> {
+    /// A complex number: real part, imaginary part.
+    type Complex: DeviceValue;
+
+    /// Rounds a complex number held in `f64`.
+    fn complex(re: f64, im: f64) -> Self::Complex;
+}
+
+pub(in crate::cuda) mod private {
+    use super::super::launch::KernelArgument;
+    use cudarc::cufft::result::{self, CufftError};
+    use cudarc::cufft::sys::{cufftHandle, cufftType};
+    use num_complex::Complex;
+
+    /// What cuFFT and the compiler call a type, and cuFFT's transforms of it.
+    pub trait Cufft<C>: KernelArgument {
+        /// The type's name in CUDA C++.
+        const C_NAME: &'static str;
+        /// cuFFT's type of a real-to-complex transform.
+        const FORWARD: cufftType;
+        /// cuFFT's type of a complex-to-real transform.
+        const INVERSE: cufftType;
+
+        /// Enqueues a real-to-complex transform.
+        ///
+        /// # Safety
+        /// `plan` is a live plan of type [`Cufft::FORWARD`], its context is
+        /// current, and both pointers are device memory of the lengths it was made for.
+        unsafe fn run_forward(
+            plan: cufftHandle,
+            input: *mut Self,
+            output: *mut C,
+        ) -> Result<(), CufftError>;
+
+        /// Enqueues a complex-to-real transform, which overwrites its input.
+        ///
+        /// # Safety
+        /// As [`Cufft::run_forward`], with a plan of type [`Cufft::INVERSE`].
+        unsafe fn run_inverse(
+            plan: cufftHandle,
+            input: *mut C,
+            output: *mut Self,
+        ) -> Result<(), CufftError>;
+    }
+
+    macro_rules! cufft {
+        ($real:ty, $name:literal, $forward:ident $exec_forward:ident, $inverse:ident $exec_inverse:ident) => {
+            impl Cufft<Complex<$real>> for $real {
+                const C_NAME: &'static str = $name;
+                const FORWARD: cufftType = cufftType::$forward;
+                const INVERSE: cufftType = cufftType::$inverse;
+
+                unsafe fn run_forward(
+                    plan: cufftHandle,
+                    input: *mut $real,
+                    output: *mut Complex<$real>,
+                ) -> Result<(), CufftError> {
+                    // SAFETY: the caller's promise is cuFFT's; its complex numbers
+                    // are two reals in C order, as `Complex` is.
+                    unsafe { result::$exec_forward(plan, input, output.cast()) }
+                }
+                unsafe fn run_inverse(
+                    plan: cufftHandle,
+                    input: *mut Complex<$real>,
+                    output: *mut $real,
+                ) -> Result<(), CufftError> {
+                    // SAFETY: as above.
+                    unsafe { result::$exec_inverse(plan, input.cast(), output) }
+                }
+            }
+        };
+    }
+    cufft!(f32, "float", CUFFT_R2C exec_r2c, CUFFT_C2R exec_c2r);
+    cufft!(f64, "double", CUFFT_D2Z exec_d2z, CUFFT_Z2D exec_z2d);
+}
+
+impl CudaReal for f32 {
+    type Complex = Complex<f32>;
+    fn complex(re: f64, im: f64) -> Complex<f32> {
+        Complex::new(re as f32, im as f32)
+    }
+}
+
+impl CudaReal for f64 {
+    type Complex = Complex<f64>;
+    fn complex(re: f64, im: f64) -> Complex<f64> {
+        Complex::new(re, im)
+    }
+}

@@ -1,0 +1,193 @@
+//! How long work takes on the device, by its own events.
+
+use super::error::CudaError;
+use super::gpu::Gpu;
+use cudarc::driver::sys::{self, CUresult};
+use cudarc::driver::{CudaEvent, DriverError};
+use serde::Serialize;
+
+/// The time between two points of a stream's work.
+pub struct Stopwatch {
+    gpu: Gpu,
+    start: CudaEvent,
+    stop: CudaEvent,
+}
+
+impl Stopwatch {
+    /// A stopwatch for `gpu`'s stream.
+    ///
+    /// # Errors
+    /// When the driver can make no events.
+    pub fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        Ok(Stopwatch { start: gpu.event()?, stop: gpu.event()?, gpu: gpu.clone() })
+    }
+
+    /// Marks the start.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn start(&mut self) -> Result<(), CudaError> {
+        Ok(self.start.record(self.gpu.enter()?.stream())?)
+    }
+
+    /// Marks the end.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn stop(&mut self) -> Result<(), CudaError> {
+        Ok(self.stop.record(self.gpu.enter()?.stream())?)
+    }
+
+    /// Waits for the end and returns the milliseconds between the two marks.
+    ///
+    /// # Errors
+    /// When a mark has not been set, or the work failed.
+    pub fn elapsed_ms(&self) -> Result<f64, CudaError> {
+        self.stop.synchronize()?;
+        elapsed_ms(&self.start, &self.stop)
+    }
+}
+
+/// Milliseconds between two events that have happened.
+fn elapsed_ms(start: &CudaEvent, stop: &CudaEvent) -> Result<f64, CudaError> {
+    let mut ms = 0f32;
+    // The form of the call that every driver has; the crate's own wrapper
+    // takes a newer one, missing before 12.8, and panics there.
+    type ElapsedTime = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+    // SAFETY: the library is open, the symbol has this type, it writes one
+    // number, and both events live.
+    unsafe {
+        let Ok(elapsed) = sys::culib().get::<ElapsedTime>(b"cuEventElapsedTime\0") else {
+            return Err(CudaError::Driver(DriverError(CUresult::CUDA_ERROR_NOT_SUPPORTED)));
+        };
+        elapsed(&mut ms, start.cu_event(), stop.cu_event()).result()?;
+    }
+    Ok(f64::from(ms))
+}
+
+/// Points of a stream's work whose times are known once it has run, also where
+/// that work is a [`Graph`](super::Graph)'s.
+pub struct Marks {
+    gpu: Gpu,
+    events: Vec<CudaEvent>,
+}
+
+impl Marks {
+    /// Room for `count` marks on `gpu`'s stream.
+    ///
+    /// # Errors
+    /// When the driver can make no events.
+    pub fn new(gpu: &Gpu, count: usize) -> Result<Self, CudaError> {
+        let events = (0..count).map(|_| gpu.event()).collect::<Result<_, _>>()?;
+        Ok(Marks { gpu: gpu.clone(), events })
+    }
+
+    /// Sets mark `k` behind the work enqueued so far; during a capture, at that
+    /// point of the graph, for every replay to set anew.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    ///
+    /// # Panics
+    /// When there are not more than `k` marks.
+    pub fn set(&self, k: usize) -> Result<(), CudaError> {
+        let entered = self.gpu.enter()?;
+        let stream = entered.stream();
+        let capturing =
+            stream.capture_status()? == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE;
+        let flag = if capturing {
+            sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL
+        } else {
+            sys::CUevent_record_flags::CU_EVENT_RECORD_DEFAULT
+        };
+        let event = self.events[k].cu_event();
+        // SAFETY: event and stream live and belong to the context just bound;
+        // the flag for graphs is given during a capture only.
+        unsafe { sys::cuEventRecordWithFlags(event, stream.cu_stream(), flag as u32) }.result()?;
+        Ok(())
+    }
+
+    /// Milliseconds from each mark to the next one, of work that has been waited
+    /// for; one number less than there are marks.
+    ///
+    /// # Errors
+    /// When a mark has not been set or not been passed yet.
+    pub fn read_ms<const N: usize>(&self) -> Result<[f64; N], CudaError> {
+        let mut times = [0.0; N];
+        for (time, pair) in times.iter_mut().zip(self.events.windows(2)) {
+            *time = elapsed_ms(&pair[0], &pair[1])?;
+        }
+        Ok(times)
+    }
+}
+
+/// Median and extremes of repeated measurements, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// The middle value.
+    pub median: f64,
+    /// The fastest.
+    pub min: f64,
+    /// The slowest.
+    pub max: f64,
+    /// How many measurements.
+    pub samples: usize,
+}
+
+impl Spread {
+    /// Of at least one number; none makes a spread of zeros.
+    pub fn of(mut values: Vec<f64>) -> Spread {
+        values.sort_by(f64::total_cmp);
+        let at = |k: usize| values.get(k).copied().unwrap_or(0.0);
+        let n = values.len();
+        Spread {
+            median: (at(n / 2) + at(n.saturating_sub(1) / 2)) / 2.0,
+            min: at(0),
+            max: at(n.saturating_sub(1)),
+            samples: n,
+        }
+    }
+}
+
+/// Times `body` on the device: after 3 warm-up runs, `samples` times the mean of
+/// `per_sample` runs in a row. Microseconds per run.
+///
+/// # Errors
+/// What `body` returns, or what failed on the device.
+pub fn measure(
+    gpu: &Gpu,
+    samples: usize,
+    per_sample: usize,
+    mut body: impl FnMut() -> Result<(), CudaError>,
+) -> Result<Spread, CudaError> {
+    let mut watch = Stopwatch::new(gpu)?;
+    let per_sample = per_sample.max(1);
+    for _ in 0..3 {
+        body()?;
+    }
+    gpu.synchronize()?;
+    let mut times = Vec::with_capacity(samples);
+    for _ in 0..samples {
+        watch.start()?;
+        for _ in 0..per_sample {
+            body()?;
+        }
+        watch.stop()?;
+        times.push(watch.elapsed_ms()? * 1e3 / per_sample as f64);
+    }
+    gpu.synchronize()?;
+    Ok(Spread::of(times))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_median_and_extremes() {
+        let s = Spread::of(vec![5.0, 1.0, 3.0]);
+        assert_eq!((s.median, s.min, s.max, s.samples), (3.0, 1.0, 5.0, 3));
+        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 9.0]).median, 3.0);
+        assert_eq!(Spread::of(Vec::new()).median, 0.0);
+    }
+}

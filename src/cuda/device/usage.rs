@@ -1,0 +1,74 @@
+//! What a kernel takes of the device, by the driver's own account.
+
+use super::error::CudaError;
+use super::gpu::Gpu;
+use super::launch::Kernel;
+use cudarc::driver::sys::CUdevice_attribute;
+use cudarc::driver::{CudaFunction, LaunchConfig};
+use serde::Serialize;
+
+/// A kernel's launch, resources and traffic.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelUse {
+    /// The kernel's name in its file.
+    pub name: String,
+    /// Threads of a block along x and y.
+    pub block: (u32, u32),
+    /// Blocks of the launch.
+    pub blocks: u64,
+    /// Blocks a multiprocessor holds at once (the driver's occupancy calculator).
+    pub blocks_per_sm: u32,
+    /// Threads a multiprocessor then holds, over the most it can hold.
+    pub occupancy: f64,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Local memory of a thread, in bytes: what its registers did not hold.
+    pub local: u32,
+    /// Shared memory of a block, in bytes.
+    pub shared: u32,
+    /// Bytes read and written by one launch, tables left out.
+    pub bytes: u64,
+}
+
+impl KernelUse {
+    /// Of `function`, called `name`, launched as `config` says and moving `bytes`.
+    pub(in crate::cuda) fn of(
+        gpu: &Gpu,
+        name: impl Into<String>,
+        function: &CudaFunction,
+        config: &LaunchConfig,
+        bytes: usize,
+    ) -> Result<Self, CudaError> {
+        let (width, height, _) = config.block_dim;
+        let threads = width * height;
+        let dynamic = config.shared_mem_bytes;
+        let blocks_per_sm = function.occupancy_max_active_blocks_per_multiprocessor(
+            threads,
+            dynamic as usize,
+            None,
+        )?;
+        let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+        let most = gpu.context().attribute(most)?;
+        let (x, y, z) = config.grid_dim;
+        Ok(KernelUse {
+            name: name.into(),
+            block: (width, height),
+            blocks: u64::from(x) * u64::from(y) * u64::from(z),
+            blocks_per_sm,
+            occupancy: f64::from(blocks_per_sm * threads) / f64::from(most),
+            registers: function.num_regs()? as u32,
+            local: function.local_size_bytes()? as u32,
+            shared: function.shared_size_bytes()? as u32 + dynamic,
+            bytes: bytes as u64,
+        })
+    }
+
+    /// Of a kernel with its launch, moving `bytes`.
+    pub(in crate::cuda) fn of_kernel(
+        gpu: &Gpu,
+        kernel: &Kernel,
+        bytes: usize,
+    ) -> Result<Self, CudaError> {
+        KernelUse::of(gpu, kernel.name.clone(), &kernel.function, &kernel.config, bytes)
+    }
+}

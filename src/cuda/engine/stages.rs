@@ -1,0 +1,225 @@
+//! Every stage of an evaluation on a device, with the memory it works in.
+//!
+//! Everything here only enqueues. All of it but planning a pipeline and making
+//! an order can be captured in a [`Graph`](crate::cuda::Graph): no buffer moves or is
+//! replaced once it is made.
+
+use crate::charge::Charge;
+use crate::cuda::bodies::{Arrangement, Bodies, Density, Force, Permutation};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Pinned};
+use crate::cuda::solve::{FieldSolver, Fields, SolverOptions, ThreePass, solver};
+use crate::engine::{Choice, Done, EngineError, MapKind, Pipeline};
+use std::sync::Arc;
+
+/// Device memory and kernels for one charge. Arrays of bodies hold a pair (x, y)
+/// per body.
+pub(super) struct Stages<T: CudaReal> {
+    gpu: Gpu,
+    /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
+    solvers: [Option<Box<dyn FieldSolver<T>>>; Pipeline::ALL.len()],
+    pub(super) bodies: Bodies<T>,
+    pub(super) density: Density<T>,
+    force: Force<T>,
+    /// The order that positions and forces are in.
+    pub(super) arrangement: Arrangement,
+    /// Lower-left corners, layout units.
+    pub(super) corners: DeviceVec<T>,
+    pub(super) forces: DeviceVec<T>,
+    /// As much, for values on their way from one order to another, or between
+    /// pairs and the host's two arrays.
+    moved: DeviceVec<T>,
+    /// ρ less the charge's background.
+    pub(super) centered: DeviceVec<T>,
+    /// The map at exact sizes, of which only overflow and maximum are wanted.
+    exact: DeviceVec<T>,
+    pub(super) fields: Fields<T>,
+    energy: Pinned<f64>,
+}
+
+impl<T: CudaReal> Stages<T> {
+    /// Uploads what stays the same and allocates all but the solvers.
+    pub(super) fn new(gpu: &Gpu, charge: Arc<Charge>) -> Result<Self, CudaError> {
+        let bodies = Bodies::new(gpu, charge)?;
+        let (pairs, bins) = (2 * bodies.len(), bodies.grid().bins());
+        Ok(Stages {
+            gpu: gpu.clone(),
+            solvers: [const { None }; Pipeline::ALL.len()],
+            density: Density::new(&bodies, bodies.charge().background())?,
+            force: Force::new(&bodies)?,
+            bodies,
+            arrangement: Arrangement::Caller,
+            corners: gpu.zeros(pairs)?,
+            forces: gpu.zeros(pairs)?,
+            moved: gpu.zeros(pairs)?,
+            centered: gpu.zeros(bins)?,
+            exact: gpu.zeros(bins)?,
+            fields: Fields::new(gpu, bins)?,
+            energy: Pinned::zeros(gpu, 1)?,
+        })
+    }
+
+    /// What runs when a pipeline is asked for: the solver's own word once there
+    /// is one, and before that what its grid promises.
+    pub(super) fn path(&self, pipeline: Pipeline) -> Pipeline {
+        match &self.solvers[pipeline as usize] {
+            Some(solver) => solver.pipeline(),
+            None if pipeline == Pipeline::ThreePass
+                && !ThreePass::<T>::is_made_for(self.bodies.grid()) =>
+            {
+                Pipeline::Fused
+            }
+            None => pipeline,
+        }
+    }
+
+    /// Makes the solver of a pipeline, if it is not there yet.
+    pub(super) fn plan(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        let place = &mut self.solvers[pipeline as usize];
+        if place.is_none() {
+            *place =
+                Some(solver(&self.gpu, self.bodies.grid(), pipeline, SolverOptions::default())?);
+        }
+        Ok(())
+    }
+
+    /// Makes the solver that is fastest for the grid. Measured on an H200, f32
+    /// and f64, from 8² to 8192², odd and prime sizes among them: the three-pass
+    /// solve is 1.9 to 2.7 times as fast as the fused one wherever it has
+    /// kernels, and that 1.3 to 3.4 times as fast as the row-column one.
+    pub(super) fn plan_fastest(&mut self) -> Result<Choice, CudaError> {
+        match ThreePass::new(&self.gpu, self.bodies.grid()) {
+            Ok(solver) => {
+                let pipeline = Pipeline::ThreePass;
+                self.solvers[pipeline as usize] = Some(Box::new(solver));
+                let reason = "fastest on a GPU wherever it has kernels".to_owned();
+                Ok(Choice { pipeline, reason })
+            }
+            Err(error @ CudaError::NoThreePass { .. }) => {
+                let pipeline = Pipeline::Fused;
+                self.plan(pipeline)?;
+                Ok(Choice { pipeline, reason: error.to_string() })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes a new order of the bodies from where they stand, in caller order.
+    pub(super) fn order(&mut self) -> Result<(), CudaError> {
+        self.bodies.order(&self.corners)
+    }
+
+    /// As [`Stages::order`] in slot order; corners follow, and `from` says how.
+    pub(super) fn order_slots(&mut self, from: &mut Permutation) -> Result<(), CudaError> {
+        self.bodies.order_slots(&mut self.corners, from)
+    }
+
+    /// Brings corners to another arrangement.
+    pub(super) fn arrange(&mut self, arrangement: Arrangement) -> Result<(), CudaError> {
+        if self.arrangement != arrangement {
+            let from = match arrangement {
+                Arrangement::Slots => self.bodies.id_of(),
+                Arrangement::Caller => self.bodies.slot_of()?,
+            };
+            self.bodies.rearrange_pairs(from, &self.corners, &mut self.moved)?;
+            // Corners stay where they are in memory: graphs hold their address.
+            self.gpu.copy(&self.moved, &mut self.corners)?;
+            self.arrangement = arrangement;
+        }
+        Ok(())
+    }
+
+    /// Corners from x and y of the host, in the caller's order.
+    pub(super) fn receive(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
+        let (mut to_x, mut to_y) = self.moved.split_at_mut(self.bodies.len());
+        self.gpu.write(x, to_x.reborrow())?;
+        self.gpu.write(y, to_y.reborrow())?;
+        let from = (self.arrangement == Arrangement::Slots).then(|| self.bodies.id_of());
+        self.bodies.join(from, (to_x.as_view(), to_y.as_view()), &mut self.corners)
+    }
+
+    /// Corners from x and y on the device, in the arrangement at hand.
+    pub(super) fn join(&mut self, x: &DeviceVec<T>, y: &DeviceVec<T>) -> Result<(), CudaError> {
+        self.bodies.join(None, (x, y), &mut self.corners)
+    }
+
+    /// Forces to x and y of the host, in the caller's order; waits for them.
+    pub(super) fn send(&mut self, x: &mut [T], y: &mut [T]) -> Result<(), CudaError> {
+        let (mut from_x, mut from_y) = self.moved.split_at_mut(self.bodies.len());
+        let from = match self.arrangement {
+            Arrangement::Slots => Some(self.bodies.slot_of()?),
+            Arrangement::Caller => None,
+        };
+        let halves = (from_x.reborrow(), from_y.reborrow());
+        self.bodies.split(from, &self.forces, halves)?;
+        self.gpu.read(from_x.as_view(), x)?;
+        self.gpu.read(from_y.as_view(), y)
+    }
+
+    /// Σ φ·ρ of the last solve; waits for it.
+    pub(super) fn read_energy(&mut self) -> Result<f64, CudaError> {
+        Ok(self.energy.receive(&self.fields.energy)?[0])
+    }
+
+    /// ρ less the background, overflow and maximum, smoothed.
+    pub(super) fn density(&mut self) -> Result<(), CudaError> {
+        self.density.run(&mut self.bodies, self.arrangement, &self.corners, &mut self.centered)
+    }
+
+    /// Overflow and maximum at exact sizes.
+    pub(super) fn exact_density(&mut self) -> Result<(), CudaError> {
+        self.density.run_exact(&mut self.bodies, self.arrangement, &self.corners, &mut self.exact)
+    }
+
+    /// The forward transform of ρ.
+    pub(super) fn forward(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        planned(&mut self.solvers, pipeline).forward(&self.centered)
+    }
+
+    /// Scaling and inverse transforms.
+    pub(super) fn inverse(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        planned(&mut self.solvers, pipeline).inverse(&mut self.fields)
+    }
+
+    /// φ, Ex, Ey and the energy.
+    pub(super) fn solve(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        planned(&mut self.solvers, pipeline).solve(&self.centered, &mut self.fields)
+    }
+
+    /// A map, if what is `done` includes it: that of the density is ρ less the
+    /// background.
+    pub(super) fn map(&self, kind: MapKind, done: Done) -> Result<&DeviceVec<T>, EngineError> {
+        let (map, needs) = match kind {
+            MapKind::Density => (&self.centered, Done::Density),
+            MapKind::Potential => (&self.fields.potential, Done::Solve),
+            MapKind::FieldX => (&self.fields.field_x, Done::Solve),
+            MapKind::FieldY => (&self.fields.field_y, Done::Solve),
+        };
+        done.require(kind.name(), needs)?;
+        Ok(map)
+    }
+
+    /// The force on every body.
+    pub(super) fn force(&mut self) -> Result<(), CudaError> {
+        let field = (&self.fields.field_x, &self.fields.field_y);
+        match self.arrangement {
+            Arrangement::Caller => self.force.run(&self.bodies, field, &mut self.forces),
+            Arrangement::Slots => {
+                self.force.run_slots(&self.bodies, &self.corners, field, &mut self.forces)
+            }
+        }
+    }
+
+    /// Density, solve and force.
+    pub(super) fn step(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        self.density()?;
+        self.solve(pipeline)?;
+        self.force()
+    }
+}
+
+fn planned<T: CudaReal>(
+    solvers: &mut [Option<Box<dyn FieldSolver<T>>>],
+    pipeline: Pipeline,
+) -> &mut dyn FieldSolver<T> {
+    solvers[pipeline as usize].as_deref_mut().expect("`plan` comes before every use")
+}

@@ -1,0 +1,10 @@
+//! A placement on a device: wirelength, the descent's vectors, and the
+//! [`Backend`](crate::place::Backend) made of them and an engine.
+
+mod backend;
+mod descent;
+mod wirelength;
+
+pub use backend::CudaBackend;
+pub use descent::{Descent, DescentBodies, DescentParameters, DescentSample};
+pub use wirelength::CudaWirelength;

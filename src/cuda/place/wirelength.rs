@@ -1,0 +1,400 @@
+//! Wirelength and its gradient on a device: `kernels/place/wirelength.cu`.
+//!
+//! HPWL of all nets, the weighted average of those that take part in it (Hsu,
+//! Chang and Balabanov, DAC 2011; see [`crate::wirelength`]), and the average's
+//! gradient on every movable cell, in layout units and net weights. Nets are
+//! brought to an order of this operator's own: small ones first, in chunks that
+//! a block takes, within a chunk by number of pins, so that a warp's threads
+//! take the same number of turns. Every sum runs in a fixed order: the same
+//! bits on every run of a device.
+
+use crate::cuda::device::{
+    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch,
+    blocks_at_once, blocks_for, check_length,
+};
+use crate::wirelength::{Netlist, Wirelength};
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaFunction, LaunchConfig};
+
+/// A thread takes nets of at most this many pins, a warp those of more.
+const SMALL_NET: usize = 16;
+/// Most pins of a chunk: `CHUNK_PINS` in `kernels/place/wirelength.cu`.
+const CHUNK_PINS: usize = 1024;
+/// A thread sums the pins of a cell of at most this many: `HEAVY` in `kernels/place/wirelength.cu`.
+const HEAVY: u32 = 64;
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+
+/// The weighted-average wirelength of one netlist on a device.
+pub struct CudaWirelength<T: CudaReal> {
+    gpu: Gpu,
+    /// Bodies that positions are given of, movable cells first.
+    bodies: usize,
+    nets: DeviceNets<T>,
+    lengths_and_pins: CudaFunction,
+    config: LaunchConfig,
+    partial: DeviceVec<f64>,
+    ticket: DeviceVec<u32>,
+    gather: CudaFunction,
+    gather_config: LaunchConfig,
+    /// Blocks of `gather` that take a cell per thread.
+    light: u32,
+    /// Cells of many pins, and how many.
+    heavy: DeviceVec<u32>,
+    heavies: u32,
+    /// A pair per pin.
+    pin_gradient: DeviceVec<T>,
+    gradient: [DeviceVec<T>; 2],
+    /// HPWL and WA.
+    lengths: DeviceVec<f64>,
+    fixed_hpwl: f64,
+}
+
+struct DeviceNets<T: CudaReal> {
+    net_start: DeviceVec<u32>,
+    weight: DeviceVec<T>,
+    pin_body: DeviceVec<u32>,
+    pin_x: DeviceVec<T>,
+    pin_y: DeviceVec<T>,
+    chunk_net: DeviceVec<u32>,
+    chunks: u32,
+    /// Nets below `small` are small, those from there to `smooth` large, the
+    /// others, up to `all`, left out of the weighted average.
+    small: u32,
+    smooth: u32,
+    all: u32,
+    body_start: DeviceVec<u32>,
+    body_pin: DeviceVec<u32>,
+    cells: u32,
+}
+
+/// `Nets` in `kernels/place/wirelength.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct NetAddresses {
+    net_start: CUdeviceptr,
+    weight: CUdeviceptr,
+    pin_body: CUdeviceptr,
+    pin_x: CUdeviceptr,
+    pin_y: CUdeviceptr,
+}
+
+// SAFETY: addresses in C order, as the kernels declare them.
+unsafe impl KernelArgument for NetAddresses {}
+
+/// `Corners` in `kernels/place/wirelength.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Corners {
+    x: CUdeviceptr,
+    y: CUdeviceptr,
+}
+
+// SAFETY: as above.
+unsafe impl KernelArgument for Corners {}
+
+impl<T: CudaReal> CudaWirelength<T> {
+    /// Uploads a netlist whose movable cells are the first of `bodies` bodies.
+    ///
+    /// # Errors
+    /// [`CudaError::Length`] when the netlist has more movable cells than there
+    /// are bodies; when kernels cannot be compiled or memory runs out.
+    pub fn new(gpu: &Gpu, netlist: &Netlist, bodies: usize) -> Result<Self, CudaError> {
+        let cells = netlist.movable();
+        if cells > bodies {
+            return Err(CudaError::Length {
+                what: "bodies of the netlist",
+                expected: bodies,
+                found: cells,
+            });
+        }
+        let layout = Layout::new(netlist);
+        let module = gpu.kernels::<T>("wirelength")?;
+        let load = |name: &str| module.load_function(name);
+        let nets = layout.upload(gpu, netlist)?;
+        let warps = BLOCK / WARP;
+        let work =
+            (nets.all - nets.smooth) + (nets.smooth - nets.small).div_ceil(warps) + nets.chunks;
+        let lengths_and_pins = load("wirelength_nets")?;
+        let config = blocks_at_once(gpu, &lengths_and_pins, work as usize)?;
+        let heavy = layout.heavy(netlist);
+        let light = blocks_for(cells).grid_dim.0;
+        let heavies = heavy.len() as u32;
+        Ok(CudaWirelength {
+            partial: gpu.zeros(2 * config.grid_dim.0 as usize)?,
+            ticket: gpu.zeros(1)?,
+            lengths_and_pins,
+            config,
+            gather: load("wirelength_gather")?,
+            gather_config: LaunchConfig {
+                grid_dim: (light + heavies.div_ceil(warps), 1, 1),
+                block_dim: (BLOCK, 1, 1),
+                shared_mem_bytes: 0,
+            },
+            light,
+            heavy: gpu.upload(&heavy)?,
+            heavies,
+            nets,
+            pin_gradient: gpu.zeros(2 * layout.smooth_pins)?,
+            gradient: [gpu.zeros(cells)?, gpu.zeros(cells)?],
+            lengths: gpu.zeros(2)?,
+            fixed_hpwl: netlist.fixed_hpwl(),
+            gpu: gpu.clone(),
+            bodies,
+        })
+    }
+
+    /// Enqueues HPWL, WA and its gradient for lower-left corners `x` and `y` of
+    /// the bodies, with the smoothing length γ (one number, layout units) read
+    /// from device memory when the kernels run.
+    ///
+    /// # Errors
+    /// When an array has the wrong length, or a launch fails.
+    pub fn run<'a>(
+        &mut self,
+        gamma: impl Into<DeviceSlice<'a, f64>>,
+        (x, y): (&DeviceVec<T>, &DeviceVec<T>),
+    ) -> Result<(), CudaError> {
+        let gamma = gamma.into();
+        check_length("x of bodies", x.len(), self.bodies)?;
+        check_length("y of bodies", y.len(), self.bodies)?;
+        check_length("smoothing length", gamma.len(), 1)?;
+        self.gpu.check_own(x.gpu())?;
+        self.gpu.check_own(y.gpu())?;
+        let at = Corners { x: *x.address(), y: *y.address() };
+        let nets = self.nets.addresses();
+        // SAFETY: arguments are those of wirelength_nets. Bodies of pins are below
+        // `cells`, at most the length of x and y (`new` and here); nets below
+        // `smooth` have their pins below the length of pin_gradient; a chunk has
+        // at most BLOCK nets and CHUNK_PINS pins (`Layout`); partial has two
+        // values per block.
+        unsafe {
+            Launch::new(&self.gpu, &self.lengths_and_pins)
+                .arg(&nets)
+                .arg(&at)
+                .arg(&gamma)
+                .arg(&self.nets.small)
+                .arg(&self.nets.smooth)
+                .arg(&self.nets.all)
+                .arg(&self.nets.chunks)
+                .arg(&self.nets.chunk_net)
+                .arg(&self.pin_gradient)
+                .arg(&self.partial)
+                .arg(&self.ticket)
+                .arg(&self.lengths)
+                .launch(self.config)?;
+        }
+        self.gather()
+    }
+
+    /// Enqueues the sums over every cell's pins.
+    fn gather(&mut self) -> Result<(), CudaError> {
+        let [gx, gy] = &mut self.gradient;
+        // SAFETY: arguments are those of wirelength_gather; body_start has one
+        // value more than there are cells, and the pins in body_pin belong to
+        // nets of the weighted average, each of which has a pair in pin_gradient.
+        unsafe {
+            Launch::new(&self.gpu, &self.gather)
+                .arg(&self.nets.cells)
+                .arg(&self.light)
+                .arg(&self.heavies)
+                .arg(&self.heavy)
+                .arg(&self.nets.body_start)
+                .arg(&self.nets.body_pin)
+                .arg(&self.pin_gradient)
+                .arg(gx)
+                .arg(gy)
+                .launch(self.gather_config)
+        }
+    }
+
+    /// ∂WA/∂x and ∂WA/∂y of every movable cell, as the last
+    /// [`CudaWirelength::run`] leaves them.
+    pub fn gradient(&self) -> (&DeviceVec<T>, &DeviceVec<T>) {
+        (&self.gradient[0], &self.gradient[1])
+    }
+
+    /// Two numbers on the device, HPWL and WA, without the nets that no movement
+    /// changes ([`CudaWirelength::fixed_hpwl`]).
+    pub fn lengths(&self) -> &DeviceVec<f64> {
+        &self.lengths
+    }
+
+    /// Weighted HPWL of the nets that no movement changes, layout units.
+    pub fn fixed_hpwl(&self) -> f64 {
+        self.fixed_hpwl
+    }
+
+    /// HPWL, those that no movement changes included, and WA; waits for them.
+    ///
+    /// # Errors
+    /// What failed on the device since the last wait.
+    pub fn read(&self) -> Result<Wirelength, CudaError> {
+        let l = self.gpu.download(&self.lengths)?;
+        Ok(Wirelength { hpwl: self.fixed_hpwl + l[0], smooth: l[1] })
+    }
+}
+
+impl<T: CudaReal> DeviceNets<T> {
+    fn addresses(&self) -> NetAddresses {
+        NetAddresses {
+            net_start: *self.net_start.address(),
+            weight: *self.weight.address(),
+            pin_body: *self.pin_body.address(),
+            pin_x: *self.pin_x.address(),
+            pin_y: *self.pin_y.address(),
+        }
+    }
+}
+
+/// Where a netlist's nets and pins go on the device.
+#[derive(Debug)]
+struct Layout {
+    /// Net of the netlist at every place, small ones first.
+    net: Vec<u32>,
+    small: usize,
+    /// First net of every chunk of small nets, and their end.
+    chunk_net: Vec<u32>,
+    /// First pin of every net, and their end.
+    net_start: Vec<u32>,
+    /// Place of every pin of the netlist.
+    pin_place: Vec<u32>,
+    /// Pins of nets that take part in the weighted average; they stand first.
+    smooth_pins: usize,
+}
+
+impl Layout {
+    fn new(netlist: &Netlist) -> Self {
+        let degree = |net: u32| netlist.pins_of(net as usize).len();
+        let (mut net, large): (Vec<u32>, Vec<u32>) =
+            (0..netlist.smooth() as u32).partition(|&e| degree(e) <= SMALL_NET);
+        let small = net.len();
+        let chunk_net = chunks(&net, degree);
+        for ends in chunk_net.windows(2) {
+            net[ends[0] as usize..ends[1] as usize].sort_by_key(|&e| degree(e));
+        }
+        net.extend(large);
+        net.extend(netlist.smooth() as u32..netlist.nets() as u32);
+
+        let mut net_start = Vec::with_capacity(net.len() + 1);
+        let mut pin_place = vec![0; netlist.pins()];
+        let mut place = 0;
+        net_start.push(0);
+        for &e in &net {
+            for pin in netlist.pins_of(e as usize) {
+                pin_place[pin] = place;
+                place += 1;
+            }
+            net_start.push(place);
+        }
+        let smooth_pins = net_start[netlist.smooth()] as usize;
+        Layout { net, small, chunk_net, net_start, pin_place, smooth_pins }
+    }
+
+    /// Cells of more pins than a thread sums.
+    fn heavy(&self, netlist: &Netlist) -> Vec<u32> {
+        let pins =
+            |b: &u32| netlist.body_start()[*b as usize + 1] - netlist.body_start()[*b as usize];
+        (0..netlist.movable() as u32).filter(|b| pins(b) > HEAVY).collect()
+    }
+
+    fn upload<T: CudaReal>(
+        &self,
+        gpu: &Gpu,
+        netlist: &Netlist,
+    ) -> Result<DeviceNets<T>, CudaError> {
+        let weight: Vec<T> =
+            self.net.iter().map(|&e| T::of(netlist.weight()[e as usize])).collect();
+        let body_pin: Vec<u32> =
+            netlist.body_pin().iter().map(|&pin| self.pin_place[pin as usize]).collect();
+        let body_start =
+            if netlist.body_start().is_empty() { &[0][..] } else { netlist.body_start() };
+        Ok(DeviceNets {
+            net_start: gpu.upload(&self.net_start)?,
+            weight: gpu.upload(&weight)?,
+            pin_body: gpu.upload(&self.placed(netlist.pin_body(), |&body| body))?,
+            pin_x: gpu.upload(&self.placed(netlist.pin_x(), |&x| T::of(x)))?,
+            pin_y: gpu.upload(&self.placed(netlist.pin_y(), |&y| T::of(y)))?,
+            chunk_net: gpu.upload(&self.chunk_net)?,
+            chunks: (self.chunk_net.len() - 1) as u32,
+            small: self.small as u32,
+            smooth: netlist.smooth() as u32,
+            all: netlist.nets() as u32,
+            body_start: gpu.upload(body_start)?,
+            body_pin: gpu.upload(&body_pin)?,
+            cells: netlist.movable() as u32,
+        })
+    }
+
+    /// Values of the netlist's pins at their places.
+    fn placed<A, B: Copy + Default>(&self, values: &[A], to: impl Fn(&A) -> B) -> Vec<B> {
+        let mut placed = vec![B::default(); values.len()];
+        for (value, &place) in values.iter().zip(&self.pin_place) {
+            placed[place as usize] = to(value);
+        }
+        placed
+    }
+}
+
+/// Cuts nets into runs that a block takes at once.
+fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<u32> {
+    let mut ends = vec![0];
+    let (mut count, mut pins) = (0, 0);
+    for (place, &net) in nets.iter().enumerate() {
+        if count == BLOCK || pins + degree(net) > CHUNK_PINS {
+            ends.push(place as u32);
+            (count, pins) = (0, 0);
+        }
+        count += 1;
+        pins += degree(net);
+    }
+    if count > 0 {
+        ends.push(nets.len() as u32);
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::Design;
+
+    #[cfg(feature = "cli")] // it has the generator
+    #[test]
+    fn every_pin_has_a_place_of_its_own_and_chunks_hold_what_a_block_can() {
+        use crate::cli::generate::{Spec, generate};
+        let design = generate(&Spec::with_cells(3000)).unwrap();
+        let netlist = Netlist::from_design(&design, 30).unwrap();
+        let layout = Layout::new(&netlist);
+        let mut places = layout.pin_place.clone();
+        places.sort_unstable();
+        assert!(places.iter().enumerate().all(|(k, &place)| place as usize == k));
+        assert!(layout.small < netlist.smooth() && netlist.smooth() < netlist.nets());
+        assert_eq!(*layout.chunk_net.last().unwrap() as usize, layout.small);
+        for ends in layout.chunk_net.windows(2) {
+            let [first, last] = [ends[0] as usize, ends[1] as usize];
+            assert!(first < last && last - first <= BLOCK as usize);
+            let starts = &layout.net_start[first..=last];
+            assert!((starts[last - first] - starts[0]) as usize <= CHUNK_PINS);
+            let degrees: Vec<u32> = starts.windows(2).map(|w| w[1] - w[0]).collect();
+            assert!(degrees.is_sorted() && degrees[0] >= 2);
+        }
+        // A net's pins stay together and in order.
+        for (place, &net) in layout.net.iter().enumerate() {
+            for (k, pin) in netlist.pins_of(net as usize).enumerate() {
+                assert_eq!(layout.pin_place[pin], layout.net_start[place] + k as u32);
+            }
+        }
+        let smooth = netlist.body_pin().iter().map(|&pin| layout.pin_place[pin as usize] as usize);
+        assert!(smooth.max().unwrap() < layout.smooth_pins);
+    }
+
+    #[test]
+    fn a_netlist_without_nets_has_a_layout() {
+        let design = Design { nets: Some(Default::default()), ..Design::default() };
+        let netlist = Netlist::from_design(&design, 100).unwrap();
+        let layout = Layout::new(&netlist);
+        assert_eq!((layout.chunk_net, layout.net_start), (vec![0], vec![0]));
+    }
+}

@@ -1,0 +1,142 @@
+//! What every pipeline on a device does: ρ → φ, Ex, Ey and the energy.
+//!
+//! With DCT coefficients a(u,v) of ρ and wavenumbers w_u = πu/nx,
+//! w_v = (πv/ny)·(bin_x/bin_y), the potential's coefficients are
+//! a/(w_u² + w_v²), zero at u = v = 0, and the field's are w_u and w_v times
+//! that, synthesised with a sine along their own axis (ePlace, section on the
+//! numerical solution of Poisson's equation). By Parseval Σ φ·ρ is a sum over
+//! the spectrum, taken in `f64` in a fixed order.
+
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, KernelArgument};
+use crate::engine::Pipeline;
+use crate::grid::BinGrid;
+use crate::transform::{PostProcessing, Reorder, Transform};
+use std::f64::consts::PI;
+
+pub(super) mod private {
+    pub trait Sealed {}
+}
+
+/// How much the fused pipeline's transforms share in a solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Folding {
+    /// One pass from the forward FFT's output to the input of all three
+    /// inverses, which then run as one batch; one reordering for all three.
+    #[default]
+    Shared,
+    /// Every transform is its own three stages, as the paper has it, with
+    /// spectral scaling folded into the pre-processing.
+    PerTransform,
+}
+
+/// Choices for a solver; the default is the fastest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SolverOptions {
+    /// How maps are reordered.
+    pub reorder: Reorder,
+    /// How the forward transform ends (fused, [`Folding::PerTransform`], and single transforms).
+    pub post: PostProcessing,
+    /// What the fused pipeline's transforms share.
+    pub folding: Folding,
+}
+
+/// What a solve yields, in device memory.
+pub struct Fields<T: CudaReal> {
+    /// φ, `[nx][ny]`, in bin widths squared.
+    pub potential: DeviceVec<T>,
+    /// E along x, `[nx][ny]`, in bin widths.
+    pub field_x: DeviceVec<T>,
+    /// E along y, `[nx][ny]`, in bin widths.
+    pub field_y: DeviceVec<T>,
+    /// One number: Σ φ·ρ over bins.
+    pub energy: DeviceVec<f64>,
+}
+
+impl<T: CudaReal> Fields<T> {
+    /// Zero fields over `bins` bins.
+    ///
+    /// # Errors
+    /// When device memory runs out.
+    pub fn new(gpu: &Gpu, bins: usize) -> Result<Self, CudaError> {
+        Ok(Fields {
+            potential: gpu.zeros(bins)?,
+            field_x: gpu.zeros(bins)?,
+            field_y: gpu.zeros(bins)?,
+            energy: gpu.zeros(1)?,
+        })
+    }
+}
+
+/// One pipeline on one device for one grid.
+///
+/// Every method only enqueues: nothing is allocated on the device, nothing
+/// waits for it, so all of them can be captured in a
+/// [`Graph`](crate::cuda::Graph). Memory of another [`Gpu`] is refused.
+/// Sealed.
+pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
+    /// Which pipeline this is.
+    fn pipeline(&self) -> Pipeline;
+
+    /// Enqueues the forward transform of ρ (`nx·ny` values), kept inside. A constant
+    /// in it is of no matter but to rounding: of a flat ρ in `f32` give what is left
+    /// without its mean ([`Charge::background`](crate::charge::Charge::background)).
+    ///
+    /// # Errors
+    /// When ρ has the wrong length or the launch fails.
+    fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError>;
+
+    /// Enqueues scaling and inverse transforms of what [`FieldSolver::forward`]
+    /// left; once for each time it ran.
+    ///
+    /// # Errors
+    /// When a field has the wrong length or the launch fails.
+    fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError>;
+
+    /// Enqueues the whole solve.
+    ///
+    /// # Errors
+    /// When a map has the wrong length or the launch fails.
+    fn solve(&mut self, rho: &DeviceVec<T>, fields: &mut Fields<T>) -> Result<(), CudaError> {
+        self.forward(rho)?;
+        self.inverse(fields)
+    }
+
+    /// Enqueues one transform of one map, both `[nx][ny]`.
+    ///
+    /// # Errors
+    /// When a map has the wrong length, the launch fails, or the pipeline has
+    /// no single transforms ([`CudaError::SolvesOnly`]).
+    fn transform(
+        &mut self,
+        transform: Transform,
+        input: &DeviceVec<T>,
+        output: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError>;
+}
+
+/// `struct Green` of `kernels/common.cuh`, a kernel's argument by value.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(in crate::cuda) struct Green<T> {
+    step_x: T,
+    step_y: T,
+    scale: T,
+}
+
+// SAFETY: three floating-point numbers in C order, as the kernels declare them.
+unsafe impl<T: CudaReal> KernelArgument for Green<T> {}
+
+impl<T: CudaReal> Green<T> {
+    pub(in crate::cuda) fn new(grid: &BinGrid, scale: f64) -> Self {
+        Green {
+            step_x: T::of(PI / grid.nx() as f64),
+            step_y: T::of(PI / grid.ny() as f64 * (grid.bin_x() / grid.bin_y())),
+            scale: T::of(scale),
+        }
+    }
+
+    /// (π/ny)·(bin_x/bin_y), a step of w_v.
+    pub(in crate::cuda) fn step_y(&self) -> T {
+        self.step_y
+    }
+}

@@ -1,0 +1,299 @@
+//! What safe code must not be able to do on a device: read or write out of bounds,
+//! race, or replay what is gone. Each attempt is refused or does no harm.
+
+use crate::common::bodies::mixed;
+use crate::common::pairs;
+use crate::device::{check, gpu};
+use crate::maps::{grid, off_axis};
+use placefield::charge::Charge;
+use placefield::cuda::compile::Code;
+use placefield::cuda::transforms::Plan2d;
+use placefield::cuda::{
+    Arrangement, Bodies, CudaEngine, CudaError, Density, Fields, Force, Gpu, Graph, SolverOptions,
+    solver,
+};
+use placefield::engine::{Engine, EngineError, EngineOptions, MapKind, Pipeline};
+use placefield::grid::Map;
+use placefield::transform::Transform;
+use std::sync::Barrier;
+
+fn starts(charge: &Charge) -> [Vec<f32>; 2] {
+    [charge.initial_x(), charge.initial_y()].map(|v| v.iter().map(|&v| v as f32).collect())
+}
+
+fn is_other_gpu(result: Result<(), CudaError>) -> bool {
+    matches!(result, Err(CudaError::OtherGpu))
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn memory_of_another_opening_of_the_device_is_refused() {
+    let gpu = gpu();
+    let other = Gpu::open(0).unwrap();
+    let n = 64 * 64;
+    for pipeline in Pipeline::ALL {
+        let mut solver =
+            solver::<f32>(&gpu, &grid(64, 64), pipeline, SolverOptions::default()).unwrap();
+        let (mine, theirs) = (gpu.zeros(n).unwrap(), other.zeros(n).unwrap());
+        let mut fields = Fields::new(&gpu, n).unwrap();
+        assert!(is_other_gpu(solver.solve(&theirs, &mut fields)), "{pipeline}");
+        let mut fields = Fields::new(&other, n).unwrap();
+        assert!(is_other_gpu(solver.solve(&mine, &mut fields)), "{pipeline}");
+    }
+    let mut plan = Plan2d::<f32>::new(&gpu, Transform::Dct, 64, 64).unwrap();
+    let (mine, mut theirs) = (gpu.zeros(n).unwrap(), other.zeros(n).unwrap());
+    assert!(is_other_gpu(plan.run(&mine, &mut theirs)));
+    assert!(is_other_gpu(plan.run(&theirs, &mut gpu.zeros(n).unwrap())));
+    assert!(is_other_gpu(gpu.copy(&mine, &mut theirs)));
+    assert!(matches!(gpu.download(&theirs), Err(CudaError::OtherGpu)));
+
+    let charge = mixed(40, 50, 500, 1.0);
+    let [x, y] = starts(&charge);
+    let corners = other.upload(&pairs(&x, &y)).unwrap();
+    let mut bodies = Bodies::<f32>::new(&gpu, charge.clone()).unwrap();
+    assert!(is_other_gpu(bodies.order(&corners)));
+    bodies.order(&gpu.upload(&pairs(&x, &y)).unwrap()).unwrap();
+    let mut moved = gpu.zeros(corners.len()).unwrap();
+    assert!(is_other_gpu(bodies.rearrange_pairs(bodies.id_of(), &corners, &mut moved)));
+    let mut density = Density::new(&bodies, 0.0).unwrap();
+    let mut rho = gpu.zeros(40 * 50).unwrap();
+    assert!(is_other_gpu(density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho)));
+
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
+    engine.evaluate(&x, &y).unwrap();
+    let theirs = [other.upload(&x).unwrap(), other.upload(&y).unwrap()];
+    let refused = engine.set_positions_device(&theirs[0], &theirs[1]).unwrap_err();
+    assert!(matches!(refused, EngineError::Device(_)), "{refused}");
+    // SAFETY: nothing is captured, and the graph is not launched on memory at all.
+    let mut empty = unsafe { Graph::capture::<CudaError>(&other, || Ok(())) }.unwrap();
+    assert!(engine.replay(&mut empty).is_err(), "a graph of another device");
+    assert!(engine.enqueue_step().is_ok(), "usable as before");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_stage_runs_only_with_the_bodies_it_was_made_for() {
+    let gpu = gpu();
+    let [small, large] = [50, 5000].map(|cells| mixed(40, 50, cells, 1.0));
+    let make = |charge: &Charge| {
+        let [x, y] = starts(charge);
+        let corners = gpu.upload(&pairs(&x, &y)).unwrap();
+        let mut bodies = Bodies::<f32>::new(&gpu, charge.clone()).unwrap();
+        bodies.order(&corners).unwrap();
+        (bodies, corners)
+    };
+    let (few, _) = make(&small);
+    let (mut many, corners) = make(&large);
+    let mut rho = gpu.zeros(40 * 50).unwrap();
+    let mut density = Density::new(&few, 0.0).unwrap();
+    let wrong = density.run(&mut many, Arrangement::Caller, &corners, &mut rho);
+    assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
+    let wrong = density.run_exact(&mut many, Arrangement::Caller, &corners, &mut rho);
+    assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
+    let mut force = Force::new(&few).unwrap();
+    let mut forces = gpu.zeros(corners.len()).unwrap();
+    let wrong = force.run(&many, (&rho, &rho), &mut forces);
+    assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
+    let wrong = force.run_slots(&many, &corners, (&rho, &rho), &mut forces);
+    assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
+    // Nor do indices of many bodies rearrange few, or the other way round.
+    let mut moved = gpu.zeros(corners.len()).unwrap();
+    let wrong = many.rearrange_pairs(few.id_of(), &corners, &mut moved);
+    assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
+    let wrong = few.split(Some(many.id_of()), &corners, (&mut gpu.zeros(1).unwrap(), &mut moved));
+    assert!(wrong.is_err());
+    let mut order = few.permutation().unwrap();
+    let wrong = many.order_slots(&mut moved, &mut order);
+    assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
+}
+
+/// What a step by an engine on `gpu` leaves.
+fn step_bits(engine: &mut CudaEngine<f32>, x: &[f32], y: &[f32]) -> Vec<u32> {
+    let evaluation = engine.evaluate(x, y).unwrap();
+    let [nx, ny] = [engine.charge().grid().nx(), engine.charge().grid().ny()];
+    let mut map = Map::filled(nx, ny, f32::NAN);
+    engine.read_map(MapKind::FieldX, &mut map).unwrap();
+    let (mut fx, mut fy) = (vec![0f32; x.len()], vec![0f32; x.len()]);
+    engine.read_force(&mut fx, &mut fy).unwrap();
+    let numbers = [evaluation.energy as f32, evaluation.density.overflow as f32];
+    let all = map.as_slice().iter().chain(&fx).chain(&fy).chain(&numbers);
+    all.map(|v| v.to_bits()).collect()
+}
+
+/// Engines capture their first step: were the others' launches to land in it, or the
+/// capture to break, bits would differ or calls fail.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn engines_on_one_gpu_do_not_disturb_each_other_from_several_threads() {
+    let gpu = gpu();
+    let charges: Vec<Charge> = [(64, 128, 3000), (100, 80, 2000), (128, 64, 4000)]
+        .map(|(a, b, n)| mixed(a, b, n, 0.9))
+        .into();
+    let alone: Vec<Vec<u32>> = charges
+        .iter()
+        .map(|charge| {
+            let [x, y] = starts(charge);
+            let options = EngineOptions::default();
+            let mut engine = CudaEngine::on(&gpu, charge.clone(), &options).unwrap();
+            step_bits(&mut engine, &x, &y)
+        })
+        .collect();
+    for _ in 0..5 {
+        let together = Barrier::new(charges.len());
+        std::thread::scope(|scope| {
+            for (charge, want) in charges.iter().zip(&alone) {
+                let (gpu, together) = (&gpu, &together);
+                scope.spawn(move || {
+                    let [x, y] = starts(charge);
+                    together.wait();
+                    let options = EngineOptions::default();
+                    let mut engine = CudaEngine::on(gpu, charge.clone(), &options).unwrap();
+                    for step in 0..20 {
+                        assert!(step_bits(&mut engine, &x, &y) == *want, "step {step}");
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn work_of_other_threads_waits_for_a_capture_and_is_no_part_of_it() {
+    let gpu = gpu();
+    let n = 1 << 16;
+    let ones = gpu.upload(&vec![1f32; n]).unwrap();
+    let twos = gpu.upload(&vec![2f32; n]).unwrap();
+    let (mut captured, mut direct) = (gpu.zeros::<f32>(n).unwrap(), gpu.zeros::<f32>(n).unwrap());
+    let inside = Barrier::new(2);
+    let mut graph = std::thread::scope(|scope| {
+        let graph = scope.spawn(|| {
+            let body = || {
+                inside.wait();
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                gpu.copy(&ones, &mut captured)
+            };
+            // SAFETY: both vectors outlive the graph and stay where they are.
+            unsafe { Graph::capture::<CudaError>(&gpu, body) }.unwrap()
+        });
+        inside.wait();
+        // Allocates, copies both ways, frees and waits, all during the capture.
+        let twice = twos.try_clone().unwrap();
+        gpu.copy(&twice, &mut direct).unwrap();
+        drop(twice);
+        assert!(gpu.download(&direct).unwrap().iter().all(|&v| v == 2.0));
+        graph.join().unwrap()
+    });
+    assert!(gpu.download(&captured).unwrap().iter().all(|&v| v == 0.0), "not run yet");
+    gpu.copy(&ones, &mut direct).unwrap();
+    graph.launch().unwrap();
+    assert!(gpu.download(&captured).unwrap().iter().all(|&v| v == 1.0));
+    assert!(gpu.download(&direct).unwrap().iter().all(|&v| v == 1.0), "no part of the graph");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn an_error_in_a_capture_leaves_the_engine_usable() {
+    let gpu = gpu();
+    let charge = mixed(64, 64, 1000, 1.0);
+    let [x, y] = starts(&charge);
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
+    let want = step_bits(&mut engine, &x, &y);
+    let mut calls = 0;
+    // SAFETY: the graph is never launched: the capture fails.
+    let failed = unsafe {
+        Graph::capture::<EngineError>(&gpu, || {
+            engine.enqueue_stages(|| {
+                calls += 1;
+                if calls == 2 { Err(CudaError::NotOrdered) } else { Ok(()) }
+            })
+        })
+    };
+    assert!(failed.is_err() && calls == 2);
+    assert!(step_bits(&mut engine, &x, &y) == want);
+    // Waiting cannot be captured; that breaks the capture, and nothing else.
+    // SAFETY: as above.
+    let waits = unsafe { Graph::capture::<CudaError>(&gpu, || gpu.synchronize()) };
+    assert!(waits.is_err());
+    // A capture within a capture is refused.
+    // SAFETY: as above.
+    let twice = unsafe {
+        Graph::capture::<CudaError>(&gpu, || Graph::capture(&gpu, || Ok(())).map(|_: Graph| ()))
+    };
+    assert!(matches!(twice, Err(CudaError::Capturing)));
+    assert!(step_bits(&mut engine, &x, &y) == want);
+}
+
+/// A small case for the sanitizers: positions that no placer should give, which device
+/// code may write without anyone having looked at them.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn sanitize_positions_far_away_or_nan_do_no_harm() {
+    let gpu = gpu();
+    let charge = mixed(40, 50, 400, 1.0);
+    let [x, y] = starts(&charge);
+    let mut engine =
+        CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
+    let want = step_bits(&mut engine, &x, &y);
+    let bad = [f32::NAN, f32::INFINITY, -f32::INFINITY, f32::MAX, f32::MIN, 1e30, -1e10, 0.0];
+    let spoilt = |values: &[f32], every: usize| -> Vec<f32> {
+        let spoil = |(i, &v): (usize, &f32)| if i % every == 0 { bad[i / every % 8] } else { v };
+        values.iter().enumerate().map(spoil).collect()
+    };
+    for (every_x, every_y) in [(1, 1), (3, 5), (2, 1000)] {
+        let corners = pairs(&spoilt(&x, every_x), &spoilt(&y, every_y));
+        gpu.copy(&gpu.upload(&corners).unwrap(), engine.positions_device_mut()).unwrap();
+        for _ in 0..3 {
+            engine.enqueue_step().unwrap();
+        }
+        // In the order that such positions make, too.
+        engine.arrange(Arrangement::Slots).unwrap();
+        engine.enqueue_step().unwrap();
+        let mut from = engine.bodies().permutation().unwrap();
+        engine.reorder_slots(&mut from).unwrap();
+        engine.enqueue_step().unwrap();
+        let mut moved = gpu.download(from_indices(&from)).unwrap();
+        moved.sort_unstable();
+        assert!(moved.iter().enumerate().all(|(k, &slot)| k == slot as usize), "a permutation");
+        engine.arrange(Arrangement::Caller).unwrap();
+        engine.order_if_due().unwrap();
+        engine.enqueue_step().unwrap();
+        gpu.synchronize().unwrap();
+    }
+    assert!(step_bits(&mut engine, &x, &y) == want, "and good ones give what they gave");
+}
+
+fn from_indices(from: &placefield::cuda::Permutation) -> placefield::cuda::DeviceSlice<'_, u32> {
+    placefield::cuda::PermutationView::from(from).indices()
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn kernels_by_way_of_ptx_agree_with_those_compiled_here() {
+    let charge = mixed(64, 128, 2000, 0.9);
+    let [x, y] = starts(&charge);
+    let rho = off_axis::<f64>(128, 64);
+    let seen = [Code::Compiled, Code::Ptx, Code::Quickest].map(|code| {
+        let gpu = Gpu::open_with(0, code).unwrap();
+        let mut engine =
+            CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
+        let evaluation = engine.evaluate(&x, &y).unwrap();
+        let mut fields = Fields::<f64>::new(&gpu, rho.len()).unwrap();
+        let mut solved = Vec::new();
+        for pipeline in Pipeline::ALL {
+            let mut solver =
+                solver::<f64>(&gpu, &grid(128, 64), pipeline, SolverOptions::default()).unwrap();
+            solver.solve(&gpu.upload(&rho).unwrap(), &mut fields).unwrap();
+            solved.push(gpu.download(&fields.potential).unwrap());
+        }
+        (evaluation, solved)
+    });
+    for (evaluation, solved) in &seen[1..] {
+        assert_eq!(evaluation.density, seen[0].0.density, "sums of integers");
+        let energies = (evaluation.energy, seen[0].0.energy);
+        assert!((energies.0 - energies.1).abs() <= 1e-6 * energies.1.abs(), "{energies:?}");
+        for (got, want) in solved.iter().zip(&seen[0].1) {
+            check(got, want, "the potential by PTX");
+        }
+    }
+}
