@@ -1,9 +1,11 @@
 //! Bodies of every kind on a grid, for tests of density and force.
 
+use super::numbers;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::grid::{BinGrid, Rect};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use serde_json::Value;
 
 /// Cells from a third of a bin to five bins, some of 30 bins, some off the die;
 /// bins and die are not square, and the die does not begin at 0.
@@ -65,5 +67,36 @@ pub fn flat(n: usize) -> Charge {
     let mut charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
     let [x, y] = tiles(middle, n as f64 + 1.5, 0.5);
     charge.add_fillers(0.5, 1.6, &x, &y).unwrap();
+    charge
+}
+
+/// The bodies of a case of `density_force.json`.
+pub fn golden_case(case: &Value) -> Charge {
+    let die = &case["die"];
+    let [xl, yl, xh, yh] = ["xl", "yl", "xh", "yh"].map(|key| die[key].as_f64().unwrap());
+    let bins = |key: &str| case[key].as_u64().unwrap() as usize;
+    let (nx, ny) = (bins("num_bins_x"), bins("num_bins_y"));
+    let grid = BinGrid::new(Rect { xl, yl, xh, yh }, nx, ny).unwrap();
+    let boxes = |key: &str| -> Vec<[f64; 4]> {
+        case[key].as_array().unwrap().iter().map(|b| numbers(b).try_into().unwrap()).collect()
+    };
+    let movable = boxes("movable");
+    let column = |k: usize| movable.iter().map(|b| b[k]).collect::<Vec<f64>>();
+    let [x, y, width, height] = [0, 1, 2, 3].map(column);
+    let fixed: Vec<Rect> =
+        boxes("fixed").iter().map(|&[x, y, w, h]| Rect::at(x, y, w, h)).collect();
+    let macros: Option<Vec<bool>> = case["movable_macro_mask"]
+        .as_array()
+        .map(|mask| mask.iter().map(|m| m.as_bool().unwrap()).collect());
+    let cells = Rectangles::movable(&width, &height, &x, &y)
+        .fixed(&fixed)
+        .row_height(1.0)
+        .macros(macros.as_deref());
+    let target_density = case["target_density"].as_f64().unwrap();
+    let options = ChargeOptions::default().target_density(target_density);
+    let mut charge = Charge::from_rectangles(grid, &cells, &options).unwrap();
+    for [x, y, w, h] in boxes("filler") {
+        charge.add_fillers(w, h, &[x], &[y]).unwrap();
+    }
     charge
 }

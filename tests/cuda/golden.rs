@@ -1,11 +1,12 @@
 //! The CUDA engine against values computed outside this project: golden files
 //! and a real legal placement.
 
+use crate::common::bodies::golden_case;
 use crate::common::{design_dir, golden, numbers, pairs, rounded, wide};
 use crate::device::gpu;
 use placefield::Real;
 use placefield::bookshelf::{ReadOptions, read_design};
-use placefield::charge::{Charge, ChargeOptions, Rectangles};
+use placefield::charge::{Charge, ChargeOptions};
 use placefield::cuda::{
     Arrangement, Bodies, CudaEngine, CudaReal, Density, Fields, Force, Gpu, SolverOptions, solver,
 };
@@ -35,40 +36,10 @@ fn assert_close<T: Real>(got: &[f64], want: &[f64], floor: f64, what: &str) {
     }
 }
 
-/// The bodies of a case of `density_force.json`.
-fn charge_of(case: &Value) -> Charge {
-    let die = &case["die"];
-    let [xl, yl, xh, yh] = ["xl", "yl", "xh", "yh"].map(|key| number(die, key));
-    let (nx, ny) = (count(case, "num_bins_x"), count(case, "num_bins_y"));
-    let grid = BinGrid::new(Rect { xl, yl, xh, yh }, nx, ny).unwrap();
-    let boxes = |key: &str| -> Vec<[f64; 4]> {
-        case[key].as_array().unwrap().iter().map(|b| numbers(b).try_into().unwrap()).collect()
-    };
-    let movable = boxes("movable");
-    let column = |k: usize| movable.iter().map(|b| b[k]).collect::<Vec<f64>>();
-    let [x, y, width, height] = [0, 1, 2, 3].map(column);
-    let fixed: Vec<Rect> =
-        boxes("fixed").iter().map(|&[x, y, w, h]| Rect::at(x, y, w, h)).collect();
-    let macros: Option<Vec<bool>> = case["movable_macro_mask"]
-        .as_array()
-        .map(|mask| mask.iter().map(|m| m.as_bool().unwrap()).collect());
-    let cells = Rectangles::movable(&width, &height, &x, &y)
-        .fixed(&fixed)
-        .row_height(1.0)
-        .macros(macros.as_deref());
-    let target_density = number(case, "target_density");
-    let options = ChargeOptions::default().target_density(target_density);
-    let mut charge = Charge::from_rectangles(grid, &cells, &options).unwrap();
-    for [x, y, w, h] in boxes("filler") {
-        charge.add_fillers(w, h, &[x], &[y]).unwrap();
-    }
-    charge
-}
-
 fn density_and_force<T: CudaReal>(gpu: &Gpu) {
     for case in golden("density_force.json")["cases"].as_array().unwrap() {
         let (name, expected) = (case["name"].as_str().unwrap(), &case["expected"]);
-        let charge = charge_of(case);
+        let charge = golden_case(case);
         let (area, ny) = (charge.grid().bin_area(), charge.grid().ny());
         let options = EngineOptions::default();
         let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();

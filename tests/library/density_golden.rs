@@ -1,6 +1,7 @@
 //! Density, overflow and force on the CPU against golden values and against a
 //! naive sum over every body and bin.
 
+use crate::common::bodies::golden_case;
 use crate::common::{golden, numbers, rounded, wide};
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
@@ -138,30 +139,6 @@ fn assert_close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
     for (k, (g, w)) in got.iter().zip(want).enumerate() {
         assert!((g - w).abs() <= tolerance * scale, "{what}[{k}]: {g}, expected {w}");
     }
-}
-
-fn golden_case(case: &Value) -> Charge {
-    let die = &case["die"];
-    let die = Rect {
-        xl: number(&die["xl"]),
-        yl: number(&die["yl"]),
-        xh: number(&die["xh"]),
-        yh: number(&die["yh"]),
-    };
-    let bins = |key: &str| case[key].as_u64().unwrap() as usize;
-    let grid = BinGrid::new(die, bins("num_bins_x"), bins("num_bins_y")).unwrap();
-    let boxes = |key: &str| Boxes::of(&lists(&case[key]));
-    let macros: Option<Vec<bool>> = case["movable_macro_mask"]
-        .as_array()
-        .map(|mask| mask.iter().map(|m| m.as_bool().unwrap()).collect());
-    charge_of(
-        grid,
-        &boxes("movable"),
-        &boxes("fixed").rects(),
-        &boxes("filler"),
-        number(&case["target_density"]),
-        macros.as_deref(),
-    )
 }
 
 fn check_golden<T: Real>(tolerance: f64) {
