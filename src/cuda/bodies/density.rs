@@ -78,7 +78,7 @@ pub struct Density<T: CudaReal> {
 
 impl<T: CudaReal> Density<T> {
     /// Uploads the fixed area and allocates the sums. Maps are written less
-    /// `background`: 0 for ρ itself, [`Charge::background`] for a solve.
+    /// `background`: 0 for ρ itself, [`Charge::background`](crate::charge::Charge::background) for a solve.
     ///
     /// # Errors
     /// When kernels cannot be compiled or memory runs out.

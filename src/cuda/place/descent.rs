@@ -8,7 +8,7 @@
 //! movable cells first.
 //!
 //! Weights, step and momentum come from device memory, so that all of it can be
-//! captured in a [`Graph`](super::Graph) and replayed with other numbers; the
+//! captured in a [`Graph`](crate::cuda::Graph) and replayed with other numbers; the
 //! sums come back in one read of 88 bytes. Sums are in f64 in a fixed order: the
 //! same bits on every run of a device.
 
