@@ -155,7 +155,6 @@ pub mod design;
 pub mod engine;
 pub mod grid;
 mod memory;
-pub mod nesterov;
 mod output;
 pub mod place;
 #[cfg(feature = "plot")]

@@ -1,6 +1,6 @@
 //! What can go wrong with a file, and where in it.
 
-use super::lexer;
+use super::words::{first_word, show};
 use crate::design::DesignError;
 use std::borrow::Cow;
 use std::fmt;
@@ -127,7 +127,7 @@ impl<'a> Miss<'a> {
             }
             Reason::Count { what, header, found } => ErrorKind::Count { what, header, found },
             Reason::Duplicate { first } => ErrorKind::Duplicate {
-                name: lexer::show(lexer::first_word(self.at)),
+                name: show(first_word(self.at)),
                 first_line: position(text, first).0,
             },
         };
@@ -152,10 +152,10 @@ pub(super) fn position(whole: &[u8], part: &[u8]) -> (u64, u64) {
 /// What stands in `whole` at the start of `part`, in words.
 fn found(whole: &[u8], part: &[u8]) -> String {
     let rest = &whole[offset(whole, part)..];
-    match (rest.first(), lexer::first_word(rest)) {
+    match (rest.first(), first_word(rest)) {
         (None, _) => "end of file".to_owned(),
         (Some(_), []) => "end of line".to_owned(),
-        (Some(_), word) => format!("`{}`", lexer::show(word)),
+        (Some(_), word) => format!("`{}`", show(word)),
     }
 }
 

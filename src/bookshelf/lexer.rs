@@ -6,6 +6,7 @@
 //! is about, and lines are counted once somebody reads the message.
 
 use super::error::{Miss, Reason};
+use super::words::{ends_word, is_blank};
 use nom::bytes::complete::{tag_no_case, take_till, take_till1, take_while};
 use nom::combinator::opt;
 use nom::{FindSubstring, IResult, Parser};
@@ -15,14 +16,6 @@ pub(super) type Parsed<'a, T> = IResult<&'a [u8], T, Miss<'a>>;
 
 /// Longest name that is taken for one.
 const MAX_NAME: usize = 0xffff;
-
-fn is_blank(b: u8) -> bool {
-    matches!(b, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)
-}
-
-fn ends_word(b: u8) -> bool {
-    b == b'\n' || is_blank(b)
-}
 
 fn ends_token(b: u8) -> bool {
     b == b':' || ends_word(b)
@@ -209,23 +202,6 @@ pub(super) fn first_line(text: &[u8]) -> &[u8] {
     next_line(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text))
 }
 
-/// The first word of `i`, or nothing when its line ends first.
-pub(super) fn first_word(i: &[u8]) -> &[u8] {
-    let i = &i[i.iter().position(|&b| !is_blank(b)).unwrap_or(i.len())..];
-    &i[..i.iter().position(|&b| ends_word(b)).unwrap_or(i.len())]
-}
-
-/// Text from a file, fit for one line of a message.
-pub(super) fn show(text: &[u8]) -> String {
-    const MOST: usize = 40;
-    let cut = String::from_utf8_lossy(&text[..text.len().min(4 * MOST)]);
-    let mut shown: String = cut.chars().take(MOST).collect::<String>().escape_debug().collect();
-    if cut.chars().count() > MOST {
-        shown.push_str("...");
-    }
-    shown
-}
-
 /// A count that a header states, and where.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Count<'a> {
@@ -382,11 +358,5 @@ mod tests {
         assert_eq!(rest, b"o1 2 3");
         assert_eq!(header(b"UCLA pl 1.0\n", "nodes", []).unwrap_err().at, b"pl 1.0\n");
         assert_eq!(header(b"NumNodes : ten\n", "nodes", ["NumNodes"]).unwrap_err().at, b"ten\n");
-    }
-
-    #[test]
-    fn shown_text_fits_a_line() {
-        assert_eq!(show(b"a\nb\xff"), "a\\nb\u{fffd}");
-        assert_eq!(show(&[b'y'; 1000]).len(), 43);
     }
 }

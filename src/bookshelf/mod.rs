@@ -25,6 +25,7 @@ mod nodes;
 mod notes;
 mod pl;
 mod scl;
+mod words;
 pub(crate) mod write;
 mod wts;
 

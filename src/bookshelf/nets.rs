@@ -9,6 +9,7 @@ use super::index::NameIndex;
 use super::lexer::{self, Count, Parsed, unwrap_miss};
 use super::notes::Notes;
 use super::pl::KNOWN;
+use super::words;
 use crate::design::{Names, Nets, Nodes};
 use std::path::Path;
 
@@ -166,7 +167,7 @@ fn net(i: &[u8]) -> Parsed<'_, (u64, &str)> {
     let (i, ()) = lexer::colon("`:`")(i)?;
     let (i, degree) = lexer::count("a number of pins")(i)?;
     let (i, _) = lexer::blanks(i)?;
-    let (i, name) = match lexer::first_word(i) {
+    let (i, name) = match words::first_word(i) {
         [] | [b'#', ..] => (i, ""),
         _ => lexer::name("the name of a net")(i)?,
     };

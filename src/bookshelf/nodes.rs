@@ -7,6 +7,7 @@ use super::error::{BookshelfError, Miss, Reason};
 use super::index::NameIndex;
 use super::lexer::{self, Count, unwrap_miss};
 use super::notes::{Notes, Tally};
+use super::words;
 use crate::design::{Names, NodeKind, Nodes};
 use std::collections::HashMap;
 use std::path::Path;
@@ -120,7 +121,7 @@ pub(super) fn repeated_node(text: &[u8], path: &Path) -> BookshelfError {
     let (_, mut i) = lexer::header(text, "nodes", ["NumNodes", "NumTerminals"])
         .unwrap_or_else(|miss| ([None; 2], miss.at));
     while !i.is_empty() {
-        if let Some(first) = seen.insert(lexer::first_word(i), i) {
+        if let Some(first) = seen.insert(words::first_word(i), i) {
             let reason = Reason::Duplicate { first };
             return Miss { at: i, reason }.locate(path, text);
         }

@@ -1,7 +1,7 @@
 //! Warnings: oddities that are counted rather than listed.
 
 use super::error::position;
-use super::lexer;
+use super::words;
 use std::path::Path;
 
 /// How often something odd was met, and where first.
@@ -52,7 +52,7 @@ impl<'a> Notes<'a> {
         let line = |&(count, are, first): &(u64, &str, Option<&[u8]>)| {
             let mut line = format!("{}: {count} {are}", path.display());
             if let Some(first) = first {
-                let word = lexer::show(lexer::first_word(first));
+                let word = words::show(words::first_word(first));
                 line += &format!(" (first on line {}: `{word}`)", position(text, first).0);
             }
             line

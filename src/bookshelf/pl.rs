@@ -8,6 +8,7 @@ use super::error::{BookshelfError, Miss, Reason};
 use super::index::NameIndex;
 use super::lexer::{self, unwrap_miss};
 use super::notes::{Notes, Tally};
+use super::words;
 use crate::design::{NodeKind, Orientation, Placement};
 use std::path::Path;
 
@@ -167,7 +168,7 @@ fn orientation(i: &[u8]) -> lexer::Parsed<'_, Orientation> {
 fn placed_again<'a>(body: &'a [u8], index: &NameIndex, node: u32) -> Miss<'a> {
     let (mut i, mut first) = (body, None);
     while !i.is_empty() {
-        if index.find(lexer::first_word(i)) == Some(node) {
+        if index.find(words::first_word(i)) == Some(node) {
             match first {
                 Some(first) => return Miss { at: i, reason: Reason::Duplicate { first } },
                 None => first = Some(i),

@@ -5,8 +5,9 @@
 //! gives the same bits on every run, so does this, for any number of threads.
 
 use super::backend::{Backend, Held, Sample, StageSplit, Weights};
+use super::nesterov::Pair;
 use super::ready::Ready;
-use super::vectors::{Pair, Vectors};
+use super::vectors::Vectors;
 use crate::charge::Charge;
 use crate::cpu::engine::{milliseconds, thread_pool};
 use crate::cpu::wirelength::CpuWirelength;
@@ -33,7 +34,7 @@ pub struct HostBackend<T: Real> {
 }
 
 impl<T: Real> HostBackend<T> {
-    /// Makes room for the bodies of `engine`'s charge, connected by `netlist`.
+    /// Places the bodies of `engine`'s charge, connected by `netlist`.
     /// `threads` is as in [`EngineOptions`](crate::engine::EngineOptions).
     ///
     /// # Errors
@@ -68,8 +69,8 @@ impl<T: Real> HostBackend<T> {
             let nan = f64::NAN;
             return Ok(Sample { hpwl: nan, gradient_squared: nan, ..Sample::default() });
         }
-        let Vectors { proposed, pull, push, .. } = &mut self.vectors;
-        let [x, y] = &proposed.v;
+        let Vectors { points, pull, push, .. } = &mut self.vectors;
+        let [x, y] = &points.proposed.v;
         let Evaluation { density, energy } = self.engine.evaluate(x, y)?;
         let stages = self.engine.times();
         let [push_x, push_y] = push;
@@ -77,9 +78,9 @@ impl<T: Real> HostBackend<T> {
 
         let start = Instant::now();
         let [pull_x, pull_y] = pull;
-        let (room, gamma) = (&mut self.wirelength, weights.gamma);
+        let (operator, gamma) = (&mut self.wirelength, weights.gamma);
         let Wirelength { hpwl, smooth } =
-            self.pool.install(|| room.evaluate(x, y, gamma, pull_x, pull_y));
+            self.pool.install(|| operator.evaluate(x, y, gamma, pull_x, pull_y));
         self.times.wirelength = milliseconds(start);
         self.times.density = stages.density;
         self.times.solve = stages.solve();
@@ -131,10 +132,10 @@ impl<T: Real> Backend for HostBackend<T> {
         self.ready.require("a gradient", Ready::Started)?;
         let start = Instant::now();
         // Evaluated as a proposal to stay, which is then made current.
-        self.vectors.stay();
+        self.vectors.points.stay();
         let sample = self.gradient_of_proposed(weights, 0.0)?;
         let sample = Sample { changed_squared: 0.0, ..sample };
-        self.vectors.accept();
+        self.vectors.points.accept();
         self.ready = Ready::Evaluated;
         self.finish(start);
         Ok(sample)
@@ -158,7 +159,7 @@ impl<T: Real> Backend for HostBackend<T> {
 
     fn accept(&mut self) -> Result<(), EngineError> {
         self.ready.require("a step's acceptance", Ready::Proposed)?;
-        self.vectors.accept();
+        self.vectors.points.accept();
         self.ready = Ready::Evaluated;
         Ok(())
     }
@@ -166,8 +167,8 @@ impl<T: Real> Backend for HostBackend<T> {
     fn keep(&mut self) -> Result<(), EngineError> {
         self.ready.require("a placement to keep", Ready::Started)?;
         match &mut self.kept {
-            Some(kept) => kept.clone_from(&self.vectors.current.v),
-            None => self.kept = Some(self.vectors.current.v.clone()),
+            Some(kept) => kept.clone_from(&self.vectors.points.current.v),
+            None => self.kept = Some(self.vectors.points.current.v.clone()),
         }
         Ok(())
     }
@@ -180,7 +181,7 @@ impl<T: Real> Backend for HostBackend<T> {
     ) -> Result<(), EngineError> {
         self.ready.require("positions", Ready::Started)?;
         let from = match (held, &self.kept) {
-            (Held::Current, _) => &self.vectors.current.v,
+            (Held::Current, _) => &self.vectors.points.current.v,
             (Held::Kept, Some(kept)) => kept,
             (Held::Kept, None) => {
                 let (stage, needs) = ("the placement kept", "one was kept");

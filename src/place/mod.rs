@@ -1,4 +1,4 @@
-//! A global placer in the style of ePlace, on the public API of the other rooms.
+//! A global placer in the style of ePlace, on the public API of the other modules.
 //!
 //! Cells are moved to minimise WA_γ + λ · density: wirelength
 //! ([`crate::wirelength`]) pulls, the engine's force pushes. λ grows until the
@@ -14,6 +14,7 @@
 pub mod backend;
 pub mod bounds;
 pub mod host;
+pub mod nesterov;
 pub mod placer;
 pub(crate) mod ready;
 pub mod schedule;

@@ -2,9 +2,9 @@
 
 use super::PlaceError;
 use super::backend::{Backend, Held, Sample, StageSplit, Weights};
+use super::nesterov;
 use super::schedule;
 use super::watch::Watch;
-use crate::nesterov::next_coefficient;
 use serde::Serialize;
 
 /// The first step's length is found from a trial move of this many bins (root
@@ -239,8 +239,7 @@ impl<'b> Placer<'b> {
         if self.outcome.is_some() {
             return Ok(None);
         }
-        let next = next_coefficient(self.coefficient);
-        let momentum = (self.coefficient - 1.0) / next;
+        let (momentum, next) = nesterov::momentum(self.coefficient);
         let (mut tries, mut times, mut step) = (0, StageSplit::default(), self.step);
         let (sample, allowed) = loop {
             let sample = self.backend.propose(step, momentum, &self.weights)?;

@@ -5,33 +5,19 @@
 
 use super::backend::Weights;
 use super::bounds::Bounds;
+use super::nesterov::{BLOCK, Nesterov, Pair};
 use crate::charge::Charge;
 use crate::real::Real;
 use crate::wirelength::Netlist;
 use rayon::prelude::*;
 
-/// Bodies that are one task and one partial sum.
-const BLOCK: usize = 8192;
-
-/// One value per body and axis.
-pub(super) type Pair<T> = [Vec<T>; 2];
-
-/// Both coordinates of u, v and g.
-#[derive(Clone, Debug)]
-pub(super) struct Point<T> {
-    pub(super) u: Pair<T>,
-    pub(super) v: Pair<T>,
-    pub(super) g: Pair<T>,
-}
-
-/// The point at hand, the one proposed, and what their gradients are made of.
+/// The points of a descent, and what their gradients are made of.
 #[derive(Clone, Debug)]
 pub(super) struct Vectors<T> {
     bounds: Bounds<T>,
     /// Σ net weights of each body's pins, and its area.
     preconditioner: Vec<(T, T)>,
-    pub(super) current: Point<T>,
-    pub(super) proposed: Point<T>,
+    pub(super) points: Nesterov<T>,
     /// ∂WA at the point proposed.
     pub(super) pull: Pair<T>,
     /// Force, −∂density, at the point proposed.
@@ -70,12 +56,10 @@ impl<T: Real> Vectors<T> {
         pins.resize(bodies, 0.0);
         let areas = charge.width().iter().zip(charge.height()).map(|(w, h)| w * h);
         let zeros = || [vec![T::zero(); bodies], vec![T::zero(); bodies]];
-        let point = Point { u: zeros(), v: zeros(), g: zeros() };
         Vectors {
             bounds: Bounds::of(charge),
             preconditioner: pins.iter().zip(areas).map(|(&p, a)| (T::of(p), T::of(a))).collect(),
-            current: point.clone(),
-            proposed: point,
+            points: Nesterov::new(bodies),
             pull: zeros(),
             push: zeros(),
         }
@@ -83,57 +67,12 @@ impl<T: Real> Vectors<T> {
 
     /// u = v = (x, y), kept inside the die.
     pub(super) fn start(&mut self, x: &[f64], y: &[f64]) {
-        let Point { u, v, .. } = &mut self.current;
-        for i in 0..x.len() {
-            let (x, y) = self.bounds.clamp(i, T::of(x[i]), T::of(y[i]));
-            (v[0][i], v[1][i]) = (x, y);
-            (u[0][i], u[1][i]) = (x, y);
-        }
+        self.points.start(x, y, |i, x, y| self.bounds.clamp(i, x, y));
     }
 
-    /// Proposes to stay.
-    pub(super) fn stay(&mut self) {
-        self.proposed.u.clone_from(&self.current.u);
-        self.proposed.v.clone_from(&self.current.v);
-    }
-
-    /// Makes the proposal current.
-    pub(super) fn accept(&mut self) {
-        std::mem::swap(&mut self.current, &mut self.proposed);
-    }
-
-    /// Proposes u' = v − step · g and v' = clamp(u' + momentum (u' − u));
-    /// returns Σ(v' − v)², which is no number where u' has one that is not finite.
+    /// Proposes a step, kept inside the die ([`Nesterov::walk`]).
     pub(super) fn walk(&mut self, step: T, momentum: T) -> f64 {
-        let Vectors { bounds, current, proposed, .. } = self;
-        let ([ux, uy], [vx, vy]) = (&mut proposed.u, &mut proposed.v);
-        let u = ux.par_chunks_mut(BLOCK).zip(uy.par_chunks_mut(BLOCK));
-        let v = vx.par_chunks_mut(BLOCK).zip(vy.par_chunks_mut(BLOCK));
-        let moved: Vec<f64> = u
-            .zip(v)
-            .enumerate()
-            .map(|(b, ((ux, uy), (vx, vy)))| {
-                let mut moved = 0.0;
-                for k in 0..ux.len() {
-                    let i = b * BLOCK + k;
-                    let along = |axis: usize| {
-                        let u = current.v[axis][i] - step * current.g[axis][i];
-                        (u, u + momentum * (u - current.u[axis][i]))
-                    };
-                    let ((next_ux, x), (next_uy, y)) = (along(0), along(1));
-                    (ux[k], uy[k]) = (next_ux, next_uy);
-                    (vx[k], vy[k]) = bounds.clamp(i, x, y);
-                    let dx = (vx[k] - current.v[0][i]).wide();
-                    let dy = (vy[k] - current.v[1][i]).wide();
-                    moved += dx * dx + dy * dy;
-                    if !(ux[k].is_finite() && uy[k].is_finite()) {
-                        moved = f64::NAN; // the clamp would hide it
-                    }
-                }
-                moved
-            })
-            .collect();
-        moved.iter().sum()
+        self.points.walk(step, momentum, |i, x, y| self.bounds.clamp(i, x, y))
     }
 
     /// g' = (pull − λ · push) / max(1, pins + α λ area).
@@ -143,8 +82,8 @@ impl<T: Real> Vectors<T> {
         let mut sum = Norms::default();
         for axis in 0..2 {
             let blocks: Vec<Norms> = (
-                self.proposed.g[axis].par_chunks_mut(BLOCK),
-                self.current.g[axis].par_chunks(BLOCK),
+                self.points.proposed.g[axis].par_chunks_mut(BLOCK),
+                self.points.current.g[axis].par_chunks(BLOCK),
                 self.pull[axis].par_chunks(BLOCK),
                 self.push[axis].par_chunks(BLOCK),
                 self.preconditioner.par_chunks(BLOCK),

@@ -3,11 +3,12 @@
 //! Every iteration, each engine computes the density of the same positions and
 //! each pipeline solves it; times and the differences of φ, Ex and Ey are kept.
 //! Then the cells take one step down the density energy alone
-//! ([`crate::nesterov`], preconditioned by area), so that overflow falls along
+//! (Nesterov's, preconditioned by area), so that overflow falls along
 //! the table and the pipelines meet densities of every kind. Or the positions
 //! come from elsewhere ([`Comparison::measure`]), as from a placement.
 
 pub(crate) mod command;
+mod descent;
 mod trajectory;
 
 use crate::charge::Charge;
@@ -15,8 +16,8 @@ use crate::engine::{
     DensityStats, EngineError, MapKind, Pipeline, StepTimes, Timed, check_lengths,
 };
 use crate::grid::Map;
-use crate::nesterov::Nesterov;
 use crate::real::Real;
+use descent::Descent;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -106,14 +107,12 @@ pub struct Iteration {
 pub struct Comparison<'e, T: Real> {
     engines: Vec<&'e mut dyn Timed<T>>,
     pipelines: Vec<Pipeline>,
-    descent: Nesterov,
-    /// Half of the unknowns: bodies.
+    descent: Descent,
     bodies: usize,
     iteration: usize,
     x: Vec<T>,
     y: Vec<T>,
     force: [Vec<T>; 2],
-    gradient: Vec<f64>,
     /// φ, Ex, Ey of the first side, and one map to compare with.
     reference: [Map<T>; 3],
     other: Map<T>,
@@ -142,17 +141,17 @@ impl<'e, T: Real> Comparison<'e, T> {
         for engine in &engines {
             check_lengths(bodies, &[("bodies of another engine", engine.charge().bodies())])?;
         }
-        let start = clamped(first.charge(), |i| (charge.initial_x()[i], charge.initial_y()[i]));
+        let start = |i| clamp(charge, i, charge.initial_x()[i], charge.initial_y()[i]);
+        let (x, y): (Vec<f64>, Vec<f64>) = (0..bodies).map(start).unzip();
         let map = || Map::filled(nx, ny, T::zero());
         let mut comparison = Comparison {
             pipelines: pipelines.to_vec(),
-            descent: Nesterov::new(start),
+            descent: Descent::new(&x, &y),
             bodies,
             iteration: 0,
             x: vec![T::zero(); bodies],
             y: vec![T::zero(); bodies],
             force: [vec![T::zero(); bodies], vec![T::zero(); bodies]],
-            gradient: vec![0.0; 2 * bodies],
             reference: [map(), map(), map()],
             other: map(),
             engines,
@@ -171,7 +170,7 @@ impl<'e, T: Real> Comparison<'e, T> {
 
     /// Positions as they stand: lower-left corners of every body, x then y.
     pub fn positions(&self) -> (&[f64], &[f64]) {
-        self.descent.point().split_at(self.bodies)
+        self.descent.point()
     }
 
     /// Runs every side on the positions as they stand, then moves the cells.
@@ -278,8 +277,7 @@ impl<'e, T: Real> Comparison<'e, T> {
     /// One step against the gradient −F/area of every body, kept inside the die.
     fn step(&mut self) -> f64 {
         let charge = self.engines[0].charge();
-        let (along_x, along_y) = self.gradient.split_at_mut(self.bodies);
-        for (gradient, force) in [along_x, along_y].into_iter().zip(&self.force) {
+        for (gradient, force) in self.descent.gradient().iter_mut().zip(&self.force) {
             let sizes = (charge.width(), charge.height());
             (gradient, force, sizes.0, sizes.1).into_par_iter().for_each(|(g, f, w, h)| {
                 let area = w * h;
@@ -287,11 +285,11 @@ impl<'e, T: Real> Comparison<'e, T> {
             });
         }
         let half_a_bin = 0.5 * (charge.grid().bin_x() * charge.grid().bin_y()).sqrt();
-        self.descent.advance(&self.gradient, half_a_bin, |i, value| clamp(charge, i, value))
+        self.descent.advance(half_a_bin, |i, x, y| clamp(charge, i, x, y))
     }
 
     fn round_positions(&mut self) {
-        let (x, y) = self.descent.point().split_at(self.bodies);
+        let (x, y) = self.descent.point();
         round(&mut self.x, x);
         round(&mut self.y, y);
     }
@@ -301,24 +299,11 @@ fn round<T: Real>(to: &mut [T], from: &[f64]) {
     (to, from).into_par_iter().for_each(|(to, &from)| *to = T::of(from));
 }
 
-/// Unknown `i` (all x, then all y) kept where its body lies inside the die.
-fn clamp(charge: &Charge, i: usize, value: f64) -> f64 {
+/// Corner `(x, y)` of body `i`, kept where the body lies inside the die.
+fn clamp(charge: &Charge, i: usize, x: f64, y: f64) -> (f64, f64) {
     let die = charge.grid().die();
-    let n = charge.bodies();
-    let (low, high) = if i < n {
-        (die.xl, die.xh - charge.width()[i])
-    } else {
-        (die.yl, die.yh - charge.height()[i - n])
-    };
-    value.min(high).max(low)
-}
-
-/// Starting unknowns inside the die.
-fn clamped(charge: &Charge, at: impl Fn(usize) -> (f64, f64)) -> Vec<f64> {
-    let n = charge.bodies();
-    let x = (0..n).map(|i| clamp(charge, i, at(i).0));
-    let y = (0..n).map(|i| clamp(charge, n + i, at(i).1));
-    x.chain(y).collect()
+    let (high_x, high_y) = (die.xh - charge.width()[i], die.yh - charge.height()[i]);
+    (x.min(high_x).max(die.xl), y.min(high_y).max(die.yl))
 }
 
 /// Values a thread takes at a time; sums over them are added up in order.

@@ -1,0 +1,141 @@
+//! Nesterov's accelerated descent on the host: its vectors and one step of them.
+//!
+//! With `a_0 = 1` and `a' = (1 + √(4a² + 1))/2`, from the reference point v:
+//!
+//! ```text
+//! u' = v − α·g(v)        v' = u' + (a − 1)/a' · (u' − u)
+//! ```
+//!
+//! (Lu et al., "ePlace", TODAES 2015, §5). How α is chosen is up to the caller:
+//! the placer backtracks ([`super::placer`]).
+//!
+//! Parallel over the current rayon pool; sums are over fixed blocks, added in
+//! order in `f64`, so that they are the same bits for any number of threads.
+
+use crate::real::Real;
+use rayon::prelude::*;
+
+/// Bodies that are one task and one partial sum.
+pub(super) const BLOCK: usize = 8192;
+
+/// One value per body and axis.
+pub(crate) type Pair<T> = [Vec<T>; 2];
+
+/// Both coordinates of u, v and g.
+#[derive(Clone, Debug)]
+pub(crate) struct Point<T> {
+    pub(crate) u: Pair<T>,
+    pub(crate) v: Pair<T>,
+    pub(crate) g: Pair<T>,
+}
+
+/// The point at hand and the one proposed; after [`Nesterov::accept`] the one before.
+#[derive(Clone, Debug)]
+pub(crate) struct Nesterov<T> {
+    pub(crate) current: Point<T>,
+    pub(crate) proposed: Point<T>,
+}
+
+impl<T: Real> Nesterov<T> {
+    /// Zeros for `bodies` bodies.
+    pub(crate) fn new(bodies: usize) -> Self {
+        let zeros = || [vec![T::zero(); bodies], vec![T::zero(); bodies]];
+        let point = Point { u: zeros(), v: zeros(), g: zeros() };
+        Nesterov { current: point.clone(), proposed: point }
+    }
+
+    /// u = v = (x, y), kept where `clamp(i, x, y)` lets body i be.
+    pub(crate) fn start(&mut self, x: &[f64], y: &[f64], clamp: impl Fn(usize, T, T) -> (T, T)) {
+        let Point { u, v, .. } = &mut self.current;
+        for i in 0..x.len() {
+            let (x, y) = clamp(i, T::of(x[i]), T::of(y[i]));
+            (v[0][i], v[1][i]) = (x, y);
+            (u[0][i], u[1][i]) = (x, y);
+        }
+    }
+
+    /// Proposes to stay.
+    pub(super) fn stay(&mut self) {
+        self.proposed.u.clone_from(&self.current.u);
+        self.proposed.v.clone_from(&self.current.v);
+    }
+
+    /// Makes the proposal current.
+    pub(crate) fn accept(&mut self) {
+        std::mem::swap(&mut self.current, &mut self.proposed);
+    }
+
+    /// Proposes u' = v − step · g and v' = clamp(u' + momentum (u' − u));
+    /// returns Σ(v' − v)², which is NaN where u' has a value that is not finite.
+    pub(crate) fn walk(
+        &mut self,
+        step: T,
+        momentum: T,
+        clamp: impl Fn(usize, T, T) -> (T, T) + Sync,
+    ) -> f64 {
+        let Nesterov { current, proposed } = self;
+        let ([ux, uy], [vx, vy]) = (&mut proposed.u, &mut proposed.v);
+        let u = ux.par_chunks_mut(BLOCK).zip(uy.par_chunks_mut(BLOCK));
+        let v = vx.par_chunks_mut(BLOCK).zip(vy.par_chunks_mut(BLOCK));
+        let moved: Vec<f64> = u
+            .zip(v)
+            .enumerate()
+            .map(|(b, ((ux, uy), (vx, vy)))| {
+                let mut moved = 0.0;
+                for k in 0..ux.len() {
+                    let i = b * BLOCK + k;
+                    let along = |axis: usize| {
+                        let u = current.v[axis][i] - step * current.g[axis][i];
+                        (u, u + momentum * (u - current.u[axis][i]))
+                    };
+                    let ((next_ux, x), (next_uy, y)) = (along(0), along(1));
+                    (ux[k], uy[k]) = (next_ux, next_uy);
+                    (vx[k], vy[k]) = clamp(i, x, y);
+                    let dx = (vx[k] - current.v[0][i]).wide();
+                    let dy = (vy[k] - current.v[1][i]).wide();
+                    moved += dx * dx + dy * dy;
+                    if !(ux[k].is_finite() && uy[k].is_finite()) {
+                        moved = f64::NAN; // the clamp would hide it
+                    }
+                }
+                moved
+            })
+            .collect();
+        moved.iter().sum()
+    }
+}
+
+/// The momentum (a − 1)/a' of a step from the coefficient `a`, and the next coefficient a'.
+pub fn momentum(a: f64) -> (f64, f64) {
+    let next = (1.0 + (4.0 * a * a + 1.0).sqrt()) / 2.0;
+    ((a - 1.0) / next, next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coefficients_follow_the_recurrence() {
+        let golden = (1.0 + 5.0_f64.sqrt()) / 2.0;
+        let (none, next) = momentum(1.0);
+        assert!(none == 0.0 && (next - golden).abs() < 1e-15);
+        let (some, next) = momentum(golden);
+        assert!((next - 2.193527085331054).abs() < 1e-14);
+        assert!((some - (golden - 1.0) / 2.193527085331054).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_step_that_is_not_finite_shows_behind_the_clamp() {
+        let mut points = Nesterov::<f64>::new(2);
+        points.start(&[1.0, 2.0], &[3.0, 4.0], |_, x, y| (x, y));
+        points.current.g = [vec![1.0, f64::INFINITY], vec![0.0; 2]];
+        let clamp = |_, x: f64, y: f64| (x.clamp(0.0, 9.0), y.clamp(0.0, 9.0));
+        assert!(points.walk(0.5, 0.0, clamp).is_nan());
+        assert_eq!(points.proposed.v, [[0.5, 0.0], [3.0, 4.0]]);
+        points.current.g[0][1] = 2.0;
+        assert_eq!(points.walk(0.5, 0.0, clamp), 0.25 + 1.0);
+        points.accept();
+        assert_eq!(points.current.v, [[0.5, 1.0], [3.0, 4.0]]);
+    }
+}
