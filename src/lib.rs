@@ -141,6 +141,28 @@
 //! | halo | the bins around a tile that a block of a GPU holds as well; a body outside its halo is added separately, and more slowly |
 //! | age of an order | the bodies outside their halo, added up over the steps since bodies were sorted; the order is stale when they have cost about as much as a new one |
 //!
+//! # Examples
+//!
+//! Under `benchmarks/examples/`, each run by `cargo run --release --example NAME`.
+//!
+//! `evaluate` reads a design from files:
+//!
+#![doc = "```ignore"] // compiled as an example
+#![doc = include_str!("../benchmarks/examples/evaluate.rs")]
+#![doc = "```"]
+//!
+//! `spread` is a spreading loop on the CPU:
+//!
+#![doc = "```ignore"]
+#![doc = include_str!("../benchmarks/examples/spread.rs")]
+#![doc = "```"]
+//!
+//! `transform` uses one transform alone:
+//!
+#![doc = "```ignore"]
+#![doc = include_str!("../benchmarks/examples/transform.rs")]
+#![doc = "```"]
+//!
 #![doc = include_str!("command_line.md")]
 
 pub mod bookshelf;

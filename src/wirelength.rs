@@ -36,7 +36,14 @@ pub const LARGE_NET: usize = 100;
 ///
 /// Every `Netlist` is whole: pins belong to one net each and are on bodies that
 /// exist. [`Netlist::from_design`] sees to that and nothing can change it
-/// afterwards, for operators read memory by it.
+/// afterwards, for operators read memory by it:
+///
+/// ```compile_fail,E0616
+/// # use placefield::wirelength::Netlist;
+/// # fn lead_astray(mut netlist: Netlist) {
+/// netlist.pin_body[0] = 1_000_000;
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Netlist {
     smooth: usize,
@@ -220,4 +227,84 @@ pub struct Wirelength {
     pub hpwl: f64,
     /// The weighted average of nets `0..smooth`, layout units.
     pub smooth: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::{Nodes, Orientation, Placement};
+
+    /// Two movable cells and a fixed one; nets of pins 0, 1 and 2, 3, 4.
+    fn design() -> Design {
+        use NodeKind::{Fixed, Movable};
+        Design {
+            nodes: Nodes {
+                width: vec![2.0; 3],
+                height: vec![4.0; 3],
+                kind: vec![Movable, Fixed, Movable],
+                ..Nodes::default()
+            },
+            placement: Placement {
+                x: vec![0.0, 10.0, 20.0],
+                y: vec![0.0; 3],
+                orientation: vec![Orientation::N; 3],
+            },
+            nets: Some(Nets {
+                net_start: vec![0, 2, 5],
+                weight: vec![1.0, 2.0],
+                pin_node: vec![0, 1, 2, 0, 1],
+                pin_dx: vec![0.0; 5],
+                pin_dy: vec![0.0; 5],
+                ..Nets::default()
+            }),
+            ..Design::default()
+        }
+    }
+
+    fn nets(design: &mut Design) -> &mut Nets {
+        design.nets.as_mut().unwrap()
+    }
+
+    #[test]
+    fn pins_are_by_body() {
+        let list = Netlist::from_design(&design(), LARGE_NET).unwrap();
+        assert_eq!(list.pin_body(), [0, FIXED_PIN, 1, 0, FIXED_PIN]);
+        assert_eq!((list.body_start(), list.body_pin()), (&[0, 2, 3][..], &[0, 3, 2][..]));
+        assert_eq!((list.pin_x()[0], list.pin_x()[1], list.pin_y()[1]), (1.0, 11.0, 2.0));
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_an_error() {
+        type Change = fn(&mut Design);
+        let changes: [(Change, &str); 12] = [
+            (|d| d.nets = None, "the design has no nets"),
+            (|d| nets(d).pin_node[3] = 3, "pin 3 is on node 3, of 3"),
+            (|d| nets(d).pin_node[0] = FIXED_PIN, "pin 0 is on node 4294967295, of 3"),
+            (|d| nets(d).net_start[1] = 7, "net 0: its pins are 0..7 of 5"),
+            (|d| nets(d).net_start = vec![3, 2, 5], "net 0: its pins are 3..2 of 5"),
+            (|d| nets(d).net_start[2] = 4, "pins 0..4 of all nets, expected 0..5"),
+            (|d| nets(d).net_start[0] = 1, "pins 1..5 of all nets, expected 0..5"),
+            (
+                |d| nets(d).net_start.truncate(2),
+                "first pins of nets and their end: 2 values, expected 3",
+            ),
+            (
+                |d| nets(d).weight.push(1.0),
+                "first pins of nets and their end: 3 values, expected 4",
+            ),
+            (|d| nets(d).pin_dx.truncate(2), "x offsets of pins: 2 values, expected 5"),
+            (|d| d.nodes.width.truncate(1), "widths of nodes: 1 values, expected 3"),
+            (|d| d.placement.orientation.clear(), "orientations of nodes: 0 values, expected 3"),
+        ];
+        for (change, want) in changes {
+            let mut bad = design();
+            change(&mut bad);
+            let error = Netlist::from_design(&bad, LARGE_NET).unwrap_err();
+            assert_eq!(error.to_string(), want);
+        }
+        let mut unnamed = design();
+        unnamed.nodes.names.push("one of three");
+        let error = Netlist::from_design(&unnamed, LARGE_NET).unwrap_err();
+        assert_eq!(error.to_string(), "names of nodes: 1 values, expected 3");
+    }
 }

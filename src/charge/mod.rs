@@ -31,7 +31,21 @@ pub const MAX_BODIES: usize = i32::MAX as usize;
 /// Every `Charge` is whole: the columns by body have one finite value each, the
 /// map of fixed area has the bins of the grid, and indices are within range.
 /// Its constructors see to that and nothing can change it afterwards, for
-/// engines read memory by it.
+/// engines read memory by it:
+///
+/// ```compile_fail,E0616
+/// # use placefield::{charge::Charge, grid::Map};
+/// # fn shrink(mut charge: Charge) {
+/// charge.fixed = Map::filled(1, 1, 0.0);
+/// # }
+/// ```
+///
+/// ```compile_fail,E0451
+/// # use placefield::charge::Charge;
+/// # fn shorten(charge: Charge) -> Charge {
+/// Charge { width: Vec::new(), ..charge }
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Charge {
     grid: BinGrid,
@@ -346,6 +360,13 @@ impl Charge {
     /// Where every body starts, bottom edges, layout units.
     pub fn initial_y(&self) -> &[f64] {
         &self.initial_y
+    }
+
+    /// Where the bodies start, x and y of their lower-left corners, layout
+    /// units, in the precision of an engine.
+    pub fn initial_positions<T: Real>(&self) -> (Vec<T>, Vec<T>) {
+        let round = |column: &[f64]| column.iter().map(|&v| T::of(v)).collect();
+        (round(&self.initial_x), round(&self.initial_y))
     }
 
     /// Fixed area per bin, layout units squared, clamped to the bin's area and

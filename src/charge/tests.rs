@@ -219,3 +219,66 @@ fn the_background_is_about_the_mean_and_exact_in_f32() {
     let none = Charge::from_rectangles(grid(), &Rectangles::default(), &options(1.0)).unwrap();
     assert_eq!(none.background(), 0.0);
 }
+
+#[test]
+fn a_design_that_does_not_fit_together_is_an_error() {
+    for change in [
+        |d: &mut Design| d.nodes.height.truncate(2),
+        |d: &mut Design| d.placement.x.push(1.0),
+        |d: &mut Design| d.placement.orientation.clear(),
+        |d: &mut Design| {
+            d.nets = Some(crate::design::Nets { pin_node: vec![9], ..Default::default() })
+        },
+    ] {
+        let mut bad = design();
+        change(&mut bad);
+        let result = Charge::from_design(&bad, grid(), &options(1.0));
+        assert!(matches!(result, Err(ChargeError::Design(_))), "{result:?}");
+    }
+}
+
+#[test]
+fn fillers_and_starts_that_do_not_fit_leave_the_charge_as_it_was() {
+    let cells = cells(3);
+    let mut charge =
+        Charge::from_rectangles(grid(), &rectangles(&cells, &[]), &options(1.0)).unwrap();
+    let error = charge.add_fillers(1.0, 1.0, &[20.0, 30.0], &[30.0]).unwrap_err();
+    assert_eq!(error, ChargeError::Length { what: "y of fillers", expected: 2, found: 1 });
+    for (width, height, x) in [
+        (-1.0, 1.0, 20.0),
+        (1.0, f64::NAN, 20.0),
+        (f64::INFINITY, 0.0, 20.0),
+        (1e200, 1e200, 20.0),
+        (1.0, 1.0, f64::NEG_INFINITY),
+    ] {
+        let result = charge.add_fillers(width, height, &[x], &[30.0]);
+        assert!(matches!(result, Err(ChargeError::BadNumber { index: 0, .. })), "{width} {x}");
+    }
+    let result = charge.add_fillers(1e154, 1e154, &[20.0; 2], &[30.0; 2]);
+    assert_eq!(result, Err(ChargeError::TotalArea("fillers")));
+    assert!(charge.set_initial(&[20.0; 2], &[30.0; 3]).is_err());
+    assert!(charge.set_initial(&[20.0; 3], &[30.0, f64::NAN, 30.0]).is_err());
+    assert_eq!(
+        (charge.bodies(), charge.initial_x(), charge.initial_y()),
+        (3, &cells[2][..], &cells[3][..])
+    );
+    charge.add_fillers(2.0, 1.0, &[20.0, 30.0], &[30.0, 40.0]).unwrap();
+    assert_eq!((charge.bodies(), charge.fillers(), charge.filler_area()), (5, 2, 4.0));
+    assert!(
+        [charge.width(), charge.height(), charge.ratio(), charge.initial_x(), charge.initial_y()]
+            .iter()
+            .all(|column| column.len() == 5)
+    );
+    charge.set_initial(&[20.0; 5], &[30.0; 5]).unwrap();
+    assert_eq!(charge.initial_positions::<f32>(), (vec![20.0; 5], vec![30.0; 5]));
+}
+
+#[test]
+fn areas_that_overflow_together_are_an_error() {
+    let huge = [vec![1e154; 2], vec![1e154; 2], vec![0.0; 2], vec![0.0; 2]];
+    let result = Charge::from_rectangles(grid(), &rectangles(&huge, &[]), &options(1.0));
+    assert_eq!(result.unwrap_err(), ChargeError::TotalArea("movable cells"));
+    let blocks = [Rect::at(0.0, 0.0, 1e154, 1e154); 2];
+    let result = Charge::from_rectangles(grid(), &rectangles(&cells(1), &blocks), &options(1.0));
+    assert_eq!(result.unwrap_err(), ChargeError::TotalArea("fixed cells"));
+}
