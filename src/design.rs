@@ -1,4 +1,4 @@
-//! A design in memory: nodes, their placement, nets and rows. No file format in sight.
+//! A design in memory: nodes, their placement, nets and rows, whatever file they come from.
 //!
 //! Everything is held by column (structure of arrays) in file order; nodes are
 //! named by their index. Lengths are in layout units, positions are
@@ -86,7 +86,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Room for `names` names of `bytes` bytes in all.
+    /// Empty, with capacity for `names` names of `bytes` bytes in all.
     pub fn with_capacity(names: usize, bytes: usize) -> Self {
         Names { text: String::with_capacity(bytes), ends: Vec::with_capacity(names) }
     }

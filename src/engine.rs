@@ -293,30 +293,57 @@ pub trait Engine<T: Real> {
     }
 
     /// Takes lower-left corners, layout units: movable cells, then fillers.
-    /// Positions that are not finite are refused.
+    ///
+    /// # Errors
+    /// When `x` or `y` does not have one value per body, a value is not finite,
+    /// or the device failed.
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError>;
 
     /// ρ of everything, and the smoothed overflow and maximum without fillers.
+    ///
+    /// # Errors
+    /// When no positions were given, or the device failed.
     fn compute_density(&mut self) -> Result<DensityStats, EngineError>;
 
     /// Overflow and maximum with every cell at its own size, not smoothed.
     /// Leaves ρ as it is.
+    ///
+    /// # Errors
+    /// When no positions were given, or the device failed.
     fn exact_density(&mut self) -> Result<DensityStats, EngineError>;
 
     /// φ, Ex and Ey of ρ by `pipeline`; returns the energy Σ φ·ρ.
+    ///
+    /// # Errors
+    /// When the density was not computed, or the device failed.
     fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError>;
 
     /// The force on every body from E.
+    ///
+    /// # Errors
+    /// When the field was not solved, or the device failed.
     fn compute_force(&mut self) -> Result<(), EngineError>;
 
-    /// Everything for one placement, by the pipeline of [`Engine::choice`].
+    /// Everything for one placement, by the pipeline of [`Engine::choice`]:
+    /// positions as in [`Engine::set_positions`], density, solve and force.
+    ///
+    /// # Errors
+    /// As [`Engine::set_positions`].
     fn evaluate(&mut self, x: &[T], y: &[T]) -> Result<Evaluation, EngineError>;
 
-    /// Copies a map, `nx × ny`, y contiguous, to the host. One of `ny × nx` is refused.
+    /// Copies a map, `nx × ny`, y contiguous, to the host.
+    ///
+    /// # Errors
+    /// When `out` does not have `nx × ny` bins (one of `ny × nx` is refused too),
+    /// the map was not computed for the positions at hand, or the device failed.
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError>;
 
     /// Copies forces, one per body: the direction that spreads, in units of
     /// layout area × bin widths.
+    ///
+    /// # Errors
+    /// When `fx` or `fy` does not have one value per body, the forces were not
+    /// computed for the positions at hand, or the device failed.
     fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError>;
 }
 

@@ -68,7 +68,7 @@ pub const MAX_BINS: usize = 1 << 28;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GridError {
-    /// The die has no area or a bound that is not a number.
+    /// The die has no area, or a bound that is NaN or infinite.
     #[error("die [{}, {}] x [{}, {}] has no area", .0.xl, .0.xh, .0.yl, .0.yh)]
     EmptyDie(Rect),
     /// A bin count of zero or beyond [`MAX_BINS_PER_AXIS`] or [`MAX_BINS`].

@@ -75,7 +75,7 @@ pub(super) fn append<T>(whole: &mut Vec<T>, mut part: Vec<T>) {
     if whole.capacity() == 0 { *whole = part } else { whole.append(&mut part) }
 }
 
-/// Room for the `stated` entries of a header, but never more than a text of
+/// Capacity for the `stated` entries of a header, but never more than a text of
 /// `bytes` bytes can hold when an entry takes at least `least` of them.
 pub(super) fn capacity(stated: Option<u64>, bytes: usize, least: usize) -> usize {
     let most = bytes / least;

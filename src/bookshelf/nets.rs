@@ -69,16 +69,16 @@ fn parse<'a>(text: &'a [u8], pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<'a>>
         return Err(Miss::expected(body, "`NetDegree`"));
     }
     // The shortest net is "NetDegree 0", the shortest pin "a", each with a line's end.
-    let room =
+    let capacity =
         |stated: Option<Count>, least| chunks::capacity(stated.map(|s| s.value), body.len(), least);
-    let (net_room, pin_room) = (room(stated_nets, 12), room(stated_pins, 2));
+    let (net_capacity, pin_capacity) = (capacity(stated_nets, 12), capacity(stated_pins, 2));
     let mut nets = Nets {
-        names: Names::with_capacity(net_room, 0),
-        net_start: Vec::with_capacity(net_room + 1),
+        names: Names::with_capacity(net_capacity, 0),
+        net_start: Vec::with_capacity(net_capacity + 1),
         weight: Vec::new(),
-        pin_node: Vec::with_capacity(pin_room),
-        pin_dx: Vec::with_capacity(pin_room),
-        pin_dy: Vec::with_capacity(pin_room),
+        pin_node: Vec::with_capacity(pin_capacity),
+        pin_dx: Vec::with_capacity(pin_capacity),
+        pin_dy: Vec::with_capacity(pin_capacity),
     };
     nets.net_start.push(0);
     let boundary = |i| chunks::at_keyword(i, "NetDegree");

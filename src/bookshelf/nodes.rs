@@ -41,12 +41,15 @@ pub(super) fn parse(text: &[u8]) -> Result<(Nodes, Notes<'_>), Miss<'_>> {
         return Err(Miss::expected(body, "a node"));
     }
     // The shortest node is "a 1 1" and a line's end.
-    let room = chunks::capacity(stated.map(|s| s.value), body.len(), 6);
+    let capacity = chunks::capacity(stated.map(|s| s.value), body.len(), 6);
     let mut nodes = Nodes {
-        names: Names::with_capacity(room, chunks::capacity(Some(8 * room as u64), body.len(), 1)),
-        width: Vec::with_capacity(room),
-        height: Vec::with_capacity(room),
-        kind: Vec::with_capacity(room),
+        names: Names::with_capacity(
+            capacity,
+            chunks::capacity(Some(8 * capacity as u64), body.len(), 1),
+        ),
+        width: Vec::with_capacity(capacity),
+        height: Vec::with_capacity(capacity),
+        kind: Vec::with_capacity(capacity),
     };
     let mut unread = Tally::default();
     chunks::read(body, chunks::at_line, parse_chunk, |(part, tally)| {

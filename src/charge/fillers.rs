@@ -31,8 +31,8 @@ impl Budget {
         if self.cell_area <= 0.0 {
             return 0.0;
         }
-        let room = self.space - self.macro_area;
-        if room > 0.0 { self.cell_area / room } else { f64::INFINITY }
+        let left = self.space - self.macro_area;
+        if left > 0.0 { self.cell_area / left } else { f64::INFINITY }
     }
 
     fn filler_area(&self, target: f64) -> f64 {
@@ -70,13 +70,13 @@ pub(super) fn add(
         return Err(ChargeError::TooManyFillers { count, width, height: row_height });
     }
     let die = charge.grid.die();
-    let room_x = (die.width() - width).max(0.0);
-    let room_y = (die.height() - row_height).max(0.0);
+    let spare_x = (die.width() - width).max(0.0);
+    let spare_y = (die.height() - row_height).max(0.0);
     let mut random = Pcg64::seed_from_u64(seed);
     let (x, y): (Vec<f64>, Vec<f64>) = (0..count as usize)
         .map(|_| {
             let (u, v): (f64, f64) = (random.random(), random.random());
-            (die.xl + u * room_x, die.yl + v * room_y)
+            (die.xl + u * spare_x, die.yl + v * spare_y)
         })
         .unzip();
     charge.add_fillers(width, row_height, &x, &y)

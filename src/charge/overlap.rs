@@ -39,7 +39,7 @@ impl Axis {
     }
 
     /// The bins that `[low, low + size]`, layout units, covers.
-    /// `None` when it covers nothing, or `low` is not a number.
+    /// `None` when it covers nothing, or `low` is NaN.
     #[inline(always)]
     pub(crate) fn span(&self, low: f64, size: f64) -> Option<Span> {
         let low = (low - self.origin) * self.per_bin;

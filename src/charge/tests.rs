@@ -209,7 +209,7 @@ fn the_background_is_about_the_mean_and_exact_in_f32() {
     let marked = Rectangles { macros: Some(&macros), ..rectangles(&cells, &[]) };
     let marked = Charge::from_rectangles(grid(), &marked, &options(0.5)).unwrap();
     assert_eq!(marked.background(), 102.0 / 1024.0);
-    // Full, however much lies on one heap or beyond what a number holds.
+    // Full, however much lies in one place.
     let mut heap =
         Charge::from_rectangles(grid(), &rectangles(&cells, &[DIE]), &options(1.0)).unwrap();
     assert_eq!(heap.background(), 1.0);

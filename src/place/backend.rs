@@ -67,7 +67,7 @@ impl Sample {
         (step.is_finite() && step > 0.0).then_some(step)
     }
 
-    /// Whether every number in it is one.
+    /// Whether no number in it is NaN or infinite.
     pub fn is_finite(&self) -> bool {
         let Sample { density, .. } = self;
         [
@@ -133,8 +133,8 @@ pub enum Held {
 ///
 /// The order is [`Backend::start`], [`Backend::evaluate`], then any number of
 /// [`Backend::propose`], of which [`Backend::accept`] makes the last one
-/// current. Nothing that grows with the bodies is allocated after creation. A number that is not finite is
-/// no error here: it shows in the [`Sample`].
+/// current. Nothing that grows with the bodies is allocated after creation. A
+/// number that is not finite is no error here: it shows in the [`Sample`].
 pub trait Backend {
     /// What is being placed. Bodies are its movable cells, then its fillers.
     fn charge(&self) -> &Charge;

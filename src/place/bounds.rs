@@ -35,14 +35,14 @@ impl<T: Real> Bounds<T> {
         }
     }
 
-    /// Corner `(x, y)` of body `i`, kept inside. What is not a number stays so.
+    /// Corner `(x, y)` of body `i`, kept inside. NaN stays NaN.
     #[inline(always)]
     pub fn clamp(&self, i: usize, x: T, y: T) -> (T, T) {
         (clamp(x, self.low_x, self.high_x[i]), clamp(y, self.low_y, self.high_y[i]))
     }
 }
 
-/// As `value.max(low).min(high)`, but not a number where `value` is none.
+/// As `value.max(low).min(high)`, but NaN where `value` is NaN.
 #[inline(always)]
 fn clamp<T: Real>(value: T, low: T, high: T) -> T {
     if value < low {

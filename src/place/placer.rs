@@ -109,7 +109,7 @@ pub enum Outcome {
     /// Wirelength grew while overflow did not fall any more; the best placement
     /// before is the result.
     Diverged,
-    /// A number was none or infinite; the best placement before is the result.
+    /// A number was NaN or infinite; the best placement before is the result.
     NotFinite,
     /// The caller stopped it.
     Interrupted,
