@@ -89,13 +89,13 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     static constexpr int SLOT = SPLIT ? sizeof(real) : sizeof(cplx);
     static constexpr int AT_ONCE = (128 / SLOT) / C > 1 ? (128 / SLOT) / C : 1;
 
-    /// The padding between two stages: L slots after every `every`, so that
+    /// The padding between two stages: L slots after every EVERY, so that
     /// lanes that write L neighbours each, L·X apart, meet different banks.
     template <int L, int X> struct Pad {
-        static constexpr int every = (AT_ONCE + L * X - 1) / (L * X) * (L * X);
-        static constexpr int size = L < AT_ONCE ? L : 0;
+        static constexpr int EVERY = (AT_ONCE + L * X - 1) / (L * X) * (L * X);
+        static constexpr int SIZE = L < AT_ONCE ? L : 0;
         static __host__ __device__ __forceinline__ constexpr u32 at(u32 slot) {
-            return size ? slot + slot / every * size : slot;
+            return SIZE ? slot + slot / EVERY * SIZE : slot;
         }
     };
     static __host__ __device__ constexpr int larger(int a, int b) { return a > b ? a : b; }
@@ -144,9 +144,9 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     template <typename Slot, int L, int X, int Y, Kind TO>
     static __device__ __forceinline__ Slot& source(Slot* const* at, const Place& place, Second second, int b, int i) {
         using P = Pad<L, X>;
-        constexpr u32 stride = N / Y;
-        if constexpr (stride % P::every == 0) return at[b][i * int(P::at(stride) * C)];
-        u32 slot = P::at(butterfly<TO>(place.t, second, b) + i * stride);
+        constexpr u32 STRIDE = N / Y;
+        if constexpr (STRIDE % P::EVERY == 0) return at[b][i * int(P::at(STRIDE) * C)];
+        u32 slot = P::at(butterfly<TO>(place.t, second, b) + i * STRIDE);
         return static_cast<Slot*>(place.shared)[slot * C + place.lane];
     }
 
@@ -200,8 +200,8 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     /// Powers 1, 2, 4 and 8 of a stage's twiddles, for as many butterflies as differ in them.
     template <int L, int X, Kind K> struct Powers {
         // (Powers of radix 10 would leave no registers in f64.)
-        static constexpr bool same = K == PLAIN && T % L == 0 && X != 10;
-        static constexpr int COUNT = L == 1 ? 1 : same ? 1 : E / X;
+        static constexpr bool SAME = K == PLAIN && T % L == 0 && X != 10;
+        static constexpr int COUNT = L == 1 ? 1 : SAME ? 1 : E / X;
         cplx w[COUNT][4];
         __device__ __forceinline__ void load(const cplx* __restrict__ table, u32 t, Second second) {
 #pragma unroll

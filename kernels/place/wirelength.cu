@@ -239,9 +239,9 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const Corners at,
                                               cplx* __restrict__ pin_gradient, double* partial, u32* ticket,
                                               double* sums) {
     __shared__ real x[CHUNK_PINS], y[CHUNK_PINS], edges[BLOCK / 32][4];
-    constexpr u32 warps = BLOCK / 32;
+    constexpr u32 WARPS = BLOCK / 32;
     const Smoothing by = {real(*gamma), real(1 / *gamma)};
-    const u32 wide = all - smooth, large = (smooth - small + warps - 1) / warps;
+    const u32 wide = all - smooth, large = (smooth - small + WARPS - 1) / WARPS;
     double total[2] = {0, 0};
     // What takes longest first.
     for (u32 work = blockIdx.x; work < wide + large + chunks; work += gridDim.x) {
@@ -249,7 +249,7 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const Corners at,
         if (work < wide) {
             found.hpwl = wide_net(nets, at, smooth + work, edges);
         } else if (work < wide + large) {
-            const u32 net = small + (work - wide) * warps + threadIdx.x / 32;
+            const u32 net = small + (work - wide) * WARPS + threadIdx.x / 32;
             if (net < smooth) found = large_net(nets, at, by, net, pin_gradient);
         } else {
             const u32 chunk = work - wide - large;

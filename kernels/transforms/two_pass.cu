@@ -214,13 +214,13 @@ __device__ __forceinline__ void columns_inverse(In in, cplx* __restrict__ out, c
     inverse<Fft>(v, own.place, table, sine);
     asm volatile("" : "+r"(t));  // addresses computed again, or registers run out
     const real sign = sine ? -1 : 1;
-    constexpr int step = BY_COLUMNS ? 1 : PANEL, next = BY_COLUMNS ? N / 2 : 1;
+    constexpr int STEP = BY_COLUMNS ? 1 : PANEL, NEXT = BY_COLUMNS ? N / 2 : 1;
     out += between<BY_COLUMNS>(own.first, 0, N / 2);
-    cplx* const ends[2] = {out + t * step, out + (N - 1 - t) * step};
+    cplx* const ends[2] = {out + t * STEP, out + (N - 1 - t) * STEP};
     Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
-        cplx* at = ends[end] + offset * step;
+        cplx* at = ends[end] + offset * STEP;
         at[0] = make(a.x, sign * b.x);
-        at[next] = make(a.y, sign * b.y);
+        at[NEXT] = make(a.y, sign * b.y);
     });
 }
 
