@@ -6,10 +6,11 @@
 //! together, at every scale. Nothing of it is written out.
 
 use crate::grid::Rect;
+use fast_hilbert::{h2xy, xy2h};
 
 /// Where cells would like to be, on a square grid stretched over the die.
 pub(super) struct Hidden {
-    bits: u32,
+    bits: u8,
     cells: u64,
     die: Rect,
 }
@@ -59,12 +60,12 @@ impl Hidden {
     pub(super) fn curve_at(&self, gx: f64, gy: f64) -> u64 {
         let last = (1u32 << self.bits) - 1;
         // `as` saturates, so that points below the grid land on 0.
-        curve(self.bits, (gx as u32).min(last), (gy as u32).min(last))
+        xy2h((gx as u32).min(last), (gy as u32).min(last), self.bits)
     }
 
     /// The grid point at a place on the curve, in grid units, at its middle.
     pub(super) fn grid_point(&self, place: u64) -> (f64, f64) {
-        let (x, y) = point(self.bits, place);
+        let (x, y): (u32, u32) = h2xy(place, self.bits);
         (f64::from(x) + 0.5, f64::from(y) + 0.5)
     }
 
@@ -76,57 +77,21 @@ impl Hidden {
     }
 }
 
-/// One quarter of the curve, turned the way its parent runs.
-fn turn(side: u32, (x, y): (u32, u32), right: bool, upper: bool) -> (u32, u32) {
-    match (right, upper) {
-        (_, true) => (x, y),
-        (false, false) => (y, x),
-        (true, false) => (side - 1 - y, side - 1 - x),
-    }
-}
-
-/// Place on the curve of a grid point.
-fn curve(bits: u32, mut x: u32, mut y: u32) -> u64 {
-    let mut place = 0;
-    for level in (0..bits).rev() {
-        let half = 1u32 << level;
-        let (right, upper) = (x & half != 0, y & half != 0);
-        place = 4 * place + ((3 * u64::from(right)) ^ u64::from(upper));
-        (x, y) = turn(half, (x & (half - 1), y & (half - 1)), right, upper);
-    }
-    place
-}
-
-/// Grid point at a place on the curve.
-fn point(bits: u32, place: u64) -> (u32, u32) {
-    let (mut x, mut y) = (0, 0);
-    for level in 0..bits {
-        let half = 1u32 << level;
-        let quarter = (place >> (2 * level)) & 3;
-        let right = quarter >= 2;
-        let upper = quarter == 1 || quarter == 2;
-        (x, y) = turn(half, (x, y), right, upper);
-        x += half * u32::from(right);
-        y += half * u32::from(upper);
-    }
-    (x, y)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn curve_and_point_are_inverse_and_steps_are_short() {
+    fn the_curve_begins_upward_at_the_lower_left_for_every_size() {
         for bits in 1..=6 {
-            let mut previous = None;
-            for place in 0..1u64 << (2 * bits) {
-                let (x, y) = point(bits, place);
-                assert_eq!(curve(bits, x, y), place, "{bits} bits, ({x}, {y})");
-                if let Some((px, py)) = previous {
-                    assert_eq!(x.abs_diff(px) + y.abs_diff(py), 1, "{bits} bits, step to {place}");
+            let quarter = 1u64 << (2 * bits - 2);
+            let half = 1u32 << (bits - 1);
+            let quarters = [(false, false), (false, true), (true, true), (true, false)];
+            for (k, expected) in (0..).zip(quarters) {
+                for place in k * quarter..(k + 1) * quarter {
+                    let (x, y): (u32, u32) = h2xy(place, bits);
+                    assert_eq!((x >= half, y >= half), expected, "{bits} bits, {place}");
                 }
-                previous = Some((x, y));
             }
         }
     }
