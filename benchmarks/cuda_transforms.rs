@@ -10,7 +10,7 @@
 
 use placefield::cuda::transforms::Plan2d;
 use placefield::cuda::{CudaError, CudaReal, Gpu, Graph, Spread, measure};
-use placefield::transform::{Method, Orientation, Plan2dOptions, Transform};
+use placefield::transform::{FftLayout, Method, Plan2dOptions, Transform};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -87,8 +87,8 @@ fn map<T: CudaReal>(gpu: &Gpu, shape: [usize; 2], rows: &mut Vec<Row>) -> Result
     let auto = Plan2dOptions::default();
     let ways = [
         Plan2dOptions { method: Method::RowColumn, ..auto },
-        Plan2dOptions { orientation: Orientation::Straight, ..auto },
-        Plan2dOptions { orientation: Orientation::Transposed, ..auto },
+        Plan2dOptions { layout: FftLayout::Straight, ..auto },
+        Plan2dOptions { layout: FftLayout::Transposed, ..auto },
         auto,
     ];
     for kind in [Transform::Dct, Transform::Idct] {

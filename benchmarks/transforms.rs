@@ -1,8 +1,8 @@
 //! Single transforms on the CPU: the four 1-D algorithms, maps and volumes by
-//! both methods, and maps of either orientation.
+//! both methods, and maps of either layout.
 //!
 //! `cargo bench --bench transforms -- [--json FILE]`. Timed: one DCT or IDCT,
-//! data resident, plan and scratch made beforehand, in f64 (f32 too for maps).
+//! data resident, the plan made beforehand, in f64 (f32 too for maps).
 //! All sides of a comparison take turns within one run.
 
 mod harness;
@@ -11,8 +11,8 @@ use harness::Sample;
 use placefield::Real;
 use placefield::cpu::transforms::{Plan1d, Plan2d, Plan3d};
 use placefield::transform::{
-    Algorithm1d, Method, Orientation, Plan2dOptions, PostProcessing, Reorder, Transform,
-    Transform1d, TransformNd,
+    Algorithm1d, FftLayout, Method, Plan2dOptions, PostProcessing, Reorder, Transform, Transform1d,
+    TransformNd,
 };
 use serde::Serialize;
 
@@ -61,9 +61,9 @@ fn row<T: Real>(
 fn lines(kind: Transform1d, n: usize) -> Row {
     let x = values::<f64>(n);
     let side = |algorithm: Algorithm1d| {
-        let plan = Plan1d::<f64>::new(kind, n, 1, algorithm).unwrap();
-        let (mut scratch, mut out, x) = (plan.make_scratch(), vec![0.0; n], &x);
-        let call = move || plan.process(x, &mut out, &mut scratch).unwrap();
+        let mut plan = Plan1d::<f64>::batched(kind, n, algorithm, 1).unwrap();
+        let (mut out, x) = (vec![0.0; n], &x);
+        let call = move || plan.run(x, &mut out).unwrap();
         (algorithm.name().to_owned(), Box::new(call) as Box<dyn FnMut()>)
     };
     row::<f64>(&format!("1-D {kind:?}"), &[n], Algorithm1d::ALL.map(side).into())
@@ -72,9 +72,9 @@ fn lines(kind: Transform1d, n: usize) -> Row {
 fn maps<T: Real>(kind: Transform, nx: usize, ny: usize, sides: &[(&str, Plan2dOptions)]) -> Row {
     let x = values::<T>(nx * ny);
     let side = |&(name, options): &(&str, Plan2dOptions)| {
-        let plan = Plan2d::<T>::new(kind, nx, ny, options, 1).unwrap();
-        let (mut scratch, mut out, x) = (plan.make_scratch(), vec![T::zero(); nx * ny], &x);
-        let call = move || plan.process(x, &mut out, &mut scratch).unwrap();
+        let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, 1).unwrap();
+        let (mut out, x) = (vec![T::of(0.0); nx * ny], &x);
+        let call = move || plan.run(x, &mut out).unwrap();
         (name.to_owned(), Box::new(call) as Box<dyn FnMut()>)
     };
     row::<T>(&format!("2-D {kind:?}"), &[nx, ny], sides.iter().map(side).collect())
@@ -84,9 +84,9 @@ fn maps<T: Real>(kind: Transform, nx: usize, ny: usize, sides: &[(&str, Plan2dOp
 fn both_ways<T: Real>(kind: Transform, n1: usize, n2: usize) -> Row {
     let x = values::<T>(n1 * n2);
     let side = |(nx, ny): (usize, usize)| {
-        let plan = Plan2d::<T>::new(kind, nx, ny, Plan2dOptions::default(), 1).unwrap();
-        let (mut scratch, mut out, x) = (plan.make_scratch(), vec![T::zero(); nx * ny], &x);
-        let call = move || plan.process(x, &mut out, &mut scratch).unwrap();
+        let mut plan = Plan2d::<T>::new(kind, nx, ny).unwrap();
+        let (mut out, x) = (vec![T::of(0.0); nx * ny], &x);
+        let call = move || plan.run(x, &mut out).unwrap();
         (format!("{nx}x{ny}"), Box::new(call) as Box<dyn FnMut()>)
     };
     row::<T>(&format!("2-D {kind:?}, as chosen"), &[n1, n2], [(n1, n2), (n2, n1)].map(side).into())
@@ -96,9 +96,9 @@ fn volumes(kind: TransformNd, shape: [usize; 3]) -> Row {
     let size = shape.iter().product();
     let x = values::<f64>(size);
     let side = |method: Method| {
-        let plan = Plan3d::<f64>::new(kind, shape, method, 1).unwrap();
-        let (mut scratch, mut out, x) = (plan.make_scratch(), vec![0.0; size], &x);
-        let call = move || plan.process(x, &mut out, &mut scratch).unwrap();
+        let mut plan = Plan3d::<f64>::batched(kind, shape, method, 1).unwrap();
+        let (mut out, x) = (vec![0.0; size], &x);
+        let call = move || plan.run(x, &mut out).unwrap();
         (method.name().to_owned(), Box::new(call) as Box<dyn FnMut()>)
     };
     row::<f64>(&format!("3-D {kind:?}"), &shape, Method::ALL.map(side).into())
@@ -113,11 +113,11 @@ struct Results {
 
 fn main() {
     let fused = Plan2dOptions::default();
-    let oriented = |orientation| Plan2dOptions { orientation, ..fused };
+    let laid = |layout| Plan2dOptions { layout, ..fused };
     let methods = [
         ("row-column", Plan2dOptions { method: Method::RowColumn, ..fused }),
-        ("straight", oriented(Orientation::Straight)),
-        ("transposed", oriented(Orientation::Transposed)),
+        ("straight", laid(FftLayout::Straight)),
+        ("transposed", laid(FftLayout::Transposed)),
     ];
     let choices = [
         ("efficient, wide", fused),
@@ -150,7 +150,7 @@ fn main() {
     }
     harness::save(&Results {
         machine: harness::machine(),
-        timed: "one transform, data resident, plan and scratch made beforehand; median of repetitions in turn",
+        timed: "one transform, data resident, the plan made beforehand; median of repetitions in turn",
         rows,
     });
 }

@@ -6,17 +6,16 @@
 //! panels of columns, each panel brought into cache, transformed and written
 //! back. Spectra are `[nx][ny/2 + 1]`; nothing is normalised.
 
-use super::shared::{AHEAD, ColumnPanels, PerThread, make_ends_real, prefetch};
+use super::matrix::{AHEAD, SharedMatrix, prefetch};
+use super::parallel::PerThread;
 use crate::memory::filled;
 use crate::real::Real;
+use crate::transform::fft::{ComplexFft, RealFft};
 use num_complex::Complex;
 use rayon::prelude::*;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftPlanner};
-use std::sync::Arc;
 
 /// Columns of a panel: two to four cache lines of a row of a spectrum.
-const PANEL: usize = 16;
+const W: usize = 16;
 
 /// A planned 2-D real FFT of maps of `nx × ny`, y contiguous, and its inverse.
 /// No call allocates; work is spread over the rayon pool it is called in.
@@ -25,16 +24,15 @@ pub struct Fft2d<T: Real> {
     ny: usize,
     /// Distance between a panel's columns: a cache line more than nx.
     stride: usize,
-    r2c: Arc<dyn RealToComplex<T>>,
-    c2r: Arc<dyn ComplexToReal<T>>,
-    fft: Arc<dyn Fft<T>>,
-    ifft: Arc<dyn Fft<T>>,
+    rows: RealFft<T>,
+    fft: ComplexFft<T>,
+    ifft: ComplexFft<T>,
     /// The spectrum between the passes of an inverse.
     columns_done: Vec<Complex<T>>,
-    scratch: PerThread<Scratch<T>>,
+    scratch: PerThread<PanelScratch<T>>,
 }
 
-struct Scratch<T> {
+struct PanelScratch<T> {
     row: Vec<T>,
     half_row: Vec<Complex<T>>,
     panel: Vec<Complex<T>>,
@@ -44,31 +42,22 @@ struct Scratch<T> {
 impl<T: Real> Fft2d<T> {
     /// Plans for a pool of `threads` threads.
     pub fn new(nx: usize, ny: usize, threads: usize) -> Self {
-        let (mut real, mut complex) = (RealFftPlanner::new(), FftPlanner::new());
-        let (r2c, c2r) = (real.plan_fft_forward(ny), real.plan_fft_inverse(ny));
-        let (fft, ifft) = (complex.plan_fft_forward(nx), complex.plan_fft_inverse(nx));
-        let lengths = [
-            r2c.get_scratch_len(),
-            c2r.get_scratch_len(),
-            fft.get_inplace_scratch_len(),
-            ifft.get_inplace_scratch_len(),
-        ];
+        let (rows, [fft, ifft]) = (RealFft::new(ny), ComplexFft::both(nx));
+        let longest = rows.scratch_len().max(fft.scratch_len()).max(ifft.scratch_len());
         let stride = nx + 64 / size_of::<Complex<T>>();
         let zeros = |n: usize| filled(n, Complex::<T>::default());
-        let longest = lengths.into_iter().max().unwrap_or(0);
         Fft2d {
             nx,
             ny,
             stride,
             columns_done: zeros(nx * (ny / 2 + 1)),
-            scratch: PerThread::new(threads, || Scratch {
+            scratch: PerThread::new(threads, || PanelScratch {
                 row: vec![T::zero(); ny],
                 half_row: zeros(ny / 2 + 1),
-                panel: zeros(PANEL * stride),
+                panel: zeros(W * stride),
                 fft: zeros(longest),
             }),
-            r2c,
-            c2r,
+            rows,
             fft,
             ifft,
         }
@@ -85,11 +74,10 @@ impl<T: Real> Fft2d<T> {
         rows.for_each(|(to, from)| {
             self.scratch.with(|s| {
                 s.row.copy_from_slice(from);
-                let done = self.r2c.process_with_scratch(&mut s.row, to, &mut s.fft);
-                done.expect("buffers are made for this length");
+                self.rows.forward(&mut s.row, to, &mut s.fft);
             });
         });
-        self.panels(&*self.fft, None, spectrum);
+        self.panels(&self.fft, None, spectrum);
     }
 
     /// `x` = inverse FFT of `spectrum`, which is left as it is.
@@ -100,26 +88,31 @@ impl<T: Real> Fft2d<T> {
         let half = self.ny / 2 + 1;
         assert_eq!((x.len(), spectrum.len()), (self.nx * self.ny, self.nx * half));
         let mut columns_done = std::mem::take(&mut self.columns_done);
-        self.panels(&*self.ifft, Some(spectrum), &mut columns_done);
+        self.panels(&self.ifft, Some(spectrum), &mut columns_done);
         let rows = x.par_chunks_exact_mut(self.ny).zip(columns_done.par_chunks_exact(half));
         rows.for_each(|(to, from)| {
             self.scratch.with(|s| {
                 s.half_row.copy_from_slice(from);
-                make_ends_real(&mut s.half_row, self.ny);
-                let done = self.c2r.process_with_scratch(&mut s.half_row, to, &mut s.fft);
-                done.expect("buffers are made for this length");
+                self.rows.inverse(&mut s.half_row, to, &mut s.fft);
             });
         });
         self.columns_done = columns_done;
     }
 
     /// Complex FFTs of all columns, from `source` into `matrix`, or in place.
-    fn panels(&self, fft: &dyn Fft<T>, source: Option<&[Complex<T>]>, matrix: &mut [Complex<T>]) {
+    fn panels(
+        &self,
+        fft: &ComplexFft<T>,
+        source: Option<&[Complex<T>]>,
+        matrix: &mut [Complex<T>],
+    ) {
         let (nx, half, stride) = (self.nx, self.ny / 2 + 1, self.stride);
-        let matrix = ColumnPanels::new(matrix, half);
-        (0..half.div_ceil(PANEL)).into_par_iter().for_each(|p| {
-            let first = p * PANEL;
-            let width = PANEL.min(half - first);
+        let matrix = SharedMatrix::new(matrix, half);
+        (0..half.div_ceil(W)).into_par_iter().for_each(|p| {
+            let first = p * W;
+            let width = W.min(half - first);
+            // SAFETY: panels share no columns, and each is one task.
+            let mut panel = unsafe { matrix.block(0..nx, first..first + width) };
             self.scratch.with(|s| {
                 for u in 0..nx {
                     let row = match source {
@@ -129,10 +122,8 @@ impl<T: Real> Fft2d<T> {
                             &source[u * half + first..][..width]
                         }
                         None => {
-                            matrix.prefetch(u + AHEAD, first, width);
-                            // SAFETY: these columns are this task's, and the
-                            // segment is gone before the next is asked for.
-                            unsafe { &*matrix.segment(u, first, width) }
+                            panel.prefetch(u + AHEAD);
+                            &*panel.row(u)
                         }
                     };
                     for (w, &value) in row.iter().enumerate() {
@@ -140,12 +131,10 @@ impl<T: Real> Fft2d<T> {
                     }
                 }
                 for column in s.panel.chunks_exact_mut(stride).take(width) {
-                    fft.process_with_scratch(&mut column[..nx], &mut s.fft);
+                    fft.run(&mut column[..nx], &mut s.fft);
                 }
                 for u in 0..nx {
-                    // SAFETY: as above.
-                    let row = unsafe { matrix.segment(u, first, width) };
-                    for (w, value) in row.iter_mut().enumerate() {
+                    for (w, value) in panel.row(u).iter_mut().enumerate() {
                         *value = s.panel[w * stride + u];
                     }
                 }

@@ -1,17 +1,15 @@
 //! N-point DCT, IDCT and IDXST of one line over a real FFT of N values.
 
+use super::fft::RealFft;
 use super::{LengthError, PostProcessing, Reorder, Sample, check_length, permutation, twiddle};
 use crate::memory::{filled, reals_mut};
 use crate::real::Real;
 use num_complex::Complex;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use std::sync::Arc;
 
 /// A plan for lines of one length; immutable, shared by threads.
 pub struct Line<T: Real> {
     n: usize,
-    r2c: Arc<dyn RealToComplex<T>>,
-    c2r: Arc<dyn ComplexToReal<T>>,
+    fft: RealFft<T>,
     /// `e^{−jπk/2n}`, k = 0 … n.
     twiddle: Vec<Complex<T>>,
     reorder: Reorder,
@@ -40,11 +38,9 @@ impl<T: Real> Line<T> {
     /// The same, with the choices the paper's tables compare.
     pub(crate) fn with(n: usize, reorder: Reorder, post: PostProcessing) -> Self {
         assert!(n > 0, "a line has at least one value");
-        let mut planner = RealFftPlanner::new();
         Line {
             n,
-            r2c: planner.plan_fft_forward(n),
-            c2r: planner.plan_fft_inverse(n),
+            fft: RealFft::new(n),
             twiddle: twiddle::scaled_quarter_wave(n, 1.0),
             reorder,
             post,
@@ -64,8 +60,7 @@ impl<T: Real> Line<T> {
 
     /// Complex numbers of working memory: the line reordered, its spectrum, the FFT's own.
     pub(crate) fn scratch_len(&self) -> usize {
-        let fft = self.r2c.get_scratch_len().max(self.c2r.get_scratch_len());
-        self.n.div_ceil(2) + self.n / 2 + 1 + fft
+        self.n.div_ceil(2) + self.n / 2 + 1 + self.fft.scratch_len()
     }
 
     /// The parts of working memory.
@@ -124,7 +119,7 @@ impl<T: Real> Line<T> {
         let [real, v, fft] = self.parts(s);
         let real = &mut reals_mut(real)[..n];
         permutation::reorder(self.reorder, x, real);
-        self.r2c.process_with_scratch(real, v, fft).expect("buffers are made for this length");
+        self.fft.forward(real, v, fft);
         if self.post == PostProcessing::Naive {
             // One coefficient at a time; beyond n/2 the FFT is the conjugate of what is below.
             for (k, out) in out[..n].iter_mut().enumerate() {
@@ -180,7 +175,7 @@ impl<T: Real> Line<T> {
             let h = n / 2;
             v[h] = Complex::new(self.twiddle[h].re * load(h), T::zero());
         }
-        self.c2r.process_with_scratch(v, real, fft).expect("buffers are made for this length");
+        self.fft.inverse(v, real, fft);
         permutation::restore(self.reorder, real, out, wave == Wave::Sine);
     }
 }

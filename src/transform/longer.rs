@@ -17,20 +17,18 @@
 //! become sines. The two 2N algorithms are one backwards: the second half of
 //! the inverse FFT is the mirror image that neither keeps.
 
+use super::fft::RealFft;
 use super::line::Wave;
 use super::{Algorithm1d, Sample, twiddle};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use num_complex::Complex;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use std::sync::Arc;
 
 /// A plan for lines of one length.
 pub(crate) struct Longer<T: Real> {
     n: usize,
     algorithm: Algorithm1d,
-    r2c: Arc<dyn RealToComplex<T>>,
-    c2r: Arc<dyn ComplexToReal<T>>,
+    fft: RealFft<T>,
     /// What V_k is multiplied by, k = 0 … N−1.
     factor: Vec<Complex<T>>,
 }
@@ -38,7 +36,6 @@ pub(crate) struct Longer<T: Real> {
 impl<T: Real> Longer<T> {
     /// A plan for lines of `n` values, `n ≥ 1`.
     pub(crate) fn new(n: usize, algorithm: Algorithm1d) -> Self {
-        let mut planner = RealFftPlanner::new();
         let (points, half) = match algorithm {
             Algorithm1d::FourN => (4 * n, 0.5),
             Algorithm1d::MirroredTwoN => (2 * n, 0.5),
@@ -49,24 +46,22 @@ impl<T: Real> Longer<T> {
             Algorithm1d::FourN => vec![Complex::new(T::of(half), T::zero()); n],
             _ => twiddle::scaled_quarter_wave(n, half),
         };
-        Longer {
-            n,
-            algorithm,
-            r2c: planner.plan_fft_forward(points),
-            c2r: planner.plan_fft_inverse(points),
-            factor,
-        }
+        Longer { n, algorithm, fft: RealFft::new(points), factor }
+    }
+
+    /// Values in a line.
+    pub(crate) fn n(&self) -> usize {
+        self.n
     }
 
     /// Values the FFT takes.
     fn points(&self) -> usize {
-        self.r2c.len()
+        self.fft.len()
     }
 
     /// Complex numbers of working memory: the line extended, its spectrum, the FFT's own.
     pub(crate) fn scratch_len(&self) -> usize {
-        let fft = self.r2c.get_scratch_len().max(self.c2r.get_scratch_len());
-        self.points() + 1 + fft
+        self.points() + 1 + self.fft.scratch_len()
     }
 
     /// The parts of working memory.
@@ -82,7 +77,7 @@ impl<T: Real> Longer<T> {
     pub(crate) fn forward<S: Sample>(&self, x: &[S], out: &mut [T], s: &mut [Complex<T>]) {
         let (real, [v, fft]) = self.parts(s);
         self.extend(x, real);
-        self.r2c.process_with_scratch(real, v, fft).expect("buffers are made for this length");
+        self.fft.forward(real, v, fft);
         if self.algorithm == Algorithm1d::FourN {
             let half = T::of(0.5);
             out.iter_mut().zip(v).for_each(|(out, v)| *out = half * v.re);
@@ -135,10 +130,9 @@ impl<T: Real> Longer<T> {
             let z = w.conj().scale(half * T::of(x.to_f64()));
             *v = if wave == Wave::Sine { Complex::new(z.im, -z.re) } else { z };
         }
-        // The mean is real, and no sine has one.
-        v[0].im = T::zero();
         v[self.n..].fill(Complex::default());
-        self.c2r.process_with_scratch(v, real, fft).expect("buffers are made for this length");
+        // The FFT counts the mean as real: no sine has one.
+        self.fft.inverse(v, real, fft);
         if self.algorithm == Algorithm1d::FourN {
             out.iter_mut().zip(real.chunks_exact(2)).for_each(|(out, pair)| *out = pair[1]);
         } else {

@@ -25,6 +25,7 @@
 //! FFT without normalisation, and the reordering undone. Both hold for every
 //! N ≥ 1, odd ones included.
 
+pub(crate) mod fft;
 pub mod line;
 pub(crate) mod longer;
 pub mod oracle;
@@ -108,7 +109,7 @@ impl Method {
 
 /// Which axis of a map takes the real FFT of the fused method (Jiang et al., §IV-C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Orientation {
+pub enum FftLayout {
     /// What was measured to be fastest for the map's shape.
     #[default]
     Auto,
@@ -118,10 +119,9 @@ pub enum Orientation {
     Transposed,
 }
 
-impl Orientation {
+impl FftLayout {
     /// All three.
-    pub const ALL: [Orientation; 3] =
-        [Orientation::Auto, Orientation::Straight, Orientation::Transposed];
+    pub const ALL: [FftLayout; 3] = [FftLayout::Auto, FftLayout::Straight, FftLayout::Transposed];
 }
 
 /// How a two-dimensional plan computes.
@@ -130,7 +130,7 @@ pub struct Plan2dOptions {
     /// Row-column or fused.
     pub method: Method,
     /// For the fused method: which axis takes the real FFT.
-    pub orientation: Orientation,
+    pub layout: FftLayout,
     /// How maps are reordered.
     pub reorder: Reorder,
     /// How coefficients are taken from an FFT and put into one.

@@ -8,12 +8,12 @@ use crate::grid::{BinGrid, Map};
 use crate::spectral::Spectrum;
 
 /// `cos(πm/2n)` for every m, through a table of one wave.
-struct Wave {
+struct CosineTable {
     n: usize,
     cosine: Vec<f64>,
 }
 
-impl Wave {
+impl CosineTable {
     fn new(n: usize) -> Self {
         let quarter = super::twiddle::quarter_wave(n);
         let cosine = (0..4 * n)
@@ -24,7 +24,7 @@ impl Wave {
                 _ => quarter[4 * n - m].re,
             })
             .collect();
-        Wave { n, cosine }
+        CosineTable { n, cosine }
     }
 
     /// `cos(πm/2n)`.
@@ -40,20 +40,20 @@ impl Wave {
 
 /// `X_k = Σ_n x_n cos(π(n+½)k/N)`.
 pub fn dct(x: &[f64]) -> Vec<f64> {
-    let wave = Wave::new(x.len());
-    sum(x, |k, n| wave.cos((2 * n + 1) * k))
+    let table = CosineTable::new(x.len());
+    sum(x, |k, n| table.cos((2 * n + 1) * k))
 }
 
 /// `X_k = ½x_0 + Σ_{n≥1} x_n cos(πn(k+½)/N)`.
 pub fn idct(x: &[f64]) -> Vec<f64> {
-    let wave = Wave::new(x.len());
-    sum(x, |k, n| if n == 0 { 0.5 } else { wave.cos(n * (2 * k + 1)) })
+    let table = CosineTable::new(x.len());
+    sum(x, |k, n| if n == 0 { 0.5 } else { table.cos(n * (2 * k + 1)) })
 }
 
 /// `X_k = Σ_{n≥1} x_n sin(πn(k+½)/N)`.
 pub fn idxst(x: &[f64]) -> Vec<f64> {
-    let wave = Wave::new(x.len());
-    sum(x, |k, n| wave.sin(n * (2 * k + 1)))
+    let table = CosineTable::new(x.len());
+    sum(x, |k, n| table.sin(n * (2 * k + 1)))
 }
 
 fn sum(x: &[f64], basis: impl Fn(usize, usize) -> f64) -> Vec<f64> {
@@ -61,11 +61,11 @@ fn sum(x: &[f64], basis: impl Fn(usize, usize) -> f64) -> Vec<f64> {
 }
 
 /// A one-dimensional transform.
-type Line = fn(&[f64]) -> Vec<f64>;
+type LineFunction = fn(&[f64]) -> Vec<f64>;
 
 /// A two-dimensional transform, one axis after the other.
 pub fn transform2(kind: Transform, x: &Map<f64>) -> Map<f64> {
-    let (along_x, along_y): (Line, Line) = match kind {
+    let (along_x, along_y): (LineFunction, LineFunction) = match kind {
         Transform::Dct => (dct, dct),
         Transform::Idct => (idct, idct),
         Transform::IdctIdxst => (idct, idxst),
@@ -86,7 +86,7 @@ pub fn transform2(kind: Transform, x: &Map<f64>) -> Map<f64> {
 /// A transform of any number of dimensions, one axis after the other; the last is contiguous.
 pub fn transform_nd(kind: TransformNd, shape: &[usize], x: &[f64]) -> Vec<f64> {
     assert_eq!(x.len(), shape.iter().product::<usize>());
-    let along: Line = match kind {
+    let along: LineFunction = match kind {
         TransformNd::Dct => dct,
         TransformNd::Idct => idct,
     };

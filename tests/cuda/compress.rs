@@ -7,7 +7,7 @@ use placefield::cli::compress::CudaThresholdPair;
 use placefield::cli::compress::{Picture, Samples, compress};
 use placefield::cuda::CudaReal;
 use placefield::cuda::transforms::Plan2d;
-use placefield::transform::{Method, Orientation, Plan2dOptions, Transform};
+use placefield::transform::{FftLayout, Method, Plan2dOptions, Transform};
 
 /// Whatever `epsilon` is, the coefficients that are kept are those of a DCT without
 /// one to the bit, and the others zero.
@@ -17,8 +17,8 @@ fn thresholds_drop_and_count<T: CudaReal>() {
     let ways = [
         auto,
         Plan2dOptions { method: Method::RowColumn, ..auto },
-        Plan2dOptions { orientation: Orientation::Straight, ..auto },
-        Plan2dOptions { orientation: Orientation::Transposed, ..auto },
+        Plan2dOptions { layout: FftLayout::Straight, ..auto },
+        Plan2dOptions { layout: FftLayout::Transposed, ..auto },
     ];
     let sizes = [
         (1, 1, 1),

@@ -8,8 +8,8 @@ use crate::reference::{Line, line, transform_2d, transform_nd};
 use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, PlanNd, Stage};
 use placefield::cuda::{CudaError, CudaReal, Graph};
 use placefield::transform::{
-    Algorithm1d, Method, Orientation, Plan2dOptions, PostProcessing, Reorder, Transform,
-    Transform1d, TransformNd,
+    Algorithm1d, FftLayout, Method, Plan2dOptions, PostProcessing, Reorder, Transform, Transform1d,
+    TransformNd,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -105,10 +105,10 @@ pub(crate) fn ways() -> Vec<Plan2dOptions> {
         let base = Plan2dOptions { reorder, ..Plan2dOptions::default() };
         ways.push(Plan2dOptions { method: Method::RowColumn, ..base });
         for post in [PostProcessing::Efficient, PostProcessing::Naive] {
-            ways.push(Plan2dOptions { orientation: Orientation::Straight, post, ..base });
+            ways.push(Plan2dOptions { layout: FftLayout::Straight, post, ..base });
         }
     }
-    ways.push(Plan2dOptions { orientation: Orientation::Transposed, ..Plan2dOptions::default() });
+    ways.push(Plan2dOptions { layout: FftLayout::Transposed, ..Plan2dOptions::default() });
     ways
 }
 
@@ -159,10 +159,10 @@ fn a_plan_says_which_way_it_goes() {
         Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, nx, ny, options, 1).unwrap().path()
     };
     let auto = Plan2dOptions::default();
-    let with = |orientation| Plan2dOptions { orientation, ..auto };
+    let with = |layout| Plan2dOptions { layout, ..auto };
     assert_eq!(path(64, 128, auto), Path2d::TwoPass);
-    assert_eq!(path(64, 128, with(Orientation::Straight)), Path2d::Straight);
-    assert_eq!(path(64, 128, with(Orientation::Transposed)), Path2d::Transposed);
+    assert_eq!(path(64, 128, with(FftLayout::Straight)), Path2d::Straight);
+    assert_eq!(path(64, 128, with(FftLayout::Transposed)), Path2d::Transposed);
     assert_eq!(path(100, 64, auto), Path2d::TwoPass);
     assert_eq!(path(100, 10000, auto), Path2d::Folded);
     assert_eq!(path(10000, 100, auto), Path2d::Folded);
@@ -392,7 +392,7 @@ fn stages_one_at_a_time_and_graphs_give_the_same_bits() {
 #[ignore = "needs an NVIDIA GPU"]
 fn kernels_say_what_they_take() {
     let gpu = gpu();
-    let straight = Plan2dOptions { orientation: Orientation::Straight, ..Plan2dOptions::default() };
+    let straight = Plan2dOptions { layout: FftLayout::Straight, ..Plan2dOptions::default() };
     let plan = Plan2d::<f64, u8>::batched(&gpu, Transform::Dct, 64, 96, straight, 1).unwrap();
     let [pre, post] = &plan.kernels().unwrap()[..] else { panic!("two kernels") };
     assert_eq!((pre.name.as_str(), pre.bytes), ("reorder_scatter_u8", 64 * 96 * 9));

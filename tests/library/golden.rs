@@ -69,8 +69,8 @@ fn check_maps<T: Real>(cases: &Value) {
                 (Transform::IdctIdxst, "idct_idxst", 4.0),
                 (Transform::IdxstIdct, "idxst_idct", 4.0),
             ] {
-                let plan = Plan2d::<T>::new(kind, nx, ny, options, 1).unwrap();
-                plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
+                let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, 1).unwrap();
+                plan.run(&x, &mut out).unwrap();
                 let what = format!("{name} {nx}x{ny} {}", method.name());
                 assert_close(&out, factor, &numbers(&case[name]), &what);
             }

@@ -27,9 +27,9 @@ fn check<T: Real>(file: &Value) {
             [(Transform1d::Dct, "dct"), (Transform1d::Idct, "idct"), (Transform1d::Idxst, "idxst")]
         {
             for algorithm in Algorithm1d::ALL {
-                let plan = Plan1d::<T>::new(kind, x.len(), 1, algorithm).unwrap();
+                let mut plan = Plan1d::<T>::batched(kind, x.len(), algorithm, 1).unwrap();
                 let mut out = vec![T::zero(); x.len()];
-                plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
+                plan.run(&x, &mut out).unwrap();
                 assert_scaled(&out, 0.5, &numbers(&case[name]), &(name, x.len(), algorithm));
             }
         }
@@ -48,9 +48,9 @@ fn check<T: Real>(file: &Value) {
         ] {
             for method in Method::ALL {
                 let options = Plan2dOptions { method, ..Plan2dOptions::default() };
-                let plan = Plan2d::<T>::new(kind, shape[0], shape[1], options, 1).unwrap();
+                let mut plan = Plan2d::<T>::batched(kind, shape[0], shape[1], options, 1).unwrap();
                 let mut out = vec![T::zero(); x.len()];
-                plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
+                plan.run(&x, &mut out).unwrap();
                 assert_scaled(&out, 0.25, &numbers(&case[name]), &(name, &shape, method));
             }
         }
@@ -61,11 +61,11 @@ fn check<T: Real>(file: &Value) {
         for (kind, name) in [(TransformNd::Dct, "dct"), (TransformNd::Idct, "idct")] {
             for method in Method::ALL {
                 let mut out = vec![T::zero(); x.len()];
-                let volume = Plan3d::<T>::new(kind, shape, method, 1).unwrap();
-                volume.process(&x, &mut out, &mut volume.make_scratch()).unwrap();
+                let mut volume = Plan3d::<T>::batched(kind, shape, method, 1).unwrap();
+                volume.run(&x, &mut out).unwrap();
                 assert_scaled(&out, 0.125, &numbers(&case[name]), &(name, shape, method));
-                let array = PlanNd::<T>::new(kind, &shape, method, 1).unwrap();
-                array.process(&x, &mut out, &mut array.make_scratch()).unwrap();
+                let mut array = PlanNd::<T>::batched(kind, &shape, method, 1).unwrap();
+                array.run(&x, &mut out).unwrap();
                 assert_scaled(&out, 0.125, &numbers(&case[name]), &(name, shape, method));
             }
         }

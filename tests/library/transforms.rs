@@ -6,11 +6,11 @@
 
 use crate::common::{limit, relative_rms};
 use placefield::Real;
-use placefield::cpu::transforms::{Plan1d, Plan2d, Plan3d, PlanNd, Sample, Scratch};
+use placefield::cpu::transforms::{Plan1d, Plan2d, Plan3d, PlanNd, Sample};
 use placefield::grid::Map;
 use placefield::transform::{
-    Algorithm1d, LengthError, Method, Orientation, Plan2dOptions, PostProcessing, Reorder,
-    Transform, Transform1d, TransformNd, oracle,
+    Algorithm1d, FftLayout, LengthError, Method, Plan2dOptions, PostProcessing, Reorder, Transform,
+    Transform1d, TransformNd, oracle,
 };
 
 const LENGTHS: [usize; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 31, 64, 97, 100, 128, 255];
@@ -114,9 +114,9 @@ fn check_lines<T: Real>() {
                 let want: Vec<f64> =
                     widen(&x).chunks(n).flat_map(|x| oracle::transform1(kind, x)).collect();
                 for algorithm in Algorithm1d::ALL {
-                    let plan = Plan1d::<T>::new(kind, n, batch, algorithm).unwrap();
+                    let mut plan = Plan1d::<T>::batched(kind, n, algorithm, batch).unwrap();
                     let mut out = room(n * batch);
-                    plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
+                    plan.run(&x, &mut out).unwrap();
                     assert_close(&out, &want, &(kind, algorithm, n, batch));
                 }
             }
@@ -129,11 +129,11 @@ fn ways() -> Vec<Plan2dOptions> {
     let mut all = Vec::new();
     for reorder in Reorder::ALL {
         for post in PostProcessing::ALL {
-            for orientation in Orientation::ALL {
-                all.push(Plan2dOptions { method: Method::Fused, orientation, reorder, post });
+            for layout in FftLayout::ALL {
+                all.push(Plan2dOptions { method: Method::Fused, layout, reorder, post });
             }
-            let orientation = Orientation::Auto;
-            all.push(Plan2dOptions { method: Method::RowColumn, orientation, reorder, post });
+            let layout = FftLayout::Auto;
+            all.push(Plan2dOptions { method: Method::RowColumn, layout, reorder, post });
         }
     }
     all
@@ -146,9 +146,9 @@ fn check_maps<T: Real>() {
         for kind in Transform::ALL {
             let want = oracle::transform2(kind, &map);
             for options in ways() {
-                let plan = Plan2d::<T>::new(kind, nx, ny, options, 1).unwrap();
+                let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, 1).unwrap();
                 let mut out = room(nx * ny);
-                plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
+                plan.run(&x, &mut out).unwrap();
                 assert_close(&out, want.as_slice(), &(kind, nx, ny, options));
             }
         }
@@ -162,11 +162,11 @@ fn check_batch_of_maps<T: Real>() {
         let last = (batch - 1) * nx * ny;
         for kind in [Transform::Dct, Transform::IdxstIdct] {
             for method in Method::ALL {
-                for orientation in [Orientation::Straight, Orientation::Transposed] {
-                    let options = Plan2dOptions { method, orientation, ..Default::default() };
-                    let plan = Plan2d::<T>::new(kind, nx, ny, options, batch).unwrap();
+                for layout in [FftLayout::Straight, FftLayout::Transposed] {
+                    let options = Plan2dOptions { method, layout, ..Default::default() };
+                    let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, batch).unwrap();
                     let mut out = room(x.len());
-                    plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
+                    plan.run(&x, &mut out).unwrap();
                     // The first, the last and one in the middle.
                     for start in [0, batch / 2 * nx * ny, last] {
                         let map = Map::from_vec(nx, ny, widen(&x[start..][..nx * ny]));
@@ -192,9 +192,9 @@ fn check_volumes<T: Real>() {
                 .flat_map(|x| oracle::transform_nd(kind, &shape, x))
                 .collect();
             for method in Method::ALL {
-                let plan = Plan3d::<T>::new(kind, shape, method, batch).unwrap();
+                let mut plan = Plan3d::<T>::batched(kind, shape, method, batch).unwrap();
                 let mut out = room(x.len());
-                plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
+                plan.run(&x, &mut out).unwrap();
                 assert_close(&out, &want, &(kind, shape, method));
             }
         }
@@ -221,12 +221,12 @@ fn check_arrays<T: Real>() {
             let want: Vec<f64> =
                 widen(&x).chunks(size).flat_map(|x| oracle::transform_nd(kind, shape, x)).collect();
             for method in Method::ALL {
-                let plan = PlanNd::<T>::new(kind, shape, method, batch).unwrap();
+                let mut plan = PlanNd::<T>::batched(kind, shape, method, batch).unwrap();
                 if method == Method::Fused {
                     assert_eq!(plan.rounds(), rounds);
                 }
                 let mut out = room(x.len());
-                plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
+                plan.run(&x, &mut out).unwrap();
                 assert_close(&out, &want, &(kind, shape, method));
             }
         }
@@ -238,11 +238,11 @@ fn check_thresholds<T: Real>() {
         let x = values::<T>(nx * ny);
         for options in ways() {
             let run = |kind, x: &[T], threshold: Option<T>| {
-                let plan = Plan2d::<T>::new(kind, nx, ny, options, 1).unwrap();
-                let (mut out, mut scratch) = (room(nx * ny), plan.make_scratch());
+                let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, 1).unwrap();
+                let mut out = room(nx * ny);
                 match threshold {
-                    Some(t) => plan.process_threshold(x, t, &mut out, &mut scratch).unwrap(),
-                    None => plan.process(x, &mut out, &mut scratch).unwrap(),
+                    Some(t) => plan.run_thresholded(x, t, &mut out).unwrap(),
+                    None => plan.run(x, &mut out).unwrap(),
                 }
                 out
             };
@@ -272,28 +272,28 @@ fn integers_are_taken() {
         let equal = |a: Vec<f64>, b: Vec<f64>| assert_eq!(a, b);
         for kind in Transform1d::ALL {
             for algorithm in Algorithm1d::ALL {
-                let plan = Plan1d::new(kind, 20, 3, algorithm).unwrap();
-                let (mut a, mut b, mut s) = (room(60), room(60), plan.make_scratch());
-                plan.process(&x, &mut a, &mut s).unwrap();
-                plan.process(&same, &mut b, &mut s).unwrap();
+                let mut plan = Plan1d::batched(kind, 20, algorithm, 3).unwrap();
+                let (mut a, mut b) = (room(60), room(60));
+                plan.run(&x, &mut a).unwrap();
+                plan.run(&same, &mut b).unwrap();
                 equal(a, b);
             }
         }
         for kind in Transform::ALL {
             for options in ways() {
-                let plan = Plan2d::new(kind, 12, 5, options, 1).unwrap();
-                let (mut a, mut b, mut s) = (room(60), room(60), plan.make_scratch());
-                plan.process(&x, &mut a, &mut s).unwrap();
-                plan.process(&same, &mut b, &mut s).unwrap();
+                let mut plan = Plan2d::batched(kind, 12, 5, options, 1).unwrap();
+                let (mut a, mut b) = (room(60), room(60));
+                plan.run(&x, &mut a).unwrap();
+                plan.run(&same, &mut b).unwrap();
                 equal(a, b);
             }
         }
         for kind in TransformNd::ALL {
             for method in Method::ALL {
-                let plan = PlanNd::new(kind, &[3, 4, 5], method, 1).unwrap();
-                let (mut a, mut b, mut s) = (room(60), room(60), plan.make_scratch());
-                plan.process(&x, &mut a, &mut s).unwrap();
-                plan.process(&same, &mut b, &mut s).unwrap();
+                let mut plan = PlanNd::batched(kind, &[3, 4, 5], method, 1).unwrap();
+                let (mut a, mut b) = (room(60), room(60));
+                plan.run(&x, &mut a).unwrap();
+                plan.run(&same, &mut b).unwrap();
                 equal(a, b);
             }
         }
@@ -305,67 +305,66 @@ fn integers_are_taken() {
 
 #[test]
 fn wrong_lengths_are_errors() {
-    let plan = Plan2d::<f32>::new(Transform::Dct, 4, 4, Plan2dOptions::default(), 2).unwrap();
-    let mut scratch = plan.make_scratch();
+    let options = Plan2dOptions::default();
+    let mut plan = Plan2d::<f32>::batched(Transform::Dct, 4, 4, options, 2).unwrap();
     let mut out = [0.0; 32];
-    let error = plan.process(&[0.0_f32; 31], &mut out, &mut scratch).unwrap_err();
+    let error = plan.run(&[0.0_f32; 31], &mut out).unwrap_err();
     assert_eq!(error, LengthError { what: "input", expected: 32, found: 31 });
-    let error = plan.process(&[0_u8; 32], &mut out[1..], &mut scratch).unwrap_err();
+    let error = plan.run(&[0_u8; 32], &mut out[1..]).unwrap_err();
     assert_eq!(error.to_string(), "output has 31 values, the plan is for 32");
+    assert!(plan.run_thresholded(&[0_u8; 33], 1.0, &mut out).is_err());
 
-    let line = Plan1d::<f32>::new(Transform1d::Dct, 5, 1, Algorithm1d::FourN).unwrap();
-    assert!(line.process(&[0.0_f32; 6], &mut out[..5], &mut line.make_scratch()).is_err());
-    let volume = Plan3d::<f32>::new(TransformNd::Dct, [2, 2, 2], Method::Fused, 1).unwrap();
-    assert!(volume.process(&[0.0_f32; 8], &mut out[..7], &mut volume.make_scratch()).is_err());
-    let array = PlanNd::<f32>::new(TransformNd::Dct, &[2, 2, 2, 2], Method::Fused, 1).unwrap();
-    assert!(array.process(&[0.0_f32; 8], &mut out[..16], &mut array.make_scratch()).is_err());
+    let mut line = Plan1d::<f32>::new(Transform1d::Dct, 5).unwrap();
+    assert!(line.run(&[0.0_f32; 6], &mut out[..5]).is_err());
+    let mut volume = Plan3d::<f32>::new(TransformNd::Dct, [2, 2, 2]).unwrap();
+    assert!(volume.run(&[0.0_f32; 8], &mut out[..7]).is_err());
+    let mut array = PlanNd::<f32>::new(TransformNd::Dct, &[2, 2, 2, 2]).unwrap();
+    assert!(array.run(&[0.0_f32; 8], &mut out[..16]).is_err());
 }
 
+/// `new` is one transform with default choices, and a plan says what it is.
 #[test]
-fn scratch_serves_every_plan_that_asks_for_less() {
-    let plan = |n| Plan2d::<f64>::new(Transform::Dct, n, n, Plan2dOptions::default(), 1).unwrap();
-    let (small, large) = (plan(8), plan(32));
-    let x = values::<f64>(32 * 32);
-    let mut out = room(32 * 32);
-    let error = large.process(&x, &mut out, &mut small.make_scratch()).unwrap_err();
-    assert!(error.to_string().starts_with("scratch"), "{error}");
-    // What another plan left in it does not matter.
-    let mut scratch = Scratch::new(large.scratch_len(), 1);
-    large.process(&x, &mut out, &mut scratch).unwrap();
-    let (mut used, mut fresh) = (room(64), room(64));
-    small.process(&x[..64], &mut used, &mut scratch).unwrap();
-    small.process(&x[..64], &mut fresh, &mut small.make_scratch()).unwrap();
-    assert_eq!(used, fresh);
+fn plans_say_what_they_are() {
+    let line = Plan1d::<f32>::new(Transform1d::Idxst, 5).unwrap();
+    assert_eq!((line.kind(), line.len(), line.batch()), (Transform1d::Idxst, 5, 1));
+    assert_eq!(line.algorithm(), Algorithm1d::NPoint);
+    let map = Plan2d::<f32>::new(Transform::IdctIdxst, 6, 5).unwrap();
+    assert_eq!((map.kind(), map.shape(), map.batch()), (Transform::IdctIdxst, [6, 5], 1));
+    let chosen = Plan2dOptions { layout: FftLayout::Transposed, ..Plan2dOptions::default() };
+    assert_eq!(map.options(), chosen);
+    let volume = Plan3d::<f32>::batched(TransformNd::Idct, [2, 3, 4], Method::RowColumn, 7);
+    let volume = volume.unwrap();
+    assert_eq!((volume.kind(), volume.shape(), volume.batch()), (TransformNd::Idct, [2, 3, 4], 7));
+    assert_eq!(volume.method(), Method::RowColumn);
+    let array = PlanNd::<f32>::new(TransformNd::Dct, &[2, 3]).unwrap();
+    assert_eq!((array.kind(), array.shape(), array.batch()), (TransformNd::Dct, &[2, 3][..], 1));
+    assert_eq!(array.method(), Method::Fused);
+}
+
+/// What a run leaves in a plan's working memory does not matter to the next.
+#[test]
+fn runs_do_not_depend_on_one_another() {
+    let (x, other) = (values::<f64>(32 * 24), vec![1e30; 32 * 24]);
+    for kind in Transform::ALL {
+        let plan = || Plan2d::<f64>::new(kind, 32, 24).unwrap();
+        let (mut used, mut fresh) = (room(x.len()), room(x.len()));
+        let mut plan_used = plan();
+        plan_used.run(&other, &mut used).unwrap();
+        plan_used.run(&x, &mut used).unwrap();
+        plan().run(&x, &mut fresh).unwrap();
+        assert_eq!(used, fresh);
+    }
 }
 
 #[test]
 fn shapes_without_values_are_errors() {
     let options = Plan2dOptions::default();
-    assert!(Plan1d::<f32>::new(Transform1d::Dct, 0, 1, Algorithm1d::NPoint).is_err());
-    assert!(Plan2d::<f32>::new(Transform::Dct, 3, 4, options, 0).is_err());
-    assert!(Plan2d::<f32>::new(Transform::Dct, usize::MAX, 2, options, 1).is_err());
-    assert!(Plan3d::<f32>::new(TransformNd::Dct, [1, 0, 1], Method::Fused, 1).is_err());
-    let error = PlanNd::<f32>::new(TransformNd::Dct, &[], Method::Fused, 1).err().unwrap();
+    assert!(Plan1d::<f32>::new(Transform1d::Dct, 0).is_err());
+    assert!(Plan2d::<f32>::batched(Transform::Dct, 3, 4, options, 0).is_err());
+    assert!(Plan2d::<f32>::new(Transform::Dct, usize::MAX, 2).is_err());
+    assert!(Plan3d::<f32>::new(TransformNd::Dct, [1, 0, 1]).is_err());
+    let error = PlanNd::<f32>::new(TransformNd::Dct, &[]).err().unwrap();
     assert_eq!((error.shape, error.batch), (vec![], 1));
-}
-
-/// One plan, many threads, each with its own scratch.
-#[test]
-fn plans_are_shared_by_threads() {
-    let plan = Plan3d::<f64>::new(TransformNd::Dct, [6, 7, 8], Method::Fused, 1).unwrap();
-    let x = values::<f64>(6 * 7 * 8);
-    let run = || {
-        let mut out = room(x.len());
-        plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
-        out
-    };
-    let alone = run();
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
-        for thread in threads {
-            assert_eq!(thread.join().unwrap(), alone);
-        }
-    });
 }
 
 /// Long columns go through in tiles, whose number follows that of the threads.
@@ -377,9 +376,9 @@ fn any_number_of_threads_gives_the_same_bits() {
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let plan = Plan2d::<f64>::new(kind, nx, ny, Plan2dOptions::default(), 1).unwrap();
+                let mut plan = Plan2d::<f64>::new(kind, nx, ny).unwrap();
                 let mut out = room(x.len());
-                plan.process(&x, &mut out, &mut plan.make_scratch()).unwrap();
+                plan.run(&x, &mut out).unwrap();
                 out
             })
         };

@@ -1,10 +1,10 @@
 //! The transforms of image compression on the CPU.
 
 use super::{ChannelRun, CompressError, Samples, ThresholdPair};
-use crate::cpu::transforms::{Plan2d, Scratch};
+use crate::cpu::transforms::Plan2d;
 use crate::memory::filled;
 use crate::real::Real;
-use crate::transform::{LengthError, Plan2dOptions, ShapeError, Transform};
+use crate::transform::{LengthError, ShapeError, Transform};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -12,7 +12,6 @@ use std::time::Instant;
 pub struct CpuThresholdPair<T: Real> {
     dct: Plan2d<T>,
     idct: Plan2d<T>,
-    scratch: Scratch<T>,
     spectrum: Vec<T>,
 }
 
@@ -22,12 +21,9 @@ impl<T: Real> CpuThresholdPair<T> {
     /// # Errors
     /// When a size is zero.
     pub fn new(height: usize, width: usize) -> Result<Self, ShapeError> {
-        let options = Plan2dOptions::default();
-        let dct = Plan2d::new(Transform::Dct, height, width, options, 1)?;
         Ok(CpuThresholdPair {
-            scratch: dct.make_scratch(),
-            idct: Plan2d::new(Transform::Idct, height, width, options, 1)?,
-            dct,
+            dct: Plan2d::new(Transform::Dct, height, width)?,
+            idct: Plan2d::new(Transform::Idct, height, width)?,
             spectrum: filled(height * width, T::zero()),
         })
     }
@@ -38,18 +34,18 @@ impl<T: Real> CpuThresholdPair<T> {
         threshold: T,
         restored: &mut [T],
     ) -> Result<ChannelRun, LengthError> {
-        let CpuThresholdPair { dct, idct, scratch, spectrum } = self;
         let start = Instant::now();
         let ms = || start.elapsed().as_secs_f64() * 1e3;
+        let spectrum = &mut self.spectrum;
         match samples {
-            Samples::U8(x) => dct.process_threshold(x, threshold, spectrum, scratch)?,
-            Samples::U16(x) => dct.process_threshold(x, threshold, spectrum, scratch)?,
+            Samples::U8(x) => self.dct.run_thresholded(x, threshold, spectrum)?,
+            Samples::U16(x) => self.dct.run_thresholded(x, threshold, spectrum)?,
         }
         let forward_ms = ms();
         // What was below is zero now: below any threshold but zero, which keeps everything.
         let kept = spectrum.par_iter().filter(|x| x.abs() >= threshold).count();
         let counted = ms();
-        idct.process(spectrum, restored, scratch)?;
+        self.idct.run(spectrum, restored)?;
         Ok(ChannelRun { kept, forward_ms, inverse_ms: ms() - counted })
     }
 }

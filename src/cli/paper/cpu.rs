@@ -56,9 +56,9 @@ impl CpuTarget {
                 map::<T>(shape, Transform::Dct, options).map_err(what)?
             }
             &Work::Line(n, algorithm) => {
-                let plan = Plan1d::<T>::new(Transform1d::Dct, n, 1, algorithm).map_err(what)?;
-                let (mut scratch, (x, mut out)) = (plan.make_scratch(), maps(n));
-                Box::new(move || done(plan.process(&x, &mut out, &mut scratch)))
+                let plan = Plan1d::<T>::batched(Transform1d::Dct, n, algorithm, 1);
+                let (mut plan, (x, mut out)) = (plan.map_err(what)?, maps::<T>(n));
+                Box::new(move || done(plan.run(&x, &mut out)))
             }
             &Work::Map(shape, transform, pipeline) => {
                 map::<T>(shape, transform, options(pipeline)?).map_err(what)?
@@ -68,10 +68,9 @@ impl CpuTarget {
                     Direction::Forward => TransformNd::Dct,
                     Direction::Inverse => TransformNd::Idct,
                 };
-                let plan = Plan3d::<T>::new(kind, [a, b, c], options(pipeline)?.method, 1);
-                let plan = plan.map_err(what)?;
-                let (mut scratch, (x, mut out)) = (plan.make_scratch(), maps(a * b * c));
-                Box::new(move || done(plan.process(&x, &mut out, &mut scratch)))
+                let plan = Plan3d::<T>::batched(kind, [a, b, c], options(pipeline)?.method, 1);
+                let (mut plan, (x, mut out)) = (plan.map_err(what)?, maps::<T>(a * b * c));
+                Box::new(move || done(plan.run(&x, &mut out)))
             }
             &Work::Compress(shape, pipeline, threshold) => {
                 compress::<T>(shape, options(pipeline)?, threshold).map_err(what)?
@@ -191,9 +190,9 @@ fn map<T: Real>(
     transform: Transform,
     options: Plan2dOptions,
 ) -> Result<Run, ShapeError> {
-    let plan = Plan2d::<T>::new(transform, nx, ny, options, 1)?;
-    let (mut scratch, (x, mut out)) = (plan.make_scratch(), maps(nx * ny));
-    Ok(Box::new(move || done(plan.process(&x, &mut out, &mut scratch))))
+    let mut plan = Plan2d::<T>::batched(transform, nx, ny, options, 1)?;
+    let (x, mut out) = maps::<T>(nx * ny);
+    Ok(Box::new(move || done(plan.run(&x, &mut out))))
 }
 
 fn compress<T: Real>(
@@ -201,15 +200,13 @@ fn compress<T: Real>(
     options: Plan2dOptions,
     threshold: f64,
 ) -> Result<Run, ShapeError> {
-    let plan = |kind| Plan2d::<T>::new(kind, nx, ny, options, 1);
-    let (dct, idct) = (plan(Transform::Dct)?, plan(Transform::Idct)?);
-    let mut scratch = [dct.make_scratch(), idct.make_scratch()];
-    let (x, mut spectrum) = maps(nx * ny);
+    let plan = |kind| Plan2d::<T>::batched(kind, nx, ny, options, 1);
+    let (mut dct, mut idct) = (plan(Transform::Dct)?, plan(Transform::Idct)?);
+    let (x, mut spectrum) = maps::<T>(nx * ny);
     let mut out = spectrum.clone();
     Ok(Box::new(move || {
-        let [forward, inverse] = &mut scratch;
-        done(dct.process_threshold(&x, T::of(threshold), &mut spectrum, forward))?;
-        done(idct.process(&spectrum, &mut out, inverse))
+        done(dct.run_thresholded(&x, T::of(threshold), &mut spectrum))?;
+        done(idct.run(&spectrum, &mut out))
     }))
 }
 

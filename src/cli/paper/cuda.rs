@@ -16,8 +16,7 @@ use crate::cuda::{
 use crate::engine::{Engine, EngineError, EngineOptions, Pipeline};
 use crate::real::Precision;
 use crate::transform::{
-    Method, Orientation, Plan2dOptions, PostProcessing, Reorder, Transform, Transform1d,
-    TransformNd,
+    FftLayout, Method, Plan2dOptions, PostProcessing, Reorder, Transform, Transform1d, TransformNd,
 };
 
 /// Milliseconds that a sample holds at least.
@@ -288,7 +287,7 @@ fn maps<T: CudaReal>(
 
 /// The fused method as the map lies, as the stages' times are of it.
 fn straight(reorder: Reorder, post: PostProcessing) -> Plan2dOptions {
-    Plan2dOptions { method: Method::Fused, orientation: Orientation::Straight, reorder, post }
+    Plan2dOptions { method: Method::Fused, layout: FftLayout::Straight, reorder, post }
 }
 
 /// A pipeline's method of single transforms.

@@ -1,56 +1,58 @@
 //! Two dimensions.
 
-use crate::cpu::maps::Maps;
-use crate::cpu::modify::{Modify, Threshold, Unchanged};
-use crate::cpu::scratch::{Parts, Scratch, ScratchLen};
+use super::coefficients::{Modify, Threshold, Unchanged};
+use super::maps::{MapBatch, chosen_layout};
+use super::scratch::Scratch;
 use crate::real::Real;
 use crate::transform::{
     LengthError, Plan2dOptions, Sample, ShapeError, Transform, check_length, check_shape,
 };
 
-/// Values of the maps that go through the passes together: small maps in
-/// groups, that every pass has work for all threads.
-const GROUP: usize = 1 << 20;
-
 /// A plan for transforms of `batch` maps of `nx × ny` values, y contiguous.
 pub struct Plan2d<T: Real> {
-    kind: Transform,
-    nx: usize,
-    ny: usize,
+    shape: [usize; 2],
     batch: usize,
-    /// Maps that go through the passes together.
-    group: usize,
     options: Plan2dOptions,
-    maps: Maps<T>,
+    maps: MapBatch<T>,
+    scratch: Scratch<T>,
 }
 
 impl<T: Real> Plan2d<T> {
-    /// Plans `kind` of `batch` maps of `nx × ny` values.
+    /// Plans `kind` of one map of `nx × ny` values with default options.
+    ///
+    /// # Errors
+    /// As [`Plan2d::batched`].
+    pub fn new(kind: Transform, nx: usize, ny: usize) -> Result<Self, ShapeError> {
+        Plan2d::batched(kind, nx, ny, Plan2dOptions::default(), 1)
+    }
+
+    /// Plans `kind` of `batch` maps of `nx × ny` values, for the pool this is called in.
     ///
     /// # Errors
     /// When `nx`, `ny` or `batch` is zero or they are beyond any memory.
-    pub fn new(
+    pub fn batched(
         kind: Transform,
         nx: usize,
         ny: usize,
         options: Plan2dOptions,
         batch: usize,
     ) -> Result<Self, ShapeError> {
-        check_shape(&[nx, ny], batch)?;
-        let group = (GROUP / (nx * ny)).clamp(1, batch);
-        let options = Plan2dOptions { orientation: options.orientation.chosen(nx, ny), ..options };
-        let maps = Maps::new(nx, ny, &options);
-        Ok(Plan2d { kind, nx, ny, batch, group, options, maps })
+        let shape = [nx, ny];
+        check_shape(&shape, batch)?;
+        let options = Plan2dOptions { layout: chosen_layout(&options, nx, ny), ..options };
+        let maps = MapBatch::new(kind, shape, &options, batch);
+        let scratch = Scratch::for_this_pool(maps.scratch_len());
+        Ok(Plan2d { shape, batch, options, maps, scratch })
     }
 
     /// The transform.
     pub fn kind(&self) -> Transform {
-        self.kind
+        self.maps.kind()
     }
 
     /// `[nx, ny]`.
     pub fn shape(&self) -> [usize; 2] {
-        [self.nx, self.ny]
+        self.shape
     }
 
     /// Number of maps.
@@ -58,32 +60,17 @@ impl<T: Real> Plan2d<T> {
         self.batch
     }
 
-    /// How it computes, with the orientation that was chosen.
+    /// How it computes, with the layout that was chosen.
     pub fn options(&self) -> Plan2dOptions {
         self.options
     }
 
-    /// Working memory of a call.
-    pub fn scratch_len(&self) -> ScratchLen {
-        self.maps.scratch_len(self.group)
-    }
-
-    /// Working memory for the pool this is called in.
-    pub fn make_scratch(&self) -> Scratch<T> {
-        Scratch::new(self.scratch_len(), rayon::current_num_threads())
-    }
-
-    /// `output = kind(input)`, both `batch × nx × ny`.
+    /// `output = kind(input)`, both `batch × nx × ny` values.
     ///
     /// # Errors
-    /// When a slice has another length, or `scratch` is smaller than [`Plan2d::scratch_len`].
-    pub fn process<S: Sample>(
-        &self,
-        input: &[S],
-        output: &mut [T],
-        scratch: &mut Scratch<T>,
-    ) -> Result<(), LengthError> {
-        self.modified(input, &Unchanged, output, scratch)
+    /// When a slice has another length.
+    pub fn run<S: Sample>(&mut self, input: &[S], output: &mut [T]) -> Result<(), LengthError> {
+        self.modified(input, &Unchanged, output)
     }
 
     /// The same with every coefficient of a magnitude below `threshold` counted as zero, in the
@@ -92,49 +79,26 @@ impl<T: Real> Plan2d<T> {
     /// Coefficients are in the scaling of [`Transform`]: unnormalised sums.
     ///
     /// # Errors
-    /// As [`Plan2d::process`].
-    pub fn process_threshold<S: Sample>(
-        &self,
+    /// As [`Plan2d::run`].
+    pub fn run_thresholded<S: Sample>(
+        &mut self,
         input: &[S],
         threshold: T,
         output: &mut [T],
-        scratch: &mut Scratch<T>,
     ) -> Result<(), LengthError> {
-        self.modified(input, &Threshold(threshold), output, scratch)
+        self.modified(input, &Threshold(threshold), output)
     }
 
     fn modified<S: Sample>(
-        &self,
+        &mut self,
         input: &[S],
         by: &impl Modify<T>,
         output: &mut [T],
-        scratch: &mut Scratch<T>,
     ) -> Result<(), LengthError> {
-        let values = self.batch * self.nx * self.ny;
+        let values = self.batch * self.maps.size();
         check_length("input", values, input.len())?;
         check_length("output", values, output.len())?;
-        let mut s = scratch.parts(self.scratch_len())?;
-        self.run(input, by, output, &mut s);
+        self.maps.run(input, by, output, &mut self.scratch.parts());
         Ok(())
     }
-
-    /// [`Plan2d::process`] of slices whose lengths are known to be right.
-    pub(super) fn run<S: Sample>(
-        &self,
-        input: &[S],
-        by: &impl Modify<T>,
-        output: &mut [T],
-        s: &mut Parts<'_, T>,
-    ) {
-        let group = self.group * self.nx * self.ny;
-        for (x, out) in input.chunks(group).zip(output.chunks_mut(group)) {
-            self.maps.process(self.kind, x, by, out, s.reborrow());
-        }
-    }
 }
-
-// A plan may be shared by threads whatever its method.
-const _: () = {
-    const fn shared<P: Send + Sync>() {}
-    shared::<Plan2d<f32>>();
-};

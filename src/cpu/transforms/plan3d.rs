@@ -1,50 +1,42 @@
 //! Three dimensions.
 
-use super::plan_nd::Rounds;
-use super::volume::Volume;
-use crate::cpu::scratch::{Parts, Scratch, ScratchLen};
+use super::plan_nd::PlanNd;
 use crate::real::Real;
-use crate::transform::{
-    LengthError, Method, Sample, ShapeError, TransformNd, check_length, check_shape,
-};
+use crate::transform::{LengthError, Method, Sample, ShapeError, TransformNd};
 
-/// A plan for transforms of `batch` volumes of `[n0][n1][n2]` values, the last axis contiguous.
+/// A plan for transforms of `batch` volumes of `[n0][n1][n2]` values, the last axis contiguous:
+/// by one 3-D FFT, or one axis after the other.
 pub struct Plan3d<T: Real> {
-    kind: TransformNd,
     shape: [usize; 3],
-    batch: usize,
-    method: Method,
-    way: Way<T>,
-}
-
-enum Way<T: Real> {
-    /// One axis after the other.
-    RowColumn(Rounds<T>),
-    Fused(Box<Volume<T>>),
+    plan: PlanNd<T>,
 }
 
 impl<T: Real> Plan3d<T> {
-    /// Plans `kind` of `batch` volumes of `shape`, slowest axis first.
+    /// Plans `kind` of one volume of `shape`, slowest axis first, by the default method.
+    ///
+    /// # Errors
+    /// As [`Plan3d::batched`].
+    pub fn new(kind: TransformNd, shape: [usize; 3]) -> Result<Self, ShapeError> {
+        Plan3d::batched(kind, shape, Method::default(), 1)
+    }
+
+    /// Plans `kind` of `batch` volumes of `shape`, slowest axis first, for the pool this is
+    /// called in.
     ///
     /// # Errors
     /// When a size or the batch is zero or they are beyond any memory.
-    pub fn new(
+    pub fn batched(
         kind: TransformNd,
         shape: [usize; 3],
         method: Method,
         batch: usize,
     ) -> Result<Self, ShapeError> {
-        check_shape(&shape, batch)?;
-        let way = match method {
-            Method::RowColumn => Way::RowColumn(Rounds::new(kind, &shape, method, batch)?),
-            Method::Fused => Way::Fused(Box::new(Volume::new(shape))),
-        };
-        Ok(Plan3d { kind, shape, batch, method, way })
+        Ok(Plan3d { shape, plan: PlanNd::batched(kind, &shape, method, batch)? })
     }
 
     /// The transform.
     pub fn kind(&self) -> TransformNd {
-        self.kind
+        self.plan.kind()
     }
 
     /// Sizes, slowest axis first.
@@ -54,57 +46,19 @@ impl<T: Real> Plan3d<T> {
 
     /// Number of volumes.
     pub fn batch(&self) -> usize {
-        self.batch
+        self.plan.batch()
     }
 
     /// How it computes.
     pub fn method(&self) -> Method {
-        self.method
+        self.plan.method()
     }
 
-    /// Working memory of a call.
-    pub fn scratch_len(&self) -> ScratchLen {
-        match &self.way {
-            Way::RowColumn(rounds) => rounds.scratch_len(),
-            Way::Fused(volume) => volume.scratch_len(),
-        }
-    }
-
-    /// Working memory for the pool this is called in.
-    pub fn make_scratch(&self) -> Scratch<T> {
-        Scratch::new(self.scratch_len(), rayon::current_num_threads())
-    }
-
-    /// `output = kind(input)`, both `batch × n0 × n1 × n2`.
+    /// `output = kind(input)`, both `batch × n0 × n1 × n2` values.
     ///
     /// # Errors
-    /// When a slice has another length, or `scratch` is smaller than [`Plan3d::scratch_len`].
-    pub fn process<S: Sample>(
-        &self,
-        input: &[S],
-        output: &mut [T],
-        scratch: &mut Scratch<T>,
-    ) -> Result<(), LengthError> {
-        let values = self.batch * self.shape.iter().product::<usize>();
-        check_length("input", values, input.len())?;
-        check_length("output", values, output.len())?;
-        let mut s = scratch.parts(self.scratch_len())?;
-        self.run(input, output, &mut s);
-        Ok(())
-    }
-
-    /// [`Plan3d::process`] of slices whose lengths are known to be right.
-    pub(super) fn run<S: Sample>(&self, input: &[S], output: &mut [T], s: &mut Parts<'_, T>) {
-        let volume = match &self.way {
-            Way::RowColumn(rounds) => return rounds.run(input, output, s),
-            Way::Fused(volume) => volume,
-        };
-        let size = self.shape.iter().product();
-        for (x, out) in input.chunks(size).zip(output.chunks_mut(size)) {
-            match self.kind {
-                TransformNd::Dct => volume.forward(x, out, s.reborrow()),
-                TransformNd::Idct => volume.inverse(x, out, s.reborrow()),
-            }
-        }
+    /// When a slice has another length.
+    pub fn run<S: Sample>(&mut self, input: &[S], output: &mut [T]) -> Result<(), LengthError> {
+        self.plan.run(input, output)
     }
 }

@@ -13,7 +13,7 @@ use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
 };
 use crate::cuda::fft::{Counter, Maps, Passes, Quads, RealFft, Reordering, Sines, Threshold};
-use crate::transform::{Method, Orientation, Plan2dOptions, Transform};
+use crate::transform::{Method, FftLayout, Plan2dOptions, Transform};
 use std::marker::PhantomData;
 
 /// What a [`Plan2d`] does.
@@ -98,8 +98,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     /// both lengths are powers of two from 64 to 8192 or 100 times a divisor of 100,
     /// two passes ([`Path2d::TwoPass`]), or three where one is 10000 and the other short
     /// ([`Path2d::Folded`]); else pre-processing, cuFFT and
-    /// post-processing, which [`Orientation::Straight`], or any other choice,
-    /// asks for at every length. [`Orientation::Transposed`] has tiled forms of its own, for which
+    /// post-processing, which [`FftLayout::Straight`], or any other choice,
+    /// asks for at every length. [`FftLayout::Transposed`] has tiled forms of its own, for which
     /// [`Plan2dOptions::reorder`] and [`Plan2dOptions::post`] do not matter.
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         self.batch * self.shape[0] * self.shape[1]
     }
 
-    /// How, [`Orientation::Auto`] having been decided.
+    /// How, [`FftLayout::Auto`] having been decided.
     pub fn path(&self) -> Path2d {
         match &self.way {
             Way::RowColumn(_) => Path2d::RowColumn,
@@ -321,10 +321,10 @@ impl<T: CudaReal> FusedStages<T> {
     ) -> Result<Self, CudaError> {
         let forward = kind == Transform::Dct;
         let module = gpu.kernels::<T>("transforms_2d")?;
-        let transposed = match options.orientation {
-            Orientation::Auto => transposes::<T>(nx, ny),
-            Orientation::Straight => false,
-            Orientation::Transposed => true,
+        let transposed = match options.layout {
+            FftLayout::Auto => transposes::<T>(nx, ny),
+            FftLayout::Straight => false,
+            FftLayout::Transposed => true,
         };
         let (quads, reordering, shape) = if transposed {
             (

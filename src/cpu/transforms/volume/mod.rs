@@ -25,17 +25,16 @@
 mod post;
 mod pre;
 
-use crate::cpu::lines::Threads;
-use crate::cpu::scratch::{Parts, ScratchLen};
-use crate::cpu::shared::{AHEAD, ColumnPanels, make_ends_real, prefetch, vectorised};
+use super::scratch::{Parts, ScratchLen, Threads};
+use crate::cpu::matrix::{AHEAD, Block, SharedMatrix, prefetch};
+use crate::cpu::parallel::vectorised;
 use crate::memory::reals_mut;
 use crate::real::Real;
-use crate::transform::{Reorder, Sample, permutation, twiddle};
+use crate::transform::fft::{ComplexFft, RealFft};
+use crate::transform::{Reorder, Sample, TransformNd, permutation, twiddle};
 use num_complex::Complex;
 use rayon::prelude::*;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftPlanner};
-use std::sync::Arc;
+use std::ops::Range;
 
 /// Neighbours along axis 2 in a panel.
 const W: usize = 16;
@@ -43,23 +42,29 @@ const W: usize = 16;
 /// `W` complex numbers of a panel.
 type Run<T> = [Complex<T>; W];
 
-/// Plans and tables for one shape.
-pub(super) struct Volume<T: Real> {
+/// Plans and tables for volumes of one shape.
+pub(super) struct VolumeTransform<T: Real> {
     shape: [usize; 3],
     /// Complex numbers along axis 2: n2/2 + 1.
     half: usize,
     /// Distances between the columns along axis 0 and along axis 1 in a
     /// thread's memory: a cache line more than they need.
     stride: [usize; 2],
-    r2c: Arc<dyn RealToComplex<T>>,
-    c2r: Arc<dyn ComplexToReal<T>>,
-    /// Along axis 0 and along axis 1.
-    fft: [Arc<dyn Fft<T>>; 2],
-    ifft: [Arc<dyn Fft<T>>; 2],
+    /// Along axis 2.
+    rows: RealFft<T>,
+    /// Along axis 0 and along axis 1: the FFT and its inverse.
+    ffts: [[ComplexFft<T>; 2]; 2],
     /// `½e^{−jπk/2n}` along axes 0 and 1.
     half_w: [Vec<Complex<T>>; 2],
     /// `e^{−jπw/2n2}`.
     c: Vec<Complex<T>>,
+}
+
+/// Which of the two FFTs along an axis.
+#[derive(Clone, Copy)]
+enum Way {
+    Forward,
+    Inverse,
 }
 
 /// The columns along axis 0 of one task: at `v` and `n1 − v`, from `first` on
@@ -71,20 +76,16 @@ struct Panel {
     width: usize,
 }
 
-impl<T: Real> Volume<T> {
+impl<T: Real> VolumeTransform<T> {
     pub(super) fn new(shape: [usize; 3]) -> Self {
-        let mut real = RealFftPlanner::new();
-        let mut complex = FftPlanner::new();
         let line = 64 / size_of::<Complex<T>>();
         let [n0, n1, n2] = shape;
-        Volume {
+        VolumeTransform {
             shape,
             half: n2 / 2 + 1,
             stride: [n0 + line, n1 + line],
-            r2c: real.plan_fft_forward(n2),
-            c2r: real.plan_fft_inverse(n2),
-            fft: [complex.plan_fft_forward(n0), complex.plan_fft_forward(n1)],
-            ifft: [complex.plan_fft_inverse(n0), complex.plan_fft_inverse(n1)],
+            rows: RealFft::new(n2),
+            ffts: [ComplexFft::both(n0), ComplexFft::both(n1)],
             half_w: [n0, n1].map(|n| twiddle::scaled_quarter_wave(n, 0.5)),
             c: twiddle::scaled_quarter_wave(n2, 1.0),
         }
@@ -93,23 +94,43 @@ impl<T: Real> Volume<T> {
     /// V, and for each thread a row, a panel's columns of a plane or a panel's along axis 0.
     pub(super) fn scratch_len(&self) -> ScratchLen {
         let [n0, n1, n2] = self.shape;
-        let row = n2.div_ceil(2) + self.r2c.get_scratch_len().max(self.c2r.get_scratch_len());
-        let fft = |axis: usize| {
-            let fft = &self.fft[axis];
-            fft.get_inplace_scratch_len().max(self.ifft[axis].get_inplace_scratch_len())
-        };
-        let columns = [2 * W * self.stride[0] + fft(0), W * self.stride[1] + fft(1)];
+        let row = n2.div_ceil(2) + self.rows.scratch_len();
+        let [fft_0, fft_1] =
+            self.ffts.each_ref().map(|[fft, inverse]| fft.scratch_len().max(inverse.scratch_len()));
+        let columns = [2 * W * self.stride[0] + fft_0, W * self.stride[1] + fft_1];
         ScratchLen {
             shared: n0 * n1 * self.half,
             per_thread: columns.into_iter().fold(row, usize::max),
         }
     }
 
-    /// `out = DCT(x)` along every axis.
-    pub(super) fn forward<S: Sample>(&self, x: &[S], out: &mut [T], s: Parts<'_, T>) {
-        let spectrum = &mut s.shared[..self.shape[0] * self.plane()];
-        self.planes_in(x, spectrum, s.threads);
-        self.panels_out(spectrum, out, s.threads);
+    /// Values of a volume.
+    pub(super) fn size(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// `out = kind(x)`, volume by volume.
+    pub(super) fn run<S: Sample>(
+        &self,
+        kind: TransformNd,
+        x: &[S],
+        out: &mut [T],
+        s: &mut Parts<'_, T>,
+    ) {
+        for (x, out) in x.chunks(self.size()).zip(out.chunks_mut(self.size())) {
+            let s = s.reborrow();
+            let spectrum = &mut s.shared[..self.shape[0] * self.plane()];
+            match kind {
+                TransformNd::Dct => {
+                    self.planes_in(x, spectrum, s.threads);
+                    self.panels_out(spectrum, out, s.threads);
+                }
+                TransformNd::Idct => {
+                    self.panels_in(x, spectrum, s.threads);
+                    self.planes_out(spectrum, out, s.threads);
+                }
+            }
+        }
     }
 
     /// Complex numbers in a plane of V.
@@ -124,46 +145,50 @@ impl<T: Real> Volume<T> {
             let x = &x[permutation::sample(p, n0) * n1 * n2..][..n1 * n2];
             threads.with(|s| {
                 self.plane_rows(x, spectrum, s);
-                self.plane_columns(&*self.fft[1], spectrum, s);
+                self.plane_columns(Way::Forward, spectrum, s);
             });
         });
     }
 
     /// Panels: complex FFTs along axis 0, post-processing.
     fn panels_out(&self, spectrum: &[Complex<T>], out: &mut [T], threads: &Threads<T>) {
-        let out = ColumnPanels::new(out, self.shape[2]);
+        let [_, n1, n2] = self.shape;
+        let out = SharedMatrix::new(out, n1 * n2);
         self.panels().for_each(|panel| {
+            let sides = [Some(panel.v), self.mirror(panel.v)].map(|v| self.coefficients(v, panel));
+            // SAFETY: panels share neither v nor n1 − v, or no columns, of which the mirrors lie
+            // beyond n2/2 and the others do not; each panel is one task.
+            let mut out = sides
+                .map(|side| side.map(|columns| unsafe { out.block(0..self.shape[0], columns) }));
             threads.with(|s| {
                 let (columns, fft) = s.split_at_mut(2 * W * self.stride[0]);
                 self.load_panel(spectrum, panel, columns);
-                self.panel_ffts(&*self.fft[0], panel, columns, fft);
+                self.panel_ffts(Way::Forward, panel, columns, fft);
                 vectorised(
                     #[inline(always)]
-                    || self.post_process(panel, columns, &out),
+                    || self.post_process(panel, columns, &mut out),
                 );
             });
         });
     }
 
-    /// `out = IDCT(x)` along every axis.
-    pub(super) fn inverse<S: Sample>(&self, x: &[S], out: &mut [T], s: Parts<'_, T>) {
-        let spectrum = &mut s.shared[..self.shape[0] * self.plane()];
-        self.panels_in(x, spectrum, s.threads);
-        self.planes_out(spectrum, out, s.threads);
-    }
-
     /// Panels: pre-processing, complex inverse FFTs along axis 0.
     fn panels_in<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
-        let to = ColumnPanels::new(spectrum, self.half);
+        let to = SharedMatrix::new(spectrum, self.plane());
         self.panels().for_each(|panel| {
+            // SAFETY: panels share neither v nor n1 − v, or no columns, and each is one task.
+            let mut to = [Some(panel.v), self.mirror(panel.v)].map(|v| {
+                let start = v.map(|v| v * self.half + panel.first);
+                start.map(|start| unsafe { to.block(0..self.shape[0], start..start + panel.width) })
+            });
             threads.with(|s| {
                 let (columns, fft) = s.split_at_mut(2 * W * self.stride[0]);
                 vectorised(
                     #[inline(always)]
                     || self.pre_process(panel, x, columns),
                 );
-                self.panel_ffts(&*self.ifft[0], panel, columns, fft);
-                self.store_panel(columns, panel, &to);
+                self.panel_ffts(Way::Inverse, panel, columns, fft);
+                self.store_panel(columns, &mut to);
             });
         });
     }
@@ -171,12 +196,12 @@ impl<T: Real> Volume<T> {
     /// Planes: complex inverse FFTs along axis 1, real ones along axis 2, all reorderings undone.
     fn planes_out(&self, spectrum: &mut [Complex<T>], out: &mut [T], threads: &Threads<T>) {
         let [n0, n1, n2] = self.shape;
-        let out = ColumnPanels::new(out, n1 * n2);
+        let out = SharedMatrix::new(out, n1 * n2);
         spectrum.par_chunks_exact_mut(self.plane()).enumerate().for_each(|(p, spectrum)| {
-            // SAFETY: `sample` is a permutation, so every plane is written by one task.
-            let out = unsafe { out.segment(permutation::sample(p, n0), 0, n1 * n2) };
+            // SAFETY: `sample` is a permutation, so every plane belongs to one task.
+            let out = unsafe { out.row(permutation::sample(p, n0)) };
             threads.with(|s| {
-                self.plane_columns(&*self.ifft[1], spectrum, s);
+                self.plane_columns(Way::Inverse, spectrum, s);
                 self.plane_rows_back(spectrum, out, s);
             });
         });
@@ -193,9 +218,7 @@ impl<T: Real> Volume<T> {
                 #[inline(always)]
                 || permutation::reorder(Reorder::default(), x, row),
             );
-            self.r2c
-                .process_with_scratch(row, spectrum, fft)
-                .expect("buffers are made for this length");
+            self.rows.forward(row, spectrum, fft);
         }
     }
 
@@ -205,10 +228,7 @@ impl<T: Real> Volume<T> {
         let (row, fft) = s.split_at_mut(n2.div_ceil(2));
         let row = &mut reals_mut(row)[..n2];
         for (p, spectrum) in spectrum.chunks_exact_mut(self.half).enumerate() {
-            make_ends_real(spectrum, n2);
-            self.c2r
-                .process_with_scratch(spectrum, row, fft)
-                .expect("buffers are made for this length");
+            self.rows.inverse(spectrum, row, fft);
             let out = &mut out[permutation::sample(p, n1) * n2..][..n2];
             vectorised(
                 #[inline(always)]
@@ -218,7 +238,7 @@ impl<T: Real> Volume<T> {
     }
 
     /// Complex FFTs along axis 1 of a plane, `W` columns at a time.
-    fn plane_columns(&self, fft: &dyn Fft<T>, spectrum: &mut [Complex<T>], s: &mut [Complex<T>]) {
+    fn plane_columns(&self, way: Way, spectrum: &mut [Complex<T>], s: &mut [Complex<T>]) {
         let (n1, stride) = (self.shape[1], self.stride[1]);
         let (columns, scratch) = s.split_at_mut(W * stride);
         for first in (0..self.half).step_by(W) {
@@ -229,7 +249,7 @@ impl<T: Real> Volume<T> {
                 }
             }
             for column in columns.chunks_exact_mut(stride).take(width) {
-                fft.process_with_scratch(&mut column[..n1], scratch);
+                self.ffts[1][way as usize].run(&mut column[..n1], scratch);
             }
             for (v, row) in spectrum.chunks_exact_mut(self.half).enumerate() {
                 for (w, value) in row[first..][..width].iter_mut().enumerate() {
@@ -269,27 +289,37 @@ impl<T: Real> Volume<T> {
         }
     }
 
-    /// A panel's columns to V.
-    fn store_panel(&self, columns: &[Complex<T>], panel: Panel, to: &ColumnPanels<'_, Complex<T>>) {
-        let Panel { v, first, width } = panel;
-        let ([n0, n1, _], stride) = (self.shape, self.stride[0]);
-        let sides = columns.chunks_exact(W * stride);
-        for (v, columns) in [Some(v), self.mirror(v)].into_iter().flatten().zip(sides) {
+    /// A panel's columns to V, those at v and those at n1 − v, if there are.
+    fn store_panel(&self, columns: &[Complex<T>], to: &mut [Option<Block<'_, Complex<T>>>; 2]) {
+        let (n0, stride) = (self.shape[0], self.stride[0]);
+        for (to, columns) in to.iter_mut().flatten().zip(columns.chunks_exact(W * stride)) {
             for u in 0..n0 {
-                to.prefetch((u + AHEAD) * n1 + v, first, width);
-                // SAFETY: panels share neither v nor n1 − v, or no columns, and each is one task.
-                let run = unsafe { to.segment(u * n1 + v, first, width) };
-                for (w, value) in run.iter_mut().enumerate() {
+                to.prefetch(u + AHEAD);
+                for (w, value) in to.row(u).iter_mut().enumerate() {
                     *value = columns[w * stride + u];
                 }
             }
         }
     }
 
+    /// Where in a plane of coefficients a panel's are, in its row `v`, and their mirrors.
+    fn coefficients(&self, v: Option<usize>, panel: Panel) -> [Range<usize>; 2] {
+        let Some(v) = v else { return [0..0, 0..0] };
+        let (n2, Panel { first, width, .. }) = (self.shape[2], panel);
+        let row = v * n2;
+        // w = 0 and w = n2/2 have no mirror.
+        let mirrored = first.max(1)..(first + width).min(n2.div_ceil(2));
+        let mirrors = match mirrored.is_empty() {
+            true => 0..0,
+            false => row + n2 + 1 - mirrored.end..row + n2 + 1 - mirrored.start,
+        };
+        [row + first..row + first + width, mirrors]
+    }
+
     /// FFTs along axis 0 of a panel's columns.
     fn panel_ffts(
         &self,
-        fft: &dyn Fft<T>,
+        way: Way,
         panel: Panel,
         columns: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
@@ -297,7 +327,7 @@ impl<T: Real> Volume<T> {
         let sides = if self.mirror(panel.v).is_some() { 2 } else { 1 };
         for side in columns.chunks_exact_mut(W * self.stride[0]).take(sides) {
             for column in side.chunks_exact_mut(self.stride[0]).take(panel.width) {
-                fft.process_with_scratch(&mut column[..self.shape[0]], scratch);
+                self.ffts[0][way as usize].run(&mut column[..self.shape[0]], scratch);
             }
         }
     }

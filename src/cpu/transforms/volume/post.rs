@@ -1,7 +1,6 @@
 //! Post-processing: real coefficients from the FFT's complex ones.
 
-use super::{Panel, Run, Volume, W};
-use crate::cpu::shared::ColumnPanels;
+use super::{Block, Panel, Run, VolumeTransform, W};
 use crate::real::Real;
 use num_complex::Complex;
 
@@ -13,14 +12,15 @@ fn butterfly<T: Real>(w: Complex<T>, p: Complex<T>, q: Complex<T>) -> [Complex<T
     [s + t, Complex::new(-d.im, d.re)]
 }
 
-impl<T: Real> Volume<T> {
-    /// Eight real coefficients from four complex numbers.
+impl<T: Real> VolumeTransform<T> {
+    /// Eight real coefficients from four complex numbers. `out` is the panel's part of the
+    /// volume and its mirror along axis 2, at v and at n1 − v.
     #[inline(always)]
     pub(super) fn post_process(
         &self,
         panel: Panel,
         columns: &[Complex<T>],
-        out: &ColumnPanels<'_, T>,
+        out: &mut [[Block<'_, T>; 2]; 2],
     ) {
         let n0 = self.shape[0];
         let (v, mirror) = (panel.v, self.mirror(panel.v));
@@ -42,9 +42,9 @@ impl<T: Real> Volume<T> {
                 for w in 0..panel.width {
                     [pair[0][w], pair[1][w]] = butterfly(b, p[w], q[w]);
                 }
-                self.store(u, v, panel, &pair[0], out);
-                if let Some(mirror) = mirror {
-                    self.store(u, mirror, panel, &pair[1], out);
+                self.store(u, panel, &pair[0], &mut out[0]);
+                if mirror.is_some() {
+                    self.store(u, panel, &pair[1], &mut out[1]);
                 }
             }
         }
@@ -70,26 +70,18 @@ impl<T: Real> Volume<T> {
         both
     }
 
-    /// Writes the real coefficients of one row `(u, v)` at a panel and at its mirror.
+    /// Writes the real coefficients of one row of axis 2 at a panel and at its mirror.
     #[inline(always)]
-    fn store(&self, u: usize, v: usize, panel: Panel, y: &Run<T>, out: &ColumnPanels<'_, T>) {
-        let [_, n1, n2] = self.shape;
+    fn store(&self, u: usize, panel: Panel, y: &Run<T>, [near, far]: &mut [Block<'_, T>; 2]) {
         let Panel { first, width, .. } = panel;
         let c = &self.c[first..][..width];
-        // SAFETY: a row's panels are apart, and so are their mirrors, and each is one task.
-        let near = unsafe { out.segment(u * n1 + v, first, width) };
+        let near = &mut near.row(u)[..width];
         for w in 0..width {
             near[w] = c[w].re * y[w].re - c[w].im * y[w].im;
         }
-        // w = 0 and w = n2/2 have no mirror.
+        // w = 0 has no mirror.
         let skipped = usize::from(first == 0);
-        let end = width.min((n2.div_ceil(2)).saturating_sub(first));
-        if end <= skipped {
-            return;
-        }
-        // SAFETY: as above; mirrors lie beyond n2/2.
-        let far = unsafe { out.segment(u * n1 + v, n2 - first - end + 1, end - skipped) };
-        for (far, w) in far.iter_mut().rev().zip(skipped..end) {
+        for (far, w) in far.row(u).iter_mut().rev().zip(skipped..) {
             *far = -(c[w].re * y[w].im + c[w].im * y[w].re);
         }
     }

@@ -1,6 +1,6 @@
 //! Pre-processing: complex numbers for the inverse FFT from real coefficients.
 
-use super::{Panel, Run, Volume, W};
+use super::{Panel, Run, VolumeTransform, W};
 use crate::real::Real;
 use crate::transform::Sample;
 use num_complex::Complex;
@@ -12,7 +12,7 @@ fn inverse_butterfly<T: Real>(w: Complex<T>, p: Complex<T>, q: Complex<T>) -> [C
     [w.conj() * (p - jq), w * (p + jq)]
 }
 
-impl<T: Real> Volume<T> {
+impl<T: Real> VolumeTransform<T> {
     /// Four complex numbers from eight real coefficients.
     #[inline(always)]
     pub(super) fn pre_process<S: Sample>(&self, panel: Panel, x: &[S], columns: &mut [Complex<T>]) {

@@ -1,13 +1,11 @@
 //! Pre-processing: complex coefficients for the inverse FFT from real ones.
 
-use super::{Fused, Panel, W};
-use crate::cpu::modify::Modify;
-use crate::cpu::shared::{AHEAD, prefetch};
+use super::{AHEAD, FusedMaps, Modify, Panel, W, prefetch};
 use crate::real::Real;
 use crate::transform::{PostProcessing, Sample};
 use num_complex::Complex;
 
-impl<T: Real> Fused<T> {
+impl<T: Real> FusedMaps<T> {
     /// Two complex coefficients from four real ones, for every pair of rows of a panel.
     ///
     /// A sine transform takes its coefficients reversed along its axis.
@@ -47,7 +45,7 @@ impl<T: Real> Fused<T> {
         columns: &mut [Complex<T>],
     ) {
         let (nx, stride) = (self.nx, self.stride);
-        assert!(columns.len() >= width * stride && width <= W);
+        assert!(columns.len() >= width * stride && width <= W && nx <= stride);
         let mut b = [Complex::default(); W];
         b[..width].copy_from_slice(&self.half_b[first..][..width]);
         let none = ([T::zero(); W], [T::zero(); W]);
@@ -75,7 +73,8 @@ impl<T: Real> Fused<T> {
             let ja = Complex::new(-wa.im, wa.re);
             for w in 0..width {
                 let z = (wa * b[w]).conj() * Complex::new(a[w] - d[w], -(d_row_a[w] + c[w]));
-                // SAFETY: w < width and u < nx, within the length asserted above.
+                // SAFETY: w < width and u < nx ≤ stride, so that this is below width · stride,
+                // the length asserted above.
                 unsafe { *columns.get_unchecked_mut(w * stride + u) = z };
             }
             if mirror > u {

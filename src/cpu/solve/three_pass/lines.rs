@@ -1,6 +1,6 @@
 //! What is done with a pair of lines before, between and after the FFTs.
 
-use crate::cpu::solve::{Green, Multipliers};
+use crate::cpu::solve::multipliers::{Green, Multipliers};
 use crate::real::Real;
 use crate::transform::permutation;
 use num_complex::Complex;

@@ -1,30 +1,25 @@
 //! Post-processing: real coefficients from the FFT's complex ones.
 
-use super::Transposed;
-use crate::cpu::modify::Modify;
-use crate::cpu::shared::ColumnPanels;
+use super::{Modify, TransposedMaps};
 use crate::real::Real;
 use num_complex::Complex;
 
-impl<T: Real> Transposed<T> {
-    /// Four real coefficients from two complex ones, along line `u` of V.
+impl<T: Real> TransposedMaps<T> {
+    /// Four real coefficients from two complex ones, along line `u` of V: rows u and nx − u, the
+    /// second empty where it is the first.
     #[inline(always)]
     pub(super) fn post_process(
         &self,
         u: usize,
         line: &[Complex<T>],
         by: &impl Modify<T>,
-        out: &ColumnPanels<'_, T>,
+        [near, far]: [&mut [T]; 2],
     ) {
-        let mirror = self.nx - u;
-        // SAFETY: a line is one task, and rows u and nx − u are its alone.
-        let near = unsafe { out.segment(u, 0, self.ny) };
-        if u == 0 || mirror == u {
-            self.post_process_rows::<false>([u, u], line, by, [near, &mut []]);
+        let rows = [u, self.nx - u];
+        if far.is_empty() {
+            self.post_process_rows::<false>(rows, line, by, [near, far]);
         } else {
-            // SAFETY: as above; another row than u.
-            let far = unsafe { out.segment(mirror, 0, self.ny) };
-            self.post_process_rows::<true>([u, mirror], line, by, [near, far]);
+            self.post_process_rows::<true>(rows, line, by, [near, far]);
         }
     }
 
@@ -73,24 +68,17 @@ impl<T: Real> Transposed<T> {
         u: usize,
         line: &[Complex<T>],
         by: &impl Modify<T>,
-        out: &ColumnPanels<'_, T>,
+        [near, far]: [&mut [T]; 2],
     ) {
         let (nx, ny) = (self.nx, self.ny);
         let of = |a: Complex<T>, b: Complex<T>, p: Complex<T>, q: Complex<T>| {
             (a * (b * p + b.conj() * q)).re
         };
-        // SAFETY: a line is one task, and rows u and nx − u are its alone.
-        let near = unsafe { out.segment(u, 0, ny) };
         for (v, near) in near.iter_mut().enumerate() {
             let value = of(self.half_a[u], self.b[v], line[v], line[(ny - v) % ny]);
             *near = by.apply(u, v, value);
         }
         let mirror = nx - u;
-        if u == 0 || mirror == u {
-            return;
-        }
-        // SAFETY: as above; another row than u.
-        let far = unsafe { out.segment(mirror, 0, ny) };
         for (v, far) in far.iter_mut().enumerate() {
             // V[nx − u][v] is the conjugate of V[u][ny − v].
             let (p, q) = (line[(ny - v) % ny].conj(), line[v].conj());

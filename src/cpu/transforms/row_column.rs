@@ -6,24 +6,26 @@
 //! first-level cache; what becomes of a coefficient on the way is part of the
 //! second pass of a DCT and the first of an inverse.
 
-use super::lines::{Lines, transpose};
-use super::maps::Inverse;
-use super::modify::Modify;
+use super::coefficients::{Inverse, Modify};
+use super::lines::{NPointLines, transpose};
 use super::scratch::{Parts, ScratchLen};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::line::Wave;
 use crate::transform::{PostProcessing, Reorder, Sample};
 
-/// Plans for one map size.
-pub(crate) struct RowColumn<T: Real> {
-    along_x: Lines<T>,
-    along_y: Lines<T>,
+/// Plans for maps of one size.
+pub(crate) struct RowColumnMaps<T: Real> {
+    along_x: NPointLines<T>,
+    along_y: NPointLines<T>,
 }
 
-impl<T: Real> RowColumn<T> {
+impl<T: Real> RowColumnMaps<T> {
     pub(crate) fn new(nx: usize, ny: usize, reorder: Reorder, post: PostProcessing) -> Self {
-        RowColumn { along_x: Lines::new(nx, reorder, post), along_y: Lines::new(ny, reorder, post) }
+        RowColumnMaps {
+            along_x: NPointLines::new(nx, reorder, post),
+            along_y: NPointLines::new(ny, reorder, post),
+        }
     }
 
     /// For `maps` maps at once: two of them all.

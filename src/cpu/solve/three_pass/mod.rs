@@ -13,13 +13,13 @@
 //! so a pair of lines needs no unpacking and every N ≥ 1 works the same way.
 //! The IDXST is the IDCT of the reversed line with odd samples negated.
 //!
-//! 1. Rows of ρ in pairs: DCT along y. 1 word read, 1 written per bin.
+//! 1. Rows of ρ in pairs: DCT along y. 1 value read, 1 written per bin.
 //! 2. Columns in pairs: DCT along x, Green's function, and from that both
 //!    `P = IDCT_x(âG)` and `Q = IDXST_x(âG·w_x)` while the column is in cache.
-//!    1 word read, 2 written.
+//!    1 value read, 2 written.
 //! 3. Rows in pairs: `φ = IDCT_y(P)`, `Ex = IDCT_y(Q)` and `Ey = IDXST_y(w_y·P)`
 //!    (w_y is constant down a column, so it commutes with the transform along
-//!    x). 2 words read, 3 written, and ρ once more for the energy.
+//!    x). 2 values read, 3 written, and ρ once more for the energy.
 //!
 //! Intermediates lie with the next pass's lines contiguous: a task works on a
 //! tile of `W` pairs and writes it transposed, `W` complex numbers at a time.
@@ -32,25 +32,26 @@
 
 mod lines;
 
-use super::shared::{AHEAD, ColumnPanels, PerThread, dot, vectorised};
-use super::solve::{Fields, Multipliers};
+use super::fields::Fields;
+use super::multipliers::Multipliers;
+use crate::cpu::matrix::{AHEAD, Block, SharedMatrix};
+use crate::cpu::parallel::{PerThread, dot, vectorised};
 use crate::grid::Map;
 use crate::memory::{filled, reals};
 use crate::real::Real;
+use crate::transform::fft::ComplexFft;
 use crate::transform::{permutation, twiddle};
 use lines::{dct_from_fft, inverse_pair, pack, spread, unpack};
 use num_complex::Complex;
 use rayon::prelude::*;
-use rustfft::{Fft, FftPlanner};
-use std::sync::Arc;
 
 /// Pairs of lines in a tile: 128 to 256 bytes of a transposed write.
 const W: usize = 16;
 
 /// Plans, tables and buffers for one map size.
 pub(crate) struct ThreePass<T: Real> {
-    along_x: Axis<T>,
-    along_y: Axis<T>,
+    along_x: PairedLines<T>,
+    along_y: PairedLines<T>,
     /// DCT along y of ρ, `[1 + ny][pairs of rows]`; the first row stays zero.
     rows: Vec<Complex<T>>,
     /// P and Q, `[nx][pairs of columns]`: coefficient v is the real number 1 + v of a row.
@@ -59,16 +60,16 @@ pub(crate) struct ThreePass<T: Real> {
 }
 
 /// Lines of one length, in pairs.
-struct Axis<T: Real> {
+struct PairedLines<T: Real> {
     n: usize,
-    fft: Arc<dyn Fft<T>>,
-    ifft: Arc<dyn Fft<T>>,
+    fft: ComplexFft<T>,
+    ifft: ComplexFft<T>,
     /// `½e^{−jπk/2n}`, k = 0 … n/2.
     half_w: Vec<Complex<T>>,
-    scratch: PerThread<Scratch<T>>,
+    scratch: PerThread<PairScratch<T>>,
 }
 
-struct Scratch<T> {
+struct PairScratch<T> {
     /// One pair of lines.
     line: Vec<Complex<T>>,
     /// Two tiles of pairs, `stride` apart.
@@ -77,19 +78,18 @@ struct Scratch<T> {
     fft: Vec<Complex<T>>,
 }
 
-impl<T: Real> Axis<T> {
+impl<T: Real> PairedLines<T> {
     fn new(n: usize, threads: usize) -> Self {
-        let mut planner = FftPlanner::new();
-        let (fft, ifft) = (planner.plan_fft_forward(n), planner.plan_fft_inverse(n));
-        let scratch = fft.get_inplace_scratch_len().max(ifft.get_inplace_scratch_len());
+        let [fft, ifft] = ComplexFft::both(n);
+        let scratch = fft.scratch_len().max(ifft.scratch_len());
         // A cache line more than n, so that at powers of two the lines of a
         // tile do not all fall into one set of the cache.
         let stride = n + 64 / size_of::<Complex<T>>();
         let zeros = |n: usize| filled(n, Complex::<T>::default());
-        Axis {
+        PairedLines {
             n,
             half_w: twiddle::scaled_quarter_wave(n, 0.5),
-            scratch: PerThread::new(threads, || Scratch {
+            scratch: PerThread::new(threads, || PairScratch {
                 line: zeros(n),
                 tiles: [zeros(W * stride), zeros(W * stride)],
                 stride,
@@ -110,11 +110,11 @@ impl<T: Real> ThreePass<T> {
     pub(crate) fn new(nx: usize, ny: usize, threads: usize) -> Self {
         let zeros = |n: usize| filled(n, Complex::<T>::default());
         ThreePass {
-            along_x: Axis::new(nx, threads),
-            along_y: Axis::new(ny, threads),
-            rows: zeros((1 + ny) * Axis::<T>::pairs(nx)),
-            p: zeros(nx * Axis::<T>::pairs(1 + ny)),
-            q: zeros(nx * Axis::<T>::pairs(1 + ny)),
+            along_x: PairedLines::new(nx, threads),
+            along_y: PairedLines::new(ny, threads),
+            rows: zeros((1 + ny) * PairedLines::<T>::pairs(nx)),
+            p: zeros(nx * PairedLines::<T>::pairs(1 + ny)),
+            q: zeros(nx * PairedLines::<T>::pairs(1 + ny)),
         }
     }
 
@@ -122,8 +122,8 @@ impl<T: Real> ThreePass<T> {
     /// time, in pass 2.
     pub(crate) fn forward(&mut self, rho: &Map<T>) {
         let (nx, ny) = (self.along_x.n, self.along_y.n);
-        let pairs = Axis::<T>::pairs(nx);
-        let out = ColumnPanels::new(&mut self.rows, pairs);
+        let pairs = PairedLines::<T>::pairs(nx);
+        let out = SharedMatrix::new(&mut self.rows, pairs);
         let axis = &self.along_y;
         rho.as_slice().par_chunks(2 * W * ny).enumerate().for_each(|(t, rows)| {
             axis.scratch.with(|s| {
@@ -135,21 +135,21 @@ impl<T: Real> ThreePass<T> {
                         #[inline(always)]
                         || pack(first, second, &mut s.line),
                     );
-                    axis.fft.process_with_scratch(&mut s.line, &mut s.fft);
+                    axis.fft.run(&mut s.line, &mut s.fft);
                     vectorised(
                         #[inline(always)]
                         || dct_from_fft(&axis.half_w, &s.line, to),
                     );
                 }
-                let width = Axis::<T>::pairs(rows.len() / ny);
+                let width = PairedLines::<T>::pairs(rows.len() / ny);
+                // SAFETY: tiles share no pairs of rows, and each is one task.
+                let mut out = unsafe { out.block(1..1 + ny, t * W..t * W + width) };
                 vectorised(
                     #[inline(always)]
                     || {
                         for v in 0..ny {
-                            out.prefetch(1 + v + AHEAD, t * W, width);
-                            // SAFETY: tiles share no pairs of rows, and each is one task.
-                            let segment = unsafe { out.segment(1 + v, t * W, width) };
-                            gather(segment, tile, stride, v);
+                            out.prefetch(v + AHEAD);
+                            gather(out.row(v), tile, stride, v);
                         }
                     },
                 );
@@ -172,9 +172,8 @@ impl<T: Real> ThreePass<T> {
     /// Pass 2: columns in pairs.
     fn columns(&mut self, by: &Multipliers<T>) {
         let (nx, ny) = (self.along_x.n, self.along_y.n);
-        let (row_pairs, pairs) = (Axis::<T>::pairs(nx), Axis::<T>::pairs(1 + ny));
-        let p = ColumnPanels::new(&mut self.p, pairs);
-        let q = ColumnPanels::new(&mut self.q, pairs);
+        let (row_pairs, pairs) = (PairedLines::<T>::pairs(nx), PairedLines::<T>::pairs(1 + ny));
+        let [p, q] = [&mut self.p, &mut self.q].map(|to| SharedMatrix::new(to, pairs));
         let axis = &self.along_x;
         self.rows.par_chunks(2 * W * row_pairs).enumerate().for_each(|(t, columns)| {
             axis.scratch.with(|s| {
@@ -193,7 +192,7 @@ impl<T: Real> ThreePass<T> {
                         #[inline(always)]
                         || pack(first, second, &mut s.line),
                     );
-                    axis.fft.process_with_scratch(&mut s.line, &mut s.fft);
+                    axis.fft.run(&mut s.line, &mut s.fft);
                     vectorised(
                         #[inline(always)]
                         || {
@@ -201,25 +200,26 @@ impl<T: Real> ThreePass<T> {
                             spread(&axis.half_w, by, pair, &s.line, to_p, to_q)
                         },
                     );
-                    axis.ifft.process_with_scratch(&mut to_p[..nx], &mut s.fft);
-                    axis.ifft.process_with_scratch(&mut to_q[..nx], &mut s.fft);
+                    axis.ifft.run(&mut to_p[..nx], &mut s.fft);
+                    axis.ifft.run(&mut to_q[..nx], &mut s.fft);
                 }
-                let width = Axis::<T>::pairs(columns.len() / row_pairs);
+                let width = PairedLines::<T>::pairs(columns.len() / row_pairs);
+                // SAFETY: tiles share no pairs of columns, and each is one task.
+                let [mut p, mut q] = [&p, &q].map(|to: &SharedMatrix<'_, _>| -> Block<'_, _> {
+                    unsafe { to.block(0..nx, t * W..t * W + width) }
+                });
                 vectorised(
                     #[inline(always)]
                     || {
                         for x in 0..nx {
                             let at = permutation::position(x, nx);
-                            p.prefetch(x + AHEAD, t * W, width);
-                            q.prefetch(x + AHEAD, t * W, width);
-                            // SAFETY: tiles share no pairs of columns, and each is one task.
-                            let segment = unsafe { p.segment(x, t * W, width) };
-                            gather(segment, tile_p, stride, at);
-                            // SAFETY: as above.
-                            let segment = unsafe { q.segment(x, t * W, width) };
-                            gather(segment, tile_q, stride, at);
+                            p.prefetch(x + AHEAD);
+                            q.prefetch(x + AHEAD);
+                            gather(p.row(x), tile_p, stride, at);
+                            let to_q = q.row(x);
+                            gather(to_q, tile_q, stride, at);
                             if !x.is_multiple_of(2) {
-                                segment.iter_mut().for_each(|z| *z = -*z);
+                                to_q.iter_mut().for_each(|z| *z = -*z);
                             }
                         }
                     },
@@ -237,7 +237,7 @@ impl<T: Real> ThreePass<T> {
         row_energy: &mut [f64],
     ) {
         let ny = self.along_y.n;
-        let pairs = Axis::<T>::pairs(1 + ny);
+        let pairs = PairedLines::<T>::pairs(1 + ny);
         let axis = &self.along_y;
         let out = fields.potential.as_mut_slice().par_chunks_mut(2 * ny);
         let out = out.zip(fields.field_x.as_mut_slice().par_chunks_mut(2 * ny));
@@ -265,18 +265,18 @@ impl<T: Real> ThreePass<T> {
         by: &Multipliers<T>,
         coefficients: &[Complex<T>],
         out: &mut [T],
-        s: &mut Scratch<T>,
+        s: &mut PairScratch<T>,
     ) {
         let axis = &self.along_y;
         let ny = axis.n;
-        let (first, second) = coefficients.split_at(Axis::<T>::pairs(1 + ny));
+        let (first, second) = coefficients.split_at(PairedLines::<T>::pairs(1 + ny));
         let first = &reals(first)[1..=ny];
         let second = reals(second).get(1..=ny).unwrap_or_default();
         vectorised(
             #[inline(always)]
             || inverse_pair::<SINE, T>(&axis.half_w, &by.wy, first, second, &mut s.line),
         );
-        axis.ifft.process_with_scratch(&mut s.line, &mut s.fft);
+        axis.ifft.run(&mut s.line, &mut s.fft);
         let (first, second) = out.split_at_mut(ny);
         vectorised(
             #[inline(always)]

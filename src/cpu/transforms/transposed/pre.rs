@@ -1,12 +1,11 @@
 //! Pre-processing: complex coefficients for the inverse FFT from real ones.
 
-use super::Transposed;
-use crate::cpu::modify::Modify;
+use super::{Modify, TransposedMaps};
 use crate::real::Real;
 use crate::transform::{PostProcessing, Sample};
 use num_complex::Complex;
 
-impl<T: Real> Transposed<T> {
+impl<T: Real> TransposedMaps<T> {
     /// Two complex coefficients from four real ones, along line `u`: the
     /// naive form takes each complex one by itself.
     #[inline(always)]

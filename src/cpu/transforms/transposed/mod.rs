@@ -21,31 +21,28 @@ mod post;
 mod pre;
 mod tiles;
 
-use super::lines::Threads;
-use super::maps::Inverse;
-use super::modify::Modify;
-use super::scratch::{Parts, ScratchLen};
-use super::shared::{ColumnPanels, make_ends_real, prefetch, vectorised};
+use super::coefficients::{Inverse, Modify};
+use super::scratch::{Parts, ScratchLen, Threads};
+use crate::cpu::matrix::{AHEAD, Block, SharedMatrix, prefetch};
+use crate::cpu::parallel::vectorised;
 use crate::memory::{reals, reals_mut};
 use crate::real::Real;
+use crate::transform::fft::{ComplexFft, RealFft};
 use crate::transform::{PostProcessing, Reorder, Sample, twiddle};
 use num_complex::Complex;
 use rayon::prelude::*;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftPlanner};
-use std::sync::Arc;
 
 /// Columns of a tile at most: a cache line or two of a row of the map.
 const W: usize = 16;
 
 /// Values of V that a task takes about, where lines are short.
-const TASK: usize = 1024;
+const LINE_VALUES: usize = 1024;
 
 /// Tiles for each thread from which on one more for some of them does not matter.
 const MANY: usize = 8;
 
-/// Plans and tables for one map size.
-pub(crate) struct Transposed<T: Real> {
+/// Plans and tables for maps of one size.
+pub(crate) struct TransposedMaps<T: Real> {
     nx: usize,
     ny: usize,
     /// Distance between the lines of a tile, in complex numbers: a cache line
@@ -53,10 +50,11 @@ pub(crate) struct Transposed<T: Real> {
     stride: usize,
     reorder: Reorder,
     post: PostProcessing,
-    r2c: Arc<dyn RealToComplex<T>>,
-    c2r: Arc<dyn ComplexToReal<T>>,
-    fft: Arc<dyn Fft<T>>,
-    ifft: Arc<dyn Fft<T>>,
+    /// Along x.
+    columns: RealFft<T>,
+    /// Along y, and its inverse.
+    fft: ComplexFft<T>,
+    ifft: ComplexFft<T>,
     /// `½e^{−jπu/2nx}`, u = 0 … nx.
     half_a: Vec<Complex<T>>,
     /// `e^{−jπv/2ny}`, v = 0 … ny.
@@ -106,20 +104,18 @@ impl Tiles {
     }
 }
 
-impl<T: Real> Transposed<T> {
+impl<T: Real> TransposedMaps<T> {
     pub(crate) fn new(nx: usize, ny: usize, reorder: Reorder, post: PostProcessing) -> Self {
-        let mut real = RealFftPlanner::new();
-        let mut complex = FftPlanner::new();
-        Transposed {
+        let [fft, ifft] = ComplexFft::both(ny);
+        TransposedMaps {
             nx,
             ny,
             stride: nx / 2 + 1 + 64 / size_of::<Complex<T>>(),
             reorder,
             post,
-            r2c: real.plan_fft_forward(nx),
-            c2r: real.plan_fft_inverse(nx),
-            fft: complex.plan_fft_forward(ny),
-            ifft: complex.plan_fft_inverse(ny),
+            columns: RealFft::new(nx),
+            fft,
+            ifft,
             half_a: twiddle::scaled_quarter_wave(nx, 0.5),
             b: twiddle::scaled_quarter_wave(ny, 1.0),
         }
@@ -127,11 +123,10 @@ impl<T: Real> Transposed<T> {
 
     /// For `maps` maps at once: V, `[nx/2 + 1][ny]`, of them all; for each thread a tile.
     pub(crate) fn scratch_len(&self, maps: usize) -> ScratchLen {
-        let tile_fft = self.r2c.get_scratch_len().max(self.c2r.get_scratch_len());
-        let fft = self.fft.get_inplace_scratch_len().max(self.ifft.get_inplace_scratch_len());
+        let fft = self.fft.scratch_len().max(self.ifft.scratch_len());
         ScratchLen {
             shared: maps * (self.nx / 2 + 1) * self.ny,
-            per_thread: (W + 1) * self.stride + tile_fft.max(fft),
+            per_thread: (W + 1) * self.stride + self.columns.scratch_len().max(fft),
         }
     }
 
@@ -142,7 +137,7 @@ impl<T: Real> Transposed<T> {
 
     /// Lines of V that are one task: several where they are short.
     fn lines_at_once(&self) -> usize {
-        (TASK / self.ny).max(1)
+        (LINE_VALUES / self.ny).max(1)
     }
 
     /// `out = DCT2(x)`, modified, of every map in `x`.
@@ -163,10 +158,13 @@ impl<T: Real> Transposed<T> {
         let (nx, ny) = (self.nx, self.ny);
         let (half, maps) = (nx / 2 + 1, x.len() / (nx * ny));
         let tiles = Tiles::new(ny, maps);
-        let to = ColumnPanels::new(spectrum, ny);
+        let to = SharedMatrix::new(spectrum, ny);
         (0..maps * tiles.count).into_par_iter().for_each(|task| {
             let (map, columns) = (task / tiles.count, tiles.columns(task % tiles.count));
-            let (x, to) = (&x[map * nx * ny..][..nx * ny], to.rows(map * half, half));
+            let (x, rows) = (&x[map * nx * ny..][..nx * ny], map * half..(map + 1) * half);
+            // SAFETY: maps share no rows of V. The reordering is a permutation, so that tiles
+            // share no columns, and neither do the two runs of a tile; each tile is one task.
+            let mut runs = self.runs(columns).map(|run| unsafe { to.block(rows.clone(), run) });
             threads.with(|s| {
                 let tile = self.tile(s);
                 vectorised(
@@ -176,7 +174,7 @@ impl<T: Real> Transposed<T> {
                 self.real_ffts(columns.width, tile.lines, tile.fft);
                 vectorised(
                     #[inline(always)]
-                    || self.store_spectra(tile.lines, columns, &to),
+                    || self.store_spectra(tile.lines, &mut runs),
                 );
             });
         });
@@ -191,19 +189,30 @@ impl<T: Real> Transposed<T> {
         threads: &Threads<T>,
     ) {
         let (nx, ny, half) = (self.nx, self.ny, self.nx / 2 + 1);
-        let out = ColumnPanels::new(out, ny);
+        let out = SharedMatrix::new(out, ny);
         let lines = self.lines_at_once();
         spectrum.par_chunks_mut(lines * ny).enumerate().for_each(|(task, v)| {
-            threads.with(|s| self.fft.process_with_scratch(v, self.tile(s).fft));
+            threads.with(|s| self.fft.run(v, self.tile(s).fft));
             vectorised(
                 #[inline(always)]
                 || {
                     for (line, v) in (task * lines..).zip(v.chunks_exact(ny)) {
                         let (map, u) = (line / half, line % half);
-                        let out = out.rows(map * nx, nx);
+                        let mirror = nx - u;
+                        // SAFETY: a line is one task, and rows u and nx − u of its map are its
+                        // alone; where they are one and the same row it is taken once.
+                        let (near, far) = unsafe {
+                            let far = match u == 0 || mirror == u {
+                                true => &mut [],
+                                false => out.row(map * nx + mirror),
+                            };
+                            (out.row(map * nx + u), far)
+                        };
                         match self.post {
-                            PostProcessing::Efficient => self.post_process(u, v, by, &out),
-                            PostProcessing::Naive => self.post_process_naive(u, v, by, &out),
+                            PostProcessing::Efficient => self.post_process(u, v, by, [near, far]),
+                            PostProcessing::Naive => {
+                                self.post_process_naive(u, v, by, [near, far]);
+                            }
                         }
                     }
                 },
@@ -258,7 +267,7 @@ impl<T: Real> Transposed<T> {
                     }
                 },
             );
-            threads.with(|s| self.ifft.process_with_scratch(z, self.tile(s).fft));
+            threads.with(|s| self.ifft.run(z, self.tile(s).fft));
         });
     }
 
@@ -274,11 +283,13 @@ impl<T: Real> Transposed<T> {
         let (nx, ny) = (self.nx, self.ny);
         let (half, maps) = (nx / 2 + 1, out.len() / (nx * ny));
         let tiles = Tiles::new(ny, maps);
-        let out = ColumnPanels::new(out, ny);
+        let out = SharedMatrix::new(out, ny);
         (0..maps * tiles.count).into_par_iter().for_each(|task| {
             let (map, columns) = (task / tiles.count, tiles.columns(task % tiles.count));
             let from = &spectrum[map * half * ny..][..half * ny];
-            let out = out.rows(map * nx, nx);
+            let range = columns.first..columns.first + columns.width;
+            // SAFETY: maps share no rows and tiles no columns, and each is one task.
+            let mut out = unsafe { out.block(map * nx..(map + 1) * nx, range) };
             threads.with(|s| {
                 let tile = self.tile(s);
                 vectorised(
@@ -288,7 +299,7 @@ impl<T: Real> Transposed<T> {
                 self.real_inverse_ffts(columns.width, tile.lines, tile.fft);
                 vectorised(
                     #[inline(always)]
-                    || self.store_columns(kind, reals(tile.lines), columns, &out),
+                    || self.store_columns(kind, reals(tile.lines), columns.width, &mut out),
                 );
             });
         });
@@ -298,9 +309,7 @@ impl<T: Real> Transposed<T> {
     fn real_ffts(&self, width: usize, lines: &mut [Complex<T>], fft: &mut [Complex<T>]) {
         for place in 0..width {
             let (spectrum, line) = self.neighbours(lines, place);
-            self.r2c
-                .process_with_scratch(&mut reals_mut(line)[..self.nx], spectrum, fft)
-                .expect("buffers are made for this length");
+            self.columns.forward(&mut reals_mut(line)[..self.nx], spectrum, fft);
         }
     }
 
@@ -308,10 +317,7 @@ impl<T: Real> Transposed<T> {
     fn real_inverse_ffts(&self, width: usize, lines: &mut [Complex<T>], fft: &mut [Complex<T>]) {
         for place in 0..width {
             let (line, spectrum) = self.neighbours(lines, place);
-            make_ends_real(spectrum, self.nx);
-            self.c2r
-                .process_with_scratch(spectrum, &mut reals_mut(line)[..self.nx], fft)
-                .expect("buffers are made for this length");
+            self.columns.inverse(spectrum, &mut reals_mut(line)[..self.nx], fft);
         }
     }
 

@@ -1,18 +1,20 @@
-//! Working memory, which plans do not own: what one call at a time uses.
+//! Working memory of a plan: made with it, used by one run at a time.
 
-use super::shared::PerThread;
+use crate::cpu::parallel::PerThread;
 use crate::memory::filled;
 use crate::real::Real;
-use crate::transform::{LengthError, check_length};
 use num_complex::Complex;
+
+/// Working memory of each thread.
+pub(crate) type Threads<T> = PerThread<Vec<Complex<T>>>;
 
 /// How much working memory a plan asks for, in complex numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScratchLen {
+pub(crate) struct ScratchLen {
     /// That all threads share: maps between two passes.
-    pub shared: usize,
+    pub(crate) shared: usize,
     /// That every thread has for itself: lines, tiles, the FFTs' own.
-    pub per_thread: usize,
+    pub(crate) per_thread: usize,
 }
 
 impl ScratchLen {
@@ -25,49 +27,37 @@ impl ScratchLen {
     }
 }
 
-/// Working memory for any plan that asks for as much or less.
-///
-/// It carries nothing from one call to the next.
-pub struct Scratch<T: Real> {
-    len: ScratchLen,
+/// Working memory. It carries nothing from one run to the next.
+pub(crate) struct Scratch<T: Real> {
     shared: Vec<Complex<T>>,
-    threads: PerThread<Vec<Complex<T>>>,
+    threads: Threads<T>,
 }
 
 impl<T: Real> Scratch<T> {
     /// Working memory for a pool of `threads` threads. In a larger pool threads share it, and wait.
-    pub fn new(len: ScratchLen, threads: usize) -> Self {
+    pub(crate) fn new(len: ScratchLen, threads: usize) -> Self {
         let zeros = |n| filled(n, Complex::default());
         Scratch {
-            len,
             shared: zeros(len.shared),
             threads: PerThread::new(threads, || zeros(len.per_thread)),
         }
     }
 
-    /// Its size.
-    pub fn len(&self) -> ScratchLen {
-        self.len
+    /// Working memory for the pool this is called in.
+    pub(crate) fn for_this_pool(len: ScratchLen) -> Self {
+        Scratch::new(len, rayon::current_num_threads())
     }
 
-    /// Whether it holds nothing at all.
-    pub fn is_empty(&self) -> bool {
-        self.len == ScratchLen::default()
-    }
-
-    /// Its parts, if they are as large as `needed`.
-    pub(crate) fn parts(&mut self, needed: ScratchLen) -> Result<Parts<'_, T>, LengthError> {
-        let ScratchLen { shared, per_thread } = self.len;
-        check_length("scratch", needed.shared, shared.min(needed.shared))?;
-        check_length("scratch of a thread", needed.per_thread, per_thread.min(needed.per_thread))?;
-        Ok(Parts { shared: &mut self.shared, threads: &self.threads })
+    /// Its parts.
+    pub(crate) fn parts(&mut self) -> Parts<'_, T> {
+        Parts { shared: &mut self.shared, threads: &self.threads }
     }
 }
 
 /// Borrowed working memory.
 pub(crate) struct Parts<'a, T> {
     pub(crate) shared: &'a mut [Complex<T>],
-    pub(crate) threads: &'a PerThread<Vec<Complex<T>>>,
+    pub(crate) threads: &'a Threads<T>,
 }
 
 impl<T> Parts<'_, T> {

@@ -1,10 +1,26 @@
-//! What a pass does to a transform's coefficients on the way: nothing, a
-//! threshold, or a multiplication.
+//! Which transform runs along which axis, and what a pass does to a
+//! transform's coefficients on the way: nothing, a threshold, or a
+//! multiplication.
 //!
 //! A forward transform applies it as it writes a coefficient, an inverse as it
 //! reads one. A type per case, so that every pass is compiled with it inlined.
 
 use crate::real::Real;
+
+/// The inverse transforms of a map, by what runs along each axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inverse {
+    Idct,
+    IdctIdxst,
+    IdxstIdct,
+}
+
+impl Inverse {
+    /// Whether a sine runs along x, and along y.
+    pub(crate) fn sines(self) -> (bool, bool) {
+        (self == Inverse::IdxstIdct, self == Inverse::IdctIdxst)
+    }
+}
 
 /// What becomes of the coefficient `(u, v)`.
 pub(crate) trait Modify<T>: Sync {

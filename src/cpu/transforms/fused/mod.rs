@@ -28,25 +28,23 @@
 mod post;
 mod pre;
 
-use super::lines::Threads;
-use super::maps::Inverse;
-use super::modify::Modify;
-use super::scratch::{Parts, ScratchLen};
-use super::shared::{AHEAD, ColumnPanels, make_ends_real, prefetch, vectorised};
+use super::coefficients::{Inverse, Modify};
+use super::scratch::{Parts, ScratchLen, Threads};
+use crate::cpu::matrix::{AHEAD, Block, SharedMatrix, prefetch};
+use crate::cpu::parallel::vectorised;
 use crate::memory::reals_mut;
 use crate::real::Real;
+use crate::transform::fft::{ComplexFft, RealFft};
 use crate::transform::{PostProcessing, Reorder, Sample, permutation, twiddle};
 use num_complex::Complex;
 use rayon::prelude::*;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftPlanner};
-use std::sync::Arc;
+use std::ops::Range;
 
 /// Columns of a panel: two to four cache lines of a row of V, and one to two of a map.
 const W: usize = 16;
 
-/// Plans and tables for one map size.
-pub(crate) struct Fused<T: Real> {
+/// Plans and tables for maps of one size.
+pub(crate) struct FusedMaps<T: Real> {
     nx: usize,
     ny: usize,
     /// Distance between a panel's columns: a cache line more than nx, so that
@@ -54,10 +52,11 @@ pub(crate) struct Fused<T: Real> {
     stride: usize,
     reorder: Reorder,
     post: PostProcessing,
-    r2c: Arc<dyn RealToComplex<T>>,
-    c2r: Arc<dyn ComplexToReal<T>>,
-    fft: Arc<dyn Fft<T>>,
-    ifft: Arc<dyn Fft<T>>,
+    /// Along y.
+    rows: RealFft<T>,
+    /// Along x, and its inverse.
+    fft: ComplexFft<T>,
+    ifft: ComplexFft<T>,
     /// `½e^{−jπu/2nx}`, u = 0 … nx.
     half_a: Vec<Complex<T>>,
     /// `e^{−jπv/2ny}` and `½e^{−jπv/2ny}`, v = 0 … ny.
@@ -65,20 +64,18 @@ pub(crate) struct Fused<T: Real> {
     half_b: Vec<Complex<T>>,
 }
 
-impl<T: Real> Fused<T> {
+impl<T: Real> FusedMaps<T> {
     pub(crate) fn new(nx: usize, ny: usize, reorder: Reorder, post: PostProcessing) -> Self {
-        let mut real = RealFftPlanner::new();
-        let mut complex = FftPlanner::new();
-        Fused {
+        let [fft, ifft] = ComplexFft::both(nx);
+        FusedMaps {
             nx,
             ny,
             stride: nx + 64 / size_of::<Complex<T>>(),
             reorder,
             post,
-            r2c: real.plan_fft_forward(ny),
-            c2r: real.plan_fft_inverse(ny),
-            fft: complex.plan_fft_forward(nx),
-            ifft: complex.plan_fft_inverse(nx),
+            rows: RealFft::new(ny),
+            fft,
+            ifft,
             half_a: twiddle::scaled_quarter_wave(nx, 0.5),
             b: twiddle::scaled_quarter_wave(ny, 1.0),
             half_b: twiddle::scaled_quarter_wave(ny, 0.5),
@@ -88,11 +85,10 @@ impl<T: Real> Fused<T> {
     /// For `maps` maps at once: V, `[nx][ny/2 + 1]`, of them all; for each
     /// thread a row or a panel's columns, each contiguous.
     pub(crate) fn scratch_len(&self, maps: usize) -> ScratchLen {
-        let row_fft = self.r2c.get_scratch_len().max(self.c2r.get_scratch_len());
-        let fft = self.fft.get_inplace_scratch_len().max(self.ifft.get_inplace_scratch_len());
+        let fft = self.fft.scratch_len().max(self.ifft.scratch_len());
         ScratchLen {
             shared: maps * self.nx * (self.ny / 2 + 1),
-            per_thread: (self.ny.div_ceil(2) + row_fft).max(W * self.stride + fft),
+            per_thread: (self.ny.div_ceil(2) + self.rows.scratch_len()).max(W * self.stride + fft),
         }
     }
 
@@ -129,9 +125,16 @@ impl Panel {
         }
         Panel { first, width: W.min(mirrored + 1 - first), mirrored: true }
     }
+
+    /// Its columns of a map with `ny` columns, and their mirrors: first + w stands at ny − first − w.
+    fn columns(self, ny: usize) -> [Range<usize>; 2] {
+        let Panel { first, width, mirrored } = self;
+        let last = ny - first;
+        [first..first + width, if mirrored { last + 1 - width..last + 1 } else { ny..ny }]
+    }
 }
 
-impl<T: Real> Fused<T> {
+impl<T: Real> FusedMaps<T> {
     /// `out = DCT2(x)`, modified, of every map in `x`.
     pub(crate) fn forward<S: Sample>(
         &self,
@@ -157,9 +160,7 @@ impl<T: Real> Fused<T> {
                     #[inline(always)]
                     || permutation::reorder(self.reorder, row, real),
                 );
-                self.r2c
-                    .process_with_scratch(real, spectrum, fft)
-                    .expect("buffers are made for this length");
+                self.rows.forward(real, spectrum, fft);
             });
         });
     }
@@ -174,10 +175,14 @@ impl<T: Real> Fused<T> {
     ) {
         let (nx, ny) = (self.nx, self.ny);
         let (half, panels) = (ny / 2 + 1, panel_count(ny));
-        let out = ColumnPanels::new(out, ny);
+        let out = SharedMatrix::new(out, ny);
         (0..spectrum.len() / (nx * half) * panels).into_par_iter().for_each(|task| {
             let (map, panel) = (task / panels, Panel::new(task % panels, ny));
-            let out = out.rows(map * nx, nx);
+            let rows = map * nx..(map + 1) * nx;
+            // SAFETY: maps share no rows. Panels share neither columns, all of them below or at
+            // ny/2, nor mirror columns, all of them above, and each is one task.
+            let mut out =
+                panel.columns(ny).map(|columns| unsafe { out.block(rows.clone(), columns) });
             let spectrum = &spectrum[map * nx * half..][..nx * half];
             threads.with(|s| {
                 let (columns, fft) = s.split_at_mut(W * self.stride);
@@ -188,11 +193,11 @@ impl<T: Real> Fused<T> {
                     }
                 }
                 for column in columns.chunks_exact_mut(self.stride).take(panel.width) {
-                    self.fft.process_with_scratch(&mut column[..nx], fft);
+                    self.fft.run(&mut column[..nx], fft);
                 }
                 vectorised(
                     #[inline(always)]
-                    || self.post_process(panel, columns, by, &out),
+                    || self.post_process(panel, columns, by, &mut out),
                 );
             });
         });
@@ -223,11 +228,13 @@ impl<T: Real> Fused<T> {
     ) {
         let (nx, ny) = (self.nx, self.ny);
         let (half, panels) = (ny / 2 + 1, panel_count(ny));
-        let spectrum = ColumnPanels::new(spectrum, half);
+        let spectrum = SharedMatrix::new(spectrum, half);
         (0..x.len() / (nx * ny) * panels).into_par_iter().for_each(|task| {
             let (map, panel) = (task / panels, Panel::new(task % panels, ny));
             let x = &x[map * nx * ny..][..nx * ny];
-            let spectrum = spectrum.rows(map * nx, nx);
+            let columns = panel.first..panel.first + panel.width;
+            // SAFETY: maps share no rows and panels no columns, and each is one task.
+            let mut spectrum = unsafe { spectrum.block(map * nx..(map + 1) * nx, columns) };
             threads.with(|s| {
                 let (columns, fft) = s.split_at_mut(W * self.stride);
                 vectorised(
@@ -243,13 +250,11 @@ impl<T: Real> Fused<T> {
                     },
                 );
                 for column in columns.chunks_exact_mut(self.stride).take(panel.width) {
-                    self.ifft.process_with_scratch(&mut column[..nx], fft);
+                    self.ifft.run(&mut column[..nx], fft);
                 }
                 for u in 0..nx {
-                    spectrum.prefetch(u + AHEAD, panel.first, panel.width);
-                    // SAFETY: panels share no column, and each is one task.
-                    let row = unsafe { spectrum.segment(u, panel.first, panel.width) };
-                    for (w, value) in row.iter_mut().enumerate() {
+                    spectrum.prefetch(u + AHEAD);
+                    for (w, value) in spectrum.row(u).iter_mut().enumerate() {
                         *value = columns[w * self.stride + u];
                     }
                 }
@@ -268,18 +273,15 @@ impl<T: Real> Fused<T> {
         let (nx, ny) = (self.nx, self.ny);
         let half = ny / 2 + 1;
         let (sine_x, sine_y) = kind.sines();
-        let out = ColumnPanels::new(out, ny);
+        let out = SharedMatrix::new(out, ny);
         spectrum.par_chunks_exact_mut(half).enumerate().for_each(|(row, spectrum)| {
             let p = row % nx;
             let i = permutation::sample(p, nx);
-            make_ends_real(spectrum, ny);
             threads.with(|s| {
                 let (real, fft) = self.row(s);
-                self.c2r
-                    .process_with_scratch(spectrum, real, fft)
-                    .expect("buffers are made for this length");
-                // SAFETY: `sample` is a permutation, so every row is written by one task.
-                let row = unsafe { out.segment(row - p + i, 0, ny) };
+                self.rows.inverse(spectrum, real, fft);
+                // SAFETY: `sample` is a permutation, so every row belongs to one task.
+                let row = unsafe { out.row(row - p + i) };
                 vectorised(
                     #[inline(always)]
                     || permutation::restore(self.reorder, real, row, sine_y),

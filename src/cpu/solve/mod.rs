@@ -1,87 +1,29 @@
 //! The field solve: ρ in; φ, Ex, Ey and the energy out.
 //!
-//! The row-column and the fused pipeline are ways of computing the four 2-D
-//! transforms ([`Plan2d`](super::transforms::Plan2d)), and the solve composes them the same way for
-//! both: one DCT with Green's function folded into its last stage, then three
+//! The row-column and the fused pipeline compute the four 2-D transforms
+//! ([`Plan2d`](super::transforms::Plan2d)) in two ways, and the solve composes them alike: one DCT with Green's function folded into its last stage, then three
 //! inverses with the wavenumbers folded into their first. The three-pass
 //! pipeline is a solve of its own.
 
-use super::maps::{Inverse, Maps};
-use super::modify::{AlongX, AlongY, Modify, Unchanged};
-use super::scratch::{Parts, Scratch};
-use super::shared::{dot, vectorised};
-use super::three_pass::ThreePass;
+mod fields;
+mod multipliers;
+mod three_pass;
+
+pub use fields::Fields;
+
+use super::parallel::{dot, vectorised};
+use super::transforms::coefficients::{AlongX, AlongY, Inverse, Unchanged};
+use super::transforms::maps::MapTransform;
+use super::transforms::scratch::{Parts, Scratch};
 use crate::engine::Pipeline;
 use crate::grid::{BinGrid, Map};
 use crate::memory::filled;
 use crate::real::Real;
-use crate::spectral::Spectrum;
 use crate::transform::{Method, Plan2dOptions};
+use multipliers::{Green, Multipliers};
 use rayon::prelude::*;
 use std::time::Instant;
-
-/// The potential and the field of one density, each `nx × ny`.
-#[derive(Clone, Debug)]
-pub struct Fields<T> {
-    /// φ, in bin widths squared.
-    pub potential: Map<T>,
-    /// E along x, in bin widths.
-    pub field_x: Map<T>,
-    /// E along y, in bin widths.
-    pub field_y: Map<T>,
-}
-
-impl<T: Real> Fields<T> {
-    /// Zero maps.
-    pub fn new(nx: usize, ny: usize) -> Self {
-        let zero = || Map::filled(nx, ny, T::zero());
-        Fields { potential: zero(), field_x: zero(), field_y: zero() }
-    }
-}
-
-/// The wavenumbers of a grid in working precision: what passes multiply by.
-#[derive(Clone, Debug)]
-pub(crate) struct Multipliers<T> {
-    pub(crate) wx: Vec<T>,
-    pub(crate) wy: Vec<T>,
-    pub(crate) wx_squared: Vec<T>,
-    pub(crate) wy_squared: Vec<T>,
-    pub(crate) normalisation: T,
-}
-
-impl<T: Real> Multipliers<T> {
-    fn new(grid: &BinGrid) -> Self {
-        let spectrum = Spectrum::new(grid);
-        let squares = |w: &[f64]| w.iter().map(|w| T::of(w * w)).collect();
-        Multipliers {
-            wx: spectrum.wx().iter().map(|&w| T::of(w)).collect(),
-            wy: spectrum.wy().iter().map(|&w| T::of(w)).collect(),
-            wx_squared: squares(spectrum.wx()),
-            wy_squared: squares(spectrum.wy()),
-            normalisation: T::of(spectrum.normalisation()),
-        }
-    }
-}
-
-/// Multiplies by Green's function.
-pub(crate) struct Green<'a, T>(pub(crate) &'a Multipliers<T>);
-
-impl<T: Real> Green<'_, T> {
-    /// Green's function at `(u, v)`.
-    #[inline(always)]
-    pub(crate) fn at(&self, u: usize, v: usize) -> T {
-        let square = self.0.wx_squared[u] + self.0.wy_squared[v];
-        // Only (0, 0) has no wavenumber: the mean, which is dropped.
-        if square > T::zero() { self.0.normalisation / square } else { T::zero() }
-    }
-}
-
-impl<T: Real> Modify<T> for Green<'_, T> {
-    #[inline(always)]
-    fn apply(&self, u: usize, v: usize, value: T) -> T {
-        value * self.at(u, v)
-    }
-}
+use three_pass::ThreePass;
 
 /// Milliseconds of the solve's two halves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,13 +43,13 @@ pub struct Solver<T: Real> {
     multipliers: Multipliers<T>,
     /// Σ φ·ρ of every row of bins.
     row_energy: Vec<f64>,
-    plan: Plan<T>,
+    passes: Passes<T>,
 }
 
-enum Plan<T: Real> {
+enum Passes<T: Real> {
     /// Transform by transform, with DCT2(ρ)·G between the halves.
     Composed {
-        maps: Maps<T>,
+        maps: MapTransform<T>,
         scratch: Scratch<T>,
         spectrum: Vec<T>,
     },
@@ -123,10 +65,10 @@ impl<T: Real> Solver<T> {
             ny,
             multipliers: Multipliers::new(grid),
             row_energy: vec![0.0; nx],
-            plan: match pipeline {
-                Pipeline::RowColumn => Plan::composed(nx, ny, Method::RowColumn, threads),
-                Pipeline::Fused => Plan::composed(nx, ny, Method::Fused, threads),
-                Pipeline::ThreePass => Plan::ThreePass(ThreePass::new(nx, ny, threads)),
+            passes: match pipeline {
+                Pipeline::RowColumn => Passes::composed(nx, ny, Method::RowColumn, threads),
+                Pipeline::Fused => Passes::composed(nx, ny, Method::Fused, threads),
+                Pipeline::ThreePass => Passes::ThreePass(ThreePass::new(nx, ny, threads)),
             },
         }
     }
@@ -147,15 +89,15 @@ impl<T: Real> Solver<T> {
         let start = Instant::now();
         let elapsed = || start.elapsed().as_secs_f64() * 1e3;
         let forward;
-        match &mut self.plan {
-            Plan::Composed { maps, scratch, spectrum } => {
-                let mut s = scratch.parts(maps.scratch_len(1)).expect("it is made for these maps");
+        match &mut self.passes {
+            Passes::Composed { maps, scratch, spectrum } => {
+                let mut s = scratch.parts();
                 maps.forward(rho.as_slice(), &Green(by), spectrum, s.reborrow());
                 forward = elapsed();
                 inverses(maps, by, spectrum, fields, s);
                 row_energies(rho, &fields.potential, &mut self.row_energy);
             }
-            Plan::ThreePass(plan) => {
+            Passes::ThreePass(plan) => {
                 plan.forward(rho);
                 forward = elapsed();
                 plan.inverse(by, rho, fields, &mut self.row_energy);
@@ -167,17 +109,17 @@ impl<T: Real> Solver<T> {
     }
 }
 
-impl<T: Real> Plan<T> {
+impl<T: Real> Passes<T> {
     fn composed(nx: usize, ny: usize, method: Method, threads: usize) -> Self {
-        let maps = Maps::new(nx, ny, &Plan2dOptions { method, ..Plan2dOptions::default() });
+        let maps = MapTransform::new(nx, ny, &Plan2dOptions { method, ..Plan2dOptions::default() });
         let scratch = Scratch::new(maps.scratch_len(1), threads);
-        Plan::Composed { maps, scratch, spectrum: filled(nx * ny, T::zero()) }
+        Passes::Composed { maps, scratch, spectrum: filled(nx * ny, T::zero()) }
     }
 }
 
 /// φ, Ex and Ey from DCT2(ρ)·G.
 fn inverses<T: Real>(
-    maps: &Maps<T>,
+    maps: &MapTransform<T>,
     by: &Multipliers<T>,
     spectrum: &[T],
     fields: &mut Fields<T>,

@@ -1,33 +1,32 @@
 //! Many lines of one length, each by an N-point FFT, and the transposes
 //! between one axis's lines and the next's.
 
-use super::shared::{PerThread, vectorised};
+use super::scratch::Threads;
+use crate::cpu::parallel::vectorised;
 use crate::real::Real;
 use crate::transform::line::{Line, Wave};
-use crate::transform::{PostProcessing, Reorder, Sample};
+use crate::transform::longer::Longer;
+use crate::transform::{Algorithm1d, PostProcessing, Reorder, Sample, Transform1d};
 use num_complex::Complex;
 use rayon::prelude::*;
 
 /// Side of the square blocks a transpose works in: 32 × 32 `f64` are 8 KiB,
 /// so source and destination blocks share the first-level cache.
-const BLOCK: usize = 32;
+const SIDE: usize = 32;
 
 /// Values a task takes at least, where lines are short.
-const TASK: usize = 4096;
-
-/// Working memory of each thread.
-pub(crate) type Threads<T> = PerThread<Vec<Complex<T>>>;
+const VALUES: usize = 4096;
 
 /// Calls `work(l, x, out, scratch)` for every line of `n` values, in parallel.
 #[inline(always)]
-pub(crate) fn for_lines<S: Sample, T: Real>(
+fn for_lines<S: Sample, T: Real>(
     n: usize,
     x: &[S],
     out: &mut [T],
     threads: &Threads<T>,
     work: impl Fn(usize, &[S], &mut [T], &mut [Complex<T>]) + Sync,
 ) {
-    let lines = (TASK / n).max(1);
+    let lines = (VALUES / n).max(1);
     let tasks = out.par_chunks_mut(lines * n).zip(x.par_chunks(lines * n)).enumerate();
     tasks.for_each(|(task, (out, x))| {
         threads.with(|s| {
@@ -38,12 +37,12 @@ pub(crate) fn for_lines<S: Sample, T: Real>(
     });
 }
 
-/// A plan for lines of one length.
-pub(crate) struct Lines<T: Real>(Line<T>);
+/// Lines of one length by the N-point algorithm.
+pub(crate) struct NPointLines<T: Real>(Line<T>);
 
-impl<T: Real> Lines<T> {
+impl<T: Real> NPointLines<T> {
     pub(crate) fn new(n: usize, reorder: Reorder, post: PostProcessing) -> Self {
-        Lines(Line::with(n, reorder, post))
+        NPointLines(Line::with(n, reorder, post))
     }
 
     /// Values in a line.
@@ -96,14 +95,83 @@ impl<T: Real> Lines<T> {
     }
 }
 
+/// Lines of one length by any algorithm: the FFT's length decides.
+pub(crate) enum LineTransform<T: Real> {
+    NPoint(NPointLines<T>),
+    Longer(Longer<T>),
+}
+
+impl<T: Real> LineTransform<T> {
+    pub(crate) fn new(n: usize, algorithm: Algorithm1d) -> Self {
+        match algorithm {
+            Algorithm1d::NPoint => LineTransform::NPoint(NPointLines::new(
+                n,
+                Reorder::default(),
+                PostProcessing::default(),
+            )),
+            longer => LineTransform::Longer(Longer::new(n, longer)),
+        }
+    }
+
+    /// Values in a line.
+    pub(crate) fn n(&self) -> usize {
+        match self {
+            LineTransform::NPoint(lines) => lines.n(),
+            LineTransform::Longer(line) => line.n(),
+        }
+    }
+
+    /// Working memory of a thread.
+    pub(crate) fn scratch_len(&self) -> usize {
+        match self {
+            LineTransform::NPoint(lines) => lines.scratch_len(),
+            LineTransform::Longer(line) => line.scratch_len(),
+        }
+    }
+
+    /// `out = kind(x)`, line by line.
+    pub(crate) fn run<S: Sample>(
+        &self,
+        kind: Transform1d,
+        x: &[S],
+        out: &mut [T],
+        threads: &Threads<T>,
+    ) {
+        let wave = match kind {
+            Transform1d::Dct => None,
+            Transform1d::Idct => Some(Wave::Cosine),
+            Transform1d::Idxst => Some(Wave::Sine),
+        };
+        match (self, wave) {
+            (LineTransform::NPoint(lines), None) => {
+                lines.forward(x, out, 1, threads, |_, _, value| value);
+            }
+            (LineTransform::NPoint(lines), Some(wave)) => {
+                lines.inverse(wave, x, out, 1, threads, |_, _, value| value);
+            }
+            (LineTransform::Longer(line), wave) => {
+                for_lines(line.n(), x, out, threads, |_, x, out, s| {
+                    vectorised(
+                        #[inline(always)]
+                        || match wave {
+                            None => line.forward(x, out, s),
+                            Some(wave) => line.inverse(wave, x, out, s),
+                        },
+                    );
+                });
+            }
+        }
+    }
+}
+
 /// `out[m][j][i] = x[m][i][j]` for every `rows × columns` matrix, in square blocks.
 pub(crate) fn transpose<T: Real>(x: &[T], rows: usize, columns: usize, out: &mut [T]) {
     let matrices = out.par_chunks_mut(rows * columns).zip(x.par_chunks(rows * columns));
     matrices.for_each(|(out, x)| {
-        out.par_chunks_mut(BLOCK * rows).enumerate().for_each(|(b, panel)| {
-            let first = b * BLOCK;
-            for i in (0..rows).step_by(BLOCK) {
-                let block = i..rows.min(i + BLOCK);
+        out.par_chunks_mut(SIDE * rows).enumerate().for_each(|(b, panel)| {
+            let first = b * SIDE;
+            for i in (0..rows).step_by(SIDE) {
+                let block = i..rows.min(i + SIDE);
                 for (j, line) in panel.chunks_exact_mut(rows).enumerate() {
                     for (value, i) in line[block.clone()].iter_mut().zip(block.clone()) {
                         *value = x[i * columns + first + j];

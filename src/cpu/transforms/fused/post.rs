@@ -1,21 +1,20 @@
 //! Post-processing: real coefficients from the FFT's complex ones.
 
-use super::{Fused, Panel, W};
-use crate::cpu::modify::Modify;
-use crate::cpu::shared::{AHEAD, ColumnPanels};
+use super::{AHEAD, Block, FusedMaps, Modify, Panel, W};
 use crate::real::Real;
 use crate::transform::PostProcessing;
 use num_complex::Complex;
 
-impl<T: Real> Fused<T> {
-    /// Four real coefficients from two complex ones, for every pair of rows of a panel.
+impl<T: Real> FusedMaps<T> {
+    /// Four real coefficients from two complex ones, for every pair of rows of a panel; `out` is
+    /// its columns of the map and their mirrors.
     #[inline(always)]
     pub(super) fn post_process<M: Modify<T>>(
         &self,
         panel: Panel,
         columns: &[Complex<T>],
         by: &M,
-        out: &ColumnPanels<'_, T>,
+        out: &mut [Block<'_, T>; 2],
     ) {
         if self.post == PostProcessing::Naive {
             self.post_process_naive(panel, columns, by, out);
@@ -37,10 +36,10 @@ impl<T: Real> Fused<T> {
         width: usize,
         columns: &[Complex<T>],
         by: &M,
-        out: &ColumnPanels<'_, T>,
+        [near, far]: &mut [Block<'_, T>; 2],
     ) {
         let (nx, ny, stride) = (self.nx, self.ny, self.stride);
-        assert!(columns.len() >= width * stride && width <= W);
+        assert!(columns.len() >= width * stride && width <= W && nx <= stride);
         // Mirror columns run backwards: v = first + w stands at last − w.
         let last = ny - first;
         let mut b = [Complex::default(); W];
@@ -50,13 +49,14 @@ impl<T: Real> Fused<T> {
             let a = self.half_a[u];
             let ahead = u + AHEAD;
             for row in [ahead, nx - ahead.min(nx)] {
-                out.prefetch(row, first, width);
-                out.prefetch(row, last + 1 - width, width);
+                near.prefetch(row);
+                far.prefetch(row);
             }
             let mut s = [Complex::default(); W];
             let mut t = [Complex::default(); W];
             for w in 0..width {
-                // SAFETY: w < width and u, mirror < nx, within the length asserted above.
+                // SAFETY: w < width and u, mirror < nx ≤ stride, so that both are below
+                // width · stride, the length asserted above.
                 let (p, q) = unsafe {
                     (
                         *columns.get_unchecked(w * stride + u),
@@ -67,28 +67,24 @@ impl<T: Real> Fused<T> {
                 s[w] = b[w] * (p + q);
                 t[w] = b[w] * (p - q);
             }
-            // SAFETY: panels share neither columns nor mirror columns, and each is one task.
-            let near = unsafe { out.segment(u, first, width) };
+            let near_row = &mut near.row(u)[..width];
             for w in 0..width {
-                near[w] = by.apply(u, first + w, s[w].re);
+                near_row[w] = by.apply(u, first + w, s[w].re);
             }
-            // SAFETY: as above.
-            let near = unsafe { out.segment(u, last + 1 - width, width) };
+            let far_row = &mut far.row(u)[..width];
             for w in 0..width {
-                near[width - 1 - w] = by.apply(u, last - w, -s[w].im);
+                far_row[width - 1 - w] = by.apply(u, last - w, -s[w].im);
             }
             if mirror <= u {
                 continue;
             }
-            // SAFETY: as above; another row than u.
-            let far = unsafe { out.segment(mirror, first, width) };
+            let near_row = &mut near.row(mirror)[..width];
             for w in 0..width {
-                far[w] = by.apply(mirror, first + w, -t[w].im);
+                near_row[w] = by.apply(mirror, first + w, -t[w].im);
             }
-            // SAFETY: as above.
-            let far = unsafe { out.segment(mirror, last + 1 - width, width) };
+            let far_row = &mut far.row(mirror)[..width];
             for w in 0..width {
-                far[width - 1 - w] = by.apply(mirror, last - w, -t[w].re);
+                far_row[width - 1 - w] = by.apply(mirror, last - w, -t[w].re);
             }
         }
     }
@@ -99,14 +95,12 @@ impl<T: Real> Fused<T> {
         v: usize,
         column: &[Complex<T>],
         by: &M,
-        out: &ColumnPanels<'_, T>,
+        [near, _]: &mut [Block<'_, T>; 2],
     ) {
         for u in 0..=self.nx / 2 {
             let mirror = (self.nx - u) % self.nx;
             let (p, q) = (self.half_a[u] * column[u], self.half_a[u].conj() * column[mirror]);
-            // SAFETY: column v belongs to this task alone.
-            let set =
-                |u: usize, value: T| unsafe { out.segment(u, v, 1)[0] = by.apply(u, v, value) };
+            let mut set = |u: usize, value: T| near.row(u)[0] = by.apply(u, v, value);
             set(u, (self.b[v] * (p + q)).re);
             if mirror > u {
                 set(mirror, -(self.b[v] * (p - q)).im);
@@ -122,16 +116,14 @@ impl<T: Real> Fused<T> {
         panel: Panel,
         columns: &[Complex<T>],
         by: &M,
-        out: &ColumnPanels<'_, T>,
+        [near, far]: &mut [Block<'_, T>; 2],
     ) {
         let (nx, ny) = (self.nx, self.ny);
-        let Panel { first, width, mirrored } = panel;
+        let Panel { first, mirrored, .. } = panel;
         let last = ny - first;
         for u in 0..nx {
             let (a, mirror) = (self.half_a[u], (nx - u) % nx);
-            // SAFETY: panels share neither columns nor mirror columns, and each is one task.
-            let near = unsafe { out.segment(u, first, width) };
-            for (w, near) in near.iter_mut().enumerate() {
+            for (w, near) in near.row(u).iter_mut().enumerate() {
                 let column = &columns[w * self.stride..][..nx];
                 let (p, q) = (column[u], column[mirror]);
                 let value = (self.b[first + w] * (a * p + a.conj() * q)).re;
@@ -140,9 +132,7 @@ impl<T: Real> Fused<T> {
             if !mirrored {
                 continue;
             }
-            // SAFETY: as above.
-            let far = unsafe { out.segment(u, last + 1 - width, width) };
-            for (w, far) in far.iter_mut().rev().enumerate() {
+            for (w, far) in far.row(u).iter_mut().rev().enumerate() {
                 // V[u][ny − v] is the conjugate of V[nx − u][v].
                 let column = &columns[w * self.stride..][..nx];
                 let (p, q) = (column[mirror].conj(), column[u].conj());

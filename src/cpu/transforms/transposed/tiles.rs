@@ -1,11 +1,10 @@
 //! Tiles: columns of the map, and of V, to and from a thread's lines.
 
-use super::{Columns, Transposed};
-use crate::cpu::maps::Inverse;
-use crate::cpu::shared::{AHEAD, ColumnPanels, prefetch};
+use super::{AHEAD, Block, Columns, Inverse, TransposedMaps, prefetch};
 use crate::real::Real;
 use crate::transform::{Reorder, Sample, permutation};
 use num_complex::Complex;
+use std::ops::Range;
 
 /// Rows of the map that are turned into pieces of lines, or back, together: half
 /// of them, the even or the odd ones, are one piece. Of V, pieces are of as many rows.
@@ -19,7 +18,7 @@ const HALF: usize = ROWS / 2;
 /// turns in registers.
 const GROUP: usize = 4;
 
-impl<T: Real> Transposed<T> {
+impl<T: Real> TransposedMaps<T> {
     /// Columns of the map as lines, reordered along x.
     #[inline(always)]
     pub(super) fn load_columns<S: Sample>(&self, x: &[S], columns: Columns, lines: &mut [T]) {
@@ -71,21 +70,18 @@ impl<T: Real> Transposed<T> {
         &self,
         kind: Inverse,
         lines: &[T],
-        columns: Columns,
-        out: &ColumnPanels<'_, T>,
+        width: usize,
+        out: &mut Block<'_, T>,
     ) {
         let (nx, stride) = (self.nx, 2 * self.stride);
-        let Columns { first, width } = columns;
         let (sine_x, sine_y) = kind.sines();
         let sign = |i: usize, w: usize| {
             if (sine_x && i % 2 == 1) != (sine_y && w % 2 == 1) { -T::one() } else { T::one() }
         };
-        // SAFETY: tiles share no column, and each is one task.
-        let row = |i: usize, w: usize, count| unsafe { out.segment(i, first + w, count) };
         if self.reorder == Reorder::Scatter {
             for p in 0..nx {
                 let i = permutation::sample(p, nx);
-                for (w, value) in row(i, 0, width).iter_mut().enumerate() {
+                for (w, value) in out.row(i).iter_mut().enumerate() {
                     *value = sign(i, w) * lines[w * stride + p];
                 }
             }
@@ -96,7 +92,7 @@ impl<T: Real> Transposed<T> {
         for start in (0..nx).step_by(ROWS) {
             let rows = ROWS.min(nx - start);
             for i in start..start + rows {
-                out.prefetch(i + ROWS, first, width);
+                out.prefetch(i + ROWS);
             }
             let whole = if rows == ROWS { width - width % GROUP } else { 0 };
             for w in (0..whole).step_by(GROUP) {
@@ -107,51 +103,48 @@ impl<T: Real> Transposed<T> {
                     odd[j].copy_from_slice(&line[nx - start / 2 - HALF..][..HALF]);
                 }
                 for k in 0..HALF {
-                    let (even_row, odd_row) =
-                        (row(start + 2 * k, w, GROUP), row(start + 2 * k + 1, w, GROUP));
+                    let even_row = &mut out.row(start + 2 * k)[w..][..GROUP];
                     for j in 0..GROUP {
                         even_row[j] = even_signs[j] * even[j][k];
+                    }
+                    let odd_row = &mut out.row(start + 2 * k + 1)[w..][..GROUP];
+                    for j in 0..GROUP {
                         odd_row[j] = odd_signs[j] * odd[j][HALF - 1 - k];
                     }
                 }
             }
             for i in start..start + rows {
                 let p = permutation::position(i, nx);
-                for (w, value) in (whole..).zip(row(i, whole, width - whole)) {
+                for (w, value) in (whole..).zip(&mut out.row(i)[whole..]) {
                     *value = sign(i, w) * lines[w * stride + p];
                 }
             }
         }
     }
 
-    /// The two runs of V's columns that a tile's columns are: where they begin
-    /// and how long they are, even columns first. The odd ones run backwards.
-    fn runs(&self, Columns { first, width }: Columns) -> [(usize, usize); 2] {
+    /// The two runs of V's columns that a tile's columns are, the even columns'
+    /// first. The odd ones run backwards.
+    pub(super) fn runs(&self, Columns { first, width }: Columns) -> [Range<usize>; 2] {
         let (evens, odds) = (width.div_ceil(2), width / 2);
-        [(first / 2, evens), (self.ny - first / 2 - odds, odds)]
+        let (even, odd) = (first / 2, self.ny - first / 2 - odds);
+        [even..even + evens, odd..odd + odds]
     }
 
-    /// A tile's spectra as columns of V, reordered along y.
+    /// A tile's spectra as the two runs of V's columns, reordered along y.
     #[inline(always)]
     pub(super) fn store_spectra(
         &self,
         spectra: &[Complex<T>],
-        columns: Columns,
-        to: &ColumnPanels<'_, Complex<T>>,
+        [even, odd]: &mut [Block<'_, Complex<T>>; 2],
     ) {
         let stride = self.stride;
-        let [(even, evens), (odd, odds)] = self.runs(columns);
         for u in 0..=self.nx / 2 {
-            to.prefetch(u + AHEAD, even, evens);
-            to.prefetch(u + AHEAD, odd, odds);
-            // SAFETY: the reordering is a permutation, so tiles share no column of V.
-            let run = unsafe { to.segment(u, even, evens) };
-            for (w, value) in run.iter_mut().enumerate() {
+            even.prefetch(u + AHEAD);
+            odd.prefetch(u + AHEAD);
+            for (w, value) in even.row(u).iter_mut().enumerate() {
                 *value = spectra[2 * w * stride + u];
             }
-            // SAFETY: as above; even and odd columns lie apart.
-            let run = unsafe { to.segment(u, odd, odds) };
-            for (w, value) in run.iter_mut().rev().enumerate() {
+            for (w, value) in odd.row(u).iter_mut().rev().enumerate() {
                 *value = spectra[(2 * w + 1) * stride + u];
             }
         }
@@ -166,16 +159,16 @@ impl<T: Real> Transposed<T> {
         spectra: &mut [Complex<T>],
     ) {
         let (ny, half) = (self.ny, self.nx / 2 + 1);
-        let [(even, evens), (odd, odds)] = self.runs(columns);
+        let [even, odd] = self.runs(columns);
         for start in (0..half).step_by(HALF) {
             let rows = HALF.min(half - start);
             for u in start..start + rows {
                 let ahead = from.as_ptr().wrapping_add((u + HALF) * ny);
-                prefetch(ahead.wrapping_add(even), evens);
-                prefetch(ahead.wrapping_add(odd), odds);
+                prefetch(ahead.wrapping_add(even.start), even.len());
+                prefetch(ahead.wrapping_add(odd.start), odd.len());
             }
-            for (w, line) in spectra.chunks_exact_mut(self.stride).take(evens + odds).enumerate() {
-                let v = if w % 2 == 0 { even + w / 2 } else { odd + odds - 1 - w / 2 };
+            for (w, line) in spectra.chunks_exact_mut(self.stride).take(columns.width).enumerate() {
+                let v = if w % 2 == 0 { even.start + w / 2 } else { odd.end - 1 - w / 2 };
                 for (k, value) in line[start..][..rows].iter_mut().enumerate() {
                     *value = from[(start + k) * ny + v];
                 }

@@ -1,0 +1,163 @@
+//! A matrix that several threads write at the same time, each its own block.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// A row-major matrix, borrowed so that threads can write disjoint blocks of it.
+pub(crate) struct SharedMatrix<'a, T> {
+    start: *mut T,
+    rows: usize,
+    columns: usize,
+    _borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: the matrix is borrowed exclusively for 'a, and its elements are reached only through
+// blocks, which whoever makes them promises to be disjoint. Sharing the handle between threads is
+// then no more than handing out disjoint `&mut [T]`, which may be sent where `T` may.
+unsafe impl<T: Send> Send for SharedMatrix<'_, T> {}
+// SAFETY: as for `Send`.
+unsafe impl<T: Send> Sync for SharedMatrix<'_, T> {}
+
+/// Some columns of some rows of a [`SharedMatrix`]: exclusive access to them.
+pub(crate) struct Block<'a, T> {
+    start: *mut T,
+    rows: usize,
+    columns: usize,
+    /// Distance between the beginnings of two rows.
+    stride: usize,
+    _borrow: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T> SharedMatrix<'a, T> {
+    /// A matrix of rows of `columns` elements.
+    ///
+    /// # Panics
+    /// When `columns` is zero or does not divide the number of elements.
+    pub(crate) fn new(matrix: &'a mut [T], columns: usize) -> Self {
+        assert!(matrix.len().is_multiple_of(columns), "whole rows of {columns} elements");
+        SharedMatrix {
+            start: matrix.as_mut_ptr(),
+            rows: matrix.len() / columns,
+            columns,
+            _borrow: PhantomData,
+        }
+    }
+
+    /// The given columns of the given rows.
+    ///
+    /// # Panics
+    /// When they are not within the matrix.
+    ///
+    /// # Safety
+    /// While the block lives no other block of this matrix may share an element with it.
+    #[inline(always)]
+    pub(crate) unsafe fn block(&self, rows: Range<usize>, columns: Range<usize>) -> Block<'_, T> {
+        assert!(rows.start <= rows.end && rows.end <= self.rows, "rows of the matrix");
+        assert!(columns.start <= columns.end && columns.end <= self.columns, "its columns");
+        Block {
+            // May be the end of the matrix, where the block is empty.
+            start: self.start.wrapping_add(rows.start * self.columns + columns.start),
+            rows: rows.len(),
+            columns: columns.len(),
+            stride: self.columns,
+            _borrow: PhantomData,
+        }
+    }
+
+    /// The whole row `row`.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    ///
+    /// # Safety
+    /// As for [`SharedMatrix::block`].
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)] // disjointness is the caller's promise
+    pub(crate) unsafe fn row(&self, row: usize) -> &mut [T] {
+        assert!(row < self.rows, "a row of the matrix");
+        // SAFETY: `columns` elements from `row · columns` on lie within the borrowed matrix by the
+        // assertion; nothing else refers to them by the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(row * self.columns), self.columns) }
+    }
+}
+
+impl<T> Block<'_, T> {
+    /// The block's part of its row `row`.
+    ///
+    /// # Panics
+    /// When the block has no such row.
+    #[inline(always)]
+    pub(crate) fn row(&mut self, row: usize) -> &mut [T] {
+        assert!(row < self.rows, "a row of the block");
+        // SAFETY: `block` has made sure that these rows and columns lie within the matrix, whose
+        // borrow outlives this block; no other block shares them, and this one is borrowed
+        // exclusively as long as the slice is.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(row * self.stride), self.columns) }
+    }
+
+    /// Prefetches the block's part of row `row`, if there is such a row.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, row: usize) {
+        prefetch(self.start.wrapping_add(row.wrapping_mul(self.stride)), self.columns);
+    }
+}
+
+/// Rows that a pass over a panel fetches ahead: each row of a panel is on
+/// another page, where no hardware prefetcher follows. A fused solve of
+/// 2048 × 2048 bins went from 185 to 136 ms in f64 and from 112 to 86 in f32.
+pub(crate) const AHEAD: usize = 8;
+
+/// Asks for the cache lines of `length` values from `first` on, wherever they
+/// may be: a hint that never faults.
+#[inline(always)]
+pub(crate) fn prefetch<T>(first: *const T, length: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    for line in 0..=(length * size_of::<T>()).div_ceil(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing and never faults; any address will do.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(first.cast::<i8>().wrapping_add(64 * line)) };
+    }
+    #[cfg(any(not(target_arch = "x86_64"), miri))]
+    let _ = (first, length);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_parts_of_the_matrix() {
+        let mut values: Vec<usize> = (0..12).collect();
+        let matrix = SharedMatrix::new(&mut values, 4);
+        // SAFETY: three rectangles apart from one another.
+        let (mut left, mut right, last) =
+            unsafe { (matrix.block(0..2, 0..1), matrix.block(0..2, 1..4), matrix.row(2)) };
+        left.row(1)[0] = 40;
+        assert_eq!(
+            (left.row(0), right.row(1), &last[..1]),
+            (&mut [0][..], &mut [5, 6, 7][..], &[8][..])
+        );
+        right.prefetch(1000);
+        last[3] = 110;
+        // SAFETY: an empty block shares nothing.
+        assert!(unsafe { matrix.block(0..3, 4..4) }.row(2).is_empty());
+        assert_eq!((values[4], values[11]), (40, 110));
+    }
+
+    #[test]
+    fn what_is_outside_the_matrix_is_refused() {
+        let refused = |rows: Range<usize>, columns: Range<usize>, row: usize| {
+            std::panic::catch_unwind(move || {
+                let mut values = [0_u8; 12];
+                let matrix = SharedMatrix::new(&mut values, 4);
+                // SAFETY: the only block there is.
+                unsafe { matrix.block(rows, columns) }.row(row)[0]
+            })
+            .is_err()
+        };
+        assert!(!refused(0..3, 0..4, 2));
+        assert!(refused(0..4, 0..4, 0) && refused(0..3, 0..5, 0) && refused(0..3, 0..4, 3));
+        assert!(refused(2..3, 0..4, 1) && refused(3..usize::MAX, 0..4, 0));
+        assert!(std::panic::catch_unwind(|| SharedMatrix::new(&mut [0_u8; 12], 5)).is_err());
+    }
+}

@@ -1,0 +1,145 @@
+//! The four transforms of `nx × ny` maps by any method: what
+//! [`Plan2d`](super::Plan2d) and the field solve are made of.
+
+use super::coefficients::{Inverse, Modify};
+use super::fused::FusedMaps;
+use super::row_column::RowColumnMaps;
+use super::scratch::{Parts, ScratchLen};
+use super::transposed::TransposedMaps;
+use crate::real::Real;
+use crate::transform::{FftLayout, Method, Plan2dOptions, Sample, Transform};
+
+/// Values of the maps that go through the passes together: small maps in
+/// groups, that every pass has work for all threads.
+const GROUP: usize = 1 << 20;
+
+/// Plans and tables for maps of one size; immutable.
+pub(crate) enum MapTransform<T: Real> {
+    RowColumn(RowColumnMaps<T>),
+    Straight(FusedMaps<T>),
+    Transposed(TransposedMaps<T>),
+}
+
+/// Runs `$body` with `$plan` standing for the method's plan.
+macro_rules! with_plan {
+    ($maps:expr, $plan:ident => $body:expr) => {
+        match $maps {
+            MapTransform::RowColumn($plan) => $body,
+            MapTransform::Straight($plan) => $body,
+            MapTransform::Transposed($plan) => $body,
+        }
+    };
+}
+
+impl<T: Real> MapTransform<T> {
+    pub(crate) fn new(nx: usize, ny: usize, options: &Plan2dOptions) -> Self {
+        let Plan2dOptions { method, reorder, post, .. } = *options;
+        match (method, chosen_layout(options, nx, ny)) {
+            (Method::RowColumn, _) => {
+                MapTransform::RowColumn(RowColumnMaps::new(nx, ny, reorder, post))
+            }
+            (Method::Fused, FftLayout::Transposed) => {
+                MapTransform::Transposed(TransposedMaps::new(nx, ny, reorder, post))
+            }
+            (Method::Fused, _) => MapTransform::Straight(FusedMaps::new(nx, ny, reorder, post)),
+        }
+    }
+
+    /// Working memory for `maps` maps at once.
+    pub(crate) fn scratch_len(&self, maps: usize) -> ScratchLen {
+        with_plan!(self, plan => plan.scratch_len(maps))
+    }
+
+    /// `out = DCT2(x)`, modified, of every map in `x`.
+    pub(crate) fn forward<S: Sample>(
+        &self,
+        x: &[S],
+        by: &impl Modify<T>,
+        out: &mut [T],
+        s: Parts<'_, T>,
+    ) {
+        with_plan!(self, plan => plan.forward(x, by, out, s));
+    }
+
+    /// `out` = inverse of `x`, modified, of every map in `x`.
+    pub(crate) fn inverse<S: Sample>(
+        &self,
+        kind: Inverse,
+        x: &[S],
+        by: &impl Modify<T>,
+        out: &mut [T],
+        s: Parts<'_, T>,
+    ) {
+        with_plan!(self, plan => plan.inverse(kind, x, by, out, s));
+    }
+}
+
+/// Straight or transposed, for an `nx × ny` map on the CPU: the long axis takes the real FFTs
+/// where it is x.
+///
+/// On one core, f64, a DCT of 10000 × 100 took 6.8 ms straight and 5.1 transposed, an IDCT
+/// 5.5 and 5.3 (100 × 10000 straight: 5.2 and 5.1).
+pub(crate) fn chosen_layout(options: &Plan2dOptions, nx: usize, ny: usize) -> FftLayout {
+    match options.layout {
+        FftLayout::Auto if nx > ny => FftLayout::Transposed,
+        FftLayout::Auto => FftLayout::Straight,
+        given => given,
+    }
+}
+
+/// One kind of transform of a batch of maps.
+pub(crate) struct MapBatch<T: Real> {
+    kind: Transform,
+    /// Values of a map.
+    size: usize,
+    /// Maps that go through the passes together.
+    group: usize,
+    maps: MapTransform<T>,
+}
+
+impl<T: Real> MapBatch<T> {
+    pub(crate) fn new(
+        kind: Transform,
+        [nx, ny]: [usize; 2],
+        options: &Plan2dOptions,
+        batch: usize,
+    ) -> Self {
+        let (size, maps) = (nx * ny, MapTransform::new(nx, ny, options));
+        MapBatch { kind, size, group: (GROUP / size).clamp(1, batch), maps }
+    }
+
+    /// The transform.
+    pub(crate) fn kind(&self) -> Transform {
+        self.kind
+    }
+
+    /// Values of a map.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(crate) fn scratch_len(&self) -> ScratchLen {
+        self.maps.scratch_len(self.group)
+    }
+
+    /// `out = kind(x)` of every map: coefficients are modified as they are written by a DCT
+    /// and as they are read by an inverse.
+    pub(crate) fn run<S: Sample>(
+        &self,
+        x: &[S],
+        by: &impl Modify<T>,
+        out: &mut [T],
+        s: &mut Parts<'_, T>,
+    ) {
+        let group = self.group * self.size;
+        for (x, out) in x.chunks(group).zip(out.chunks_mut(group)) {
+            let s = s.reborrow();
+            match self.kind {
+                Transform::Dct => self.maps.forward(x, by, out, s),
+                Transform::Idct => self.maps.inverse(Inverse::Idct, x, by, out, s),
+                Transform::IdctIdxst => self.maps.inverse(Inverse::IdctIdxst, x, by, out, s),
+                Transform::IdxstIdct => self.maps.inverse(Inverse::IdxstIdct, x, by, out, s),
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! FFTs of one line, as all algorithms here take them: unnormalised, and from
+//! working memory that the caller keeps. The one place that names the FFT library.
+
+use crate::real::Real;
+use num_complex::Complex;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftPlanner};
+use std::sync::Arc;
+
+/// The real FFT of a line of `n` values and its inverse; the spectrum is its first `n/2 + 1` numbers.
+pub(crate) struct RealFft<T: Real> {
+    n: usize,
+    forward: Arc<dyn RealToComplex<T>>,
+    inverse: Arc<dyn ComplexToReal<T>>,
+}
+
+impl<T: Real> RealFft<T> {
+    /// Plans both for lines of `n` values, `n ≥ 1`.
+    pub(crate) fn new(n: usize) -> Self {
+        let mut planner = RealFftPlanner::new();
+        RealFft { n, forward: planner.plan_fft_forward(n), inverse: planner.plan_fft_inverse(n) }
+    }
+
+    /// Values of a line.
+    pub(crate) fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Complex numbers of working memory for either.
+    pub(crate) fn scratch_len(&self) -> usize {
+        self.forward.get_scratch_len().max(self.inverse.get_scratch_len())
+    }
+
+    /// `spectrum` = FFT of `line`, which is destroyed.
+    ///
+    /// # Panics
+    /// When a slice is not of the planned length, or `scratch` is too short.
+    #[inline(always)]
+    pub(crate) fn forward(
+        &self,
+        line: &mut [T],
+        spectrum: &mut [Complex<T>],
+        scratch: &mut [Complex<T>],
+    ) {
+        let done = self.forward.process_with_scratch(line, spectrum, scratch);
+        done.expect("buffers are made for this length");
+    }
+
+    /// `line` = inverse FFT of `spectrum`, which is destroyed.
+    ///
+    /// The imaginary parts of the first number, and for even `n` of the last, count as zero:
+    /// they are in exact arithmetic.
+    ///
+    /// # Panics
+    /// When a slice is not of the planned length, or `scratch` is too short.
+    #[inline(always)]
+    pub(crate) fn inverse(
+        &self,
+        spectrum: &mut [Complex<T>],
+        line: &mut [T],
+        scratch: &mut [Complex<T>],
+    ) {
+        spectrum[0].im = T::zero();
+        if self.n.is_multiple_of(2) {
+            spectrum[self.n / 2].im = T::zero();
+        }
+        let done = self.inverse.process_with_scratch(spectrum, line, scratch);
+        done.expect("buffers are made for this length");
+    }
+}
+
+/// The complex FFT of a line, or its inverse, in place.
+pub(crate) struct ComplexFft<T: Real>(Arc<dyn Fft<T>>);
+
+impl<T: Real> ComplexFft<T> {
+    /// Plans the FFT and the inverse FFT of lines of `n` numbers.
+    pub(crate) fn both(n: usize) -> [Self; 2] {
+        let mut planner = FftPlanner::new();
+        [ComplexFft(planner.plan_fft_forward(n)), ComplexFft(planner.plan_fft_inverse(n))]
+    }
+
+    /// Complex numbers of working memory.
+    pub(crate) fn scratch_len(&self) -> usize {
+        self.0.get_inplace_scratch_len()
+    }
+
+    /// Transforms every line of `lines`, one after the other in memory.
+    ///
+    /// # Panics
+    /// When `lines` are not whole lines, or `scratch` is too short.
+    #[inline(always)]
+    pub(crate) fn run(&self, lines: &mut [Complex<T>], scratch: &mut [Complex<T>]) {
+        self.0.process_with_scratch(lines, scratch);
+    }
+}
