@@ -1,9 +1,10 @@
 //! Buffers: large ones on large pages, complex ones as real ones.
 
+use crate::real::Real;
 use num_complex::Complex;
 
 /// Buffers from this size on ask for large pages.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 const LARGE: usize = 4 << 20;
 
 /// `n` times `value`, in memory that is touched and, where it is large and the
@@ -14,7 +15,7 @@ const LARGE: usize = 4 << 20;
 /// than the processor's translation cache has entries.
 pub(crate) fn filled<T: Copy>(n: usize, value: T) -> Vec<T> {
     let mut buffer = Vec::with_capacity(n);
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     if n * size_of::<T>() >= LARGE {
         let spare = buffer.spare_capacity_mut();
         let page = 2 << 20;
@@ -22,8 +23,8 @@ pub(crate) fn filled<T: Copy>(n: usize, value: T) -> Vec<T> {
         let (first, last) =
             (start.next_multiple_of(page), (start + size_of_val(spare)) / page * page);
         if first < last {
-            // SAFETY: whole pages inside memory this buffer owns; the advice
-            // changes how they are backed, not what they hold. A refusal is no error.
+            // SAFETY: whole pages inside memory this buffer owns, which nothing else refers to;
+            // the advice changes how they are backed, not what they hold. A refusal is no error.
             unsafe {
                 libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_HUGEPAGE);
             }
@@ -34,24 +35,33 @@ pub(crate) fn filled<T: Copy>(n: usize, value: T) -> Vec<T> {
 }
 
 /// Complex numbers as the real ones they consist of.
-pub(crate) fn reals<T>(z: &[Complex<T>]) -> &[T] {
-    // SAFETY: `Complex` is two values in C order, with the alignment of one.
-    unsafe { std::slice::from_raw_parts(z.as_ptr().cast(), 2 * z.len()) }
+pub(crate) fn reals<T: Real>(z: &[Complex<T>]) -> &[T] {
+    bytemuck::cast_slice(z)
 }
 
 /// Complex numbers as the real ones they consist of.
-pub(crate) fn reals_mut<T>(z: &mut [Complex<T>]) -> &mut [T] {
-    // SAFETY: as in `reals`; the borrow is exclusive.
-    unsafe { std::slice::from_raw_parts_mut(z.as_mut_ptr().cast(), 2 * z.len()) }
+pub(crate) fn reals_mut<T: Real>(z: &mut [Complex<T>]) -> &mut [T] {
+    bytemuck::cast_slice_mut(z)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn small_and_large_buffers_are_filled() {
-        for n in [0, 1, 1000, (9 << 20) + 3] {
-            let buffer = super::filled(n, 7u8);
+        let large = if cfg!(miri) { 1 << 12 } else { 9 << 20 };
+        for n in [0, 1, 1000, large + 3] {
+            let buffer = filled(n, 7u8);
             assert!(buffer.len() == n && buffer.iter().all(|&v| v == 7));
         }
+    }
+
+    #[test]
+    fn complex_numbers_are_pairs_of_real_ones() {
+        let mut z = [Complex::new(1.0_f32, 2.0), Complex::new(3.0, 4.0)];
+        reals_mut(&mut z)[3] = 5.0;
+        assert_eq!(reals(&z), [1.0, 2.0, 3.0, 5.0]);
+        assert!(reals::<f64>(&[]).is_empty());
     }
 }

@@ -1,16 +1,43 @@
-//! The two floating-point types every engine works in.
+//! The numbers that engines and transforms work with.
 
-use crate::transform::Sample;
-use num_traits::{Float, FloatConst, NumAssign};
-use rustfft::FftNum;
 use serde::{Deserialize, Serialize};
+use std::fmt::{Debug, Display};
 use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+/// What only this crate implements, and what its own arithmetic is written with.
+mod sealed {
+    use num_traits::{Float, FloatConst, NumAssign};
+
+    /// A type that transforms read.
+    pub trait Sealed: Copy + Send + Sync + 'static {}
+
+    /// A type that is computed in.
+    pub trait Number: rustfft::FftNum + Float + FloatConst + NumAssign + bytemuck::Pod {}
+}
 
 /// `f32` or `f64`: the type maps, positions and forces are held in.
 ///
 /// Tables (twiddles, wavenumbers) are always computed in `f64` and rounded
-/// once with [`Real::of`].
-pub trait Real: FftNum + Float + FloatConst + NumAssign + Default + Sum + Sample {
+/// once with [`Real::of`]. The trait is sealed: no other type can implement it.
+pub trait Real:
+    sealed::Number
+    + Sample
+    + Default
+    + Debug
+    + Display
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+    + Sum
+{
     /// The run-time name of this type.
     const PRECISION: Precision;
 
@@ -20,6 +47,34 @@ pub trait Real: FftNum + Float + FloatConst + NumAssign + Default + Sum + Sample
     /// Widens to `f64`, exactly.
     fn wide(self) -> f64;
 }
+
+/// A number that transforms take and convert as they read it: the two
+/// floating-point types, and integers, which no FFT takes as they are (Jiang,
+/// Gu and Pan, §IV-A).
+///
+/// Integers of up to 32 bits are rounded once, to the transform's own type.
+/// The trait is sealed: no other type can implement it.
+pub trait Sample: sealed::Sealed {
+    /// The value, exactly.
+    fn to_f64(self) -> f64;
+}
+
+macro_rules! samples {
+    ($($t:ty),*) => {
+        $(impl sealed::Sealed for $t {}
+        impl Sample for $t {
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+        })*
+    };
+}
+
+samples!(f32, f64, i8, i16, i32, u8, u16, u32);
+
+impl sealed::Number for f32 {}
+impl sealed::Number for f64 {}
 
 impl Real for f32 {
     const PRECISION: Precision = Precision::F32;
@@ -69,5 +124,25 @@ impl Precision {
 impl std::fmt::Display for Precision {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_keeps_its_value() {
+        let extremes = [
+            (i8::MIN.to_f64(), -128.0),
+            (u8::MAX.to_f64(), 255.0),
+            (i16::MIN.to_f64(), -32_768.0),
+            (u16::MAX.to_f64(), 65_535.0),
+            (i32::MIN.to_f64(), -2_147_483_648.0),
+            (u32::MAX.to_f64(), 4_294_967_295.0),
+            (0.5_f32.to_f64(), 0.5),
+            (0.1_f64.to_f64(), 0.1),
+        ];
+        assert!(extremes.iter().all(|(got, want)| got == want));
     }
 }

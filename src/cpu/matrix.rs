@@ -158,6 +158,6 @@ mod tests {
         assert!(!refused(0..3, 0..4, 2));
         assert!(refused(0..4, 0..4, 0) && refused(0..3, 0..5, 0) && refused(0..3, 0..4, 3));
         assert!(refused(2..3, 0..4, 1) && refused(3..usize::MAX, 0..4, 0));
-        assert!(std::panic::catch_unwind(|| SharedMatrix::new(&mut [0_u8; 12], 5)).is_err());
+        assert!(std::panic::catch_unwind(|| SharedMatrix::new(&mut [0_u8; 12], 5).rows).is_err());
     }
 }

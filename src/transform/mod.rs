@@ -30,10 +30,9 @@ pub mod line;
 pub(crate) mod longer;
 pub mod oracle;
 pub mod permutation;
-mod sample;
 pub mod twiddle;
 
-pub use sample::Sample;
+pub use crate::real::Sample;
 
 /// A two-dimensional transform of an `nx × ny` map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
