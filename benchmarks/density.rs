@@ -65,7 +65,7 @@ fn measure<T: Real>(charge: &Charge, repetitions: usize) -> [String; 3] {
     let mut rho = Map::filled(nx, ny, T::zero());
     let (mut fx, mut fy) = (vec![T::zero(); x.len()], vec![T::zero(); x.len()]);
     let mut density = CpuDensity::new(charge, charge.background());
-    let force = CpuForce::new(charge);
+    let force = CpuForce::new(&density);
     let mut times = [const { Vec::new() }; 3];
     for repetition in 0..repetitions + 2 {
         let shift = T::of(if repetition % 2 == 0 { 0.7 } else { -0.6 });

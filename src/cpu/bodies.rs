@@ -1,6 +1,6 @@
-//! The bodies as the CPU's kernels read them, and the footprint each leaves on
-//! the bins: shared by density and force, which must agree to the last bit on
-//! what overlaps what.
+//! Sizes and weights of the bodies, and the footprint each leaves on the bins:
+//! kept once for density and force, which must agree to the last bit on what
+//! overlaps what.
 
 use crate::charge::Charge;
 use crate::charge::overlap::{Axis, Span};
@@ -19,12 +19,12 @@ struct Body {
     own: f64,
 }
 
-/// Which rectangle of a body is meant.
+/// Which of a body's two rectangles is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum Extent {
     /// Stretched to √2 bins, weighing `ratio`.
     Smoothed,
-    /// Its own size.
+    /// Its exact size.
     Exact,
 }
 
@@ -36,13 +36,17 @@ pub(super) struct Footprint {
     pub(super) weight: f64,
 }
 
-/// Sizes and weights of all bodies, and the axes they are measured on.
+/// Sizes and weights of all bodies, and the grid they are measured on.
 #[derive(Clone, Debug)]
 pub(super) struct Bodies {
     bodies: Vec<Body>,
     pub(super) movable: usize,
-    pub(super) x: Axis,
+    x: Axis,
     y: Axis,
+    /// Bins along each axis.
+    pub(super) bins: [usize; 2],
+    /// Area of a bin, layout units squared.
+    pub(super) bin_area: f64,
 }
 
 impl Bodies {
@@ -58,8 +62,16 @@ impl Bodies {
         for &i in charge.macros() {
             bodies[i as usize].own = charge.target_density();
         }
-        let (x, y) = Axis::of(&charge.grid());
-        Bodies { bodies, movable: charge.movable(), x, y }
+        let grid = charge.grid();
+        let (x, y) = Axis::of(&grid);
+        Bodies {
+            bodies,
+            movable: charge.movable(),
+            x,
+            y,
+            bins: [grid.nx(), grid.ny()],
+            bin_area: grid.bin_area(),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -74,11 +86,11 @@ impl Bodies {
 
     /// The columns of bins that body `i` covers with its left edge at `x`.
     #[inline(always)]
-    pub(super) fn columns<T: Real>(&self, i: usize, shape: Shape, x: T) -> Option<Span> {
+    pub(super) fn columns<T: Real>(&self, i: usize, extent: Extent, x: T) -> Option<Span> {
         let width = self.bodies[i].width;
-        match shape {
-            Shape::Smoothed => self.x.stretched_span(x.wide(), width),
-            Shape::Exact => self.x.span(x.wide(), width),
+        match extent {
+            Extent::Smoothed => self.x.stretched_span(x.wide(), width),
+            Extent::Exact => self.x.span(x.wide(), width),
         }
     }
 
@@ -88,16 +100,16 @@ impl Bodies {
     pub(super) fn footprint<T: Real>(
         &self,
         i: usize,
-        shape: Shape,
+        extent: Extent,
         x: T,
         y: T,
     ) -> Option<Footprint> {
         let body = &self.bodies[i];
         let height = body.height;
-        let columns = self.columns(i, shape, x)?;
-        let (rows, weight) = match shape {
-            Shape::Smoothed => (self.y.stretched_span(y.wide(), height)?, body.ratio),
-            Shape::Exact => (self.y.span(y.wide(), height)?, body.own),
+        let columns = self.columns(i, extent, x)?;
+        let (rows, weight) = match extent {
+            Extent::Smoothed => (self.y.stretched_span(y.wide(), height)?, body.ratio),
+            Extent::Exact => (self.y.span(y.wide(), height)?, body.own),
         };
         Some(Footprint { x: columns, y: rows, weight })
     }

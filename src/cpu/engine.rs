@@ -24,7 +24,7 @@ pub struct CpuEngine<T: Real> {
     y: Vec<T>,
     density: CpuDensity,
     /// ρ less the background.
-    neutral: Map<T>,
+    centered: Map<T>,
     /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
     solvers: [Option<Solver<T>>; Pipeline::ALL.len()],
     fields: Fields<T>,
@@ -58,14 +58,15 @@ impl<T: Real> CpuEngine<T> {
         check_range::<T>(&charge)?;
         let pool = thread_pool(options.threads)?;
         let (nx, ny, bodies) = (charge.grid().nx(), charge.grid().ny(), charge.bodies());
+        let density = CpuDensity::new(&charge, charge.background());
         let mut engine = CpuEngine {
             x: vec![T::zero(); bodies],
             y: vec![T::zero(); bodies],
-            density: CpuDensity::new(&charge, charge.background()),
-            neutral: Map::filled(nx, ny, T::zero()),
+            centered: Map::filled(nx, ny, T::zero()),
             solvers: [const { None }; Pipeline::ALL.len()],
             fields: Fields::new(nx, ny),
-            force: CpuForce::new(&charge),
+            force: CpuForce::new(&density),
+            density,
             force_x: vec![T::zero(); bodies],
             force_y: vec![T::zero(); bodies],
             done: Done::Nothing,
@@ -83,10 +84,10 @@ impl<T: Real> CpuEngine<T> {
         self.pool.current_num_threads()
     }
 
-    /// ρ less [`Charge::background`], as last computed: what is solved.
+    /// Centered ρ, `nx × ny`: ρ less [`Charge::background`], as last computed. It is what is solved;
     /// [`Engine::read_map`] gives ρ itself.
-    pub fn neutral_density(&self) -> &Map<T> {
-        &self.neutral
+    pub fn centered_density(&self) -> &Map<T> {
+        &self.centered
     }
 
     /// φ, Ex and Ey as last solved.
@@ -162,8 +163,8 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
     fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the density", Done::Positions)?;
         let start = Instant::now();
-        let (density, neutral) = (&mut self.density, &mut self.neutral);
-        let stats = self.pool.install(|| density.smoothed(&self.x, &self.y, neutral));
+        let (density, centered) = (&mut self.density, &mut self.centered);
+        let stats = self.pool.install(|| density.smoothed(&self.x, &self.y, centered));
         self.times.density = milliseconds(start);
         self.done = Done::Density;
         Ok(stats)
@@ -179,8 +180,8 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         self.done.require("the field", Done::Density)?;
         self.solver(pipeline);
         let solver = self.solvers[pipeline as usize].as_mut().expect("made above");
-        let (neutral, fields) = (&self.neutral, &mut self.fields);
-        let (energy, times) = self.pool.install(|| solver.solve(neutral, fields));
+        let (centered, fields) = (&self.centered, &mut self.fields);
+        let (energy, times) = self.pool.install(|| solver.solve(centered, fields));
         self.times.forward = times.forward;
         self.times.inverse = times.inverse;
         self.done = Done::Solve;
@@ -208,7 +209,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
         let (map, needs) = match kind {
-            MapKind::Density => (&self.neutral, Done::Density),
+            MapKind::Density => (&self.centered, Done::Density),
             MapKind::Potential => (&self.fields.potential, Done::Solve),
             MapKind::FieldX => (&self.fields.field_x, Done::Solve),
             MapKind::FieldY => (&self.fields.field_y, Done::Solve),

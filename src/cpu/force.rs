@@ -6,12 +6,13 @@
 //! where the field does, away from dense regions. With E in bin widths the unit
 //! is layout area × bin widths.
 
-use super::bodies::{Bodies, Footprint, Shape, window};
-use crate::charge::Charge;
+use super::bodies::{Bodies, Extent, Footprint, window};
+use super::density::CpuDensity;
 use crate::charge::overlap::Span;
 use crate::grid::Map;
 use crate::real::Real;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Bodies whose footprints are found before the field under them is read. Bodies
 /// are scattered over the die: with nothing but reads in the second loop more of
@@ -20,16 +21,13 @@ const BATCH: usize = 64;
 /// Batches of one task at least.
 const BATCHES: usize = 16;
 
-/// The force room: made once for a [`Charge`], then asked every iteration.
+/// The force on the bodies of a [`CpuDensity`]: made once, then asked every iteration.
 ///
 /// Nothing is allocated after [`CpuForce::new`]; each body's sum is in a set
 /// order, so that the bits are the same for any number of threads.
 #[derive(Debug)]
 pub struct CpuForce {
-    bodies: Bodies,
-    bin_area: f64,
-    nx: usize,
-    ny: usize,
+    bodies: Arc<Bodies>,
 }
 
 /// Both components of the field, `[nx][ny]`, y contiguous.
@@ -42,11 +40,9 @@ struct Field<'a, T> {
 }
 
 impl CpuForce {
-    /// Takes the sizes and weights of `charge`'s bodies.
-    pub fn new(charge: &Charge) -> Self {
-        let grid = &charge.grid();
-        let (nx, ny) = (grid.nx(), grid.ny());
-        CpuForce { bodies: Bodies::new(charge), bin_area: grid.bin_area(), nx, ny }
+    /// The force on `density`'s bodies, whose sizes and weights it shares.
+    pub fn new(density: &CpuDensity) -> Self {
+        CpuForce { bodies: density.bodies.clone() }
     }
 
     /// Writes the force on every body at the lower-left corners `x`, `y`, movable
@@ -68,22 +64,22 @@ impl CpuForce {
         assert_eq!((x.len(), y.len()), (bodies, bodies), "positions");
         assert_eq!((force_x.len(), force_y.len()), (bodies, bodies), "forces");
         for map in [field_x, field_y] {
-            assert_eq!((map.nx(), map.ny()), (self.nx, self.ny), "bins of the field");
+            assert_eq!([map.nx(), map.ny()], self.bodies.bins, "bins of the field");
         }
-        let field =
-            Field { x: field_x.as_slice(), y: field_y.as_slice(), nx: self.nx, ny: self.ny };
+        let ([nx, ny], bin_area) = (self.bodies.bins, self.bodies.bin_area);
+        let field = Field { x: field_x.as_slice(), y: field_y.as_slice(), nx, ny };
         let forces = force_x.par_chunks_mut(BATCH).zip(force_y.par_chunks_mut(BATCH));
         forces.with_min_len(BATCHES).enumerate().for_each(|(b, (fx, fy))| {
             let first = b * BATCH;
             let mut footprints = [None; BATCH];
             for (k, footprint) in footprints[..fx.len()].iter_mut().enumerate() {
                 let i = first + k;
-                *footprint = self.bodies.footprint(i, Shape::Smoothed, x[i], y[i]);
+                *footprint = self.bodies.footprint(i, Extent::Smoothed, x[i], y[i]);
             }
             for ((fx, fy), footprint) in fx.iter_mut().zip(fy).zip(&footprints) {
                 let (ex, ey) = footprint.as_ref().map_or((0.0, 0.0), |f| field.over(f));
-                *fx = T::of(ex * self.bin_area);
-                *fy = T::of(ey * self.bin_area);
+                *fx = T::of(ex * bin_area);
+                *fy = T::of(ey * bin_area);
             }
         });
     }

@@ -38,7 +38,7 @@ fn reference(charge: &Charge, x: &[f64], y: &[f64], field: &[Map<f64>; 2]) -> Re
     let own_size = density.exact(x, y);
     let mut force = [vec![0.0; x.len()], vec![0.0; x.len()]];
     let [fx, fy] = &mut force;
-    CpuForce::new(charge).gather(x, y, &field[0], &field[1], fx, fy);
+    CpuForce::new(&density).gather(x, y, &field[0], &field[1], fx, fy);
     Reference { rho: rho.into_vec(), smoothed, own_size, force }
 }
 

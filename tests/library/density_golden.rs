@@ -128,7 +128,14 @@ fn force_at<T: Real>(
     let (x, y) = (rounded::<T>(x), rounded::<T>(y));
     let mut fx = vec![T::nan(); charge.bodies()];
     let mut fy = fx.clone();
-    CpuForce::new(charge).gather(&x, &y, &map(field_x), &map(field_y), &mut fx, &mut fy);
+    CpuForce::new(&CpuDensity::new(charge, 0.0)).gather(
+        &x,
+        &y,
+        &map(field_x),
+        &map(field_y),
+        &mut fx,
+        &mut fy,
+    );
     (wide(&fx), wide(&fy))
 }
 

@@ -20,16 +20,17 @@
 
 mod strips;
 
-use super::bodies::{Bodies, Shape};
+use super::bodies::{Bodies, Extent};
 use crate::charge::Charge;
 use crate::engine::DensityStats;
 use crate::grid::Map;
 use crate::real::Real;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 use strips::{CHUNK, MARGIN, Record, Strips};
 
-/// The density room: made once for a [`Charge`], then asked every iteration,
+/// The density of the bodies: made once for a [`Charge`], then asked every iteration,
 /// for either precision: positions and maps are of a type `T`, sizes and sums are `f64`.
 ///
 /// Positions are lower-left corners in layout units, movable cells then
@@ -37,7 +38,8 @@ use strips::{CHUNK, MARGIN, Record, Strips};
 /// outside the die is clipped. Nothing is allocated after [`CpuDensity::new`].
 #[derive(Debug)]
 pub struct CpuDensity {
-    bodies: Bodies,
+    /// Shared with the force.
+    pub(super) bodies: Arc<Bodies>,
     strips: Strips,
     target: f64,
     pub(super) background: f64,
@@ -68,8 +70,8 @@ impl CpuDensity {
     /// # Panics
     /// When there are 2³² bodies or more.
     pub fn new(charge: &Charge, background: f64) -> Self {
-        let grid = &charge.grid();
-        let bodies = Bodies::new(charge);
+        let grid = charge.grid();
+        let bodies = Arc::new(Bodies::new(charge));
         let strips = Strips::new(grid.nx(), grid.ny());
         let count = u32::try_from(bodies.len()).expect("bodies are numbered in 32 bits");
         // A body of up to seven bins covers eight columns, one more where both its edges are
@@ -109,20 +111,20 @@ impl CpuDensity {
         let (movable, all) = (self.bodies.movable, self.bodies.len());
         assert_eq!((x.len(), y.len()), (all, all), "positions");
         self.begin();
-        self.add(0..movable, 0..self.wide_movable, Shape::Smoothed, x, y);
+        self.add(0..movable, 0..self.wide_movable, Extent::Smoothed, x, y);
         let stats = self.stats();
-        self.add(movable..all, self.wide_movable..self.wide.len(), Shape::Smoothed, x, y);
+        self.add(movable..all, self.wide_movable..self.wide.len(), Extent::Smoothed, x, y);
         self.write(rho.as_mut_slice());
         stats
     }
 
-    /// Overflow and maximum of fixed and movable cells, each at its own size.
+    /// Overflow and maximum of fixed and movable cells, each at its exact size.
     ///
     /// # Panics
     /// When `x` or `y` has fewer entries than there are movable cells.
     pub fn exact<T: Real>(&mut self, x: &[T], y: &[T]) -> DensityStats {
         self.begin();
-        self.add(0..self.bodies.movable, 0..self.wide_movable, Shape::Exact, x, y);
+        self.add(0..self.bodies.movable, 0..self.wide_movable, Extent::Exact, x, y);
         self.stats()
     }
 
@@ -154,19 +156,19 @@ impl CpuDensity {
         &mut self,
         range: Range<usize>,
         wide: Range<usize>,
-        shape: Shape,
+        extent: Extent,
         x: &[T],
         y: &[T],
     ) {
         if range.is_empty() {
             return;
         }
-        self.sort(range.clone(), shape, x, y);
+        self.sort(range.clone(), extent, x, y);
         let bodies = &self.bodies;
         let wide_of = &self.wide[wide.clone()];
         self.wide_records[wide.clone()].par_iter_mut().zip(wide_of).for_each(|(record, &i)| {
             let i = i as usize;
-            *record = bodies.footprint(i, shape, x[i], y[i]).map(|f| Record::new(&f));
+            *record = bodies.footprint(i, extent, x[i], y[i]).map(|f| Record::new(&f));
         });
 
         let (strips, records, starts) = (self.strips, &self.records[..range.len()], &self.starts);
@@ -181,7 +183,7 @@ impl CpuDensity {
     }
 
     /// Turns a range of bodies into records, each chunk sorted by strip.
-    fn sort<T: Real>(&mut self, range: Range<usize>, shape: Shape, x: &[T], y: &[T]) {
+    fn sort<T: Real>(&mut self, range: Range<usize>, extent: Extent, x: &[T], y: &[T]) {
         let (strips, bodies, widest) = (self.strips, &self.bodies, self.widest);
         let records = self.records[..range.len()].par_chunks_mut(CHUNK);
         let starts = self.starts.par_chunks_mut(strips.count + 1);
@@ -189,9 +191,9 @@ impl CpuDensity {
             let first = range.start + c * CHUNK;
             let columns = |i: usize| match bodies.width(i) > widest {
                 true => None,
-                false => bodies.columns(i, shape, x[i]),
+                false => bodies.columns(i, extent, x[i]),
             };
-            let footprint = |i: usize| bodies.footprint(i, shape, x[i], y[i]);
+            let footprint = |i: usize| bodies.footprint(i, extent, x[i], y[i]);
             strips.sort(first, records, starts, columns, footprint);
         });
     }
