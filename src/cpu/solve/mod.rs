@@ -142,3 +142,37 @@ fn row_energies<T: Real>(rho: &Map<T>, potential: &Map<T>, sums: &mut [f64]) {
         );
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Rect;
+    use crate::transform::oracle;
+
+    /// Small enough for Miri (`scripts/miri`): whole tiles and parts of one, lines without a
+    /// partner. The sizes that are used are in `tests/library/conformance.rs`.
+    #[test]
+    fn small_solves() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for (nx, ny) in [(1, 1), (2, 35), (35, 4), (3, 6)] {
+            let die = Rect::at(0.0, 0.0, 3.0 * nx as f64, 2.0 * ny as f64);
+            let grid = BinGrid::new(die, nx, ny).unwrap();
+            let rho: Vec<f64> = (0..nx * ny).map(|i| ((i * i * 31 + 7 * i) % 17) as f64).collect();
+            let rho = Map::from_vec(nx, ny, rho);
+            let [potential, field_x, field_y] = oracle::solve(&grid, &rho);
+            let products = potential.as_slice().iter().zip(rho.as_slice());
+            let want_energy: f64 = products.map(|(phi, rho)| phi * rho).sum();
+            for pipeline in Pipeline::ALL {
+                let (mut solver, mut fields) =
+                    (Solver::new(&grid, pipeline, 2), Fields::new(nx, ny));
+                let (energy, _) = pool.install(|| solver.solve(&rho, &mut fields));
+                assert!((energy - want_energy).abs() <= 1e-9 * want_energy.abs().max(1.0));
+                let got = [&fields.potential, &fields.field_x, &fields.field_y];
+                for (got, want) in got.into_iter().zip([&potential, &field_x, &field_y]) {
+                    let mut pairs = got.as_slice().iter().zip(want.as_slice());
+                    assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-9), "{pipeline} {nx} x {ny}");
+                }
+            }
+        }
+    }
+}

@@ -40,6 +40,8 @@ mod plan_nd;
 mod rounds;
 mod row_column;
 pub(super) mod scratch;
+#[cfg(test)]
+mod tests;
 mod transposed;
 mod volume;
 
