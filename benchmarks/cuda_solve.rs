@@ -6,8 +6,8 @@
 //! Everything stays in device memory. A graph holds 20 runs (4 above 4096²) and
 //! is replayed 15 times; a number is the median over replays of the mean run, in
 //! microseconds. Single transforms and cuFFT alone are timed on square maps up to
-//! 4096². The three-pass solve moves 10 words per bin, five copies of one map; the
-//! last line of a size and precision says how many times that floor it takes.
+//! 4096². The three-pass solve moves 10 values per bin, five copies of one map; the
+//! last line of a size and precision says how many times that lower bound it takes.
 
 use placefield::cuda::{
     CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Folding, ForwardFft, Fused, Gpu, Graph,

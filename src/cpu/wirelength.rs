@@ -20,7 +20,7 @@ const BLOCK_PINS: usize = 8192;
 /// Bodies of one task at least, when the pins' gradients are added up.
 const BODIES: usize = 4096;
 
-/// The wirelength room: made once for a [`Netlist`], then asked every iteration.
+/// The wirelength of a [`Netlist`] and its gradient: made once, then asked every iteration.
 /// Nothing is allocated after [`CpuWirelength::new`].
 #[derive(Clone, Debug)]
 pub struct CpuWirelength<T> {
@@ -42,7 +42,7 @@ struct Pins<T> {
     y: Vec<T>,
 }
 
-/// Some nets, next to one another, and room for what is computed of them.
+/// Some nets, next to one another, and what is computed of them.
 #[derive(Clone, Debug)]
 struct Block<T> {
     nets: Range<usize>,
@@ -57,7 +57,7 @@ struct Block<T> {
 }
 
 impl<T: Real> CpuWirelength<T> {
-    /// Rounds `netlist` to `T` and makes room.
+    /// Rounds `netlist` to `T` and allocates what [`CpuWirelength::evaluate`] works in.
     pub fn new(netlist: &Netlist) -> Self {
         let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect();
         let mut blocks = cut(netlist, 0..netlist.smooth(), true);
@@ -253,7 +253,7 @@ fn weighted_average<T: Real>(
     [span, span + e_mean - n_mean]
 }
 
-/// Least and largest of the values that are numbers. One that is none reaches
+/// Least and largest of the values that are not NaN. A NaN reaches
 /// the sums through its exponentials.
 #[inline(always)]
 fn extremes<T: Real>(values: &[T]) -> (T, T) {

@@ -11,7 +11,7 @@
 //! * IDXST: `X_k = (−1)^k IDCT(x_{N−n})_k` with `x_N = 0`,
 //!   which is `Σ_{n≥1} x_n sin(πn(k+½)/N)`
 //!
-//! In two dimensions the first word of a name belongs to x (the slow axis) and
+//! In two dimensions the first part of a name belongs to x (the slow axis) and
 //! the second to y: [`Transform::IdctIdxst`] has the cosine along x and the
 //! sine along y.
 //!

@@ -64,8 +64,8 @@ pub struct CpuDensity {
 }
 
 impl CpuDensity {
-    /// Makes room for the densities of `charge`, each less `background` in the maps it
-    /// writes: 0 for ρ itself, [`Charge::background`] for a solve.
+    /// Allocates what the densities of `charge` are computed in; the maps it writes are
+    /// each less `background`: 0 for ρ itself, [`Charge::background`] for a solve.
     ///
     /// # Panics
     /// When there are 2³² bodies or more.

@@ -34,7 +34,7 @@ mod lines;
 
 use super::fields::Fields;
 use super::multipliers::Multipliers;
-use crate::cpu::matrix::{AHEAD, Block, SharedMatrix};
+use crate::cpu::matrix::{AHEAD, SharedMatrix};
 use crate::cpu::parallel::{PerThread, dot, vectorised};
 use crate::grid::Map;
 use crate::memory::{filled, reals};
@@ -204,10 +204,10 @@ impl<T: Real> ThreePass<T> {
                     axis.ifft.run(&mut to_q[..nx], &mut s.fft);
                 }
                 let width = PairedLines::<T>::pairs(columns.len() / row_pairs);
+                let range = t * W..t * W + width;
                 // SAFETY: tiles share no pairs of columns, and each is one task.
-                let [mut p, mut q] = [&p, &q].map(|to: &SharedMatrix<'_, _>| -> Block<'_, _> {
-                    unsafe { to.block(0..nx, t * W..t * W + width) }
-                });
+                let (mut p, mut q) =
+                    unsafe { (p.block(0..nx, range.clone()), q.block(0..nx, range)) };
                 vectorised(
                     #[inline(always)]
                     || {

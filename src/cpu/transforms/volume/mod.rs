@@ -52,19 +52,13 @@ pub(super) struct VolumeTransform<T: Real> {
     stride: [usize; 2],
     /// Along axis 2.
     rows: RealFft<T>,
-    /// Along axis 0 and along axis 1: the FFT and its inverse.
-    ffts: [[ComplexFft<T>; 2]; 2],
+    /// Along axis 0 and along axis 1.
+    fft: [ComplexFft<T>; 2],
+    ifft: [ComplexFft<T>; 2],
     /// `½e^{−jπk/2n}` along axes 0 and 1.
     half_w: [Vec<Complex<T>>; 2],
     /// `e^{−jπw/2n2}`.
     c: Vec<Complex<T>>,
-}
-
-/// Which of the two FFTs along an axis.
-#[derive(Clone, Copy)]
-enum Way {
-    Forward,
-    Inverse,
 }
 
 /// The columns along axis 0 of one task: at `v` and `n1 − v`, from `first` on
@@ -80,12 +74,14 @@ impl<T: Real> VolumeTransform<T> {
     pub(super) fn new(shape: [usize; 3]) -> Self {
         let line = 64 / size_of::<Complex<T>>();
         let [n0, n1, n2] = shape;
+        let ([fft_0, ifft_0], [fft_1, ifft_1]) = (ComplexFft::both(n0), ComplexFft::both(n1));
         VolumeTransform {
             shape,
             half: n2 / 2 + 1,
             stride: [n0 + line, n1 + line],
             rows: RealFft::new(n2),
-            ffts: [ComplexFft::both(n0), ComplexFft::both(n1)],
+            fft: [fft_0, fft_1],
+            ifft: [ifft_0, ifft_1],
             half_w: [n0, n1].map(|n| twiddle::scaled_quarter_wave(n, 0.5)),
             c: twiddle::scaled_quarter_wave(n2, 1.0),
         }
@@ -95,9 +91,8 @@ impl<T: Real> VolumeTransform<T> {
     pub(super) fn scratch_len(&self) -> ScratchLen {
         let [n0, n1, n2] = self.shape;
         let row = n2.div_ceil(2) + self.rows.scratch_len();
-        let [fft_0, fft_1] =
-            self.ffts.each_ref().map(|[fft, inverse]| fft.scratch_len().max(inverse.scratch_len()));
-        let columns = [2 * W * self.stride[0] + fft_0, W * self.stride[1] + fft_1];
+        let fft = |axis: usize| self.fft[axis].scratch_len().max(self.ifft[axis].scratch_len());
+        let columns = [2 * W * self.stride[0] + fft(0), W * self.stride[1] + fft(1)];
         ScratchLen {
             shared: n0 * n1 * self.half,
             per_thread: columns.into_iter().fold(row, usize::max),
@@ -145,7 +140,7 @@ impl<T: Real> VolumeTransform<T> {
             let x = &x[permutation::sample(p, n0) * n1 * n2..][..n1 * n2];
             threads.with(|s| {
                 self.plane_rows(x, spectrum, s);
-                self.plane_columns(Way::Forward, spectrum, s);
+                self.plane_columns(&self.fft[1], spectrum, s);
             });
         });
     }
@@ -163,7 +158,7 @@ impl<T: Real> VolumeTransform<T> {
             threads.with(|s| {
                 let (columns, fft) = s.split_at_mut(2 * W * self.stride[0]);
                 self.load_panel(spectrum, panel, columns);
-                self.panel_ffts(Way::Forward, panel, columns, fft);
+                self.panel_ffts(&self.fft[0], panel, columns, fft);
                 vectorised(
                     #[inline(always)]
                     || self.post_process(panel, columns, &mut out),
@@ -176,10 +171,10 @@ impl<T: Real> VolumeTransform<T> {
     fn panels_in<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
         let to = SharedMatrix::new(spectrum, self.plane());
         self.panels().for_each(|panel| {
-            // SAFETY: panels share neither v nor n1 − v, or no columns, and each is one task.
             let mut to = [Some(panel.v), self.mirror(panel.v)].map(|v| {
-                let start = v.map(|v| v * self.half + panel.first);
-                start.map(|start| unsafe { to.block(0..self.shape[0], start..start + panel.width) })
+                let start = v? * self.half + panel.first;
+                // SAFETY: panels share neither v nor n1 − v, or no columns, and each is one task.
+                Some(unsafe { to.block(0..self.shape[0], start..start + panel.width) })
             });
             threads.with(|s| {
                 let (columns, fft) = s.split_at_mut(2 * W * self.stride[0]);
@@ -187,7 +182,7 @@ impl<T: Real> VolumeTransform<T> {
                     #[inline(always)]
                     || self.pre_process(panel, x, columns),
                 );
-                self.panel_ffts(Way::Inverse, panel, columns, fft);
+                self.panel_ffts(&self.ifft[0], panel, columns, fft);
                 self.store_panel(columns, &mut to);
             });
         });
@@ -201,7 +196,7 @@ impl<T: Real> VolumeTransform<T> {
             // SAFETY: `sample` is a permutation, so every plane belongs to one task.
             let out = unsafe { out.row(permutation::sample(p, n0)) };
             threads.with(|s| {
-                self.plane_columns(Way::Inverse, spectrum, s);
+                self.plane_columns(&self.ifft[1], spectrum, s);
                 self.plane_rows_back(spectrum, out, s);
             });
         });
@@ -238,7 +233,12 @@ impl<T: Real> VolumeTransform<T> {
     }
 
     /// Complex FFTs along axis 1 of a plane, `W` columns at a time.
-    fn plane_columns(&self, way: Way, spectrum: &mut [Complex<T>], s: &mut [Complex<T>]) {
+    fn plane_columns(
+        &self,
+        fft: &ComplexFft<T>,
+        spectrum: &mut [Complex<T>],
+        s: &mut [Complex<T>],
+    ) {
         let (n1, stride) = (self.shape[1], self.stride[1]);
         let (columns, scratch) = s.split_at_mut(W * stride);
         for first in (0..self.half).step_by(W) {
@@ -249,7 +249,7 @@ impl<T: Real> VolumeTransform<T> {
                 }
             }
             for column in columns.chunks_exact_mut(stride).take(width) {
-                self.ffts[1][way as usize].run(&mut column[..n1], scratch);
+                fft.run(&mut column[..n1], scratch);
             }
             for (v, row) in spectrum.chunks_exact_mut(self.half).enumerate() {
                 for (w, value) in row[first..][..width].iter_mut().enumerate() {
@@ -319,7 +319,7 @@ impl<T: Real> VolumeTransform<T> {
     /// FFTs along axis 0 of a panel's columns.
     fn panel_ffts(
         &self,
-        way: Way,
+        fft: &ComplexFft<T>,
         panel: Panel,
         columns: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
@@ -327,7 +327,7 @@ impl<T: Real> VolumeTransform<T> {
         let sides = if self.mirror(panel.v).is_some() { 2 } else { 1 };
         for side in columns.chunks_exact_mut(W * self.stride[0]).take(sides) {
             for column in side.chunks_exact_mut(self.stride[0]).take(panel.width) {
-                self.ffts[0][way as usize].run(&mut column[..self.shape[0]], scratch);
+                fft.run(&mut column[..self.shape[0]], scratch);
             }
         }
     }
