@@ -86,9 +86,9 @@ fn map<T: CudaReal>(gpu: &Gpu, shape: [usize; 2], rows: &mut Vec<Row>) -> Result
     let (x, mut y) = (gpu.upload(&values)?, gpu.zeros(nx * ny)?);
     let auto = Plan2dOptions::default();
     let ways = [
-        Plan2dOptions { method: Method::RowColumn, ..auto },
-        Plan2dOptions { layout: FftLayout::Straight, ..auto },
-        Plan2dOptions { layout: FftLayout::Transposed, ..auto },
+        auto.method(Method::RowColumn),
+        auto.layout(FftLayout::Straight),
+        auto.layout(FftLayout::Transposed),
         auto,
     ];
     for kind in [Transform::Dct, Transform::Idct] {

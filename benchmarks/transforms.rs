@@ -113,17 +113,17 @@ struct Results {
 
 fn main() {
     let fused = Plan2dOptions::default();
-    let laid = |layout| Plan2dOptions { layout, ..fused };
+    let laid = |layout| fused.layout(layout);
     let methods = [
-        ("row-column", Plan2dOptions { method: Method::RowColumn, ..fused }),
+        ("row-column", fused.method(Method::RowColumn)),
         ("straight", laid(FftLayout::Straight)),
         ("transposed", laid(FftLayout::Transposed)),
     ];
     let choices = [
         ("efficient, wide", fused),
-        ("naive", Plan2dOptions { post: PostProcessing::Naive, ..fused }),
-        ("scatter", Plan2dOptions { reorder: Reorder::Scatter, ..fused }),
-        ("gather", Plan2dOptions { reorder: Reorder::Gather, ..fused }),
+        ("naive", fused.post(PostProcessing::Naive)),
+        ("scatter", fused.reorder(Reorder::Scatter)),
+        ("gather", fused.reorder(Reorder::Gather)),
     ];
     let mut rows = Vec::new();
     for power in 14..=18 {

@@ -36,6 +36,7 @@ pub use crate::real::Sample;
 
 /// A two-dimensional transform of an `nx × ny` map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Transform {
     /// DCT along both axes.
     Dct,
@@ -55,6 +56,7 @@ impl Transform {
 
 /// A one-dimensional transform of lines of N values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Transform1d {
     /// DCT.
     Dct,
@@ -71,6 +73,7 @@ impl Transform1d {
 
 /// A transform of a volume or of an array of more dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TransformNd {
     /// DCT along every axis.
     Dct,
@@ -85,6 +88,7 @@ impl TransformNd {
 
 /// How a transform of two or more dimensions is composed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Method {
     /// One-dimensional transforms along one axis after the other, with transposes.
     RowColumn,
@@ -108,6 +112,7 @@ impl Method {
 
 /// Which axis of a map takes the real FFT of the fused method (Jiang et al., §IV-C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FftLayout {
     /// What was measured to be fastest for the map's shape.
     #[default]
@@ -125,6 +130,7 @@ impl FftLayout {
 
 /// How a two-dimensional plan computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Plan2dOptions {
     /// Row-column or fused.
     pub method: Method,
@@ -136,10 +142,37 @@ pub struct Plan2dOptions {
     pub post: PostProcessing,
 }
 
+impl Plan2dOptions {
+    /// With this method.
+    #[must_use]
+    pub fn method(self, method: Method) -> Self {
+        Plan2dOptions { method, ..self }
+    }
+
+    /// With this axis of the map for the real FFT.
+    #[must_use]
+    pub fn layout(self, layout: FftLayout) -> Self {
+        Plan2dOptions { layout, ..self }
+    }
+
+    /// With maps reordered in this way.
+    #[must_use]
+    pub fn reorder(self, reorder: Reorder) -> Self {
+        Plan2dOptions { reorder, ..self }
+    }
+
+    /// With this post-processing.
+    #[must_use]
+    pub fn post(self, post: PostProcessing) -> Self {
+        Plan2dOptions { post, ..self }
+    }
+}
+
 /// How a one-dimensional transform is computed by a real FFT (Jiang et al.,
 /// Algorithm "Four algorithms of 1D DCT via 1D FFT"; the inverses run the same
 /// steps backwards).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Algorithm1d {
     /// FFT of 4N values: the samples at odd places, mirrored, zeros between.
     FourN,
@@ -174,6 +207,7 @@ impl Algorithm1d {
 
 /// How a map is reordered around an FFT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Reorder {
     /// What is fastest: on a GPU a thread moves 32 bytes in 16-byte accesses
     /// where the map's rows are multiples of 32 bytes, and scatters elsewhere.
@@ -192,6 +226,7 @@ impl Reorder {
 
 /// How DCT coefficients are taken from an FFT's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PostProcessing {
     /// Two complex numbers in, four coefficients out: each read and written once.
     #[default]

@@ -16,9 +16,9 @@ fn thresholds_drop_and_count<T: CudaReal>() {
     let auto = Plan2dOptions::default();
     let ways = [
         auto,
-        Plan2dOptions { method: Method::RowColumn, ..auto },
-        Plan2dOptions { layout: FftLayout::Straight, ..auto },
-        Plan2dOptions { layout: FftLayout::Transposed, ..auto },
+        auto.method(Method::RowColumn),
+        auto.layout(FftLayout::Straight),
+        auto.layout(FftLayout::Transposed),
     ];
     let sizes = [
         (1, 1, 1),

@@ -102,13 +102,13 @@ const SIZES: [(usize, usize); 33] = [
 pub(crate) fn ways() -> Vec<Plan2dOptions> {
     let mut ways = vec![Plan2dOptions::default()];
     for reorder in [Reorder::Wide, Reorder::Scatter, Reorder::Gather] {
-        let base = Plan2dOptions { reorder, ..Plan2dOptions::default() };
-        ways.push(Plan2dOptions { method: Method::RowColumn, ..base });
+        let base = Plan2dOptions::default().reorder(reorder);
+        ways.push(base.method(Method::RowColumn));
         for post in [PostProcessing::Efficient, PostProcessing::Naive] {
-            ways.push(Plan2dOptions { layout: FftLayout::Straight, post, ..base });
+            ways.push(base.layout(FftLayout::Straight).post(post));
         }
     }
-    ways.push(Plan2dOptions { layout: FftLayout::Transposed, ..Plan2dOptions::default() });
+    ways.push(Plan2dOptions::default().layout(FftLayout::Transposed));
     ways
 }
 
@@ -159,7 +159,7 @@ fn a_plan_says_which_way_it_goes() {
         Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, nx, ny, options, 1).unwrap().path()
     };
     let auto = Plan2dOptions::default();
-    let with = |layout| Plan2dOptions { layout, ..auto };
+    let with = |layout| auto.layout(layout);
     assert_eq!(path(64, 128, auto), Path2d::TwoPass);
     assert_eq!(path(64, 128, with(FftLayout::Straight)), Path2d::Straight);
     assert_eq!(path(64, 128, with(FftLayout::Transposed)), Path2d::Transposed);
@@ -169,8 +169,8 @@ fn a_plan_says_which_way_it_goes() {
     assert_eq!(path(10000, 1000, auto), Path2d::TwoPass);
     assert_eq!(path(63, 128, auto), Path2d::Straight);
     assert_eq!(path(64, 300, auto), Path2d::Straight);
-    assert_eq!(path(64, 128, Plan2dOptions { reorder: Reorder::Gather, ..auto }), Path2d::Straight);
-    let row_column = Plan2dOptions { method: Method::RowColumn, ..auto };
+    assert_eq!(path(64, 128, auto.reorder(Reorder::Gather)), Path2d::Straight);
+    let row_column = auto.method(Method::RowColumn);
     assert_eq!(path(64, 128, row_column), Path2d::RowColumn);
 }
 

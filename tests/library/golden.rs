@@ -61,7 +61,7 @@ fn check_maps<T: Real>(cases: &Value) {
         let ny = case["N"].as_u64().unwrap() as usize;
         let x = rounded::<T>(&numbers(&case["x"]));
         for method in Method::ALL {
-            let options = Plan2dOptions { method, ..Plan2dOptions::default() };
+            let options = Plan2dOptions::default().method(method);
             let mut out = vec![T::zero(); nx * ny];
             for (kind, name, factor) in [
                 (Transform::Dct, "dct2", 4.0 / (nx * ny) as f64),

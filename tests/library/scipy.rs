@@ -47,7 +47,7 @@ fn check<T: Real>(file: &Value) {
             (Transform::IdxstIdct, "idxst_idct"),
         ] {
             for method in Method::ALL {
-                let options = Plan2dOptions { method, ..Plan2dOptions::default() };
+                let options = Plan2dOptions::default().method(method);
                 let mut plan = Plan2d::<T>::batched(kind, shape[0], shape[1], options, 1).unwrap();
                 let mut out = vec![T::zero(); x.len()];
                 plan.run(&x, &mut out).unwrap();

@@ -129,11 +129,9 @@ fn ways() -> Vec<Plan2dOptions> {
     let mut all = Vec::new();
     for reorder in Reorder::ALL {
         for post in PostProcessing::ALL {
-            for layout in FftLayout::ALL {
-                all.push(Plan2dOptions { method: Method::Fused, layout, reorder, post });
-            }
-            let layout = FftLayout::Auto;
-            all.push(Plan2dOptions { method: Method::RowColumn, layout, reorder, post });
+            let base = Plan2dOptions::default().reorder(reorder).post(post);
+            all.extend(FftLayout::ALL.map(|layout| base.layout(layout)));
+            all.push(base.method(Method::RowColumn));
         }
     }
     all
@@ -163,7 +161,7 @@ fn check_batch_of_maps<T: Real>() {
         for kind in [Transform::Dct, Transform::IdxstIdct] {
             for method in Method::ALL {
                 for layout in [FftLayout::Straight, FftLayout::Transposed] {
-                    let options = Plan2dOptions { method, layout, ..Default::default() };
+                    let options = Plan2dOptions::default().method(method).layout(layout);
                     let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, batch).unwrap();
                     let mut out = room(x.len());
                     plan.run(&x, &mut out).unwrap();
@@ -330,7 +328,7 @@ fn plans_say_what_they_are() {
     assert_eq!(line.algorithm(), Algorithm1d::NPoint);
     let map = Plan2d::<f32>::new(Transform::IdctIdxst, 6, 5).unwrap();
     assert_eq!((map.kind(), map.shape(), map.batch()), (Transform::IdctIdxst, [6, 5], 1));
-    let chosen = Plan2dOptions { layout: FftLayout::Transposed, ..Plan2dOptions::default() };
+    let chosen = Plan2dOptions::default().layout(FftLayout::Transposed);
     assert_eq!(map.options(), chosen);
     let volume = Plan3d::<f32>::batched(TransformNd::Idct, [2, 3, 4], Method::RowColumn, 7);
     let volume = volume.unwrap();
