@@ -27,7 +27,7 @@ pub struct CpuWirelength<T> {
     pins: Pins<T>,
     net_start: Vec<u32>,
     weight: Vec<f64>,
-    blocks: Vec<Block<T>>,
+    blocks: Vec<NetBlock<T>>,
     body_start: Vec<u32>,
     /// Block of each of a body's pins, and which of the block's pins it is.
     body_pin: Vec<(u32, u32)>,
@@ -44,7 +44,7 @@ struct Pins<T> {
 
 /// Some nets, next to one another, and what is computed of them.
 #[derive(Clone, Debug)]
-struct Block<T> {
+struct NetBlock<T> {
     nets: Range<usize>,
     /// Whether they take part in the weighted average.
     smooth: bool,
@@ -128,7 +128,7 @@ impl<T: Real> CpuWirelength<T> {
 }
 
 /// Cuts nets into blocks.
-fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<Block<T>> {
+fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<NetBlock<T>> {
     let mut blocks = Vec::new();
     let mut first = nets.start;
     while first < nets.end {
@@ -138,7 +138,7 @@ fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<Bloc
         let pins = (netlist.net_start()[last] - netlist.net_start()[first]) as usize;
         let room = if smooth { pins } else { 0 };
         let widest = (first..last).map(|e| netlist.pins_of(e).len()).max().unwrap_or(0);
-        blocks.push(Block {
+        blocks.push(NetBlock {
             nets: first..last,
             smooth,
             x: vec![T::zero(); room],
@@ -152,8 +152,8 @@ fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<Bloc
 }
 
 /// For every pin of the blocks: which block, and which of its pins.
-fn pin_places<T>(netlist: &Netlist, blocks: &[Block<T>]) -> Vec<(u32, u32)> {
-    let of_block = |(b, block): (usize, &Block<T>)| {
+fn pin_places<T>(netlist: &Netlist, blocks: &[NetBlock<T>]) -> Vec<(u32, u32)> {
+    let of_block = |(b, block): (usize, &NetBlock<T>)| {
         let pins = netlist.net_start()[block.nets.end] - netlist.net_start()[block.nets.start];
         (0..pins).map(move |pin| (b as u32, pin))
     };
@@ -171,7 +171,7 @@ impl<T: Real> Pins<T> {
     }
 }
 
-impl<T: Real> Block<T> {
+impl<T: Real> NetBlock<T> {
     fn evaluate(
         &mut self,
         pins: &Pins<T>,

@@ -26,7 +26,7 @@
 //! N ≥ 1, odd ones included.
 
 pub(crate) mod fft;
-pub mod line;
+pub(crate) mod line;
 pub(crate) mod longer;
 pub mod oracle;
 pub mod permutation;

@@ -6,11 +6,10 @@
 use crate::common::{golden, numbers, rounded};
 use placefield::Real;
 use placefield::cpu::solve::{Fields, Solver};
-use placefield::cpu::transforms::Plan2d;
+use placefield::cpu::transforms::{Plan1d, Plan2d};
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Map, Rect};
-use placefield::transform::line::Line;
-use placefield::transform::{Method, Plan2dOptions, Transform};
+use placefield::transform::{Method, Plan2dOptions, Transform, Transform1d};
 use serde_json::Value;
 
 fn rows(value: &Value) -> Vec<&Value> {
@@ -38,18 +37,20 @@ fn check_lines<T: Real>(cases: &Value) {
         for (r, x) in rows(&case["x"]).into_iter().enumerate() {
             let x = rounded::<T>(&numbers(x));
             let n = x.len();
-            let line = Line::new(n);
-            let mut s = line.make_scratch();
-            let mut out = vec![T::zero(); n];
-            line.dct(&x, &mut out, &mut s).unwrap();
+            let transformed = |kind| {
+                let mut out = vec![T::zero(); n];
+                Plan1d::new(kind, n).unwrap().run(&x, &mut out).unwrap();
+                out
+            };
+            let out = transformed(Transform1d::Dct);
             assert_close(&out, 2.0 / n as f64, &wanted("dct")[r], "dct");
-            line.idct(&x, &mut out, &mut s).unwrap();
+            let mut out = transformed(Transform1d::Idct);
             assert_close(&out, 2.0, &wanted("idct")[r], "idct");
             // idxct gives its first coefficient full weight: IDCT plus half of it.
             let half = T::of(0.5) * x[0];
             out.iter_mut().for_each(|v| *v += half);
             assert_close(&out, 1.0, &wanted("idxct")[r], "idxct");
-            line.idxst(&x, &mut out, &mut s).unwrap();
+            let out = transformed(Transform1d::Idxst);
             assert_close(&out, 1.0, &wanted("idxst")[r], "idxst");
         }
     }

@@ -42,12 +42,12 @@ pub(crate) struct NPointLines<T: Real>(Line<T>);
 
 impl<T: Real> NPointLines<T> {
     pub(crate) fn new(n: usize, reorder: Reorder, post: PostProcessing) -> Self {
-        NPointLines(Line::with(n, reorder, post))
+        NPointLines(Line::new(n, reorder, post))
     }
 
     /// Values in a line.
     pub(crate) fn n(&self) -> usize {
-        self.0.len()
+        self.0.n()
     }
 
     /// Working memory of a thread.

@@ -64,7 +64,7 @@ pub(super) struct VolumeTransform<T: Real> {
 /// The columns along axis 0 of one task: at `v` and `n1 − v`, from `first` on
 /// along axis 2.
 #[derive(Clone, Copy)]
-struct Panel {
+struct VolumePanel {
     v: usize,
     first: usize,
     width: usize,
@@ -260,11 +260,11 @@ impl<T: Real> VolumeTransform<T> {
     }
 
     /// Every panel once; v and n1 − v together.
-    fn panels(&self) -> impl ParallelIterator<Item = Panel> {
+    fn panels(&self) -> impl ParallelIterator<Item = VolumePanel> {
         let (half, along) = (self.half, self.half.div_ceil(W));
         (0..(self.shape[1] / 2 + 1) * along).into_par_iter().map(move |task| {
             let first = task % along * W;
-            Panel { v: task / along, first, width: W.min(half - first) }
+            VolumePanel { v: task / along, first, width: W.min(half - first) }
         })
     }
 
@@ -274,8 +274,8 @@ impl<T: Real> VolumeTransform<T> {
     }
 
     /// A panel's columns from V: those at v, then those at n1 − v.
-    fn load_panel(&self, spectrum: &[Complex<T>], panel: Panel, columns: &mut [Complex<T>]) {
-        let Panel { v, first, width } = panel;
+    fn load_panel(&self, spectrum: &[Complex<T>], panel: VolumePanel, columns: &mut [Complex<T>]) {
+        let VolumePanel { v, first, width } = panel;
         let (n1, stride) = (self.shape[1], self.stride[0]);
         let sides = columns.chunks_exact_mut(W * stride);
         for (v, columns) in [Some(v), self.mirror(v)].into_iter().flatten().zip(sides) {
@@ -303,9 +303,9 @@ impl<T: Real> VolumeTransform<T> {
     }
 
     /// Where in a plane of coefficients a panel's are, in its row `v`, and their mirrors.
-    fn coefficients(&self, v: Option<usize>, panel: Panel) -> [Range<usize>; 2] {
+    fn coefficients(&self, v: Option<usize>, panel: VolumePanel) -> [Range<usize>; 2] {
         let Some(v) = v else { return [0..0, 0..0] };
-        let (n2, Panel { first, width, .. }) = (self.shape[2], panel);
+        let (n2, VolumePanel { first, width, .. }) = (self.shape[2], panel);
         let row = v * n2;
         // w = 0 and w = n2/2 have no mirror.
         let mirrored = first.max(1)..(first + width).min(n2.div_ceil(2));
@@ -320,7 +320,7 @@ impl<T: Real> VolumeTransform<T> {
     fn panel_ffts(
         &self,
         fft: &ComplexFft<T>,
-        panel: Panel,
+        panel: VolumePanel,
         columns: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
     ) {

@@ -1,6 +1,6 @@
 //! Post-processing: real coefficients from the FFT's complex ones.
 
-use super::{Block, Panel, Run, VolumeTransform, W};
+use super::{Block, Run, VolumePanel, VolumeTransform, W};
 use crate::real::Real;
 use num_complex::Complex;
 
@@ -18,7 +18,7 @@ impl<T: Real> VolumeTransform<T> {
     #[inline(always)]
     pub(super) fn post_process(
         &self,
-        panel: Panel,
+        panel: VolumePanel,
         columns: &[Complex<T>],
         out: &mut [[Block<'_, T>; 2]; 2],
     ) {
@@ -72,8 +72,8 @@ impl<T: Real> VolumeTransform<T> {
 
     /// Writes the real coefficients of one row of axis 2 at a panel and at its mirror.
     #[inline(always)]
-    fn store(&self, u: usize, panel: Panel, y: &Run<T>, [near, far]: &mut [Block<'_, T>; 2]) {
-        let Panel { first, width, .. } = panel;
+    fn store(&self, u: usize, panel: VolumePanel, y: &Run<T>, [near, far]: &mut [Block<'_, T>; 2]) {
+        let VolumePanel { first, width, .. } = panel;
         let c = &self.c[first..][..width];
         let near = &mut near.row(u)[..width];
         for w in 0..width {

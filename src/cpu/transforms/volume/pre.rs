@@ -1,6 +1,6 @@
 //! Pre-processing: complex numbers for the inverse FFT from real coefficients.
 
-use super::{Panel, Run, VolumeTransform, W};
+use super::{Run, VolumePanel, VolumeTransform, W};
 use crate::real::Real;
 use crate::transform::Sample;
 use num_complex::Complex;
@@ -15,7 +15,12 @@ fn inverse_butterfly<T: Real>(w: Complex<T>, p: Complex<T>, q: Complex<T>) -> [C
 impl<T: Real> VolumeTransform<T> {
     /// Four complex numbers from eight real coefficients.
     #[inline(always)]
-    pub(super) fn pre_process<S: Sample>(&self, panel: Panel, x: &[S], columns: &mut [Complex<T>]) {
+    pub(super) fn pre_process<S: Sample>(
+        &self,
+        panel: VolumePanel,
+        x: &[S],
+        columns: &mut [Complex<T>],
+    ) {
         let (n0, stride) = (self.shape[0], self.stride[0]);
         let (v, mirror) = (panel.v, self.mirror(panel.v));
         let zeros = [Complex::default(); W];
@@ -58,9 +63,9 @@ impl<T: Real> VolumeTransform<T> {
 
     /// `½c̄(X[w] − jX[n2−w])` of one row `(u, v)` at a panel.
     #[inline(always)]
-    fn load<S: Sample>(&self, u: usize, v: usize, panel: Panel, x: &[S]) -> Run<T> {
+    fn load<S: Sample>(&self, u: usize, v: usize, panel: VolumePanel, x: &[S]) -> Run<T> {
         let [_, n1, n2] = self.shape;
-        let Panel { first, width, .. } = panel;
+        let VolumePanel { first, width, .. } = panel;
         let row = &x[(u * n1 + v) * n2..][..n2];
         let half = T::of(0.5);
         let mut run = [Complex::default(); W];
