@@ -48,7 +48,10 @@ impl Spectrum {
         4.0 / (self.wx.len() as f64 * self.wy.len() as f64)
     }
 
-    /// `G(u, v)`.
+    /// `G(u, v)`, for the transforms' scaling, in bin widths squared.
+    ///
+    /// # Panics
+    /// When `u ≥ nx` or `v ≥ ny`.
     pub fn green(&self, u: usize, v: usize) -> f64 {
         if u == 0 && v == 0 {
             return 0.0;
