@@ -2,16 +2,15 @@
 //!
 //! `cargo run --release --example transform`
 
-use placefield::cpu::transforms::{Plan2d, Plan2dOptions};
+use placefield::cpu::transforms::Plan2d;
 use placefield::transform::Transform;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A plan is made once for a transform, a shape ([nx][ny], y contiguous) and a batch.
+    // A plan is made once for a transform and a shape ([nx][ny], y contiguous); it owns what a
+    // run works in.
     let (nx, ny) = (48, 100);
-    let dct = Plan2d::<f64>::new(Transform::Dct, nx, ny, Plan2dOptions::default(), 1)?;
-    let idct = Plan2d::<f64>::new(Transform::Idct, nx, ny, Plan2dOptions::default(), 1)?;
-    // What a call works in is the caller's; the inverse of the same shape needs as much.
-    let mut scratch = dct.make_scratch();
+    let mut dct = Plan2d::<f64>::new(Transform::Dct, nx, ny)?;
+    let mut idct = Plan2d::<f64>::new(Transform::Idct, nx, ny)?;
 
     // A long wave and a short one.
     let wave =
@@ -20,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let map: Vec<f64> = (0..nx * ny).map(value).collect();
 
     let mut spectrum = vec![0.0; nx * ny];
-    dct.process(&map, &mut spectrum, &mut scratch)?;
+    dct.run(&map, &mut spectrum)?;
 
     // X(u, v) stands at u * ny + v: keep the long waves alone.
     for (k, coefficient) in spectrum.iter_mut().enumerate() {
@@ -31,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // IDCT(DCT(x)) = nx/2 * ny/2 * x: nothing is normalised on the way.
     let mut smooth = vec![0.0; nx * ny];
-    idct.process(&spectrum, &mut smooth, &mut scratch)?;
+    idct.run(&spectrum, &mut smooth)?;
     let scale = (nx * ny) as f64 / 4.0;
     let error =
         (0..nx * ny).map(|i| (smooth[i] / scale - wave(i / ny, 2.0, nx)).abs()).fold(0.0, f64::max);

@@ -392,7 +392,7 @@ fn stages_one_at_a_time_and_graphs_give_the_same_bits() {
 #[ignore = "needs an NVIDIA GPU"]
 fn kernels_say_what_they_take() {
     let gpu = gpu();
-    let straight = Plan2dOptions { layout: FftLayout::Straight, ..Plan2dOptions::default() };
+    let straight = Plan2dOptions::default().layout(FftLayout::Straight);
     let plan = Plan2d::<f64, u8>::batched(&gpu, Transform::Dct, 64, 96, straight, 1).unwrap();
     let [pre, post] = &plan.kernels().unwrap()[..] else { panic!("two kernels") };
     assert_eq!((pre.name.as_str(), pre.bytes), ("reorder_scatter_u8", 64 * 96 * 9));
@@ -407,7 +407,7 @@ fn kernels_say_what_they_take() {
     let two = Plan2d::<f32, f32>::batched(&gpu, Transform::Idct, 64, 128, auto, 1).unwrap();
     let names: Vec<_> = two.kernels().unwrap().into_iter().map(|k| k.name).collect();
     assert_eq!(names, ["map_columns_inverse_64", "map_rows_inverse_128"]);
-    let row_column = Plan2dOptions { method: Method::RowColumn, ..auto };
+    let row_column = auto.method(Method::RowColumn);
     let plan = Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, 64, 128, row_column, 1).unwrap();
     assert_eq!(plan.kernels().unwrap().len(), 6);
     let plan =

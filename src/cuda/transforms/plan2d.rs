@@ -13,7 +13,7 @@ use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
 };
 use crate::cuda::fft::{Counter, Maps, Passes, Quads, RealFft, Reordering, Sines, Threshold};
-use crate::transform::{Method, FftLayout, Plan2dOptions, Transform};
+use crate::transform::{FftLayout, Method, Plan2dOptions, Transform};
 use std::marker::PhantomData;
 
 /// What a [`Plan2d`] does.
