@@ -62,8 +62,9 @@ __device__ __forceinline__ bool is_last_block(u32 thread, u32 blocks, u32* ticke
         last = atomicInc(ticket, blocks - 1) == blocks - 1;
     }
     __syncthreads();
-    if (last) __threadfence();
-    return last;
+    if (!last) return false;
+    __threadfence();
+    return true;
 }
 
 /// Adds `value` over all threads of the grid and writes `factor` times the sum to

@@ -238,7 +238,9 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const Corners at,
                                               u32 smooth, u32 all, u32 chunks, const u32* __restrict__ chunk_net,
                                               cplx* __restrict__ pin_gradient, double* partial, u32* ticket,
                                               double* sums) {
-    __shared__ real x[CHUNK_PINS], y[CHUNK_PINS], edges[BLOCK / 32][4];
+    __shared__ real x[CHUNK_PINS], y[CHUNK_PINS];
+    // Aligned so that a warp's four are one store.
+    __shared__ alignas(16) real edges[BLOCK / 32][4];
     constexpr u32 WARPS = BLOCK / 32;
     const Smoothing by = {real(*gamma), real(1 / *gamma)};
     const u32 wide = all - smooth, large = (smooth - small + WARPS - 1) / WARPS;
