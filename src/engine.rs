@@ -447,3 +447,24 @@ pub(crate) fn check_positions<T: Real>(x: &[T], y: &[T]) -> Result<(), EngineErr
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error;
+
+    #[test]
+    fn what_failed_on_a_device_can_be_asked_for() {
+        let error = EngineError::Device(Box::new(GridError::BinCount { nx: 0, ny: 3 }));
+        let source = error.source().and_then(|source| source.downcast_ref::<GridError>());
+        assert_eq!(source, Some(&GridError::BinCount { nx: 0, ny: 3 }));
+        assert_eq!(error.to_string(), source.unwrap().to_string());
+    }
+
+    #[test]
+    fn options_differ_from_the_default_in_what_is_said() {
+        let options = EngineOptions::default().pipeline(Pipeline::Fused).threads(2);
+        assert_eq!(options, EngineOptions { pipeline: Some(Pipeline::Fused), threads: 2 });
+        assert_eq!(options.pipeline(None).threads(0), EngineOptions::default());
+    }
+}

@@ -151,3 +151,23 @@ impl From<CudaError> for EngineError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engines_error_tells_lack_of_memory_and_keeps_the_rest() {
+        let (needed, free) = (5 << 20, 3 << 20);
+        let message = CudaError::OutOfMemory { needed, free }.to_string();
+        let error = EngineError::from(CudaError::OutOfMemory { needed, free });
+        assert_eq!(error.to_string(), message);
+        assert!(
+            matches!(error, EngineError::OutOfMemory { needed: n, free: f } if (n, f) == (needed, free))
+        );
+        let error = EngineError::from(CudaError::NoDevice);
+        assert_eq!(error.to_string(), CudaError::NoDevice.to_string());
+        let EngineError::Device(source) = error else { panic!("{error}") };
+        assert!(matches!(source.downcast_ref(), Some(CudaError::NoDevice)));
+    }
+}
