@@ -131,8 +131,8 @@ mod tests {
         points.start(&[1.0, 2.0], &[3.0, 4.0], |_, x, y| (x, y));
         points.current.g = [vec![1.0, f64::INFINITY], vec![0.0; 2]];
         let clamp = |_, x: f64, y: f64| (x.clamp(0.0, 9.0), y.clamp(0.0, 9.0));
-        assert!(points.walk(0.5, 0.0, clamp).is_nan());
-        assert_eq!(points.proposed.v, [[0.5, 0.0], [3.0, 4.0]]);
+        assert!(points.walk(0.5, 0.5, clamp).is_nan());
+        assert_eq!(points.proposed.v, [[0.25, 0.0], [3.0, 4.0]]);
         points.current.g[0][1] = 2.0;
         assert_eq!(points.walk(0.5, 0.0, clamp), 0.25 + 1.0);
         points.accept();
