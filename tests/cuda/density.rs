@@ -2,8 +2,8 @@
 //! positions.
 
 use crate::common::bodies::{mixed as charge, some};
-use crate::common::{pairs, relative_rms};
-use crate::device::gpu;
+use crate::common::{pairs, relative_rms, wide};
+use crate::device::{close, gpu};
 use placefield::charge::Charge;
 use placefield::cpu::density::CpuDensity;
 use placefield::cpu::force::CpuForce;
@@ -17,10 +17,6 @@ use rand_pcg::Pcg64Mcg;
 fn rounded<T: Real>(values: &[f64], shift: f64, seed: u64) -> Vec<T> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     values.iter().map(|v| T::of(v + shift * (random.random::<f64>() - 0.5))).collect()
-}
-
-fn wide<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
 }
 
 /// What the CPU finds in float64.
@@ -40,10 +36,6 @@ fn reference(charge: &Charge, x: &[f64], y: &[f64], field: &[Map<f64>; 2]) -> Re
     let [fx, fy] = &mut force;
     CpuForce::new(&density).gather(x, y, &field[0], &field[1], fx, fy);
     Reference { rho: rho.into_vec(), smoothed, own_size, force }
-}
-
-fn close(what: &str, got: f64, want: f64, bound: f64) {
-    assert!((got - want).abs() <= bound * want.abs().max(1e-9), "{what}: {got}, expected {want}");
 }
 
 /// Where the bodies of a charge begin.

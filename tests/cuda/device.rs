@@ -78,6 +78,11 @@ pub(crate) fn check<T: Real>(got: &[T], want: &[f64], what: &str) {
     assert!(error <= limit::<T>(), "{what} {} is off by {error:e}", T::PRECISION);
 }
 
+/// Within `bound` of `want`, relative to it; a `want` near zero counts as 1e-9.
+pub(crate) fn close(what: &str, got: f64, want: f64, bound: f64) {
+    assert!((got - want).abs() <= bound * want.abs().max(1e-9), "{what}: {got}, expected {want}");
+}
+
 /// The 2-D transforms, each with what it is along x and along y.
 pub(crate) const MAPS: [(Transform, Line, Line); 4] = [
     (Transform::Dct, Line::Dct, Line::Dct),

@@ -1,8 +1,8 @@
 //! The CUDA engine against the CPU's in float64, and what it refuses.
 
 use crate::common::bodies::{flat, mixed};
-use crate::common::{pairs, relative_rms};
-use crate::device::{gpu, gpu_alone};
+use crate::common::{pairs, relative_rms, wide};
+use crate::device::{close, gpu, gpu_alone};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::solve::{Fields, Solver};
@@ -21,17 +21,9 @@ pub(crate) fn positions<T: Real>(charge: &Charge, shift: f64, seed: u64) -> [Vec
     })
 }
 
-fn wide<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
-}
-
 /// Relative error allowed for sums of areas, and with it for all that follows.
 fn bound<T: Real>() -> f64 {
     if T::PRECISION == Precision::F32 { 2e-6 } else { 1e-12 }
-}
-
-fn close(what: &str, got: f64, want: f64, bound: f64) {
-    assert!((got - want).abs() <= bound * want.abs().max(1e-9), "{what}: {got}, expected {want}");
 }
 
 /// What an engine computed last, in the order of [`MapKind::ALL`], then forces.
@@ -298,7 +290,7 @@ fn a_jump_that_nobody_asks_about_is_ordered_all_the_same() {
     see(&mut engine).has_bits_of(&want, "orders later");
 }
 
-/// Bodies that stray wherever they are ordered, being longer than a tile's
+/// Bodies outside their halo wherever they are ordered, being longer than a tile's
 /// surroundings: no order mends that, and none is made in vain.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
@@ -442,16 +434,16 @@ fn a_flat_density_is_solved_in_single_precision() {
             let [x, y] = positions::<f32>(&charge, 0.0, 0);
             engine.evaluate(&x, &y).unwrap();
             // What is solved is what is read, less the background.
-            let neutral = gpu.download(engine.centered_density_device().unwrap()).unwrap();
-            let neutral = Map::from_vec(n, n, wide(&neutral));
+            let centered = gpu.download(engine.centered_density_device().unwrap()).unwrap();
+            let centered = Map::from_vec(n, n, wide(&centered));
             let got: Vec<Vec<f64>> = see(&mut engine).maps.iter().map(|map| wide(map)).collect();
             let back = |v: &f64| f64::from((v + background) as f32);
-            assert!(got[0] == neutral.as_slice().iter().map(back).collect::<Vec<f64>>());
+            assert!(got[0] == centered.as_slice().iter().map(back).collect::<Vec<f64>>());
             let mut want = Fields::new(n, n);
-            exact.solve(&neutral, &mut want);
+            exact.solve(&centered, &mut want);
             let want = [&want.potential, &want.field_x, &want.field_y];
             // As if every rounding of ρ were one of its longest wave.
-            let rounding = f64::from(f32::EPSILON) * rms(neutral.as_slice());
+            let rounding = f64::from(f32::EPSILON) * rms(centered.as_slice());
             let wave = n as f64 / std::f64::consts::PI;
             for ((got, want), most) in got[1..].iter().zip(want).zip([wave * wave, wave, wave]) {
                 let want = want.as_slice();

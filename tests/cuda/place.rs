@@ -2,7 +2,7 @@
 //! its gradient, the descent's steps and sums.
 
 use crate::common::{golden, numbers, relative_rms, rounded, wide};
-use crate::device::gpu;
+use crate::device::{close, gpu};
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
@@ -45,10 +45,6 @@ fn scattered(charge: &Charge, seed: u64) -> [Vec<f64>; 2] {
         (0..charge.bodies()).map(|_| low + size * random.random::<f64>()).collect()
     };
     [along(die.xl, 0.9 * die.width()), along(die.yl + 0.3 * die.height(), 0.5 * die.height())]
-}
-
-fn close(what: &str, got: f64, want: f64, bound: f64) {
-    assert!((got - want).abs() <= bound * want.abs(), "{what}: {got}, expected {want}");
 }
 
 /// Wirelength and gradient by the device.

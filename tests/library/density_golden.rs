@@ -106,10 +106,10 @@ fn density_at<T: Real>(charge: &Charge, x: &[f64], y: &[f64]) -> Outcome {
     let (x, y) = (rounded::<T>(x), rounded::<T>(y));
     // Stale values must not show.
     let (mut rho, mut map) = (Map::filled(nx, ny, T::nan()), Map::filled(nx, ny, T::nan()));
-    let mut room = CpuDensity::new(charge, 0.0);
-    let exact = room.exact_map(&x, &y, &mut map);
-    let smoothed = room.smoothed(&x, &y, &mut rho);
-    assert_eq!(room.exact(&x, &y), exact);
+    let mut stage = CpuDensity::new(charge, 0.0);
+    let exact = stage.exact_map(&x, &y, &mut map);
+    let smoothed = stage.smoothed(&x, &y, &mut rho);
+    assert_eq!(stage.exact(&x, &y), exact);
     Outcome { smoothed, exact, rho: wide(rho.as_slice()), exact_map: wide(map.as_slice()) }
 }
 
@@ -232,8 +232,8 @@ fn golden_exact_density() {
     assert_close(&areas, &numbers(&case["density_map_area"]), 1e-15, "areas");
     assert_close(&[out.exact.max], &[number(&case["max_density"])], 1e-15, "max");
     // … and its cost, an area, against its own target.
-    let room = number(&case["target_density"]) * grid.bin_area();
-    let cost: f64 = areas.iter().map(|a| (a - room).max(0.0)).sum();
+    let capacity = number(&case["target_density"]) * grid.bin_area();
+    let cost: f64 = areas.iter().map(|a| (a - capacity).max(0.0)).sum();
     assert_close(&[cost], &[number(&case["density_cost"])], 1e-15, "cost");
 }
 

@@ -71,8 +71,8 @@ fn widen<S: Sample>(values: &[S]) -> Vec<f64> {
     values.iter().map(|v| v.to_f64()).collect()
 }
 
-/// Room for `count` results, none of them there yet.
-fn room<T: Real>(count: usize) -> Vec<T> {
+/// `count` results that are not there yet: NaN.
+fn unwritten<T: Real>(count: usize) -> Vec<T> {
     vec![T::of(f64::NAN); count]
 }
 
@@ -115,7 +115,7 @@ fn check_lines<T: Real>() {
                     widen(&x).chunks(n).flat_map(|x| oracle::transform1(kind, x)).collect();
                 for algorithm in Algorithm1d::ALL {
                     let mut plan = Plan1d::<T>::batched(kind, n, algorithm, batch).unwrap();
-                    let mut out = room(n * batch);
+                    let mut out = unwritten(n * batch);
                     plan.run(&x, &mut out).unwrap();
                     assert_close(&out, &want, &(kind, algorithm, n, batch));
                 }
@@ -145,7 +145,7 @@ fn check_maps<T: Real>() {
             let want = oracle::transform2(kind, &map);
             for options in ways() {
                 let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, 1).unwrap();
-                let mut out = room(nx * ny);
+                let mut out = unwritten(nx * ny);
                 plan.run(&x, &mut out).unwrap();
                 assert_close(&out, want.as_slice(), &(kind, nx, ny, options));
             }
@@ -163,7 +163,7 @@ fn check_batch_of_maps<T: Real>() {
                 for layout in [FftLayout::Straight, FftLayout::Transposed] {
                     let options = Plan2dOptions::default().method(method).layout(layout);
                     let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, batch).unwrap();
-                    let mut out = room(x.len());
+                    let mut out = unwritten(x.len());
                     plan.run(&x, &mut out).unwrap();
                     // The first, the last and one in the middle.
                     for start in [0, batch / 2 * nx * ny, last] {
@@ -191,7 +191,7 @@ fn check_volumes<T: Real>() {
                 .collect();
             for method in Method::ALL {
                 let mut plan = Plan3d::<T>::batched(kind, shape, method, batch).unwrap();
-                let mut out = room(x.len());
+                let mut out = unwritten(x.len());
                 plan.run(&x, &mut out).unwrap();
                 assert_close(&out, &want, &(kind, shape, method));
             }
@@ -223,7 +223,7 @@ fn check_arrays<T: Real>() {
                 if method == Method::Fused {
                     assert_eq!(plan.rounds(), rounds);
                 }
-                let mut out = room(x.len());
+                let mut out = unwritten(x.len());
                 plan.run(&x, &mut out).unwrap();
                 assert_close(&out, &want, &(kind, shape, method));
             }
@@ -237,7 +237,7 @@ fn check_thresholds<T: Real>() {
         for options in ways() {
             let run = |kind, x: &[T], threshold: Option<T>| {
                 let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, 1).unwrap();
-                let mut out = room(nx * ny);
+                let mut out = unwritten(nx * ny);
                 match threshold {
                     Some(t) => plan.run_thresholded(x, t, &mut out).unwrap(),
                     None => plan.run(x, &mut out).unwrap(),
@@ -271,7 +271,7 @@ fn integers_are_taken() {
         for kind in Transform1d::ALL {
             for algorithm in Algorithm1d::ALL {
                 let mut plan = Plan1d::batched(kind, 20, algorithm, 3).unwrap();
-                let (mut a, mut b) = (room(60), room(60));
+                let (mut a, mut b) = (unwritten(60), unwritten(60));
                 plan.run(&x, &mut a).unwrap();
                 plan.run(&same, &mut b).unwrap();
                 equal(a, b);
@@ -280,7 +280,7 @@ fn integers_are_taken() {
         for kind in Transform::ALL {
             for options in ways() {
                 let mut plan = Plan2d::batched(kind, 12, 5, options, 1).unwrap();
-                let (mut a, mut b) = (room(60), room(60));
+                let (mut a, mut b) = (unwritten(60), unwritten(60));
                 plan.run(&x, &mut a).unwrap();
                 plan.run(&same, &mut b).unwrap();
                 equal(a, b);
@@ -289,7 +289,7 @@ fn integers_are_taken() {
         for kind in TransformNd::ALL {
             for method in Method::ALL {
                 let mut plan = PlanNd::batched(kind, &[3, 4, 5], method, 1).unwrap();
-                let (mut a, mut b) = (room(60), room(60));
+                let (mut a, mut b) = (unwritten(60), unwritten(60));
                 plan.run(&x, &mut a).unwrap();
                 plan.run(&same, &mut b).unwrap();
                 equal(a, b);
@@ -345,7 +345,7 @@ fn runs_do_not_depend_on_one_another() {
     let (x, other) = (values::<f64>(32 * 24), vec![1e30; 32 * 24]);
     for kind in Transform::ALL {
         let plan = || Plan2d::<f64>::new(kind, 32, 24).unwrap();
-        let (mut used, mut fresh) = (room(x.len()), room(x.len()));
+        let (mut used, mut fresh) = (unwritten(x.len()), unwritten(x.len()));
         let mut plan_used = plan();
         plan_used.run(&other, &mut used).unwrap();
         plan_used.run(&x, &mut used).unwrap();
@@ -375,7 +375,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let mut plan = Plan2d::<f64>::new(kind, nx, ny).unwrap();
-                let mut out = room(x.len());
+                let mut out = unwritten(x.len());
                 plan.run(&x, &mut out).unwrap();
                 out
             })
