@@ -152,6 +152,15 @@ impl From<CudaError> for EngineError {
     }
 }
 
+/// Fails unless a buffer has the length a kernel counts on.
+pub(in crate::cuda) fn check_length(
+    what: &'static str,
+    found: usize,
+    expected: usize,
+) -> Result<(), CudaError> {
+    if found == expected { Ok(()) } else { Err(CudaError::Length { what, expected, found }) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

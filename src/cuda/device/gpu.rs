@@ -2,8 +2,6 @@
 
 use super::compile::{self, Code, Origin};
 use super::error::CudaError;
-use super::launch::check_length;
-use super::memory::{DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec};
 use super::real::CudaReal;
 use crate::real::Precision;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
@@ -281,15 +279,6 @@ impl Gpu {
         Ok(Entered { gpu: self, _no_capture: no_capture })
     }
 
-    /// The stream, to enqueue work on memory that must be this device's.
-    pub(in crate::cuda) fn enter_with<'a, E: DeviceValue>(
-        &self,
-        memory: impl Into<DeviceSlice<'a, E>>,
-    ) -> Result<Entered<'_>, CudaError> {
-        self.check_own(memory.into().gpu())?;
-        self.enter()
-    }
-
     /// The stream for this thread alone, for a capture: every other thread waits.
     pub(in crate::cuda) fn exclusive(&self) -> Result<Exclusive<'_>, CudaError> {
         if !CAPTURING.get().is_null() {
@@ -323,110 +312,6 @@ impl Gpu {
     pub fn memory(&self) -> Result<MemoryInfo, CudaError> {
         let (free, total) = self.context().mem_get_info()?;
         Ok(MemoryInfo { free, total })
-    }
-
-    /// `length` zeros in device memory.
-    ///
-    /// # Errors
-    /// [`CudaError::OutOfMemory`] when they do not fit.
-    pub fn zeros<E: DeviceValue>(&self, length: usize) -> Result<DeviceVec<E>, CudaError> {
-        DeviceVec::zeros(self, length)
-    }
-
-    /// A copy of `values` in device memory.
-    ///
-    /// # Errors
-    /// [`CudaError::OutOfMemory`] when they do not fit.
-    pub fn upload<E: DeviceValue>(&self, values: &[E]) -> Result<DeviceVec<E>, CudaError> {
-        let mut copy = self.zeros(values.len())?;
-        self.write(values, &mut copy)?;
-        Ok(copy)
-    }
-
-    /// Copies `values` to device memory of as many and waits for the copy.
-    ///
-    /// # Errors
-    /// When the lengths differ, `to` belongs to another [`Gpu`], or the copy fails.
-    pub fn write<'a, E: DeviceValue>(
-        &self,
-        values: &[E],
-        to: impl Into<DeviceSliceMut<'a, E>>,
-    ) -> Result<(), CudaError> {
-        let to = to.into();
-        check_length("room for values", to.len(), values.len())?;
-        if values.is_empty() {
-            return Ok(());
-        }
-        let stream = self.enter_with(to.as_view())?;
-        // SAFETY: both hold as many values; the host's are borrowed until the
-        // wait below, for the copy from page-locked memory does not wait itself.
-        let copied = unsafe { result::memcpy_htod_async(*to.address(), values, stream.raw()) };
-        stream.stream().synchronize()?;
-        Ok(copied?)
-    }
-
-    /// A copy of device memory on the host; waits for the work before it.
-    ///
-    /// # Errors
-    /// When `values` belong to another [`Gpu`]; what failed on the device since
-    /// the last wait.
-    pub fn download<'a, E: DeviceValue + Default>(
-        &self,
-        values: impl Into<DeviceSlice<'a, E>>,
-    ) -> Result<Vec<E>, CudaError> {
-        let values = values.into();
-        let mut host = vec![E::default(); values.len()];
-        self.read(values, &mut host)?;
-        Ok(host)
-    }
-
-    /// Copies device memory to as many values on the host; waits for the work
-    /// before it.
-    ///
-    /// # Errors
-    /// When the lengths differ, and as [`Gpu::download`].
-    pub fn read<'a, E: DeviceValue>(
-        &self,
-        values: impl Into<DeviceSlice<'a, E>>,
-        to: &mut [E],
-    ) -> Result<(), CudaError> {
-        let values = values.into();
-        check_length("room for values", to.len(), values.len())?;
-        let stream = self.enter_with(values)?;
-        let mut copied = Ok(());
-        if !to.is_empty() {
-            // SAFETY: both hold as many values; the host's are borrowed until the
-            // wait below.
-            copied = unsafe { result::memcpy_dtoh_async(to, *values.address(), stream.raw()) };
-        }
-        stream.stream().synchronize()?;
-        copied?;
-        Ok(self.context().check_err()?)
-    }
-
-    /// Enqueues the copy of device memory to as much of it elsewhere.
-    ///
-    /// # Errors
-    /// When the lengths differ, either belongs to another [`Gpu`], or the copy fails.
-    pub fn copy<'a, 'b, E: DeviceValue>(
-        &self,
-        from: impl Into<DeviceSlice<'a, E>>,
-        to: impl Into<DeviceSliceMut<'b, E>>,
-    ) -> Result<(), CudaError> {
-        let (from, to) = (from.into(), to.into());
-        check_length("room for values", to.len(), from.len())?;
-        self.check_own(to.gpu())?;
-        let stream = self.enter_with(from)?;
-        if from.is_empty() {
-            return Ok(());
-        }
-        let bytes = from.len() * size_of::<E>();
-        // SAFETY: both are `bytes` long, and distinct: one of them is borrowed
-        // exclusively.
-        let copied = unsafe {
-            result::memcpy_dtod_async(*to.address(), *from.address(), bytes, stream.raw())
-        };
-        Ok(copied?)
     }
 
     /// Device memory of this many bytes, not zero, not initialised.

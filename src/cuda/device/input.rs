@@ -1,6 +1,6 @@
 //! What a transform on a device can read.
 
-use super::memory::DeviceValue;
+use super::value::DeviceValue;
 use crate::transform::Sample;
 
 /// A type that a transform in precision `T` takes its input in: `T` itself, and

@@ -3,7 +3,8 @@
 
 use super::error::CudaError;
 use super::gpu::Gpu;
-use super::memory::{DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec};
+use super::memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
+use super::value::DeviceValue;
 use cudarc::driver::sys;
 use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
 use std::ffi::c_void;
@@ -151,7 +152,7 @@ impl Overlap {
 /// `pointer` leads to a value of the type that the kernel declares for it, laid
 /// out as in C++; addresses in it are of memory that `check` has an eye on, or
 /// that whoever launches vouches for.
-pub unsafe trait KernelArgument {
+pub(in crate::cuda) unsafe trait KernelArgument {
     /// Refuses memory of another device.
     fn check(&self, _gpu: &Gpu) -> Result<(), CudaError> {
         Ok(())
@@ -163,13 +164,8 @@ pub unsafe trait KernelArgument {
     }
 }
 
-macro_rules! numbers {
-    ($($number:ty),*) => {
-        // SAFETY: numbers are alike on both sides.
-        $(unsafe impl KernelArgument for $number {})*
-    };
-}
-numbers!(i32, u32, u64, f32, f64);
+// SAFETY: numbers are alike on both sides.
+unsafe impl<E: DeviceValue> KernelArgument for E {}
 
 macro_rules! memory {
     ($([$($lifetime:lifetime)?] $memory:ty),*) => {
@@ -306,15 +302,6 @@ pub(in crate::cuda) fn blocks_at_once(
         block_dim: (BLOCK, 1, 1),
         shared_mem_bytes: 0,
     })
-}
-
-/// Fails unless a buffer has the length a kernel counts on.
-pub(in crate::cuda) fn check_length(
-    what: &'static str,
-    found: usize,
-    expected: usize,
-) -> Result<(), CudaError> {
-    if found == expected { Ok(()) } else { Err(CudaError::Length { what, expected, found }) }
 }
 
 #[cfg(test)]

@@ -8,33 +8,15 @@
 //! Copies between host and device wait until they are done, except those from
 //! and to [`Pinned`] memory, which the crate keeps to itself.
 
-use super::error::CudaError;
-use super::gpu::Gpu;
-use super::launch::check_length;
+use super::error::{CudaError, check_length};
+use super::gpu::{Entered, Gpu};
 use super::real::CudaReal;
+use super::value::DeviceValue;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaEvent, result};
-use num_complex::Complex;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr::NonNull;
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// A type whose values lie in device memory: numbers, and complex numbers as
-/// real and imaginary part. Sealed: kernels and copies rely on every pattern of
-/// bits being a value.
-pub trait DeviceValue: sealed::Sealed + Copy + Send + Sync + 'static {}
-
-macro_rules! device_values {
-    ($($value:ty),*) => {
-        $(impl sealed::Sealed for $value {}
-        impl DeviceValue for $value {})*
-    };
-}
-device_values!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, Complex<f32>, Complex<f64>);
 
 /// Values of one type in device memory; freed when dropped.
 pub struct DeviceVec<E: DeviceValue> {
@@ -175,6 +157,122 @@ impl<E: DeviceValue> Drop for DeviceVec<E> {
         // SAFETY: the address came from `Gpu::allocate`, or as `from_raw` asks,
         // and nothing uses it after this; work enqueued before runs before.
         unsafe { self.gpu.free(self.address) };
+    }
+}
+
+/// Device memory and copies of it.
+impl Gpu {
+    /// The stream, to enqueue work on memory that must be this device's.
+    pub(in crate::cuda) fn enter_with<'a, E: DeviceValue>(
+        &self,
+        memory: impl Into<DeviceSlice<'a, E>>,
+    ) -> Result<Entered<'_>, CudaError> {
+        self.check_own(memory.into().gpu())?;
+        self.enter()
+    }
+
+    /// `length` zeros in device memory.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfMemory`] when they do not fit.
+    pub fn zeros<E: DeviceValue>(&self, length: usize) -> Result<DeviceVec<E>, CudaError> {
+        DeviceVec::zeros(self, length)
+    }
+
+    /// A copy of `values` in device memory.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfMemory`] when they do not fit.
+    pub fn upload<E: DeviceValue>(&self, values: &[E]) -> Result<DeviceVec<E>, CudaError> {
+        let mut copy = self.zeros(values.len())?;
+        self.write(values, &mut copy)?;
+        Ok(copy)
+    }
+
+    /// Copies `values` to device memory of as many and waits for the copy.
+    ///
+    /// # Errors
+    /// When the lengths differ, `to` belongs to another [`Gpu`], or the copy fails.
+    pub fn write<'a, E: DeviceValue>(
+        &self,
+        values: &[E],
+        to: impl Into<DeviceSliceMut<'a, E>>,
+    ) -> Result<(), CudaError> {
+        let to = to.into();
+        check_length("room for values", to.len(), values.len())?;
+        if values.is_empty() {
+            return Ok(());
+        }
+        let stream = self.enter_with(to.as_view())?;
+        // SAFETY: both hold as many values; the host's are borrowed until the
+        // wait below, for the copy from page-locked memory does not wait itself.
+        let copied = unsafe { result::memcpy_htod_async(*to.address(), values, stream.raw()) };
+        stream.stream().synchronize()?;
+        Ok(copied?)
+    }
+
+    /// A copy of device memory on the host; waits for the work before it.
+    ///
+    /// # Errors
+    /// When `values` belong to another [`Gpu`]; what failed on the device since
+    /// the last wait.
+    pub fn download<'a, E: DeviceValue + Default>(
+        &self,
+        values: impl Into<DeviceSlice<'a, E>>,
+    ) -> Result<Vec<E>, CudaError> {
+        let values = values.into();
+        let mut host = vec![E::default(); values.len()];
+        self.read(values, &mut host)?;
+        Ok(host)
+    }
+
+    /// Copies device memory to as many values on the host; waits for the work
+    /// before it.
+    ///
+    /// # Errors
+    /// When the lengths differ, and as [`Gpu::download`].
+    pub fn read<'a, E: DeviceValue>(
+        &self,
+        values: impl Into<DeviceSlice<'a, E>>,
+        to: &mut [E],
+    ) -> Result<(), CudaError> {
+        let values = values.into();
+        check_length("room for values", to.len(), values.len())?;
+        let stream = self.enter_with(values)?;
+        let mut copied = Ok(());
+        if !to.is_empty() {
+            // SAFETY: both hold as many values; the host's are borrowed until the
+            // wait below.
+            copied = unsafe { result::memcpy_dtoh_async(to, *values.address(), stream.raw()) };
+        }
+        stream.stream().synchronize()?;
+        copied?;
+        Ok(self.context().check_err()?)
+    }
+
+    /// Enqueues the copy of device memory to as much of it elsewhere.
+    ///
+    /// # Errors
+    /// When the lengths differ, either belongs to another [`Gpu`], or the copy fails.
+    pub fn copy<'a, 'b, E: DeviceValue>(
+        &self,
+        from: impl Into<DeviceSlice<'a, E>>,
+        to: impl Into<DeviceSliceMut<'b, E>>,
+    ) -> Result<(), CudaError> {
+        let (from, to) = (from.into(), to.into());
+        check_length("room for values", to.len(), from.len())?;
+        self.check_own(to.gpu())?;
+        let stream = self.enter_with(from)?;
+        if from.is_empty() {
+            return Ok(());
+        }
+        let bytes = from.len() * size_of::<E>();
+        // SAFETY: both are `bytes` long, and distinct: one of them is borrowed
+        // exclusively.
+        let copied = unsafe {
+            result::memcpy_dtod_async(*to.address(), *from.address(), bytes, stream.raw())
+        };
+        Ok(copied?)
     }
 }
 

@@ -11,18 +11,21 @@ mod memory;
 mod real;
 mod timing;
 mod usage;
+mod value;
 
 pub use error::CudaError;
 pub use gpu::{Capabilities, DeviceInfo, Gpu, MemoryInfo, probe};
 pub use graph::Graph;
 pub use input::Input;
-pub use memory::{DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec};
+pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
 pub use real::CudaReal;
 pub use timing::{Marks, Spread, Stopwatch, measure};
 pub use usage::KernelUse;
+pub use value::DeviceValue;
 
+pub(in crate::cuda) use error::check_length;
 pub(in crate::cuda) use launch::{
     BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, Overlap, SumScratch, blocks_at_once,
-    blocks_for, check_length, cover, cover_for_sum, cover_lines, fit, stacked,
+    blocks_for, cover, cover_for_sum, cover_lines, fit, stacked,
 };
 pub(in crate::cuda) use memory::{Pinned, reals};

@@ -1,7 +1,7 @@
 //! What a floating-point type needs to be computed with on a device.
 
 use super::input::Input;
-use super::memory::DeviceValue;
+use super::value::DeviceValue;
 use crate::real::Real;
 use num_complex::Complex;
 
@@ -15,13 +15,12 @@ pub trait CudaReal: Real + DeviceValue + Input<Self> + private::Cufft<Self::Comp
 }
 
 pub(in crate::cuda) mod private {
-    use super::super::launch::KernelArgument;
     use cudarc::cufft::result::{self, CufftError};
     use cudarc::cufft::sys::{cufftHandle, cufftType};
     use num_complex::Complex;
 
     /// What cuFFT and the compiler call a type, and cuFFT's transforms of it.
-    pub trait Cufft<C>: KernelArgument {
+    pub trait Cufft<C> {
         /// The type's name in CUDA C++.
         const C_NAME: &'static str;
         /// cuFFT's type of a real-to-complex transform.

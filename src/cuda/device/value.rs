@@ -1,0 +1,20 @@
+//! What can lie in device memory.
+
+use num_complex::Complex;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A type whose values lie in device memory: numbers, and complex numbers as
+/// real and imaginary part. Sealed: kernels and copies rely on every pattern of
+/// bits being a value.
+pub trait DeviceValue: sealed::Sealed + Copy + Send + Sync + 'static {}
+
+macro_rules! device_values {
+    ($($value:ty),*) => {
+        $(impl sealed::Sealed for $value {}
+        impl DeviceValue for $value {})*
+    };
+}
+device_values!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, Complex<f32>, Complex<f64>);
