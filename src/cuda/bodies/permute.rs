@@ -7,7 +7,15 @@ use cudarc::driver::{CudaFunction, CudaModule};
 use std::sync::Arc;
 
 /// Which body's value goes where when values are rearranged: one index per body,
-/// each below their number. Only [`Bodies`](super::Bodies) write one.
+/// each below their number. Only [`Bodies`](super::Bodies) write one; nobody makes one
+/// of indices of their own:
+///
+/// ```compile_fail
+/// # use placefield::cuda::{DeviceVec, Permutation};
+/// fn of_any_indices(from: DeviceVec<u32>) -> Permutation {
+///     Permutation { bodies: 0, from }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Permutation {
     /// [`Bodies`](super::Bodies)' own number.

@@ -19,6 +19,26 @@ use std::ops::Range;
 use std::ptr::NonNull;
 
 /// Values of one type in device memory; freed when dropped.
+///
+/// Views of it do not outlive it, and one that writes is the only one:
+///
+/// ```compile_fail
+/// # use placefield::cuda::DeviceVec;
+/// fn outlives(values: DeviceVec<f32>) {
+///     let view = values.as_view();
+///     drop(values);
+///     assert!(view.len() > 0);
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use placefield::cuda::DeviceVec;
+/// fn reads_and_writes(values: &mut DeviceVec<f32>) {
+///     let written = values.as_view_mut();
+///     let read = values.as_view();
+///     assert!(written.len() == read.len());
+/// }
+/// ```
 pub struct DeviceVec<E: DeviceValue> {
     gpu: Gpu,
     address: CUdeviceptr,

@@ -9,6 +9,12 @@ mod sealed {
 /// A type whose values lie in device memory: numbers, and complex numbers as
 /// real and imaginary part. Sealed: kernels and copies rely on every pattern of
 /// bits being a value.
+///
+/// ```compile_fail
+/// #[derive(Clone, Copy)]
+/// struct Pointer(&'static u8);
+/// impl placefield::cuda::DeviceValue for Pointer {}
+/// ```
 pub trait DeviceValue: sealed::Sealed + Copy + Send + Sync + 'static {}
 
 macro_rules! device_values {

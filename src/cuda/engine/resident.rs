@@ -14,6 +14,18 @@ impl<T: CudaReal> CudaEngine<T> {
     /// [`CudaEngine::gpu`]'s stream. What followed from the positions before is
     /// stale from here on. Numbers that are not finite are not refused; such a
     /// body counts nowhere.
+    ///
+    /// Forces of the positions before cannot be kept beside them
+    /// ([`CudaEngine::force_and_positions_device`] gives both):
+    ///
+    /// ```compile_fail
+    /// # use placefield::cuda::CudaEngine;
+    /// fn stale(engine: &mut CudaEngine<f32>) {
+    ///     let forces = engine.force_device().unwrap();
+    ///     let corners = engine.positions_device_mut();
+    ///     assert!(forces.len() == corners.len());
+    /// }
+    /// ```
     pub fn positions_device_mut(&mut self) -> DeviceSliceMut<'_, T> {
         self.moved();
         self.stages.corners.as_view_mut()

@@ -72,7 +72,13 @@ impl<T: CudaReal> Fields<T> {
 /// Every method only enqueues: nothing is allocated on the device, nothing
 /// waits for it, so all of them can be captured in a
 /// [`Graph`](crate::cuda::Graph). Memory of another [`Gpu`] is refused.
-/// Sealed.
+/// Sealed:
+///
+/// ```compile_fail
+/// # use placefield::cuda::{DeviceVec, FieldSolver, Fields};
+/// struct Mine;
+/// impl FieldSolver<f32> for Mine {}
+/// ```
 pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     /// Which pipeline this is.
     fn pipeline(&self) -> Pipeline;

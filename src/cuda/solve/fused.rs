@@ -24,15 +24,15 @@ pub struct Fused<T: CudaReal> {
     reordering: Reordering<T>,
     forward_fft: ForwardFft<T>,
     inverse_fft: InverseFft<T>,
-    way: Way<T>,
+    inverses: Inverses<T>,
     /// FFT spectra, as many as are alive at once.
     spectra: DeviceVec<T::Complex>,
     /// Maps as the inverse FFTs leave them, as many as are alive at once.
     reordered: DeviceVec<T>,
 }
 
-/// [`Folding`], with what each way needs.
-enum Way<T: CudaReal> {
+/// [`Folding`], with what each needs.
+enum Inverses<T: CudaReal> {
     /// All three inverses as one batch.
     Shared(InverseFft<T>),
     /// ρ's DCT spectrum, written out between the transforms.
@@ -54,15 +54,15 @@ impl<T: CudaReal> Fused<T> {
         let module = gpu.kernels::<T>("fused")?;
         let mut forward_fft = ForwardFft::new(gpu, &shape, 1)?;
         let mut inverse_fft = InverseFft::new(gpu, &shape, 1)?;
-        let (way, maps) = match options.folding {
+        let (inverses, maps) = match options.folding {
             Folding::Shared => {
                 let mut batch = InverseFft::new(gpu, &shape, SINES.len())?;
                 share_work_area(gpu, &mut [&mut forward_fft, &mut inverse_fft, &mut batch])?;
-                (Way::Shared(batch), SINES.len())
+                (Inverses::Shared(batch), SINES.len())
             }
             Folding::PerTransform => {
                 share_work_area(gpu, &mut [&mut forward_fft, &mut inverse_fft])?;
-                (Way::PerTransform(gpu.zeros(grid.bins())?), 1)
+                (Inverses::PerTransform(gpu.zeros(grid.bins())?), 1)
             }
         };
         Ok(Fused {
@@ -77,7 +77,7 @@ impl<T: CudaReal> Fused<T> {
             stages: Stages::new(gpu, &module, grid, options.post)?,
             forward_fft,
             inverse_fft,
-            way,
+            inverses,
             spectra: gpu.zeros(maps * grid.nx() * (grid.ny() / 2 + 1))?,
             reordered: gpu.zeros(maps * grid.bins())?,
         })
@@ -92,9 +92,9 @@ impl<T: CudaReal> FieldSolver<T> for Fused<T> {
     }
 
     fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
-        let Fused { stages, reordering, forward_fft, way, spectra, .. } = self;
-        match way {
-            Way::Shared(_) => {
+        let Fused { stages, reordering, forward_fft, inverses, spectra, .. } = self;
+        match inverses {
+            Inverses::Shared(_) => {
                 // The last spectrum's place is free until the inverses begin, and
                 // the next kernel writes over it while it is still in the cache.
                 let half = stages.quads.half_spectra();
@@ -103,7 +103,7 @@ impl<T: CudaReal> FieldSolver<T> for Fused<T> {
                 reordering.reorder(rho, map.reborrow())?;
                 forward_fft.run(map.as_view(), first)
             }
-            Way::PerTransform(spectrum) => {
+            Inverses::PerTransform(spectrum) => {
                 dct2(stages, reordering, forward_fft, rho, spectra, spectrum)
             }
         }
@@ -113,13 +113,13 @@ impl<T: CudaReal> FieldSolver<T> for Fused<T> {
         check_length("energy", fields.energy.len(), 1)?;
         let Fields { potential, field_x, field_y, energy } = fields;
         let outputs = [potential, field_x, field_y];
-        match &mut self.way {
-            Way::Shared(batch) => {
+        match &mut self.inverses {
+            Inverses::Shared(batch) => {
                 self.stages.solve_spectra(&mut self.spectra, energy)?;
                 batch.run(&mut self.spectra, &mut self.reordered)?;
                 self.reordering.restore(&self.reordered, outputs, SINES)
             }
-            Way::PerTransform(spectrum) => {
+            Inverses::PerTransform(spectrum) => {
                 for (map, (output, sines)) in outputs.into_iter().zip(SINES).enumerate() {
                     self.stages.solve_pre(spectrum, &mut self.spectra, map as i32, energy)?;
                     self.inverse_fft.run(&mut self.spectra, &mut self.reordered)?;

@@ -30,7 +30,7 @@ pub struct Plan1d<T: CudaReal, I: Input<T> = T> {
     algorithm: Algorithm1d,
     n: usize,
     batch: usize,
-    way: Way<T>,
+    implementation: Implementation<T>,
     /// The FFT's real side and its complex one.
     values: DeviceVec<T>,
     spectra: DeviceVec<T::Complex>,
@@ -38,7 +38,7 @@ pub struct Plan1d<T: CudaReal, I: Input<T> = T> {
 }
 
 /// The N-point algorithm in one of two forms, or one of the longer ones.
-enum Way<T: CudaReal> {
+enum Implementation<T: CudaReal> {
     Short(Box<CufftLines<T>>),
     Split(Box<Split<T>>),
     Long(Box<Long<T>>),
@@ -68,21 +68,21 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
     ) -> Result<Self, CudaError> {
         check_shape(&[n], batch)?;
         let module = gpu.kernels::<T>("transforms_1d")?;
-        let (way, length) = match algorithm {
+        let (implementation, length) = match algorithm {
             Algorithm1d::NPoint if Split::<T>::takes(n, batch) => {
                 let split = Split::new(gpu, &module, kind, (batch, n), I::SUFFIX)?;
-                (Way::Split(Box::new(split)), n)
+                (Implementation::Split(Box::new(split)), n)
             }
             Algorithm1d::NPoint => {
                 let mut lines =
                     CufftLines::new(gpu, &module, (batch, n), Reorder::Wide, I::SUFFIX)?;
                 share_work_area(gpu, &mut lines.ffts())?;
-                (Way::Short(Box::new(lines)), n)
+                (Implementation::Short(Box::new(lines)), n)
             }
             _ => {
                 let long = Long::new(gpu, &module, kind, (batch, n), algorithm, I::SUFFIX)?;
                 let length = long.length as usize;
-                (Way::Long(Box::new(long)), length)
+                (Implementation::Long(Box::new(long)), length)
             }
         };
         Ok(Plan1d {
@@ -92,11 +92,11 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
             n,
             batch,
             values: gpu.zeros(batch * length)?,
-            spectra: gpu.zeros(match &way {
-                Way::Split(split) => split.half_spectra(),
+            spectra: gpu.zeros(match &implementation {
+                Implementation::Split(split) => split.half_spectra(),
                 _ => batch * (length / 2 + 1),
             })?,
-            way,
+            implementation,
             of: PhantomData,
         })
     }
@@ -146,32 +146,40 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
     ) -> Result<(), CudaError> {
         check_length("lines to transform", input.len(), self.batch * self.n)?;
         check_length("transformed lines", output.len(), self.batch * self.n)?;
-        let Plan1d { kind, way, values, spectra, .. } = self;
+        let Plan1d { kind, implementation, values, spectra, .. } = self;
         let sine = *kind == Transform1d::Idxst;
         let forward = *kind == Transform1d::Dct;
-        match (way, stage, forward) {
-            (Way::Short(lines), Stage::Pre, true) => {
+        match (implementation, stage, forward) {
+            (Implementation::Short(lines), Stage::Pre, true) => {
                 lines.reordering.reorder(input, values.as_view_mut())
             }
-            (Way::Short(lines), Stage::Fft, true) => lines.forward_fft.run(&*values, &mut *spectra),
-            (Way::Short(lines), Stage::Post, true) => lines.post(spectra, output),
-            (Way::Short(lines), Stage::Pre, false) => lines.pre(input, spectra, sine),
-            (Way::Short(lines), Stage::Fft, false) => {
+            (Implementation::Short(lines), Stage::Fft, true) => {
+                lines.forward_fft.run(&*values, &mut *spectra)
+            }
+            (Implementation::Short(lines), Stage::Post, true) => lines.post(spectra, output),
+            (Implementation::Short(lines), Stage::Pre, false) => lines.pre(input, spectra, sine),
+            (Implementation::Short(lines), Stage::Fft, false) => {
                 lines.inverse_fft.run(&mut *spectra, &mut *values)
             }
-            (Way::Short(lines), Stage::Post, false) => {
+            (Implementation::Short(lines), Stage::Post, false) => {
                 lines.reordering.restore(values, [output], [Sines { x: false, y: sine }])
             }
-            (Way::Split(split), Stage::Pre, true) => split.reorder(input, values),
-            (Way::Split(split), Stage::Pre, false) => split.pre(input, spectra, sine),
-            (Way::Split(split), Stage::Fft, _) => split.fft.run(values, spectra),
-            (Way::Split(split), Stage::Post, true) => split.post(spectra, output),
-            (Way::Split(split), Stage::Post, false) => split.restore(values, output, sine),
-            (Way::Long(long), Stage::Pre, true) => long.forward_pre(input, values),
-            (Way::Long(long), Stage::Pre, false) => long.inverse_pre(input, spectra, sine),
-            (Way::Long(long), Stage::Fft, _) => long.fft(values, spectra),
-            (Way::Long(long), Stage::Post, true) => long.forward_post(spectra, output),
-            (Way::Long(long), Stage::Post, false) => long.inverse_post(values, output, sine),
+            (Implementation::Split(split), Stage::Pre, true) => split.reorder(input, values),
+            (Implementation::Split(split), Stage::Pre, false) => split.pre(input, spectra, sine),
+            (Implementation::Split(split), Stage::Fft, _) => split.fft.run(values, spectra),
+            (Implementation::Split(split), Stage::Post, true) => split.post(spectra, output),
+            (Implementation::Split(split), Stage::Post, false) => {
+                split.restore(values, output, sine)
+            }
+            (Implementation::Long(long), Stage::Pre, true) => long.forward_pre(input, values),
+            (Implementation::Long(long), Stage::Pre, false) => {
+                long.inverse_pre(input, spectra, sine)
+            }
+            (Implementation::Long(long), Stage::Fft, _) => long.fft(values, spectra),
+            (Implementation::Long(long), Stage::Post, true) => long.forward_post(spectra, output),
+            (Implementation::Long(long), Stage::Post, false) => {
+                long.inverse_post(values, output, sine)
+            }
         }
     }
 
@@ -181,21 +189,23 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<[KernelUse; 2], CudaError> {
         let forward = self.kind == Transform1d::Dct;
-        let kernels = match &self.way {
-            Way::Short(lines) if forward => [lines.reordering.reorder_kernel(), &lines.dct_post],
-            Way::Short(lines) => [&lines.idct_pre, lines.reordering.restore_kernel()],
-            Way::Split(split) => split.kernels(forward),
-            Way::Long(long) => [&long.pre, &long.post],
+        let kernels = match &self.implementation {
+            Implementation::Short(lines) if forward => {
+                [lines.reordering.reorder_kernel(), &lines.dct_post]
+            }
+            Implementation::Short(lines) => [&lines.idct_pre, lines.reordering.restore_kernel()],
+            Implementation::Split(split) => split.kernels(forward),
+            Implementation::Long(long) => [&long.pre, &long.post],
         };
         let lines = self.batch * self.n;
         // What the kernels move on the FFT's side; a long transform's last one
         // takes only what it needs.
         let (real, complex) = (bytes_of(&self.values), bytes_of(&self.spectra));
-        let needed = match (&self.way, forward) {
-            (Way::Short(_) | Way::Split(_), true) => complex,
-            (Way::Short(_) | Way::Split(_), false) => real,
-            (Way::Long(_), true) => lines * size_of::<T::Complex>(),
-            (Way::Long(_), false) => lines * size_of::<T>(),
+        let needed = match (&self.implementation, forward) {
+            (Implementation::Short(_) | Implementation::Split(_), true) => complex,
+            (Implementation::Short(_) | Implementation::Split(_), false) => real,
+            (Implementation::Long(_), true) => lines * size_of::<T::Complex>(),
+            (Implementation::Long(_), false) => lines * size_of::<T>(),
         };
         let given = if forward { real } else { complex };
         let [before, after] = kernels;

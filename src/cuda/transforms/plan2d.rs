@@ -1,9 +1,9 @@
 //! 2-D transforms, row-column or fused.
 //!
 //! Fused is Jiang et al., algorithm 2: pre-processing, one 2-D real FFT,
-//! post-processing; 2 words of memory traffic a value for each of pre- and
+//! post-processing; for each value 2 are read or written in each of pre- and
 //! post-processing and, by cuFFT, 4 or more between them. Row-column is four
-//! passes along each axis, 16 words.
+//! passes along each axis, 16 values read or written for each.
 
 use super::folded::Folded;
 use super::transposed::TransposedReordering;
@@ -41,12 +41,12 @@ pub struct Plan2d<T: CudaReal, I: Input<T> = T> {
     shape: [usize; 2],
     batch: usize,
     options: Plan2dOptions,
-    way: Way<T>,
+    implementation: Implementation<T>,
     counter: Counter,
     of: PhantomData<fn(I)>,
 }
 
-enum Way<T: CudaReal> {
+enum Implementation<T: CudaReal> {
     RowColumn(Box<Passes<T>>),
     Fused(Box<FusedStages<T>>),
     TwoPass(Box<TwoPass<T>>),
@@ -115,18 +115,18 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         batch: usize,
     ) -> Result<Self, CudaError> {
         check_shape(&[nx, ny], batch)?;
-        let way = match options.method {
+        let implementation = match options.method {
             Method::RowColumn => {
                 let module = gpu.kernels::<T>("transforms_1d")?;
                 let shape = [nx, ny];
                 let passes = Passes::new(gpu, &module, &shape, batch, options.reorder, I::SUFFIX)?;
-                Way::RowColumn(Box::new(passes))
+                Implementation::RowColumn(Box::new(passes))
             }
-            Method::Fused => match Self::own_way(gpu, kind, (nx, ny), batch, options)? {
-                Some(way) => way,
+            Method::Fused => match Self::own_kernels(gpu, kind, (nx, ny), batch, options)? {
+                Some(own) => own,
                 None => {
                     let fused = FusedStages::new(gpu, kind, (nx, ny), batch, options, I::SUFFIX)?;
-                    Way::Fused(Box::new(fused))
+                    Implementation::Fused(Box::new(fused))
                 }
             },
         };
@@ -136,28 +136,28 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
             shape: [nx, ny],
             batch,
             options,
-            way,
+            implementation,
             counter: Counter::new(gpu)?,
             of: PhantomData,
         })
     }
 
     /// By an FFT of our own, where there is one for these lengths and options.
-    fn own_way(
+    fn own_kernels(
         gpu: &Gpu,
         kind: Transform,
         shape: (usize, usize),
         batch: usize,
         options: Plan2dOptions,
-    ) -> Result<Option<Way<T>>, CudaError> {
+    ) -> Result<Option<Implementation<T>>, CudaError> {
         if !is_default(options) {
             return Ok(None);
         }
         if let Some(folded) = Folded::new(gpu, kind, shape, batch, I::INTEGER)? {
-            return Ok(Some(Way::Folded(Box::new(folded))));
+            return Ok(Some(Implementation::Folded(Box::new(folded))));
         }
         let two_pass = TwoPass::new(gpu, kind, shape, batch, I::INTEGER)?;
-        Ok(two_pass.map(|passes| Way::TwoPass(Box::new(passes))))
+        Ok(two_pass.map(|passes| Implementation::TwoPass(Box::new(passes))))
     }
 
     /// What it transforms to.
@@ -187,11 +187,11 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
 
     /// How, [`FftLayout::Auto`] having been decided.
     pub fn path(&self) -> Path2d {
-        match &self.way {
-            Way::RowColumn(_) => Path2d::RowColumn,
-            Way::TwoPass(_) => Path2d::TwoPass,
-            Way::Folded(_) => Path2d::Folded,
-            Way::Fused(fused) => match fused.reordering {
+        match &self.implementation {
+            Implementation::RowColumn(_) => Path2d::RowColumn,
+            Implementation::TwoPass(_) => Path2d::TwoPass,
+            Implementation::Folded(_) => Path2d::Folded,
+            Implementation::Fused(fused) => match fused.reordering {
                 Form::Straight(_) => Path2d::Straight,
                 Form::Transposed(_) => Path2d::Transposed,
             },
@@ -208,7 +208,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         self.check(input, output)?;
-        run(self.kind, &mut self.way, input, output, None)
+        run(self.kind, &mut self.implementation, input, output, None)
     }
 
     /// Enqueues one stage of a fused transform on what the one before it left in
@@ -224,8 +224,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         self.check(input, output)?;
-        match &mut self.way {
-            Way::Fused(fused) => fused.run(self.kind, stage, input, output, None),
+        match &mut self.implementation {
+            Implementation::Fused(fused) => fused.run(self.kind, stage, input, output, None),
             _ => Err(CudaError::NotPlanned {
                 what: "a single stage",
                 needs: "a fused plan of a chosen orientation",
@@ -251,7 +251,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         }
         self.check(input, output)?;
         let threshold = self.counter.threshold(epsilon, kept)?;
-        run(self.kind, &mut self.way, input, output, Some(threshold))
+        run(self.kind, &mut self.implementation, input, output, Some(threshold))
     }
 
     fn check(&self, input: &DeviceVec<I>, output: &DeviceVec<T>) -> Result<(), CudaError> {
@@ -265,8 +265,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<Vec<KernelUse>, CudaError> {
         let forward = self.kind == Transform::Dct;
-        match &self.way {
-            Way::RowColumn(passes) => {
+        match &self.implementation {
+            Implementation::RowColumn(passes) => {
                 let each = self.values() * size_of::<T>();
                 let kernels = passes.kernels(forward);
                 kernels
@@ -274,9 +274,11 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                     .map(|kernel| KernelUse::of_kernel(&self.gpu, kernel, 2 * each))
                     .collect()
             }
-            Way::TwoPass(passes) => passes.uses(size_of::<I>()),
-            Way::Folded(passes) => passes.uses(size_of::<I>()),
-            Way::Fused(fused) => fused.uses(&self.gpu, forward, self.values(), size_of::<I>()),
+            Implementation::TwoPass(passes) => passes.uses(size_of::<I>()),
+            Implementation::Folded(passes) => passes.uses(size_of::<I>()),
+            Implementation::Fused(fused) => {
+                fused.uses(&self.gpu, forward, self.values(), size_of::<I>())
+            }
         }
     }
 }
@@ -284,21 +286,23 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
 /// Enqueues a transform; only a DCT has a threshold.
 fn run<T: CudaReal, I: Input<T>>(
     kind: Transform,
-    way: &mut Way<T>,
+    implementation: &mut Implementation<T>,
     input: &DeviceVec<I>,
     output: &mut DeviceVec<T>,
     mut threshold: Option<Threshold<T>>,
 ) -> Result<(), CudaError> {
     let sines = Sines::of(kind);
-    match way {
-        Way::RowColumn(passes) if kind == Transform::Dct => passes.dct(input, output, threshold),
-        Way::RowColumn(passes) => {
+    match implementation {
+        Implementation::RowColumn(passes) if kind == Transform::Dct => {
+            passes.dct(input, output, threshold)
+        }
+        Implementation::RowColumn(passes) => {
             passes.pre(input, sines.y)?;
             passes.inverse(&[sines.x, sines.y], output)
         }
-        Way::TwoPass(passes) => passes.run(input, output, threshold),
-        Way::Folded(passes) => passes.run(input, output, threshold),
-        Way::Fused(fused) => Stage::ALL.into_iter().try_for_each(|stage| {
+        Implementation::TwoPass(passes) => passes.run(input, output, threshold),
+        Implementation::Folded(passes) => passes.run(input, output, threshold),
+        Implementation::Fused(fused) => Stage::ALL.into_iter().try_for_each(|stage| {
             let keep = if stage == Stage::Post { threshold.take() } else { None };
             fused.run(kind, stage, input, output, keep)
         }),

@@ -3,7 +3,7 @@
 //! Fused is one 3-D real FFT between a reordering along all axes and a
 //! post-processing with four complex reads and eight real writes a thread (Jiang
 //! et al., on higher dimensions); an inverse runs backwards. Row-column is four
-//! passes along each axis, 24 words of memory traffic a value.
+//! passes along each axis, 24 values read or written for each.
 
 use super::{Stage, check_grid, check_shape};
 use crate::cuda::device::{
@@ -20,11 +20,11 @@ pub struct Plan3d<T: CudaReal, I: Input<T> = T> {
     shape: [usize; 3],
     batch: usize,
     method: Method,
-    way: Way<T>,
+    implementation: Implementation<T>,
     of: PhantomData<fn(I)>,
 }
 
-enum Way<T: CudaReal> {
+enum Implementation<T: CudaReal> {
     RowColumn(Box<Passes<T>>),
     Fused(Box<FusedStages<T>>),
 }
@@ -52,17 +52,21 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
         batch: usize,
     ) -> Result<Self, CudaError> {
         check_shape(&shape, batch)?;
-        let way = match method {
+        let implementation = match method {
             Method::RowColumn => {
                 let module = gpu.kernels::<T>("transforms_1d")?;
                 let passes = Passes::new(gpu, &module, &shape, batch, Reorder::Wide, I::SUFFIX)?;
-                Way::RowColumn(Box::new(passes))
+                Implementation::RowColumn(Box::new(passes))
             }
-            Method::Fused => {
-                Way::Fused(Box::new(FusedStages::new(gpu, kind, shape, batch, I::SUFFIX)?))
-            }
+            Method::Fused => Implementation::Fused(Box::new(FusedStages::new(
+                gpu,
+                kind,
+                shape,
+                batch,
+                I::SUFFIX,
+            )?)),
         };
-        Ok(Plan3d { gpu: gpu.clone(), kind, shape, batch, method, way, of: PhantomData })
+        Ok(Plan3d { gpu: gpu.clone(), kind, shape, batch, method, implementation, of: PhantomData })
     }
 
     /// What it transforms to.
@@ -101,13 +105,15 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
     ) -> Result<(), CudaError> {
         check_length("volume to transform", input.len(), self.values())?;
         check_length("transformed volume", output.len(), self.values())?;
-        match (&mut self.way, self.kind) {
-            (Way::RowColumn(passes), TransformNd::Dct) => passes.dct(input, output, None),
-            (Way::RowColumn(passes), TransformNd::Idct) => {
+        match (&mut self.implementation, self.kind) {
+            (Implementation::RowColumn(passes), TransformNd::Dct) => {
+                passes.dct(input, output, None)
+            }
+            (Implementation::RowColumn(passes), TransformNd::Idct) => {
                 passes.pre(input, false)?;
                 passes.inverse(&[false; 3], output)
             }
-            (Way::Fused(fused), _) => {
+            (Implementation::Fused(fused), _) => {
                 Stage::ALL.into_iter().try_for_each(|stage| fused.run(stage, input, output))
             }
         }
@@ -126,9 +132,9 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
     ) -> Result<(), CudaError> {
         check_length("volume to transform", input.len(), self.values())?;
         check_length("transformed volume", output.len(), self.values())?;
-        match &mut self.way {
-            Way::Fused(fused) => fused.run(stage, input, output),
-            Way::RowColumn(_) => {
+        match &mut self.implementation {
+            Implementation::Fused(fused) => fused.run(stage, input, output),
+            Implementation::RowColumn(_) => {
                 Err(CudaError::NotPlanned { what: "a single stage", needs: "a fused plan" })
             }
         }
@@ -143,12 +149,12 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
         let volumes = self.values() * size_of::<T>();
         let one =
             |(kernel, bytes): (&Kernel, usize)| KernelUse::of_kernel(&self.gpu, kernel, bytes);
-        match &self.way {
-            Way::RowColumn(passes) => {
+        match &self.implementation {
+            Implementation::RowColumn(passes) => {
                 let kernels = passes.kernels(forward).into_iter();
                 kernels.map(|kernel| one((kernel, 2 * volumes))).collect()
             }
-            Way::Fused(fused) => {
+            Implementation::Fused(fused) => {
                 let read = self.values() * size_of::<I>();
                 let spectra = fused.spectra.len() * size_of::<T::Complex>();
                 let bytes = match forward {

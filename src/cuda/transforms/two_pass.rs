@@ -2,8 +2,8 @@
 //!
 //! What reordering and twiddling cost as kernels of their own, two passes over
 //! the map, is no memory traffic here: they are the first and the last steps of
-//! an FFT that keeps its line in registers, the three-pass solve's. 4 words a
-//! value, for 8 or more by way of cuFFT. Lines are the three-pass solve's, powers of
+//! an FFT that keeps its line in registers, the three-pass solve's. For each value
+//! 4 are read or written, by cuFFT 8 or more. Lines are the three-pass solve's, powers of
 //! two from 64 to 8192, and the hundreds up to 10000 that divide it, and must fit
 //! the device's shared memory.
 
