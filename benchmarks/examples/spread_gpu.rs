@@ -4,12 +4,12 @@
 //!
 //! `cargo run --release --example spread_gpu` (needs an NVIDIA GPU)
 
+use cudarc::driver::{LaunchConfig, PushKernelArg};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cuda::interop::{self, cudarc};
 use placefield::cuda::{CudaEngine, Gpu};
 use placefield::engine::{Engine, EngineOptions};
 use placefield::grid::{BinGrid, Rect};
-use cudarc::driver::{LaunchConfig, PushKernelArg};
 use std::error::Error;
 
 /// Positions and forces are pairs: x and y of a body side by side. A body stays on

@@ -6,7 +6,7 @@
 //   inverses  map_columns_inverse along x, map_rows_inverse along y
 //   DCT of rows so many that a block has room for too few columns to write whole sectors
 //             of them: map_columns_forward_first along x, map_rows_forward_last along y
-//   inverses of as many rows of which a block takes several: the _slim forms, which leave
+//   inverses of as many rows of which a block takes several: the _by_column forms, which leave
 //             columns one after the other between the passes
 //
 // The first of a transform's passes also takes integers, which it converts as it reads, and
@@ -14,7 +14,7 @@
 //
 // Lengths are the powers of two from 64 to 8192 and 100 d, d a divisor of 100. Maps are
 // [nx][ny], y contiguous, map blockIdx.y of a batch; between the passes complex numbers are
-// [panel][row pair][column of the panel], in the _slim forms [column][row pair], or after
+// [panel][row pair][column of the panel], in the _by_column forms [column][row pair], or after
 // map_columns_forward_first [2C columns][row][C]. A block takes LINES row pairs or GROUPS
 // times 2C columns, with threads and shared memory as MapRows and MapColumns say; where
 // fewer are left, the last one is repeated. Each pass reads and writes every value once.
@@ -368,19 +368,19 @@ __device__ __forceinline__ void map_rows_forward_last(const cplx* __restrict__ i
     }
 #define PF_ROWS_SLIM(N) PF_ROWS_SLIM_(N)
 #define PF_ROWS_SLIM_(N)                                                                                               \
-    PF_MAP_ROWS(N) map_rows_inverse_slim_##N(const cplx* in, real* out, const cplx* table, u32 pairs, int sine) {      \
+    PF_MAP_ROWS(N) map_rows_inverse_by_column_##N(const cplx* in, real* out, const cplx* table, u32 pairs, int sine) {      \
         const size_t map = blockIdx.y * size_t(N) * pairs;                                                             \
         map_rows_inverse<N, true>(in + map, out + 2 * map, table, pairs, sine);                                        \
     }
 #define PF_COLUMNS_SLIM(N) PF_COLUMNS_SLIM_(N)
 #define PF_COLUMNS_SLIM_(N)                                                                                            \
     PF_MAP_COLUMNS(N)                                                                                                  \
-    map_columns_inverse_slim_##N(const real* in, cplx* out, const cplx* table, u32 columns, int sine) {                \
+    map_columns_inverse_by_column_##N(const real* in, cplx* out, const cplx* table, u32 columns, int sine) {                \
         const size_t map = blockIdx.y * size_t(N / 2) * columns;                                                       \
         columns_inverse<N, true>(in + 2 * map, out + map, table, columns, sine);                                       \
     }                                                                                                                  \
     PF_MAP_COLUMNS(N)                                                                                                  \
-    map_columns_inverse_slim_integer_##N(const void* in, cplx* out, const cplx* table, u32 columns, int sine,          \
+    map_columns_inverse_by_column_integer_##N(const void* in, cplx* out, const cplx* table, u32 columns, int sine,          \
                                          int type) {                                                                   \
         const size_t map = blockIdx.y * size_t(N / 2) * columns;                                                       \
         columns_inverse<N, true>(Integers{in, type, 2 * map}, out + map, table, columns, sine);                        \

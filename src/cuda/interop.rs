@@ -6,6 +6,13 @@
 //! whose order is all the synchronisation there is. So what leaves this module is
 //! `unsafe` to take: whoever uses another stream waits for this one, and lets
 //! this one wait, by events or by the host.
+//!
+//! A spreading loop that moves bodies by a kernel of its own
+//! (`benchmarks/examples/spread_gpu.rs`):
+//!
+//! ```no_run
+#![doc = include_str!("../../benchmarks/examples/spread_gpu.rs")]
+//! ```
 
 use super::device::{DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu};
 pub use cudarc;

@@ -24,7 +24,7 @@ pub const MOST_STEPS_PER_ORDER: u32 = 256;
 
 /// Of one order of bodies after another.
 pub(in crate::cuda) struct OrderAge {
-    /// `OrderAge` in `kernels/bodies/bodies.cuh`.
+    /// `Age` in `kernels/bodies/bodies.cuh`.
     pub(super) device: DeviceVec<u64>,
     /// One value, which the device writes.
     posted: Pinned<u64>,

@@ -59,7 +59,7 @@ pub struct Density<T: CudaReal> {
     /// in f64. These and the next four are zero between steps.
     sums: DeviceVec<u32>,
     /// What 4 bytes do not hold.
-    beside: DeviceVec<u64>,
+    rest: DeviceVec<u64>,
     /// Weight of the bodies outside their halo that began in each tile.
     outside_weight: DeviceVec<u32>,
     /// Differences of large bodies, tile by tile, and the tiles that have any.
@@ -98,7 +98,7 @@ impl<T: CudaReal> Density<T> {
             background,
             fixed: gpu.upload(&fixed)?,
             sums: gpu.zeros(2 * bins * size_of::<T>() / 4)?,
-            beside: gpu.zeros(if narrow { 2 * bins } else { 0 })?,
+            rest: gpu.zeros(if narrow { 2 * bins } else { 0 })?,
             outside_weight: gpu.zeros(bodies.tiles())?,
             differences: gpu.zeros(2 * tiled)?,
             flags: gpu.zeros(bodies.tiles())?,
@@ -173,7 +173,7 @@ impl<T: CudaReal> Density<T> {
         // SAFETY: arguments are those of kernels/bodies/density.cu; these are the
         // bodies that the arrays were made for: arrays of bodies hold one value
         // (`corners` and `staged` a pair) per body, maps one per bin (`sums` and,
-        // where it is used, `beside` two), `differences` two per bin of every tile
+        // where it is used, `rest` two), `differences` two per bin of every tile
         // where there are large bodies, `flags` and `outside_weight` one per tile;
         // chunks and slots come from an order of these bodies.
         unsafe {
@@ -186,7 +186,7 @@ impl<T: CudaReal> Density<T> {
                 .arg(corners)
                 .arg(&bodies.staged)
                 .arg(&self.sums)
-                .arg(&self.beside)
+                .arg(&self.rest)
                 .arg(&self.outside_weight)
                 .arg(&self.differences)
                 .arg(&self.flags)
@@ -200,7 +200,7 @@ impl<T: CudaReal> Density<T> {
                 Launch::new(&self.gpu, &self.spread)
                     .arg(plan)
                     .arg(&self.sums)
-                    .arg(&self.beside)
+                    .arg(&self.rest)
                     .arg(&self.differences)
                     .arg(&self.flags)
                     .launch(LaunchConfig {
@@ -233,7 +233,7 @@ impl<T: CudaReal> Density<T> {
                 .arg(plan)
                 .arg(&self.fixed)
                 .arg(&self.sums)
-                .arg(&self.beside)
+                .arg(&self.rest)
                 .arg(&self.outside_weight)
                 .arg(rho)
                 .arg(&self.outside_halo)

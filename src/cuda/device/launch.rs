@@ -11,7 +11,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Threads in a block: `BLOCK` in `kernels/common.cuh`.
+/// Threads in a block: `BLOCK` in `kernels/device/common.cuh`.
 pub(in crate::cuda) const BLOCK: u32 = 256;
 
 /// One thread for each of `width × height` cells, neighbours along the width; a

@@ -15,7 +15,7 @@ pub(in crate::cuda) fn has_kernels(n: usize) -> bool {
     n.is_power_of_two() && LENGTHS.contains(&n)
 }
 
-/// `struct Shape` of `kernels/solve/three_pass.cu`: seven integers.
+/// `struct Shape` of `kernels/fft/shapes.cuh`: seven integers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::cuda) struct Shape {
     /// Of a line in a thread.

@@ -125,7 +125,7 @@ impl<T: CudaReal> CufftLines<T> {
     }
 }
 
-/// Side of a transpose's tile: `TILE` in `kernels/fft/lines.cuh`.
+/// Side of a transpose's tile: `TRANSPOSE_TILE` in `kernels/fft/transpose.cuh`.
 pub(in crate::cuda) const TILE: u32 = 32;
 
 /// A tile of 32 × 32 elements for every block, covering `[rows][cols]` maps.

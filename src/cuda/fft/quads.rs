@@ -87,7 +87,7 @@ impl<T: CudaReal> Quads<T> {
         maps: usize,
         input: &'static str,
     ) -> Result<Self, CudaError> {
-        // Quads of a tile: `TILE_U` and `TILE_V` in kernels/transforms_2d.cu.
+        // Quads of a tile: `TILE_U` and `TILE_V` in kernels/transforms/transforms_2d.cu.
         let along_u = (128 / size_of::<T::Complex>()) as u32;
         let across = |n: usize, side: u32| (n as u32 / 2 + 1).div_ceil(side);
         let tiles = LaunchConfig {
@@ -126,7 +126,7 @@ impl<T: CudaReal> Quads<T> {
         assert!(spectra.len() >= self.half_spectra);
         let Quads { gpu, nx, ny, a, b, cached, .. } = self;
         // SAFETY: the types are those of dct2_post and its other forms in
-        // kernels/quad.cuh and kernels/transforms_2d.cu; the buffers hold the
+        // kernels/fft/quad.cuh and kernels/transforms/transforms_2d.cu; the buffers hold the
         // spectra's and nx × ny elements a map (checked above), the tables at least
         // nx and ny.
         unsafe {
@@ -171,8 +171,8 @@ impl<T: CudaReal> Quads<T> {
         assert!(spectra.len() >= self.half_spectra && I::SUFFIX == self.input);
         let (sine_x, sine_y) = (i32::from(sines.x), i32::from(sines.y));
         let Quads { gpu, nx, ny, a, b, .. } = self;
-        // SAFETY: the types are those of idct2_pre in kernels/quad.cuh and of
-        // idct2_pre_transposed in kernels/transforms_2d.cu, `input` of the type it
+        // SAFETY: the types are those of idct2_pre in kernels/fft/quad.cuh and of
+        // idct2_pre_transposed in kernels/transforms/transforms_2d.cu, `input` of the type it
         // was chosen for; lengths as above.
         unsafe {
             self.idct2_pre

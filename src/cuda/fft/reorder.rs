@@ -75,7 +75,7 @@ impl<T: CudaReal> Reordering<T> {
         input: &'static str,
     ) -> Result<Self, CudaError> {
         let Maps { count, depth, rows, cols } = maps;
-        // Twice LANES in `kernels/common.cuh`: 32 bytes a thread.
+        // Twice LANES in `kernels/device/common.cuh`: 32 bytes a thread.
         let chunk = 32 / size_of::<T>();
         let (name, width) = match how {
             Reorder::Wide if cols.is_multiple_of(chunk) => ("wide", cols / chunk),

@@ -120,7 +120,7 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     ) -> Result<(), CudaError>;
 }
 
-/// `struct Green` of `kernels/common.cuh`, a kernel's argument by value.
+/// `struct Green` of `kernels/solve/green.cuh`, a kernel's argument by value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(in crate::cuda) struct Green<T> {

@@ -89,10 +89,10 @@ impl<T: CudaReal> TwoPass<T> {
         let keeps = |name: &str| format!("{name}_threshold");
         let (first, last, last_threshold) = if !forward {
             let sines = Sines::of(kind);
-            let slim = if nx >= MANY_ROWS && rows.shape.lines > 1 { "_slim" } else { "" };
-            let columns = reads(&format!("columns_inverse{slim}"));
+            let form = if nx >= MANY_ROWS && rows.shape.lines > 1 { "_by_column" } else { "" };
+            let columns = reads(&format!("columns_inverse{form}"));
             let first = pass(false, columns, Some(i32::from(sines.x)))?;
-            (first, pass(true, format!("rows_inverse{slim}"), Some(i32::from(sines.y)))?, None)
+            (first, pass(true, format!("rows_inverse{form}"), Some(i32::from(sines.y)))?, None)
         } else if nx < MANY_ROWS {
             let last = "columns_forward";
             (
@@ -101,14 +101,14 @@ impl<T: CudaReal> TwoPass<T> {
                 Some(pass(false, keeps(last), None)?),
             )
         } else {
-            let (last, slim) = ("rows_forward_last", Some(columns.shape.lines as i32));
+            let (last, together) = ("rows_forward_last", Some(columns.shape.lines as i32));
             (
                 pass(false, reads("columns_forward_first"), None)?,
-                pass(true, last.into(), slim)?,
-                Some(pass(true, keeps(last), slim)?),
+                pass(true, last.into(), together)?,
+                Some(pass(true, keeps(last), together)?),
             )
         };
-        // `PANEL` of kernels/fft/three_pass.cuh.
+        // `PANEL` of kernels/fft/real_lines.cuh.
         let panel = 64 / size_of::<T::Complex>();
         Ok(Some(TwoPass {
             gpu: gpu.clone(),
