@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpu-check.sh [--no-sanitizer] [--iterations K] FOLDER RESULTS
+# gpu-check.sh [--only PART[,PART…]] [--iterations K] FOLDER RESULTS
 #
 # Checks and measures the CUDA engine on a machine with an NVIDIA GPU, from the
 # executables that scripts/gpu-pack put into FOLDER: conformance of the solve,
@@ -8,24 +8,35 @@
 # statistics of adaptec1 and bigblue4, with their agreement checked (relative RMS
 # at most 2e-6 in f32 and 1e-13 in f64; with fillers 2e-5 and 1e-13).
 #
+# The parts, all of which run unless --only names some: tests, sanitizers,
+# benchmarks, comparisons.
+#
 # RESULTS gets summary.json, checks.log and one JSON file per benchmark. Ends
 # with 1 when anything failed, and goes on with the rest before.
 set -uo pipefail
 
-sanitizer=1
+only=tests,sanitizers,benchmarks,comparisons
 iterations=100
 while [[ $# -gt 0 && "$1" == --* ]]; do
     case "$1" in
-    --no-sanitizer) sanitizer=0 ;;
+    --only) only="${2:?--only PART}" && shift ;;
     --iterations) iterations="${2:?--iterations K}" && shift ;;
     *) echo "gpu-check: unknown option $1" >&2 && exit 2 ;;
     esac
     shift
 done
 if [[ $# -ne 2 ]]; then
-    echo "usage: gpu-check.sh [--no-sanitizer] [--iterations K] FOLDER RESULTS" >&2
+    echo "usage: gpu-check.sh [--only PART[,PART…]] [--iterations K] FOLDER RESULTS" >&2
     exit 2
 fi
+for part in ${only//,/ }; do
+    case "$part" in
+    tests | sanitizers | benchmarks | comparisons) ;;
+    *) echo "gpu-check: no part $part: expected tests, sanitizers, benchmarks or comparisons" >&2 && exit 2 ;;
+    esac
+done
+# part NAME: whether it is to run.
+part() { [[ ",$only," == *",$1,"* ]]; }
 folder="$(realpath "$1")"
 mkdir -p "$2" && results="$(realpath "$2")"
 scratch="$(mktemp -d)"
@@ -78,45 +89,63 @@ suite() {
         ! grep -q '^running 0 tests' "$scratch/suite"
 }
 
-# sanitize KIND TEST: a sanitizer that ran nothing has found nothing, so the
-# test must have passed too.
+# sanitize KIND TEST FILE: a sanitizer that ran nothing has found nothing, so the
+# test must have passed too. Output and exit status go to FILE.log and FILE.status.
 sanitize() {
-    timeout 300 "$tool" --tool "$1" --error-exitcode 1 "$folder/tests/cuda" --exact "$2" --ignored |
-        tee "$scratch/sanitized" && grep -q '1 passed' "$scratch/sanitized"
+    timeout 500 "$tool" --tool "$1" --error-exitcode 1 "$folder/tests/cuda" --exact "$2" --ignored >"$3.log" 2>&1 &&
+        grep -q '1 passed' "$3.log"
+    echo $? >"$3.status"
 }
 
 check info "$folder/placefield" info
 cat "$scratch/output"
-# One by one, so that what one of them breaks does not take the others with it.
-for suite in $("$folder/tests/cuda" --list | sed -n 's/::.*: test$//p' | sort -u); do
-    check "cuda-$suite" suite cuda "$suite::"
-done
-check allocation suite allocation on_a_device
+if part tests; then
+    # One by one, so that what one of them breaks does not take the others with it.
+    for suite in $("$folder/tests/cuda" --list | sed -n 's/::.*: test$//p' | sort -u); do
+        check "cuda-$suite" suite cuda "$suite::"
+    done
+    check allocation suite allocation on_a_device
+fi
 
-if [[ $sanitizer -eq 1 ]]; then
+if part sanitizers; then
     tool="$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1)"
     cases="$("$folder/tests/cuda" sanitizer::case_ ::sanitize_ --list --ignored | sed -n 's/: test$//p')"
     if [[ -z "$tool" || -z "$cases" ]]; then
         check sanitizer sh -c 'echo "there is no compute-sanitizer, or no case for it"; exit 1'
     else
+        # Without a sanitizer first, which also compiles what they need.
+        part tests || check cuda-sanitizer suite cuda sanitizer::
+        export tool folder
+        export -f sanitize
+        mkdir "$scratch/sanitized"
+        # A few at a time: most of what a case takes is the host's.
         for kind in memcheck racecheck initcheck synccheck; do
             for case in $cases; do
-                check "sanitizer-$kind-${case//::/-}" sanitize "$kind" "$case"
+                printf '%s %s %s\0' "$kind" "$case" "$scratch/sanitized/$kind-$case"
+            done
+        done | xargs -0 -P "$(($(nproc) / 2 + 1))" -I{} bash -c 'sanitize {}'
+        for kind in memcheck racecheck initcheck synccheck; do
+            for case in $cases; do
+                found="$scratch/sanitized/$kind-$case"
+                check "sanitizer-$kind-${case//::/-}" sh -c "cat '$found.log'; exit \$(cat '$found.status')"
             done
         done
     fi
 fi
 
-check bench-cuda-solve "$folder/benchmarks/cuda_solve" "$results/cuda-solve.json"
-check bench-cuda-transforms "$folder/benchmarks/cuda_transforms" "$results/cuda-transforms.json"
-check bench-step "$folder/benchmarks/step" "$results/cuda-step.json"
-check bench-place "$folder/benchmarks/place" "$results/cuda-place.json"
-check paper-tables "$folder/placefield" bench all --engine cuda --json "$results/paper-cuda.json"
-check paper-profiler "$folder/utilisation-ncu" "$folder/placefield" --json "$results/paper-profiler.json"
+if part benchmarks; then
+    check bench-cuda-solve "$folder/benchmarks/cuda_solve" "$results/cuda-solve.json"
+    check bench-cuda-transforms "$folder/benchmarks/cuda_transforms" "$results/cuda-transforms.json"
+    check bench-step "$folder/benchmarks/step" "$results/cuda-step.json"
+    check bench-place "$folder/benchmarks/place" "$results/cuda-place.json"
+    check paper-tables "$folder/placefield" bench all --engine cuda --json "$results/paper-cuda.json"
+    check paper-profiler "$folder/utilisation-ncu" "$folder/placefield" --json "$results/paper-profiler.json"
+fi
+
 # Without fillers φ keeps its size and every map must agree. With them ρ goes flat
 # but for what bins and cells differ by: the energy falls a millionfold, φ is what
 # is left of a sum that cancels, and in f32 its agreement is looser by then.
-for design in adaptec1 bigblue4; do
+for design in $(part comparisons && echo adaptec1 bigblue4); do
     check "generate-$design" "$folder/placefield" generate "$design" --out "$scratch/$design"
     for precision in f32 f64; do
         tolerance=2e-6 flat=2e-5
