@@ -5,7 +5,7 @@
 //! to machine code (a CUBIN), and kept in a cache on disk, so that a second
 //! start compiles nothing. Where the driver refuses the CUBIN, or NVRTC does not
 //! know the architecture, PTX is compiled instead and the driver does the rest.
-//! A program built with `PLACEFIELD_PRECOMPILE=1` holds machine code already and
+//! A program built with `PLACEFIELD_PRECOMPILE` holds machine code already and
 //! needs no NVRTC.
 //!
 //! The cache is `$PLACEFIELD_CACHE`, else `$XDG_CACHE_HOME/placefield`, else
