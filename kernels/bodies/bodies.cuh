@@ -21,6 +21,8 @@ constexpr int TILE_SHIFT = 5, TILE = 1 << TILE_SHIFT, HALO = 4;
 constexpr int PATCH = (TILE + 2 * HALO + 2 + 3) / 4 * 4;
 // Fours of bins in a row of a patch, and in a patch.
 constexpr int PATCH_ROW = PATCH / 4, PATCH_QUADS = PATCH * PATCH_ROW;
+static_assert(TILE % 4 == 0 && HALO % 4 == 0, "rows of a patch begin at whole fours of bins");
+static_assert(PATCH <= 2 * TILE, "a bin lies in the patches of four tiles at most (sums.cuh)");
 
 /// One axis of the bins. `origin` and `bin` are split into the nearest number and what
 /// that leaves, so that a position keeps its own precision.
@@ -72,6 +74,7 @@ struct alignas(4 * sizeof(real)) Record {
     real w, h, ratio;
     IdOf<real>::type id;
 };
+static_assert(sizeof(Record) == 4 * sizeof(real), "as in src/cuda");
 
 /// How stale the order is that bodies are worked on in. Same layout as on the host
 /// (src/cuda).
@@ -80,6 +83,7 @@ struct alignas(16) Age {
     u32 least;   // bodies outside their halo in the step that had fewest: those no order mends
     u64 excess;  // such bodies beyond these, of all steps since the order together
 };
+static_assert(sizeof(Age) == 2 * sizeof(u64), "as in src/cuda");
 
 /// The bodies of one block: slots of movable cells and of fillers, and the first bin of
 /// the patch, which may lie outside the die. `limit`: see sums.cuh. One without bodies is
@@ -93,6 +97,7 @@ struct alignas(16) Chunk {
 
     __device__ __forceinline__ bool empty() const { return movable_begin == movable_end && filler_begin == filler_end; }
 };
+static_assert(sizeof(Chunk) == 8 * sizeof(u32), "as in src/cuda");
 
 /// What order lower-left corners are in.
 enum Order {

@@ -146,6 +146,7 @@ __device__ __forceinline__ u32 deposit_slots(const Plan& plan, const Chunk& chun
 __device__ __forceinline__ void add_patch(const Plan& plan, const Chunk& chunk, const u32* patch,
                                           const SumsOf<u32>& sums, u32 threads) {
     constexpr u32 ACROSS = PATCH / 2;
+    static_assert(PATCH <= BLOCK - 32, "all warps but one have a thread for every column");
     const u32 rows = threads / ACROSS, down = threadIdx.x / ACROSS, column = threadIdx.x % ACROSS * 2;
     const u32 j = u32(chunk.low) + column;
     if (down >= rows || j >= u32(plan.ny)) return;
@@ -213,6 +214,7 @@ struct Stats {
     double largest;  // largest fixed + movable, bin areas
     u64 outside;     // bodies outside their halo
 };
+static_assert(sizeof(Stats) == 3 * sizeof(u64), "as in src/cuda");
 
 /// Blocks: eight large bodies each, then chunks.
 template <int ORDER>

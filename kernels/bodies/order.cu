@@ -128,6 +128,7 @@ __device__ __forceinline__ void block_prefix(u32 (&value)[3], u32 (&total)[3]) {
 struct alignas(16) Tile {
     u32 movable, filler, chunk, unused;
 };
+static_assert(sizeof(Tile) == 4 * sizeof(u32), "as in src/cuda");
 
 /// Where part `k` begins when `count` bodies are dealt out evenly to `parts`.
 __device__ __forceinline__ u32 part_begin(u32 count, u32 parts, u32 k) {
@@ -226,6 +227,7 @@ struct Wanted {
     u32* from;       // slot before of the body in every slot
     real2* corners;  // corners in the new slots
 };
+static_assert(sizeof(Wanted) == 24, "as in src/cuda");
 
 /// Netlist indices and records to their new slots. A block counts its bodies by
 /// tile, then takes as many slots from each cursor.

@@ -10,7 +10,7 @@ use crate::cuda::device::{
 };
 use cudarc::driver::CudaFunction;
 
-/// Bodies per thread of force_return: as in the kernels.
+/// Bodies per thread of force_return: `RETURN_EACH` in `kernels/bodies/force.cu`.
 const RETURN_EACH: usize = 4;
 
 /// The force stage for the bodies it was made for.
@@ -128,5 +128,16 @@ impl<T: CudaReal> Force<T> {
         check_length("field along x", ex.len(), bodies.grid().bins())?;
         check_length("field along y", ey.len(), bodies.grid().bins())?;
         check_length("forces", forces.len(), 2 * bodies.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::device::kernel_constant;
+
+    #[test]
+    fn a_thread_takes_as_many_bodies_as_in_the_kernels() {
+        assert_eq!(kernel_constant("force", "RETURN_EACH"), RETURN_EACH.to_string());
     }
 }

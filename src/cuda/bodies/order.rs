@@ -17,8 +17,9 @@ const EACH: usize = 4;
 /// Threads in a block, and where such blocks would leave multiprocessors idle.
 const THREADS: u32 = 512;
 const FEW_THREADS: u32 = 128;
-/// Shared memory that every block may have, less what the kernels have beside it.
-const TALLY_BYTES: usize = (48 << 10) - 64;
+/// Most bytes of a block's counters: the shared memory that every block may have,
+/// less what the kernels have in it besides.
+const HISTOGRAM_BYTES: usize = (48 << 10) - 64;
 
 /// Kernels that make an order, and the memory that they alone use.
 pub(super) struct Ordering {
@@ -49,6 +50,8 @@ pub(super) struct Wanted {
     pub(super) from: CUdeviceptr,
     pub(super) corners: CUdeviceptr,
 }
+
+const _: () = assert!(size_of::<Wanted>() == 24); // as in kernels/bodies/order.cu
 
 // SAFETY: three addresses in C order, as the kernels declare them.
 unsafe impl KernelArgument for Wanted {}
@@ -136,7 +139,7 @@ impl Ordering {
         let each = self.threads as usize * EACH;
         // A counter per tile and class, and 16 bits for each that a body touches.
         let bytes = 4 * self.counts.len() + 2 * each;
-        let local = bytes <= TALLY_BYTES;
+        let local = bytes <= HISTOGRAM_BYTES;
         let config = LaunchConfig {
             grid_dim: (bodies.div_ceil(each).max(1) as u32, 1, 1),
             block_dim: (self.threads, 1, 1),
@@ -200,5 +203,16 @@ impl Ordering {
         }
         self.half ^= 1;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::device::kernel_constant;
+
+    #[test]
+    fn a_thread_takes_as_many_bodies_as_in_the_kernels() {
+        assert_eq!(kernel_constant("order", "ORDER_EACH"), EACH.to_string());
     }
 }

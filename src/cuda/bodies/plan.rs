@@ -248,6 +248,7 @@ pub(super) fn record<T: CudaReal>(sizes: &Sizes, id: u32) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::charge::{ChargeOptions, Rectangles};
+    use crate::cuda::device::{kernel_constant, kernel_source};
     use crate::grid::{BinGrid, Rect};
     use crate::real::Real;
 
@@ -269,6 +270,19 @@ mod tests {
         let options =
             ChargeOptions { target_density, fillers: false, row_blockage: false, seed: 0 };
         Charge::from_rectangles(grid, &rectangles, &options).unwrap()
+    }
+
+    /// Another tile, halo or chunk is another constant on both sides.
+    #[test]
+    fn tiles_and_chunks_are_those_of_the_kernels() {
+        let kernels = |name| kernel_constant("bodies/bodies.cuh", name);
+        assert!(TILE.is_power_of_two());
+        assert_eq!(kernels("TILE_SHIFT"), TILE.ilog2().to_string());
+        assert_eq!(kernels("TILE"), "1 << TILE_SHIFT");
+        assert_eq!(kernels("HALO"), HALO.to_string());
+        assert_eq!(kernels("PATCH"), "(TILE + 2 * HALO + 2 + 3) / 4 * 4");
+        let outside = format!("u32 slot[{LARGEST_CHUNK}];");
+        assert!(kernel_source("density").contains(&outside), "{outside}");
     }
 
     #[test]

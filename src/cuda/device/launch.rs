@@ -307,6 +307,7 @@ pub(in crate::cuda) fn blocks_at_once(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda::device::kernel_constant;
 
     #[test]
     fn turns_are_even_and_few() {
@@ -334,5 +335,10 @@ mod tests {
                 assert!((f.grid_dim.1 * f.block_dim.1) as usize >= h, "{w} x {h}");
             }
         }
+    }
+
+    #[test]
+    fn blocks_have_as_many_threads_as_in_the_kernels() {
+        assert_eq!(kernel_constant("device/common.cuh", "BLOCK"), BLOCK.to_string());
     }
 }

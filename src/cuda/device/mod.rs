@@ -23,6 +23,8 @@ pub use timing::{Marks, Spread, Stopwatch, measure};
 pub use usage::KernelUse;
 pub use value::DeviceValue;
 
+#[cfg(test)]
+pub(in crate::cuda) use compile::{kernel_constant, kernel_source};
 pub(in crate::cuda) use error::check_length;
 pub(in crate::cuda) use launch::{
     BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, Overlap, SumScratch, blocks_at_once,

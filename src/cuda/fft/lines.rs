@@ -328,3 +328,15 @@ impl<T: CudaReal> Passes<T> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::device::kernel_constant;
+
+    #[test]
+    fn a_tile_is_as_wide_as_in_the_kernels() {
+        let side = kernel_constant("fft/transpose.cuh", "TRANSPOSE_TILE");
+        assert_eq!(side, TILE.to_string());
+    }
+}

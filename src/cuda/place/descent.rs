@@ -361,3 +361,17 @@ impl<T: CudaReal> Descent<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::device::kernel_source;
+
+    #[test]
+    fn a_sample_is_laid_out_as_in_the_kernels() {
+        let source = kernel_source("descent");
+        assert!(source.contains(&format!("double sums[{SUMS}] = ")));
+        assert!(source.contains(&format!("sample[{SUMS}] = lengths[0];")));
+        assert!(source.contains(&format!("k < 3; ++k) sample[{} + k] = ", SAMPLE - 3)));
+    }
+}

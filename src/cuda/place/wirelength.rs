@@ -358,6 +358,7 @@ fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda::device::kernel_constant;
     use crate::design::Design;
 
     #[cfg(feature = "cli")] // it has the generator
@@ -396,5 +397,11 @@ mod tests {
         let netlist = Netlist::from_design(&design, 100).unwrap();
         let layout = Layout::new(&netlist);
         assert_eq!((layout.chunk_net, layout.net_start), (vec![0], vec![0]));
+    }
+
+    #[test]
+    fn chunks_and_heavy_cells_are_those_of_the_kernels() {
+        assert_eq!(kernel_constant("wirelength", "CHUNK_PINS"), CHUNK_PINS.to_string());
+        assert_eq!(kernel_constant("wirelength", "HEAVY"), HEAVY.to_string());
     }
 }

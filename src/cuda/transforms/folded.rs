@@ -208,3 +208,16 @@ impl<T: CudaReal> Folded<T> {
         kernels.into_iter().zip(bytes).map(of).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::device::kernel_constant;
+
+    #[test]
+    fn the_long_axis_is_folded_as_in_the_kernels() {
+        let kernels = |name| kernel_constant("transforms/folded.cuh", name);
+        assert_eq!(kernels("LONG"), LONG.to_string());
+        assert_eq!(kernels("FOLD"), FOLD.to_string());
+    }
+}

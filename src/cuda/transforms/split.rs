@@ -178,3 +178,14 @@ impl<T: CudaReal> Split<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::device::kernel_constant;
+
+    #[test]
+    fn lines_are_split_into_as_many_parts_as_in_the_kernels() {
+        assert_eq!(kernel_constant("transforms_1d", "PARTS"), PARTS.to_string());
+    }
+}
