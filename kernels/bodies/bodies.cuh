@@ -10,7 +10,7 @@
 // fillers, then the large bodies, which are worked on one by one. A block takes one
 // chunk, bodies of one tile of TILE² bins, and keeps the tile and HALO bins around it
 // (a patch) in shared memory. A body that has left its patch since the order was made is
-// outside its halo; it is counted all the same, by way of global memory.
+// outside its halo; it is counted all the same, through global memory.
 #pragma once
 #include "device/common.cuh"
 
@@ -80,7 +80,7 @@ static_assert(sizeof(Record) == 4 * sizeof(real), "as in src/cuda");
 /// (src/cuda).
 struct alignas(16) Age {
     u32 order;   // how many orders have been made
-    u32 least;   // bodies outside their halo in the step that had fewest: those no order mends
+    u32 least;   // bodies outside their halo in the step that had fewest: as many stay outside in any order
     u64 excess;  // such bodies beyond these, of all steps since the order together
 };
 static_assert(sizeof(Age) == 2 * sizeof(u64), "as in src/cuda");

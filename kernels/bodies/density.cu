@@ -13,7 +13,7 @@
 // way wherever it is added, so the same positions give the same bits whatever order the
 // device works in. A block adds its chunk's bodies to a patch in shared memory, which adds
 // 32-bit integers natively (and floating-point numbers by compare-and-swap), and then the
-// patch to the sums of all bins (sums.cuh). Large bodies go there by way of differences
+// patch to the sums of all bins (sums.cuh). Large bodies are added there from differences
 // (large.cuh).
 //
 // Blocks have 256 threads. density_slots and density_caller: a block for every eight large
@@ -62,7 +62,7 @@ struct Outside {
 };
 
 /// One body. Its class's patch stands at address `patch` of shared memory. True when the
-/// body reached beyond it and has been added; one of few bins that did is put off.
+/// body reached beyond it and has been added; one of few bins that did is listed in `outside`.
 template <bool FILLER>
 __device__ __forceinline__ bool deposit(const Plan& plan, const Body& body, u32 slot, const Chunk& chunk, u32 patch,
                                         const Sums& sums, Outside& outside) {
@@ -86,7 +86,7 @@ __device__ __forceinline__ bool deposit(const Plan& plan, const Body& body, u32 
     return false;
 }
 
-/// The bodies put off, one per thread, as threads come. Returns how many of the thread's
+/// The bodies listed in `outside`, each by the next free thread. Returns how many of the thread's
 /// lie on the die.
 __device__ __forceinline__ u32 deposit_outside(const Plan& plan, u32 half, const Record* __restrict__ records,
                                                const real2* corners, const Sums& sums, Outside& outside) {

@@ -45,7 +45,7 @@ __device__ __forceinline__ real2 gather_any(const Plan& plan, const Span& sx, co
 }
 
 /// One of at most 3 × 3, with the field of its bin (k, l) from `field`. Those outside
-/// their halo go this way too: by `gather_any` one held up its warp.
+/// their halo are summed here too: by `gather_any` one made its warp wait.
 template <typename F> __device__ __forceinline__ real2 gather_nine(const Span& sx, const real (&y)[3], const F& field) {
     real2 force = make(0, 0);
 #pragma unroll

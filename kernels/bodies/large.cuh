@@ -10,7 +10,7 @@
 /// along x and y, each with at most five places where it changes: its first bin,
 /// the second, the third (whole bins from there), the last and the end. In each tile
 /// it touches, the differences at those places are added, with what lies before
-/// the tile moved to its edge; sums along both axes then give back, exactly,
+/// the tile moved to its edge; sums along both axes then yield, exactly,
 /// the same rounded contribution in every bin.
 template <int ORDER>
 __device__ __forceinline__ void deposit_large(const Plan& plan, u32 k, const Record* __restrict__ large,
@@ -63,7 +63,7 @@ __device__ __forceinline__ void sum_tile(Four<u64>& own) {
 
 /// Adds to a sum that no other thread adds to.
 __device__ __forceinline__ void add_exclusive(const SumsOf<u32>& sums, u32 at, u64 value) {
-    if (value < HAS_REST / 4) {  // as much as the others leave room for
+    if (value < HAS_REST / 4) {  // within what the other sums leave of 32 bits
         sums.values[at] += u32(value);
     } else {
         sums.rest[at] += value;

@@ -144,7 +144,7 @@ constexpr u32 TILES_EACH = 2;
 
 /// One block of 1024 threads. `tiles` has one more, after the last; `cursors` become
 /// the first slots of every tile and class, `counts` zero for the next order, and the
-/// order's age zero. Threads have neighbouring tiles, by way of shared memory:
+/// order's age zero. Threads have neighbouring tiles, through shared memory:
 /// for sums over them, and to read and write whole lines.
 __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__ counts, uint2* __restrict__ cursors,
                                            Tile* __restrict__ tiles, Age* age) {
@@ -220,7 +220,7 @@ __device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __rest
     for (u32 at = tiles[size].chunk + thread; at < u32(plan.max_chunks); at += threads) chunks[at] = Chunk{};
 }
 
-/// What an order gives back beside the order itself, each null where not wanted. Same
+/// What an order yields beside the order itself, each null where not wanted. Same
 /// layout as in src/cuda.
 struct Wanted {
     u32* slot_of;    // slot of every body
@@ -269,7 +269,7 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
                    : local             ? histogram.counts[place[k] >> 16] + (place[k] & 0xffff)
                                        : place[k];
     }
-    // Records on their way, as many at once as registers hold.
+    // Records in flight, as many at once as registers hold.
     constexpr int AHEAD = 16 / sizeof(real);
 #pragma unroll
     for (int base = 0; base < ORDER_EACH; base += AHEAD) {

@@ -10,7 +10,7 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
-/// Lets the next kernel's blocks start where there is room for them.
+/// Lets the next kernel's blocks start on multiprocessors that can hold them.
 __device__ __forceinline__ void let_next_start() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

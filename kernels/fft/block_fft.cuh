@@ -90,7 +90,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     static constexpr int AT_ONCE = (128 / SLOT) / C > 1 ? (128 / SLOT) / C : 1;
 
     /// The padding between two stages: L slots after every EVERY, so that
-    /// lanes that write L neighbours each, L·X apart, meet different banks.
+    /// lanes that write L neighbours each, L·X apart, use different banks.
     template <int L, int X> struct Pad {
         static constexpr int EVERY = (AT_ONCE + L * X - 1) / (L * X) * (L * X);
         static constexpr int SIZE = L < AT_ONCE ? L : 0;
@@ -227,7 +227,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         for (int b = 0; b < E / X; ++b) dft<X, S>(v + b * X);
     }
 
-    /// An exchange and the stage after it, whose twiddles are on their way meanwhile.
+    /// An exchange and the stage after it, whose twiddles are loaded meanwhile.
     template <int S, int L, int X, Kind FROM, int Y, Kind TO>
     static __device__ __forceinline__ void next_stage(cplx* v, const Place& place, Second second,
                                                       const cplx* __restrict__ table) {

@@ -1,4 +1,4 @@
-// How lines are cut up into blocks: elements a thread holds, lines a block takes, what
+// How lines are divided over blocks: elements a thread holds, lines a block takes, what
 // goes through shared memory in halves. Measured on an H200, length by length.
 #pragma once
 #include "fft/block_fft.cuh"
@@ -27,7 +27,7 @@ __host__ __device__ constexpr int blocks(int resident, int threads, int most = 1
     return resident / threads > most ? most : resident / threads > 1 ? resident / threads : 1;
 }
 
-/// How rows of N elements are cut up.
+/// How rows of N elements are divided.
 template <int N> struct Rows {
     static constexpr int E = N <= 512 ? 8 : !F64 && N == 8192 ? 32 : 16;
     static constexpr int T = N / E;

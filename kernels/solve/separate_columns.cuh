@@ -1,4 +1,4 @@
-// The second of three passes for long lines in f32, of which a block has room for few: P of
+// The second of three passes for long lines in f32, of which shared memory holds few: P of
 // two neighbouring columns goes through one FFT, then Q of both. A lane takes both columns'
 // 16 bytes at once, so two lanes fill a sector.
 //

@@ -2,11 +2,11 @@
 // every one. Rows have ny elements and columns nx, so a map that is not square takes its
 // row kernels from one length and its column kernel from another.
 //
-// How a length is cut up was measured on an H200: elements a thread holds, lines a block
+// How a length is divided was measured on an H200: elements a thread holds, lines a block
 // takes, what goes through shared memory in halves, what is kept there.
 #include "solve/separate_columns.cuh"
 
-/// How rows are cut up on the way back. Two row pairs side by side read whole cache lines
+/// How rows are divided in the inverse transforms. Two row pairs side by side read whole cache lines
 /// of a panel, which pays where two blocks still fit a multiprocessor.
 template <int N> struct SolveRowsBack {
     static constexpr int E = F64 ? (N <= 256 ? 8 : 16) : N <= 512 ? 8 : N >= 2048 ? 32 : 16;

@@ -36,8 +36,8 @@ template <> struct ShortLine<false, 100> {
     using type = HundredLine<2>;
 };
 
-/// How they are cut up. Where a line's threads are neighbours and too few for whole
-/// sectors, a block's rows are STAGED in shared memory on their way out. (An H200, 10000 ×
+/// How they are divided. Where a line's threads are neighbours and too few for whole
+/// sectors, a block's rows are STAGED in shared memory before they are written. (An H200, 10000 ×
 /// 100: the DCT in f64 14.2 µs, not 14.3, in f32 9.8, not 10.4. Reads find the other parts
 /// of a sector in the cache.)
 template <bool Y, int N> struct Short {
@@ -47,7 +47,7 @@ template <bool Y, int N> struct Short {
     static constexpr int BLOCKS = blocks(RESIDENT, (THREADS + 31) / 32 * 32);
     /// Of a map, and between passes, where numbers are complex and 10 threads are enough.
     static constexpr bool STAGED = !Y, STAGED_BETWEEN = !Y && N != 100;
-    /// A row's distance there, so that lines meet different banks, as those of 100 do.
+    /// A row's distance there, so that lines use different banks, as those of 100 do.
     static constexpr int ROW = N == 100 ? N : N + 8;
     static constexpr int ROWS_BYTES = STAGED ? 2 * LINES * ROW * int(sizeof(real)) : 0;
     static constexpr int BYTES = ROWS_BYTES > Line::BYTES ? ROWS_BYTES : Line::BYTES;

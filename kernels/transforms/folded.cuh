@@ -20,7 +20,7 @@ template <bool PARTNERS> struct FoldedBlock {
     static constexpr int LANES = PARTNERS && !F64 ? 16 : 20, THREADS = LANES * RADIX;
     static constexpr int BLOCKS = blocks(F64 ? 640 : 896, (THREADS + 31) / 32 * 32);
     /// Distance of lines in shared memory; odd where threads change places, so that both
-    /// orders of access meet different banks.
+    /// orders of access use different banks.
     template <bool SWITCHED> static constexpr int PITCH = SWITCHED ? LANES | 1 : LANES;
     static constexpr int BYTES = FOLD * PITCH<true> * int(sizeof(cplx));
     static __host__ __device__ constexpr Shape shape() {

@@ -131,7 +131,7 @@ constexpr u32 PARTS = 16;
 /// different banks.
 __device__ __forceinline__ u32 part_bank(u32 p) { return p + p / PARTS; }
 
-/// The reordering: blocks of 256 positions, to 16 neighbours in each of 16 lines, by way of
+/// The reordering: blocks of 256 positions, to 16 neighbours in each of 16 lines, through
 /// shared memory.
 template <typename In>
 __device__ __forceinline__ void reorder_split_of(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {

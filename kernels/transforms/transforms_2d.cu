@@ -1,7 +1,7 @@
 // What single 2-D transforms have beyond the field solve's (quad.cuh): integer
 // inputs, the threshold of lossy compression, and the transposed variant, which
 // transforms an [m][n] map through an FFT of [n][m] (Jiang et al., "Results on
-// 2D DCTs"): the transpose rides on the pre- and post-processing, through tiles in
+// 2D DCTs"): the transpose is part of the pre- and post-processing, through tiles in
 // shared memory, so that both sides of every kernel are whole lines.
 //
 // Maps are [m][n], n contiguous, map blockIdx.z of a batch; spectra are
@@ -61,7 +61,7 @@ PF_KERNEL(BLOCK) restore_transposed(const real* __restrict__ in, real* __restric
 /// Quads of a tile, one a thread: along u 128 bytes of a spectrum.
 constexpr u32 TILE_U = 128 / sizeof(cplx), TILE_V = BLOCK / TILE_U;
 
-/// A tile of quads, on its way from one order of threads to the other.
+/// A tile of quads, between one order of threads and the other.
 struct QuadTile {
     real x[4][TILE_U][TILE_V + 2];
 

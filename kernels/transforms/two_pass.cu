@@ -32,7 +32,7 @@ constexpr bool UNSPLIT = true;
 constexpr bool UNSPLIT = false;
 #endif
 
-/// How rows of N elements are cut up.
+/// How rows of N elements are divided.
 template <int N, bool = hundreds(N)> struct MapRows : Rows<N> {
     static constexpr bool STAGED = false;
 };
@@ -44,7 +44,7 @@ template <int N> struct MapRows<N, true> {
     using Fft = BlockFft<N, E, 1, LINES, SPLIT>;
     static constexpr int BLOCKS = blocks(F64 ? 384 : 640, (THREADS + 31) / 32 * 32);
     static constexpr int BYTES = Fft::BYTES * LINES;
-    // A block's rows of the map, neighbours, go through shared memory on their way out.
+    // A block's rows of the map, neighbours, go through shared memory before they are written.
     static constexpr bool STAGED = LINES > 1;
     static_assert(!STAGED || BYTES >= 2 * LINES * N * int(sizeof(real)), "no room for a block's rows");
 };

@@ -1,4 +1,4 @@
-//! Device memory and streams shared with other libraries, by way of
+//! Device memory and streams shared with other libraries, through
 //! [cudarc](https://docs.rs/cudarc)'s types: the one place where they appear.
 //!
 //! cudarc orders work between streams by events of its own, and those are off in
@@ -59,7 +59,7 @@ pub fn address_mut<'a, E: DeviceValue>(memory: impl Into<DeviceSliceMut<'a, E>>)
 pub unsafe fn from_slice<E: DeviceValue>(gpu: &Gpu, slice: CudaSlice<E>) -> DeviceVec<E> {
     let length = slice.len();
     // SAFETY: the caller's promise; `leak` gives up the memory, which was
-    // allocated by the way of allocating that the device has.
+    // allocated as this device allocates, asynchronously or not.
     unsafe { DeviceVec::from_raw(gpu, slice.leak(), length) }
 }
 

@@ -1,7 +1,7 @@
 //! The CUDA engine ([`CudaEngine`]), its stages, and what they are made of.
 //!
 //! Nothing of CUDA is needed at build time. Driver, cuFFT and NVRTC are opened
-//! at run time: [`probe`] says which are there, and [`Gpu::open`] gives a typed
+//! at run time: [`probe`] says which are there, and [`Gpu::open`] returns an
 //! error that names the missing one. Kernels are CUDA C++ under `kernels/`,
 //! compiled for the device at the first start and cached on disk ([`compile`]).
 //!

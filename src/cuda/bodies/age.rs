@@ -3,8 +3,8 @@
 //! A body outside its halo (it has left the tile that it was ordered into, and
 //! the 4 bins around it) costs a step more than the others do, and an order costs
 //! every body a little. The device adds up the bodies outside their halos of every
-//! step since the order, less those that not even a fresh order mends, and posts
-//! the sum in memory of the host. Once they have cost about what an order costs,
+//! step since the order, less those that a new order would leave outside too, and
+//! writes the sum to host memory. Once they have cost about what an order costs,
 //! one is due. The host reads the sum as it finds it and waits for nothing: it is
 //! that of the last step that has run, which is the one before where the host
 //! waits once a step.
@@ -22,7 +22,7 @@ const ONE_OUTSIDE_IN: u64 = 12;
 /// their halos: a host that enqueues steps without ever waiting learns late of them.
 pub const MOST_STEPS_PER_ORDER: u32 = 256;
 
-/// Of one order of bodies after another.
+/// How stale the order at hand is; one lasts through all orders of its bodies.
 pub(in crate::cuda) struct OrderAge {
     /// `Age` in `kernels/bodies/bodies.cuh`.
     pub(super) device: DeviceVec<u64>,
@@ -65,7 +65,7 @@ impl OrderAge {
         self.orders
     }
 
-    /// Bodies outside their halos that an order would have mended, of all steps
+    /// Bodies outside their halos that an order would bring inside, of all steps
     /// since the last one together, as far as these have run.
     fn excess(&self) -> u64 {
         // SAFETY: `posted` lives as long as this does and holds one aligned

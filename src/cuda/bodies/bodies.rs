@@ -28,7 +28,7 @@ use cudarc::driver::{CudaFunction, LaunchConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The order in which a caller holds positions and wants forces.
+/// The order in which a caller holds positions and gets forces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrangement {
     /// Movable cells, then fillers, as in [`Charge`].
@@ -39,7 +39,7 @@ pub enum Arrangement {
 
 /// Movable cells and fillers on a device, and the order they are worked on in.
 pub struct Bodies<T: CudaReal> {
-    /// No other bodies have it.
+    /// Unique among all `Bodies`.
     pub(super) id: u64,
     pub(super) gpu: Gpu,
     charge: Arc<Charge>,
@@ -259,7 +259,7 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     /// Body of every slot: `rearrange` with it brings values in the caller's
-    /// order to slot order. The next order stands elsewhere in memory.
+    /// order to slot order. The next order is written to other memory.
     pub fn id_of(&self) -> PermutationView<'_> {
         let begin = self.ordering.half() * self.len();
         PermutationView { bodies: self.id, from: self.ids.slice(begin..begin + self.len()) }
@@ -303,7 +303,7 @@ impl<T: CudaReal> Bodies<T> {
     ) -> Result<(), CudaError> {
         check_length("values to move", values.len(), values_per_body * self.len())?;
         check_length("moved values", moved.len(), values_per_body * self.len())?;
-        // SAFETY: both arrays are as long as the kernel's bodies want them.
+        // SAFETY: both arrays have as many values as the kernel moves.
         unsafe { self.permute(kernel, Some(from), [values, moved]) }
     }
 

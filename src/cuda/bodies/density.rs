@@ -165,8 +165,8 @@ impl<T: CudaReal> Density<T> {
             Arrangement::Caller => &self.caller,
             Arrangement::Slots => &self.slots,
         };
-        // A warp for each large body. A class's patch has one word per bin in
-        // f32, two limbs in f64.
+        // A warp for each large body. A class's patch has one 32-bit value
+        // per bin in f32, two limbs in f64.
         let warps = BLOCK as usize / 32;
         let large = (plan.large as usize).div_ceil(warps) as i32;
         let config = bodies.config(large, 2 * size_of::<T>() / 4);

@@ -19,14 +19,14 @@ pub struct Force<T: CudaReal> {
     /// [`Bodies`]' own number.
     bodies: u64,
     slots: CudaFunction,
-    give_back: CudaFunction,
-    /// Forces in slot order, on their way to the caller's.
+    to_caller: CudaFunction,
+    /// Forces in slot order, before they are brought to the caller's.
     in_slots: DeviceVec<T>,
     overlap: Overlap,
 }
 
 impl<T: CudaReal> Force<T> {
-    /// Loads the kernels and allocates what forces need on their way.
+    /// Loads the kernels and allocates memory for forces in slot order.
     ///
     /// # Errors
     /// When kernels cannot be compiled or memory runs out.
@@ -35,7 +35,7 @@ impl<T: CudaReal> Force<T> {
         let module = gpu.kernels::<T>("force")?;
         Ok(Force {
             slots: module.load_function("force_slots")?,
-            give_back: module.load_function("force_return")?,
+            to_caller: module.load_function("force_return")?,
             in_slots: gpu.zeros(2 * bodies.len())?,
             overlap: Overlap::where_possible(&gpu),
             bodies: bodies.id,
@@ -64,7 +64,7 @@ impl<T: CudaReal> Force<T> {
         // pair per body. Before it waits the kernel reads slots alone, which the
         // one before it does not write.
         unsafe {
-            Launch::new(&self.gpu, &self.give_back)
+            Launch::new(&self.gpu, &self.to_caller)
                 .overlap(self.overlap)
                 .arg(&bodies.plan)
                 .arg(&slot_of)

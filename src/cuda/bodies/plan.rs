@@ -12,7 +12,7 @@ pub(super) const TILE: usize = 32;
 /// row of the patch begins at a multiple of 16 bytes.
 const HALO: usize = 4;
 /// Bins along a side of a patch: `PATCH` there. A body of up to 3 bins may begin
-/// in its last bin but two; rounded up to whole quads of bins.
+/// in its last bin but two; rounded up to whole fours of bins.
 pub(super) const PATCH: usize = (TILE + 2 * HALO + 2).next_multiple_of(4);
 /// A body that may cover more bins than this is worked on by itself.
 const LARGE: usize = 64;
@@ -186,7 +186,7 @@ impl Layout {
         let filler = self.filler.unwrap_or(Sizes { w: 0.0, h: 0.0, ratio: 0.0 });
         let most: f64 = self.sizes.iter().map(Sizes::most).sum();
         let limb_bits = 32 - (chunk + 1).next_power_of_two().ilog2();
-        // All bodies' share of one bin must fit into a 64-bit word.
+        // All bodies' share of one bin must fit into 64 bits.
         let room = 64 - (most + 2.0).log2().ceil() as u32;
         let bits = match T::PRECISION {
             Precision::F32 => limb_bits,
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn macros_on_one_heap_do_not_overflow_the_overflow() {
+    fn macros_in_one_place_do_not_overflow_the_overflow() {
         let charge = charge(&[(400.0, 300.0); 3000], 1.0);
         let plan = Layout::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
         let all = 3000.0 * charge.grid().bins() as f64;
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_in_shared_memory_can_wrap_around() {
+    fn no_value_in_shared_memory_can_wrap_around() {
         let charge = charge(&[(8.0, 5.0); 4], 1.0);
         for chunk in [SMALL_CHUNK, LARGEST_CHUNK] {
             let narrow = Layout::new(&charge).plan::<f32>(&charge, chunk);

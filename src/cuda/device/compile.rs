@@ -43,7 +43,7 @@ pub enum Origin {
     CompiledPtx,
 }
 
-/// Which of the ways to a device's code are taken.
+/// Where a device's machine code may come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {

@@ -1,4 +1,4 @@
-//! What can go wrong on the way to, and on, a device.
+//! What can go wrong while a device is opened or used.
 
 use crate::engine::{EngineError, Pipeline};
 use crate::transform::ShapeError;

@@ -212,7 +212,7 @@ impl Gpu {
         Gpu::open_with(ordinal, Code::default())
     }
 
-    /// As [`Gpu::open`], with the kernels' code come by in a given way.
+    /// As [`Gpu::open`], with the kernels' machine code from where `code` says.
     ///
     /// # Errors
     /// As [`Gpu::open`].

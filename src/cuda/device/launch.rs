@@ -74,7 +74,7 @@ pub(in crate::cuda) fn fit(line: u32, (width, height): (usize, usize)) -> Launch
 }
 
 /// As [`cover`], with no more blocks down the height than a grid can have: for
-/// kernels whose threads go on from there.
+/// kernels with a grid-stride loop over the height.
 pub(in crate::cuda) fn cover_lines(line: u32, cells: (usize, usize)) -> LaunchConfig {
     let mut config = cover(line, cells);
     config.grid_dim.1 = config.grid_dim.1.min(MOST_BLOCKS);
@@ -90,8 +90,8 @@ pub(in crate::cuda) fn stacked(mut config: LaunchConfig, maps: usize) -> LaunchC
 /// Most turns a thread takes in a kernel that ends in a sum over the grid.
 const TURNS: u32 = 8;
 
-/// As [`cover`], with no more blocks than the device runs at once: threads go
-/// on down the height, so that the sum over the grid that ends the kernel has
+/// As [`cover`], with no more blocks than the device runs at once: a
+/// grid-stride loop takes the rest of the height, so that the sum over the grid that ends the kernel has
 /// few blocks to wait for. (An H200, the solve at 1024² and 2048²: 2 % faster
 /// than with two or four times the blocks. At 4096², where a thread would take
 /// 26 turns, 1 % slower: hence [`TURNS`].)
@@ -150,8 +150,8 @@ impl Overlap {
 ///
 /// # Safety
 /// `pointer` leads to a value of the type that the kernel declares for it, laid
-/// out as in C++; addresses in it are of memory that `check` has an eye on, or
-/// that whoever launches vouches for.
+/// out as in C++; addresses in it are of memory that `check` checks, or
+/// that whoever launches answers for.
 pub(in crate::cuda) unsafe trait KernelArgument {
     /// Refuses memory of another device.
     fn check(&self, _gpu: &Gpu) -> Result<(), CudaError> {

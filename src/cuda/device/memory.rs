@@ -2,7 +2,7 @@
 //!
 //! A [`DeviceVec`] belongs to the [`Gpu`] it was made on: work is enqueued on
 //! that `Gpu`'s stream alone, so everything that uses the vector runs in the
-//! order in which it was asked for, and the memory is given back behind the
+//! order in which it was asked for, and the memory is freed after the
 //! last use. Work of another `Gpu` refuses it ([`CudaError::OtherGpu`]).
 //!
 //! Copies between host and device wait until they are done, except those from

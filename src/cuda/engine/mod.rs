@@ -8,8 +8,8 @@
 //! Bodies are worked on in an order made from positions (the kernels' *slots*).
 //! It is made anew, on the device and outside the graph, when bodies outside their
 //! halos (they have left the tile that they were ordered into, and the 4 bins around
-//! it) have cost about what an order costs (their number, added up over the steps since, is a twelfth of all
-//! bodies), and after [`MOST_STEPS_PER_ORDER`](crate::cuda::MOST_STEPS_PER_ORDER) steps
+//! it) have cost about what an order costs (their number, added up over the steps
+//! since, is a twelfth of all bodies), and after [`MOST_STEPS_PER_ORDER`](crate::cuda::MOST_STEPS_PER_ORDER) steps
 //! in any case. The device counts them in every step and the host reads the sum
 //! before the next without waiting, so that cells that jump slow down one step, or
 //! as many as the host is ahead by. The order changes how long a density takes,

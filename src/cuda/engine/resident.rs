@@ -84,7 +84,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// As [`CudaEngine::enqueue_step`], by plain launches; `after` is called
-    /// behind density, solve and force each, to enqueue what the caller wants
+    /// after density, solve and force each, to enqueue work of the caller's
     /// there. Between [`CudaEngine::order_if_due`] and the next step it can be
     /// captured with work of the caller's in one [`Graph`], which keeps the
     /// addresses of this engine's memory and is run by [`CudaEngine::replay`].
@@ -212,7 +212,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// [`Arrangement::Slots`] a step is faster (no random access per body), and
     /// the caller makes slots anew ([`CudaEngine::reorder_slots`]) when
     /// [`CudaEngine::order_is_due`]: its own arrays on the device must move with
-    /// them. The trait's methods speak the caller's order in either.
+    /// them. The trait's methods take and return the caller's order in either.
     ///
     /// # Errors
     /// When positions were never given, or a launch fails.

@@ -25,7 +25,7 @@ pub(super) struct Stages<T: CudaReal> {
     /// Lower-left corners, layout units.
     pub(super) corners: DeviceVec<T>,
     pub(super) forces: DeviceVec<T>,
-    /// As much, for values on their way from one order to another, or between
+    /// As much, for values brought from one order to another, or between
     /// pairs and the host's two arrays.
     moved: DeviceVec<T>,
     /// ρ less the charge's background.
@@ -58,8 +58,8 @@ impl<T: CudaReal> Stages<T> {
         })
     }
 
-    /// What runs when a pipeline is asked for: the solver's own word once there
-    /// is one, and before that what its grid promises.
+    /// What runs when a pipeline is asked for: what its solver says once there is
+    /// one, and before that what the grid allows.
     pub(super) fn path(&self, pipeline: Pipeline) -> Pipeline {
         match &self.solvers[pipeline as usize] {
             Some(solver) => solver.pipeline(),

@@ -1,5 +1,6 @@
-//! How our own line kernels cut up their lines: the shapes that the kernels
-//! (`kernels/fft/block_fft.cuh`) name for each length, and the twiddles for them.
+//! How lines of the block FFT are divided over threads and blocks: the shapes that
+//! the kernels (`kernels/fft/block_fft.cuh`) name for each length, and the twiddles
+//! for them.
 
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Kernel, MOST_BLOCKS};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
@@ -20,7 +21,7 @@ pub(in crate::cuda) fn has_kernels(n: usize) -> bool {
 pub(in crate::cuda) struct Shape {
     /// Of a line in a thread.
     elements: u32,
-    /// Radices of the second and third of four stages; 1 is none.
+    /// Radices of the second and third of four stages; 1 where there is no such stage.
     middle: [u32; 2],
     /// Row pairs, or pairs of columns, of a block.
     pub(in crate::cuda) lines: u32,
@@ -33,7 +34,7 @@ pub(in crate::cuda) struct Shape {
 }
 
 impl Shape {
-    /// `kind` is what the module's lines of this length are cut up for, as in `rows`.
+    /// `kind` names what the module's lines of this length are for, e.g. `rows`.
     pub(in crate::cuda) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,

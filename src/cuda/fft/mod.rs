@@ -1,5 +1,5 @@
 //! FFTs and what comes before and after them in a transform: cuFFT, batched
-//! lines, reordering, quads of 2-D spectra, and the shapes of our own line kernels.
+//! lines, reordering, quads of 2-D spectra, and the shapes of the block FFT's lines.
 
 mod block;
 mod cufft;

@@ -6,8 +6,8 @@
 //! solve, force, gradient.
 //!
 //! Bodies stay in the caller's order, and the engine orders them by tile before a
-//! step when bodies outside their halos call for it. In slot order an H200 would save some 0.1 of
-//! 0.8 ms per iteration at bigblue4's size (density and force without permutations)
+//! step when enough of them are outside their halos. In slot order an H200 would save
+//! some 0.1 of 0.8 ms per iteration at bigblue4's size (density and force without permutations)
 //! and spend a part of that again: every pin would look up its body's slot, and
 //! every new order, one in five iterations, would move ten more arrays.
 
@@ -74,7 +74,7 @@ impl<T: CudaReal> Work<T> {
 }
 
 impl<T: CudaReal> CudaBackend<T> {
-    /// Makes room on `engine`'s device for its charge, connected by `netlist`.
+    /// Places the bodies of `engine`'s charge, connected by `netlist`, on its device.
     ///
     /// # Errors
     /// When `netlist` has other movable cells than the charge, kernels cannot be

@@ -101,7 +101,7 @@ pub struct Descent<T: CudaReal> {
     ticket: DeviceVec<u32>,
     parameters: DeviceVec<f64>,
     sample: DeviceVec<f64>,
-    /// What crosses, in page-locked memory: copies of it do not wait.
+    /// What is copied to and from the device, in page-locked memory: copies of it do not wait.
     sent: Pinned<f64>,
     received: Pinned<f64>,
 }
@@ -167,7 +167,7 @@ impl<T: CudaReal> Point<T> {
 }
 
 impl<T: CudaReal> Descent<T> {
-    /// Room for two points.
+    /// Allocates two points.
     ///
     /// # Errors
     /// [`CudaError::Length`] when `bodies`' slices differ in length, other errors
@@ -240,8 +240,8 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// Enqueues the copy of the numbers that kernels enqueued from here on, and
-    /// graphs replayed, work with. Waits for the copy before, if that is still
-    /// under way.
+    /// graphs replayed, work with. Waits for the copy before, if that is not
+    /// done yet.
     ///
     /// # Errors
     /// When the copy fails.

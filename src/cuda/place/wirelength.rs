@@ -248,7 +248,7 @@ impl<T: CudaReal> DeviceNets<T> {
     }
 }
 
-/// Where a netlist's nets and pins go on the device.
+/// The order of a netlist's nets and pins on the device.
 #[derive(Debug)]
 struct Layout {
     /// Net of the netlist at every place, small ones first.

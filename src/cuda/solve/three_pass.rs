@@ -33,7 +33,7 @@ pub struct ThreePass<T: CudaReal> {
     pairs: u32,
     rows: BlockLines<T>,
     columns: BlockLines<T>,
-    /// Rows on the way back.
+    /// Rows in the inverse transforms.
     back: BlockLines<T>,
     forward: CudaFunction,
     solve: CudaFunction,
@@ -42,7 +42,7 @@ pub struct ThreePass<T: CudaReal> {
     overlap: Overlap,
     green: Green<T>,
     step_y: T,
-    /// P and Q, half-way back: `[panel][row pair][column]`, rows in pairs. P
+    /// P and Q, between the second and the third pass: `[panel][row pair][column]`, rows in pairs. P
     /// first holds ρ's transform along y.
     p: DeviceVec<T::Complex>,
     q: DeviceVec<T::Complex>,

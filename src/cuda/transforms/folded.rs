@@ -4,7 +4,7 @@
 //! By two passes ([`super::two_pass`]) a line is a block, of which such a map has too
 //! few for a large device, and which axis is the contiguous one makes a difference.
 //! Folded into 100 × 100 the long axis takes two passes, with work for all of it and
-//! neighbours to read and write either way.
+//! neighbours to read and write whichever axis is the contiguous one.
 
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
@@ -64,7 +64,7 @@ impl<T: CudaReal> Folded<T> {
         let long_module = gpu.kernels_for::<T>("folded", LONG)?;
         let short_module = gpu.kernels_for::<T>("folded", length)?;
         let long_lines = BlockLines::new(gpu, &long_module, "folded", LONG)?;
-        // The same lines, cut up for the pass that meets the map.
+        // The same lines, divided for the pass that reads or writes the map.
         let map_shape = Shape::new(gpu, &long_module, &format!("folded_map_{axis}"), LONG)?;
         let short_lines = BlockLines::new(gpu, &short_module, &format!("short_{axis}"), length)?;
         if !fits(gpu, &[long_lines.shape, map_shape, short_lines.shape], batch)? {
@@ -85,14 +85,14 @@ impl<T: CudaReal> Folded<T> {
         };
         let (first_shape, last_shape) =
             if forward { (map_shape, long_lines.shape) } else { (long_lines.shape, map_shape) };
-        let way = if forward { "forward" } else { "inverse" };
+        let direction = if forward { "forward" } else { "inverse" };
         // What reads a map may read integers.
         let reads = if integer.is_some() { "_integer" } else { "" };
         let (first_reads, short_reads) = if forward { (reads, "") } else { ("", reads) };
         Ok(Some(Folded {
-            first: long(first_shape, format!("folded_first_{way}{first_reads}_{axis}"))?,
-            last: long(last_shape, format!("folded_last_{way}_{axis}"))?,
-            short: short(format!("short_{way}{short_reads}_{axis}"))?,
+            first: long(first_shape, format!("folded_first_{direction}{first_reads}_{axis}"))?,
+            last: long(last_shape, format!("folded_last_{direction}_{axis}"))?,
+            short: short(format!("short_{direction}{short_reads}_{axis}"))?,
             short_threshold: forward
                 .then(|| short(format!("short_forward_threshold_{axis}")))
                 .transpose()?,

@@ -49,7 +49,7 @@ pub use plan1d::Plan1d;
 pub use plan2d::{Path2d, Plan2d};
 pub use plan3d::Plan3d;
 
-/// The stages of a transform by way of one FFT.
+/// The stages of a transform through one FFT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
     /// Reordering of a forward transform; twiddling of an inverse one.

@@ -1,5 +1,5 @@
 //! The reordering of the transposed variant of the fused 2-D transform: the
-//! transpose rides on the kernels before and after an FFT of the transposed map, so
+//! transpose is part of the kernels before and after an FFT of the transposed map, so
 //! that the FFT's contiguous axis is x (Jiang et al., "Results on 2D DCTs").
 
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, check_length};
