@@ -1,4 +1,4 @@
-//! The area that is taken for good: fixed cells, and on request whatever lies
+//! The area that never changes: fixed cells, and on request whatever lies
 //! outside every row.
 //!
 //! Real sizes, exact overlaps, clipped to the die; the sum in a bin is clamped

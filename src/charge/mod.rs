@@ -26,9 +26,9 @@ use rayon::prelude::*;
 /// Most bodies of a [`Charge`]: engines count them in 32 bits, with a sign.
 pub const MAX_BODIES: usize = i32::MAX as usize;
 
-/// The bodies of an evaluation and the area that is taken for good.
+/// The bodies of an evaluation and the fixed area.
 ///
-/// Every `Charge` is whole: the columns by body have one finite value each, the
+/// Every `Charge` is consistent: the columns by body have one finite value each, the
 /// map of fixed area has the bins of the grid, and indices are within range.
 /// Its constructors see to that and nothing can change it afterwards, for
 /// engines read memory by it:

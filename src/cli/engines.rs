@@ -112,7 +112,7 @@ pub(crate) fn open_target(
     Ok((target, note))
 }
 
-/// Says how to go on where it was `auto` that took a device which then failed.
+/// Says what to do instead where it was `auto` that took a device which then failed.
 pub(crate) fn advise<E: Display + From<String>>(failure: E, note: &Option<String>) -> E {
     match note {
         Some(_) => format!("{failure} (--engine cpu does without CUDA)").into(),

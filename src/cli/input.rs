@@ -1,4 +1,4 @@
-//! Reading a design and weighing it on bins.
+//! Reading a design and making its bins and charge.
 
 use super::failure::Failure;
 use super::options::{Bins, EvaluationArgs, SolveArgs};
@@ -90,7 +90,7 @@ fn default_bins(design: &Design, die: Rect, target_density: f64) -> Bins {
     let aspect = (die.width() / die.height()).log2().round().clamp(-12.0, 12.0);
     let (along_x, along_y) = if aspect >= 0.0 { (aspect, 0.0) } else { (0.0, -aspect) };
     let times = 2f64.powf(aspect.abs());
-    // At most 4096² in all, a die like a thread not excepted.
+    // At most 4096² in all, for a very narrow die too.
     let enough = |n: &f64| ideal / 4.0 < n * n * times || 4.0 * n * n * times > 4096.0 * 4096.0;
     let n = (1..=12).map(|k| 2f64.powi(k)).find(enough).unwrap_or(4096.0);
     let bins = |along: f64| ((n * 2f64.powf(along)) as usize).min(MAX_BINS_PER_AXIS);
@@ -139,7 +139,7 @@ mod tests {
         design.nodes.width = vec![0.0; 100];
         let Bins(nx, ny) = default_bins(&design, die, 1.0);
         assert_eq!((nx, ny), (8, 2));
-        // A die like a thread still has a grid, whatever its cells.
+        // A very narrow die still has a grid, whatever its cells.
         design.nodes.width = vec![1e-9; 100];
         let thread = Rect::at(0.0, 0.0, 1.0, 1e9);
         let Bins(nx, ny) = default_bins(&design, thread, 1.0);

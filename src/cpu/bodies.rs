@@ -8,7 +8,8 @@ use crate::real::Real;
 
 /// What a kernel needs to know of one body, in `f64` in either precision: the
 /// rounding of a size or weight would be that of all fillers, or of all cells of
-/// one kind. Where ρ is flat that makes a long wave, and φ shows those most.
+/// one kind. Where ρ is flat that is an error of long wavelength, and φ is most
+/// sensitive to those.
 #[derive(Clone, Copy, Debug)]
 struct Body {
     width: f64,

@@ -235,7 +235,7 @@ impl<T: Real> Timed<T> for CpuEngine<T> {
         self.times
     }
 
-    /// None: steps have no second way to be started here.
+    /// `None`: steps are not replayed as graphs here.
     fn step_times(&mut self, _: Pipeline, _: usize) -> Result<Option<StepTimes>, EngineError> {
         Ok(None)
     }

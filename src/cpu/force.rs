@@ -47,7 +47,7 @@ impl CpuForce {
 
     /// Writes the force on every body at the lower-left corners `x`, `y`, movable
     /// cells then fillers, in the field `(field_x, field_y)`. A body outside
-    /// the die, or at a position that is not finite, feels none.
+    /// the die, or at a position that is not finite, has zero force.
     ///
     /// # Panics
     /// When a slice is not one entry per body or a map is not `nx × ny`.

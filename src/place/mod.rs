@@ -40,7 +40,7 @@ pub enum PlaceError {
     #[error("nothing to place: no node is movable")]
     NothingMovable,
     /// No net pulls at a movable cell: there are no nets, or none of 2 pins or
-    /// more with a pin on a movable cell, or all of them weigh nothing.
+    /// more with a pin on a movable cell, or all of them have weight zero.
     #[error("nothing to place by: no net pulls at a movable node")]
     NothingPulls,
     /// The start's wirelength, density or gradient is not finite.

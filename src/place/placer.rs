@@ -15,7 +15,7 @@ const ACCEPTED: f64 = 0.95;
 /// … or after so many tries.
 const MOST_TRIES: u32 = 10;
 /// Longest step over the inverse of what the density's curvature can be in its
-/// densest bin: beyond 2, bodies there swing ever wider.
+/// densest bin: beyond 2, bodies there oscillate with growing amplitude.
 const MOST_OVERSHOOT: f64 = 2.0;
 /// Longest step over γ: from 1 to 1.2 serve alike ([`Placer::short_nets_step`]).
 const MOST_GAMMAS: f64 = 1.1;
@@ -282,12 +282,12 @@ impl<'b> Placer<'b> {
         self.weights.gamma = self.base_gamma * schedule::gamma_factor(sample.density.overflow);
     }
 
-    /// The longest step that bodies in the densest bin take without swinging.
+    /// The longest step that bodies in the densest bin take without oscillating.
     ///
     /// ∇·E = ρ − mean ρ, so that λ · force / preconditioner of a body of no pins
     /// changes by at most min(1, λ · area) · (ρ_max − 1) / bin width over a unit
     /// of length. The mean over all bodies, which the other bound is made from,
-    /// does not show a few that swing: on a grid finer than the cells they can
+    /// does not show a few that oscillate: on a grid finer than the cells they can
     /// carry the others away.
     fn densest_step(&self) -> f64 {
         let (charge, sample) = (self.backend.charge(), &self.last.sample);
@@ -296,15 +296,15 @@ impl<'b> Placer<'b> {
         MOST_OVERSHOOT / (density * (self.weights.lambda * area).min(1.0))
     }
 
-    /// The longest step that cells joined by short nets take without swinging far.
+    /// The longest step that cells joined by short nets take without oscillating far.
     ///
     /// WA of two pins d apart is d · tanh(d/2γ). Where d is short against γ, two
-    /// cells that move against each other meet a preconditioned curvature of
-    /// 2/γ, which accelerated descent stands up to steps of 4/3 · γ/2. The mean
+    /// cells that move against each other have a preconditioned curvature of
+    /// 2/γ, with which accelerated descent is stable up to steps of 4/3 · γ/2. The mean
     /// over all bodies stays there while cells are clumped (0.67 γ) and allows
-    /// 2 γ in the end. Then those few swing, by 1 % of HPWL on adaptec1's
-    /// statistics, until all at once they fall into place, when a last digit
-    /// says so.
+    /// 2 γ in the end. Then those few oscillate, by 1 % of HPWL on adaptec1's
+    /// statistics, until all at once they converge, at an iteration that
+    /// rounding decides.
     fn short_nets_step(&self) -> f64 {
         MOST_GAMMAS * self.weights.gamma
     }

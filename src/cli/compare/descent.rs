@@ -29,7 +29,7 @@ impl Descent {
         Descent { points, coefficient: 1.0, step: None }
     }
 
-    /// The point whose gradient the next step wants, x and y.
+    /// The point whose gradient the next step needs, x and y.
     pub(super) fn point(&self) -> (&[f64], &[f64]) {
         let [x, y] = &self.points.current.v;
         (x, y)

@@ -4,7 +4,7 @@
 //! each pipeline solves it; times and the differences of φ, Ex and Ey are kept.
 //! Then the cells take one step down the density energy alone
 //! (Nesterov's, preconditioned by area), so that overflow falls along
-//! the table and the pipelines meet densities of every kind. Or the positions
+//! the table and the pipelines solve densities of every kind. Or the positions
 //! come from elsewhere ([`Comparison::measure`]), as from a placement.
 
 pub(crate) mod command;

@@ -42,7 +42,7 @@ impl<T: CudaReal> CudaThresholdPair<T> {
         })
     }
 
-    /// Times include the samples' way to the device and back.
+    /// Times include copying the samples to the device and back.
     fn run_on_device(
         &mut self,
         samples: &Samples,

@@ -38,7 +38,7 @@ pub(super) fn widths(spec: &Spec) -> Vec<f64> {
     widths
 }
 
-/// A start as placers meet it early on: Gaussian clusters around a few centres,
+/// A placement as placers have it early on: Gaussian clusters around a few centres,
 /// every cell inside the die, related cells in the same cluster.
 ///
 /// Each cluster is a stretch of the hidden placement, drawn together and blurred.

@@ -158,7 +158,7 @@ impl<'a> Session<'a> {
     /// Times every piece of work in turn; `case` is said to the progress.
     ///
     /// Work that the engine has no form of or fails at, or that time or memory do
-    /// not suffice for, is [`Outcome::Skipped`], and the rest goes on without it.
+    /// not suffice for, is [`Outcome::Skipped`], and the rest is measured without it.
     pub fn measure(&mut self, case: &str, works: &[Work]) -> Vec<Outcome> {
         self.measure_in(self.settings.precision, case, works)
     }

@@ -121,7 +121,7 @@ pub trait Target {
     ///
     /// # Errors
     /// [`BenchError::Unavailable`] for work this engine has no such form of, and
-    /// whatever planning meets.
+    /// whatever planning fails with.
     fn prepare(&self, work: &Work, precision: Precision) -> Result<Box<dyn Workload>, BenchError>;
 
     /// Share of a multiprocessor's threads that the blocks of the kernel behind

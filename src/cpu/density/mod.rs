@@ -12,8 +12,8 @@
 //! within itself, into records that hold what adding needs. Then each strip is
 //! filled by one task, which walks the chunks in order. A body of a few columns
 //! may reach past its strip: a strip has a margin to its right for that, which is
-//! added to its neighbour afterwards. Wider bodies (macros) are offered
-//! to every strip, which takes its part. Strips and chunks depend on the grid and
+//! added to its neighbour afterwards. Wider bodies (macros) are read
+//! for every strip, which adds what they cover of it. Strips and chunks depend on the grid and
 //! on the number of bodies alone, no two tasks write the same bin, and every bin
 //! sums its contributions in a set order in `f64`: the bits are the same for any
 //! number of threads, without atomics, and a macro is shared by all of them.
@@ -34,7 +34,7 @@ use strips::{CHUNK, MARGIN, Record, Strips};
 /// for either precision: positions and maps are of a type `T`, sizes and sums are `f64`.
 ///
 /// Positions are lower-left corners in layout units, movable cells then
-/// fillers. One that is not finite leaves no trace in the map; what lies
+/// fillers. One that is not finite adds nothing to the map; what lies
 /// outside the die is clipped. Nothing is allocated after [`CpuDensity::new`].
 #[derive(Debug)]
 pub struct CpuDensity {
@@ -53,7 +53,7 @@ pub struct CpuDensity {
     records: Vec<Record>,
     /// Where each strip begins in each chunk: `count + 1` per chunk.
     starts: Vec<u32>,
-    /// Width of the widest body that a margin has room for, layout units.
+    /// Width of the widest body that fits a margin, layout units.
     widest: f64,
     /// Bodies wider than that, ascending, and how many of them are movable.
     wide: Vec<u32>,

@@ -143,7 +143,7 @@ impl Record {
         }
     }
 
-    /// Adds the body to a strip that has room for all of it, its first column
+    /// Adds the body to a strip that all of it fits, its first column
     /// being the strip's `column`-th.
     #[inline(always)]
     fn add(&self, strip: &mut [f64], column: usize, ny: usize) {

@@ -1,5 +1,5 @@
 //! Which transform runs along which axis, and what a pass does to a
-//! transform's coefficients on the way: nothing, a threshold, or a
+//! transform's coefficients: nothing, a threshold, or a
 //! multiplication.
 //!
 //! A forward transform applies it as it writes a coefficient, an inverse as it

@@ -11,7 +11,7 @@ use num_complex::Complex;
 use rayon::prelude::*;
 
 /// Side of the square blocks a transpose works in: 32 × 32 `f64` are 8 KiB,
-/// so source and destination blocks share the first-level cache.
+/// so source and destination blocks share the L1 cache.
 const SIDE: usize = 32;
 
 /// Values a task takes at least, where lines are short.

@@ -3,7 +3,7 @@
 //!
 //! Four passes over the map per transform. Within a pass a line is reordered,
 //! transformed by an N-point real FFT and post-processed while it is in the
-//! first-level cache; what becomes of a coefficient on the way is part of the
+//! L1 cache; what is done to a coefficient besides is part of the
 //! second pass of a DCT and the first of an inverse.
 
 use super::coefficients::{Inverse, Modify};

@@ -122,7 +122,7 @@ pub(super) fn spread<T: Real>(
         q_high[back] = w * Complex::new(low.re - high.im, low.im + high.re);
     }
     if n.is_multiple_of(2) {
-        // k = n/2 meets itself; cos(π/4) comes in once on each side.
+        // k = n/2 is its own partner; cos(π/4) comes in once on each side.
         let h = n / 2;
         let quarter = half_w[h].re + half_w[h].re;
         let z = fft[h].scale(quarter * quarter);

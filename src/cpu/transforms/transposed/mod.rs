@@ -63,7 +63,7 @@ pub(crate) struct TransposedMaps<T: Real> {
 
 /// A thread's working memory.
 struct Tile<'a, T> {
-    /// Columns of the map or of V, `stride` apart, and room for one more: a
+    /// Columns of the map or of V, `stride` apart, and memory for one more: a
     /// line and its spectrum take neighbouring places, so that either takes
     /// the place that the one before it has left.
     lines: &'a mut [Complex<T>],
