@@ -11,7 +11,7 @@ mod fillers;
 mod fixed;
 pub(crate) mod overlap;
 mod rectangles;
-mod smoothing;
+pub(crate) mod smoothing;
 
 pub use error::ChargeError;
 pub use fillers::MAX_FILLERS;

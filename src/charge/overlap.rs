@@ -6,8 +6,8 @@
 //! overlaps, a fraction of the bin's area. Intervals are clipped to the die, so
 //! that no overlap is ever negative and nothing outside is folded in.
 
+use super::smoothing::LEAST_EXTENT;
 use crate::grid::BinGrid;
-use std::f64::consts::SQRT_2;
 
 /// One axis of a grid: where it starts and how long its bins are.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ impl Axis {
     pub(crate) fn stretched_span(&self, low: f64, size: f64) -> Option<Span> {
         let low = (low - self.origin) * self.per_bin;
         let size = size * self.per_bin;
-        let stretched = size.max(SQRT_2);
+        let stretched = size.max(LEAST_EXTENT);
         let low = low + 0.5 * (size - stretched);
         self.clip(low, low + stretched)
     }
@@ -136,6 +136,6 @@ mod tests {
         let s = x.stretched_span(0.5, 1.0).unwrap(); // centre 1.0 is 4.5 bins from the edge
         assert_eq!((s.first, s.last), (3, 5));
         assert!((s.head - s.tail).abs() < 1e-15);
-        assert!((s.head + s.tail + 1.0 - SQRT_2).abs() < 1e-15);
+        assert!((s.head + s.tail + 1.0 - std::f64::consts::SQRT_2).abs() < 1e-15);
     }
 }

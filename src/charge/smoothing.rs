@@ -10,6 +10,10 @@ use super::Rectangles;
 use crate::grid::BinGrid;
 use std::f64::consts::SQRT_2;
 
+/// Least extent of a smoothed body along an axis, in bins: the one definition, for
+/// every engine.
+pub(crate) const LEAST_EXTENT: f64 = SQRT_2;
+
 /// A macro is this many times the mean movable area …
 const MACRO_AREA: f64 = 10.0;
 /// … and taller than this many rows.
@@ -17,7 +21,7 @@ const MACRO_ROWS: f64 = 2.0;
 
 /// Length along an axis once it is stretched to √2 bins at least.
 pub fn stretch(length: f64, bin: f64) -> f64 {
-    length.max(SQRT_2 * bin)
+    length.max(LEAST_EXTENT * bin)
 }
 
 /// Real over stretched area: what a unit of stretched area weighs.

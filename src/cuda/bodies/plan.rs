@@ -2,9 +2,9 @@
 //! `Plan` in `kernels/bodies/bodies.cuh`, and the sizes it is made from.
 
 use crate::charge::Charge;
+use crate::charge::smoothing::LEAST_EXTENT;
 use crate::cuda::device::{CudaReal, KernelArgument};
 use crate::real::Precision;
-use std::f64::consts::SQRT_2;
 
 /// Bins along a side of a tile: `TILE` in `kernels/bodies/bodies.cuh`.
 pub(super) const TILE: usize = 32;
@@ -114,7 +114,7 @@ pub(super) struct Sizes {
 impl Sizes {
     /// Bins it may cover along x and y, wherever it stands.
     fn extent(&self) -> (usize, usize) {
-        let along = |size: f64| size.max(SQRT_2).ceil() as usize + 1;
+        let along = |size: f64| size.max(LEAST_EXTENT).ceil() as usize + 1;
         (along(self.w), along(self.h))
     }
 
@@ -199,7 +199,7 @@ impl Layout {
         Plan {
             x: PlanAxis::new(grid.die().xl, grid.bin_x()),
             y: PlanAxis::new(grid.die().yl, grid.bin_y()),
-            stretch: T::of(SQRT_2),
+            stretch: T::of(LEAST_EXTENT),
             filler_w: T::of(filler.w),
             filler_h: T::of(filler.h),
             filler_ratio: T::of(filler.ratio),
