@@ -461,6 +461,20 @@ mod tests {
         assert_eq!(error.to_string(), source.unwrap().to_string());
     }
 
+    /// Engines keep a solver per pipeline at `pipeline as usize`: a new one must be in
+    /// `Pipeline::ALL`, in its place.
+    #[test]
+    fn pipelines_stand_in_order() {
+        for (place, pipeline) in Pipeline::ALL.into_iter().enumerate() {
+            assert_eq!(pipeline as usize, place);
+        }
+        match Pipeline::ALL[Pipeline::ALL.len() - 1] {
+            // The last one; another is added here and to `Pipeline::ALL`.
+            Pipeline::ThreePass => (),
+            Pipeline::RowColumn | Pipeline::Fused => panic!("not the last one"),
+        }
+    }
+
     #[test]
     fn options_differ_from_the_default_in_what_is_said() {
         let options = EngineOptions::default().pipeline(Pipeline::Fused).threads(2);

@@ -219,7 +219,7 @@ impl Gpu {
         to: impl Into<DeviceSliceMut<'a, E>>,
     ) -> Result<(), CudaError> {
         let to = to.into();
-        check_length("room for values", to.len(), values.len())?;
+        check_length("destination of the copy", to.len(), values.len())?;
         if values.is_empty() {
             return Ok(());
         }
@@ -257,7 +257,7 @@ impl Gpu {
         to: &mut [E],
     ) -> Result<(), CudaError> {
         let values = values.into();
-        check_length("room for values", to.len(), values.len())?;
+        check_length("destination of the copy", to.len(), values.len())?;
         let stream = self.enter_with(values)?;
         let mut copied = Ok(());
         if !to.is_empty() {
@@ -280,7 +280,7 @@ impl Gpu {
         to: impl Into<DeviceSliceMut<'b, E>>,
     ) -> Result<(), CudaError> {
         let (from, to) = (from.into(), to.into());
-        check_length("room for values", to.len(), from.len())?;
+        check_length("destination of the copy", to.len(), from.len())?;
         self.check_own(to.gpu())?;
         let stream = self.enter_with(from)?;
         if from.is_empty() {
@@ -436,7 +436,7 @@ impl<E: DeviceValue> Pinned<E> {
         to: &mut DeviceVec<E>,
     ) -> Result<(), CudaError> {
         check_length("values to send", values.len(), self.length)?;
-        check_length("room for values sent", to.len(), self.length)?;
+        check_length("destination of values sent", to.len(), self.length)?;
         self.sent.synchronize()?;
         // SAFETY: `length` values that this owns; the last copy from them is done.
         let kept = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) };
