@@ -259,7 +259,8 @@ pub enum EngineError {
         /// The system's reason.
         reason: String,
     },
-    /// Device memory ran out.
+    /// Device memory ran out for what this library allocates. (Where the driver
+    /// lacks memory for itself, its answer is in [`EngineError::Device`].)
     #[error("out of GPU memory: {} MiB more were needed and {} MiB are free", .needed >> 20, .free >> 20)]
     OutOfMemory {
         /// Bytes asked for.
@@ -267,7 +268,8 @@ pub enum EngineError {
         /// Bytes free when they were asked for.
         free: usize,
     },
-    /// The device or one of its libraries failed or is missing.
+    /// The device or one of its libraries failed or is missing: a
+    /// `cuda::CudaError`, which `downcast_ref` gives back.
     #[error("{0}")]
     Device(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -305,7 +307,7 @@ pub trait Engine<T: Real> {
     /// When no positions were given, or the device failed.
     fn compute_density(&mut self) -> Result<DensityStats, EngineError>;
 
-    /// Overflow and maximum with every cell at its own size, not smoothed.
+    /// Overflow and maximum with every cell at its exact size, not smoothed.
     /// Leaves ρ as it is.
     ///
     /// # Errors
@@ -339,7 +341,9 @@ pub trait Engine<T: Real> {
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError>;
 
     /// Copies forces, one per body: the direction that spreads, in units of
-    /// layout area × bin widths.
+    /// layout area × bin widths. The derivative of the energy by a body's x or y,
+    /// per layout unit, is −2/(bin_area · bin_x) of it, but for what the field
+    /// varies within a bin.
     ///
     /// # Errors
     /// When `fx` or `fy` does not have one value per body, the forces were not

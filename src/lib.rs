@@ -51,7 +51,9 @@
 //! | a design from Bookshelf files | [`bookshelf`], [`design`], [`grid`] |
 //! | cells, fillers, fixed area, target density | [`charge`] |
 //! | a placer that calls an engine every iteration | [`engine`], [`cpu`] |
-//! | a placer whose arrays stay on a GPU | `cuda::CudaEngine` |
+//! | a placer whose arrays stay on a GPU | `cuda::CudaEngine`, `cuda::interop` |
+//! | what to do without a usable GPU | `cuda` |
+//! | the field of a density of one's own | [`cpu::solve::Solver`], `cuda::solver` |
 //! | a global placer to use or to change | [`place`], [`wirelength`] |
 //! | the equations, the pipelines, their accuracy | [`spectral`] |
 //! | transforms of lines, maps and volumes alone | [`transform`], [`cpu::transforms`], `cuda::transforms` |
@@ -60,9 +62,10 @@
 //!
 //! A placer needs four things: a [`charge::Charge`] made once, an engine made
 //! from it, [`engine::Engine::evaluate`] with the positions of every iteration,
-//! and [`cpu::engine::CpuEngine::force`], which gives each body the direction that
-//! spreads. Descending on wirelength plus λ times density, it takes minus that
-//! force as the gradient of the density.
+//! and the force, which gives each body the direction that spreads
+//! ([`engine::Engine::read_force`] copies it from any engine,
+//! [`cpu::engine::CpuEngine::force`] lends it). Descending on wirelength plus λ
+//! times density, it takes minus that force as the gradient of the density.
 //!
 //! # Features
 //!
@@ -123,7 +126,7 @@
 //! | bin | one cell of the grid that divides the die evenly |
 //! | body | a rectangle that moves: the movable cells first, then the fillers |
 //! | filler | a rectangle without pins that stands for free area, so that cells spread no further than the target density asks |
-//! | macro | a large movable cell, whose area counts T times, as a fixed cell's does |
+//! | macro | a large cell; the area of a movable one counts T times, as that of every fixed cell does |
 //! | charge | what a body or fixed cell adds to ρ: its area, smoothed and weighted ([`charge`]) |
 //! | density ρ | area in a bin over the bin's area, fixed cells, movable cells and fillers together |
 //! | background | a constant near the mean of ρ. ρ minus the background is the *centered* density: it has the same φ and E and loses less to rounding |
@@ -156,6 +159,9 @@
 #![doc = "```ignore"]
 #![doc = include_str!("../benchmarks/examples/spread.rs")]
 #![doc = "```"]
+//!
+//! `spread_gpu` is a spreading loop that never leaves the GPU, with a kernel of its
+//! own (shown in `cuda::interop`).
 //!
 //! `transform` uses one transform alone:
 //!

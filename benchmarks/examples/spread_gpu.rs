@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (context, stream) = unsafe { (interop::context(&gpu), interop::stream(&gpu)) };
     let module = context.load_module(cudarc::nvrtc::compile_ptx(MOVE)?)?;
     let kernel = module.load_function("move_bodies")?;
-    let (bodies, step) = (cells as u32, 0.02f32);
+    let (bodies, step) = (engine.charge().bodies() as u32, 0.02f32);
     for iteration in 1..=400 {
         let (forces, corners) = engine.force_and_positions_device()?;
         let (from, to) = (interop::address(forces), interop::address_mut(corners));

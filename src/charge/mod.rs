@@ -444,7 +444,7 @@ impl Charge {
         ((area / self.grid.die().area()).min(1.0) * STEPS).round() / STEPS
     }
 
-    /// How much of the movable cells, at their own sizes, lies outside the die
+    /// How much of the movable cells, at their exact sizes, lies outside the die
     /// when they are at the lower-left corners `x`, `y` (those of fillers, if
     /// given, are not looked at). The same for any number of threads.
     pub fn clipped_area<T: Real>(&self, x: &[T], y: &[T]) -> Clipped {

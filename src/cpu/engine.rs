@@ -12,12 +12,13 @@ use crate::engine::{
 use crate::grid::Map;
 use crate::real::Real;
 use rayon::ThreadPool;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// [`Engine`] on the CPU. The same positions give the same bits for any
 /// number of threads and on every run.
 pub struct CpuEngine<T: Real> {
-    charge: Charge,
+    charge: Arc<Charge>,
     choice: Choice,
     pool: ThreadPool,
     x: Vec<T>,
@@ -54,7 +55,11 @@ impl<T: Real> CpuEngine<T> {
     /// # Errors
     /// When a size or starting position is beyond what `T` can hold, and when
     /// the threads cannot be started or are more than [`MAX_THREADS`].
-    pub fn new(charge: Charge, options: &EngineOptions) -> Result<Self, EngineError> {
+    pub fn new(
+        charge: impl Into<Arc<Charge>>,
+        options: &EngineOptions,
+    ) -> Result<Self, EngineError> {
+        let charge = charge.into();
         check_range::<T>(&charge)?;
         let pool = thread_pool(options.threads)?;
         let (nx, ny, bodies) = (charge.grid().nx(), charge.grid().ny(), charge.bodies());

@@ -7,6 +7,10 @@
 //! `unsafe` to take: whoever uses another stream waits for this one, and lets
 //! this one wait, by events or by the host.
 //!
+//! cudarc is to be used by way of this module (`interop::cudarc`), not as a
+//! dependency beside it: types of another version are other types. Its features
+//! `driver`, `nvrtc` and `cufft` are on.
+//!
 //! A spreading loop that moves bodies by a kernel of its own
 //! (`benchmarks/examples/spread_gpu.rs`):
 //!

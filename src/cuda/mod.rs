@@ -20,6 +20,39 @@
 //! of another one, even of the same device opened a second time. While one thread
 //! captures a [`Graph`], others that want to enqueue wait for the capture's end.
 //! Types of other libraries appear in [`interop`] alone.
+//!
+//! # Without a usable GPU
+//!
+//! [`Gpu::open`] fails where driver, cuFFT or NVRTC is missing, or there is no such
+//! device or it is too old; making an engine fails with
+//! [`EngineError::OutOfMemory`](crate::engine::EngineError::OutOfMemory) where the
+//! design is too large for the memory that is free. Either way the CPU can do the
+//! same work. Engines share a charge that is in an [`Arc`](std::sync::Arc).
+//!
+//! ```no_run
+//! use placefield::charge::Charge;
+//! use placefield::cpu::engine::CpuEngine;
+//! use placefield::cuda::{CudaEngine, Gpu};
+//! use placefield::engine::{Engine, EngineError, EngineOptions};
+//! use std::sync::Arc;
+//!
+//! fn engine(charge: Charge) -> Result<Box<dyn Engine<f32>>, EngineError> {
+//!     let (charge, options) = (Arc::new(charge), EngineOptions::default());
+//!     match Gpu::open(0) {
+//!         Ok(gpu) => match CudaEngine::<f32>::on(&gpu, charge.clone(), &options) {
+//!             Ok(engine) => return Ok(Box::new(engine)),
+//!             Err(error @ EngineError::OutOfMemory { .. }) => eprintln!("{error}; on the CPU instead"),
+//!             Err(error) => return Err(error),
+//!         },
+//!         Err(missing) => eprintln!("{missing}; on the CPU instead"), // a `CudaError`, as `NoDriver`
+//!     }
+//!     Ok(Box::new(CpuEngine::<f32>::new(charge, &options)?))
+//! }
+//! ```
+//!
+//! A `CudaError` that has become an
+//! [`EngineError::Device`](crate::engine::EngineError::Device) is got back by
+//! `downcast_ref::<CudaError>()` of what is inside.
 
 mod bodies;
 mod device;

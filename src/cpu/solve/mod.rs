@@ -36,7 +36,26 @@ pub struct SolveTimes {
 
 /// A planned solve of one grid by one pipeline. No call allocates.
 ///
-/// Work is spread over the rayon pool it is called in.
+/// Work is spread over the rayon pool it is called in. A density of one's own, say
+/// one full bin in an empty die:
+///
+/// ```
+/// use placefield::cpu::solve::{Fields, Solver};
+/// use placefield::engine::Pipeline;
+/// use placefield::grid::{BinGrid, Map, Rect};
+///
+/// let grid = BinGrid::new(Rect::at(0.0, 0.0, 640.0, 480.0), 64, 48)?;
+/// let mut rho = Map::filled(64, 48, 0.0);
+/// rho[(20, 30)] = 1.0;
+/// // Three-pass is the fastest; 0: for as many threads as this pool has.
+/// let mut solver = Solver::<f64>::new(&grid, Pipeline::ThreePass, 0);
+/// let mut fields = Fields::new(64, 48);
+/// let (energy, _times) = solver.solve(&rho, &mut fields);
+/// assert!(energy > 0.0);
+/// // The field points away from the full bin.
+/// assert!(fields.field_x[(19, 30)] < 0.0 && fields.field_x[(21, 30)] > 0.0);
+/// # Ok::<(), placefield::grid::GridError>(())
+/// ```
 pub struct Solver<T: Real> {
     nx: usize,
     ny: usize,
@@ -57,8 +76,11 @@ enum Passes<T: Real> {
 }
 
 impl<T: Real> Solver<T> {
-    /// Plans a solve for a pool of `threads` threads.
+    /// Plans a solve for a pool of `threads` threads, or for 0 of as many as the
+    /// pool has that this is called in. In a larger pool threads wait for one
+    /// another's working memory.
     pub fn new(grid: &BinGrid, pipeline: Pipeline, threads: usize) -> Self {
+        let threads = if threads == 0 { rayon::current_num_threads() } else { threads };
         let (nx, ny) = (grid.nx(), grid.ny());
         Solver {
             nx,

@@ -26,7 +26,8 @@ impl<T: Real> Plan2d<T> {
         Plan2d::batched(kind, nx, ny, Plan2dOptions::default(), 1)
     }
 
-    /// Plans `kind` of `batch` maps of `nx × ny` values, for the pool this is called in.
+    /// Plans `kind` of `batch` maps of `nx × ny` values, one after the other in
+    /// memory, for the pool this is called in.
     ///
     /// # Errors
     /// When `nx`, `ny` or `batch` is zero or they are beyond any memory.

@@ -6,7 +6,7 @@ use crate::transform::Sample;
 /// A type that a transform in precision `T` takes its input in: `T` itself, and
 /// integers of up to 32 bits, which the first kernel converts as it reads, for
 /// cuFFT has no integers (Jiang et al., "Settings"). An integer of more digits
-/// than `T` has is rounded. Sealed, as [`DeviceValue`] is: it chooses kernels. Sealed, as [`DeviceValue`] is: it chooses kernels.
+/// than `T` has is rounded. Sealed, as [`DeviceValue`] is: it chooses kernels.
 pub trait Input<T>: DeviceValue + Sample {
     /// What the names of the kernels that read it end in (`kernels/fft/inputs.cuh`).
     const SUFFIX: &'static str;

@@ -48,17 +48,17 @@ const RUNS_PER_SAMPLE: usize = 10;
 /// # ) -> Result<(), EngineError> {
 /// use placefield::engine::Engine;
 /// let mut engine = CudaEngine::<f32>::new(charge, &EngineOptions::default(), 0)?;
-/// engine.set_positions(x, y)?;
-/// for iteration in 0..1000 {
-///     engine.enqueue_step()?;
+/// engine.evaluate(x, y)?;
+/// for iteration in 1..=1000 {
 ///     // Kernels of the placer read forces and move bodies, x and y of each side by side.
 ///     let (forces, corners) = engine.force_and_positions_device()?;
 ///     move_along(forces, corners);
-///     if iteration % 50 == 49 {
-///         engine.enqueue_step()?;
+///     engine.enqueue_step()?;
+///     if iteration % 50 == 0 {
 ///         let overflow = engine.read_evaluation()?.density.overflow; // waits
 ///     }
 /// }
+/// let corners: Vec<f32> = engine.gpu().download(engine.positions_device())?; // waits
 /// # Ok(()) }
 /// ```
 pub struct CudaEngine<T: CudaReal> {
@@ -84,9 +84,11 @@ impl<T: CudaReal> CudaEngine<T> {
     /// are planned on first use. `options.threads` has no meaning here.
     ///
     /// # Errors
-    /// [`EngineError::Device`], naming what of CUDA is missing, that there is no
-    /// such device, or that device memory does not suffice; and when a size or
-    /// starting position is beyond what `T` can hold.
+    /// [`EngineError::Device`] with a [`CudaError`] inside, which names what of CUDA
+    /// is missing, or says that there is no such device;
+    /// [`EngineError::OutOfMemory`] when device memory does not suffice; and when a
+    /// size or starting position is beyond what `T` can hold.
+    /// ([What to do then](crate::cuda#without-a-usable-gpu).)
     pub fn new(
         charge: impl Into<Arc<Charge>>,
         options: &EngineOptions,

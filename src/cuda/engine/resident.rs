@@ -10,8 +10,9 @@ use crate::engine::{Done, EngineError, Evaluation, MapKind, Pipeline};
 
 impl<T: CudaReal> CudaEngine<T> {
     /// Positions on the device, lower-left corners in layout units, x and y of a
-    /// body side by side, in the engine's [`Arrangement`], to be written by work on
-    /// [`CudaEngine::gpu`]'s stream. What followed from the positions before is
+    /// body side by side (two values per body), in the engine's [`Arrangement`]
+    /// ([`Arrangement::Caller`] unless [`CudaEngine::arrange`] was called), to be
+    /// written by work on [`CudaEngine::gpu`]'s stream. What followed from the positions before is
     /// stale from here on. Numbers that are not finite are not refused; such a
     /// body counts nowhere.
     ///
@@ -29,6 +30,12 @@ impl<T: CudaReal> CudaEngine<T> {
     pub fn positions_device_mut(&mut self) -> DeviceSliceMut<'_, T> {
         self.moved();
         self.stages.corners.as_view_mut()
+    }
+
+    /// Positions on the device, to be read: those last set or written, as
+    /// [`CudaEngine::positions_device_mut`] has them. Zeros before the first.
+    pub fn positions_device(&self) -> &DeviceVec<T> {
+        &self.stages.corners
     }
 
     /// Forces of the last step to be read and positions to be written, in one

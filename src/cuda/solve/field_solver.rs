@@ -53,7 +53,7 @@ pub struct Fields<T: CudaReal> {
 }
 
 impl<T: CudaReal> Fields<T> {
-    /// Zero fields over `bins` bins.
+    /// Zero fields over `bins` bins ([`BinGrid::bins`]).
     ///
     /// # Errors
     /// When device memory runs out.

@@ -18,6 +18,27 @@ use crate::grid::BinGrid;
 /// device, the fused pipeline stands in for it; [`FieldSolver::pipeline`] says
 /// which one it is.
 ///
+/// ```no_run
+/// use placefield::cuda::{self, Fields, Gpu, SolverOptions};
+/// use placefield::engine::Pipeline;
+/// use placefield::grid::{BinGrid, Rect};
+///
+/// let grid = BinGrid::new(Rect::at(0.0, 0.0, 640.0, 480.0), 64, 48)?;
+/// let mut rho = vec![0.0; grid.bins()]; // [nx][ny], y contiguous
+/// rho[20 * grid.ny() + 30] = 1.0;
+///
+/// let gpu = Gpu::open(0)?;
+/// // Three-pass is the fastest.
+/// let options = SolverOptions::default();
+/// let mut solver = cuda::solver::<f32>(&gpu, &grid, Pipeline::ThreePass, options)?;
+/// let rho = gpu.upload(&rho)?;
+/// let mut fields = Fields::new(&gpu, grid.bins())?;
+/// solver.solve(&rho, &mut fields)?; // enqueues; a download waits
+/// let energy = gpu.download(&fields.energy)?[0];
+/// let field_x = gpu.download(&fields.field_x)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
 pub fn solver<T: CudaReal>(
