@@ -23,7 +23,8 @@ use cudarc::driver::CudaModule;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A plan for a batch of lines in precision `T`, read as `I`.
+/// A plan for a batch of lines in precision `T`; its input holds
+/// values of type `I`.
 pub struct Plan1d<T: CudaReal, I: Input<T> = T> {
     gpu: Gpu,
     kind: Transform1d,
@@ -56,9 +57,9 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
     /// A plan for `batch` lines of `n` values, one after the other in memory.
     ///
     /// # Errors
-    /// [`CudaError::NoTransform`] for lengths or batches of zero and beyond what
-    /// cuFFT counts; else when kernels cannot be compiled, cuFFT refuses the
-    /// length, or memory runs out.
+    /// [`CudaError::Shape`] for lengths or batches of zero or beyond any memory,
+    /// [`CudaError::NoTransform`] for those beyond what cuFFT counts; else when
+    /// kernels cannot be compiled, cuFFT refuses the length, or memory runs out.
     pub fn batched(
         gpu: &Gpu,
         kind: Transform1d,

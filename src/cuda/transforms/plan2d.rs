@@ -34,7 +34,8 @@ pub enum Path2d {
     Folded,
 }
 
-/// A plan for a batch of `nx × ny` maps in precision `T`, read as `I`.
+/// A plan for a batch of `nx × ny` maps in precision `T`; its input holds
+/// values of type `I`.
 pub struct Plan2d<T: CudaReal, I: Input<T> = T> {
     gpu: Gpu,
     kind: Transform,
@@ -103,9 +104,10 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     /// [`Plan2dOptions::reorder`] and [`Plan2dOptions::post`] do not matter.
     ///
     /// # Errors
-    /// [`CudaError::NoTransform`] for lengths or batches of zero and beyond what
-    /// cuFFT and a launch can take; else when kernels cannot be compiled, cuFFT
-    /// refuses the lengths, or memory runs out.
+    /// [`CudaError::Shape`] for lengths or batches of zero or beyond any memory,
+    /// [`CudaError::NoTransform`] for those beyond what cuFFT and a launch can
+    /// take; else when kernels cannot be compiled, cuFFT refuses the lengths, or
+    /// memory runs out.
     pub fn batched(
         gpu: &Gpu,
         kind: Transform,

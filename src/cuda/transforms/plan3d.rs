@@ -13,7 +13,8 @@ use crate::cuda::fft::{Maps, Passes, RealFft, Reordering, Sines, twiddles};
 use crate::transform::{Method, Reorder, TransformNd};
 use std::marker::PhantomData;
 
-/// A plan for a batch of volumes in precision `T`, read as `I`.
+/// A plan for a batch of volumes in precision `T`; its input holds
+/// values of type `I`.
 pub struct Plan3d<T: CudaReal, I: Input<T> = T> {
     gpu: Gpu,
     kind: TransformNd,
@@ -41,9 +42,10 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
     /// A plan for `batch` volumes, one after the other in memory.
     ///
     /// # Errors
-    /// [`CudaError::NoTransform`] for lengths or batches of zero and beyond what
-    /// cuFFT and a launch can take; else when kernels cannot be compiled, cuFFT
-    /// refuses the lengths, or memory runs out.
+    /// [`CudaError::Shape`] for lengths or batches of zero or beyond any memory,
+    /// [`CudaError::NoTransform`] for those beyond what cuFFT and a launch can
+    /// take; else when kernels cannot be compiled, cuFFT refuses the lengths, or
+    /// memory runs out.
     pub fn batched(
         gpu: &Gpu,
         kind: TransformNd,

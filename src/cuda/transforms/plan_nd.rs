@@ -10,8 +10,8 @@ use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Input, check_leng
 use crate::cuda::fft::Transpose;
 use crate::transform::{Algorithm1d, Method, Plan2dOptions, Transform, Transform1d, TransformNd};
 
-/// A plan for a batch of arrays of one or more dimensions in precision `T`, read as
-/// `I`, the last axis contiguous.
+/// A plan for a batch of arrays of one or more dimensions in precision `T`, the
+/// last axis contiguous; its input holds values of type `I`.
 ///
 /// Two axes are taken at a time, and three where one would be left over.
 pub struct PlanNd<T: CudaReal, I: Input<T> = T> {
