@@ -5,15 +5,15 @@ use crate::common::bodies::mixed;
 use crate::common::pairs;
 use crate::device::{check, gpu};
 use crate::maps::{grid, off_axis};
-use placefield::charge::Charge;
+use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cuda::compile::Code;
 use placefield::cuda::transforms::Plan2d;
 use placefield::cuda::{
-    Arrangement, Bodies, CudaEngine, CudaError, Density, Fields, Force, Gpu, Graph, SolverOptions,
-    solver,
+    Arrangement, Bodies, CudaEngine, CudaError, CudaReal, Density, Descent, DescentBodies, Fields,
+    Force, ForwardFft, Gpu, Graph, InverseFft, SolverOptions, solver,
 };
 use placefield::engine::{Engine, EngineError, EngineOptions, MapKind, Pipeline};
-use placefield::grid::Map;
+use placefield::grid::{BinGrid, Map, Rect};
 use placefield::transform::Transform;
 use std::sync::Barrier;
 
@@ -105,6 +105,129 @@ fn a_stage_runs_only_with_the_bodies_it_was_made_for() {
     let mut order = few.permutation().unwrap();
     let wrong = many.order_slots(&mut moved, &mut order);
     assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
+}
+
+/// A refusal comes before anything is enqueued: sums left over would count twice.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_density_refused_leaves_nothing_behind() {
+    let (gpu, charge) = (gpu(), mixed(40, 50, 500, 1.0));
+    let other = Gpu::open(0).unwrap();
+    let [x, y] = starts(&charge);
+    let corners = gpu.upload(&pairs(&x, &y)).unwrap();
+    let mut bodies = Bodies::<f32>::new(&gpu, charge).unwrap();
+    bodies.order(&corners).unwrap();
+    let mut density = Density::new(&bodies, 0.0).unwrap();
+    let (mut rho, mut theirs) = (gpu.zeros(40 * 50).unwrap(), other.zeros(40 * 50).unwrap());
+    density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+    let (want, report) = (gpu.download(&rho).unwrap(), density.report().unwrap());
+    assert!(is_other_gpu(density.run(&mut bodies, Arrangement::Caller, &corners, &mut theirs)));
+    density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+    assert!(gpu.download(&rho).unwrap() == want);
+    assert_eq!(density.report().unwrap(), report);
+}
+
+/// Tiles of 2047 cells and as many fillers are two chunks, the first of 1024 of either:
+/// one body more than a chunk has of one class, and all of them outside their halo.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn every_body_of_the_fullest_chunk_may_leave_its_halo() {
+    const EACH: usize = 2047;
+    let gpu = gpu();
+    // As many as the largest chunks are made for.
+    let tiles = (4096 * gpu.info().multiprocessors as usize).div_ceil(2 * EACH);
+    let height = 32.0 * tiles as f64;
+    let grid = BinGrid::new(Rect::at(0.0, 0.0, 32.0, height), 32, 32 * tiles).unwrap();
+    let place = |k: usize| {
+        let (tile, i) = (k / EACH, k % EACH);
+        ((8 + i % 16) as f64, (32 * tile + 8 + i / 16 % 16) as f64)
+    };
+    let (x, y): (Vec<f64>, Vec<f64>) = (0..tiles * EACH).map(place).unzip();
+    let size = vec![0.5; x.len()];
+    let cells = Rectangles::movable(&size, &size, &x, &y).row_height(0.5);
+    let mut charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
+    charge.add_fillers(0.5, 0.5, &x, &y).unwrap();
+    let [x, y] = starts(&charge);
+    let away: Vec<f32> = y.iter().map(|y| (y + 64.0) % height as f32).collect();
+    let [start, moved] = [&y, &away].map(|y| gpu.upload(&pairs(&x, y)).unwrap());
+    let mut bodies = Bodies::<f32>::new(&gpu, charge).unwrap();
+    let mut density = Density::new(&bodies, 0.0).unwrap();
+    let mut rho = gpu.zeros(32 * 32 * tiles).unwrap();
+    let mut found = [&start, &moved].map(|order| {
+        bodies.order(order).unwrap();
+        density.run(&mut bodies, Arrangement::Caller, &moved, &mut rho).unwrap();
+        (gpu.download(&rho).unwrap(), density.report().unwrap())
+    });
+    assert_eq!((found[0].1.outside_halo, found[1].1.outside_halo), (x.len() as u64, 0));
+    found[0].1.outside_halo = 0;
+    assert!(found[0] == found[1], "the same bits in either order");
+}
+
+fn steps_without_bodies<T: CudaReal>(gpu: &Gpu) {
+    let grid = BinGrid::new(Rect::at(0.0, 0.0, 64.0, 64.0), 64, 64).unwrap();
+    let none = Rectangles::movable(&[], &[], &[], &[]).row_height(1.0);
+    let charge = Charge::from_rectangles(grid, &none, &ChargeOptions::default()).unwrap();
+    let mut engine = CudaEngine::<T>::on(gpu, charge, &EngineOptions::default()).unwrap();
+    for arrangement in [Arrangement::Caller, Arrangement::Slots] {
+        engine.evaluate(&[], &[]).unwrap();
+        engine.arrange(arrangement).unwrap();
+        let evaluation = engine.evaluate(&[], &[]).unwrap();
+        assert_eq!((evaluation.energy, evaluation.density.max), (0.0, 0.0));
+        engine.read_force(&mut [], &mut []).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn sanitize_steps_without_a_body() {
+    let gpu = gpu();
+    steps_without_bodies::<f32>(&gpu);
+    steps_without_bodies::<f64>(&gpu);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn views_that_begin_between_pairs_are_refused() {
+    let gpu = gpu();
+    let refused = |result| matches!(result, Err(CudaError::Misaligned { .. }));
+    let bounds = [1f32; 4];
+    let bodies = DescentBodies {
+        low: [0.0; 2],
+        high_x: &bounds,
+        high_y: &bounds,
+        area: &bounds,
+        pin_weight: &[],
+    };
+    let mut descent = Descent::new(&gpu, &bodies).unwrap();
+    let mut positions = gpu.zeros::<f32>(10).unwrap();
+    assert!(refused(descent.step(positions.slice_mut(1..9))));
+    descent.step(positions.slice_mut(2..10)).unwrap();
+    let mut spectrum = gpu.zeros(5).unwrap();
+    let mut forward = ForwardFft::<f32>::alone(&gpu, &[8], 1).unwrap();
+    assert!(refused(forward.run(positions.slice(1..9), &mut spectrum)));
+    let mut inverse = InverseFft::<f32>::alone(&gpu, &[8], 1).unwrap();
+    assert!(refused(inverse.run(&mut spectrum, positions.slice_mut(1..9))));
+    forward.run(positions.slice(2..10), &mut spectrum).unwrap();
+    gpu.synchronize().unwrap();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn lengths_beyond_what_cufft_counts_are_refused() {
+    let gpu = gpu();
+    let shapes: [(&[usize], usize); 6] = [
+        (&[], 1),
+        (&[8], 0),
+        (&[(1 << 32) + 8], 1),
+        (&[8], (1 << 32) + 1),
+        (&[1 << 20; 3], 16),
+        (&[1 << 63, 2], 1),
+    ];
+    for (shape, batch) in shapes {
+        let found = ForwardFft::<f32>::alone(&gpu, shape, batch);
+        let refused = matches!(found, Err(CudaError::Shape(_) | CudaError::NoTransform { .. }));
+        assert!(refused, "{batch} of {shape:?}");
+    }
 }
 
 /// What a step by an engine on `gpu` leaves.
@@ -221,6 +344,10 @@ fn an_error_in_a_capture_leaves_the_engine_usable() {
         Graph::capture::<CudaError>(&gpu, || Graph::capture(&gpu, || Ok(())).map(|_: Graph| ()))
     };
     assert!(matches!(twice, Err(CudaError::Capturing)));
+    // Nor is there memory to be had that would be the graph's own.
+    // SAFETY: as above.
+    let allocates = unsafe { Graph::capture::<CudaError>(&gpu, || gpu.zeros::<f32>(8).map(drop)) };
+    assert!(matches!(allocates, Err(CudaError::Capturing)));
     assert!(step_bits(&mut engine, &x, &y) == want);
 }
 

@@ -161,6 +161,9 @@ impl<T: CudaReal> Density<T> {
         bodies.check_ordered()?;
         bodies.check_corners(corners)?;
         check_length("density map", rho.len(), self.bins)?;
+        // Before anything is enqueued: sums that no kernel takes would count twice.
+        self.gpu.check_own(corners.gpu())?;
+        self.gpu.check_own(rho.gpu())?;
         let kernel = match arrangement {
             Arrangement::Caller => &self.caller,
             Arrangement::Slots => &self.slots,

@@ -68,18 +68,31 @@ pub enum CudaError {
         /// Length given.
         found: usize,
     },
+    /// A view that begins where a kernel cannot read or write as many bytes at once.
+    #[error("{what}: a view that does not begin at a multiple of {bytes} bytes")]
+    Misaligned {
+        /// Which buffer.
+        what: &'static str,
+        /// Bytes that are read or written at once.
+        bytes: usize,
+    },
     /// Memory, or a graph, of another [`Gpu`](super::Gpu) than the work it was given to.
     #[error("memory of another device or of another opening of the same device")]
     OtherGpu,
     /// Bodies other than those that a density, force or permutation was made for.
     #[error("{0} of other bodies")]
     OtherBodies(&'static str),
-    /// A capture within a capture.
-    #[error("a graph is being captured on this thread already")]
+    /// A capture within a capture, or memory asked for within one.
+    #[error(
+        "a graph is being captured on this thread already: it can hold neither another nor new memory"
+    )]
     Capturing,
     /// More bodies than kernels count.
     #[error("{0} bodies: at most 2147483647 are possible")]
     TooManyBodies(usize),
+    /// More pins than kernels count.
+    #[error("{0} pins of a netlist: at most {max} are possible", max = super::MOST_PINS)]
+    TooManyPins(usize),
     /// Density or force of bodies that were never ordered.
     #[error("density or force was asked for before the bodies were ordered")]
     NotOrdered,
@@ -161,9 +174,29 @@ pub(in crate::cuda) fn check_length(
     if found == expected { Ok(()) } else { Err(CudaError::Length { what, expected, found }) }
 }
 
+/// Fails unless memory begins where `bytes` bytes can be read or written at once.
+pub(in crate::cuda) fn check_aligned(
+    what: &'static str,
+    address: u64,
+    bytes: usize,
+) -> Result<(), CudaError> {
+    let aligned = address.is_multiple_of(bytes as u64);
+    if aligned { Ok(()) } else { Err(CudaError::Misaligned { what, bytes }) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_view_from_an_odd_value_on_holds_no_pairs() {
+        assert!(check_aligned("pairs", 1024 + 8, 8).is_ok());
+        let refused = check_aligned("pairs", 1024 + 4, 8).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "pairs: a view that does not begin at a multiple of 8 bytes"
+        );
+    }
 
     #[test]
     fn an_engines_error_tells_lack_of_memory_and_keeps_the_rest() {

@@ -316,6 +316,10 @@ impl Gpu {
 
     /// Device memory of this many bytes, not zero, not initialised.
     pub(super) fn allocate(&self, bytes: usize) -> Result<sys::CUdeviceptr, CudaError> {
+        // It would be memory of the graph, there only while that runs.
+        if CAPTURING.get() == Arc::as_ptr(&self.0) {
+            return Err(CudaError::Capturing);
+        }
         let stream = self.enter()?;
         // SAFETY: the context is current and the stream its own.
         let allocated = unsafe {

@@ -27,11 +27,12 @@ impl Graph {
     ///
     /// # Errors
     /// What `body` returns, or the driver's refusal to capture or to
-    /// instantiate: work that waits or allocates cannot be captured.
-    /// [`CudaError::Capturing`] inside another capture.
+    /// instantiate: work that waits cannot be captured.
+    /// [`CudaError::Capturing`] inside another capture, and to `body` where it asks
+    /// for memory.
     ///
     /// # Safety
-    /// The graph keeps the addresses of every buffer and plan `body` uses: they
+    /// The graph keeps the addresses of every buffer, plan and mark `body` uses: they
     /// must live, where they are, for as long as the graph is launched, and no
     /// launch may overlap with another use of them except on the same stream.
     pub unsafe fn capture<E: From<CudaError>>(

@@ -53,6 +53,10 @@ impl Kernel {
     }
 }
 
+/// Most pins of a netlist: kernels count them in 32 bits, a block's stride beyond the
+/// last one included.
+pub(in crate::cuda) const MOST_PINS: usize = (u32::MAX - BLOCK) as usize;
+
 /// Most blocks along the second and third axis of a grid.
 pub(in crate::cuda) const MOST_BLOCKS: u32 = 65535;
 

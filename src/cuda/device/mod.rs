@@ -25,9 +25,9 @@ pub use value::DeviceValue;
 
 #[cfg(test)]
 pub(in crate::cuda) use compile::{kernel_constant, kernel_source};
-pub(in crate::cuda) use error::check_length;
+pub(in crate::cuda) use error::{check_aligned, check_length};
 pub(in crate::cuda) use launch::{
-    BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, Overlap, SumScratch, blocks_at_once,
-    blocks_for, cover, cover_for_sum, cover_lines, fit, stacked,
+    BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, MOST_PINS, Overlap, SumScratch,
+    blocks_at_once, blocks_for, cover, cover_for_sum, cover_lines, fit, stacked,
 };
 pub(in crate::cuda) use memory::{Pinned, reals};

@@ -1,7 +1,10 @@
 //! Real FFTs by cuFFT, with their work area in our hands: nothing is allocated
 //! and nothing waits when a transform runs.
 
-use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu};
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, check_aligned,
+};
+use crate::transform::check_shape;
 use cudarc::cufft::result::{self, CufftError};
 use cudarc::cufft::sys::{cufftHandle, cufftType};
 use std::marker::PhantomData;
@@ -25,8 +28,17 @@ impl Plan {
             what: format!("plan of {batch} transforms of {shape:?}"),
             source,
         };
+        check_shape(shape, batch)?;
+        let integer = |n: usize| {
+            i32::try_from(n).map_err(|_| CudaError::NoTransform {
+                shape: shape.to_vec(),
+                batch,
+                reason: "cuFFT counts lengths and batches in 31 bits",
+            })
+        };
+        let mut lengths = shape.iter().map(|&n| integer(n)).collect::<Result<Vec<i32>, _>>()?;
+        let count = integer(batch)?;
         let stream = gpu.enter()?;
-        let mut lengths: Vec<i32> = shape.iter().map(|&n| n as i32).collect();
         let (last, slow) = shape.split_last().expect("a transform has at least one axis");
         let slow: usize = slow.iter().product();
         let mut plan = Plan {
@@ -54,7 +66,7 @@ impl Plan {
                 1,
                 0,
                 kind,
-                batch as i32,
+                count,
             )
             .map_err(fail)?;
             result::set_stream(plan.handle, stream.raw().cast()).map_err(fail)?;
@@ -129,7 +141,8 @@ macro_rules! planned {
             /// one after the other in memory, with a work area of their own.
             ///
             /// # Errors
-            /// When cuFFT refuses the shape or memory runs out.
+            /// When a length or the batch is zero or beyond what cuFFT counts, cuFFT refuses
+            /// the shape, or memory runs out.
             pub fn alone(gpu: &Gpu, shape: &[usize], batch: usize) -> Result<Self, CudaError> {
                 let mut plan = Self::new(gpu, shape, batch)?;
                 share_work_area(gpu, &mut [&mut plan])?;
@@ -154,7 +167,8 @@ impl<T: CudaReal> ForwardFft<T> {
     /// Enqueues the transform. `input` is left as it is.
     ///
     /// # Errors
-    /// When a buffer belongs to another [`Gpu`], or cuFFT refuses.
+    /// When a buffer belongs to another [`Gpu`] or the real one does not begin where a
+    /// complex number can, or cuFFT refuses.
     ///
     /// # Panics
     /// When a buffer is shorter than the plan's shape and batch need.
@@ -165,6 +179,7 @@ impl<T: CudaReal> ForwardFft<T> {
     ) -> Result<(), CudaError> {
         let (plan, input, output) = (&self.0, input.into(), output.into());
         assert!(input.len() >= plan.reals && output.len() >= plan.complexes && plan.work.is_some());
+        check_aligned("values to transform", *input.address(), size_of::<T::Complex>())?;
         plan.gpu.check_own(output.gpu())?;
         let _stream = plan.gpu.enter_with(input)?;
         let (from, to) = (*input.address() as *mut T, *output.address() as *mut T::Complex);
@@ -179,7 +194,8 @@ impl<T: CudaReal> InverseFft<T> {
     /// Enqueues the transform, which overwrites `input`.
     ///
     /// # Errors
-    /// When a buffer belongs to another [`Gpu`], or cuFFT refuses.
+    /// When a buffer belongs to another [`Gpu`] or the real one does not begin where a
+    /// complex number can, or cuFFT refuses.
     ///
     /// # Panics
     /// When a buffer is shorter than the plan's shape and batch need.
@@ -190,6 +206,7 @@ impl<T: CudaReal> InverseFft<T> {
     ) -> Result<(), CudaError> {
         let (plan, input, output) = (&self.0, input.into(), output.into());
         assert!(input.len() >= plan.complexes && output.len() >= plan.reals && plan.work.is_some());
+        check_aligned("transformed values", *output.address(), size_of::<T::Complex>())?;
         plan.gpu.check_own(output.gpu())?;
         let _stream = plan.gpu.enter_with(input.as_view())?;
         let (from, to) = (*input.address() as *mut T::Complex, *output.address() as *mut T);

@@ -16,7 +16,7 @@ use super::wirelength::CudaWirelength;
 use crate::cuda::bodies::RawStatistics;
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument, Launch,
-    Pinned, blocks_at_once, blocks_for, check_length,
+    Pinned, blocks_at_once, blocks_for, check_aligned, check_length,
 };
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, LaunchConfig};
@@ -261,9 +261,11 @@ impl<T: CudaReal> Descent<T> {
     /// side.
     ///
     /// # Errors
-    /// When `positions` have not two values per body, or the launch fails.
+    /// When `positions` have not two values per body or do not begin where a pair can,
+    /// or the launch fails.
     pub fn step(&mut self, positions: DeviceSliceMut<'_, T>) -> Result<(), CudaError> {
         check_length("positions", positions.len(), 2 * self.bodies)?;
+        check_aligned("positions", *positions.address(), 2 * size_of::<T>())?;
         let constants = self.constants();
         let from = self.points[self.current].addresses();
         let to = self.points[1 - self.current].addresses();

@@ -9,7 +9,7 @@
 //! bits on every run of a device.
 
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch,
+    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch, MOST_PINS,
     blocks_at_once, blocks_for, check_length,
 };
 use crate::wirelength::{Netlist, Wirelength};
@@ -99,7 +99,7 @@ impl<T: CudaReal> CudaWirelength<T> {
     ///
     /// # Errors
     /// [`CudaError::Length`] when the netlist has more movable cells than there
-    /// are bodies; when kernels cannot be compiled or memory runs out.
+    /// are bodies; when there are 2³² − 256 pins or more, kernels cannot be compiled or memory runs out.
     pub fn new(gpu: &Gpu, netlist: &Netlist, bodies: usize) -> Result<Self, CudaError> {
         let cells = netlist.movable();
         if cells > bodies {
@@ -109,6 +109,7 @@ impl<T: CudaReal> CudaWirelength<T> {
                 found: cells,
             });
         }
+        check_pins(netlist.pins())?;
         let layout = Layout::new(netlist);
         let module = gpu.kernels::<T>("wirelength")?;
         let load = |name: &str| module.load_function(name);
@@ -246,6 +247,11 @@ impl<T: CudaReal> DeviceNets<T> {
             pin_y: *self.pin_y.address(),
         }
     }
+}
+
+/// Refuses more pins than the kernels' loops over them can count.
+fn check_pins(pins: usize) -> Result<(), CudaError> {
+    if pins > MOST_PINS { Err(CudaError::TooManyPins(pins)) } else { Ok(()) }
 }
 
 /// The order of a netlist's nets and pins on the device.
@@ -389,6 +395,13 @@ mod tests {
         }
         let smooth = netlist.body_pin().iter().map(|&pin| layout.pin_place[pin as usize] as usize);
         assert!(smooth.max().unwrap() < layout.smooth_pins);
+    }
+
+    #[test]
+    fn a_blocks_stride_beyond_the_last_pin_is_still_counted() {
+        assert!(check_pins(MOST_PINS).is_ok() && (MOST_PINS as u32).checked_add(BLOCK).is_some());
+        let refused = check_pins(MOST_PINS + 1).unwrap_err().to_string();
+        assert_eq!(refused, "4294967040 pins of a netlist: at most 4294967039 are possible");
     }
 
     #[test]
