@@ -157,7 +157,8 @@ impl<T> Map<T> {
     /// # Panics
     /// When `data.len() != nx * ny`.
     pub fn from_vec(nx: usize, ny: usize, data: Vec<T>) -> Self {
-        assert_eq!(data.len(), nx * ny, "a {nx} x {ny} map from {} values", data.len());
+        let whole = nx.checked_mul(ny) == Some(data.len());
+        assert!(whole, "a {nx} x {ny} map from {} values", data.len());
         Map { nx, ny, data }
     }
 
@@ -194,8 +195,12 @@ impl<T> Map<T> {
 
 impl<T: Copy> Map<T> {
     /// A map that holds `value` everywhere.
+    ///
+    /// # Panics
+    /// When there is no memory for `nx * ny` values.
     pub fn filled(nx: usize, ny: usize, value: T) -> Self {
-        Map { nx, ny, data: crate::memory::filled(nx * ny, value) }
+        let bins = nx.checked_mul(ny).expect("a map fits into memory");
+        Map { nx, ny, data: crate::memory::filled(bins, value) }
     }
 }
 

@@ -135,23 +135,40 @@ pub enum CudaError {
     NoSuchUnit(String),
     /// Anything else the driver refuses.
     #[error("CUDA driver: {0}")]
-    Driver(DriverError),
+    Driver(DriverFailure),
     /// Anything cuFFT refuses.
     #[error("cuFFT, {what}: {source}")]
     Cufft {
         /// What was asked of it.
         what: String,
         /// Its answer.
-        source: CufftError,
+        source: CufftFailure,
     },
 }
 
+/// An answer of the driver other than success: its message.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct DriverFailure(DriverError);
+
+/// An answer of cuFFT other than success: its name.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct CufftFailure(CufftError);
+
+impl From<CufftError> for CufftFailure {
+    fn from(error: CufftError) -> Self {
+        CufftFailure(error)
+    }
+}
+
+/// For work of one's own by [`interop`](crate::cuda::interop).
 impl From<DriverError> for CudaError {
     fn from(error: DriverError) -> Self {
         match error.0 {
             CUresult::CUDA_ERROR_NO_DEVICE => CudaError::NoDevice,
             CUresult::CUDA_ERROR_STUB_LIBRARY => CudaError::NoDriver,
-            _ => CudaError::Driver(error),
+            _ => CudaError::Driver(DriverFailure(error)),
         }
     }
 }

@@ -8,8 +8,10 @@ use crate::transform::Sample;
 /// cuFFT has no integers (Jiang et al., "Settings"). An integer of more digits
 /// than `T` has is rounded. Sealed, as [`DeviceValue`] is: it chooses kernels.
 pub trait Input<T>: DeviceValue + Sample {
+    #[doc(hidden)]
     /// What the names of the kernels that read it end in (`kernels/fft/inputs.cuh`).
     const SUFFIX: &'static str;
+    #[doc(hidden)]
     /// Its number among the integers there, for kernels that take any of them;
     /// none for `T` itself.
     const INTEGER: Option<i32>;

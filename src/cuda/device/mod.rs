@@ -13,7 +13,7 @@ mod timing;
 mod usage;
 mod value;
 
-pub use error::CudaError;
+pub use error::{CudaError, CufftFailure, DriverFailure};
 pub use gpu::{Capabilities, DeviceInfo, Gpu, MemoryInfo, probe};
 pub use graph::Graph;
 pub use input::Input;

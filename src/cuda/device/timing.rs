@@ -58,7 +58,7 @@ fn elapsed_ms(start: &CudaEvent, stop: &CudaEvent) -> Result<f64, CudaError> {
     // number, and both events live.
     unsafe {
         let Ok(elapsed) = sys::culib().get::<ElapsedTime>(b"cuEventElapsedTime\0") else {
-            return Err(CudaError::Driver(DriverError(CUresult::CUDA_ERROR_NOT_SUPPORTED)));
+            return Err(DriverError(CUresult::CUDA_ERROR_NOT_SUPPORTED).into());
         };
         elapsed(&mut ms, start.cu_event(), stop.cu_event()).result()?;
     }

@@ -26,7 +26,7 @@ impl Plan {
     fn new(gpu: &Gpu, kind: cufftType, shape: &[usize], batch: usize) -> Result<Plan, CudaError> {
         let fail = |source: CufftError| CudaError::Cufft {
             what: format!("plan of {batch} transforms of {shape:?}"),
-            source,
+            source: source.into(),
         };
         check_shape(shape, batch)?;
         let integer = |n: usize| {
@@ -85,7 +85,7 @@ impl Plan {
     }
 
     fn failure(&self, source: CufftError) -> CudaError {
-        CudaError::Cufft { what: "transform".into(), source }
+        CudaError::Cufft { what: "transform".into(), source: source.into() }
     }
 }
 
