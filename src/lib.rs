@@ -150,13 +150,13 @@
 //!
 //! `evaluate` reads a design from files:
 //!
-#![doc = "```ignore"] // compiled as an example
+#![doc = "```no_run"]
 #![doc = include_str!("../benchmarks/examples/evaluate.rs")]
 #![doc = "```"]
 //!
 //! `spread` is a spreading loop on the CPU:
 //!
-#![doc = "```ignore"]
+#![doc = "```no_run"]
 #![doc = include_str!("../benchmarks/examples/spread.rs")]
 #![doc = "```"]
 //!
@@ -165,7 +165,7 @@
 //!
 //! `transform` uses one transform alone:
 //!
-#![doc = "```ignore"]
+#![doc = "```no_run"]
 #![doc = include_str!("../benchmarks/examples/transform.rs")]
 #![doc = "```"]
 //!

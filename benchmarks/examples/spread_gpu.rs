@@ -25,13 +25,13 @@ extern "C" __global__ void move_bodies(const float2* force, float2* corner, unsi
 "#;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // 8,000 cells of 4 × 4 on a heap in one corner, and a fixed macro in the middle.
+    // 8,000 cells of 4 × 4 on top of each other in one corner, no two at the same place,
+    // and a fixed macro in the middle.
     let grid = BinGrid::new(Rect::at(0.0, 0.0, 512.0, 512.0), 128, 128)?;
     let cells = 8000;
     let size = vec![4.0; cells];
-    let at = |i: usize, n: usize| 20.0 + (i * n % 997) as f64 * 0.2;
-    let x: Vec<f64> = (0..cells).map(|i| at(i, 37)).collect();
-    let y: Vec<f64> = (0..cells).map(|i| at(i, 101)).collect();
+    let x: Vec<f64> = (0..cells).map(|i| 20.0 + (i % 97) as f64 * 1.1).collect();
+    let y: Vec<f64> = (0..cells).map(|i| 30.0 + (i / 97) as f64 * 1.3).collect();
     let fixed = [Rect::at(200.0, 200.0, 100.0, 60.0)];
     let rectangles = Rectangles::movable(&size, &size, &x, &y).fixed(&fixed);
     let charge = Charge::from_rectangles(grid, &rectangles, &ChargeOptions::default())?;
