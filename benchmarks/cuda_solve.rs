@@ -169,7 +169,7 @@ fn bench<T: CudaReal>(
 const COPY: &str = "copy of one map";
 
 fn with(reorder: Reorder, post: PostProcessing, folding: Folding) -> SolverOptions {
-    SolverOptions { reorder, post, folding }
+    SolverOptions::default().reorder(reorder).post(post).folding(folding)
 }
 
 /// Single transforms, fused in every variant and row-column.

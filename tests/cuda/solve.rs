@@ -75,10 +75,13 @@ fn check<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>, want: &Expected, what: &str
 pub(crate) fn variants() -> Vec<(Pipeline, SolverOptions)> {
     let mut all = vec![];
     for reorder in [Reorder::Wide, Reorder::Scatter, Reorder::Gather] {
-        all.push((Pipeline::RowColumn, SolverOptions { reorder, ..Default::default() }));
+        all.push((Pipeline::RowColumn, SolverOptions::default().reorder(reorder)));
         for folding in [Folding::Shared, Folding::PerTransform] {
             for post in [PostProcessing::Efficient, PostProcessing::Naive] {
-                all.push((Pipeline::Fused, SolverOptions { reorder, folding, post }));
+                all.push((
+                    Pipeline::Fused,
+                    SolverOptions::default().reorder(reorder).folding(folding).post(post),
+                ));
             }
         }
     }

@@ -32,6 +32,7 @@ use embedded::{HEADERS, MACHINE_CODE, UNITS};
 /// Where a device's code came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Origin {
     /// Machine code built into the program.
     Embedded,
@@ -61,6 +62,7 @@ pub enum Code {
 
 /// What to compile to, with the compute capability times ten (90 for 9.0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Target {
     /// Machine code for one architecture.
     Cubin(u32),

@@ -19,6 +19,7 @@ pub(super) mod private {
 
 /// How much the fused pipeline's transforms share in a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Folding {
     /// One pass from the forward FFT's output to the input of all three
     /// inverses, which then run as one batch; one reordering for all three.
@@ -31,6 +32,7 @@ pub enum Folding {
 
 /// Choices for a solver; the default is the fastest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct SolverOptions {
     /// How maps are reordered.
     pub reorder: Reorder,
@@ -38,6 +40,26 @@ pub struct SolverOptions {
     pub post: PostProcessing,
     /// What the fused pipeline's transforms share.
     pub folding: Folding,
+}
+
+impl SolverOptions {
+    /// With maps reordered this way.
+    #[must_use]
+    pub fn reorder(self, reorder: Reorder) -> Self {
+        SolverOptions { reorder, ..self }
+    }
+
+    /// With this end of the forward transform.
+    #[must_use]
+    pub fn post(self, post: PostProcessing) -> Self {
+        SolverOptions { post, ..self }
+    }
+
+    /// With this much shared by the fused pipeline's transforms.
+    #[must_use]
+    pub fn folding(self, folding: Folding) -> Self {
+        SolverOptions { folding, ..self }
+    }
 }
 
 /// What a solve yields, in device memory.
