@@ -66,7 +66,8 @@ impl CpuForce {
         for map in [field_x, field_y] {
             assert_eq!([map.nx(), map.ny()], self.bodies.bins, "bins of the field");
         }
-        let ([nx, ny], bin_area) = (self.bodies.bins, self.bodies.bin_area);
+        let bodies = &*self.bodies;
+        let ([nx, ny], bin_area) = (bodies.bins, bodies.bin_area);
         let field = Field { x: field_x.as_slice(), y: field_y.as_slice(), nx, ny };
         let forces = force_x.par_chunks_mut(BATCH).zip(force_y.par_chunks_mut(BATCH));
         forces.with_min_len(BATCHES).enumerate().for_each(|(b, (fx, fy))| {
@@ -74,7 +75,7 @@ impl CpuForce {
             let mut footprints = [None; BATCH];
             for (k, footprint) in footprints[..fx.len()].iter_mut().enumerate() {
                 let i = first + k;
-                *footprint = self.bodies.footprint(i, Extent::Smoothed, x[i], y[i]);
+                *footprint = bodies.footprint(i, Extent::Smoothed, x[i], y[i]);
             }
             for ((fx, fy), footprint) in fx.iter_mut().zip(fy).zip(&footprints) {
                 let (ex, ey) = footprint.as_ref().map_or((0.0, 0.0), |f| field.over(f));

@@ -164,7 +164,7 @@ impl CpuDensity {
             return;
         }
         self.sort(range.clone(), extent, x, y);
-        let bodies = &self.bodies;
+        let bodies = &*self.bodies;
         let wide_of = &self.wide[wide.clone()];
         self.wide_records[wide.clone()].par_iter_mut().zip(wide_of).for_each(|(record, &i)| {
             let i = i as usize;
@@ -184,7 +184,7 @@ impl CpuDensity {
 
     /// Turns a range of bodies into records, each chunk sorted by strip.
     fn sort<T: Real>(&mut self, range: Range<usize>, extent: Extent, x: &[T], y: &[T]) {
-        let (strips, bodies, widest) = (self.strips, &self.bodies, self.widest);
+        let (strips, bodies, widest) = (self.strips, &*self.bodies, self.widest);
         let records = self.records[..range.len()].par_chunks_mut(CHUNK);
         let starts = self.starts.par_chunks_mut(strips.count + 1);
         records.zip(starts).enumerate().for_each(|(c, (records, starts))| {

@@ -44,10 +44,13 @@ impl<T: Real> TransposedMaps<T> {
         let count = (ny - 1) / 2;
         let b = &self.b[1..][..count];
         let (low, high) = (&line[1..][..count], &line[ny - count..]);
+        // Slices of a length the loop's is: no checks in it.
         let (near_low, near_high) = near.split_at_mut(ny - count);
         let near_low = &mut near_low[1..][..count];
+        let near_high = &mut near_high[..count];
         let (far_low, far_high) = far.split_at_mut(if BOTH { ny - count } else { 0 });
         let far_low = if BOTH { &mut far_low[1..][..count] } else { far_low };
+        let far_high = if BOTH { &mut far_high[..count] } else { far_high };
         for k in 0..count {
             let (v, back) = (k + 1, count - 1 - k);
             let (p, q) = (b[k] * low[k], b[k].conj() * high[back]);
