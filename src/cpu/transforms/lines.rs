@@ -188,9 +188,13 @@ mod tests {
 
     #[test]
     fn transposes_any_shape() {
-        for (matrices, rows, columns) in
-            [(1, 1, 1), (2, 1, 70), (1, 70, 1), (3, 33, 65), (1, 64, 32)]
-        {
+        for (matrices, rows, columns) in [
+            (1, 1, 1),
+            (2, 1, 70),
+            (1, 70, 1),
+            (3, 33, if cfg!(miri) { 2 } else { 65 }),
+            (1, 64, 32),
+        ] {
             let size = rows * columns;
             let x: Vec<f64> = (0..matrices * size).map(|i| i as f64).collect();
             let mut out = vec![0.0; x.len()];

@@ -49,18 +49,18 @@ fn small_maps() {
         |layout, reorder, post| Plan2dOptions { method: Method::Fused, layout, reorder, post };
     let all = [
         Plan2dOptions { method: Method::RowColumn, ..Plan2dOptions::default() },
+        fused(FftLayout::Transposed, Reorder::Gather, PostProcessing::Efficient),
         fused(FftLayout::Straight, Reorder::Wide, PostProcessing::Efficient),
         fused(FftLayout::Straight, Reorder::Gather, PostProcessing::Naive),
         fused(FftLayout::Transposed, Reorder::Wide, PostProcessing::Efficient),
-        fused(FftLayout::Transposed, Reorder::Gather, PostProcessing::Efficient),
         fused(FftLayout::Transposed, Reorder::Scatter, PostProcessing::Naive),
     ];
     on_two_threads(|| {
-        let shapes = [(2, 35, 1), (3, 36, 2), (18, 5, 1), (1, 1, 1), (5, 37, 3)];
-        // Miri takes seconds for a plan: the sine transforms reach no other memory, and
-        // row-column shares none.
+        let shapes = [(3, 36, 1), (18, 5, 2), (2, 35, 1), (1, 1, 1), (5, 37, 3)];
+        // Miri takes seconds for a plan. The sine transforms and the first two options
+        // reach no memory in another way than the rest.
         let (shapes, kinds, all) = match cfg!(miri) {
-            true => (&shapes[..3], 2, &all[1..]),
+            true => (&shapes[..2], 2, &all[2..]),
             false => (&shapes[..], 4, &all[..]),
         };
         for &(nx, ny, batch) in shapes {
@@ -85,7 +85,7 @@ fn small_volumes_and_arrays() {
     on_two_threads(|| {
         let shapes = [&[2, 4, 35][..], &[3, 3, 4], &[2, 3, 2, 3], &[1, 1, 1], &[5, 6, 33]];
         let (shapes, methods) = match cfg!(miri) {
-            true => (&shapes[..3], &[Method::Fused][..]),
+            true => (&shapes[..2], &[Method::Fused][..]),
             false => (&shapes[..], &Method::ALL[..]),
         };
         for &shape in shapes {
