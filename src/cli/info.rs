@@ -27,7 +27,7 @@ fn cuda(out: &mut impl Write) -> io::Result<()> {
 
 #[cfg(feature = "cuda")]
 fn cuda(out: &mut impl Write) -> io::Result<()> {
-    use crate::cuda::{compile, probe};
+    use crate::cuda::{DeviceLimit, compile, probe};
     let found = probe();
     match found.obstacle(0) {
         Some(why) => writeln!(out, "cuda  not available: {why}")?,
@@ -49,16 +49,20 @@ fn cuda(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  cuFFT     {}", version(found.cufft_version))?;
     writeln!(out, "  NVRTC     {}", version(found.nvrtc))?;
     writeln!(out, "  kernels   {kernels}; cached in {cache}")?;
+    if let Err(bad) = DeviceLimit::from_environment() {
+        writeln!(out, "  limit     {bad}")?;
+    }
     for device in &found.devices {
         let (major, minor) = device.compute_capability;
         let unfit = found.obstacle(device.ordinal).map_or(String::new(), |why| format!(": {why}"));
         writeln!(
             out,
-            "  device {}  {}, compute capability {major}.{minor}, {} MiB, {} multiprocessors{unfit}",
+            "  device {}  {}, compute capability {major}.{minor}, {} MiB, {} multiprocessors, {} KB of shared memory a block{unfit}",
             device.ordinal,
             device.name,
             device.memory >> 20,
-            device.multiprocessors
+            device.multiprocessors,
+            device.shared_memory >> 10
         )?;
     }
     Ok(())

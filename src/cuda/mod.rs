@@ -68,9 +68,9 @@ pub use bodies::{
     PermutationView, RawStatistics,
 };
 pub use device::{
-    Capabilities, CudaError, CudaReal, CufftFailure, DeviceInfo, DeviceSlice, DeviceSliceMut,
-    DeviceValue, DeviceVec, DriverFailure, Gpu, Graph, Input, KernelUse, Marks, MemoryInfo, Spread,
-    Stopwatch, compile, measure, probe,
+    Capabilities, CudaError, CudaReal, CufftFailure, DeviceInfo, DeviceLimit, DeviceSlice,
+    DeviceSliceMut, DeviceValue, DeviceVec, DriverFailure, Gpu, GpuOptions, Graph, Input,
+    KernelUse, Marks, MemoryInfo, Spread, Stopwatch, compile, measure, probe,
 };
 pub use engine::CudaEngine;
 pub use fft::{ForwardFft, InverseFft};

@@ -10,7 +10,7 @@ use placefield::cuda::compile::Code;
 use placefield::cuda::transforms::Plan2d;
 use placefield::cuda::{
     Arrangement, Bodies, CudaEngine, CudaError, CudaReal, Density, Descent, DescentBodies, Fields,
-    Force, ForwardFft, Gpu, Graph, InverseFft, SolverOptions, solver,
+    Force, ForwardFft, Gpu, GpuOptions, Graph, InverseFft, SolverOptions, solver,
 };
 use placefield::engine::{Engine, EngineError, EngineOptions, MapKind, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};
@@ -401,7 +401,7 @@ fn kernels_by_way_of_ptx_agree_with_those_compiled_here() {
     let [x, y] = starts(&charge);
     let rho = off_axis::<f64>(128, 64);
     let seen = [Code::Compiled, Code::Ptx, Code::Quickest].map(|code| {
-        let gpu = Gpu::open_with(0, code).unwrap();
+        let gpu = Gpu::open_with(0, GpuOptions::default().code(code)).unwrap();
         let mut engine =
             CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
         let evaluation = engine.evaluate(&x, &y).unwrap();

@@ -259,24 +259,25 @@ fn architectures() -> Vec<u32> {
     }
 }
 
-/// Loads a kernel file onto a device of the given compute capability, with
-/// `options` where it must be compiled.
+/// Loads a kernel file, compiled for architecture `sm`, onto a device of architecture
+/// `device` or limited from that to `sm`; with `options` where it must be compiled.
 pub(super) fn load<T: CudaReal>(
     context: &Arc<CudaContext>,
     unit: &'static str,
-    (major, minor): (i32, i32),
+    (sm, device): (u32, u32),
     code: Code,
     options: &[&str],
 ) -> Result<(Arc<CudaModule>, Origin), CudaError> {
     let quickest = code == Code::Quickest;
     let embedded = MACHINE_CODE.iter().find(|(name, real, _)| *name == unit && *real == T::C_NAME);
-    if let Some((_, _, image)) = embedded.filter(|_| quickest) {
+    // The driver would choose the device's own of the architectures in the image.
+    if let Some((_, _, image)) = embedded.filter(|_| quickest && sm == device) {
         return Ok((load_image(context, image)?, Origin::Embedded));
     }
     let version = nvrtc_version().ok_or(CudaError::NoNvrtc)?;
-    let sm = (major * 10 + minor) as u32;
     let known = architectures();
-    if code != Code::Ptx && (known.is_empty() || known.contains(&sm)) {
+    // Machine code runs on its own generation alone.
+    if code != Code::Ptx && sm / 10 == device / 10 && (known.is_empty() || known.contains(&sm)) {
         let target = Target::Cubin(sm);
         let entry = CacheEntry::new(unit, T::PRECISION, target, version, options);
         let cached = if quickest { entry.read() } else { None };

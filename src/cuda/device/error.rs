@@ -40,6 +40,12 @@ pub enum CudaError {
         /// Minor version.
         minor: i32,
     },
+    /// A text that is no [`DeviceLimit`](super::DeviceLimit).
+    #[error(
+        "PLACEFIELD_DEVICE_LIMIT={0}: expected the KB of shared memory of a block (48 or more), the \
+         architecture (75 or more), or both, as in shared=99,arch=80"
+    )]
+    BadLimit(String),
     /// Device memory ran out.
     #[error("out of GPU memory: {} MiB more were needed and {} MiB are free", .needed >> 20, .free >> 20)]
     OutOfMemory {

@@ -2,6 +2,7 @@
 
 use super::compile::{self, Code, Origin};
 use super::error::CudaError;
+use super::limit::DeviceLimit;
 use super::real::CudaReal;
 use crate::real::Precision;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
@@ -11,24 +12,35 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// The oldest compute capability the kernels are compiled for.
-const OLDEST: (i32, i32) = (7, 5);
+/// The oldest architecture the kernels are compiled for: ten times its compute
+/// capability.
+pub(super) const OLDEST: u32 = 75;
 
-/// One GPU, as the driver describes it.
+/// One GPU, as the driver describes it and a [`DeviceLimit`] leaves it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceInfo {
     /// The number it is opened by.
     pub ordinal: usize,
-    /// Its own name.
+    /// Its own name, and its limit if it has one.
     pub name: String,
-    /// Compute capability, major and minor.
+    /// Compute capability, major and minor: what code is compiled for.
     pub compute_capability: (i32, i32),
+    /// Shared memory that a block can have, in bytes.
+    pub shared_memory: usize,
     /// Device memory in bytes.
     pub memory: usize,
     /// L2 cache in bytes.
     pub l2_cache: usize,
     /// Streaming multiprocessors.
     pub multiprocessors: i32,
+}
+
+impl DeviceInfo {
+    /// Ten times the compute capability: 90 for 9.0.
+    pub fn architecture(&self) -> u32 {
+        let (major, minor) = self.compute_capability;
+        (major * 10 + minor) as u32
+    }
 }
 
 /// What of CUDA this machine has.
@@ -62,7 +74,7 @@ impl Capabilities {
         let Some(device) = self.devices.get(ordinal) else {
             return Some(CudaError::NoSuchDevice { ordinal, count: self.devices.len() });
         };
-        if device.compute_capability < OLDEST {
+        if device.architecture() < OLDEST {
             let (major, minor) = device.compute_capability;
             return Some(CudaError::TooOld { device: device.name.clone(), major, minor });
         }
@@ -76,9 +88,14 @@ impl Capabilities {
     }
 }
 
-/// Looks for driver, cuFFT, NVRTC and devices. Never fails: what is missing is
-/// reported as missing.
+/// Looks for driver, cuFFT, NVRTC and devices, these as `PLACEFIELD_DEVICE_LIMIT`
+/// leaves them. Never fails: what is missing is reported as missing, and a limit that is
+/// none is ignored here ([`Gpu::open`] refuses it).
 pub fn probe() -> Capabilities {
+    probe_with(DeviceLimit::from_environment().unwrap_or_default())
+}
+
+fn probe_with(limit: DeviceLimit) -> Capabilities {
     // SAFETY: both only open the named library and close it again.
     let (driver, cufft) =
         unsafe { (sys::is_culib_present(), cudarc::cufft::sys::is_culib_present()) };
@@ -89,8 +106,14 @@ pub fn probe() -> Capabilities {
         cufft_version: cufft.then(cufft_version).flatten(),
         nvrtc: compile::nvrtc_version(),
         precompiled: compile::precompiled(),
-        devices: if driver { devices().unwrap_or_default() } else { Vec::new() },
+        devices: if driver { limited_devices(limit) } else { Vec::new() },
     }
+}
+
+fn limited_devices(limit: DeviceLimit) -> Vec<DeviceInfo> {
+    let mut found = devices().unwrap_or_default();
+    found.iter_mut().for_each(|device| limit.apply(device));
+    found
 }
 
 fn driver_version() -> Option<(i32, i32)> {
@@ -123,11 +146,35 @@ fn describe(ordinal: i32) -> Result<DeviceInfo, DriverError> {
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         ),
+        shared_memory: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?
+            as usize,
         // SAFETY: as above.
         memory: unsafe { result::device::total_mem(device) }?,
         l2_cache: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as usize,
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
     })
+}
+
+/// How a device is opened. By default with the quickest code, and the limit that
+/// `PLACEFIELD_DEVICE_LIMIT` names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GpuOptions {
+    code: Code,
+    limit: Option<DeviceLimit>,
+}
+
+impl GpuOptions {
+    /// Where the kernels' machine code may come from.
+    #[must_use]
+    pub fn code(self, code: Code) -> Self {
+        GpuOptions { code, ..self }
+    }
+
+    /// The most that is used of the device, whatever the environment says.
+    #[must_use]
+    pub fn limit(self, limit: DeviceLimit) -> Self {
+        GpuOptions { limit: Some(limit), ..self }
+    }
 }
 
 /// A device, opened. Clones share it.
@@ -142,7 +189,9 @@ struct Shared {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     info: DeviceInfo,
-    code: Code,
+    /// The device's own architecture, whatever its limit.
+    architecture: u32,
+    options: GpuOptions,
     kernels: Mutex<Kernels>,
     /// Held to be read while something is enqueued or waited for, to be written
     /// during a capture.
@@ -207,17 +256,19 @@ impl Gpu {
     ///
     /// # Errors
     /// Says which of driver, device, cuFFT or NVRTC is missing, that the device
-    /// is too old, or what the driver answered.
+    /// is too old, that `PLACEFIELD_DEVICE_LIMIT` is no limit, or what the driver
+    /// answered.
     pub fn open(ordinal: usize) -> Result<Gpu, CudaError> {
-        Gpu::open_with(ordinal, Code::default())
+        Gpu::open_with(ordinal, GpuOptions::default())
     }
 
-    /// As [`Gpu::open`], with the kernels' machine code from where `code` says.
+    /// As [`Gpu::open`], with other than the usual options.
     ///
     /// # Errors
     /// As [`Gpu::open`].
-    pub fn open_with(ordinal: usize, code: Code) -> Result<Gpu, CudaError> {
-        let mut found = probe();
+    pub fn open_with(ordinal: usize, options: GpuOptions) -> Result<Gpu, CudaError> {
+        let limit = options.limit.map_or_else(DeviceLimit::from_environment, Ok)?;
+        let mut found = probe_with(DeviceLimit::none());
         if let Some(obstacle) = found.obstacle(ordinal) {
             return Err(obstacle);
         }
@@ -227,12 +278,15 @@ impl Gpu {
         // neither is handed out but by the unsafe functions of `cuda::interop`.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream()?;
-        let info = found.devices.swap_remove(ordinal);
+        let mut info = found.devices.swap_remove(ordinal);
+        let architecture = info.architecture();
+        limit.apply(&mut info);
         Ok(Gpu(Arc::new(Shared {
             context,
             stream,
             info,
-            code,
+            architecture,
+            options,
             kernels: Mutex::default(),
             capture: RwLock::default(),
         })))
@@ -241,6 +295,12 @@ impl Gpu {
     /// The device's description.
     pub fn info(&self) -> &DeviceInfo {
         &self.0.info
+    }
+
+    /// Shared memory that a block can have, in bytes: the device's, or what its limit
+    /// leaves of it.
+    pub fn shared_memory_limit(&self) -> usize {
+        self.info().shared_memory
     }
 
     /// Bytes per second that device memory moves at most, from its clock (two
@@ -395,10 +455,16 @@ impl Gpu {
         if let Some((module, _)) = kernels.get(&(unit, T::PRECISION, line)) {
             return Ok(module.clone());
         }
-        let sm = self.info().compute_capability;
+        let sm = self.info().architecture();
         let define = line.map(|n| format!("--define-macro=PF_LINE={n}"));
         let options: Vec<&str> = define.iter().map(String::as_str).collect();
-        let (module, origin) = compile::load::<T>(self.context(), unit, sm, self.0.code, &options)?;
+        let (module, origin) = compile::load::<T>(
+            self.context(),
+            unit,
+            (sm, self.0.architecture),
+            self.0.options.code,
+            &options,
+        )?;
         kernels.insert((unit, T::PRECISION, line), (module.clone(), origin));
         Ok(module)
     }
@@ -421,6 +487,7 @@ mod tests {
             ordinal: 0,
             name: "card".into(),
             compute_capability: (major, minor),
+            shared_memory: 64 << 10,
             memory: 1 << 30,
             l2_cache: 1 << 20,
             multiprocessors: 10,

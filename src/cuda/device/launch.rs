@@ -6,7 +6,7 @@ use super::gpu::Gpu;
 use super::memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
 use super::value::DeviceValue;
 use cudarc::driver::sys;
-use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
+use cudarc::driver::{CudaFunction, CudaModule, DriverError, LaunchConfig};
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -241,7 +241,8 @@ impl<'a> Launch<'a> {
     /// Enqueues it.
     ///
     /// # Errors
-    /// When an argument belongs to another device, or the driver refuses.
+    /// When an argument belongs to another device, a block would have more shared memory
+    /// than the device or its limit allows, or the driver refuses.
     ///
     /// # Safety
     /// The arguments are of the types the kernel declares, in its order; memory
@@ -252,6 +253,10 @@ impl<'a> Launch<'a> {
     pub(in crate::cuda) unsafe fn launch(&mut self, config: LaunchConfig) -> Result<(), CudaError> {
         if let Some(error) = self.refused.take() {
             return Err(error);
+        }
+        // The driver knows the device's own limit alone.
+        if config.shared_mem_bytes as usize > self.gpu.shared_memory_limit() {
+            return Err(DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE).into());
         }
         let value = sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 };
         let mut attribute = sys::CUlaunchAttribute {

@@ -3,7 +3,7 @@
 //! for them.
 
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Kernel, MOST_BLOCKS};
-use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
+use cudarc::driver::sys::CUfunction_attribute;
 use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -194,8 +194,7 @@ pub(in crate::cuda) fn fits(gpu: &Gpu, shapes: &[Shape], maps: usize) -> Result<
 
 /// Shared memory a block can have, in bytes.
 pub(in crate::cuda) fn shared_memory(gpu: &Gpu) -> Result<u32, CudaError> {
-    let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-    Ok(gpu.context().attribute(most)? as u32)
+    Ok(gpu.shared_memory_limit() as u32)
 }
 
 #[cfg(test)]
