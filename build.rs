@@ -1,18 +1,43 @@
-//! Embeds the CUDA kernels: their source always, and machine code as well when
+//! Embeds the CUDA kernels: their source always, and compiled code as well when
 //! `PLACEFIELD_PRECOMPILE` asks for it (needs `nvcc`, on the path or in `$NVCC`),
 //! so that the program then runs without NVRTC. It is 1 for every supported
-//! architecture, or names some by their compute capability times ten, as in
-//! `80,90`.
+//! architecture that this `nvcc` knows, or names some by their compute capability times
+//! ten, as in `80,90`.
 
 use std::env;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Architectures that get machine code unless others are asked for; every other one
-/// gets the oldest one's PTX.
-const ARCHITECTURES: [u32; 4] = [75, 80, 90, 100];
+/// Architectures that get machine code unless others are asked for.
+const MACHINE_CODE: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
+
+/// Architectures that get PTX, for every other and later one; of a list of others, its
+/// oldest does.
+const PTX: [u32; 2] = [75, 90];
+
+/// A set of macros that a kernel file is compiled with: name and value, by name.
+type Defines = Vec<(&'static str, String)>;
+
+/// The sets of macros with which a kernel file gets compiled code for architecture `sm`
+/// in a precision (`float` or `double`). What is not among them is compiled at run time,
+/// or something else stands in for it.
+fn instances(unit: &str, _real: &str, sm: u32) -> Vec<Defines> {
+    let lines: &[usize] = match unit {
+        "three_pass" => &[64, 128, 256, 512, 1024, 2048, 4096, 8192],
+        "two_pass" => &[
+            64, 100, 128, 200, 256, 400, 500, 512, 1000, 1024, 2000, 2048, 2500, 4096, 5000, 8192,
+            10000,
+        ],
+        "folded" => &[64, 100, 128, 10000],
+        _ => return vec![Defines::new()],
+    };
+    // Longer lines do not fit the shared memory of compute capability 7.5.
+    let fit = lines.iter().filter(|&&n| n <= 1024 || sm >= 80);
+    fit.map(|n| vec![("PF_LINE", n.to_string())]).collect()
+}
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -29,42 +54,149 @@ fn main() {
     stems.sort_unstable();
     assert!(stems.windows(2).all(|pair| pair[0] != pair[1]), "two kernel files share a name");
     let headers = files(&kernels, "cuh");
-    let architectures = architectures();
 
     let mut code = String::new();
     table(&mut code, "UNITS", &units, stem);
     table(&mut code, "HEADERS", &headers, |header| {
         header.strip_prefix(&kernels).unwrap().to_str().expect("a kernel file's name is UTF-8")
     });
-    code.push_str("pub(crate) const MACHINE_CODE: &[(&str, &str, &[u8])] = &[\n");
-    for unit in units.iter().filter(|_| !architectures.is_empty()) {
-        for real in ["float", "double"] {
-            let image = assemble(&kernels, unit, real, &architectures, &out);
-            let name = stem(unit);
-            writeln!(code, "    ({name:?}, {real:?}, include_bytes!({image:?})),").unwrap();
-        }
+    let asked = env::var("PLACEFIELD_PRECOMPILE").unwrap_or_default();
+    let nvcc = (!matches!(asked.as_str(), "" | "0")).then(Nvcc::find);
+    let images = nvcc.as_ref().map(|nvcc| images(&units, &targets(&asked, nvcc)));
+    let images = images.unwrap_or_default();
+    if let Some(nvcc) = &nvcc {
+        at_once(&images, |image| nvcc.assemble(&kernels, &out, image));
+    }
+    let compiler = nvcc.map(|nvcc| nvcc.version);
+    writeln!(code, "pub(crate) const COMPILER: Option<(i32, i32)> = {compiler:?};").unwrap();
+    code.push_str("pub(crate) const IMAGES: &[(&str, Precision, &str, Target, &[u8])] = &[\n");
+    for image in &images {
+        let (unit, precision) =
+            (stem(image.unit), if image.real == "float" { "F32" } else { "F64" });
+        let (defined, target, path) = (image.defined(), image.target, image.path(&out));
+        writeln!(
+            code,
+            "    ({unit:?}, Precision::{precision}, {defined:?}, Target::{target:?}, include_bytes!({path:?})),"
+        )
+        .unwrap();
     }
     code.push_str("];\n");
     std::fs::write(out.join("kernels.rs"), code).unwrap();
 }
 
-/// What is asked for, ascending; none for no machine code.
-fn architectures() -> Vec<u32> {
-    let asked = env::var("PLACEFIELD_PRECOMPILE").unwrap_or_default();
-    let mut found: Vec<u32> = match asked.as_str() {
-        "" | "0" => Vec::new(),
-        "1" => ARCHITECTURES.to_vec(),
-        list => list
-            .split(',')
-            .map(|sm| match sm.parse() {
-                Ok(sm) if sm >= ARCHITECTURES[0] => sm,
-                _ => panic!("PLACEFIELD_PRECOMPILE={asked}: expected 1 or a list such as 80,90"),
-            })
-            .collect(),
+/// What code is for, by ten times a compute capability.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    Cubin(u32),
+    Ptx(u32),
+}
+
+impl Target {
+    fn architecture(self) -> u32 {
+        let (Target::Cubin(sm) | Target::Ptx(sm)) = self;
+        sm
+    }
+
+    /// As nvcc calls it.
+    fn code(self) -> String {
+        match self {
+            Target::Cubin(sm) => format!("sm_{sm}"),
+            Target::Ptx(sm) => format!("compute_{sm}"),
+        }
+    }
+}
+
+/// What is `asked` for.
+fn targets(asked: &str, nvcc: &Nvcc) -> Vec<Target> {
+    let (machine_code, ptx) = match asked {
+        "1" => (MACHINE_CODE.to_vec(), PTX.to_vec()),
+        list => {
+            let mut found: Vec<u32> = list
+                .split(',')
+                .map(|sm| match sm.parse() {
+                    Ok(sm) if sm >= MACHINE_CODE[0] => sm,
+                    _ => {
+                        panic!("PLACEFIELD_PRECOMPILE={asked}: expected 1 or a list such as 80,90")
+                    }
+                })
+                .collect();
+            found.sort_unstable();
+            found.dedup();
+            let oldest = found[0];
+            (found, vec![oldest])
+        }
     };
-    found.sort_unstable();
-    found.dedup();
+    let all = machine_code.into_iter().map(Target::Cubin).chain(ptx.into_iter().map(Target::Ptx));
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        all.partition(|target| nvcc.architectures.contains(&target.architecture()));
+    let unknown: Vec<_> = unknown.into_iter().map(Target::code).collect();
+    if !unknown.is_empty() {
+        let (major, minor) = nvcc.version;
+        let lacks = format!("nvcc {major}.{minor} does not know {}", unknown.join(", "));
+        assert!(asked == "1", "PLACEFIELD_PRECOMPILE={asked}: {lacks}");
+        println!("cargo::warning=PLACEFIELD_PRECOMPILE: no code for some architectures: {lacks}");
+    }
+    known
+}
+
+/// Code to be compiled: one set of kernels for one architecture.
+struct Image<'a> {
+    unit: &'a Path,
+    real: &'static str,
+    defines: Defines,
+    target: Target,
+}
+
+impl Image<'_> {
+    fn defined(&self) -> String {
+        let defines = self.defines.iter().map(|(name, value)| format!("{name}={value}"));
+        defines.collect::<Vec<_>>().join(" ")
+    }
+
+    fn path(&self, out: &Path) -> PathBuf {
+        // Values may hold what no file's name should.
+        let defined: String = self
+            .defined()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '=' { c } else { '_' })
+            .collect();
+        out.join(format!(
+            "{}_{}_{}_{defined}.fatbin",
+            stem(self.unit),
+            self.real,
+            self.target.code()
+        ))
+    }
+}
+
+fn images<'a>(units: &'a [PathBuf], targets: &[Target]) -> Vec<Image<'a>> {
+    let mut found = Vec::new();
+    for unit in units {
+        for real in ["float", "double"] {
+            for &target in targets {
+                for mut defines in instances(stem(unit), real, target.architecture()) {
+                    defines.sort();
+                    found.push(Image { unit, real, defines, target });
+                }
+            }
+        }
+    }
     found
+}
+
+/// Does `work` on every item, as many at a time as cargo allows.
+fn at_once<I: Sync>(items: &[I], work: impl Fn(&I) + Sync) {
+    let jobs = env::var("NUM_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..items.len().min(jobs) {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Relaxed)) {
+                    work(item);
+                }
+            });
+        }
+    });
 }
 
 /// The files with this extension in `folder` and the folders in it, in order.
@@ -101,22 +233,61 @@ fn table<'a>(
     code.push_str("];\n");
 }
 
-/// Compiles one unit for every architecture into one file.
-fn assemble(kernels: &Path, unit: &Path, real: &str, architectures: &[u32], out: &Path) -> PathBuf {
-    let image = out.join(format!("{}_{real}.fatbin", stem(unit)));
-    let nvcc = env::var_os("NVCC").unwrap_or_else(|| OsString::from("nvcc"));
-    let mut command = Command::new(&nvcc);
-    command.args(["-fatbin", "-std=c++17", "-O3"]).arg(format!("-DPF_REAL={real}"));
-    command.arg("-I").arg(kernels);
-    for sm in architectures {
-        command.arg("-gencode").arg(format!("arch=compute_{sm},code=sm_{sm}"));
+/// The compiler.
+struct Nvcc {
+    program: OsString,
+    version: (i32, i32),
+    /// Those it compiles for, as ten times a compute capability.
+    architectures: Vec<u32>,
+}
+
+impl Nvcc {
+    fn find() -> Nvcc {
+        let program = env::var_os("NVCC").unwrap_or_else(|| OsString::from("nvcc"));
+        let said = |option| match Command::new(&program).arg(option).output() {
+            Ok(run) if run.status.success() => String::from_utf8_lossy(&run.stdout).into_owned(),
+            Ok(run) => {
+                panic!("PLACEFIELD_PRECOMPILE: {} {option}: {}", program.display(), run.status)
+            }
+            Err(error) => {
+                panic!("PLACEFIELD_PRECOMPILE: cannot run {}: {error}", program.display())
+            }
+        };
+        // "Cuda compilation tools, release 13.0, V13.0.88"
+        let about = said("--version");
+        let version = about.split_once("release ").and_then(|(_, rest)| {
+            let (major, rest) = rest.split_once('.')?;
+            Some((major.parse().ok()?, rest.split(',').next()?.parse().ok()?))
+        });
+        let version = version.unwrap_or_else(|| {
+            panic!("PLACEFIELD_PRECOMPILE: no version in what {} says: {about}", program.display())
+        });
+        let listed = said("--list-gpu-arch");
+        let architectures =
+            listed.lines().filter_map(|line| line.trim().strip_prefix("compute_")?.parse().ok());
+        let architectures = architectures.collect();
+        Nvcc { program, version, architectures }
     }
-    let oldest = architectures[0];
-    command.arg("-gencode").arg(format!("arch=compute_{oldest},code=compute_{oldest}"));
-    let status = command.arg("-o").arg(&image).arg(unit).status();
-    match status {
-        Ok(status) if status.success() => image,
-        Ok(status) => panic!("PLACEFIELD_PRECOMPILE: nvcc on {}: {status}", unit.display()),
-        Err(error) => panic!("PLACEFIELD_PRECOMPILE: cannot run {}: {error}", nvcc.display()),
+
+    /// Compiles one image.
+    fn assemble(&self, kernels: &Path, out: &Path, image: &Image) {
+        let mut command = Command::new(&self.program);
+        command.args(["-fatbin", "-std=c++17", "-O3"]).arg(format!("-DPF_REAL={}", image.real));
+        command.args(image.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
+        // Older ones compress as well, in the one way they have.
+        if self.version >= (12, 8) {
+            command.arg("--compress-mode=size");
+        }
+        let (sm, code) = (image.target.architecture(), image.target.code());
+        command.arg("-gencode").arg(format!("arch=compute_{sm},code={code}"));
+        command.arg("-I").arg(kernels).arg("-o").arg(image.path(out)).arg(image.unit);
+        let what = || format!("{} for {code} {}", image.unit.display(), image.defined());
+        match command.status() {
+            Ok(status) if status.success() => {}
+            Ok(status) => panic!("PLACEFIELD_PRECOMPILE: nvcc on {}: {status}", what()),
+            Err(error) => {
+                panic!("PLACEFIELD_PRECOMPILE: cannot run {}: {error}", self.program.display())
+            }
+        }
     }
 }

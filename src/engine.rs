@@ -259,11 +259,10 @@ pub enum EngineError {
         /// The system's reason.
         reason: String,
     },
-    /// Device memory ran out for what this library allocates. (Where the driver
-    /// lacks memory for itself, its answer is in [`EngineError::Device`].)
-    #[error("out of GPU memory: {} MiB more were needed and {} MiB are free", .needed >> 20, .free >> 20)]
+    /// Device memory ran out.
+    #[error("{}", out_of_memory(*.needed, *.free))]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes asked for; 0 where it was the driver that lacked memory for itself.
         needed: usize,
         /// Bytes free when they were asked for.
         free: usize,
@@ -272,6 +271,17 @@ pub enum EngineError {
     /// `cuda::CudaError`, which `downcast_ref` gives back.
     #[error("{0}")]
     Device(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// What is said of device memory that ran out, in bytes; `needed` is 0 where nobody knows.
+pub(crate) fn out_of_memory(needed: usize, free: usize) -> String {
+    let free = free >> 20;
+    match needed >> 20 {
+        0 => format!("out of GPU memory: more was needed than the {free} MiB that are free"),
+        needed => {
+            format!("out of GPU memory: {needed} MiB more were needed and {free} MiB are free")
+        }
+    }
 }
 
 /// Density → field → force, in precision `T`.

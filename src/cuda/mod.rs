@@ -70,7 +70,7 @@ pub use bodies::{
 pub use device::{
     Capabilities, CudaError, CudaReal, CufftFailure, DeviceInfo, DeviceLimit, DeviceSlice,
     DeviceSliceMut, DeviceValue, DeviceVec, DriverFailure, Gpu, GpuOptions, Graph, Input,
-    KernelUse, Marks, MemoryInfo, Spread, Stopwatch, compile, measure, probe,
+    KernelOrigin, KernelUse, Marks, MemoryInfo, Spread, Stopwatch, compile, measure, probe,
 };
 pub use engine::CudaEngine;
 pub use fft::{ForwardFft, InverseFft};

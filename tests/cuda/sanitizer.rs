@@ -70,7 +70,7 @@ fn the_cases_load_every_kernel_file_in_both_precisions() {
     let gpu = gpu();
     CASES.iter().for_each(|case| case(&gpu));
     let loaded: HashSet<(&str, Precision)> =
-        gpu.kernel_origins().into_iter().map(|(unit, precision, _)| (unit, precision)).collect();
+        gpu.kernel_origins().iter().map(|found| (found.unit, found.precision)).collect();
     for unit in compile::units() {
         for precision in [Precision::F32, Precision::F64] {
             assert!(loaded.contains(&(unit, precision)), "{unit} in {precision}");

@@ -90,8 +90,10 @@ impl<T: CudaReal> Density<T> {
         let module = gpu.kernels::<T>("density")?;
         let narrow = T::PRECISION == Precision::F32;
         let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
+        let caller = module.load_function("density_caller")?;
         Ok(Density {
-            caller: module.load_function("density_caller")?,
+            overlap: Overlap::where_possible(&caller),
+            caller,
             slots: module.load_function("density_slots")?,
             spread: module.load_function("density_large")?,
             finish: module.load_function("density_finish")?,
@@ -105,7 +107,6 @@ impl<T: CudaReal> Density<T> {
             outside_halo: gpu.zeros(1)?,
             stats: gpu.zeros(3)?,
             received: Mutex::new(Pinned::zeros(&gpu, 3)?),
-            overlap: Overlap::where_possible(&gpu),
             excess_unit: bodies.plan.excess_unit(),
             movable_area: charge.movable_area(),
             bin_area,

@@ -33,11 +33,12 @@ impl<T: CudaReal> Force<T> {
     pub fn new(bodies: &Bodies<T>) -> Result<Self, CudaError> {
         let gpu = bodies.gpu.clone();
         let module = gpu.kernels::<T>("force")?;
+        let slots = module.load_function("force_slots")?;
         Ok(Force {
-            slots: module.load_function("force_slots")?,
+            overlap: Overlap::where_possible(&slots),
+            slots,
             to_caller: module.load_function("force_return")?,
             in_slots: gpu.zeros(2 * bodies.len())?,
-            overlap: Overlap::where_possible(&gpu),
             bodies: bodies.id,
             gpu,
         })

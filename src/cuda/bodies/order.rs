@@ -80,13 +80,14 @@ impl Ordering {
         let load = |name: &str| module.load_function(name);
         let tiles = plan.tiles_x as usize * plan.tiles_y as usize;
         let bodies = (plan.bodies + plan.large) as usize;
+        let count = load("order_count")?;
         Ok(Ordering {
-            count: load("order_count")?,
+            overlap: Overlap::where_possible(&count),
+            count,
             tiles: load("order_tiles")?,
             place: load("order_place")?,
             invert: load("order_invert")?,
             threads: if few { FEW_THREADS } else { THREADS },
-            overlap: Overlap::where_possible(gpu),
             counts: gpu.zeros(2 * tiles)?,
             cursors: gpu.zeros(2 * tiles)?,
             listed: gpu.zeros(4 * (tiles + 1))?,

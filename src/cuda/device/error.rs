@@ -1,10 +1,13 @@
 //! What can go wrong while a device is opened or used.
 
-use crate::engine::{EngineError, Pipeline};
+use crate::engine::{EngineError, Pipeline, out_of_memory};
 use crate::transform::ShapeError;
 use cudarc::cufft::result::CufftError;
-use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
+use cudarc::driver::{DriverError, result};
+
+/// The oldest driver that has all that is called, by the CUDA version it is for.
+pub(super) const OLDEST_DRIVER: (i32, i32) = (12, 0);
 
 /// Why CUDA cannot be used, or what failed while using it.
 #[derive(Debug, thiserror::Error)]
@@ -46,10 +49,37 @@ pub enum CudaError {
          architecture (75 or more), or both, as in shared=99,arch=80"
     )]
     BadLimit(String),
+    /// The driver is too old for the program, or for the code that the compiler makes.
+    #[error(
+        "the NVIDIA driver is one for CUDA {}.{}: a driver for CUDA {}.{} or newer is needed{}",
+        .driver.0, .driver.1, .needed.0, .needed.1,
+        if .needed > &OLDEST_DRIVER { ", or NVRTC and cuFFT of an older CUDA" } else { "" }
+    )]
+    OldDriver {
+        /// The CUDA version that the driver is for.
+        driver: (i32, i32),
+        /// The one that it would have to be for.
+        needed: (i32, i32),
+    },
+    /// Code that this program was not built with, and no `libnvrtc` to make it.
+    #[error(
+        "this program holds no code of {unit}.cu{}{defined} for the device, and NVRTC (libnvrtc) \
+         is not on the loader's path (LD_LIBRARY_PATH)",
+        if .defined.is_empty() { "" } else { " with " }
+    )]
+    NotPrecompiled {
+        /// File name without extension.
+        unit: String,
+        /// The macros it would be compiled with.
+        defined: String,
+    },
+    /// A kernel that loaded code does not have.
+    #[error("there is no kernel {0} in the code for this device")]
+    NoKernel(String),
     /// Device memory ran out.
-    #[error("out of GPU memory: {} MiB more were needed and {} MiB are free", .needed >> 20, .free >> 20)]
+    #[error("{}", out_of_memory(*.needed, *.free))]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes asked for; 0 where the driver asked for them itself.
         needed: usize,
         /// Bytes free when they were asked for.
         free: usize,
@@ -174,8 +204,23 @@ impl From<DriverError> for CudaError {
         match error.0 {
             CUresult::CUDA_ERROR_NO_DEVICE => CudaError::NoDevice,
             CUresult::CUDA_ERROR_STUB_LIBRARY => CudaError::NoDriver,
+            // Loading code or making a graph takes memory too. Of the context at hand;
+            // that there is none is no reason to fail.
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => CudaError::OutOfMemory {
+                needed: 0,
+                free: result::mem_get_info().map_or(0, |(free, _)| free),
+            },
             _ => CudaError::Driver(DriverFailure(error)),
         }
+    }
+}
+
+impl CudaError {
+    /// Whether it is only this way of doing a thing that the device at hand, its code or
+    /// the grid does not allow, so that another way may stand in.
+    pub(in crate::cuda) fn lets_another_stand_in(&self) -> bool {
+        use CudaError::{NoKernel, NoThreePass, NotPrecompiled};
+        matches!(self, NoThreePass { .. } | NoKernel(_) | NotPrecompiled { .. })
     }
 }
 
@@ -225,6 +270,9 @@ mod tests {
     fn an_engines_error_tells_lack_of_memory_and_keeps_the_rest() {
         let (needed, free) = (5 << 20, 3 << 20);
         let message = CudaError::OutOfMemory { needed, free }.to_string();
+        assert_eq!(message, "out of GPU memory: 5 MiB more were needed and 3 MiB are free");
+        let unknown = CudaError::OutOfMemory { needed: 0, free }.to_string();
+        assert_eq!(unknown, "out of GPU memory: more was needed than the 3 MiB that are free");
         let error = EngineError::from(CudaError::OutOfMemory { needed, free });
         assert_eq!(error.to_string(), message);
         assert!(

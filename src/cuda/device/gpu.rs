@@ -1,7 +1,7 @@
 //! A device that is ready to work: its context, its one stream, its kernels.
 
-use super::compile::{self, Code, Origin};
-use super::error::CudaError;
+use super::compile::{self, Architectures, Code, Instance, Loaded, Origin};
+use super::error::{CudaError, OLDEST_DRIVER};
 use super::limit::DeviceLimit;
 use super::real::CudaReal;
 use crate::real::Precision;
@@ -10,7 +10,7 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaModule, CudaStream, DriverError
 use serde::Serialize;
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The oldest architecture the kernels are compiled for: ten times its compute
 /// capability.
@@ -63,10 +63,14 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// What keeps device `ordinal` from being used; `None` when nothing does.
+    /// What keeps device `ordinal` from being used; `None` when nothing does. (Only some
+    /// pipelines and transforms need cuFFT: it is no obstacle that it is not there.)
     pub fn obstacle(&self, ordinal: usize) -> Option<CudaError> {
         if !self.driver {
             return Some(CudaError::NoDriver);
+        }
+        if let Some(driver) = self.driver_version.filter(|&version| version < OLDEST_DRIVER) {
+            return Some(CudaError::OldDriver { driver, needed: OLDEST_DRIVER });
         }
         if self.devices.is_empty() {
             return Some(CudaError::NoDevice);
@@ -78,10 +82,7 @@ impl Capabilities {
             let (major, minor) = device.compute_capability;
             return Some(CudaError::TooOld { device: device.name.clone(), major, minor });
         }
-        if !self.cufft {
-            return Some(CudaError::NoCufft);
-        }
-        if self.nvrtc.is_none() && !self.precompiled {
+        if !self.precompiled && self.nvrtc.is_none() {
             return Some(CudaError::NoNvrtc);
         }
         None
@@ -92,31 +93,56 @@ impl Capabilities {
 /// leaves them. Never fails: what is missing is reported as missing, and a limit that is
 /// none is ignored here ([`Gpu::open`] refuses it).
 pub fn probe() -> Capabilities {
-    probe_with(DeviceLimit::from_environment().unwrap_or_default())
-}
-
-fn probe_with(limit: DeviceLimit) -> Capabilities {
-    // SAFETY: both only open the named library and close it again.
-    let (driver, cufft) =
-        unsafe { (sys::is_culib_present(), cudarc::cufft::sys::is_culib_present()) };
-    Capabilities {
-        driver,
-        driver_version: driver.then(driver_version).flatten(),
-        cufft,
-        cufft_version: cufft.then(cufft_version).flatten(),
-        nvrtc: compile::nvrtc_version(),
-        precompiled: compile::precompiled(),
-        devices: if driver { limited_devices(limit) } else { Vec::new() },
-    }
-}
-
-fn limited_devices(limit: DeviceLimit) -> Vec<DeviceInfo> {
-    let mut found = devices().unwrap_or_default();
-    found.iter_mut().for_each(|device| limit.apply(device));
+    let limit = DeviceLimit::from_environment().unwrap_or_default();
+    let mut found = probe_devices();
+    found.devices.iter_mut().for_each(|device| limit.apply(device));
+    // SAFETY: only opens the library and closes it again.
+    found.cufft = unsafe { cudarc::cufft::sys::is_culib_present() };
+    found.cufft_version = found.cufft.then(cufft_version).flatten();
+    found.nvrtc = compile::nvrtc_version();
     found
 }
 
-fn driver_version() -> Option<(i32, i32)> {
+/// All that opening a device needs, without limits; cuFFT is not opened, nor NVRTC where
+/// the program holds code.
+fn probe_devices() -> Capabilities {
+    // SAFETY: only opens the library and closes it again.
+    let driver = unsafe { sys::is_culib_present() };
+    let precompiled = compile::precompiled();
+    Capabilities {
+        driver,
+        driver_version: driver.then(driver_version).flatten(),
+        nvrtc: if precompiled { None } else { compile::nvrtc_version() },
+        precompiled,
+        devices: if driver { devices().unwrap_or_default() } else { Vec::new() },
+        ..Capabilities::default()
+    }
+}
+
+/// Whether cuFFT is there, and one that the driver is new enough for.
+///
+/// # Errors
+/// [`CudaError::NoCufft`] or [`CudaError::OldDriver`].
+pub(in crate::cuda) fn check_cufft() -> Result<(), CudaError> {
+    // SAFETY: only opens the library and closes it again.
+    if !unsafe { cudarc::cufft::sys::is_culib_present() } {
+        return Err(CudaError::NoCufft);
+    }
+    fits_driver(cufft_version(), driver_version())
+}
+
+/// cuFFT 11 is CUDA 12's, and cuFFT 12 CUDA 13's.
+fn fits_driver(cufft: Option<(i32, i32)>, driver: Option<(i32, i32)>) -> Result<(), CudaError> {
+    match (cufft, driver) {
+        (Some((cufft, _)), Some(driver)) if driver.0 <= cufft => {
+            Err(CudaError::OldDriver { driver, needed: (cufft + 1, 0) })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The CUDA version that the driver is for. Its library must be there.
+pub(super) fn driver_version() -> Option<(i32, i32)> {
     let mut version = 0;
     // SAFETY: writes one integer; the library is there.
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().ok()?;
@@ -192,7 +218,7 @@ struct Shared {
     /// The device's own architecture, whatever its limit.
     architecture: u32,
     options: GpuOptions,
-    kernels: Mutex<Kernels>,
+    kernels: Mutex<HashMap<Instance, Loaded>>,
     /// Held to be read while something is enqueued or waited for, to be written
     /// during a capture.
     capture: RwLock<()>,
@@ -241,9 +267,19 @@ pub struct MemoryInfo {
     pub total: usize,
 }
 
-/// Loaded kernel files, by name, precision and the line length they are for, if
-/// for one.
-type Kernels = HashMap<(&'static str, Precision, Option<usize>), (Arc<CudaModule>, Origin)>;
+/// Where a set of kernels on a device came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelOrigin {
+    /// The kernel file, without extension.
+    pub unit: &'static str,
+    /// Its precision.
+    pub precision: Precision,
+    /// The macros it was compiled with, as `NAME=VALUE`, by name, spaces between them.
+    pub defined: String,
+    /// Where its code came from.
+    pub origin: Origin,
+}
 
 impl std::fmt::Debug for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -255,7 +291,7 @@ impl Gpu {
     /// Opens device `ordinal`.
     ///
     /// # Errors
-    /// Says which of driver, device, cuFFT or NVRTC is missing, that the device
+    /// Says which of driver, device or NVRTC is missing, that the device or the driver
     /// is too old, that `PLACEFIELD_DEVICE_LIMIT` is no limit, or what the driver
     /// answered.
     pub fn open(ordinal: usize) -> Result<Gpu, CudaError> {
@@ -268,7 +304,7 @@ impl Gpu {
     /// As [`Gpu::open`].
     pub fn open_with(ordinal: usize, options: GpuOptions) -> Result<Gpu, CudaError> {
         let limit = options.limit.map_or_else(DeviceLimit::from_environment, Ok)?;
-        let mut found = probe_with(DeviceLimit::none());
+        let mut found = probe_devices();
         if let Some(obstacle) = found.obstacle(ordinal) {
             return Err(obstacle);
         }
@@ -428,53 +464,71 @@ impl Gpu {
         &self,
         unit: &str,
     ) -> Result<Arc<CudaModule>, CudaError> {
-        self.load::<T>(unit, None)
+        self.instance::<T>(unit, &[])
     }
 
-    /// As [`Gpu::kernels`], of a file that has kernels for many line lengths:
-    /// only those for `line` are compiled.
-    pub(in crate::cuda) fn kernels_for<T: CudaReal>(
+    /// As [`Gpu::kernels`], compiled with the macros `defines`, in any order: a file of
+    /// which there are many instances.
+    pub(in crate::cuda) fn instance<T: CudaReal>(
         &self,
         unit: &str,
-        line: usize,
+        defines: &[(&'static str, String)],
     ) -> Result<Arc<CudaModule>, CudaError> {
-        self.load::<T>(unit, Some(line))
+        Ok(self.prepare::<T>(&[(unit, defines)])?.remove(0))
     }
 
-    fn loaded(&self) -> MutexGuard<'_, Kernels> {
-        self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn load<T: CudaReal>(
+    /// Every instance of a list of kernel files with their macros, in its order. Those
+    /// that are not loaded yet are compiled at the same time, each on a thread of its own
+    /// as far as the machine has cores; those that could be loaded stay so where another
+    /// one fails.
+    ///
+    /// # Errors
+    /// Of the first one that fails, as [`Gpu::kernels`].
+    pub(in crate::cuda) fn prepare<T: CudaReal>(
         &self,
-        unit: &str,
-        line: Option<usize>,
-    ) -> Result<Arc<CudaModule>, CudaError> {
-        let unit = compile::unit_name(unit)?;
-        let mut kernels = self.loaded();
-        if let Some((module, _)) = kernels.get(&(unit, T::PRECISION, line)) {
-            return Ok(module.clone());
+        instances: &[(&str, &[(&'static str, String)])],
+    ) -> Result<Vec<Arc<CudaModule>>, CudaError> {
+        let instances = instances.iter().map(|(unit, defines)| Instance::new::<T>(unit, defines));
+        let instances: Vec<Instance> = instances.collect::<Result<_, _>>()?;
+        // Held meanwhile, so that nothing is compiled twice.
+        let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut missing: Vec<&Instance> = Vec::new();
+        for instance in &instances {
+            if !kernels.contains_key(instance) && !missing.contains(&instance) {
+                missing.push(instance);
+            }
         }
-        let sm = self.info().architecture();
-        let define = line.map(|n| format!("--define-macro=PF_LINE={n}"));
-        let options: Vec<&str> = define.iter().map(String::as_str).collect();
-        let (module, origin) = compile::load::<T>(
-            self.context(),
-            unit,
-            (sm, self.0.architecture),
-            self.0.options.code,
-            &options,
-        )?;
-        kernels.insert((unit, T::PRECISION, line), (module.clone(), origin));
-        Ok(module)
+        let on = Architectures { device: self.0.architecture, last: self.info().architecture() };
+        let code = self.0.options.code;
+        let loaded = compile::load_all(self.context(), &missing, on, code);
+        let mut failed = None;
+        for (instance, loaded) in missing.into_iter().zip(loaded) {
+            match loaded {
+                Ok(loaded) => drop(kernels.insert(instance.clone(), loaded)),
+                Err(error) => drop(failed.get_or_insert(error)),
+            }
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(instances.iter().map(|instance| kernels[instance].module.clone()).collect()),
+        }
     }
 
-    /// Where each kernel file loaded so far came from.
-    pub fn kernel_origins(&self) -> Vec<(&'static str, Precision, Origin)> {
-        self.loaded()
-            .iter()
-            .map(|(&(unit, precision, _), (_, origin))| (unit, precision, *origin))
-            .collect()
+    /// Where each set of kernels loaded so far came from, by name.
+    pub fn kernel_origins(&self) -> Vec<KernelOrigin> {
+        let kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let origin = |(instance, loaded): (&Instance, &Loaded)| KernelOrigin {
+            unit: instance.unit,
+            precision: instance.precision,
+            defined: instance.defined(),
+            origin: loaded.origin,
+        };
+        let mut origins: Vec<_> = kernels.iter().map(origin).collect();
+        origins.sort_by(|a, b| {
+            let key = |o: &KernelOrigin| (o.unit, o.precision.to_string(), o.defined.clone());
+            key(a).cmp(&key(b))
+        });
+        origins
     }
 }
 
@@ -513,8 +567,12 @@ mod tests {
         };
         assert!(matches!(missing(&|c| c.driver = false, 0), CudaError::NoDriver));
         assert!(matches!(missing(&|c| c.devices.clear(), 0), CudaError::NoDevice));
-        assert!(matches!(missing(&|c| c.cufft = false, 0), CudaError::NoCufft));
         assert!(matches!(missing(&|c| c.nvrtc = None, 0), CudaError::NoNvrtc));
+        let old = missing(&|c| c.driver_version = Some((11, 8)), 0);
+        assert_eq!(
+            old.to_string(),
+            "the NVIDIA driver is one for CUDA 11.8: a driver for CUDA 12.0 or newer is needed"
+        );
         let old = missing(&|c| c.devices[0] = card(7, 0), 0);
         assert_eq!(old.to_string(), "card has compute capability 7.0: 7.5 or newer is needed");
         let beyond = missing(&|_| {}, 3).to_string();
@@ -522,10 +580,19 @@ mod tests {
     }
 
     #[test]
-    fn machine_code_in_the_program_needs_no_nvrtc() {
+    fn a_newer_cufft_names_the_driver_that_it_needs() {
+        assert!(fits_driver(Some((11, 4)), Some((12, 0))).is_ok());
+        assert!(fits_driver(Some((11, 4)), Some((13, 0))).is_ok());
+        assert!(fits_driver(Some((12, 0)), Some((13, 0))).is_ok());
+        let old = fits_driver(Some((12, 0)), Some((12, 8))).unwrap_err().to_string();
+        assert!(old.contains("CUDA 12.8") && old.contains("CUDA 13.0"), "{old}");
+        assert!(old.contains("cuFFT of an older CUDA"), "{old}");
+    }
+
+    #[test]
+    fn code_in_the_program_needs_no_nvrtc_and_most_work_no_cufft() {
         let found = Capabilities {
             driver: true,
-            cufft: true,
             precompiled: true,
             devices: vec![card(9, 0)],
             ..Default::default()

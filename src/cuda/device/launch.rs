@@ -5,7 +5,7 @@ use super::error::CudaError;
 use super::gpu::Gpu;
 use super::memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
 use super::value::DeviceValue;
-use cudarc::driver::sys;
+use cudarc::driver::sys::{self, CUfunction_attribute, CUresult};
 use cudarc::driver::{CudaFunction, CudaModule, DriverError, LaunchConfig};
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -49,8 +49,22 @@ impl Kernel {
         config: LaunchConfig,
     ) -> Result<Kernel, CudaError> {
         let name = name.into();
-        Ok(Kernel { function: module.load_function(&name)?, name, config })
+        Ok(Kernel { function: function(module, &name)?, name, config })
     }
+}
+
+/// The kernel of this name in `module`.
+///
+/// # Errors
+/// [`CudaError::NoKernel`] when there is none.
+pub(in crate::cuda) fn function(
+    module: &Arc<CudaModule>,
+    name: &str,
+) -> Result<CudaFunction, CudaError> {
+    module.load_function(name).map_err(|error| match error.0 {
+        CUresult::CUDA_ERROR_NOT_FOUND => CudaError::NoKernel(name.into()),
+        _ => error.into(),
+    })
 }
 
 /// Most pins of a netlist: kernels count them in 32 bits, a block's stride beyond the
@@ -144,9 +158,15 @@ pub(in crate::cuda) enum Overlap {
 }
 
 impl Overlap {
-    /// [`Overlap::Previous`] on devices that have it.
-    pub(in crate::cuda) fn where_possible(gpu: &Gpu) -> Overlap {
-        if gpu.info().compute_capability >= (9, 0) { Overlap::Previous } else { Overlap::None }
+    /// [`Overlap::Previous`] for a kernel whose code waits, as that compiled for 9.0 or
+    /// later does (`wait_for_previous` in `kernels/device`). Older PTX that the driver
+    /// makes code of for a newer device does not.
+    pub(in crate::cuda) fn where_possible(kernel: &CudaFunction) -> Overlap {
+        let compiled_for = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
+        match kernel.get_attribute(compiled_for) {
+            Ok(sm) if sm >= 90 => Overlap::Previous,
+            _ => Overlap::None,
+        }
     }
 }
 
@@ -256,7 +276,7 @@ impl<'a> Launch<'a> {
         }
         // The driver knows the device's own limit alone.
         if config.shared_mem_bytes as usize > self.gpu.shared_memory_limit() {
-            return Err(DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE).into());
+            return Err(DriverError(CUresult::CUDA_ERROR_INVALID_VALUE).into());
         }
         let value = sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 };
         let mut attribute = sys::CUlaunchAttribute {

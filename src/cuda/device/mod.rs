@@ -15,7 +15,7 @@ mod usage;
 mod value;
 
 pub use error::{CudaError, CufftFailure, DriverFailure};
-pub use gpu::{Capabilities, DeviceInfo, Gpu, GpuOptions, MemoryInfo, probe};
+pub use gpu::{Capabilities, DeviceInfo, Gpu, GpuOptions, KernelOrigin, MemoryInfo, probe};
 pub use graph::Graph;
 pub use input::Input;
 pub use limit::DeviceLimit;
@@ -28,6 +28,7 @@ pub use value::DeviceValue;
 #[cfg(test)]
 pub(in crate::cuda) use compile::{kernel_constant, kernel_source};
 pub(in crate::cuda) use error::{check_aligned, check_length};
+pub(in crate::cuda) use gpu::check_cufft;
 pub(in crate::cuda) use launch::{
     BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, MOST_PINS, Overlap, SumScratch,
     blocks_at_once, blocks_for, cover, cover_for_sum, cover_lines, fit, stacked,

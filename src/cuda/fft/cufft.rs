@@ -2,7 +2,7 @@
 //! and nothing waits when a transform runs.
 
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, check_aligned,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, check_aligned, check_cufft,
 };
 use crate::transform::check_shape;
 use cudarc::cufft::result::{self, CufftError};
@@ -28,6 +28,7 @@ impl Plan {
             what: format!("plan of {batch} transforms of {shape:?}"),
             source: source.into(),
         };
+        check_cufft()?;
         check_shape(shape, batch)?;
         let integer = |n: usize| {
             i32::try_from(n).map_err(|_| CudaError::NoTransform {

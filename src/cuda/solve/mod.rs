@@ -52,7 +52,9 @@ pub fn solver<T: CudaReal>(
         Pipeline::RowColumn => Box::new(RowColumn::new(gpu, grid, options)?),
         Pipeline::ThreePass => match ThreePass::new(gpu, grid) {
             Ok(solver) => Box::new(solver),
-            Err(CudaError::NoThreePass { .. }) => Box::new(Fused::new(gpu, grid, options)?),
+            Err(error) if error.lets_another_stand_in() => {
+                Box::new(Fused::new(gpu, grid, options)?)
+            }
             Err(error) => return Err(error),
         },
     })

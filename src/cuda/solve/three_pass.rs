@@ -75,8 +75,8 @@ impl<T: CudaReal> ThreePass<T> {
                 )));
             }
         }
-        let along_y = gpu.kernels_for::<T>("three_pass", ny)?;
-        let along_x = gpu.kernels_for::<T>("three_pass", nx)?;
+        let along_y = gpu.instance::<T>("three_pass", &[("PF_LINE", ny.to_string())])?;
+        let along_x = gpu.instance::<T>("three_pass", &[("PF_LINE", nx.to_string())])?;
         let rows = BlockLines::new(gpu, &along_y, "rows", ny)?;
         let columns = BlockLines::new(gpu, &along_x, "columns", nx)?;
         let back = BlockLines::new(gpu, &along_y, "inverse", ny)?;
@@ -96,7 +96,7 @@ impl<T: CudaReal> ThreePass<T> {
         let blocks = columns.shape.blocks(gpu, &solve, units)?;
         let green = Green::new(grid, SCALE / grid.bins() as f64);
         let overlap = match grid.bins() <= OVERLAP {
-            true => Overlap::where_possible(gpu),
+            true => Overlap::where_possible(&forward),
             false => Overlap::None,
         };
         Ok(ThreePass {

@@ -61,8 +61,8 @@ impl<T: CudaReal> Folded<T> {
         if nx.max(ny) != LONG || !SHORT.contains(&length) {
             return Ok(None);
         }
-        let long_module = gpu.kernels_for::<T>("folded", LONG)?;
-        let short_module = gpu.kernels_for::<T>("folded", length)?;
+        let long_module = gpu.instance::<T>("folded", &[("PF_LINE", LONG.to_string())])?;
+        let short_module = gpu.instance::<T>("folded", &[("PF_LINE", length.to_string())])?;
         let long_lines = BlockLines::new(gpu, &long_module, "folded", LONG)?;
         // The same lines, divided for the pass that reads or writes the map.
         let map_shape = Shape::new(gpu, &long_module, &format!("folded_map_{axis}"), LONG)?;

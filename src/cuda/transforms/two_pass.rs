@@ -63,8 +63,8 @@ impl<T: CudaReal> TwoPass<T> {
         if !has_kernels(nx) || !has_kernels(ny) {
             return Ok(None);
         }
-        let along_y = gpu.kernels_for::<T>("two_pass", ny)?;
-        let along_x = gpu.kernels_for::<T>("two_pass", nx)?;
+        let along_y = gpu.instance::<T>("two_pass", &[("PF_LINE", ny.to_string())])?;
+        let along_x = gpu.instance::<T>("two_pass", &[("PF_LINE", nx.to_string())])?;
         let rows = BlockLines::new(gpu, &along_y, "rows", ny)?;
         let columns = BlockLines::new(gpu, &along_x, "columns", nx)?;
         if !fits(gpu, &[rows.shape, columns.shape], batch)? {

@@ -1,0 +1,401 @@
+//! Code for one device: from the program, the cache or the compiler, whichever is
+//! quickest.
+
+use super::cache::{CacheEntry, hash};
+use super::{
+    COMPILER, HEADERS, IMAGES, Target, UNITS, architectures, compile, nvrtc_version, precompiled,
+    unit_name, usual_options,
+};
+use crate::cuda::device::error::CudaError;
+use crate::cuda::device::gpu::driver_version;
+use crate::cuda::device::real::CudaReal;
+use crate::real::Precision;
+use cudarc::driver::sys::CUresult;
+use cudarc::driver::{CudaContext, CudaModule, DriverError};
+use cudarc::nvrtc::Ptx;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+/// Where a device's code came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Origin {
+    /// Machine code built into the program.
+    Embedded,
+    /// PTX built into the program; the driver made machine code of it.
+    EmbeddedPtx,
+    /// Machine code from the cache on disk.
+    Cached,
+    /// PTX from the cache on disk; the driver made machine code of it.
+    CachedPtx,
+    /// Compiled to machine code at this start.
+    Compiled,
+    /// Compiled to PTX at this start; the driver made machine code of it.
+    CompiledPtx,
+}
+
+/// Where a device's machine code may come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Code {
+    /// The quickest that there is: code in the program, then in the cache,
+    /// then compiled, each as machine code before PTX.
+    #[default]
+    Quickest,
+    /// Compiled to machine code at every start, whatever the program and the cache
+    /// hold.
+    Compiled,
+    /// Compiled to PTX at every start; the driver makes machine code of it, as it
+    /// does on a device that NVRTC is too old for.
+    Ptx,
+}
+
+/// A kernel file, the precision and the macros that it is compiled with: one set of
+/// kernels.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::cuda::device) struct Instance {
+    pub(in crate::cuda::device) unit: &'static str,
+    pub(in crate::cuda::device) precision: Precision,
+    /// Name and value, by name.
+    defines: Vec<(&'static str, String)>,
+}
+
+impl Instance {
+    /// Of the kernel file called `unit`, in precision `T`.
+    pub(in crate::cuda::device) fn new<T: CudaReal>(
+        unit: &str,
+        defines: &[(&'static str, String)],
+    ) -> Result<Self, CudaError> {
+        let mut defines = defines.to_vec();
+        defines.sort();
+        Ok(Instance { unit: unit_name(unit)?, precision: T::PRECISION, defines })
+    }
+
+    /// The macros as `NAME=VALUE`, separated by spaces: as the program's images have them.
+    pub(in crate::cuda::device) fn defined(&self) -> String {
+        let defines = self.defines.iter().map(|(name, value)| format!("{name}={value}"));
+        defines.collect::<Vec<_>>().join(" ")
+    }
+
+    fn options(&self) -> Vec<String> {
+        let define = |(name, value): &(_, _)| format!("--define-macro={name}={value}");
+        self.defines.iter().map(define).collect()
+    }
+
+    /// What keeps it apart from others in the cache's folder.
+    fn entry(&self, target: Target, nvrtc: (i32, i32)) -> CacheEntry {
+        static HEADERS_HASH: OnceLock<u64> = OnceLock::new();
+        let source = UNITS.iter().find(|(name, _)| *name == self.unit).map_or("", |unit| unit.1);
+        let key = format!(
+            "{version}\n{unit} {source:016x} {headers:016x}\n{usual}\n{defined}\nNVRTC {major}.{minor}",
+            version = env!("CARGO_PKG_VERSION"),
+            unit = self.unit,
+            source = hash(source),
+            headers = HEADERS_HASH.get_or_init(|| hash(HEADERS)),
+            usual = usual_options(self.precision, target).join(" "),
+            defined = self.defined(),
+            major = nvrtc.0,
+            minor = nvrtc.1,
+        );
+        CacheEntry::new(&format!("{}-{}-{target}", self.unit, self.precision), key)
+    }
+}
+
+/// What code a device takes, as ten times a compute capability.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cuda::device) struct Architectures {
+    /// The device's own.
+    pub(in crate::cuda::device) device: u32,
+    /// The last one that code may be for: the device's own, or its limit.
+    pub(in crate::cuda::device) last: u32,
+}
+
+impl Architectures {
+    /// Whether the device should run such code: machine code runs on its own generation,
+    /// from its own minor version on; PTX from its own architecture on.
+    fn take(self, target: Target) -> bool {
+        match target {
+            Target::Cubin(sm) => sm / 10 == self.device / 10 && sm <= self.last,
+            Target::Ptx(sm) => sm <= self.last,
+        }
+    }
+
+    /// Those of `images` that the device should run, the best first.
+    fn best<I>(self, images: impl Iterator<Item = (Target, I)>) -> Vec<(Target, I)> {
+        let mut fit: Vec<_> = images.filter(|(target, _)| self.take(*target)).collect();
+        fit.sort_by_key(|(target, _)| match target {
+            Target::Cubin(sm) => (0, Reverse(*sm)),
+            Target::Ptx(sm) => (1, Reverse(*sm)),
+        });
+        fit
+    }
+
+    /// What NVRTC, which knows the architectures `known`, is to compile to: machine code
+    /// if it can, then PTX.
+    fn targets(self, code: Code, known: &[u32]) -> Vec<Target> {
+        let newest = known.iter().copied().filter(|&sm| sm <= self.last).max().unwrap_or(self.last);
+        let cubin = Target::Cubin(newest);
+        let exact = newest == self.last && self.take(cubin);
+        let cubin = Some(cubin).filter(|_| exact && code != Code::Ptx);
+        cubin.into_iter().chain([Target::Ptx(newest)]).collect()
+    }
+}
+
+/// Code on a device.
+#[derive(Clone)]
+pub(in crate::cuda::device) struct Loaded {
+    pub(in crate::cuda::device) module: Arc<CudaModule>,
+    pub(in crate::cuda::device) origin: Origin,
+}
+
+/// Loads instances at the same time, compiled where they have to be, by as many threads
+/// as there are of them or cores. (NVRTC and the driver's compiler, which takes as long
+/// with PTX, both work on several threads.)
+pub(in crate::cuda::device) fn load_all(
+    context: &Arc<CudaContext>,
+    instances: &[&Instance],
+    on: Architectures,
+    code: Code,
+) -> Vec<Result<Loaded, CudaError>> {
+    at_once(instances, |instance| load(context, instance, on, code))
+}
+
+/// Stack of a thread that compiles, in bytes: as much as a program's first thread has.
+const STACK: usize = 8 << 20;
+
+/// What `work` makes of each item, in the items' order.
+fn at_once<I: Sync, O: Send>(items: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<O> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let next = AtomicUsize::new(0);
+    let turns = || {
+        let take = || Some(next.fetch_add(1, Relaxed)).filter(|&k| k < items.len());
+        std::iter::from_fn(take).map(|k| (k, work(&items[k]))).collect::<Vec<_>>()
+    };
+    let mut done = std::thread::scope(|scope| {
+        let thread = |_| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, turns);
+        // A thread that cannot be had is done without.
+        let others: Vec<_> =
+            (1..items.len().min(cores)).map(thread).filter_map(Result::ok).collect();
+        let mut done = turns();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_by_key(|(k, _)| *k);
+    done.into_iter().map(|(_, output)| output).collect()
+}
+
+/// Loads an instance, compiled if it has to be.
+fn load(
+    context: &Arc<CudaContext>,
+    instance: &Instance,
+    on: Architectures,
+    code: Code,
+) -> Result<Loaded, CudaError> {
+    let quickest = code == Code::Quickest;
+    let mut refused = None;
+    let mut attempt = |image: &[u8], origin, compiler| match load_image(context, image) {
+        Ok(module) => Ok(Some(Loaded { module, origin })),
+        Err(error) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => Err(CudaError::from(error)),
+        Err(error) => {
+            refused = Some(refusal(error, compiler, driver_version()));
+            Ok(None)
+        }
+    };
+    for (target, image) in on.best(embedded(instance)).into_iter().filter(|_| quickest) {
+        let origin = either(target, Origin::Embedded, Origin::EmbeddedPtx);
+        if let Some(loaded) = attempt(image, origin, COMPILER)? {
+            return Ok(loaded);
+        }
+    }
+    let Some(nvrtc) = nvrtc_version() else {
+        return Err(refused.unwrap_or_else(|| match precompiled() {
+            true => CudaError::NotPrecompiled {
+                unit: instance.unit.into(),
+                defined: instance.defined(),
+            },
+            false => CudaError::NoNvrtc,
+        }));
+    };
+    let options = instance.options();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    for target in on.targets(code, &architectures()) {
+        let entry = instance.entry(target, nvrtc);
+        if let Some(image) = entry.read().filter(|_| quickest) {
+            let origin = either(target, Origin::Cached, Origin::CachedPtx);
+            if let Some(loaded) = attempt(&image, origin, Some(nvrtc))? {
+                return Ok(loaded);
+            }
+        }
+        let image = compile(instance.unit, instance.precision, target, &options)?.image;
+        let origin = either(target, Origin::Compiled, Origin::CompiledPtx);
+        if let Some(loaded) = attempt(&image, origin, Some(nvrtc))? {
+            entry.write(&image);
+            return Ok(loaded);
+        }
+    }
+    Err(refused.unwrap_or(CudaError::NoNvrtc))
+}
+
+/// The program's images of an instance.
+fn embedded(instance: &Instance) -> impl Iterator<Item = (Target, &'static [u8])> {
+    let key = (instance.unit, instance.precision, instance.defined());
+    IMAGES
+        .iter()
+        .filter(move |&&(unit, precision, defined, ..)| {
+            (unit, precision, defined) == (key.0, key.1, &key.2)
+        })
+        .map(|&(_, _, _, target, image)| (target, image))
+}
+
+fn either(target: Target, machine_code: Origin, ptx: Origin) -> Origin {
+    match target {
+        Target::Cubin(_) => machine_code,
+        Target::Ptx(_) => ptx,
+    }
+}
+
+/// Loads a CUBIN, a fat binary or the text of PTX.
+fn load_image(context: &Arc<CudaContext>, image: &[u8]) -> Result<Arc<CudaModule>, DriverError> {
+    // The driver looks for the end of a text.
+    let ended = image.iter().chain(&[0]).copied().collect();
+    context.load_module(Ptx::from_binary(ended))
+}
+
+/// Why the driver did not take an image of `compiler`, the version of NVRTC or nvcc.
+fn refusal(
+    error: DriverError,
+    compiler: Option<(i32, i32)>,
+    driver: Option<(i32, i32)>,
+) -> CudaError {
+    let unknown_form = matches!(
+        error.0,
+        CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+            | CUresult::CUDA_ERROR_INVALID_PTX
+            | CUresult::CUDA_ERROR_INVALID_IMAGE
+            | CUresult::CUDA_ERROR_INVALID_SOURCE
+            | CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
+    );
+    match (driver, compiler) {
+        (Some(driver), Some(needed)) if unknown_form && driver < needed => {
+            CudaError::OldDriver { driver, needed }
+        }
+        _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_items_are_worked_on_once_and_come_back_in_order() {
+        let times: Vec<AtomicUsize> = (0..100).map(AtomicUsize::new).collect();
+        let before = at_once(&times, |number| number.fetch_add(1000, Relaxed));
+        assert_eq!(before, (0..100).collect::<Vec<_>>());
+        assert!(times.iter().enumerate().all(|(k, n)| n.load(Relaxed) == 1000 + k));
+        assert!(at_once(&[] as &[u8], |_| ()).is_empty());
+    }
+
+    #[test]
+    fn an_instance_is_its_file_precision_and_macros_in_any_order() {
+        let of = |defines: &[(&'static str, &str)]| {
+            let defines: Vec<_> = defines.iter().map(|&(k, v)| (k, v.to_owned())).collect();
+            Instance::new::<f32>("fused", &defines).unwrap()
+        };
+        let one = of(&[("B", "2"), ("A", "1")]);
+        assert_eq!(one, of(&[("A", "1"), ("B", "2")]));
+        assert_eq!(one.defined(), "A=1 B=2");
+        assert_eq!(one.options(), ["--define-macro=A=1", "--define-macro=B=2"]);
+        assert_ne!(one, of(&[("A", "1"), ("B", "3")]));
+        assert_ne!(one, Instance { precision: Precision::F64, ..one.clone() });
+        assert!(matches!(Instance::new::<f32>("none", &[]), Err(CudaError::NoSuchUnit(_))));
+    }
+
+    #[test]
+    fn a_device_takes_the_best_that_is_made_for_it() {
+        let all = [75, 80, 86, 89, 90, 100, 120].map(Target::Cubin);
+        let all = all.into_iter().chain([75, 90].map(Target::Ptx));
+        let best = |device, last| {
+            let found = Architectures { device, last }.best(all.clone().map(|t| (t, ())));
+            found.into_iter().map(|(target, ())| target.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(best(75, 75), "sm_75 compute_75");
+        assert_eq!(best(80, 80), "sm_80 compute_75");
+        assert_eq!(best(87, 87), "sm_86 sm_80 compute_75");
+        assert_eq!(best(89, 89), "sm_89 sm_86 sm_80 compute_75");
+        assert_eq!(best(90, 90), "sm_90 compute_90 compute_75");
+        assert_eq!(best(103, 103), "sm_100 compute_90 compute_75");
+        assert_eq!(best(110, 110), "compute_90 compute_75");
+        assert_eq!(best(121, 121), "sm_120 compute_90 compute_75");
+        // Limited.
+        assert_eq!(best(90, 86), "compute_75");
+        assert_eq!(best(89, 86), "sm_86 sm_80 compute_75");
+        assert_eq!(best(100, 90), "compute_90 compute_75");
+    }
+
+    #[test]
+    fn the_compiler_is_asked_for_what_it_knows() {
+        let targets = |(device, last), code, known: &[u32]| {
+            let found = Architectures { device, last }.targets(code, known);
+            found.iter().map(Target::to_string).collect::<Vec<_>>().join(" ")
+        };
+        let known = [75, 80, 86, 87, 89, 90, 100, 120];
+        assert_eq!(targets((90, 90), Code::Quickest, &known), "sm_90 compute_90");
+        assert_eq!(targets((90, 90), Code::Ptx, &known), "compute_90");
+        assert_eq!(targets((90, 80), Code::Quickest, &known), "compute_80");
+        assert_eq!(targets((89, 86), Code::Compiled, &known), "sm_86 compute_86");
+        // A compiler that is older than the device, and one that does not say what it knows.
+        assert_eq!(targets((120, 120), Code::Quickest, &known[..6]), "compute_90");
+        assert_eq!(targets((90, 90), Code::Quickest, &[]), "sm_90 compute_90");
+    }
+
+    #[test]
+    fn an_old_driver_is_named_with_what_it_would_have_to_be() {
+        let refused = |error, compiler, driver| refusal(DriverError(error), compiler, driver);
+        let version = CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+        let old = refused(version, Some((13, 0)), Some((12, 8))).to_string();
+        assert!(old.contains("12.8") && old.contains("13.0"), "{old}");
+        let same = refused(version, Some((13, 0)), Some((13, 0)));
+        assert!(matches!(same, CudaError::Driver(_)), "{same}");
+        let other = refused(CUresult::CUDA_ERROR_LAUNCH_FAILED, Some((13, 0)), Some((12, 8)));
+        assert!(matches!(other, CudaError::Driver(_)), "{other}");
+    }
+
+    /// A key that lacks one of these would bring back another's code.
+    #[test]
+    fn the_key_tells_apart_all_that_code_depends_on() {
+        let base = Instance::new::<f32>("fused", &[("A", "1".into())]).unwrap();
+        let name = |i: &Instance, target, nvrtc| i.entry(target, nvrtc).name().to_owned();
+        let mut names = vec![
+            name(&base, Target::Cubin(90), (13, 0)),
+            name(&base, Target::Cubin(86), (13, 0)),
+            name(&base, Target::Ptx(90), (13, 0)),
+            name(&base, Target::Cubin(90), (12, 9)),
+            name(
+                &Instance::new::<f64>("fused", &[("A", "1".into())]).unwrap(),
+                Target::Cubin(90),
+                (13, 0),
+            ),
+            name(
+                &Instance::new::<f32>("order", &[("A", "1".into())]).unwrap(),
+                Target::Cubin(90),
+                (13, 0),
+            ),
+            name(
+                &Instance::new::<f32>("fused", &[("A", "2".into())]).unwrap(),
+                Target::Cubin(90),
+                (13, 0),
+            ),
+        ];
+        assert_eq!(names[0], name(&base.clone(), Target::Cubin(90), (13, 0)));
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 7);
+    }
+}
