@@ -274,8 +274,8 @@ impl Nvcc {
         let mut command = Command::new(&self.program);
         command.args(["-fatbin", "-std=c++17", "-O3"]).arg(format!("-DPF_REAL={}", image.real));
         command.args(image.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
-        // Older ones compress as well, in the one way they have.
-        if self.version >= (12, 8) {
+        // Drivers of CUDA 12 do not all know these ways of compressing.
+        if self.version >= (13, 0) {
             command.arg("--compress-mode=size");
         }
         let (sm, code) = (image.target.architecture(), image.target.code());

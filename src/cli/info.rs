@@ -29,7 +29,8 @@ fn cuda(out: &mut impl Write) -> io::Result<()> {
 fn cuda(out: &mut impl Write) -> io::Result<()> {
     use crate::cuda::{DeviceLimit, compile, probe};
     let found = probe();
-    match found.obstacle(0) {
+    let limit = DeviceLimit::from_environment();
+    match limit.err().or_else(|| found.obstacle(0)) {
         Some(why) => writeln!(out, "cuda  not available: {why}")?,
         None => {
             writeln!(
@@ -49,9 +50,6 @@ fn cuda(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  cuFFT     {}", version(found.cufft_version))?;
     writeln!(out, "  NVRTC     {}", version(found.nvrtc))?;
     writeln!(out, "  kernels   {kernels}; cached in {cache}")?;
-    if let Err(bad) = DeviceLimit::from_environment() {
-        writeln!(out, "  limit     {bad}")?;
-    }
     for device in &found.devices {
         let (major, minor) = device.compute_capability;
         let unfit = found.obstacle(device.ordinal).map_or(String::new(), |why| format!(": {why}"));

@@ -1,9 +1,9 @@
 //! Code for one device: from the program, the cache or the compiler, whichever is
 //! quickest.
 
-use super::cache::{CacheEntry, hash};
+use super::cache::CacheEntry;
 use super::{
-    COMPILER, HEADERS, IMAGES, Target, UNITS, architectures, compile, nvrtc_version, precompiled,
+    COMPILER, IMAGES, Target, architectures, compile, nvrtc_version, precompiled, source_hash,
     unit_name, usual_options,
 };
 use crate::cuda::device::error::CudaError;
@@ -16,8 +16,8 @@ use cudarc::nvrtc::Ptx;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::num::NonZero;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
 
 /// Where a device's code came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -86,20 +86,17 @@ impl Instance {
         self.defines.iter().map(define).collect()
     }
 
-    /// What keeps it apart from others in the cache's folder.
+    /// Its file in the cache.
     fn entry(&self, target: Target, nvrtc: (i32, i32)) -> CacheEntry {
-        static HEADERS_HASH: OnceLock<u64> = OnceLock::new();
-        let source = UNITS.iter().find(|(name, _)| *name == self.unit).map_or("", |unit| unit.1);
         let key = format!(
-            "{version}\n{unit} {source:016x} {headers:016x}\n{usual}\n{defined}\nNVRTC {major}.{minor}",
-            version = env!("CARGO_PKG_VERSION"),
-            unit = self.unit,
-            source = hash(source),
-            headers = HEADERS_HASH.get_or_init(|| hash(HEADERS)),
-            usual = usual_options(self.precision, target).join(" "),
-            defined = self.defined(),
-            major = nvrtc.0,
-            minor = nvrtc.1,
+            "placefield {}, kernels {:016x}, NVRTC {}.{}\n{}.cu {}\n{}",
+            env!("CARGO_PKG_VERSION"),
+            source_hash(),
+            nvrtc.0,
+            nvrtc.1,
+            self.unit,
+            usual_options(self.precision, target).join(" "),
+            self.defined(),
         );
         CacheEntry::new(&format!("{}-{}-{target}", self.unit, self.precision), key)
     }

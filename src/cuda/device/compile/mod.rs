@@ -111,6 +111,12 @@ fn find_nvrtc() -> Option<(i32, i32)> {
     Some((major, minor))
 }
 
+/// Of all kernel files: another one where any of them has changed.
+pub(in crate::cuda) fn source_hash() -> u64 {
+    static HASH: OnceLock<u64> = OnceLock::new();
+    *HASH.get_or_init(|| cache::hash(&(UNITS, HEADERS)))
+}
+
 /// The embedded name equal to `name`.
 pub(super) fn unit_name(name: &str) -> Result<&'static str, CudaError> {
     units().find(|&unit| unit == name).ok_or_else(|| CudaError::NoSuchUnit(name.into()))
