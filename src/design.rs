@@ -64,17 +64,22 @@ impl Orientation {
 
     /// Where an offset from the cell's centre points once the cell is turned.
     ///
-    /// `S` is half a turn, `W` a quarter turn counter-clockwise, `E` clockwise;
-    /// the `F` names mirror left and right first.
+    /// `S` is half a turn, `W` a quarter turn counter-clockwise, `E` clockwise; the `F` names
+    /// mirror left and right **after** the turn, so that `FE` gives (−y, −x) and `FW` (y, x).
+    ///
+    /// Bookshelf takes the names from LEF/DEF: `FE` is `MY90` and `FW` is `MX90` there (LEF/DEF 5.8
+    /// Language Reference, "Specifying Orientation"), `MYR90` and `MXR90` in OpenROAD (OpenDB's
+    /// `dbTransform`, DEF reader): mirrored by the y or the x axis, then turned by 90 degrees
+    /// counter-clockwise, which is the same.
     pub fn turn(self, (dx, dy): (f64, f64)) -> (f64, f64) {
         use Orientation::*;
-        let dx = if matches!(self, FN | FS | FE | FW) { -dx } else { dx };
-        match self {
+        let (x, y) = match self {
             N | FN => (dx, dy),
             S | FS => (-dx, -dy),
             E | FE => (dy, -dx),
             W | FW => (-dy, dx),
-        }
+        };
+        if matches!(self, FN | FS | FE | FW) { (-x, y) } else { (x, y) }
     }
 }
 
@@ -233,7 +238,7 @@ impl Nets {
 }
 
 /// A span of placement sites (one subrow): `sites` sites from `x`, `pitch` apart.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
     /// Left edge of the first site.
     pub x: f64,
@@ -247,6 +252,28 @@ pub struct Row {
     pub pitch: f64,
     /// Number of sites.
     pub sites: u64,
+    /// How the sites lie, and with them a cell as the library has it.
+    pub orientation: Orientation,
+    /// How else a cell may lie on them.
+    pub symmetry: Symmetry,
+}
+
+/// How a cell may lie on a site besides as the site does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Symmetry {
+    /// Mirrored upside down, by the x axis.
+    pub x: bool,
+    /// Mirrored left and right, by the y axis.
+    pub y: bool,
+    /// Turned by 90 degrees.
+    pub r90: bool,
+}
+
+impl Default for Symmetry {
+    /// Left and right, which no supply rail minds.
+    fn default() -> Self {
+        Symmetry { x: false, y: true, r90: false }
+    }
 }
 
 impl Row {
@@ -345,18 +372,29 @@ pub struct Hpwl {
 }
 
 impl Nodes {
-    fn check(&self, placement: &Placement) -> Result<(), DesignError> {
+    fn check(&self) -> Result<(), DesignError> {
         let nodes = self.len();
         check_count("nodes", nodes)?;
         check_names("names of nodes", nodes, &self.names)?;
         check_columns(
             nodes,
+            &[("widths of nodes", self.width.len()), ("heights of nodes", self.height.len())],
+        )
+    }
+}
+
+impl Placement {
+    /// Whether it places so many nodes.
+    ///
+    /// # Errors
+    /// At the first column with more or fewer values.
+    pub fn check(&self, nodes: usize) -> Result<(), DesignError> {
+        check_columns(
+            nodes,
             &[
-                ("widths of nodes", self.width.len()),
-                ("heights of nodes", self.height.len()),
-                ("x of nodes", placement.x.len()),
-                ("y of nodes", placement.y.len()),
-                ("orientations of nodes", placement.orientation.len()),
+                ("x of nodes", self.x.len()),
+                ("y of nodes", self.y.len()),
+                ("orientations of nodes", self.orientation.len()),
             ],
         )
     }
@@ -421,7 +459,8 @@ impl Design {
     /// # Errors
     /// At the first thing that does not fit.
     pub fn check(&self) -> Result<(), DesignError> {
-        self.nodes.check(&self.placement)?;
+        self.nodes.check()?;
+        self.placement.check(self.nodes.len())?;
         self.nets.as_ref().map_or(Ok(()), |nets| nets.check(self.nodes.len()))
     }
 
@@ -543,7 +582,7 @@ mod tests {
     fn the_row_height_is_the_most_frequent_and_then_the_smallest() {
         let of = |heights: &[f64]| {
             let row =
-                |&height| Row { x: 0.0, y: 0.0, height, site_width: 1.0, pitch: 1.0, sites: 1 };
+                |&height| Row { height, site_width: 1.0, pitch: 1.0, sites: 1, ..Row::default() };
             Design { rows: heights.iter().map(row).collect(), ..Design::default() }.row_height()
         };
         assert_eq!(of(&[]), None);
@@ -553,7 +592,15 @@ mod tests {
 
     #[test]
     fn the_die_holds_all_rows_and_gaps_between_sites_count() {
-        let row = Row { x: -5.0, y: 2.0, height: 3.0, site_width: 1.0, pitch: 4.0, sites: 3 };
+        let row = Row {
+            x: -5.0,
+            y: 2.0,
+            height: 3.0,
+            site_width: 1.0,
+            pitch: 4.0,
+            sites: 3,
+            ..Row::default()
+        };
         assert_eq!(row.rect(), Rect { xl: -5.0, yl: 2.0, xh: 4.0, yh: 5.0 });
         let rows = vec![row, Row { x: 1.0, y: 7.0, sites: 1, ..row }];
         let design = Design { rows, ..Design::default() };

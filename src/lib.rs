@@ -55,6 +55,7 @@
 //! | what to do without a usable GPU | `cuda` |
 //! | the field of a density of one's own | [`cpu::solve::Solver`], `cuda::solver` |
 //! | a global placer to use or to change | [`place`], [`wirelength`] |
+//! | whether a placement is legal, how far cells moved, the contest's score | [`legality`], [`displacement`], [`scaled_hpwl`] |
 //! | the equations, the pipelines, their accuracy | [`spectral`] |
 //! | transforms of lines, maps and volumes alone | [`transform`], [`cpu::transforms`], `cuda::transforms` |
 //! | the program | [the command line](#the-command-line) |
@@ -180,14 +181,17 @@ pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod design;
+pub mod displacement;
 pub mod engine;
 pub mod grid;
+pub mod legality;
 mod memory;
 mod output;
 pub mod place;
 #[cfg(feature = "plot")]
 pub mod plot;
 mod real;
+pub mod scaled_hpwl;
 pub mod spectral;
 pub mod transform;
 pub mod wirelength;

@@ -7,7 +7,7 @@
 use super::error::{BookshelfError, Miss};
 use super::lexer::{self, Count, Parsed, unwrap_miss};
 use super::notes::Notes;
-use crate::design::Row;
+use crate::design::{Orientation, Row, Symmetry};
 use std::path::Path;
 
 /// What a `.scl` file holds.
@@ -60,6 +60,8 @@ struct Keys {
     origin: Option<f64>,
     sites: Option<u64>,
     subrows: Vec<(f64, u64)>,
+    orientation: Orientation,
+    symmetry: Symmetry,
 }
 
 fn core_row<'a>(i: &'a [u8], rows: &mut Vec<Row>) -> Parsed<'a, ()> {
@@ -93,8 +95,16 @@ impl Keys {
         }
         let (value, ()) = lexer::colon("`:`")(value)?;
         if is("Siteorient") || is("Sitesymmetry") {
-            // Nothing is done with these, and a symmetry may be several words or none.
-            return Ok((lexer::skip_line(value), ()));
+            // A symmetry may be several words or none; older suites write numbers.
+            let behind = lexer::skip_line(value);
+            let line = String::from_utf8_lossy(&value[..value.len() - behind.len()]);
+            let words = line.split('#').next().unwrap_or_default();
+            if is("Siteorient") {
+                self.orientation = site_orientation(words);
+            } else {
+                self.symmetry = site_symmetry(words);
+            }
+            return Ok((behind, ()));
         }
         let (at, _) = lexer::blanks(value)?;
         let rest;
@@ -137,10 +147,37 @@ impl Keys {
             (_, Some(_), _) => return Err("`SubrowOrigin` of the subrow"),
             _ => {}
         }
-        let row = |(x, sites)| Row { x, y, height, site_width, pitch, sites };
+        let (orientation, symmetry) = (self.orientation, self.symmetry);
+        let row =
+            |(x, sites)| Row { x, y, height, site_width, pitch, sites, orientation, symmetry };
         rows.extend(self.subrows.into_iter().map(row));
         Ok(())
     }
+}
+
+/// What follows `Siteorient :`. Older suites write a number for what is always `N`.
+fn site_orientation(words: &str) -> Orientation {
+    let word = words.trim();
+    let known = Orientation::ALL.into_iter().find(|o| word.eq_ignore_ascii_case(o.name()));
+    known.unwrap_or_default()
+}
+
+/// What follows `Sitesymmetry :`. A number other than 0 and nothing at all say what the default is.
+fn site_symmetry(words: &str) -> Symmetry {
+    let mut named = Symmetry { x: false, y: false, r90: false };
+    let mut any = false;
+    for word in words.split([' ', '\t', '\r', '\n', ',']).filter(|w| !w.is_empty()) {
+        any = true;
+        match word.to_ascii_uppercase().as_str() {
+            "X" => named.x = true,
+            "Y" => named.y = true,
+            "XY" => (named.x, named.y) = (true, true),
+            "R90" => named.r90 = true,
+            "0" | "N" | "NONE" => {}
+            _ => return Symmetry::default(),
+        }
+    }
+    if any { named } else { Symmetry::default() }
 }
 
 fn some<'a, T>(parsed: Parsed<'a, T>) -> Parsed<'a, Option<T>> {
@@ -165,9 +202,18 @@ mod tests {
 
     #[test]
     fn a_row_in_its_dialects() {
-        let want = Row { x: -5.5, y: 459.0, height: 12.0, site_width: 1.0, pitch: 2.0, sites: 96 };
+        let want = Row {
+            x: -5.5,
+            y: 459.0,
+            height: 12.0,
+            site_width: 1.0,
+            pitch: 2.0,
+            sites: 96,
+            orientation: Orientation::FS,
+            ..Row::default()
+        };
         let rest =
-            "Siteorient : N\nSitesymmetry : X Y\nSitewidth : 1 \n Sitespacing : 2\nHeight:12\n";
+            "Siteorient : FS\nSitesymmetry : Y\nSitewidth : 1 \n Sitespacing : 2\nHeight:12\n";
         for text in [
             format!(
                 "UCLA scl 1.0\n\nNumRows : 1\nCoreRow Horizontal\nCoordinate : 459\n{rest}SubrowOrigin : -5.5\tNumSites : 96\nEnd\n"
@@ -180,10 +226,30 @@ mod tests {
             ),
             format!(
                 "corerow horizontal\r\n{}numsites : 96\r\nsubroworigin : -5.5\r\ncoordinate : 459\r\nend\r\n",
-                rest.replace('\n', "\r\n").replace(": X Y", ":")
+                rest.replace('\n', "\r\n").replace(": Y", ":")
             ),
         ] {
             assert_eq!(read(&text).unwrap(), [want], "{text}");
+        }
+    }
+
+    #[test]
+    fn sites_lie_and_may_be_turned_as_their_words_say() {
+        for (words, want) in
+            [("1", Orientation::N), (" fs\r\n", Orientation::FS), ("", Orientation::N)]
+        {
+            assert_eq!(site_orientation(words), want, "{words:?}");
+        }
+        let of = |x, y, r90| Symmetry { x, y, r90 };
+        for (words, want) in [
+            ("1", Symmetry::default()),
+            ("", of(false, true, false)),
+            (" X Y\n", of(true, true, false)),
+            ("y R90", of(false, true, true)),
+            ("0", of(false, false, false)),
+            ("X", of(true, false, false)),
+        ] {
+            assert_eq!(site_symmetry(words), want, "{words:?}");
         }
     }
 

@@ -99,7 +99,15 @@ fn large_tall_cells_are_macros_below_full_density() {
 
 /// A design of one cell, a fixed block, a pad that blocks nothing and two rows.
 fn design() -> Design {
-    let row = |x, y, sites| Row { x, y, height: 10.0, site_width: 1.0, pitch: 1.0, sites };
+    let row = |x, y, sites| Row {
+        x,
+        y,
+        height: 10.0,
+        site_width: 1.0,
+        pitch: 1.0,
+        sites,
+        ..Row::default()
+    };
     let mut design = Design {
         nodes: Nodes {
             width: vec![4.0, 10.0, 20.0],

@@ -184,13 +184,56 @@ fn pins_turn_with_their_cell() {
         (S, (-3.0, -1.0)),
         (E, (1.0, -3.0)),
         (FN, (-3.0, 1.0)),
-        (FW, (-1.0, -3.0)),
+        (FW, (1.0, 3.0)),
         (FS, (3.0, -1.0)),
-        (FE, (1.0, 3.0)),
+        (FE, (-1.0, -3.0)),
     ];
     for (orientation, want) in turned {
         assert_eq!(orientation.turn((3.0, 1.0)), want, "{orientation:?}");
         assert_eq!(orientation.swaps_axes(), want.0.abs() == 1.0, "{orientation:?}");
+    }
+}
+
+/// A cell of 30 × 20 with its lower-left corner at (500, 500) and a pin at (11, 5) from its
+/// centre, wired to a point at the origin. The turned offsets are those of LEF/DEF: HPWL is the
+/// sum of the pin's coordinates, with (515, 510) as the centre, or (510, 515) of a cell on its side.
+#[test]
+fn wirelength_of_a_turned_cell_is_that_of_def() {
+    let nodes = "NumNodes : 2\na 30 20\no 0 0 terminal\n";
+    let nets = "NumNets : 1\nNumPins : 2\nNetDegree : 2 n\na O : 11 5\no I : 0 0\n";
+    for (name, dx, dy) in [
+        ("N", 11.0, 5.0),
+        ("S", -11.0, -5.0),
+        ("E", 5.0, -11.0),
+        ("W", -5.0, 11.0),
+        ("FN", -11.0, 5.0),
+        ("FS", 11.0, -5.0),
+        ("FE", -5.0, -11.0),
+        ("FW", 5.0, 11.0),
+    ] {
+        let small = Small::new();
+        small.write("nodes", nodes);
+        small.write("nets", nets);
+        small.write("wts", "");
+        small.write("pl", format!("a 500 500 : {name}\no 0 0 : N\n"));
+        let design = small.load().design;
+        let centre =
+            if ["E", "W", "FE", "FW"].contains(&name) { (510.0, 515.0) } else { (515.0, 510.0) };
+        let pin = (centre.0 + dx, centre.1 + dy);
+        assert_eq!(design.pin_position(design.nets.as_ref().unwrap(), 0), pin, "{name}");
+        assert_eq!(design.hpwl().unwrap().unweighted, pin.0 + pin.1, "{name}");
+        let netlist = placefield::wirelength::Netlist::from_design(&design, 100).unwrap();
+        assert_eq!(
+            (netlist.pin_x()[0], netlist.pin_y()[0]),
+            (pin.0 - 500.0, pin.1 - 500.0),
+            "{name}"
+        );
+        let want = match name {
+            "FE" => 1009.0,
+            "FW" => 1041.0,
+            _ => continue,
+        };
+        assert_eq!(design.hpwl().unwrap().unweighted, want, "{name}");
     }
 }
 

@@ -81,6 +81,7 @@ fn rows_of(die: Rect, rows: u64, sites: u64) -> Vec<Row> {
             site_width: 1.0,
             pitch: 1.0,
             sites,
+            ..Row::default()
         })
         .collect()
 }

@@ -5,7 +5,7 @@
 //! output (`O`), the others as inputs (`I`), pins on fixed nodes as `B`.
 
 use crate::bookshelf::write::{Shortest, blocks, header, write_places};
-use crate::design::{Design, Nets, NodeKind, Row};
+use crate::design::{Design, Nets, NodeKind, Orientation, Row, Symmetry};
 use crate::output::write_whole;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -198,8 +198,24 @@ fn rows(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  Height        :   {}", Shortest(row.height))?;
         writeln!(out, "  Sitewidth     :    {}", Shortest(row.site_width))?;
         writeln!(out, "  Sitespacing   :    {}", Shortest(row.pitch))?;
-        writeln!(out, "  Siteorient    :    1\n  Sitesymmetry  :    1")?;
+        writeln!(out, "  Siteorient    :    {}", site_orientation(row.orientation))?;
+        writeln!(out, "  Sitesymmetry  :    {}", site_symmetry(row.symmetry))?;
         writeln!(out, "  SubrowOrigin  :    {}\tNumSites  :  {}\nEnd", Shortest(row.x), row.sites)?;
     }
     Ok(())
+}
+
+/// As the ISPD suites write it: a number for `N`.
+fn site_orientation(orientation: Orientation) -> &'static str {
+    if orientation == Orientation::N { "1" } else { orientation.name() }
+}
+
+fn site_symmetry(symmetry: Symmetry) -> String {
+    if symmetry == Symmetry::default() {
+        return "1".to_owned();
+    }
+    let Symmetry { x, y, r90 } = symmetry;
+    let named = [(x, "X"), (y, "Y"), (r90, "R90")].into_iter().filter(|(is, _)| *is);
+    let words: Vec<&str> = named.map(|(_, word)| word).collect();
+    if words.is_empty() { "0".to_owned() } else { words.join(" ") }
 }

@@ -1,0 +1,214 @@
+//! How far cells moved from one placement to another.
+//!
+//! The distance of a cell is that of its centre, |Δx| + |Δy|, as legalisation contests count it
+//! (ICCAD 2017, problem C), in layout units. Only movable cells are looked at.
+
+use crate::design::{Design, DesignError, Placement};
+use rayon::prelude::*;
+
+/// Most entries of [`Displacement::farthest`].
+pub const FARTHEST: usize = 10;
+
+/// How far the movable cells moved.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Displacement {
+    /// Movable cells.
+    pub cells: usize,
+    /// Those whose centre is somewhere else.
+    pub moved: usize,
+    /// Those that were turned or mirrored.
+    pub turned: usize,
+    /// Σ of distances.
+    pub total: f64,
+    /// Mean distance of all cells; 0 without cells.
+    pub mean: f64,
+    /// The distance that half of the cells keep below (the mean of the middle two of an even number).
+    pub median: f64,
+    /// The largest distance.
+    pub largest: f64,
+    /// Cells by distance: those that did not move, and of the others as many as in each of the
+    /// ranges `2ᵏ⁻¹·unit ≤ distance < 2ᵏ·unit`.
+    pub histogram: Vec<Range>,
+    /// The cells that moved farthest, [`FARTHEST`] at most, the farthest first.
+    pub farthest: Vec<Moved>,
+}
+
+/// Cells whose distance is within a range.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Range {
+    /// From this distance on …
+    pub from: f64,
+    /// … and below this one. Equal to `from`, 0, for the cells that did not move.
+    pub to: f64,
+    /// Number of cells.
+    pub cells: usize,
+}
+
+/// A cell that moved.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Moved {
+    /// The node, by its index in the design.
+    pub node: u32,
+    /// |Δx| + |Δy| of its centre.
+    pub distance: f64,
+    /// Its centre before.
+    pub from: (f64, f64),
+    /// Its centre after.
+    pub to: (f64, f64),
+}
+
+/// How far the movable cells of `design` are from `from` to `to`; where they lie in the design
+/// itself is not looked at. The histogram's unit is the height of a row, or 1 without rows.
+///
+/// # Errors
+/// When the columns of the design or of a placement do not fit together.
+pub fn between(
+    design: &Design,
+    from: &Placement,
+    to: &Placement,
+) -> Result<Displacement, DesignError> {
+    design.check()?;
+    for placement in [from, to] {
+        placement.check(design.nodes.len())?;
+    }
+    let movable: Vec<usize> = design.movable().collect();
+    let distance = |&i: &usize| {
+        let (a, b) = (centre(design, from, i), centre(design, to, i));
+        (b.0 - a.0).abs() + (b.1 - a.1).abs()
+    };
+    let distances: Vec<f64> = movable.par_iter().map(distance).collect();
+    let total: f64 = distances.iter().sum();
+    let turned = |&&i: &&usize| from.orientation[i] != to.orientation[i];
+    let mut sorted = distances.clone();
+    sorted.par_sort_unstable_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    let median = match (sorted.len(), sorted.len() % 2) {
+        (0, _) => 0.0,
+        (_, 1) => sorted[half],
+        _ => f64::midpoint(sorted[half - 1], sorted[half]),
+    };
+    let mut order: Vec<usize> = (0..movable.len()).filter(|&k| distances[k] > 0.0).collect();
+    let farther = |&a: &usize, &b: &usize| {
+        distances[b].total_cmp(&distances[a]).then(movable[a].cmp(&movable[b]))
+    };
+    let moved = order.len();
+    if moved > FARTHEST {
+        order.select_nth_unstable_by(FARTHEST, farther);
+        order.truncate(FARTHEST);
+    }
+    order.sort_by(farther);
+    let farthest = order.into_iter().map(|k| Moved {
+        node: movable[k] as u32,
+        distance: distances[k],
+        from: centre(design, from, movable[k]),
+        to: centre(design, to, movable[k]),
+    });
+    Ok(Displacement {
+        cells: movable.len(),
+        moved,
+        turned: movable.iter().filter(turned).count(),
+        total,
+        mean: if movable.is_empty() { 0.0 } else { total / movable.len() as f64 },
+        median,
+        largest: sorted.last().copied().unwrap_or(0.0),
+        histogram: histogram(&sorted, design.row_height().unwrap_or(1.0)),
+        farthest: farthest.collect(),
+    })
+}
+
+/// Where the centre of node `i` lies in `placement`.
+fn centre(design: &Design, placement: &Placement, i: usize) -> (f64, f64) {
+    let (w, h) = (design.nodes.width[i], design.nodes.height[i]);
+    let (w, h) = if placement.orientation[i].swaps_axes() { (h, w) } else { (w, h) };
+    (placement.x[i] + w / 2.0, placement.y[i] + h / 2.0)
+}
+
+/// The ranges from the first to the last that holds a cell; `sorted` ascending.
+fn histogram(sorted: &[f64], unit: f64) -> Vec<Range> {
+    const FIRST: i32 = -6;
+    const LAST: i32 = 40;
+    let still = sorted.partition_point(|d| *d == 0.0);
+    let mut ranges = vec![Range { from: 0.0, to: 0.0, cells: still }];
+    let (mut below, mut from) = (still, 0.0);
+    for k in FIRST..=LAST {
+        let to = if k == LAST { f64::INFINITY } else { unit * 2f64.powi(k) };
+        let end = sorted.partition_point(|d| *d < to);
+        // No range before the first that holds a cell, none after the last.
+        if end > below || (ranges.len() > 1 && end < sorted.len()) {
+            ranges.push(Range { from, to, cells: end - below });
+        }
+        (below, from) = (end, to);
+        if end == sorted.len() {
+            break;
+        }
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::{NodeKind, Nodes, Orientation, Row};
+
+    /// Cells of 4 × 2 in rows of height 2.
+    fn design(count: usize) -> Design {
+        Design {
+            nodes: Nodes {
+                width: vec![4.0; count],
+                height: vec![2.0; count],
+                kind: vec![NodeKind::Movable; count],
+                ..Nodes::default()
+            },
+            placement: Placement {
+                x: vec![0.0; count],
+                y: vec![0.0; count],
+                orientation: vec![Orientation::N; count],
+            },
+            rows: vec![Row { height: 2.0, sites: 9, ..Row::default() }],
+            ..Design::default()
+        }
+    }
+
+    #[test]
+    fn distances_are_those_of_centres() {
+        let mut design = design(4);
+        design.nodes.kind[3] = NodeKind::Fixed;
+        let from = design.placement.clone();
+        let mut to = from.clone();
+        (to.x, to.y) = (vec![3.0, 0.0, 1.0, 99.0], vec![-4.0, 0.0, -1.0, 99.0]);
+        // Turned about its centre: 2 × 4 with the corner at (1, -1).
+        to.orientation[2] = Orientation::W;
+        let moved = between(&design, &from, &to).unwrap();
+        assert_eq!((moved.cells, moved.moved, moved.turned), (3, 1, 1));
+        assert_eq!(
+            (moved.total, moved.mean, moved.median, moved.largest),
+            (7.0, 7.0 / 3.0, 0.0, 7.0)
+        );
+        let far = Moved { node: 0, distance: 7.0, from: (2.0, 1.0), to: (5.0, -3.0) };
+        assert_eq!(moved.farthest, [far]);
+    }
+
+    #[test]
+    fn the_histogram_holds_every_cell_once() {
+        let design = design(40);
+        let from = design.placement.clone();
+        let mut to = from.clone();
+        // 8 stay; the others move by 1, 2, 4, 8 … 128: half a row to 64 rows.
+        to.x.iter_mut().enumerate().skip(8).for_each(|(i, x)| *x = 2f64.powi(i as i32 % 8));
+        let moved = between(&design, &from, &to).unwrap();
+        assert_eq!(moved.histogram[0], Range { from: 0.0, to: 0.0, cells: 8 });
+        assert!(moved.histogram[1..].iter().all(|r| r.cells == 4 && r.to == 2.0 * r.from));
+        assert_eq!((moved.histogram[1].from, moved.histogram[8].to), (1.0, 256.0));
+        assert_eq!((moved.median, moved.farthest.len(), moved.farthest[0].node), (6.0, 10, 15));
+        let still = between(&design, &from, &from).unwrap();
+        assert_eq!((still.histogram.len(), still.largest, still.farthest.len()), (1, 0.0, 0));
+    }
+
+    #[test]
+    fn placements_of_other_designs_are_refused() {
+        let (design, other) = (design(3), design(2));
+        let error = between(&design, &design.placement, &other.placement).unwrap_err();
+        assert_eq!(error.to_string(), "x of nodes: 2 values, expected 3");
+    }
+}

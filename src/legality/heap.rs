@@ -1,0 +1,240 @@
+//! Heaps of cells, in which pairs are counted and not listed.
+//!
+//! A line sweeps upwards. When a cell begins, the cells under the line that reach into its width
+//! are all but those that end to its left or begin to its right: two look-ups in Fenwick trees
+//! over the left and the right edges (P. M. Fenwick, "A new data structure for cumulative
+//! frequency tables", Software: Practice and Experience 24, 1994). The trees hold the edges'
+//! coordinates as well, and so say the length that a cell shares with all others together; the
+//! area that pairs share is the integral of that length over y. O(n log n) for any heap.
+
+use super::overlap::Cell;
+use crate::grid::Rect;
+
+/// Number of pairs with a movable cell whose shared area begins where `begins` says, and the area
+/// that they share.
+pub(super) fn count(cells: &[Cell], begins: &dyn Fn(f64) -> bool, tolerance: f64) -> (u64, f64) {
+    let all: Vec<&Cell> = cells.iter().collect();
+    let fixed: Vec<&Cell> = cells.iter().filter(|c| !c.movable).collect();
+    // Pairs of fixed cells are nobody's fault.
+    let difference = |of: &dyn Fn(&[&Cell]) -> f64| of(&all) - of(&fixed);
+    let pairs = difference(&|cells| Sweep::new(cells, tolerance).pairs(begins));
+    let area = difference(&|cells| Sweep::new(cells, 0.0).area(begins));
+    (pairs as u64, area.max(0.0))
+}
+
+/// What happens at a place of the line.
+#[derive(Clone, Copy)]
+struct Event {
+    y: f64,
+    starts: bool,
+    cell: usize,
+}
+
+/// Edges of cells, less `shrunk` by half on every side, and the places where they begin and end.
+struct Sweep {
+    /// Left and right edges of each cell.
+    sides: Vec<[f64; 2]>,
+    /// Bottom edges, not shrunk.
+    bottoms: Vec<f64>,
+    /// Ends before starts, of one y.
+    events: Vec<Event>,
+    lefts: Fenwick,
+    rights: Fenwick,
+}
+
+impl Sweep {
+    fn new(cells: &[&Cell], shrunk: f64) -> Self {
+        let half = shrunk / 2.0;
+        let kept: Vec<_> = cells
+            .iter()
+            .map(|c| Rect {
+                xl: c.rect.xl + half,
+                yl: c.rect.yl + half,
+                xh: c.rect.xh - half,
+                yh: c.rect.yh - half,
+            })
+            .zip(cells)
+            .filter(|(rect, _)| rect.width() > 0.0 && rect.height() > 0.0)
+            .collect();
+        let mut events: Vec<Event> = Vec::with_capacity(2 * kept.len());
+        for (cell, (rect, _)) in kept.iter().enumerate() {
+            events.push(Event { y: rect.yl, starts: true, cell });
+            events.push(Event { y: rect.yh, starts: false, cell });
+        }
+        events.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.starts.cmp(&b.starts)));
+        Sweep {
+            lefts: Fenwick::new(kept.iter().map(|(rect, _)| rect.xl)),
+            rights: Fenwick::new(kept.iter().map(|(rect, _)| rect.xh)),
+            sides: kept.iter().map(|(rect, _)| [rect.xl, rect.xh]).collect(),
+            bottoms: kept.iter().map(|(_, cell)| cell.rect.yl).collect(),
+            events,
+        }
+    }
+
+    fn change(&mut self, event: Event) {
+        let [xl, xh] = self.sides[event.cell];
+        self.lefts.change(xl, event.starts);
+        self.rights.change(xh, event.starts);
+    }
+
+    fn pairs(mut self, begins: &dyn Fn(f64) -> bool) -> f64 {
+        let (mut pairs, mut under) = (0u64, 0u64);
+        for event in std::mem::take(&mut self.events) {
+            let [xl, xh] = self.sides[event.cell];
+            if !event.starts {
+                under -= 1;
+            } else {
+                if begins(self.bottoms[event.cell]) {
+                    let left = self.rights.up_to(xl).0;
+                    let right = under - self.lefts.below(xh).0;
+                    pairs += under - left - right;
+                }
+                under += 1;
+            }
+            self.change(event);
+        }
+        pairs as f64
+    }
+
+    /// The length that the pairs which began share, integrated over y. A pair that began shares its
+    /// length until one of the two ends: the length of every cell with those that came before is
+    /// taken back when it ends, with those that came later when they end.
+    fn area(mut self, begins: &dyn Fn(f64) -> bool) -> f64 {
+        // Two cells that both began elsewhere are no pair here: what they share is left out when the
+        // second of them begins, and so must be when the first of them ends.
+        let (mut area, mut length, mut before) = (0.0, 0.0, f64::NEG_INFINITY);
+        let mut early = Early::new(&self);
+        for event in std::mem::take(&mut self.events) {
+            if length != 0.0 {
+                area += length * (event.y - before);
+            }
+            before = event.y;
+            let [xl, xh] = self.sides[event.cell];
+            let started_early = match event.starts {
+                true => early.mark(event.cell, !begins(self.bottoms[event.cell])),
+                false => early.is(event.cell),
+            };
+            if event.starts {
+                if !started_early {
+                    length += self.shared(xl, xh);
+                }
+                self.change(event);
+            } else {
+                self.change(event);
+                length -= self.shared(xl, xh);
+                if started_early {
+                    length += early.ends(xl, xh);
+                }
+            }
+            if started_early && event.starts {
+                early.starts(xl, xh);
+            }
+        }
+        area
+    }
+
+    /// Σ over the cells under the line of the length of `[xl, xh]` that they cover.
+    fn shared(&self, xl: f64, xh: f64) -> f64 {
+        shared(&self.lefts, &self.rights, xl, xh)
+    }
+}
+
+/// Σ over intervals, given by their edges, of the length of `[xl, xh]` that they cover.
+fn shared(lefts: &Fenwick, rights: &Fenwick, xl: f64, xh: f64) -> f64 {
+    // max(0, x − e) summed over the edges e of a tree.
+    let beyond = |tree: &Fenwick, x: f64| {
+        let (count, sum) = tree.below(x);
+        x * count as f64 - sum
+    };
+    let up_to = |x| beyond(lefts, x) - beyond(rights, x);
+    up_to(xh) - up_to(xl)
+}
+
+/// The cells that began where `begins` says no, of which two are no pair.
+struct Early {
+    early: Vec<bool>,
+    lefts: Fenwick,
+    rights: Fenwick,
+}
+
+impl Early {
+    fn new(sweep: &Sweep) -> Self {
+        Early {
+            early: vec![false; sweep.sides.len()],
+            lefts: Fenwick::new(sweep.sides.iter().map(|s| s[0])),
+            rights: Fenwick::new(sweep.sides.iter().map(|s| s[1])),
+        }
+    }
+
+    fn mark(&mut self, cell: usize, early: bool) -> bool {
+        self.early[cell] = early;
+        early
+    }
+
+    fn is(&self, cell: usize) -> bool {
+        self.early[cell]
+    }
+
+    fn starts(&mut self, xl: f64, xh: f64) {
+        self.lefts.change(xl, true);
+        self.rights.change(xh, true);
+    }
+
+    /// Takes a cell out; the length that it shares with the early ones that remain.
+    fn ends(&mut self, xl: f64, xh: f64) -> f64 {
+        self.lefts.change(xl, false);
+        self.rights.change(xh, false);
+        shared(&self.lefts, &self.rights, xl, xh)
+    }
+}
+
+/// Numbers that come and go, and how many there are below a bound, and their sum.
+struct Fenwick {
+    /// Ascending, none twice.
+    values: Vec<f64>,
+    nodes: Vec<(u64, f64)>,
+}
+
+impl Fenwick {
+    fn new(values: impl Iterator<Item = f64>) -> Self {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        let nodes = vec![(0, 0.0); values.len() + 1];
+        Fenwick { values, nodes }
+    }
+
+    /// `value`, one of those given to [`Fenwick::new`], comes or goes.
+    fn change(&mut self, value: f64, comes: bool) {
+        let mut k = self.values.partition_point(|v| *v < value) + 1;
+        while k < self.nodes.len() {
+            let (count, sum) = &mut self.nodes[k];
+            if comes {
+                (*count, *sum) = (*count + 1, *sum + value);
+            } else {
+                (*count, *sum) = (*count - 1, *sum - value);
+            }
+            k += k & k.wrapping_neg();
+        }
+    }
+
+    /// Number and sum of those below `bound`.
+    fn below(&self, bound: f64) -> (u64, f64) {
+        self.first(self.values.partition_point(|v| *v < bound))
+    }
+
+    /// Number and sum of those up to `bound`.
+    fn up_to(&self, bound: f64) -> (u64, f64) {
+        self.first(self.values.partition_point(|v| *v <= bound))
+    }
+
+    fn first(&self, mut k: usize) -> (u64, f64) {
+        let (mut count, mut sum) = (0, 0.0);
+        while k > 0 {
+            let node = self.nodes[k];
+            (count, sum) = (count + node.0, sum + node.1);
+            k &= k - 1;
+        }
+        (count, sum)
+    }
+}

@@ -1,0 +1,407 @@
+//! Legality of a placement: what a detailed placer must have settled, and what it has not.
+//!
+//! Movable cells must not overlap one another or fixed cells, must stand with their bottom edge
+//! on a row, their left edge on a site and all of their width on the sites of every row they
+//! cover, must lie as the row asks, and fixed cells must be where the design has them. Lengths are
+//! layout units, areas their squares. These are the rules of the ISPD 2005 and 2006 contests'
+//! `check_legality` (fixed cells, rows, sites, overlaps; <http://archive.sigda.org/ispd2006/contest.html>)
+//! and, where the rows say it, orientations as LEF/DEF has them.
+//!
+//! Not looked at: cells without area, `FixedNoImage` nodes (cells may lie over those), and
+//! overlaps of fixed cells with one another, which are the design's own.
+//!
+//! ```
+//! use placefield::design::{Design, NodeKind, Nodes, Orientation, Placement, Row};
+//! use placefield::legality::{self, Fault, LegalityOptions};
+//!
+//! // Two cells of 4 × 10 in one row; the second begins within the first.
+//! let design = Design {
+//!     nodes: Nodes {
+//!         width: vec![4.0; 2],
+//!         height: vec![10.0; 2],
+//!         kind: vec![NodeKind::Movable; 2],
+//!         ..Nodes::default()
+//!     },
+//!     placement: Placement {
+//!         x: vec![0.0, 3.0],
+//!         y: vec![0.0; 2],
+//!         orientation: vec![Orientation::N; 2],
+//!     },
+//!     rows: vec![Row { height: 10.0, site_width: 1.0, pitch: 1.0, sites: 50, ..Row::default() }],
+//!     ..Design::default()
+//! };
+//! let legality = legality::check(&design, &LegalityOptions::default())?;
+//! assert!(!legality.is_legal());
+//! assert_eq!((legality.overlaps, legality.overlap_area), (1, 10.0));
+//! assert_eq!((legality.worst[0].fault, legality.worst[0].node), (Fault::Overlap, 0));
+//! # Ok::<(), legality::LegalityError>(())
+//! ```
+
+mod heap;
+mod overlap;
+mod rows;
+
+use crate::design::{Design, DesignError, NodeKind, Placement};
+use crate::grid::Rect;
+use rayon::prelude::*;
+use rows::{Levels, Stand};
+use std::cmp::Ordering;
+
+/// Most entries of one fault in [`Legality::worst`].
+pub const WORST: usize = 10;
+
+/// Nodes that one task looks at.
+const BLOCK: usize = 1 << 14;
+
+/// A way in which a placement is not legal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Fault {
+    /// Two cells share area, one of them movable; the amount is the area they share.
+    Overlap,
+    /// A movable cell reaches beyond the die; the amount is its area outside.
+    OutsideDie,
+    /// A movable cell stands on a row but reaches beyond the sites of one it covers; the amount
+    /// is the area without sites below.
+    OutsideRow,
+    /// The bottom edge of a movable cell is on no row; the amount is the distance to the nearest.
+    OffRow,
+    /// The left edge of a movable cell is on no site; the amount is the distance to the nearest.
+    OffSite,
+    /// A movable cell of one row's height does not lie as the row asks; the amount is its area.
+    Orientation,
+    /// A fixed cell is not where the design has it, or turned; the amount is how far it was moved
+    /// along x and y together.
+    FixedMoved,
+}
+
+impl Fault {
+    /// All of them, in the order of reports.
+    pub const ALL: [Fault; 7] = {
+        use Fault::*;
+        [Overlap, OutsideDie, OutsideRow, OffRow, OffSite, Orientation, FixedMoved]
+    };
+
+    /// The name in JSON, e.g. `off_row`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::Overlap => "overlap",
+            Fault::OutsideDie => "outside_die",
+            Fault::OutsideRow => "outside_row",
+            Fault::OffRow => "off_row",
+            Fault::OffSite => "off_site",
+            Fault::Orientation => "orientation",
+            Fault::FixedMoved => "fixed_moved",
+        }
+    }
+}
+
+/// One fault of one cell, or of two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Violation {
+    /// What is wrong.
+    pub fault: Fault,
+    /// The node, by its index in the design.
+    pub node: u32,
+    /// The other node of an overlap.
+    pub other: Option<u32>,
+    /// How much, as [`Fault`] says.
+    pub amount: f64,
+    /// Where: the area that two cells share, and else the cell.
+    pub place: Rect,
+}
+
+impl Violation {
+    /// The largest amount first, then by node.
+    fn order(&self, other: &Violation) -> Ordering {
+        let nodes = |v: &Violation| (v.node, v.other);
+        other.amount.total_cmp(&self.amount).then_with(|| nodes(self).cmp(&nodes(other)))
+    }
+}
+
+/// How [`check`] looks: the default, and what is to differ from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LegalityOptions<'a> {
+    /// What counts as none, as a share of the smallest site pitch (of overlaps, distances to rows
+    /// and sites, lengths outside): files hold decimal numbers. 1/1000 by default.
+    pub tolerance: f64,
+    /// Where fixed cells belong; none by default, and then none can have moved.
+    pub reference: Option<&'a Placement>,
+}
+
+impl Default for LegalityOptions<'_> {
+    fn default() -> Self {
+        LegalityOptions { tolerance: 1e-3, reference: None }
+    }
+}
+
+impl<'a> LegalityOptions<'a> {
+    /// With another tolerance, as a share of the smallest site pitch.
+    #[must_use]
+    pub fn tolerance(self, tolerance: f64) -> Self {
+        LegalityOptions { tolerance, ..self }
+    }
+
+    /// With the placement that fixed cells belong to.
+    #[must_use]
+    pub fn reference(self, reference: &'a Placement) -> Self {
+        LegalityOptions { reference: Some(reference), ..self }
+    }
+}
+
+/// Why legality cannot be judged.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LegalityError {
+    /// The columns of the design or of the reference do not fit together.
+    #[error(transparent)]
+    Design(#[from] DesignError),
+    /// Without rows nothing says where cells may go.
+    #[error("the design has no rows, so nothing says where cells may stand")]
+    NoRows,
+    /// A size or position that is not finite, or a negative size.
+    #[error("{what} {index}: {value}: expected a finite number, of sizes at least 0")]
+    BadNumber {
+        /// What has the number.
+        what: &'static str,
+        /// Its index in the design.
+        index: usize,
+        /// The number.
+        value: f64,
+    },
+}
+
+/// How legal a placement is.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Legality {
+    /// Pairs of cells that share area, one of them movable.
+    pub overlaps: u64,
+    /// Σ over those pairs of the area they share.
+    pub overlap_area: f64,
+    /// Movable cells on no row.
+    pub off_row: usize,
+    /// Movable cells on a row but on no site.
+    pub off_site: usize,
+    /// Movable cells that reach beyond the die.
+    pub outside_die: usize,
+    /// Movable cells on a row that reach beyond the sites of a row they cover.
+    pub outside_row: usize,
+    /// Movable cells that do not lie as their row asks.
+    pub orientation: usize,
+    /// Fixed cells that are not where the reference has them.
+    pub fixed_moved: usize,
+    /// False where most cells on flipped rows lie unflipped: then nobody has assigned
+    /// orientations yet, and a cell as the library has it is not counted as wrong there.
+    pub orientations_assigned: bool,
+    /// The worst of every fault, [`WORST`] of each at most, in the order of [`Fault::ALL`].
+    /// Where cells lie in heaps of more than 64 to a cell, overlaps are counted but not all of
+    /// them looked at: then these are the worst of the largest cells.
+    pub worst: Vec<Violation>,
+}
+
+impl Legality {
+    /// True without any fault.
+    pub fn is_legal(&self) -> bool {
+        Fault::ALL.into_iter().all(|fault| self.count(fault) == 0)
+    }
+
+    /// How often a fault was found.
+    pub fn count(&self, fault: Fault) -> u64 {
+        match fault {
+            Fault::Overlap => self.overlaps,
+            Fault::OutsideDie => self.outside_die as u64,
+            Fault::OutsideRow => self.outside_row as u64,
+            Fault::OffRow => self.off_row as u64,
+            Fault::OffSite => self.off_site as u64,
+            Fault::Orientation => self.orientation as u64,
+            Fault::FixedMoved => self.fixed_moved as u64,
+        }
+    }
+
+    /// Movable cells that reach beyond the die or the sites of a row.
+    pub fn outside(&self) -> usize {
+        self.outside_die + self.outside_row
+    }
+}
+
+/// Looks at the whole placement of `design`, on all threads of the current rayon pool. The same
+/// result for any number of threads.
+///
+/// # Errors
+/// When the design's columns do not fit together, it has no rows, a number is not finite or a size
+/// negative, or the reference has another number of nodes.
+pub fn check(design: &Design, options: &LegalityOptions<'_>) -> Result<Legality, LegalityError> {
+    design.check()?;
+    let nodes = design.nodes.len();
+    options.reference.map_or(Ok(()), |home| home.check(nodes))?;
+    check_numbers(design)?;
+    let die = design.die().ok_or(LegalityError::NoRows)?;
+    let levels = Levels::new(&design.rows, options.tolerance);
+
+    let assigned = orientations_assigned(design, &levels);
+    let blocks: Vec<Found> = (0..nodes.div_ceil(BLOCK))
+        .into_par_iter()
+        .map(|block| {
+            let mut found = Found::default();
+            for i in block * BLOCK..nodes.min((block + 1) * BLOCK) {
+                judge(design, i, &die, &levels, assigned, options.reference, &mut found);
+            }
+            found
+        })
+        .collect();
+    let (overlaps, overlap_area, pairs) = overlap::overlaps(design, &die, levels.tolerance());
+    let found = blocks.into_iter().fold(pairs, Found::merged);
+    let count = |fault: Fault| found.counts[fault as usize];
+    Ok(Legality {
+        overlaps,
+        overlap_area,
+        off_row: count(Fault::OffRow),
+        off_site: count(Fault::OffSite),
+        outside_die: count(Fault::OutsideDie),
+        outside_row: count(Fault::OutsideRow),
+        orientation: count(Fault::Orientation),
+        fixed_moved: count(Fault::FixedMoved),
+        orientations_assigned: assigned,
+        worst: found.worst.into_iter().flat_map(|worst| worst.0).collect(),
+    })
+}
+
+fn check_numbers(design: &Design) -> Result<(), LegalityError> {
+    let bad = |what, index, value| Err(LegalityError::BadNumber { what, index, value });
+    let (nodes, at) = (&design.nodes, &design.placement);
+    let columns = [
+        ("width of node", &nodes.width, true),
+        ("height of node", &nodes.height, true),
+        ("x of node", &at.x, false),
+        ("y of node", &at.y, false),
+    ];
+    for (what, values, size) in columns {
+        let wrong = |v: &f64| !v.is_finite() || size && *v < 0.0;
+        if let Some(index) = values.par_iter().position_first(wrong) {
+            return bad(what, index, values[index]);
+        }
+    }
+    for (index, row) in design.rows.iter().enumerate() {
+        let sizes = [row.height, row.site_width, row.pitch];
+        let wrong = sizes.into_iter().find(|v| !(v.is_finite() && *v >= 0.0));
+        let wrong = wrong.or([row.x, row.y].into_iter().find(|v| !v.is_finite()));
+        if let Some(value) = wrong {
+            return bad("row", index, value);
+        }
+    }
+    Ok(())
+}
+
+/// Whether anybody has turned cells as their rows ask: whether at least half of the movable cells
+/// of one row's height that stand on rows upside down are upside down.
+fn orientations_assigned(design: &Design, levels: &Levels) -> bool {
+    let flipped = |i: usize| -> Option<bool> {
+        let row = levels.row_of_single(design, i)?;
+        let upside_down = rows::upside_down(row.orientation);
+        upside_down.then(|| rows::upside_down(design.placement.orientation[i]))
+    };
+    let (yes, all) = (0..design.nodes.len())
+        .into_par_iter()
+        .filter(|&i| design.nodes.kind[i] == NodeKind::Movable)
+        .filter_map(flipped)
+        .map(|flipped| (usize::from(flipped), 1))
+        .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    2 * yes >= all
+}
+
+/// What node `i` alone has to answer for.
+fn judge(
+    design: &Design,
+    i: usize,
+    die: &Rect,
+    levels: &Levels,
+    assigned: bool,
+    reference: Option<&Placement>,
+    found: &mut Found,
+) {
+    let rect = design.rect(i);
+    let mut add = |fault, amount| {
+        found.add(Violation { fault, node: i as u32, other: None, amount, place: rect });
+    };
+    if design.nodes.kind[i] != NodeKind::Movable {
+        let Some(home) = reference else { return };
+        let at = &design.placement;
+        let moved = (at.x[i] - home.x[i]).abs() + (at.y[i] - home.y[i]).abs();
+        if moved > levels.tolerance() || at.orientation[i] != home.orientation[i] {
+            add(Fault::FixedMoved, moved);
+        }
+        return;
+    }
+    if rect.width() <= 0.0 || rect.height() <= 0.0 {
+        return;
+    }
+    let near = levels.tolerance();
+    let beyond = [die.xl - rect.xl, rect.xh - die.xh, die.yl - rect.yl, rect.yh - die.yh];
+    if beyond.into_iter().any(|length| length > near) {
+        add(Fault::OutsideDie, rect.area() - rect.overlap(die));
+        return;
+    }
+    match levels.stand(&rect) {
+        Stand::Fine => {}
+        Stand::OffRow(distance) => return add(Fault::OffRow, distance),
+        Stand::OutsideRow(area) => add(Fault::OutsideRow, area),
+        Stand::OffSite(distance) => add(Fault::OffSite, distance),
+    }
+    if let Some(row) = levels.row_of_single(design, i)
+        && !rows::may_lie(design.placement.orientation[i], row, assigned)
+    {
+        add(Fault::Orientation, rect.area());
+    }
+}
+
+/// Counts and the worst, by fault.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    counts: [usize; Fault::ALL.len()],
+    worst: [Worst; Fault::ALL.len()],
+}
+
+impl Found {
+    fn add(&mut self, violation: Violation) {
+        self.counts[violation.fault as usize] += 1;
+        self.worst[violation.fault as usize].add(violation);
+    }
+
+    fn merged(mut self, other: Found) -> Found {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
+        }
+        for (worst, more) in self.worst.iter_mut().zip(other.worst) {
+            more.0.into_iter().for_each(|v| worst.add(v));
+        }
+        self
+    }
+}
+
+/// The [`WORST`] violations of one fault that were added, the worst first.
+#[derive(Clone, Debug, Default)]
+struct Worst(Vec<Violation>);
+
+impl Worst {
+    fn add(&mut self, violation: Violation) {
+        if self.0.len() == WORST
+            && self.0.last().is_some_and(|last| violation.order(last) != Ordering::Less)
+        {
+            return;
+        }
+        let place = self.0.partition_point(|v| v.order(&violation) == Ordering::Less);
+        self.0.insert(place, violation);
+        self.0.truncate(WORST);
+    }
+
+    /// An amount that a violation must reach to be among the worst.
+    fn least(&self) -> f64 {
+        if self.0.len() < WORST { 0.0 } else { self.0[WORST - 1].amount }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! Rows, sorted so that the ones below a cell are found at once.
+
+use crate::design::{Design, Orientation, Row};
+use crate::grid::Rect;
+
+/// How a cell stands on the rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Stand {
+    Fine,
+    /// Its bottom edge is this far from the nearest row's.
+    OffRow(f64),
+    /// So much of it has no sites below.
+    OutsideRow(f64),
+    /// Its left edge is this far from the nearest site's.
+    OffSite(f64),
+}
+
+/// All rows, by the height they lie at.
+pub(super) struct Levels {
+    tolerance: f64,
+    /// Ascending in y.
+    levels: Vec<Level>,
+}
+
+/// The subrows of one y.
+struct Level {
+    y: f64,
+    height: f64,
+    /// Ascending in x.
+    rows: Vec<Row>,
+    /// The largest right edge of `rows[..=k]`.
+    reach: Vec<f64>,
+    /// What the subrows cover together: intervals that do not touch, ascending.
+    spans: Vec<(f64, f64)>,
+}
+
+impl Levels {
+    /// `share` is the tolerance as a share of the smallest pitch.
+    pub(super) fn new(rows: &[Row], share: f64) -> Self {
+        let pitches = rows.iter().map(|r| r.pitch).filter(|p| *p > 0.0);
+        let pitch = pitches.fold(f64::INFINITY, f64::min);
+        let tolerance = if pitch.is_finite() { share * pitch } else { 0.0 };
+        let mut sorted: Vec<Row> = rows.iter().filter(|r| r.sites > 0).copied().collect();
+        sorted.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)));
+        let levels = sorted.chunk_by(|a, b| b.y - a.y <= tolerance);
+        Levels { tolerance, levels: levels.map(|rows| Level::new(rows, tolerance)).collect() }
+    }
+
+    /// What counts as no length, layout units.
+    pub(super) fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// The nearest level to `y`, if there is any.
+    fn nearest(&self, y: f64) -> Option<usize> {
+        let above = self.levels.partition_point(|level| level.y < y);
+        let distance = |k: &usize| (self.levels[*k].y - y).abs();
+        let both = [above.checked_sub(1), (above < self.levels.len()).then_some(above)];
+        both.into_iter().flatten().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+
+    /// How a cell that covers `rect` stands.
+    pub(super) fn stand(&self, rect: &Rect) -> Stand {
+        let Some(bottom) = self.nearest(rect.yl) else { return Stand::OffRow(f64::INFINITY) };
+        let distance = (self.levels[bottom].y - rect.yl).abs();
+        if distance > self.tolerance {
+            return Stand::OffRow(distance);
+        }
+        let bare = self.bare(bottom, rect);
+        if bare > self.tolerance * rect.width().max(rect.height()) {
+            return Stand::OutsideRow(bare);
+        }
+        match self.levels[bottom].off_site(rect.xl) {
+            Some(distance) if distance > self.tolerance => Stand::OffSite(distance),
+            _ => Stand::Fine,
+        }
+    }
+
+    /// Area of a cell on level `bottom` that has no sites below.
+    fn bare(&self, bottom: usize, rect: &Rect) -> f64 {
+        let (mut covered, mut area) = (rect.yl, 0.0);
+        for level in &self.levels[bottom..] {
+            if covered >= rect.yh - self.tolerance || level.y >= rect.yh - self.tolerance {
+                break;
+            }
+            // Between two rows there may be a gap.
+            area += (level.y - covered).max(0.0) * rect.width();
+            let (low, high) = (level.y.max(covered), (level.y + level.height).min(rect.yh));
+            if high > low {
+                area += (high - low) * level.uncovered(rect.xl, rect.xh);
+                covered = high;
+            }
+        }
+        let above = rect.yh - covered;
+        if above > self.tolerance { area + above * rect.width() } else { area }
+    }
+
+    /// The row that node `i` stands on, where it is of one row's height.
+    pub(super) fn row_of_single<'a>(&'a self, design: &Design, i: usize) -> Option<&'a Row> {
+        let (x, y) = (design.placement.x[i], design.placement.y[i]);
+        let level = &self.levels[self.nearest(y)?];
+        let single = (design.nodes.height[i] - level.height).abs() <= self.tolerance;
+        if !single || (level.y - y).abs() > self.tolerance {
+            return None;
+        }
+        let after = level.rows.partition_point(|row| row.x <= x + self.tolerance);
+        level.rows[..after].last()
+    }
+}
+
+impl Level {
+    fn new(rows: &[Row], tolerance: f64) -> Self {
+        let mut rows = rows.to_vec();
+        rows.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let (mut spans, mut reach): (Vec<(f64, f64)>, Vec<f64>) = (Vec::new(), Vec::new());
+        for row in &rows {
+            let Rect { xl, xh, .. } = row.rect();
+            reach.push(reach.last().map_or(xh, |&before| xh.max(before)));
+            match spans.last_mut() {
+                Some((_, end)) if xl <= *end + tolerance => *end = end.max(xh),
+                _ => spans.push((xl, xh)),
+            }
+        }
+        let height = rows.iter().map(|row| row.height).fold(0.0, f64::max);
+        Level { y: rows[0].y, height, rows, reach, spans }
+    }
+
+    /// Length of `[low, high]` that no subrow covers.
+    fn uncovered(&self, low: f64, high: f64) -> f64 {
+        let first = self.spans.partition_point(|span| span.1 <= low);
+        let within = self.spans[first..].iter().take_while(|span| span.0 < high);
+        let covered: f64 = within.map(|span| span.1.min(high) - span.0.max(low)).sum();
+        (high - low - covered).max(0.0)
+    }
+
+    /// Distance from `x` to the nearest site of the subrows that hold it; none where none does.
+    fn off_site(&self, x: f64) -> Option<f64> {
+        let after = self.rows.partition_point(|row| row.x <= x);
+        let mut nearest: Option<f64> = None;
+        for k in (0..after.max(1)).rev() {
+            let row = &self.rows[k];
+            if row.pitch > 0.0 {
+                let sites = (x - row.x) / row.pitch;
+                let distance = (sites - sites.round()).abs() * row.pitch;
+                nearest = Some(nearest.map_or(distance, |n| n.min(distance)));
+            }
+            // Subrows may overlap, but none further left reaches as far as here.
+            if nearest == Some(0.0) || k == 0 || self.reach[k - 1] <= x {
+                break;
+            }
+        }
+        nearest
+    }
+}
+
+/// True for the orientations that have the supply rails of `N` upside down.
+pub(super) fn upside_down(orientation: Orientation) -> bool {
+    matches!(orientation, Orientation::S | Orientation::FS)
+}
+
+/// Whether a cell of one row's height may lie so on `row`. `N` is always right where orientations
+/// are not `assigned`.
+pub(super) fn may_lie(orientation: Orientation, row: &Row, assigned: bool) -> bool {
+    if orientation == Orientation::N && !assigned {
+        return true;
+    }
+    if orientation.swaps_axes() != row.orientation.swaps_axes() {
+        return row.symmetry.r90;
+    }
+    if orientation.swaps_axes() {
+        return true; // Which side is up is not told for sites that lie on their side.
+    }
+    // Mirrored by the x axis, by the y axis or both against the site: S is FS mirrored by y.
+    let left_right = |o| matches!(o, Orientation::S | Orientation::FN);
+    let by_x = upside_down(orientation) != upside_down(row.orientation);
+    let by_y = left_right(orientation) != left_right(row.orientation);
+    (row.symmetry.x || !by_x) && (row.symmetry.y || !by_y)
+}

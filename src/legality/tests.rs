@@ -1,0 +1,292 @@
+use super::*;
+use crate::design::{Nodes, Orientation, Row, Symmetry};
+
+/// Rows of height 10 with sites 2 apart from x = 100 on, every other one flipped; 20 rows of 200
+/// sites: the die is [100, 500] × [0, 200].
+fn rows() -> Vec<Row> {
+    let row = |k: u32| Row {
+        x: 100.0,
+        y: f64::from(10 * k),
+        height: 10.0,
+        site_width: 2.0,
+        pitch: 2.0,
+        sites: 200,
+        orientation: if k % 2 == 0 { Orientation::N } else { Orientation::FS },
+        ..Row::default()
+    };
+    (0..20).map(row).collect()
+}
+
+/// A legal placement: 40 cells of 6 × 10 in each of the first ten rows, lying as their rows ask, a
+/// movable macro of 40 × 30 on the rows 12 to 14 and a fixed one of 37 × 33 off every row.
+fn legal() -> Design {
+    let mut design = Design { rows: rows(), ..Design::default() };
+    let mut add = |x: f64, y: f64, w: f64, h: f64, orientation, kind| {
+        let Nodes { width, height, kind: kinds, names } = &mut design.nodes;
+        names.push(&format!("o{}", kinds.len()));
+        (width.push(w), height.push(h), kinds.push(kind));
+        let at = &mut design.placement;
+        (at.x.push(x), at.y.push(y), at.orientation.push(orientation));
+    };
+    for k in 0..10 {
+        let orientation = rows()[k].orientation;
+        for c in 0..40 {
+            let (x, y) = (100.0 + 8.0 * f64::from(c), 10.0 * k as f64);
+            add(x, y, 6.0, 10.0, orientation, NodeKind::Movable);
+        }
+    }
+    add(200.0, 120.0, 40.0, 30.0, Orientation::N, NodeKind::Movable);
+    add(300.5, 121.5, 37.0, 33.0, Orientation::N, NodeKind::Fixed);
+    add(310.0, 125.0, 37.0, 33.0, Orientation::N, NodeKind::Fixed); // overlaps the other: its own affair
+    add(0.0, 0.0, 1e3, 1e3, Orientation::N, NodeKind::FixedNoImage);
+    design
+}
+
+const MACRO: usize = 400;
+const FIXED: usize = 401;
+
+fn found(design: &Design) -> Legality {
+    check(design, &LegalityOptions::default()).unwrap()
+}
+
+#[test]
+fn a_legal_placement_has_no_fault() {
+    let design = legal();
+    let legality =
+        check(&design, &LegalityOptions::default().reference(&design.placement)).unwrap();
+    assert!(legality.is_legal() && legality.worst.is_empty(), "{legality:?}");
+    assert!(legality.orientations_assigned);
+}
+
+/// Every fault planted alone is found alone, on the right cell and of the right amount.
+#[test]
+fn planted_faults_are_found() {
+    type Plant = fn(&mut Design);
+    // Cell 45 is the sixth of the second row: at (140, 10), FS.
+    let faults: [(&str, Plant, Fault, u32, Option<u32>, f64); 14] = [
+        ("two cells", |d| d.placement.x[45] = 136.0, Fault::Overlap, 44, Some(45), 20.0),
+        ("up and down", |d| d.placement.y[MACRO] = 90.0, Fault::Overlap, 376, Some(400), 0.0),
+        (
+            "cell and fixed macro",
+            |d| (d.placement.x[45], d.placement.y[45]) = (298.0, 130.0),
+            Fault::Overlap,
+            45,
+            Some(401),
+            35.0,
+        ),
+        (
+            "two macros",
+            |d| d.placement.x[MACRO] = 280.0,
+            Fault::Overlap,
+            400,
+            Some(401),
+            19.5 * 28.5,
+        ),
+        ("off the row", |d| d.placement.y[MACRO] = 123.0, Fault::OffRow, 400, None, 3.0),
+        ("off the site", |d| d.placement.x[45] = 140.5, Fault::OffSite, 45, None, 0.5),
+        ("left of the die", |d| d.placement.x[40] = 96.0, Fault::OutsideDie, 40, None, 40.0),
+        ("right of the die", |d| d.placement.x[45] = 498.0, Fault::OutsideDie, 45, None, 40.0),
+        ("above the die", |d| d.placement.y[MACRO] = 180.0, Fault::OutsideDie, 400, None, 400.0),
+        ("beyond the row's end", |d| d.rows[1].sites = 157, Fault::OutsideRow, 79, None, 40.0),
+        (
+            "upside down",
+            |d| d.placement.orientation[45] = Orientation::N,
+            Fault::Orientation,
+            45,
+            None,
+            60.0,
+        ),
+        (
+            "upside down by half a turn",
+            |d| d.placement.orientation[3] = Orientation::S,
+            Fault::Orientation,
+            3,
+            None,
+            60.0,
+        ),
+        (
+            "fixed cell moved",
+            |d| (d.placement.x[FIXED], d.placement.y[FIXED]) = (301.0, 121.0),
+            Fault::FixedMoved,
+            401,
+            None,
+            1.0,
+        ),
+        (
+            "fixed cell turned",
+            |d| d.placement.orientation[FIXED] = Orientation::S,
+            Fault::FixedMoved,
+            401,
+            None,
+            0.0,
+        ),
+    ];
+    let home = legal().placement;
+    for (what, plant, fault, node, other, amount) in faults {
+        let mut design = legal();
+        plant(&mut design);
+        let legality = check(&design, &LegalityOptions::default().reference(&home)).unwrap();
+        if what == "up and down" {
+            // The macro comes to lie over row 9: five cells reach into [200, 240].
+            assert_eq!((legality.overlaps, legality.overlap_area), (5, 5.0 * 60.0));
+            assert!(legality.worst.iter().all(|v| v.other == Some(400) && v.amount == 60.0));
+            continue;
+        }
+        assert_eq!(legality.count(fault), 1, "{what}: {legality:?}");
+        let [v] = legality.worst[..] else { panic!("{what}: {:?}", legality.worst) };
+        assert_eq!((v.fault, v.node, v.other, v.amount), (fault, node, other, amount), "{what}");
+        assert!(!legality.is_legal(), "{what}");
+    }
+}
+
+#[test]
+fn a_cell_turned_on_its_side_is_wrong_unless_the_site_allows_it() {
+    let mut design = legal();
+    design.nodes.width[39] = 10.0;
+    design.placement.orientation[39] = Orientation::E;
+    assert_eq!(found(&design).orientation, 1);
+    design.rows.iter_mut().for_each(|r| r.symmetry = Symmetry { r90: true, ..r.symmetry });
+    assert!(found(&design).is_legal());
+    let mut design = legal();
+    design.placement.orientation[0] = Orientation::FN;
+    assert!(found(&design).is_legal());
+    design.rows.iter_mut().for_each(|r| r.symmetry = Symmetry { y: false, ..r.symmetry });
+    assert_eq!(found(&design).worst[0].node, 0);
+}
+
+#[test]
+fn cells_that_nobody_turned_are_not_wrong_on_flipped_rows() {
+    let mut design = legal();
+    design.placement.orientation.fill(Orientation::N);
+    assert!(found(&design).is_legal() && !found(&design).orientations_assigned);
+    // One that lies otherwise is wrong all the same.
+    design.placement.orientation[3] = Orientation::FS;
+    assert_eq!(found(&design).worst[0].node, 3);
+}
+
+#[test]
+fn rows_in_parts_and_with_gaps_between_them_hold_what_stands_on_them() {
+    let mut design = legal();
+    // Row 13 in two parts that meet at 220, below the macro at [200, 240].
+    let whole = design.rows[13];
+    design.rows[13].sites = 60;
+    design.rows.push(Row { x: 220.0, sites: 140, ..whole });
+    assert!(found(&design).is_legal());
+    design.rows[13].sites = 58;
+    let legality = found(&design);
+    assert_eq!((legality.outside_row, legality.worst[0].amount), (1, 40.0));
+    // Without row 13 a third of the macro stands on nothing.
+    design.rows.remove(13);
+    design.rows.pop();
+    assert_eq!(found(&design).worst[0].amount, 400.0);
+    // Sites of the part that a cell stands on count.
+    let mut design = legal();
+    design.rows[12].sites = 40;
+    design.rows.push(Row { x: 181.0, sites: 150, ..design.rows[12] });
+    assert_eq!(found(&design).worst[0].fault, Fault::OffSite);
+}
+
+#[test]
+fn a_thousandth_of_a_site_is_no_fault() {
+    let mut design = legal();
+    design.placement.x.iter_mut().step_by(2).for_each(|x| *x += 0.0015);
+    design.placement.y.iter_mut().step_by(3).for_each(|y| *y -= 0.0015);
+    design.placement.y[0] = 0.0;
+    assert!(found(&design).is_legal(), "{:?}", found(&design).worst);
+    let strict = check(&design, &LegalityOptions::default().tolerance(1e-4)).unwrap();
+    assert!(strict.off_site > 100 && strict.off_row > 10);
+}
+
+/// Random rectangles, some fixed, in rows of 10: every pair by every other.
+fn heap(count: usize, spread: f64) -> Design {
+    let mut design = Design { rows: rows(), ..Design::default() };
+    let mut state = 7u64;
+    let mut next = |most: f64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64 * most
+    };
+    for k in 0..count {
+        design.nodes.width.push(1.0 + next(12.0));
+        design.nodes.height.push(1.0 + next(35.0));
+        let kind = if k % 7 == 0 { NodeKind::Fixed } else { NodeKind::Movable };
+        design.nodes.kind.push(kind);
+        design.placement.x.push(90.0 + next(spread));
+        design.placement.y.push(-20.0 + next(spread));
+        design.placement.orientation.push(Orientation::ALL[k % 8]);
+    }
+    design
+}
+
+fn by_every_pair(design: &Design) -> (u64, f64, f64) {
+    let (mut pairs, mut area, mut worst) = (0, 0.0, 0.0);
+    for a in 0..design.nodes.len() {
+        for b in 0..a {
+            let kinds = [a, b].map(|i| design.nodes.kind[i]);
+            let shared = design.rect(a).overlap(&design.rect(b));
+            if shared > 0.0 && kinds.contains(&NodeKind::Movable) {
+                (pairs, area, worst) = (pairs + 1, area + shared, f64::max(worst, shared));
+            }
+        }
+    }
+    (pairs, area, worst)
+}
+
+/// Spread out, where pairs are listed, and in a heap of hundreds to a cell, where they are counted.
+#[test]
+fn overlaps_are_those_of_every_pair() {
+    for (count, spread) in [(60, 400.0), (700, 250.0), (1500, 60.0), (2500, 30.0)] {
+        let design = heap(count, spread);
+        let (pairs, area, worst) = by_every_pair(&design);
+        let legality = check(&design, &LegalityOptions::default().tolerance(0.0)).unwrap();
+        assert_eq!(legality.overlaps, pairs, "{count} in {spread}");
+        let error = (legality.overlap_area - area).abs();
+        assert!(error <= 1e-9 * area, "{count}: {} for {area}", legality.overlap_area);
+        let of = |v: &&Violation| v.fault == Fault::Overlap;
+        let overlaps: Vec<_> = legality.worst.iter().filter(of).collect();
+        assert_eq!(overlaps.len(), WORST);
+        assert!(overlaps.is_sorted_by(|a, b| a.amount >= b.amount));
+        assert!(overlaps[0].amount <= worst && overlaps[0].amount > 0.8 * worst);
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let again = threads.install(|| check(&design, &LegalityOptions::default().tolerance(0.0)));
+        assert_eq!(again.unwrap(), legality);
+    }
+}
+
+/// Cells that all lie in one place, as before placement: none is listed twice, and it ends soon.
+#[test]
+fn a_stack_of_cells_is_counted() {
+    let mut design = heap(50_000, 1.0);
+    design.nodes.width.fill(6.0);
+    design.nodes.height.fill(10.0);
+    design.nodes.kind.fill(NodeKind::Movable);
+    design.placement.x.fill(100.0);
+    design.placement.y.fill(0.0);
+    design.placement.orientation.fill(Orientation::N);
+    let legality = found(&design);
+    let pairs = 50_000 * 49_999 / 2;
+    assert_eq!(legality.overlaps, pairs);
+    let area = 60.0 * pairs as f64;
+    assert!((legality.overlap_area - area).abs() < 1e-9 * area);
+    assert!(legality.worst.iter().all(|v| v.amount == 60.0));
+}
+
+#[test]
+fn what_cannot_be_judged_is_an_error() {
+    let message =
+        |design: &Design| check(design, &LegalityOptions::default()).unwrap_err().to_string();
+    let mut design = legal();
+    design.rows.clear();
+    assert!(message(&design).starts_with("the design has no rows"));
+    let mut design = legal();
+    design.placement.x[3] = f64::NAN;
+    assert!(message(&design).starts_with("x of node 3: NaN"));
+    let mut design = legal();
+    design.nodes.width[3] = -1.0;
+    assert!(message(&design).starts_with("width of node 3: -1"));
+    design.nodes.width.pop();
+    assert!(message(&design).starts_with("widths of nodes"));
+    let design = legal();
+    let error = check(&design, &LegalityOptions::default().reference(&Placement::default()));
+    assert_eq!(error.unwrap_err().to_string(), "x of nodes: 0 values, expected 404");
+}

@@ -1,0 +1,228 @@
+//! The ISPD 2006 contest's score of a placement: HPWL, scaled by what cells crowd.
+//!
+//! A grid of bins of ten by ten row heights is laid over the rows' bounding box from its
+//! lower-left corner; the last column and row are cut off at the box. In a bin of free space
+//! F = area of rows − area of fixed cells, with movable cells of area M inside, M − T·F overflows
+//! where M / F exceeds the target density T. With A the area of all movable cells,
+//!
+//! ```text
+//! scaled overflow per bin = (36 · T · Σ overflow / A)²      percent
+//! scaled HPWL             = HPWL · (1 + scaled overflow per bin / 100)
+//! ```
+//!
+//! Source: the contest's page, "How to score you placement solution",
+//! <http://archive.sigda.org/ispd2006/contest.html>, and its `check_density_target.pl` (G.-J. Nam,
+//! 2005), which has `(total overflow · 120 · 120 · T) / (A · 400)` and squares it: 120 is ten of
+//! the benchmarks' rows of 12, so that 120 · 120 / 400 is 36. Here 36 stands for rows of every
+//! height, which makes the score independent of the layout's unit. Published for adaptec1 at
+//! T = 0.9: an overflow of 21624 of 53307432 gives 0.000173.
+//!
+//! As there, a bin without free space is passed over, `terminal` nodes alone are fixed area
+//! (`FixedNoImage` ones take none), and HPWL counts every net once whatever its weight. What lies
+//! outside the box, which the contest refuses, is left out; overlapping fixed cells and rows,
+//! which it does not expect, add up, and free space below zero counts as none.
+
+use crate::charge::overlap::Axis;
+use crate::design::{Design, DesignError, NodeKind};
+use crate::grid::{BinGrid, GridError, MAX_BINS_PER_AXIS, Map, Rect};
+
+/// Height and width of a bin, in rows.
+const ROWS_PER_BIN: f64 = 10.0;
+/// 120² / 400 of the contest's script.
+const SCALE: f64 = 36.0;
+
+/// A placement's score.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
+pub struct ScaledHpwl {
+    /// HPWL · (1 + [`ScaledHpwl::scaled_overflow`] / 100); none without nets.
+    pub scaled_hpwl: Option<f64>,
+    /// HPWL, every net once; none without nets.
+    pub hpwl: Option<f64>,
+    /// The contest's "scaled overflow per bin", percent.
+    pub scaled_overflow: f64,
+    /// Σ over bins of the movable area above T times the free space, layout units squared.
+    pub overflow_area: f64,
+    /// Target density T.
+    pub target_density: f64,
+    /// `[nx, ny]`.
+    pub bins: [usize; 2],
+    /// Bins that overflow.
+    pub crowded_bins: usize,
+    /// The largest M / F − T.
+    pub largest_overflow: f64,
+}
+
+/// Why there is no score.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScoreError {
+    /// The design's columns do not fit together.
+    #[error(transparent)]
+    Design(#[from] DesignError),
+    /// Without rows there are no bins.
+    #[error("the design has no rows, so it has no bins of ten rows")]
+    NoRows,
+    /// More bins than a grid holds, or a die without area.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// T outside (0, 1].
+    #[error("target density {0}: expected a number above 0 and at most 1")]
+    TargetDensity(f64),
+}
+
+/// The score of the placement of `design` at target density `target_density`.
+///
+/// # Errors
+/// When the design's columns do not fit together, it has no rows, its bins are too many, or
+/// `target_density` is not in (0, 1].
+pub fn score(design: &Design, target_density: f64) -> Result<ScaledHpwl, ScoreError> {
+    design.check()?;
+    if !(target_density > 0.0 && target_density <= 1.0) {
+        return Err(ScoreError::TargetDensity(target_density));
+    }
+    let (die, row) = design.die().zip(design.row_height()).ok_or(ScoreError::NoRows)?;
+    let side = ROWS_PER_BIN * row;
+    let bins = |length: f64| (length / side).ceil().clamp(1.0, 2.0 * MAX_BINS_PER_AXIS as f64);
+    let (nx, ny) = (bins(die.width()), bins(die.height()));
+    // Whole bins, of which the last reach beyond the die: rows end there, and so does free space.
+    let whole = Rect::at(die.xl, die.yl, nx * side, ny * side);
+    let grid = BinGrid::new(whole, nx as usize, ny as usize)?;
+
+    let mut free = areas(&grid, design.rows.iter().map(|row| row.rect()));
+    let of_kind = |kind| {
+        let nodes = (0..design.nodes.len()).filter(move |&i| design.nodes.kind[i] == kind);
+        nodes.map(|i| design.rect(i)).filter_map(move |rect| clipped(&rect, &die))
+    };
+    let fixed = areas(&grid, of_kind(NodeKind::Fixed));
+    let movable = areas(&grid, of_kind(NodeKind::Movable));
+    for (free, fixed) in free.as_mut_slice().iter_mut().zip(fixed.as_slice()) {
+        *free = (*free - fixed).max(0.0);
+    }
+    let (mut overflow_area, mut crowded_bins, mut largest_overflow) = (0.0, 0, 0.0);
+    for (&free, &movable) in free.as_slice().iter().zip(movable.as_slice()) {
+        // Bins are sums of products of decimal numbers: a billionth of a bin is no free space.
+        if free > 1e-9 * grid.bin_area() && movable / free > target_density {
+            overflow_area += movable - target_density * free;
+            crowded_bins += 1;
+            largest_overflow = f64::max(largest_overflow, movable / free - target_density);
+        }
+    }
+    let area: f64 = design.movable().map(|i| design.nodes.width[i] * design.nodes.height[i]).sum();
+    let share = if area > 0.0 { overflow_area / area } else { 0.0 };
+    let scaled_overflow = (SCALE * target_density * share).powi(2);
+    let hpwl = design.hpwl().map(|h| h.unweighted);
+    Ok(ScaledHpwl {
+        scaled_hpwl: hpwl.map(|h| h * (1.0 + scaled_overflow / 100.0)),
+        hpwl,
+        scaled_overflow,
+        overflow_area,
+        target_density,
+        bins: [grid.nx(), grid.ny()],
+        crowded_bins,
+        largest_overflow,
+    })
+}
+
+fn clipped(rect: &Rect, die: &Rect) -> Option<Rect> {
+    let part = Rect {
+        xl: rect.xl.max(die.xl),
+        yl: rect.yl.max(die.yl),
+        xh: rect.xh.min(die.xh),
+        yh: rect.yh.min(die.yh),
+    };
+    (part.width() > 0.0 && part.height() > 0.0).then_some(part)
+}
+
+/// Σ of the area of `rects` in every bin, layout units squared.
+fn areas(grid: &BinGrid, rects: impl Iterator<Item = Rect>) -> Map<f64> {
+    let (ax, ay) = Axis::of(grid);
+    let mut map = Map::filled(grid.nx(), grid.ny(), 0.0);
+    for rect in rects {
+        let spans = (ax.span(rect.xl, rect.width()), ay.span(rect.yl, rect.height()));
+        let (Some(x), Some(y)) = spans else { continue };
+        for i in x.first..=x.last {
+            for j in y.first..=y.last {
+                map[(i, j)] += x.of_bin(i) * y.of_bin(j) * grid.bin_area();
+            }
+        }
+    }
+    map
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::{NodeKind, Nodes, Orientation, Placement, Row};
+
+    /// 25 rows of height 2 and 50 wide: 3 × 3 bins of 20, of which the last are 10.
+    fn design(cells: &[(Rect, NodeKind)]) -> Design {
+        let row = |k| Row {
+            x: 5.0,
+            y: 2.0 * f64::from(k) - 7.0,
+            height: 2.0,
+            site_width: 1.0,
+            pitch: 1.0,
+            sites: 50,
+            ..Row::default()
+        };
+        Design {
+            nodes: Nodes {
+                width: cells.iter().map(|c| c.0.width()).collect(),
+                height: cells.iter().map(|c| c.0.height()).collect(),
+                kind: cells.iter().map(|c| c.1).collect(),
+                ..Nodes::default()
+            },
+            placement: Placement {
+                x: cells.iter().map(|c| c.0.xl).collect(),
+                y: cells.iter().map(|c| c.0.yl).collect(),
+                orientation: vec![Orientation::N; cells.len()],
+            },
+            rows: (0..25).map(row).collect(),
+            ..Design::default()
+        }
+    }
+
+    #[test]
+    fn the_score_is_the_contests() {
+        use NodeKind::{Fixed, Movable};
+        // Bin (0, 0) is [5, 25] × [-7, 13]: half of it fixed, 150 of its free 200 movable. Bin (2, 1)
+        // is [45, 55] × [13, 33]: 200 free, 40 movable. Bin (1, 2) is full of fixed cells, and
+        // what moves there counts as area but overflows nothing.
+        let design = design(&[
+            (Rect::at(5.0, -7.0, 10.0, 20.0), Fixed),
+            (Rect::at(15.0, -7.0, 10.0, 15.0), Movable),
+            (Rect::at(45.0, 13.0, 2.0, 20.0), Movable),
+            (Rect::at(25.0, 33.0, 20.0, 10.0), Fixed),
+            (Rect::at(25.0, 33.0, 5.0, 2.0), Movable),
+            (Rect::at(5.0, 13.0, 20.0, 20.0), NodeKind::FixedNoImage),
+        ]);
+        let got = score(&design, 0.6).unwrap();
+        assert_eq!((got.bins, got.crowded_bins, got.hpwl), ([3, 3], 1, None));
+        let overflow: f64 = 150.0 - 0.6 * 200.0;
+        let want = (overflow * 36.0 * 0.6 / 200.0).powi(2);
+        assert!((got.overflow_area - overflow).abs() < 1e-9);
+        assert!(
+            (got.scaled_overflow - want).abs() < 1e-9 && (got.largest_overflow - 0.15).abs() < 1e-9
+        );
+        let none = score(&design, 0.8).unwrap();
+        assert_eq!((none.overflow_area, none.scaled_overflow), (0.0, 0.0));
+    }
+
+    /// An overflow of 21624 of 53307432 at T = 0.9, as the contest's script prints it for adaptec1.
+    #[test]
+    fn the_constant_is_that_of_rows_of_12() {
+        let scaled = (SCALE * 0.9 * 21_624.0 / 53_307_432.0f64).powi(2);
+        assert_eq!(format!("{scaled:.6}"), "0.000173");
+        assert_eq!(SCALE, 120.0 * 120.0 / 400.0);
+    }
+
+    #[test]
+    fn what_has_no_score_is_an_error() {
+        let mut bare = design(&[]);
+        assert_eq!(score(&bare, 0.0), Err(ScoreError::TargetDensity(0.0)));
+        assert_eq!(score(&bare, 1.0).unwrap().scaled_overflow, 0.0);
+        bare.rows.clear();
+        assert_eq!(score(&bare, 1.0), Err(ScoreError::NoRows));
+    }
+}
