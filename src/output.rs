@@ -1,6 +1,6 @@
 //! Files that appear whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Writes `path` through `write`: into a temporary file beside it, which gets
 /// the name only when everything is on it. On failure nothing is left behind.
 ///
-/// A symbolic link stays one, and the file it leads to is replaced. What is no
-/// regular file, a device or a pipe, is written into.
+/// A symbolic link stays one, and the file it leads to is replaced, with its permissions
+/// kept. What is no regular file, a device or a pipe, is written into.
 ///
 /// # Errors
 /// When `path` is a folder, its folder cannot be written, or `write` fails.
@@ -18,8 +18,11 @@ pub(crate) fn write_whole(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     match destination(path)? {
-        Destination::Replace(target) => {
+        Destination::Replace(target, permissions) => {
             let temporary = Temporary::beside(&target)?;
+            if let Some(permissions) = permissions {
+                temporary.file.set_permissions(permissions)?;
+            }
             let mut file = BufWriter::with_capacity(1 << 18, &temporary.file);
             write(&mut file)?;
             file.flush()?;
@@ -41,15 +44,15 @@ pub(crate) fn write_whole(
 #[cfg(any(test, feature = "cli"))]
 pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     match destination(path)? {
-        Destination::Replace(target) => Temporary::beside(&target).map(drop),
+        Destination::Replace(target, _) => Temporary::beside(&target).map(drop),
         Destination::Into => OpenOptions::new().write(true).open(path).map(drop),
     }
 }
 
 /// What writing a path means.
 enum Destination {
-    /// Giving this name to a new file.
-    Replace(PathBuf),
+    /// Giving this name to a new file, with the permissions of one that has it.
+    Replace(PathBuf, Option<Permissions>),
     /// Writing into what is there.
     Into,
 }
@@ -57,11 +60,27 @@ enum Destination {
 fn destination(path: &Path) -> io::Result<Destination> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(meta) if meta.is_file() => Ok(Destination::Replace(path.canonicalize()?)),
+        Ok(meta) if meta.is_file() => {
+            Ok(Destination::Replace(path.canonicalize()?, Some(meta.permissions())))
+        }
         Ok(_) => Ok(Destination::Into),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Destination::Replace(path.to_owned())),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => match missing_folder(path) {
+            Some(folder) => Err(no_folder(folder)),
+            None => Ok(Destination::Replace(path.to_owned(), None)),
+        },
         Err(e) => Err(e),
     }
+}
+
+/// The first folder on the way to `path` that is not there.
+fn missing_folder(path: &Path) -> Option<&Path> {
+    let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    folders.take_while(|folder| !folder.exists()).last()
+}
+
+fn no_folder(folder: &Path) -> io::Error {
+    let message = format!("the folder {} does not exist", folder.display());
+    io::Error::new(io::ErrorKind::NotFound, message)
 }
 
 /// A new file, removed when dropped unless it has been given another name.
@@ -115,6 +134,20 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn a_replaced_file_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        for mode in [0o640, 0o600, 0o664] {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            write_whole(&path, |w| w.write_all(b"new")).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, mode);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn links_and_devices_stay_what_they_are() {
         use std::os::unix::fs::FileTypeExt;
         let folder = tempfile::tempdir().unwrap();
@@ -143,8 +176,10 @@ mod tests {
         fs::write(&path, "").unwrap();
         let error = check_writable(&path.join("b")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
-        let error = check_writable(&folder.path().join("none/b")).unwrap_err();
+        let none = folder.path().join("none");
+        let error = check_writable(&none.join("deeper/b")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert_eq!(error.to_string(), format!("the folder {} does not exist", none.display()));
         assert!(!error.to_string().contains("tmp"), "{error}");
     }
 }

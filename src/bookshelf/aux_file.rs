@@ -1,10 +1,15 @@
 //! `.aux`: the names of the files of a design.
 //!
 //! `RowBasedPlacement : a.nodes a.nets a.wts a.pl a.scl`; the words before the
-//! colon do not matter, nor does the order; what a file is, its ending says.
+//! colon do not matter, nor does the order; what a file is, its ending says, before a `.gz` if there
+//! is one. A name with blanks in it stands in quotes, single or double, or has a backslash before
+//! each blank: `"my design.nodes"`, `my\ design.nodes`.
 
+use super::ReadOptions;
 use super::error::{BookshelfError, Miss};
+use super::file::without_compression;
 use super::lexer;
+use super::words::ends_word;
 use nom::Parser;
 use nom::combinator::opt;
 use nom::sequence::terminated;
@@ -27,6 +32,18 @@ pub struct Aux {
     pub others: Vec<String>,
 }
 
+impl Aux {
+    /// The files of a design that is read with `options`.
+    pub(super) fn files<'a>(
+        &'a self,
+        options: &'a ReadOptions,
+    ) -> impl Iterator<Item = &'a PathBuf> {
+        let pl = options.pl.as_ref().or(self.pl.as_ref());
+        let optional = [self.nets.as_ref(), pl, self.wts.as_ref()];
+        [&self.nodes, &self.scl].into_iter().chain(optional.into_iter().flatten())
+    }
+}
+
 /// Reads an `.aux` file's text; `path` is the file's, for messages and as the folder of the others.
 ///
 /// # Errors
@@ -42,12 +59,11 @@ fn parse<'a>(text: &'a [u8], folder: &Path) -> Result<Aux, Miss<'a>> {
     while !i.is_empty() {
         let label = terminated(lexer::token("a word"), lexer::colon("`:`"));
         let (mut rest, _) = opt(label).parse(i).map_err(lexer::unwrap_miss)?;
-        while let Ok((behind, name)) = lexer::name("a file name")(rest) {
-            if name.starts_with('#') {
-                break;
-            }
+        loop {
             let (at, _) = lexer::blanks(rest).map_err(lexer::unwrap_miss)?;
-            let ending = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
+            let Some((behind, name)) = file_name(at)? else { break };
+            let kind = Path::new(without_compression(&name)).extension();
+            let ending = kind.unwrap_or_default().to_ascii_lowercase();
             let slot = match ending.to_str() {
                 Some("nodes") => Some(&mut nodes),
                 Some("nets") => Some(&mut nets),
@@ -59,13 +75,13 @@ fn parse<'a>(text: &'a [u8], folder: &Path) -> Result<Aux, Miss<'a>> {
             match slot {
                 Some(Some(_)) => return Err(Miss::expected(at, "one file of each kind")),
                 Some(slot) => *slot = Some(folder.join(name)),
-                None => others.push(name.to_owned()),
+                None => others.push(name),
             }
             rest = behind;
         }
         i = match lexer::end_of_line(rest).map_err(lexer::unwrap_miss)? {
             (behind, []) => lexer::next_line(behind),
-            (_, word) => return Err(Miss::expected(word, "a file name")),
+            (_, word) => return Err(Miss::expected(word, EXPECTED)),
         };
     }
     let missing = |what| Miss::expected(i, what);
@@ -77,6 +93,46 @@ fn parse<'a>(text: &'a [u8], folder: &Path) -> Result<Aux, Miss<'a>> {
         pl,
         others,
     })
+}
+
+const EXPECTED: &str = "a file name";
+
+/// The name at the beginning of `i`, without its quotes and escapes, and what is behind; none at
+/// the end of the line and before a comment.
+fn file_name(i: &[u8]) -> Result<Option<(&[u8], String)>, Miss<'_>> {
+    let quote = match i.first() {
+        None | Some(b'\n' | b'#') => return Ok(None),
+        Some(&quote @ (b'"' | b'\'')) => Some(quote),
+        Some(_) => None,
+    };
+    let (mut name, mut at) = (Vec::new(), usize::from(quote.is_some()));
+    loop {
+        match (quote, i.get(at)) {
+            (Some(_), None | Some(b'\n')) => {
+                return Err(Miss::expected(i, "a closing quote behind the file name"));
+            }
+            (Some(quote), Some(&b)) if b == quote => {
+                at += 1;
+                break;
+            }
+            // A blank, a quote or a backslash may be escaped, but not within single quotes.
+            (None | Some(b'"'), Some(b'\\'))
+                if i.get(at + 1).is_some_and(|b| b" \t\"'\\".contains(b)) =>
+            {
+                name.push(i[at + 1]);
+                at += 1;
+            }
+            (None, None) => break,
+            (None, Some(&b)) if ends_word(b) => break,
+            (_, Some(&b)) => name.push(b),
+        }
+        at += 1;
+    }
+    let fits = !name.is_empty() && !name.iter().any(u8::is_ascii_control);
+    match String::from_utf8(name) {
+        Ok(name) if fits => Ok(Some((&i[at..], name))),
+        _ => Err(Miss::expected(i, EXPECTED)),
+    }
 }
 
 #[cfg(test)]
@@ -103,6 +159,32 @@ mod tests {
     fn label_and_line_breaks_are_free() {
         assert!(read("b.nodes\nb.scl").is_ok());
         assert!(read("RowBasedPlacement: b.nodes b.NETS\n : b.scl # end").unwrap().nets.is_some());
+    }
+
+    #[test]
+    fn names_with_blanks_are_quoted_or_escaped() {
+        let aux = read("R : \"my design.nodes\" 'it\\ is.scl' my\\ old\\\\one.pl b\\c.nets # \"\n")
+            .unwrap();
+        assert_eq!(aux.nodes, Path::new("dir/my design.nodes"));
+        assert_eq!(aux.scl, Path::new("dir/it\\ is.scl"));
+        assert_eq!(aux.pl.as_deref(), Some(Path::new("dir/my old\\one.pl")));
+        assert_eq!(aux.nets.as_deref(), Some(Path::new("dir/b\\c.nets")));
+        let open = read("R : a.scl \"a b.nodes\n").unwrap_err();
+        assert!(
+            open.starts_with("dir/a.aux:1:11: expected a closing quote behind the file name"),
+            "{open}"
+        );
+        assert!(read("R : a.scl \"\"").is_err());
+    }
+
+    #[test]
+    fn compressed_files_are_of_the_kind_that_they_hold() {
+        let aux = read("R : a.nodes.gz a.SCL.GZ a.pl b.gz").unwrap();
+        assert_eq!(aux.nodes, Path::new("dir/a.nodes.gz"));
+        assert_eq!(
+            (aux.scl.as_path(), &aux.others[..]),
+            (Path::new("dir/a.SCL.GZ"), &["b.gz".to_owned()][..])
+        );
     }
 
     #[test]

@@ -1,10 +1,16 @@
 //! Bookshelf files: readers for `.aux`, `.nodes`, `.nets`, `.pl`, `.scl` and
 //! `.wts`, a reader for a whole design, and a writer for `.pl`.
 //!
-//! [`read_design`] maps each file into memory, reads large ones on all threads
+//! [`read_design`] reads each file into memory, parses large ones on all threads
 //! of the current rayon pool, and gives a [`Design`]: lengths in the files'
 //! layout units, positions as lower-left corners, pin offsets from the cell's
-//! centre. Each file type also has its own reader from bytes (`parse_*`).
+//! centre. Each file type also has its own reader from bytes (`parse_*`), and
+//! [`read_placement`] reads another `.pl` file for a design.
+//!
+//! With the feature `gzip` a file may be compressed by gzip, whatever it is called; where the
+//! file that an `.aux` names is absent, its name with `.gz` behind is tried. Compressed files are
+//! decompressed side by side, and while others are parsed. A file may be a pipe; `-` is standard
+//! input.
 //!
 //! The format is the GSRC Bookshelf placement format as the UCLA, ISPD and
 //! ICCAD suites write it, with what they made of it: tabs and CRLF, counts in
@@ -23,6 +29,7 @@ mod lexer;
 mod nets;
 mod nodes;
 mod notes;
+mod pin_offset;
 mod pl;
 mod scl;
 mod words;
@@ -34,14 +41,15 @@ pub use error::{BookshelfError, ErrorKind};
 pub use index::NameIndex;
 pub use nets::{NetsFile, PinOffset, parse_nets};
 pub use nodes::{NodesFile, parse_nodes};
+pub use pin_offset::{PinsOutside, pin_offset_hint, pins_outside};
 pub use pl::{PlFile, parse_pl};
 pub use scl::{SclFile, parse_scl};
 pub use write::write_pl;
 pub use wts::{WtsFile, parse_wts};
 
-use crate::design::{Design, Nets, Nodes, Row};
+use crate::design::{Design, Nets, NodeKind, Nodes, Placement, Row};
 use error::ErrorKind::Syntax;
-use file::Text;
+use file::{Ahead, Text};
 use std::path::{Path, PathBuf};
 
 /// How to read a design: the default, and what is to differ from it.
@@ -81,8 +89,50 @@ pub struct Loaded {
     pub design: Design,
     /// What was odd, passed over or absent, one line each.
     pub warnings: Vec<String>,
-    /// Size of all files read together, in bytes.
+    /// Size of all files read together, in bytes, not compressed.
     pub bytes_read: u64,
+    /// The files that were read, in this order.
+    pub files: Vec<PathBuf>,
+    /// The files that the `.aux` file names.
+    pub aux: Aux,
+}
+
+/// A placement of the nodes of a design, and what there is to say about reading it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadedPlacement {
+    /// Where each node lies; nodes the file does not mention lie at (0, 0), `N`.
+    pub placement: Placement,
+    /// What the nodes are when this file's `/FIXED` and `/FIXED_NI` are heeded.
+    pub kind: Vec<NodeKind>,
+    /// What was odd or passed over, one line each.
+    pub warnings: Vec<String>,
+    /// The file that was read.
+    pub file: PathBuf,
+}
+
+/// Reads the `.pl` file at `path` for these nodes.
+///
+/// # Errors
+/// When the file cannot be read, is not as the format has it, or places a node that there is not.
+pub fn read_placement(path: &Path, nodes: &Nodes) -> Result<LoadedPlacement, BookshelfError> {
+    let file = file::find(path).unwrap_or_else(|| path.to_owned());
+    let text = Text::open(&file)?;
+    let mut kind = nodes.kind.clone();
+    let index = NameIndex::new(&nodes.names);
+    let PlFile { placement, warnings } = parse_pl(&text, &file, &index, &mut kind)?;
+    Ok(LoadedPlacement { placement, kind, warnings, file })
+}
+
+/// The files that [`read_design`] would read for `aux`, as far as they are there; `aux` alone when
+/// it cannot be read. Standard input and pipes, which are read but once, are not looked into.
+pub fn files_of(aux: &Path, options: &ReadOptions) -> Vec<PathBuf> {
+    let mut files = Vec::from_iter(file::find(aux));
+    let regular = files.first().is_some_and(|f| f.metadata().is_ok_and(|m| m.is_file()));
+    let named = regular.then(|| Text::open(&files[0])).and_then(Result::ok);
+    if let Some(named) = named.and_then(|text| parse_aux(&text, &files[0]).ok()) {
+        files.extend(named.files(options).filter_map(|path| file::find(path)));
+    }
+    files
 }
 
 /// Reads the design whose files `aux` names.
@@ -95,33 +145,48 @@ pub struct Loaded {
 /// At the first file that cannot be read or is not as the format has it.
 pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, BookshelfError> {
     let mut reader = Reader::default();
-    let text = reader.open(aux)?;
-    let files = parse_aux(&text, aux)?;
+    let (text, aux) = reader.open(aux)?;
+    let files = parse_aux(&text, &aux)?;
     reader
         .warnings
         .extend(files.others.iter().map(|word| format!("{}: `{word}` is not read", aux.display())));
     let no_pl = || {
         let expected = "the name of a .pl file".to_owned();
-        BookshelfError::whole(aux, Syntax { expected, found: "none".to_owned() })
+        BookshelfError::whole(&aux, Syntax { expected, found: "none".to_owned() })
     };
     let pl = options.pl.as_ref().or(files.pl.as_ref()).ok_or_else(no_pl)?;
+    let compressed: Vec<PathBuf> = files.files(options).filter_map(|p| file::find(p)).collect();
+    reader.ahead = Ahead::start(compressed.iter());
 
-    let mut nodes = reader.nodes(&files.nodes)?;
+    let (text, path) = reader.open(&files.nodes)?;
+    let (mut nodes, notes) = nodes::parse(&text).map_err(|miss| miss.locate(&path, &text))?;
     let index = NameIndex::new(&nodes.names);
     if index.has_repeats() {
-        return Err(nodes::repeated_node(&Text::open(&files.nodes)?, &files.nodes));
+        return Err(nodes::repeated_node(&text, &path));
     }
-    let text = reader.open(pl)?;
-    let PlFile { placement, warnings } = parse_pl(&text, pl, &index, &mut nodes.kind)?;
+    reader.warnings.extend(notes.warnings(&path, &text));
+    drop(text);
+    let (text, path) = reader.open(pl)?;
+    let PlFile { placement, warnings } = parse_pl(&text, &path, &index, &mut nodes.kind)?;
     reader.warnings.extend(warnings);
     drop(text);
     let rows = reader.rows(&files.scl)?;
     let nets = reader.nets(&files, &nodes, &index, options.pin_offset)?;
 
-    let name = aux.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     drop(index);
-    let design = Design { name, nodes, placement, nets, rows };
-    Ok(Loaded { design, warnings: reader.warnings, bytes_read: reader.bytes_read })
+    let design = Design { name: name_of(&aux), nodes, placement, nets, rows };
+    let Reader { warnings, bytes_read, files: read, .. } = reader;
+    Ok(Loaded { design, warnings, bytes_read, files: read, aux: files })
+}
+
+/// What a design is called whose `.aux` file is at `aux`.
+fn name_of(aux: &Path) -> String {
+    let name = aux.file_name().unwrap_or_default().to_string_lossy();
+    let name = Path::new(file::without_compression(&name)).file_stem().unwrap_or_default();
+    match name.to_string_lossy().into_owned() {
+        name if name == "-" => "design".to_owned(),
+        name => name,
+    }
 }
 
 /// What gathers while one file after another is read.
@@ -129,13 +194,18 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, Bookshel
 struct Reader {
     warnings: Vec<String>,
     bytes_read: u64,
+    files: Vec<PathBuf>,
+    ahead: Ahead,
 }
 
 impl Reader {
-    fn open(&mut self, path: &Path) -> Result<Text, BookshelfError> {
-        let text = Text::open(path)?;
+    /// The text of the file called `path`, and where it was found.
+    fn open(&mut self, path: &Path) -> Result<(Text, PathBuf), BookshelfError> {
+        let path = file::find(path).unwrap_or_else(|| path.to_owned());
+        let text = self.ahead.open(&path)?;
         self.bytes_read += text.len() as u64;
-        Ok(text)
+        self.files.push(path.clone());
+        Ok((text, path))
     }
 
     /// Opens a file that a design can do without; warns with `otherwise` when it is absent.
@@ -144,30 +214,21 @@ impl Reader {
         path: Option<&Path>,
         kind: &str,
         otherwise: &str,
-    ) -> Result<Option<Text>, BookshelfError> {
+    ) -> Result<Option<(Text, PathBuf)>, BookshelfError> {
         let Some(path) = path else {
             self.warnings.push(format!("no .{kind} file is named: {otherwise}"));
             return Ok(None);
         };
-        let text = Text::open_if_there(path)?;
-        match &text {
-            Some(text) => self.bytes_read += text.len() as u64,
-            None => self.warnings.push(format!("{}: no such file: {otherwise}", path.display())),
+        if file::find(path).is_none() {
+            self.warnings.push(format!("{}: no such file: {otherwise}", path.display()));
+            return Ok(None);
         }
-        Ok(text)
-    }
-
-    /// Reads the `.nodes` file; leaves it to the caller to look for repeated names.
-    fn nodes(&mut self, path: &Path) -> Result<Nodes, BookshelfError> {
-        let text = self.open(path)?;
-        let (nodes, notes) = nodes::parse(&text).map_err(|miss| miss.locate(path, &text))?;
-        self.warnings.extend(notes.warnings(path, &text));
-        Ok(nodes)
+        self.open(path).map(Some)
     }
 
     fn rows(&mut self, path: &Path) -> Result<Vec<Row>, BookshelfError> {
-        let text = self.open(path)?;
-        let SclFile { rows, warnings } = parse_scl(&text, path)?;
+        let (text, path) = self.open(path)?;
+        let SclFile { rows, warnings } = parse_scl(&text, &path)?;
         self.warnings.extend(warnings);
         Ok(rows)
     }
@@ -183,18 +244,18 @@ impl Reader {
         let no_nets = "the design has no nets and no wirelength";
         let text = self.open_optional(files.nets.as_deref(), "nets", no_nets)?;
         let mut nets = None;
-        if let (Some(text), Some(path)) = (text, &files.nets) {
-            let file = parse_nets(&text, path, nodes, index, offset)?;
+        if let Some((text, path)) = text {
+            let file = parse_nets(&text, &path, nodes, index, offset)?;
             self.warnings.extend(file.warnings);
             nets = Some(file.nets);
         }
         let no_weights = "every net weighs 1";
         let text = self.open_optional(files.wts.as_deref(), "wts", no_weights)?;
-        if let (Some(text), Some(path), Some(nets)) = (text, &files.wts, &mut nets) {
+        if let (Some((text, path)), Some(nets)) = (text, &mut nets) {
             if text.trim_ascii().is_empty() {
                 self.warnings.push(format!("{}: nothing is in it: {no_weights}", path.display()));
             }
-            let file = parse_wts(&text, path, &nets.names)?;
+            let file = parse_wts(&text, &path, &nets.names, index)?;
             self.warnings.extend(file.warnings);
             nets.weight = file.weight;
         }

@@ -1,6 +1,6 @@
 //! `.wts`: weights of nets, `name weight`, one a line.
 //!
-//! Old suites keep weights of nodes here instead; those are counted and passed over.
+//! Old suites and the ISPD contests keep weights of nodes here instead; those are passed over.
 
 use super::chunks;
 use super::error::{BookshelfError, Miss};
@@ -21,17 +21,27 @@ pub struct WtsFile {
 
 /// Reads a `.wts` file's text for the nets called `nets`; `path` is for messages.
 ///
-/// A net that is weighed twice keeps the later weight; of nets of one name the
+/// Weights of nodes, which `nodes` finds, are passed over in silence, of other names with a
+/// warning. A net that is weighed twice keeps the later weight; of nets of one name the
 /// first is weighed.
 ///
 /// # Errors
 /// At the first line that is not a name and a weight of at least 0.
-pub fn parse_wts(text: &[u8], path: &Path, nets: &Names) -> Result<WtsFile, BookshelfError> {
-    let (weight, notes) = parse(text, nets).map_err(|miss| miss.locate(path, text))?;
+pub fn parse_wts(
+    text: &[u8],
+    path: &Path,
+    nets: &Names,
+    nodes: &NameIndex,
+) -> Result<WtsFile, BookshelfError> {
+    let (weight, notes) = parse(text, nets, nodes).map_err(|miss| miss.locate(path, text))?;
     Ok(WtsFile { weight, warnings: notes.warnings(path, text) })
 }
 
-fn parse<'a>(text: &'a [u8], nets: &Names) -> Result<(Vec<f64>, Notes<'a>), Miss<'a>> {
+fn parse<'a>(
+    text: &'a [u8],
+    nets: &Names,
+    nodes: &NameIndex,
+) -> Result<(Vec<f64>, Notes<'a>), Miss<'a>> {
     let ([], body) = lexer::header(text, "wts", [])?;
     let mut weight = vec![1.0; nets.len()];
     let mut notes = Notes::default();
@@ -43,20 +53,24 @@ fn parse<'a>(text: &'a [u8], nets: &Names) -> Result<(Vec<f64>, Notes<'a>), Miss
     chunks::read(
         body,
         chunks::at_line,
-        |c| parse_chunk(c, &index),
+        |c| parse_chunk(c, &index, nodes),
         |(entries, tally)| {
             entries.into_iter().for_each(|(net, w)| weight[net as usize] = w);
             strange.merge(tally);
             Ok(())
         },
     )?;
-    notes.tally(strange, "weights are of names that no net has");
+    notes.tally(strange, "weights are of names that no net and no node has");
     Ok((weight, notes))
 }
 
 type Weights<'a> = (Vec<(u32, f64)>, Tally<'a>);
 
-fn parse_chunk<'a>(chunk: &'a [u8], nets: &NameIndex) -> Result<Weights<'a>, Miss<'a>> {
+fn parse_chunk<'a>(
+    chunk: &'a [u8],
+    nets: &NameIndex,
+    nodes: &NameIndex,
+) -> Result<Weights<'a>, Miss<'a>> {
     let (mut weights, mut strange) = (Vec::new(), Tally::default());
     let mut i = lexer::next_line(chunk);
     while !i.is_empty() {
@@ -65,6 +79,7 @@ fn parse_chunk<'a>(chunk: &'a [u8], nets: &NameIndex) -> Result<Weights<'a>, Mis
         let (rest, weight) = weight(rest).map_err(unwrap_miss)?;
         match nets.find(name) {
             Some(net) => weights.push((net, weight)),
+            None if nodes.find(name).is_some() => {}
             None => strange.add(name),
         }
         let (rest, extra) = lexer::end_of_line(rest).map_err(unwrap_miss)?;
@@ -83,7 +98,10 @@ mod tests {
     fn read(text: &str) -> Result<WtsFile, String> {
         let mut nets = Names::default();
         ["n0", "", "n.1", "n0"].iter().for_each(|n| nets.push(n));
-        parse_wts(text.as_bytes(), Path::new("d.wts"), &nets).map_err(|e| e.to_string())
+        let mut nodes = Names::default();
+        ["o5", "o6"].iter().for_each(|n| nodes.push(n));
+        let nodes = NameIndex::new(&nodes);
+        parse_wts(text.as_bytes(), Path::new("d.wts"), &nets, &nodes).map_err(|e| e.to_string())
     }
 
     #[test]
@@ -101,10 +119,11 @@ mod tests {
     }
 
     #[test]
-    fn weights_of_others_are_counted() {
-        let file = read("o1 3\nn0 2\no2 4").unwrap();
+    fn weights_of_nodes_are_passed_over_and_of_others_counted() {
+        let file = read("o5 9\no1 3\nn0 2\no2 4\no6 1").unwrap();
         assert_eq!(file.weight, [2.0, 1.0, 1.0, 1.0]);
-        let want = "d.wts: 2 weights are of names that no net has (first on line 1: `o1`)";
+        let want =
+            "d.wts: 2 weights are of names that no net and no node has (first on line 2: `o1`)";
         assert_eq!(file.warnings, [want]);
     }
 

@@ -6,6 +6,7 @@
 //! take from every bin. Everything here is `f64` and is made once; engines
 //! round it to their own precision. Lengths are layout units.
 
+mod edges;
 mod error;
 mod fillers;
 mod fixed;

@@ -5,6 +5,7 @@ use crate::Precision;
 use crate::bookshelf::PinOffset;
 use crate::charge::ChargeOptions;
 use crate::engine::{EngineOptions, MAX_THREADS, Pipeline};
+use crate::grid::{BinGrid, Rect};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -30,7 +31,8 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "NX[xNY]")]
     bins: Option<Bins>,
     /// Target density, above 0 and at most 1
-    #[arg(long, value_name = "T", default_value_t = 1.0, allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", default_value_t = 1.0, allow_hyphen_values = true,
+          value_parser = target_density)]
     target_density: f64,
     /// Fill the free space with fillers
     #[arg(long)]
@@ -55,7 +57,7 @@ pub(crate) struct SolveArgs {
     #[allow(dead_code)] // accepted, and without effect
     deterministic: bool,
     /// Seed of the fillers' positions, and of a placement's start
-    #[arg(long, value_name = "SEED", default_value_t = 1000)]
+    #[arg(long, value_name = "SEED", default_value_t = 1000, allow_hyphen_values = true)]
     seed: u64,
 }
 
@@ -110,10 +112,21 @@ impl FromStr for Bins {
     fn from_str(text: &str) -> Result<Self, String> {
         let (nx, ny) = text.split_once('x').unwrap_or((text, text));
         match (nx.parse(), ny.parse()) {
-            (Ok(nx), Ok(ny)) => Ok(Bins(nx, ny)),
+            (Ok(nx), Ok(ny)) => {
+                // The die does not matter here.
+                let unit = Rect::at(0.0, 0.0, 1.0, 1.0);
+                BinGrid::new(unit, nx, ny).map_err(|e| e.to_string())?;
+                Ok(Bins(nx, ny))
+            }
             _ => Err("expected a whole number or two joined by x, as in 512 or 512x256".to_owned()),
         }
     }
+}
+
+/// `--target-density`.
+fn target_density(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|t: &f64| *t > 0.0 && *t <= 1.0);
+    number.ok_or_else(|| "expected a number above 0 and at most 1".to_owned())
 }
 
 /// `--threads`.

@@ -24,9 +24,13 @@ fn legal() -> Design {
     let mut add = |x: f64, y: f64, w: f64, h: f64, orientation, kind| {
         let Nodes { width, height, kind: kinds, names } = &mut design.nodes;
         names.push(&format!("o{}", kinds.len()));
-        (width.push(w), height.push(h), kinds.push(kind));
+        width.push(w);
+        height.push(h);
+        kinds.push(kind);
         let at = &mut design.placement;
-        (at.x.push(x), at.y.push(y), at.orientation.push(orientation));
+        at.x.push(x);
+        at.y.push(y);
+        at.orientation.push(orientation);
     };
     for k in 0..10 {
         let orientation = rows()[k].orientation;
@@ -62,8 +66,9 @@ fn a_legal_placement_has_no_fault() {
 #[test]
 fn planted_faults_are_found() {
     type Plant = fn(&mut Design);
+    type Planted = (&'static str, Plant, Fault, u32, Option<u32>, f64);
     // Cell 45 is the sixth of the second row: at (140, 10), FS.
-    let faults: [(&str, Plant, Fault, u32, Option<u32>, f64); 14] = [
+    let faults: [Planted; 14] = [
         ("two cells", |d| d.placement.x[45] = 136.0, Fault::Overlap, 44, Some(45), 20.0),
         ("over a row of cells", |d| d.placement.y[MACRO] = 90.0, Fault::Overlap, 0, None, 0.0),
         (
@@ -76,11 +81,11 @@ fn planted_faults_are_found() {
         ),
         (
             "two macros",
-            |d| d.placement.x[MACRO] = 280.0,
+            |d| d.placement.x[MACRO] = 262.0,
             Fault::Overlap,
             400,
             Some(401),
-            19.5 * 28.5,
+            1.5 * 28.5,
         ),
         ("off the row", |d| d.placement.y[MACRO] = 123.0, Fault::OffRow, 400, None, 3.0),
         ("off the site", |d| d.placement.x[45] = 140.5, Fault::OffSite, 45, None, 0.5),

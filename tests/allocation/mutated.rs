@@ -178,7 +178,7 @@ fn read_with_all(text: &[u8], nodes: &Nodes) {
         assert!(!f.rows.is_empty());
         assert!(f.rows.iter().all(|r| r.height > 0.0 && r.pitch > 0.0 && r.sites > 0));
     });
-    let _ = bookshelf::parse_wts(text, path, &nodes.names).map_err(error).map(|f| {
+    let _ = bookshelf::parse_wts(text, path, &nodes.names, &index).map_err(error).map(|f| {
         assert_eq!(f.weight.len(), nodes.len());
         assert!(f.weight.iter().all(|w| w.is_finite() && *w >= 0.0));
     });

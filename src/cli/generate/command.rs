@@ -19,7 +19,7 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Random seed: the same seed gives the same files
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, allow_hyphen_values = true)]
     seed: u64,
 }
 

@@ -1,0 +1,142 @@
+//! Whether pins lie on their cells, and whether they would if their offsets were counted from
+//! elsewhere.
+
+use super::nets::PinOffset;
+use crate::design::Design;
+use rayon::prelude::*;
+
+/// Pins that lie outside their cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PinsOutside {
+    /// Pins on nodes that have an area.
+    pub pins: usize,
+    /// Those that lie outside their node.
+    pub outside: usize,
+    /// Those that would, were the offsets of the file counted from the other place.
+    pub otherwise: usize,
+    /// The first pin outside, by its index.
+    pub first: Option<usize>,
+}
+
+impl PinsOutside {
+    /// True where many fewer pins would lie outside if offsets were counted from the other place.
+    pub fn suggests_other(&self) -> bool {
+        self.outside > 2 * self.otherwise
+    }
+}
+
+/// Counts the pins of `design` that lie outside their nodes; `offset` is what it was read with.
+///
+/// # Panics
+/// Where the columns do not fit together ([`Design::check`]).
+pub fn pins_outside(design: &Design, offset: PinOffset) -> PinsOutside {
+    let Some(nets) = &design.nets else { return PinsOutside::default() };
+    // To count from the corner what is counted from the centre takes half a cell off, and back.
+    let back = match offset {
+        PinOffset::Center => -0.5,
+        PinOffset::LowerLeft => 0.5,
+    };
+    let beyond = |distance: f64, length: f64| distance.abs() > length * (0.5 + 1e-6);
+    let one = |p: usize| {
+        let node = nets.pin_node[p] as usize;
+        let (w, h) = (design.nodes.width[node], design.nodes.height[node]);
+        if w <= 0.0 || h <= 0.0 {
+            return PinsOutside::default();
+        }
+        let (dx, dy) = (nets.pin_dx[p], nets.pin_dy[p]);
+        let outside = beyond(dx, w) || beyond(dy, h);
+        let otherwise = beyond(dx + back * w, w) || beyond(dy + back * h, h);
+        PinsOutside {
+            pins: 1,
+            outside: usize::from(outside),
+            otherwise: usize::from(otherwise),
+            first: outside.then_some(p),
+        }
+    };
+    let sum = |a: PinsOutside, b: PinsOutside| PinsOutside {
+        pins: a.pins + b.pins,
+        outside: a.outside + b.outside,
+        otherwise: a.otherwise + b.otherwise,
+        first: a.first.into_iter().chain(b.first).min(),
+    };
+    (0..nets.pins()).into_par_iter().map(one).reduce(PinsOutside::default, sum)
+}
+
+/// A line about [`pins_outside`] for the reader of a design, where there is something to say.
+pub fn pin_offset_hint(design: &Design, offset: PinOffset) -> Option<String> {
+    let found = pins_outside(design, offset);
+    let nets = design.nets.as_ref()?;
+    let node = nets.pin_node[found.first?] as usize;
+    let example = match design.nodes.names.is_empty() {
+        true => format!("node {node}"),
+        false => format!("`{}`", design.nodes.names.get(node)),
+    };
+    let PinsOutside { pins, outside, otherwise, .. } = found;
+    let start = format!("{outside} of {pins} pins lie outside their cells (first on {example})");
+    let (now, other) = match offset {
+        PinOffset::Center => ("centre", "lower-left"),
+        PinOffset::LowerLeft => ("lower-left corner", "center"),
+    };
+    if found.suggests_other() {
+        Some(format!(
+            "{start} with offsets counted from the {now}, {otherwise} with --pin-offset {other}"
+        ))
+    } else if outside * 100 > pins {
+        Some(format!("{start}, {otherwise} with --pin-offset {other}"))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::{Nets, NodeKind, Nodes, Orientation, Placement};
+
+    /// One cell of 10 × 4 with pins at these offsets from its centre.
+    fn design(pins: &[(f64, f64)]) -> Design {
+        Design {
+            nodes: Nodes {
+                width: vec![10.0],
+                height: vec![4.0],
+                kind: vec![NodeKind::Movable],
+                ..Nodes::default()
+            },
+            placement: Placement { x: vec![0.0], y: vec![0.0], orientation: vec![Orientation::E] },
+            nets: Some(Nets {
+                net_start: vec![0, pins.len() as u32],
+                weight: vec![1.0],
+                pin_node: vec![0; pins.len()],
+                pin_dx: pins.iter().map(|p| p.0).collect(),
+                pin_dy: pins.iter().map(|p| p.1).collect(),
+                ..Nets::default()
+            }),
+            ..Design::default()
+        }
+    }
+
+    #[test]
+    fn offsets_counted_from_the_wrong_place_are_noticed() {
+        // From the corner: (0, 0), (10, 1), (9, 4), (3, 3); read as if from the centre.
+        let read = design(&[(0.0, 0.0), (10.0, 1.0), (9.0, 4.0), (3.0, 3.0)]);
+        let found = pins_outside(&read, PinOffset::Center);
+        assert_eq!((found.pins, found.outside, found.otherwise, found.first), (4, 3, 0, Some(1)));
+        let hint = pin_offset_hint(&read, PinOffset::Center).unwrap();
+        assert!(
+            hint.ends_with("0 with --pin-offset lower-left") && hint.contains("node 0"),
+            "{hint}"
+        );
+        // The other way round: centred ones, from which half a cell was taken.
+        let read = design(&[(-9.0, -3.0), (-1.0, -1.0), (-5.0, -2.0)]);
+        let hint = pin_offset_hint(&read, PinOffset::LowerLeft).unwrap();
+        assert!(hint.ends_with("0 with --pin-offset center"), "{hint}");
+    }
+
+    #[test]
+    fn pins_on_the_edge_lie_on_the_cell_and_width_is_not_height() {
+        let read = design(&[(5.0, 2.0), (-5.0, -2.0)]);
+        assert_eq!(pin_offset_hint(&read, PinOffset::Center), None);
+        assert_eq!(pins_outside(&design(&[(2.0, 5.0)]), PinOffset::Center).outside, 1);
+    }
+}
