@@ -180,6 +180,5 @@ mod tests {
         let error = check_writable(&none.join("deeper/b")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert_eq!(error.to_string(), format!("the folder {} does not exist", none.display()));
-        assert!(!error.to_string().contains("tmp"), "{error}");
     }
 }

@@ -5,8 +5,9 @@ use super::failure::Failure;
 use super::input::use_threads;
 use super::options::EngineChoice;
 use super::options::{PrecisionArg, thread_count};
+use super::outputs::{Outputs, PICTURES};
 use super::paper::{self, Experiment, Report, Settings, printed};
-use super::results::{check_output, make_folder, write_json};
+use super::results::write_json;
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 use std::fs::File;
@@ -128,11 +129,11 @@ impl What {
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     let (report, output, note) = match (&args.what, args.what.split()) {
         (What::Show(show), _) => {
-            prepare(&show.output)?;
+            prepare(&show.output, std::slice::from_ref(&show.report))?;
             (read(&show.report)?, &show.output, None)
         }
         (_, (experiments, Some(run))) => {
-            prepare(&run.output)?;
+            prepare(&run.output, &[])?;
             let (report, note) = measure(&experiments, run)?;
             (report, &run.output, note)
         }
@@ -157,11 +158,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
 }
 
 /// Makes sure that results can be written before they are measured.
-fn prepare(output: &OutputArgs) -> Result<(), Failure> {
-    if let Some(path) = &output.json {
-        check_output(path)?;
-    }
-    output.plots.as_deref().map_or(Ok(()), make_folder)
+fn prepare(output: &OutputArgs, inputs: &[PathBuf]) -> Result<(), Failure> {
+    Outputs::default()
+        .file("--json", output.json.as_ref())
+        .folder("--plots", output.plots.as_ref(), PICTURES)
+        .check(inputs)
 }
 
 fn read(path: &Path) -> Result<Report, Failure> {

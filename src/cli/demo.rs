@@ -2,13 +2,14 @@
 
 use super::compare::command as compare;
 use super::evaluation::evaluate;
-use super::failure::Failure;
+use super::failure::{Failure, usage};
 use super::generate::{Spec, generate, write_bookshelf};
 use super::input::open_design;
 use super::options::EngineChoice;
 use super::options::EvaluationArgs;
 use super::{eval, pictures};
 use clap::Args;
+use clap::error::ErrorKind;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -32,7 +33,8 @@ pub(crate) struct DemoArgs {
 /// Generates, writes, reads back, evaluates, draws, compares.
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     args.engine.only_one()?;
-    let design = generate(&Spec::with_cells(args.cells))?;
+    let design = generate(&Spec::with_cells(args.cells))
+        .map_err(|e| usage(ErrorKind::ValueValidation, &e.to_string()))?;
     super::results::make_folder(&args.out)?;
     let mut out = io::stdout().lock();
     writeln!(

@@ -3,10 +3,13 @@
 use super::evaluation::evaluate;
 use super::failure::Failure;
 use super::input::{open_design, with_precision};
+use super::legality;
 use super::options::EvaluationArgs;
+use super::outputs::{Names, Outputs, PICTURES, design_files, one_standard_input};
 use super::pictures;
 use super::report::Report;
-use super::results::{check_output, make_folder, tell, write_json};
+use super::results::{list, tell, write_json};
+use crate::scaled_hpwl;
 use clap::Args;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -28,36 +31,78 @@ pub(crate) struct EvalArgs {
     /// Draw density, potential, field and force as PNG and SVG
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
+    /// Say whether the placement is legal: overlaps, rows, sites, the die, orientations, and with
+    /// --pl fixed cells that are not where the .aux file's placement has them
+    #[arg(long)]
+    legality: bool,
+    /// Fail, with exit code 1, when the placement is not legal
+    #[arg(long)]
+    require_legal: bool,
+    /// Add the ISPD2006 contest's score: HPWL scaled by what is above the target density in bins
+    /// of ten rows
+    #[arg(long)]
+    scaled_hpwl: bool,
 }
+
+/// What `--maps` writes.
+const MAPS: Names = Names::These(&[
+    "density.npy",
+    "potential.npy",
+    "field_x.npy",
+    "field_y.npy",
+    "force_x.npy",
+    "force_y.npy",
+]);
 
 /// Reads, evaluates, prints.
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
+    let pl = args.evaluation.pl.as_deref();
+    one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
     // Outputs first: a run of minutes must not end on one that cannot be written.
-    args.json.as_deref().map_or(Ok(()), check_output)?;
-    for folder in [&args.maps, &args.plots].into_iter().flatten() {
-        make_folder(folder)?;
-    }
-    let opened = open_design(&args.aux, &args.evaluation)?;
+    Outputs::default()
+        .file("--json", args.json.as_ref())
+        .folder("--maps", args.maps.as_ref(), MAPS)
+        .folder("--plots", args.plots.as_ref(), PICTURES)
+        .check(&design_files(&args.aux, pl))?;
+    let mut opened = open_design(&args.aux, &args.evaluation)?;
+    let legality = match args.legality || args.require_legal {
+        true => Some(legality::judge(&mut opened)?),
+        false => None,
+    };
     let options = &args.evaluation.options;
     with_precision!(options.precision(), T => {
-        let evaluated = evaluate::<T>(&opened, options)?;
+        let mut evaluated = evaluate::<T>(&opened, options)?;
+        let report = &mut evaluated.report;
+        report.legality.clone_from(&legality);
+        if args.scaled_hpwl {
+            report.scaled_hpwl = Some(scaled_hpwl::score(&opened.design, options.target_density())?);
+        }
+        let mut files = Vec::new();
         if let Some(folder) = &args.maps {
-            evaluated.write_maps(folder)?;
+            files.extend(evaluated.write_maps(folder)?);
         }
         if let Some(folder) = &args.plots {
-            pictures::draw(&opened.design, &evaluated, folder)?;
+            files.extend(pictures::draw(&opened.design, &evaluated, folder)?);
         }
         if let Some(path) = &args.json {
             write_json(path, &evaluated.report)?;
+            files.push(path.clone());
         }
         if args.json.as_deref() == Some(Path::new("-")) {
             tell(&evaluated.notes, &[]); // the warnings are in the JSON
-            return Ok(());
+        } else {
+            tell(&evaluated.notes, &evaluated.report.warnings);
+            print(&evaluated.report)?;
+            list(&files)?;
         }
-        tell(&evaluated.notes, &evaluated.report.warnings);
-        print(&evaluated.report)
-    })
+    });
+    match legality {
+        Some(legality) if args.require_legal && !legality.legal => {
+            Err(format!("the placement is {legality}").into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The report as a person reads it, without the warnings.
@@ -90,7 +135,11 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
     let v = &report.density;
     writeln!(out, "overflow   {:.6} smoothed, {:.6} exact", v.overflow_smoothed, v.overflow_exact)?;
     writeln!(out, "maximum    {:.6} smoothed, {:.6} exact", v.max_smoothed, v.max_exact)?;
-    writeln!(out, "area       {:.6e} in the map, {:.6e} clipped", v.total_area, v.clipped_area)?;
+    writeln!(
+        out,
+        "area       {:.6e} in the map, {:.6e} clipped, {:.6e} lost over the edge by stretching",
+        v.total_area, v.clipped_area, v.edge_loss_area
+    )?;
     let f = &report.field;
     writeln!(
         out,
@@ -102,6 +151,17 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
             writeln!(out, "wirelength HPWL {plain:.6e}, weighted {weighted:.6e}")?;
         }
         _ => writeln!(out, "wirelength none: the design has no nets")?,
+    }
+    if let Some(s) = &report.scaled_hpwl {
+        let scaled = s.scaled_hpwl.map_or("none: no nets".to_owned(), |h| format!("{h:.6e}"));
+        writeln!(
+            out,
+            "ISPD2006   scaled HPWL {scaled}: {:.6} % for what is above {} in {} of {} x {} bins of ten rows",
+            s.scaled_overflow, s.target_density, s.crowded_bins, s.bins[0], s.bins[1]
+        )?;
+    }
+    if let Some(legality) = &report.legality {
+        writeln!(out, "legality   {legality}")?;
     }
     let t = &report.timings_ms;
     writeln!(

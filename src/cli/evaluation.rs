@@ -11,7 +11,7 @@ use super::results::write_output;
 use crate::Real;
 use crate::engine::{MapKind, Timed};
 use crate::grid::Map;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// An evaluation: its report, its maps in the order of [`MapKind::ALL`], and
@@ -78,6 +78,8 @@ pub(crate) fn evaluate<T: EngineReal>(
     let hpwl = design.hpwl();
     let descriptor = engine.descriptor();
     let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        inputs: opened.files.iter().map(|path| path.display().to_string()).collect(),
         design: DesignReport::of(design, charge.movable_area(), charge.fixed_area()),
         grid: GridReport { bins: [grid.nx(), grid.ny()], bin_size: [grid.bin_x(), grid.bin_y()] },
         options: OptionsReport {
@@ -99,6 +101,7 @@ pub(crate) fn evaluate<T: EngineReal>(
             max_exact: exact.max,
             total_area: total * grid.bin_area(),
             clipped_area: clipped.area + charge.fixed_clipped_area(),
+            edge_loss_area: charge.edge_loss(&x, &y),
         },
         field: FieldReport {
             energy,
@@ -109,6 +112,8 @@ pub(crate) fn evaluate<T: EngineReal>(
         },
         hpwl: hpwl.map(|h| h.unweighted),
         hpwl_weighted: hpwl.map(|h| h.weighted),
+        scaled_hpwl: None,
+        legality: None,
         timings_ms: Timings {
             parse: opened.parse_ms,
             setup,
@@ -125,25 +130,31 @@ pub(crate) fn evaluate<T: EngineReal>(
 impl<T: Real + npyz::Serialize + npyz::AutoSerialize> Evaluated<T> {
     /// `density.npy potential.npy field_x.npy field_y.npy` as `[nx][ny]`, and
     /// `force_x.npy force_y.npy`, one value per movable node in `.nodes` order.
-    pub(super) fn write_maps(&self, folder: &Path) -> Result<(), Failure> {
+    pub(super) fn write_maps(&self, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let mut files = Vec::new();
         for (kind, map) in MapKind::ALL.into_iter().zip(&self.maps) {
             let path = folder.join(format!("{}.npy", kind.name()));
-            write_npy(&path, &[map.nx() as u64, map.ny() as u64], map.as_slice())?;
+            write_npy(&path, &[map.nx(), map.ny()], map.as_slice())?;
+            files.push(path);
         }
         for (name, force) in ["force_x", "force_y"].iter().zip(&self.force) {
-            write_npy(&folder.join(format!("{name}.npy")), &[force.len() as u64], force)?;
+            let path = folder.join(format!("{name}.npy"));
+            write_npy(&path, &[force.len()], force)?;
+            files.push(path);
         }
-        Ok(())
+        Ok(files)
     }
 }
 
-fn write_npy<T>(path: &Path, shape: &[u64], values: &[T]) -> Result<(), Failure>
+/// Writes `values` as a NumPy file of `shape`, the last axis contiguous.
+pub(super) fn write_npy<T>(path: &Path, shape: &[usize], values: &[T]) -> Result<(), Failure>
 where
     T: Copy + npyz::Serialize + npyz::AutoSerialize,
 {
     use npyz::WriterBuilder;
+    let shape: Vec<u64> = shape.iter().map(|&n| n as u64).collect();
     write_output(path, |out| {
-        let options = npyz::WriteOptions::new().default_dtype().shape(shape);
+        let options = npyz::WriteOptions::new().default_dtype().shape(&shape);
         let mut file = options.writer(out).begin_nd()?;
         file.extend(values.iter().copied())?;
         file.finish()

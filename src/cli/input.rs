@@ -1,13 +1,14 @@
 //! Reading a design and making its bins and charge.
 
 use super::failure::Failure;
+use super::memory;
 use super::options::{Bins, EvaluationArgs, SolveArgs};
 use crate::bookshelf::{self, ReadOptions};
 use crate::charge::Charge;
 use crate::design::Design;
 use crate::engine::{EngineError, check_range};
 use crate::grid::{BinGrid, MAX_BINS_PER_AXIS, Rect};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Has all that follows run on this many threads, 0 for as many as there are: once a run.
@@ -23,6 +24,10 @@ pub(crate) struct Opened {
     pub(crate) design: Design,
     pub(crate) warnings: Vec<String>,
     pub(crate) parse_ms: f64,
+    /// What was read.
+    pub(crate) files: Vec<PathBuf>,
+    /// The placement that the .aux file names, where another was read in its place.
+    pub(crate) own_pl: Option<PathBuf>,
 }
 
 /// Reads the design; a spinner turns meanwhile on a terminal.
@@ -36,8 +41,11 @@ pub(crate) fn open_design(aux: &Path, args: &EvaluationArgs) -> Result<Opened, F
     options.pl = args.pl.clone();
     let loaded = bookshelf::read_design(aux, &options)?;
     let parse_ms = start.elapsed().as_secs_f64() * 1e3;
+    let bookshelf::Loaded { design, mut warnings, files, aux, .. } = loaded;
+    warnings.extend(bookshelf::pin_offset_hint(&design, args.pin_offset()));
     spinner.finish_and_clear();
-    Ok(Opened { design: loaded.design, warnings: loaded.warnings, parse_ms })
+    let own_pl = aux.pl.filter(|_| args.pl.is_some());
+    Ok(Opened { design, warnings, parse_ms, files, own_pl })
 }
 
 /// Bins and charge of a design.
@@ -46,6 +54,7 @@ pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Fai
     let Bins(nx, ny) =
         args.bins().unwrap_or_else(|| default_bins(design, die, args.target_density()));
     let grid = BinGrid::new(die, nx, ny)?;
+    memory::check_bins(&grid, args.precision())?;
     let charge = Charge::from_design(design, grid, &args.charge_options())?;
     // The engine asks this too; here the body has a name.
     with_precision!(args.precision(), T => check_range::<T>(&charge))

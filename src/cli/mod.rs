@@ -1,8 +1,9 @@
 //! The command line, which is no part of the library's API: the only module
 //! that prints or exits.
 //!
-//! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr;
-//! 2 wrong usage. A reader that goes away (a broken pipe) is not an error.
+//! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr; 2 wrong usage: what
+//! is wrong with the command line whatever the files hold, values out of range and outputs over
+//! inputs among it. A reader that goes away (a broken pipe) is not an error.
 
 mod bench;
 pub mod compare;
@@ -15,7 +16,10 @@ mod failure;
 pub mod generate;
 mod info;
 mod input;
+mod legality;
+mod memory;
 mod options;
+mod outputs;
 pub mod paper;
 mod pictures;
 mod place;
@@ -24,7 +28,6 @@ pub mod report;
 mod results;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use failure::Failure;
 use results::say;
 use std::io;
 use std::process::ExitCode;
@@ -65,7 +68,7 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => compare::command::run(args),
         Command::Plot(args) => plot::run(args),
         Command::Place(args) => place::run(args),
-        Command::Generate(args) => generate::command::run(args).map_err(Failure::from),
+        Command::Generate(args) => generate::command::run(args),
         Command::Compress(args) => compress::command::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Bench(args) => bench::run(args),

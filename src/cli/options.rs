@@ -129,6 +129,12 @@ fn target_density(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number above 0 and at most 1".to_owned())
 }
 
+/// A count of which there is none of zero.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|n| *n > 0);
+    number.ok_or_else(|| "expected a whole number of at least 1".to_owned())
+}
+
 /// `--threads`.
 pub(crate) fn thread_count(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|n| *n <= MAX_THREADS);

@@ -4,10 +4,10 @@ use super::evaluation::evaluate;
 use super::failure::Failure;
 use super::input::{open_design, with_precision};
 use super::options::EvaluationArgs;
+use super::outputs::{Outputs, PICTURES, design_files, one_standard_input};
 use super::pictures;
-use super::results::{make_folder, tell};
+use super::results::{list, tell};
 use clap::Args;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Options of `placefield plot`.
@@ -26,17 +26,17 @@ pub(crate) struct PlotArgs {
 /// Reads, evaluates, draws, and lists the files on standard output.
 pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
-    make_folder(&args.out)?;
+    let pl = args.evaluation.pl.as_deref();
+    one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
+    Outputs::default()
+        .folder("--out", Some(&args.out), PICTURES)
+        .check(&design_files(&args.aux, pl))?;
     let opened = open_design(&args.aux, &args.evaluation)?;
     let options = &args.evaluation.options;
     with_precision!(options.precision(), T => {
         let evaluated = evaluate::<T>(&opened, options)?;
         let files = pictures::draw(&opened.design, &evaluated, &args.out)?;
         tell(&evaluated.notes, &evaluated.report.warnings);
-        let mut out = io::stdout().lock();
-        for path in files {
-            writeln!(out, "{}", path.display())?;
-        }
-        Ok(())
+        Ok(list(&files)?)
     })
 }

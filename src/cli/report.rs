@@ -1,13 +1,19 @@
 //! The numbers that are printed or written, with stable names.
 
+use crate::cli::legality::LegalityReport;
 use crate::design::Design;
 use crate::engine::Pipeline;
 use crate::real::Precision;
+use crate::scaled_hpwl::ScaledHpwl;
 use serde::Serialize;
 
 /// Everything one evaluation says; its JSON keys are a contract.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
+    /// The program's version.
+    pub version: &'static str,
+    /// The files that were read.
+    pub inputs: Vec<String>,
     /// What was evaluated.
     pub design: DesignReport,
     /// On which bins.
@@ -22,6 +28,12 @@ pub struct Report {
     pub hpwl: Option<f64>,
     /// The same with the nets' weights.
     pub hpwl_weighted: Option<f64>,
+    /// The ISPD2006 contest's score, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scaled_hpwl: Option<ScaledHpwl>,
+    /// How legal the placement is, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub legality: Option<LegalityReport>,
     /// Milliseconds per stage.
     pub timings_ms: Timings,
     /// What a reader of the numbers should know.
@@ -118,6 +130,9 @@ pub struct DensityReport {
     pub total_area: f64,
     /// Area of movable and fixed cells outside the die, which no map holds.
     pub clipped_area: f64,
+    /// Area of movable cells on the die that stretching to √2 bins takes over its edge, where no
+    /// map holds it.
+    pub edge_loss_area: f64,
 }
 
 /// The field in numbers, in bin widths.

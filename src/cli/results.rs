@@ -44,6 +44,12 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
     check_writable(&path.join(".placefield")).map_err(|e| named(path, e))
 }
 
+/// Lists what was written, one file a line, on standard output.
+pub(crate) fn list(files: &[impl AsRef<Path>]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    files.iter().try_for_each(|path| writeln!(out, "{}", path.as_ref().display()))
+}
+
 /// Says on stderr what a reader of the results should know; called once they
 /// are written, so that a run that fails says nothing but its error.
 pub(crate) fn tell(notes: &[String], warnings: &[String]) {

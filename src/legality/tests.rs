@@ -11,7 +11,7 @@ fn rows() -> Vec<Row> {
         site_width: 2.0,
         pitch: 2.0,
         sites: 200,
-        orientation: if k % 2 == 0 { Orientation::N } else { Orientation::FS },
+        orientation: if k.is_multiple_of(2) { Orientation::N } else { Orientation::FS },
         ..Row::default()
     };
     (0..20).map(row).collect()

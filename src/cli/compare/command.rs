@@ -5,10 +5,11 @@ use super::{Comparison, Difference, Iteration, Side};
 use crate::cli::engines::{self, Chosen, EngineReal};
 use crate::cli::failure::Failure;
 use crate::cli::input::{Opened, charge_of, open_design, with_precision};
-use crate::cli::options::{EvaluationArgs, SolveArgs};
+use crate::cli::options::{EvaluationArgs, SolveArgs, at_least_one};
+use crate::cli::outputs::{Outputs, PICTURES, design_files, one_standard_input};
 use crate::cli::pictures;
 use crate::cli::report::{DesignReport, GridReport};
-use crate::cli::results::{check_output, make_folder, tell, write_json, write_output};
+use crate::cli::results::{list, tell, write_json, write_output};
 use crate::engine::{Pipeline, StepTimes, Timed};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// Options of `placefield compare`.
 #[derive(Args)]
+#[command(mut_arg("pipeline", |arg| arg.hide(true)))]
 pub(crate) struct CompareArgs {
     /// The design's .aux file
     #[arg(value_name = "DESIGN.aux")]
@@ -30,7 +32,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_enum, default_value_t = Trajectory::Density, value_name = "NAME")]
     trajectory: Trajectory,
     /// Iterations: 50 unless given, of a placement at most 1000
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = at_least_one)]
     iterations: Option<usize>,
     /// Write the table as CSV; - for standard output
     #[arg(long, value_name = "FILE")]
@@ -98,38 +100,43 @@ struct Summary {
 
 /// Reads, compares, prints.
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
-    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if to_stdout(&args.csv) && to_stdout(&args.json) {
-        let message = "only one of '--csv' and '--json' can go to standard output";
+    if args.evaluation.options.pipeline().is_some() {
+        let message = "compare runs every pipeline: '--pipeline' chooses nothing";
         return Err(crate::cli::failure::usage(ErrorKind::ArgumentConflict, message));
     }
-    for path in [&args.csv, &args.json].into_iter().flatten() {
-        check_output(path)?;
-    }
-    if let Some(folder) = &args.plots {
-        make_folder(folder)?;
-    }
+    let pl = args.evaluation.pl.as_deref();
+    one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
+    Outputs::default()
+        .file("--csv", args.csv.as_ref())
+        .file("--json", args.json.as_ref())
+        .folder("--plots", args.plots.as_ref(), PICTURES)
+        .check(&design_files(&args.aux, pl))?;
     let opened = open_design(&args.aux, &args.evaluation)?;
     let options = &args.evaluation.options;
     let table = match args.trajectory {
         Trajectory::Density => compare(&opened, options, args.iterations.unwrap_or(50))?,
         Trajectory::Place => along_placement(&opened, options, args.iterations.unwrap_or(1000))?,
     };
+    let mut files = Vec::new();
     if let Some(path) = &args.csv {
         write_csv(path, &table.iterations)?;
+        files.push(path.clone());
     }
     if let Some(path) = &args.json {
         write_json(path, &table)?;
+        files.push(path.clone());
     }
     if let Some(folder) = &args.plots {
-        pictures::draw_comparison(&opened.design.name, &table.iterations, folder)?;
+        let name = &opened.design.name;
+        files.extend(pictures::draw_comparison(name, &table.iterations, folder)?);
         if let Some(placement) = &table.placement {
-            placement.draw(&opened.design.name, &table.iterations, folder)?;
+            files.extend(placement.draw(name, &table.iterations, folder)?);
         }
     }
     tell(table.note.as_slice(), &table.warnings);
-    if !to_stdout(&args.csv) && !to_stdout(&args.json) {
+    if !files.iter().any(|path| path == Path::new("-")) {
         print(&table)?;
+        list(&files)?;
     }
     check_agreement(&table, args.tolerance)
 }

@@ -1,8 +1,10 @@
 //! `placefield generate`: synthetic Bookshelf designs at ISPD2005 statistics.
 
-use super::{GenerateError, Spec, WriteError, generate, write_bookshelf};
+use super::{GenerateError, Spec, generate, write_bookshelf};
+use crate::cli::failure::{Failure, usage};
+use crate::cli::results::list;
+use clap::error::ErrorKind;
 use clap::{ArgGroup, Args};
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Options of `placefield generate`.
@@ -23,30 +25,14 @@ pub(crate) struct GenerateArgs {
     seed: u64,
 }
 
-/// Why nothing was generated.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum GenerateCommandError {
-    /// The design cannot be made.
-    #[error(transparent)]
-    Generate(#[from] GenerateError),
-    /// The files cannot be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    /// Standard output cannot be written.
-    #[error("standard output: {0}")]
-    Output(#[from] io::Error),
-}
-
 /// Generates the design, writes it and lists its files on standard output.
-pub(crate) fn run(args: &GenerateArgs) -> Result<(), GenerateCommandError> {
+pub(crate) fn run(args: &GenerateArgs) -> Result<(), Failure> {
+    // Whatever is wrong with the statistics was said on the command line.
+    let wrong = |e: GenerateError| usage(ErrorKind::ValueValidation, &e.to_string());
     let spec = match (&args.name, args.cells) {
         (_, Some(cells)) => Spec::with_cells(cells),
-        (name, None) => Spec::preset(name.as_deref().unwrap_or_default())?,
+        (name, None) => Spec::preset(name.as_deref().unwrap_or_default()).map_err(wrong)?,
     };
-    let design = generate(&spec.seeded(args.seed))?;
-    let mut out = io::stdout().lock();
-    for path in write_bookshelf(&design, &args.out)? {
-        writeln!(out, "{}", path.display())?;
-    }
-    Ok(())
+    let design = generate(&spec.seeded(args.seed)).map_err(wrong)?;
+    Ok(list(&write_bookshelf(&design, &args.out)?)?)
 }

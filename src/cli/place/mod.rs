@@ -9,8 +9,9 @@ use super::engines::{self, EngineReal};
 use super::failure::Failure;
 use super::input::{Opened, charge_of, open_design, with_precision};
 use super::options::EvaluationArgs;
+use super::outputs::{Outputs, PICTURES, design_files, one_standard_input};
 use super::pictures;
-use super::results::{check_output, make_folder, tell};
+use super::results::tell;
 use crate::bookshelf::write_pl;
 use crate::design::Design;
 use crate::place::{Outcome, PlaceOptions, Placer, Record, schedule, start};
@@ -80,11 +81,14 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
         let message = "a placement goes to a file, for standard output takes the summary";
         return Err(super::failure::usage(ErrorKind::InvalidValue, message));
     }
-    check_output(&args.output)?;
-    args.history.as_ref().map_or(Ok(()), |file| check_output(file.path()))?;
-    for folder in [&args.plots, &args.frames].into_iter().flatten() {
-        make_folder(folder)?;
-    }
+    let pl = args.evaluation.pl.as_deref();
+    one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
+    Outputs::default()
+        .file("--output", Some(&args.output))
+        .file("--history", args.history.as_ref().map(HistoryFile::path))
+        .folder("--plots", args.plots.as_ref(), PICTURES)
+        .folder("--frames", args.frames.as_ref(), PICTURES)
+        .check(&design_files(&args.aux, pl))?;
     let opened = open_design(&args.aux, &args.evaluation)?;
     with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened))
 }

@@ -1,0 +1,138 @@
+//! `--legality`: how legal a placement is, in words and as JSON.
+
+use super::failure::Failure;
+use super::input::Opened;
+use crate::bookshelf::read_placement;
+use crate::design::Design;
+use crate::legality::{self, Fault, Legality, LegalityOptions};
+use serde::Serialize;
+use std::fmt;
+
+/// How legal a placement is; its JSON keys are a contract.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // named by their keys, and as in `Legality`
+pub struct LegalityReport {
+    pub legal: bool,
+    pub overlaps: u64,
+    pub overlap_area: f64,
+    pub off_row: usize,
+    pub off_site: usize,
+    /// Beyond the die or a row.
+    pub outside: usize,
+    pub outside_die: usize,
+    pub outside_row: usize,
+    pub orientation: usize,
+    pub orientations_assigned: bool,
+    pub fixed_moved: usize,
+    /// The ten worst of every fault.
+    pub worst: Vec<ViolationReport>,
+}
+
+/// One fault, with the names of its cells.
+#[derive(Clone, Debug, Serialize)]
+pub struct ViolationReport {
+    /// What is wrong.
+    pub fault: Fault,
+    /// One cell, or two of an overlap.
+    pub cells: Vec<String>,
+    /// How much, as [`Fault`] says.
+    pub amount: f64,
+    /// `[xl, yl, xh, yh]` of the area that two cells share, and else of the cell.
+    pub place: [f64; 4],
+}
+
+/// Looks at the placement of a design that was read. Fixed cells belong where the `.aux` file's own
+/// placement has them, and are those that it fixes, when another placement was read in its place.
+pub(crate) fn judge(opened: &mut Opened) -> Result<LegalityReport, Failure> {
+    let home = match &opened.own_pl {
+        Some(pl) => Some(read_placement(pl, &opened.design.nodes)?),
+        None => None,
+    };
+    let design = &mut opened.design;
+    let Some(home) = home else {
+        return Ok(report(design, &legality::check(design, &LegalityOptions::default())?));
+    };
+    opened.warnings.extend(home.warnings);
+    let freed = home.kind.iter().zip(&design.nodes.kind);
+    let freed = freed.filter(|(home, now)| home != now).count();
+    if freed > 0 {
+        opened.warnings.push(format!(
+            "{}: fixes {freed} nodes that the placement at hand does not; legality takes them as fixed",
+            home.file.display()
+        ));
+    }
+    let kind = std::mem::replace(&mut design.nodes.kind, home.kind);
+    let found = legality::check(design, &LegalityOptions::default().reference(&home.placement));
+    design.nodes.kind = kind;
+    Ok(report(design, &found?))
+}
+
+fn report(design: &Design, found: &Legality) -> LegalityReport {
+    let name = |node: u32| match design.nodes.names.is_empty() {
+        true => node.to_string(),
+        false => design.nodes.names.get(node as usize).to_owned(),
+    };
+    let worst = found.worst.iter().map(|v| ViolationReport {
+        fault: v.fault,
+        cells: [Some(v.node), v.other].into_iter().flatten().map(name).collect(),
+        amount: v.amount,
+        place: [v.place.xl, v.place.yl, v.place.xh, v.place.yh],
+    });
+    LegalityReport {
+        legal: found.is_legal(),
+        overlaps: found.overlaps,
+        overlap_area: found.overlap_area,
+        off_row: found.off_row,
+        off_site: found.off_site,
+        outside: found.outside(),
+        outside_die: found.outside_die,
+        outside_row: found.outside_row,
+        orientation: found.orientation,
+        orientations_assigned: found.orientations_assigned,
+        fixed_moved: found.fixed_moved,
+        worst: worst.collect(),
+    }
+}
+
+impl fmt::Display for LegalityReport {
+    /// One line: every fault with its count and its worst cells.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.legal {
+            let open = if self.orientations_assigned {
+                ""
+            } else {
+                "; no cell is turned as flipped rows ask"
+            };
+            return write!(f, "legal{open}");
+        }
+        let counts = [
+            (Fault::Overlap, self.overlaps, "overlaps"),
+            (Fault::OutsideDie, self.outside_die as u64, "outside the die"),
+            (Fault::OutsideRow, self.outside_row as u64, "outside their row"),
+            (Fault::OffRow, self.off_row as u64, "off rows"),
+            (Fault::OffSite, self.off_site as u64, "off sites"),
+            (Fault::Orientation, self.orientation as u64, "wrongly turned"),
+            (Fault::FixedMoved, self.fixed_moved as u64, "fixed cells moved"),
+        ];
+        let mut between = "not legal: ";
+        for (fault, count, what) in counts.into_iter().filter(|c| c.1 > 0) {
+            write!(f, "{between}{count} {what}")?;
+            between = ", ";
+            let worst = self.worst.iter().find(|v| v.fault == fault);
+            match (worst, fault) {
+                (Some(v), Fault::Overlap) => {
+                    write!(
+                        f,
+                        " of area {:.6} ({} by {:.6})",
+                        self.overlap_area,
+                        v.cells.join(" and "),
+                        v.amount
+                    )?;
+                }
+                (Some(v), _) => write!(f, " ({})", v.cells.join(" "))?,
+                (None, _) => {}
+            }
+        }
+        Ok(())
+    }
+}
