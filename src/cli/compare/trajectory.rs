@@ -16,7 +16,7 @@ use crate::plot::Series;
 use crate::wirelength::{LARGE_NET, Netlist};
 use serde::Serialize;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One placement per pipeline and the nudged one, iteration by iteration.
 pub(crate) struct Runs<'b> {
@@ -221,13 +221,13 @@ impl Placement {
         Ok(())
     }
 
-    /// Solve time so far of every side, and HPWL led by every pipeline.
+    /// Solve time so far of every side, and HPWL led by every pipeline; returns the files.
     pub(crate) fn draw(
         &self,
         name: &str,
         rows: &[Iteration],
         folder: &Path,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<PathBuf>, Failure> {
         let solves = self.totals.iter().enumerate().map(|(s, total)| Series {
             name: format!("{} {}", total.engine, total.pipeline),
             points: so_far(rows, &self.tries, s),
@@ -242,7 +242,8 @@ impl Placement {
         save(&total.draw(), folder, "compare_total", &mut files)?;
         let (title, lengths) = ("wirelength by pipeline", lengths.collect());
         let hpwl = over_iterations(name, title, "HPWL (layout units)", lengths);
-        save(&hpwl.draw(), folder, "compare_wirelength", &mut files)
+        save(&hpwl.draw(), folder, "compare_wirelength", &mut files)?;
+        Ok(files)
     }
 }
 
