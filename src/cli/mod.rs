@@ -9,6 +9,7 @@ mod bench;
 pub mod compare;
 pub mod compress;
 mod demo;
+mod diff;
 mod engines;
 mod eval;
 mod evaluation;
@@ -44,6 +45,8 @@ struct Cli {
 enum Command {
     /// Evaluate a placement: density, overflow, energy, field, forces
     Eval(eval::EvalArgs),
+    /// Compare two placements of a design: wirelength, density, and how far cells moved
+    Diff(diff::DiffArgs),
     /// Run pipelines side by side while the cells spread
     Compare(compare::command::CompareArgs),
     /// Draw density, potential, field and force as PNG and SVG
@@ -65,6 +68,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
         Command::Eval(args) => eval::run(args),
+        Command::Diff(args) => diff::run(args),
         Command::Compare(args) => compare::command::run(args),
         Command::Plot(args) => plot::run(args),
         Command::Place(args) => place::run(args),
