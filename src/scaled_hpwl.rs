@@ -101,8 +101,9 @@ pub fn score(design: &Design, target_density: f64) -> Result<ScaledHpwl, ScoreEr
     }
     let (mut overflow_area, mut crowded_bins, mut largest_overflow) = (0.0, 0, 0.0);
     for (&free, &movable) in free.as_slice().iter().zip(movable.as_slice()) {
-        // Bins are sums of products of decimal numbers: a billionth of a bin is no free space.
-        if free > 1e-9 * grid.bin_area() && movable / free > target_density {
+        // Both are sums of products of decimal numbers: a billionth of a bin is nothing.
+        let least = 1e-9 * grid.bin_area();
+        if free > least && movable - target_density * free > least {
             overflow_area += movable - target_density * free;
             crowded_bins += 1;
             largest_overflow = f64::max(largest_overflow, movable / free - target_density);

@@ -153,11 +153,11 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
         _ => writeln!(out, "wirelength none: the design has no nets")?,
     }
     if let Some(s) = &report.scaled_hpwl {
-        let scaled = s.scaled_hpwl.map_or("none: no nets".to_owned(), |h| format!("{h:.6e}"));
+        let scaled = s.scaled_hpwl.map_or(String::new(), |h| format!("scaled HPWL {h:.6e}, "));
         writeln!(
             out,
-            "ISPD2006   scaled HPWL {scaled}: {:.6} % for what is above {} in {} of {} x {} bins of ten rows",
-            s.scaled_overflow, s.target_density, s.crowded_bins, s.bins[0], s.bins[1]
+            "ISPD2006   {scaled}scaled overflow {:.6} %: {} of {} x {} bins of ten rows are above {}",
+            s.scaled_overflow, s.crowded_bins, s.bins[0], s.bins[1], s.target_density
         )?;
     }
     if let Some(legality) = &report.legality {

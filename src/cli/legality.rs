@@ -123,7 +123,7 @@ impl fmt::Display for LegalityReport {
                 (Some(v), Fault::Overlap) => {
                     write!(
                         f,
-                        " of area {:.6} ({} by {:.6})",
+                        " of area {:.6e} ({} by {:.6e})",
                         self.overlap_area,
                         v.cells.join(" and "),
                         v.amount

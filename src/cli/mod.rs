@@ -5,6 +5,7 @@
 //! is wrong with the command line whatever the files hold, values out of range and outputs over
 //! inputs among it. A reader that goes away (a broken pipe) is not an error.
 
+mod arrays;
 mod bench;
 pub mod compare;
 pub mod compress;
@@ -53,6 +54,10 @@ enum Command {
     Plot(plot::PlotArgs),
     /// Place a design: spread its cells with short wires
     Place(place::PlaceArgs),
+    /// Potential and field of a density that is given as a NumPy array
+    Solve(arrays::solve::SolveArrayArgs),
+    /// Cosine and sine transforms of a NumPy array
+    Dct(arrays::dct::DctArgs),
     Generate(generate::command::GenerateArgs),
     Compress(compress::command::CompressArgs),
     /// All of it on a generated design, no files needed
@@ -72,6 +77,8 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => compare::command::run(args),
         Command::Plot(args) => plot::run(args),
         Command::Place(args) => place::run(args),
+        Command::Solve(args) => arrays::solve::run(args),
+        Command::Dct(args) => arrays::dct::run(args),
         Command::Generate(args) => generate::command::run(args),
         Command::Compress(args) => compress::command::run(args),
         Command::Demo(args) => demo::run(args),

@@ -67,8 +67,9 @@ enum PinOffsetArg {
     LowerLeft,
 }
 
+/// `--pipeline`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum PipelineArg {
+pub(crate) enum PipelineArg {
     Auto,
     RowColumn,
     Fused,
@@ -76,7 +77,8 @@ enum PipelineArg {
 }
 
 impl PipelineArg {
-    fn pipeline(self) -> Option<Pipeline> {
+    /// The one asked for, none for `auto`.
+    pub(crate) fn pipeline(self) -> Option<Pipeline> {
         match self {
             PipelineArg::Auto => None,
             PipelineArg::RowColumn => Some(Pipeline::RowColumn),

@@ -143,8 +143,7 @@ fn identity(path: &Path) -> Option<PathBuf> {
 
 /// The files of a design: its `.aux`, those it names, and another placement.
 pub(crate) fn design_files(aux: &Path, pl: Option<&Path>) -> Vec<PathBuf> {
-    let mut options = ReadOptions::default();
-    options.pl = pl.map(Path::to_owned);
+    let options = pl.map_or(ReadOptions::default(), |pl| ReadOptions::default().pl(pl));
     bookshelf::files_of(aux, &options)
 }
 

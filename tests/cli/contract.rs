@@ -8,6 +8,8 @@ use std::path::Path;
 
 /// Every key with the type of its value, in order.
 const KEYS: &str = "\
+version: string
+inputs: [string string string string string string]
 design.name: string
 design.nodes: number
 design.movable: number
@@ -36,6 +38,7 @@ density.max_smoothed: number
 density.max_exact: number
 density.total_area: number
 density.clipped_area: number
+density.edge_loss_area: number
 field.energy: number
 field.potential_min: number
 field.potential_max: number

@@ -8,6 +8,7 @@ mod compress;
 mod compression;
 mod contract;
 mod generated;
+mod legality;
 mod pictures;
 mod place;
 mod real;

@@ -80,15 +80,6 @@ fn compare_writes_a_table_and_curves() {
 }
 
 #[test]
-fn no_iterations_make_an_empty_table() {
-    let tiny = Tiny::new();
-    let csv =
-        run(&[&"compare", &tiny.aux(), &"--bins", &"8", &"--iterations", &"0", &"--csv", &"-"]);
-    assert_eq!(csv.lines().count(), 1);
-    assert!(csv.starts_with("iteration,"), "{csv}");
-}
-
-#[test]
 fn a_seed_gives_the_same_design_again() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = |out: &str, seed: &str| {

@@ -1,0 +1,305 @@
+//! `placefield dct`: cosine and sine transforms of an array along chosen axes.
+
+use super::order::{inverse, permuted};
+use super::{ArrayArgs, Element, Ran, read::Array, rounded, sizes};
+use crate::cli::engines::{Decided, advise, decide};
+use crate::cli::evaluation::write_npy;
+use crate::cli::failure::{Failure, usage};
+use crate::cli::input::{use_threads, with_precision};
+use crate::cli::memory;
+use crate::cli::options::EngineChoice;
+use crate::cli::outputs::Outputs;
+use crate::cli::results::{list, tell, write_json};
+use crate::transform::{Algorithm1d, Plan2dOptions, Transform, Transform1d};
+use clap::error::ErrorKind;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Options of `placefield dct`.
+#[derive(Args)]
+pub(crate) struct DctArgs {
+    /// The array, as a NumPy file of real numbers; - for standard input
+    #[arg(value_name = "IN.npy")]
+    input: PathBuf,
+    /// Where the transformed array goes, as a NumPy file; - for standard output
+    #[arg(short, long, value_name = "OUT.npy")]
+    out: PathBuf,
+    /// The transform along every axis, or of two joined ones along the first and the second axis:
+    /// unnormalised sums, whose scaling against SciPy and FFTW the documentation lists
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = Kind::Dct)]
+    kind: Kind,
+    /// Axes, counted from 0 or, from the last one backwards, from -1; all unless given, of the
+    /// joined kinds the last two
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', allow_hyphen_values = true)]
+    axes: Option<Vec<i64>>,
+    #[command(flatten)]
+    array: ArrayArgs,
+    /// Write what was done as JSON; - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// `--kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    Dct,
+    Idct,
+    Idxst,
+    IdctIdxst,
+    IdxstIdct,
+}
+
+/// What is done with the last axes of an array, in one plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    Lines(Transform1d),
+    Maps(Transform),
+}
+
+impl Kind {
+    fn is_joined(self) -> bool {
+        matches!(self, Kind::IdctIdxst | Kind::IdxstIdct)
+    }
+
+    /// The steps that transform `axes` axes, each with the number of axes that it takes.
+    fn steps(self, axes: usize) -> Vec<Step> {
+        let pair = match self {
+            Kind::Dct => Some(Transform::Dct),
+            Kind::Idct => Some(Transform::Idct),
+            Kind::IdctIdxst => return vec![Step::Maps(Transform::IdctIdxst)],
+            Kind::IdxstIdct => return vec![Step::Maps(Transform::IdxstIdct)],
+            Kind::Idxst => None,
+        };
+        let line = match self {
+            Kind::Dct => Transform1d::Dct,
+            Kind::Idct => Transform1d::Idct,
+            _ => Transform1d::Idxst,
+        };
+        match pair {
+            // Two axes at a time, as the fused transforms take them.
+            Some(pair) => {
+                let mut steps = vec![Step::Maps(pair); axes / 2];
+                steps.extend((axes % 2 == 1).then_some(Step::Lines(line)));
+                steps
+            }
+            None => vec![Step::Lines(line); axes],
+        }
+    }
+}
+
+impl Step {
+    /// Axes that it takes.
+    fn axes(self) -> usize {
+        match self {
+            Step::Lines(_) => 1,
+            Step::Maps(_) => 2,
+        }
+    }
+}
+
+/// Everything a transform says.
+#[derive(Serialize)]
+struct DctReport {
+    version: &'static str,
+    inputs: Vec<String>,
+    shape: Vec<usize>,
+    kind: Kind,
+    axes: Vec<usize>,
+    engine: &'static str,
+    device: String,
+    precision: crate::Precision,
+    /// Milliseconds of the transforms, copies to and from a device with them.
+    transform_ms: f64,
+}
+
+/// Reads, transforms, writes, prints.
+pub(crate) fn run(args: &DctArgs) -> Result<(), Failure> {
+    args.array.engine.only_one()?;
+    Outputs::default()
+        .file("--out", Some(&args.out))
+        .file("--json", args.json.as_ref())
+        .check(std::slice::from_ref(&args.input))?;
+    use_threads(args.array.threads)?;
+    let array = Array::read(&args.input)?;
+    let axes = chosen_axes(args, &array.shape)?;
+    let precision = args.array.precision(&array);
+    // The array, its copy in the working precision, what comes out, and what is worked in.
+    memory::check(&format!("{} values", sizes(&array.shape)), 32 * array.values.len() as u64)?;
+    with_precision!(precision, T => transform::<T>(args, &array, axes))
+}
+
+/// The axes asked for, each below the number there are.
+fn chosen_axes(args: &DctArgs, shape: &[usize]) -> Result<Vec<usize>, Failure> {
+    let there = shape.len();
+    let wrong = |message: &str| Err(usage(ErrorKind::ValueValidation, message));
+    let axes: Vec<usize> = match &args.axes {
+        None if args.kind.is_joined() => (there.saturating_sub(2)..there).collect(),
+        None => (0..there).collect(),
+        Some(asked) => {
+            let resolve = |&a: &i64| {
+                let axis = if a < 0 { a + there as i64 } else { a };
+                usize::try_from(axis).ok().filter(|&axis| axis < there)
+            };
+            match asked.iter().map(resolve).collect() {
+                Some(axes) => axes,
+                None => {
+                    return wrong(&format!(
+                        "--axes: an array of {there} axes has 0 to {}",
+                        there - 1
+                    ));
+                }
+            }
+        }
+    };
+    if (1..axes.len()).any(|k| axes[..k].contains(&axes[k])) {
+        return wrong("--axes: each axis can be named once");
+    }
+    if args.kind.is_joined() && axes.len() != 2 {
+        return wrong("--kind: two joined transforms take two axes");
+    }
+    Ok(axes)
+}
+
+fn transform<T: Element>(args: &DctArgs, array: &Array, axes: Vec<usize>) -> Result<(), Failure> {
+    let Decided { choice, note } = decide(args.array.engine);
+    let start = Instant::now();
+    let mut engine = open::<T>(choice).map_err(|e| advise(e, &note))?;
+    let mut values = rounded::<T>(array, 0.0)?;
+    let mut left = &axes[..];
+    for step in args.kind.steps(axes.len()) {
+        let (now, later) = left.split_at(step.axes());
+        left = later;
+        values = along(&*engine, step, &values, &array.shape, now)?;
+    }
+    let transform_ms = start.elapsed().as_secs_f64() * 1e3;
+    write_npy(&args.out, &array.shape, &values)?;
+    let ran = engine.ran();
+    let report = DctReport {
+        version: env!("CARGO_PKG_VERSION"),
+        inputs: vec![array.path.clone()],
+        shape: array.shape.clone(),
+        kind: args.kind,
+        axes,
+        engine: ran.engine,
+        device: ran.device,
+        precision: T::PRECISION,
+        transform_ms,
+    };
+    if let Some(path) = &args.json {
+        write_json(path, &report)?;
+    }
+    tell(note.as_slice(), &[]);
+    let outputs: Vec<&Path> =
+        [Some(&*args.out), args.json.as_deref()].into_iter().flatten().collect();
+    if outputs.contains(&Path::new("-")) {
+        return Ok(());
+    }
+    print(&report)?;
+    Ok(list(&outputs)?)
+}
+
+/// One step along `axes` of an array: they are brought to the end, transformed, and brought back.
+fn along<T: Element>(
+    engine: &dyn Transforms<T>,
+    step: Step,
+    values: &[T],
+    shape: &[usize],
+    axes: &[usize],
+) -> Result<Vec<T>, Failure> {
+    let mut order: Vec<usize> = (0..shape.len()).filter(|k| !axes.contains(k)).collect();
+    order.extend(axes);
+    let turned_shape: Vec<usize> = order.iter().map(|&k| shape[k]).collect();
+    let as_it_lies = order.is_sorted();
+    let turned = if as_it_lies { None } else { Some(permuted(values, shape, &order)) };
+    let input = turned.as_deref().unwrap_or(values);
+    let last = &turned_shape[turned_shape.len() - axes.len()..];
+    let batch = values.len() / last.iter().product::<usize>();
+    let output = engine.run(step, last, batch, input)?;
+    Ok(if as_it_lies { output } else { permuted(&output, &turned_shape, &inverse(&order)) })
+}
+
+/// Batches of transforms on an engine.
+trait Transforms<T> {
+    /// `batch` arrays of `shape`, one or two axes.
+    fn run(&self, step: Step, shape: &[usize], batch: usize, x: &[T]) -> Result<Vec<T>, Failure>;
+
+    fn ran(&mut self) -> Ran;
+}
+
+struct OnCpu;
+
+impl<T: Element> Transforms<T> for OnCpu {
+    fn run(&self, step: Step, shape: &[usize], batch: usize, x: &[T]) -> Result<Vec<T>, Failure> {
+        use crate::cpu::transforms::{Plan1d, Plan2d};
+        let mut out = crate::memory::filled(x.len(), T::zero());
+        match step {
+            Step::Lines(kind) => {
+                let plan = Plan1d::batched(kind, shape[0], Algorithm1d::default(), batch);
+                plan?.run(x, &mut out)?;
+            }
+            Step::Maps(kind) => {
+                let options = Plan2dOptions::default();
+                Plan2d::batched(kind, shape[0], shape[1], options, batch)?.run(x, &mut out)?;
+            }
+        }
+        Ok(out)
+    }
+
+    fn ran(&mut self) -> Ran {
+        Ran::on_cpu()
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl<T: Element> Transforms<T> for crate::cuda::Gpu {
+    fn run(&self, step: Step, shape: &[usize], batch: usize, x: &[T]) -> Result<Vec<T>, Failure> {
+        use crate::cuda::transforms::{Plan1d, Plan2d};
+        let x = self.upload(x)?;
+        let mut out = self.zeros(x.len())?;
+        match step {
+            Step::Lines(kind) => {
+                let plan = Plan1d::batched(self, kind, shape[0], Algorithm1d::default(), batch);
+                plan?.run(&x, &mut out)?;
+            }
+            Step::Maps(kind) => {
+                let options = Plan2dOptions::default();
+                Plan2d::batched(self, kind, shape[0], shape[1], options, batch)?
+                    .run(&x, &mut out)?;
+            }
+        }
+        Ok(self.download(&out)?)
+    }
+
+    fn ran(&mut self) -> Ran {
+        Ran { engine: "cuda", device: self.info().name.clone() }
+    }
+}
+
+fn open<T: Element>(choice: EngineChoice) -> Result<Box<dyn Transforms<T>>, Failure> {
+    match choice {
+        #[cfg(feature = "cuda")]
+        EngineChoice::Cuda(device) => Ok(Box::new(crate::cuda::Gpu::open(device)?)),
+        #[cfg(not(feature = "cuda"))]
+        EngineChoice::Cuda(_) => {
+            Err("no CUDA: this program was built without the cuda feature".into())
+        }
+        _ => Ok(Box::new(OnCpu)),
+    }
+}
+
+fn print(report: &DctReport) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let DctReport { shape, kind, axes, engine, device, precision, .. } = report;
+    let kind = kind.to_possible_value().map_or(String::new(), |k| k.get_name().to_owned());
+    let axes = axes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    writeln!(out, "array      {}", sizes(shape))?;
+    writeln!(
+        out,
+        "transform  {kind} along axes {axes}, {engine} ({device}), {precision}: {:.3} ms",
+        report.transform_ms
+    )
+}

@@ -1,0 +1,80 @@
+//! NumPy arrays in and out: the solve of a given density, and transforms alone.
+
+pub(crate) mod dct;
+mod order;
+mod read;
+pub(crate) mod solve;
+
+use super::engines::EngineReal;
+use super::failure::Failure;
+use super::options::{EngineChoice, PrecisionArg, thread_count};
+use crate::Precision;
+use clap::Args;
+use read::Array;
+
+/// A floating-point type of every engine that can be written as an array.
+pub(crate) trait Element: EngineReal + npyz::Serialize + npyz::AutoSerialize {}
+
+impl<T: EngineReal + npyz::Serialize + npyz::AutoSerialize> Element for T {}
+
+/// The options that both commands share.
+#[derive(Args)]
+pub(crate) struct ArrayArgs {
+    /// Engine: auto, cpu, cuda or cuda:N
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    engine: EngineChoice,
+    /// Working precision; that of the file unless given, f64 for integers
+    #[arg(long, value_enum, value_name = "TYPE")]
+    precision: Option<PrecisionArg>,
+    /// Threads on the CPU; 0 takes all there are
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
+    threads: usize,
+}
+
+impl ArrayArgs {
+    /// The precision asked for, or else that of `array`.
+    fn precision(&self, array: &Array) -> Precision {
+        self.precision.map_or(array.precision, Precision::from)
+    }
+}
+
+/// What ran a command, for its report.
+struct Ran {
+    engine: &'static str,
+    device: String,
+}
+
+impl Ran {
+    fn on_cpu() -> Ran {
+        Ran { engine: "cpu", device: format!("{} threads", rayon::current_num_threads()) }
+    }
+}
+
+/// Shape as in `512 x 256`.
+fn sizes(shape: &[usize]) -> String {
+    shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")
+}
+
+/// Rounds to the precision that is computed in.
+///
+/// # Errors
+/// At the first value that is not finite, or not in that precision.
+fn rounded<T: Element>(array: &Array, less: f64) -> Result<Vec<T>, Failure> {
+    let round = |v: &f64| T::of(v - less);
+    let values: Vec<T> = array.values.iter().map(round).collect();
+    match values.iter().position(|v| !v.is_finite()) {
+        None => Ok(values),
+        Some(at) => {
+            let index = order::index_of(at, &array.shape);
+            let index: Vec<String> = index.iter().map(usize::to_string).collect();
+            Err(format!(
+                "{}: value [{}] is {}: expected a finite number of {}",
+                array.path,
+                index.join(", "),
+                array.values[at],
+                T::PRECISION
+            )
+            .into())
+        }
+    }
+}

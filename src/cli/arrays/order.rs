@@ -1,0 +1,66 @@
+//! The order of an array's values in memory.
+
+use rayon::prelude::*;
+
+/// The indices of the value at place `at` of an array of this shape, the last axis contiguous.
+pub(super) fn index_of(mut at: usize, shape: &[usize]) -> Vec<usize> {
+    let mut index = vec![0; shape.len()];
+    for (i, &n) in index.iter_mut().zip(shape).rev() {
+        *i = at % n;
+        at /= n;
+    }
+    index
+}
+
+/// An array of `shape` with its axes in another order: axis `k` of the result is axis `axes[k]`.
+/// Both have their last axis contiguous.
+pub(super) fn permuted<T: Copy + Send + Sync>(
+    values: &[T],
+    shape: &[usize],
+    axes: &[usize],
+) -> Vec<T> {
+    let mut stride = vec![1; shape.len()];
+    for k in (1..shape.len()).rev() {
+        stride[k - 1] = stride[k] * shape[k];
+    }
+    let new_shape: Vec<usize> = axes.iter().map(|&a| shape[a]).collect();
+    let new_stride: Vec<usize> = axes.iter().map(|&a| stride[a]).collect();
+    let (&length, outer) = new_shape.split_last().expect("an array has an axis");
+    let step = new_stride[axes.len() - 1];
+    let mut result = vec![values[0]; values.len()];
+    result.par_chunks_mut(length).enumerate().for_each(|(line, out)| {
+        let index = index_of(line, outer);
+        let start: usize = index.iter().zip(&new_stride).map(|(i, s)| i * s).sum();
+        for (k, out) in out.iter_mut().enumerate() {
+            *out = values[start + k * step];
+        }
+    });
+    result
+}
+
+/// The order that undoes `axes`.
+pub(super) fn inverse(axes: &[usize]) -> Vec<usize> {
+    let mut inverse = vec![0; axes.len()];
+    for (k, &a) in axes.iter().enumerate() {
+        inverse[a] = k;
+    }
+    inverse
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_change_places_and_back() {
+        let (shape, axes) = ([2, 3, 4], [2, 0, 1]);
+        let values: Vec<usize> = (0..24).collect();
+        let turned = permuted(&values, &shape, &axes);
+        for (at, &value) in turned.iter().enumerate() {
+            let [c, a, b] = index_of(at, &[4, 2, 3])[..] else { panic!() };
+            assert_eq!(value, (a * 3 + b) * 4 + c);
+        }
+        assert_eq!(permuted(&turned, &[4, 2, 3], &inverse(&axes)), values);
+        assert_eq!(permuted(&values, &[24], &[0]), values);
+    }
+}

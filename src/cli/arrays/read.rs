@@ -1,0 +1,157 @@
+//! Reading a NumPy file of real numbers.
+
+use super::order;
+use crate::Precision;
+use crate::cli::failure::Failure;
+use crate::cli::outputs::read_input;
+use npyz::{DType, NpyFile, Order, TypeChar};
+use std::path::Path;
+
+/// Most axes of an array, as in NumPy before its version 2.
+const MOST_AXES: usize = 32;
+
+/// An array, the last axis contiguous.
+pub(super) struct Array {
+    /// Where it is from, for messages.
+    pub(super) path: String,
+    pub(super) shape: Vec<usize>,
+    pub(super) values: Vec<f64>,
+    /// The file's, and `f64` for integers.
+    pub(super) precision: Precision,
+}
+
+impl Array {
+    /// Reads `path`; `-` is standard input.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no NumPy file, is cut short, empty, or of anything but real
+    /// numbers.
+    pub(super) fn read(path: &Path) -> Result<Array, Failure> {
+        let bytes = read_input(path)?;
+        let name = path.display().to_string();
+        Self::parse(&bytes, &name).map_err(|what| format!("{name}: {what}").into())
+    }
+
+    fn parse(bytes: &[u8], path: &str) -> Result<Array, String> {
+        if !bytes.starts_with(b"\x93NUMPY") {
+            return Err("not a NumPy file: expected \\x93NUMPY at its beginning".to_owned());
+        }
+        let file = NpyFile::new(bytes).map_err(|e| format!("damaged NumPy file: {e}"))?;
+        let shape = file.shape().iter().map(|&n| usize::try_from(n));
+        let shape: Vec<usize> = shape.collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+        let (kind, size) = element(&file.dtype())?;
+        let product = shape.iter().try_fold(1usize, |all, &n| all.checked_mul(n));
+        let values = product.filter(|n| n.checked_mul(size).is_some_and(|b| b <= bytes.len()));
+        let values = values.ok_or_else(|| {
+            format!(
+                "cut short: the header says {shape:?} values, the file has {} bytes",
+                bytes.len()
+            )
+        })?;
+        if values == 0 || shape.is_empty() || shape.len() > MOST_AXES {
+            return Err(format!(
+                "shape {shape:?}: expected 1 to {MOST_AXES} axes and no size of 0"
+            ));
+        }
+        let fortran = file.order() == Order::Fortran;
+        macro_rules! read {
+            ($t:ty) => {
+                file.into_vec::<$t>().map(|v| v.into_iter().map(|v| v as f64).collect::<Vec<f64>>())
+            };
+        }
+        let values = match (kind, size) {
+            (TypeChar::Float, 4) => read!(f32),
+            (TypeChar::Float, _) => read!(f64),
+            (TypeChar::Int, 1) => read!(i8),
+            (TypeChar::Int, 2) => read!(i16),
+            (TypeChar::Int, 4) => read!(i32),
+            (TypeChar::Int, _) => read!(i64),
+            (_, 1) => read!(u8),
+            (_, 2) => read!(u16),
+            (_, 4) => read!(u32),
+            (_, _) => read!(u64),
+        };
+        let mut values = values.map_err(|e| format!("damaged NumPy file: {e}"))?;
+        if fortran {
+            let reversed: Vec<usize> = shape.iter().rev().copied().collect();
+            let axes: Vec<usize> = (0..shape.len()).rev().collect();
+            values = order::permuted(&values, &reversed, &axes);
+        }
+        let single = kind == TypeChar::Float && size == 4;
+        let precision = if single { Precision::F32 } else { Precision::F64 };
+        Ok(Array { path: path.to_owned(), shape, values, precision })
+    }
+}
+
+/// Kind and bytes of an element of real numbers.
+fn element(dtype: &DType) -> Result<(TypeChar, usize), String> {
+    let plain = match dtype {
+        DType::Plain(plain) => plain,
+        other => return Err(format!("elements {}: expected real numbers", other.descr())),
+    };
+    let (kind, size) = (plain.type_char(), plain.num_bytes().unwrap_or(0));
+    match (kind, size) {
+        (TypeChar::Float, 4 | 8) | (TypeChar::Int | TypeChar::Uint, 1 | 2 | 4 | 8) => {
+            Ok((kind, size))
+        }
+        _ => Err(format!("elements '{plain}': expected f4, f8 or integers of 1 to 8 bytes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+        let fortran = if fortran { "True" } else { "False" };
+        let mut header =
+            format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
+        while (header.len() + 11) % 64 != 0 {
+            header.push(' ');
+        }
+        header.push('\n');
+        let length = (header.len() as u16).to_le_bytes();
+        [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()
+    }
+
+    #[test]
+    fn every_type_and_order_is_read() {
+        let f4: Vec<u8> =
+            [1.5f32, -2.0, 3.0, 4.0, 5.0, 6.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let array = Array::parse(&npy("<f4", false, "(2, 3)", &f4), "a").unwrap();
+        assert_eq!((array.shape, array.values), (vec![2, 3], vec![1.5, -2.0, 3.0, 4.0, 5.0, 6.0]));
+        assert_eq!(array.precision, Precision::F32);
+        // Column by column: the rows are (1.5, 3, 5) and (-2, 4, 6).
+        let array = Array::parse(&npy("<f4", true, "(2, 3)", &f4), "a").unwrap();
+        assert_eq!(array.values, [1.5, 3.0, 5.0, -2.0, 4.0, 6.0]);
+        let big: Vec<u8> = [1.0f64, 7.0].iter().flat_map(|v| v.to_be_bytes()).collect();
+        let array = Array::parse(&npy(">f8", false, "(2,)", &big), "a").unwrap();
+        assert_eq!((array.values, array.precision), (vec![1.0, 7.0], Precision::F64));
+        assert_eq!(
+            Array::parse(&npy("|u1", false, "(3,)", &[1, 2, 255]), "a").unwrap().values[2],
+            255.0
+        );
+        let short = [-2i16, 9].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+        assert_eq!(
+            Array::parse(&npy("<i2", false, "(1, 2)", &short), "a").unwrap().values[0],
+            -2.0
+        );
+    }
+
+    #[test]
+    fn what_is_no_array_of_real_numbers_is_an_error() {
+        for (bytes, want) in [
+            (b"PK".to_vec(), "not a NumPy file"),
+            (npy("<f4", false, "(1000000000000, 1000)", &[0; 16]), "cut short: "),
+            (npy("<f4", false, "(2, 3)", &[0; 20]), "damaged NumPy file: "),
+            (npy("<f4", false, "(0, 3)", &[]), "shape [0, 3]: expected"),
+            (npy("<f4", false, "()", &[0; 4]), "shape []: expected"),
+            (npy("<c8", false, "(1,)", &[0; 8]), "elements '<c8': expected"),
+            (npy("<f2", false, "(1,)", &[0; 2]), "elements '<f2': expected"),
+            (b"\x93NUMPY\x01\x00\xff\xff{".to_vec(), "damaged NumPy file: "),
+        ] {
+            let error = Array::parse(&bytes, "a").err().unwrap();
+            assert!(error.starts_with(want), "{error}");
+        }
+    }
+}

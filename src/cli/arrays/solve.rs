@@ -1,0 +1,227 @@
+//! `placefield solve`: the field of a density that is given as an array.
+
+use super::{ArrayArgs, Element, Ran, read::Array, rounded, sizes};
+use crate::cli::engines::{Decided, advise, decide};
+use crate::cli::evaluation::write_npy;
+use crate::cli::failure::Failure;
+use crate::cli::input::{use_threads, with_precision};
+use crate::cli::memory;
+use crate::cli::options::{EngineChoice, PipelineArg};
+use crate::cli::outputs::{Names, Outputs};
+use crate::cli::report::FieldReport;
+use crate::cli::results::{list, tell, write_json};
+use crate::cpu::solve::{Fields, Solver};
+use crate::engine::Pipeline;
+use crate::grid::{BinGrid, Map, Rect};
+use clap::Args;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Options of `placefield solve`.
+#[derive(Args)]
+pub(crate) struct SolveArrayArgs {
+    /// The density ρ, [nx][ny], as a NumPy file; - for standard input
+    #[arg(value_name = "RHO.npy")]
+    rho: PathBuf,
+    /// Folder for potential.npy, field_x.npy and field_y.npy; made when it is not there
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Width and height of a bin; of both only the ratio matters, for lengths are in bin widths
+    #[arg(long, value_name = "W[xH]", default_value = "1x1", value_parser = bin_size)]
+    bin_size: (f64, f64),
+    /// How the solve is composed of transforms; auto takes the fastest
+    #[arg(long, value_enum, default_value_t = PipelineArg::Auto, value_name = "NAME")]
+    pipeline: PipelineArg,
+    #[command(flatten)]
+    array: ArrayArgs,
+    /// Write the numbers as JSON; - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// `--bin-size`.
+fn bin_size(text: &str) -> Result<(f64, f64), String> {
+    let (width, height) = text.split_once('x').unwrap_or((text, text));
+    let length = |text: &str| text.parse().ok().filter(|v: &f64| *v > 0.0 && v.is_finite());
+    length(width)
+        .zip(length(height))
+        .ok_or_else(|| "expected a length above 0 or two joined by x, as in 20x12".to_owned())
+}
+
+/// The names of a solve's files.
+const FILES: [&str; 3] = ["potential.npy", "field_x.npy", "field_y.npy"];
+
+/// Everything a solve says.
+#[derive(Serialize)]
+struct SolveReport {
+    version: &'static str,
+    inputs: Vec<String>,
+    bins: [usize; 2],
+    /// Of which only the ratio matters.
+    bin_size: [f64; 2],
+    engine: &'static str,
+    device: String,
+    pipeline: Pipeline,
+    precision: crate::Precision,
+    /// Mean of ρ, which has no field.
+    mean: f64,
+    field: FieldReport,
+    /// Milliseconds of the solve, copies to and from a device left out.
+    solve_ms: f64,
+}
+
+/// φ, Ex and Ey, in host memory.
+struct Solved<T> {
+    maps: [Vec<T>; 3],
+    energy: f64,
+    pipeline: Pipeline,
+    milliseconds: f64,
+    ran: Ran,
+    note: Option<String>,
+}
+
+/// Reads, solves, writes, prints.
+pub(crate) fn run(args: &SolveArrayArgs) -> Result<(), Failure> {
+    args.array.engine.only_one()?;
+    Outputs::default()
+        .file("--json", args.json.as_ref())
+        .folder("--out", Some(&args.out), Names::These(&FILES))
+        .check(std::slice::from_ref(&args.rho))?;
+    use_threads(args.array.threads)?;
+    let rho = Array::read(&args.rho)?;
+    let [nx, ny] = rho.shape[..] else {
+        let shape = sizes(&rho.shape);
+        return Err(format!("{}: {shape} values: expected two axes, x and y", rho.path).into());
+    };
+    let (width, height) = args.bin_size;
+    let die = Rect::at(0.0, 0.0, width * nx as f64, height * ny as f64);
+    let grid = BinGrid::new(die, nx, ny).map_err(|e| format!("{}: {e}", rho.path))?;
+    let precision = args.array.precision(&rho);
+    memory::check_bins(&grid, precision)?;
+    with_precision!(precision, T => solve::<T>(args, &rho, &grid))
+}
+
+fn solve<T: Element>(args: &SolveArrayArgs, rho: &Array, grid: &BinGrid) -> Result<(), Failure> {
+    let shape = [grid.nx(), grid.ny()];
+    // Without its mean ρ has the same field, and loses less when it is rounded.
+    let mean = rho.values.iter().sum::<f64>() / rho.values.len() as f64;
+    let centred = Map::from_vec(shape[0], shape[1], rounded::<T>(rho, mean)?);
+    let Decided { choice, note } = decide(args.array.engine);
+    let pipeline = args.pipeline.pipeline().unwrap_or(Pipeline::ThreePass);
+    let solved = match choice {
+        EngineChoice::Cuda(device) => {
+            on_device(&centred, grid, pipeline, device).map_err(|e| advise(e, &note))?
+        }
+        _ => on_cpu(&centred, grid, pipeline),
+    };
+    let Solved { maps, energy, pipeline, milliseconds, ran, note: other } = solved;
+
+    let mut files = Vec::new();
+    for (name, map) in FILES.iter().zip(&maps) {
+        let path = args.out.join(name);
+        write_npy(&path, &shape, map)?;
+        files.push(path);
+    }
+    let [potential, field_x, field_y] = &maps;
+    let range = |of: fn(f64, f64) -> f64, from: f64, map: &[T]| {
+        map.iter().fold(from, |m, v| of(m, v.wide()))
+    };
+    let largest = |map: &[T]| map.iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
+    let report = SolveReport {
+        version: env!("CARGO_PKG_VERSION"),
+        inputs: vec![rho.path.clone()],
+        bins: shape,
+        bin_size: [grid.bin_x(), grid.bin_y()],
+        engine: ran.engine,
+        device: ran.device,
+        pipeline,
+        precision: T::PRECISION,
+        mean,
+        field: FieldReport {
+            energy,
+            potential_min: range(f64::min, f64::INFINITY, potential),
+            potential_max: range(f64::max, f64::NEG_INFINITY, potential),
+            field_x_max: largest(field_x),
+            field_y_max: largest(field_y),
+        },
+        solve_ms: milliseconds,
+    };
+    if let Some(path) = &args.json {
+        write_json(path, &report)?;
+        files.push(path.clone());
+    }
+    tell(&Vec::from_iter(note.into_iter().chain(other)), &[]);
+    if args.json.as_deref() == Some(Path::new("-")) {
+        return Ok(());
+    }
+    print(&report)?;
+    Ok(list(&files)?)
+}
+
+fn on_cpu<T: Element>(rho: &Map<T>, grid: &BinGrid, pipeline: Pipeline) -> Solved<T> {
+    let mut solver = Solver::<T>::new(grid, pipeline, 0);
+    let mut fields = Fields::new(grid.nx(), grid.ny());
+    let start = Instant::now();
+    let (energy, _) = solver.solve(rho, &mut fields);
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    let Fields { potential, field_x, field_y } = fields;
+    let maps = [potential, field_x, field_y].map(Map::into_vec);
+    Solved { maps, energy, pipeline, milliseconds, ran: Ran::on_cpu(), note: None }
+}
+
+#[cfg(feature = "cuda")]
+fn on_device<T: Element>(
+    rho: &Map<T>,
+    grid: &BinGrid,
+    pipeline: Pipeline,
+    device: usize,
+) -> Result<Solved<T>, Failure> {
+    use crate::cuda::{self, Gpu, SolverOptions};
+    let gpu = Gpu::open(device)?;
+    let mut solver = cuda::solver::<T>(&gpu, grid, pipeline, SolverOptions::default())?;
+    let mut fields = cuda::Fields::new(&gpu, grid.bins())?;
+    let rho = gpu.upload(rho.as_slice())?;
+    gpu.synchronize()?;
+    let start = Instant::now();
+    solver.solve(&rho, &mut fields)?;
+    gpu.synchronize()?;
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    let maps = [
+        gpu.download(&fields.potential)?,
+        gpu.download(&fields.field_x)?,
+        gpu.download(&fields.field_y)?,
+    ];
+    let note = (solver.pipeline() != pipeline)
+        .then(|| format!("pipeline: {} stands in for {pipeline} at this size", solver.pipeline()));
+    let ran = Ran { engine: "cuda", device: gpu.info().name.clone() };
+    let energy = gpu.download(&fields.energy)?[0];
+    Ok(Solved { maps, energy, pipeline: solver.pipeline(), milliseconds, ran, note })
+}
+
+#[cfg(not(feature = "cuda"))]
+fn on_device<T: Element>(
+    _: &Map<T>,
+    _: &BinGrid,
+    _: Pipeline,
+    _: usize,
+) -> Result<Solved<T>, Failure> {
+    Err("no CUDA: this program was built without the cuda feature".into())
+}
+
+fn print(report: &SolveReport) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let SolveReport { bins, engine, device, pipeline, precision, field: f, .. } = report;
+    writeln!(out, "density    {} x {} bins, mean {:.6}", bins[0], bins[1], report.mean)?;
+    writeln!(
+        out,
+        "solve      {engine} ({device}), {pipeline}, {precision}: {:.3} ms",
+        report.solve_ms
+    )?;
+    writeln!(
+        out,
+        "field      energy {:.6e}, potential {:.4} to {:.4}, |Ex| <= {:.4}, |Ey| <= {:.4}",
+        f.energy, f.potential_min, f.potential_max, f.field_x_max, f.field_y_max
+    )
+}

@@ -1,0 +1,227 @@
+//! `eval --legality`, `--require-legal`, `--scaled-hpwl` and `diff`: what they find and say.
+
+use crate::tiny::{Tiny, row};
+use crate::{eval_json, npy, placefield, run};
+use predicates::prelude::*;
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+
+/// A die of 40 × 16 with 8 rows of height 2, N and FS in turn; eight cells of 4 × 2, two in each
+/// of four rows, a movable macro of 6 × 4 and a fixed one.
+struct Legal(Tiny);
+
+impl Legal {
+    fn new() -> Self {
+        let tiny = Tiny::new();
+        let rows: String = (0..8)
+            .map(|i| match i % 2 {
+                0 => row(2 * i, 0, 40),
+                _ => row(2 * i, 0, 40).replace("Siteorient : N", "Siteorient : FS"),
+            })
+            .collect();
+        tiny.write("scl", format!("UCLA scl 1.0\nNumRows : 8\n{rows}").as_bytes());
+        let mut nodes = "NumNodes : 10\nNumTerminals : 1\n".to_owned();
+        let mut places = String::new();
+        for i in 0..8 {
+            nodes += &format!("c{i} 4 2\n");
+            let orientation = if i / 2 % 2 == 0 { "N" } else { "FS" };
+            places += &format!("c{i} {} {} : {orientation}\n", 4 + 6 * (i % 2), 2 * (i / 2));
+        }
+        tiny.write("nodes", (nodes + "big 6 4\nfix 8 7 terminal\n").as_bytes());
+        tiny.write("pl", (places + "big 20 4 : N\nfix 30 3.5 : N /FIXED\n").as_bytes());
+        tiny.write("nets", b"NumNets : 1\nNumPins : 2\nNetDegree : 2 n0\n c0 I\n c7 O\n");
+        tiny.write("wts", b"n0 1\n");
+        Legal(tiny)
+    }
+
+    /// Another placement: the design's own with one place changed.
+    fn moved(&self, from: &str, to: &str) -> std::path::PathBuf {
+        let text = self.0.text("pl");
+        assert!(text.contains(from), "no {from:?}");
+        let path = self.0.folder().join("other.pl");
+        std::fs::write(&path, text.replace(from, to)).unwrap();
+        path
+    }
+}
+
+fn legality(args: &[&dyn AsRef<OsStr>]) -> Value {
+    let mut all: Vec<&dyn AsRef<OsStr>> = vec![&"--legality", &"--bins", &"8"];
+    all.extend(args);
+    eval_json(&all)["legality"].clone()
+}
+
+#[test]
+fn a_legal_placement_is_clean() {
+    let design = Legal::new();
+    let found = legality(&[&design.0.aux()]);
+    let none = json!({
+        "legal": true, "overlaps": 0, "overlap_area": 0.0, "off_row": 0, "off_site": 0,
+        "outside": 0, "outside_die": 0, "outside_row": 0, "orientation": 0,
+        "orientations_assigned": true, "fixed_moved": 0, "worst": [],
+    });
+    assert_eq!(found, none);
+    let printed = run(&[&"eval", &design.0.aux(), &"--bins", &"8", &"--require-legal"]);
+    assert!(printed.contains("\nlegality   legal\n"), "{printed}");
+    // Only where it is asked for.
+    assert!(eval_json(&[&design.0.aux(), &"--bins", &"8"]).get("legality").is_none());
+}
+
+/// Ten faults, each alone, found by name: the key that counts it, the fault, its cells, its amount.
+#[test]
+fn every_planted_fault_is_found_by_name() {
+    for (from, to, key, fault, cells, amount) in [
+        ("c1 10 0", "c1 6 0", "overlaps", "overlap", &["c0", "c1"][..], 4.0),
+        ("c7 10 6", "c7 22 6", "overlaps", "overlap", &["c7", "big"], 8.0),
+        ("big 20 4", "big 25 4", "overlaps", "overlap", &["big", "fix"], 4.0),
+        ("c6 4 6", "c6 4 6.5", "off_row", "off_row", &["c6"], 0.5),
+        ("c2 4 2", "c2 4.25 2", "off_site", "off_site", &["c2"], 0.25),
+        ("c4 4 4", "c4 -1 4", "outside_die", "outside_die", &["c4"], 2.0),
+        ("c4 4 4", "c4 37 12", "outside", "outside_die", &["c4"], 2.0),
+        ("big 20 4", "big 20 14", "outside_die", "outside_die", &["big"], 12.0),
+        ("c2 4 2 : FS", "c2 4 2 : N", "orientation", "orientation", &["c2"], 8.0),
+        ("c0 4 0 : N", "c0 4 0 : S", "orientation", "orientation", &["c0"], 8.0),
+        ("fix 30 3.5", "fix 31 3", "fixed_moved", "fixed_moved", &["fix"], 1.5),
+    ] {
+        let design = Legal::new();
+        let pl = design.moved(from, to);
+        let found = legality(&[&design.0.aux(), &"--pl", &pl]);
+        assert_eq!((&found[key], &found["legal"]), (&json!(1), &json!(false)), "{to}: {found}");
+        let [worst] = &found["worst"].as_array().unwrap()[..] else { panic!("{to}: {found}") };
+        assert_eq!((&worst["fault"], &worst["cells"]), (&json!(fault), &json!(cells)), "{to}");
+        assert_eq!(worst["amount"], json!(amount), "{to}");
+        assert_eq!(worst["place"].as_array().unwrap().len(), 4);
+    }
+    // Beyond the end of a row that is shorter than the die.
+    let design = Legal::new();
+    let scl = design.0.text("scl");
+    let place = scl.find("Coordinate : 2\n").unwrap();
+    let shorter = scl[place..].replacen("NumSites : 40", "NumSites : 12", 1);
+    design.0.write("scl", format!("{}{shorter}", &scl[..place]).as_bytes());
+    let found = legality(&[&design.0.aux()]);
+    assert_eq!((&found["outside_row"], &found["outside"]), (&json!(1), &json!(1)));
+    assert_eq!(found["worst"][0]["cells"], json!(["c3"]));
+}
+
+#[test]
+fn an_illegal_placement_fails_only_where_legality_is_required() {
+    let design = Legal::new();
+    let (aux, pl) = (design.0.aux(), design.moved("c1 10 0", "c1 6 0"));
+    let json = design.0.folder().join("eval.json");
+    let args: [&dyn AsRef<OsStr>; 7] =
+        [&"eval", &aux, &"--pl", &pl, &"--bins", &"8", &"--legality"];
+    let says = predicate::str::contains(
+        "legality   not legal: 1 overlaps of area 4.000000e0 (c0 and c1 by 4.000000e0)",
+    );
+    placefield(&args).assert().success().stdout(says);
+    let args: [&dyn AsRef<OsStr>; 9] =
+        [&"eval", &aux, &"--pl", &pl, &"--bins", &"8", &"--require-legal", &"--json", &json];
+    let line =
+        predicate::str::contains("placefield: the placement is not legal: 1 overlaps of area");
+    placefield(&args).assert().code(1).stderr(line);
+    // What was asked for is written all the same.
+    let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    assert_eq!(report["legality"]["overlaps"], 1);
+}
+
+#[test]
+fn cells_that_the_designs_own_placement_fixes_are_fixed() {
+    let design = Legal::new();
+    let nodes = design.0.text("nodes").replace("NumTerminals : 1", "NumTerminals : 0");
+    design.0.write("nodes", nodes.replace(" terminal", "").as_bytes());
+    let pl = design.moved("fix 30 3.5 : N /FIXED", "fix 31 3.5 : N");
+    let found = legality(&[&design.0.aux(), &"--pl", &pl]);
+    assert_eq!((&found["fixed_moved"], &found["off_row"]), (&json!(1), &json!(0)));
+}
+
+#[test]
+fn the_contests_score_is_added_where_it_is_asked_for() {
+    let design = Legal::new();
+    // Two bins of 20 × 16: 64 of cells in 320, and 24 in the 264 that the fixed cell leaves; T = 0.15.
+    let args: [&dyn AsRef<OsStr>; 6] =
+        [&design.0.aux(), &"--bins", &"8", &"--scaled-hpwl", &"--target-density", &"0.15"];
+    let score = &eval_json(&args)["scaled_hpwl"];
+    assert_eq!(score["bins"], json!([2, 1]));
+    let overflow = 64.0 - 0.15 * 320.0;
+    let scaled = f64::powi(36.0 * 0.15 * overflow / 88.0, 2);
+    let close = |key: &str, want: f64| {
+        let got = score[key].as_f64().unwrap();
+        assert!((got - want).abs() < 1e-9 * want, "{key}: {got} for {want}");
+    };
+    close("overflow_area", overflow);
+    close("scaled_overflow", scaled);
+    close("scaled_hpwl", score["hpwl"].as_f64().unwrap() * (1.0 + scaled / 100.0));
+}
+
+#[test]
+fn pins_outside_their_cells_lead_to_a_hint() {
+    let tiny = Tiny::new();
+    tiny.edit("nets", "a I : 1 0", "a I : 4 2");
+    tiny.edit("nets", "c I : 0 0", "c I : 2 1.5");
+    let warnings = |args: &[&dyn AsRef<OsStr>]| eval_json(args)["warnings"].to_string();
+    let hint = warnings(&[&tiny.aux(), &"--bins", &"8"]);
+    assert!(hint.contains("2 of 3 pins lie outside their cells (first on `a`)"), "{hint}");
+    assert!(hint.contains("0 with --pin-offset lower-left"), "{hint}");
+    let none = warnings(&[&tiny.aux(), &"--bins", &"8", &"--pin-offset", &"lower-left"]);
+    assert!(!none.contains("pins lie outside"), "{none}");
+}
+
+#[test]
+fn two_placements_are_compared() {
+    let design = Legal::new();
+    let aux = design.0.aux();
+    let (from, folder) = (design.0.file("pl"), design.0.folder());
+    // c0 goes up by 8 and right by 1, big left by 3.
+    let to = design.moved("c0 4 0", "c0 5 8");
+    let text = std::fs::read_to_string(&to).unwrap().replace("big 20 4", "big 17 4");
+    std::fs::write(&to, text).unwrap();
+    let (maps, plots) = (folder.join("maps"), folder.join("plots"));
+    let report: Value = serde_json::from_str(&run(&[
+        &"diff",
+        &aux,
+        &"--from",
+        &from,
+        &"--to",
+        &to,
+        &"--bins",
+        &"8x4",
+        &"--precision",
+        &"f64",
+        &"--maps",
+        &maps,
+        &"--plots",
+        &plots,
+        &"--json",
+        &"-",
+    ]))
+    .unwrap();
+    let moved = &report["displacement"];
+    assert_eq!(
+        (&moved["cells"], &moved["moved"], &moved["turned"]),
+        (&json!(9), &json!(2), &json!(0))
+    );
+    assert_eq!((&moved["largest"], &moved["median"]), (&json!(9.0), &json!(0.0)));
+    assert_eq!(report["farthest"], json!(["c0", "big"]));
+    assert_eq!(moved["farthest"][0]["from"], json!([6.0, 1.0]));
+    assert_eq!(moved["farthest"][0]["to"], json!([7.0, 9.0]));
+    // The net reaches from c0 to c7 at (12, 7): 6 + 6 before, 5 + 2 after.
+    assert_eq!((&report["from"]["hpwl"], &report["to"]["hpwl"]), (&json!(12.0), &json!(7.0)));
+    assert_eq!(report["change"]["hpwl"], json!(-5.0));
+    // Both sides are what eval says of them.
+    for (side, pl) in [("from", &from), ("to", &to)] {
+        let alone = eval_json(&[&aux, &"--pl", pl, &"--bins", &"8x4", &"--precision", &"f64"]);
+        for key in ["hpwl", "density", "field"] {
+            assert_eq!(report[side][key], alone[key], "{side}: {key}");
+        }
+    }
+    let (shape, difference) = npy::<f64>(&maps.join("density_difference.npy"));
+    assert_eq!(shape, [8, 4]);
+    let (_, before) = npy::<f64>(&maps.join("density_from.npy"));
+    let (_, after) = npy::<f64>(&maps.join("density_to.npy"));
+    assert!((0..32).all(|i| difference[i] == after[i] - before[i]));
+    // In the order of .nodes: c0 and big, the last of the nine.
+    let (_, x) = npy::<f64>(&maps.join("displacement_x.npy"));
+    let (_, y) = npy::<f64>(&maps.join("displacement_y.npy"));
+    assert_eq!((x.len(), x[0], y[0], x[8], y[8]), (9, 1.0, 8.0, -3.0, 0.0));
+    let pictures = ["density_difference", "displacement", "displacement_histogram"];
+    crate::pictures::check_pictures(&plots, &pictures);
+}
