@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpu-check.sh [--only PART[,PART…]] [--iterations K] FOLDER RESULTS
+# gpu-check.sh [--only PART[,PART…]] [--classes CLASSES] [--iterations K] FOLDER RESULTS
 #
 # Checks and measures the CUDA engine on a machine with an NVIDIA GPU, from the
 # executables that scripts/gpu-pack put into FOLDER: conformance of the solve,
@@ -11,22 +11,33 @@
 # The parts, all of which run unless --only names some: tests, sanitizers,
 # benchmarks, comparisons.
 #
-# RESULTS gets summary.json, checks.log and one JSON file per benchmark. Ends
-# with 1 when anything failed, and goes on with the rest before.
+# The device is as PLACEFIELD_DEVICE_LIMIT leaves it. CLASSES are limits of that form
+# ("shared=99,arch=86" for 99 KB of shared memory a block and code for 8.6), separated by
+# spaces: the device is checked with each of them in turn. "whole" is the device without a
+# limit, "all" stands for that and for A100's class (163 KB, 8.0), RTX 30's (99 KB, 8.6)
+# and T4's (64 KB, 7.5). Times are the device's own in every class, and results name it
+# with its limit.
+#
+# RESULTS gets summary.json, which names the device, checks.log and one JSON file per
+# benchmark; those of a class go into a folder of its name in RESULTS, those of the whole
+# device into RESULTS. Ends with 1 when anything failed, and goes on with the rest before.
 set -uo pipefail
 
+usage="usage: gpu-check.sh [--only PART[,PART…]] [--classes CLASSES] [--iterations K] FOLDER RESULTS"
+classes=
 only=tests,sanitizers,benchmarks,comparisons
 iterations=100
 while [[ $# -gt 0 && "$1" == --* ]]; do
     case "$1" in
     --only) only="${2:?--only PART}" && shift ;;
+    --classes) classes="${2:?--classes CLASSES}" && shift ;;
     --iterations) iterations="${2:?--iterations K}" && shift ;;
     *) echo "gpu-check: unknown option $1" >&2 && exit 2 ;;
     esac
     shift
 done
 if [[ $# -ne 2 ]]; then
-    echo "usage: gpu-check.sh [--only PART[,PART…]] [--iterations K] FOLDER RESULTS" >&2
+    echo "$usage" >&2
     exit 2
 fi
 for part in ${only//,/ }; do
@@ -39,6 +50,17 @@ done
 part() { [[ ",$only," == *",$1,"* ]]; }
 folder="$(realpath "$1")"
 mkdir -p "$2" && results="$(realpath "$2")"
+if [[ -n "$classes" ]]; then
+    [[ "$classes" == all ]] && classes="whole shared=163,arch=80 shared=99,arch=86 shared=64,arch=75"
+    failed=0
+    for class in $classes; do
+        into="$results/$class" limit="$class"
+        [[ "$class" == whole ]] && into="$results" limit=
+        echo "== $class"
+        PLACEFIELD_DEVICE_LIMIT="$limit" bash "${BASH_SOURCE[0]}" --only "$only" --iterations "$iterations" "$folder" "$into" || failed=1
+    done
+    exit "$failed"
+fi
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 log="$results/checks.log"
@@ -46,7 +68,7 @@ log="$results/checks.log"
 export PLACEFIELD_DATA="$folder/data" PLACEFIELD_CACHE="$scratch/kernels"
 chmod u+x "$folder"/tests/* "$folder"/benchmarks/* "$folder/placefield" "$folder/utilisation-ncu"
 
-# cuFFT and NVRTC where the loader does not look: a toolkit's folder or Python's packages.
+# cuFFT and NVRTC where the loader does not find them: in a toolkit's folder or Python's packages.
 libraries() {
     local root
     for root in "${CUDA_HOME:-/usr/local/cuda}" /usr/local/cuda* \
@@ -54,8 +76,9 @@ libraries() {
         [[ -d "$root" ]] && find -L "$root" -maxdepth 4 -name "$1*" -printf '%h\n' -quit 2>/dev/null
     done | head -1
 }
-for library in libcufft.so.1 libnvrtc.so.1; do
-    found="$(libraries "$library")"
+for library in "cuFFT libcufft.so.1" "NVRTC libnvrtc.so.1"; do
+    "$folder/placefield" info | grep -q "^  ${library% *} *not found" || continue
+    found="$(libraries "${library#* }")"
     [[ -n "$found" ]] && LD_LIBRARY_PATH="$found${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 done
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}"
@@ -97,8 +120,14 @@ sanitize() {
     echo $? >"$3.status"
 }
 
-check info "$folder/placefield" info
+# Fails where no device can be used.
+info() {
+    "$folder/placefield" info | tee "$scratch/info"
+    ! grep -q '^cuda  not available' "$scratch/info"
+}
+check info info
 cat "$scratch/output"
+device="$(sed -n 's/^  device 0  \(.*\), compute capability [0-9.]*, [0-9]* MiB.*/\1/p' "$scratch/info")"
 if part tests; then
     # One by one, so that what one of them breaks does not take the others with it.
     for suite in $("$folder/tests/cuda" --list | sed -n 's/::.*: test$//p' | sort -u); do
@@ -162,7 +191,7 @@ for design in $(part comparisons && echo adaptec1 bigblue4); do
 done
 
 {
-    echo "{\"checks\": ["
+    echo "{\"device\": \"$device\", \"checks\": ["
     (IFS=$'\n'; echo "${entries[*]}" | sed '$!s/$/,/')
     echo "]}"
 } >"$results/summary.json"

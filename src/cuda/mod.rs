@@ -1,9 +1,11 @@
 //! The CUDA engine ([`CudaEngine`]), its stages, and what they are made of.
 //!
-//! Nothing of CUDA is needed at build time. Driver, cuFFT and NVRTC are opened
-//! at run time: [`probe`] says which are there, and [`Gpu::open`] returns an
-//! error that names the missing one. Kernels are CUDA C++ under `kernels/`,
-//! compiled for the device at the first start and cached on disk ([`compile`]).
+//! Nothing of CUDA is needed at build time. Driver, NVRTC and cuFFT, each of CUDA 12 or 13,
+//! are opened at run time: [`probe`] says which are there, and [`Gpu::open`] returns an
+//! error that names the missing one, or [`CudaError::OldDriver`] with the version
+//! that would do. cuFFT is opened by the plans that use it. Kernels are CUDA C++ under
+//! `kernels/`, compiled for the device when a plan that needs them is made and cached on
+//! disk ([`compile`]).
 //!
 //! The solve takes ρ to φ, Ex, Ey and the energy Σ φ·ρ ([`FieldSolver`]), all of
 //! them in device memory, by any of three pipelines: [`RowColumn`] (1-D transforms
@@ -21,9 +23,15 @@
 //! captures a [`Graph`], others that want to enqueue wait for the capture's end.
 //! Types of other libraries appear in [`interop`] alone.
 //!
+//! # Smaller GPUs
+//!
+//! What runs on a device is chosen by what it has: the shared memory of a block, and the
+//! architecture that code is compiled for. `PLACEFIELD_DEVICE_LIMIT`, or a [`DeviceLimit`]
+//! given to [`Gpu::open_with`], uses a device as if it had less of them.
+//!
 //! # Without a usable GPU
 //!
-//! [`Gpu::open`] fails where driver, cuFFT or NVRTC is missing, or there is no such
+//! [`Gpu::open`] fails where driver or NVRTC is missing, or there is no such
 //! device or it is too old; making an engine fails with
 //! [`EngineError::OutOfMemory`](crate::engine::EngineError::OutOfMemory) where the
 //! design is too large for the memory that is free. Either way the CPU can do the

@@ -81,3 +81,16 @@ fn info_names_the_engines() {
         assert!(info.lines().any(|l| l.starts_with(line)), "{info}");
     }
 }
+
+#[cfg(feature = "cuda")]
+#[test]
+fn a_limit_that_is_none_is_refused_where_a_device_would_be_used() {
+    let expected = "PLACEFIELD_DEVICE_LIMIT=99 KB: expected the KB of shared memory of a block";
+    let mut info = placefield(&[&"info"]);
+    info.env("PLACEFIELD_DEVICE_LIMIT", "99 KB");
+    info.assert().success().stdout(predicate::str::contains(expected));
+    let tiny = Tiny::new();
+    let mut eval = placefield(&[&"eval", &tiny.aux(), &"--engine", &"cuda"]);
+    eval.env("PLACEFIELD_DEVICE_LIMIT", "99 KB");
+    eval.assert().code(1).stderr(predicate::str::contains(expected));
+}

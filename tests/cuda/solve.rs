@@ -12,7 +12,6 @@ use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;
 use placefield::transform::{PostProcessing, Reorder};
 use std::f64::consts::PI;
-use std::process::Command;
 
 /// Odd, prime, one bin wide, rectangular either way, powers of two.
 const SIZES: [(usize, usize); 18] = [
@@ -217,46 +216,4 @@ fn refusals_are_typed() {
     assert!(matches!(wrong, CudaError::Length { expected: 24, found: 25, .. }), "{wrong}");
     solver.solve(&rho, &mut Fields::new(&gpu, 24).unwrap()).unwrap();
     gpu.synchronize().unwrap();
-}
-
-/// Prints where its kernels came from; run by the test below in a process of its own.
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn kernel_origins() {
-    let gpu = gpu();
-    Fused::<f32>::new(&gpu, &grid(8, 8), SolverOptions::default()).unwrap();
-    println!("origins: {:?}", gpu.kernel_origins());
-}
-
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn a_second_start_compiles_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let start = |cache: &std::path::Path| {
-        let run = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "solve::kernel_origins", "--ignored", "--nocapture"])
-            .env("PLACEFIELD_CACHE", cache)
-            .output()
-            .unwrap();
-        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-        String::from_utf8_lossy(&run.stdout).into_owned()
-    };
-    let cache = folder.path().join("cache");
-    if placefield::cuda::compile::precompiled() {
-        // Then not even the first start compiles, and nothing is kept.
-        assert!(start(&cache).contains("Embedded") && !cache.exists());
-    } else {
-        assert!(start(&cache).contains("Compiled"));
-        assert!(start(&cache).contains("Cached"));
-        let first = |folder: &std::path::Path| {
-            std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()
-        };
-        let file = first(&first(&cache));
-        std::fs::write(&file, b"damaged").unwrap();
-        assert!(start(&cache).contains("Compiled"));
-        assert!(start(&cache).contains("Cached"));
-        let blocked = folder.path().join("file");
-        std::fs::write(&blocked, b"").unwrap();
-        assert!(start(&blocked).contains("Compiled"));
-    }
 }
