@@ -13,6 +13,19 @@ template <u32 COUNT = 32, typename T> __device__ __forceinline__ T warp_sum(T va
     return value;
 }
 
+/// The sum over a warp of a block of THREADS threads, whose last warp may have fewer lanes, in
+/// the warp's first lane.
+template <u32 THREADS, typename T> __device__ __forceinline__ T warp_sum_of(T value) {
+    if constexpr (THREADS % 32 == 0) return warp_sum(value);
+    const u32 left = THREADS - threadIdx.x / 32 * 32, lanes = left < 32 ? left : 32;
+#pragma unroll
+    for (u32 lane = 16; lane > 0; lane /= 2) {
+        const T other = __shfl_down_sync(ALL_LANES >> (32 - lanes), value, lane);
+        if (threadIdx.x % 32 + lane < lanes) value += other;
+    }
+    return value;
+}
+
 /// All lanes' values combined by a commutative `combine`, with the same bits in every
 /// lane.
 template <typename T, typename F> __device__ __forceinline__ T warp_combine(T value, F combine) {

@@ -3,7 +3,7 @@
 #pragma once
 #include "device/common.cuh"
 
-/// K(SUFFIX, type) for each: src/cuda/input.rs.
+/// K(SUFFIX, type) for each: src/cuda/device/input.rs.
 #define PF_INTEGERS(K)                                                                                                 \
     K(_u8, u8)                                                                                                         \
     K(_i8, signed char)                                                                                                \
@@ -11,30 +11,6 @@
     K(_i16, short)                                                                                                     \
     K(_u32, u32)                                                                                                       \
     K(_i32, int)
-
-#define PF_NUMBER(SUFFIX, In) INTEGER##SUFFIX,
-/// Their numbers, for kernels that are told which it is.
-enum Integer { PF_INTEGERS(PF_NUMBER) };
-
-/// Memory of integers of the type of that number, from element `first` on.
-struct Integers {
-    const void* memory;
-    int type;
-    size_t first;
-};
-
-/// Calls f with a pointer to the input's own type.
-template <typename F> __device__ __forceinline__ void with_input(const real* in, F f) { f(in); }
-template <typename F> __device__ __forceinline__ void with_input(const Integers& in, F f) {
-    switch (in.type) {
-#define PF_CASE(SUFFIX, In)                                                                                            \
-    case INTEGER##SUFFIX:                                                                                              \
-        f(static_cast<const In*>(in.memory) + in.first);                                                               \
-        break;
-        PF_INTEGERS(PF_CASE)
-#undef PF_CASE
-    }
-}
 
 /// Two neighbours of an array, at an even place.
 template <typename In> struct alignas(2 * sizeof(In)) Two {

@@ -4,8 +4,8 @@
 #include "device/common.cuh"
 
 struct KeepAll {
-    __device__ __forceinline__ real operator()(real x) const { return x; }
-    __device__ __forceinline__ void count(bool = true) const {}
+    __device__ __forceinline__ real operator()(real x, bool = true) const { return x; }
+    __device__ __forceinline__ void count() const {}
 };
 
 /// Where the blocks of a launch add up what they kept: zero before the launch and after it.
@@ -19,22 +19,22 @@ struct KeepLarge {
     Kept* parts;
     u32 kept = 0;
 
-    __device__ __forceinline__ real operator()(real x) {
+    /// `counted`: whether this is the only place that it stands in.
+    __device__ __forceinline__ real operator()(real x, bool counted = true) {
         const bool keep = !(fabs(x) < epsilon);
-        kept += keep;
+        kept += keep && counted;
         return keep ? x : real(0);
     }
 
-    /// Adds up what the block's threads kept, but for those that are not to be `counted`,
-    /// whose coefficients another thread has too; the last block writes the total. Every
+    /// Adds up what the block's threads kept; the last block writes the total. Every
     /// thread of every block must come here. (An H200, compression of 512² in f64: 14.3 µs,
     /// 15.5 with the total zeroed beforehand by a launch of its own.)
-    __device__ __forceinline__ void count(bool counted = true) const {
+    __device__ __forceinline__ void count() const {
         __shared__ u32 block;
         const u32 thread = threadIdx.y * blockDim.x + threadIdx.x;
         if (thread == 0) block = 0;
         __syncthreads();
-        u32 own = counted ? kept : 0;
+        u32 own = kept;
 #if __CUDA_ARCH__ >= 800
         // A warp's lanes, fewer in a block's last one.
         const u32 lanes = blockDim.x * blockDim.y - thread / 32 * 32;

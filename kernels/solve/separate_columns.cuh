@@ -6,7 +6,7 @@
 // complex numbers for Q's spectrum or the next unit, then the exchange's. A value is read once and two are
 // written.
 #pragma once
-#include "solve/three_pass.cuh"
+#include "solve/joined_columns.cuh"
 
 /// Copies 16 bytes to shared memory without waiting for them, past the registers.
 __device__ __forceinline__ void copy_async(Pack* to, const Pack* from) {
@@ -34,12 +34,8 @@ __device__ __forceinline__ void wait_for_copies() {
 /// before and after. Separate ones would exceed the instruction cache.
 /// Shared memory holds Q's spectrum during P's FFT, the next unit's columns during Q's, and
 /// behind it the exchange.
-template <typename Fft>
 __device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* __restrict__ table, const Green green,
                                                  u32 units, double* __restrict__ partial) {
-    constexpr int N = Fft::LENGTH, E = Fft::ELEMENTS, C = Fft::LINES;
-    constexpr int THREADS = Fft::T * C, WARPS = THREADS / 32;
-    static_assert(2 * C <= PANEL && THREADS % 32 == 0, "a unit's columns are part of a panel");
     static_assert(C * sizeof(Pack) == 2 * C * sizeof(cplx), "16 bytes hold two neighbours");
     extern __shared__ double2 memory[];
     __shared__ double warps[WARPS];
@@ -47,7 +43,7 @@ __device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* _
     Pack* const copied = reinterpret_cast<Pack*>(memory) + threadIdx.x;
     void* const shared = reinterpret_cast<cplx*>(memory) + N * C;
     const u32 c = threadIdx.x % C;
-    cplx v[E];
+    cplx v[ROOM];
     auto copy_unit = [&](u32 unit, u32 t) {
         const cplx* from = p + panel_at(unit * (2 * C) + 2 * c, 0, N / 2);
         const cplx* const ends[2] = {from + t * PANEL, from + (N - 1 - t) * PANEL};
@@ -86,20 +82,20 @@ __device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* _
                     __syncthreads();
                     if (unit + gridDim.x < units) copy_unit(unit + gridDim.x, t);
                 }
-                Fft::template pairs<Fft::PAIRED, Fft::NATURAL>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
+                Fft::pairs<Fft::PAIRED, Fft::NATURAL>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
                     if (at.zero) b = make(0, 0);
                     idct_pair(at.w, a, b);
                     a = make(a.y, a.x);
                     b = make(b.y, b.x);
                 });
             }
-            Fft::template run_with<-1>(v, Place{t, c, 0, shared}, Fft::second_of(t, phase != FORWARD), table);
+            Fft::run_with<-1>(v, Place{t, c, 0, shared}, Fft::second_of(t, phase != FORWARD), table);
             if (phase == FORWARD) {
                 const real wy = green.step_y * real(column), wy2 = wy * wy;
                 const real other = green.step_y * real(column + 1), other2 = other * other;
                 const real scale = column == 0 ? green.scale * least : green.scale;
                 real sum = 0, other_sum = 0;
-                Fft::template pairs<Fft::NATURAL, Fft::PAIRED>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
+                Fft::pairs<Fft::NATURAL, Fft::PAIRED>(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
                     dct_pair(at.w, a, b);
                     const real wa = green.step_x * at.k, wb = green.step_x * (real(N) - at.k);
                     const real wa2 = wa * wa, wb2 = wb * wb;
@@ -123,7 +119,7 @@ __device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* _
                     b = pb;
                 });
                 const double energy =
-                    warp_sum((column == 0 ? 0.5 / double(least) : 1.0) * double(sum) + double(other_sum));
+                    warp_sum_of<THREADS>((column == 0 ? 0.5 / double(least) : 1.0) * double(sum) + double(other_sum));
                 if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
             } else {
                 if (column == 0 && least < 1) {

@@ -15,7 +15,7 @@
 // the other (dct_pair and idct_pair with conj(w)); along the last one, the lines being real,
 // one of the pair is enough.
 #include "fft/inputs.cuh"
-#include "fft/real_lines.cuh"
+#include "lines/real_lines.cuh"
 #include "fft/reorder.cuh"
 
 PF_INTEGERS(PF_REORDER)

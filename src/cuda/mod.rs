@@ -67,6 +67,7 @@ mod device;
 mod engine;
 mod fft;
 pub mod interop;
+mod lines;
 mod place;
 mod solve;
 pub mod transforms;

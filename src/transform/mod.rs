@@ -93,19 +93,23 @@ pub enum Method {
     /// One-dimensional transforms along one axis after the other, with transposes.
     RowColumn,
     /// Pre-processing, one real FFT of all dimensions, post-processing (Jiang et al., §III).
-    #[default]
     Fused,
+    /// What was measured to be fastest: on a GPU one pass along each axis by kernels of our own
+    /// where there are such, elsewhere [`Method::Fused`].
+    #[default]
+    Fastest,
 }
 
 impl Method {
-    /// Both, the baseline first.
-    pub const ALL: [Method; 2] = [Method::RowColumn, Method::Fused];
+    /// All of them, the baseline first.
+    pub const ALL: [Method; 3] = [Method::RowColumn, Method::Fused, Method::Fastest];
 
-    /// `row-column` or `fused`.
+    /// `row-column`, `fused` or `fastest`.
     pub fn name(self) -> &'static str {
         match self {
             Method::RowColumn => "row-column",
             Method::Fused => "fused",
+            Method::Fastest => "fastest",
         }
     }
 }
@@ -181,26 +185,31 @@ pub enum Algorithm1d {
     /// FFT of 2N values: the line and as many zeros.
     PaddedTwoN,
     /// FFT of N values: even samples, then odd ones backwards.
-    #[default]
     NPoint,
+    /// What was measured to be fastest: on a GPU one pass by kernels of our own where there are
+    /// such, elsewhere [`Algorithm1d::NPoint`].
+    #[default]
+    Fastest,
 }
 
 impl Algorithm1d {
-    /// All four, longest FFT first.
-    pub const ALL: [Algorithm1d; 4] = [
+    /// All of them, longest FFT first.
+    pub const ALL: [Algorithm1d; 5] = [
         Algorithm1d::FourN,
         Algorithm1d::MirroredTwoN,
         Algorithm1d::PaddedTwoN,
         Algorithm1d::NPoint,
+        Algorithm1d::Fastest,
     ];
 
-    /// `4n`, `mirrored-2n`, `padded-2n` or `n`, as tables and options write it.
+    /// `4n`, `mirrored-2n`, `padded-2n`, `n` or `fastest`, as tables and options write it.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm1d::FourN => "4n",
             Algorithm1d::MirroredTwoN => "mirrored-2n",
             Algorithm1d::PaddedTwoN => "padded-2n",
             Algorithm1d::NPoint => "n",
+            Algorithm1d::Fastest => "fastest",
         }
     }
 }

@@ -104,7 +104,7 @@ pub(crate) enum LineTransform<T: Real> {
 impl<T: Real> LineTransform<T> {
     pub(crate) fn new(n: usize, algorithm: Algorithm1d) -> Self {
         match algorithm {
-            Algorithm1d::NPoint => LineTransform::NPoint(NPointLines::new(
+            Algorithm1d::NPoint | Algorithm1d::Fastest => LineTransform::NPoint(NPointLines::new(
                 n,
                 Reorder::default(),
                 PostProcessing::default(),

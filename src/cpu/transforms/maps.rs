@@ -38,10 +38,10 @@ impl<T: Real> MapTransform<T> {
             (Method::RowColumn, _) => {
                 MapTransform::RowColumn(RowColumnMaps::new(nx, ny, reorder, post))
             }
-            (Method::Fused, FftLayout::Transposed) => {
+            (_, FftLayout::Transposed) => {
                 MapTransform::Transposed(TransposedMaps::new(nx, ny, reorder, post))
             }
-            (Method::Fused, _) => MapTransform::Straight(FusedMaps::new(nx, ny, reorder, post)),
+            (_, _) => MapTransform::Straight(FusedMaps::new(nx, ny, reorder, post)),
         }
     }
 

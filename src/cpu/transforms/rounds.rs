@@ -47,8 +47,8 @@ impl<T: Real> Rounds<T> {
         while !axes.is_empty() {
             let count = match (method, axes.len()) {
                 (Method::RowColumn, _) => 1,
-                (Method::Fused, 1 | 3) => axes.len(),
-                (Method::Fused, _) => 2,
+                (_, 1 | 3) => axes.len(),
+                (_, _) => 2,
             };
             let (rest, last) = axes.split_at(axes.len() - count);
             let arrays = values / last.iter().product::<usize>();

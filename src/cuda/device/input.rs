@@ -12,26 +12,32 @@ pub trait Input<T>: DeviceValue + Sample {
     /// What the names of the kernels that read it end in (`kernels/fft/inputs.cuh`).
     const SUFFIX: &'static str;
     #[doc(hidden)]
-    /// Its number among the integers there, for kernels that take any of them;
-    /// none for `T` itself.
-    const INTEGER: Option<i32>;
+    /// Its name in the kernels.
+    const TYPE: &'static str;
 }
 
 impl Input<f32> for f32 {
     const SUFFIX: &'static str = "";
-    const INTEGER: Option<i32> = None;
+    const TYPE: &'static str = "real";
 }
 impl Input<f64> for f64 {
     const SUFFIX: &'static str = "";
-    const INTEGER: Option<i32> = None;
+    const TYPE: &'static str = "real";
 }
 
 macro_rules! integers {
-    ($($integer:ident $suffix:literal $number:literal),*) => {
+    ($($integer:ident $suffix:literal $name:literal),*) => {
         $(impl<T> Input<T> for $integer {
             const SUFFIX: &'static str = $suffix;
-            const INTEGER: Option<i32> = Some($number);
+            const TYPE: &'static str = $name;
         })*
     };
 }
-integers!(u8 "_u8" 0, i8 "_i8" 1, u16 "_u16" 2, i16 "_i16" 3, u32 "_u32" 4, i32 "_i32" 5);
+integers!(
+    u8 "_u8" "u8",
+    i8 "_i8" "signed char",
+    u16 "_u16" "u16",
+    i16 "_i16" "short",
+    u32 "_u32" "u32",
+    i32 "_i32" "int"
+);

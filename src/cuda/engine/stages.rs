@@ -64,7 +64,7 @@ impl<T: CudaReal> Stages<T> {
         match &self.solvers[pipeline as usize] {
             Some(solver) => solver.pipeline(),
             None if pipeline == Pipeline::ThreePass
-                && !ThreePass::<T>::is_made_for(self.bodies.grid()) =>
+                && !ThreePass::<T>::is_made_for(&self.gpu, self.bodies.grid()) =>
             {
                 Pipeline::Fused
             }

@@ -1,7 +1,6 @@
 //! FFTs and what comes before and after them in a transform: cuFFT, batched
-//! lines, reordering, quads of 2-D spectra, and the shapes of the block FFT's lines.
+//! lines, reordering, quads of 2-D spectra.
 
-mod block;
 mod cufft;
 mod lines;
 mod quads;
@@ -12,7 +11,6 @@ mod twiddles;
 
 pub use cufft::{ForwardFft, InverseFft};
 
-pub(in crate::cuda) use block::{BlockLines, LENGTHS, Shape, fits, has_kernels, shared_memory};
 pub(in crate::cuda) use cufft::share_work_area;
 pub(in crate::cuda) use lines::{CufftLines, Passes, Transpose, tiles};
 pub(in crate::cuda) use quads::Quads;

@@ -7,19 +7,20 @@
 //! where the fused pipeline moves 28; without the potential, 9. How and why:
 //! [`crate::spectral`].
 //!
-//! Lines are powers of two, 64 to 8192, and a block's lines must fit the
-//! device's shared memory. [`ThreePass::new`] says so where they do not, and
+//! Lines have an even length that there are stages for (`src/cuda/lines/shapes.rs`: 64 to
+//! 8192 with no prime factor but 2, 3 and 5, as far as they go), and a block's lines must fit
+//! the device's shared memory. [`ThreePass::new`] says so where they do not, and
 //! [`solver`](super::solver()) takes the fused pipeline then.
 
 use super::field_solver::{FieldSolver, Fields, Green, private};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, KernelUse, Launch, Overlap, check_length,
 };
-use crate::cuda::fft::{BlockLines, LENGTHS, has_kernels, shared_memory};
+use crate::cuda::lines::{Instance, Keep, LONGEST, LineKernel, Role, SHORTEST, limits, panel};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
-use cudarc::driver::CudaFunction;
+use cudarc::driver::LaunchConfig;
 
 /// Up to here passes overlap where the device can: an H200 gains some 3 % by it
 /// at 512² and loses up to 15 % at 1024² and beyond.
@@ -29,16 +30,13 @@ const OVERLAP: usize = 1 << 18;
 pub struct ThreePass<T: CudaReal> {
     gpu: Gpu,
     bins: usize,
-    /// Row pairs of the map.
+    /// Row pairs of the map, and its columns.
     pairs: u32,
-    rows: BlockLines<T>,
-    columns: BlockLines<T>,
-    /// Rows in the inverse transforms.
-    back: BlockLines<T>,
-    forward: CudaFunction,
-    solve: CudaFunction,
-    inverse: CudaFunction,
-    inverse_field: CudaFunction,
+    across: u32,
+    rows: LineKernel<T>,
+    columns: LineKernel<T>,
+    /// With and without φ.
+    fields: [LineKernel<T>; 2],
     overlap: Overlap,
     green: Green<T>,
     step_y: T,
@@ -53,9 +51,48 @@ pub struct ThreePass<T: CudaReal> {
 }
 
 impl<T: CudaReal> ThreePass<T> {
-    /// Whether there are kernels for `grid`'s numbers of bins.
-    pub fn is_made_for(grid: &BinGrid) -> bool {
-        has_kernels(grid.nx()) && has_kernels(grid.ny())
+    /// The kernels for `grid`: the first pass, the second, the third with and without φ.
+    fn instances(gpu: &Gpu, grid: &BinGrid) -> Result<[Instance; 4], CudaError> {
+        let (nx, ny) = (grid.nx(), grid.ny());
+        let limits = limits(gpu)?;
+        let choose = |kernel, role, n, does: &[_]| {
+            Instance::choose::<T>(limits, kernel, role, n, does).ok_or_else(|| {
+                CudaError::NoThreePass {
+                    nx,
+                    ny,
+                    reason: format!(
+                        "no lines of {n} on a device with {} bytes of shared memory for a block: \
+                         expected an even number of bins from {SHORTEST} to {LONGEST} without \
+                         large prime factors",
+                        limits.shared
+                    ),
+                }
+            })
+        };
+        let forward = [
+            ("PF_FORWARD", "1"),
+            ("PF_FROM", "MapRows"),
+            ("PF_TO", "PanelRows"),
+            ("PF_INPUT", "real"),
+            ("PF_ODD", "0"),
+            ("PF_HALVES", "0"),
+            ("PF_THRESHOLD", "0"),
+            ("PF_IN_PLACE", "0"),
+        ];
+        let fields = |potential| {
+            choose(("fields", "fields"), Role::Fields, ny, &[("PF_POTENTIAL", potential)])
+        };
+        Ok([
+            choose(("transform", "transform"), Role::Rows, ny, &forward)?,
+            choose(("columns", "columns"), Role::Solve, nx, &[])?,
+            fields("1")?,
+            fields("0")?,
+        ])
+    }
+
+    /// Whether it is made for `grid`'s numbers of bins on this device.
+    pub fn is_made_for(gpu: &Gpu, grid: &BinGrid) -> bool {
+        Self::instances(gpu, grid).is_ok()
     }
 
     /// Compiles (or loads) the kernels of both line lengths and allocates
@@ -66,57 +103,35 @@ impl<T: CudaReal> ThreePass<T> {
     /// when kernels cannot be compiled or memory runs out.
     pub fn new(gpu: &Gpu, grid: &BinGrid) -> Result<Self, CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
-        let not_here = |reason: String| CudaError::NoThreePass { nx, ny, reason };
-        for n in [nx, ny] {
-            if !has_kernels(n) {
-                let (least, most) = (LENGTHS.start(), LENGTHS.end());
-                return Err(not_here(format!(
-                    "{n} bins: expected a power of two from {least} to {most}"
-                )));
-            }
-        }
-        let along_y = gpu.instance::<T>("three_pass", &[("PF_LINE", ny.to_string())])?;
-        let along_x = gpu.instance::<T>("three_pass", &[("PF_LINE", nx.to_string())])?;
-        let rows = BlockLines::new(gpu, &along_y, "rows", ny)?;
-        let columns = BlockLines::new(gpu, &along_x, "columns", nx)?;
-        let back = BlockLines::new(gpu, &along_y, "inverse", ny)?;
-        let most = shared_memory(gpu)?;
-        if let Some(bytes) =
-            [&rows, &columns, &back].map(|l| l.shape.bytes).into_iter().find(|&b| b > most)
-        {
-            return Err(not_here(format!(
-                "{bytes} bytes of shared memory for a block: the device has {most}"
-            )));
-        }
-        let forward = rows.shape.kernel(&along_y, &format!("rows_forward_{ny}"))?;
-        let solve = columns.shape.kernel(&along_x, &format!("columns_{nx}"))?;
-        let inverse = back.shape.kernel(&along_y, &format!("rows_inverse_{ny}"))?;
-        let inverse_field = back.shape.kernel(&along_y, &format!("rows_inverse_field_{ny}"))?;
-        let units = (ny / columns.shape.columns()) as u32;
-        let blocks = columns.shape.blocks(gpu, &solve, units)?;
+        let kernels = LineKernel::all(gpu, &Self::instances(gpu, grid)?)?;
+        let [rows, columns, with_potential, without] =
+            <[_; 4]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
+        let units = ny.div_ceil(2 * columns.shape.lines()) as u32;
+        let blocks = match columns.shape.keep {
+            Keep::Separate => units.min(columns.blocks_at_once(gpu)?),
+            _ => units,
+        };
         let green = Green::new(grid, SCALE / grid.bins() as f64);
         let overlap = match grid.bins() <= OVERLAP {
-            true => Overlap::where_possible(&forward),
+            true => Overlap::where_possible(gpu),
             false => Overlap::None,
         };
+        let between = nx / 2 * ny.next_multiple_of(panel::<T>());
         Ok(ThreePass {
             gpu: gpu.clone(),
             bins: grid.bins(),
             pairs: nx as u32 / 2,
-            forward,
-            solve,
-            inverse,
-            inverse_field,
+            across: nx as u32,
+            rows,
+            columns,
+            fields: [with_potential, without],
             overlap,
             step_y: green.step_y(),
             green,
-            p: gpu.zeros(grid.bins() / 2)?,
-            q: gpu.zeros(grid.bins() / 2)?,
+            p: gpu.zeros(between)?,
+            q: gpu.zeros(between)?,
             units,
             partial: gpu.zeros(blocks as usize)?,
-            rows,
-            columns,
-            back,
         })
     }
 
@@ -126,21 +141,25 @@ impl<T: CudaReal> ThreePass<T> {
     /// # Errors
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<[KernelUse; 4], CudaError> {
-        let back = self.back.shape;
-        let blocks = |maps: u32| self.pairs * maps / back.lines;
-        let rows = self.rows.shape.config(self.pairs / self.rows.shape.lines);
-        let columns = self.columns.shape.config(self.partial.len() as u32);
+        let [with_potential, without] = &self.fields;
+        let columns = self.columns.config(self.partial.len() as u32, 1);
         // Read and written by each: so many values per bin.
-        let of = |name, kernel, config, values: usize| {
+        let of = |name, kernel: &LineKernel<T>, config, values: usize| {
             let bytes = values * self.bins * size_of::<T>();
-            KernelUse::of(&self.gpu, name, kernel, &config, bytes)
+            KernelUse::of(&self.gpu, name, &kernel.function, &config, bytes)
         };
         Ok([
-            of("rows_forward", &self.forward, rows, 2)?,
-            of("columns", &self.solve, columns, 3)?,
-            of("rows_inverse", &self.inverse, back.config(blocks(3)), 5)?,
-            of("rows_inverse_field", &self.inverse_field, back.config(blocks(2)), 4)?,
+            of("rows_forward", &self.rows, self.rows.cover(self.pairs, 1), 2)?,
+            of("columns", &self.columns, columns, 3)?,
+            of("rows_inverse", with_potential, self.cover_fields(with_potential, 3), 5)?,
+            of("rows_inverse_field", without, self.cover_fields(without, 2), 4)?,
         ])
+    }
+
+    /// The third pass's launch: every group of threads has row pairs of one of `maps` maps.
+    fn cover_fields(&self, kernel: &LineKernel<T>, maps: u32) -> LaunchConfig {
+        let units = self.pairs.div_ceil(kernel.shape.lanes as u32) * maps;
+        kernel.config(units.div_ceil(kernel.shape.groups as u32), 1)
     }
 
     /// Enqueues the solve without φ: Ex, Ey and the energy, which needs no φ
@@ -164,11 +183,11 @@ impl<T: CudaReal> ThreePass<T> {
         check_length("field along x", fields.field_x.len(), self.bins)?;
         check_length("field along y", fields.field_y.len(), self.bins)?;
         let blocks = self.partial.len() as u32;
-        // SAFETY: the arguments are those of columns_N, N = nx; P and Q hold a
-        // complex number per two bins, the table was made for the kernel's
+        // SAFETY: the arguments are those of columns in kernels/solve/columns.cu; P and Q
+        // hold a complex number for two bins of whole panels, the table was made for the kernel's
         // stages, `units` are all of the map's columns, `partial` has a number per block.
         unsafe {
-            Launch::new(&self.gpu, &self.solve)
+            Launch::new(&self.gpu, &self.columns.function)
                 .overlap(self.overlap)
                 .arg(&self.p)
                 .arg(&self.q)
@@ -176,22 +195,18 @@ impl<T: CudaReal> ThreePass<T> {
                 .arg(&self.green)
                 .arg(&self.units)
                 .arg(&self.partial)
-                .launch(self.columns.shape.config(blocks))
+                .launch(self.columns.config(blocks, 1))
         }?;
         let Fields { potential: phi, field_x, field_y, energy } = fields;
-        let (maps, kernel) = if potential { (3, &self.inverse) } else { (2, &self.inverse_field) };
-        let mut launch = Launch::new(&self.gpu, kernel);
+        let [with_potential, without] = &self.fields;
+        let (maps, kernel) = if potential { (3, with_potential) } else { (2, without) };
+        let mut launch = Launch::new(&self.gpu, &kernel.function);
         launch.overlap(self.overlap).arg(&self.p).arg(&self.q);
-        if potential {
-            launch.arg(phi);
-        }
-        launch.arg(field_x).arg(field_y).arg(&self.back.table).arg(&self.step_y);
+        launch.arg(phi).arg(field_x).arg(field_y).arg(&kernel.table).arg(&self.step_y);
         launch.arg(&self.pairs).arg(&self.partial).arg(&blocks).arg(energy);
-        let config = self.back.shape.config(self.pairs * maps / self.back.shape.lines);
-        // SAFETY: the arguments are those of rows_inverse_N, N = ny, or, without
-        // the first output, of rows_inverse_field_N; every map holds `bins`
-        // values, and the rest is as above.
-        unsafe { launch.launch(config) }
+        // SAFETY: the arguments are those of fields in kernels/solve/fields.cu, which without
+        // the potential leaves φ alone; every map holds `bins` values, and the rest is as above.
+        unsafe { launch.launch(self.cover_fields(kernel, maps)) }
     }
 }
 
@@ -204,18 +219,20 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
 
     fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
         check_length("density map", rho.len(), self.bins)?;
-        let blocks = self.pairs / self.rows.shape.lines;
-        // SAFETY: the arguments are those of rows_forward_N, N = ny; ρ holds
-        // `bins` values, P a complex number per two bins, the table was made for
-        // the kernel's stages, and lines divide the map's row pairs. Nothing
+        let sine = 0i32;
+        // SAFETY: the arguments are those of transform in kernels/lines/transform.cu; ρ holds
+        // `bins` values, P a complex number for two bins of whole panels, the table was made for
+        // the kernel's stages, and blocks cover the map's row pairs. Nothing
         // overlaps: what comes before is not known to let its successor start.
         unsafe {
-            Launch::new(&self.gpu, &self.forward)
+            Launch::new(&self.gpu, &self.rows.function)
                 .arg(rho)
                 .arg(&self.p)
                 .arg(&self.rows.table)
                 .arg(&self.pairs)
-                .launch(self.rows.shape.config(blocks))
+                .arg(&self.across)
+                .arg(&sine)
+                .launch(self.rows.cover(self.pairs, 1))
         }
     }
 

@@ -34,14 +34,11 @@
 //! the device.
 
 use crate::cuda::device::{CudaError, MOST_BLOCKS};
-mod folded;
 mod plan1d;
 mod plan2d;
 mod plan3d;
 mod plan_nd;
-mod split;
 mod transposed;
-mod two_pass;
 
 pub use crate::cuda::device::{Input, KernelUse};
 pub use plan_nd::PlanNd;

@@ -7,17 +7,15 @@
 //! L the FFT's length, and its FFT at least 2L; that is why the N-point one is
 //! fastest.
 //!
-//! cuFFT gives a line of up to 2^15 values or so to one multiprocessor. So where
-//! there are few long lines, the N-point algorithm takes 16 shorter ones for each,
-//! and its own kernels the radix-16 step between them ([`Split`]).
+//! [`Algorithm1d::Fastest`] is one pass by kernels of our own where they have such lines.
 
-use super::split::Split;
 use super::{Stage, check_shape};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceValue, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
     cover_lines,
 };
 use crate::cuda::fft::{CufftLines, RealFft, Sines, share_work_area, twiddles};
+use crate::cuda::lines::{Direction, LineTransform};
 use crate::transform::{Algorithm1d, Reorder, Transform1d};
 use cudarc::driver::CudaModule;
 use std::marker::PhantomData;
@@ -38,20 +36,20 @@ pub struct Plan1d<T: CudaReal, I: Input<T> = T> {
     of: PhantomData<fn(I)>,
 }
 
-/// The N-point algorithm in one of two forms, or one of the longer ones.
+/// By kernels of our own, or by cuFFT: the N-point algorithm or one of the longer ones.
 enum Implementation<T: CudaReal> {
     Short(Box<CufftLines<T>>),
-    Split(Box<Split<T>>),
+    Lines(Box<LineTransform<T>>),
     Long(Box<Long<T>>),
 }
 
 impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
-    /// A plan for one line of `n` values, by a real FFT of as many.
+    /// A plan for one line of `n` values, by the fastest algorithm.
     ///
     /// # Errors
     /// As [`Plan1d::batched`].
     pub fn new(gpu: &Gpu, kind: Transform1d, n: usize) -> Result<Self, CudaError> {
-        Self::batched(gpu, kind, n, Algorithm1d::NPoint, 1)
+        Self::batched(gpu, kind, n, Algorithm1d::default(), 1)
     }
 
     /// A plan for `batch` lines of `n` values, one after the other in memory.
@@ -68,23 +66,31 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
         batch: usize,
     ) -> Result<Self, CudaError> {
         check_shape(&[n], batch)?;
-        let module = gpu.kernels::<T>("transforms_1d")?;
-        let (implementation, length) = match algorithm {
-            Algorithm1d::NPoint if Split::<T>::takes(n, batch) => {
-                let split = Split::new(gpu, &module, kind, (batch, n), I::SUFFIX)?;
-                (Implementation::Split(Box::new(split)), n)
+        let sines = [kind == Transform1d::Idxst];
+        let lines = match (algorithm, kind) {
+            (Algorithm1d::Fastest, Transform1d::Dct) => {
+                LineTransform::new::<I>(gpu, Direction::Forward, &[n], batch)?
             }
-            Algorithm1d::NPoint => {
+            (Algorithm1d::Fastest, _) => {
+                LineTransform::new::<I>(gpu, Direction::Inverse { sines: &sines }, &[n], batch)?
+            }
+            _ => None,
+        };
+        let by_cufft = || -> Result<_, CudaError> {
+            let module = gpu.kernels::<T>("transforms_1d")?;
+            if matches!(algorithm, Algorithm1d::Fastest | Algorithm1d::NPoint) {
                 let mut lines =
                     CufftLines::new(gpu, &module, (batch, n), Reorder::Wide, I::SUFFIX)?;
                 share_work_area(gpu, &mut lines.ffts())?;
-                (Implementation::Short(Box::new(lines)), n)
+                return Ok((Implementation::Short(Box::new(lines)), n));
             }
-            _ => {
-                let long = Long::new(gpu, &module, kind, (batch, n), algorithm, I::SUFFIX)?;
-                let length = long.length as usize;
-                (Implementation::Long(Box::new(long)), length)
-            }
+            let long = Long::new(gpu, &module, kind, (batch, n), algorithm, I::SUFFIX)?;
+            let length = long.length as usize;
+            Ok((Implementation::Long(Box::new(long)), length))
+        };
+        let (implementation, length) = match lines {
+            Some(lines) => (Implementation::Lines(Box::new(lines)), 0),
+            None => by_cufft()?,
         };
         Ok(Plan1d {
             gpu: gpu.clone(),
@@ -93,10 +99,7 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
             n,
             batch,
             values: gpu.zeros(batch * length)?,
-            spectra: gpu.zeros(match &implementation {
-                Implementation::Split(split) => split.half_spectra(),
-                _ => batch * (length / 2 + 1),
-            })?,
+            spectra: gpu.zeros(if length > 0 { batch * (length / 2 + 1) } else { 0 })?,
             implementation,
             of: PhantomData,
         })
@@ -132,13 +135,16 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
         input: &DeviceVec<I>,
         output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
+        if let Implementation::Lines(lines) = &mut self.implementation {
+            return lines.run(input, output, None);
+        }
         Stage::ALL.into_iter().try_for_each(|stage| self.run_stage(stage, input, output))
     }
 
     /// Enqueues one stage on what the one before it left in the plan.
     ///
     /// # Errors
-    /// As [`Plan1d::run`].
+    /// [`CudaError::NotPlanned`] for a plan that is not made of stages; else as [`Plan1d::run`].
     pub fn run_stage(
         &mut self,
         stage: Stage,
@@ -165,13 +171,10 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
             (Implementation::Short(lines), Stage::Post, false) => {
                 lines.reordering.restore(values, [output], [Sines { x: false, y: sine }])
             }
-            (Implementation::Split(split), Stage::Pre, true) => split.reorder(input, values),
-            (Implementation::Split(split), Stage::Pre, false) => split.pre(input, spectra, sine),
-            (Implementation::Split(split), Stage::Fft, _) => split.fft.run(values, spectra),
-            (Implementation::Split(split), Stage::Post, true) => split.post(spectra, output),
-            (Implementation::Split(split), Stage::Post, false) => {
-                split.restore(values, output, sine)
-            }
+            (Implementation::Lines(_), ..) => Err(CudaError::NotPlanned {
+                what: "a single stage",
+                needs: "an algorithm of a chosen length",
+            }),
             (Implementation::Long(long), Stage::Pre, true) => long.forward_pre(input, values),
             (Implementation::Long(long), Stage::Pre, false) => {
                 long.inverse_pre(input, spectra, sine)
@@ -188,14 +191,14 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
     ///
     /// # Errors
     /// When the driver refuses to say.
-    pub fn kernels(&self) -> Result<[KernelUse; 2], CudaError> {
+    pub fn kernels(&self) -> Result<Vec<KernelUse>, CudaError> {
         let forward = self.kind == Transform1d::Dct;
-        let kernels = match &self.implementation {
+        let [before, after] = match &self.implementation {
+            Implementation::Lines(lines) => return lines.uses(size_of::<I>()),
             Implementation::Short(lines) if forward => {
                 [lines.reordering.reorder_kernel(), &lines.dct_post]
             }
             Implementation::Short(lines) => [&lines.idct_pre, lines.reordering.restore_kernel()],
-            Implementation::Split(split) => split.kernels(forward),
             Implementation::Long(long) => [&long.pre, &long.post],
         };
         let lines = self.batch * self.n;
@@ -203,14 +206,13 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
         // takes only what it needs.
         let (real, complex) = (bytes_of(&self.values), bytes_of(&self.spectra));
         let needed = match (&self.implementation, forward) {
-            (Implementation::Short(_) | Implementation::Split(_), true) => complex,
-            (Implementation::Short(_) | Implementation::Split(_), false) => real,
             (Implementation::Long(_), true) => lines * size_of::<T::Complex>(),
             (Implementation::Long(_), false) => lines * size_of::<T>(),
+            (_, true) => complex,
+            (_, false) => real,
         };
         let given = if forward { real } else { complex };
-        let [before, after] = kernels;
-        Ok([
+        Ok(vec![
             KernelUse::of_kernel(&self.gpu, before, lines * size_of::<I>() + given)?,
             KernelUse::of_kernel(&self.gpu, after, needed + lines * size_of::<T>())?,
         ])

@@ -1,18 +1,18 @@
-//! 2-D transforms, row-column or fused.
+//! 2-D transforms: by lines, row-column or fused.
 //!
+//! By lines there are two passes, of our own kernels, 4 values read or written for each.
 //! Fused is Jiang et al., algorithm 2: pre-processing, one 2-D real FFT,
 //! post-processing; for each value 2 are read or written in each of pre- and
 //! post-processing and, by cuFFT, 4 or more between them. Row-column is four
 //! passes along each axis, 16 values read or written for each.
 
-use super::folded::Folded;
 use super::transposed::TransposedReordering;
-use super::two_pass::TwoPass;
 use super::{Stage, check_grid, check_shape};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
 };
 use crate::cuda::fft::{Counter, Maps, Passes, Quads, RealFft, Reordering, Sines, Threshold};
+use crate::cuda::lines::{Direction, LineTransform};
 use crate::transform::{FftLayout, Method, Plan2dOptions, Transform};
 use std::marker::PhantomData;
 
@@ -27,11 +27,9 @@ pub enum Path2d {
     /// Fused, the FFT along x last: the transposes are part of pre- and
     /// post-processing.
     Transposed,
-    /// Fused, with an FFT of our own in two passes, whose first and last steps
-    /// pre- and post-processing are.
-    TwoPass,
-    /// As [`Path2d::TwoPass`], in three passes, of which an axis of 10000 takes two.
-    Folded,
+    /// In two passes, along y and along x, with all that comes before and after a line's FFT
+    /// done in registers.
+    Lines,
 }
 
 /// A plan for a batch of `nx × ny` maps in precision `T`; its input holds
@@ -50,8 +48,7 @@ pub struct Plan2d<T: CudaReal, I: Input<T> = T> {
 enum Implementation<T: CudaReal> {
     RowColumn(Box<Passes<T>>),
     Fused(Box<FusedStages<T>>),
-    TwoPass(Box<TwoPass<T>>),
-    Folded(Box<Folded<T>>),
+    Lines(Box<LineTransform<T>>),
 }
 
 /// A fused transform's three stages.
@@ -95,12 +92,9 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
 
     /// A plan for `batch` maps, one after the other in memory.
     ///
-    /// With the defaults a fused plan is what was measured to be fastest: where
-    /// both lengths are powers of two from 64 to 8192 or 100 times a divisor of 100,
-    /// two passes ([`Path2d::TwoPass`]), or three where one is 10000 and the other short
-    /// ([`Path2d::Folded`]); else pre-processing, cuFFT and
-    /// post-processing, which [`FftLayout::Straight`], or any other choice,
-    /// asks for at every length. [`FftLayout::Transposed`] has tiled forms of its own, for which
+    /// [`Method::Fastest`] is [`Path2d::Lines`] where both lengths are even, have no large prime
+    /// factor and fit the device's shared memory, and else [`Method::Fused`], for which the
+    /// other options are. [`FftLayout::Transposed`] has tiled forms of its own, for which
     /// [`Plan2dOptions::reorder`] and [`Plan2dOptions::post`] do not matter.
     ///
     /// # Errors
@@ -117,20 +111,29 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         batch: usize,
     ) -> Result<Self, CudaError> {
         check_shape(&[nx, ny], batch)?;
-        let implementation = match options.method {
-            Method::RowColumn => {
+        let lines = match options.method {
+            Method::Fastest => {
+                let sines = Sines::of(kind);
+                let direction = match kind {
+                    Transform::Dct => Direction::Forward,
+                    _ => Direction::Inverse { sines: &[sines.x, sines.y] },
+                };
+                LineTransform::new::<I>(gpu, direction, &[nx, ny], batch)?
+            }
+            _ => None,
+        };
+        let implementation = match (lines, options.method) {
+            (Some(lines), _) => Implementation::Lines(Box::new(lines)),
+            (None, Method::RowColumn) => {
                 let module = gpu.kernels::<T>("transforms_1d")?;
                 let shape = [nx, ny];
                 let passes = Passes::new(gpu, &module, &shape, batch, options.reorder, I::SUFFIX)?;
                 Implementation::RowColumn(Box::new(passes))
             }
-            Method::Fused => match Self::own_kernels(gpu, kind, (nx, ny), batch, options)? {
-                Some(own) => own,
-                None => {
-                    let fused = FusedStages::new(gpu, kind, (nx, ny), batch, options, I::SUFFIX)?;
-                    Implementation::Fused(Box::new(fused))
-                }
-            },
+            (None, _) => {
+                let fused = FusedStages::new(gpu, kind, (nx, ny), batch, options, I::SUFFIX)?;
+                Implementation::Fused(Box::new(fused))
+            }
         };
         Ok(Plan2d {
             gpu: gpu.clone(),
@@ -142,24 +145,6 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
             counter: Counter::new(gpu)?,
             of: PhantomData,
         })
-    }
-
-    /// By an FFT of our own, where there is one for these lengths and options.
-    fn own_kernels(
-        gpu: &Gpu,
-        kind: Transform,
-        shape: (usize, usize),
-        batch: usize,
-        options: Plan2dOptions,
-    ) -> Result<Option<Implementation<T>>, CudaError> {
-        if !is_default(options) {
-            return Ok(None);
-        }
-        if let Some(folded) = Folded::new(gpu, kind, shape, batch, I::INTEGER)? {
-            return Ok(Some(Implementation::Folded(Box::new(folded))));
-        }
-        let two_pass = TwoPass::new(gpu, kind, shape, batch, I::INTEGER)?;
-        Ok(two_pass.map(|passes| Implementation::TwoPass(Box::new(passes))))
     }
 
     /// What it transforms to.
@@ -191,8 +176,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     pub fn path(&self) -> Path2d {
         match &self.implementation {
             Implementation::RowColumn(_) => Path2d::RowColumn,
-            Implementation::TwoPass(_) => Path2d::TwoPass,
-            Implementation::Folded(_) => Path2d::Folded,
+            Implementation::Lines(_) => Path2d::Lines,
             Implementation::Fused(fused) => match fused.reordering {
                 Form::Straight(_) => Path2d::Straight,
                 Form::Transposed(_) => Path2d::Transposed,
@@ -230,7 +214,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
             Implementation::Fused(fused) => fused.run(self.kind, stage, input, output, None),
             _ => Err(CudaError::NotPlanned {
                 what: "a single stage",
-                needs: "a fused plan of a chosen orientation",
+                needs: "a fused plan",
             }),
         }
     }
@@ -276,8 +260,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
                     .map(|kernel| KernelUse::of_kernel(&self.gpu, kernel, 2 * each))
                     .collect()
             }
-            Implementation::TwoPass(passes) => passes.uses(size_of::<I>()),
-            Implementation::Folded(passes) => passes.uses(size_of::<I>()),
+            Implementation::Lines(lines) => lines.uses(size_of::<I>()),
             Implementation::Fused(fused) => {
                 fused.uses(&self.gpu, forward, self.values(), size_of::<I>())
             }
@@ -302,18 +285,12 @@ fn run<T: CudaReal, I: Input<T>>(
             passes.pre(input, sines.y)?;
             passes.inverse(&[sines.x, sines.y], output)
         }
-        Implementation::TwoPass(passes) => passes.run(input, output, threshold),
-        Implementation::Folded(passes) => passes.run(input, output, threshold),
+        Implementation::Lines(lines) => lines.run(input, output, threshold),
         Implementation::Fused(fused) => Stage::ALL.into_iter().try_for_each(|stage| {
             let keep = if stage == Stage::Post { threshold.take() } else { None };
             fused.run(kind, stage, input, output, keep)
         }),
     }
-}
-
-/// Whether nothing was chosen but the method.
-fn is_default(options: Plan2dOptions) -> bool {
-    options == Plan2dOptions { method: options.method, ..Plan2dOptions::default() }
 }
 
 impl<T: CudaReal> FusedStages<T> {

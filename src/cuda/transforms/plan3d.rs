@@ -1,5 +1,6 @@
-//! 3-D transforms, row-column or fused: `kernels/transforms/transforms_3d.cu`.
+//! 3-D transforms: by lines, row-column or fused (`kernels/transforms/transforms_3d.cu`).
 //!
+//! By lines there are three passes, of our own kernels, 6 values read or written for each.
 //! Fused is one 3-D real FFT between a reordering along all axes and a
 //! post-processing with four complex reads and eight real writes a thread (Jiang
 //! et al., on higher dimensions); an inverse runs backwards. Row-column is four
@@ -10,6 +11,7 @@ use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length, cover, stacked,
 };
 use crate::cuda::fft::{Maps, Passes, RealFft, Reordering, Sines, twiddles};
+use crate::cuda::lines::{Direction, LineTransform};
 use crate::transform::{Method, Reorder, TransformNd};
 use std::marker::PhantomData;
 
@@ -28,6 +30,7 @@ pub struct Plan3d<T: CudaReal, I: Input<T> = T> {
 enum Implementation<T: CudaReal> {
     RowColumn(Box<Passes<T>>),
     Fused(Box<FusedStages<T>>),
+    Lines(Box<LineTransform<T>>),
 }
 
 impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
@@ -54,19 +57,23 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
         batch: usize,
     ) -> Result<Self, CudaError> {
         check_shape(&shape, batch)?;
-        let implementation = match method {
-            Method::RowColumn => {
+        let lines = match method {
+            Method::Fastest => {
+                LineTransform::new::<I>(gpu, Direction::of(kind), &shape, batch)?
+            }
+            _ => None,
+        };
+        let implementation = match (lines, method) {
+            (Some(lines), _) => Implementation::Lines(Box::new(lines)),
+            (None, Method::RowColumn) => {
                 let module = gpu.kernels::<T>("transforms_1d")?;
                 let passes = Passes::new(gpu, &module, &shape, batch, Reorder::Wide, I::SUFFIX)?;
                 Implementation::RowColumn(Box::new(passes))
             }
-            Method::Fused => Implementation::Fused(Box::new(FusedStages::new(
-                gpu,
-                kind,
-                shape,
-                batch,
-                I::SUFFIX,
-            )?)),
+            (None, _) => {
+                let fused = FusedStages::new(gpu, kind, shape, batch, I::SUFFIX)?;
+                Implementation::Fused(Box::new(fused))
+            }
         };
         Ok(Plan3d { gpu: gpu.clone(), kind, shape, batch, method, implementation, of: PhantomData })
     }
@@ -86,7 +93,7 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
         self.batch
     }
 
-    /// Row-column or fused.
+    /// How it was asked to compute.
     pub fn method(&self) -> Method {
         self.method
     }
@@ -115,6 +122,7 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
                 passes.pre(input, false)?;
                 passes.inverse(&[false; 3], output)
             }
+            (Implementation::Lines(lines), _) => lines.run(input, output, None),
             (Implementation::Fused(fused), _) => {
                 Stage::ALL.into_iter().try_for_each(|stage| fused.run(stage, input, output))
             }
@@ -125,7 +133,7 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
     /// the plan, or for a DCT, whose first stage leaves it there, in `output`.
     ///
     /// # Errors
-    /// [`CudaError::NotPlanned`] for a row-column plan; else as [`Plan3d::run`].
+    /// [`CudaError::NotPlanned`] for a plan that is not made of stages; else as [`Plan3d::run`].
     pub fn run_stage(
         &mut self,
         stage: Stage,
@@ -136,7 +144,7 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
         check_length("transformed volume", output.len(), self.values())?;
         match &mut self.implementation {
             Implementation::Fused(fused) => fused.run(stage, input, output),
-            Implementation::RowColumn(_) => {
+            _ => {
                 Err(CudaError::NotPlanned { what: "a single stage", needs: "a fused plan" })
             }
         }
@@ -156,6 +164,7 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
                 let kernels = passes.kernels(forward).into_iter();
                 kernels.map(|kernel| one((kernel, 2 * volumes))).collect()
             }
+            Implementation::Lines(lines) => lines.uses(size_of::<I>()),
             Implementation::Fused(fused) => {
                 let read = self.values() * size_of::<I>();
                 let spectra = fused.spectra.len() * size_of::<T::Complex>();

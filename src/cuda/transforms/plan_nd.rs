@@ -1,4 +1,4 @@
-//! Transforms of any number of dimensions by rounds of 2-D and 3-D ones (Jiang et
+//! Transforms of any number of dimensions, by lines or by rounds of 2-D and 3-D ones (Jiang et
 //! al., on higher dimensions): along the last axes, a transpose that brings the
 //! axes before them to the end, and so on, until the array lies as it did.
 
@@ -8,12 +8,14 @@ use super::plan2d::Plan2d;
 use super::plan3d::Plan3d;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Input, check_length};
 use crate::cuda::fft::Transpose;
+use crate::cuda::lines::{Direction, LineTransform};
 use crate::transform::{Algorithm1d, Method, Plan2dOptions, Transform, Transform1d, TransformNd};
 
 /// A plan for a batch of arrays of one or more dimensions in precision `T`, the
 /// last axis contiguous; its input holds values of type `I`.
 ///
-/// Two axes are taken at a time, and three where one would be left over.
+/// By lines every axis is a pass. Else two axes are taken at a time, and three where one would
+/// be left over.
 pub struct PlanNd<T: CudaReal, I: Input<T> = T> {
     kind: TransformNd,
     shape: Vec<usize>,
@@ -32,6 +34,8 @@ enum AnyPlan<T: CudaReal, I: Input<T> = T> {
     One(Plan1d<T, I>),
     Two(Plan2d<T, I>),
     Three(Plan3d<T, I>),
+    /// All axes by kernels of our own.
+    Lines(LineTransform<T>),
 }
 
 impl<T: CudaReal, I: Input<T>> AnyPlan<T, I> {
@@ -47,7 +51,13 @@ impl<T: CudaReal, I: Input<T>> AnyPlan<T, I> {
             TransformNd::Idct => (Transform1d::Idct, Transform::Idct),
         };
         Ok(match *axes {
-            [n] => AnyPlan::One(Plan1d::batched(gpu, line, n, Algorithm1d::NPoint, batch)?),
+            [n] => {
+                let algorithm = match method {
+                    Method::Fastest => Algorithm1d::Fastest,
+                    _ => Algorithm1d::NPoint,
+                };
+                AnyPlan::One(Plan1d::batched(gpu, line, n, algorithm, batch)?)
+            }
             [nx, ny] => {
                 let options = Plan2dOptions { method, ..Plan2dOptions::default() };
                 AnyPlan::Two(Plan2d::batched(gpu, map, nx, ny, options, batch)?)
@@ -62,6 +72,7 @@ impl<T: CudaReal, I: Input<T>> AnyPlan<T, I> {
             AnyPlan::One(plan) => plan.run(input, output),
             AnyPlan::Two(plan) => plan.run(input, output),
             AnyPlan::Three(plan) => plan.run(input, output),
+            AnyPlan::Lines(lines) => lines.run(input, output, None),
         }
     }
 }
@@ -98,6 +109,22 @@ impl<T: CudaReal, I: Input<T>> PlanNd<T, I> {
     ) -> Result<Self, CudaError> {
         check_shape(shape, batch)?;
         let each: usize = shape.iter().product();
+        let lines = match method {
+            Method::Fastest => LineTransform::new::<I>(gpu, Direction::of(kind), shape, batch)?,
+            _ => None,
+        };
+        if let Some(lines) = lines {
+            return Ok(PlanNd {
+                kind,
+                shape: shape.to_vec(),
+                batch,
+                method,
+                first: AnyPlan::Lines(lines),
+                others: Vec::new(),
+                transposes: Vec::new(),
+                between: [gpu.zeros(0)?, gpu.zeros(0)?],
+            });
+        }
         let module = gpu.kernels::<T>("transforms_1d")?;
         let rounds = rounds(shape.len());
         let mut end = shape.len();

@@ -38,19 +38,49 @@ __device__ __forceinline__ constexpr double cos_20(int i) {
                     : 0.0;
 }
 
-/// Multiplies by e^{iπn/2R}, 0 <= n <= R, for R = 10 or a divisor of 16.
-template <int R> __device__ __forceinline__ cplx rotate(cplx a, int n) {
-    if (n == 0) return a;
-    if (n == R) return make(-a.y, a.x);
-    if (R == 10) return a * make(real(cos_20(n)), real(cos_20(10 - n)));
-    return a * make(real(cos_32(n * (16 / R))), real(cos_32(16 - n * (16 / R))));
+/// cos(πi/24), i = 0…12; a constant where i is one.
+__device__ __forceinline__ constexpr double cos_24(int i) {
+    return i == 0    ? 1.0
+           : i == 1  ? 0.99144486137381041114
+           : i == 2  ? 0.96592582628906828675
+           : i == 3  ? 0.92387953251128675613
+           : i == 4  ? 0.86602540378443864676
+           : i == 5  ? 0.79335334029123516458
+           : i == 6  ? 0.70710678118654752440
+           : i == 7  ? 0.60876142900872063942
+           : i == 8  ? 0.5
+           : i == 9  ? 0.38268343236508977173
+           : i == 10 ? 0.25881904510252076235
+           : i == 11 ? 0.13052619222005159155
+                     : 0.0;
 }
 
-/// DFTs of 2, 4, 5, 8, 10 and 16 points in place, exponent of sign S.
+/// Multiplies by e^{iπn/2R}, 0 <= n <= R, for R a divisor of 16, 12 or 10.
+template <int R> __device__ __forceinline__ cplx rotate(cplx a, int n) {
+    static_assert(16 % R == 0 || 12 % R == 0 || 10 % R == 0, "no table for this radix");
+    if (n == 0) return a;
+    if (n == R) return make(-a.y, a.x);
+    if (16 % R == 0) return a * make(real(cos_32(n * (16 / R))), real(cos_32(16 - n * (16 / R))));
+    if (12 % R == 0) return a * make(real(cos_24(n * (12 / R))), real(cos_24(12 - n * (12 / R))));
+    return a * make(real(cos_20(n * (10 / R))), real(cos_20(10 - n * (10 / R))));
+}
+
+/// A DFT of X points in place, exponent of sign S; X is 2, 3, 4, 5, 6, 8, 10, 12, 15 or 16.
+template <int X, int S> __device__ __forceinline__ void dft(cplx* v);
+
 template <int S> __device__ __forceinline__ void dft2(cplx& a, cplx& b) {
     cplx t = a;
     a = t + b;
     b = t - b;
+}
+
+template <int S> __device__ __forceinline__ void dft3(cplx& v0, cplx& v1, cplx& v2) {
+    const real s = real(cos_24(4));
+    const cplx a = v1 + v2, d = v1 - v2;
+    const cplx m = make(v0.x - real(0.5) * a.x, v0.y - real(0.5) * a.y), n = times_i<S>(make(s * d.x, s * d.y));
+    v0 = v0 + a;
+    v1 = m + n;
+    v2 = m - n;
 }
 
 template <int S> __device__ __forceinline__ void dft4(cplx& v0, cplx& v1, cplx& v2, cplx& v3) {
@@ -75,23 +105,34 @@ template <int S> __device__ __forceinline__ void dft5(cplx& v0, cplx& v1, cplx& 
     v3 = f - h;
 }
 
-/// 2 and 5 have no common divisor: with element 5a + 2b and output 5c + 6d (mod 10)
-/// there is no twiddle between DFTs of 5 over b and of 2 over a (Good 1958).
-template <int S> __device__ __forceinline__ void dft10(cplx* v) {
-    dft5<S>(v[0], v[2], v[4], v[6], v[8]);
-    dft5<S>(v[5], v[7], v[9], v[1], v[3]);
-    const cplx a0 = v[0], a1 = v[2], a2 = v[4], a3 = v[6], a4 = v[8];
-    const cplx b0 = v[5], b1 = v[7], b2 = v[9], b3 = v[1], b4 = v[3];
-    v[0] = a0 + b0;
-    v[5] = a0 - b0;
-    v[6] = a1 + b1;
-    v[1] = a1 - b1;
-    v[2] = a2 + b2;
-    v[7] = a2 - b2;
-    v[8] = a3 + b3;
-    v[3] = a3 - b3;
-    v[4] = a4 + b4;
-    v[9] = a4 - b4;
+/// The multiple of Q below P·Q that is 1 modulo P.
+__device__ __forceinline__ constexpr int unit(int p, int q) {
+    int k = q;
+    while (k % p != 1) k += q;
+    return k;
+}
+
+/// P·Q points, P and Q without a common divisor: with element Qa + Pb and the output that is
+/// c modulo P and d modulo Q there is no twiddle between DFTs of Q over b and of P over a
+/// (Good 1958).
+template <int P, int Q, int S> __device__ __forceinline__ void dft_coprime(cplx* v) {
+    cplx rows[P][Q];
+#pragma unroll
+    for (int a = 0; a < P; ++a) {
+#pragma unroll
+        for (int b = 0; b < Q; ++b) rows[a][b] = v[(Q * a + P * b) % (P * Q)];
+        dft<Q, S>(rows[a]);
+    }
+    constexpr int FIRST = unit(P, Q), SECOND = unit(Q, P);
+#pragma unroll
+    for (int d = 0; d < Q; ++d) {
+        cplx column[P];
+#pragma unroll
+        for (int a = 0; a < P; ++a) column[a] = rows[a][d];
+        dft<P, S>(column);
+#pragma unroll
+        for (int c = 0; c < P; ++c) v[(FIRST * c + SECOND * d) % (P * Q)] = column[c];
+    }
 }
 
 template <int S> __device__ __forceinline__ void dft8(cplx* v) {
@@ -142,11 +183,13 @@ template <int S> __device__ __forceinline__ void dft16(cplx* v) {
 
 template <int X, int S> __device__ __forceinline__ void dft(cplx* v) {
     if constexpr (X == 2) dft2<S>(v[0], v[1]);
+    else if constexpr (X == 3) dft3<S>(v[0], v[1], v[2]);
     else if constexpr (X == 4) dft4<S>(v[0], v[1], v[2], v[3]);
     else if constexpr (X == 5) dft5<S>(v[0], v[1], v[2], v[3], v[4]);
     else if constexpr (X == 8) dft8<S>(v);
-    else if constexpr (X == 10) dft10<S>(v);
-    else dft16<S>(v);
+    else if constexpr (X == 16) dft16<S>(v);
+    else if constexpr (X % 4 != 0 && X % 2 == 0) dft_coprime<2, X / 2, S>(v);
+    else dft_coprime<3, X / 3, S>(v);
 }
 
 /// The twiddles of a stage of radix X, w[1] to w[X-1], from a table's powers 1, 2, 4 and 8.

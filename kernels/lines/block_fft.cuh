@@ -16,27 +16,28 @@
 // stages of total length L takes butterfly j's inputs at j + i·N/X, multiplies them
 // by powers of e^{∓2πi(j mod L)/(LX)} and leaves output i at (j/L)·L·X + j mod L + i·L.
 #pragma once
-#include "fft/dft.cuh"
+#include "lines/dft.cuh"
 
-/// Where the twiddles of a line's FFT stand in its table, and its stages.
+/// Where the twiddles of a line's FFT stand in its table, and its stages: radices R, X1, X2
+/// and R, of which X1 or X2 may be 1. Butterflies of the middle stages are dealt out to the
+/// threads in turn, as many to each as there are in the first threads: where T does not
+/// divide them, the last threads have one less to do.
 ///
 /// After the first, each stage has, for every power 1, 2, 4, 8 below its radix,
 /// e^{-2πi·power·m/(LX)} for m < L; then come e^{+iπk/2N}, k = 0…N/E.
-template <int N, int E> struct Stages {
+template <int N, int E, int X_1, int X_2> struct Stages {
     static constexpr int LENGTH = N;
     static constexpr int R = E / 2;  // radix of first and last stage
     static constexpr int T = N / E;  // threads
     static constexpr int M = N / R;  // butterflies of such a stage
-    static constexpr int MIDDLE = N / (R * R);
-    static constexpr int X1 = R == 10                       ? (MIDDLE <= 10   ? MIDDLE
-                                                               : MIDDLE == 25 ? 5
-                                                                              : 10)
-                              : MIDDLE <= (E < 16 ? E : 16) ? MIDDLE
-                              : MIDDLE >= 128               ? 16
-                                                            : 8;
-    static constexpr int X2 = MIDDLE / X1;
-    static_assert(R * R * X1 * X2 == N && X2 <= 16 && E % X1 == 0 && E % X2 == 0 && T >= 1,
-                  "no stages for this length");
+    static constexpr int X1 = X_1, X2 = X_2;
+    static_assert(R % 2 == 0 && R * R * X1 * X2 == N && T >= 1 && (X1 > 1 || X2 == 1), "no stages for this length");
+
+    /// Butterflies of radix X of a thread.
+    static __host__ __device__ constexpr int each(int radix) { return (N / radix + T - 1) / T; }
+    static __host__ __device__ constexpr int larger(int a, int b) { return a > b ? a : b; }
+    /// Elements a thread has room for: more than E where they do not divide.
+    static constexpr int ROOM = larger(E, larger(X1 > 1 ? each(X1) * X1 : 0, X2 > 1 ? each(X2) * X2 : 0));
 
     static __host__ __device__ constexpr int powers(int radix) {
         return radix > 8 ? 4 : radix > 4 ? 3 : radix > 2 ? 2 : radix > 1 ? 1 : 0;
@@ -77,12 +78,16 @@ template <> struct SlotOf<true> {
 /// FFTs of C lines by a group of T·C threads, thread t·C + lane; GROUPS groups in a block.
 ///
 /// SPLIT exchanges real and imaginary parts one after the other, in half the shared memory.
-template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<N, E> {
-    using Stages<N, E>::R;
-    using Stages<N, E>::T;
-    using Stages<N, E>::M;
-    using Stages<N, E>::X1;
-    using Stages<N, E>::X2;
+template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<N, E, X_1, X_2> {
+    using Table = Stages<N, E, X_1, X_2>;
+    using Table::each;
+    using Table::larger;
+    using Table::M;
+    using Table::R;
+    using Table::ROOM;
+    using Table::T;
+    using Table::X1;
+    using Table::X2;
     static constexpr int ELEMENTS = E, LINES = C, COUNT = GROUPS;
 
     /// Elements of one line that a wavefront of shared memory (128 bytes) serves.
@@ -98,7 +103,6 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
             return SIZE ? slot + slot / EVERY * SIZE : slot;
         }
     };
-    static __host__ __device__ constexpr int larger(int a, int b) { return a > b ? a : b; }
     /// Shared memory for C lines.
     static constexpr int SLOTS =
         larger(Pad<1, R>::at(N), larger(X1 > 1 ? Pad<R, X1>::at(N) : 0, X2 > 1 ? Pad<R * X1, X2>::at(N) : 0));
@@ -125,16 +129,21 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     }
 
     enum Kind { FIRST, LAST, PLAIN };
-    template <Kind K> static __device__ __forceinline__ u32 butterfly(u32 t, Second second, int b) {
-        if (K == PLAIN) return t + b * T;
+    /// Butterfly b of a thread in a stage of radix X.
+    template <int X, Kind K> static __device__ __forceinline__ u32 butterfly(u32 t, Second second, int b) {
+        if (K == PLAIN) return has<X>(t, b) ? t + b * T : 0;
         return b == 0 ? t : K == FIRST ? second.first : second.last;
+    }
+    /// Whether the thread has one; what it computes in place of one it has not goes nowhere.
+    template <int X> static __device__ __forceinline__ bool has(u32 t, int b) {
+        return N / X % T == 0 || b < each(X) - 1 || t + b * T < N / X;
     }
 
     template <typename Slot, int L, int X, Kind FROM>
     static __device__ __forceinline__ void addresses_from(Slot** at, const Place& place, Second second) {
 #pragma unroll
-        for (int b = 0; b < E / X; ++b) {
-            u32 j = butterfly<FROM>(place.t, second, b);
+        for (int b = 0; b < each(X); ++b) {
+            u32 j = butterfly<X, FROM>(place.t, second, b);
             u32 slot = Pad<L, X>::at(L == 1 ? j * X : j / L * (L * X) + j % L);
             at[b] = static_cast<Slot*>(place.shared) + (slot * C + place.lane);
         }
@@ -146,52 +155,54 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         using P = Pad<L, X>;
         constexpr u32 STRIDE = N / Y;
         if constexpr (STRIDE % P::EVERY == 0) return at[b][i * int(P::at(STRIDE) * C)];
-        u32 slot = P::at(butterfly<TO>(place.t, second, b) + i * STRIDE);
+        u32 slot = P::at(butterfly<Y, TO>(place.t, second, b) + i * STRIDE);
         return static_cast<Slot*>(place.shared)[slot * C + place.lane];
+    }
+
+    /// Calls f(element, address) for all that a thread has of a stage of radix X before an exchange.
+    template <int L, int X, Kind FROM, typename Slot, typename F>
+    static __device__ __forceinline__ void outputs(Slot* const* from, const Place& place, F f) {
+#pragma unroll
+        for (int b = 0; b < each(X); ++b)
+            if (FROM != PLAIN || has<X>(place.t, b)) {
+#pragma unroll
+                for (int i = 0; i < X; ++i) f(b * X + i, from[b] + i * (L * C));
+            }
     }
 
     template <int L, int X, Kind FROM, int Y, Kind TO>
     static __device__ __forceinline__ void exchange(cplx* v, const Place& place, Second second) {
         using Slot = typename SlotOf<SPLIT>::type;
-        Slot *from[E / X], *to[E / Y];
+        Slot *from[each(X)], *to[each(Y)];
         addresses_from<Slot, L, X, FROM>(from, place, second);
 #pragma unroll
-        for (int b = 0; b < E / Y; ++b)
-            to[b] =
-                static_cast<Slot*>(place.shared) + (Pad<L, X>::at(butterfly<TO>(place.t, second, b)) * C + place.lane);
+        for (int b = 0; b < each(Y); ++b)
+            to[b] = static_cast<Slot*>(place.shared) +
+                    (Pad<L, X>::at(butterfly<Y, TO>(place.t, second, b)) * C + place.lane);
         // The wait for the last reader comes here, not after the reads, so that
         // the arithmetic between them overlaps with slower warps' reads.
         sync(place);
         if constexpr (SPLIT) {
-#pragma unroll
-            for (int b = 0; b < E / X; ++b)
-#pragma unroll
-                for (int i = 0; i < X; ++i) from[b][i * (L * C)] = v[b * X + i].x;
+            outputs<L, X, FROM>(from, place, [&](int e, Slot* at) { *at = v[e].x; });
             sync(place);
-            real re[E];
+            real re[ROOM];
 #pragma unroll
-            for (int b = 0; b < E / Y; ++b)
+            for (int b = 0; b < each(Y); ++b)
 #pragma unroll
                 for (int i = 0; i < Y; ++i) re[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, second, b, i);
             sync(place);
-#pragma unroll
-            for (int b = 0; b < E / X; ++b)
-#pragma unroll
-                for (int i = 0; i < X; ++i) from[b][i * (L * C)] = v[b * X + i].y;
+            outputs<L, X, FROM>(from, place, [&](int e, Slot* at) { *at = v[e].y; });
             sync(place);
 #pragma unroll
-            for (int b = 0; b < E / Y; ++b)
+            for (int b = 0; b < each(Y); ++b)
 #pragma unroll
                 for (int i = 0; i < Y; ++i)
                     v[b * Y + i] = make(re[b * Y + i], source<Slot, L, X, Y, TO>(to, place, second, b, i));
         } else {
-#pragma unroll
-            for (int b = 0; b < E / X; ++b)
-#pragma unroll
-                for (int i = 0; i < X; ++i) from[b][i * (L * C)] = v[b * X + i];
+            outputs<L, X, FROM>(from, place, [&](int e, Slot* at) { *at = v[e]; });
             sync(place);
 #pragma unroll
-            for (int b = 0; b < E / Y; ++b)
+            for (int b = 0; b < each(Y); ++b)
 #pragma unroll
                 for (int i = 0; i < Y; ++i) v[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, second, b, i);
         }
@@ -200,15 +211,15 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     /// Powers 1, 2, 4 and 8 of a stage's twiddles, for as many butterflies as differ in them.
     template <int L, int X, Kind K> struct Powers {
         // (Powers of radix 10 would leave no registers in f64.)
-        static constexpr bool SAME = K == PLAIN && T % L == 0 && X != 10;
-        static constexpr int COUNT = L == 1 ? 1 : SAME ? 1 : E / X;
+        static constexpr bool SAME = K == PLAIN && T % L == 0 && N / X % T == 0 && X != 10;
+        static constexpr int COUNT = L == 1 ? 1 : SAME ? 1 : each(X);
         cplx w[COUNT][4];
         __device__ __forceinline__ void load(const cplx* __restrict__ table, u32 t, Second second) {
 #pragma unroll
             for (int b = 0; b < COUNT; ++b)
 #pragma unroll
                 for (int row = 0; (1 << row) < X; ++row)
-                    w[b][row] = __ldg(table + row * L + butterfly<K>(t, second, b) % L);
+                    w[b][row] = __ldg(table + row * L + butterfly<X, K>(t, second, b) % L);
         }
     };
 
@@ -217,14 +228,14 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
         if constexpr (L > 1) {
             cplx w[X];
 #pragma unroll
-            for (int b = 0; b < E / X; ++b) {
+            for (int b = 0; b < each(X); ++b) {
                 if (b < Powers<L, X, K>::COUNT) powers_of<X, S>(powers.w[b], w);
 #pragma unroll
                 for (int i = 1; i < X; ++i) v[b * X + i] = v[b * X + i] * w[i];
             }
         }
 #pragma unroll
-        for (int b = 0; b < E / X; ++b) dft<X, S>(v + b * X);
+        for (int b = 0; b < each(X); ++b) dft<X, S>(v + b * X);
     }
 
     /// An exchange and the stage after it, whose twiddles are loaded meanwhile.
@@ -246,17 +257,16 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     template <int S>
     static __device__ __forceinline__ void run_with(cplx* v, const Place& place, Second second,
                                                     const cplx* __restrict__ table) {
-        using G = Stages<N, E>;
         stage<1, R, S, FIRST>(v, Powers<1, R, FIRST>());
         if constexpr (X1 == 1) {
-            next_stage<S, 1, R, FIRST, R, LAST>(v, place, second, table + G::TABLE_LAST);
+            next_stage<S, 1, R, FIRST, R, LAST>(v, place, second, table + Table::TABLE_LAST);
         } else {
-            next_stage<S, 1, R, FIRST, X1, PLAIN>(v, place, second, table + G::TABLE_1);
+            next_stage<S, 1, R, FIRST, X1, PLAIN>(v, place, second, table + Table::TABLE_1);
             if constexpr (X2 == 1) {
-                next_stage<S, R, X1, PLAIN, R, LAST>(v, place, second, table + G::TABLE_LAST);
+                next_stage<S, R, X1, PLAIN, R, LAST>(v, place, second, table + Table::TABLE_LAST);
             } else {
-                next_stage<S, R, X1, PLAIN, X2, PLAIN>(v, place, second, table + G::TABLE_2);
-                next_stage<S, R * X1, X2, PLAIN, R, LAST>(v, place, second, table + G::TABLE_LAST);
+                next_stage<S, R, X1, PLAIN, X2, PLAIN>(v, place, second, table + Table::TABLE_2);
+                next_stage<S, R * X1, X2, PLAIN, R, LAST>(v, place, second, table + Table::TABLE_LAST);
             }
         }
     }
@@ -296,7 +306,7 @@ template <int N, int E, int C, int GROUPS, bool SPLIT> struct BlockFft : Stages<
     template <Order IN = NATURAL, Order OUT = NATURAL, typename F>
     static __device__ __forceinline__ void pairs(cplx* v, u32 t, const cplx* __restrict__ table, F f) {
         // e^{iπM/2N} = e^{iπ/2R}.
-        const cplx* const quarter = table + Stages<N, E>::QUARTER;
+        const cplx* const quarter = table + Table::QUARTER;
         const u32 other = t ? t : M / 2;
         const cplx w = __ldg(quarter + t), other_w = __ldg(quarter + other);
         if (IN == NATURAL) pair_up(v, t);

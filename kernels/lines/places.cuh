@@ -1,0 +1,167 @@
+// Where lines stand in memory, and how a thread reads and writes its elements of one there:
+// as neighbours 2q and 2q+1 of the line itself, or as coefficients k of its spectrum.
+//
+// A line is two real lines, the real and the imaginary part of complex numbers:
+//   MapRows       rows 2l and 2l+1 of a map [rows][N]
+//   MapColumns    columns 2l and 2l+1 of a map [N][across]
+//   PanelRows     the same rows between two passes along rows and columns
+//   PanelColumns  the same columns there
+// Between passes rows 2r and 2r+1 stay together as complex numbers, in panels of columns,
+// [panel][row pair][column of the panel], so that passes along either axis read and write
+// neighbours. The last panel may have columns that the map has not; they hold zeros or what
+// came of zeros, and are never read along rows.
+//
+// A place is made for map `map` of a batch, of which `lines` lines (pairs of real lines) are
+// transformed; `line` is the thread's.
+#pragma once
+#include "fft/inputs.cuh"
+#include "lines/real_lines.cuh"
+
+/// Columns of a panel: 64 bytes of a row pair.
+constexpr u32 PANEL = 64 / sizeof(cplx);
+
+/// Where the complex number of a column and a row pair stands between passes.
+__device__ __forceinline__ u32 panel_at(u32 column, u32 pair, u32 pairs) {
+    return (column / PANEL * pairs + pair) * PANEL + column % PANEL;
+}
+
+/// Complex numbers of a map of so many columns and row pairs, whole panels.
+__device__ __forceinline__ size_t panels(u32 columns, u32 pairs) {
+    return size_t((columns + PANEL - 1) / PANEL * PANEL) * pairs;
+}
+
+/// Reads a column of a panel, from `column` on, and the one `next` columns on as one line.
+template <typename Fft> __device__ __forceinline__ void load_panel_columns(cplx* v, u32 t, const cplx* column, int next) {
+    const cplx* const ends[2] = {column + t * PANEL, column + (Fft::LENGTH - 1 - t) * PANEL};
+    Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+        const cplx* at = ends[end] + offset * int(PANEL);
+        const cplx x = at[0], y = at[next];
+        a = make(x.x, y.x);
+        b = make(x.y, y.y);
+    });
+}
+
+/// ODD: the number of rows, `across`, is odd, and the last line's two rows are the same one.
+template <typename Fft, bool ODD> struct MapRows {
+    using Value = real;
+    static constexpr int N = Fft::LENGTH;
+    size_t first;
+    int next;  // from an even row to the odd one
+
+    __device__ __forceinline__ MapRows(u32 map, u32 line, u32 lines, u32 across)
+        : first((map * size_t(ODD ? across : 2 * lines) + 2 * line) * N),
+          next(ODD && 2 * line + 1 >= across ? 0 : N) {}
+    __device__ __forceinline__ int odd_row() const { return ODD ? next : N; }
+
+    template <typename In> __device__ __forceinline__ void load_neighbours(cplx* v, u32 t, const In* map) const {
+        const auto* even = twos(map + first);
+        const decltype(even) ends[2] = {even + t, even + (N - 1 - t)};
+        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+            const cplx x = as_cplx(ends[end][offset]), y = as_cplx(ends[end][offset + odd_row() / 2]);
+            a = make(x.x, y.x);
+            b = make(x.y, y.y);
+        });
+    }
+    template <typename In> __device__ __forceinline__ void load_coefficients(cplx* v, u32 t, const In* map) const {
+        const In* even = map + first;
+        Fft::coefficients(v, t, [&](u32 k, cplx& a) { a = make(real(even[k]), real(even[k + odd_row()])); });
+    }
+    /// Even elements times `even`, odd ones times `odd`.
+    __device__ __forceinline__ void store_neighbours(cplx* v, u32 t, real* map, real even, real odd) const {
+        cplx* const row = reinterpret_cast<cplx*>(map + first);
+        cplx* const ends[2] = {row + t, row + (N - 1 - t)};
+        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+            ends[end][offset] = make(even * a.x, odd * b.x);
+            ends[end][offset + odd_row() / 2] = make(even * a.y, odd * b.y);
+        });
+    }
+    template <typename Keep>
+    __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, real* map, real scale, Keep& keep) const {
+        real* const even = map + first;
+        Fft::coefficients(v, t, [&](u32 k, cplx& a) {
+            even[k] = keep(scale * a.x);
+            even[k + odd_row()] = keep(scale * a.y, odd_row() > 0);
+        });
+    }
+};
+
+template <typename Fft, bool> struct MapColumns {
+    using Value = real;
+    static constexpr int N = Fft::LENGTH;
+    size_t first;
+    u32 across;
+
+    __device__ __forceinline__ MapColumns(u32 map, u32 line, u32 lines, u32 across)
+        : first(map * (size_t(N) * across) + 2 * line), across(across) {}
+
+    template <typename In> __device__ __forceinline__ void load_neighbours(cplx* v, u32 t, const In* map) const {
+        const In* const from = map + first;
+        const In* const ends[2] = {from + size_t(2 * t) * across, from + size_t(2 * (N - 1 - t)) * across};
+        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+            const In* at = ends[end] + (long long)(2 * offset) * across;
+            a = two_at(at);
+            b = two_at(at + across);
+        });
+    }
+    template <typename In> __device__ __forceinline__ void load_coefficients(cplx* v, u32 t, const In* map) const {
+        const In* const from = map + first;
+        Fft::coefficients(v, t, [&](u32 k, cplx& a) { a = two_at(from + size_t(k) * across); });
+    }
+    __device__ __forceinline__ void store_neighbours(cplx* v, u32 t, real* map, real even, real odd) const {
+        real* const to = map + first;
+        real* const ends[2] = {to + size_t(2 * t) * across, to + size_t(2 * (N - 1 - t)) * across};
+        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+            real* at = ends[end] + (long long)(2 * offset) * across;
+            *reinterpret_cast<cplx*>(at) = make(even * a.x, even * a.y);
+            *reinterpret_cast<cplx*>(at + across) = make(odd * b.x, odd * b.y);
+        });
+    }
+    template <typename Keep>
+    __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, real* map, real scale, Keep& keep) const {
+        real* const to = map + first;
+        Fft::coefficients(v, t, [&](u32 k, cplx& a) {
+            *reinterpret_cast<cplx*>(to + size_t(k) * across) = make(keep(scale * a.x), keep(scale * a.y));
+        });
+    }
+};
+
+template <typename Fft, bool> struct PanelRows {
+    using Value = cplx;
+    size_t first;
+    u32 pair, pairs;
+
+    __device__ __forceinline__ PanelRows(u32 map, u32 line, u32 lines, u32)
+        : first(map * panels(Fft::LENGTH, lines)), pair(line), pairs(lines) {}
+
+    __device__ __forceinline__ void load_coefficients(cplx* v, u32 t, const cplx* in) const {
+        in += first;
+        Fft::coefficients(v, t, [&](u32 k, cplx& a) { a = in[panel_at(k, pair, pairs)]; });
+    }
+    template <typename Keep>
+    __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, cplx* out, real, Keep&) const {
+        out += first;
+        Fft::coefficients(v, t, [&](u32 k, cplx& a) { out[panel_at(k, pair, pairs)] = a; });
+    }
+};
+
+template <typename Fft, bool> struct PanelColumns {
+    using Value = cplx;
+    static constexpr int N = Fft::LENGTH;
+    size_t first;
+
+    __device__ __forceinline__ PanelColumns(u32 map, u32 line, u32 lines, u32)
+        : first(map * panels(2 * lines, N / 2) + panel_at(2 * line, 0, N / 2)) {}
+
+    __device__ __forceinline__ void load_neighbours(cplx* v, u32 t, const cplx* in) const {
+        load_panel_columns<Fft>(v, t, in + first, 1);
+    }
+    __device__ __forceinline__ void store_neighbours(cplx* v, u32 t, cplx* out, real even, real odd) const {
+        out += first;
+        cplx* const ends[2] = {out + t * PANEL, out + (N - 1 - t) * PANEL};
+        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+            cplx* at = ends[end] + offset * int(PANEL);
+            at[0] = make(even * a.x, odd * b.x);
+            at[1] = make(even * a.y, odd * b.y);
+        });
+    }
+};

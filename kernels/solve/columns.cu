@@ -1,0 +1,27 @@
+// The second of the three passes of the field solve (src/spectral.rs), along x: DCT, Green's function and
+// wavenumber, and the two inverses P = IDCT(âG) and Q = IDXST(âG w_x), per column.
+//
+// An instance is divided by its shape (shape.cuh), GROUPS = 1, and by
+//   PF_KEEP       where a block keeps the spectrum it works on later:
+//                 0 in registers, 1 in shared memory (joined_columns.cuh),
+//                 2 with separate FFTs for P and Q (separate_columns.cuh)
+// Blocks take units of 2C columns. One value is read and two are written for each bin. The kernels
+// leave the transforms' halves to Green::scale.
+#if PF_KEEP == 2
+#include "solve/separate_columns.cuh"
+#else
+#include "solve/joined_columns.cuh"
+#endif
+
+static_assert(GROUPS == 1 && 2 * C <= PANEL, "a block's columns are part of a panel");
+constexpr int KEPT_BYTES = PF_KEEP == 0 ? 0 : N * C * int(PF_KEEP == 2 ? sizeof(cplx) : sizeof(real));
+static_assert(Fft::BYTES + KEPT_BYTES == PF_BYTES, "the host counts shared memory otherwise");
+
+PF_KERNEL(THREADS, PF_BLOCKS)
+columns(cplx* p, cplx* q, const cplx* table, Green green, u32 units, double* partial) {
+#if PF_KEEP == 2
+    separate_columns(p, q, table, green, units, partial);  // persistent
+#else
+    joined_columns<PF_KEEP == 1>(p, q, table, green, partial);
+#endif
+}

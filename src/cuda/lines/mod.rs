@@ -1,0 +1,12 @@
+//! Transforms of lines with everything before and after their FFT done in registers: one
+//! family of kernels (`kernels/lines`), of which every instance is compiled for what it does and for
+//! how its lines are divided over threads and blocks ([`shapes`]).
+
+mod kernel;
+mod shapes;
+mod transform;
+mod twiddles;
+
+pub(in crate::cuda) use kernel::{Instance, LineKernel, limits};
+pub(in crate::cuda) use shapes::{Keep, LONGEST, Role, SHORTEST};
+pub(in crate::cuda) use transform::{Direction, LineTransform, panel};

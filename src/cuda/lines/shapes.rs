@@ -1,0 +1,384 @@
+//! How lines are divided over threads and blocks, as data.
+//!
+//! A line of n elements goes through an FFT of three or four stages of radices R, X1, X2
+//! and R (`kernels/lines/block_fft.cuh`), its elements in the registers of n/2R threads. [`TABLE`] says for
+//! every kind of pass, precision, length and size of shared memory how many
+//! elements a thread takes, how many lines go side by side, and what goes
+//! through shared memory in halves. Three questions are kept apart:
+//! what can run ([`Shape::runs_on`], which no choice can change), what to take where nothing
+//! was measured ([`choose`], from the table), and what was measured here (`tuning`).
+//!
+//! Kept free of the rest of the crate, so that `build.rs` can read it too.
+
+/// What a kernel does with lines, as far as their division goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// Rows of a map, to or from panels or in place.
+    Rows,
+    /// Columns of a map or of panels.
+    Columns,
+    /// The second pass of the solve.
+    Solve,
+    /// The third pass of the solve.
+    Fields,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Role; 4] = [Role::Rows, Role::Columns, Role::Solve, Role::Fields];
+
+    /// Its name in files and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Rows => "rows",
+            Role::Columns => "columns",
+            Role::Solve => "solve",
+            Role::Fields => "fields",
+        }
+    }
+}
+
+/// Where a block of the solve's second pass keeps the spectra it works on later: `PF_KEEP` of
+/// `kernels/solve/columns.cu`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Keep {
+    /// In registers.
+    Registers = 0,
+    /// Half of them in shared memory.
+    Shared = 1,
+    /// P and Q go through FFTs of their own, Q waiting in shared memory; blocks are persistent.
+    Separate = 2,
+}
+
+/// How lines of one length are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Elements of a line.
+    pub n: usize,
+    /// Of those, in a thread: twice the radix of the first and last stage.
+    pub elements: usize,
+    /// Radices of the stages between; 1 where there is none.
+    pub middle: [usize; 2],
+    /// Lines side by side in a group of threads.
+    pub lanes: usize,
+    /// Groups of threads in a block.
+    pub groups: usize,
+    /// Whether exchanges go through shared memory in halves.
+    pub split: bool,
+    /// What depends on the thread alone is computed twice, to save registers.
+    pub recompute: bool,
+    /// For [`Role::Solve`].
+    pub keep: Keep,
+    /// Threads that a multiprocessor's registers must do for.
+    pub resident: usize,
+    /// Bytes of a real number.
+    pub real: usize,
+}
+
+/// What a device can do, as far as shapes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of shared memory that a block can have.
+    pub shared: usize,
+    /// Threads that a multiprocessor can have.
+    pub threads: usize,
+}
+
+/// A row of [`TABLE`]: for lines up to `most` elements on devices whose blocks can have `shared` KB.
+struct Row {
+    role: Role,
+    real: usize,
+    shared: usize,
+    most: usize,
+    /// What divides the lengths.
+    of: usize,
+    /// Where the length allows it; else the next best number.
+    elements: usize,
+    lanes: usize,
+    /// Threads of a block, at least.
+    threads: usize,
+    split: bool,
+    recompute: bool,
+    keep: Keep,
+    resident: usize,
+}
+
+impl Row {
+    const fn of(self, of: usize) -> Row {
+        Row { of, ..self }
+    }
+
+    const fn threads(self, threads: usize) -> Row {
+        Row { threads, ..self }
+    }
+}
+
+/// Shortest line.
+pub const SHORTEST: usize = 16;
+/// Longest line, in either precision.
+pub const LONGEST: usize = 16384;
+
+/// Radices of the stages between the first and the last.
+const RADICES: [usize; 10] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 16];
+/// Elements a thread can have.
+const ELEMENTS: [usize; 7] = [4, 8, 12, 16, 20, 24, 32];
+/// Most elements a thread has registers for, by bytes of a real number.
+const fn most_elements(real: usize) -> usize {
+    if real == 8 { 24 } else { 40 }
+}
+
+/// Whole threads of a warp.
+const WARP: usize = 32;
+/// Shared memory that one access of a warp serves.
+const WAVEFRONT: usize = 128;
+
+impl Shape {
+    /// Threads of a line.
+    pub fn per_line(&self) -> usize {
+        self.n / self.elements
+    }
+
+    /// Threads of a block.
+    pub fn threads(&self) -> usize {
+        self.per_line() * self.lanes * self.groups
+    }
+
+    /// Lines (pairs of real lines) of a block.
+    pub fn lines(&self) -> usize {
+        self.lanes * self.groups
+    }
+
+    /// Elements that a thread has room for: `ROOM` of `kernels/lines/block_fft.cuh`.
+    fn room(&self) -> usize {
+        room(self.n, self.elements, self.middle)
+    }
+
+    /// Shared memory of a block, in bytes: as the kernels count it, which they check.
+    pub fn bytes(&self) -> usize {
+        let slot = if self.split { self.real } else { 2 * self.real };
+        let at_once = (WAVEFRONT / slot / self.lanes).max(1);
+        let radix = self.elements / 2;
+        let padded = |length: usize, next: usize| {
+            let every = at_once.div_ceil(length * next) * length * next;
+            let pad = if length < at_once { length } else { 0 };
+            self.n + self.n / every * pad
+        };
+        let [x1, x2] = self.middle;
+        let slots = padded(1, radix)
+            .max(if x1 > 1 { padded(radix, x1) } else { 0 })
+            .max(if x2 > 1 { padded(radix * x1, x2) } else { 0 });
+        let kept = match self.keep {
+            Keep::Registers => 0,
+            Keep::Shared => self.real,
+            Keep::Separate => 2 * self.real,
+        };
+        slots * self.lanes * slot * self.groups + self.n * self.lanes * kept
+    }
+
+    /// Blocks that a multiprocessor's registers must do for.
+    pub fn blocks(&self, limits: Limits) -> usize {
+        let threads = self.threads().next_multiple_of(WARP);
+        (self.resident / threads).min(limits.threads / threads).clamp(1, 16)
+    }
+
+    /// Whether it is sound, and a device with these limits can run it.
+    pub fn runs_on(&self, limits: Limits) -> bool {
+        let radix = self.elements / 2;
+        self.n == radix * radix * self.middle[0] * self.middle[1]
+            && self.n.is_multiple_of(self.elements)
+            && radix.is_multiple_of(2)
+            && self.room() <= most_elements(self.real)
+            && self.threads() <= 1024
+            // A group's barrier has a number of its own, of which there are 16.
+            && self.groups < 16
+            && self.bytes() <= limits.shared
+    }
+
+    /// What the kernels are compiled with.
+    pub fn defines(&self, limits: Limits) -> Vec<(&'static str, String)> {
+        let flag = |is: bool| u8::from(is).to_string();
+        vec![
+            ("PF_N", self.n.to_string()),
+            ("PF_E", self.elements.to_string()),
+            ("PF_X1", self.middle[0].to_string()),
+            ("PF_X2", self.middle[1].to_string()),
+            ("PF_C", self.lanes.to_string()),
+            ("PF_GROUPS", self.groups.to_string()),
+            ("PF_SPLIT", flag(self.split)),
+            ("PF_RECOMPUTE", flag(self.recompute)),
+            ("PF_BLOCKS", self.blocks(limits).to_string()),
+            ("PF_BYTES", self.bytes().to_string()),
+        ]
+    }
+}
+
+/// Elements that a thread has room for: more than its share where the butterflies of a stage
+/// between do not divide evenly.
+fn room(n: usize, elements: usize, middle: [usize; 2]) -> usize {
+    let threads = n / elements;
+    let stage = |radix: usize| if radix > 1 { (n / radix).div_ceil(threads) * radix } else { 0 };
+    elements.max(stage(middle[0])).max(stage(middle[1]))
+}
+
+/// The stages between for n elements, so many a thread: the pair of radices with the least
+/// work, the more even one of two alike. `None` where there is none.
+fn middle(n: usize, elements: usize) -> Option<[usize; 2]> {
+    let ends = (elements / 2).pow(2);
+    if elements < 4 || !n.is_multiple_of(ends) || !n.is_multiple_of(elements) {
+        return None;
+    }
+    let product = n / ends;
+    let first = [1].into_iter().chain(RADICES).filter(|x1| product.is_multiple_of(*x1));
+    let pairs = first.map(|x1| [x1, product / x1]).filter(|&[x1, x2]| {
+        (x2 == 1 || RADICES.contains(&x2)) && (x1 > 1 || x2 == 1) && x1 >= x2
+    });
+    let work = |pair: &[usize; 2]| {
+        let stages = 2 + pair.iter().filter(|&&x| x > 1).count();
+        (stages * room(n, elements, *pair), pair[0])
+    };
+    pairs.min_by_key(work)
+}
+
+/// Registers.
+const R: Keep = Keep::Registers;
+/// Shared memory.
+const S: Keep = Keep::Shared;
+/// P and Q separately.
+const PQ: Keep = Keep::Separate;
+
+const fn row(
+    role: Role,
+    (real, shared, most): (usize, usize, usize),
+    (elements, lanes, split): (usize, usize, bool),
+    (keep, recompute, resident): (Keep, bool, usize),
+) -> Row {
+    let (of, threads) = (1, WARP);
+    Row { role, real, shared, most, of, elements, lanes, threads, split, recompute, keep, resident }
+}
+
+/// For every role and precision, larger shared memory first, then shorter lines first. The
+/// rows for 227 KB were measured on an H200.
+#[rustfmt::skip]
+const TABLE: &[Row] = {
+    use Role::{Columns, Fields, Rows, Solve};
+    &[
+        //           bytes  KB  most       elements, lanes, split   keep, recompute, threads
+        row(Rows,    (4, 227, 10000),     (20, 1, false), (R, false,  640)).of(100),
+        row(Rows,    (4, 227,   512),     ( 8, 1, false), (R, false, 1024)),
+        row(Rows,    (4, 227,  4096),     (16, 1, false), (R, false, 1024)),
+        row(Rows,    (4, 163, 16384),     (32, 1, false), (R, false,  512)),
+        row(Rows,    (4,  48,   512),     ( 8, 1, false), (R, false, 1024)),
+        row(Rows,    (4,  48,  4096),     (16, 1, false), (R, false, 1024)),
+        row(Rows,    (4,  48, 16384),     (32, 1, true),  (R, false,  512)),
+        row(Rows,    (8, 227, 10000),     (20, 1, false), (R, false,  384)).of(100),
+        row(Rows,    (8, 227,   512),     ( 8, 1, false), (R, false,  768)),
+        row(Rows,    (8, 227, 10000),     (16, 1, true),  (R, false,  512)),
+        row(Rows,    (8,  48,   512),     ( 8, 1, false), (R, false,  768)),
+        row(Rows,    (8,  48, 10000),     (16, 1, true),  (R, false,  512)),
+
+        row(Columns, (4, 227,  5000),     (20, 2, false), (R, true,   640)).of(100),
+        row(Columns, (4, 227, 10000),     (20, 1, false), (R, true,   640)).of(100),
+        row(Columns, (4, 227,   256),     ( 8, 4, false), (R, true,  1024)),
+        row(Columns, (4, 227,   512),     ( 8, 2, false), (R, true,  1024)),
+        row(Columns, (4, 227,  1024),     (16, 4, false), (R, true,  1024)),
+        row(Columns, (4, 227,  4096),     (32, 4, false), (R, true,   512)),
+        row(Columns, (4, 227,  8192),     (32, 2, false), (R, true,   512)),
+        row(Columns, (4,  99,   512),     ( 8, 4, false), (R, true,  1024)),
+        row(Columns, (4,  99,  1024),     (16, 4, false), (R, true,  1024)),
+        row(Columns, (4,  99,  4096),     (32, 4, true),  (R, true,   512)),
+        row(Columns, (4,  48,   512),     ( 8, 4, false), (R, true,  1024)),
+        row(Columns, (4,  48,  1024),     (16, 4, false), (R, true,  1024)),
+        row(Columns, (4,  48,  2048),     (32, 4, true),  (R, true,   512)),
+        row(Columns, (4,  48,  8192),     (32, 2, true),  (R, true,   512)),
+        row(Columns, (4,  48, 16384),     (32, 1, true),  (R, true,   512)),
+        row(Columns, (8, 227,  2500),     (20, 2, false), (R, true,   384)).of(100),
+        row(Columns, (8, 227,  5000),     (20, 2, true),  (R, true,   384)).of(100),
+        row(Columns, (8, 227, 10000),     (20, 1, false), (R, true,   384)).of(100),
+        row(Columns, (8, 227,   512),     ( 8, 2, false), (R, true,   768)),
+        row(Columns, (8,  99,  4096),     (16, 2, true),  (R, true,   512)),
+        row(Columns, (8,  48,   512),     ( 8, 2, false), (R, true,   768)),
+        row(Columns, (8,  48,  2048),     (16, 2, true),  (R, true,   512)),
+        row(Columns, (8,  48, 10000),     (16, 1, true),  (R, true,   512)),
+
+        row(Solve,   (4, 227,   256),     ( 8, 4, false), (R, false,  512)),
+        row(Solve,   (4, 227,   512),     ( 8, 2, false), (R, false,  512)),
+        row(Solve,   (4, 227,  1024),     (16, 4, false), (R, false,  512)),
+        row(Solve,   (4, 163,  2048),     (32, 4, false), (S, true,   512)),
+        row(Solve,   (4, 227,  8192),     (32, 2, true),  (PQ, true,  512)),
+        row(Solve,   (4,  99,   512),     ( 8, 4, false), (R, false,  512)),
+        row(Solve,   (4,  99,  1024),     (16, 4, false), (R, false,  512)),
+        row(Solve,   (4,  99,  2048),     (32, 4, true),  (S, true,   512)),
+        row(Solve,   (4,  99,  4096),     (32, 2, true),  (PQ, true,  512)),
+        row(Solve,   (4,  48,   512),     ( 8, 4, false), (R, false,  512)),
+        row(Solve,   (4,  48,  1024),     (16, 4, false), (R, false,  512)),
+        row(Solve,   (4,  48,  2048),     (32, 2, true),  (S, true,   512)),
+        row(Solve,   (4,  48, 16384),     (32, 1, true),  (PQ, true,  512)),
+        row(Solve,   (8, 227,   512),     ( 8, 2, false), (R, false,  512)),
+        row(Solve,   (8, 163,  1024),     (16, 2, false), (S, true,   512)),
+        row(Solve,   (8, 163,  4096),     (16, 2, true),  (S, true,   512)),
+        row(Solve,   (8,  48,   512),     ( 8, 2, false), (R, false,  512)),
+        row(Solve,   (8,  48,  1024),     (16, 2, true),  (S, true,   512)),
+        row(Solve,   (8,  48, 10000),     (16, 1, true),  (S, true,   512)),
+
+        row(Fields,  (4, 227,   512),     ( 8, 1, false), (R, false, 1024)),
+        row(Fields,  (4, 227,  1024),     (16, 2, false), (R, false, 1024)),
+        row(Fields,  (4,  99,  4096),     (32, 2, false), (R, false,  512)),
+        row(Fields,  (4,  99, 16384),     (32, 1, false), (R, false,  512)),
+        row(Fields,  (4,  48,   512),     ( 8, 1, false), (R, false, 1024)),
+        row(Fields,  (4,  48,  1024),     (16, 2, false), (R, false, 1024)),
+        row(Fields,  (4,  48,  2048),     (32, 2, false), (R, false,  512)),
+        row(Fields,  (4,  48, 16384),     (32, 1, true),  (R, false,  512)),
+        row(Fields,  (8, 227,   256),     ( 8, 1, false), (R, false,  768)),
+        row(Fields,  (8, 227,   512),     (16, 1, true),  (R, false,  512)).threads(64),
+        row(Fields,  (8, 227,  1024),     (16, 2, false), (R, false,  512)),
+        row(Fields,  (8,  48,   256),     ( 8, 1, false), (R, false,  768)),
+        row(Fields,  (8,  48, 10000),     (16, 1, true),  (R, false,  512)),
+    ]
+};
+
+impl Row {
+    fn takes(&self, role: Role, real: usize, n: usize) -> bool {
+        self.role == role && self.real == real && n <= self.most && n.is_multiple_of(self.of)
+    }
+
+    /// Its shape for lines of n elements, with the number of elements a thread nearest to
+    /// the row's that n has stages for.
+    fn shape(&self, n: usize) -> Option<Shape> {
+        let stages = ELEMENTS.iter().filter_map(|&e| Some((e, middle(n, e)?)));
+        let cost = |&(elements, middle): &(usize, [usize; 2])| {
+            let stages = 2 + middle.iter().filter(|&&x| x > 1).count();
+            let work = (stages * room(n, elements, middle)) as f64 / elements as f64;
+            work * (1.0 + (elements as f64 / self.elements as f64).ln().abs())
+        };
+        let allowed = stages.filter(|&(e, m)| room(n, e, m) <= most_elements(self.real));
+        let (elements, middle) = allowed.min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+        let together = n / elements * self.lanes;
+        let most = self.elements.max(room(n, elements, middle));
+        Some(Shape {
+            n,
+            elements,
+            middle,
+            lanes: self.lanes,
+            groups: if self.role == Role::Solve { 1 } else { self.threads.div_ceil(together) },
+            split: self.split,
+            recompute: self.recompute,
+            keep: self.keep,
+            resident: self.resident * self.elements / most,
+            real: self.real,
+        })
+    }
+}
+
+/// How the table divides lines of n elements on a device with these limits; `None` where no
+/// row fits. `real` is the size of a real number in bytes.
+pub fn choose(role: Role, real: usize, n: usize, limits: Limits) -> Option<Shape> {
+    if !n.is_multiple_of(2) || !(SHORTEST..=LONGEST).contains(&n) {
+        return None;
+    }
+    let rows = || TABLE.iter().filter(|row| row.takes(role, real, n));
+    let fitting = rows().filter(|row| row.shared << 10 <= limits.shared);
+    let as_they_are = fitting.filter_map(|row| row.shape(n));
+    // Where none fits, in as little shared memory as there can be.
+    let smallest = rows().filter_map(|row| Row { lanes: 1, split: true, ..*row }.shape(n));
+    as_they_are.chain(smallest).find(|shape| shape.runs_on(limits))
+}

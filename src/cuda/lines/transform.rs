@@ -1,0 +1,280 @@
+//! Transforms of arrays of any number of axes, one pass for each axis:
+//! `kernels/lines/transform.cu`.
+//!
+//! What reordering and twiddling cost as kernels of their own, two passes over the array,
+//! is no memory traffic here: they are the first and the last steps of an FFT that keeps
+//! its line in registers. For each value and axis one is read and one written.
+//!
+//! The two fastest axes are taken as maps, with panels between their passes; every slower axis
+//! is the columns of maps of all faster ones, transformed in place. Lines must have an even
+//! length that there are stages for, and fit the device's shared memory.
+
+use super::kernel::{Instance, LineKernel, limits};
+use super::shapes::Role;
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceVec, Gpu, Input, KernelUse, Launch, MOST_BLOCKS, check_length,
+};
+use crate::cuda::fft::Threshold;
+use crate::transform::TransformNd;
+use cudarc::driver::LaunchConfig;
+
+/// A DCT, or inverses along every axis, slowest first.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cuda) enum Direction<'a> {
+    /// DCT along every axis.
+    Forward,
+    /// Along each axis the inverse: of sines where this says so, else of cosines.
+    Inverse {
+        /// One for each axis, or none at all.
+        sines: &'a [bool],
+    },
+}
+
+impl Direction<'_> {
+    /// Of a transform that is the same along every axis.
+    pub(in crate::cuda) fn of(kind: TransformNd) -> Self {
+        match kind {
+            TransformNd::Dct => Direction::Forward,
+            TransformNd::Idct => Direction::Inverse { sines: &[] },
+        }
+    }
+}
+
+/// The kernels of a transform of a batch of arrays.
+pub(in crate::cuda) struct LineTransform<T: CudaReal> {
+    gpu: Gpu,
+    passes: Vec<Pass<T>>,
+    /// The last pass of a DCT with a threshold.
+    last_threshold: Option<Pass<T>>,
+    /// [`Input::SUFFIX`] of what the first pass reads.
+    input: &'static str,
+    values: usize,
+    /// Between the passes of the two fastest axes, with memory for whole panels.
+    between: DeviceVec<T::Complex>,
+}
+
+/// A launch along one axis.
+struct Pass<T: CudaReal> {
+    kernel: LineKernel<T>,
+    config: LaunchConfig,
+    step: Step,
+}
+
+/// What a pass does.
+#[derive(Clone, Copy)]
+struct Step {
+    role: Role,
+    n: usize,
+    /// Lines (pairs of real ones) of a map, and what they are taken from: columns of a map of
+    /// columns, rows of one of rows.
+    lines: u32,
+    across: u32,
+    maps: u32,
+    sine: bool,
+    from: Memory,
+    to: Memory,
+}
+
+/// What a pass reads or writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Input,
+    Output,
+    Between,
+}
+
+/// Complex numbers of a panel's row pair: `PANEL` of `kernels/lines/places.cuh`.
+pub(in crate::cuda) fn panel<T: CudaReal>() -> usize {
+    64 / size_of::<T::Complex>()
+}
+
+/// The passes of a transform, in the order in which they run; `None` beyond what a launch counts.
+fn steps(direction: Direction<'_>, shape: &[usize], batch: usize) -> Option<Vec<Step>> {
+    let count = |n: usize| u32::try_from(n).ok();
+    let forward = matches!(direction, Direction::Forward);
+    let sine = |axis: usize| match direction {
+        Direction::Forward => false,
+        Direction::Inverse { sines } => sines.get(axis) == Some(&true),
+    };
+    let axes = shape.len();
+    let mut steps = Vec::new();
+    // In the order of a DCT, the fastest axis first.
+    for (k, axis) in (0..axes).rev().enumerate() {
+        let inner: usize = shape[axis + 1..].iter().product();
+        let outer = batch * shape[..axis].iter().product::<usize>();
+        let (role, lines, across, maps) = match k {
+            0 if axes == 1 => (Role::Rows, outer.div_ceil(2), outer, 1),
+            0 => (Role::Rows, shape[axis - 1] / 2, shape[axis - 1], outer / shape[axis - 1]),
+            _ => (Role::Columns, inner / 2, inner, outer),
+        };
+        if maps > MOST_BLOCKS as usize {
+            return None;
+        }
+        let (from, to) = match (forward, k) {
+            (true, 0) if axes > 1 => (Memory::Input, Memory::Between),
+            (true, 0) => (Memory::Input, Memory::Output),
+            (true, 1) => (Memory::Between, Memory::Output),
+            (true, _) => (Memory::Output, Memory::Output),
+            (false, 0) if axes > 1 => (Memory::Between, Memory::Output),
+            (false, _) => {
+                let to = if k == 1 { Memory::Between } else { Memory::Output };
+                (if k + 1 == axes { Memory::Input } else { Memory::Output }, to)
+            }
+        };
+        let (lines, across, maps) = (count(lines)?, count(across)?, maps as u32);
+        let n = shape[axis];
+        steps.push(Step { role, n, lines, across, maps, sine: sine(axis), from, to });
+    }
+    if !forward {
+        steps.reverse();
+    }
+    Some(steps)
+}
+
+impl Step {
+    /// The instance that does it; the last pass makes up for the halves of all.
+    fn instance<T: CudaReal>(
+        &self,
+        gpu: &Gpu,
+        forward: bool,
+        input: &str,
+        halves: usize,
+        threshold: bool,
+    ) -> Result<Option<Instance>, CudaError> {
+        let place = |memory| match (self.role, memory) {
+            (Role::Rows, Memory::Between) => "PanelRows",
+            (Role::Rows, _) => "MapRows",
+            (_, Memory::Between) => "PanelColumns",
+            _ => "MapColumns",
+        };
+        let reads = match self.from {
+            Memory::Input => input,
+            Memory::Output => "real",
+            Memory::Between => "cplx",
+        };
+        let flag = |is: bool| if is { "1" } else { "0" };
+        let odd = self.role == Role::Rows && !self.across.is_multiple_of(2);
+        let halves = halves.to_string();
+        let does = [
+            ("PF_FORWARD", flag(forward)),
+            ("PF_FROM", place(self.from)),
+            ("PF_TO", place(self.to)),
+            ("PF_INPUT", reads),
+            ("PF_ODD", flag(odd)),
+            ("PF_HALVES", &halves),
+            ("PF_THRESHOLD", flag(threshold)),
+            ("PF_IN_PLACE", flag(self.from == self.to)),
+        ];
+        let kernel = ("transform", "transform");
+        Ok(Instance::choose::<T>(limits(gpu)?, kernel, self.role, self.n, &does))
+    }
+}
+
+impl<T: CudaReal> LineTransform<T> {
+    /// For `batch` arrays of `shape`, slowest axis first, whose values are of type `I`. `None`
+    /// where the device cannot have lines of these lengths.
+    pub(in crate::cuda) fn new<I: Input<T>>(
+        gpu: &Gpu,
+        direction: Direction<'_>,
+        shape: &[usize],
+        batch: usize,
+    ) -> Result<Option<Self>, CudaError> {
+        let forward = matches!(direction, Direction::Forward);
+        let Some(steps) = steps(direction, shape, batch) else { return Ok(None) };
+        let last = steps.len() - 1;
+        let mut instances = Vec::new();
+        for (k, step) in steps.iter().enumerate() {
+            let halves = if k == last { steps.len() } else { 0 };
+            let Some(one) = step.instance::<T>(gpu, forward, I::TYPE, halves, false)? else {
+                return Ok(None);
+            };
+            instances.push(one);
+        }
+        if forward {
+            instances.extend(steps[last].instance::<T>(gpu, true, I::TYPE, steps.len(), true)?);
+        }
+        let pass = |(kernel, &step): (LineKernel<T>, &Step)| Pass {
+            config: kernel.cover(step.lines, step.maps),
+            kernel,
+            step,
+        };
+        let with_threshold = steps.iter().chain(forward.then_some(&steps[last]));
+        let kernels = LineKernel::all(gpu, &instances)?;
+        let mut passes: Vec<_> = kernels.into_iter().zip(with_threshold).map(pass).collect();
+        let values = batch * shape.iter().product::<usize>();
+        let between = match *shape {
+            [.., rows, n] => values / n / rows * (rows / 2) * n.next_multiple_of(panel::<T>()),
+            _ => 0,
+        };
+        Ok(Some(LineTransform {
+            gpu: gpu.clone(),
+            last_threshold: if forward { passes.pop() } else { None },
+            passes,
+            input: I::SUFFIX,
+            values,
+            between: gpu.zeros(between)?,
+        }))
+    }
+
+    /// Enqueues the transform; only a DCT has a threshold.
+    pub(in crate::cuda) fn run<I: Input<T>>(
+        &mut self,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
+        mut threshold: Option<Threshold<T>>,
+    ) -> Result<(), CudaError> {
+        check_length("array to transform", input.len(), self.values)?;
+        check_length("transformed array", output.len(), self.values)?;
+        assert_eq!(I::SUFFIX, self.input);
+        let last = self.passes.len() - 1;
+        for (k, pass) in self.passes.iter().enumerate() {
+            let pass = match &self.last_threshold {
+                Some(with) if k == last && threshold.is_some() => with,
+                _ => pass,
+            };
+            let Pass { kernel, config, step } = pass;
+            let mut launch = Launch::new(&self.gpu, &kernel.function);
+            match step.from {
+                Memory::Input => launch.arg(input),
+                Memory::Output => launch.arg(&*output),
+                Memory::Between => launch.arg(&self.between),
+            };
+            match step.to {
+                Memory::Between => launch.arg(&self.between),
+                _ => launch.arg(&*output),
+            };
+            let sine = i32::from(step.sine);
+            launch.arg(&kernel.table).arg(&step.lines).arg(&step.across);
+            let epsilon;
+            match if k == last { threshold.take() } else { None } {
+                Some(threshold) => {
+                    assert!(self.last_threshold.is_some(), "an inverse drops nothing");
+                    epsilon = threshold.epsilon;
+                    launch.arg(&epsilon).arg(threshold.kept).arg(threshold.parts);
+                }
+                None => {
+                    launch.arg(&sine);
+                }
+            }
+            // SAFETY: the arguments are those of kernels/lines/transform.cu, in their order, for
+            // an instance that was compiled for this step; input and output hold `values` values
+            // (checked above), the input of the type it was compiled for (asserted), `between` a
+            // complex number for two values of whole panels, the table is that of the kernel's
+            // stages, and the blocks cover the lines of all maps.
+            unsafe { launch.launch(*config) }?;
+        }
+        Ok(())
+    }
+
+    /// What the kernels take, in the order in which they run; `input` is the size of a
+    /// value that the first one reads.
+    pub(in crate::cuda) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
+        let map = self.values * size_of::<T>();
+        let of = |pass: &Pass<T>| {
+            let reads = if pass.step.from == Memory::Input { self.values * input } else { map };
+            let name = format!("{} {}", pass.step.role.name(), pass.step.n);
+            KernelUse::of(&self.gpu, name, &pass.kernel.function, &pass.config, reads + map)
+        };
+        self.passes.iter().map(of).collect()
+    }
+}
