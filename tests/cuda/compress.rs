@@ -17,8 +17,8 @@ fn thresholds_drop_and_count<T: CudaReal>() {
     let ways = [
         auto,
         auto.method(Method::RowColumn),
-        auto.layout(FftLayout::Straight),
-        auto.layout(FftLayout::Transposed),
+        auto.method(Method::Fused).layout(FftLayout::Straight),
+        auto.method(Method::Fused).layout(FftLayout::Transposed),
     ];
     let sizes = [
         (1, 1, 1),
@@ -35,8 +35,8 @@ fn thresholds_drop_and_count<T: CudaReal>() {
     for ((nx, ny, batch), options) in sizes.iter().flat_map(|&size| ways.map(|way| (size, way))) {
         let x: Vec<T> = values(batch * nx * ny);
         let input = gpu.upload(&x).unwrap();
-        let mut plan =
-            Plan2d::<T, T>::batched(&gpu, Transform::Dct, nx, ny, options, batch).unwrap();
+        let plan = Plan2d::<T, T>::batched(&gpu, Transform::Dct, nx, ny, options, batch).unwrap();
+        let mut plan = plan.with_threshold().unwrap();
         let full = output(&gpu, x.len(), |out| plan.run(&input, out));
         let mut sizes: Vec<T> = full.iter().map(|v| v.abs()).collect();
         sizes.sort_by(|a, b| a.partial_cmp(b).unwrap());

@@ -51,12 +51,10 @@ cases! {
     case_lines_f64: lines::<f64>;
     case_maps_f32: maps::<f32>;
     case_maps_f64: maps::<f64>;
-    case_two_pass_f32: two_pass::<f32>;
-    case_two_pass_f64: two_pass::<f64>;
-    case_two_pass_long_f32: two_pass_long::<f32>;
-    case_two_pass_long_f64: two_pass_long::<f64>;
-    case_axis_of_10000_f32: axis_of_10000::<f32>;
-    case_axis_of_10000_f64: axis_of_10000::<f64>;
+    case_two_pass_f32: line_transforms::<f32>;
+    case_two_pass_f64: line_transforms::<f64>;
+    case_two_pass_long_f32: line_transforms_long::<f32>;
+    case_two_pass_long_f64: line_transforms_long::<f64>;
     case_volumes_f32: volumes::<f32>;
     case_volumes_f64: volumes::<f64>;
     case_placer_f32: placer::<f32>;
@@ -226,7 +224,8 @@ fn transforms<T: CudaReal, I: Input<T>>(
         fills(gpu, count, |out| plan.run(&input, out));
     }
     let mut kept = gpu.zeros::<u64>(1).unwrap();
-    let mut plan = Plan2d::<T, I>::batched(gpu, Transform::Dct, nx, ny, options, 2).unwrap();
+    let plan = Plan2d::<T, I>::batched(gpu, Transform::Dct, nx, ny, options, 2).unwrap();
+    let mut plan = plan.with_threshold().unwrap();
     fills(gpu, count, |out| plan.run_thresholded(&input, T::one(), out, &mut kept));
     let kept = gpu.download(&kept).unwrap()[0];
     assert!((1..=count as u64).contains(&kept), "{nx} x {ny}: {kept} kept");
@@ -241,32 +240,22 @@ fn maps<T: CudaReal>(gpu: &Gpu) {
     }
 }
 
-fn own_kernels<T: CudaReal>(gpu: &Gpu, sizes: &[(usize, usize)], path: Path2d) {
+/// Maps with one axis of each of these lengths, the other of 64 or 20, by lines.
+fn by_lines<T: CudaReal>(gpu: &Gpu, lengths: &[usize]) {
     let auto = Plan2dOptions::default();
-    for &(nx, ny) in sizes {
-        transforms::<T, T>(gpu, (nx, ny), &values(2 * nx * ny), auto, Some(path));
-        transforms::<T, u8>(gpu, (nx, ny), &vec![3; 2 * nx * ny], auto, Some(path));
+    for (nx, ny) in lengths.iter().flat_map(|&n| [(n, 64), (20, n)]) {
+        transforms::<T, T>(gpu, (nx, ny), &values(2 * nx * ny), auto, Some(Path2d::Lines));
+        transforms::<T, u8>(gpu, (nx, ny), &vec![3; 2 * nx * ny], auto, Some(Path2d::Lines));
     }
 }
 
-/// Lines up to 1024 along either axis, and parts of blocks.
-fn two_pass<T: CudaReal>(gpu: &Gpu) {
-    let lengths = [100, 128, 200, 256, 400, 500, 512, 1000, 1024];
-    let sizes: Vec<_> = lengths.into_iter().flat_map(|n| [(n, 64), (64, n)]).collect();
-    own_kernels::<T>(gpu, &sizes, Path2d::TwoPass);
+/// Of every number of elements a thread can have, and parts of blocks.
+fn line_transforms<T: CudaReal>(gpu: &Gpu) {
+    by_lines::<T>(gpu, &[32, 36, 96, 100, 120, 128, 256, 400, 512, 750, 1000, 1024]);
 }
 
-/// Longer lines; from 8192 rows on a DCT begins along x.
-fn two_pass_long<T: CudaReal>(gpu: &Gpu) {
-    let lengths = [2000, 2048, 2500, 4096, 5000, 8192];
-    let mut sizes: Vec<_> = lengths.into_iter().flat_map(|n| [(n, 64), (64, n)]).collect();
-    sizes.extend([(10000, 200), (200, 10000)]);
-    own_kernels::<T>(gpu, &sizes, Path2d::TwoPass);
-}
-
-fn axis_of_10000<T: CudaReal>(gpu: &Gpu) {
-    let sizes = [64, 100, 128].map(|short| [(short, 10000), (10000, short)]).concat();
-    own_kernels::<T>(gpu, &sizes, Path2d::Folded);
+fn line_transforms_long<T: CudaReal>(gpu: &Gpu) {
+    by_lines::<T>(gpu, &[1536, 2000, 2048, 2500, 3072, 4096, 5000, 8192, 10000]);
 }
 
 fn volumes<T: CudaReal>(gpu: &Gpu) {

@@ -6,7 +6,7 @@ use crate::cuda::{CudaError, CudaReal, DeviceVec, Gpu};
 use crate::transform::Transform;
 use std::time::Instant;
 
-/// A fused DCT and IDCT of channels of one size, and what lies between them.
+/// A DCT and an IDCT of channels of one size, and what lies between them.
 pub struct CudaThresholdPair<T: CudaReal> {
     gpu: Gpu,
     dct: Dct<T>,
@@ -29,8 +29,8 @@ impl<T: CudaReal> CudaThresholdPair<T> {
     /// When a size is zero or beyond the device, or kernels cannot be made.
     pub fn new(gpu: &Gpu, height: usize, width: usize, bits: u32) -> Result<Self, CudaError> {
         let dct = match bits {
-            8 => Dct::U8(Plan2d::new(gpu, Transform::Dct, height, width)?),
-            _ => Dct::U16(Plan2d::new(gpu, Transform::Dct, height, width)?),
+            8 => Dct::U8(Plan2d::new(gpu, Transform::Dct, height, width)?.with_threshold()?),
+            _ => Dct::U16(Plan2d::new(gpu, Transform::Dct, height, width)?.with_threshold()?),
         };
         Ok(CudaThresholdPair {
             dct,

@@ -334,7 +334,8 @@ fn compress<T: CudaReal>(
     threshold: f64,
 ) -> Result<Run, CudaError> {
     let options = options(pipeline)?;
-    let mut dct = Plan2d::<T>::batched(gpu, Transform::Dct, nx, ny, options, 1)?;
+    let dct = Plan2d::<T>::batched(gpu, Transform::Dct, nx, ny, options, 1)?;
+    let mut dct = dct.with_threshold()?;
     let mut idct = Plan2d::<T>::batched(gpu, Transform::Idct, nx, ny, options, 1)?;
     let (x, mut spectrum) = maps(gpu, nx * ny)?;
     let (mut out, mut kept) = (gpu.zeros(nx * ny)?, gpu.zeros(1)?);

@@ -12,7 +12,7 @@
 
 /// What a kernel does with lines, as far as their division goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Role {
+pub(crate) enum Role {
     /// Rows of a map, to or from panels or in place.
     Rows,
     /// Columns of a map or of panels.
@@ -25,10 +25,10 @@ pub enum Role {
 
 impl Role {
     /// All of them.
-    pub const ALL: [Role; 4] = [Role::Rows, Role::Columns, Role::Solve, Role::Fields];
+    pub(crate) const ALL: [Role; 4] = [Role::Rows, Role::Columns, Role::Solve, Role::Fields];
 
     /// Its name in files and messages.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Role::Rows => "rows",
             Role::Columns => "columns",
@@ -41,7 +41,7 @@ impl Role {
 /// Where a block of the solve's second pass keeps the spectra it works on later: `PF_KEEP` of
 /// `kernels/solve/columns.cu`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Keep {
+pub(crate) enum Keep {
     /// In registers.
     Registers = 0,
     /// Half of them in shared memory.
@@ -52,36 +52,36 @@ pub enum Keep {
 
 /// How lines of one length are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Elements of a line.
-    pub n: usize,
+    pub(crate) n: usize,
     /// Of those, in a thread: twice the radix of the first and last stage.
-    pub elements: usize,
+    pub(crate) elements: usize,
     /// Radices of the stages between; 1 where there is none.
-    pub middle: [usize; 2],
+    pub(crate) middle: [usize; 2],
     /// Lines side by side in a group of threads.
-    pub lanes: usize,
+    pub(crate) lanes: usize,
     /// Groups of threads in a block.
-    pub groups: usize,
+    pub(crate) groups: usize,
     /// Whether exchanges go through shared memory in halves.
-    pub split: bool,
+    pub(crate) split: bool,
     /// What depends on the thread alone is computed twice, to save registers.
-    pub recompute: bool,
+    pub(crate) recompute: bool,
     /// For [`Role::Solve`].
-    pub keep: Keep,
+    pub(crate) keep: Keep,
     /// Threads that a multiprocessor's registers must do for.
-    pub resident: usize,
+    pub(crate) resident: usize,
     /// Bytes of a real number.
-    pub real: usize,
+    pub(crate) real: usize,
 }
 
 /// What a device can do, as far as shapes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Bytes of shared memory that a block can have.
-    pub shared: usize,
+    pub(crate) shared: usize,
     /// Threads that a multiprocessor can have.
-    pub threads: usize,
+    pub(crate) threads: usize,
 }
 
 /// A row of [`TABLE`]: for lines up to `most` elements on devices whose blocks can have `shared` KB.
@@ -114,9 +114,9 @@ impl Row {
 }
 
 /// Shortest line.
-pub const SHORTEST: usize = 16;
+pub(crate) const SHORTEST: usize = 16;
 /// Longest line, in either precision.
-pub const LONGEST: usize = 16384;
+pub(crate) const LONGEST: usize = 16384;
 
 /// Radices of the stages between the first and the last.
 const RADICES: [usize; 10] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 16];
@@ -134,17 +134,17 @@ const WAVEFRONT: usize = 128;
 
 impl Shape {
     /// Threads of a line.
-    pub fn per_line(&self) -> usize {
+    pub(crate) fn per_line(&self) -> usize {
         self.n / self.elements
     }
 
     /// Threads of a block.
-    pub fn threads(&self) -> usize {
+    pub(crate) fn threads(&self) -> usize {
         self.per_line() * self.lanes * self.groups
     }
 
     /// Lines (pairs of real lines) of a block.
-    pub fn lines(&self) -> usize {
+    pub(crate) fn lines(&self) -> usize {
         self.lanes * self.groups
     }
 
@@ -154,7 +154,7 @@ impl Shape {
     }
 
     /// Shared memory of a block, in bytes: as the kernels count it, which they check.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let slot = if self.split { self.real } else { 2 * self.real };
         let at_once = (WAVEFRONT / slot / self.lanes).max(1);
         let radix = self.elements / 2;
@@ -176,13 +176,13 @@ impl Shape {
     }
 
     /// Blocks that a multiprocessor's registers must do for.
-    pub fn blocks(&self, limits: Limits) -> usize {
+    pub(crate) fn blocks(&self, limits: Limits) -> usize {
         let threads = self.threads().next_multiple_of(WARP);
         (self.resident / threads).min(limits.threads / threads).clamp(1, 16)
     }
 
     /// Whether it is sound, and a device with these limits can run it.
-    pub fn runs_on(&self, limits: Limits) -> bool {
+    pub(crate) fn runs_on(&self, limits: Limits) -> bool {
         let radix = self.elements / 2;
         self.n == radix * radix * self.middle[0] * self.middle[1]
             && self.n.is_multiple_of(self.elements)
@@ -195,7 +195,7 @@ impl Shape {
     }
 
     /// What the kernels are compiled with.
-    pub fn defines(&self, limits: Limits) -> Vec<(&'static str, String)> {
+    pub(crate) fn defines(&self, limits: Limits) -> Vec<(&'static str, String)> {
         let flag = |is: bool| u8::from(is).to_string();
         vec![
             ("PF_N", self.n.to_string()),
@@ -371,7 +371,7 @@ impl Row {
 
 /// How the table divides lines of n elements on a device with these limits; `None` where no
 /// row fits. `real` is the size of a real number in bytes.
-pub fn choose(role: Role, real: usize, n: usize, limits: Limits) -> Option<Shape> {
+pub(crate) fn choose(role: Role, real: usize, n: usize, limits: Limits) -> Option<Shape> {
     if !n.is_multiple_of(2) || !(SHORTEST..=LONGEST).contains(&n) {
         return None;
     }

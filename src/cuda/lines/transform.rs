@@ -60,6 +60,12 @@ struct Pass<T: CudaReal> {
     step: Step,
 }
 
+impl<T: CudaReal> Pass<T> {
+    fn new(kernel: LineKernel<T>, step: Step) -> Self {
+        Pass { config: kernel.cover(step.lines, step.maps), kernel, step }
+    }
+}
+
 /// What a pass does.
 #[derive(Clone, Copy)]
 struct Step {
@@ -190,17 +196,7 @@ impl<T: CudaReal> LineTransform<T> {
             };
             instances.push(one);
         }
-        if forward {
-            instances.extend(steps[last].instance::<T>(gpu, true, I::TYPE, steps.len(), true)?);
-        }
-        let pass = |(kernel, &step): (LineKernel<T>, &Step)| Pass {
-            config: kernel.cover(step.lines, step.maps),
-            kernel,
-            step,
-        };
-        let with_threshold = steps.iter().chain(forward.then_some(&steps[last]));
-        let kernels = LineKernel::all(gpu, &instances)?;
-        let mut passes: Vec<_> = kernels.into_iter().zip(with_threshold).map(pass).collect();
+        let kernels = LineKernel::all(gpu, &instances)?.into_iter();
         let values = batch * shape.iter().product::<usize>();
         let between = match *shape {
             [.., rows, n] => values / n / rows * (rows / 2) * n.next_multiple_of(panel::<T>()),
@@ -208,15 +204,24 @@ impl<T: CudaReal> LineTransform<T> {
         };
         Ok(Some(LineTransform {
             gpu: gpu.clone(),
-            last_threshold: if forward { passes.pop() } else { None },
-            passes,
+            last_threshold: None,
+            passes: kernels.zip(steps).map(|(kernel, step)| Pass::new(kernel, step)).collect(),
             input: I::SUFFIX,
             values,
             between: gpu.zeros(between)?,
         }))
     }
 
-    /// Enqueues the transform; only a DCT has a threshold.
+    /// Of a DCT, makes it ready for a threshold.
+    pub(in crate::cuda) fn prepare_threshold<I: Input<T>>(&mut self) -> Result<(), CudaError> {
+        let step = self.passes.last().expect("a transform has an axis").step;
+        let instance = step.instance::<T>(&self.gpu, true, I::TYPE, self.passes.len(), true)?;
+        let mut kernels = LineKernel::all(&self.gpu, &Vec::from_iter(instance))?;
+        self.last_threshold = kernels.pop().map(|kernel| Pass::new(kernel, step));
+        Ok(())
+    }
+
+    /// Enqueues the transform; a threshold needs [`LineTransform::prepare_threshold`].
     pub(in crate::cuda) fn run<I: Input<T>>(
         &mut self,
         input: &DeviceVec<I>,
@@ -248,7 +253,7 @@ impl<T: CudaReal> LineTransform<T> {
             let epsilon;
             match if k == last { threshold.take() } else { None } {
                 Some(threshold) => {
-                    assert!(self.last_threshold.is_some(), "an inverse drops nothing");
+                    assert!(self.last_threshold.is_some(), "the plan is ready for a threshold");
                     epsilon = threshold.epsilon;
                     launch.arg(&epsilon).arg(threshold.kept).arg(threshold.parts);
                 }

@@ -41,7 +41,8 @@ pub struct Plan2d<T: CudaReal, I: Input<T> = T> {
     batch: usize,
     options: Plan2dOptions,
     implementation: Implementation<T>,
-    counter: Counter,
+    /// Of a plan that is ready for thresholds.
+    counter: Option<Counter>,
     of: PhantomData<fn(I)>,
 }
 
@@ -142,9 +143,24 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
             batch,
             options,
             implementation,
-            counter: Counter::new(gpu)?,
+            counter: None,
             of: PhantomData,
         })
+    }
+
+    /// Makes a DCT's plan ready for [`Plan2d::run_thresholded`].
+    ///
+    /// # Errors
+    /// [`CudaError::NotPlanned`] for an inverse; else when a kernel cannot be compiled.
+    pub fn with_threshold(mut self) -> Result<Self, CudaError> {
+        if self.kind != Transform::Dct {
+            return Err(CudaError::NotPlanned { what: "a threshold", needs: "a DCT" });
+        }
+        if let Implementation::Lines(lines) = &mut self.implementation {
+            lines.prepare_threshold::<I>()?;
+        }
+        self.counter = Some(Counter::new(&self.gpu)?);
+        Ok(self)
     }
 
     /// What it transforms to.
@@ -224,7 +240,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
     /// (Jiang et al., "Image Compression"). `kept`, one number, gets how many are not.
     ///
     /// # Errors
-    /// [`CudaError::NotPlanned`] for a plan that is no DCT; else as [`Plan2d::run`].
+    /// [`CudaError::NotPlanned`] for a plan without [`Plan2d::with_threshold`]; else as [`Plan2d::run`].
     pub fn run_thresholded(
         &mut self,
         input: &DeviceVec<I>,
@@ -232,11 +248,12 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         output: &mut DeviceVec<T>,
         kept: &mut DeviceVec<u64>,
     ) -> Result<(), CudaError> {
-        if self.kind != Transform::Dct {
-            return Err(CudaError::NotPlanned { what: "a threshold", needs: "a DCT" });
-        }
         self.check(input, output)?;
-        let threshold = self.counter.threshold(epsilon, kept)?;
+        let Some(counter) = &mut self.counter else {
+            let needs = "a DCT's plan made ready by with_threshold";
+            return Err(CudaError::NotPlanned { what: "a threshold", needs });
+        };
+        let threshold = counter.threshold(epsilon, kept)?;
         run(self.kind, &mut self.implementation, input, output, Some(threshold))
     }
 
