@@ -1,6 +1,6 @@
-//! Every way to a 2-D DCT and IDCT of maps of unlike sides, single ones on a device:
-//! what [`Plan2d`] takes by itself was chosen by these times. (`placefield bench`
-//! has the paper's shapes, and lines and volumes.)
+//! Every way to a 2-D and 3-D DCT and IDCT, single ones on a device: what [`Plan2d`] and
+//! [`Plan3d`] take by themselves was chosen by these times. (`placefield bench` has the paper's
+//! shapes and pipelines.)
 //!
 //! `cargo bench --bench cuda_transforms -- [FILE.json]`
 //!
@@ -8,9 +8,9 @@
 //! and is replayed 15 times; a number is the median over replays of the mean run,
 //! in microseconds.
 
-use placefield::cuda::transforms::Plan2d;
+use placefield::cuda::transforms::{Plan2d, Plan3d};
 use placefield::cuda::{CudaError, CudaReal, Gpu, Graph, Spread, measure};
-use placefield::transform::{FftLayout, Method, Plan2dOptions, Transform};
+use placefield::transform::{FftLayout, Method, Plan2dOptions, Transform, TransformNd};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 const REPLAYS: usize = 15;
 
 /// Each is measured with its transpose.
-const SHAPES: [(usize, usize); 14] = [
+const SHAPES: [(usize, usize); 22] = [
     (16, 65536),
     (32, 32768),
     (50, 20000),
@@ -34,11 +34,20 @@ const SHAPES: [(usize, usize); 14] = [
     (1000, 1000),
     (1000, 10000),
     (2048, 5000),
+    (512, 512),
+    (1024, 1024),
+    (1536, 1536),
+    (2048, 2048),
+    (3000, 3000),
+    (4096, 4096),
+    (8192, 8192),
+    (720, 1280),
 ];
+const VOLUMES: [[usize; 3]; 4] = [[64; 3], [128; 3], [256; 3], [96, 120, 100]];
 
 #[derive(Serialize)]
 struct Row {
-    shape: [usize; 2],
+    shape: Vec<usize>,
     precision: &'static str,
     transform: String,
     how: String,
@@ -67,10 +76,14 @@ fn run(file: Option<String>) -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", gpu.info().name);
     let mut rows = Vec::new();
     for (short, long) in SHAPES {
-        for shape in [[short, long], [long, short]] {
-            map::<f64>(&gpu, shape, &mut rows)?;
-            map::<f32>(&gpu, shape, &mut rows)?;
+        for shape in [[short, long], [long, short]].iter().take(1 + usize::from(short < long)) {
+            map::<f64>(&gpu, *shape, &mut rows)?;
+            map::<f32>(&gpu, *shape, &mut rows)?;
         }
+    }
+    for shape in VOLUMES {
+        volume::<f64>(&gpu, shape, &mut rows)?;
+        volume::<f32>(&gpu, shape, &mut rows)?;
     }
     if let Some(file) = file {
         let report = Report { device: gpu.info().clone(), rows };
@@ -87,8 +100,8 @@ fn map<T: CudaReal>(gpu: &Gpu, shape: [usize; 2], rows: &mut Vec<Row>) -> Result
     let auto = Plan2dOptions::default();
     let ways = [
         auto.method(Method::RowColumn),
-        auto.layout(FftLayout::Straight),
-        auto.layout(FftLayout::Transposed),
+        auto.method(Method::Fused).layout(FftLayout::Straight),
+        auto.method(Method::Fused).layout(FftLayout::Transposed),
         auto,
     ];
     for kind in [Transform::Dct, Transform::Idct] {
@@ -103,7 +116,25 @@ fn map<T: CudaReal>(gpu: &Gpu, shape: [usize; 2], rows: &mut Vec<Row>) -> Result
             };
             print!("  {how} {:.2}", time.median);
             let transform = format!("{kind:?}");
-            rows.push(Row { shape, precision, transform, how, microseconds: time });
+            rows.push(Row { shape: shape.into(), precision, transform, how, microseconds: time });
+        }
+        println!();
+    }
+    Ok(())
+}
+
+fn volume<T: CudaReal>(gpu: &Gpu, shape: [usize; 3], rows: &mut Vec<Row>) -> Result<(), CudaError> {
+    let count = shape.iter().product();
+    let (x, mut y) = (gpu.upload(&vec![T::one(); count])?, gpu.zeros(count)?);
+    for kind in TransformNd::ALL {
+        let precision = T::PRECISION.name();
+        print!("{precision} {shape:?} {kind:?}");
+        for method in Method::ALL {
+            let mut plan = Plan3d::<T>::batched(gpu, kind, shape, method, 1)?;
+            let time = time(gpu, count, || plan.run(&x, &mut y))?;
+            print!("  {} {:.2}", method.name(), time.median);
+            let (transform, how) = (format!("{kind:?}"), method.name().to_owned());
+            rows.push(Row { shape: shape.into(), precision, transform, how, microseconds: time });
         }
         println!();
     }

@@ -4,12 +4,16 @@
 // A line is two real lines, the real and the imaginary part of complex numbers:
 //   MapRows       rows 2l and 2l+1 of a map [rows][N]
 //   MapColumns    columns 2l and 2l+1 of a map [N][across]
-//   PanelRows     the same rows between two passes along rows and columns
+//   PanelRows     the same rows between passes along rows and columns
 //   PanelColumns  the same columns there
+//   GroupColumns  columns between a first pass along columns and one along rows
+//   GroupRows     rows there
 // Between passes rows 2r and 2r+1 stay together as complex numbers, in panels of columns,
 // [panel][row pair][column of the panel], so that passes along either axis read and write
 // neighbours. The last panel may have columns that the map has not; they hold zeros or what
-// came of zeros, and are never read along rows.
+// came of zeros, and are never read along rows. Where blocks have too few columns to write whole
+// sectors of a map, a DCT begins along columns and leaves columns 2c and 2c+1 together, in
+// groups of the C lines of a block, [group][row][C].
 //
 // A place is made for map `map` of a batch, of which `lines` lines (pairs of real lines) are
 // transformed; `line` is the thread's.
@@ -121,6 +125,45 @@ template <typename Fft, bool> struct MapColumns {
         real* const to = map + first;
         Fft::coefficients(v, t, [&](u32 k, cplx& a) {
             *reinterpret_cast<cplx*>(to + size_t(k) * across) = make(keep(scale * a.x), keep(scale * a.y));
+        });
+    }
+};
+
+/// `lines` is a multiple of C.
+template <typename Fft, bool> struct GroupColumns {
+    using Value = cplx;
+    static constexpr int N = Fft::LENGTH, C = Fft::LINES;
+    size_t first;
+
+    __device__ __forceinline__ GroupColumns(u32 map, u32 line, u32 lines, u32)
+        : first((map * size_t(lines) + line / C * C) * N + line % C) {}
+
+    template <typename Keep>
+    __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, cplx* out, real, Keep&) const {
+        out += first;
+        Fft::coefficients(v, t, [&](u32 k, cplx& a) { out[k * C] = a; });
+    }
+};
+
+/// `across` is the C of the pass before.
+template <typename Fft, bool> struct GroupRows {
+    using Value = cplx;
+    static constexpr int N = Fft::LENGTH;
+    size_t map;
+    u32 line, lines, group;
+
+    __device__ __forceinline__ GroupRows(u32 map, u32 line, u32 lines, u32 group)
+        : map(map * (size_t(N) * lines)), line(line), lines(lines), group(group) {}
+
+    __device__ __forceinline__ void load_neighbours(cplx* v, u32 t, const cplx* in) const {
+        const long long rows = 2 * lines;
+        const auto at = [&](u32 q) { return in + map + ((q / group) * rows + 2 * line) * group + q % group; };
+        const cplx* const ends[2] = {at(t), at(N - 1 - t)};
+        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+            const cplx* from = ends[end] + offset * rows;
+            const cplx x = from[0], y = from[group];
+            a = make(x.x, y.x);
+            b = make(x.y, y.y);
         });
     }
 };

@@ -10,6 +10,8 @@
 //                      FFT, not kept in registers
 //   PF_BLOCKS          blocks that a multiprocessor's registers must do for
 //   PF_BYTES           shared memory of a block
+//   PF_WHOLE           whether the last block has as many lines as all others
+//   PF_KEEP            where a block keeps what it works on later (solve/columns.cu)
 #pragma once
 #include "lines/block_fft.cuh"
 

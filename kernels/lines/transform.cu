@@ -9,6 +9,7 @@
 //   PF_HALVES          halves of transforms (real_lines.cuh) that the stores make up for
 //   PF_THRESHOLD       whether small coefficients become zero (keep.cuh)
 //   PF_IN_PLACE        whether in and out may be the same memory
+//   PF_BATCH           whether there is more than one map
 // and how it is divided by the shape (shape.cuh).
 //
 // A 2-D DCT is MapRows to PanelRows, then PanelColumns to MapColumns; its inverses are
@@ -46,13 +47,14 @@ transform(const PF_INPUT* PF_ALONE in, To::Value* PF_ALONE out, const cplx* __re
     const Place place = place_in(memory);
     u32 line = (blockIdx.x * GROUPS + place.group) * C + place.lane;
     // Lines that are not there: threads work on the last one, and store nothing.
-    const bool present = GROUPS * C == 1 || line < lines;
+    const bool present = PF_WHOLE || line < lines;
     if (!present) line = lines - 1;
+    const u32 map = PF_BATCH ? blockIdx.y : 0;
     u32 t = place.t;
     wait_for_previous();
     if (EARLY) let_next_start();
     cplx v[ROOM];
-    const From from(blockIdx.y, line, lines, across);
+    const From from(map, line, lines, across);
 #if PF_FORWARD
     from.load_neighbours(v, t, in);
     Fft::run<-1>(v, place, table);
@@ -64,7 +66,7 @@ transform(const PF_INPUT* PF_ALONE in, To::Value* PF_ALONE out, const cplx* __re
 #else
     KeepAll keep;
 #endif
-    const To to(blockIdx.y, line, lines, across);
+    const To to(map, line, lines, across);
     if (present) to.store_coefficients(v, t, out, SCALE, keep);
     keep.count();
 #else
@@ -77,7 +79,7 @@ transform(const PF_INPUT* PF_ALONE in, To::Value* PF_ALONE out, const cplx* __re
     Fft::run<1>(v, place, table);
     t = again(t);
     if (!EARLY) let_next_start();
-    const To to(blockIdx.y, line, lines, across);
+    const To to(map, line, lines, across);
     if (present) to.store_neighbours(v, t, out, SCALE, sine ? -SCALE : SCALE);
 #endif
 }

@@ -32,7 +32,7 @@ fields(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict_
     const Map map = Map(line % MAPS + (3 - MAPS));
     u32 pair = line / MAPS * C + place.lane;
     // Rows that are not there: threads work on the last ones, and store nothing.
-    const bool present = GROUPS * C == 1 || pair < pairs;
+    const bool present = PF_WHOLE || pair < pairs;
     if (!present) pair = pairs - 1;
     const cplx* in = map == EX ? q : p;
     real* out = map == PHI ? phi : map == EX ? ex : ey;

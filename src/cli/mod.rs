@@ -28,6 +28,8 @@ mod place;
 mod plot;
 pub mod report;
 mod results;
+#[cfg(feature = "cuda")]
+mod tune;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use results::say;
@@ -66,6 +68,9 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Engines and devices found, and why one is missing
     Info(info::InfoArgs),
+    /// Find the fastest kernels for this GPU, and keep what was found
+    #[cfg(feature = "cuda")]
+    Tune(tune::TuneArgs),
 }
 
 /// Parses the command line, runs it and says how it went.
@@ -84,6 +89,8 @@ pub fn main() -> ExitCode {
         Command::Demo(args) => demo::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Info(args) => info::run(args),
+        #[cfg(feature = "cuda")]
+        Command::Tune(args) => tune::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

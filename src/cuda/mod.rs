@@ -83,6 +83,7 @@ pub use device::{
 };
 pub use engine::CudaEngine;
 pub use fft::{ForwardFft, InverseFft};
+pub use lines::tuning;
 pub use place::{
     CudaBackend, CudaWirelength, Descent, DescentBodies, DescentParameters, DescentSample,
 };

@@ -1,18 +1,50 @@
 //! A kernel compiled for lines of one length: an instance of the family.
 
 use super::shapes::{Limits, Role, Shape, choose};
+use super::tuning::measured;
 use super::twiddles::twiddles;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use cudarc::driver::{CudaFunction, LaunchConfig};
 
-/// What a device leaves to choose from.
-pub(in crate::cuda) fn limits(gpu: &Gpu) -> Result<Limits, CudaError> {
-    let threads = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
-    Ok(Limits {
-        shared: gpu.info().shared_memory,
-        threads: gpu.context().attribute(threads)? as usize,
-    })
+/// How lines are divided on a device: by the table, or as was measured to be faster there.
+#[derive(Clone, Debug)]
+pub(in crate::cuda) struct Shapes {
+    pub(in crate::cuda) limits: Limits,
+    /// Before the table.
+    measured: Vec<Shape>,
+}
+
+impl Shapes {
+    /// As the table has them.
+    pub(in crate::cuda) fn from_table(gpu: &Gpu) -> Result<Self, CudaError> {
+        let threads = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+        let limits = Limits {
+            shared: gpu.info().shared_memory,
+            threads: gpu.context().attribute(threads)? as usize,
+        };
+        Ok(Shapes { limits, measured: Vec::new() })
+    }
+
+    /// What was measured on this device, and the table for everything else.
+    pub(in crate::cuda) fn of(gpu: &Gpu) -> Result<Self, CudaError> {
+        let shapes = Self::from_table(gpu)?;
+        let measured = measured(gpu, shapes.limits);
+        Ok(Shapes { measured, ..shapes })
+    }
+
+    /// With this one in place of what there is for lines of its length.
+    pub(in crate::cuda) fn with(mut self, shape: Shape) -> Self {
+        self.measured.insert(0, shape);
+        self
+    }
+
+    /// That of lines of n elements; `None` where the device cannot have such lines.
+    pub(in crate::cuda) fn choose<T: CudaReal>(&self, role: Role, n: usize) -> Option<Shape> {
+        let real = size_of::<T>();
+        let is_it = |shape: &&Shape| (shape.role, shape.n, shape.real) == (role, n, real);
+        self.measured.iter().copied().find(|shape| is_it(&shape)).or_else(|| choose(role, real, n, self.limits))
+    }
 }
 
 /// A kernel to be compiled: what it does, and how its lines are divided.
@@ -20,22 +52,24 @@ pub(in crate::cuda) fn limits(gpu: &Gpu) -> Result<Limits, CudaError> {
 pub(in crate::cuda) struct Instance {
     unit: &'static str,
     kernel: &'static str,
-    pub(in crate::cuda) shape: Shape,
+    shape: Shape,
     defines: Vec<(&'static str, String)>,
 }
 
 impl Instance {
-    /// The kernel called `kernel` in `kernels/…/<unit>.cu` for lines of n elements; `does` are the
-    /// definitions that say what it does. `None` where the device cannot have such lines.
+    /// The kernel called `kernel` in `kernels/…/<unit>.cu` for `lines` lines of n elements; `does` are
+    /// the definitions that say what it does. `None` where the device cannot have such lines.
     pub(in crate::cuda) fn choose<T: CudaReal>(
-        limits: Limits,
+        shapes: &Shapes,
         (unit, kernel): (&'static str, &'static str),
         role: Role,
-        n: usize,
+        (n, lines): (usize, usize),
         does: &[(&'static str, &str)],
     ) -> Option<Self> {
-        let shape = choose(role, size_of::<T>(), n, limits)?;
-        let mut defines = shape.defines(limits);
+        let shape = shapes.choose::<T>(role, n)?;
+        let mut defines = shape.defines(shapes.limits);
+        let whole = lines.is_multiple_of(shape.lines());
+        defines.push(("PF_WHOLE", u8::from(whole).to_string()));
         defines.extend(does.iter().map(|&(name, value)| (name, value.to_owned())));
         Some(Instance { unit, kernel, shape, defines })
     }
@@ -43,8 +77,6 @@ impl Instance {
 
 /// An instance on a device, with its table of twiddles.
 pub(in crate::cuda) struct LineKernel<T: CudaReal> {
-    /// Its name in its file.
-    pub(in crate::cuda) name: &'static str,
     pub(in crate::cuda) function: CudaFunction,
     pub(in crate::cuda) shape: Shape,
     pub(in crate::cuda) table: DeviceVec<T::Complex>,
@@ -54,7 +86,7 @@ impl<T: CudaReal> LineKernel<T> {
     /// All of a plan's: what has to be compiled is compiled side by side.
     pub(in crate::cuda) fn all(gpu: &Gpu, instances: &[Instance]) -> Result<Vec<Self>, CudaError> {
         let wanted: Vec<_> = instances.iter().map(|i| (i.unit, &i.defines[..])).collect();
-        let modules = gpu.instances::<T>(&wanted)?;
+        let modules = gpu.prepare::<T>(&wanted)?;
         let kernels = instances.iter().zip(modules).map(|(instance, module)| {
             let shape = instance.shape;
             let function = module.load_function(instance.kernel)?;
@@ -62,9 +94,15 @@ impl<T: CudaReal> LineKernel<T> {
             function.set_attribute(most, shape.bytes() as i32)?;
             let table: Vec<T::Complex> =
                 twiddles(&shape).into_iter().map(|(re, im)| T::complex(re, im)).collect();
-            Ok(LineKernel { name: instance.kernel, function, shape, table: gpu.upload(&table)? })
+            Ok(LineKernel { function, shape, table: gpu.upload(&table)? })
         });
         kernels.collect()
+    }
+
+    /// Compiles instances side by side; those that fail do so again when they are asked for.
+    pub(in crate::cuda) fn compile(gpu: &Gpu, instances: &[Instance]) {
+        let wanted: Vec<_> = instances.iter().map(|i| (i.unit, &i.defines[..])).collect();
+        let _ = gpu.prepare::<T>(&wanted);
     }
 
     /// A launch of so many blocks, for each of `maps` maps.

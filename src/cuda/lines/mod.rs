@@ -5,8 +5,9 @@
 mod kernel;
 mod shapes;
 mod transform;
+pub mod tuning;
 mod twiddles;
 
-pub(in crate::cuda) use kernel::{Instance, LineKernel, limits};
+pub(in crate::cuda) use kernel::{Instance, LineKernel, Shapes};
 pub(in crate::cuda) use shapes::{Keep, LONGEST, Role, SHORTEST};
 pub(in crate::cuda) use transform::{Direction, LineTransform, panel};

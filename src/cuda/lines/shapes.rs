@@ -53,6 +53,8 @@ pub(crate) enum Keep {
 /// How lines of one length are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
+    /// What it is for.
+    pub(crate) role: Role,
     /// Elements of a line.
     pub(crate) n: usize,
     /// Of those, in a thread: twice the radix of the first and last stage.
@@ -183,14 +185,26 @@ impl Shape {
 
     /// Whether it is sound, and a device with these limits can run it.
     pub(crate) fn runs_on(&self, limits: Limits) -> bool {
-        let radix = self.elements / 2;
-        self.n == radix * radix * self.middle[0] * self.middle[1]
+        let [x1, x2] = self.middle;
+        let stage = |radix: usize| radix == 1 || RADICES.contains(&radix);
+        let solve = self.role == Role::Solve;
+        ELEMENTS.contains(&self.elements)
+            && matches!(self.real, 4 | 8)
+            && stage(x1)
+            && stage(x2)
+            && (x1 > 1 || x2 == 1)
+            && self.n == (self.elements / 2).pow(2) * x1 * x2
             && self.n.is_multiple_of(self.elements)
-            && radix.is_multiple_of(2)
+            && matches!(self.lanes, 1 | 2 | 4)
+            && (1..=32).contains(&self.groups)
+            // A block of the solve has part of a panel's columns, and asynchronous copies of 16 bytes.
+            && (!solve || self.groups == 1 && 4 * self.lanes * self.real <= 64)
+            && (solve || self.keep == Keep::Registers)
+            && (self.real == 4 || self.keep != Keep::Separate)
             && self.room() <= most_elements(self.real)
             && self.threads() <= 1024
-            // A group's barrier has a number of its own, of which there are 16.
-            && self.groups < 16
+            // The barrier of a group of whole warps has a number of its own, of which there are 16.
+            && (self.groups < 16 || !(self.per_line() * self.lanes).is_multiple_of(WARP))
             && self.bytes() <= limits.shared
     }
 
@@ -208,6 +222,7 @@ impl Shape {
             ("PF_RECOMPUTE", flag(self.recompute)),
             ("PF_BLOCKS", self.blocks(limits).to_string()),
             ("PF_BYTES", self.bytes().to_string()),
+            ("PF_KEEP", (self.keep as usize).to_string()),
         ]
     }
 }
@@ -256,82 +271,68 @@ const fn row(
     Row { role, real, shared, most, of, elements, lanes, threads, split, recompute, keep, resident }
 }
 
-/// For every role and precision, larger shared memory first, then shorter lines first. The
-/// rows for 227 KB were measured on an H200.
+/// For every role and precision, lengths of one kind first, then shorter lines first, then larger
+/// shared memory first: the first row that takes a length and runs on a device counts. The rows
+/// for 163 and 227 KB were measured on an H200.
 #[rustfmt::skip]
 const TABLE: &[Row] = {
     use Role::{Columns, Fields, Rows, Solve};
     &[
         //           bytes  KB  most       elements, lanes, split   keep, recompute, threads
         row(Rows,    (4, 227, 10000),     (20, 1, false), (R, false,  640)).of(100),
-        row(Rows,    (4, 227,   512),     ( 8, 1, false), (R, false, 1024)),
-        row(Rows,    (4, 227,  4096),     (16, 1, false), (R, false, 1024)),
-        row(Rows,    (4, 163, 16384),     (32, 1, false), (R, false,  512)),
         row(Rows,    (4,  48,   512),     ( 8, 1, false), (R, false, 1024)),
         row(Rows,    (4,  48,  4096),     (16, 1, false), (R, false, 1024)),
+        row(Rows,    (4, 163, 16384),     (32, 1, false), (R, false,  512)),
         row(Rows,    (4,  48, 16384),     (32, 1, true),  (R, false,  512)),
         row(Rows,    (8, 227, 10000),     (20, 1, false), (R, false,  384)).of(100),
-        row(Rows,    (8, 227,   512),     ( 8, 1, false), (R, false,  768)),
-        row(Rows,    (8, 227, 10000),     (16, 1, true),  (R, false,  512)),
         row(Rows,    (8,  48,   512),     ( 8, 1, false), (R, false,  768)),
         row(Rows,    (8,  48, 10000),     (16, 1, true),  (R, false,  512)),
 
         row(Columns, (4, 227,  5000),     (20, 2, false), (R, true,   640)).of(100),
         row(Columns, (4, 227, 10000),     (20, 1, false), (R, true,   640)).of(100),
-        row(Columns, (4, 227,   256),     ( 8, 4, false), (R, true,  1024)),
+        row(Columns, (4,  48,   256),     ( 8, 4, false), (R, true,  1024)),
         row(Columns, (4, 227,   512),     ( 8, 2, false), (R, true,  1024)),
-        row(Columns, (4, 227,  1024),     (16, 4, false), (R, true,  1024)),
-        row(Columns, (4, 227,  4096),     (32, 4, false), (R, true,   512)),
-        row(Columns, (4, 227,  8192),     (32, 2, false), (R, true,   512)),
-        row(Columns, (4,  99,   512),     ( 8, 4, false), (R, true,  1024)),
-        row(Columns, (4,  99,  1024),     (16, 4, false), (R, true,  1024)),
-        row(Columns, (4,  99,  4096),     (32, 4, true),  (R, true,   512)),
         row(Columns, (4,  48,   512),     ( 8, 4, false), (R, true,  1024)),
         row(Columns, (4,  48,  1024),     (16, 4, false), (R, true,  1024)),
+        row(Columns, (4, 227,  4096),     (32, 4, false), (R, true,   512)),
+        row(Columns, (4,  99,  4096),     (32, 4, true),  (R, true,   512)),
         row(Columns, (4,  48,  2048),     (32, 4, true),  (R, true,   512)),
+        row(Columns, (4, 227,  8192),     (32, 2, false), (R, true,   512)),
         row(Columns, (4,  48,  8192),     (32, 2, true),  (R, true,   512)),
         row(Columns, (4,  48, 16384),     (32, 1, true),  (R, true,   512)),
         row(Columns, (8, 227,  2500),     (20, 2, false), (R, true,   384)).of(100),
         row(Columns, (8, 227,  5000),     (20, 2, true),  (R, true,   384)).of(100),
         row(Columns, (8, 227, 10000),     (20, 1, false), (R, true,   384)).of(100),
-        row(Columns, (8, 227,   512),     ( 8, 2, false), (R, true,   768)),
-        row(Columns, (8,  99,  4096),     (16, 2, true),  (R, true,   512)),
         row(Columns, (8,  48,   512),     ( 8, 2, false), (R, true,   768)),
+        row(Columns, (8,  99,  4096),     (16, 2, true),  (R, true,   512)),
         row(Columns, (8,  48,  2048),     (16, 2, true),  (R, true,   512)),
         row(Columns, (8,  48, 10000),     (16, 1, true),  (R, true,   512)),
 
-        row(Solve,   (4, 227,   256),     ( 8, 4, false), (R, false,  512)),
+        row(Solve,   (4,  48,   256),     ( 8, 4, false), (R, false,  512)),
         row(Solve,   (4, 227,   512),     ( 8, 2, false), (R, false,  512)),
-        row(Solve,   (4, 227,  1024),     (16, 4, false), (R, false,  512)),
-        row(Solve,   (4, 163,  2048),     (32, 4, false), (S, true,   512)),
-        row(Solve,   (4, 227,  8192),     (32, 2, true),  (PQ, true,  512)),
-        row(Solve,   (4,  99,   512),     ( 8, 4, false), (R, false,  512)),
-        row(Solve,   (4,  99,  1024),     (16, 4, false), (R, false,  512)),
-        row(Solve,   (4,  99,  2048),     (32, 4, true),  (S, true,   512)),
-        row(Solve,   (4,  99,  4096),     (32, 2, true),  (PQ, true,  512)),
         row(Solve,   (4,  48,   512),     ( 8, 4, false), (R, false,  512)),
         row(Solve,   (4,  48,  1024),     (16, 4, false), (R, false,  512)),
+        row(Solve,   (4, 163,  2048),     (32, 4, false), (S, true,   512)),
+        row(Solve,   (4,  99,  2048),     (32, 4, true),  (S, true,   512)),
         row(Solve,   (4,  48,  2048),     (32, 2, true),  (S, true,   512)),
+        row(Solve,   (4,  99,  4096),     (32, 2, true),  (PQ, true,  512)),
+        row(Solve,   (4, 227,  8192),     (32, 2, true),  (PQ, true,  512)),
         row(Solve,   (4,  48, 16384),     (32, 1, true),  (PQ, true,  512)),
-        row(Solve,   (8, 227,   512),     ( 8, 2, false), (R, false,  512)),
-        row(Solve,   (8, 163,  1024),     (16, 2, false), (S, true,   512)),
-        row(Solve,   (8, 163,  4096),     (16, 2, true),  (S, true,   512)),
         row(Solve,   (8,  48,   512),     ( 8, 2, false), (R, false,  512)),
+        row(Solve,   (8, 163,  1024),     (16, 2, false), (S, true,   512)),
         row(Solve,   (8,  48,  1024),     (16, 2, true),  (S, true,   512)),
+        row(Solve,   (8, 163,  4096),     (16, 2, true),  (S, true,   512)),
         row(Solve,   (8,  48, 10000),     (16, 1, true),  (S, true,   512)),
 
-        row(Fields,  (4, 227,   512),     ( 8, 1, false), (R, false, 1024)),
-        row(Fields,  (4, 227,  1024),     (16, 2, false), (R, false, 1024)),
-        row(Fields,  (4,  99,  4096),     (32, 2, false), (R, false,  512)),
-        row(Fields,  (4,  99, 16384),     (32, 1, false), (R, false,  512)),
         row(Fields,  (4,  48,   512),     ( 8, 1, false), (R, false, 1024)),
         row(Fields,  (4,  48,  1024),     (16, 2, false), (R, false, 1024)),
         row(Fields,  (4,  48,  2048),     (32, 2, false), (R, false,  512)),
+        row(Fields,  (4,  99,  4096),     (32, 2, false), (R, false,  512)),
+        row(Fields,  (4,  99, 16384),     (32, 1, false), (R, false,  512)),
         row(Fields,  (4,  48, 16384),     (32, 1, true),  (R, false,  512)),
-        row(Fields,  (8, 227,   256),     ( 8, 1, false), (R, false,  768)),
+        row(Fields,  (8,  48,   256),     ( 8, 1, false), (R, false,  768)),
         row(Fields,  (8, 227,   512),     (16, 1, true),  (R, false,  512)).threads(64),
         row(Fields,  (8, 227,  1024),     (16, 2, false), (R, false,  512)),
-        row(Fields,  (8,  48,   256),     ( 8, 1, false), (R, false,  768)),
         row(Fields,  (8,  48, 10000),     (16, 1, true),  (R, false,  512)),
     ]
 };
@@ -355,6 +356,7 @@ impl Row {
         let together = n / elements * self.lanes;
         let most = self.elements.max(room(n, elements, middle));
         Some(Shape {
+            role: self.role,
             n,
             elements,
             middle,
@@ -367,6 +369,46 @@ impl Row {
             real: self.real,
         })
     }
+}
+
+/// Every way of dividing lines of n elements that is worth a try on a device with these limits.
+pub(crate) fn candidates(role: Role, real: usize, n: usize, limits: Limits) -> Vec<Shape> {
+    let mut found: Vec<Shape> = Vec::new();
+    let keeps: &[Keep] = if role == Role::Solve { &[R, S, PQ] } else { &[R] };
+    let residents: &[usize] = if real == 8 { &[384, 512, 768] } else { &[512, 768, 1024] };
+    for elements in ELEMENTS {
+        let Some(middle) = middle(n, elements) else { continue };
+        for (lanes, &keep) in [1, 2, 4].into_iter().flat_map(|c| keeps.iter().map(move |k| (c, k))) {
+            let together = n / elements * lanes;
+            for (split, recompute) in [(false, false), (false, true), (true, false), (true, true)] {
+                for (&resident, threads) in residents.iter().flat_map(|r| [32usize, 128].map(|t| (r, t))) {
+                    let groups = if role == Role::Solve { 1 } else { threads.div_ceil(together) };
+                    let shape = Shape {
+                        role,
+                        n,
+                        elements,
+                        middle,
+                        lanes,
+                        groups,
+                        split,
+                        recompute,
+                        keep,
+                        resident,
+                        real,
+                    };
+                    // Registers for as many blocks are the same kernel.
+                    let same = |other: &Shape| {
+                        let blocks = other.blocks(limits) == shape.blocks(limits);
+                        blocks && Shape { resident, ..*other } == shape
+                    };
+                    if shape.runs_on(limits) && !found.iter().any(same) {
+                        found.push(shape);
+                    }
+                }
+            }
+        }
+    }
+    found
 }
 
 /// How the table divides lines of n elements on a device with these limits; `None` where no

@@ -9,7 +9,7 @@
 //! is the columns of maps of all faster ones, transformed in place. Lines must have an even
 //! length that there are stages for, and fit the device's shared memory.
 
-use super::kernel::{Instance, LineKernel, limits};
+use super::kernel::{Instance, LineKernel, Shapes};
 use super::shapes::Role;
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, KernelUse, Launch, MOST_BLOCKS, check_length,
@@ -43,6 +43,7 @@ impl Direction<'_> {
 /// The kernels of a transform of a batch of arrays.
 pub(in crate::cuda) struct LineTransform<T: CudaReal> {
     gpu: Gpu,
+    shapes: Shapes,
     passes: Vec<Pass<T>>,
     /// The last pass of a DCT with a threshold.
     last_threshold: Option<Pass<T>>,
@@ -72,9 +73,11 @@ struct Step {
     role: Role,
     n: usize,
     /// Lines (pairs of real ones) of a map, and what they are taken from: columns of a map of
-    /// columns, rows of one of rows.
+    /// columns, rows of one of rows, columns side by side in groups.
     lines: u32,
     across: u32,
+    /// An odd number of rows.
+    odd: bool,
     maps: u32,
     sine: bool,
     from: Memory,
@@ -129,7 +132,8 @@ fn steps(direction: Direction<'_>, shape: &[usize], batch: usize) -> Option<Vec<
         };
         let (lines, across, maps) = (count(lines)?, count(across)?, maps as u32);
         let n = shape[axis];
-        steps.push(Step { role, n, lines, across, maps, sine: sine(axis), from, to });
+        let odd = axes == 1 && !outer.is_multiple_of(2);
+        steps.push(Step { role, n, lines, across, odd, maps, sine: sine(axis), from, to });
     }
     if !forward {
         steps.reverse();
@@ -137,21 +141,43 @@ fn steps(direction: Direction<'_>, shape: &[usize], batch: usize) -> Option<Vec<
     Some(steps)
 }
 
+/// Bytes that memory moves at once.
+const SECTOR: usize = 32;
+
+/// From so many rows on a DCT begins along columns. (An H200 in f64, otherwise: DCT of 8192²
+/// 1.6 ms, by cuFFT too.)
+const MANY_ROWS: usize = 8192;
+
+/// The first two steps of a DCT of maps of so many rows that a block has room for too few columns
+/// to write whole sectors of them: columns first, in groups of `lanes`.
+fn columns_first(steps: &mut [Step], lanes: usize) {
+    let (rows, columns) = (steps[0], steps[1]);
+    steps[0] = Step { from: Memory::Input, to: Memory::Between, ..columns };
+    steps[1] = Step { from: Memory::Between, to: Memory::Output, across: lanes as u32, ..rows };
+}
+
 impl Step {
     /// The instance that does it; the last pass makes up for the halves of all.
     fn instance<T: CudaReal>(
         &self,
-        gpu: &Gpu,
+        shapes: &Shapes,
         forward: bool,
         input: &str,
         halves: usize,
         threshold: bool,
-    ) -> Result<Option<Instance>, CudaError> {
-        let place = |memory| match (self.role, memory) {
-            (Role::Rows, Memory::Between) => "PanelRows",
-            (Role::Rows, _) => "MapRows",
-            (_, Memory::Between) => "PanelColumns",
-            _ => "MapColumns",
+    ) -> Option<Instance> {
+        let rows = self.role == Role::Rows;
+        let panel = if rows { "PanelRows" } else { "PanelColumns" };
+        let map = if rows { "MapRows" } else { "MapColumns" };
+        let from = match self.from {
+            Memory::Between if forward && rows => "GroupRows",
+            Memory::Between => panel,
+            _ => map,
+        };
+        let to = match self.to {
+            Memory::Between if forward && !rows => "GroupColumns",
+            Memory::Between => panel,
+            _ => map,
         };
         let reads = match self.from {
             Memory::Input => input,
@@ -159,20 +185,21 @@ impl Step {
             Memory::Between => "cplx",
         };
         let flag = |is: bool| if is { "1" } else { "0" };
-        let odd = self.role == Role::Rows && !self.across.is_multiple_of(2);
         let halves = halves.to_string();
         let does = [
             ("PF_FORWARD", flag(forward)),
-            ("PF_FROM", place(self.from)),
-            ("PF_TO", place(self.to)),
+            ("PF_FROM", from),
+            ("PF_TO", to),
             ("PF_INPUT", reads),
-            ("PF_ODD", flag(odd)),
+            ("PF_ODD", flag(self.odd)),
             ("PF_HALVES", &halves),
             ("PF_THRESHOLD", flag(threshold)),
             ("PF_IN_PLACE", flag(self.from == self.to)),
+            ("PF_BATCH", flag(self.maps > 1)),
         ];
         let kernel = ("transform", "transform");
-        Ok(Instance::choose::<T>(limits(gpu)?, kernel, self.role, self.n, &does))
+        let lines = (self.n, self.lines as usize);
+        Instance::choose::<T>(shapes, kernel, self.role, lines, &does)
     }
 }
 
@@ -185,17 +212,20 @@ impl<T: CudaReal> LineTransform<T> {
         shape: &[usize],
         batch: usize,
     ) -> Result<Option<Self>, CudaError> {
-        let forward = matches!(direction, Direction::Forward);
-        let Some(steps) = steps(direction, shape, batch) else { return Ok(None) };
-        let last = steps.len() - 1;
-        let mut instances = Vec::new();
-        for (k, step) in steps.iter().enumerate() {
-            let halves = if k == last { steps.len() } else { 0 };
-            let Some(one) = step.instance::<T>(gpu, forward, I::TYPE, halves, false)? else {
-                return Ok(None);
-            };
-            instances.push(one);
-        }
+        Self::shaped::<I>(gpu, &Shapes::of(gpu)?, direction, shape, batch)
+    }
+
+    /// The same, with lines divided as `shapes` has it.
+    pub(super) fn shaped<I: Input<T>>(
+        gpu: &Gpu,
+        shapes: &Shapes,
+        direction: Direction<'_>,
+        shape: &[usize],
+        batch: usize,
+    ) -> Result<Option<Self>, CudaError> {
+        let Some((steps, instances)) = Self::instances::<I>(shapes, direction, shape, batch) else {
+            return Ok(None);
+        };
         let kernels = LineKernel::all(gpu, &instances)?.into_iter();
         let values = batch * shape.iter().product::<usize>();
         let between = match *shape {
@@ -204,6 +234,7 @@ impl<T: CudaReal> LineTransform<T> {
         };
         Ok(Some(LineTransform {
             gpu: gpu.clone(),
+            shapes: shapes.clone(),
             last_threshold: None,
             passes: kernels.zip(steps).map(|(kernel, step)| Pass::new(kernel, step)).collect(),
             input: I::SUFFIX,
@@ -212,10 +243,50 @@ impl<T: CudaReal> LineTransform<T> {
         }))
     }
 
+    /// Its steps, and the instances that do them.
+    fn instances<I: Input<T>>(
+        shapes: &Shapes,
+        direction: Direction<'_>,
+        shape: &[usize],
+        batch: usize,
+    ) -> Option<(Vec<Step>, Vec<Instance>)> {
+        let forward = matches!(direction, Direction::Forward);
+        let mut steps = steps(direction, shape, batch)?;
+        if let (true, &[.., nx, ny]) = (forward && shape.len() > 1, shape) {
+            let rows = shapes.choose::<T>(Role::Rows, ny)?;
+            let columns = shapes.choose::<T>(Role::Columns, nx)?;
+            let butterflies = 2 * rows.per_line();
+            let lanes = columns.lanes;
+            let divide = (ny / 2).is_multiple_of(lanes) && butterflies.is_multiple_of(lanes);
+            if nx >= MANY_ROWS && 2 * lanes * size_of::<T>() < SECTOR && divide {
+                columns_first(&mut steps, lanes);
+            }
+        }
+        let last = steps.len() - 1;
+        let mut instances = Vec::new();
+        for (k, step) in steps.iter().enumerate() {
+            let halves = if k == last { steps.len() } else { 0 };
+            instances.push(step.instance::<T>(shapes, forward, I::TYPE, halves, false)?);
+        }
+        Some((steps, instances))
+    }
+
+    /// Compiles what [`LineTransform::shaped`] needs for each of `shapes`, side by side.
+    pub(super) fn compile<I: Input<T>>(
+        gpu: &Gpu,
+        shapes: &[Shapes],
+        direction: Direction<'_>,
+        shape: &[usize],
+    ) {
+        let of = |shapes| Self::instances::<I>(shapes, direction, shape, 1);
+        let instances: Vec<_> = shapes.iter().filter_map(of).flat_map(|(_, all)| all).collect();
+        LineKernel::<T>::compile(gpu, &instances);
+    }
+
     /// Of a DCT, makes it ready for a threshold.
     pub(in crate::cuda) fn prepare_threshold<I: Input<T>>(&mut self) -> Result<(), CudaError> {
         let step = self.passes.last().expect("a transform has an axis").step;
-        let instance = step.instance::<T>(&self.gpu, true, I::TYPE, self.passes.len(), true)?;
+        let instance = step.instance::<T>(&self.shapes, true, I::TYPE, self.passes.len(), true);
         let mut kernels = LineKernel::all(&self.gpu, &Vec::from_iter(instance))?;
         self.last_threshold = kernels.pop().map(|kernel| Pass::new(kernel, step));
         Ok(())

@@ -16,7 +16,7 @@ use super::field_solver::{FieldSolver, Fields, Green, private};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, KernelUse, Launch, Overlap, check_length,
 };
-use crate::cuda::lines::{Instance, Keep, LONGEST, LineKernel, Role, SHORTEST, limits, panel};
+use crate::cuda::lines::{Instance, Keep, LONGEST, LineKernel, Role, SHORTEST, Shapes, panel};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
@@ -52,11 +52,10 @@ pub struct ThreePass<T: CudaReal> {
 
 impl<T: CudaReal> ThreePass<T> {
     /// The kernels for `grid`: the first pass, the second, the third with and without φ.
-    fn instances(gpu: &Gpu, grid: &BinGrid) -> Result<[Instance; 4], CudaError> {
+    fn instances(shapes: &Shapes, grid: &BinGrid) -> Result<[Instance; 4], CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
-        let limits = limits(gpu)?;
-        let choose = |kernel, role, n, does: &[_]| {
-            Instance::choose::<T>(limits, kernel, role, n, does).ok_or_else(|| {
+        let choose = |kernel, role, (n, lines), does: &[_]| {
+            Instance::choose::<T>(shapes, kernel, role, (n, lines), does).ok_or_else(|| {
                 CudaError::NoThreePass {
                     nx,
                     ny,
@@ -64,7 +63,7 @@ impl<T: CudaReal> ThreePass<T> {
                         "no lines of {n} on a device with {} bytes of shared memory for a block: \
                          expected an even number of bins from {SHORTEST} to {LONGEST} without \
                          large prime factors",
-                        limits.shared
+                        shapes.limits.shared
                     ),
                 }
             })
@@ -78,21 +77,30 @@ impl<T: CudaReal> ThreePass<T> {
             ("PF_HALVES", "0"),
             ("PF_THRESHOLD", "0"),
             ("PF_IN_PLACE", "0"),
+            ("PF_BATCH", "0"),
         ];
+        let rows = (ny, nx / 2);
         let fields = |potential| {
-            choose(("fields", "fields"), Role::Fields, ny, &[("PF_POTENTIAL", potential)])
+            choose(("fields", "fields"), Role::Fields, rows, &[("PF_POTENTIAL", potential)])
         };
         Ok([
-            choose(("transform", "transform"), Role::Rows, ny, &forward)?,
-            choose(("columns", "columns"), Role::Solve, nx, &[])?,
+            choose(("transform", "transform"), Role::Rows, rows, &forward)?,
+            choose(("columns", "columns"), Role::Solve, (nx, ny / 2), &[])?,
             fields("1")?,
             fields("0")?,
         ])
     }
 
+    /// Compiles what [`ThreePass::shaped`] needs for each of `shapes`, side by side.
+    pub(in crate::cuda) fn compile(gpu: &Gpu, shapes: &[Shapes], grid: &BinGrid) {
+        let of = |shapes| Self::instances(shapes, grid);
+        let instances: Vec<_> = shapes.iter().flat_map(of).flatten().collect();
+        LineKernel::<T>::compile(gpu, &instances);
+    }
+
     /// Whether it is made for `grid`'s numbers of bins on this device.
     pub fn is_made_for(gpu: &Gpu, grid: &BinGrid) -> bool {
-        Self::instances(gpu, grid).is_ok()
+        Shapes::of(gpu).is_ok_and(|shapes| Self::instances(&shapes, grid).is_ok())
     }
 
     /// Compiles (or loads) the kernels of both line lengths and allocates
@@ -102,8 +110,17 @@ impl<T: CudaReal> ThreePass<T> {
     /// [`CudaError::NoThreePass`] for a grid or device it is not made for; else
     /// when kernels cannot be compiled or memory runs out.
     pub fn new(gpu: &Gpu, grid: &BinGrid) -> Result<Self, CudaError> {
+        Self::shaped(gpu, &Shapes::of(gpu)?, grid)
+    }
+
+    /// The same, with lines divided as `shapes` has it.
+    pub(in crate::cuda) fn shaped(
+        gpu: &Gpu,
+        shapes: &Shapes,
+        grid: &BinGrid,
+    ) -> Result<Self, CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
-        let kernels = LineKernel::all(gpu, &Self::instances(gpu, grid)?)?;
+        let kernels = LineKernel::all(gpu, &Self::instances(shapes, grid)?)?;
         let [rows, columns, with_potential, without] =
             <[_; 4]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
         let units = ny.div_ceil(2 * columns.shape.lines()) as u32;

@@ -1,0 +1,101 @@
+//! `placefield tune`: times the candidates for every kernel of given line lengths on the device at
+//! hand, and keeps the best beside the kernel cache.
+
+use super::failure::Failure;
+use super::options::PrecisionArg;
+use crate::cuda::tuning::{Tuned, file, keep, tune};
+use crate::cuda::{CudaReal, Gpu};
+use crate::real::Precision;
+use clap::Args;
+use std::io::{self, Write};
+
+/// Options of `placefield tune`.
+#[derive(Args)]
+pub(crate) struct TuneArgs {
+    /// Line lengths: bins along an axis
+    #[arg(value_name = "N", default_values_t = [512, 1024, 2048, 4096])]
+    lengths: Vec<usize>,
+    /// The device's number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    device: usize,
+    /// Only this precision
+    #[arg(long, value_enum, value_name = "TYPE")]
+    precision: Option<PrecisionArg>,
+    /// Times candidates, and keeps nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Prints JSON, one row for each pass of each length
+    #[arg(long)]
+    json: bool,
+}
+
+/// Tunes each length, and keeps what was found as it goes.
+pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
+    let gpu = Gpu::open(args.device)?;
+    let mut out = io::stdout().lock();
+    if !args.json {
+        writeln!(out, "{}: solves, and a DCT with an IDCT_IDXST, of N x N maps", gpu.info().name)?;
+    }
+    let mut all = Vec::new();
+    for &n in &args.lengths {
+        for precision in [Precision::F32, Precision::F64] {
+            if args.precision.is_some_and(|only| Precision::from(only) != precision) {
+                continue;
+            }
+            let rows = match precision {
+                Precision::F32 => one::<f32>(&gpu, n, args, &mut out)?,
+                Precision::F64 => one::<f64>(&gpu, n, args, &mut out)?,
+            };
+            if !args.dry_run {
+                keep(&gpu, &rows).map_err(|e| match file(&gpu) {
+                    Some(path) => format!("{}: {e}", path.display()),
+                    None => e.to_string(),
+                })?;
+            }
+            all.extend(rows);
+        }
+    }
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+    } else if let (false, Some(path)) = (args.dry_run, file(&gpu)) {
+        writeln!(out, "kept in {}; without this file the built-in table counts", path.display())?;
+    }
+    Ok(())
+}
+
+fn one<T: CudaReal>(
+    gpu: &Gpu,
+    n: usize,
+    args: &TuneArgs,
+    out: &mut impl Write,
+) -> Result<Vec<Tuned>, Failure> {
+    let mut failed = Ok(());
+    let rows = tune::<T>(gpu, n, |row| {
+        if !args.json && failed.is_ok() {
+            failed = line(row, T::PRECISION, out);
+        }
+    })?;
+    failed?;
+    Ok(rows)
+}
+
+fn line(row: &Tuned, precision: Precision, out: &mut impl Write) -> io::Result<()> {
+    let [best, table] = row.microseconds;
+    let [timed, failed] = row.candidates;
+    let keep = ["", ", half in shared memory", ", P and Q apart"][usize::from(row.keep.min(2))];
+    writeln!(
+        out,
+        "{precision} {:>6} {:<8} {best:>9.2} us, table {table:>9.2} ({:+.1} %): {} elements a thread, \
+         {} lines side by side, {} groups{}{}{keep}, {} threads' registers; {timed} timed, {failed} failed",
+        row.n,
+        row.role,
+        100.0 * (best / table - 1.0),
+        row.elements,
+        row.lanes,
+        row.groups,
+        if row.split { ", in halves" } else { "" },
+        if row.recompute { ", addresses twice" } else { "" },
+        row.resident,
+    )?;
+    out.flush()
+}

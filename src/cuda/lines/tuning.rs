@@ -1,0 +1,388 @@
+//! How lines are divided, measured on the device at hand.
+//!
+//! [`tune`] times whole solves, and pairs of a DCT and an IDCT, with every way of dividing the
+//! lines of one pass while the others stay as they are. A candidate must give the seed's results
+//! first: wrong kernels are fast. The best are kept in a file beside the kernel cache, which
+//! can be deleted without loss; one made for another device, version or set of kernels counts for
+//! nothing. What the file says is checked as every choice is, so that it can cost time, never
+//! correctness.
+
+use super::kernel::Shapes;
+use super::shapes::{Keep, Limits, Role, Shape, candidates};
+use super::transform::{Direction, LineTransform};
+use crate::cuda::device::compile::{cache_folder, source_hash};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, measure};
+use crate::cuda::solve::{FieldSolver, Fields, ThreePass};
+use crate::grid::{BinGrid, Rect};
+use crate::output::write_whole;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The format of the file, and what its rows mean.
+const VERSION: u32 = 1;
+
+/// What a file is for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Header {
+    version: u32,
+    placefield: String,
+    kernels: String,
+    device: String,
+    multiprocessors: i32,
+    shared_memory: usize,
+}
+
+impl Header {
+    fn of(gpu: &Gpu) -> Self {
+        let info = gpu.info();
+        Header {
+            version: VERSION,
+            placefield: env!("CARGO_PKG_VERSION").into(),
+            kernels: format!("{:016x}", source_hash()),
+            device: info.name.clone(),
+            multiprocessors: info.multiprocessors,
+            shared_memory: info.shared_memory,
+        }
+    }
+}
+
+/// How the lines of one pass are best divided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tuned {
+    /// `rows`, `columns`, `solve` or `fields`.
+    pub role: String,
+    /// Bytes of a real number.
+    pub real: usize,
+    /// Elements of a line.
+    pub n: usize,
+    /// Of those, in a thread.
+    pub elements: usize,
+    /// Radices of the stages between the first and the last.
+    pub middle: [usize; 2],
+    /// Lines side by side.
+    pub lanes: usize,
+    /// Groups of threads in a block.
+    pub groups: usize,
+    /// Whether exchanges go through shared memory in halves.
+    pub split: bool,
+    /// Whether addresses are computed twice.
+    pub recompute: bool,
+    /// 0 in registers, 1 in shared memory, 2 with separate FFTs.
+    pub keep: u8,
+    /// Threads that a multiprocessor's registers do for.
+    pub resident: usize,
+    /// Microseconds of what was timed (a solve, a DCT and an IDCT, or both) with it, and with the table's
+    /// choice in its place.
+    pub microseconds: [f64; 2],
+    /// Candidates that were timed, and those that failed to compile or gave other results.
+    pub candidates: [usize; 2],
+}
+
+impl Tuned {
+    fn new(shape: &Shape, microseconds: [f64; 2], candidates: [usize; 2]) -> Self {
+        Tuned {
+            role: shape.role.name().into(),
+            real: shape.real,
+            n: shape.n,
+            elements: shape.elements,
+            middle: shape.middle,
+            lanes: shape.lanes,
+            groups: shape.groups,
+            split: shape.split,
+            recompute: shape.recompute,
+            keep: shape.keep as u8,
+            resident: shape.resident,
+            microseconds,
+            candidates,
+        }
+    }
+
+    /// The shape, if it is one that this device can run.
+    fn shape(&self, limits: Limits) -> Option<Shape> {
+        let shape = Shape {
+            role: Role::ALL.into_iter().find(|role| role.name() == self.role)?,
+            n: self.n,
+            elements: self.elements,
+            middle: self.middle,
+            lanes: self.lanes,
+            groups: self.groups,
+            split: self.split,
+            recompute: self.recompute,
+            keep: [Keep::Registers, Keep::Shared, Keep::Separate].get(usize::from(self.keep)).copied()?,
+            resident: self.resident,
+            real: self.real,
+        };
+        Some(shape).filter(|shape| shape.runs_on(limits))
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct File {
+    made_for: Header,
+    rows: Vec<Tuned>,
+}
+
+/// The file of a device; `None` where there is no cache.
+pub fn file(gpu: &Gpu) -> Option<PathBuf> {
+    let name: String =
+        gpu.info().name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    cache_folder().map(|folder| folder.join(format!("tuned-{name}.json")))
+}
+
+fn read(gpu: &Gpu) -> Option<File> {
+    let found: File = serde_json::from_slice(&std::fs::read(file(gpu)?).ok()?).ok()?;
+    (found.made_for == Header::of(gpu)).then_some(found)
+}
+
+/// What was measured on a device, as far as it can run there.
+pub(super) fn measured(gpu: &Gpu, limits: Limits) -> Vec<Shape> {
+    let rows = read(gpu).map_or(Vec::new(), |file| file.rows);
+    rows.iter().filter_map(|row| row.shape(limits)).collect()
+}
+
+/// Keeps `rows` in the device's file, beside what it has of other lengths.
+///
+/// # Errors
+/// [`std::io::Error`] when there is nowhere to keep it, or it cannot be written.
+pub fn keep(gpu: &Gpu, rows: &[Tuned]) -> std::io::Result<PathBuf> {
+    let path = file(gpu).ok_or_else(|| {
+        let none = "no cache: neither PLACEFIELD_CACHE nor a home is set";
+        std::io::Error::new(std::io::ErrorKind::NotFound, none)
+    })?;
+    let key = |row: &Tuned| (row.role.clone(), row.real, row.n);
+    let mut all = read(gpu).map_or(Vec::new(), |file| file.rows);
+    all.retain(|old| rows.iter().all(|new| key(new) != key(old)));
+    all.extend_from_slice(rows);
+    all.sort_by_key(key);
+    let text = serde_json::to_string_pretty(&File { made_for: Header::of(gpu), rows: all })?;
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    write_whole(&path, |file| file.write_all(text.as_bytes()))?;
+    Ok(path)
+}
+
+/// Values of a map that are compared with the seed's: so many from each of a few places.
+const COMPARED: usize = 1 << 16;
+/// Candidates that are compiled at once.
+const AT_ONCE: usize = 32;
+/// Faster by less than this is not better.
+const NOISE: f64 = 0.995;
+
+/// Times every way of dividing the lines of n elements of an n × n map, in precision `T`: the
+/// passes of the solve and those of single transforms. Calls `done` for each pass.
+///
+/// # Errors
+/// When the device cannot have such lines, or memory runs out, or the table's own choice fails.
+pub fn tune<T: CudaReal>(
+    gpu: &Gpu,
+    n: usize,
+    mut done: impl FnMut(&Tuned),
+) -> Result<Vec<Tuned>, CudaError> {
+    let grid = BinGrid::new(Rect::at(0.0, 0.0, n as f64, n as f64), n, n).map_err(|_| {
+        CudaError::NoTransform { shape: vec![n, n], batch: 1, reason: "expected bins" }
+    })?;
+    // Any numbers will do that are neither all alike nor all small or large.
+    let values = (0..n * n).map(|k| T::of((k as f64 * 0.618_033_988_75).fract() - 0.5));
+    let map = gpu.upload(&values.collect::<Vec<T>>())?;
+    let mut shapes = Shapes::from_table(gpu)?;
+    let mut rows = Vec::new();
+    for role in [Role::Solve, Role::Fields, Role::Rows, Role::Columns] {
+        let row = match role {
+            Role::Columns => best::<T, TransformPair<T>>(gpu, &mut shapes, role, &grid, &map)?,
+            Role::Rows => best::<T, Both<T>>(gpu, &mut shapes, role, &grid, &map)?,
+            _ => best::<T, Solve<T>>(gpu, &mut shapes, role, &grid, &map)?,
+        };
+        if let Some(row) = row {
+            done(&row);
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// Something that is timed.
+trait Subject<T: CudaReal>: Sized {
+    /// Compiles what it needs with each of `shapes`.
+    fn compile(gpu: &Gpu, shapes: &[Shapes], grid: &BinGrid);
+    fn new(gpu: &Gpu, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError>;
+    fn run(&mut self, map: &DeviceVec<T>) -> Result<(), CudaError>;
+    fn results(&self) -> Vec<&DeviceVec<T>>;
+    fn results_mut(&mut self) -> Vec<&mut DeviceVec<T>>;
+}
+
+struct Solve<T: CudaReal> {
+    solver: ThreePass<T>,
+    fields: Fields<T>,
+}
+
+impl<T: CudaReal> Subject<T> for Solve<T> {
+    fn compile(gpu: &Gpu, shapes: &[Shapes], grid: &BinGrid) {
+        ThreePass::<T>::compile(gpu, shapes, grid);
+    }
+    fn new(gpu: &Gpu, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError> {
+        let solver = ThreePass::shaped(gpu, shapes, grid)?;
+        Ok(Solve { solver, fields: Fields::new(gpu, grid.bins())? })
+    }
+    fn run(&mut self, map: &DeviceVec<T>) -> Result<(), CudaError> {
+        self.solver.solve(map, &mut self.fields)
+    }
+    fn results(&self) -> Vec<&DeviceVec<T>> {
+        vec![&self.fields.potential, &self.fields.field_x, &self.fields.field_y]
+    }
+    fn results_mut(&mut self) -> Vec<&mut DeviceVec<T>> {
+        vec![&mut self.fields.potential, &mut self.fields.field_x, &mut self.fields.field_y]
+    }
+}
+
+const INVERSE: Direction<'_> = Direction::Inverse { sines: &[false, true] };
+
+/// A DCT and an IDCT_IDXST of what it leaves.
+struct TransformPair<T: CudaReal> {
+    dct: LineTransform<T>,
+    idct: LineTransform<T>,
+    results: [DeviceVec<T>; 2],
+}
+
+impl<T: CudaReal> Subject<T> for TransformPair<T> {
+    fn compile(gpu: &Gpu, shapes: &[Shapes], grid: &BinGrid) {
+        for direction in [Direction::Forward, INVERSE] {
+            LineTransform::<T>::compile::<T>(gpu, shapes, direction, &[grid.nx(), grid.ny()]);
+        }
+    }
+    fn new(gpu: &Gpu, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError> {
+        let shape = [grid.nx(), grid.ny()];
+        let plan = |direction| {
+            let plan = LineTransform::shaped::<T>(gpu, shapes, direction, &shape, 1)?;
+            let reason = "no lines of this length on this device";
+            plan.ok_or(CudaError::NoTransform { shape: shape.to_vec(), batch: 1, reason })
+        };
+        Ok(TransformPair {
+            dct: plan(Direction::Forward)?,
+            idct: plan(INVERSE)?,
+            results: [gpu.zeros(grid.bins())?, gpu.zeros(grid.bins())?],
+        })
+    }
+    fn run(&mut self, map: &DeviceVec<T>) -> Result<(), CudaError> {
+        let [spectrum, back] = &mut self.results;
+        self.dct.run(map, spectrum, None)?;
+        self.idct.run(spectrum, back, None)
+    }
+    fn results(&self) -> Vec<&DeviceVec<T>> {
+        self.results.iter().collect()
+    }
+    fn results_mut(&mut self) -> Vec<&mut DeviceVec<T>> {
+        self.results.iter_mut().collect()
+    }
+}
+
+/// A solve and a pair of transforms.
+struct Both<T: CudaReal>(Solve<T>, TransformPair<T>);
+
+impl<T: CudaReal> Subject<T> for Both<T> {
+    fn compile(gpu: &Gpu, shapes: &[Shapes], grid: &BinGrid) {
+        Solve::<T>::compile(gpu, shapes, grid);
+        TransformPair::<T>::compile(gpu, shapes, grid);
+    }
+    fn new(gpu: &Gpu, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError> {
+        Ok(Both(Solve::new(gpu, shapes, grid)?, TransformPair::new(gpu, shapes, grid)?))
+    }
+    fn run(&mut self, map: &DeviceVec<T>) -> Result<(), CudaError> {
+        self.0.run(map)?;
+        self.1.run(map)
+    }
+    fn results(&self) -> Vec<&DeviceVec<T>> {
+        [self.0.results(), self.1.results()].concat()
+    }
+    fn results_mut(&mut self) -> Vec<&mut DeviceVec<T>> {
+        self.0.results_mut().into_iter().chain(self.1.results_mut()).collect()
+    }
+}
+
+/// Some values of every result, after a run on results full of NaN.
+fn sampled<T: CudaReal, S: Subject<T>>(
+    gpu: &Gpu,
+    subject: &mut S,
+    map: &DeviceVec<T>,
+) -> Result<Vec<f64>, CudaError> {
+    let nan = vec![T::nan(); map.len()];
+    for result in subject.results_mut() {
+        gpu.write(&nan, result)?;
+    }
+    subject.run(map)?;
+    let mut values = Vec::new();
+    for result in subject.results() {
+        let all = gpu.download(result)?;
+        let step = (all.len() / 8).max(1);
+        for part in all.chunks(step) {
+            values.extend(part.iter().take(COMPARED).map(|v| v.wide()));
+        }
+    }
+    Ok(values)
+}
+
+/// Microseconds of a run: the least of several replays of a graph.
+fn time<T: CudaReal, S: Subject<T>>(
+    gpu: &Gpu,
+    subject: &mut S,
+    map: &DeviceVec<T>,
+) -> Result<f64, CudaError> {
+    let runs = if map.len() > 1 << 24 { 2 } else { 10 };
+    // SAFETY: the graph is dropped here, before what it works on.
+    let mut graph =
+        unsafe { Graph::capture(gpu, || (0..runs).try_for_each(|_| subject.run(map))) }?;
+    Ok(measure(gpu, 7, 1, || graph.launch())?.median / runs as f64)
+}
+
+/// The best way for one pass, which `shapes` has from then on.
+fn best<T: CudaReal, S: Subject<T>>(
+    gpu: &Gpu,
+    shapes: &mut Shapes,
+    role: Role,
+    grid: &BinGrid,
+    map: &DeviceVec<T>,
+) -> Result<Option<Tuned>, CudaError> {
+    let n = grid.nx();
+    let Some(seed) = shapes.choose::<T>(role, n) else { return Ok(None) };
+    let mut seeded = S::new(gpu, shapes, grid)?;
+    let want = sampled(gpu, &mut seeded, map)?;
+    let size = (want.iter().map(|v| v * v).sum::<f64>() / want.len() as f64).sqrt();
+    let limit = size * T::epsilon().wide() * 64.0;
+    let (mut timed, mut failed) = (0, 0);
+    let mut found = vec![(time(gpu, &mut seeded, map)?, seed)];
+    for some in candidates(role, size_of::<T>(), n, shapes.limits).chunks(AT_ONCE) {
+        // Side by side; what does not compile is found out one by one.
+        let with: Vec<_> = some.iter().map(|&shape| shapes.clone().with(shape)).collect();
+        S::compile(gpu, &with, grid);
+        for &candidate in some.iter().filter(|&&shape| shape != seed) {
+            let with = shapes.clone().with(candidate);
+            let outcome = S::new(gpu, &with, grid).and_then(|mut subject| {
+                let got = sampled(gpu, &mut subject, map)?;
+                let error = got.iter().zip(&want).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+                if !((error / want.len() as f64).sqrt() <= limit) {
+                    return Ok(None);
+                }
+                time(gpu, &mut subject, map).map(Some)
+            });
+            match outcome {
+                Ok(Some(microseconds)) => {
+                    timed += 1;
+                    found.push((microseconds, candidate));
+                }
+                Ok(None) | Err(CudaError::Compile { .. }) => failed += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    // The nearest ones once more, beside the seed.
+    found[1..].sort_by(|a, b| a.0.total_cmp(&b.0));
+    found.truncate(5);
+    for (microseconds, shape) in &mut found {
+        let mut subject = S::new(gpu, &shapes.clone().with(*shape), grid)?;
+        *microseconds = time(gpu, &mut subject, map)?.min(*microseconds);
+    }
+    let (table, _) = found[0];
+    let &(least, shape) =
+        found.iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("the seed is among them");
+    let (least, shape) = if least < NOISE * table { (least, shape) } else { (table, seed) };
+    *shapes = shapes.clone().with(shape);
+    Ok(Some(Tuned::new(&shape, [least, table], [timed, failed])))
+}
