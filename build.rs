@@ -18,30 +18,44 @@ const MACHINE_CODE: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 /// oldest does.
 const PTX: [u32; 2] = [75, 90];
 
+/// Lines of these lengths are compiled for, those of the solve.
+const LENGTHS: [usize; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
+
+#[path = "src/cuda/lines/instances.rs"]
+mod lines;
+#[path = "src/cuda/lines/shapes.rs"]
+#[allow(dead_code)]
+mod shapes;
+
 /// A set of macros that a kernel file is compiled with: name and value, by name.
 type Defines = Vec<(&'static str, String)>;
 
 /// The sets of macros with which a kernel file gets compiled code for architecture `sm`
 /// in a precision (`float` or `double`). What is not among them is compiled at run time,
 /// or something else stands in for it.
-fn instances(unit: &str, _real: &str, sm: u32) -> Vec<Defines> {
-    let lines: &[usize] = match unit {
-        "three_pass" => &[64, 128, 256, 512, 1024, 2048, 4096, 8192],
-        "two_pass" => &[
-            64, 100, 128, 200, 256, 400, 500, 512, 1000, 1024, 2000, 2048, 2500, 4096, 5000, 8192,
-            10000,
-        ],
-        "folded" => &[64, 100, 128, 10000],
-        _ => return vec![Defines::new()],
-    };
-    // Longer lines do not fit the shared memory of compute capability 7.5.
-    let fit = lines.iter().filter(|&&n| n <= 1024 || sm >= 80);
-    fit.map(|n| vec![("PF_LINE", n.to_string())]).collect()
+fn instances(unit: &str, real: &str, target: Target) -> Vec<Defines> {
+    let kernels = lines::solve();
+    if unit != "transform" && kernels.iter().all(|(of, ..)| *of != unit) {
+        return vec![Defines::new()];
+    }
+    let bytes = if real == "double" { 8 } else { 4 };
+    let mut limits = vec![lines::limits_of(target.architecture())];
+    if let Target::Ptx(90) = target {
+        limits.push(lines::limits_of(120));
+    }
+    let lengths = LENGTHS.iter().flat_map(|&n| limits.iter().map(move |&limits| (n, limits)));
+    let of = |(n, limits)| lines::of_length(unit, &kernels, (bytes, n), limits);
+    let mut all: Vec<Defines> = lengths.flat_map(of).collect();
+    all.iter_mut().for_each(|defines| defines.sort());
+    all.sort();
+    all.dedup();
+    all
 }
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=kernels");
+    println!("cargo::rerun-if-changed=src/cuda/lines");
     println!("cargo::rerun-if-env-changed=PLACEFIELD_PRECOMPILE");
     println!("cargo::rerun-if-env-changed=NVCC");
     if env::var_os("CARGO_FEATURE_CUDA").is_none() {
@@ -174,7 +188,7 @@ fn images<'a>(units: &'a [PathBuf], targets: &[Target]) -> Vec<Image<'a>> {
     for unit in units {
         for real in ["float", "double"] {
             for &target in targets {
-                for mut defines in instances(stem(unit), real, target.architecture()) {
+                for mut defines in instances(stem(unit), real, target) {
                     defines.sort();
                     found.push(Image { unit, real, defines, target });
                 }

@@ -4,33 +4,107 @@
 #![cfg(feature = "cuda")]
 
 use placefield::Precision;
-use placefield::cuda::compile::{Target, compile, nvrtc_version, units};
+use placefield::cuda::compile::{Compiled, Target, compile, nvrtc_version, units};
 use placefield::cuda::{CudaError, probe};
 use rayon::prelude::*;
 
-const ARCHITECTURES: [u32; 4] = [75, 80, 90, 100];
+#[path = "../src/cuda/lines/instances.rs"]
+mod instances;
+#[allow(dead_code)]
+#[path = "../src/cuda/lines/shapes.rs"]
+mod shapes;
+
+/// Architectures, and the line lengths of which every one gets kernels here: each class of shared
+/// memory has all powers of two, others of the same class a few.
+const ARCHITECTURES: [(u32, &[usize]); 7] = [
+    (75, &[64, 256, 512, 1024, 2048, 4096]),
+    (80, &[64, 256, 512, 1024, 2048, 4096, 8192]),
+    (86, &[64, 256, 512, 1024, 2048, 4096]),
+    (89, &[512]),
+    (90, &[64, 128, 256, 512, 1024, 2048, 4096, 8192]),
+    (100, &[512, 4096]),
+    (120, &[512]),
+];
+
+/// Every length there is, where `PLACEFIELD_KERNELS` is `all`.
+fn all_lengths() -> Option<Vec<usize>> {
+    let all = std::env::var_os("PLACEFIELD_KERNELS").is_some_and(|which| which == "all");
+    all.then(|| (shapes::SHORTEST..=shapes::LONGEST).collect())
+}
+
+/// A kernel file with its macros.
+struct Case {
+    unit: &'static str,
+    precision: Precision,
+    sm: u32,
+    options: Vec<String>,
+    /// Must not spill.
+    hot: bool,
+}
+
+/// The instances of one file for an architecture.
+fn cases(unit: &'static str, precision: Precision, sm: u32, hot: &[usize]) -> Vec<Case> {
+    let kernels: Vec<_> = instances::solve().into_iter().chain(instances::transforms()).collect();
+    let plain = || vec![Case { unit, precision, sm, options: Vec::new(), hot: true }];
+    if kernels.iter().all(|(of, ..)| *of != unit) {
+        return plain();
+    }
+    let real = if precision == Precision::F64 { 8 } else { 4 };
+    let limits = instances::limits_of(sm);
+    let lengths = all_lengths().unwrap_or_else(|| hot.to_vec());
+    let of_length = |n: usize| {
+        let of = instances::of_length(unit, &kernels, (real, n), limits);
+        of.into_iter().map(move |defines| (n, defines))
+    };
+    let case = |(n, defines): (usize, instances::Defines)| {
+        let option = |(name, value)| format!("--define-macro={name}={value}");
+        let options = defines.into_iter().map(option).collect();
+        Case { unit, precision, sm, options, hot: n.is_power_of_two() && n <= 8192 }
+    };
+    lengths.into_iter().flat_map(of_length).map(case).collect()
+}
+
+fn compiled(case: &Case, target: Target, more: &[&str]) -> Compiled {
+    let options: Vec<&str> = case.options.iter().map(String::as_str).chain(more.to_vec()).collect();
+    let compiled = compile(case.unit, case.precision, target, &options);
+    compiled.unwrap_or_else(|e| panic!("{} {:?}: {e}", case.unit, case.options))
+}
 
 #[test]
 #[ignore = "needs NVRTC: run scripts/kernels-check"]
-fn every_kernel_compiles_without_spills() {
-    let cases: Vec<_> = units()
+fn every_kernel_compiles_and_the_hot_ones_spill_nothing() {
+    let cases: Vec<Case> = units()
         .flat_map(|unit| [Precision::F32, Precision::F64].map(|precision| (unit, precision)))
-        .flat_map(|(unit, precision)| ARCHITECTURES.map(|sm| (unit, precision, sm)))
+        .flat_map(|(unit, precision)| {
+            ARCHITECTURES.map(|(sm, hot)| cases(unit, precision, sm, hot))
+        })
+        .flatten()
         .collect();
-    let spill_free = |&(unit, precision, sm): &(&str, Precision, u32)| {
-        let compiled = compile(unit, precision, Target::Cubin(sm), &["--ptxas-options=-v"])
-            .unwrap_or_else(|e| panic!("{e}"));
+    let check = |case: &Case| {
+        let compiled = compiled(case, Target::Cubin(case.sm), &["--ptxas-options=-v"]);
         assert!(compiled.image.starts_with(b"\x7fELF"));
         let usage = resources(&compiled.log);
-        assert!(!usage.is_empty(), "{unit}: no resource usage in\n{}", compiled.log);
+        assert!(!usage.is_empty(), "{}: no resource usage in\n{}", case.unit, compiled.log);
+        let mut spilling = 0;
         for kernel in &usage {
-            let what = format!("{unit} {precision} sm_{sm}: {kernel:?}");
+            let what = format!(
+                "{} {} sm_{} {}: {kernel:?}",
+                case.unit,
+                case.precision,
+                case.sm,
+                case.options.join(" ").replace("--define-macro=PF_", "")
+            );
             println!("{what}");
-            assert_eq!((kernel.stack, kernel.spilled), (0, 0), "{what}");
+            let spills = (kernel.stack, kernel.spilled) != (0, 0);
+            assert!(!(spills && case.hot), "{what}");
+            spilling += usize::from(spills);
         }
-        usage.len()
+        (usage.len(), spilling)
     };
-    let kernels: usize = cases.par_iter().with_max_len(1).map(spill_free).sum();
+    let counts: Vec<_> = cases.par_iter().with_max_len(1).map(check).collect();
+    let kernels: usize = counts.iter().map(|(kernels, _)| kernels).sum();
+    let spilling: usize = counts.iter().map(|(_, spilling)| spilling).sum();
+    println!("{kernels} kernels compiled, of which {spilling} spill, none of the hot ones");
     assert!(kernels >= 2 * ARCHITECTURES.len() * units().count());
 }
 
@@ -38,10 +112,62 @@ fn every_kernel_compiles_without_spills() {
 #[ignore = "needs NVRTC: run scripts/kernels-check"]
 fn the_portable_form_compiles() {
     for unit in units() {
-        let ptx =
-            compile(unit, Precision::F32, Target::Ptx(75), &[]).unwrap_or_else(|e| panic!("{e}"));
-        let text = String::from_utf8(ptx.image).unwrap();
-        assert!(text.contains(".target sm_75") && text.contains(".entry"), "{unit}");
+        let cases = cases(unit, Precision::F32, 75, &[512]);
+        assert!(!cases.is_empty(), "{unit}");
+        for case in cases {
+            let text = String::from_utf8(compiled(&case, Target::Ptx(75), &[]).image).unwrap();
+            assert!(text.contains(".target sm_75") && text.contains(".entry"), "{unit}");
+        }
+    }
+}
+
+/// On every class of device a solve of every power of two that it must have.
+#[test]
+fn the_table_has_what_every_device_must() {
+    for (sm, _) in ARCHITECTURES {
+        let limits = instances::limits_of(sm);
+        let has = |real, n| {
+            shapes::Role::ALL
+                .into_iter()
+                .all(|role| shapes::choose(role, real, n, limits).is_some())
+        };
+        let longest = if limits.shared >= 163 << 10 { [8192, 8192] } else { [4096, 2048] };
+        for (real, longest) in [4, 8].into_iter().zip(longest) {
+            for n in (6..14).map(|k| 1 << k).filter(|&n| n <= longest) {
+                assert!(has(real, n), "{n}, {real} bytes, sm_{sm}");
+            }
+        }
+        // Up to 8192 where there is shared memory: 2^a with 1, 3, 5, 9, 15 and 25, and divisors of
+        // 10000.
+        let odd = [1usize, 3, 5, 9, 15, 25].into_iter();
+        let powers = odd.flat_map(|odd| (1..14).map(move |k| odd << k));
+        let hundreds = [1, 2, 4, 5, 10, 20, 25, 50].map(|d| 100 * d);
+        for n in powers.filter(|n| (64..=8192).contains(n)).chain(hundreds) {
+            for (real, longest) in [4, 8].into_iter().zip(longest) {
+                assert!(n > longest || has(real, n), "{n}, {real} bytes, sm_{sm}");
+            }
+        }
+        assert!(limits.shared < 163 << 10 || has(4, 10000), "sm_{sm}");
+        // In f64 a column of the solve takes 1 KB more than blocks have on an A100.
+        assert!(limits.shared < 227 << 10 || has(8, 10000), "sm_{sm}");
+    }
+}
+
+/// Of all candidates every one is sound, and what the table takes is among them or a variant.
+#[test]
+fn candidates_can_run() {
+    let limits = instances::limits_of(90);
+    for (role, real, n) in
+        shapes::Role::ALL.into_iter().flat_map(|r| [(r, 4, 1000), (r, 8, 2048), (r, 4, 8192)])
+    {
+        let all = shapes::candidates(role, real, n, limits);
+        assert!(all.len() > 10, "{role:?} {n}: {}", all.len());
+        for shape in all {
+            assert!(shape.runs_on(limits) && shape.bytes() <= limits.shared);
+            assert!(shape.threads() <= 1024 && shape.blocks(limits) >= 1, "{shape:?}");
+            assert!(!shapes::Shape { lanes: 3, ..shape }.runs_on(limits));
+            assert!(!shapes::Shape { n: n + 2, ..shape }.runs_on(limits));
+        }
     }
 }
 

@@ -40,7 +40,9 @@ impl<T: Real> Longer<T> {
             Algorithm1d::FourN => (4 * n, 0.5),
             Algorithm1d::MirroredTwoN => (2 * n, 0.5),
             Algorithm1d::PaddedTwoN => (2 * n, 1.0),
-            Algorithm1d::NPoint | Algorithm1d::Fastest => unreachable!("an N-point line is not extended"),
+            Algorithm1d::NPoint | Algorithm1d::Fastest => {
+                unreachable!("an N-point line is not extended")
+            }
         };
         let factor = match algorithm {
             Algorithm1d::FourN => vec![Complex::new(T::of(half), T::zero()); n],

@@ -55,12 +55,8 @@ pub const NAIVE: Operations = Operations { reads: 2.0, multiplications: 10.0, ad
 pub const EFFICIENT: Operations = Operations { reads: 0.5, multiplications: 4.0, additions: 3.0 };
 
 /// The columns of [`ONE_DIMENSIONAL`].
-pub const ALGORITHMS: [Algorithm1d; 4] = [
-    Algorithm1d::FourN,
-    Algorithm1d::MirroredTwoN,
-    Algorithm1d::PaddedTwoN,
-    Algorithm1d::NPoint,
-];
+pub const ALGORITHMS: [Algorithm1d; 4] =
+    [Algorithm1d::FourN, Algorithm1d::MirroredTwoN, Algorithm1d::PaddedTwoN, Algorithm1d::NPoint];
 
 /// A DCT of N values: log₂ N and microseconds by each of [`ALGORITHMS`] (table IV).
 pub const ONE_DIMENSIONAL: [(u32, [f64; 4]); 5] = [

@@ -1,5 +1,6 @@
 //! A kernel compiled for lines of one length: an instance of the family.
 
+use super::instances::{Defines, instance};
 use super::shapes::{Limits, Role, Shape, choose};
 use super::tuning::measured;
 use super::twiddles::twiddles;
@@ -43,7 +44,11 @@ impl Shapes {
     pub(in crate::cuda) fn choose<T: CudaReal>(&self, role: Role, n: usize) -> Option<Shape> {
         let real = size_of::<T>();
         let is_it = |shape: &&Shape| (shape.role, shape.n, shape.real) == (role, n, real);
-        self.measured.iter().copied().find(|shape| is_it(&shape)).or_else(|| choose(role, real, n, self.limits))
+        self.measured
+            .iter()
+            .copied()
+            .find(|shape| is_it(&shape))
+            .or_else(|| choose(role, real, n, self.limits))
     }
 }
 
@@ -51,27 +56,20 @@ impl Shapes {
 #[derive(Clone, Debug)]
 pub(in crate::cuda) struct Instance {
     unit: &'static str,
-    kernel: &'static str,
     shape: Shape,
-    defines: Vec<(&'static str, String)>,
+    defines: Defines,
 }
 
 impl Instance {
-    /// The kernel called `kernel` in `kernels/…/<unit>.cu` for `lines` lines of n elements; `does` are
-    /// the definitions that say what it does. `None` where the device cannot have such lines.
+    /// The kernel called `unit`, as its file is, for `lines` lines of n elements that does what
+    /// `does` says. `None` where the device cannot have such lines.
     pub(in crate::cuda) fn choose<T: CudaReal>(
         shapes: &Shapes,
-        (unit, kernel): (&'static str, &'static str),
-        role: Role,
+        (unit, role, does): (&'static str, Role, Defines),
         (n, lines): (usize, usize),
-        does: &[(&'static str, &str)],
     ) -> Option<Self> {
         let shape = shapes.choose::<T>(role, n)?;
-        let mut defines = shape.defines(shapes.limits);
-        let whole = lines.is_multiple_of(shape.lines());
-        defines.push(("PF_WHOLE", u8::from(whole).to_string()));
-        defines.extend(does.iter().map(|&(name, value)| (name, value.to_owned())));
-        Some(Instance { unit, kernel, shape, defines })
+        Some(Instance { unit, shape, defines: instance(&shape, shapes.limits, lines, does) })
     }
 }
 
@@ -89,7 +87,7 @@ impl<T: CudaReal> LineKernel<T> {
         let modules = gpu.prepare::<T>(&wanted)?;
         let kernels = instances.iter().zip(modules).map(|(instance, module)| {
             let shape = instance.shape;
-            let function = module.load_function(instance.kernel)?;
+            let function = module.load_function(instance.unit)?;
             let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             function.set_attribute(most, shape.bytes() as i32)?;
             let table: Vec<T::Complex> =

@@ -244,9 +244,9 @@ fn middle(n: usize, elements: usize) -> Option<[usize; 2]> {
     }
     let product = n / ends;
     let first = [1].into_iter().chain(RADICES).filter(|x1| product.is_multiple_of(*x1));
-    let pairs = first.map(|x1| [x1, product / x1]).filter(|&[x1, x2]| {
-        (x2 == 1 || RADICES.contains(&x2)) && (x1 > 1 || x2 == 1) && x1 >= x2
-    });
+    let pairs = first
+        .map(|x1| [x1, product / x1])
+        .filter(|&[x1, x2]| (x2 == 1 || RADICES.contains(&x2)) && (x1 > 1 || x2 == 1) && x1 >= x2);
     let work = |pair: &[usize; 2]| {
         let stages = 2 + pair.iter().filter(|&&x| x > 1).count();
         (stages * room(n, elements, *pair), pair[0])
@@ -378,10 +378,13 @@ pub(crate) fn candidates(role: Role, real: usize, n: usize, limits: Limits) -> V
     let residents: &[usize] = if real == 8 { &[384, 512, 768] } else { &[512, 768, 1024] };
     for elements in ELEMENTS {
         let Some(middle) = middle(n, elements) else { continue };
-        for (lanes, &keep) in [1, 2, 4].into_iter().flat_map(|c| keeps.iter().map(move |k| (c, k))) {
+        for (lanes, &keep) in [1, 2, 4].into_iter().flat_map(|c| keeps.iter().map(move |k| (c, k)))
+        {
             let together = n / elements * lanes;
             for (split, recompute) in [(false, false), (false, true), (true, false), (true, true)] {
-                for (&resident, threads) in residents.iter().flat_map(|r| [32usize, 128].map(|t| (r, t))) {
+                for (&resident, threads) in
+                    residents.iter().flat_map(|r| [32usize, 128].map(|t| (r, t)))
+                {
                     let groups = if role == Role::Solve { 1 } else { threads.div_ceil(together) };
                     let shape = Shape {
                         role,

@@ -9,6 +9,7 @@
 //! is the columns of maps of all faster ones, transformed in place. Lines must have an even
 //! length that there are stages for, and fit the device's shared memory.
 
+use super::instances;
 use super::kernel::{Instance, LineKernel, Shapes};
 use super::shapes::Role;
 use crate::cuda::device::{
@@ -184,22 +185,18 @@ impl Step {
             Memory::Output => "real",
             Memory::Between => "cplx",
         };
-        let flag = |is: bool| if is { "1" } else { "0" };
-        let halves = halves.to_string();
-        let does = [
-            ("PF_FORWARD", flag(forward)),
-            ("PF_FROM", from),
-            ("PF_TO", to),
-            ("PF_INPUT", reads),
-            ("PF_ODD", flag(self.odd)),
-            ("PF_HALVES", &halves),
-            ("PF_THRESHOLD", flag(threshold)),
-            ("PF_IN_PLACE", flag(self.from == self.to)),
-            ("PF_BATCH", flag(self.maps > 1)),
-        ];
-        let kernel = ("transform", "transform");
-        let lines = (self.n, self.lines as usize);
-        Instance::choose::<T>(shapes, kernel, self.role, lines, &does)
+        let pass = instances::Pass {
+            forward,
+            places: [from, to],
+            input: reads,
+            odd: self.odd,
+            halves,
+            threshold,
+            in_place: self.from == self.to,
+            batch: self.maps > 1,
+        };
+        let what = ("transform", self.role, pass.defines());
+        Instance::choose::<T>(shapes, what, (self.n, self.lines as usize))
     }
 }
 

@@ -108,7 +108,9 @@ impl Tuned {
             groups: self.groups,
             split: self.split,
             recompute: self.recompute,
-            keep: [Keep::Registers, Keep::Shared, Keep::Separate].get(usize::from(self.keep)).copied()?,
+            keep: [Keep::Registers, Keep::Shared, Keep::Separate]
+                .get(usize::from(self.keep))
+                .copied()?,
             resident: self.resident,
             real: self.real,
         };

@@ -1,4 +1,5 @@
-//! The three-pass pipeline on a device: `kernels/solve/three_pass.cu`.
+//! The three-pass pipeline on a device: `kernels/lines/transform.cu`, `kernels/solve/columns.cu` and
+//! `kernels/solve/fields.cu`.
 //!
 //! Three kernels a solve: DCTs along y; DCTs along x, Green's function and both
 //! inverses along x; the three inverses along y (see [`crate::spectral`] for
@@ -16,7 +17,9 @@ use super::field_solver::{FieldSolver, Fields, Green, private};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, KernelUse, Launch, Overlap, check_length,
 };
-use crate::cuda::lines::{Instance, Keep, LONGEST, LineKernel, Role, SHORTEST, Shapes, panel};
+use crate::cuda::lines::{
+    Instance, Keep, LONGEST, LineKernel, Role, SHORTEST, Shapes, panel, solve,
+};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
@@ -54,41 +57,23 @@ impl<T: CudaReal> ThreePass<T> {
     /// The kernels for `grid`: the first pass, the second, the third with and without φ.
     fn instances(shapes: &Shapes, grid: &BinGrid) -> Result<[Instance; 4], CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
-        let choose = |kernel, role, (n, lines), does: &[_]| {
-            Instance::choose::<T>(shapes, kernel, role, (n, lines), does).ok_or_else(|| {
-                CudaError::NoThreePass {
-                    nx,
-                    ny,
-                    reason: format!(
-                        "no lines of {n} on a device with {} bytes of shared memory for a block: \
-                         expected an even number of bins from {SHORTEST} to {LONGEST} without \
-                         large prime factors",
-                        shapes.limits.shared
-                    ),
-                }
+        let choose = |(unit, role, does)| {
+            // Columns along x, rows along y.
+            let (n, across) = if role == Role::Solve { (nx, ny) } else { (ny, nx) };
+            let instance = Instance::choose::<T>(shapes, (unit, role, does), (n, across / 2));
+            instance.ok_or_else(|| CudaError::NoThreePass {
+                nx,
+                ny,
+                reason: format!(
+                    "no lines of {n} on a device with {} bytes of shared memory for a block: \
+                     expected an even number from {SHORTEST} to {LONGEST} without large prime \
+                     factors, and shorter ones where there is little shared memory",
+                    shapes.limits.shared
+                ),
             })
         };
-        let forward = [
-            ("PF_FORWARD", "1"),
-            ("PF_FROM", "MapRows"),
-            ("PF_TO", "PanelRows"),
-            ("PF_INPUT", "real"),
-            ("PF_ODD", "0"),
-            ("PF_HALVES", "0"),
-            ("PF_THRESHOLD", "0"),
-            ("PF_IN_PLACE", "0"),
-            ("PF_BATCH", "0"),
-        ];
-        let rows = (ny, nx / 2);
-        let fields = |potential| {
-            choose(("fields", "fields"), Role::Fields, rows, &[("PF_POTENTIAL", potential)])
-        };
-        Ok([
-            choose(("transform", "transform"), Role::Rows, rows, &forward)?,
-            choose(("columns", "columns"), Role::Solve, (nx, ny / 2), &[])?,
-            fields("1")?,
-            fields("0")?,
-        ])
+        let [rows, columns, with_potential, without] = solve().map(choose);
+        Ok([rows?, columns?, with_potential?, without?])
     }
 
     /// Compiles what [`ThreePass::shaped`] needs for each of `shapes`, side by side.
@@ -130,7 +115,7 @@ impl<T: CudaReal> ThreePass<T> {
         };
         let green = Green::new(grid, SCALE / grid.bins() as f64);
         let overlap = match grid.bins() <= OVERLAP {
-            true => Overlap::where_possible(gpu),
+            true => Overlap::where_possible(&columns.function),
             false => Overlap::None,
         };
         let between = nx / 2 * ny.next_multiple_of(panel::<T>());

@@ -228,10 +228,7 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         self.check(input, output)?;
         match &mut self.implementation {
             Implementation::Fused(fused) => fused.run(self.kind, stage, input, output, None),
-            _ => Err(CudaError::NotPlanned {
-                what: "a single stage",
-                needs: "a fused plan",
-            }),
+            _ => Err(CudaError::NotPlanned { what: "a single stage", needs: "a fused plan" }),
         }
     }
 

@@ -58,9 +58,7 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
     ) -> Result<Self, CudaError> {
         check_shape(&shape, batch)?;
         let lines = match method {
-            Method::Fastest => {
-                LineTransform::new::<I>(gpu, Direction::of(kind), &shape, batch)?
-            }
+            Method::Fastest => LineTransform::new::<I>(gpu, Direction::of(kind), &shape, batch)?,
             _ => None,
         };
         let implementation = match (lines, method) {
@@ -144,9 +142,7 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
         check_length("transformed volume", output.len(), self.values())?;
         match &mut self.implementation {
             Implementation::Fused(fused) => fused.run(stage, input, output),
-            _ => {
-                Err(CudaError::NotPlanned { what: "a single stage", needs: "a fused plan" })
-            }
+            _ => Err(CudaError::NotPlanned { what: "a single stage", needs: "a fused plan" }),
         }
     }
 

@@ -1,0 +1,125 @@
+//! What the kernels are compiled with: the macros that say what an instance does.
+//!
+//! Kept free of the rest of the crate but for the shapes, so that `build.rs` and the check
+//! that every kernel compiles can read it too.
+
+use super::shapes::{Limits, Role, Shape, choose};
+
+/// Names and values of macros.
+pub(crate) type Defines = Vec<(&'static str, String)>;
+
+/// The macros of a kernel for `lines` lines that are divided as `shape` says, and that does what
+/// `does` says.
+pub(crate) fn instance(shape: &Shape, limits: Limits, lines: usize, does: Defines) -> Defines {
+    let whole = u8::from(lines.is_multiple_of(shape.lines())).to_string();
+    shape.defines(limits).into_iter().chain(does).chain([("PF_WHOLE", whole)]).collect()
+}
+
+/// One pass of a transform: `kernels/lines/transform.cu`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pass<'a> {
+    /// DCT, or an inverse.
+    pub(crate) forward: bool,
+    /// Where lines stand before and after: `kernels/lines/places.cuh`.
+    pub(crate) places: [&'a str; 2],
+    /// Type of the values read.
+    pub(crate) input: &'a str,
+    /// An odd number of rows.
+    pub(crate) odd: bool,
+    /// Halves of transforms that the stores make up for.
+    pub(crate) halves: usize,
+    /// Small coefficients become zero.
+    pub(crate) threshold: bool,
+    /// Input and output may be the same memory.
+    pub(crate) in_place: bool,
+    /// More than one map.
+    pub(crate) batch: bool,
+}
+
+impl Pass<'_> {
+    pub(crate) fn defines(&self) -> Defines {
+        let flag = |is: bool| u8::from(is).to_string();
+        let [from, to] = self.places;
+        vec![
+            ("PF_FORWARD", flag(self.forward)),
+            ("PF_FROM", from.into()),
+            ("PF_TO", to.into()),
+            ("PF_INPUT", self.input.into()),
+            ("PF_ODD", flag(self.odd)),
+            ("PF_HALVES", self.halves.to_string()),
+            ("PF_THRESHOLD", flag(self.threshold)),
+            ("PF_IN_PLACE", flag(self.in_place)),
+            ("PF_BATCH", flag(self.batch)),
+        ]
+    }
+}
+
+/// The first pass of the solve, and of a DCT.
+pub(crate) const FIRST: Pass<'static> = Pass {
+    forward: true,
+    places: ["MapRows", "PanelRows"],
+    input: "real",
+    odd: false,
+    halves: 0,
+    threshold: false,
+    in_place: false,
+    batch: false,
+};
+
+/// The kernels of the solve: file, role, what it does, and whether its lines are rows.
+pub(crate) fn solve() -> [(&'static str, Role, Defines); 4] {
+    let potential = |is: &str| vec![("PF_POTENTIAL", is.to_owned())];
+    [
+        ("transform", Role::Rows, FIRST.defines()),
+        ("columns", Role::Solve, Vec::new()),
+        ("fields", Role::Fields, potential("1")),
+        ("fields", Role::Fields, potential("0")),
+    ]
+}
+
+/// What a 2-D DCT and its inverses take beyond [`FIRST`].
+#[allow(dead_code)] // for the check that every kernel compiles
+pub(crate) fn transforms() -> [(&'static str, Role, Defines); 3] {
+    let last = Pass { halves: 2, ..FIRST };
+    let back = Pass { forward: false, ..FIRST };
+    let pass = |pass: Pass<'_>| pass.defines();
+    let panel = ["PanelColumns", "MapColumns"];
+    [
+        ("transform", Role::Columns, pass(Pass { places: panel, input: "cplx", ..last })),
+        ("transform", Role::Columns, pass(Pass { places: ["MapColumns", "PanelColumns"], ..back })),
+        (
+            "transform",
+            Role::Rows,
+            pass(Pass { places: ["PanelRows", "MapRows"], input: "cplx", halves: 2, ..back }),
+        ),
+    ]
+}
+
+/// What devices of architecture `sm` (ten times the compute capability) have: NVIDIA, CUDA C++
+/// Programming Guide, "Technical Specifications per Compute Capability".
+#[allow(dead_code)] // the crate asks the device
+pub(crate) fn limits_of(sm: u32) -> Limits {
+    let (shared, threads) = match sm {
+        ..80 => (64, 1024),
+        80 | 87 => (163, 2048),
+        90..120 => (227, 2048),
+        _ => (99, 1536),
+    };
+    Limits { shared: shared << 10, threads }
+}
+
+/// The kernels of `unit` among `kernels` for square maps of n bins along an axis on devices with
+/// these limits, none where there are none.
+#[allow(dead_code)] // the crate's plans choose theirs one by one
+pub(crate) fn of_length(
+    unit: &str,
+    kernels: &[(&'static str, Role, Defines)],
+    (real, n): (usize, usize),
+    limits: Limits,
+) -> Vec<Defines> {
+    let of = |(_, role, does): &(&str, Role, Defines)| {
+        let shape = choose(*role, real, n, limits)?;
+        Some(instance(&shape, limits, n / 2, does.clone()))
+    };
+    kernels.iter().filter(|(of, ..)| *of == unit).filter_map(of).collect()
+}
