@@ -246,7 +246,7 @@ fn middle(n: usize, elements: usize) -> Option<[usize; 2]> {
     let first = [1].into_iter().chain(RADICES).filter(|x1| product.is_multiple_of(*x1));
     let pairs = first
         .map(|x1| [x1, product / x1])
-        .filter(|&[x1, x2]| (x2 == 1 || RADICES.contains(&x2)) && (x1 > 1 || x2 == 1) && x1 >= x2);
+        .filter(|&[x1, x2]| (x2 == 1 || RADICES.contains(&x2) && x1 > 1) && x1 >= x2);
     let work = |pair: &[usize; 2]| {
         let stages = 2 + pair.iter().filter(|&&x| x > 1).count();
         (stages * room(n, elements, *pair), pair[0])

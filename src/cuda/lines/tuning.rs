@@ -359,10 +359,12 @@ fn best<T: CudaReal, S: Subject<T>>(
             let outcome = S::new(gpu, &with, grid).and_then(|mut subject| {
                 let got = sampled(gpu, &mut subject, map)?;
                 let error = got.iter().zip(&want).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-                if !((error / want.len() as f64).sqrt() <= limit) {
-                    return Ok(None);
+                let error = (error / want.len() as f64).sqrt();
+                // NaN is no agreement.
+                match error <= limit {
+                    true => time(gpu, &mut subject, map).map(Some),
+                    false => Ok(None),
                 }
-                time(gpu, &mut subject, map).map(Some)
             });
             match outcome {
                 Ok(Some(microseconds)) => {
