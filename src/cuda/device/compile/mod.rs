@@ -84,11 +84,6 @@ pub(in crate::cuda) fn kernel_constant(file: &str, name: &str) -> &'static str {
     found[0]
 }
 
-/// Of all kernel files: another number where any of them has changed.
-pub(in crate::cuda) fn source_hash() -> u64 {
-    cache::hash(&(UNITS, HEADERS))
-}
-
 /// The kernel files' names, without extension.
 pub fn units() -> impl Iterator<Item = &'static str> {
     UNITS.iter().map(|&(name, _)| name)
