@@ -85,7 +85,7 @@ impl CudaTarget {
                 Box::new(move || plan.run(&x, &mut out))
             }
             &Work::Map(shape, transform, pipeline) => {
-                map::<T>(gpu, shape, transform, options(pipeline)?)?
+                map::<T>(gpu, shape, transform, options(pipeline))?
             }
             &Work::Volume(shape, direction, pipeline) => {
                 let kind = match direction {
@@ -93,7 +93,7 @@ impl CudaTarget {
                     Direction::Inverse => TransformNd::Idct,
                 };
                 let mut plan =
-                    Plan3d::<T>::batched(gpu, kind, shape, options(pipeline)?.method, 1)?;
+                    Plan3d::<T>::batched(gpu, kind, shape, method(pipeline), 1)?;
                 let (x, mut out) = maps(gpu, shape.iter().product())?;
                 Box::new(move || plan.run(&x, &mut out))
             }
@@ -290,14 +290,17 @@ fn straight(reorder: Reorder, post: PostProcessing) -> Plan2dOptions {
     Plan2dOptions { method: Method::Fused, layout: FftLayout::Straight, reorder, post }
 }
 
-/// A pipeline's method of single transforms.
-fn options(pipeline: Pipeline) -> Result<Plan2dOptions, CudaError> {
-    let method = match pipeline {
+/// A pipeline's method of single transforms; the three-pass solve's is by line kernels.
+fn method(pipeline: Pipeline) -> Method {
+    match pipeline {
         Pipeline::RowColumn => Method::RowColumn,
         Pipeline::Fused => Method::Fused,
-        Pipeline::ThreePass => return Err(CudaError::SolvesOnly(pipeline)),
-    };
-    Ok(Plan2dOptions { method, ..Plan2dOptions::default() })
+        Pipeline::ThreePass => Method::Fastest,
+    }
+}
+
+fn options(pipeline: Pipeline) -> Plan2dOptions {
+    Plan2dOptions::default().method(method(pipeline))
 }
 
 fn map<T: CudaReal>(
@@ -333,7 +336,7 @@ fn compress<T: CudaReal>(
     pipeline: Pipeline,
     threshold: f64,
 ) -> Result<Run, CudaError> {
-    let options = options(pipeline)?;
+    let options = options(pipeline);
     let dct = Plan2d::<T>::batched(gpu, Transform::Dct, nx, ny, options, 1)?;
     let mut dct = dct.with_threshold()?;
     let mut idct = Plan2d::<T>::batched(gpu, Transform::Idct, nx, ny, options, 1)?;

@@ -141,6 +141,12 @@ impl<'a> Session<'a> {
         self.last = None;
     }
 
+    /// Whether the engine has single transforms by kernels for lines, neither of the paper's
+    /// pipelines: [`Pipeline::ThreePass`] stands for them.
+    pub fn has_lines(&self) -> bool {
+        self.target.machine().engine == "cuda"
+    }
+
     /// Seconds since the table was begun.
     pub fn elapsed(&self) -> f64 {
         self.start.elapsed().as_secs_f64()

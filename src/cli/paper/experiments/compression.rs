@@ -10,11 +10,12 @@ use crate::cli::paper::target::{BenchError, Direction, Work};
 use crate::engine::Pipeline;
 
 const SIZES: [usize; 4] = [512, 1024, 2048, 4096];
-const NAMES: [&str; 4] = [
+const NAMES: [&str; 5] = [
     "compression row-column",
     "compression fused",
     "DCT and IDCT row-column",
     "DCT and IDCT fused",
+    "compression by lines",
 ];
 
 pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
@@ -26,7 +27,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         // Of random numbers in 0 … 1, this keeps about every other coefficient.
         let threshold = n as f64 / 10.0;
         let [forward, inverse] = [Direction::Forward, Direction::Inverse].map(|d| works(shape, d));
-        let all = [
+        let mut all = vec![
             Work::Compress(shape, Pipeline::RowColumn, threshold),
             Work::Compress(shape, Pipeline::Fused, threshold),
             forward[0].clone(),
@@ -34,6 +35,9 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
             inverse[0].clone(),
             inverse[1].clone(),
         ];
+        if session.has_lines() {
+            all.push(Work::Compress(shape, Pipeline::ThreePass, threshold));
+        }
         let outcomes = session.measure(&size(shape), &all);
         let sum =
             |a: usize, b: usize| outcomes[a].median().zip(outcomes[b].median()).map(|(a, b)| a + b);
@@ -42,12 +46,14 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
             row.map(|r| [r.dct_row_column + r.idct_row_column, r.dct_fused + r.idct_fused]);
         let [row_column, fused] = printed.map_or([None; 2], |printed| printed.map(Some));
         let ms = Unit::Milliseconds;
-        let lines = vec![
+        let mut lines = vec![
             Line::timed(NAMES[0], ms, &outcomes[0]).over(NAMES[1]),
             Line::timed(NAMES[1], ms, &outcomes[1]).over(NAMES[1]),
             Line::new(NAMES[2], ms.name()).printed(row_column).counted(sum(2, 4)).over(NAMES[3]),
             Line::new(NAMES[3], ms.name()).printed(fused).counted(sum(3, 5)).over(NAMES[3]),
         ];
+        let by_lines = outcomes.get(6).map(|outcome| Line::timed(NAMES[4], ms, outcome));
+        lines.extend(by_lines.map(|line| line.over(NAMES[1])));
         groups.push(Group::new(size(shape), Some(n * n), lines));
     }
     let shared = Claim::of(

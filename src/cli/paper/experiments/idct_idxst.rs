@@ -9,7 +9,13 @@ use crate::cli::paper::target::{BenchError, Work};
 use crate::engine::Pipeline;
 use crate::transform::Transform;
 
-const NAMES: [&str; 3] = ["IDCT_IDXST row-column", "IDCT_IDXST fused", "IDCT fused"];
+const NAMES: [&str; 5] = [
+    "IDCT_IDXST row-column",
+    "IDCT_IDXST fused",
+    "IDCT fused",
+    "IDCT_IDXST by lines",
+    "IDCT by lines",
+];
 
 pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
     let cases = cases(session, &IDCT_IDXST);
@@ -22,9 +28,12 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
             Work::Map(shape, Transform::IdctIdxst, Pipeline::RowColumn),
             Work::Map(shape, Transform::IdctIdxst, Pipeline::Fused),
             Work::Map(shape, Transform::Idct, Pipeline::Fused),
+            Work::Map(shape, Transform::IdctIdxst, Pipeline::ThreePass),
+            Work::Map(shape, Transform::Idct, Pipeline::ThreePass),
         ];
-        let outcomes = session.measure(&size(shape), &works);
-        let printed = [None, Some(printed), idct];
+        let count = if session.has_lines() { 5 } else { 3 };
+        let outcomes = session.measure(&size(shape), &works[..count]);
+        let printed = [None, Some(printed), idct, None, None];
         let lines = NAMES.iter().zip(printed).zip(&outcomes).map(|((name, paper), outcome)| {
             Line::timed(*name, Unit::Milliseconds, outcome).printed(paper).over(NAMES[1])
         });

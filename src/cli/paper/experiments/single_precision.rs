@@ -3,7 +3,7 @@
 //! table V.
 
 use super::content::{Content, cases, size, within};
-use super::two_dimensional::{DCT, IDCT, works};
+use super::two_dimensional::{DCT, IDCT, by_lines, works};
 use crate::cli::paper::session::{Session, Unit};
 use crate::cli::paper::table::{Claim, Group, Line, Observation, ratio};
 use crate::cli::paper::target::{BenchError, Direction};
@@ -22,8 +22,12 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
             let works = works([n, n], direction);
             for precision in BOTH {
                 let case = format!("{} in {precision}", size([n, n]));
-                let outcomes = session.measure_in(precision, &case, &works[..2]);
-                let name = |k: usize| format!("{}, {precision}", names[k]);
+                let mut works = works[..2].to_vec();
+                if session.has_lines() {
+                    works.push(by_lines([n, n], direction));
+                }
+                let outcomes = session.measure_in(precision, &case, &works);
+                let name = |k: usize| format!("{}, {precision}", names[if k == 2 { 3 } else { k }]);
                 lines.extend(outcomes.iter().enumerate().map(|(k, outcome)| {
                     Line::timed(name(k), Unit::Milliseconds, outcome).over(&name(1))
                 }));
@@ -44,7 +48,7 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
     Ok(Content { groups, claims: vec![similar], notes })
 }
 
-fn compared(groups: &[Group], names: [&str; 3]) -> Vec<Observation> {
+fn compared(groups: &[Group], names: [&str; 4]) -> Vec<Observation> {
     let observe = |group: &Group| {
         let speed_up = |precision: Precision| {
             let name = |k: usize| format!("{}, {precision}", names[k]);

@@ -8,8 +8,8 @@ use crate::cli::paper::target::{BenchError, Direction, Work};
 use crate::engine::Pipeline;
 
 const SIZES: [usize; 3] = [64, 128, 256];
-const DCT: [&str; 2] = ["DCT row-column", "DCT fused"];
-const IDCT: [&str; 2] = ["IDCT row-column", "IDCT fused"];
+const DCT: [&str; 3] = ["DCT row-column", "DCT fused", "DCT by lines"];
+const IDCT: [&str; 3] = ["IDCT row-column", "IDCT fused", "IDCT by lines"];
 
 pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
     let cases = cases(session, &SIZES);
@@ -19,9 +19,10 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
         let case = format!("{n}³");
         let mut lines = Vec::new();
         for (names, direction) in [(DCT, Direction::Forward), (IDCT, Direction::Inverse)] {
-            let works = [Pipeline::RowColumn, Pipeline::Fused]
-                .map(|pipeline| Work::Volume([n; 3], direction, pipeline));
-            let outcomes = session.measure(&case, &works);
+            let sides = [Pipeline::RowColumn, Pipeline::Fused, Pipeline::ThreePass];
+            let works = sides.map(|pipeline| Work::Volume([n; 3], direction, pipeline));
+            let count = if session.has_lines() { 3 } else { 2 };
+            let outcomes = session.measure(&case, &works[..count]);
             lines.extend(names.iter().zip(&outcomes).map(|(name, outcome)| {
                 Line::timed(*name, Unit::Milliseconds, outcome).over(names[1])
             }));

@@ -12,9 +12,10 @@ use crate::transform::Transform;
 pub(super) const ABOUT_TWICE: f64 = 1.8;
 
 const MATLAB: &str = "DCT, MATLAB";
-/// Row-column, fused and FFT, as lines are called.
-pub(super) const DCT: [&str; 3] = ["DCT row-column", "DCT fused", "RFFT alone"];
-pub(super) const IDCT: [&str; 3] = ["IDCT row-column", "IDCT fused", "IRFFT alone"];
+/// Row-column, fused, FFT and, neither of the paper's, line kernels, as lines are called.
+pub(super) const DCT: [&str; 4] = ["DCT row-column", "DCT fused", "RFFT alone", "DCT by lines"];
+pub(super) const IDCT: [&str; 4] =
+    ["IDCT row-column", "IDCT fused", "IRFFT alone", "IDCT by lines"];
 
 pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
     let cases = cases(session, &TWO_DIMENSIONAL);
@@ -27,11 +28,16 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<Content, BenchError> {
             .skipped("only in the paper");
         let mut lines = vec![matlab.over(DCT[1])];
         let halves = [
-            (DCT, Direction::Forward, [row.dct_row_column, row.dct_fused, row.rfft]),
-            (IDCT, Direction::Inverse, [row.idct_row_column, row.idct_fused, row.irfft]),
+            (DCT, Direction::Forward, [row.dct_row_column, row.dct_fused, row.rfft].map(Some)),
+            (IDCT, Direction::Inverse, [row.idct_row_column, row.idct_fused, row.irfft].map(Some)),
         ];
         for (names, direction, printed) in halves {
-            let outcomes = session.measure(&size(shape), &works(shape, direction));
+            let mut works = works(shape, direction).to_vec();
+            if session.has_lines() {
+                works.push(by_lines(shape, direction));
+            }
+            let outcomes = session.measure(&size(shape), &works);
+            let printed = printed.into_iter().chain([None]);
             lines.extend(names.iter().zip(printed).zip(&outcomes).map(
                 |((name, paper), outcome)| {
                     Line::timed(*name, Unit::Milliseconds, outcome).printed(paper).over(names[1])
@@ -55,12 +61,21 @@ fn in_order(rows: &[TwoDimensional]) -> Vec<&TwoDimensional> {
     rows
 }
 
-/// Row-column, fused and FFT of one direction.
-pub(super) fn works(shape: [usize; 2], direction: Direction) -> [Work; 3] {
-    let transform = match direction {
+fn transform(direction: Direction) -> Transform {
+    match direction {
         Direction::Forward => Transform::Dct,
         Direction::Inverse => Transform::Idct,
-    };
+    }
+}
+
+/// By line kernels.
+pub(super) fn by_lines(shape: [usize; 2], direction: Direction) -> Work {
+    Work::Map(shape, transform(direction), Pipeline::ThreePass)
+}
+
+/// Row-column, fused and FFT of one direction.
+pub(super) fn works(shape: [usize; 2], direction: Direction) -> [Work; 3] {
+    let transform = transform(direction);
     [
         Work::Map(shape, transform, Pipeline::RowColumn),
         Work::Map(shape, transform, Pipeline::Fused),
@@ -69,7 +84,7 @@ pub(super) fn works(shape: [usize; 2], direction: Direction) -> [Work; 3] {
 }
 
 fn claims(groups: &[Group]) -> Vec<Claim> {
-    let twice = |names: [&str; 3], of: &str| {
+    let twice = |names: [&str; 4], of: &str| {
         Claim::of(
             format!("The fused {of} is about twice as fast as the row-column one at every size."),
             "Row-column over fused",
