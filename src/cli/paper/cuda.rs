@@ -92,8 +92,7 @@ impl CudaTarget {
                     Direction::Forward => TransformNd::Dct,
                     Direction::Inverse => TransformNd::Idct,
                 };
-                let mut plan =
-                    Plan3d::<T>::batched(gpu, kind, shape, method(pipeline), 1)?;
+                let mut plan = Plan3d::<T>::batched(gpu, kind, shape, method(pipeline), 1)?;
                 let (x, mut out) = maps(gpu, shape.iter().product())?;
                 Box::new(move || plan.run(&x, &mut out))
             }

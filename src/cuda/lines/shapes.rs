@@ -97,8 +97,6 @@ struct Row {
     /// Where the length allows it; else the next best number.
     elements: usize,
     lanes: usize,
-    /// Threads of a block, at least.
-    threads: usize,
     split: bool,
     recompute: bool,
     keep: Keep,
@@ -108,10 +106,6 @@ struct Row {
 impl Row {
     const fn of(self, of: usize) -> Row {
         Row { of, ..self }
-    }
-
-    const fn threads(self, threads: usize) -> Row {
-        Row { threads, ..self }
     }
 }
 
@@ -267,8 +261,7 @@ const fn row(
     (elements, lanes, split): (usize, usize, bool),
     (keep, recompute, resident): (Keep, bool, usize),
 ) -> Row {
-    let (of, threads) = (1, WARP);
-    Row { role, real, shared, most, of, elements, lanes, threads, split, recompute, keep, resident }
+    Row { role, real, shared, most, of: 1, elements, lanes, split, recompute, keep, resident }
 }
 
 /// For every role and precision, lengths of one kind first, then shorter lines first, then larger
@@ -279,21 +272,25 @@ const TABLE: &[Row] = {
     use Role::{Columns, Fields, Rows, Solve};
     &[
         //           bytes  KB  most       elements, lanes, split   keep, recompute, threads
+        row(Rows,    (4,  48,  1000),     (20, 2, false), (R, true,   768)).of(100),
         row(Rows,    (4, 227, 10000),     (20, 1, false), (R, false,  640)).of(100),
         row(Rows,    (4,  48,   512),     ( 8, 1, false), (R, false, 1024)),
+        row(Rows,    (4,  48,  1024),     (16, 1, false), (R, false, 1024)),
+        row(Rows,    (4,  48,  2048),     (16, 1, false), (R, true,  1024)),
         row(Rows,    (4,  48,  4096),     (16, 1, false), (R, false, 1024)),
         row(Rows,    (4, 163, 16384),     (32, 1, false), (R, false,  512)),
         row(Rows,    (4,  48, 16384),     (32, 1, true),  (R, false,  512)),
         row(Rows,    (8, 227, 10000),     (20, 1, false), (R, false,  384)).of(100),
         row(Rows,    (8,  48,   512),     ( 8, 1, false), (R, false,  768)),
+        row(Rows,    (8,  48,  1024),     (16, 1, false), (R, false,  384)),
         row(Rows,    (8,  48, 10000),     (16, 1, true),  (R, false,  512)),
 
+        row(Columns, (4,  48,  1000),     (20, 4, false), (R, true,   768)).of(100),
         row(Columns, (4, 227,  5000),     (20, 2, false), (R, true,   640)).of(100),
         row(Columns, (4, 227, 10000),     (20, 1, false), (R, true,   640)).of(100),
         row(Columns, (4,  48,   256),     ( 8, 4, false), (R, true,  1024)),
-        row(Columns, (4, 227,   512),     ( 8, 2, false), (R, true,  1024)),
-        row(Columns, (4,  48,   512),     ( 8, 4, false), (R, true,  1024)),
-        row(Columns, (4,  48,  1024),     (16, 4, false), (R, true,  1024)),
+        row(Columns, (4,  48,   512),     ( 8, 4, false), (R, true,   768)),
+        row(Columns, (4,  48,  1024),     (16, 4, false), (R, false,  768)),
         row(Columns, (4, 227,  4096),     (32, 4, false), (R, true,   512)),
         row(Columns, (4,  99,  4096),     (32, 4, true),  (R, true,   512)),
         row(Columns, (4,  48,  2048),     (32, 4, true),  (R, true,   512)),
@@ -303,15 +300,16 @@ const TABLE: &[Row] = {
         row(Columns, (8, 227,  2500),     (20, 2, false), (R, true,   384)).of(100),
         row(Columns, (8, 227,  5000),     (20, 2, true),  (R, true,   384)).of(100),
         row(Columns, (8, 227, 10000),     (20, 1, false), (R, true,   384)).of(100),
-        row(Columns, (8,  48,   512),     ( 8, 2, false), (R, true,   768)),
+        row(Columns, (8,  48,   512),     ( 8, 2, false), (R, true,   384)),
+        row(Columns, (8, 163,  1024),     (16, 4, false), (R, true,   512)),
+        row(Columns, (8, 163,  4096),     (16, 2, false), (R, true,   512)),
         row(Columns, (8,  99,  4096),     (16, 2, true),  (R, true,   512)),
         row(Columns, (8,  48,  2048),     (16, 2, true),  (R, true,   512)),
         row(Columns, (8,  48, 10000),     (16, 1, true),  (R, true,   512)),
 
         row(Solve,   (4,  48,   256),     ( 8, 4, false), (R, false,  512)),
-        row(Solve,   (4, 227,   512),     ( 8, 2, false), (R, false,  512)),
-        row(Solve,   (4,  48,   512),     ( 8, 4, false), (R, false,  512)),
-        row(Solve,   (4,  48,  1024),     (16, 4, false), (R, false,  512)),
+        row(Solve,   (4,  48,   512),     ( 8, 2, false), (PQ, true,  768)),
+        row(Solve,   (4,  48,  1024),     (16, 4, false), (R, true,   512)),
         row(Solve,   (4, 163,  2048),     (32, 4, false), (S, true,   512)),
         row(Solve,   (4,  99,  2048),     (32, 4, true),  (S, true,   512)),
         row(Solve,   (4,  48,  2048),     (32, 2, true),  (S, true,   512)),
@@ -319,20 +317,22 @@ const TABLE: &[Row] = {
         row(Solve,   (4, 227,  8192),     (32, 2, true),  (PQ, true,  512)),
         row(Solve,   (4,  48, 16384),     (32, 1, true),  (PQ, true,  512)),
         row(Solve,   (8,  48,   512),     ( 8, 2, false), (R, false,  512)),
-        row(Solve,   (8, 163,  1024),     (16, 2, false), (S, true,   512)),
+        row(Solve,   (8, 163,  1024),     (16, 2, false), (R, true,   512)),
         row(Solve,   (8,  48,  1024),     (16, 2, true),  (S, true,   512)),
-        row(Solve,   (8, 163,  4096),     (16, 2, true),  (S, true,   512)),
+        row(Solve,   (8, 163,  2048),     (16, 2, true),  (S, false,  512)),
+        row(Solve,   (8, 163,  4096),     (16, 2, false), (R, true,   512)),
         row(Solve,   (8,  48, 10000),     (16, 1, true),  (S, true,   512)),
 
-        row(Fields,  (4,  48,   512),     ( 8, 1, false), (R, false, 1024)),
-        row(Fields,  (4,  48,  1024),     (16, 2, false), (R, false, 1024)),
+        row(Fields,  (4,  48,   512),     ( 8, 1, false), (R, true,   512)),
+        row(Fields,  (4,  48,  1024),     (16, 2, false), (R, true,   512)),
         row(Fields,  (4,  48,  2048),     (32, 2, false), (R, false,  512)),
         row(Fields,  (4,  99,  4096),     (32, 2, false), (R, false,  512)),
         row(Fields,  (4,  99, 16384),     (32, 1, false), (R, false,  512)),
         row(Fields,  (4,  48, 16384),     (32, 1, true),  (R, false,  512)),
         row(Fields,  (8,  48,   256),     ( 8, 1, false), (R, false,  768)),
-        row(Fields,  (8, 227,   512),     (16, 1, true),  (R, false,  512)).threads(64),
-        row(Fields,  (8, 227,  1024),     (16, 2, false), (R, false,  512)),
+        row(Fields,  (8,  48,   512),     ( 8, 2, false), (R, false,  384)),
+        row(Fields,  (8,  99,  1024),     (16, 2, false), (R, false,  512)),
+        row(Fields,  (8,  99,  2048),     (16, 2, false), (R, true,   384)),
         row(Fields,  (8,  48, 10000),     (16, 1, true),  (R, false,  512)),
     ]
 };
@@ -361,7 +361,7 @@ impl Row {
             elements,
             middle,
             lanes: self.lanes,
-            groups: if self.role == Role::Solve { 1 } else { self.threads.div_ceil(together) },
+            groups: if self.role == Role::Solve { 1 } else { WARP.div_ceil(together) },
             split: self.split,
             recompute: self.recompute,
             keep: self.keep,

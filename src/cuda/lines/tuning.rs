@@ -162,8 +162,11 @@ pub fn keep(gpu: &Gpu, rows: &[Tuned]) -> std::io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Values of a map that are compared with the seed's: so many from each of a few places.
-const COMPARED: usize = 1 << 16;
+/// Values of a map that are compared with the seed's: so many from each of so many places.
+const COMPARED: usize = 1 << 13;
+const SAMPLES: usize = 8;
+/// Of the best ways in the large, so many are varied in the small.
+const BEST: usize = 4;
 /// Candidates that are compiled at once.
 const AT_ONCE: usize = 32;
 /// Faster by less than this is not better.
@@ -299,23 +302,27 @@ impl<T: CudaReal> Subject<T> for Both<T> {
     }
 }
 
-/// Some values of every result, after a run on results full of NaN.
+/// Some values of every result, after a run on results that are NaN in those places.
 fn sampled<T: CudaReal, S: Subject<T>>(
     gpu: &Gpu,
     subject: &mut S,
     map: &DeviceVec<T>,
 ) -> Result<Vec<f64>, CudaError> {
-    let nan = vec![T::nan(); map.len()];
+    let places: Vec<_> = (0..SAMPLES)
+        .map(|k| k * (map.len() / SAMPLES))
+        .map(|start| start..(start + COMPARED).min(map.len()))
+        .collect();
     for result in subject.results_mut() {
-        gpu.write(&nan, result)?;
+        for place in &places {
+            gpu.write(&vec![T::nan(); place.len()], result.slice_mut(place.clone()))?;
+        }
     }
     subject.run(map)?;
     let mut values = Vec::new();
     for result in subject.results() {
-        let all = gpu.download(result)?;
-        let step = (all.len() / 8).max(1);
-        for part in all.chunks(step) {
-            values.extend(part.iter().take(COMPARED).map(|v| v.wide()));
+        for place in &places {
+            let part: Vec<T> = gpu.download(result.slice(place.clone()))?;
+            values.extend(part.into_iter().map(T::wide));
         }
     }
     Ok(values)
@@ -334,6 +341,82 @@ fn time<T: CudaReal, S: Subject<T>>(
     Ok(measure(gpu, 7, 1, || graph.launch())?.median / runs as f64)
 }
 
+/// What is the same for candidates that differ in the small alone.
+fn kind(shape: &Shape) -> (usize, usize, bool, Keep) {
+    (shape.elements, shape.lanes, shape.split, shape.keep)
+}
+
+/// One of each kind, as like the seed in the small as there is.
+fn kinds(all: &[Shape], seed: &Shape) -> Vec<Shape> {
+    let unlike = |shape: &Shape| {
+        let recompute = u32::from(shape.recompute != seed.recompute);
+        recompute + u32::from(shape.resident != seed.resident)
+    };
+    let mut found: Vec<Shape> = Vec::new();
+    for shape in all {
+        match found.iter_mut().find(|other| kind(other) == kind(shape)) {
+            Some(other) if unlike(shape) < unlike(other) => *other = *shape,
+            Some(_) => {}
+            None => found.push(*shape),
+        }
+    }
+    found
+}
+
+/// The candidates for one pass, and their times.
+struct Trial<'a, T: CudaReal> {
+    gpu: &'a Gpu,
+    shapes: &'a Shapes,
+    grid: &'a BinGrid,
+    map: &'a DeviceVec<T>,
+    /// The seed's results, and how far others may be off.
+    want: Vec<f64>,
+    limit: f64,
+    /// Microseconds; the seed first.
+    timed: Vec<(f64, Shape)>,
+    failed: usize,
+}
+
+impl<T: CudaReal> Trial<'_, T> {
+    /// Times `candidates`, those that are timed already left out.
+    fn time<S: Subject<T>>(&mut self, mut candidates: Vec<Shape>) -> Result<(), CudaError> {
+        candidates.retain(|shape| self.timed.iter().all(|(_, other)| other != shape));
+        let with = |shape: &Shape| self.shapes.clone().with(*shape);
+        for some in candidates.chunks(AT_ONCE) {
+            S::compile(self.gpu, &some.iter().map(with).collect::<Vec<_>>(), self.grid);
+            for shape in some {
+                match self.candidate::<S>(shape) {
+                    Ok(Some(microseconds)) => self.timed.push((microseconds, *shape)),
+                    Ok(None) | Err(CudaError::Compile { .. }) => self.failed += 1,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Microseconds; `None` where the results differ from the seed's.
+    fn candidate<S: Subject<T>>(&self, shape: &Shape) -> Result<Option<f64>, CudaError> {
+        let shapes = self.shapes.clone().with(*shape);
+        let mut subject = S::new(self.gpu, &shapes, self.grid)?;
+        let got = sampled(self.gpu, &mut subject, self.map)?;
+        let squares = got.iter().zip(&self.want).map(|(a, b)| (a - b) * (a - b));
+        let error = (squares.sum::<f64>() / self.want.len() as f64).sqrt();
+        // NaN is no agreement.
+        match error <= self.limit {
+            true => time(self.gpu, &mut subject, self.map).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// The fastest so far, the seed left out.
+    fn fastest(&self, count: usize) -> Vec<Shape> {
+        let mut others = self.timed[1..].to_vec();
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        others.into_iter().take(count).map(|(_, shape)| shape).collect()
+    }
+}
+
 /// The best way for one pass, which `shapes` has from then on.
 fn best<T: CudaReal, S: Subject<T>>(
     gpu: &Gpu,
@@ -348,45 +431,27 @@ fn best<T: CudaReal, S: Subject<T>>(
     let want = sampled(gpu, &mut seeded, map)?;
     let size = (want.iter().map(|v| v * v).sum::<f64>() / want.len() as f64).sqrt();
     let limit = size * T::epsilon().wide() * 64.0;
-    let (mut timed, mut failed) = (0, 0);
-    let mut found = vec![(time(gpu, &mut seeded, map)?, seed)];
-    for some in candidates(role, size_of::<T>(), n, shapes.limits).chunks(AT_ONCE) {
-        // Side by side; what does not compile is found out one by one.
-        let with: Vec<_> = some.iter().map(|&shape| shapes.clone().with(shape)).collect();
-        S::compile(gpu, &with, grid);
-        for &candidate in some.iter().filter(|&&shape| shape != seed) {
-            let with = shapes.clone().with(candidate);
-            let outcome = S::new(gpu, &with, grid).and_then(|mut subject| {
-                let got = sampled(gpu, &mut subject, map)?;
-                let error = got.iter().zip(&want).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-                let error = (error / want.len() as f64).sqrt();
-                // NaN is no agreement.
-                match error <= limit {
-                    true => time(gpu, &mut subject, map).map(Some),
-                    false => Ok(None),
-                }
-            });
-            match outcome {
-                Ok(Some(microseconds)) => {
-                    timed += 1;
-                    found.push((microseconds, candidate));
-                }
-                Ok(None) | Err(CudaError::Compile { .. }) => failed += 1,
-                Err(error) => return Err(error),
-            }
+    let timed = vec![(time(gpu, &mut seeded, map)?, seed)];
+    let all = candidates(role, size_of::<T>(), n, shapes.limits);
+    let mut trial = Trial { gpu, shapes, grid, map, want, limit, timed, failed: 0 };
+    trial.time::<S>(kinds(&all, &seed))?;
+    let mut near: Vec<_> = trial.fastest(BEST).iter().map(kind).collect();
+    near.push(kind(&seed));
+    trial.time::<S>(all.into_iter().filter(|shape| near.contains(&kind(shape))).collect())?;
+    // The nearest ones once more, in turns with the seed.
+    let mut last: Vec<(f64, Shape)> =
+        [seed].into_iter().chain(trial.fastest(BEST)).map(|shape| (f64::INFINITY, shape)).collect();
+    for _ in 0..3 {
+        for (microseconds, shape) in &mut last {
+            let mut subject = S::new(gpu, &trial.shapes.clone().with(*shape), grid)?;
+            *microseconds = time(gpu, &mut subject, map)?.min(*microseconds);
         }
     }
-    // The nearest ones once more, beside the seed.
-    found[1..].sort_by(|a, b| a.0.total_cmp(&b.0));
-    found.truncate(5);
-    for (microseconds, shape) in &mut found {
-        let mut subject = S::new(gpu, &shapes.clone().with(*shape), grid)?;
-        *microseconds = time(gpu, &mut subject, map)?.min(*microseconds);
-    }
-    let (table, _) = found[0];
+    let (table, _) = last[0];
     let &(least, shape) =
-        found.iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("the seed is among them");
+        last.iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("the seed is among them");
     let (least, shape) = if least < NOISE * table { (least, shape) } else { (table, seed) };
+    let counts = [trial.timed.len(), trial.failed];
     *shapes = shapes.clone().with(shape);
-    Ok(Some(Tuned::new(&shape, [least, table], [timed, failed])))
+    Ok(Some(Tuned::new(&shape, [least, table], counts)))
 }
