@@ -35,7 +35,7 @@ fn cuda(out: &mut impl Write) -> io::Result<()> {
         None => {
             writeln!(
                 out,
-                "cuda  pipelines {}; f32, f64 (auto: three-pass for powers of two from 64 to 8192, else fused)",
+                "cuda  pipelines {}; f32, f64 (auto: three-pass where both numbers of bins are even and without large prime factors, else fused)",
                 Pipeline::ALL.map(Pipeline::name).join(", ")
             )?;
         }

@@ -94,7 +94,7 @@ impl<T: CudaReal> Stages<T> {
                 let reason = "fastest on a GPU wherever it has kernels".to_owned();
                 Ok(Choice { pipeline, reason })
             }
-            Err(error @ CudaError::NoThreePass { .. }) => {
+            Err(error) if error.lets_another_stand_in() => {
                 let pipeline = Pipeline::Fused;
                 self.plan(pipeline)?;
                 Ok(Choice { pipeline, reason: error.to_string() })

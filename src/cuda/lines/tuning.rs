@@ -455,3 +455,68 @@ fn best<T: CudaReal, S: Subject<T>>(
     *shapes = shapes.clone().with(shape);
     Ok(Some(Tuned::new(&shape, [least, table], counts)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::shapes::choose;
+    use super::*;
+
+    const LIMITS: Limits = Limits { shared: 227 << 10, threads: 2048 };
+
+    #[test]
+    fn what_was_measured_comes_back() {
+        for (role, real, n) in
+            [(Role::Rows, 8, 1000), (Role::Solve, 4, 4096), (Role::Fields, 4, 96)]
+        {
+            let shape = choose(role, real, n, LIMITS).unwrap();
+            let row = Tuned::new(&shape, [1.0, 2.0], [10, 1]);
+            let text = serde_json::to_string(&row).unwrap();
+            let read: Tuned = serde_json::from_str(&text).unwrap();
+            assert_eq!(read, row);
+            assert_eq!(read.shape(LIMITS), Some(shape));
+        }
+    }
+
+    /// A file can hold anything.
+    #[test]
+    fn a_shape_that_cannot_run_counts_for_nothing() {
+        let shape = choose(Role::Solve, 4, 2048, LIMITS).unwrap();
+        let row = Tuned::new(&shape, [1.0, 2.0], [10, 1]);
+        let wrong = [
+            Tuned { role: "roles".into(), ..row.clone() },
+            Tuned { elements: 0, ..row.clone() },
+            Tuned { elements: usize::MAX, ..row.clone() },
+            Tuned { n: 0, ..row.clone() },
+            Tuned { n: usize::MAX, ..row.clone() },
+            Tuned { middle: [0, 8], ..row.clone() },
+            Tuned { middle: [1, 8], ..row.clone() },
+            Tuned { lanes: 3, ..row.clone() },
+            Tuned { groups: 0, ..row.clone() },
+            Tuned { groups: 2, ..row.clone() },
+            Tuned { real: 2, ..row.clone() },
+            Tuned { keep: 3, ..row.clone() },
+            Tuned { real: 8, keep: 2, ..row.clone() },
+        ];
+        for row in wrong {
+            assert_eq!(row.shape(LIMITS), None, "{row:?}");
+        }
+        let small = Limits { shared: 48 << 10, threads: 1024 };
+        assert!(row.shape(LIMITS).is_some() && row.shape(small).is_none());
+        let any = Tuned { resident: usize::MAX, ..row };
+        assert!(any.shape(LIMITS).is_some_and(|shape| (1..=16).contains(&shape.blocks(LIMITS))));
+    }
+
+    #[test]
+    fn one_of_each_kind_is_tried_first() {
+        let seed = choose(Role::Rows, 8, 1024, LIMITS).unwrap();
+        let all = candidates(Role::Rows, 8, 1024, LIMITS);
+        let first = kinds(&all, &seed);
+        assert!(first.len() < all.len() && first.len() > 4);
+        for shape in &first {
+            assert_eq!(first.iter().filter(|other| kind(other) == kind(shape)).count(), 1);
+        }
+        let like = |shape: &&Shape| kind(shape) == kind(&seed);
+        let alike = first.iter().find(like).unwrap();
+        assert_eq!((alike.recompute, alike.blocks(LIMITS)), (seed.recompute, seed.blocks(LIMITS)));
+    }
+}
