@@ -1,66 +1,161 @@
 //! `placefield info`: engines and devices found, and why one is missing.
 
 use super::failure::Failure;
+use super::outputs::Outputs;
+use super::results::write_json;
 use crate::engine::Pipeline;
 use clap::Args;
+use serde::Serialize;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Options of `placefield info`.
 #[derive(Args)]
-pub(crate) struct InfoArgs {}
+pub(crate) struct InfoArgs {
+    /// Write it as JSON; - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// What this build and this machine have; its JSON keys are stable.
+#[derive(Serialize)]
+struct Info {
+    version: &'static str,
+    pipelines: [&'static str; Pipeline::ALL.len()],
+    precisions: [&'static str; 2],
+    cpu: Cpu,
+    cuda: Cuda,
+}
+
+#[derive(Serialize)]
+struct Cpu {
+    threads: usize,
+}
+
+#[derive(Serialize, Default)]
+struct Cuda {
+    /// Whether device 0 can be used.
+    usable: bool,
+    /// What keeps it from that.
+    obstacle: Option<String>,
+    /// Versions of what is opened at run time, as "13.0"; null when it was not found.
+    driver: Option<String>,
+    cufft: Option<String>,
+    nvrtc: Option<String>,
+    /// Whether the kernels are in the program, and else where they are kept once compiled.
+    precompiled: bool,
+    cache: Option<PathBuf>,
+    devices: Vec<Device>,
+}
+
+#[derive(Serialize)]
+struct Device {
+    ordinal: usize,
+    name: String,
+    compute_capability: String,
+    memory_mib: usize,
+    multiprocessors: usize,
+    /// Shared memory that a block can have.
+    shared_memory_kib: usize,
+    obstacle: Option<String>,
+}
 
 /// Lists engines and devices.
-pub(crate) fn run(_: &InfoArgs) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let pipelines = Pipeline::ALL.map(Pipeline::name).join(", ");
-    writeln!(out, "placefield {}", env!("CARGO_PKG_VERSION"))?;
-    writeln!(out, "cpu   {threads} threads; pipelines {pipelines} (auto: three-pass); f32, f64")?;
-    cuda(&mut out)?;
-    Ok(())
+pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
+    Outputs::default().file("--json", args.json.as_ref()).check(&[])?;
+    let info = Info {
+        version: env!("CARGO_PKG_VERSION"),
+        pipelines: Pipeline::ALL.map(Pipeline::name),
+        precisions: ["f32", "f64"],
+        cpu: Cpu { threads: std::thread::available_parallelism().map_or(1, |n| n.get()) },
+        cuda: cuda(),
+    };
+    if let Some(path) = &args.json {
+        write_json(path, &info)?;
+        if path == Path::new("-") {
+            return Ok(());
+        }
+    }
+    Ok(print(&info)?)
 }
 
 #[cfg(not(feature = "cuda"))]
-fn cuda(out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "cuda  not available: this program was built without the cuda feature")
+fn cuda() -> Cuda {
+    let obstacle = Some("this program was built without the cuda feature".to_owned());
+    Cuda { obstacle, ..Cuda::default() }
 }
 
 #[cfg(feature = "cuda")]
-fn cuda(out: &mut impl Write) -> io::Result<()> {
+fn cuda() -> Cuda {
     use crate::cuda::{DeviceLimit, compile, probe};
     let found = probe();
+    let version = |v: Option<(i32, i32)>| v.map(|(major, minor)| format!("{major}.{minor}"));
     let limit = DeviceLimit::from_environment();
-    match limit.err().or_else(|| found.obstacle(0)) {
-        Some(why) => writeln!(out, "cuda  not available: {why}")?,
-        None => {
-            writeln!(
-                out,
-                "cuda  pipelines {}; f32, f64 (auto: three-pass where both numbers of bins are even and without large prime factors, else fused)",
-                Pipeline::ALL.map(Pipeline::name).join(", ")
-            )?;
-        }
-    }
-    let version = |version: Option<(i32, i32)>| {
-        version.map_or("not found".to_owned(), |(major, minor)| format!("{major}.{minor}"))
-    };
-    let cache = compile::cache_folder()
-        .map_or("none: no $PLACEFIELD_CACHE and no home".into(), |f| f.display().to_string());
-    let kernels = if found.precompiled { "built into the program" } else { "compiled by NVRTC" };
-    writeln!(out, "  driver    {}", version(found.driver_version))?;
-    writeln!(out, "  cuFFT     {}", version(found.cufft_version))?;
-    writeln!(out, "  NVRTC     {}", version(found.nvrtc))?;
-    writeln!(out, "  kernels   {kernels}; cached in {cache}")?;
-    for device in &found.devices {
+    let obstacle = limit.err().or_else(|| found.obstacle(0)).map(|why| why.to_string());
+    let devices = found.devices.iter().map(|device| {
         let (major, minor) = device.compute_capability;
-        let unfit = found.obstacle(device.ordinal).map_or(String::new(), |why| format!(": {why}"));
+        Device {
+            ordinal: device.ordinal,
+            name: device.name.clone(),
+            compute_capability: format!("{major}.{minor}"),
+            memory_mib: device.memory >> 20,
+            multiprocessors: device.multiprocessors as usize,
+            shared_memory_kib: device.shared_memory >> 10,
+            obstacle: found.obstacle(device.ordinal).map(|why| why.to_string()),
+        }
+    });
+    Cuda {
+        usable: obstacle.is_none(),
+        obstacle,
+        driver: version(found.driver_version),
+        cufft: version(found.cufft_version),
+        nvrtc: version(found.nvrtc),
+        precompiled: found.precompiled,
+        cache: compile::cache_folder(),
+        devices: devices.collect(),
+    }
+}
+
+fn print(info: &Info) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let (pipelines, cuda) = (info.pipelines.join(", "), &info.cuda);
+    writeln!(out, "placefield {}", info.version)?;
+    writeln!(
+        out,
+        "cpu   {} threads; pipelines {pipelines} (auto: three-pass); f32, f64",
+        info.cpu.threads
+    )?;
+    match &cuda.obstacle {
+        Some(why) => writeln!(out, "cuda  not available: {why}")?,
+        None => writeln!(
+            out,
+            "cuda  pipelines {pipelines}; f32, f64 (auto: three-pass where both numbers of bins are even and without large prime factors, else fused)"
+        )?,
+    }
+    if cfg!(not(feature = "cuda")) {
+        return Ok(());
+    }
+    let version = |version: &Option<String>| version.clone().unwrap_or("not found".to_owned());
+    let cache = match &cuda.cache {
+        Some(folder) => folder.display().to_string(),
+        None => "none: no $PLACEFIELD_CACHE and no home".to_owned(),
+    };
+    let kernels = if cuda.precompiled { "built into the program" } else { "compiled by NVRTC" };
+    writeln!(out, "  driver    {}", version(&cuda.driver))?;
+    writeln!(out, "  cuFFT     {}", version(&cuda.cufft))?;
+    writeln!(out, "  NVRTC     {}", version(&cuda.nvrtc))?;
+    writeln!(out, "  kernels   {kernels}; cached in {cache}")?;
+    for device in &cuda.devices {
+        let unfit = device.obstacle.as_ref().map_or(String::new(), |why| format!(": {why}"));
         writeln!(
             out,
-            "  device {}  {}, compute capability {major}.{minor}, {} MiB, {} multiprocessors, {} KB of shared memory a block{unfit}",
+            "  device {}  {}, compute capability {}, {} MiB, {} multiprocessors, {} KB of shared memory a block{unfit}",
             device.ordinal,
             device.name,
-            device.memory >> 20,
+            device.compute_capability,
+            device.memory_mib,
             device.multiprocessors,
-            device.shared_memory >> 10
+            device.shared_memory_kib
         )?;
     }
     Ok(())

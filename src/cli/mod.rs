@@ -28,6 +28,7 @@ mod place;
 mod plot;
 pub mod report;
 mod results;
+mod shell;
 #[cfg(feature = "cuda")]
 mod tune;
 
@@ -71,6 +72,10 @@ enum Command {
     /// Find the fastest kernels for this GPU, and keep what was found
     #[cfg(feature = "cuda")]
     Tune(tune::TuneArgs),
+    /// Print a script that completes commands and options in a shell
+    Completions(shell::CompletionsArgs),
+    /// Print the manual page, or write one for every command
+    Man(shell::ManArgs),
 }
 
 /// Parses the command line, runs it and says how it went.
@@ -91,6 +96,8 @@ pub fn main() -> ExitCode {
         Command::Info(args) => info::run(args),
         #[cfg(feature = "cuda")]
         Command::Tune(args) => tune::run(args),
+        Command::Completions(args) => shell::completions(args, Cli::command()),
+        Command::Man(args) => shell::man(args, Cli::command()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

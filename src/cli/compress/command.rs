@@ -1,20 +1,19 @@
 //! `placefield compress`: a picture with its small DCT coefficients left out.
 
+use super::choose::Spectrum;
 use super::{
     CompressError, Compression, CpuThresholdPair, Picture, PictureFormat, ThresholdPair, compress,
     orthonormal,
 };
 use crate::cli::engines::{Decided, EngineReal, advise, decide};
 use crate::cli::failure::Failure;
-use crate::cli::failure::named;
 use crate::cli::input::{use_threads, with_precision};
 use crate::cli::options::EngineChoice;
 use crate::cli::options::{PrecisionArg, thread_count};
-use crate::cli::results::{check_output, tell, write_json, write_output};
-use clap::Args;
-use clap::error::ErrorKind;
+use crate::cli::outputs::{Outputs, read_input};
+use crate::cli::results::{list, tell, write_json, write_output};
+use clap::{ArgGroup, Args};
 use serde::Serialize;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,17 +21,27 @@ use std::time::Instant;
 /// Leave out a picture's small DCT coefficients: the 2-D DCT of every channel, |coefficient| < ε
 /// to zero, the inverse
 #[derive(Args)]
+#[command(group(ArgGroup::new("what").args(["threshold", "psnr", "keep"]).required(true)))]
 pub(crate) struct CompressArgs {
-    /// The picture: PNG, grey or RGB, with or without alpha, 8 or 16 bits
+    /// The picture: PNG, grey or RGB, with or without alpha, 8 or 16 bits; - for standard input
     #[arg(value_name = "IMAGE.png")]
     image: PathBuf,
     /// ε, for coefficients Σ Σ sample·cos·cos without any factor; MATLAB's orthonormal ones are
     /// these times 2/√(width·height)
     #[arg(long, value_name = "EPSILON", value_parser = threshold, allow_hyphen_values = true)]
-    threshold: f64,
+    threshold: Option<f64>,
+    /// Instead of ε: the largest at which the picture keeps this PSNR
+    #[arg(long, value_name = "DB", value_parser = decibels, allow_hyphen_values = true)]
+    psnr: Option<f64>,
+    /// Instead of ε: the one that keeps this many percent of the coefficients
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
+    keep: Option<f64>,
     /// Where the picture goes, as PNG of the same kind; - for standard output
     #[arg(short, long, value_name = "OUT.png")]
     out: PathBuf,
+    /// Write the picture before and after side by side, as PNG
+    #[arg(long, value_name = "FILE.png")]
+    side_by_side: Option<PathBuf>,
     /// Engine: auto, cpu, cuda or cuda:N
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     engine: EngineChoice,
@@ -53,10 +62,23 @@ fn threshold(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a finite number of at least 0".to_owned())
 }
 
+/// `--psnr`.
+fn decibels(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|v: &f64| *v > 0.0 && *v <= 200.0);
+    number.ok_or_else(|| "expected decibels above 0 and at most 200".to_owned())
+}
+
+/// `--keep`.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|v: &f64| (0.0..=100.0).contains(v));
+    number.ok_or_else(|| "expected a number from 0 to 100".to_owned())
+}
+
 /// Everything a compression says.
 #[derive(Serialize)]
 struct CompressReport {
     image: PictureFormat,
+    bytes: Bytes,
     options: CompressOptions,
     kept: Kept,
     mean_squared_error: f64,
@@ -73,6 +95,13 @@ struct CompressOptions {
     threshold: f64,
     /// The same for orthonormal coefficients.
     threshold_orthonormal: f64,
+}
+
+/// Sizes of the files: what a PNG encoder makes of both pictures.
+#[derive(Serialize)]
+struct Bytes {
+    before: usize,
+    after: usize,
 }
 
 #[derive(Serialize)]
@@ -100,16 +129,16 @@ struct CompressTimings {
 /// Reads, compresses, writes, prints.
 pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     args.engine.only_one()?;
-    let stdout = Path::new("-");
-    if args.out == stdout && args.json.as_deref() == Some(stdout) {
-        let message = "the picture and --json cannot both go to standard output";
-        return Err(crate::cli::failure::usage(ErrorKind::ArgumentConflict, message));
-    }
-    check_output(&args.out)?;
-    args.json.as_deref().map_or(Ok(()), check_output)?;
+    Outputs::default()
+        .file("--out", Some(&args.out))
+        .file("--side-by-side", args.side_by_side.as_ref())
+        .file("--json", args.json.as_ref())
+        .check(std::slice::from_ref(&args.image))?;
 
     let start = Instant::now();
-    let picture = read(&args.image)?;
+    let bytes = read_input(&args.image)?;
+    let named = |e| -> Failure { format!("{}: {e}", args.image.display()).into() };
+    let picture = Picture::read_png(&bytes[..]).map_err(named)?;
     let decode = ms(start);
     use_threads(args.threads)?;
     let (result, mut report, note) =
@@ -118,25 +147,29 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     let mut png = Vec::new();
     result.write_png(&mut png)?;
     (report.timings_ms.decode, report.timings_ms.encode) = (decode, ms(start));
+    report.bytes = Bytes { before: bytes.len(), after: png.len() };
 
     write_output(&args.out, |out| out.write_all(&png))?;
+    let mut files = vec![&*args.out];
+    if let Some(path) = &args.side_by_side {
+        let both = picture.beside(&result).ok_or("the pictures are too wide side by side")?;
+        write_output(path, |out| both.write_png(out))?;
+        files.push(path);
+    }
     if let Some(path) = &args.json {
         write_json(path, &report)?;
+        files.push(path);
     }
     tell(note.as_slice(), &[]);
-    if args.out == stdout || args.json.as_deref() == Some(stdout) {
+    if files.contains(&Path::new("-")) {
         return Ok(());
     }
-    Ok(print(&report)?)
+    print(&report)?;
+    Ok(list(&files)?)
 }
 
 fn ms(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
-}
-
-fn read(path: &Path) -> Result<Picture, Failure> {
-    let file = File::open(path).map_err(|e| named(path, e))?;
-    Picture::read_png(file).map_err(|e| format!("{}: {e}", path.display()).into())
 }
 
 /// The picture, the numbers but for those of its files, and what `auto` took.
@@ -148,17 +181,26 @@ fn compressed<T: EngineReal>(
     let image = picture.format();
     let mut opened = open::<T>(args.engine, &image)?;
     let setup = ms(start);
-    let (result, numbers) = compress::<T>(picture, args.threshold, &mut *opened.pair)?;
+    let threshold = match (args.threshold, args.keep, args.psnr) {
+        (Some(threshold), ..) => threshold,
+        (_, Some(percent), _) => Spectrum::of(picture)?.keeping(percent / 100.0),
+        (.., least) => {
+            let psnr = |e| compress::<T>(picture, e, &mut *opened.pair).map(|(_, c)| c.psnr);
+            Spectrum::of(picture)?.reaching(least.unwrap_or(0.0), psnr)?
+        }
+    };
+    let (result, numbers) = compress::<T>(picture, threshold, &mut *opened.pair)?;
     let Compression { coefficients, kept, kept_per_channel, mean_squared_error, psnr, .. } =
         numbers;
     let report = CompressReport {
         image,
+        bytes: Bytes { before: 0, after: 0 },
         options: CompressOptions {
             engine: opened.engine,
             device: opened.device,
             precision: numbers.precision,
-            threshold: args.threshold,
-            threshold_orthonormal: orthonormal(args.threshold, &image),
+            threshold,
+            threshold_orthonormal: orthonormal(threshold, &image),
         },
         kept: Kept {
             coefficients: kept,
@@ -251,6 +293,7 @@ fn print(report: &CompressReport) -> io::Result<()> {
         kept.of,
         100.0 * kept.share
     )?;
+    writeln!(out, "PNG           {} bytes, {} before", report.bytes.after, report.bytes.before)?;
     match report.psnr {
         Some(psnr) => writeln!(out, "PSNR          {psnr:.2} dB")?,
         None => writeln!(out, "PSNR          infinite: no sample changed")?,

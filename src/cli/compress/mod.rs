@@ -13,6 +13,7 @@
 //! copied, takes no part in any count, and so does the colour of pixels
 //! nobody sees.
 
+mod choose;
 pub(crate) mod command;
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -157,6 +158,23 @@ impl Picture {
             (Samples::U16(v), 4) => DynamicImage::ImageRgba16(whole(w, h, v)?),
             _ => return None,
         }))
+    }
+
+    /// This picture and, to its right, another of the same size and kind; `None` of another.
+    pub fn beside(&self, other: &Picture) -> Option<Picture> {
+        fn rows<S: Copy>(left: &[S], right: &[S], row: usize) -> Vec<S> {
+            left.chunks(row).zip(right.chunks(row)).flat_map(|(l, r)| [l, r].concat()).collect()
+        }
+        let format = self.format();
+        let row = format.width * (format.channels + usize::from(format.alpha));
+        let both = match (self.samples(), other.samples()) {
+            _ if format != other.format() => return None,
+            (Samples::U8(left), Samples::U8(right)) => Samples::U8(rows(&left, &right, row)),
+            (Samples::U16(left), Samples::U16(right)) => Samples::U16(rows(&left, &right, row)),
+            _ => return None,
+        };
+        let width = u32::try_from(2 * format.width).ok()?;
+        Picture::from_samples(width, format.height as u32, both)
     }
 
     /// Its samples, interleaved.

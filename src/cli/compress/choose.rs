@@ -1,0 +1,152 @@
+//! Thresholds by what they are to leave: a share of the coefficients, or a PSNR.
+
+use super::{CompressError, Picture, Samples};
+use crate::cpu::transforms::Plan2d;
+use crate::transform::{Sample, Transform};
+use rayon::prelude::*;
+
+/// The magnitudes of a picture's DCT coefficients.
+pub(super) struct Spectrum {
+    /// Ascending.
+    magnitudes: Vec<f64>,
+    /// 4 / pixels: what the square of a coefficient adds to the sum of squared samples, but for
+    /// those of constant rows and columns.
+    energy: f64,
+    /// Largest sample.
+    peak: f64,
+}
+
+impl Spectrum {
+    /// By one DCT of every colour channel on the CPU, in `f64`.
+    ///
+    /// # Errors
+    /// When there is no plan for the picture's size.
+    pub(super) fn of(picture: &Picture) -> Result<Spectrum, CompressError> {
+        let magnitudes = match picture.samples() {
+            Samples::U8(samples) => magnitudes(&samples, picture),
+            Samples::U16(samples) => magnitudes(&samples, picture),
+        };
+        let mut magnitudes = magnitudes.map_err(CompressError::Engine)?;
+        magnitudes.par_sort_unstable_by(f64::total_cmp);
+        let format = picture.format();
+        Ok(Spectrum {
+            magnitudes,
+            energy: 4.0 / (format.width * format.height) as f64,
+            peak: ((1u32 << format.bits) - 1) as f64,
+        })
+    }
+
+    /// A threshold that leaves out the `least` smallest coefficients: between the last of them and
+    /// the next.
+    fn threshold(&self, least: usize) -> f64 {
+        match (least.checked_sub(1).map(|k| self.magnitudes[k]), self.magnitudes.get(least)) {
+            (None, _) => 0.0,
+            (Some(last), Some(&next)) => f64::midpoint(last, next),
+            (Some(last), None) => 2.0 * last + 1.0,
+        }
+    }
+
+    /// The threshold that keeps this share, 0 to 1, of all coefficients.
+    pub(super) fn keeping(&self, share: f64) -> f64 {
+        let all = self.magnitudes.len();
+        self.threshold(all - ((share * all as f64).round() as usize).min(all))
+    }
+
+    /// The largest threshold, to within 1/10000 of the coefficients, at which `psnr` is `least` at
+    /// least; `psnr` gives that of a threshold, in decibels, none when nothing changes.
+    ///
+    /// What is left out is the error, by Parseval, but for rounding; so the search begins there.
+    pub(super) fn reaching(
+        &self,
+        least: f64,
+        mut psnr: impl FnMut(f64) -> Result<Option<f64>, CompressError>,
+    ) -> Result<f64, CompressError> {
+        let all = self.magnitudes.len();
+        let mut enough = |dropped: usize| -> Result<bool, CompressError> {
+            Ok(psnr(self.threshold(dropped))?.is_none_or(|psnr| psnr >= least))
+        };
+        let error = self.peak * self.peak / 10f64.powf(least / 10.0) * all as f64;
+        let (mut low, mut high) = (self.dropped(0.5 * error), self.dropped(2.0 * error));
+        if !enough(low)? {
+            (low, high) = (0, low);
+        } else if high == all || enough(high)? {
+            if enough(all)? {
+                return Ok(self.threshold(all));
+            }
+            (low, high) = (high.min(all - 1).max(low), all);
+        }
+        while high - low > 1 + all / 10_000 {
+            let middle = low + (high - low) / 2;
+            if enough(middle)? { low = middle } else { high = middle }
+        }
+        Ok(self.threshold(low))
+    }
+
+    /// How many of the smallest coefficients are worth this much of the sum of squared samples.
+    fn dropped(&self, error: f64) -> usize {
+        let mut sum = 0.0;
+        let within = self.magnitudes.iter().take_while(|m| {
+            sum += self.energy * *m * *m;
+            sum <= error
+        });
+        within.count()
+    }
+}
+
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+fn magnitudes<S: Sample>(samples: &[S], picture: &Picture) -> Result<Vec<f64>, Failed> {
+    let format = picture.format();
+    let step = format.channels + usize::from(format.alpha);
+    let mut dct = Plan2d::<f64>::new(Transform::Dct, format.height, format.width)?;
+    let mut spectrum = vec![0.0; format.height * format.width];
+    let mut all = Vec::with_capacity(format.channels * spectrum.len());
+    for channel in 0..format.channels {
+        let plane: Vec<S> = samples.chunks_exact(step).map(|pixel| pixel[channel]).collect();
+        dct.run(&plane, &mut spectrum)?;
+        all.extend(spectrum.iter().map(|c| c.abs()));
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::compress::{CpuThresholdPair, compress};
+
+    fn picture() -> Picture {
+        let sample =
+            |i: usize| (128.0 + 60.0 * (i as f64 * 0.37).sin() + (i * i % 61) as f64) as u8;
+        let samples = Samples::U8((0..48 * 36 * 3).map(sample).collect());
+        Picture::from_samples(48, 36, samples).unwrap()
+    }
+
+    #[test]
+    fn thresholds_keep_what_they_are_asked_to() {
+        let (picture, coefficients) = (picture(), 48 * 36 * 3);
+        let spectrum = Spectrum::of(&picture).unwrap();
+        let mut engine = CpuThresholdPair::<f64>::new(36, 48).unwrap();
+        for share in [1.0, 0.5, 0.1, 0.0] {
+            let epsilon = spectrum.keeping(share);
+            let kept = compress::<f64>(&picture, epsilon, &mut engine).unwrap().1.kept;
+            assert_eq!(kept, (share * coefficients as f64).round() as usize, "{share}");
+        }
+    }
+
+    #[test]
+    fn thresholds_reach_the_psnr_and_no_much_larger_one_does() {
+        let picture = picture();
+        let spectrum = Spectrum::of(&picture).unwrap();
+        let mut engine = CpuThresholdPair::<f64>::new(36, 48).unwrap();
+        let mut psnr = |e| compress::<f64>(&picture, e, &mut engine).map(|(_, c)| c.psnr);
+        for least in [18.0, 25.0, 30.0, 40.0, 48.0, 70.0] {
+            let epsilon = spectrum.reaching(least, &mut psnr).unwrap();
+            assert!(psnr(epsilon).unwrap().is_none_or(|p| p >= least), "{least}");
+            let more = psnr(1.1 * epsilon + 1.0).unwrap();
+            assert!(more.is_some_and(|p| p < least), "{least}: {more:?}");
+        }
+        // Below what a picture of nothing has, everything goes.
+        let nothing = spectrum.reaching(0.5, &mut psnr).unwrap();
+        assert!(nothing > *spectrum.magnitudes.last().unwrap());
+    }
+}

@@ -1,0 +1,64 @@
+//! `placefield completions` and `placefield man`: what shells and `man` want to know.
+
+use super::failure::Failure;
+use super::outputs::{Names, Outputs};
+use super::results::{list, write_output};
+use clap::{Args, Command};
+use clap_complete::Shell;
+use std::path::{Path, PathBuf};
+
+/// Options of `placefield completions`.
+#[derive(Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// Writes a completion script to standard output.
+pub(crate) fn completions(args: &CompletionsArgs, mut command: Command) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    let name = command.get_name().to_owned();
+    clap_complete::generate(args.shell, &mut command, name, &mut script);
+    write_output(Path::new("-"), |out| out.write_all(&script))
+}
+
+/// Options of `placefield man`.
+#[derive(Args)]
+pub(crate) struct ManArgs {
+    /// Write one page for the program and one for every command into this folder, in place of the
+    /// program's own to standard output
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Writes manual pages.
+pub(crate) fn man(args: &ManArgs, command: Command) -> Result<(), Failure> {
+    let Some(folder) = &args.out else {
+        return write_output(Path::new("-"), |out| clap_mangen::Man::new(command).render(out));
+    };
+    Outputs::default().folder("--out", Some(folder), Names::Ending(&["1"])).check(&[])?;
+    let mut pages = Vec::new();
+    collect(command, String::new(), &mut pages);
+    let mut files = Vec::new();
+    for (name, page) in pages {
+        let path = folder.join(format!("{name}.1"));
+        write_output(&path, |out| page.render(out))?;
+        files.push(path);
+    }
+    Ok(list(&files)?)
+}
+
+/// The page of `command` and those of its subcommands, called `placefield-eval` and so on.
+fn collect(command: Command, above: String, pages: &mut Vec<(String, clap_mangen::Man)>) {
+    let name = match above.is_empty() {
+        true => command.get_name().to_owned(),
+        false => format!("{above}-{}", command.get_name()),
+    };
+    for below in command.get_subcommands().filter(|c| c.get_name() != "help") {
+        collect(below.clone(), name.clone(), pages);
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    let titled = command.name(name.clone()).version(version).disable_help_subcommand(true);
+    pages.push((name, clap_mangen::Man::new(titled)));
+}
