@@ -1,13 +1,14 @@
 //! `placefield bench`: the paper's tables and figures on this machine.
 
 use super::engines::open_target;
-use super::failure::Failure;
+use super::failure::{Failure, Interrupted};
 use super::input::use_threads;
 use super::options::EngineChoice;
 use super::options::{PrecisionArg, thread_count};
 use super::outputs::{Outputs, PICTURES};
 use super::paper::{self, Experiment, Report, Settings, printed};
-use super::results::write_json;
+use super::place::stop;
+use super::results::{list, write_json};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 use std::fs::File;
@@ -127,33 +128,73 @@ impl What {
 
 /// Measures or reads, writes, draws, prints.
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
-    let (report, output, note) = match (&args.what, args.what.split()) {
+    let printed = |output: &OutputArgs| output.json.as_deref() != Some(Path::new("-"));
+    let (report, output, asked) = match (&args.what, args.what.split()) {
         (What::Show(show), _) => {
             prepare(&show.output, std::slice::from_ref(&show.report))?;
-            (read(&show.report)?, &show.output, None)
+            let report = read(&show.report)?;
+            if printed(&show.output) {
+                write!(io::stdout().lock(), "{report}")?;
+            }
+            (report, &show.output, 0)
         }
         (_, (experiments, Some(run))) => {
             prepare(&run.output, &[])?;
-            let (report, note) = measure(&experiments, run)?;
-            (report, &run.output, note)
+            // Tables are printed as they come.
+            let report = measure(&experiments, run, printed(&run.output))?;
+            (report, &run.output, experiments.len())
         }
         (_, (_, None)) => unreachable!("only `show` measures nothing"),
     };
+    let mut files = Vec::new();
     if let Some(path) = &output.json {
         write_json(path, &report)?;
+        files.push(path.clone());
     }
     if let Some(folder) = &output.plots {
         for table in &report.tables {
-            paper::draw(table, &report.machine, folder)?;
+            files.extend(paper::draw(table, &report.machine, folder)?);
         }
     }
-    super::results::tell(note.as_slice(), &[]);
-    if output.json.as_deref() != Some(Path::new("-")) {
-        write!(io::stdout().lock(), "{report}")?;
+    if printed(output) {
+        list(&files)?;
+    }
+    if asked > 0 && stop::is_asked() {
+        let (there, of) = (report.tables.len(), if asked == 1 { "" } else { "s" });
+        let message =
+            format!("interrupted: {there} of {asked} table{of} begun, the last one not to its end");
+        return Err(Interrupted(message).into());
     }
     match report.failures()[..] {
         [] => Ok(()),
         [failure, ..] => Err(format!("not all was measured: {failure}").into()),
+    }
+}
+
+/// What a run of the benchmarks shows.
+struct Show {
+    bar: ProgressBar,
+    /// Whether tables go to standard output.
+    tables: bool,
+}
+
+impl paper::Listener for Show {
+    fn progress(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+    }
+
+    fn finished(&self, table: &paper::Table) {
+        if self.tables {
+            // A reader that has gone away is noticed when the report is written.
+            self.bar.suspend(|| {
+                let mut out = io::stdout().lock();
+                let _ = write!(out, "\n{table}").and_then(|()| out.flush());
+            });
+        }
+    }
+
+    fn stop(&self) -> bool {
+        stop::is_asked()
     }
 }
 
@@ -171,11 +212,8 @@ fn read(path: &Path) -> Result<Report, Failure> {
     Ok(serde_json::from_reader(BufReader::new(file)).map_err(|e| named(&e))?)
 }
 
-/// The report, and which engine `auto` took.
-fn measure(
-    experiments: &[Experiment],
-    args: &RunArgs,
-) -> Result<(Report, Option<String>), Failure> {
+/// Measures, and prints meanwhile unless told otherwise.
+fn measure(experiments: &[Experiment], args: &RunArgs, tables: bool) -> Result<Report, Failure> {
     args.engine.only_one()?;
     use_threads(args.threads)?;
     let (target, note) = open_target(args.engine, args.threads)?;
@@ -189,14 +227,21 @@ fn measure(
         Some(seconds) => f64::from(seconds),
         None => default_seconds(experiments, &target.machine().engine, args.quick),
     };
-    let bar = ProgressBar::new_spinner();
-    bar.enable_steady_tick(std::time::Duration::from_millis(200));
-    let progress = |what: &str| bar.set_message(what.to_owned());
-    let report = paper::run(experiments, &*target, settings, seconds, &progress);
-    bar.finish_and_clear();
+    super::results::tell(note.as_slice(), &[]);
+    stop::listen()?;
+    if tables {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}\npaper: {}", target.machine(), printed::HARDWARE)?;
+        args.note.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
+        out.flush()?;
+    }
+    let show = Show { bar: ProgressBar::new_spinner(), tables };
+    show.bar.enable_steady_tick(std::time::Duration::from_millis(200));
+    let report = paper::run(experiments, &*target, settings, seconds, &show);
+    show.bar.finish_and_clear();
     let mut report = report?;
     report.notes.clone_from(&args.note);
-    Ok((report, note))
+    Ok(report)
 }
 
 /// Less than the 5 and 10 minutes promised, for a last size may take longer than foreseen.

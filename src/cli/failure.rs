@@ -7,6 +7,11 @@ use std::path::Path;
 /// Any failure, as one line; a [`clap::Error`] is wrong usage.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
+/// The user broke the run off; what was at hand is written. Ends with exit code 130.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Interrupted(pub(crate) String);
+
 /// Wrong usage that only shows once all arguments are known.
 pub(crate) fn usage(kind: ErrorKind, message: &str) -> Failure {
     clap::Error::raw(kind, message).into()

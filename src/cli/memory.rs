@@ -41,7 +41,7 @@ fn gigabytes(bytes: u64) -> String {
 
 /// Bytes that this process could still take, where the system says.
 #[cfg(target_os = "linux")]
-fn available() -> Option<u64> {
+pub(crate) fn available() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
     let field = |text: &str, key: &str| -> Option<u64> {
@@ -64,7 +64,7 @@ fn available() -> Option<u64> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn available() -> Option<u64> {
+pub(crate) fn available() -> Option<u64> {
     None
 }
 

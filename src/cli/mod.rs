@@ -3,7 +3,7 @@
 //!
 //! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr; 2 wrong usage: what
 //! is wrong with the command line whatever the files hold, values out of range and outputs over
-//! inputs among it. A reader that goes away (a broken pipe) is not an error.
+//! inputs among it; 130 interrupted, with what was at hand written. A reader that goes away (a broken pipe) is not an error.
 
 mod arrays;
 mod bench;
@@ -104,6 +104,10 @@ pub fn main() -> ExitCode {
         Err(e) if is_broken_pipe(&*e) => ExitCode::SUCCESS,
         Err(e) => match e.downcast::<clap::Error>() {
             Ok(usage) => usage.format(&mut Cli::command()).exit(),
+            Err(e) if e.is::<failure::Interrupted>() => {
+                say(&format!("placefield: {e}"));
+                ExitCode::from(130)
+            }
             Err(e) => {
                 // Errors about files name them: this one is of what was printed.
                 let what = if e.is::<io::Error>() { "standard output: " } else { "" };

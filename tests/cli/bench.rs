@@ -27,11 +27,43 @@ fn a_quick_table_as_json_and_shown_again() {
     }
     assert_eq!(lines[3]["paper"], 101.62);
 
-    assert_eq!(run(&[&"bench", &"show", &file]), text);
+    // Tables as they came, and what was written.
+    assert_eq!(format!("{}{}\n", run(&[&"bench", &"show", &file]), file.display()), text);
+    // Numbers come back as they were.
+    let again = run(&[&"bench", &"show", &file, &"--json", &"-"]);
+    assert_eq!(again, std::fs::read_to_string(&file).unwrap());
     let plots = folder.path().join("plots");
     run(&[&"bench", &"show", &file, &"--plots", &plots]);
     // One size is no curve.
     assert_eq!(names_in(&plots), ["one-dimensional_ratio.png", "one-dimensional_ratio.svg"]);
+}
+
+/// One that stops after its first table.
+struct Impatient(std::cell::Cell<usize>);
+
+impl placefield::cli::paper::Listener for Impatient {
+    fn progress(&self, _: &str) {}
+
+    fn finished(&self, table: &placefield::cli::paper::Table) {
+        assert!(!table.groups.is_empty());
+        self.0.set(self.0.get() + 1);
+    }
+
+    fn stop(&self) -> bool {
+        self.0.get() > 0
+    }
+}
+
+#[test]
+fn a_run_that_is_broken_off_keeps_its_tables() {
+    use placefield::cli::paper::{self, CpuTarget, Experiment, Settings};
+    let target = CpuTarget::new(1).unwrap();
+    let settings = Settings { precision: placefield::Precision::F64, repetitions: 3, quick: true };
+    let listener = Impatient(Default::default());
+    let both = [Experiment::OneDimensional, Experiment::Reordering];
+    let report = paper::run(&both, &target, settings, 60.0, &listener).unwrap();
+    assert_eq!((report.tables.len(), listener.0.get()), (1, 1));
+    assert_eq!(report.tables[0].name, "one-dimensional");
 }
 
 #[test]

@@ -219,3 +219,43 @@ fn cuda_needs_a_build_with_cuda() {
     failure(&args);
     assert!(!out.exists());
 }
+
+#[test]
+fn a_share_of_the_coefficients_or_a_psnr_is_kept() {
+    let folder = Folder::new();
+    let (input, out, both) =
+        (folder.path("in.png"), folder.path("out.png"), folder.path("both.png"));
+    let report = |option: &str, value: &str| -> Value {
+        let args: [&dyn AsRef<std::ffi::OsStr>; 12] = [
+            &"compress",
+            &input,
+            &option,
+            &value,
+            &"-o",
+            &out,
+            &"--side-by-side",
+            &both,
+            &"--json",
+            &"-",
+            &"--engine",
+            &"cpu",
+        ];
+        serde_json::from_str(&run(&args)).unwrap()
+    };
+    let keep = report("--keep", "10");
+    assert_eq!((&keep["kept"]["coefficients"], &keep["kept"]["of"]), (&288.into(), &2880.into()));
+    assert_eq!(keep["bytes"]["before"], std::fs::metadata(&input).unwrap().len());
+    assert_eq!(keep["bytes"]["after"], std::fs::metadata(&out).unwrap().len());
+    // Before and after, side by side.
+    let (left, right, pair) = (read(&input), read(&out), read(&both));
+    assert_eq!((pair.format().width, pair.format().height), (80, 24));
+    assert_eq!(left.beside(&right), Some(pair));
+    assert_eq!(left.beside(&left.beside(&right).unwrap()), None);
+
+    for db in [20.0, 30.0, 42.0] {
+        let psnr = report("--psnr", &db.to_string());
+        assert!(psnr["psnr"].as_f64().unwrap() >= db, "{psnr}");
+        let more = 1.05 * psnr["options"]["threshold"].as_f64().unwrap();
+        assert!(report("--threshold", &more.to_string())["psnr"].as_f64().unwrap() < db + 0.1);
+    }
+}

@@ -1,5 +1,6 @@
 //! The `placefield` program from outside: what it prints, writes and exits with.
 
+mod arrays;
 mod bad_input;
 mod bench;
 #[path = "../common/mod.rs"]
@@ -7,6 +8,7 @@ mod common;
 mod compress;
 mod compression;
 mod contract;
+mod files;
 mod generated;
 mod legality;
 mod pictures;

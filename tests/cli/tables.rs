@@ -80,7 +80,7 @@ const SETTINGS: Settings = Settings { precision: Precision::F64, repetitions: 7,
 
 fn known(experiments: &[Experiment], times: fn(&Work) -> Option<f64>, memory: f64) -> Report {
     let target = Known { times, memory };
-    paper::run(experiments, &target, SETTINGS, 1e4, &|_| {}).unwrap()
+    paper::run(experiments, &target, SETTINGS, 1e4, &paper::Unattended).unwrap()
 }
 
 /// All but those that generate designs.
@@ -153,7 +153,7 @@ fn amdahls_estimate_is_exact_for_times_that_add_up() {
     let quick = Settings { quick: true, ..SETTINGS };
     let target = Known { times: as_claimed, memory: 1e15 };
     let both = [Experiment::Amdahl, Experiment::Designs];
-    let report = paper::run(&both, &target, quick, 1e4, &|_| {}).unwrap();
+    let report = paper::run(&both, &target, quick, 1e4, &paper::Unattended).unwrap();
     let group = &report.tables[0].groups[0];
     let estimate = group.ratio("estimate of the step's speed-up", "speed-up of the step");
     assert!((estimate.unwrap() - 1.0).abs() < 1e-12);
@@ -202,7 +202,8 @@ fn what_fails_is_marked_and_the_rest_goes_on() {
     }
     let target = Partly(Known { times: as_claimed, memory: 0.0 });
     let report =
-        paper::run(&[Experiment::TwoDimensional], &target, SETTINGS, 1e4, &|_| {}).unwrap();
+        paper::run(&[Experiment::TwoDimensional], &target, SETTINGS, 1e4, &paper::Unattended)
+            .unwrap();
     let group = &report.tables[0].groups[0];
     let failed = group.line("DCT row-column").unwrap();
     assert_eq!(failed.skipped.as_deref(), Some("failed: a run: out of order"));
@@ -250,7 +251,7 @@ impl Target for Sleeper {
 #[test]
 fn sizes_that_do_not_fit_the_time_are_marked() {
     let settings = Settings { repetitions: 1000, ..SETTINGS };
-    let mut session = Session::new(&Sleeper, settings, 0.6, &|_| {});
+    let mut session = Session::new(&Sleeper, settings, 0.6, &|_| {}, &|| false);
     session.expect(3);
     // 1 ms a run: as many as fit a third of the time, fewer than asked for.
     let first = session.measure("1000", &[Work::Copy([1000, 1000])]);

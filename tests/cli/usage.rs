@@ -45,6 +45,15 @@ fn wrong_usage_exits_with_2() {
         vec!["place", aux, "-o", "-"],
         vec!["compare", aux, "--tolerance", "-1"],
         vec!["compress", "a.png", "-o", "b.png"],
+        vec!["compress", "a.png", "--psnr", "0", "-o", "b.png"],
+        vec!["compress", "a.png", "--keep", "101", "-o", "b.png"],
+        vec!["compress", "a.png", "--keep", "5", "--threshold", "1", "-o", "b.png"],
+        vec!["diff", aux, "--from", aux],
+        vec!["diff", aux, "--from", aux, "--to", aux, "--pl", aux],
+        vec!["solve", "a.npy"],
+        vec!["solve", "a.npy", "--out", "b", "--bin-size", "0"],
+        vec!["dct", "a.npy", "-o", "-", "--json", "-"],
+        vec!["completions"],
         vec!["compress", "a.png", "--threshold", "1"],
         vec!["compress", "a.png", "--threshold", "-1", "-o", "b.png"],
         vec!["compress", "a.png", "--threshold", "NaN", "-o", "b.png"],
@@ -66,9 +75,22 @@ fn wrong_usage_exits_with_2() {
 fn help_and_version_exit_with_0() {
     assert_eq!(run(&[&"--version"]), format!("placefield {}\n", env!("CARGO_PKG_VERSION")));
     assert!(run(&[&"--help"]).contains("compare"));
-    for command in
-        ["eval", "compare", "plot", "generate", "compress", "demo", "bench", "info", "place"]
-    {
+    for command in [
+        "eval",
+        "diff",
+        "compare",
+        "plot",
+        "place",
+        "solve",
+        "dct",
+        "generate",
+        "compress",
+        "demo",
+        "bench",
+        "info",
+        "completions",
+        "man",
+    ] {
         let help = run(&[&command, &"--help"]);
         assert!(help.contains(&format!("Usage: placefield {command}")), "{help}");
     }

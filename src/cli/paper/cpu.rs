@@ -120,10 +120,11 @@ impl Target for CpuTarget {
     }
 
     fn free_memory(&self) -> Option<f64> {
-        let info = std::fs::read_to_string("/proc/meminfo").ok()?;
-        let line = info.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
-        let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(1024.0 * kib)
+        crate::cli::memory::available().map(|bytes| bytes as f64)
+    }
+
+    fn is_host(&self) -> bool {
+        true
     }
 
     fn prepare(&self, work: &Work, precision: Precision) -> Result<Box<dyn Workload>, BenchError> {

@@ -30,7 +30,7 @@ pub use cuda::CudaTarget;
 pub use designs::Designs;
 pub use experiments::Experiment;
 pub use pictures::draw;
-pub use run::run;
+pub use run::{Listener, Unattended, run};
 pub use session::{FEWEST, Outcome, Session, Settings, Unit, WARM_UP};
 pub use statistics::Sample;
 pub use table::{Claim, Group, Line, Observation, Report, Table, Verdict, short};

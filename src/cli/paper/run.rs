@@ -4,9 +4,34 @@ use super::designs::Designs;
 use super::experiments::Experiment;
 use super::printed::HARDWARE;
 use super::session::{Session, Settings};
-use super::table::Report;
+use super::table::{Report, Table};
 use super::target::{BenchError, Target};
 use std::time::Instant;
+
+/// Who follows a run of the benchmarks.
+pub trait Listener {
+    /// What is being measured.
+    fn progress(&self, what: &str);
+
+    /// A table that is whole.
+    fn finished(&self, table: &Table);
+
+    /// Whether to measure no more.
+    fn stop(&self) -> bool;
+}
+
+/// Nobody follows, and nobody stops it.
+pub struct Unattended;
+
+impl Listener for Unattended {
+    fn progress(&self, _: &str) {}
+
+    fn finished(&self, _: &Table) {}
+
+    fn stop(&self) -> bool {
+        false
+    }
+}
 
 /// Runs experiments one after the other within `seconds`. Each gets a part of
 /// what is left by its weight, so that time one does not need goes to those
@@ -21,7 +46,7 @@ pub fn run(
     target: &dyn Target,
     settings: Settings,
     seconds: f64,
-    progress: &dyn Fn(&str),
+    listener: &dyn Listener,
 ) -> Result<Report, BenchError> {
     let start = Instant::now();
     let mut designs = Designs::default();
@@ -30,9 +55,15 @@ pub fn run(
         let left = (seconds - start.elapsed().as_secs_f64()).max(0.0);
         let weights: f64 = experiments[k..].iter().map(|e| e.weight()).sum();
         let budget = left * experiment.weight() / weights;
-        let say = |what: &str| progress(&format!("{}: {what}", experiment.name()));
-        let mut session = Session::new(target, settings, budget, &say);
-        tables.push(experiment.run(&mut session, &mut designs)?);
+        let say = |what: &str| listener.progress(&format!("{}: {what}", experiment.name()));
+        let stop = || listener.stop();
+        let mut session = Session::new(target, settings, budget, &say, &stop);
+        let table = experiment.run(&mut session, &mut designs)?;
+        listener.finished(&table);
+        tables.push(table);
+        if stop() {
+            break;
+        }
     }
     Ok(Report {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -11,6 +11,10 @@ use super::target::{Target, Work, Workload, reason};
 use crate::real::Precision;
 use std::time::Instant;
 
+/// Most bytes that the sides of a comparison hold together on the host; beyond, each is measured by
+/// itself.
+const MOST_BYTES: f64 = 3.0e9;
+
 /// Rounds before anything counts.
 pub const WARM_UP: usize = 3;
 
@@ -36,6 +40,8 @@ pub struct Session<'a> {
     pub settings: Settings,
     /// Is told what is being measured.
     pub progress: &'a dyn Fn(&str),
+    /// Whether to measure no more.
+    stop: &'a dyn Fn() -> bool,
     start: Instant,
     /// Seconds for the whole table.
     budget: f64,
@@ -130,8 +136,10 @@ impl<'a> Session<'a> {
         settings: Settings,
         budget: f64,
         progress: &'a dyn Fn(&str),
+        stop: &'a dyn Fn() -> bool,
     ) -> Session<'a> {
-        Session { target, settings, progress, start: Instant::now(), budget, left: 1, last: None }
+        let start = Instant::now();
+        Session { target, settings, progress, stop, start, budget, left: 1, last: None }
     }
 
     /// Says how many calls of [`Session::measure`] are to come: each gets its
@@ -175,6 +183,12 @@ impl<'a> Session<'a> {
         self.left = self.left.saturating_sub(1);
         let none = |why: String| vec![Outcome::Skipped(why); works.len()];
         let bytes: f64 = works.iter().map(|w| w.bytes(precision)).sum();
+        if bytes > MOST_BYTES && works.len() > 1 && self.target.is_host() {
+            // One at a time, then: they take no turns, but they need no more than one does.
+            self.left += works.len();
+            let one = |work| self.measure_in(precision, case, std::slice::from_ref(work));
+            return works.iter().flat_map(one).collect();
+        }
         if let Some(why) = self.obstacle(bytes) {
             return none(why);
         }
@@ -193,7 +207,7 @@ impl<'a> Session<'a> {
         }
         let mut times = vec![[const { Vec::<f64>::new() }; 2]; sides.len()];
         for done in 0..self.settings.repetitions {
-            if done >= FEWEST && self.elapsed() > end {
+            if done >= FEWEST && self.elapsed() > end || (self.stop)() {
                 break;
             }
             self.round(&mut sides, &mut times);
@@ -202,7 +216,7 @@ impl<'a> Session<'a> {
             Err(why) => Outcome::Skipped(why),
             Ok(_) => match Sample::of(times) {
                 Some(sample) => Outcome::Timed(sample, Sample::of(plain)),
-                None => Outcome::Skipped("no repetitions were asked for".to_owned()),
+                None => Outcome::Skipped("interrupted before the first repetition".to_owned()),
             },
         };
         sides.into_iter().zip(&times).map(outcome).collect()
@@ -248,6 +262,9 @@ impl<'a> Session<'a> {
 
     /// What time or memory, as far as can be told beforehand, do not suffice for.
     fn obstacle(&self, bytes: f64) -> Option<String> {
+        if (self.stop)() {
+            return Some("interrupted".to_owned());
+        }
         if let Some(free) = self.target.free_memory().filter(|&free| bytes > 0.9 * free) {
             let gib = |bytes: f64| bytes / f64::from(1 << 30);
             return Some(format!("needs {:.1} GiB, {:.1} are free", gib(bytes), gib(free)));

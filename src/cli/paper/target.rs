@@ -117,6 +117,11 @@ pub trait Target {
     /// Bytes of memory that are free, if the system says.
     fn free_memory(&self) -> Option<f64>;
 
+    /// Whether it computes in the memory of this program.
+    fn is_host(&self) -> bool {
+        false
+    }
+
     /// Plans a piece of work and fills its input.
     ///
     /// # Errors

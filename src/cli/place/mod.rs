@@ -3,7 +3,7 @@
 mod frames;
 mod history;
 mod progress;
-mod stop;
+pub(super) mod stop;
 
 use super::engines::{self, EngineReal};
 use super::failure::Failure;

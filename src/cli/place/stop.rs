@@ -1,5 +1,5 @@
-//! Ctrl-C during a placement: the first one ends it after the iteration at
-//! hand, so that the placement is written; the second one ends the program.
+//! Ctrl-C during a placement or a benchmark: the first one ends it after the iteration or table at
+//! hand, so that what there is is written; the second one ends the program.
 
 use crate::cli::failure::Failure;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,10 +11,10 @@ static ASKED: AtomicU32 = AtomicU32::new(0);
 const INTERRUPTED: i32 = 130;
 
 /// The user's wish to stop.
-pub(super) struct Stop(());
+pub(in crate::cli) struct Stop(());
 
 /// Listens from now on, to SIGTERM and SIGHUP too.
-pub(super) fn listen() -> Result<Stop, Failure> {
+pub(in crate::cli) fn listen() -> Result<Stop, Failure> {
     ctrlc::set_handler(|| {
         if ASKED.fetch_add(1, Ordering::Relaxed) > 0 {
             std::process::exit(INTERRUPTED);
@@ -24,7 +24,12 @@ pub(super) fn listen() -> Result<Stop, Failure> {
 }
 
 impl Stop {
-    pub(super) fn is_asked(&self) -> bool {
-        ASKED.load(Ordering::Relaxed) > 0
+    pub(in crate::cli) fn is_asked(&self) -> bool {
+        is_asked()
     }
+}
+
+/// Whether the user has asked, since [`listen`].
+pub(in crate::cli) fn is_asked() -> bool {
+    ASKED.load(Ordering::Relaxed) > 0
 }
