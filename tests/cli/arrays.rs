@@ -105,7 +105,7 @@ fn the_precision_is_the_files_unless_asked_for() {
 fn along(kind: fn(&[f64]) -> Vec<f64>, shape: &[usize], axis: usize, x: &[f64]) -> Vec<f64> {
     let stride: usize = shape[axis + 1..].iter().product();
     let mut out = vec![0.0; x.len()];
-    for start in (0..x.len()).filter(|at| at / stride % shape[axis] == 0) {
+    for start in (0..x.len()).filter(|at| (at / stride).is_multiple_of(shape[axis])) {
         let line: Vec<f64> = (0..shape[axis]).map(|k| x[start + k * stride]).collect();
         for (k, v) in kind(&line).into_iter().enumerate() {
             out[start + k * stride] = v;
