@@ -75,6 +75,7 @@
 //! | `cli` | yes | the program and all that only it needs: arguments, pictures, reports, generators, the tables of Jiang, Gu and Pan |
 //! | `cuda` | yes | the CUDA engine; driver, NVRTC and cuFFT are opened at run time, nothing of CUDA is needed to build |
 //! | `plot` | with `cli` | pictures from the library |
+//! | `gzip` | with `cli` | Bookshelf files compressed by gzip |
 //! | (none) | | designs, Bookshelf files, density, transforms, the CPU engine and the placer |
 //!
 //! # Conventions
