@@ -174,6 +174,7 @@
 #![doc = include_str!("command_line.md")]
 
 pub mod bookshelf;
+pub mod causes;
 pub mod charge;
 #[cfg(feature = "cli")]
 #[doc(hidden)]

@@ -231,7 +231,7 @@ fn slabs(rects: &[Rect], die: &Rect, mut visit: impl FnMut(f64, f64, &Cover)) {
 }
 
 /// Area of the union of `rects` within `die`.
-pub(super) fn union_area(rects: &[Rect], die: &Rect) -> f64 {
+pub(crate) fn union_area(rects: &[Rect], die: &Rect) -> f64 {
     let mut area = 0.0;
     slabs(rects, die, |low, high, cover| area += (high - low) * cover.covered());
     area
@@ -239,7 +239,7 @@ pub(super) fn union_area(rects: &[Rect], die: &Rect) -> f64 {
 
 /// What is left of `die` outside every one of `rects`, as rectangles that do
 /// not overlap.
-pub(super) fn gaps(rects: &[Rect], die: &Rect) -> Vec<Rect> {
+pub(crate) fn gaps(rects: &[Rect], die: &Rect) -> Vec<Rect> {
     let (mut gaps, mut across) = (Vec::new(), Vec::new());
     slabs(rects, die, |yl, yh, cover| {
         cover.gaps(&mut across);

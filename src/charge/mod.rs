@@ -9,7 +9,7 @@
 mod edges;
 mod error;
 mod fillers;
-mod fixed;
+pub(crate) mod fixed;
 pub(crate) mod overlap;
 mod rectangles;
 pub(crate) mod smoothing;

@@ -34,12 +34,15 @@ pub(super) fn ratio(width: f64, height: f64, grid: &BinGrid) -> f64 {
 /// marked those of more than 10 times the mean area and 2 rows' height.
 pub(super) fn macros(cells: &Rectangles<'_>, movable_area: f64, row_height: f64) -> Vec<u32> {
     let count = cells.width.len();
-    let area = MACRO_AREA * movable_area / count.max(1) as f64;
+    let mean = movable_area / count.max(1) as f64;
     let is_macro = |i: usize| match cells.macros {
         Some(marked) => marked[i],
-        None => {
-            cells.width[i] * cells.height[i] > area && cells.height[i] > MACRO_ROWS * row_height
-        }
+        None => is_macro((cells.width[i], cells.height[i]), mean, row_height),
     };
     (0..count).filter(|&i| is_macro(i)).map(|i| i as u32).collect()
+}
+
+/// Whether a movable cell of this size is a macro, by the mean area of all and the rows' height.
+pub(crate) fn is_macro((width, height): (f64, f64), mean_area: f64, row_height: f64) -> bool {
+    width * height > MACRO_AREA * mean_area && height > MACRO_ROWS * row_height
 }

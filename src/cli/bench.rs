@@ -8,6 +8,7 @@ use super::options::{PrecisionArg, thread_count};
 use super::outputs::{Outputs, PICTURES};
 use super::paper::{self, Experiment, Report, Settings, printed};
 use super::place::stop;
+use super::report::page::Page;
 use super::results::{list, write_json};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
@@ -91,6 +92,9 @@ struct OutputArgs {
     /// Draw what is a curve over sizes, as PNG and SVG
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
+    /// Write a page with the tables, their claims and pictures
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
 }
 
 /// Options of `placefield bench show`.
@@ -156,6 +160,10 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
             files.extend(paper::draw(table, &report.machine, folder)?);
         }
     }
+    if let Some(path) = &output.report {
+        Page::of_benchmarks(&report)?.write(None, path)?;
+        files.push(path.clone());
+    }
     if printed(output) {
         list(&files)?;
     }
@@ -202,6 +210,7 @@ impl paper::Listener for Show {
 fn prepare(output: &OutputArgs, inputs: &[PathBuf]) -> Result<(), Failure> {
     Outputs::default()
         .file("--json", output.json.as_ref())
+        .file("--report", output.report.as_ref())
         .folder("--plots", output.plots.as_ref(), PICTURES)
         .check(inputs)
 }

@@ -7,6 +7,9 @@ use super::generate::{Spec, generate, write_bookshelf};
 use super::input::open_design;
 use super::options::EngineChoice;
 use super::options::EvaluationArgs;
+use super::place::{self, PlaceArgs};
+use super::report::page::Page;
+use super::results::{make_folder, tell, write_json};
 use super::{eval, pictures};
 use clap::Args;
 use clap::error::ErrorKind;
@@ -30,12 +33,12 @@ pub(crate) struct DemoArgs {
     engine: EngineChoice,
 }
 
-/// Generates, writes, reads back, evaluates, draws, compares.
+/// Generates, writes, reads back, evaluates, draws, compares, places.
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     args.engine.only_one()?;
     let design = generate(&Spec::with_cells(args.cells))
         .map_err(|e| usage(ErrorKind::ValueValidation, &e.to_string()))?;
-    super::results::make_folder(&args.out)?;
+    make_folder(&args.out)?;
     let mut out = io::stdout().lock();
     writeln!(
         out,
@@ -53,24 +56,31 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     drop(out);
     let opened = open_design(aux, &evaluation)?;
     let evaluated = evaluate::<f32>(&opened, &evaluation.options)?;
-    super::results::tell(&evaluated.notes, &evaluated.report.warnings);
+    tell(&evaluated.notes, &evaluated.report.warnings);
     eval::print(&evaluated.report)?;
-    super::results::write_json(&args.out.join("eval.json"), &evaluated.report)?;
+    write_json(&args.out.join("eval.json"), &evaluated.report)?;
 
     let mut out = io::stdout().lock();
     writeln!(out, "\n3. placefield plot:")?;
-    for file in pictures::draw(&opened.design, &evaluated, &args.out)? {
+    for file in pictures::draw(&opened.design, &evaluated, &args.out, &Default::default())? {
         writeln!(out, "   {}", file.display())?;
     }
+    let mut page = Page::of_evaluation(&opened, &evaluated, &evaluation)?;
     drop(evaluated);
-    writeln!(out, "\n4. placefield compare, the cells spreading by the density's force alone:")?;
+    let path = args.out.join("report.html");
+    page.write(Some(&opened.design), &path)?;
+    writeln!(out, "\n4. placefield report, a page to open in a browser:\n   {}", path.display())?;
+    writeln!(out, "\n5. placefield compare, the cells spreading by the density's force alone:")?;
     drop(out);
-    let table = compare::compare(&opened, &evaluation.options, args.iterations)?;
+    let table = compare::compare(&opened, &evaluation.options, args.iterations, None)?;
     compare::print(&table)?;
-    super::results::write_json(&args.out.join("compare.json"), &table)?;
+    write_json(&args.out.join("compare.json"), &table)?;
     let mut out = io::stdout().lock();
     for file in pictures::draw_comparison(&opened.design.name, &table.iterations, &args.out)? {
         writeln!(out, "   {}", file.display())?;
     }
-    Ok(())
+    writeln!(out, "\n6. placefield place, with a page of its iterations:")?;
+    drop(out);
+    let (pl, page) = (args.out.join("placed.pl"), args.out.join("placed.html"));
+    place::run(&PlaceArgs::for_demo(aux, &pl, &page, args.engine))
 }

@@ -270,7 +270,9 @@ fn draw<T: crate::Real>(
         series: vec![BarSeries {
             name: "cells".to_owned(),
             values: ranges.iter().map(|r| Some(r.cells as f64)).collect(),
+            ..BarSeries::default()
         }],
+        ..Bars::default()
     };
     save(&bars.draw(), folder, "displacement_histogram", files)
 }

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
             files.extend(evaluated.write_maps(folder)?);
         }
         if let Some(folder) = &args.plots {
-            files.extend(pictures::draw(&opened.design, &evaluated, folder)?);
+            files.extend(pictures::draw(&opened.design, &evaluated, folder, &Default::default())?);
         }
         if let Some(path) = &args.json {
             write_json(path, &evaluated.report)?;

@@ -9,6 +9,7 @@ use super::report::{
 };
 use super::results::write_output;
 use crate::Real;
+use crate::charge::Charge;
 use crate::engine::{MapKind, Timed};
 use crate::grid::Map;
 use std::path::{Path, PathBuf};
@@ -29,9 +30,23 @@ pub(crate) fn evaluate<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
 ) -> Result<Evaluated<T>, Failure> {
+    let start = Instant::now();
+    let charge = charge_of(&opened.design, options)?;
+    let making = start.elapsed().as_secs_f64() * 1e3;
+    let mut evaluated = evaluate_charge(opened, options, charge)?;
+    evaluated.report.timings_ms.setup += making;
+    Ok(evaluated)
+}
+
+/// As [`evaluate`], of a charge that was made of the design before; the design's cells are where
+/// the charge's bodies begin.
+pub(crate) fn evaluate_charge<T: EngineReal>(
+    opened: &Opened,
+    options: &SolveArgs,
+    charge: Charge,
+) -> Result<Evaluated<T>, Failure> {
     let design = &opened.design;
     let start = Instant::now();
-    let charge = charge_of(design, options)?;
     let Chosen { mut engines, note } =
         engines::open::<T>(charge, &options.engine_options(), options.engine)?;
     let mut engine = engines.remove(0);

@@ -30,6 +30,14 @@ pub(crate) struct Opened {
     pub(crate) own_pl: Option<PathBuf>,
 }
 
+impl Opened {
+    /// The same with its cells elsewhere, and what there is to warn of then.
+    pub(crate) fn with(&self, design: Design, warnings: Vec<String>) -> Opened {
+        let (files, own_pl) = (self.files.clone(), self.own_pl.clone());
+        Opened { design, warnings, parse_ms: self.parse_ms, files, own_pl }
+    }
+}
+
 /// Reads the design; a spinner turns meanwhile on a terminal.
 pub(crate) fn open_design(aux: &Path, args: &EvaluationArgs) -> Result<Opened, Failure> {
     let spinner =

@@ -31,6 +31,7 @@ mod results;
 mod shell;
 #[cfg(feature = "cuda")]
 mod tune;
+mod views;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use results::say;
@@ -55,6 +56,8 @@ enum Command {
     Compare(compare::command::CompareArgs),
     /// Draw density, potential, field and force as PNG and SVG
     Plot(plot::PlotArgs),
+    /// One page to open in a browser: linked maps, where cells overflow, and why
+    Report(report::ReportArgs),
     /// Place a design: spread its cells with short wires
     Place(place::PlaceArgs),
     /// Potential and field of a density that is given as a NumPy array
@@ -86,6 +89,7 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => diff::run(args),
         Command::Compare(args) => compare::command::run(args),
         Command::Plot(args) => plot::run(args),
+        Command::Report(args) => report::run_command(args),
         Command::Place(args) => place::run(args),
         Command::Solve(args) => arrays::solve::run(args),
         Command::Dct(args) => arrays::dct::run(args),

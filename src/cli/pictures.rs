@@ -3,83 +3,228 @@
 use super::compare::Iteration;
 use super::evaluation::Evaluated;
 use super::failure::Failure;
+use super::views::{cells_and_overflow, force_maps, grid_over, magnitude, outlines};
 use crate::Real;
-use crate::design::{Design, NodeKind};
-use crate::grid::{BinGrid, Map, Rect};
+use crate::charge::{Charge, ChargeOptions};
+use crate::design::Design;
+use crate::grid::{Map, Rect};
 use crate::place::Record;
-use crate::plot::{Arrows, Curves, HeatMap, Picture, Scale, Series};
+use crate::plot::{
+    Arrows, Curves, Format, HeatMap, Histogram, Picture, PlotError, Scale, Series, Shading,
+};
+use clap::ValueEnum;
+use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// Most macros outlined; beyond that the outlines hide the map.
-const MOST_OUTLINES: usize = 5_000;
 /// A time this many times the slowest side's median is not the side's doing.
 const MOST_OVER_MEDIAN: f64 = 5.0;
-/// Bins along the longer side of the force picture: coarse enough that every
-/// bin averages over many cells.
-const FORCE_BINS: usize = 64;
+/// A picture of an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PictureName {
+    Density,
+    Cells,
+    Overflow,
+    Histogram,
+    Potential,
+    #[value(name = "field_x")]
+    FieldX,
+    #[value(name = "field_y")]
+    FieldY,
+    Field,
+    Force,
+}
 
-/// Draws density, potential, field components, field and force as PNG and SVG
-/// into `folder`; returns the files.
+impl PictureName {
+    fn file(self) -> &'static str {
+        match self {
+            PictureName::Density => "density",
+            PictureName::Cells => "cells",
+            PictureName::Overflow => "overflow",
+            PictureName::Histogram => "histogram",
+            PictureName::Potential => "potential",
+            PictureName::FieldX => "field_x",
+            PictureName::FieldY => "field_y",
+            PictureName::Field => "field",
+            PictureName::Force => "force",
+        }
+    }
+}
+
+/// Which pictures are drawn, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct DrawOptions {
+    pub(crate) pictures: Vec<PictureName>,
+    pub(crate) formats: Vec<Format>,
+    pub(crate) shading: Shading,
+    /// Values at the ends of the colours.
+    pub(crate) range: Option<(f64, f64)>,
+}
+
+impl Default for DrawOptions {
+    fn default() -> Self {
+        DrawOptions {
+            pictures: PictureName::value_variants().to_vec(),
+            formats: vec![Format::Png, Format::Svg],
+            shading: Shading::Clipped,
+            range: None,
+        }
+    }
+}
+
+/// Pixels along the longer side of the picture of the cells.
+const CELL_PIXELS: f64 = 1280.0;
+/// Bars of the histogram.
+const BARS: usize = 80;
+
+/// Draws an evaluation into `folder`; returns the files.
 pub(crate) fn draw<T: Real>(
     design: &Design,
     evaluated: &Evaluated<T>,
     folder: &Path,
+    options: &DrawOptions,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let grid = evaluated.engine.charge().grid();
-    let [density, potential, field_x, field_y] = &evaluated.maps;
-    let outlines = outlines(design, grid.die());
-    let name = &evaluated.report.design.name;
-    let values = &evaluated.report.density;
-    let subtitle = format!(
-        "{} × {} bins, overflow {:.4} smoothed, {:.4} exact",
-        grid.nx(),
-        grid.ny(),
-        values.overflow_smoothed,
-        values.overflow_exact
-    );
-    let mut files = Vec::new();
-    let mut map = |file: &str, what: &str, label: &str, values: &Map<T>, scale: Scale| {
-        let heat_map = HeatMap {
-            title: format!("{name}: {what}"),
-            subtitle: subtitle.clone(),
+    let drawer = Drawer {
+        design,
+        evaluated,
+        options,
+        shown: cells_and_overflow(evaluated.engine.charge()),
+        outlines: outlines(design, evaluated.engine.charge().grid().die()),
+    };
+    let names = &options.pictures;
+    let pictures = names.iter().map(|&name| drawer.picture(name)).collect::<Result<Vec<_>, _>>()?;
+    let write = |(name, picture): (&PictureName, &Picture)| -> Result<Vec<PathBuf>, PlotError> {
+        let path = |format: &Format| folder.join(name.file()).with_extension(format.extension());
+        let paths: Vec<PathBuf> = options.formats.iter().map(path).collect();
+        paths.iter().try_for_each(|path| picture.write(path))?;
+        Ok(paths)
+    };
+    let files: Vec<_> = names.par_iter().zip(&pictures).map(write).collect::<Result<_, _>>()?;
+    Ok(files.concat())
+}
+
+/// What the pictures of an evaluation share.
+struct Drawer<'a, T: Real> {
+    design: &'a Design,
+    evaluated: &'a Evaluated<T>,
+    options: &'a DrawOptions,
+    /// Density of the cells at their exact sizes, and what is over the target of it.
+    shown: [Map<f64>; 2],
+    outlines: Vec<Rect>,
+}
+
+impl<T: Real> Drawer<'_, T> {
+    fn picture(&self, name: PictureName) -> Result<Picture, Failure> {
+        let charge = self.evaluated.engine.charge();
+        let grid = charge.grid();
+        let target = charge.target_density();
+        let [density, potential, field_x, field_y] = &self.evaluated.maps;
+        let density_label = "density ρ (area / bin area)";
+        let (sequential, diverging) = (Scale::Sequential, Scale::Diverging);
+        match name {
+            PictureName::Density => {
+                let map = HeatMap::new(density, grid, sequential);
+                self.finish(HeatMap { mark: Some((target, "T")), ..map }, "density", density_label)
+            }
+            PictureName::Cells => self.cells(),
+            PictureName::Overflow => {
+                let map = HeatMap::new(&self.shown[1], grid, Scale::Magnitude);
+                self.finish(map, "overflow", "cells' area over the target / bin area")
+            }
+            PictureName::Histogram => Ok(self.histogram(target)),
+            PictureName::Potential => {
+                let map = HeatMap::new(potential, grid, diverging);
+                self.finish(map, "potential", "φ (bin widths²)")
+            }
+            PictureName::FieldX => {
+                let map = HeatMap::new(field_x, grid, diverging);
+                self.finish(map, "field along x", "Ex (bin widths)")
+            }
+            PictureName::FieldY => {
+                let map = HeatMap::new(field_y, grid, diverging);
+                self.finish(map, "field along y", "Ey (bin widths)")
+            }
+            PictureName::Field => {
+                let strength = magnitude(field_x, field_y);
+                let map = HeatMap {
+                    arrows: Some(Arrows { x: field_x, y: field_y }),
+                    ..HeatMap::new(&strength, grid, Scale::Magnitude)
+                };
+                self.finish(map, "field", "|E| (bin widths)")
+            }
+            PictureName::Force => {
+                let (coarse, [fx, fy]) = force_maps(self.evaluated)?;
+                let strength = magnitude(&fx, &fy);
+                let map = HeatMap {
+                    subtitle: format!(
+                        "of the cells with their centre in each of {} × {} squares; black: none",
+                        coarse.nx(),
+                        coarse.ny()
+                    ),
+                    arrows: Some(Arrows { x: &fx, y: &fy }),
+                    ..HeatMap::new(&strength, coarse, Scale::Magnitude)
+                };
+                self.finish(map, "force on movable cells", "|Σ force| / Σ cell area (bin widths)")
+            }
+        }
+    }
+
+    fn subtitle(&self) -> String {
+        let (grid, values) =
+            (self.evaluated.engine.charge().grid(), &self.evaluated.report.density);
+        format!(
+            "{} × {} bins, overflow {:.4} smoothed, {:.4} exact",
+            grid.nx(),
+            grid.ny(),
+            values.overflow_smoothed,
+            values.overflow_exact
+        )
+    }
+
+    /// Gives a map what all maps have.
+    fn finish<V: Real>(
+        &self,
+        map: HeatMap<'_, V>,
+        what: &str,
+        label: &str,
+    ) -> Result<Picture, Failure> {
+        let subtitle = if map.subtitle.is_empty() { self.subtitle() } else { map.subtitle };
+        let map = HeatMap {
+            title: format!("{}: {what}", self.design.name),
+            subtitle,
             label: label.to_owned(),
-            outlines: &outlines,
-            ..HeatMap::new(values, grid, scale)
+            outlines: &self.outlines,
+            shading: self.options.shading,
+            range: self.options.range,
+            ..map
         };
-        save(&heat_map.draw()?, folder, file, &mut files)
-    };
-    map("density", "density", "density ρ (area / bin area)", density, Scale::Sequential)?;
-    map("potential", "potential", "φ (bin widths²)", potential, Scale::Diverging)?;
-    map("field_x", "field along x", "Ex (bin widths)", field_x, Scale::Diverging)?;
-    map("field_y", "field along y", "Ey (bin widths)", field_y, Scale::Diverging)?;
+        Ok(map.draw()?)
+    }
 
-    let magnitude = magnitude(field_x, field_y);
-    let field = HeatMap {
-        title: format!("{name}: field"),
-        subtitle: subtitle.clone(),
-        label: "|E| (bin widths)".to_owned(),
-        outlines: &outlines,
-        arrows: Some(Arrows { x: field_x, y: field_y }),
-        ..HeatMap::new(&magnitude, grid, Scale::Magnitude)
-    };
-    save(&field.draw()?, folder, "field", &mut files)?;
+    /// What of each pixel cells cover, whatever the bins.
+    fn cells(&self) -> Result<Picture, Failure> {
+        let charge = self.evaluated.engine.charge();
+        let fine = grid_over(charge.grid().die(), CELL_PIXELS)?;
+        let charge = Charge::from_design(self.design, fine, &ChargeOptions::default())?;
+        let [cells, _] = cells_and_overflow(&charge);
+        let map = HeatMap {
+            subtitle: format!("{} movable and fixed cells as they lie", self.design.nodes.len()),
+            ..HeatMap::new(&cells, fine, Scale::Sequential)
+        };
+        self.finish(map, "cells", "area of cells / area")
+    }
 
-    let (coarse, [fx, fy]) = force_maps(evaluated)?;
-    let magnitude = self::magnitude(&fx, &fy);
-    let force = HeatMap {
-        title: format!("{name}: force on movable cells"),
-        subtitle: format!(
-            "of the cells with their centre in each of {} × {} squares; black: none",
-            coarse.nx(),
-            coarse.ny()
-        ),
-        label: "|Σ force| / Σ cell area (bin widths)".to_owned(),
-        outlines: &outlines,
-        arrows: Some(Arrows { x: &fx, y: &fy }),
-        ..HeatMap::new(&magnitude, coarse, Scale::Magnitude)
-    };
-    save(&force.draw()?, folder, "force", &mut files)?;
-    Ok(files)
+    fn histogram(&self, target: f64) -> Picture {
+        let values = self.shown[0].as_slice().iter().copied();
+        let histogram = Histogram {
+            title: format!("{}: bins by density", self.design.name),
+            subtitle: format!("{}; cells at their exact sizes, without fillers", self.subtitle()),
+            x_label: "density (area / bin area)".to_owned(),
+            y_label: "bins".to_owned(),
+            mark: Some((target, "target density".to_owned())),
+            ..Histogram::of(values, 0.0, 1.2 * target, BARS)
+        };
+        histogram.draw()
+    }
 }
 
 /// Time per iteration of every side, the ratio, and overflow, as curves.
@@ -95,6 +240,7 @@ pub(crate) fn draw_comparison(
         let curve = |(s, side): (usize, &String)| Series {
             name: side.clone(),
             points: iterations.iter().map(|i| (i.iteration as f64, value(i, s))).collect(),
+            ..Series::default()
         };
         side_names.iter().enumerate().map(curve).collect::<Vec<_>>()
     };
@@ -102,6 +248,7 @@ pub(crate) fn draw_comparison(
     let overflow = Series {
         name: "smoothed overflow".to_owned(),
         points: iterations.iter().map(|i| (i.iteration as f64, i.density.overflow)).collect(),
+        ..Series::default()
     };
     let mut files = Vec::new();
     let (times, left_out) = without_outliers(series(&|i, s| i.sides[s].solve));
@@ -151,6 +298,7 @@ pub(crate) fn draw_placement(
     let series = |name: &str, value: &dyn Fn(&Record) -> f64| Series {
         name: name.to_owned(),
         points: records.iter().map(|r| (r.iteration as f64, value(r))).collect(),
+        ..Series::default()
     };
     let curves = |title: &str, y_label: &str, log_y, series| Curves {
         log_y,
@@ -206,56 +354,6 @@ pub(crate) fn save(
     Ok(())
 }
 
-/// Fixed nodes that block area inside the die, and movable macros, largest first.
-fn outlines(design: &Design, die: Rect) -> Vec<Rect> {
-    let two_rows = 2.0 * design.row_height().unwrap_or(0.0);
-    let is_macro = |i: &usize| match design.nodes.kind[*i] {
-        NodeKind::Fixed => true,
-        NodeKind::Movable => design.size(*i).1 > two_rows,
-        NodeKind::FixedNoImage => false,
-    };
-    let all = (0..design.nodes.len()).filter(is_macro).map(|i| design.rect(i));
-    let mut inside: Vec<Rect> = all.filter(|r| r.overlap(&die) > 0.0).collect();
-    inside.sort_by(|a, b| b.area().total_cmp(&a.area()));
-    inside.truncate(MOST_OUTLINES);
-    inside
-}
-
-fn magnitude<T: Real>(x: &Map<T>, y: &Map<T>) -> Map<T> {
-    let pairs = x.as_slice().iter().zip(y.as_slice());
-    Map::from_vec(x.nx(), x.ny(), pairs.map(|(&x, &y)| (x * x + y * y).sqrt()).collect())
-}
-
-/// Force per cell area on a coarse grid: Σ force over Σ area of the movable
-/// cells whose centre lies in the bin.
-fn force_maps<T: Real>(evaluated: &Evaluated<T>) -> Result<(BinGrid, [Map<f64>; 2]), Failure> {
-    let charge = evaluated.engine.charge();
-    let die = charge.grid().die();
-    let longer = die.width().max(die.height());
-    let bins = |length: f64| ((FORCE_BINS as f64 * length / longer).round() as usize).max(1);
-    let grid = BinGrid::new(die, bins(die.width()), bins(die.height()))?;
-    let zero = Map::filled(grid.nx(), grid.ny(), 0.0);
-    let (mut fx, mut fy, mut area) = (zero.clone(), zero.clone(), zero);
-    for i in 0..charge.movable() {
-        let (w, h) = (charge.width()[i], charge.height()[i]);
-        let column = (charge.initial_x()[i] + w / 2.0 - die.xl) / grid.bin_x();
-        let row = (charge.initial_y()[i] + h / 2.0 - die.yl) / grid.bin_y();
-        if column < 0.0 || row < 0.0 || column >= grid.nx() as f64 || row >= grid.ny() as f64 {
-            continue;
-        }
-        let bin = (column as usize, row as usize);
-        fx[bin] += evaluated.force[0][i].wide();
-        fy[bin] += evaluated.force[1][i].wide();
-        area[bin] += w * h;
-    }
-    for map in [&mut fx, &mut fy] {
-        for (f, &a) in map.as_mut_slice().iter_mut().zip(area.as_slice()) {
-            *f = if a > 0.0 { *f / a } else { 0.0 };
-        }
-    }
-    Ok((grid, [fx, fy]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,6 +363,7 @@ mod tests {
         let series = |values: [f64; 5]| Series {
             name: "side".to_owned(),
             points: (0..5).map(f64::from).zip(values).collect(),
+            ..Series::default()
         };
         let even = vec![series([1.0, 1.0, 2.0, 1.0, 1.0]), series([9.0, 7.0, 8.0, 8.0, 40.0])];
         assert_eq!(without_outliers(even.clone()), (even, String::new()));

@@ -2,22 +2,39 @@
 
 /// A range of values along one axis, with its ticks.
 #[derive(Clone, Debug)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     lo: f64,
     hi: f64,
     log: bool,
     /// Values to mark and what to write there; finer marks of a logarithmic axis have no text.
-    pub(super) ticks: Vec<(f64, String)>,
+    pub(crate) ticks: Vec<(f64, String)>,
     /// Power of ten that the written numbers leave out.
     exponent: i32,
 }
 
 impl Axis {
-    /// From `lo` to `hi`, with at most `most` round ticks (two at least).
-    pub(super) fn linear(lo: f64, hi: f64, most: usize) -> Axis {
+    /// From `lo` to `hi`, with at most `most` round ticks (three at least).
+    pub(crate) fn linear(lo: f64, hi: f64, most: usize) -> Axis {
         let (lo, hi) = widen(lo, hi);
-        let step = round_step((hi / 2.0 - lo / 2.0) / (most.max(2) - 1) as f64 * 2.0);
-        let exponent = exponent_of(lo.abs().max(hi.abs()));
+        Axis::with_exponent(lo, hi, most, exponent_of(lo.abs().max(hi.abs())))
+    }
+
+    /// Two axes that leave the same power of ten out of their numbers, as those of a map should,
+    /// unless one of them is far longer.
+    pub(crate) fn pair(x: (f64, f64), y: (f64, f64), most: [usize; 2]) -> [Axis; 2] {
+        let ends = [x, y].map(|(lo, hi)| widen(lo, hi));
+        let mut exponents = ends.map(|(lo, hi)| exponent_of(lo.abs().max(hi.abs())));
+        if exponents[0].abs_diff(exponents[1]) <= 3 {
+            exponents = [exponents[0].max(exponents[1]); 2];
+        }
+        [0, 1].map(|k| Axis::with_exponent(ends[k].0, ends[k].1, most[k], exponents[k]))
+    }
+
+    fn with_exponent(lo: f64, hi: f64, most: usize, exponent: i32) -> Axis {
+        let mut step = round_step((hi / 2.0 - lo / 2.0) / (most.max(3) - 1) as f64 * 2.0);
+        if (hi / step).floor() - (lo / step).ceil() < 1.0 {
+            step = round_step(0.39 * step); // one number alone gives no scale
+        }
         let unit = 10_f64.powi(exponent);
         let decimals = (-(step / unit).log10().floor()).clamp(0.0, 12.0) as usize;
         let slack = step * 1e-6;
@@ -30,7 +47,7 @@ impl Axis {
     }
 
     /// From `lo` to `hi`, both above zero, with ticks at powers of ten.
-    pub(super) fn logarithmic(lo: f64, hi: f64, most: usize) -> Axis {
+    pub(crate) fn logarithmic(lo: f64, hi: f64, most: usize) -> Axis {
         let first = lo.log10().floor() as i32;
         let last = (hi.log10().ceil() as i32).max(first + 1);
         let decades = (last - first) as usize;
@@ -49,8 +66,15 @@ impl Axis {
         Axis { lo: 10_f64.powi(first), hi: 10_f64.powi(last), log: true, ticks, exponent: 0 }
     }
 
+    /// The part of a logarithmic axis from `lo` to `hi`, which need not be powers of ten.
+    pub(crate) fn logarithmic_between(lo: f64, hi: f64, most: usize) -> Axis {
+        let mut axis = Axis::logarithmic(lo, hi, most);
+        axis.ticks.retain(|(v, _)| (lo * 0.999..=hi * 1.001).contains(v));
+        Axis { lo, hi, ..axis }
+    }
+
     /// The same axis over the ticks' full range: its ends become ticks.
-    pub(super) fn rounded(lo: f64, hi: f64, most: usize) -> Axis {
+    pub(crate) fn rounded(lo: f64, hi: f64, most: usize) -> Axis {
         let axis = Axis::linear(lo, hi, most);
         let [(first, _), (second, _), ..] = &axis.ticks[..] else { return axis };
         let step = second - first;
@@ -59,7 +83,7 @@ impl Axis {
     }
 
     /// Where `value` lies: 0 at the low end, 1 at the high end.
-    pub(super) fn share(&self, value: f64) -> f64 {
+    pub(crate) fn share(&self, value: f64) -> f64 {
         if self.log {
             (value / self.lo).log10() / (self.hi / self.lo).log10()
         } else {
@@ -68,7 +92,7 @@ impl Axis {
     }
 
     /// `label` with the power of ten that the ticks leave out.
-    pub(super) fn label(&self, label: &str) -> String {
+    pub(crate) fn label(&self, label: &str) -> String {
         match (self.exponent, label.is_empty()) {
             (0, _) => label.to_owned(),
             (e, true) => format!("×{}", power(e)),
@@ -122,7 +146,7 @@ fn power(exponent: i32) -> String {
 }
 
 /// A value to three significant digits: 0.0123, 4.56, 789, 1.23×10⁶.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return number(value, 0);
     }
@@ -158,6 +182,17 @@ mod tests {
         let axis = Axis::linear(0.0, 3e-7, 4);
         assert_eq!(texts(&axis), ["0", "100", "200", "300"]);
         assert_eq!(axis.label(""), "×10⁻⁹");
+    }
+
+    #[test]
+    fn the_axes_of_a_map_leave_out_the_same_power_of_ten() {
+        let [x, y] = Axis::pair((0.0, 90_000.0), (0.0, 120_000.0), [3, 3]);
+        assert_eq!((x.label("x"), y.label("y")), ("x ×10³".to_owned(), "y ×10³".to_owned()));
+        assert_eq!(texts(&x), ["0", "50"]);
+        assert_eq!(texts(&y), ["0", "100"]);
+        let [x, y] = Axis::pair((0.0, 1.0), (0.0, 1e9), [5, 5]);
+        assert_eq!((x.label("x"), y.label("y")), ("x".to_owned(), "y ×10⁹".to_owned()));
+        assert_eq!(texts(&Axis::linear(10.0, 90.0, 2)), ["20", "40", "60", "80"]);
     }
 
     #[test]

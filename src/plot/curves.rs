@@ -1,7 +1,7 @@
 //! Curves over iterations or sizes.
 
 use super::axis::Axis;
-use super::color::{CURVES, GREY, GRID, INK, Rgb, WHITE};
+use super::color::{self, CURVES, GREY, GRID, INK, Rgb, WHITE};
 use super::drawing::{Align, Area, Drawing, Point, SUBUNITS, Text};
 use super::error::PlotError;
 use super::font::CAPITALS;
@@ -17,6 +17,8 @@ pub struct Series {
     /// Points `(x, y)` in drawing order. A point that is not finite (or beyond
     /// ±10³⁰⁰), or not above zero on a logarithmic axis, leaves a gap.
     pub points: Vec<(f64, f64)>,
+    /// The series, by number, that this one belongs to: it takes that one's colour and is dashed.
+    pub paired_with: Option<usize>,
 }
 
 /// A chart of lines with a legend.
@@ -41,6 +43,7 @@ pub struct Curves {
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 760.0;
 const LINE: f64 = 3.5;
+const DASH: f64 = 11.0;
 /// Curves of at most this many points show each of them as a dot.
 const DOTS: usize = 40;
 const LEGEND_TEXT: f64 = 24.0;
@@ -74,10 +77,10 @@ impl Curves {
         mesh(&mut drawing, &area, &x, &y);
         drawing.line(area.outline(), 2.0, INK);
         let mut empty = true;
-        for (series, color) in self.series.iter().zip(colors()) {
+        for (series, color) in self.series.iter().zip(self.colors()) {
             for run in self.runs(series) {
                 let points: Vec<Point> = run.iter().map(|&p| place(&area, &x, &y, p)).collect();
-                draw_run(&mut drawing, points, color);
+                draw_run(&mut drawing, points, color, series.paired_with.is_some());
                 empty = false;
             }
         }
@@ -90,6 +93,11 @@ impl Curves {
         frame::titles(&mut drawing, left, &self.title, &self.subtitle);
         self.draw_legend(&mut drawing, &area);
         Picture(drawing)
+    }
+
+    /// The colour of every series.
+    fn colors(&self) -> Vec<Rgb> {
+        color::paired(self.series.iter().map(|s| s.paired_with), colors())
     }
 
     fn drawable(&self, (x, y): (f64, f64)) -> bool {
@@ -129,7 +137,7 @@ impl Curves {
 
     fn draw_legend(&self, drawing: &mut Drawing, area: &Area) {
         let left = area.right + 24.0;
-        let named = self.series.iter().zip(colors()).filter(|(s, _)| !s.name.is_empty());
+        let named = self.series.iter().zip(self.colors()).filter(|(s, _)| !s.name.is_empty());
         for (k, (series, color)) in named.enumerate() {
             let y = area.top + 20.0 + 38.0 * k as f64;
             if y > area.bottom - 20.0 {
@@ -137,7 +145,11 @@ impl Curves {
                 drawing.text(more);
                 break;
             }
-            drawing.line(vec![(left, y), (left + LEGEND_LINE, y)], LINE, color);
+            let sample = vec![(left, y), (left + LEGEND_LINE, y)];
+            match series.paired_with {
+                Some(_) => dashes(drawing, &sample, color),
+                None => drawing.line(sample, LINE, color),
+            }
             if series.points.len() <= DOTS {
                 dot(drawing, (left + LEGEND_LINE / 2.0, y), color);
             }
@@ -181,14 +193,55 @@ fn mesh(drawing: &mut Drawing, area: &Area, x: &Axis, y: &Axis) {
     }
 }
 
-fn draw_run(drawing: &mut Drawing, points: Vec<Point>, color: Rgb) {
+fn draw_run(drawing: &mut Drawing, points: Vec<Point>, color: Rgb, dashed: bool) {
     if points.len() <= DOTS {
         for &point in &points {
             dot(drawing, point, color);
         }
     }
     if points.len() > 1 {
-        drawing.line(thin_out(points), LINE, color);
+        let points = thin_out(points);
+        match dashed {
+            true => dashes(drawing, &points, color),
+            false => drawing.line(points, LINE, color),
+        }
+    }
+}
+
+/// A line of dashes as long as the gaps between them.
+fn dashes(drawing: &mut Drawing, points: &[Point], color: Rgb) {
+    let mut at = 0.0; // along the line
+    let mut dash: Vec<Point> = Vec::new();
+    for ends in points.windows(2) {
+        let ((x0, y0), (x1, y1)) = (ends[0], ends[1]);
+        let length = (x1 - x0).hypot(y1 - y0);
+        let point = |along: f64| {
+            let share = if length > 0.0 { along / length } else { 0.0 };
+            (x0 + (x1 - x0) * share, y0 + (y1 - y0) * share)
+        };
+        let mut done = 0.0;
+        while done < length {
+            let is_dash = ((at / DASH) as u64).is_multiple_of(2);
+            let left = DASH - at % DASH;
+            let next = length.min(done + left.max(1e-6));
+            if is_dash {
+                if dash.is_empty() {
+                    dash.push(point(done));
+                }
+                dash.push(point(next));
+            }
+            if next - done >= left || !is_dash {
+                if dash.len() > 1 {
+                    drawing.line(std::mem::take(&mut dash), LINE, color);
+                }
+                dash.clear();
+            }
+            at += (next - done).max(1e-6);
+            done = next;
+        }
+    }
+    if dash.len() > 1 {
+        drawing.line(dash, LINE, color);
     }
 }
 

@@ -13,6 +13,14 @@ pub enum Format {
 }
 
 impl Format {
+    /// As file names end.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Png => "png",
+            Format::Svg => "svg",
+        }
+    }
+
     /// The format that `path`'s extension names, in either case.
     ///
     /// # Errors

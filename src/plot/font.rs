@@ -1,6 +1,7 @@
 //! DejaVu Sans: widths of texts and shapes of their letters.
 
 use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont, point};
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 /// The family as a style sheet names it, for viewers that draw the text themselves.
@@ -42,16 +43,41 @@ fn letters(text: &str, em: f64, bold: bool) -> (Vec<Glyph>, f64) {
     (glyphs, f64::from(x))
 }
 
-/// Width of one line of text, in the unit of `em`.
+/// Width of one line of text, in the unit of `em`: as pixels, or as text where that is wider.
 pub(super) fn width(text: &str, em: f64, bold: bool) -> f64 {
-    letters(text, em, bold).1
+    let unknown = text.chars().filter(|&c| !has(c)).count();
+    let shown = letters(&legible(text), em, bold).1;
+    // Others' fonts have letters of about one em for what this one has not.
+    if unknown == 0 {
+        shown
+    } else {
+        shown.max(letters(text, em, bold).1 + 0.4 * em * unknown as f64)
+    }
+}
+
+/// Whether the font has a letter.
+fn has(c: char) -> bool {
+    font(false).glyph_id(c).0 != 0
+}
+
+/// The text with letters that the font does not have, as Chinese ones, by their numbers in
+/// Unicode: a box would say nothing.
+pub(super) fn legible(text: &str) -> Cow<'_, str> {
+    if text.chars().all(has) {
+        return text.into();
+    }
+    let one = |c: char| match has(c) {
+        true => c.to_string(),
+        false => format!("‹{:X}›", u32::from(c)),
+    };
+    text.chars().map(one).collect()
 }
 
 /// Calls `dot(x, y, coverage)` for every pixel of the text, whose base line
 /// starts at the origin.
 pub(super) fn rasterize(text: &str, em: f64, bold: bool, mut dot: impl FnMut(i32, i32, f64)) {
     let font = font(bold);
-    for glyph in letters(text, em, bold).0 {
+    for glyph in letters(&legible(text), em, bold).0 {
         if let Some(shape) = font.outline_glyph(glyph) {
             let corner = shape.px_bounds().min;
             shape.draw(|x, y, coverage| {
@@ -72,6 +98,13 @@ mod tests {
         assert!((width("0", 100.0, false) - digit).abs() < 0.01);
         assert!((width("2026", 100.0, false) - 4.0 * digit).abs() < 0.05);
         assert!(width("2026", 100.0, true) > 4.0 * digit);
+    }
+
+    #[test]
+    fn letters_that_the_font_lacks_are_told_by_number() {
+        assert_eq!(legible("φ² ρ"), "φ² ρ");
+        assert_eq!(legible("a中b"), "a‹4E2D›b");
+        assert!(width("a中b", 10.0, false) >= width("a‹4E2D›b", 10.0, false));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::arrows::{self, Arrows};
 use super::axis::{Axis, short};
-use super::color::{GREY, INK, NOT_FINITE, Palette, Scale, WHITE};
+use super::color::{GREY, INK, NOT_FINITE, Palette, Scale, Shading, WHITE};
 use super::drawing::{Align, Area, Drawing, Text};
 use super::error::PlotError;
 use super::font::CAPITALS;
@@ -34,8 +34,12 @@ pub struct HeatMap<'a, T> {
     /// How values become colours.
     pub scale: Scale,
     /// Values at the ends of the scale, the lower first. Where there are none, or they are
-    /// no range, the drawn map's own, as [`Scale`] says.
+    /// no range, the drawn map's own, as [`Scale`] and `shading` say.
     pub range: Option<(f64, f64)>,
+    /// How values spread over the colours where there is no `range`.
+    pub shading: Shading,
+    /// A value to mark at the colour bar, and what to call it: the target density.
+    pub mark: Option<(f64, &'a str)>,
     /// Rectangles to outline, in layout units: macros and fixed blocks.
     pub outlines: &'a [Rect],
     /// Rectangles to draw as translucent boxes, in layout units: movable cells.
@@ -56,7 +60,7 @@ const LEAST_WIDTH: f64 = 960.0;
 /// Most cells drawn.
 const MOST_CELLS: usize = 20_000;
 const BAR: f64 = 34.0;
-const BAR_GAP: f64 = 40.0;
+const BAR_GAP: f64 = 48.0;
 
 impl<'a, T: Real> HeatMap<'a, T> {
     /// A bare map: no titles, outlines or arrows.
@@ -69,6 +73,8 @@ impl<'a, T: Real> HeatMap<'a, T> {
             grid,
             scale,
             range: None,
+            shading: Shading::Linear,
+            mark: None,
             outlines: &[],
             cells: &[],
             arrows: None,
@@ -96,7 +102,10 @@ impl<'a, T: Real> HeatMap<'a, T> {
             Some((lo, hi)) if lo < hi && lo.is_finite() && hi.is_finite() => {
                 Palette::between(self.scale, lo, hi)
             }
-            _ => Palette::over(self.scale, finite_range(&drawn)),
+            _ => {
+                let mark = self.mark.map(|(value, _)| value);
+                Palette::shaded(self.scale, self.shading, drawn.as_slice(), mark)
+            }
         };
         let layout = Layout::new(self, &palette, width as f64, height as f64);
 
@@ -111,9 +120,9 @@ impl<'a, T: Real> HeatMap<'a, T> {
         drawing.line(layout.map.outline(), 2.0, INK);
         frame::left(&mut drawing, &layout.map, &layout.y, "y (layout units)");
         frame::bottom(&mut drawing, &layout.map, &layout.x, "x (layout units)");
-        layout.draw_bar(&mut drawing, &self.label);
+        layout.draw_bar(&mut drawing, &self.label, self.mark);
         frame::titles(&mut drawing, layout.map.left, &self.title, &self.subtitle);
-        self.draw_note(&mut drawing, &layout, &drawn);
+        self.draw_note(&mut drawing, &layout, &drawn, &palette);
         Ok(Picture(drawing))
     }
 
@@ -177,16 +186,25 @@ impl<'a, T: Real> HeatMap<'a, T> {
     }
 
     /// What the picture cannot show: true extremes, averaging, values that are not finite.
-    fn draw_note(&self, drawing: &mut Drawing, layout: &Layout, drawn: &Map<f64>) {
+    fn draw_note(
+        &self,
+        drawing: &mut Drawing,
+        layout: &Layout,
+        drawn: &Map<f64>,
+        palette: &Palette,
+    ) {
         let mut parts = Vec::new();
         if let Some((lo, hi)) = finite_range(self.values) {
             parts.push(format!("min {}, max {}", short(lo), short(hi)));
         }
-        let ends = self.range.filter(|(lo, hi)| lo < hi);
-        if let (Some((lo, hi)), Some((least, most))) = (ends, finite_range(drawn))
-            && (least < lo || most > hi)
+        let (lo, hi) = (palette.lo, palette.hi);
+        if let Some((least, most)) = finite_range(drawn)
+            && (least < lo && !palette.is_log() || most > hi)
         {
             parts.push(format!("colours end at {} and {}", short(lo), short(hi)));
+        }
+        if palette.is_log() {
+            parts.push("colours by the logarithm".to_owned());
         }
         if (drawn.nx(), drawn.ny()) != (self.grid.nx(), self.grid.ny()) {
             // To two places, without trailing zeros.
@@ -271,10 +289,14 @@ struct Layout {
 impl Layout {
     fn new<T: Real>(of: &HeatMap<'_, T>, palette: &Palette, width: f64, height: f64) -> Layout {
         let die = of.grid.die();
-        let x = Axis::linear(die.xl, die.xh, (width / 130.0) as usize);
-        let y = Axis::linear(die.yl, die.yh, ((height / 130.0) as usize).max(3));
+        let most = [width, height].map(|length| (length / 130.0) as usize);
+        let [x, y] = Axis::pair((die.xl, die.xh), (die.yl, die.yh), most);
         let room_y = height.max(LEAST_ROOM);
-        let values = Axis::linear(palette.lo, palette.hi, ((room_y / 110.0) as usize).max(5));
+        let most = ((room_y / 110.0) as usize).max(5);
+        let values = match palette.is_log() {
+            true => Axis::logarithmic_between(palette.lo, palette.hi, most),
+            false => Axis::linear(palette.lo, palette.hi, most),
+        };
         let titles = frame::titles_width(&of.title, &of.subtitle).min(LONG as f64);
         let left = frame::depth(&y);
         let top = frame::titles_height(&of.title, &of.subtitle);
@@ -299,8 +321,17 @@ impl Layout {
     }
 
     /// The colour bar's frame, ticks and label, on its right.
-    fn draw_bar(&self, drawing: &mut Drawing, label: &str) {
+    fn draw_bar(&self, drawing: &mut Drawing, label: &str, mark: Option<(f64, &str)>) {
         drawing.line(self.bar.outline(), 2.0, INK);
+        if let Some((value, name)) = mark
+            && (0.0..=1.0).contains(&self.values.share(value))
+        {
+            let y = self.bar.bottom - self.values.share(value) * self.bar.height();
+            drawing.line(vec![(self.bar.left - 12.0, y), (self.bar.right, y)], 6.0, WHITE);
+            drawing.line(vec![(self.bar.left - 12.0, y), (self.bar.right, y)], 3.0, INK);
+            let at = (self.bar.left - 14.0, y + frame::NUMBERS * CAPITALS / 2.0);
+            drawing.text(Text::new(name, at, frame::NUMBERS, INK).align(Align::End));
+        }
         for (value, text) in &self.values.ticks {
             let y = self.bar.bottom - self.values.share(*value) * self.bar.height();
             drawing.line(vec![(self.bar.right, y), (self.bar.right + frame::TICK, y)], 2.0, INK);

@@ -12,7 +12,6 @@
 //! A heat map is one image in the SVG too, so that its size depends on the area
 //! drawn and not on the number of bins.
 
-mod animation;
 mod arrows;
 mod axis;
 mod bars;
@@ -21,20 +20,28 @@ mod curves;
 mod drawing;
 mod error;
 mod file;
+mod film;
 mod font;
 mod frame;
 mod heat_map;
+mod histogram;
+mod indexed;
 mod picture;
 mod raster;
 mod sample;
 mod vector;
 
-pub use animation::{Animation, Strip};
 pub use arrows::Arrows;
 pub use bars::{BarSeries, Bars};
-pub use color::Scale;
+pub use color::{Scale, Shading};
 pub use curves::{Curves, Series};
 pub use error::PlotError;
 pub use file::Format;
+pub use film::{Animation, Film, FilmPanel, Frame};
 pub use heat_map::HeatMap;
+pub use histogram::Histogram;
 pub use picture::Picture;
+#[cfg(feature = "cli")]
+pub(crate) use {
+    axis::Axis, color::Palette, film::LONG as FRAME_PIXELS, indexed::Indexed, sample::shrink,
+};

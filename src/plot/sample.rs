@@ -9,7 +9,7 @@ use crate::grid::Map;
 /// of what it covers, bins cut by a border counted by the share inside; an axis
 /// with fewer stays as it is. One value that is not finite makes every mean it
 /// enters not finite.
-pub(super) fn shrink<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f64> {
+pub(crate) fn shrink<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f64> {
     let (nx, ny) = (map.nx(), map.ny());
     let (mx, my) = (nx.min(max_x), ny.min(max_y));
     let mut out = Map::filled(mx, my, 0.0);

@@ -3,6 +3,7 @@
 mod arrays;
 mod bad_input;
 mod bench;
+mod browser;
 #[path = "../common/mod.rs"]
 mod common;
 mod compress;
@@ -14,6 +15,7 @@ mod legality;
 mod pictures;
 mod place;
 mod real;
+mod report;
 mod tables;
 mod tiny;
 mod usage;

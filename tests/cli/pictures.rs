@@ -3,11 +3,21 @@
 use crate::tiny::Tiny;
 use crate::{PIPELINES, eval_json, names_in, run};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// The pictures of an evaluation.
-pub(crate) const PICTURES: [&str; 6] =
-    ["density", "potential", "field_x", "field_y", "field", "force"];
+pub(crate) const PICTURES: [&str; 9] = [
+    "density",
+    "cells",
+    "overflow",
+    "histogram",
+    "potential",
+    "field_x",
+    "field_y",
+    "field",
+    "force",
+];
 
 /// Every name as a PNG and an SVG, which must look like it.
 pub(crate) fn check_pictures(folder: &Path, names: &[&str]) {
@@ -103,7 +113,7 @@ fn the_demo_needs_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("demo");
     let told = run(&[&"demo", &"--out", &out, &"--cells", &"2000", &"--iterations", &"5"]);
-    for step in ["1. ", "2. ", "3. ", "4. "] {
+    for step in ["1. ", "2. ", "3. ", "4. ", "5. ", "6. "] {
         assert!(told.lines().any(|l| l.starts_with(step)), "{told}");
     }
     check_pictures(&out, &PICTURES);
@@ -114,4 +124,34 @@ fn the_demo_needs_no_files() {
     assert_eq!(json("eval.json")["design"]["movable"], 2000);
     assert!(json("eval.json")["options"]["filler_count"].as_u64().unwrap() > 0);
     assert_eq!(json("compare.json")["iterations"].as_array().unwrap().len(), 5);
+    for page in ["report.html", "placed.html"] {
+        let text = std::fs::read_to_string(out.join(page)).unwrap();
+        assert!(text.contains("cells2000") && text.trim_end().ends_with("</html>"), "{page}");
+    }
+    assert!(out.join("placed.pl").is_file());
+}
+
+#[test]
+fn pictures_are_chosen_with_their_format_and_range() {
+    let tiny = Tiny::new();
+    let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
+    let base: [&dyn AsRef<OsStr>; 6] = [&"plot", &aux, &"--bins", &"8x4", &"--out", &out];
+    let with = |more: &[&dyn AsRef<OsStr>]| run(&[&base[..], more].concat());
+    with(&[&"--pictures", &"density,overflow", &"--format", &"png"]);
+    assert_eq!(names_in(&out), ["density.png", "overflow.png"]);
+    let density = |more: &[&dyn AsRef<OsStr>]| {
+        with(
+            &[&[&"--pictures" as &dyn AsRef<OsStr>, &"density", &"--format", &"svg"], more]
+                .concat(),
+        );
+        std::fs::read_to_string(out.join("density.svg")).unwrap()
+    };
+    let usual = density(&[]);
+    assert!(usual.contains("\nT\n"), "the target density is marked");
+    assert!(density(&[&"--scale", &"log"]).contains("colours by the logarithm"));
+    assert!(density(&[&"--range", &"0:0.25"]).contains("colours end at 0 and 0.250"));
+    for wrong in [["--range", "0:1"], ["--range", "1:0"], ["--scale", "cubic"]] {
+        let args = [&base[..], &[&wrong[0], &wrong[1]]].concat();
+        crate::placefield(&args).assert().code(2);
+    }
 }

@@ -124,6 +124,14 @@ fn plots_and_frames() {
         image::AnimationDecoder::into_frames(decoder).map(Result::unwrap).collect();
     assert_eq!(shown.len(), 3);
     assert!(shown[0].buffer() != shown[2].buffer(), "nothing moves");
+    // One size, and an even one: what encoders of video ask for.
+    let size = shown[0].buffer().dimensions();
+    assert_eq!((size.0 % 2, size.1 % 2), (0, 0));
+    for (name, shown) in want.iter().zip(&shown) {
+        let png = image::open(frames.join(name)).unwrap();
+        assert_eq!((png.width(), png.height()), size, "{name}");
+        assert_eq!(shown.buffer().dimensions(), size);
+    }
 }
 
 #[cfg(target_os = "linux")]

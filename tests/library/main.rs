@@ -2,6 +2,7 @@
 //! the placer's pieces and pictures.
 
 mod bookshelf;
+mod causes;
 #[path = "../common/mod.rs"]
 mod common;
 mod conformance;

@@ -1,5 +1,6 @@
 //! `placefield compare`: pipelines side by side, iteration by iteration.
 
+use super::page::{self, Watcher};
 use super::trajectory::{self, Placement, Runs};
 use super::{Comparison, Difference, Iteration, Side};
 use crate::cli::engines::{self, Chosen, EngineReal};
@@ -47,6 +48,9 @@ pub(crate) struct CompareArgs {
     /// Draw times, ratio and overflow over the iterations
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
+    /// Write a page with the iterations, frames of the cells and the maps of the last iteration
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
 }
 
 /// `--trajectory`.
@@ -109,13 +113,20 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     Outputs::default()
         .file("--csv", args.csv.as_ref())
         .file("--json", args.json.as_ref())
+        .file("--report", args.report.as_ref())
         .folder("--plots", args.plots.as_ref(), PICTURES)
         .check(&design_files(&args.aux, pl))?;
     let opened = open_design(&args.aux, &args.evaluation)?;
     let options = &args.evaluation.options;
+    let (options, iterations) = match args.trajectory {
+        Trajectory::Density => (options.clone(), args.iterations.unwrap_or(50)),
+        Trajectory::Place => (options.with_fillers(), args.iterations.unwrap_or(1000)),
+    };
+    let watcher = args.report.as_ref().map(|_| Watcher::new(&opened, &options, iterations));
+    let mut watcher = watcher.transpose()?;
     let table = match args.trajectory {
-        Trajectory::Density => compare(&opened, options, args.iterations.unwrap_or(50))?,
-        Trajectory::Place => along_placement(&opened, options, args.iterations.unwrap_or(1000))?,
+        Trajectory::Density => compare(&opened, &options, iterations, watcher.as_mut())?,
+        Trajectory::Place => along_placement(&opened, &options, iterations, watcher.as_mut())?,
     };
     let mut files = Vec::new();
     if let Some(path) = &args.csv {
@@ -132,6 +143,14 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         if let Some(placement) = &table.placement {
             files.extend(placement.draw(name, &table.iterations, folder)?);
         }
+    }
+    if let (Some(path), Some(watcher)) = (&args.report, watcher) {
+        let watched = watcher.finish()?;
+        let mut page = with_precision!(options.precision(), T => {
+            page::page::<T>(&opened, &args.evaluation, &options, &table.iterations, watched)?
+        });
+        page.write(Some(&opened.design), path)?;
+        files.push(path.clone());
     }
     tell(table.note.as_slice(), &table.warnings);
     if !files.iter().any(|path| path == Path::new("-")) {
@@ -160,8 +179,11 @@ pub(crate) fn compare(
     opened: &Opened,
     options: &SolveArgs,
     iterations: usize,
+    watcher: Option<&mut Watcher>,
 ) -> Result<Table, Failure> {
-    with_precision!(options.precision(), T => compare_in::<T>(opened, options, iterations))
+    with_precision!(options.precision(), T => {
+        fill::<T>(opened, options, iterations, watcher, |c| Ok(Some(c.advance()?)))
+    })
 }
 
 /// As [`compare`], of the positions of a placement with at most so many iterations.
@@ -169,25 +191,17 @@ fn along_placement(
     opened: &Opened,
     options: &SolveArgs,
     iterations: usize,
+    watcher: Option<&mut Watcher>,
 ) -> Result<Table, Failure> {
-    let options = options.with_fillers();
     with_precision!(options.precision(), T => {
-        let (mut backends, netlist) = trajectory::open_backends::<T>(opened, &options)?;
+        let (mut backends, netlist) = trajectory::open_backends::<T>(opened, options)?;
         let mut runs = Runs::new::<T>(&mut backends, &netlist, options.seed(), iterations)?;
         // The start is a row of its own.
         let rows = iterations.saturating_add(1);
-        let mut table = fill::<T>(opened, &options, rows, |comparison| runs.advance(comparison))?;
+        let mut table = fill::<T>(opened, options, rows, watcher, |c| runs.advance(c))?;
         table.placement = Some(runs.finish(&table.iterations));
         Ok(table)
     })
-}
-
-fn compare_in<T: EngineReal>(
-    opened: &Opened,
-    options: &SolveArgs,
-    iterations: usize,
-) -> Result<Table, Failure> {
-    fill::<T>(opened, options, iterations, |comparison| Ok(Some(comparison.advance()?)))
 }
 
 /// Opens the engines and fills a table, row by row, until `advance` gives none.
@@ -195,6 +209,7 @@ fn fill<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
     iterations: usize,
+    mut watcher: Option<&mut Watcher>,
     mut advance: impl FnMut(&mut Comparison<'_, T>) -> Result<Option<Iteration>, Failure>,
 ) -> Result<Table, Failure> {
     let charge = charge_of(&opened.design, options)?;
@@ -209,6 +224,10 @@ fn fill<T: EngineReal>(
     let mut rows = Vec::with_capacity(iterations.min(1 << 16));
     while rows.len() < iterations {
         let Some(row) = advance(&mut comparison)? else { break };
+        if let Some(watcher) = &mut watcher {
+            let (x, y) = comparison.measured();
+            watcher.see(&row, x, y);
+        }
         rows.push(row);
         bar.inc(1);
     }

@@ -9,6 +9,7 @@
 
 pub(crate) mod command;
 mod descent;
+pub(crate) mod page;
 mod trajectory;
 
 use crate::charge::Charge;
@@ -171,6 +172,11 @@ impl<'e, T: Real> Comparison<'e, T> {
     /// Positions as they stand: lower-left corners of every body, x then y.
     pub fn positions(&self) -> (&[f64], &[f64]) {
         self.descent.point()
+    }
+
+    /// The positions that the last iteration was measured at.
+    pub fn measured(&self) -> (&[T], &[T]) {
+        (&self.x, &self.y)
     }
 
     /// Runs every side on the positions as they stand, then moves the cells.

@@ -12,7 +12,7 @@ use crate::cli::options::SolveArgs;
 use crate::cli::pictures::{over_iterations, save};
 use crate::engine::Pipeline;
 use crate::place::{Backend, Outcome, PlaceOptions, Placer, Record, schedule, start};
-use crate::plot::Series;
+use crate::plot::{Curves, Series};
 use crate::wirelength::{LARGE_NET, Netlist};
 use serde::Serialize;
 use std::io::Write;
@@ -231,17 +231,28 @@ impl Placement {
         let solves = self.totals.iter().enumerate().map(|(s, total)| Series {
             name: format!("{} {}", total.engine, total.pipeline),
             points: so_far(rows, &self.tries, s),
+            ..Series::default()
         });
-        let lengths = self.led.iter().map(|led| Series {
-            name: format!("led by {}", led.pipeline),
-            points: led.hpwl.iter().enumerate().map(|(k, &hpwl)| (k as f64, hpwl)).collect(),
+        // The curves of HPWL would hide one another: what differs is drawn.
+        let first = self.led.first().map_or(&[][..], |led| &led.hpwl);
+        let apart = |led: &Led| {
+            let pairs = led.hpwl.iter().zip(first).enumerate();
+            pairs.map(|(k, (a, b))| (k as f64, (a / b - 1.0).abs())).collect()
+        };
+        let others = self.led.iter().skip(1).map(|led| (format!("led by {}", led.pipeline), led));
+        let nudged = std::iter::once(("with another last digit".to_owned(), &self.nudged));
+        let lengths = others.chain(nudged).map(|(name, led)| Series {
+            name,
+            points: apart(led),
+            ..Series::default()
         });
         let mut files = Vec::new();
         let (title, solves) = ("solves of a placement so far", solves.collect());
         let total = over_iterations(name, title, "time (ms)", solves);
         save(&total.draw(), folder, "compare_total", &mut files)?;
-        let (title, lengths) = ("wirelength by pipeline", lengths.collect());
-        let hpwl = over_iterations(name, title, "HPWL (layout units)", lengths);
+        let title = format!("HPWL apart from that led by {}", self.totals[0].pipeline);
+        let hpwl = over_iterations(name, &title, "relative difference", lengths.collect());
+        let hpwl = Curves { log_y: true, ..hpwl };
         save(&hpwl.draw(), folder, "compare_wirelength", &mut files)?;
         Ok(files)
     }

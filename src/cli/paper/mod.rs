@@ -29,7 +29,7 @@ pub use cpu::{CpuTarget, processor};
 pub use cuda::CudaTarget;
 pub use designs::Designs;
 pub use experiments::Experiment;
-pub use pictures::draw;
+pub use pictures::{draw, pictures};
 pub use run::{Listener, Unattended, run};
 pub use session::{FEWEST, Outcome, Session, Settings, Unit, WARM_UP};
 pub use statistics::Sample;

@@ -1,66 +1,131 @@
-//! Tables as pictures: times and ratios as curves over sizes, or the ratios of
-//! one size as bars, beside the paper's.
+//! Tables as pictures: times and ratios as curves over sizes, or as bars of each
+//! design or of one size; the paper's beside this machine's, in the same colours.
 
 use super::table::{Group, Line, Table};
 use super::target::Machine;
 use crate::plot::{BarSeries, Bars, Curves, Picture, PlotError, Series};
 use std::path::{Path, PathBuf};
 
-/// Draws a table as PNG and SVG in `folder`: over several sizes `NAME_time` and
-/// `NAME_ratio` as curves, of one size `NAME_ratio` as bars. Returns the files
-/// written; none for a table without either.
+/// Ratios that differ by more than this factor are drawn on a logarithmic axis.
+const WIDE: f64 = 8.0;
+
+/// Draws a table as PNG and SVG in `folder`: `NAME_time`, `NAME_ratio` and, for numbers without a
+/// unit, `NAME_values`, as far as it has them. Returns the files written.
 ///
 /// # Errors
 /// When a picture cannot be drawn or written.
 pub fn draw(table: &Table, machine: &Machine, folder: &Path) -> Result<Vec<PathBuf>, PlotError> {
-    let mut groups: Vec<&Group> = table.groups.iter().filter(|g| g.elements.is_some()).collect();
-    groups.sort_by_key(|g| g.elements);
-    let subtitle = format!("{}, {}; paper: {}", machine.device, table.precision, table.paper);
     let mut files = Vec::new();
-    let mut save = |picture: Picture, what: &str| -> Result<(), PlotError> {
+    for (what, picture) in pictures(table, machine) {
         files.extend(picture.write_both(folder, &format!("{}_{what}", table.name))?);
-        Ok(())
-    };
-    match groups[..] {
-        [] => {}
-        [only] => {
-            if let Some(bars) = ratio_bars(table, only, subtitle) {
-                save(bars.draw(), "ratio")?;
-            }
-        }
-        _ => {
-            let mut curves = time_curves(table, &groups, subtitle);
-            save(curves.draw(), "time")?;
-            let names = names(&groups);
-            let compared: Vec<&str> =
-                names.into_iter().filter(|n| is_compared(&groups, n)).collect();
-            let mut ratios = series(&groups, &compared, "", |line| line.here_ratio);
-            ratios.extend(series(&groups, &compared, " (paper)", |line| line.paper_ratio));
-            if !ratios.is_empty() {
-                curves.y_label = format!("time over {}'s", over(&groups));
-                curves.log_y = false;
-                curves.series = ratios;
-                save(curves.draw(), "ratio")?;
-            }
-        }
     }
     Ok(files)
 }
 
-fn time_curves(table: &Table, groups: &[&Group], subtitle: String) -> Curves {
-    let names = names(groups);
-    let time = |line: &Line| line.sample.map(|_| line.here).unwrap_or_default();
-    let mut times = series(groups, &names, "", time);
-    times.extend(series(groups, &names, " (paper)", |line| line.paper));
+/// The pictures of a table, by what they show.
+pub fn pictures(table: &Table, machine: &Machine) -> Vec<(&'static str, Picture)> {
+    let mut groups: Vec<&Group> = table.groups.iter().filter(|g| g.elements.is_some()).collect();
+    groups.sort_by_key(|g| g.elements);
+    let subtitle = format!("{}, {}; paper: {}", machine.device, table.precision, table.paper);
+    let mut pictures = Vec::new();
+    if let [only] = groups[..] {
+        pictures.extend(ratio_bars(table, only, subtitle).map(|bars| ("ratio", bars.draw())));
+        return pictures;
+    }
+    if groups.is_empty() {
+        return pictures;
+    }
     let timed = groups.iter().flat_map(|g| &g.lines).find(|l| l.sample.is_some());
-    Curves {
-        title: table.title.clone(),
-        subtitle,
-        x_label: if table.name == "designs" { "rectangles" } else { "elements" }.to_owned(),
-        y_label: format!("time ({})", timed.map_or("ms", |l| l.unit.as_str())),
-        log_x: true,
-        log_y: true,
-        series: times,
+    let unit = timed.map_or("ms", |l| l.unit.as_str());
+    let time = |line: &Line| {
+        let here = line.sample.map(|_| line.here).unwrap_or_default();
+        [here, line.paper].map(|v| v.filter(|_| line.unit == unit))
+    };
+    let compared = |line: &Line| {
+        let over_another = line.over.as_deref().is_some_and(|over| over != line.what);
+        [line.here_ratio, line.paper_ratio].map(|v| v.filter(|_| over_another))
+    };
+    let bare = |line: &Line| [line.here, line.paper].map(|v| v.filter(|_| line.unit.is_empty()));
+    let chart = Chart { table, groups: &groups, subtitle: &subtitle };
+    let over = format!("time over {}'s", over(&groups));
+    let charts: [(_, _, &Values<'_>); 3] = [
+        ("time", format!("time ({unit})"), &time),
+        ("ratio", over, &compared),
+        ("values", "values without unit".to_owned(), &bare),
+    ];
+    for (what, label, values) in charts {
+        pictures.extend(chart.draw(label, what == "time", values).map(|picture| (what, picture)));
+    }
+    pictures
+}
+
+/// What is drawn of a line: here, and in the paper.
+type Values<'a> = dyn Fn(&Line) -> [Option<f64>; 2] + 'a;
+
+/// What the charts of a table share.
+struct Chart<'a> {
+    table: &'a Table,
+    groups: &'a [&'a Group],
+    subtitle: &'a str,
+}
+
+impl Chart<'_> {
+    /// `values` of every line that has any, here and in the paper: bars where the cases have
+    /// names, curves where they are sizes.
+    fn draw(&self, y_label: String, log: bool, values: &Values<'_>) -> Option<Picture> {
+        let of = |group: &Group, name: &str, k: usize| values(group.line(name)?)[k];
+        let has = |name: &&str, k| self.groups.iter().any(|g| of(g, name, k).is_some());
+        let names = names(self.groups);
+        // By line: here's series, then the paper's, which is paired with it.
+        let mut series: Vec<(&str, usize, Option<usize>)> = Vec::new();
+        for name in names {
+            let here = has(&name, 0).then_some(series.len());
+            series.extend(here.map(|_| (name, 0, None)));
+            series.extend(has(&name, 1).then_some((name, 1, here)));
+        }
+        let all = self.groups.iter().flat_map(|g| &g.lines).flat_map(values);
+        let (least, most) = all
+            .flatten()
+            .filter(|v| *v > 0.0)
+            .fold((f64::INFINITY, 0.0), |(lo, hi), v| (v.min(lo), v.max(hi)));
+        if series.is_empty() {
+            return None;
+        }
+        let log_y = log || most > WIDE * least;
+        let legend = |name: &str, k: usize| format!("{name}{}", ["", " (paper)"][k]);
+        let (title, subtitle) = (self.table.title.clone(), self.subtitle.to_owned());
+        if self.groups.iter().all(|g| g.case.starts_with(char::is_alphabetic)) {
+            let bars = |(name, k, paired_with): (&str, usize, _)| BarSeries {
+                name: legend(name, k),
+                values: self.groups.iter().map(|g| of(g, name, k)).collect(),
+                paired_with,
+            };
+            let bars = Bars {
+                title,
+                subtitle,
+                y_label,
+                categories: self.groups.iter().map(|g| g.case.clone()).collect(),
+                log_y,
+                mark: (!log).then_some(1.0),
+                series: series.into_iter().map(bars).collect(),
+            };
+            return Some(bars.draw());
+        }
+        let curve = |(name, k, paired_with): (&str, usize, _)| {
+            let point = |g: &&Group| Some((g.elements? as f64, of(g, name, k)?));
+            let points = self.groups.iter().filter_map(point).collect();
+            Series { name: legend(name, k), points, paired_with }
+        };
+        let curves = Curves {
+            title,
+            subtitle,
+            x_label: "elements".to_owned(),
+            y_label,
+            log_x: true,
+            log_y,
+            series: series.into_iter().map(curve).collect(),
+        };
+        Some(curves.draw())
     }
 }
 
@@ -71,32 +136,29 @@ fn ratio_bars(table: &Table, group: &Group, subtitle: String) -> Option<Bars> {
     let bars = |name: &str, value: fn(&Line) -> Option<f64>| BarSeries {
         name: name.to_owned(),
         values: lines.iter().map(|l| value(l)).collect(),
+        ..BarSeries::default()
     };
     (!lines.is_empty()).then(|| Bars {
         title: format!("{}, {}", table.title, group.case),
         subtitle,
         y_label: format!("time over {}'s", over(&[group])),
         categories: lines.iter().map(|l| l.what.clone()).collect(),
+        mark: Some(1.0),
         series: vec![bars("paper", |l| l.paper_ratio), bars("here", |l| l.here_ratio)],
+        ..Bars::default()
     })
 }
 
-/// What was timed, in the order of the lines.
+/// What has a number, in the order of the lines.
 fn names<'g>(groups: &[&'g Group]) -> Vec<&'g str> {
     let mut names: Vec<&str> = Vec::new();
     for line in groups.iter().flat_map(|g| &g.lines) {
-        let timed = line.sample.is_some() || line.paper.is_some();
-        if timed && !names.contains(&line.what.as_str()) {
+        let known = line.here.is_some() || line.paper.is_some();
+        if known && !names.contains(&line.what.as_str()) {
             names.push(&line.what);
         }
     }
     names
-}
-
-/// Whether a line is compared with another one.
-fn is_compared(groups: &[&Group], name: &str) -> bool {
-    let lines = groups.iter().filter_map(|g| g.line(name));
-    lines.into_iter().any(|l| l.over.as_deref().is_some_and(|over| over != name))
 }
 
 /// What ratios are over, where it is one thing.
@@ -106,19 +168,4 @@ fn over(groups: &[&Group]) -> String {
     all.sort_unstable();
     all.dedup();
     if let [one] = all[..] { one.to_owned() } else { "the reference".to_owned() }
-}
-
-/// A curve for each name that has a value anywhere.
-fn series(
-    groups: &[&Group],
-    names: &[&str],
-    suffix: &str,
-    value: impl Fn(&Line) -> Option<f64>,
-) -> Vec<Series> {
-    let curve = |name: &&str| {
-        let point = |g: &&Group| Some((g.elements? as f64, value(g.line(name)?)?));
-        let points: Vec<(f64, f64)> = groups.iter().filter_map(point).collect();
-        Series { name: format!("{name}{suffix}"), points }
-    };
-    names.iter().map(curve).filter(|s| !s.points.is_empty()).collect()
 }

@@ -1,107 +1,275 @@
-//! `--frames`: pictures of cells and potential while they move, and all of them
-//! as an animated GIF.
+//! `--frames` and the frames of a page: the cells while they move, drawn and encoded
+//! on a thread of its own, which is given the positions and never waited for but at
+//! the end, unless it falls behind by more than one frame.
 
 use crate::charge::{Charge, ChargeOptions};
 use crate::cli::failure::Failure;
+use crate::cli::report::run::Film as PageFilm;
+use crate::cli::report::{MOST_BINS, WIDTH, path};
+use crate::cli::views::{grid_over, movable_macros, outlines};
 use crate::cpu::density::CpuDensity;
-use crate::design::Design;
+use crate::design::{Design, NodeKind};
 use crate::engine::MapKind;
-use crate::grid::{BinGrid, Map};
+use crate::grid::{Map, Rect};
 use crate::place::{Placer, Record};
-use crate::plot::{Animation, HeatMap, Picture, Scale, Strip};
+use crate::plot::{Animation, FRAME_PIXELS, Film, FilmPanel, PlotError, Scale};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
-/// Bins along the longer side of the picture of the cells: about its pixels.
-const PIXELS: f64 = 640.0;
 /// How long each picture stands in the animation.
-const MILLISECONDS: u32 = 120;
+const MILLISECONDS: u16 = 120;
 /// Densities drawn alike from here on: at the start all cells are in one place.
 const FULL: f64 = 1.5;
+/// Most frames of a page.
+const MOST_FRAMES: usize = 50;
 
-/// Pictures every so many iterations.
-pub(super) struct Frames {
-    folder: PathBuf,
+/// What is to be made of the frames.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FramesWanted {
+    /// Pictures and an animation in this folder.
+    pub(crate) folder: Option<PathBuf>,
+    /// Frames for a page.
+    pub(crate) page: bool,
+}
+
+/// Frames of a run; dropped before its end, it leaves the frames taken and no animation.
+pub(crate) struct Frames {
+    shots: SyncSender<Shot>,
+    worker: JoinHandle<Result<Option<PageFilm>, PlotError>>,
+    /// Iterations from one frame to the next.
     every: usize,
+    movable: usize,
+    /// φ of the last shot, where pictures are drawn.
+    potential: Option<Map<f64>>,
+    last: Option<usize>,
+}
+
+/// What a frame is made of.
+struct Shot {
+    iteration: usize,
+    /// A line of numbers.
+    said: String,
+    /// Lower-left corners of the movable cells, layout units.
+    x: Vec<f32>,
+    y: Vec<f32>,
+    /// φ, where pictures are drawn.
+    potential: Option<Map<f64>>,
+}
+
+impl Frames {
+    /// Starts the thread, which is given every `every`-th iteration; none where nothing is wanted.
+    pub(crate) fn start(
+        wanted: &FramesWanted,
+        every: usize,
+        design: &Design,
+        charge: &Charge,
+    ) -> Result<Option<Frames>, Failure> {
+        if wanted.folder.is_none() && !wanted.page {
+            return Ok(None);
+        }
+        let worker = Worker::new(wanted, design, charge)?;
+        let (shots, taken) = sync_channel(1);
+        let builder = std::thread::Builder::new().name("frames".to_owned());
+        let worker = builder.spawn(move || worker.run(&taken))?;
+        let grid = charge.grid();
+        let potential = wanted.folder.as_ref().map(|_| Map::filled(grid.nx(), grid.ny(), 0.0));
+        let movable = charge.movable();
+        Ok(Some(Frames { shots, worker, every, movable, potential, last: None }))
+    }
+
+    /// Has a frame made of the placement at hand when it is its turn.
+    pub(super) fn show(&mut self, placer: &mut Placer<'_>) -> Result<(), Failure> {
+        let Record { iteration, sample, .. } = *placer.last();
+        let due = iteration.is_multiple_of(self.every) || placer.outcome().is_some();
+        if !due || self.last == Some(iteration) {
+            return Ok(());
+        }
+        let (x, y) = placer.positions()?;
+        if let Some(potential) = &mut self.potential {
+            placer.backend().read_map(MapKind::Potential, potential)?;
+        }
+        let said = format!("HPWL {:.4e}, overflow {:.4}", sample.hpwl, sample.density.overflow);
+        self.take(iteration, said, &x, &y);
+        Ok(())
+    }
+
+    /// Has a frame made of these positions of all bodies when it is its turn.
+    pub(crate) fn take(&mut self, iteration: usize, said: String, x: &[f64], y: &[f64]) {
+        let round = |values: &[f64]| values[..self.movable].iter().map(|&v| v as f32).collect();
+        let potential = self.potential.clone();
+        let shot = Shot { iteration, said, x: round(x), y: round(y), potential };
+        self.last = Some(iteration);
+        // The thread may have ended with an error, which `finish` gives.
+        let _ = self.shots.send(shot);
+    }
+
+    /// Whether an iteration has its turn.
+    pub(crate) fn is_due(&self, iteration: usize) -> bool {
+        iteration.is_multiple_of(self.every)
+    }
+
+    /// Waits for the frames, writes the animation and gives a page's.
+    pub(crate) fn finish(self) -> Result<Option<PageFilm>, Failure> {
+        drop(self.shots);
+        let done = self.worker.join().map_err(|_| "the thread that draws frames has panicked")?;
+        Ok(done?)
+    }
+}
+
+/// What the thread works with.
+struct Worker {
     name: String,
     /// The cells without fillers on bins of a pixel.
     density: CpuDensity,
     cells: Map<f32>,
-    fine: BinGrid,
-    movable: usize,
-    potential: Map<f64>,
-    grid: BinGrid,
-    animation: Animation,
-    last: Option<usize>,
+    /// Outlines of fixed nodes; movable macros, as bodies with their sizes.
+    fixed: Vec<Rect>,
+    macros: Vec<(usize, f64, f64)>,
+    die: Rect,
+    pictures: Option<Pictures>,
+    page: Option<PageFilm>,
+    /// The page takes one of so many shots.
+    every: usize,
+    shots: usize,
 }
 
-impl Frames {
-    pub(super) fn new(
-        folder: &Path,
-        every: usize,
-        design: &Design,
-        charge: &Charge,
-    ) -> Result<Self, Failure> {
-        let grid = charge.grid();
-        let die = grid.die();
-        let longer = die.width().max(die.height());
-        let bins = |length: f64| ((PIXELS * length / longer).round() as usize).max(1);
-        let fine = BinGrid::new(die, bins(die.width()), bins(die.height()))?;
+struct Pictures {
+    folder: PathBuf,
+    film: Film,
+    animation: Animation,
+}
+
+impl Worker {
+    fn new(wanted: &FramesWanted, design: &Design, charge: &Charge) -> Result<Worker, Failure> {
+        let die = charge.grid().die();
+        let fine = grid_over(die, FRAME_PIXELS.min(MOST_BINS as f64))?;
         let options = ChargeOptions::default().target_density(charge.target_density());
         let without_fillers = Charge::from_design(design, fine, &options)?;
-        Ok(Frames {
-            folder: folder.to_owned(),
-            every,
+        let nodes: Vec<usize> = design.movable().collect();
+        let movable = movable_macros(design);
+        let body = |node: &usize| {
+            let (w, h) = design.size(*node);
+            (nodes.partition_point(|n| n < node), w, h)
+        };
+        let mut still = design.clone();
+        let moving = still.nodes.kind.iter_mut().filter(|kind| **kind == NodeKind::Movable);
+        moving.for_each(|kind| *kind = NodeKind::FixedNoImage);
+        let fixed = outlines(&still, die);
+        let pictures = wanted.folder.as_deref().map(|folder| Pictures::new(folder, die));
+        Ok(Worker {
             name: design.name.clone(),
             density: CpuDensity::new(&without_fillers, 0.0),
             cells: Map::filled(fine.nx(), fine.ny(), 0.0),
-            fine,
-            movable: charge.movable(),
-            potential: Map::filled(grid.nx(), grid.ny(), 0.0),
-            grid,
-            animation: Animation::new(MILLISECONDS)?,
-            last: None,
+            macros: movable.iter().map(body).collect(),
+            fixed,
+            die,
+            pictures: pictures.transpose()?,
+            page: wanted.page.then(|| PageFilm {
+                nx: fine.nx(),
+                ny: fine.ny(),
+                full: FULL,
+                drawing: [WIDTH, WIDTH * die.height() / die.width()],
+                ..PageFilm::default()
+            }),
+            every: 1,
+            shots: 0,
         })
     }
 
-    /// Draws the placement at hand when it is its turn.
-    pub(super) fn show(&mut self, placer: &mut Placer<'_>) -> Result<(), Failure> {
-        let record = *placer.last();
-        let due = record.iteration.is_multiple_of(self.every) || placer.outcome().is_some();
-        if !due || self.last == Some(record.iteration) {
-            return Ok(());
+    fn run(mut self, shots: &Receiver<Shot>) -> Result<Option<PageFilm>, PlotError> {
+        for shot in shots {
+            self.make(shot)?;
         }
-        self.last = Some(record.iteration);
-        let (x, y) = placer.positions()?;
-        placer.backend().read_map(MapKind::Potential, &mut self.potential)?;
-        let round = |values: &[f64]| -> Vec<f32> {
-            values[..self.movable].iter().map(|&v| v as f32).collect()
-        };
-        self.density.smoothed(&round(&x), &round(&y), &mut self.cells);
-        let strip = Strip::of(&self.pictures(&record)?)?;
-        strip.write(&self.folder.join(format!("frame_{:05}.png", record.iteration)))?;
-        Ok(self.animation.push(&strip)?)
+        if let Some(Pictures { folder, animation, .. }) = self.pictures {
+            animation.write(&folder.join("placement.gif"))?;
+        }
+        Ok(self.page)
     }
 
-    fn pictures(&self, record: &Record) -> Result<[Picture; 2], Failure> {
-        let sample = &record.sample;
-        let cells = HeatMap {
-            title: format!("{}: cells, iteration {}", self.name, record.iteration),
-            subtitle: format!("HPWL {:.4e}, overflow {:.4}", sample.hpwl, sample.density.overflow),
-            label: "density (area / bin area)".to_owned(),
-            range: Some((0.0, FULL)),
-            ..HeatMap::new(&self.cells, self.fine, Scale::Sequential)
-        };
-        let potential = HeatMap {
-            title: "potential".to_owned(),
-            subtitle: "of cells and fillers".to_owned(),
-            label: "φ (bin widths²)".to_owned(),
-            ..HeatMap::new(&self.potential, self.grid, Scale::Diverging)
-        };
-        Ok([cells.draw()?, potential.draw()?])
+    fn make(&mut self, shot: Shot) -> Result<(), PlotError> {
+        self.density.smoothed(&shot.x, &shot.y, &mut self.cells);
+        let macros = self
+            .macros
+            .iter()
+            .map(|&(body, w, h)| Rect::at(f64::from(shot.x[body]), f64::from(shot.y[body]), w, h));
+        let outlines: Vec<Rect> = self.fixed.iter().copied().chain(macros).collect();
+        if let (Some(pictures), Some(potential)) = (&mut self.pictures, &shot.potential) {
+            let cells = self.cells.as_slice().iter().map(|&v| f64::from(v)).collect();
+            let cells = Map::from_vec(self.cells.nx(), self.cells.ny(), cells);
+            let title = format!("{}, iteration {}", self.name, shot.iteration);
+            pictures.add(&title, &shot, &cells, potential, &outlines)?;
+        }
+        self.add_to_page(shot.iteration, &outlines);
+        Ok(())
     }
 
-    /// Writes the animation.
-    pub(super) fn finish(self) -> Result<(), Failure> {
-        Ok(self.animation.write(&self.folder.join("placement.gif"))?)
+    /// Keeps one of `every` frames, which is doubled, and half of the frames left out, when they are
+    /// too many.
+    fn add_to_page(&mut self, iteration: usize, outlines: &[Rect]) {
+        let Some(page) = &mut self.page else { return };
+        let number = self.shots;
+        self.shots += 1;
+        if !number.is_multiple_of(self.every) {
+            return;
+        }
+        let (nx, ny) = (self.cells.nx(), self.cells.ny());
+        let shade = |v: f32| (f64::from(v) / FULL * 255.0).clamp(0.0, 255.0) as u8;
+        let row = |j: usize| (0..nx).map(move |i| (i, j));
+        let pixels = (0..ny).rev().flat_map(row).map(|bin| shade(self.cells[bin])).collect();
+        page.frames.push((iteration, pixels));
+        if page.outlines.is_empty() || !self.macros.is_empty() {
+            page.outlines.push(path(outlines, &self.die));
+        }
+        if page.frames.len() > MOST_FRAMES {
+            let mut kept = (0..).map(|k: usize| k.is_multiple_of(2));
+            page.frames.retain(|_| kept.next().unwrap_or(true));
+            if page.outlines.len() > 1 {
+                let mut kept = (0..).map(|k: usize| k.is_multiple_of(2));
+                page.outlines.retain(|_| kept.next().unwrap_or(true));
+            }
+            self.every *= 2;
+        }
+    }
+}
+
+impl Pictures {
+    fn new(folder: &Path, die: Rect) -> Result<Pictures, PlotError> {
+        let panels = [
+            FilmPanel {
+                title: "cells".to_owned(),
+                label: "density (area / bin area)".to_owned(),
+                scale: Scale::Sequential,
+                range: (0.0, FULL),
+            },
+            FilmPanel {
+                title: "potential of cells and fillers".to_owned(),
+                label: "φ / largest |φ|".to_owned(),
+                scale: Scale::Diverging,
+                range: (-1.0, 1.0),
+            },
+        ];
+        let film = Film::new(die, &panels)?;
+        let animation = Animation::new(&film, MILLISECONDS)?;
+        Ok(Pictures { folder: folder.to_owned(), film, animation })
+    }
+
+    fn add(
+        &mut self,
+        title: &str,
+        shot: &Shot,
+        cells: &Map<f64>,
+        potential: &Map<f64>,
+        outlines: &[Rect],
+    ) -> Result<(), PlotError> {
+        // Over the iterations φ changes by orders of magnitude.
+        let largest = potential.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let unit = if largest > 0.0 { largest } else { 1.0 };
+        let share = potential.as_slice().iter().map(|v| v / unit).collect();
+        let share = Map::from_vec(potential.nx(), potential.ny(), share);
+        let said = format!("{}, largest |φ| {largest:.3e} bin widths²", shot.said);
+        let frame = self.film.frame(title, &said, &[cells, &share], outlines);
+        frame.write(&self.folder.join(format!("frame_{:05}.png", shot.iteration)))?;
+        self.animation.push(&frame)
     }
 }

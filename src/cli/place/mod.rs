@@ -1,16 +1,18 @@
 //! `placefield place`: a global placement of a design.
 
-mod frames;
+pub(crate) mod frames;
 mod history;
+mod page;
 mod progress;
 pub(super) mod stop;
 
 use super::engines::{self, EngineReal};
 use super::failure::Failure;
 use super::input::{Opened, charge_of, open_design, with_precision};
-use super::options::EvaluationArgs;
+use super::options::{EngineChoice, EvaluationArgs};
 use super::outputs::{Outputs, PICTURES, design_files, one_standard_input};
 use super::pictures;
+use super::report::run::Film;
 use super::results::tell;
 use crate::bookshelf::write_pl;
 use crate::design::Design;
@@ -18,9 +20,11 @@ use crate::place::{Outcome, PlaceOptions, Placer, Record, schedule, start};
 use crate::wirelength::{LARGE_NET, Netlist};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
-use frames::Frames;
+use frames::{Frames, FramesWanted};
 use history::{History, HistoryFile, Quality};
+use page::Ended;
 use progress::Progress;
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -59,6 +63,26 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "K", default_value_t = 10, requires = "frames",
           value_parser = clap::value_parser!(u32).range(1..))]
     frame_every: u32,
+    /// Write a page with the iterations, frames of the cells and the maps of the result
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+}
+
+impl PlaceArgs {
+    /// As `demo` places: with a page and every default.
+    pub(crate) fn for_demo(aux: &Path, output: &Path, page: &Path, engine: EngineChoice) -> Self {
+        #[derive(clap::Parser)]
+        struct Defaults {
+            #[command(flatten)]
+            place: PlaceArgs,
+        }
+        let [option, report] = ["-o", "--report"].map(OsStr::new);
+        let words =
+            [OsStr::new("demo"), aux.as_ref(), option, output.as_ref(), report, page.as_ref()];
+        let mut args = <Defaults as clap::Parser>::parse_from(words).place;
+        args.evaluation.options.engine = engine;
+        args
+    }
 }
 
 /// `--init`.
@@ -86,6 +110,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     Outputs::default()
         .file("--output", Some(&args.output))
         .file("--history", args.history.as_ref().map(HistoryFile::path))
+        .file("--report", args.report.as_ref())
         .folder("--plots", args.plots.as_ref(), PICTURES)
         .folder("--frames", args.frames.as_ref(), PICTURES)
         .check(&design_files(&args.aux, pl))?;
@@ -94,7 +119,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
 }
 
 fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure> {
-    let Opened { mut design, mut warnings, .. } = opened;
+    let Opened { mut design, mut warnings, parse_ms, files, own_pl } = opened;
     let options = args.evaluation.options.with_fillers();
     let charge = charge_of(&design, &options)?;
     warnings.extend(charge.warnings().iter().cloned());
@@ -112,9 +137,8 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
     let engines::ChosenBackend { mut backend, note } =
         engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
     let descriptor = backend.descriptor();
-    let every = args.frame_every as usize;
-    let frames = args.frames.as_deref();
-    let frames = frames.map(|folder| Frames::new(folder, every, &design, &charge)).transpose()?;
+    let wanted = FramesWanted { folder: args.frames.clone(), page: args.report.is_some() };
+    let frames = Frames::start(&wanted, args.frame_every as usize, &design, &charge)?;
     let choice = backend.choice();
     let mut notes = Vec::from_iter(note);
     notes.extend(engines::pipeline_note(&options, &choice));
@@ -145,7 +169,22 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
         records: &records,
         warnings: &warnings,
     };
-    drawn?;
+    let film = drawn?;
+    if let Some(path) = &args.report {
+        let placed =
+            Opened { design: design.clone(), warnings: warnings.clone(), parse_ms, files, own_pl };
+        let ended = Ended {
+            opened: &placed,
+            args: &args.evaluation,
+            options: &options,
+            pipeline: choice.pipeline,
+            how: in_words(outcome),
+            seconds,
+            records: &records,
+            film,
+        };
+        page::page::<T>(ended, charge.clone(), &x, &y)?.write(Some(&design), path)?;
+    }
     args.history.as_ref().map_or(Ok(()), |file| history.write(file))?;
     if let Some(folder) = &args.plots {
         pictures::draw_placement(&design.name, &records, folder)?;
@@ -159,7 +198,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure>
 /// cannot be written must not cost the placement.
 struct Descent {
     records: Vec<Record>,
-    drawn: Result<(), Failure>,
+    drawn: Result<Option<Film>, Failure>,
 }
 
 /// Steps until the placement ends or the user ends it.
@@ -185,15 +224,26 @@ fn descend(
         drawn = drawn.and_then(|()| show(placer));
     }
     progress.finish();
-    let drawn = drawn.and_then(|()| frames.map_or(Ok(()), Frames::finish));
+    let drawn = drawn.and_then(|()| frames.map_or(Ok(None), Frames::finish));
     Ok(Descent { records, drawn })
 }
 
 /// Puts the movable nodes where the placer's bodies lie.
-fn settle(design: &mut Design, x: &[f64], y: &[f64]) {
+pub(crate) fn settle(design: &mut Design, x: &[f64], y: &[f64]) {
     let movable: Vec<usize> = design.movable().collect();
     for ((node, &x), &y) in movable.into_iter().zip(x).zip(y) {
         (design.placement.x[node], design.placement.y[node]) = (x, y);
+    }
+}
+
+/// How a placement ended.
+fn in_words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Converged => "done",
+        Outcome::OutOfIterations => "stopped before the overflow asked for",
+        Outcome::Diverged => "diverged",
+        Outcome::NotFinite => "broken off",
+        Outcome::Interrupted => "interrupted",
     }
 }
 
@@ -215,13 +265,7 @@ fn print(args: &PlaceArgs, history: &History<'_>) -> Result<(), Failure> {
         history.pipeline,
         history.precision
     )?;
-    let how = match history.outcome {
-        Outcome::Converged => "done",
-        Outcome::OutOfIterations => "stopped before the overflow asked for",
-        Outcome::Diverged => "diverged",
-        Outcome::NotFinite => "broken off",
-        Outcome::Interrupted => "interrupted",
-    };
+    let how = in_words(history.outcome);
     let last = records.len() - 1;
     let evaluations: u32 = records.iter().map(|r| r.tries).sum();
     writeln!(
@@ -252,6 +296,7 @@ fn print(args: &PlaceArgs, history: &History<'_>) -> Result<(), Failure> {
         hpwl.unweighted, hpwl.weighted, records[0].sample.hpwl
     )?;
     writeln!(out, "{}", args.output.display())?;
+    args.report.iter().try_for_each(|page| writeln!(out, "{}", page.display()))?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use image::RgbImage;
 use placefield::plot::{BarSeries, Bars, Curves, Format, Series};
 
 fn line(name: &str, points: Vec<(f64, f64)>) -> Series {
-    Series { name: name.to_owned(), points }
+    Series { name: name.to_owned(), points, ..Series::default() }
 }
 
 /// Share of the chart's width and height at which pixels of `color` lie, at
@@ -48,6 +48,7 @@ fn bars_stand_side_by_side_as_high_as_their_values() {
     let series = |name: &str, values: &[Option<f64>]| BarSeries {
         name: name.to_owned(),
         values: values.to_vec(),
+        ..BarSeries::default()
     };
     let bars = Bars {
         categories: vec!["first".to_owned(), "second".to_owned()],

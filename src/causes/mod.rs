@@ -1,0 +1,229 @@
+//! Why a density looks bad: what about a design, its placement or the options
+//! makes it so, and what to change.
+//!
+//! Every check compares areas, sizes and places of the design as they are given,
+//! in layout units; none looks at the density itself, so that a cause is named
+//! whether or not its effect shows yet. The thresholds are wide: what contest
+//! designs and their placements have by nature is no cause. Among those are pads
+//! around the die, fixed nodes that share a little area, and cells of a global
+//! placement that touch macros.
+//!
+//! ```no_run
+//! use placefield::bookshelf::{self, PinOffset};
+//! use placefield::charge::{Charge, ChargeOptions};
+//! use placefield::{causes, grid::BinGrid};
+//!
+//! let design = bookshelf::read_design("design.aux".as_ref(), &Default::default())?.design;
+//! let options = ChargeOptions::default().target_density(0.8);
+//! let grid = BinGrid::new(design.die().ok_or("no rows")?, 512, 512)?;
+//! let charge = Charge::from_design(&design, grid, &options)?;
+//! for cause in causes::find(&design, &charge, &options, PinOffset::Center) {
+//!     println!("{}: {} {}", cause.kind.title(), cause.finding, cause.advice);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod area;
+mod bins;
+mod pins;
+mod spread;
+
+use crate::bookshelf::PinOffset;
+use crate::charge::{Charge, ChargeOptions, fixed, smoothing};
+use crate::design::{Design, NodeKind};
+use crate::grid::Rect;
+use serde::Serialize;
+
+/// Most nodes that a cause names.
+const MOST_NODES: usize = 8;
+
+/// What kind of cause it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// The movable cells have more area than the die leaves free.
+    CellsCannotFit,
+    /// They fit, but not at the target density.
+    TargetDensityOutOfReach,
+    /// A movable cell fits nowhere between the fixed ones.
+    CellTooLarge,
+    /// Fixed cells share much area.
+    FixedCellsOverlap,
+    /// Much of the die belongs to no row and is taken as free.
+    RowsLeaveGaps,
+    /// There are very many more fillers than cells.
+    TooManyFillers,
+    /// Cell heights and row heights cannot be in one unit.
+    UnitsDiffer,
+    /// Movable cells lie outside the die.
+    CellsOffDie,
+    /// The movable cells lie on a heap.
+    CellsNotSpread,
+    /// Movable cells lie on fixed ones.
+    CellsOnFixed,
+    /// Pins lie outside their cells, and would not with the other origin.
+    PinOffset,
+    /// Fixed cells with pins lie far from the die.
+    PinsFarOff,
+    /// Bins are far smaller than cells.
+    BinsTooFine,
+    /// Bins are far larger than cells.
+    BinsTooCoarse,
+}
+
+impl Kind {
+    /// A line that names it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Kind::CellsCannotFit => "The movable cells cannot fit",
+            Kind::TargetDensityOutOfReach => "The target density is out of reach",
+            Kind::CellTooLarge => "A cell fits nowhere",
+            Kind::FixedCellsOverlap => "Fixed cells overlap",
+            Kind::RowsLeaveGaps => "Rows do not cover the die",
+            Kind::TooManyFillers => "Far more fillers than cells",
+            Kind::UnitsDiffer => "Cells and rows are in different units",
+            Kind::CellsOffDie => "Cells lie outside the die",
+            Kind::CellsNotSpread => "The cells are not spread",
+            Kind::CellsOnFixed => "Cells lie on fixed cells",
+            Kind::PinOffset => "Pin offsets are read from the wrong origin",
+            Kind::PinsFarOff => "Pins lie far from the die",
+            Kind::BinsTooFine => "Bins are far smaller than cells",
+            Kind::BinsTooCoarse => "Bins are far larger than cells",
+        }
+    }
+}
+
+/// Something that makes a density or a placement bad.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Cause {
+    /// What kind it is.
+    pub kind: Kind,
+    /// What was found, in a sentence with its numbers; lengths are layout units.
+    pub finding: String,
+    /// What to change, in a sentence; options are those of the command line.
+    pub advice: String,
+    /// The nodes it is about, the worst first, at most eight; none where it is about all of them.
+    pub nodes: Vec<usize>,
+}
+
+impl Cause {
+    fn new(kind: Kind, finding: String, advice: impl Into<String>) -> Cause {
+        Cause { kind, finding, advice: advice.into(), nodes: Vec::new() }
+    }
+
+    fn about(self, nodes: impl IntoIterator<Item = usize>) -> Cause {
+        Cause { nodes: nodes.into_iter().take(MOST_NODES).collect(), ..self }
+    }
+}
+
+/// Finds what is wrong with `design`, `charge` being made of it with `options`, and its pin offsets
+/// having been read from `pin_offset`. In the order of [`Kind`], each at most once.
+///
+/// # Panics
+/// Where the design's columns do not fit together ([`Design::check`]).
+pub fn find(
+    design: &Design,
+    charge: &Charge,
+    options: &ChargeOptions,
+    pin_offset: PinOffset,
+) -> Vec<Cause> {
+    let case = Case::new(design, charge, options, pin_offset);
+    let mut causes = Vec::from_iter(area::capacity(&case));
+    causes.extend(area::too_large(&case));
+    causes.extend(area::fixed_overlap(&case));
+    causes.extend(area::gaps_between_rows(&case));
+    causes.extend(bins::fillers(&case));
+    causes.extend(bins::units(&case));
+    causes.extend(spread::off_die(&case));
+    causes.extend(spread::heap(&case));
+    causes.extend(spread::on_fixed(&case));
+    causes.extend(pins::origin(&case));
+    causes.extend(pins::far_off(&case));
+    causes.extend(bins::size(&case));
+    causes
+}
+
+/// What the checks look at.
+struct Case<'a> {
+    design: &'a Design,
+    charge: &'a Charge,
+    options: &'a ChargeOptions,
+    pin_offset: PinOffset,
+    die: Rect,
+    row_height: f64,
+    /// The movable nodes, and the rectangle of each.
+    movable: Vec<(usize, Rect)>,
+    /// The fixed nodes that block area inside the die.
+    fixed: Vec<(usize, Rect)>,
+    /// Area of the die under fixed nodes, each part counted once.
+    fixed_area: f64,
+    /// Area of the die outside every row and fixed node.
+    gap_area: f64,
+}
+
+impl<'a> Case<'a> {
+    fn new(
+        design: &'a Design,
+        charge: &'a Charge,
+        options: &'a ChargeOptions,
+        pin_offset: PinOffset,
+    ) -> Self {
+        let die = charge.grid().die();
+        let of = |kind| {
+            let nodes = (0..design.nodes.len()).filter(move |&i| design.nodes.kind[i] == kind);
+            nodes.map(|i| (i, design.rect(i)))
+        };
+        let blocks = |(_, rect): &(usize, Rect)| rect.overlap(&die) > 0.0;
+        let fixed: Vec<(usize, Rect)> = of(NodeKind::Fixed).filter(blocks).collect();
+        let mut rects: Vec<Rect> = fixed.iter().map(|(_, rect)| *rect).collect();
+        let fixed_area = fixed::union_area(&rects, &die);
+        rects.extend(design.rows.iter().map(|row| row.rect()));
+        let gap_area = die.area() - fixed::union_area(&rects, &die);
+        Case {
+            design,
+            charge,
+            options,
+            pin_offset,
+            die,
+            row_height: design.row_height().unwrap_or(0.0),
+            movable: of(NodeKind::Movable).collect(),
+            fixed,
+            fixed_area,
+            gap_area,
+        }
+    }
+
+    /// Die area that movable cells may take.
+    fn free_area(&self) -> f64 {
+        let gaps = if self.options.row_blockage { self.gap_area } else { 0.0 };
+        (self.die.area() - self.fixed_area - gaps).max(0.0)
+    }
+
+    /// Whether a movable cell of this size is a macro.
+    fn is_macro(&self, cell: &Rect) -> bool {
+        smoothing::is_macro((cell.width(), cell.height()), self.mean_area(), self.row_height)
+    }
+
+    /// Mean area of the movable cells, zero without any.
+    fn mean_area(&self) -> f64 {
+        self.charge.movable_area() / self.movable.len().max(1) as f64
+    }
+}
+
+/// A share in percent, to three digits.
+fn percent(share: f64) -> String {
+    let value = 100.0 * share;
+    if value >= 10.0 { format!("{value:.0} %") } else { format!("{value:.2} %") }
+}
+
+/// A length or an area to four digits.
+fn number(value: f64) -> String {
+    if value.abs() < 1e6 && value.abs() >= 1e-2 || value == 0.0 {
+        let text = format!("{value:.2}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        format!("{value:.3e}")
+    }
+}

@@ -1,0 +1,85 @@
+//! Whether pins are where they should be.
+
+use super::{Case, Cause, Kind, number, percent};
+use crate::bookshelf::PinOffset;
+use crate::design::NodeKind;
+
+/// Pins beyond their cell's edge by less than this share of its size are rounded.
+const ROUNDING: f64 = 1e-3;
+/// Share of the pins that may lie outside without the origin being doubted.
+const OUTSIDE: f64 = 1e-3;
+/// The other origin must leave at most this share of those outside.
+const LEFT: f64 = 0.1;
+/// Pins this many times the die's longer side from the die are far off.
+const FAR: f64 = 1.0;
+
+/// Whether the other origin of pin offsets would bring pins into their cells.
+pub(super) fn origin(case: &Case<'_>) -> Option<Cause> {
+    let (design, nets) = (case.design, case.design.nets.as_ref()?);
+    // What is added to an offset from the centre when it is read from the other origin.
+    let (sign, other, option) = match case.pin_offset {
+        PinOffset::Center => (-0.5, "the lower-left corner", "lower-left"),
+        PinOffset::LowerLeft => (0.5, "the centre", "center"),
+    };
+    let outside = |offset: f64, size: f64| offset.abs() > (0.5 + ROUNDING) * size;
+    let (mut now, mut then, mut pins) = (0usize, 0usize, 0usize);
+    let mut nodes = Vec::new();
+    for p in 0..nets.pins() {
+        let node = nets.pin_node[p] as usize;
+        let (w, h) = (design.nodes.width[node], design.nodes.height[node]);
+        if !(w > 0.0 && h > 0.0) {
+            continue;
+        }
+        pins += 1;
+        let (dx, dy) = (nets.pin_dx[p], nets.pin_dy[p]);
+        then += usize::from(outside(dx + sign * w, w) || outside(dy + sign * h, h));
+        if outside(dx, w) || outside(dy, h) {
+            now += 1;
+            if nodes.last() != Some(&node) && nodes.len() < 64 {
+                nodes.push(node);
+            }
+        }
+    }
+    let enough = now as f64 > OUTSIDE * pins as f64 && now >= 4;
+    (enough && then as f64 <= LEFT * now as f64).then(|| {
+        let finding = format!(
+            "{now} pins ({} of all) lie outside their cells; with offsets read from {other}, {then} do.",
+            percent(now as f64 / pins as f64)
+        );
+        nodes.sort_unstable();
+        nodes.dedup();
+        let advice = format!("Read the file with --pin-offset {option}.");
+        Cause::new(Kind::PinOffset, finding, advice).about(nodes)
+    })
+}
+
+/// Whether fixed cells with pins lie around the die, or somewhere else.
+pub(super) fn far_off(case: &Case<'_>) -> Option<Cause> {
+    let (design, die) = (case.design, case.die);
+    let nets = design.nets.as_ref()?;
+    let mut has_pin = vec![false; design.nodes.len()];
+    nets.pin_node.iter().for_each(|&node| has_pin[node as usize] = true);
+    let beyond = |i: usize| {
+        let r = design.rect(i);
+        let x = (die.xl - r.xh).max(r.xl - die.xh);
+        let y = (die.yl - r.yh).max(r.yl - die.yh);
+        x.max(y)
+    };
+    let longer = die.width().max(die.height());
+    let fixed = (0..design.nodes.len())
+        .filter(|&i| has_pin[i] && design.nodes.kind[i] != NodeKind::Movable);
+    let mut far: Vec<(f64, usize)> =
+        fixed.map(|i| (beyond(i), i)).filter(|(by, _)| *by > FAR * longer).collect();
+    far.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let (farthest, _) = *far.first()?;
+    let finding = format!(
+        "{} fixed cells with pins lie further from the die than it is long, the farthest {} away; the die is {} × {}.",
+        far.len(),
+        number(farthest),
+        number(die.width()),
+        number(die.height())
+    );
+    let advice =
+        "Check their places in the .pl file and its unit: their nets pull cells to the die's edge.";
+    Some(Cause::new(Kind::PinsFarOff, finding, advice).about(far.iter().map(|f| f.1)))
+}

@@ -1,0 +1,169 @@
+//! Pages of what commands have computed.
+
+use super::chart::Chart;
+use super::maps::{Maps, number};
+use super::page::{CauseView, Fact, Group, HotSpotView, Page};
+use super::{OptionsReport, Report};
+use crate::Real;
+use crate::causes::{self, Cause};
+use crate::charge::Charge;
+use crate::cli::evaluation::Evaluated;
+use crate::cli::failure::Failure;
+use crate::cli::input::Opened;
+use crate::cli::options::EvaluationArgs;
+use crate::cli::paper::processor;
+use crate::cli::views::{cells_and_overflow, hot_spots, node_name};
+use crate::design::Design;
+use crate::grid::Map;
+
+/// Most places listed where cells overflow.
+const MOST_SPOTS: usize = 15;
+/// Bars of the histogram.
+const BARS: usize = 60;
+
+impl Page {
+    /// Maps, hot spots, numbers and options of an evaluation.
+    pub(crate) fn of_evaluation<T: Real>(
+        opened: &Opened,
+        evaluated: &Evaluated<T>,
+        args: &EvaluationArgs,
+    ) -> Result<Page, Failure> {
+        let (design, report) = (&opened.design, &evaluated.report);
+        let charge = evaluated.engine.charge();
+        let grid = charge.grid();
+        let shown = cells_and_overflow(charge);
+        let spots = hot_spots(design, &grid, &shown, MOST_SPOTS);
+        Ok(Page {
+            title: design.name.clone(),
+            subtitle: "Density, potential and field of a placement".to_owned(),
+            version: env!("CARGO_PKG_VERSION"),
+            summary: summary(report),
+            causes: Some(causes(design, charge, args)),
+            warnings: report.warnings.clone(),
+            maps: Some(Maps::of(design, evaluated, &shown)?),
+            hot_spots: spots.iter().map(HotSpotView::of).collect(),
+            charts_title: "How dense the bins are",
+            charts: vec![histogram(&shown[0], charge.target_density())],
+            made: made(report),
+            ..Page::default()
+        })
+    }
+}
+
+/// Why the density is bad, if it is.
+fn causes(design: &Design, charge: &Charge, args: &EvaluationArgs) -> Vec<CauseView> {
+    let options = args.options.charge_options();
+    let view = |cause: Cause| CauseView {
+        title: cause.kind.title(),
+        finding: cause.finding,
+        advice: cause.advice,
+        names: cause.nodes.iter().map(|&i| node_name(design, i)).collect(),
+    };
+    causes::find(design, charge, &options, args.pin_offset()).into_iter().map(view).collect()
+}
+
+/// The numbers that a reader asks for first.
+fn summary(report: &Report) -> Vec<Fact> {
+    let (design, density) = (&report.design, &report.density);
+    let mut facts = vec![
+        Fact::new("Overflow, smoothed", format!("{:.6}", density.overflow_smoothed)),
+        Fact::new("Overflow, exact", format!("{:.6}", density.overflow_exact)),
+        Fact::new("Largest density, smoothed", number(density.max_smoothed)),
+        Fact::new("Largest density, exact", number(density.max_exact)),
+        Fact::new("Energy", format!("{:.6e}", report.field.energy)),
+    ];
+    if let Some(hpwl) = report.hpwl {
+        facts.push(Fact::new("HPWL, layout units", format!("{hpwl:.6e}")));
+    }
+    let [xl, yl, xh, yh] = design.die;
+    facts.extend([
+        Fact::new("Movable cells", design.movable),
+        Fact::new("Fixed cells", design.fixed),
+        Fact::new("Nets", design.nets),
+        Fact::new("Pins", design.pins),
+        Fact::new("Rows", design.rows),
+        Fact::new("Die, layout units", format!("{} × {}", number(xh - xl), number(yh - yl))),
+        Fact::new(
+            "Movable area over the die's",
+            format!("{:.1} %", 100.0 * design.movable_area / ((xh - xl) * (yh - yl))),
+        ),
+    ]);
+    facts
+}
+
+/// How many bins have which density.
+fn histogram(cells: &Map<f64>, target: f64) -> Chart {
+    let (_, most) = cells.range();
+    let hi = most.max(1.2 * target);
+    let mut counts = vec![0; BARS];
+    for value in cells.as_slice() {
+        counts[((value / hi * BARS as f64) as usize).min(BARS - 1)] += 1;
+    }
+    Chart::histogram(
+        "Bins by density of cells, without fillers",
+        "density",
+        (0.0, hi),
+        &counts,
+        (target, "target"),
+    )
+}
+
+/// Options, machine and times.
+fn made(report: &Report) -> Vec<Group> {
+    let (options, t) = (&report.options, &report.timings_ms);
+    let OptionsReport { engine, device, pipeline, path, precision, .. } = options;
+    let ran = if *path == pipeline.name() { String::new() } else { format!(" (ran {path})") };
+    let yes = |yes: bool| if yes { "yes" } else { "no" };
+    let milliseconds = |name: &str, ms: f64| Fact::new(name, format!("{ms:.2} ms"));
+    vec![
+        command(),
+        Group {
+            title: "Options",
+            facts: vec![
+                Fact::new("Bins", format!("{} × {}", report.grid.bins[0], report.grid.bins[1])),
+                Fact::new("Target density", options.target_density),
+                Fact::new("Fillers", options.filler_count),
+                Fact::new("Row blockage", yes(options.row_blockage)),
+                Fact::new("Pipeline", format!("{pipeline}{ran}")),
+                Fact::new("Precision", precision),
+            ],
+        },
+        machine(engine, device),
+        Group {
+            title: "Times",
+            facts: vec![
+                milliseconds("Reading", t.parse),
+                milliseconds("Setup", t.setup),
+                milliseconds("Density", t.density),
+                milliseconds("Solve", t.solve),
+                milliseconds("Force", t.force),
+            ],
+        },
+    ]
+}
+
+/// The program and how it was called.
+pub(crate) fn command() -> Group {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+    Group {
+        title: "Program",
+        facts: vec![
+            Fact::new("Version", format!("placefield {}", env!("CARGO_PKG_VERSION"))),
+            Fact::new("Command", format!("placefield {}", arguments.join(" "))),
+        ],
+    }
+}
+
+/// What it ran on.
+pub(crate) fn machine(engine: &str, device: &str) -> Group {
+    let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+    Group {
+        title: "Machine",
+        facts: vec![
+            Fact::new("Engine", format!("{engine} ({device})")),
+            Fact::new("Processor", processor()),
+            Fact::new("System", system),
+        ],
+    }
+}

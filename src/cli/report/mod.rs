@@ -1,0 +1,15 @@
+//! What a run says of itself: numbers with stable names, and pages to open in a browser.
+
+pub(crate) mod assemble;
+mod benchmarks;
+mod chart;
+mod command;
+mod maps;
+mod numbers;
+mod pack;
+pub(crate) mod page;
+pub(crate) mod run;
+
+pub(crate) use command::{ReportArgs, run as run_command};
+pub(crate) use maps::{MOST_BINS, WIDTH, path};
+pub use numbers::*;

@@ -1,0 +1,182 @@
+//! A page to open in a browser: one file with all it needs.
+//!
+//! `page.html` is the template, `page.css` its style and `page.js` what it can do
+//! where scripts run; without them it is complete, with pictures and tables. Text
+//! is escaped by the template, and data stands in a script block of its own.
+
+use super::chart::Chart;
+use super::maps::{Maps, number};
+use super::pack;
+use super::run::Run;
+use crate::cli::failure::Failure;
+use crate::cli::results::write_output;
+use crate::cli::views::HotSpot;
+use crate::design::Design;
+use crate::plot::{Format, Picture};
+use minijinja::value::Serde;
+use minijinja::{Environment, context};
+use serde::Serialize;
+use std::path::Path;
+
+/// Most bytes of a page.
+pub(crate) const MOST_BYTES: usize = 5_000_000;
+
+/// What a page holds; what is empty is left out.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Page {
+    pub(crate) title: String,
+    pub(crate) subtitle: String,
+    pub(crate) version: &'static str,
+    /// The numbers at the top.
+    pub(crate) summary: Vec<Fact>,
+    /// Why it looks so; none where nothing was examined.
+    pub(crate) causes: Option<Vec<CauseView>>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) maps: Option<Maps>,
+    pub(crate) hot_spots: Vec<HotSpotView>,
+    pub(crate) run: Option<Run>,
+    pub(crate) charts_title: &'static str,
+    pub(crate) charts: Vec<Chart>,
+    pub(crate) parts: Vec<Part>,
+    /// Options, machine, times.
+    pub(crate) made: Vec<Group>,
+    /// What the script reads.
+    pub(super) data: Option<serde_json::Value>,
+}
+
+/// A number or a word with its name.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Fact {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+impl Fact {
+    pub(crate) fn new(name: impl Into<String>, value: impl ToString) -> Fact {
+        Fact { name: name.into(), value: value.to_string() }
+    }
+}
+
+/// Facts of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Group {
+    pub(crate) title: &'static str,
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// Something about the design or the options that makes a density bad.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CauseView {
+    pub(crate) title: &'static str,
+    pub(crate) finding: String,
+    pub(crate) advice: String,
+    pub(crate) names: Vec<String>,
+}
+
+/// A place where cells overflow.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct HotSpotView {
+    rect: [f64; 4],
+    x: String,
+    y: String,
+    area: String,
+    share: String,
+    densest: String,
+    nodes: usize,
+    names: Vec<String>,
+}
+
+impl HotSpotView {
+    pub(crate) fn of(spot: &HotSpot) -> HotSpotView {
+        let r = &spot.rect;
+        HotSpotView {
+            rect: [r.xl, r.yl, r.xh, r.yh],
+            x: format!("{} – {}", number(r.xl), number(r.xh)),
+            y: format!("{} – {}", number(r.yl), number(r.yh)),
+            area: number(spot.area),
+            share: format!("{:.1} %", 100.0 * spot.share),
+            densest: number(spot.densest),
+            nodes: spot.nodes,
+            names: spot.names.clone(),
+        }
+    }
+}
+
+/// A table.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Table {
+    pub(crate) caption: String,
+    pub(crate) header: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Tables and pictures under a heading of their own.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Part {
+    pub(crate) title: String,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) pictures: Vec<Image>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// A picture, as the address of an image.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Image {
+    pub(crate) title: String,
+    pub(crate) image: String,
+}
+
+impl Image {
+    /// Of a picture, as SVG: it is sharp in print and small.
+    pub(crate) fn of(title: String, picture: &Picture) -> Result<Image, Failure> {
+        let svg = picture.encode(Format::Svg)?;
+        Ok(Image { title, image: pack::image("svg+xml", &svg) })
+    }
+}
+
+impl Page {
+    /// The file's text.
+    ///
+    /// # Errors
+    /// When the template and the page do not fit together.
+    pub(crate) fn render(&mut self) -> Result<String, Failure> {
+        let maps = self.maps.as_ref().map(Maps::data);
+        let run = self.run.as_ref().map(Run::data);
+        self.data = (maps.is_some() || run.is_some())
+            .then(|| serde_json::json!({ "maps": maps, "run": run }));
+        let mut environment = Environment::new();
+        environment.add_template("page.html", include_str!("page.html"))?;
+        let template = environment.get_template("page.html")?;
+        Ok(template.render(context! {
+            page => Serde(&*self),
+            css => include_str!("page.css"),
+            js => include_str!("page.js"),
+        })?)
+    }
+
+    /// Writes the page, whole or not at all, in at most [`MOST_BYTES`]: where it would be larger,
+    /// frames lose detail first and then cells their names.
+    pub(crate) fn write(&mut self, design: Option<&Design>, path: &Path) -> Result<(), Failure> {
+        let mut text = self.render()?;
+        while text.len() > MOST_BYTES && self.shrink(design) {
+            text = self.render()?;
+        }
+        write_output(path, |out| out.write_all(text.as_bytes()))
+    }
+
+    /// Leaves something out; false when nothing is left that could be.
+    fn shrink(&mut self, design: Option<&Design>) -> bool {
+        if self.run.as_mut().is_some_and(Run::coarsen) {
+            return true;
+        }
+        match (&mut self.maps, design) {
+            (Some(maps), Some(design)) if !maps.note.contains("by name") => {
+                maps.list_fewer_nodes(design);
+                maps.note += " Of all nodes the page lists fixed ones and macros by name.";
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The iterations of a page: numbers, charts and frames behind one slider.
+
+use super::chart::{Chart, Values};
+use super::maps::{css_colors, number};
+use super::pack;
+use super::page::Table;
+use crate::plot::Scale;
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// Bytes that all frames together may take, before they are written in base64.
+const MOST_FRAME_BYTES: usize = 1_650_000;
+/// Qualities of a JPEG, the best first.
+const QUALITIES: [u8; 6] = [85, 70, 55, 40, 25, 12];
+/// Rows of the table.
+const MOST_ROWS: usize = 25;
+
+/// One number of every iteration.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Column {
+    /// With its unit.
+    pub(crate) name: String,
+    /// What is not finite is written as null.
+    pub(crate) values: Vec<f64>,
+}
+
+/// Which columns a chart shows.
+pub(crate) struct ChartOf<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) y_label: &'a str,
+    /// By number, and what the legend calls them.
+    pub(crate) columns: Vec<(usize, String)>,
+    pub(crate) log: bool,
+}
+
+/// A run of iterations.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Run {
+    title: &'static str,
+    rows: usize,
+    frames: Option<Frames>,
+    charts: Vec<Chart>,
+    table: Table,
+    #[serde(skip)]
+    data: RunData,
+    #[serde(skip)]
+    film: Option<Film>,
+    /// The next of [`QUALITIES`].
+    #[serde(skip)]
+    quality: usize,
+}
+
+/// Densities of the cells, as they were taken.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Film {
+    pub(crate) nx: usize,
+    pub(crate) ny: usize,
+    /// The density of the brightest shade.
+    pub(crate) full: f64,
+    /// Iteration, and a byte a pixel, row by row from the top.
+    pub(crate) frames: Vec<(usize, Vec<u8>)>,
+    /// Outlines of fixed nodes, and of macros for every frame where they move; one for all
+    /// frames, or one for each.
+    pub(crate) outlines: Vec<String>,
+    /// Width and height that the outlines are in.
+    pub(crate) drawing: [f64; 2],
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Frames {
+    nx: usize,
+    ny: usize,
+    caption: String,
+    images: Vec<Frame>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Frame {
+    iteration: usize,
+    /// The row of the table that it belongs to.
+    row: usize,
+    image: String,
+}
+
+/// What the script needs.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct RunData {
+    iterations: Vec<usize>,
+    columns: Vec<Column>,
+    colors: Vec<String>,
+    full: f64,
+    outlines: Vec<String>,
+    drawing: [f64; 2],
+}
+
+impl Run {
+    /// Numbers of ascending `iterations`, charts of some of them, and frames.
+    pub(crate) fn new(
+        title: &'static str,
+        iterations: Vec<usize>,
+        columns: Vec<Column>,
+        charts: &[ChartOf<'_>],
+        film: Option<Film>,
+    ) -> Run {
+        let x: Vec<f64> = iterations.iter().map(|&i| i as f64).collect();
+        let chart = |of: &ChartOf<'_>| {
+            let line = |(k, name): &(usize, String)| Values {
+                name: name.clone(),
+                values: &columns[*k].values,
+            };
+            let lines: Vec<Values<'_>> = of.columns.iter().map(line).collect();
+            Chart::lines(of.title, of.y_label, &x, &lines, of.log)
+        };
+        let charts = charts.iter().filter_map(chart).collect();
+        let film = film.filter(|film| !film.frames.is_empty());
+        let mut run = Run {
+            title,
+            rows: iterations.len(),
+            frames: None,
+            charts,
+            table: table(&iterations, &columns),
+            data: RunData {
+                iterations,
+                columns,
+                colors: css_colors(Scale::Sequential),
+                full: film.as_ref().map_or(1.0, |f| f.full),
+                outlines: film.as_ref().map_or_else(Vec::new, |f| f.outlines.clone()),
+                drawing: film.as_ref().map_or([1.0; 2], |f| f.drawing),
+            },
+            film,
+            quality: 0,
+        };
+        while run.coarsen() && run.frame_bytes() > MOST_FRAME_BYTES * 4 / 3 {}
+        run
+    }
+
+    fn frame_bytes(&self) -> usize {
+        self.frames.iter().flat_map(|f| &f.images).map(|i| i.image.len()).sum()
+    }
+
+    pub(super) fn data(&self) -> &RunData {
+        &self.data
+    }
+
+    /// Encodes the frames with less detail than before; false when there is no less.
+    pub(super) fn coarsen(&mut self) -> bool {
+        let (Some(film), Some(&quality)) = (&self.film, QUALITIES.get(self.quality)) else {
+            return false;
+        };
+        self.quality += 1;
+        let row = |iteration: usize| {
+            let after = self.data.iterations.partition_point(|&i| i <= iteration);
+            after.saturating_sub(1)
+        };
+        let frame = |(iteration, pixels): &(usize, Vec<u8>)| Frame {
+            iteration: *iteration,
+            row: row(*iteration),
+            image: pack::image("jpeg", &jpeg(pixels, film.nx, film.ny, quality)),
+        };
+        let caption = format!(
+            "Cells without fillers while they move, as JPEG of quality {quality}: densities are near, not exact"
+        );
+        let images = film.frames.par_iter().map(frame).collect();
+        self.frames = Some(Frames { nx: film.nx, ny: film.ny, caption, images });
+        true
+    }
+}
+
+/// A grey JPEG file.
+fn jpeg(pixels: &[u8], width: usize, height: usize, quality: u8) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = jpeg_encoder::Encoder::new(&mut bytes, quality);
+    encoder.set_optimized_huffman_tables(true);
+    let size = [width, height].map(|n| u16::try_from(n).expect("frames have at most 512 pixels"));
+    let encoded = encoder.encode(pixels, size[0], size[1], jpeg_encoder::ColorType::Luma);
+    encoded.expect("the pixels are as many as width and height say");
+    bytes
+}
+
+/// At most [`MOST_ROWS`] iterations, evenly spaced, the last among them.
+fn table(iterations: &[usize], columns: &[Column]) -> Table {
+    let last = iterations.len().saturating_sub(1);
+    let every = iterations.len().div_ceil(MOST_ROWS).max(1);
+    let chosen = (0..iterations.len()).filter(|k| k % every == 0 || *k == last);
+    let cell = |value: f64| if value.is_finite() { number(value) } else { "none".to_owned() };
+    let row = |k: usize| {
+        let first = std::iter::once(iterations[k].to_string());
+        first.chain(columns.iter().map(|c| cell(c.values[k]))).collect()
+    };
+    let names = columns.iter().map(|c| c.name.clone());
+    Table {
+        caption: match every {
+            1 => "Every iteration".to_owned(),
+            n => format!("Every {n}th iteration and the last"),
+        },
+        header: std::iter::once("Iteration".to_owned()).chain(names).collect(),
+        rows: chosen.map(row).collect(),
+        notes: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn film(frames: usize) -> Film {
+        let noise = |seed: usize| (0..512 * 512).map(|k| (k * 7919 * seed % 251) as u8).collect();
+        Film {
+            nx: 512,
+            ny: 512,
+            full: 1.5,
+            frames: (0..frames).map(|k| (10 * k, noise(k + 1))).collect(),
+            ..Film::default()
+        }
+    }
+
+    #[test]
+    fn fifty_frames_of_noise_stay_within_their_share_of_the_page() {
+        let run = Run::new("t", (0..=490).collect(), Vec::new(), &[], Some(film(50)));
+        assert!(run.quality > 1);
+        let frames = run.frames.as_ref().unwrap();
+        assert_eq!((frames.images.len(), frames.images[3].row), (50, 30));
+        assert_eq!(run.table.rows.len(), 26);
+    }
+
+    #[test]
+    fn a_frame_is_read_back_nearly_as_it_was() {
+        let pixels: Vec<u8> = (0..64 * 32).map(|k| (k % 64 * 4) as u8).collect();
+        let file = jpeg(&pixels, 64, 32, QUALITIES[0]);
+        assert!(file.starts_with(&[0xff, 0xd8]) && file.len() < 2000);
+        let mut run = Run::new("t", vec![0], Vec::new(), &[], Some(film(1)));
+        let mut times = 1;
+        while run.coarsen() {
+            times += 1;
+        }
+        assert_eq!(times, QUALITIES.len());
+    }
+}

@@ -1,0 +1,264 @@
+//! What pictures and pages show of an evaluation beside its own maps: macros,
+//! the cells alone, overflow by bin and where it is worst, forces over the die.
+
+use super::evaluation::Evaluated;
+use super::failure::Failure;
+use crate::Real;
+use crate::charge::Charge;
+use crate::charge::smoothing::is_macro;
+use crate::cpu::density::CpuDensity;
+use crate::design::{Design, NodeKind};
+use crate::grid::{BinGrid, Map, Rect};
+
+/// Most macros outlined; beyond that the outlines hide the map.
+const MOST_OUTLINES: usize = 5_000;
+/// Bins along the longer side of the map of forces: coarse enough that every
+/// bin averages over many cells.
+const FORCE_BINS: f64 = 64.0;
+
+/// The movable nodes that are macros, by the rule that the charge takes too.
+pub(crate) fn movable_macros(design: &Design) -> Vec<usize> {
+    let areas = design.movable().map(|i| design.size(i)).map(|(w, h)| w * h);
+    let (sum, count) = areas.fold((0.0, 0usize), |(sum, count), area| (sum + area, count + 1));
+    let row_height = design.row_height().unwrap_or(0.0);
+    let mean = sum / count.max(1) as f64;
+    design.movable().filter(|&i| is_macro(design.size(i), mean, row_height)).collect()
+}
+
+/// Fixed nodes that block area inside the die, and movable macros, largest first.
+pub(crate) fn outlines(design: &Design, die: Rect) -> Vec<Rect> {
+    let fixed = (0..design.nodes.len()).filter(|&i| design.nodes.kind[i] == NodeKind::Fixed);
+    let all = fixed.chain(movable_macros(design)).map(|i| design.rect(i));
+    let mut inside: Vec<Rect> = all.filter(|r| r.overlap(&die) > 0.0).collect();
+    inside.sort_by(|a, b| b.area().total_cmp(&a.area()));
+    inside.truncate(MOST_OUTLINES);
+    inside
+}
+
+/// √(x² + y²) bin by bin.
+pub(crate) fn magnitude<T: Real>(x: &Map<T>, y: &Map<T>) -> Map<T> {
+    let pairs = x.as_slice().iter().zip(y.as_slice());
+    Map::from_vec(x.nx(), x.ny(), pairs.map(|(&x, &y)| (x * x + y * y).sqrt()).collect())
+}
+
+/// A grid over the die with about `bins` bins along its longer side.
+pub(crate) fn grid_over(die: Rect, bins: f64) -> Result<BinGrid, Failure> {
+    let longer = die.width().max(die.height());
+    let along = |length: f64| ((bins * length / longer).round() as usize).max(1);
+    Ok(BinGrid::new(die, along(die.width()), along(die.height()))?)
+}
+
+/// Density of fixed and movable cells at their exact sizes where the charge's bodies begin,
+/// without fillers, and by how much each bin is over the target density: shares of the bin's area.
+pub(crate) fn cells_and_overflow(charge: &Charge) -> [Map<f64>; 2] {
+    let grid = charge.grid();
+    let mut cells = Map::filled(grid.nx(), grid.ny(), 0.0);
+    let (x, y) = charge.initial_positions::<f64>();
+    CpuDensity::new(charge, 0.0).exact_map(&x, &y, &mut cells);
+    let target = charge.target_density();
+    let over = cells.as_slice().iter().map(|rho| (rho - target).max(0.0)).collect();
+    let overflow = Map::from_vec(grid.nx(), grid.ny(), over);
+    [cells, overflow]
+}
+
+/// Force per cell area on a coarse grid: Σ force over Σ area of the movable
+/// cells whose centre lies in the bin, bin widths.
+pub(crate) fn force_maps<T: Real>(
+    evaluated: &Evaluated<T>,
+) -> Result<(BinGrid, [Map<f64>; 2]), Failure> {
+    let charge = evaluated.engine.charge();
+    let die = charge.grid().die();
+    let grid = grid_over(die, FORCE_BINS)?;
+    let zero = Map::filled(grid.nx(), grid.ny(), 0.0);
+    let (mut fx, mut fy, mut area) = (zero.clone(), zero.clone(), zero);
+    for i in 0..charge.movable() {
+        let (w, h) = (charge.width()[i], charge.height()[i]);
+        let column = (charge.initial_x()[i] + w / 2.0 - die.xl) / grid.bin_x();
+        let row = (charge.initial_y()[i] + h / 2.0 - die.yl) / grid.bin_y();
+        if column < 0.0 || row < 0.0 || column >= grid.nx() as f64 || row >= grid.ny() as f64 {
+            continue;
+        }
+        let bin = (column as usize, row as usize);
+        fx[bin] += evaluated.force[0][i].wide();
+        fy[bin] += evaluated.force[1][i].wide();
+        area[bin] += w * h;
+    }
+    for map in [&mut fx, &mut fy] {
+        for (f, &a) in map.as_mut_slice().iter_mut().zip(area.as_slice()) {
+            *f = if a > 0.0 { *f / a } else { 0.0 };
+        }
+    }
+    Ok((grid, [fx, fy]))
+}
+
+/// A place where cells overflow.
+#[derive(Clone, Debug)]
+pub(crate) struct HotSpot {
+    /// The square of bins that it takes in.
+    pub(crate) rect: Rect,
+    /// Area over the target density in it, layout units squared.
+    pub(crate) area: f64,
+    /// Its share of all area over the target.
+    pub(crate) share: f64,
+    /// The densest bin's density.
+    pub(crate) densest: f64,
+    /// The largest nodes in it, largest first.
+    pub(crate) names: Vec<String>,
+    /// Nodes that lie in it, with those named.
+    pub(crate) nodes: usize,
+}
+
+/// Most names of a hot spot.
+const MOST_NAMES: usize = 4;
+/// A hot spot reaches this many bins to each side of its middle, on a map of 512 bins; in proportion on others.
+const REACH: f64 = 6.0;
+
+/// The `most` worst places of `overflow`, none of which share a bin, the worst first.
+pub(crate) fn hot_spots(
+    design: &Design,
+    grid: &BinGrid,
+    [cells, overflow]: &[Map<f64>; 2],
+    most: usize,
+) -> Vec<HotSpot> {
+    let (nx, ny) = (grid.nx(), grid.ny());
+    let reach = (REACH * nx.max(ny) as f64 / 512.0).round() as usize;
+    let around = |at: usize, n: usize| at.saturating_sub(reach)..(at + reach + 1).min(n);
+    let total: f64 = overflow.as_slice().iter().sum();
+    let mut over: Vec<(f64, usize)> =
+        overflow.as_slice().iter().copied().zip(0..).filter(|(v, _)| *v > 1e-9).collect();
+    over.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut taken = Map::filled(nx, ny, false);
+    let mut spots = Vec::new();
+    for (_, bin) in over {
+        if spots.len() == 4 * most {
+            break; // of which the worst are kept
+        }
+        let (i, j) = (bin / ny, bin % ny);
+        if taken[(i, j)] {
+            continue;
+        }
+        let (columns, rows) = (around(i, nx), around(j, ny));
+        let (mut sum, mut densest) = (0.0, 0.0f64);
+        for i in columns.clone() {
+            for j in rows.clone() {
+                if !std::mem::replace(&mut taken[(i, j)], true) {
+                    sum += overflow[(i, j)];
+                    densest = densest.max(cells[(i, j)]);
+                }
+            }
+        }
+        let (xl, yl) = (
+            grid.die().xl + columns.start as f64 * grid.bin_x(),
+            grid.die().yl + rows.start as f64 * grid.bin_y(),
+        );
+        let size = (columns.len() as f64 * grid.bin_x(), rows.len() as f64 * grid.bin_y());
+        spots.push(HotSpot {
+            rect: Rect::at(xl, yl, size.0, size.1),
+            area: sum * grid.bin_area(),
+            share: sum / total,
+            densest,
+            names: Vec::new(),
+            nodes: 0,
+        });
+    }
+    spots.sort_by(|a, b| b.area.total_cmp(&a.area));
+    spots.truncate(most);
+    name_nodes(design, &mut spots);
+    spots
+}
+
+/// Finds the nodes that lie in the spots.
+fn name_nodes(design: &Design, spots: &mut [HotSpot]) {
+    let mut found: Vec<Vec<(f64, usize)>> = vec![Vec::new(); spots.len()];
+    for i in (0..design.nodes.len()).filter(|&i| design.nodes.kind[i] != NodeKind::FixedNoImage) {
+        let rect = design.rect(i);
+        for (spot, found) in spots.iter().zip(&mut found) {
+            if rect.overlap(&spot.rect) > 0.0 {
+                found.push((rect.area(), i));
+            }
+        }
+    }
+    for (spot, mut found) in spots.iter_mut().zip(found) {
+        spot.nodes = found.len();
+        found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        found.truncate(MOST_NAMES);
+        spot.names = found.iter().map(|&(_, i)| node_name(design, i)).collect();
+    }
+}
+
+/// The name of node `i`, or its number where the design has no names.
+pub(crate) fn node_name(design: &Design, i: usize) -> String {
+    match design.nodes.names.is_empty() {
+        true => format!("node {i}"),
+        false => design.nodes.names.get(i).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::{Names, Nodes, Placement, Row};
+
+    /// Cells of 2 × 2 on a die of 64 × 32 with rows of height 2.
+    fn design(at: &[(f64, f64)]) -> Design {
+        let mut names = Names::default();
+        (0..at.len()).for_each(|i| names.push(&format!("c{i}")));
+        let n = at.len();
+        let row = |k| Row {
+            x: 0.0,
+            y: 2.0 * f64::from(k),
+            height: 2.0,
+            site_width: 1.0,
+            pitch: 1.0,
+            sites: 64,
+            ..Row::default()
+        };
+        Design {
+            nodes: Nodes {
+                names,
+                width: vec![2.0; n],
+                height: vec![2.0; n],
+                kind: vec![NodeKind::Movable; n],
+            },
+            placement: Placement {
+                x: at.iter().map(|p| p.0).collect(),
+                y: at.iter().map(|p| p.1).collect(),
+                orientation: vec![Default::default(); n],
+            },
+            rows: (0..16).map(row).collect(),
+            ..Design::default()
+        }
+    }
+
+    #[test]
+    fn hot_spots_are_where_cells_lie_on_one_another() {
+        // Three on one place, two on another, one alone; x is the longer axis.
+        let at = [(40.0, 4.0), (40.0, 4.0), (40.0, 4.0), (10.0, 20.0), (10.0, 20.0), (30.0, 30.0)];
+        let mut design = design(&at);
+        design.nodes.width[4] = 1.0;
+        let grid = BinGrid::new(design.die().unwrap(), 32, 16).unwrap();
+        let charge = Charge::from_design(&design, grid, &Default::default()).unwrap();
+        let maps = cells_and_overflow(&charge);
+        assert_eq!((maps[0][(20, 2)], maps[1][(20, 2)]), (3.0, 2.0));
+        let spots = hot_spots(&design, &grid, &maps, 5);
+        assert_eq!(spots.len(), 2);
+        assert_eq!((spots[0].area, spots[0].densest, spots[0].nodes), (8.0, 3.0, 3));
+        assert_eq!(spots[0].names, ["c0", "c1", "c2"]);
+        assert_eq!((spots[1].area, spots[1].share), (2.0, 0.2));
+        assert_eq!(spots[1].names, ["c3", "c4"], "the largest first");
+        assert_eq!(spots[1].rect, Rect::at(10.0, 20.0, 2.0, 2.0));
+        assert_eq!(hot_spots(&design, &grid, &maps, 1).len(), 1);
+    }
+
+    #[test]
+    fn a_macro_is_large_and_tall() {
+        let mut design = design(&[(0.0, 0.0); 40]);
+        design.nodes.height[3] = 8.0; // tall, but of less than ten times the mean area
+        (design.nodes.width[5], design.nodes.height[5]) = (20.0, 8.0);
+        (design.nodes.width[7], design.nodes.height[7]) = (62.0, 2.0); // large, but of one row
+        assert_eq!(movable_macros(&design), [5]);
+        design.nodes.kind[9] = NodeKind::Fixed;
+        let die = design.die().unwrap();
+        assert_eq!(outlines(&design, die).len(), 2);
+    }
+}

@@ -1,0 +1,67 @@
+//! Images of at most 256 colours, which are small and quickly encoded.
+
+use super::color::{NOT_FINITE, Palette, Rgb};
+use super::drawing::failed;
+use super::error::PlotError;
+use crate::grid::Map;
+
+/// The colour of values that are not finite, which takes the place of the last shade.
+const LAST: u8 = u8::MAX;
+
+/// An image by the numbers of its colours.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Indexed {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) colors: Vec<Rgb>,
+    /// Row by row from the top.
+    pub(super) pixels: Vec<u8>,
+}
+
+impl Indexed {
+    /// A map, one pixel a bin: x to the right, y upward.
+    pub(crate) fn of_map(map: &Map<f64>, palette: &Palette) -> Indexed {
+        let (width, height) = (map.nx(), map.ny());
+        let color = |value: f64| palette.shade(value).map_or(LAST, |shade| shade.min(LAST - 1));
+        let row = |j: usize| (0..width).map(move |i| (i, j));
+        let bins = (0..height).rev().flat_map(row);
+        let mut colors = palette.shades().to_vec();
+        colors[usize::from(LAST)] = NOT_FINITE;
+        Indexed { width, height, colors, pixels: bins.map(|bin| color(map[bin])).collect() }
+    }
+
+    /// The bytes of a PNG file.
+    pub(crate) fn png(&self) -> Result<Vec<u8>, PlotError> {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, self.width as u32, self.height as u32);
+        encoder.set_color(png::ColorType::Indexed);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_palette(self.colors.concat());
+        // Neighbouring numbers say nothing of one another where shades lie far apart.
+        encoder.set_filter(png::Filter::NoFilter);
+        encoder.set_compression(png::Compression::Balanced);
+        let mut writer = encoder.write_header().map_err(failed)?;
+        writer.write_image_data(&self.pixels).map_err(failed)?;
+        writer.finish().map_err(failed)?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::Scale;
+
+    #[test]
+    fn a_map_is_drawn_with_x_to_the_right_and_y_upward() {
+        let map = Map::from_vec(2, 3, vec![0.0, 0.0, f64::NAN, 0.0, 1.0, 0.0]);
+        let palette = Palette::between(Scale::Sequential, 0.0, 1.0);
+        let image = Indexed::of_map(&map, &palette);
+        assert_eq!((image.width, image.height), (2, 3));
+        assert_eq!(image.pixels, [255, 0, 0, 254, 0, 0]);
+        let decoded = image::load_from_memory(&image.png().unwrap()).unwrap().into_rgb8();
+        assert_eq!(decoded.dimensions(), (2, 3));
+        assert_eq!(decoded.get_pixel(0, 0).0, NOT_FINITE);
+        assert_eq!(decoded.get_pixel(0, 1).0, [0x44, 0x01, 0x54]);
+    }
+}

@@ -1,0 +1,185 @@
+//! Pages: complete without scripts, closed to the network, safe from what names hold,
+//! and within their size; in a browser, that the script does what it says.
+
+use crate::browser::Browser;
+use crate::run;
+use crate::tiny::Tiny;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn page(tiny: &Tiny) -> String {
+    let out = tiny.folder().join("page.html");
+    let listed = run(&[&"report", &tiny.aux(), &"--bins", &"8x4", &"--out", &out]);
+    assert_eq!(listed.trim_end(), out.to_str().unwrap());
+    std::fs::read_to_string(out).unwrap()
+}
+
+/// The values that the script reads.
+fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    let (json, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn a_page_needs_no_other_file() {
+    let page = page(&Tiny::new());
+    for link in ["http:", "https:", "@import", "fetch(", "XMLHttpRequest", "src=\"/", "url(h"] {
+        assert!(!page.contains(link), "{link}");
+    }
+    assert!(page.contains("default-src 'none'"), "the policy keeps it from the network");
+    let images: Vec<&str> = page.split(" src=\"").skip(1).collect();
+    assert!(images.len() >= 5 && images.iter().all(|i| i.starts_with("data:image/png;base64,")));
+    for part in
+        ["Why it looks so", "Where cells overflow", "How this was made", "placefield 0.", "report "]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    let data = data(&page);
+    let panels: Vec<&str> = data["maps"]["panels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(panels, ["density", "overflow", "potential", "field", "force"]);
+    assert_eq!(data["maps"]["die"], serde_json::json!([0.0, 0.0, 40.0, 16.0]));
+    assert_eq!(data["maps"]["bins"], serde_json::json!([8, 4]));
+    assert_eq!(data["maps"]["nodes"]["total"], 4);
+}
+
+#[test]
+fn names_cannot_break_out_of_a_page() {
+    let tiny = Tiny::new();
+    let hostile = "</script><img/src=x>&\"'";
+    for kind in ["nodes", "nets", "pl"] {
+        let text = tiny
+            .text(kind)
+            .replace("  a ", &format!("  {hostile} "))
+            .replace("\na ", &format!("\n{hostile} "));
+        tiny.write(kind, text.as_bytes());
+    }
+    // On one place with another cell, so that it is named among the hot spots.
+    tiny.edit("nodes", "c 3 2", "c 9 6");
+    tiny.edit("pl", "c 18 5", "c 5 2");
+    tiny.edit("pl", " 5 2 : N\nb", " 5 4 : N\nb");
+    let page = page(&tiny);
+    assert!(!page.contains("<img/src"), "a name became an element");
+    assert!(page.contains("&lt;&#x2f;script&gt;&lt;img"), "the name is shown");
+    data(&page);
+}
+
+#[test]
+fn compare_and_place_show_their_iterations() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&[&"generate", &"--cells", &"300", &"--out", &folder.path()]);
+    let aux = folder.path().join("cells300.aux");
+    let at = |name: &str| folder.path().join(name);
+    let compared = at("compare.html");
+    run(&[&"compare", &aux, &"--iterations", &"4", &"--report", &compared]);
+    let page = std::fs::read_to_string(&compared).unwrap();
+    let data = data(&page);
+    assert_eq!(data["run"]["iterations"], serde_json::json!([0, 1, 2, 3]));
+    let names: Vec<&str> = data["run"]["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["name"].as_str().unwrap())
+        .collect();
+    for name in ["HPWL, layout units", "Solve by cpu three-pass, ms", "Density on cpu, ms"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert_eq!(page.matches("data:image/jpeg").count(), 4);
+}
+
+/// Many cells on many bins with as many frames as a page takes stay within its size.
+#[test]
+#[ignore = "needs real designs: PLACEFIELD_DATA"]
+fn a_page_of_a_large_design_with_fifty_frames_has_at_most_five_megabytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let aux = crate::common::design_dir("adaptec1").join("adaptec1.mms.aux");
+    let pl = aux.with_file_name("adaptec1.mms.legal.pl");
+    let page = folder.path().join("page.html");
+    run(&[
+        &"compare",
+        &aux,
+        &"--pl",
+        &pl,
+        &"--bins",
+        &"512",
+        &"--iterations",
+        &"50",
+        &"--report",
+        &page,
+    ]);
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(text.matches("data:image/jpeg").count(), 50);
+    assert!(text.contains("width=\"512\" height=\"512\""), "frames keep the bins");
+    assert!(text.len() <= 5_000_000, "{} bytes", text.len());
+}
+
+/// A page with everything, made once.
+fn placed(folder: &Path) -> PathBuf {
+    run(&[&"generate", &"--cells", &"400", &"--out", &folder]);
+    let (aux, page) = (folder.join("cells400.aux"), folder.join("page.html"));
+    let out = folder.join("out.pl");
+    let iterations = "40";
+    let placing = crate::placefield(&[
+        &"place",
+        &aux,
+        &"-o",
+        &out,
+        &"--iterations",
+        &iterations,
+        &"--report",
+        &page,
+    ])
+    .assert();
+    // It may stop before its goal, which is no failure of the page.
+    assert!(matches!(placing.get_output().status.code(), Some(0 | 3)));
+    page
+}
+
+#[test]
+#[ignore = "needs a browser: chromium or google-chrome on PATH"]
+fn in_a_browser_maps_slider_and_hot_spots_work_without_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = placed(folder.path());
+    let mut browser = Browser::open(&file, 1400);
+    assert_eq!(browser.text("html[data-ready]", "dataset.ready"), "yes");
+    assert_eq!(browser.number("document.querySelectorAll('.view canvas').length"), 6.0);
+    // Something is drawn on each map, and nothing else is left of the static pictures.
+    let shades = "[...document.querySelectorAll('.view canvas')].map(c => new Set(new Uint32Array(\
+                  c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size)";
+    assert!(browser.number(&format!("Math.min(...{shades})")) > 3.0);
+    // The pointer over the middle of the first map: values, in layout units, and names.
+    browser.point_at(".view");
+    let said = browser.text("#readout", "textContent");
+    for part in ["x, y", "density", "potential", "layout units²", "Here"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    // By keyboard: to the first iteration and two further.
+    assert_eq!(browser.text("#iteration-number", "textContent"), "40");
+    browser.focus("#iteration");
+    browser.press("Home", 36);
+    assert_eq!(browser.text("#iteration-number", "textContent"), "0");
+    let start = browser.text("#now", "textContent");
+    browser.press("ArrowRight", 39);
+    browser.press("ArrowRight", 39);
+    assert_eq!(browser.text("#iteration-number", "textContent"), "2");
+    assert_ne!(browser.text("#now", "textContent"), start);
+    // A hot spot is shown: the window of the maps is smaller then.
+    browser.click("[data-spot]");
+    browser.point_at(".view");
+    assert_ne!(browser.text("#readout", "textContent"), said);
+    let screenshot = browser.screenshot();
+    let image = image::load_from_memory(&screenshot).unwrap().into_rgb8();
+    let first = *image.get_pixel(0, 0);
+    assert!(image.pixels().filter(|p| **p != first).count() > 10_000, "an empty page");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+
+    let mut narrow = Browser::open(&file, 360);
+    narrow.text("html[data-ready]", "dataset.ready");
+    assert!(narrow.number("document.documentElement.scrollWidth") <= 360.0, "sideways scrolling");
+    assert_eq!(narrow.complaints(), Vec::<String>::new());
+}
