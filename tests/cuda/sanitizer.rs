@@ -51,10 +51,10 @@ cases! {
     case_lines_f64: lines::<f64>;
     case_maps_f32: maps::<f32>;
     case_maps_f64: maps::<f64>;
-    case_two_pass_f32: line_transforms::<f32>;
-    case_two_pass_f64: line_transforms::<f64>;
-    case_two_pass_long_f32: line_transforms_long::<f32>;
-    case_two_pass_long_f64: line_transforms_long::<f64>;
+    case_line_transforms_f32: line_transforms::<f32>;
+    case_line_transforms_f64: line_transforms::<f64>;
+    case_line_transforms_long_f32: line_transforms_long::<f32>;
+    case_line_transforms_long_f64: line_transforms_long::<f64>;
     case_volumes_f32: volumes::<f32>;
     case_volumes_f64: volumes::<f64>;
     case_placer_f32: placer::<f32>;
@@ -251,7 +251,7 @@ fn by_lines<T: CudaReal>(gpu: &Gpu, lengths: &[usize]) {
 
 /// Of every number of elements a thread can have, and parts of blocks.
 fn line_transforms<T: CudaReal>(gpu: &Gpu) {
-    by_lines::<T>(gpu, &[32, 36, 96, 100, 120, 128, 256, 400, 512, 750, 1000, 1024]);
+    by_lines::<T>(gpu, &[32, 36, 96, 100, 120, 128, 256, 400, 512, 720, 1000, 1024]);
 }
 
 fn line_transforms_long<T: CudaReal>(gpu: &Gpu) {

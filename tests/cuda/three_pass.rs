@@ -95,6 +95,14 @@ fn agrees_with_the_definition_in_f64() {
     agrees_with_the_definition::<f64>();
 }
 
+/// Whether the device has three passes of these numbers in `f32`: with 163 KB of shared memory a
+/// block it must, whatever lines there are.
+fn is_made_for(gpu: &Gpu, grid: &BinGrid) -> bool {
+    let is = ThreePass::<f32>::is_made_for(gpu, grid);
+    assert!(is || gpu.info().shared_memory < 163 << 10, "{} x {}", grid.nx(), grid.ny());
+    is
+}
+
 /// The fused pipeline in `f64` is the reference: it has its own tests against
 /// the definition.
 #[test]
@@ -118,6 +126,9 @@ fn agrees_with_the_fused_pipeline_on_long_lines() {
     ];
     for (nx, ny) in sizes {
         let grid = grid(nx, ny);
+        if !is_made_for(&gpu, &grid) {
+            continue;
+        }
         // Numbers that both precisions hold.
         let rho: Vec<f32> = off_axis(nx, ny);
         let exact: Vec<f64> = wide(&rho);
@@ -128,7 +139,9 @@ fn agrees_with_the_fused_pipeline_on_long_lines() {
             read(&gpu, &fields)
         };
         solves_like::<f32>(&gpu, &grid, &rho, &want, limit::<f32>());
-        solves_like::<f64>(&gpu, &grid, &exact, &want, 2.0 * limit::<f64>());
+        if ThreePass::<f64>::is_made_for(&gpu, &grid) {
+            solves_like::<f64>(&gpu, &grid, &exact, &want, 2.0 * limit::<f64>());
+        }
     }
 }
 

@@ -317,7 +317,7 @@ const TABLE: &[Row] = {
         row(Solve,   (4, 227,  8192),     (32, 2, true),  (PQ, true,  512)),
         row(Solve,   (4,  48, 16384),     (32, 1, true),  (PQ, true,  512)),
         row(Solve,   (8,  48,   512),     ( 8, 2, false), (R, false,  512)),
-        row(Solve,   (8, 163,  1024),     (16, 2, false), (R, true,   512)),
+        row(Solve,   (8, 163,  1024),     (16, 2, false), (S, true,   512)),
         row(Solve,   (8,  48,  1024),     (16, 2, true),  (S, true,   512)),
         row(Solve,   (8, 163,  2048),     (16, 2, true),  (S, false,  512)),
         row(Solve,   (8, 163,  4096),     (16, 2, false), (R, true,   512)),
