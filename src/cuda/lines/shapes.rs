@@ -320,7 +320,7 @@ const TABLE: &[Row] = {
         row(Solve,   (8, 163,  1024),     (16, 2, false), (S, true,   512)),
         row(Solve,   (8,  48,  1024),     (16, 2, true),  (S, true,   512)),
         row(Solve,   (8, 163,  2048),     (16, 2, true),  (S, false,  512)),
-        row(Solve,   (8, 163,  4096),     (16, 2, false), (R, true,   512)),
+        row(Solve,   (8, 163,  4096),     (16, 2, true),  (S, true,   512)),
         row(Solve,   (8,  48, 10000),     (16, 1, true),  (S, true,   512)),
 
         row(Fields,  (4,  48,   512),     ( 8, 1, false), (R, true,   512)),
