@@ -9,6 +9,7 @@ use super::bodies::{Arrangement, Bodies};
 use super::plan::{Plan, TILE};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceVec, Gpu, Launch, Overlap, Pinned, blocks_for, check_length,
+    function,
 };
 use crate::engine::DensityStats;
 use crate::real::Precision;
@@ -90,13 +91,13 @@ impl<T: CudaReal> Density<T> {
         let module = gpu.kernels::<T>("density")?;
         let narrow = T::PRECISION == Precision::F32;
         let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
-        let caller = module.load_function("density_caller")?;
+        let caller = function(&module, "density_caller")?;
         Ok(Density {
             overlap: Overlap::where_possible(&caller),
             caller,
-            slots: module.load_function("density_slots")?,
-            spread: module.load_function("density_large")?,
-            finish: module.load_function("density_finish")?,
+            slots: function(&module, "density_slots")?,
+            spread: function(&module, "density_large")?,
+            finish: function(&module, "density_finish")?,
             background,
             fixed: gpu.upload(&fixed)?,
             sums: gpu.zeros(2 * bins * size_of::<T>() / 4)?,

@@ -6,7 +6,7 @@
 
 use super::bodies::Bodies;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Launch, Overlap, blocks_for, check_length,
+    CudaError, CudaReal, DeviceVec, Gpu, Launch, Overlap, blocks_for, check_length, function,
 };
 use cudarc::driver::CudaFunction;
 
@@ -33,11 +33,11 @@ impl<T: CudaReal> Force<T> {
     pub fn new(bodies: &Bodies<T>) -> Result<Self, CudaError> {
         let gpu = bodies.gpu.clone();
         let module = gpu.kernels::<T>("force")?;
-        let slots = module.load_function("force_slots")?;
+        let slots = function(&module, "force_slots")?;
         Ok(Force {
             overlap: Overlap::where_possible(&slots),
             slots,
-            to_caller: module.load_function("force_return")?,
+            to_caller: function(&module, "force_return")?,
             in_slots: gpu.zeros(2 * bodies.len())?,
             bodies: bodies.id,
             gpu,

@@ -5,7 +5,7 @@
 
 use super::plan::Plan;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, Launch, Overlap, blocks_for,
+    CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, Launch, Overlap, blocks_for, function,
 };
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
@@ -77,7 +77,7 @@ impl Ordering {
         plan: &Plan<T>,
         few: bool,
     ) -> Result<Self, CudaError> {
-        let load = |name: &str| module.load_function(name);
+        let load = |name: &str| function(module, name);
         let tiles = plan.tiles_x as usize * plan.tiles_y as usize;
         let bodies = (plan.bodies + plan.large) as usize;
         let count = load("order_count")?;

@@ -1,7 +1,7 @@
 //! Values of bodies from one order to another, and pairs from two arrays.
 
 use crate::cuda::device::{
-    CudaError, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch, blocks_for,
+    CudaError, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch, blocks_for, function,
 };
 use cudarc::driver::{CudaFunction, CudaModule};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub(super) struct Moves {
 
 impl Moves {
     pub(super) fn new(order: &Arc<CudaModule>) -> Result<Self, CudaError> {
-        let load = |name: &str| order.load_function(name);
+        let load = |name: &str| function(order, name);
         Ok(Moves {
             single: load("order_move")?,
             pairs: load("order_move_pairs")?,

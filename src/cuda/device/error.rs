@@ -3,6 +3,7 @@
 use crate::engine::{EngineError, Pipeline, out_of_memory};
 use crate::transform::ShapeError;
 use cudarc::cufft::result::CufftError;
+use cudarc::cufft::sys::cufftResult;
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{DriverError, result};
 
@@ -192,30 +193,34 @@ pub struct DriverFailure(DriverError);
 #[error("{0}")]
 pub struct CufftFailure(CufftError);
 
-impl From<CufftError> for CufftFailure {
-    fn from(error: CufftError) -> Self {
-        CufftFailure(error)
-    }
-}
-
 /// For work of one's own by [`interop`](crate::cuda::interop).
 impl From<DriverError> for CudaError {
     fn from(error: DriverError) -> Self {
         match error.0 {
             CUresult::CUDA_ERROR_NO_DEVICE => CudaError::NoDevice,
             CUresult::CUDA_ERROR_STUB_LIBRARY => CudaError::NoDriver,
-            // Loading code or making a graph takes memory too. Of the context at hand;
-            // that there is none is no reason to fail.
-            CUresult::CUDA_ERROR_OUT_OF_MEMORY => CudaError::OutOfMemory {
-                needed: 0,
-                free: result::mem_get_info().map_or(0, |(free, _)| free),
-            },
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => CudaError::driver_lacks_memory(),
             _ => CudaError::Driver(DriverFailure(error)),
         }
     }
 }
 
 impl CudaError {
+    /// cuFFT's answer when `what` was asked of it.
+    pub(in crate::cuda) fn cufft(what: impl Into<String>, answer: CufftError) -> Self {
+        match answer {
+            CufftError(cufftResult::CUFFT_ALLOC_FAILED) => CudaError::driver_lacks_memory(),
+            answer => CudaError::Cufft { what: what.into(), source: CufftFailure(answer) },
+        }
+    }
+
+    /// Memory ran out for what is not allocated here: code, graphs, plans.
+    fn driver_lacks_memory() -> Self {
+        // Of the context at hand; that there is none is no reason to fail.
+        let free = result::mem_get_info().map_or(0, |(free, _)| free);
+        CudaError::OutOfMemory { needed: 0, free }
+    }
+
     /// Whether it is only this way of doing a thing that the device at hand, its code or
     /// the grid does not allow, so that another way may stand in.
     pub(in crate::cuda) fn lets_another_stand_in(&self) -> bool {

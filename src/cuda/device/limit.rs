@@ -7,7 +7,7 @@
 //! the device at hand, and its name says so wherever it appears.
 
 use super::error::CudaError;
-use super::gpu::{DeviceInfo, OLDEST};
+use super::probe::{DeviceInfo, OLDEST};
 use std::env;
 
 /// Names the limit of every device that is opened without one of its own.

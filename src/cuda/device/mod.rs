@@ -9,17 +9,19 @@ mod input;
 mod launch;
 mod limit;
 mod memory;
+mod probe;
 mod real;
 mod timing;
 mod usage;
 mod value;
 
 pub use error::{CudaError, CufftFailure, DriverFailure};
-pub use gpu::{Capabilities, DeviceInfo, Gpu, GpuOptions, KernelOrigin, MemoryInfo, probe};
+pub use gpu::{Gpu, GpuOptions, KernelOrigin, MemoryInfo};
 pub use graph::Graph;
 pub use input::Input;
 pub use limit::DeviceLimit;
 pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
+pub use probe::{Capabilities, DeviceInfo, probe};
 pub use real::CudaReal;
 pub use timing::{Marks, Spread, Stopwatch, measure};
 pub use usage::KernelUse;
@@ -28,9 +30,9 @@ pub use value::DeviceValue;
 #[cfg(test)]
 pub(in crate::cuda) use compile::{kernel_constant, kernel_source};
 pub(in crate::cuda) use error::{check_aligned, check_length};
-pub(in crate::cuda) use gpu::check_cufft;
 pub(in crate::cuda) use launch::{
     BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, MOST_PINS, Overlap, SumScratch,
-    blocks_at_once, blocks_for, cover, cover_for_sum, cover_lines, fit, stacked,
+    blocks_at_once, blocks_for, cover, cover_for_sum, cover_lines, fit, function, stacked,
 };
 pub(in crate::cuda) use memory::{Pinned, reals};
+pub(in crate::cuda) use probe::check_cufft;

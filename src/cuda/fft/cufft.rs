@@ -24,9 +24,8 @@ struct Plan {
 
 impl Plan {
     fn new(gpu: &Gpu, kind: cufftType, shape: &[usize], batch: usize) -> Result<Plan, CudaError> {
-        let fail = |source: CufftError| CudaError::Cufft {
-            what: format!("plan of {batch} transforms of {shape:?}"),
-            source: source.into(),
+        let fail = |answer: CufftError| {
+            CudaError::cufft(format!("plan of {batch} transforms of {shape:?}"), answer)
         };
         check_cufft()?;
         check_shape(shape, batch)?;
@@ -85,8 +84,8 @@ impl Plan {
         Ok(())
     }
 
-    fn failure(&self, source: CufftError) -> CudaError {
-        CudaError::Cufft { what: "transform".into(), source: source.into() }
+    fn failure(&self, answer: CufftError) -> CudaError {
+        CudaError::cufft("transform", answer)
     }
 }
 

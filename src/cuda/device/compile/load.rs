@@ -7,7 +7,7 @@ use super::{
     unit_name, usual_options,
 };
 use crate::cuda::device::error::CudaError;
-use crate::cuda::device::gpu::driver_version;
+use crate::cuda::device::probe::driver_version;
 use crate::cuda::device::real::CudaReal;
 use crate::real::Precision;
 use cudarc::driver::sys::CUresult;

@@ -1,0 +1,260 @@
+//! What of CUDA there is: libraries, their versions, devices.
+
+use super::compile;
+use super::error::{CudaError, OLDEST_DRIVER};
+use super::limit::DeviceLimit;
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
+use cudarc::driver::{DriverError, result};
+use serde::Serialize;
+
+/// The oldest architecture the kernels are compiled for: ten times its compute
+/// capability.
+pub(super) const OLDEST: u32 = 75;
+
+/// One GPU, as the driver describes it and a [`DeviceLimit`] leaves it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceInfo {
+    /// The number it is opened by.
+    pub ordinal: usize,
+    /// Its own name, and its limit if it has one.
+    pub name: String,
+    /// Compute capability, major and minor: what code is compiled for.
+    pub compute_capability: (i32, i32),
+    /// Shared memory that a block can have, in bytes.
+    pub shared_memory: usize,
+    /// Device memory in bytes.
+    pub memory: usize,
+    /// L2 cache in bytes.
+    pub l2_cache: usize,
+    /// Streaming multiprocessors.
+    pub multiprocessors: i32,
+}
+
+impl DeviceInfo {
+    /// Ten times the compute capability: 90 for 9.0.
+    pub fn architecture(&self) -> u32 {
+        let (major, minor) = self.compute_capability;
+        (major * 10 + minor) as u32
+    }
+}
+
+/// What of CUDA this machine has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Capabilities {
+    /// The driver's library opens.
+    pub driver: bool,
+    /// The CUDA version the driver supports, e.g. `(13, 0)`.
+    pub driver_version: Option<(i32, i32)>,
+    /// cuFFT's library opens.
+    pub cufft: bool,
+    /// cuFFT's version, when its library opens.
+    pub cufft_version: Option<(i32, i32)>,
+    /// NVRTC's version, when its library opens.
+    pub nvrtc: Option<(i32, i32)>,
+    /// The program holds machine code for its kernels and needs no NVRTC.
+    pub precompiled: bool,
+    /// Every GPU the driver finds.
+    pub devices: Vec<DeviceInfo>,
+}
+
+impl Capabilities {
+    /// What keeps device `ordinal` from being used; `None` when nothing does. (Only some
+    /// pipelines and transforms need cuFFT: it is no obstacle that it is not there.)
+    pub fn obstacle(&self, ordinal: usize) -> Option<CudaError> {
+        if !self.driver {
+            return Some(CudaError::NoDriver);
+        }
+        if let Some(driver) = self.driver_version.filter(|&version| version < OLDEST_DRIVER) {
+            return Some(CudaError::OldDriver { driver, needed: OLDEST_DRIVER });
+        }
+        if self.devices.is_empty() {
+            return Some(CudaError::NoDevice);
+        }
+        let Some(device) = self.devices.get(ordinal) else {
+            return Some(CudaError::NoSuchDevice { ordinal, count: self.devices.len() });
+        };
+        if device.architecture() < OLDEST {
+            let (major, minor) = device.compute_capability;
+            return Some(CudaError::TooOld { device: device.name.clone(), major, minor });
+        }
+        if !self.precompiled && self.nvrtc.is_none() {
+            return Some(CudaError::NoNvrtc);
+        }
+        None
+    }
+}
+
+/// Looks for driver, cuFFT, NVRTC and devices, these as `PLACEFIELD_DEVICE_LIMIT`
+/// leaves them. Never fails: what is missing is reported as missing, and a limit that is
+/// none is ignored here ([`Gpu::open`](super::Gpu::open) refuses it).
+///
+/// Libraries without a version in their names come first, then NVRTC of CUDA 13
+/// (`libnvrtc.so.13`) before that of CUDA 12 (`.12`), and cuFFT of CUDA 13
+/// (`libcufft.so.12`) before that of CUDA 12 (`.11`).
+pub fn probe() -> Capabilities {
+    let limit = DeviceLimit::from_environment().unwrap_or_default();
+    let mut found = probe_devices();
+    found.devices.iter_mut().for_each(|device| limit.apply(device));
+    // SAFETY: only opens the library and closes it again.
+    found.cufft = unsafe { cudarc::cufft::sys::is_culib_present() };
+    found.cufft_version = found.cufft.then(cufft_version).flatten();
+    found.nvrtc = compile::nvrtc_version();
+    found
+}
+
+/// All that opening a device needs, without limits; cuFFT is not opened, nor NVRTC where
+/// the program holds code.
+pub(super) fn probe_devices() -> Capabilities {
+    // SAFETY: only opens the library and closes it again.
+    let driver = unsafe { sys::is_culib_present() };
+    let precompiled = compile::precompiled();
+    Capabilities {
+        driver,
+        driver_version: driver.then(driver_version).flatten(),
+        nvrtc: if precompiled { None } else { compile::nvrtc_version() },
+        precompiled,
+        devices: if driver { devices().unwrap_or_default() } else { Vec::new() },
+        ..Capabilities::default()
+    }
+}
+
+/// Whether cuFFT is there, and one that the driver is new enough for.
+///
+/// # Errors
+/// [`CudaError::NoCufft`] or [`CudaError::OldDriver`].
+pub(in crate::cuda) fn check_cufft() -> Result<(), CudaError> {
+    // SAFETY: only opens the library and closes it again.
+    if !unsafe { cudarc::cufft::sys::is_culib_present() } {
+        return Err(CudaError::NoCufft);
+    }
+    fits_driver(cufft_version(), driver_version())
+}
+
+/// cuFFT 11 is CUDA 12's, and cuFFT 12 CUDA 13's.
+fn fits_driver(cufft: Option<(i32, i32)>, driver: Option<(i32, i32)>) -> Result<(), CudaError> {
+    match (cufft, driver) {
+        (Some((cufft, _)), Some(driver)) if driver.0 <= cufft => {
+            Err(CudaError::OldDriver { driver, needed: (cufft + 1, 0) })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The CUDA version that the driver is for. Its library must be there.
+pub(super) fn driver_version() -> Option<(i32, i32)> {
+    let mut version = 0;
+    // SAFETY: writes one integer; the library is there.
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result().ok()?;
+    Some((version / 1000, version % 1000 / 10))
+}
+
+fn cufft_version() -> Option<(i32, i32)> {
+    let mut version = 0;
+    // SAFETY: writes one integer; the library is there.
+    unsafe { cudarc::cufft::sys::cufftGetVersion(&mut version) }.result().ok()?;
+    Some((version / 1000, version % 1000 / 100))
+}
+
+fn devices() -> Result<Vec<DeviceInfo>, DriverError> {
+    result::init()?;
+    (0..result::device::get_count()?).map(describe).collect()
+}
+
+fn describe(ordinal: i32) -> Result<DeviceInfo, DriverError> {
+    let device = result::device::get(ordinal)?;
+    // SAFETY: `device` is a handle the driver has just given.
+    let attribute = |which| unsafe { result::device::get_attribute(device, which) };
+    Ok(DeviceInfo {
+        ordinal: ordinal as usize,
+        name: result::device::get_name(device)?,
+        compute_capability: (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ),
+        shared_memory: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?
+            as usize,
+        // SAFETY: as above.
+        memory: unsafe { result::device::total_mem(device) }?,
+        l2_cache: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as usize,
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::device::Gpu;
+
+    fn card(major: i32, minor: i32) -> DeviceInfo {
+        DeviceInfo {
+            ordinal: 0,
+            name: "card".into(),
+            compute_capability: (major, minor),
+            shared_memory: 64 << 10,
+            memory: 1 << 30,
+            l2_cache: 1 << 20,
+            multiprocessors: 10,
+        }
+    }
+
+    #[test]
+    fn the_error_names_what_is_missing() {
+        let all = Capabilities {
+            driver: true,
+            driver_version: Some((13, 0)),
+            cufft: true,
+            cufft_version: Some((12, 0)),
+            nvrtc: Some((13, 0)),
+            precompiled: false,
+            devices: vec![card(7, 5)],
+        };
+        assert!(all.obstacle(0).is_none());
+        let missing = |change: &dyn Fn(&mut Capabilities), ordinal| {
+            let mut less = all.clone();
+            change(&mut less);
+            less.obstacle(ordinal).unwrap()
+        };
+        assert!(matches!(missing(&|c| c.driver = false, 0), CudaError::NoDriver));
+        assert!(matches!(missing(&|c| c.devices.clear(), 0), CudaError::NoDevice));
+        assert!(matches!(missing(&|c| c.nvrtc = None, 0), CudaError::NoNvrtc));
+        let old = missing(&|c| c.driver_version = Some((11, 8)), 0);
+        assert_eq!(
+            old.to_string(),
+            "the NVIDIA driver is one for CUDA 11.8: a driver for CUDA 12.0 or newer is needed"
+        );
+        let old = missing(&|c| c.devices[0] = card(7, 0), 0);
+        assert_eq!(old.to_string(), "card has compute capability 7.0: 7.5 or newer is needed");
+        let beyond = missing(&|_| {}, 3).to_string();
+        assert_eq!(beyond, "CUDA device 3 does not exist: this machine has 1, counted from 0");
+    }
+
+    #[test]
+    fn a_newer_cufft_names_the_driver_that_it_needs() {
+        assert!(fits_driver(Some((11, 4)), Some((12, 0))).is_ok());
+        assert!(fits_driver(Some((11, 4)), Some((13, 0))).is_ok());
+        assert!(fits_driver(Some((12, 0)), Some((13, 0))).is_ok());
+        let old = fits_driver(Some((12, 0)), Some((12, 8))).unwrap_err().to_string();
+        assert!(old.contains("CUDA 12.8") && old.contains("CUDA 13.0"), "{old}");
+        assert!(old.contains("cuFFT of an older CUDA"), "{old}");
+    }
+
+    #[test]
+    fn code_in_the_program_needs_no_nvrtc_and_most_work_no_cufft() {
+        let found = Capabilities {
+            driver: true,
+            precompiled: true,
+            devices: vec![card(9, 0)],
+            ..Default::default()
+        };
+        assert!(found.obstacle(0).is_none());
+    }
+
+    #[test]
+    fn probing_and_opening_without_cuda_is_an_error_not_a_panic() {
+        let found = probe();
+        if let Some(obstacle) = found.obstacle(0) {
+            assert_eq!(Gpu::open(0).unwrap_err().to_string(), obstacle.to_string());
+        }
+        assert!(Gpu::open(usize::MAX).is_err());
+    }
+}
