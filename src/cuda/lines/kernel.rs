@@ -4,7 +4,7 @@ use super::instances::{Defines, instance};
 use super::shapes::{Limits, Role, Shape, choose};
 use super::tuning::measured;
 use super::twiddles::twiddles;
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, function};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use cudarc::driver::{CudaFunction, LaunchConfig};
 
@@ -87,7 +87,7 @@ impl<T: CudaReal> LineKernel<T> {
         let modules = gpu.prepare::<T>(&wanted)?;
         let kernels = instances.iter().zip(modules).map(|(instance, module)| {
             let shape = instance.shape;
-            let function = module.load_function(instance.unit)?;
+            let function = function(&module, instance.unit)?;
             let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             function.set_attribute(most, shape.bytes() as i32)?;
             let table: Vec<T::Complex> =
