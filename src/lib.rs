@@ -55,6 +55,7 @@
 //! | what to do without a usable GPU | `cuda` |
 //! | the field of a density of one's own | [`cpu::solve::Solver`], `cuda::solver` |
 //! | a global placer to use or to change | [`place`], [`wirelength`] |
+//! | why a density looks bad, and what to change | [`causes`] |
 //! | whether a placement is legal, how far cells moved, the contest's score | [`legality`], [`displacement`], [`scaled_hpwl`] |
 //! | the equations, the pipelines, their accuracy | [`spectral`] |
 //! | transforms of lines, maps and volumes alone | [`transform`], [`cpu::transforms`], `cuda::transforms` |

@@ -93,8 +93,8 @@ struct OutputArgs {
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
     /// Write a page with the tables, their claims and pictures
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
+    #[arg(long = "report", value_name = "FILE.html")]
+    page: Option<PathBuf>,
 }
 
 /// Options of `placefield bench show`.
@@ -160,7 +160,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
             files.extend(paper::draw(table, &report.machine, folder)?);
         }
     }
-    if let Some(path) = &output.report {
+    if let Some(path) = &output.page {
         Page::of_benchmarks(&report)?.write(None, path)?;
         files.push(path.clone());
     }
@@ -210,7 +210,7 @@ impl paper::Listener for Show {
 fn prepare(output: &OutputArgs, inputs: &[PathBuf]) -> Result<(), Failure> {
     Outputs::default()
         .file("--json", output.json.as_ref())
-        .file("--report", output.report.as_ref())
+        .file("--report", output.page.as_ref())
         .folder("--plots", output.plots.as_ref(), PICTURES)
         .check(inputs)
 }

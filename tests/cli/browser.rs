@@ -96,19 +96,17 @@ impl Browser {
     fn listen(&mut self, event: &Value) {
         let params = &event["params"];
         let complaint = match event["method"].as_str().unwrap_or_default() {
-            "Runtime.exceptionThrown" => params["exceptionDetails"].to_string(),
-            "Runtime.consoleAPICalled" => params["args"].to_string(),
-            "Log.entryAdded" => params["entry"]["text"].to_string(),
+            "Runtime.exceptionThrown" => Some(params["exceptionDetails"].to_string()),
+            "Runtime.consoleAPICalled" => Some(params["args"].to_string()),
+            "Log.entryAdded" => Some(params["entry"]["text"].to_string()),
             "Network.requestWillBeSent" => {
                 let url = params["request"]["url"].as_str().unwrap_or_default();
-                if url.starts_with("file:") || url.starts_with("data:") {
-                    return;
-                }
-                format!("asked for {url}")
+                let own = url.starts_with("file:") || url.starts_with("data:");
+                (!own).then(|| format!("asked for {url}"))
             }
-            _ => return,
+            _ => None,
         };
-        self.complaints.push(complaint);
+        self.complaints.extend(complaint);
     }
 
     fn evaluate(&mut self, expression: &str) -> Value {
