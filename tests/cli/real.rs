@@ -73,6 +73,55 @@ fn wirelength_of_published_placements() {
     }
 }
 
+/// The legal placements are clean; of them and of the others, what their rows and cells say.
+#[test]
+#[ignore = "needs real designs: PLACEFIELD_DATA"]
+fn legal_placements_are_legal_and_others_are_not() {
+    for (archive, aux, pl, legal) in [
+        ("ibm01", "ibm01-cu85.aux", Some("ibm01-cu85.legal.pl"), true),
+        ("ibm07", "ibm07-cu90.aux", Some("ibm07-cu90.legal.pl"), true),
+        ("ibm05", "ibm05.aux", Some("ibm05.dp.pl"), true),
+        ("adaptec1", "adaptec1.mms.aux", None, true),
+        ("ibm01", "ibm01-cu85.aux", Some("ibm01-cu85.gp.pl"), false),
+        ("adaptec1", "adaptec1.aux", None, false),
+    ] {
+        let folder = design_dir(archive);
+        let aux = folder.join(aux);
+        let pl = pl.map(|pl| folder.join(pl));
+        let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> =
+            vec![&aux, &"--bins", &"64", &"--legality"];
+        if let Some(pl) = &pl {
+            args.extend([&"--pl" as &dyn AsRef<std::ffi::OsStr>, pl]);
+        }
+        let found = &eval_json(&args)["legality"];
+        assert_eq!(found["legal"], legal, "{archive}: {found}");
+        assert_eq!(found["fixed_moved"], 0, "{archive}");
+    }
+    // Every cell on every other, before placement: n(n − 1)/2 pairs.
+    let json =
+        eval_json(&[&design_dir("adaptec1").join("adaptec1.aux"), &"--legality", &"--bins", &"64"]);
+    let cells = number(&json, "/design/movable");
+    assert_eq!(number(&json, "/legality/overlaps"), cells * (cells - 1.0) / 2.0);
+}
+
+/// The offsets of these are counted from the corner, of ICCAD04's from the centre.
+#[test]
+#[ignore = "needs real designs: PLACEFIELD_DATA"]
+fn a_wrong_pin_offset_is_noticed_and_a_right_one_is_not() {
+    for (archive, aux, right, wrong) in [
+        ("ibm01", "ibm01-cu85.aux", "lower-left", "center"),
+        ("ibm07", "ibm07-cu90.aux", "lower-left", "center"),
+        ("ct_ariane", "ct_ariane.fixed.aux", "center", "lower-left"),
+        ("mempool_tile_ng45", "mempool_tile_ng45.fixed.aux", "center", "lower-left"),
+    ] {
+        let aux = design_dir(archive).join(aux);
+        let hint = |offset: &str| {
+            warns(&eval_json(&[&aux, &"--bins", &"64", &"--pin-offset", &offset]), "--pin-offset")
+        };
+        assert!(hint(wrong) && !hint(right), "{archive}");
+    }
+}
+
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn pictures_of_real_designs() {
