@@ -21,7 +21,8 @@ pub(crate) fn write_whole(
         Destination::Replace(target, permissions) => {
             let temporary = Temporary::beside(&target)?;
             if let Some(permissions) = permissions {
-                temporary.file.set_permissions(permissions)?;
+                // Not every file system has them; the contents matter more.
+                let _ = temporary.file.set_permissions(permissions);
             }
             let mut file = BufWriter::with_capacity(1 << 18, &temporary.file);
             write(&mut file)?;

@@ -56,7 +56,7 @@ pub(super) struct Bands {
     height: f64,
     count: usize,
     /// The nodes of band `b` are `node[start[b]..start[b + 1]]`.
-    start: Vec<u32>,
+    start: Vec<usize>,
     node: Vec<u32>,
 }
 
@@ -95,7 +95,7 @@ impl Bands {
 
     /// A counting sort of the nodes by band.
     fn fill(&mut self, spans: &[Option<(u32, u32)>]) {
-        let mut start = vec![0u32; self.count + 1];
+        let mut start = vec![0; self.count + 1];
         for (first, last) in spans.iter().flatten() {
             (*first..=*last).for_each(|band| start[band as usize + 1] += 1);
         }
@@ -103,11 +103,11 @@ impl Bands {
             start[band + 1] += start[band];
         }
         let mut next = start.clone();
-        self.node = vec![0; start[self.count] as usize];
+        self.node = vec![0; start[self.count]];
         for (i, span) in spans.iter().enumerate() {
             let Some((first, last)) = span else { continue };
             for band in *first..=*last {
-                self.node[next[band as usize] as usize] = i as u32;
+                self.node[next[band as usize]] = i as u32;
                 next[band as usize] += 1;
             }
         }
@@ -127,7 +127,7 @@ impl Bands {
     }
 
     fn nodes(&self, band: usize) -> &[u32] {
-        &self.node[self.start[band] as usize..self.start[band + 1] as usize]
+        &self.node[self.start[band]..self.start[band + 1]]
     }
 
     /// Whether the area that two cells share begins in `band`.
