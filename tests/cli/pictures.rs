@@ -146,8 +146,8 @@ fn pictures_are_chosen_with_their_format_and_range() {
         );
         std::fs::read_to_string(out.join("density.svg")).unwrap()
     };
-    let usual = density(&[]);
-    assert!(usual.contains("\nT\n"), "the target density is marked");
+    let marked = density(&[&"--target-density", &"0.1"]);
+    assert!(marked.contains("\nT\n"), "the target density is marked");
     assert!(density(&[&"--scale", &"log"]).contains("colours by the logarithm"));
     assert!(density(&[&"--range", &"0:0.25"]).contains("colours end at 0 and 0.250"));
     for wrong in [["--range", "0:1"], ["--range", "1:0"], ["--scale", "cubic"]] {
