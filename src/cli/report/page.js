@@ -525,17 +525,17 @@ class Run {
 
 // ---------------------------------------------------------------- start
 
-const element = $("#data");
-if (element) {
-  const data = JSON.parse(element.textContent);
-  const open = async part => {
-    try {
-      await part.open();
-    } catch (error) {
-      console.error(error); // the static pictures stay
-    }
-  };
-  const maps = data.maps && typeof DecompressionStream === "function" ? open(new Maps(data.maps)) : null;
-  const run = data.run ? open(new Run(data.run)) : null;
-  Promise.all([maps, run]).then(() => { document.documentElement.dataset.ready = "yes"; });
+/** Opens a part of the page; where that fails its static pictures stay. */
+async function open(part) {
+  try {
+    await part.open();
+  } catch (error) {
+    console.error(error);
+  }
 }
+
+const data = JSON.parse($("#data")?.textContent ?? "{}");
+const parts = [];
+if (data.maps && typeof DecompressionStream === "function") parts.push(new Maps(data.maps));
+if (data.run) parts.push(new Run(data.run));
+Promise.all(parts.map(open)).then(() => { document.documentElement.dataset.ready = "yes"; });
