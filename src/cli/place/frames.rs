@@ -127,6 +127,8 @@ struct Worker {
     fixed: Vec<Rect>,
     macros: Vec<(usize, f64, f64)>,
     die: Rect,
+    folder: Option<PathBuf>,
+    /// Where there is a folder, once the thread has begun.
     pictures: Option<Pictures>,
     page: Option<PageFilm>,
     /// The page takes one of so many shots.
@@ -156,7 +158,6 @@ impl Worker {
         let moving = still.nodes.kind.iter_mut().filter(|kind| **kind == NodeKind::Movable);
         moving.for_each(|kind| *kind = NodeKind::FixedNoImage);
         let fixed = outlines(&still, die);
-        let pictures = wanted.folder.as_deref().map(|folder| Pictures::new(folder, die));
         Ok(Worker {
             name: design.name.clone(),
             density: CpuDensity::new(&without_fillers, 0.0),
@@ -164,7 +165,8 @@ impl Worker {
             macros: movable.iter().map(body).collect(),
             fixed,
             die,
-            pictures: pictures.transpose()?,
+            folder: wanted.folder.clone(),
+            pictures: None,
             page: wanted.page.then(|| PageFilm {
                 nx: fine.nx(),
                 ny: fine.ny(),
@@ -178,6 +180,8 @@ impl Worker {
     }
 
     fn run(mut self, shots: &Receiver<Shot>) -> Result<Option<PageFilm>, PlotError> {
+        let pictures = self.folder.as_deref().map(|folder| Pictures::new(folder, self.die));
+        self.pictures = pictures.transpose()?;
         for shot in shots {
             self.make(shot)?;
         }
