@@ -9,6 +9,7 @@ use super::engines::EngineReal;
 use super::failure::Failure;
 use super::options::{EngineChoice, PrecisionArg, thread_count};
 use crate::Precision;
+use crate::bookshelf::write::Shortest;
 use clap::Args;
 use read::Array;
 
@@ -69,7 +70,7 @@ fn rounded<T: Element>(array: &Array, less: f64) -> Result<Vec<T>, Failure> {
                 "{}: value [{}] is {}: expected a finite number of {}",
                 array.path,
                 index.join(", "),
-                array.values[at],
+                Shortest(array.values[at]),
                 T::PRECISION
             )
             .into())
