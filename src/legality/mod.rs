@@ -41,7 +41,7 @@ mod heap;
 mod overlap;
 mod rows;
 
-use crate::design::{Design, DesignError, NodeKind, Placement};
+use crate::design::{Design, DesignError, NodeKind, Orientation, Placement};
 use crate::grid::Rect;
 use rayon::prelude::*;
 use rows::{Levels, Stand};
@@ -303,6 +303,9 @@ fn orientations_assigned(design: &Design, levels: &Levels) -> bool {
         let upside_down = rows::upside_down(row.orientation);
         upside_down.then(|| rows::upside_down(design.placement.orientation[i]))
     };
+    if levels.upright() {
+        return true;
+    }
     let (yes, all) = (0..design.nodes.len())
         .into_par_iter()
         .filter(|&i| design.nodes.kind[i] == NodeKind::Movable)
@@ -350,8 +353,12 @@ fn judge(
         Stand::OutsideRow(area) => add(Fault::OutsideRow, area),
         Stand::OffSite(distance) => add(Fault::OffSite, distance),
     }
+    let orientation = design.placement.orientation[i];
+    if levels.upright() && orientation == Orientation::N {
+        return;
+    }
     if let Some(row) = levels.row_of_single(design, i)
-        && !rows::may_lie(design.placement.orientation[i], row, assigned)
+        && !rows::may_lie(orientation, row, assigned)
     {
         add(Fault::Orientation, rect.area());
     }

@@ -18,6 +18,8 @@ pub(super) enum Stand {
 /// All rows, by the height they lie at.
 pub(super) struct Levels {
     tolerance: f64,
+    /// Whether the sites of every row lie `N`.
+    upright: bool,
     /// Ascending in y.
     levels: Vec<Level>,
 }
@@ -43,7 +45,14 @@ impl Levels {
         let mut sorted: Vec<Row> = rows.iter().filter(|r| r.sites > 0).copied().collect();
         sorted.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)));
         let levels = sorted.chunk_by(|a, b| b.y - a.y <= tolerance);
-        Levels { tolerance, levels: levels.map(|rows| Level::new(rows, tolerance)).collect() }
+        let upright = sorted.iter().all(|row| row.orientation == Orientation::N);
+        let levels = levels.map(|rows| Level::new(rows, tolerance)).collect();
+        Levels { tolerance, upright, levels }
+    }
+
+    /// Whether every row's sites lie `N`: then a cell that does so lies as its row asks.
+    pub(super) fn upright(&self) -> bool {
+        self.upright
     }
 
     /// What counts as no length, layout units.
