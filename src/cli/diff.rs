@@ -235,8 +235,11 @@ fn draw<T: crate::Real>(
     files: &mut Vec<PathBuf>,
 ) -> Result<(), Failure> {
     let name = &report.design.name;
-    let (from, to) = (&report.from.placement, &report.to.placement);
-    let subtitle = format!("{to} less {from}");
+    let file = |side: &Side| {
+        let name = Path::new(&side.placement).file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let subtitle = format!("{} less {}", file(&report.to), file(&report.from));
     let density = HeatMap {
         title: format!("{name}: difference of the densities"),
         subtitle: subtitle.clone(),
