@@ -17,7 +17,7 @@ use placefield::cuda::CudaBackend;
 use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Gpu, Spread, probe};
 use placefield::engine::{EngineOptions, Pipeline};
 use placefield::grid::BinGrid;
-use placefield::place::{Outcome, PlaceOptions, Placer, StageSplit, schedule, start};
+use placefield::place::{Outcome, PlaceOptions, Placer, StageSplit, start};
 use placefield::wirelength::{LARGE_NET, Netlist};
 use serde::Serialize;
 use std::error::Error;
@@ -173,13 +173,12 @@ fn place<T: CudaReal>(
     Task { design, charge, netlist }: Task,
     options: &PlaceOptions,
 ) -> Result<Row, Box<dyn Error>> {
-    let options = options.least_hpwl(schedule::least_hpwl(&netlist, &charge));
     let engine_options = EngineOptions::default().pipeline(Pipeline::ThreePass);
     let (x, y) = start::centred(&charge, 1000);
     let engine = CudaEngine::<T>::on(gpu, charge.clone(), &engine_options)?;
     let mut backend = CudaBackend::new(engine, &netlist)?;
     let begun = Instant::now();
-    let mut placer = Placer::new(&mut backend, &x, &y, &options)?;
+    let mut placer = Placer::new(&mut backend, &x, &y, options)?;
     let (mut times, mut sum, mut evaluations) = (Vec::new(), StageSplit::default(), 0);
     let mut clock = Instant::now();
     while let Some(record) = placer.step()? {

@@ -56,7 +56,7 @@ impl std::fmt::Display for Pipeline {
 }
 
 /// Overflow and largest density of one density map.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DensityStats {
     /// Σ over bins of max(0, area − T · bin area) / Σ movable area; fillers left out.
     pub overflow: f64,

@@ -58,6 +58,9 @@ pub struct Netlist {
 }
 
 impl Netlist {
+    /// For [`Netlist::from_design`]: no net is left out of the weighted average.
+    pub const ALL: usize = usize::MAX;
+
     /// The nets of `design`, where nets of `large` pins or more are left out of
     /// the weighted average ([`LARGE_NET`]).
     ///
@@ -182,6 +185,12 @@ impl Netlist {
             bodies.filter(|&b| b != FIXED_PIN).for_each(|b| sums[b as usize] += self.weight[e]);
         }
         sums
+    }
+
+    /// The largest that Σ |∂WA| over both coordinates can be where WA is taken over nets
+    /// `0..smooth()`: a net pulls at its outermost pins with its weight, at four in all.
+    pub fn most_pull(&self) -> f64 {
+        4.0 * self.weight[..self.smooth].iter().sum::<f64>()
     }
 
     fn push_pin(&mut self, design: &Design, nets: &Nets, p: usize, body: u32) {

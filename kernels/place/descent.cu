@@ -3,7 +3,7 @@
 // (Lu et al., "ePlace", TODAES 2015, section 5; DREAMPlace, section III-C).
 //
 //   descent_step      u' = v - step g,  v' = clamp(u' + momentum (u' - u))
-//   descent_gradient  g' = (dWA - lambda force) / max(1, pin weight + alpha lambda area)
+//   descent_gradient  g' = (dWA - lambda force) / max(1, beta pin weight + alpha lambda area)
 //                     and the sums |dWA|, |force|, g'^2, (v' - v)^2, (g' - g)^2
 //
 // Numbers that change from one evaluation to the next come from device memory
@@ -21,7 +21,7 @@
 
 /// `Parameters` in src/cuda.
 struct Parameters {
-    double gamma, lambda, area_factor, step, momentum;
+    double gamma, lambda, pin_factor, area_factor, step, momentum;
 };
 
 /// One value per body and coordinate: `Pair` in src/cuda.
@@ -81,6 +81,7 @@ PF_KERNEL(BLOCK, 4) descent_gradient(const Bodies bodies, const Parameters* __re
                                      double* partial, u32* ticket, const double* lengths, const double* energy,
                                      const u64* density, double* sample) {
     const real lambda = real(parameters->lambda);
+    const real per_pin = real(parameters->pin_factor);
     const real area_weight = real(parameters->area_factor * parameters->lambda);
     double sums[5] = {0, 0, 0, 0, 0};
     for (u32 i = blockIdx.x * BLOCK + threadIdx.x; i < bodies.bodies; i += gridDim.x * BLOCK) {
@@ -88,7 +89,7 @@ PF_KERNEL(BLOCK, 4) descent_gradient(const Bodies bodies, const Parameters* __re
         const real wx = movable ? wirelength.x[i] : real(0), wy = movable ? wirelength.y[i] : real(0);
         const real2 force = forces[i];
         const real fx = force.x, fy = force.y;
-        const real weight = (movable ? bodies.pin_weight[i] : real(0)) + area_weight * bodies.area[i];
+        const real weight = (movable ? per_pin * bodies.pin_weight[i] : real(0)) + area_weight * bodies.area[i];
         const real scale = real(1) / (weight > real(1) ? weight : real(1));
         const real gx = (wx - lambda * fx) * scale, gy = (wy - lambda * fy) * scale;
         const real x = to.v.x[i], y = to.v.y[i];

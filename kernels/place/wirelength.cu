@@ -14,8 +14,8 @@
 //                      cell, a warp per cell of more than HEAVY pins
 //
 // Blocks have 256 threads. Those of wirelength_nets, as many as run at once (persistent),
-// take turns in a list of work: a net that is left out of WA (HPWL alone, the whole block),
-// 8 large nets (a warp each), a chunk of small nets (a thread each). One kernel for all
+// take turns in a list of work: a wide net (the whole block; HPWL alone where it is left out of
+// WA), 8 large nets (a warp each), a chunk of small nets (a thread each). One kernel for all
 // three: in three, one after the other, each with its tail, wirelength took 60 and not 41 µs
 // at adaptec1's size on an H200.
 //
@@ -200,8 +200,10 @@ __device__ __forceinline__ Lengths large_net(const Nets& nets, const Corners& at
     return lane == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
 }
 
-/// HPWL of one net by the block, in its first thread. `edges` has four numbers a warp.
-__device__ __forceinline__ double wide_net(const Nets& nets, const Corners& at, u32 net, real (*edges)[4]) {
+/// One net by the block, WA and gradient only where it is `smooth`; the lengths are in the first
+/// thread. `parts` has eight numbers a warp.
+__device__ __forceinline__ Lengths wide_net(const Nets& nets, const Corners& at, Smoothing by, u32 net, bool smooth,
+                                            real (*parts)[8], cplx* __restrict__ pin_gradient) {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const u32 begin = nets.net_start[net], end = nets.net_start[net + 1];
     cplx low = pin_at(nets, at, begin), high = low;
@@ -213,48 +215,89 @@ __device__ __forceinline__ double wide_net(const Nets& nets, const Corners& at, 
     low = make(warp_min(low.x), warp_min(low.y));
     high = make(warp_max(high.x), warp_max(high.y));
     if (lane == 0) {
-        edges[warp][0] = low.x;
-        edges[warp][1] = low.y;
-        edges[warp][2] = high.x;
-        edges[warp][3] = high.y;
+        parts[warp][0] = low.x;
+        parts[warp][1] = low.y;
+        parts[warp][2] = high.x;
+        parts[warp][3] = high.y;
     }
     __syncthreads();
-    double found = 0;
-    if (threadIdx.x == 0) {
-        for (u32 w = 1; w < BLOCK / 32; ++w) {
-            low = make(fmin(low.x, edges[w][0]), fmin(low.y, edges[w][1]));
-            high = make(fmax(high.x, edges[w][2]), fmax(high.y, edges[w][3]));
+    for (u32 w = 0; w < BLOCK / 32; ++w) {
+        low = make(fmin(low.x, parts[w][0]), fmin(low.y, parts[w][1]));
+        high = make(fmax(high.x, parts[w][2]), fmax(high.y, parts[w][3]));
+    }
+    __syncthreads();
+    const real weight = nets.weight[net];
+    Average axis[2] = {between(low.x, high.x), between(low.y, high.y)};
+    if (!smooth) {
+        const double length = double(axis[0].half_perimeter()) + double(axis[1].half_perimeter());
+        return threadIdx.x == 0 ? Lengths{double(weight) * length, 0} : Lengths{0, 0};
+    }
+    for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
+        const cplx pin = pin_at(nets, at, p);
+        axis[0].add(pin.x, by.inverse);
+        axis[1].add(pin.y, by.inverse);
+    }
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+        Average& a = axis[k];
+        a.e = warp_total(a.e);
+        a.te = warp_total(a.te);
+        a.n = warp_total(a.n);
+        a.sn = warp_total(a.sn);
+        if (lane == 0) {
+            parts[warp][4 * k] = a.e;
+            parts[warp][4 * k + 1] = a.te;
+            parts[warp][4 * k + 2] = a.n;
+            parts[warp][4 * k + 3] = a.sn;
         }
-        found = double(nets.weight[net]) * (double(high.x - low.x) + double(high.y - low.y));
     }
     __syncthreads();
-    return found;
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+        Average& a = axis[k];
+        a.e = a.te = a.n = a.sn = 0;
+        for (u32 w = 0; w < BLOCK / 32; ++w) {
+            a.e += parts[w][4 * k];
+            a.te += parts[w][4 * k + 1];
+            a.n += parts[w][4 * k + 2];
+            a.sn += parts[w][4 * k + 3];
+        }
+        a.close();
+    }
+    __syncthreads();
+    for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
+        const cplx pin = pin_at(nets, at, p);
+        pin_gradient[p] =
+            make(weight * axis[0].gradient(pin.x, by.inverse), weight * axis[1].gradient(pin.y, by.inverse));
+    }
+    return threadIdx.x == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
 }
 
-/// Nets below `small` are small, those from there to `smooth` large, the others,
-/// up to `all`, wide. `chunk_net` has the first net of each of `chunks` chunks,
+/// Nets below `small` are small, those from there to `large` large, the others, up to `all`,
+/// wide; those below `smooth` take part in WA. `chunk_net` has the first net of each of `chunks` chunks,
 /// and their end. `gamma` is one number; `sums` become HPWL and WA.
 PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const Corners at, const double* gamma, u32 small,
-                                              u32 smooth, u32 all, u32 chunks, const u32* __restrict__ chunk_net,
-                                              cplx* __restrict__ pin_gradient, double* partial, u32* ticket,
-                                              double* sums) {
+                                              u32 large, u32 smooth, u32 all, u32 chunks,
+                                              const u32* __restrict__ chunk_net, cplx* __restrict__ pin_gradient,
+                                              double* partial, u32* ticket, double* sums) {
     __shared__ real x[CHUNK_PINS], y[CHUNK_PINS];
-    // Aligned so that a warp's four are one store.
-    __shared__ alignas(16) real edges[BLOCK / 32][4];
+    // Aligned so that four of a warp's are one store.
+    __shared__ alignas(16) real parts[BLOCK / 32][8];
     constexpr u32 WARPS = BLOCK / 32;
     const Smoothing by = {real(*gamma), real(1 / *gamma)};
-    const u32 wide = all - smooth, large = (smooth - small + WARPS - 1) / WARPS;
+    const u32 wide = all - large, warps = (large - small + WARPS - 1) / WARPS;
     double total[2] = {0, 0};
     // What takes longest first.
-    for (u32 work = blockIdx.x; work < wide + large + chunks; work += gridDim.x) {
+    for (u32 work = blockIdx.x; work < wide + warps + chunks; work += gridDim.x) {
         Lengths found = {0, 0};
         if (work < wide) {
-            found.hpwl = wide_net(nets, at, smooth + work, edges);
-        } else if (work < wide + large) {
+            const u32 net = large + work;
+            found = wide_net(nets, at, by, net, net < smooth, parts, pin_gradient);
+        } else if (work < wide + warps) {
             const u32 net = small + (work - wide) * WARPS + threadIdx.x / 32;
-            if (net < smooth) found = large_net(nets, at, by, net, pin_gradient);
+            if (net < large) found = large_net(nets, at, by, net, pin_gradient);
         } else {
-            const u32 chunk = work - wide - large;
+            const u32 chunk = work - wide - warps;
             found = small_nets(nets, at, by, chunk_net[chunk], chunk_net[chunk + 1], x, y, pin_gradient);
         }
         total[0] += found.hpwl;

@@ -12,6 +12,11 @@ pub(crate) type Failure = Box<dyn std::error::Error>;
 #[error("{0}")]
 pub(crate) struct Interrupted(pub(crate) String);
 
+/// The run stopped before its goal; what it has is written. Ends with exit code 3.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Stopped(pub(crate) String);
+
 /// Wrong usage that only shows once all arguments are known.
 pub(crate) fn usage(kind: ErrorKind, message: &str) -> Failure {
     clap::Error::raw(kind, message).into()

@@ -3,7 +3,8 @@
 //!
 //! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr; 2 wrong usage: what
 //! is wrong with the command line whatever the files hold, values out of range and outputs over
-//! inputs among it; 130 interrupted, with what was at hand written. A reader that goes away (a broken pipe) is not an error.
+//! inputs among it; 3 a placement that stopped before its goal, and was written; 130 interrupted,
+//! with what was at hand written. A reader that goes away (a broken pipe) is not an error.
 
 mod arrays;
 mod bench;
@@ -111,6 +112,10 @@ pub fn main() -> ExitCode {
             Err(e) if e.is::<failure::Interrupted>() => {
                 say(&format!("placefield: {e}"));
                 ExitCode::from(130)
+            }
+            Err(e) if e.is::<failure::Stopped>() => {
+                say(&format!("placefield: {e}"));
+                ExitCode::from(3)
             }
             Err(e) => {
                 // Errors about files name them: this one is of what was printed.

@@ -86,5 +86,6 @@ pub use fft::{ForwardFft, InverseFft};
 pub use lines::tuning;
 pub use place::{
     CudaBackend, CudaWirelength, Descent, DescentBodies, DescentParameters, DescentSample,
+    PointVector,
 };
 pub use solve::{FieldSolver, Fields, Folding, Fused, RowColumn, SolverOptions, ThreePass, solver};

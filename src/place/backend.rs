@@ -14,19 +14,21 @@
 use crate::charge::Charge;
 use crate::engine::{Choice, DensityStats, Descriptor, EngineError, MapKind};
 use crate::grid::Map;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What weighs the parts of the objective WA_γ + λ · density in one evaluation.
 ///
 /// The gradient is preconditioned by the diagonal of its Hessian, about:
-/// body i's is divided by max(1, Σ net weights of its pins + α · λ · area)
-/// (Lu et al., "ePlace", §5.3).
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// body i's is divided by max(1, β · Σ net weights of its pins + α · λ · area)
+/// (Lu et al., "ePlace", §5.3, where α and β are 1). With both zero it is as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
     /// Smoothing length γ of the wirelength, layout units.
     pub gamma: f64,
     /// Weight λ of the density's gradient, which is −force of the engine.
     pub lambda: f64,
+    /// β: how much the wirelength counts in the preconditioner.
+    pub pin_factor: f64,
     /// α: how much the density counts in the preconditioner.
     pub area_factor: f64,
 }
@@ -36,7 +38,7 @@ pub struct Weights {
 /// Sums are over movable cells and fillers, both coordinates. Where v' or a
 /// gradient has a number that is not finite, so has the sample; one in u', which
 /// the clamp may hide, shows in the next proposal at the latest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Weighted half-perimeter wirelength of all nets, layout units.
     pub hpwl: f64,
@@ -89,7 +91,7 @@ impl Sample {
 
 /// Milliseconds of the stages of the last evaluation; zero for what a backend
 /// does not time apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageSplit {
     /// Wirelength and its gradient.
     pub wirelength: f64,
@@ -119,14 +121,23 @@ impl StageSplit {
     }
 }
 
-/// A placement that a [`Backend`] holds.
+/// One of the vectors that a [`Backend`] holds, two values per body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Held {
     /// v: where the accepted steps have led.
     Current,
+    /// u: Nesterov's other sequence at v.
+    Sequence,
+    /// g: the preconditioned gradient at v.
+    Gradient,
     /// What [`Backend::keep`] last kept.
     Kept,
+}
+
+impl Held {
+    /// Every one.
+    pub const ALL: [Held; 4] = [Held::Current, Held::Sequence, Held::Gradient, Held::Kept];
 }
 
 /// The vectors of a descent and the operators on them.
@@ -138,6 +149,10 @@ pub enum Held {
 pub trait Backend {
     /// What is being placed. Bodies are its movable cells, then its fillers.
     fn charge(&self) -> &Charge;
+
+    /// The largest that [`Sample::wirelength_norm`] can be: 4 Σ weights of the nets in WA
+    /// ([`Netlist::most_pull`](crate::wirelength::Netlist::most_pull)).
+    fn most_pull(&self) -> f64;
 
     /// The machine.
     fn descriptor(&self) -> Descriptor;
@@ -184,16 +199,18 @@ pub trait Backend {
     /// When the device failed.
     fn keep(&mut self) -> Result<(), EngineError>;
 
-    /// Copies a placement to the host, one value per body.
+    /// Copies one of the vectors to the host, one value per body and coordinate.
     ///
     /// # Errors
-    /// When a slice has another length, nothing was kept, or the device failed.
-    fn read_positions(
-        &mut self,
-        held: Held,
-        x: &mut [f64],
-        y: &mut [f64],
-    ) -> Result<(), EngineError>;
+    /// When a slice has another length, there is no such vector yet, or the device failed.
+    fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError>;
+
+    /// Sets one of the vectors to what [`Backend::read`] gave, bit for bit. With all of
+    /// them set the descent goes on as it did where they were read.
+    ///
+    /// # Errors
+    /// When a slice has another length, or the device failed.
+    fn write(&mut self, held: Held, x: &[f64], y: &[f64]) -> Result<(), EngineError>;
 
     /// Copies a map of the last evaluation, `nx × ny`, y contiguous, to the host.
     ///

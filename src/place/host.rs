@@ -6,7 +6,7 @@
 
 use super::backend::{Backend, Held, Sample, StageSplit, Weights};
 use super::nesterov::Pair;
-use super::ready::Ready;
+use super::ready::{NOTHING_KEPT, Ready};
 use super::vectors::Vectors;
 use crate::charge::Charge;
 use crate::cpu::engine::{milliseconds, thread_pool};
@@ -26,6 +26,7 @@ pub struct HostBackend<T: Real> {
     engine: Box<dyn Timed<T>>,
     pool: ThreadPool,
     wirelength: CpuWirelength<T>,
+    most_pull: f64,
     vectors: Vectors<T>,
     kept: Option<Pair<T>>,
     map: Map<T>,
@@ -50,6 +51,7 @@ impl<T: Real> HostBackend<T> {
         Ok(HostBackend {
             pool: thread_pool(threads)?,
             wirelength: CpuWirelength::new(netlist),
+            most_pull: netlist.most_pull(),
             vectors: Vectors::new(charge, netlist),
             kept: None,
             map: Map::filled(charge.grid().nx(), charge.grid().ny(), T::zero()),
@@ -110,6 +112,10 @@ impl<T: Real> HostBackend<T> {
 impl<T: Real> Backend for HostBackend<T> {
     fn charge(&self) -> &Charge {
         self.engine.charge()
+    }
+
+    fn most_pull(&self) -> f64 {
+        self.most_pull
     }
 
     fn descriptor(&self) -> Descriptor {
@@ -173,25 +179,38 @@ impl<T: Real> Backend for HostBackend<T> {
         Ok(())
     }
 
-    fn read_positions(
-        &mut self,
-        held: Held,
-        x: &mut [f64],
-        y: &mut [f64],
-    ) -> Result<(), EngineError> {
-        self.ready.require("positions", Ready::Started)?;
+    fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError> {
+        let at_least = if held == Held::Gradient { Ready::Evaluated } else { Ready::Started };
+        self.ready.require("a vector of the descent", at_least)?;
+        let current = &self.vectors.points.current;
         let from = match (held, &self.kept) {
-            (Held::Current, _) => &self.vectors.points.current.v,
+            (Held::Current, _) => &current.v,
+            (Held::Sequence, _) => &current.u,
+            (Held::Gradient, _) => &current.g,
             (Held::Kept, Some(kept)) => kept,
-            (Held::Kept, None) => {
-                let (stage, needs) = ("the placement kept", "one was kept");
-                return Err(EngineError::OutOfOrder { stage, needs });
-            }
+            (Held::Kept, None) => return Err(NOTHING_KEPT),
         };
         for (from, to) in from.iter().zip([x, y]) {
             check_lengths(from.len(), &[("positions", to.len())])?;
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from.wide());
         }
+        Ok(())
+    }
+
+    fn write(&mut self, held: Held, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
+        let lengths = [("x of a vector", x.len()), ("y of a vector", y.len())];
+        check_lengths(self.charge().bodies(), &lengths)?;
+        let current = &mut self.vectors.points.current;
+        let to = match held {
+            Held::Current => &mut current.v,
+            Held::Sequence => &mut current.u,
+            Held::Gradient => &mut current.g,
+            Held::Kept => self.kept.get_or_insert_with(|| current.v.clone()),
+        };
+        for (from, to) in [x, y].into_iter().zip(to) {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = T::of(*from));
+        }
+        self.ready = self.ready.after_write(held);
         Ok(())
     }
 

@@ -12,22 +12,55 @@
 //! host ([`HostBackend`]) or on a device (`cuda::CudaBackend`).
 
 pub mod backend;
+mod bins;
 pub mod bounds;
+mod checkpoint;
 pub mod host;
+pub mod limits;
 pub mod nesterov;
+mod options;
 pub mod placer;
 pub(crate) mod ready;
 pub mod schedule;
+mod standard;
 pub mod start;
 mod vectors;
 mod watch;
 
 pub use backend::{Backend, Held, Sample, StageSplit, Weights};
+pub use bins::default_bins;
 pub use bounds::Bounds;
+pub use checkpoint::{Checkpoint, State};
 pub use host::HostBackend;
-pub use placer::{Outcome, PlaceOptions, Placer, Record};
+pub use options::{PlaceOptions, Schedule};
+pub use placer::{Placer, Record};
+pub use standard::{OverflowParts, StandardCells, macros};
 
+use crate::charge::ChargeError;
 use crate::engine::EngineError;
+use serde::Serialize;
+
+/// How a placement ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The overflow asked for was reached.
+    Converged,
+    /// The iterations were spent before; the best trade-off is the result, as in all that follow.
+    OutOfIterations,
+    /// The caller's time was spent before.
+    OutOfTime,
+    /// Overflow does not fall any more, however much the density weighs.
+    Plateau,
+    /// Wirelength and overflow grew both, even after the descent was taken up again from
+    /// the best placement.
+    Diverged,
+    /// A number was NaN or infinite, even so.
+    NotFinite,
+    /// The caller stopped it.
+    Interrupted,
+}
 
 /// Why a placement could not be begun or went no further.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +69,9 @@ pub enum PlaceError {
     /// The engine or the device.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Bodies that no charge can be made of.
+    #[error(transparent)]
+    Charge(#[from] ChargeError),
     /// Every node is fixed.
     #[error("nothing to place: no node is movable")]
     NothingMovable,

@@ -1,11 +1,15 @@
 //! The descent: what is decided from one evaluation to the next.
 
-use super::PlaceError;
 use super::backend::{Backend, Held, Sample, StageSplit, Weights};
+use super::checkpoint::{Checkpoint, State};
 use super::nesterov;
+use super::options::{PlaceOptions, Schedule};
 use super::schedule;
-use super::watch::Watch;
-use serde::Serialize;
+use super::standard::StandardCells;
+use super::watch::{Advice, Best, pressure};
+use super::{Outcome, PlaceError};
+use crate::charge::Charge;
+use serde::{Deserialize, Serialize};
 
 /// The first step's length is found from a trial move of this many bins (root
 /// mean square): enough for `f32` to see the gradient change.
@@ -19,65 +23,15 @@ const MOST_TRIES: u32 = 10;
 const MOST_OVERSHOOT: f64 = 2.0;
 /// Longest step over γ: from 1 to 1.2 serve alike ([`Placer::short_nets_step`]).
 const MOST_GAMMAS: f64 = 1.1;
-
-/// When to stop: the default, and what is to differ from it.
-///
-/// ```
-/// use placefield::place::PlaceOptions;
-/// let options = PlaceOptions::default().stop_overflow(0.1).iterations(500);
-/// assert!(!options.warm);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct PlaceOptions {
-    /// Smoothed overflow at which the placement is done; 0.07 by default.
-    pub stop_overflow: f64,
-    /// Most iterations; 1000 by default.
-    pub iterations: usize,
-    /// About the least that HPWL can be once cells are spread, layout units
-    /// ([`schedule::least_hpwl`]), so that λ need not wait for wires that are
-    /// short only because nothing is spread yet; 0 when it is not known.
-    pub least_hpwl: f64,
-    /// Whether the start is a placement to be kept near to: the first weight of
-    /// the density is chosen by its overflow
-    /// ([`schedule::first_density_share`]) and not for a centred start.
-    pub warm: bool,
-}
-
-impl Default for PlaceOptions {
-    fn default() -> Self {
-        PlaceOptions { stop_overflow: 0.07, iterations: 1000, least_hpwl: 0.0, warm: false }
-    }
-}
-
-impl PlaceOptions {
-    /// Done at this smoothed overflow.
-    #[must_use]
-    pub fn stop_overflow(self, stop_overflow: f64) -> Self {
-        PlaceOptions { stop_overflow, ..self }
-    }
-
-    /// At most so many iterations.
-    #[must_use]
-    pub fn iterations(self, iterations: usize) -> Self {
-        PlaceOptions { iterations, ..self }
-    }
-
-    /// With about the least HPWL that a spread placement can have, layout units.
-    #[must_use]
-    pub fn least_hpwl(self, least_hpwl: f64) -> Self {
-        PlaceOptions { least_hpwl, ..self }
-    }
-
-    /// Whether the start is a placement to be kept near to.
-    #[must_use]
-    pub fn warm(self, warm: bool) -> Self {
-        PlaceOptions { warm, ..self }
-    }
-}
+/// How often a descent that failed is taken up again from the best placement before.
+const RETURNS: u32 = 3;
+/// Iterations from one look at the standard cells' own overflow to the next.
+const STANDARD_EVERY: usize = 10;
+/// λ grows to so many times its first value at most, so that its products are numbers in `f32`.
+const MOST_GROWTH: f64 = 1e24;
 
 /// One iteration in numbers; iteration 0 is the start.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// From 0.
     pub iteration: usize,
@@ -88,6 +42,11 @@ pub struct Record {
     pub gamma: f64,
     /// Weight of the density it was evaluated with.
     pub lambda: f64,
+    /// λ‖∇density‖₁ / ‖∇WA‖₁: about 1 where the placement follows its weights.
+    pub pressure: f64,
+    /// Overflow of the standard cells alone, where macros move too and it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overflow_standard_cells: Option<f64>,
     /// Length of the step that led to it.
     pub step: f64,
     /// Evaluations it took.
@@ -97,22 +56,9 @@ pub struct Record {
     pub times: StageSplit,
 }
 
-/// How a placement ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Outcome {
-    /// The overflow asked for was reached.
-    Converged,
-    /// The iterations were spent before.
-    OutOfIterations,
-    /// Wirelength grew while overflow did not fall any more; the best placement
-    /// before is the result.
-    Diverged,
-    /// A number was NaN or infinite; the best placement before is the result.
-    NotFinite,
-    /// The caller stopped it.
-    Interrupted,
+/// [`schedule::base_gamma`] of a charge.
+fn first_gamma(charge: &Charge, schedule: &Schedule) -> f64 {
+    schedule::base_gamma(&charge.grid(), schedule.gamma, schedule::pitch(charge))
 }
 
 /// A placement in progress on a [`Backend`].
@@ -120,12 +66,8 @@ pub struct Placer<'b> {
     backend: &'b mut dyn Backend,
     options: PlaceOptions,
     base_gamma: f64,
-    weights: Weights,
-    /// Nesterov's a.
-    coefficient: f64,
-    step: f64,
-    last: Record,
-    watch: Watch,
+    standard: Option<StandardCells>,
+    state: State,
     outcome: Option<Outcome>,
 }
 
@@ -145,10 +87,12 @@ impl<'b> Placer<'b> {
         if backend.charge().movable() == 0 {
             return Err(PlaceError::NothingMovable);
         }
-        let base_gamma = schedule::base_gamma(&backend.charge().grid());
+        let schedule = &options.schedule;
+        let base_gamma = first_gamma(backend.charge(), schedule);
         backend.start(x, y)?;
+        let factor = if options.precondition { 1.0 } else { 0.0 };
         let gamma = base_gamma * schedule::gamma_factor(1.0);
-        let mut weights = Weights { gamma, lambda: 0.0, area_factor: 1.0 };
+        let mut weights = Weights { gamma, lambda: 0.0, pin_factor: factor, area_factor: factor };
         let mut first = backend.evaluate(&weights)?;
         let overflow = first.density.overflow;
         if options.warm && first.is_finite() {
@@ -162,58 +106,82 @@ impl<'b> Placer<'b> {
             return Err(PlaceError::NothingPulls);
         }
         let share = match options.warm {
-            true => schedule::first_density_share(overflow),
-            false => schedule::FIRST_DENSITY_SHARE,
+            true => schedule::first_density_share(overflow, schedule.density_share),
+            false => schedule.density_share,
         };
         if first.density_norm > 0.0 {
             weights.lambda = share * first.wirelength_norm / first.density_norm;
         }
-        let mut placer = Placer {
+        let mut placer =
+            Placer::on(backend, options, State::new(weights, first, schedule.pressure))?;
+        placer.begin()?;
+        placer.judge()?;
+        Ok(placer)
+    }
+
+    /// Goes on where [`Placer::checkpoint`] was taken, bit for bit on the same kind of engine:
+    /// `backend` has the same bodies, nets and bins.
+    ///
+    /// # Errors
+    /// When the checkpoint is of another number of bodies, or the engine failed.
+    pub fn resume(
+        backend: &'b mut dyn Backend,
+        checkpoint: &Checkpoint,
+        options: &PlaceOptions,
+    ) -> Result<Self, PlaceError> {
+        checkpoint.restore(backend)?;
+        Placer::on(backend, options, checkpoint.state)
+    }
+
+    fn on(
+        backend: &'b mut dyn Backend,
+        options: &PlaceOptions,
+        state: State,
+    ) -> Result<Self, PlaceError> {
+        let charge = backend.charge();
+        Ok(Placer {
+            base_gamma: first_gamma(charge, &options.schedule),
+            standard: Some(StandardCells::of(charge)?).filter(StandardCells::are_beside_macros),
             options: *options,
-            base_gamma,
-            weights,
-            coefficient: 1.0,
-            step: 0.0,
-            last: Record {
-                iteration: 0,
-                sample: first,
-                gamma: weights.gamma,
-                lambda: weights.lambda,
-                step: 0.0,
-                tries: 1,
-                times: StageSplit::default(),
-            },
-            watch: Watch::default(),
+            state,
             outcome: None,
             backend,
-        };
-        placer.begin()?;
-        Ok(placer)
+        })
+    }
+
+    /// All that a placement in progress consists of.
+    ///
+    /// # Errors
+    /// When the device failed.
+    pub fn checkpoint(&mut self) -> Result<Checkpoint, PlaceError> {
+        Checkpoint::of(self.backend, self.state)
     }
 
     /// The first gradient with the weights chosen, and the first step's length.
     fn begin(&mut self) -> Result<(), PlaceError> {
-        let sample = self.backend.evaluate(&self.weights)?;
+        let state = &mut self.state;
+        let sample = self.backend.evaluate(&state.weights)?;
         if !sample.is_finite() {
             return Err(PlaceError::NotFinite);
         }
-        self.last.sample = sample;
-        self.last.times = self.backend.times();
+        state.last.times = self.backend.times();
+        state.last.sample = sample;
+        state.last.pressure = pressure(&sample, state.weights.lambda, self.backend.most_pull());
         let charge = self.backend.charge();
         let bin = (charge.grid().bin_x() * charge.grid().bin_y()).sqrt();
         let unknowns = 2.0 * charge.bodies() as f64;
         let mean_gradient = (sample.gradient_squared / unknowns).sqrt();
         if mean_gradient > 0.0 {
             let trial = TRIAL_MOVE * bin / mean_gradient;
-            let tried = self.backend.propose(trial, 0.0, &self.weights)?;
-            self.step = tried.allowed_step().unwrap_or(trial);
+            let tried = self.backend.propose(trial, 0.0, &state.weights)?;
+            state.step = tried.allowed_step().unwrap_or(trial);
         }
-        self.judge()
+        Ok(())
     }
 
     /// The iteration last done.
     pub fn last(&self) -> &Record {
-        &self.last
+        &self.state.last
     }
 
     /// How it ended, once it has.
@@ -226,9 +194,9 @@ impl<'b> Placer<'b> {
         self.backend
     }
 
-    /// Ends the placement as it stands.
-    pub fn interrupt(&mut self) {
-        self.outcome.get_or_insert(Outcome::Interrupted);
+    /// Ends the placement as it stands, unless it has ended.
+    pub fn stop(&mut self, outcome: Outcome) {
+        self.outcome.get_or_insert(outcome);
     }
 
     /// One iteration; none once the placement has ended.
@@ -239,10 +207,15 @@ impl<'b> Placer<'b> {
         if self.outcome.is_some() {
             return Ok(None);
         }
-        let (momentum, next) = nesterov::momentum(self.coefficient);
-        let (mut tries, mut times, mut step) = (0, StageSplit::default(), self.step);
+        let state = &mut self.state;
+        let weights = state.weights;
+        let (momentum, next) = nesterov::momentum(state.coefficient);
+        let spread = state.last.sample.density.overflow < schedule::SPREAD;
+        let most = if spread { self.options.schedule.momentum } else { 1.0 };
+        let momentum = momentum.min(most);
+        let (mut tries, mut times, mut step) = (0, StageSplit::default(), state.step);
         let (sample, allowed) = loop {
-            let sample = self.backend.propose(step, momentum, &self.weights)?;
+            let sample = self.backend.propose(step, momentum, &weights)?;
             tries += 1;
             times.add(&self.backend.times());
             let allowed = sample.allowed_step().unwrap_or(step);
@@ -251,35 +224,45 @@ impl<'b> Placer<'b> {
             }
             step = allowed;
         };
-        let before = self.last.sample.hpwl;
-        self.last = Record {
-            iteration: self.last.iteration + 1,
+        let before = state.last.sample.hpwl;
+        state.last = Record {
+            iteration: state.last.iteration + 1,
             sample,
-            gamma: self.weights.gamma,
-            lambda: self.weights.lambda,
+            gamma: weights.gamma,
+            lambda: weights.lambda,
+            pressure: pressure(&sample, weights.lambda, self.backend.most_pull()),
+            overflow_standard_cells: None,
             step,
             tries,
             times,
         };
         if sample.is_finite() {
             self.backend.accept()?;
-            self.coefficient = next;
+            state.coefficient = next;
             self.reweigh(sample.hpwl - before);
-            self.step = allowed.min(self.densest_step()).min(self.short_nets_step());
+            self.state.step = allowed.min(self.densest_step()).min(self.short_nets_step());
         }
         self.judge()?;
-        Ok(Some(&self.last))
+        Ok(Some(&self.state.last))
     }
 
     /// γ and λ of the next iteration.
     fn reweigh(&mut self, rise: f64) {
-        let sample = &self.last.sample;
-        let reference = schedule::reference(sample.hpwl, self.options.least_hpwl);
+        let (schedule, state) = (&self.options.schedule, &mut self.state);
+        let Record { iteration, sample, pressure, .. } = state.last;
+        let overflow = sample.density.overflow;
+        let final_hpwl = schedule::final_hpwl(sample.hpwl, overflow);
+        let reference = schedule.reference_share * final_hpwl;
         // As DREAMPlace does, from the second iteration on: the first follows no other.
-        if self.last.iteration > 1 && reference > 0.0 {
-            self.weights.lambda *= schedule::mu(self.last.iteration, rise, reference);
+        if iteration > 1 && reference > 0.0 {
+            let late = overflow < schedule::LATE;
+            let growth = if late { schedule.late_growth } else { schedule.growth };
+            let mu = schedule::growth(schedule::mu(iteration, rise, reference), growth);
+            let mu = if state.watch.holds(pressure) { mu.min(1.0) } else { mu };
+            let most = MOST_GROWTH * state.first_lambda;
+            state.weights.lambda = (state.weights.lambda * state.slowed(mu)).min(most);
         }
-        self.weights.gamma = self.base_gamma * schedule::gamma_factor(sample.density.overflow);
+        state.weights.gamma = self.base_gamma * schedule::gamma_factor(overflow);
     }
 
     /// The longest step that bodies in the densest bin take without oscillating.
@@ -290,10 +273,12 @@ impl<'b> Placer<'b> {
     /// does not show a few that oscillate: on a grid finer than the cells they can
     /// carry the others away.
     fn densest_step(&self) -> f64 {
-        let (charge, sample) = (self.backend.charge(), &self.last.sample);
+        let (charge, state) = (self.backend.charge(), &self.state);
         let area = charge.movable_area() / charge.movable() as f64;
-        let density = (sample.density.max - 1.0).max(0.0) / charge.grid().bin_x();
-        MOST_OVERSHOOT / (density * (self.weights.lambda * area).min(1.0))
+        let density = (state.last.sample.density.max - 1.0).max(0.0) / charge.grid().bin_x();
+        let weight = state.weights.lambda * area;
+        let weight = if self.options.precondition { weight.min(1.0) } else { weight };
+        MOST_OVERSHOOT / (density * weight)
     }
 
     /// The longest step that cells joined by short nets take without oscillating far.
@@ -306,41 +291,97 @@ impl<'b> Placer<'b> {
     /// statistics, until all at once they converge, at an iteration that
     /// rounding decides.
     fn short_nets_step(&self) -> f64 {
-        MOST_GAMMAS * self.weights.gamma
+        MOST_GAMMAS * self.state.weights.gamma
     }
 
     /// Keeps the placement when it is the best so far, and sees whether it is the last.
     fn judge(&mut self) -> Result<(), PlaceError> {
-        let Record { iteration, sample, .. } = self.last;
+        let Record { iteration, sample, lambda, pressure, .. } = self.state.last;
         if !sample.is_finite() {
-            self.outcome = Some(Outcome::NotFinite);
-            return Ok(());
+            return self.fail(Outcome::NotFinite);
         }
-        if self.watch.is_best(iteration, &sample) {
+        let overflow = sample.density.overflow;
+        let next = self.state.weights.lambda;
+        let now = Best { iteration, overflow, hpwl: sample.hpwl, lambda: next };
+        if self.state.watch.is_best(now) {
             self.backend.keep()?;
         }
-        self.outcome = if sample.density.overflow <= self.options.stop_overflow {
-            Some(Outcome::Converged)
-        } else if self.watch.has_diverged(iteration, &sample) {
-            Some(Outcome::Diverged)
-        } else if iteration >= self.options.iterations {
-            Some(Outcome::OutOfIterations)
-        } else {
-            None
-        };
+        if overflow <= self.options.stop_overflow && self.standard_cells_are_spread()? {
+            self.outcome = Some(Outcome::Converged);
+            return Ok(());
+        }
+        match self.state.watch.advise(iteration, &sample, lambda, pressure) {
+            Advice::GoOn => {}
+            Advice::Rest => self.state.coefficient = 1.0,
+            Advice::Plateau => self.outcome = Some(Outcome::Plateau),
+            Advice::Diverged => self.fail(Outcome::Diverged)?,
+        }
+        if iteration >= self.options.iterations {
+            self.outcome.get_or_insert(Outcome::OutOfIterations);
+        }
         Ok(())
     }
 
-    /// Iteration whose placement is the result: the last one, or the best
-    /// before when the descent failed.
+    /// Goes on from the best placement, without momentum and with slower growth of λ, or
+    /// ends so where that was done a few times.
+    fn fail(&mut self, outcome: Outcome) -> Result<(), PlaceError> {
+        let best = self.state.watch.best().copied();
+        let (Some(best), true) = (best, self.state.returns < RETURNS) else {
+            self.outcome = Some(outcome);
+            return Ok(());
+        };
+        let (x, y) = self.held(Held::Kept)?;
+        self.backend.start(&x, &y)?;
+        let state = &mut self.state;
+        state.returns += 1;
+        state.coefficient = 1.0;
+        state.weights.lambda = best.lambda;
+        state.weights.gamma = self.base_gamma * schedule::gamma_factor(best.overflow);
+        state.watch.return_to_best();
+        self.begin()
+    }
+
+    /// True where no macro moves, or the overflow of the other cells is as low as asked for;
+    /// looked at now and then only.
+    fn standard_cells_are_spread(&mut self) -> Result<bool, PlaceError> {
+        if self.standard.is_none() {
+            return Ok(true);
+        }
+        if !self.state.last.iteration.is_multiple_of(STANDARD_EVERY) {
+            return Ok(false);
+        }
+        let overflow = self.standard_cells_overflow(Held::Current)?;
+        self.state.last.overflow_standard_cells = overflow;
+        Ok(overflow.is_none_or(|overflow| overflow <= self.options.stop_overflow))
+    }
+
+    fn standard_cells_overflow(&mut self, held: Held) -> Result<Option<f64>, PlaceError> {
+        if self.standard.is_none() {
+            return Ok(None);
+        }
+        let (x, y) = self.held(held)?;
+        Ok(self.standard.as_mut().map(|cells| cells.overflow(&x, &y)))
+    }
+
+    /// The overflow of the standard cells in the result so far, where macros move too.
+    ///
+    /// # Errors
+    /// When the device failed.
+    pub fn result_standard_cells(&mut self) -> Result<Option<f64>, PlaceError> {
+        self.standard_cells_overflow(self.result())
+    }
+
+    /// Iteration whose placement is the result: the last one where the overflow asked for
+    /// was reached, else the best trade-off seen.
     pub fn result_iteration(&self) -> usize {
-        if self.result() == Held::Kept { self.watch.best_iteration() } else { self.last.iteration }
+        let best = self.state.watch.best().map_or(0, |best| best.iteration);
+        if self.result() == Held::Kept { best } else { self.state.last.iteration }
     }
 
     fn result(&self) -> Held {
         match self.outcome {
-            Some(Outcome::Diverged | Outcome::NotFinite) => Held::Kept,
-            _ => Held::Current,
+            None | Some(Outcome::Converged) => Held::Current,
+            Some(_) => Held::Kept,
         }
     }
 
@@ -349,9 +390,13 @@ impl<'b> Placer<'b> {
     /// # Errors
     /// When the device failed.
     pub fn positions(&mut self) -> Result<(Vec<f64>, Vec<f64>), PlaceError> {
+        self.held(self.result())
+    }
+
+    fn held(&mut self, held: Held) -> Result<(Vec<f64>, Vec<f64>), PlaceError> {
         let bodies = self.backend.charge().bodies();
         let (mut x, mut y) = (vec![0.0; bodies], vec![0.0; bodies]);
-        self.backend.read_positions(self.result(), &mut x, &mut y)?;
+        self.backend.read(held, &mut x, &mut y)?;
         Ok((x, y))
     }
 }

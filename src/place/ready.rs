@@ -1,6 +1,11 @@
 //! The order in which a backend's calls come.
 
+use super::backend::Held;
 use crate::engine::EngineError;
+
+/// Of [`Held::Kept`] before there is any.
+pub(crate) const NOTHING_KEPT: EngineError =
+    EngineError::OutOfOrder { stage: "the placement kept", needs: "one was kept" };
 
 /// What of a descent has been done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,5 +26,14 @@ impl Ready {
             Ready::Proposed => "a step was proposed",
         };
         Err(EngineError::OutOfOrder { stage, needs })
+    }
+
+    /// What has been done once a vector is set: a gradient that is given needs no evaluation.
+    pub(crate) fn after_write(self, held: Held) -> Self {
+        match held {
+            Held::Current => Ready::Started,
+            Held::Gradient if self >= Ready::Started => Ready::Evaluated,
+            _ => self,
+        }
     }
 }

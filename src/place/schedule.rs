@@ -6,20 +6,11 @@
 
 use crate::charge::Charge;
 use crate::grid::BinGrid;
-use crate::wirelength::Netlist;
 
-/// λ‖∇density‖₁ / ‖∇WA‖₁ at a start with everything in one place.
-pub const FIRST_DENSITY_SHARE: f64 = 8e-5;
-
-/// The rise of HPWL in an iteration at which λ stays as it is, as a share of
-/// HPWL itself.
-///
-/// RePlAce and DREAMPlace set the rise to 350000 layout units: 0.5 % of the
-/// final HPWL of adaptec1, 0.05 % of bigblue4's, and next to nothing of a design
-/// measured in nanometres. A share serves designs of every size and unit alike.
-/// On ibm01 shares from 0.5 % to 5 %, and on ibm05, ibm07 and ibm01-ms from 1 %
-/// to 2 %, give final HPWL within 1.5 % of one another.
-pub const REFERENCE_SHARE: f64 = 0.01;
+/// Smoothed overflow from which on λ grows by
+/// [`Schedule::late_growth`](super::Schedule::late_growth): where cells go in
+/// what is left decides on the wirelength, and before that little.
+pub const LATE: f64 = 0.6;
 
 /// Least factor on λ, and its largest.
 const LEAST_MU: f64 = 0.95;
@@ -29,9 +20,20 @@ const LARGEST_MU: f64 = 1.05;
 /// which on λ grows as DREAMPlace's does while HPWL falls.
 pub const FALL_SHARE: f64 = 0.25;
 
-/// γ at overflow 0.1 is a tenth of this: 4 (bin_x + bin_y), layout units.
-pub fn base_gamma(grid: &BinGrid) -> f64 {
-    4.0 * (grid.bin_x() + grid.bin_y())
+/// Smoothed overflow from which on momentum is at most
+/// [`Schedule::momentum`](super::Schedule::momentum): before, far moves need it.
+pub const SPREAD: f64 = 0.2;
+
+/// γ at overflow 0.1 is a tenth of this, layout units: `gamma` (bin_x + bin_y), or where cells
+/// are farther apart than bins `gamma` times twice their `pitch`. DREAMPlace's `gamma` is 4,
+/// and it has no pitch.
+pub fn base_gamma(grid: &BinGrid, gamma: f64, pitch: f64) -> f64 {
+    gamma * (grid.bin_x() + grid.bin_y()).max(2.0 * pitch)
+}
+
+/// The mean distance of movable cells spread over all of the die, layout units.
+pub fn pitch(charge: &Charge) -> f64 {
+    (charge.grid().die().area() / charge.movable().max(1) as f64).sqrt()
 }
 
 /// γ / [`base_gamma`] at a smoothed overflow: 10 where it is 1, 0.1 at 0.1, so
@@ -41,7 +43,7 @@ pub fn gamma_factor(overflow: f64) -> f64 {
     10f64.powf((overflow - 0.1) * 20.0 / 9.0 - 1.0)
 }
 
-/// The factor on λ after iteration `iteration` (from 1), in which HPWL rose by
+/// DREAMPlace's factor on λ after iteration `iteration` (from 1), in which HPWL rose by
 /// `rise`; `reference` is the rise at which λ stays, in the same unit.
 ///
 /// 1.05 where HPWL stays, less when it rises by much; when it falls, a little
@@ -59,24 +61,32 @@ pub fn mu(iteration: usize, rise: f64, reference: f64) -> f64 {
     }
 }
 
-/// The rise of HPWL at which λ stays, layout units: [`REFERENCE_SHARE`] of `hpwl`,
-/// or of `least` where that is more.
-pub fn reference(hpwl: f64, least: f64) -> f64 {
-    REFERENCE_SHARE * hpwl.max(least)
+/// DREAMPlace's factor on λ with `growth` in place of its largest, 1.05: where it is above 1 that
+/// many times as near to 1, below 1 as it is. Where HPWL oscillates λ does not shrink for that.
+pub fn growth(mu: f64, growth: f64) -> f64 {
+    if mu > 1.0 { mu.powf(growth.ln() / LARGEST_MU.ln()) } else { mu }
 }
 
-/// About the least HPWL of a spread placement, layout units: every net joins
-/// its pins by abutting cells, one mean cell pitch from pin to pin.
-pub fn least_hpwl(netlist: &Netlist, charge: &Charge) -> f64 {
-    let joints = netlist.pins() - netlist.nets();
-    let area = charge.movable_area() / charge.target_density();
-    joints as f64 * (area / charge.movable().max(1) as f64).sqrt()
+/// About the HPWL that a placement of `hpwl` at smoothed overflow `overflow` will
+/// have once it is spread, layout units: hpwl / (1 − overflow^2.5).
+///
+/// The formula is read off descents of ibm01, of which it is true within a tenth from
+/// overflow 0.9 on. RePlAce and DREAMPlace set the rise of HPWL at which λ stays to
+/// 350000 layout units: 0.5 % of the final HPWL of adaptec1, 0.05 % of bigblue4's, and
+/// next to nothing of a design measured in nanometres. A share of the final HPWL
+/// serves designs of every size and unit alike; a share of HPWL as it is would
+/// hold λ back as long as wires are short because nothing is spread.
+pub fn final_hpwl(hpwl: f64, overflow: f64) -> f64 {
+    hpwl / (1.0 - overflow.clamp(0.0, CLUMPED).powf(2.5))
 }
 
-/// λ‖∇density‖₁ / ‖∇WA‖₁ at a start of this smoothed overflow: that of a
-/// centred start where nothing is spread, 1 where everything is, and the
+/// Of more overflow than this nothing is concluded.
+const CLUMPED: f64 = 0.9999;
+
+/// λ‖∇density‖₁ / ‖∇WA‖₁ at a warm start of this smoothed overflow: `cold`, that of a
+/// centred start, where nothing is spread, 1 where everything is, and the
 /// geometric mean of the two by overflow between. A given placement that is
 /// nearly spread would collapse under a weight meant for a centred start.
-pub fn first_density_share(overflow: f64) -> f64 {
-    FIRST_DENSITY_SHARE.powf(overflow.clamp(0.0, 1.0))
+pub fn first_density_share(overflow: f64, cold: f64) -> f64 {
+    cold.powf(overflow.clamp(0.0, 1.0))
 }

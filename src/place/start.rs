@@ -1,7 +1,7 @@
 //! Where a placement starts.
 
 use crate::charge::Charge;
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 
@@ -25,3 +25,18 @@ pub fn centred(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
     }
     (x, y)
 }
+
+/// Moves every body by up to half of `ratio` times its size, to either side along both axes,
+/// uniformly. The same `seed` does the same.
+pub fn shake(charge: &Charge, x: &mut [f64], y: &mut [f64], ratio: f64, seed: u64) {
+    let mut random = Pcg64::seed_from_u64(seed ^ NOISE);
+    for (positions, sizes) in [(x, charge.width()), (y, charge.height())] {
+        for (at, size) in positions.iter_mut().zip(sizes) {
+            let share: f64 = random.random();
+            *at += (share - 0.5) * ratio * size;
+        }
+    }
+}
+
+/// Tells the noise's random numbers from those of the start.
+const NOISE: u64 = 0x6e6f_6973_6521;

@@ -75,9 +75,10 @@ impl<T: Real> Vectors<T> {
         self.points.walk(step, momentum, |i, x, y| self.bounds.clamp(i, x, y))
     }
 
-    /// g' = (pull − λ · push) / max(1, pins + α λ area).
+    /// g' = (pull − λ · push) / max(1, β pins + α λ area).
     pub(super) fn combine(&mut self, weights: &Weights) -> Norms {
         let lambda = T::of(weights.lambda);
+        let per_pin = T::of(weights.pin_factor);
         let per_area = T::of(weights.lambda * weights.area_factor);
         let mut sum = Norms::default();
         for axis in 0..2 {
@@ -93,7 +94,7 @@ impl<T: Real> Vectors<T> {
                     let mut norms = Norms::default();
                     for i in 0..g.len() {
                         let (pins, area) = sizes[i];
-                        let scale = (pins + per_area * area).max(T::one());
+                        let scale = (per_pin * pins + per_area * area).max(T::one());
                         g[i] = (pull[i] - lambda * push[i]) / scale;
                         let change = (g[i] - before[i]).wide();
                         norms.pull += pull[i].wide().abs();

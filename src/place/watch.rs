@@ -1,49 +1,183 @@
-//! Whether a descent still leads anywhere, and which placement was its best.
+//! What a descent has reached, and whether it still leads anywhere.
+//!
+//! # Pressure
+//! Where the descent follows its weights, wirelength's gradient and λ times the
+//! density's cancel on every cell, and the ratio of their norms, the *pressure*
+//! λ‖∇density‖₁ / ‖∇WA‖₁, is about 1. Where λ grows faster than cells can follow, or
+//! where the density's force can no longer move them, it rises: the placement is then
+//! about density alone, and wires are what it costs. So λ is held while the pressure
+//! is above a limit. Where overflow does not fall even so, the limit is doubled a few
+//! times; then this is the plateau, and the placement has ended.
+//!
+//! # The best trade-off
+//! While λ is in balance, the placement of the lowest overflow is the best. Beyond, one of
+//! less overflow is better only as long as its wires are worth it: for overflow
+//! lower by a factor f, HPWL may be longer by [`PRICE`] · ln f.
+//! No placement seen has both less overflow and shorter wires than the best.
 
 use super::backend::Sample;
 
-/// Iterations without a lower overflow after which a descent is looked at.
-const PATIENCE: usize = 100;
-/// It has diverged when HPWL is then this much above that of the best placement …
+/// How often the limit is doubled where overflow stays.
+const DOUBLINGS: i32 = 3;
+/// Held iterations without less overflow after which it is.
+const PATIENCE: usize = 40;
+/// Overflow has fallen when it is lower by this share.
+const FALL: f64 = 0.01;
+/// Iterations of a window; a descent whose least overflow and HPWL are in one what they were in
+/// the one before, within [`REST`], is at rest or oscillates …
+const WINDOW: usize = 150;
+const REST: f64 = 0.02;
+/// … unless λ has grown in it by this factor.
+const GROWN: f64 = 2.0;
+/// HPWL that this share of overflow, in natural logarithms, is worth.
+const PRICE: f64 = 0.1;
+/// A placement of this many times the best's wirelength …
 const HPWL_RISE: f64 = 1.2;
-/// … or the overflow this much above its.
+/// … and this much more overflow leads nowhere.
 const OVERFLOW_RISE: f64 = 0.1;
+/// The pull of wires is taken as at least this share of the largest it can be: while
+/// cells are clumped it nearly vanishes, and the pressure says nothing.
+const LEAST_PULL: f64 = 0.05;
 
-/// Remembers the placement of the lowest smoothed overflow.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Watch {
-    best: Option<Best>,
+/// λ‖∇density‖₁ / ‖∇WA‖₁ of a sample evaluated with weight `lambda`; `most_pull` is
+/// the largest that its [`Sample::wirelength_norm`] can be.
+pub(super) fn pressure(sample: &Sample, lambda: f64, most_pull: f64) -> f64 {
+    let pull = sample.wirelength_norm.max(LEAST_PULL * most_pull);
+    lambda * sample.density_norm / pull
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Best {
-    iteration: usize,
-    overflow: f64,
-    hpwl: f64,
+/// What is to be done after an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Advice {
+    /// Go on.
+    GoOn,
+    /// Go on from here without momentum.
+    Rest,
+    /// Overflow does not fall any more.
+    Plateau,
+    /// The best placement is better in both ways, by much.
+    Diverged,
+}
+
+/// The best placement so far, and since when overflow has not fallen.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Watch {
+    best: Option<Best>,
+    /// Least overflow of all iterations.
+    lowest: f64,
+    /// Pressure up to which λ grows, at first and now.
+    least_limit: f64,
+    limit: f64,
+    /// Overflow when it last had fallen, and iterations since in which λ was held.
+    fallen: f64,
+    held: usize,
+    /// Least overflow and HPWL in this window and in the one before.
+    window: [f64; 2],
+    before: [f64; 2],
+    /// λ at the window's begin.
+    lambda: f64,
+}
+
+/// A placement in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Best {
+    pub(super) iteration: usize,
+    pub(super) overflow: f64,
+    pub(super) hpwl: f64,
+    /// With which its successor is evaluated.
+    pub(super) lambda: f64,
 }
 
 impl Watch {
-    /// True when no iteration before had so little overflow.
-    pub(super) fn is_best(&mut self, iteration: usize, sample: &Sample) -> bool {
-        let overflow = sample.density.overflow;
-        let better = self.best.is_none_or(|best| overflow < best.overflow);
-        if better {
-            self.best = Some(Best { iteration, overflow, hpwl: sample.hpwl });
+    /// Where λ grows up to a pressure of `limit` at first.
+    pub(super) fn new(limit: f64) -> Self {
+        Watch {
+            best: None,
+            lowest: f64::INFINITY,
+            least_limit: limit,
+            limit,
+            fallen: f64::INFINITY,
+            held: 0,
+            window: [f64::MAX; 2],
+            before: [f64::MAX; 2],
+            lambda: 0.0,
         }
+    }
+
+    /// True when this is the best trade-off so far.
+    pub(super) fn is_best(&mut self, now: Best) -> bool {
+        let in_balance = self.limit == self.least_limit && self.held == 0;
+        let better = self.best.is_none_or(|best| {
+            let fall = (best.overflow / now.overflow).ln();
+            let least = now.overflow < self.lowest && in_balance;
+            let worth =
+                now.overflow < best.overflow && now.hpwl <= best.hpwl * (1.0 + PRICE * fall);
+            least || worth || (now.overflow == best.overflow && now.hpwl < best.hpwl)
+        });
+        if better {
+            self.best = Some(now);
+        }
+        self.lowest = self.lowest.min(now.overflow);
         better
     }
 
-    /// The iteration of the best placement.
-    pub(super) fn best_iteration(&self) -> usize {
-        self.best.map_or(0, |best| best.iteration)
+    /// The best placement, once there is one.
+    pub(super) fn best(&self) -> Option<&Best> {
+        self.best.as_ref()
     }
 
-    /// True when overflow has long not fallen and wirelength or overflow has grown.
-    pub(super) fn has_diverged(&self, iteration: usize, sample: &Sample) -> bool {
-        self.best.is_some_and(|best| {
-            iteration > best.iteration + PATIENCE
-                && (sample.hpwl > HPWL_RISE * best.hpwl
-                    || sample.density.overflow > best.overflow + OVERFLOW_RISE)
-        })
+    /// The descent goes on from the best placement.
+    pub(super) fn return_to_best(&mut self) {
+        self.held = 0;
+        self.limit = self.least_limit;
+        self.fallen = self.best.map_or(f64::INFINITY, |best| best.overflow);
+    }
+
+    /// Whether λ must not grow.
+    pub(super) fn holds(&self, pressure: f64) -> bool {
+        pressure > self.limit
+    }
+
+    /// What to do after an iteration that led to `sample`, evaluated with weight `lambda`.
+    pub(super) fn advise(
+        &mut self,
+        iteration: usize,
+        sample: &Sample,
+        lambda: f64,
+        pressure: f64,
+    ) -> Advice {
+        let (overflow, hpwl) = (sample.density.overflow, sample.hpwl);
+        if overflow < (1.0 - FALL) * self.fallen {
+            (self.fallen, self.held) = (overflow, 0);
+        } else if self.holds(pressure) {
+            self.held += 1;
+        }
+        if !self.rests(iteration, [overflow, hpwl], lambda) && self.held < PATIENCE {
+            return Advice::GoOn;
+        }
+        self.held = 0;
+        self.fallen = overflow.max(self.lowest);
+        self.limit *= 2.0;
+        let long = self.best.is_some_and(|best| hpwl > HPWL_RISE * best.hpwl);
+        let dense = self.best.is_some_and(|best| overflow > best.overflow + OVERFLOW_RISE);
+        if long && dense {
+            Advice::Diverged
+        } else if long || self.limit > self.least_limit * 2f64.powi(DOUBLINGS) {
+            Advice::Plateau
+        } else {
+            Advice::Rest
+        }
+    }
+
+    /// True at the end of a window in which nothing has changed.
+    fn rests(&mut self, iteration: usize, now: [f64; 2], lambda: f64) -> bool {
+        self.window = [0, 1].map(|k| self.window[k].min(now[k]));
+        if iteration == 0 || !iteration.is_multiple_of(WINDOW) {
+            return false;
+        }
+        let same = |k: usize| (self.window[k] - self.before[k]).abs() <= REST * self.before[k];
+        let rests = same(0) && same(1) && lambda < GROWN * self.lambda;
+        (self.before, self.window, self.lambda) = (self.window, [f64::MAX; 2], lambda);
+        rests
     }
 }

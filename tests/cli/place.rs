@@ -20,11 +20,18 @@ fn json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Places on the CPU with more arguments.
+/// Places on the CPU with more arguments; it must reach the overflow asked for.
 fn place(aux: &Path, out: &Path, more: &[&dyn AsRef<OsStr>]) -> String {
+    ended(aux, out, more, 0).0
+}
+
+/// The same with another exit code; standard output and error.
+fn ended(aux: &Path, out: &Path, more: &[&dyn AsRef<OsStr>], code: i32) -> (String, String) {
     let mut all: Vec<&dyn AsRef<OsStr>> = vec![&"place", &aux, &"-o", &out, &"--engine", &"cpu"];
     all.extend(more);
-    run(&all)
+    let output = placefield(&all).assert().code(code).get_output().clone();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr))
 }
 
 #[test]
@@ -73,7 +80,7 @@ fn the_same_seed_gives_the_same_file_and_another_does_not() {
             &"--iterations",
             &"200",
         ];
-        place(&aux, &pl, few);
+        ended(&aux, &pl, few, 3);
         std::fs::read(pl).unwrap()
     };
     let first = placed("a.pl", "7", "1");
@@ -111,7 +118,8 @@ fn plots_and_frames() {
     let (plots, frames) = (folder.path().join("plots"), folder.path().join("frames"));
     let few: &[&dyn AsRef<OsStr>] =
         &[&"--iterations", &"4", &"--plots", &plots, &"--frames", &frames, &"--frame-every", &"3"];
-    let text = place(&aux, &folder.path().join("out.pl"), few);
+    let (text, _) = ended(&aux, &folder.path().join("out.pl"), few, 3);
+    assert!(text.contains("frames took"), "{text}");
     assert!(text.contains("stopped before the overflow asked for"), "{text}");
     let drawn = ["place.png", "place.svg", "place_weights.png", "place_weights.svg"];
     let names = names_in(&plots);
@@ -162,8 +170,9 @@ fn an_interrupt_writes_the_placement_at_hand() {
     assert!(kill.success());
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{text} {}", String::from_utf8_lossy(&output.stderr));
-    assert!(text.contains("interrupted after"), "{text}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{text} {said}");
+    assert!(text.contains("interrupted after") && said.contains("it was interrupted"), "{text}");
     assert!(eval_json(&[&aux, &"--pl", &pl, &"--engine", &"cpu"])["hpwl"].as_f64().unwrap() > 0.0);
 }
 
@@ -172,10 +181,148 @@ fn a_design_of_three_cells_is_placed() {
     let tiny = Tiny::new();
     let pl = tiny.folder().join("out.pl");
     for init in ["center", "file"] {
-        place(&tiny.aux(), &pl, &[&"--init", &init, &"--iterations", &"50"]);
+        ended(&tiny.aux(), &pl, &[&"--init", &init, &"--iterations", &"50"], 3);
         let text = std::fs::read_to_string(&pl).unwrap();
         assert!(text.contains("p\t30\t8\t: N /FIXED"), "{text}");
     }
+}
+
+#[test]
+fn the_summary_says_how_it_ended() {
+    let (folder, aux) = generated();
+    let (pl, file) = (folder.path().join("out.pl"), folder.path().join("s.json"));
+    let text = place(&aux, &pl, &[&"--json", &"-", &"--stop-overflow", &"0.2"]);
+    let done: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(done["outcome"]["status"], "converged");
+    assert_eq!(done["best"]["iteration"], done["result"]["iteration"]);
+    for key in ["design", "grid", "options", "times_ms", "warnings"] {
+        assert!(!done[key].is_null(), "{key}");
+    }
+    let again = eval_json(&[&aux, &"--pl", &pl, &"--engine", &"cpu"]);
+    assert_eq!(done["result"]["hpwl"], again["hpwl"]);
+
+    let (text, said) = ended(&aux, &pl, &[&"--json", &file, &"--iterations", &"5"], 3);
+    let stopped = json(&file);
+    assert_eq!(stopped["outcome"]["status"], "stopped");
+    assert_eq!(stopped["outcome"]["iterations"], 5);
+    assert!(
+        text.contains("stopped before") && said.contains("the iterations were spent"),
+        "{said}"
+    );
+    let (_, said) = ended(&aux, &pl, &[&"--json", &file, &"--time-limit", &"0"], 3);
+    assert!(said.contains("the time was spent"), "{said}");
+    assert_eq!(json(&file)["outcome"]["status"], "stopped");
+    let (_, said) = ended(&aux, &pl, &[&"--json", &file, &"--stop-overflow", &"0"], 3);
+    let plateau = json(&file);
+    assert_eq!(plateau["outcome"]["status"], "plateau");
+    let limit = plateau["outcome"]["limit"].as_str().unwrap();
+    assert!(said.contains(limit) && limit.contains("of the overflow lies"), "{said}");
+    let (hpwl, rough) = (&plateau["result"]["hpwl"], &done["result"]["hpwl"]);
+    assert!(hpwl.as_f64().unwrap() < 1.4 * rough.as_f64().unwrap(), "{hpwl} for {rough}");
+}
+
+#[test]
+fn a_resumed_placement_is_the_same_bit_for_bit() {
+    let (folder, aux) = generated();
+    let file = |name: &str| folder.path().join(name);
+    let (saved, history) = (file("c"), file("h.json"));
+    place(&aux, &file("whole.pl"), &[]);
+    let first: &[&dyn AsRef<OsStr>] = &[&"--checkpoint", &saved, &"--iterations", &"150"];
+    ended(&aux, &file("half.pl"), first, 3);
+    let second: &[&dyn AsRef<OsStr>] = &[&"--resume", &saved, &"--history", &history];
+    place(&aux, &file("resumed.pl"), second);
+    let read = |name: &str| std::fs::read(file(name)).unwrap();
+    assert!(read("whole.pl") == read("resumed.pl"), "the placements differ");
+    let records = json(&history)["history"].as_array().unwrap().len();
+    assert_eq!(json(&history)["result"]["iteration"], records - 1, "all iterations are there");
+    // Of something else it is refused, in one line.
+    let resume = |more: &[&dyn AsRef<OsStr>]| {
+        let (_, said) =
+            ended(&aux, &file("no.pl"), &[&[&"--resume" as _, &saved as _], more].concat(), 1);
+        assert!(!file("no.pl").exists());
+        said
+    };
+    assert!(resume(&[&"--bins", &"32"]).contains("bins [16, 16], expected [32, 32]"));
+    assert!(resume(&[&"--seed", &"3"]).contains("a checkpoint of seed"));
+    let whole = std::fs::read(&saved).unwrap();
+    std::fs::write(&saved, &whole[..whole.len() - 1]).unwrap();
+    assert!(resume(&[]).contains("bytes, expected"));
+    std::fs::write(&saved, "{}").unwrap();
+    assert!(resume(&[]).contains("line 1: expected a checkpoint"));
+}
+
+#[test]
+fn the_best_of_several_seeds_is_written() {
+    let (folder, aux) = generated();
+    let file = |name: &str| folder.path().join(name);
+    let rough: &[&dyn AsRef<OsStr>] = &[&"--stop-overflow", &"0.3", &"--json", &"-"];
+    let several = place(&aux, &file("best.pl"), &[rough, &[&"--seeds", &"3"]].concat());
+    let several: Value = serde_json::from_str(&several).unwrap();
+    let seeds = several["seeds"].as_array().unwrap();
+    assert_eq!(seeds.len(), 3);
+    let best = seeds
+        .iter()
+        .min_by(|a, b| a["hpwl"].as_f64().unwrap().total_cmp(&b["hpwl"].as_f64().unwrap()))
+        .unwrap();
+    assert_eq!(several["options"]["seed"], best["seed"]);
+    // Positions of the fillers are those of the first seed; the cells' start is the seed's own.
+    let first = place(&aux, &file("first.pl"), rough);
+    let first: Value = serde_json::from_str(&first).unwrap();
+    assert_eq!(seeds[0]["iterations"], first["outcome"]["iterations"]);
+    let placed = eval_json(&[&aux, &"--pl", &file("best.pl"), &"--engine", &"cpu"]);
+    assert_eq!(placed["hpwl"], several["result"]["hpwl"]);
+}
+
+#[test]
+fn experts_options_take_effect() {
+    let (folder, aux) = generated();
+    let pl = folder.path().join("out.pl");
+    // Far enough for every one of them to take part.
+    let plain: &[&dyn AsRef<OsStr>] = &[&"--stop-overflow", &"0.15"];
+    ended(&aux, &pl, plain, 0);
+    let usual = std::fs::read(&pl).unwrap();
+    let options: [&[&str]; 10] = [
+        &["--gamma", "4"],
+        &["--density-weight", "1e-3"],
+        &["--growth", "1.03"],
+        &["--late-growth", "1.05"],
+        &["--reference-rise", "1e-4"],
+        &["--momentum", "0.5"],
+        &["--ignore-net-degree", "3"],
+        &["--no-fillers"],
+        &["--no-precondition", "--iterations", "20"],
+        &["--noise", "0.5"],
+    ];
+    for option in options {
+        let more: Vec<&dyn AsRef<OsStr>> = option.iter().map(|o| o as _).collect();
+        let arguments = [&[&"place" as &dyn AsRef<OsStr>, &aux, &"-o", &pl][..], plain, &more];
+        let output = placefield(&arguments.concat()).arg("--engine").arg("cpu").output().unwrap();
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{option:?}: {output:?}");
+        assert!(std::fs::read(&pl).unwrap() != usual, "{option:?} has no effect");
+    }
+}
+
+#[test]
+fn cells_that_cannot_fit_are_said_before_the_run() {
+    let (folder, aux) = generated();
+    let pl = folder.path().join("out.pl");
+    // Blocks all over: cells of 4 times their width.
+    let nodes = aux.with_extension("nodes");
+    let wider: String = std::fs::read_to_string(&nodes)
+        .unwrap()
+        .lines()
+        .map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+            [name, width, height] if name.starts_with('o') && width != ":" => {
+                format!("{name} {} {height}\n", 4 * width.parse::<u32>().unwrap())
+            }
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    std::fs::write(&nodes, wider).unwrap();
+    let (_, said) = ended(&aux, &pl, &[], 3);
+    let warned = said.find("no placement has less overflow than").expect(&said);
+    let stopped = said.find("stopped at iteration").expect(&said);
+    assert!(warned < stopped, "{said}");
 }
 
 #[test]
@@ -206,6 +353,9 @@ fn wrong_usage_is_said() {
         ("--stop-overflow", "2", "from 0 to 1"),
         ("--init", "middle", "possible values"),
         ("--frame-every", "0", "1.."),
+        ("--time-limit", "-1", "a number of seconds"),
+        ("--late-growth", "1", "above 1"),
+        ("--momentum", "2", "from 0 to 1"),
     ] {
         placefield(&[&"place", &tiny.aux(), &"-o", &"out.pl", &option, &value])
             .assert()

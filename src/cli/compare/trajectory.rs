@@ -11,7 +11,7 @@ use crate::cli::input::{Opened, charge_of};
 use crate::cli::options::SolveArgs;
 use crate::cli::pictures::{over_iterations, save};
 use crate::engine::Pipeline;
-use crate::place::{Backend, Outcome, PlaceOptions, Placer, Record, schedule, start};
+use crate::place::{Backend, Outcome, PlaceOptions, Placer, Record, start};
 use crate::plot::{Curves, Series};
 use crate::wirelength::{LARGE_NET, Netlist};
 use serde::Serialize;
@@ -33,11 +33,11 @@ const LEADERS: [(Pipeline, bool); Pipeline::ALL.len() + 1] = {
     [(a, false), (b, false), (c, false), (a, true)]
 };
 
-/// A backend for every one of [`LEADERS`], and the design's nets.
+/// A backend for every one of [`LEADERS`].
 pub(crate) fn open_backends<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
-) -> Result<(Vec<Box<dyn Backend>>, Netlist), Failure> {
+) -> Result<Vec<Box<dyn Backend>>, Failure> {
     let charge = charge_of(&opened.design, options)?;
     let netlist = Netlist::from_design(&opened.design, LARGE_NET)
         .map_err(|e| format!("{e}, so there is nothing to place by"))?;
@@ -46,8 +46,7 @@ pub(crate) fn open_backends<T: EngineReal>(
         let chosen = engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
         Ok(chosen.backend)
     };
-    let backends = LEADERS.into_iter().map(open).collect::<Result<_, Failure>>()?;
-    Ok((backends, netlist))
+    LEADERS.into_iter().map(open).collect()
 }
 
 /// What the solves are of a whole placement.
@@ -98,7 +97,6 @@ impl<'b> Runs<'b> {
     /// Starts every placement from the same centred start, the last one nudged.
     pub(crate) fn new<T: EngineReal>(
         backends: &'b mut [Box<dyn Backend>],
-        netlist: &Netlist,
         seed: u64,
         iterations: usize,
     ) -> Result<Self, Failure> {
@@ -108,8 +106,7 @@ impl<'b> Runs<'b> {
             if let (Some(x), true) = (x.first_mut(), nudged) {
                 *x += T::epsilon().wide() * backend.charge().grid().die().width();
             }
-            let least_hpwl = schedule::least_hpwl(netlist, backend.charge());
-            let options = PlaceOptions::default().iterations(iterations).least_hpwl(least_hpwl);
+            let options = PlaceOptions::default().iterations(iterations);
             runs.push(Placer::new(&mut **backend, &x, &y, &options)?);
         }
         let records = runs.iter().map(|run| vec![*run.last()]).collect();

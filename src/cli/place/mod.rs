@@ -1,35 +1,41 @@
 //! `placefield place`: a global placement of a design.
 
+mod checkpoint;
+mod descend;
+mod experts;
 pub(crate) mod frames;
 mod history;
 mod page;
 mod progress;
 pub(super) mod stop;
+mod summary;
 
 use super::engines::{self, EngineReal};
-use super::failure::Failure;
+use super::failure::{Failure, Interrupted, Stopped, usage};
 use super::input::{Opened, charge_of, open_design, with_precision};
 use super::options::{EngineChoice, EvaluationArgs};
 use super::outputs::{Outputs, PICTURES, design_files, one_standard_input};
 use super::pictures;
-use super::report::run::Film;
-use super::results::tell;
+use super::results::{tell, write_json};
 use crate::bookshelf::write_pl;
+use crate::charge::Charge;
 use crate::design::Design;
-use crate::place::{Outcome, PlaceOptions, Placer, Record, schedule, start};
-use crate::wirelength::{LARGE_NET, Netlist};
+use crate::place::{Outcome, PlaceOptions, Placer, Record, limits, start};
+use crate::wirelength::Netlist;
+use checkpoint::Subject;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
+use descend::{Beside, Checkpoints, Descent, descend, milliseconds};
+use experts::ExpertArgs;
 use frames::{Frames, FramesWanted};
-use history::{History, HistoryFile, Quality};
+use history::HistoryFile;
 use page::Ended;
-use progress::Progress;
 use std::ffi::OsStr;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use summary::{Quality, Seed, Summary, Times, in_words};
 
-/// Options of `placefield place`. Fillers always take part.
+/// Options of `placefield place`. Fillers always take part but with `--no-fillers`.
 #[derive(Args)]
 #[command(mut_arg("fillers", |arg| arg.hide(true)))]
 pub(crate) struct PlaceArgs {
@@ -44,12 +50,21 @@ pub(crate) struct PlaceArgs {
     /// Where cells start: where the .pl file has them, or at the die's centre
     #[arg(long, value_enum, default_value_t = InitArg::Center, value_name = "START")]
     init: InitArg,
-    /// Smoothed overflow at which the placement is done
+    /// Smoothed overflow at which the placement is done; where macros move, the other cells' own must be as low
     #[arg(long, value_name = "OVERFLOW", default_value_t = 0.07, value_parser = overflow)]
     stop_overflow: f64,
     /// Most iterations
-    #[arg(long, value_name = "K", default_value_t = 1000)]
+    #[arg(long, value_name = "K", default_value_t = PlaceOptions::default().iterations)]
     iterations: usize,
+    /// Stop so many seconds after the command began; the best placement so far is written
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    time_limit: Option<f64>,
+    /// Place with so many seeds, from --seed on, one after the other, and write the best placement
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    seeds: u32,
+    /// Write the summary as JSON (-: to standard output, in place of the text)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
     /// Write every iteration's numbers, as .csv or .json
     #[arg(long, value_name = "FILE")]
     history: Option<HistoryFile>,
@@ -57,15 +72,27 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
     /// Draw cells and potential while they move, and an animation of it
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "seeds")]
     frames: Option<PathBuf>,
     /// Iterations from one frame to the next
     #[arg(long, value_name = "K", default_value_t = 10, requires = "frames",
           value_parser = clap::value_parser!(u32).range(1..))]
     frame_every: u32,
     /// Write a page with the iterations, frames of the cells and the maps of the result
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", conflicts_with = "seeds")]
     report: Option<PathBuf>,
+    /// Write the placement in progress now and then and when it ends, to go on from with --resume
+    #[arg(long, value_name = "FILE", conflicts_with = "seeds")]
+    checkpoint: Option<PathBuf>,
+    /// Iterations from one checkpoint to the next
+    #[arg(long, value_name = "K", default_value_t = 100, requires = "checkpoint",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    checkpoint_every: u32,
+    /// Go on from a checkpoint of the same design, engine and options, bit for bit
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "init"])]
+    resume: Option<PathBuf>,
+    #[command(flatten)]
+    experts: ExpertArgs,
 }
 
 impl PlaceArgs {
@@ -98,134 +125,235 @@ fn overflow(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
+/// `--time-limit`.
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|v| (0.0..=1e9).contains(v));
+    number.ok_or_else(|| "expected a number of seconds from 0 to 1e9".to_owned())
+}
+
 /// Reads, places, writes, and says how it went.
 pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
+    let begun = Instant::now();
     args.evaluation.options.engine.only_one()?;
     if args.output == Path::new("-") {
         let message = "a placement goes to a file, for standard output takes the summary";
-        return Err(super::failure::usage(ErrorKind::InvalidValue, message));
+        return Err(usage(ErrorKind::InvalidValue, message));
+    }
+    if args.seeds > 1 && args.init == InitArg::File && args.experts.noise() == 0.0 {
+        let message =
+            "'--seeds' needs starts that differ: '--init file' has one, without '--noise'";
+        return Err(usage(ErrorKind::ArgumentConflict, message));
     }
     let pl = args.evaluation.pl.as_deref();
     one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
+    // The checkpoint that is gone on from may be written over: it is read before.
     Outputs::default()
         .file("--output", Some(&args.output))
+        .file("--json", args.json.as_ref())
         .file("--history", args.history.as_ref().map(HistoryFile::path))
         .file("--report", args.report.as_ref())
+        .file("--checkpoint", args.checkpoint.as_ref())
         .folder("--plots", args.plots.as_ref(), PICTURES)
         .folder("--frames", args.frames.as_ref(), PICTURES)
         .check(&design_files(&args.aux, pl))?;
     let opened = open_design(&args.aux, &args.evaluation)?;
-    with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened))
+    with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened, begun))
 }
 
-fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened) -> Result<(), Failure> {
+fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened, begun: Instant) -> Result<(), Failure> {
     let Opened { mut design, mut warnings, parse_ms, files, own_pl } = opened;
-    let options = args.evaluation.options.with_fillers();
+    let setup = Instant::now();
+    let options = match args.experts.fillers() {
+        true => args.evaluation.options.with_fillers(),
+        false => args.evaluation.options.clone(),
+    };
     let charge = charge_of(&design, &options)?;
     warnings.extend(charge.warnings().iter().cloned());
-    let netlist = Netlist::from_design(&design, LARGE_NET)
+    warnings.extend(limits::obstacles(&charge, args.stop_overflow));
+    let netlist = Netlist::from_design(&design, args.experts.large_net())
         .map_err(|e| format!("{e}, so there is nothing to place by"))?;
-    let (x, y) = match args.init {
-        InitArg::File => (charge.initial_x().to_vec(), charge.initial_y().to_vec()),
-        InitArg::Center => start::centred(&charge, options.seed()),
-    };
-    let place_options = PlaceOptions::default()
-        .stop_overflow(args.stop_overflow)
-        .iterations(args.iterations)
-        .least_hpwl(schedule::least_hpwl(&netlist, &charge))
-        .warm(args.init == InitArg::File);
+    let place_options = args.experts.apply(
+        PlaceOptions::default()
+            .stop_overflow(args.stop_overflow)
+            .iterations(args.iterations)
+            .warm(args.init == InitArg::File),
+    );
     let engines::ChosenBackend { mut backend, note } =
         engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
     let descriptor = backend.descriptor();
     let wanted = FramesWanted { folder: args.frames.clone(), page: args.report.is_some() };
-    let frames = Frames::start(&wanted, args.frame_every as usize, &design, &charge)?;
+    let mut frames = Frames::start(&wanted, args.frame_every as usize, &design, &charge)?;
     let choice = backend.choice();
     let mut notes = Vec::from_iter(note);
     notes.extend(engines::pipeline_note(&options, &choice));
 
-    let begun = Instant::now();
-    let mut placer = Placer::new(&mut *backend, &x, &y, &place_options)?;
-    let Descent { records, drawn } = descend(&mut placer, &place_options, frames)?;
-    let seconds = begun.elapsed().as_secs_f64();
-    let (x, y) = placer.positions()?;
-    let outcome = placer.outcome().unwrap_or(Outcome::Interrupted);
-    let iteration = placer.result_iteration();
+    let stop = stop::listen()?;
+    let deadline =
+        args.time_limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)));
+    let subject =
+        Subject::of::<T>(&design.name, &charge, &netlist, descriptor.engine, options.seed());
+    let mut times = Times { read: parse_ms, setup: milliseconds(setup), ..Times::default() };
+    let mut seeds = Vec::new();
+    let mut best: Option<Placed> = None;
+    for seed in (0..u64::from(args.seeds)).map(|k| options.seed().wrapping_add(k)) {
+        let descent_begun = Instant::now();
+        let (mut placer, records) = match &args.resume {
+            Some(path) => {
+                let (checkpoint, records) = checkpoint::read::<T>(path, &subject)?;
+                (Placer::resume(&mut *backend, &checkpoint, &place_options)?, records)
+            }
+            None => {
+                let (x, y) = first_positions(args, &charge, seed);
+                let placer = Placer::new(&mut *backend, &x, &y, &place_options)?;
+                let first = *placer.last();
+                (placer, vec![first])
+            }
+        };
+        // Before the run, but once it is known that there will be one.
+        if best.is_none() {
+            tell(&notes, &warnings);
+        }
+        let beside = Beside {
+            stop: &stop,
+            deadline,
+            checkpoints: args.checkpoint.as_deref().map(|path| Checkpoints {
+                path,
+                every: args.checkpoint_every as usize,
+                subject: &subject,
+            }),
+            frames: frames.as_mut(),
+        };
+        let descent = descend::<T>(&mut placer, &place_options, records, beside)?;
+        times.frames += descent.frames;
+        times.checkpoints += descent.checkpoints;
+        let placed = Placed::of(&mut placer, descent, seed)?;
+        times.descent += milliseconds(descent_begun);
+        seeds.push(placed.summary());
+        let ended = matches!(placed.outcome, Outcome::Interrupted | Outcome::OutOfTime);
+        if best.as_ref().is_none_or(|best| placed.is_better_than(best)) {
+            best = Some(placed);
+        }
+        if ended {
+            break;
+        }
+    }
+    let placed = best.expect("one seed at least");
 
-    settle(&mut design, &x, &y);
+    settle(&mut design, &placed.x, &placed.y);
     write_pl(&args.output, &design)?;
-    let result = Quality::of::<T>(&design, &charge, &x, &y, &records[iteration]);
-    let history = History {
+    let Placed { seed, outcome, iteration, standard_cells, .. } = placed;
+    let smoothed = placed.sample().density.overflow;
+    let limit = (outcome == Outcome::Plateau)
+        .then(|| limits::limit(&charge, &placed.x, &placed.y))
+        .transpose()?;
+    let summary = Summary {
         design: &design,
         charge: &charge,
-        options: &options,
+        experts: &args.experts,
         place_options: &place_options,
         descriptor: &descriptor,
         pipeline: choice.pipeline,
         precision: T::PRECISION,
+        seed,
         outcome,
+        limit: limit.as_deref(),
         iteration,
-        result,
-        seconds,
-        records: &records,
+        result: Quality::of::<T>(&design, &charge, &placed.x, &placed.y, smoothed, standard_cells),
+        times,
+        records: &placed.descent.records,
+        seeds: if args.seeds > 1 { &seeds } else { &[] },
         warnings: &warnings,
     };
-    let film = drawn?;
+    placed.descent.drawn.as_ref().map_err(|e| e.to_string())?;
+    let film = frames.map_or(Ok(None), Frames::finish)?;
     if let Some(path) = &args.report {
-        let placed =
+        let placed_design =
             Opened { design: design.clone(), warnings: warnings.clone(), parse_ms, files, own_pl };
         let ended = Ended {
-            opened: &placed,
+            opened: &placed_design,
             args: &args.evaluation,
             options: &options,
             pipeline: choice.pipeline,
             how: in_words(outcome),
-            seconds,
-            records: &records,
+            seconds: summary.seconds(),
+            records: summary.records,
             film,
         };
-        page::page::<T>(ended, charge.clone(), &x, &y)?.write(Some(&design), path)?;
+        page::page::<T>(ended, charge.clone(), &placed.x, &placed.y)?.write(Some(&design), path)?;
     }
-    args.history.as_ref().map_or(Ok(()), |file| history.write(file))?;
+    args.history.as_ref().map_or(Ok(()), |file| file.write(&summary))?;
     if let Some(folder) = &args.plots {
-        pictures::draw_placement(&design.name, &records, folder)?;
+        pictures::draw_placement(&summary.design.name, summary.records, folder)?;
     }
-    tell(&notes, &warnings);
-    print(args, &history)?;
-    failure(args, &history)
+    args.json.as_ref().map_or(Ok(()), |file| write_json(file, &summary.json()))?;
+    if args.json.as_deref() != Some(Path::new("-")) {
+        summary.print([Some(&args.output), args.report.as_ref()].into_iter().flatten())?;
+    }
+    ended(&summary, &args.output)
 }
 
-/// Every iteration's record, and how drawing its frames went: a picture that
-/// cannot be written must not cost the placement.
-struct Descent {
-    records: Vec<Record>,
-    drawn: Result<Option<Film>, Failure>,
+/// One of the placements, ended.
+struct Placed {
+    seed: u64,
+    outcome: Outcome,
+    /// The one whose placement is the result.
+    iteration: usize,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    standard_cells: Option<f64>,
+    descent: Descent,
 }
 
-/// Steps until the placement ends or the user ends it.
-fn descend(
-    placer: &mut Placer<'_>,
-    options: &PlaceOptions,
-    mut frames: Option<Frames>,
-) -> Result<Descent, Failure> {
-    let stop = stop::listen()?;
-    let mut progress = Progress::new(options);
-    let mut records = vec![*placer.last()];
-    let mut show = |placer: &mut Placer<'_>| match &mut frames {
-        Some(frames) => frames.show(placer),
-        None => Ok(()),
-    };
-    let mut drawn = show(placer);
-    while let Some(record) = placer.step()? {
-        records.push(*record);
-        progress.show(record);
-        if stop.is_asked() {
-            placer.interrupt();
+impl Placed {
+    fn of(placer: &mut Placer<'_>, descent: Descent, seed: u64) -> Result<Self, Failure> {
+        let (x, y) = placer.positions()?;
+        Ok(Placed {
+            seed,
+            outcome: placer.outcome().unwrap_or(Outcome::Interrupted),
+            iteration: placer.result_iteration(),
+            x,
+            y,
+            standard_cells: placer.result_standard_cells()?,
+            descent,
+        })
+    }
+
+    fn sample(&self) -> &crate::place::Sample {
+        &self.descent.records[self.iteration].sample
+    }
+
+    /// Converged before not, then by wirelength; of those that are not by overflow.
+    fn is_better_than(&self, other: &Placed) -> bool {
+        let (a, b) = (self.sample(), other.sample());
+        match (self.outcome, other.outcome) {
+            (Outcome::Converged, Outcome::Converged) => a.hpwl < b.hpwl,
+            (Outcome::Converged, _) => true,
+            (_, Outcome::Converged) => false,
+            _ => (a.density.overflow, a.hpwl) < (b.density.overflow, b.hpwl),
         }
-        drawn = drawn.and_then(|()| show(placer));
     }
-    progress.finish();
-    let drawn = drawn.and_then(|()| frames.map_or(Ok(None), Frames::finish));
-    Ok(Descent { records, drawn })
+
+    fn summary(&self) -> Seed {
+        Seed {
+            seed: self.seed,
+            status: self.outcome,
+            iterations: self.descent.records.last().map_or(0, |r: &Record| r.iteration),
+            hpwl: self.sample().hpwl,
+            overflow_smoothed: self.sample().density.overflow,
+        }
+    }
+}
+
+/// Lower-left corners of every body at the start.
+fn first_positions(args: &PlaceArgs, charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
+    let (mut x, mut y) = match args.init {
+        InitArg::File => (charge.initial_x().to_vec(), charge.initial_y().to_vec()),
+        InitArg::Center => start::centred(charge, seed),
+    };
+    if args.experts.noise() > 0.0 {
+        start::shake(charge, &mut x, &mut y, args.experts.noise(), seed);
+    }
+    (x, y)
 }
 
 /// Puts the movable nodes where the placer's bodies lie.
@@ -236,83 +364,15 @@ pub(crate) fn settle(design: &mut Design, x: &[f64], y: &[f64]) {
     }
 }
 
-/// How a placement ended.
-fn in_words(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Converged => "done",
-        Outcome::OutOfIterations => "stopped before the overflow asked for",
-        Outcome::Diverged => "diverged",
-        Outcome::NotFinite => "broken off",
-        Outcome::Interrupted => "interrupted",
+/// A placement that did not reach its goal ends with another exit code, though it is written.
+fn ended(summary: &Summary<'_>, output: &Path) -> Result<(), Failure> {
+    let said = || summary.shortfall(output);
+    match summary.outcome {
+        Outcome::Converged => Ok(()),
+        Outcome::Diverged | Outcome::NotFinite => Err(said().into()),
+        Outcome::Interrupted => Err(Interrupted(said()).into()),
+        Outcome::OutOfIterations | Outcome::OutOfTime | Outcome::Plateau => {
+            Err(Stopped(said()).into())
+        }
     }
-}
-
-/// The placement as a person reads it.
-fn print(args: &PlaceArgs, history: &History<'_>) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    let (charge, records) = (history.charge, history.records);
-    let grid = &charge.grid();
-    writeln!(
-        out,
-        "{}: {} movable cells, {} fillers, {} x {} bins, {} ({}), {}, {}",
-        history.design.name,
-        charge.movable(),
-        charge.fillers(),
-        grid.nx(),
-        grid.ny(),
-        history.descriptor.engine,
-        history.descriptor.device,
-        history.pipeline,
-        history.precision
-    )?;
-    let how = in_words(history.outcome);
-    let last = records.len() - 1;
-    let evaluations: u32 = records.iter().map(|r| r.tries).sum();
-    writeln!(
-        out,
-        "{how} after {last} iterations, {evaluations} evaluations, {:.2} s",
-        history.seconds
-    )?;
-    if history.iteration != last {
-        writeln!(out, "the placement is the best before, of iteration {}", history.iteration)?;
-    }
-    let total = history.times();
-    let share = |part: f64| 100.0 * part / total.total().max(f64::MIN_POSITIVE);
-    writeln!(
-        out,
-        "time       {:.2} ms per iteration: wirelength {:.0} %, density {:.0} %, solve {:.0} %, force {:.0} %, other {:.0} %",
-        total.total() / last.max(1) as f64,
-        share(total.wirelength),
-        share(total.density),
-        share(total.solve),
-        share(total.force),
-        share(total.other)
-    )?;
-    let Quality { hpwl, smoothed, exact } = history.result;
-    writeln!(out, "overflow   {smoothed:.6} smoothed, {exact:.6} exact")?;
-    writeln!(
-        out,
-        "wirelength HPWL {:.6e}, weighted {:.6e} (start {:.6e})",
-        hpwl.unweighted, hpwl.weighted, records[0].sample.hpwl
-    )?;
-    writeln!(out, "{}", args.output.display())?;
-    args.report.iter().try_for_each(|page| writeln!(out, "{}", page.display()))?;
-    Ok(())
-}
-
-/// A descent that failed is a failure, though its best placement is written.
-fn failure(args: &PlaceArgs, history: &History<'_>) -> Result<(), Failure> {
-    let what = match history.outcome {
-        Outcome::Diverged => "the placement diverged",
-        Outcome::NotFinite => "a number of the placement was not finite",
-        _ => return Ok(()),
-    };
-    Err(format!(
-        "{what} at iteration {}: {} holds the best before, of iteration {}, overflow {:.4}",
-        history.records.len() - 1,
-        args.output.display(),
-        history.iteration,
-        history.result.smoothed
-    )
-    .into())
 }

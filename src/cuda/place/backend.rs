@@ -1,7 +1,7 @@
 //! A [`Backend`] that lives on an NVIDIA GPU.
 //!
 //! Positions, gradients and the kept placement stay in device memory; the host
-//! sends five numbers per evaluation and reads eleven, which is the only time
+//! sends six numbers per evaluation and reads eleven, which is the only time
 //! that it waits. A proposal is one captured graph: step, wirelength, density,
 //! solve, force, gradient.
 //!
@@ -11,7 +11,7 @@
 //! and spend a part of that again: every pin would look up its body's slot, and
 //! every new order, one in five iterations, would move ten more arrays.
 
-use super::descent::{Descent, DescentBodies, DescentParameters};
+use super::descent::{Descent, DescentBodies, DescentParameters, PointVector};
 use super::wirelength::CudaWirelength;
 use crate::charge::Charge;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Graph, Marks};
@@ -19,7 +19,7 @@ use crate::cuda::engine::CudaEngine;
 use crate::engine::{Choice, Descriptor, Engine, EngineError, MapKind, check_bins, check_lengths};
 use crate::grid::Map;
 use crate::place::bounds::Bounds;
-use crate::place::ready::Ready;
+use crate::place::ready::{NOTHING_KEPT, Ready};
 use crate::place::{Backend, Held, Sample, StageSplit, Weights};
 use crate::wirelength::Netlist;
 use std::time::Instant;
@@ -35,6 +35,7 @@ pub struct CudaBackend<T: CudaReal> {
     work: Work<T>,
     bounds: Bounds<T>,
     fixed_hpwl: f64,
+    most_pull: f64,
     kept: [DeviceVec<T>; 2],
     has_kept: bool,
     map: Map<T>,
@@ -97,6 +98,7 @@ impl<T: CudaReal> CudaBackend<T> {
         Ok(CudaBackend {
             proposals: [None, None],
             fixed_hpwl: netlist.fixed_hpwl(),
+            most_pull: netlist.most_pull(),
             kept: [gpu.zeros(room)?, gpu.zeros(room)?],
             has_kept: false,
             map: Map::filled(charge.grid().nx(), charge.grid().ny(), T::zero()),
@@ -118,8 +120,9 @@ impl<T: CudaReal> CudaBackend<T> {
     }
 
     fn send(&mut self, weights: &Weights, step: f64, momentum: f64) -> Result<(), EngineError> {
-        let Weights { gamma, lambda, area_factor } = *weights;
-        let parameters = DescentParameters { gamma, lambda, area_factor, step, momentum };
+        let Weights { gamma, lambda, pin_factor, area_factor } = *weights;
+        let parameters =
+            DescentParameters { gamma, lambda, pin_factor, area_factor, step, momentum };
         Ok(self.work.descent.send(&parameters)?)
     }
 
@@ -174,9 +177,23 @@ impl From<CudaError> for Captured {
     }
 }
 
+/// Which of the current point's vectors is meant; none for the placement kept.
+fn vector(held: Held) -> Option<PointVector> {
+    match held {
+        Held::Current => Some(PointVector::V),
+        Held::Sequence => Some(PointVector::U),
+        Held::Gradient => Some(PointVector::G),
+        Held::Kept => None,
+    }
+}
+
 impl<T: CudaReal> Backend for CudaBackend<T> {
     fn charge(&self) -> &Charge {
         self.work.engine.charge()
+    }
+
+    fn most_pull(&self) -> f64 {
+        self.most_pull
     }
 
     fn descriptor(&self) -> Descriptor {
@@ -244,29 +261,41 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         Ok(())
     }
 
-    fn read_positions(
-        &mut self,
-        held: Held,
-        x: &mut [f64],
-        y: &mut [f64],
-    ) -> Result<(), EngineError> {
-        self.ready.require("positions", Ready::Started)?;
+    fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError> {
+        let at_least = if held == Held::Gradient { Ready::Evaluated } else { Ready::Started };
+        self.ready.require("a vector of the descent", at_least)?;
         let bodies = self.charge().bodies();
         check_lengths(bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
         let Work { descent, engine, .. } = &self.work;
-        let from = match held {
-            Held::Current => descent.positions(descent.current()),
-            Held::Kept if self.has_kept => (&self.kept[0], &self.kept[1]),
-            Held::Kept => {
-                let (stage, needs) = ("the placement kept", "one was kept");
-                return Err(EngineError::OutOfOrder { stage, needs });
-            }
+        let from = match vector(held) {
+            Some(which) => descent.vector(which),
+            None if self.has_kept => &self.kept,
+            None => return Err(NOTHING_KEPT),
         };
         let mut values = vec![T::zero(); bodies];
-        for (from, to) in [(from.0, x), (from.1, y)] {
+        for (from, to) in from.iter().zip([x, y]) {
             engine.gpu().read(from, &mut values)?;
             to.iter_mut().zip(&values).for_each(|(to, value)| *to = value.wide());
         }
+        Ok(())
+    }
+
+    fn write(&mut self, held: Held, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
+        let bodies = self.charge().bodies();
+        check_lengths(bodies, &[("x of a vector", x.len()), ("y of a vector", y.len())])?;
+        let round = |from: &[f64]| from.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
+        let (x, y) = (round(x), round(y));
+        let Work { descent, engine, .. } = &mut self.work;
+        match vector(held) {
+            Some(which) => descent.set_vector(which, &x, &y)?,
+            None => {
+                for (from, to) in [x, y].iter().zip(&mut self.kept) {
+                    engine.gpu().write(from, to)?;
+                }
+                self.has_kept = true;
+            }
+        }
+        self.ready = self.ready.after_write(held);
         Ok(())
     }
 

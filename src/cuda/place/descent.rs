@@ -2,7 +2,7 @@
 //!
 //! A point has v, where the gradient is taken; u, the other sequence of
 //! Nesterov's method; and g, the gradient at v, divided by the diagonal
-//! preconditioner max(1, pin weight + α λ area) (Lu et al., "ePlace", TODAES
+//! preconditioner max(1, β pin weight + α λ area) (Lu et al., "ePlace", TODAES
 //! 2015, §5). Two points take turns: a step leads from the current one to the
 //! other. Positions are lower-left corners in layout units, one value per body,
 //! movable cells first.
@@ -50,6 +50,8 @@ pub struct DescentParameters {
     pub gamma: f64,
     /// Weight λ of the force.
     pub lambda: f64,
+    /// β: how much the wirelength counts in the preconditioner.
+    pub pin_factor: f64,
     /// α: how much the force counts in the preconditioner.
     pub area_factor: f64,
     /// Length of the step.
@@ -104,6 +106,17 @@ pub struct Descent<T: CudaReal> {
     /// What is copied to and from the device, in page-locked memory: copies of it do not wait.
     sent: Pinned<f64>,
     received: Pinned<f64>,
+}
+
+/// A vector of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointVector {
+    /// Where the gradient is taken.
+    V,
+    /// Nesterov's other sequence.
+    U,
+    /// The gradient at v.
+    G,
 }
 
 /// x and y of v, u and g.
@@ -220,6 +233,34 @@ impl<T: CudaReal> Descent<T> {
         Ok(())
     }
 
+    /// x and y of one of the current point's vectors, one value per body.
+    pub fn vector(&self, which: PointVector) -> &[DeviceVec<T>; 2] {
+        let Point { v, u, g } = &self.points[self.current];
+        match which {
+            PointVector::V => v,
+            PointVector::U => u,
+            PointVector::G => g,
+        }
+    }
+
+    /// Sets one of the current point's vectors.
+    ///
+    /// # Errors
+    /// When a slice has another length than there are bodies, or the copy fails.
+    pub fn set_vector(&mut self, which: PointVector, x: &[T], y: &[T]) -> Result<(), CudaError> {
+        let Point { v, u, g } = &mut self.points[self.current];
+        let to = match which {
+            PointVector::V => v,
+            PointVector::U => u,
+            PointVector::G => g,
+        };
+        for (from, to) in [x, y].into_iter().zip(to) {
+            check_length("values of a vector", from.len(), self.bodies)?;
+            self.gpu.write(from, to)?;
+        }
+        Ok(())
+    }
+
     /// Which of the two points is the current one: 0 or 1.
     pub fn current(&self) -> usize {
         self.current
@@ -246,8 +287,9 @@ impl<T: CudaReal> Descent<T> {
     /// # Errors
     /// When the copy fails.
     pub fn send(&mut self, parameters: &DescentParameters) -> Result<(), CudaError> {
-        let DescentParameters { gamma, lambda, area_factor, step, momentum } = *parameters;
-        let values = [gamma, lambda, area_factor, step, momentum];
+        let DescentParameters { gamma, lambda, pin_factor, area_factor, step, momentum } =
+            *parameters;
+        let values = [gamma, lambda, pin_factor, area_factor, step, momentum];
         self.sent.send(&values, &mut self.parameters)
     }
 

@@ -6,5 +6,5 @@ mod descent;
 mod wirelength;
 
 pub use backend::CudaBackend;
-pub use descent::{Descent, DescentBodies, DescentParameters, DescentSample};
+pub use descent::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};
 pub use wirelength::CudaWirelength;

@@ -16,8 +16,10 @@ use crate::wirelength::{Netlist, Wirelength};
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, LaunchConfig};
 
-/// A thread takes nets of at most this many pins, a warp those of more.
+/// A thread takes nets of at most this many pins, a warp those of more …
 const SMALL_NET: usize = 16;
+/// … up to this many, and a block those beyond.
+const LARGE_NET: usize = 256;
 /// Most pins of a chunk: `CHUNK_PINS` in `kernels/place/wirelength.cu`.
 const CHUNK_PINS: usize = 1024;
 /// A thread sums the pins of a cell of at most this many: `HEAVY` in `kernels/place/wirelength.cu`.
@@ -59,9 +61,10 @@ struct DeviceNets<T: CudaReal> {
     pin_y: DeviceVec<T>,
     chunk_net: DeviceVec<u32>,
     chunks: u32,
-    /// Nets below `small` are small, those from there to `smooth` large, the
-    /// others, up to `all`, left out of the weighted average.
+    /// Nets below `small` are small, those from there to `large` large, the others, up to
+    /// `all`, wide; those below `smooth` take part in the weighted average.
     small: u32,
+    large: u32,
     smooth: u32,
     all: u32,
     body_start: DeviceVec<u32>,
@@ -116,7 +119,7 @@ impl<T: CudaReal> CudaWirelength<T> {
         let nets = layout.upload(gpu, netlist)?;
         let warps = BLOCK / WARP;
         let work =
-            (nets.all - nets.smooth) + (nets.smooth - nets.small).div_ceil(warps) + nets.chunks;
+            (nets.all - nets.large) + (nets.large - nets.small).div_ceil(warps) + nets.chunks;
         let lengths_and_pins = load("wirelength_nets")?;
         let config = blocks_at_once(gpu, &lengths_and_pins, work as usize)?;
         let heavy = layout.heavy(netlist);
@@ -176,6 +179,7 @@ impl<T: CudaReal> CudaWirelength<T> {
                 .arg(&at)
                 .arg(&gamma)
                 .arg(&self.nets.small)
+                .arg(&self.nets.large)
                 .arg(&self.nets.smooth)
                 .arg(&self.nets.all)
                 .arg(&self.nets.chunks)
@@ -260,6 +264,8 @@ struct Layout {
     /// Net of the netlist at every place, small ones first.
     net: Vec<u32>,
     small: usize,
+    /// First net that a block takes.
+    large: usize,
     /// First net of every chunk of small nets, and their end.
     chunk_net: Vec<u32>,
     /// First pin of every net, and their end.
@@ -280,7 +286,11 @@ impl Layout {
         for ends in chunk_net.windows(2) {
             net[ends[0] as usize..ends[1] as usize].sort_by_key(|&e| degree(e));
         }
+        let (large, wide): (Vec<u32>, Vec<u32>) =
+            large.into_iter().partition(|&e| degree(e) <= LARGE_NET);
         net.extend(large);
+        let large = net.len();
+        net.extend(wide);
         net.extend(netlist.smooth() as u32..netlist.nets() as u32);
 
         let mut net_start = Vec::with_capacity(net.len() + 1);
@@ -295,7 +305,7 @@ impl Layout {
             net_start.push(place);
         }
         let smooth_pins = net_start[netlist.smooth()] as usize;
-        Layout { net, small, chunk_net, net_start, pin_place, smooth_pins }
+        Layout { net, small, large, chunk_net, net_start, pin_place, smooth_pins }
     }
 
     /// Cells of more pins than a thread sums.
@@ -325,6 +335,7 @@ impl Layout {
             chunk_net: gpu.upload(&self.chunk_net)?,
             chunks: (self.chunk_net.len() - 1) as u32,
             small: self.small as u32,
+            large: self.large as u32,
             smooth: netlist.smooth() as u32,
             all: netlist.nets() as u32,
             body_start: gpu.upload(body_start)?,
@@ -378,6 +389,12 @@ mod tests {
         places.sort_unstable();
         assert!(places.iter().enumerate().all(|(k, &place)| place as usize == k));
         assert!(layout.small < netlist.smooth() && netlist.smooth() < netlist.nets());
+        assert_eq!(layout.large, netlist.smooth(), "no net of less than 30 pins is wide");
+        let all = Layout::new(&Netlist::from_design(&design, Netlist::ALL).unwrap());
+        let degrees: Vec<u32> = all.net_start.windows(2).map(|w| w[1] - w[0]).collect();
+        assert!(all.small < all.large && all.large < degrees.len());
+        assert!(degrees[all.small..all.large].iter().all(|d| (17..=256).contains(d)));
+        assert!(degrees[all.large..].iter().all(|d| *d > 256));
         assert_eq!(*layout.chunk_net.last().unwrap() as usize, layout.small);
         for ends in layout.chunk_net.windows(2) {
             let [first, last] = [ends[0] as usize, ends[1] as usize];

@@ -8,30 +8,29 @@ use placefield::engine::{
 };
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::place::{
-    Backend, Held, HostBackend, Outcome, PlaceError, PlaceOptions, Placer, Sample, StageSplit,
-    Weights, schedule, start,
+    Backend, Held, HostBackend, Outcome, PlaceError, PlaceOptions, Placer, Sample, Schedule,
+    StageSplit, Weights, schedule, start,
 };
 use placefield::wirelength::{LARGE_NET, Netlist};
 use placefield::{Precision, Real};
 
 /// A backend for a generated design of 1500 cells, and its centred start.
-fn generated<T: Real>(threads: usize) -> (HostBackend<T>, [Vec<f64>; 2], f64) {
+fn generated<T: Real>(threads: usize) -> (HostBackend<T>, [Vec<f64>; 2]) {
     let design = generate(&Spec::with_cells(1_500)).unwrap();
     let grid = BinGrid::new(design.die().unwrap(), 32, 32).unwrap();
     let options = ChargeOptions::default().fillers(true);
     let charge = Charge::from_design(&design, grid, &options).unwrap();
     let netlist = Netlist::from_design(&design, LARGE_NET).unwrap();
     let (x, y) = start::centred(&charge, 3);
-    let least = schedule::least_hpwl(&netlist, &charge);
     let engine_options = EngineOptions::default().threads(threads);
     let engine = CpuEngine::<T>::new(charge, &engine_options).unwrap();
     let backend = HostBackend::new(Box::new(engine), &netlist, threads).unwrap();
-    (backend, [x, y], least)
+    (backend, [x, y])
 }
 
 fn place<T: Real>(threads: usize) -> (Outcome, Vec<f64>, [Vec<f64>; 2]) {
-    let (mut backend, [x, y], least_hpwl) = generated::<T>(threads);
-    let options = PlaceOptions::default().least_hpwl(least_hpwl);
+    let (mut backend, [x, y]) = generated::<T>(threads);
+    let options = PlaceOptions::default();
     let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
     let mut lengths = vec![placer.last().sample.hpwl];
     while let Some(record) = placer.step().unwrap() {
@@ -64,8 +63,8 @@ fn the_same_bits_for_any_number_of_threads() {
 
 #[test]
 fn a_nearly_spread_start_stays_near() {
-    let (mut backend, [x, y], least_hpwl) = generated::<f32>(1);
-    let options = PlaceOptions::default().least_hpwl(least_hpwl).stop_overflow(0.2);
+    let (mut backend, [x, y]) = generated::<f32>(1);
+    let options = PlaceOptions::default().stop_overflow(0.2);
     let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
     while placer.step().unwrap().is_some() {}
     let (x, y) = placer.positions().unwrap();
@@ -85,9 +84,37 @@ fn a_nearly_spread_start_stays_near() {
 }
 
 #[test]
+fn a_checkpoint_goes_on_bit_for_bit() {
+    let (mut backend, [x, y]) = generated::<f32>(2);
+    let options = PlaceOptions::default();
+    let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
+    for _ in 0..60 {
+        placer.step().unwrap();
+    }
+    let checkpoint = placer.checkpoint().unwrap();
+    while placer.step().unwrap().is_some() {}
+    let (whole, at) = (placer.last().sample, placer.positions().unwrap());
+    let (mut backend, _) = generated::<f32>(1);
+    let mut placer = Placer::resume(&mut backend, &checkpoint, &options).unwrap();
+    assert_eq!(placer.last().iteration, 60);
+    while placer.step().unwrap().is_some() {}
+    assert_eq!((placer.last().sample, placer.outcome()), (whole, Some(Outcome::Converged)));
+    assert!(placer.positions().unwrap() == at, "other positions");
+}
+
+#[test]
+fn without_a_preconditioner_cells_still_spread() {
+    let (mut backend, [x, y]) = generated::<f64>(2);
+    let options = PlaceOptions::default().precondition(false).stop_overflow(0.3);
+    let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
+    while placer.step().unwrap().is_some() {}
+    assert_eq!(placer.outcome(), Some(Outcome::Converged), "{:?}", placer.last());
+}
+
+#[test]
 fn a_number_that_is_none_shows_in_the_sample_and_nowhere_else() {
-    let (mut backend, [x, y], _) = generated::<f32>(1);
-    let weights = Weights { gamma: 5.0, lambda: 1e-3, area_factor: 1.0 };
+    let (mut backend, [x, y]) = generated::<f32>(1);
+    let weights = Weights { gamma: 5.0, lambda: 1e-3, pin_factor: 1.0, area_factor: 1.0 };
     backend.start(&x, &y).unwrap();
     let good = backend.evaluate(&weights).unwrap();
     assert!(good.is_finite());
@@ -103,8 +130,8 @@ fn a_number_that_is_none_shows_in_the_sample_and_nowhere_else() {
 
 #[test]
 fn what_is_out_of_order_is_an_error() {
-    let (mut backend, [x, y], _) = generated::<f64>(1);
-    let weights = Weights { gamma: 5.0, lambda: 0.0, area_factor: 1.0 };
+    let (mut backend, [x, y]) = generated::<f64>(1);
+    let weights = Weights { gamma: 5.0, lambda: 0.0, pin_factor: 1.0, area_factor: 1.0 };
     let text = |result: Result<(), EngineError>| result.unwrap_err().to_string();
     assert!(text(backend.evaluate(&weights).map(drop)).contains("before"));
     assert!(text(backend.keep()).contains("before"));
@@ -114,7 +141,7 @@ fn what_is_out_of_order_is_an_error() {
     backend.evaluate(&weights).unwrap();
     assert!(text(backend.accept()).contains("before a step was proposed"));
     let (mut to_x, mut to_y) = (x.clone(), y.clone());
-    assert!(text(backend.read_positions(Held::Kept, &mut to_x, &mut to_y)).contains("kept"));
+    assert!(text(backend.read(Held::Kept, &mut to_x, &mut to_y)).contains("kept"));
 }
 
 /// A machine that answers from a script and notes what it was asked.
@@ -124,6 +151,8 @@ struct Scripted {
     /// Proposals that were accepted, and the number at which it kept its place.
     accepted: usize,
     kept: Vec<usize>,
+    /// How often it was given a start.
+    started: usize,
     /// Steps and λ of every proposal.
     asked: Vec<(f64, f64)>,
 }
@@ -135,7 +164,7 @@ impl Scripted {
         let cells = Rectangles::movable(&[1.0], &[1.0], &[1.0], &[2.0]);
         let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
         let samples = Box::new(samples);
-        Scripted { charge, samples, accepted: 0, kept: Vec::new(), asked: Vec::new() }
+        Scripted { charge, samples, accepted: 0, kept: Vec::new(), started: 0, asked: Vec::new() }
     }
 
     /// Steps until it ends.
@@ -174,6 +203,7 @@ impl Backend for Scripted {
     }
 
     fn start(&mut self, _: &[f64], _: &[f64]) -> Result<(), EngineError> {
+        self.started += 1;
         Ok(())
     }
 
@@ -196,8 +226,16 @@ impl Backend for Scripted {
         Ok(())
     }
 
-    fn read_positions(&mut self, _: Held, _: &mut [f64], _: &mut [f64]) -> Result<(), EngineError> {
+    fn read(&mut self, _: Held, _: &mut [f64], _: &mut [f64]) -> Result<(), EngineError> {
         Ok(())
+    }
+
+    fn write(&mut self, _: Held, _: &[f64], _: &[f64]) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn most_pull(&self) -> f64 {
+        1.0
     }
 
     fn read_map(&mut self, _: MapKind, _: &mut Map<f64>) -> Result<(), EngineError> {
@@ -216,26 +254,80 @@ fn a_number_that_is_none_ends_the_descent_at_the_best_before() {
         20.. => sample(10.0, 0.6),
         _ => sample(10.0, 0.9 - 0.01 * k as f64),
     });
-    assert_eq!(machine.run(), (Outcome::NotFinite, 30, 20));
+    // Each time it is taken up again from the best, one step leads there again.
+    assert_eq!(machine.run(), (Outcome::NotFinite, 33, 20));
     assert_eq!(machine.accepted, 29);
     assert_eq!(machine.kept.last(), Some(&20));
+    assert_eq!(machine.started, 4, "the start, and three times the best");
+}
+
+/// `sample` where the density presses: λ is held from there on.
+fn pressed(hpwl: f64, overflow: f64) -> Sample {
+    Sample { density_norm: 1e7, ..sample(hpwl, overflow) }
 }
 
 #[test]
 fn a_descent_that_leads_nowhere_has_diverged() {
-    let mut machine = Scripted::new(|k| sample(10.0 + k as f64, 0.9 - 0.01 * k.min(40) as f64));
+    let mut machine = Scripted::new(|k| match k {
+        ..=40 => sample(10.0, 0.9 - 0.01 * k as f64),
+        _ => pressed(10.0 + k as f64, 0.8),
+    });
     let (outcome, last, best) = machine.run();
     assert_eq!((outcome, best), (Outcome::Diverged, 40));
-    assert!((120..200).contains(&last), "{last}");
-    // Overflow that merely waits, while wires do not grow, is not.
+    assert!((120..300).contains(&last), "{last}");
+    // Overflow that merely waits, while λ is in balance, is not.
     let mut machine = Scripted::new(|k| sample(10.0, if k < 400 { 0.9 } else { 0.05 }));
     assert_eq!(machine.run(), (Outcome::Converged, 400, 400));
+    // Nor is one that rises at first, as from a given placement.
+    let mut machine = Scripted::new(|k| match k {
+        0 => sample(50.0, 0.2),
+        1..=150 => sample(50.0 - 0.2 * k as f64, 0.2 + 0.004 * k as f64),
+        _ => sample(20.0 + 0.2 * (k - 150) as f64, 0.8 - 0.005 * (k - 150) as f64),
+    });
+    let (outcome, last, _) = machine.run();
+    assert!(outcome == Outcome::Converged && (295..=298).contains(&last), "{outcome:?} {last}");
+}
+
+#[test]
+fn a_plateau_is_recognised_and_its_best_trade_off_kept() {
+    // Overflow creeps, at the price of wires that soon are worth more.
+    let mut machine = Scripted::new(|k| match k {
+        ..=60 => sample(10.0, 0.9 - 0.01 * k as f64),
+        _ => pressed(10.0 * 1.01f64.powi(k as i32 - 60), 0.3 - 1e-5 * (k - 60) as f64),
+    });
+    let (outcome, last, best) = machine.run();
+    assert_eq!(outcome, Outcome::Plateau);
+    assert!((100..300).contains(&last), "{last}");
+    assert!((60..=61).contains(&best), "{best}");
+    // λ does not grow where the density presses: what was reached decides about it.
+    let lambdas: Vec<f64> = machine.asked.iter().map(|a| a.1).collect();
+    assert!(lambdas[lambdas.len() - 1] <= lambdas[62], "{lambdas:?}");
+    // Where less overflow costs next to nothing it is the best.
+    let mut machine = Scripted::new(|k| match k {
+        ..=60 => sample(10.0, 0.9 - 0.01 * k as f64),
+        61..=100 => pressed(10.0 + 1e-4 * k as f64, 0.3 - 0.005 * (k - 60) as f64),
+        _ => pressed(11.0, 0.1),
+    });
+    let (outcome, _, best) = machine.run();
+    assert_eq!((outcome, best), (Outcome::Plateau, 100));
+}
+
+#[test]
+fn a_descent_at_rest_ends() {
+    let mut machine = Scripted::new(|_| sample(10.0, 0.9));
+    let (outcome, last, best) = machine.run();
+    assert_eq!((outcome, best), (Outcome::Plateau, 0));
+    assert!((250..1000).contains(&last), "{last}");
 }
 
 #[test]
 fn iterations_end() {
     let mut machine = Scripted::new(|_| sample(10.0, 0.9));
-    assert_eq!(machine.run(), (Outcome::OutOfIterations, 1000, 1000));
+    let options = PlaceOptions::default().iterations(50);
+    let mut placer = Placer::new(&mut machine, &[1.0], &[2.0], &options).unwrap();
+    while placer.step().unwrap().is_some() {}
+    assert_eq!(placer.outcome(), Some(Outcome::OutOfIterations));
+    assert_eq!((placer.last().iteration, placer.result_iteration()), (50, 0));
 }
 
 #[test]
@@ -244,7 +336,7 @@ fn the_density_weighs_more_while_wires_do_not_grow() {
     machine.run();
     // The trial, then three iterations; the weight first changes after the second.
     let lambdas: Vec<f64> = machine.asked.iter().map(|a| a.1).collect();
-    let first = schedule::FIRST_DENSITY_SHARE / 2.0;
+    let first = Schedule::default().density_share / 2.0;
     let want = [first, first, first, 1.05 * first];
     assert!(lambdas.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-18), "{lambdas:?}");
 }
@@ -289,7 +381,11 @@ fn gamma_limits_the_step() {
         let overflow = [0.9, 0.8, 0.5, 0.3, 0.05][k.min(4)];
         Sample { moved_squared: 1e12, ..sample(10.0, overflow) }
     });
-    let base = schedule::base_gamma(&machine.charge.grid());
+    let base = schedule::base_gamma(
+        &machine.charge.grid(),
+        Schedule::default().gamma,
+        schedule::pitch(&machine.charge),
+    );
     machine.run();
     let after_the_first: Vec<f64> = machine.asked[2..].iter().map(|a| a.0).collect();
     let want = [0.8, 0.5, 0.3].map(|overflow| 1.1 * base * schedule::gamma_factor(overflow));

@@ -3,4 +3,6 @@
 #[cfg(feature = "cli")]
 mod descent;
 mod pieces;
+#[cfg(feature = "cli")]
+mod small;
 mod wirelength;

@@ -1,0 +1,179 @@
+//! `--checkpoint` and `--resume`: a placement in progress as a file.
+//!
+//! One line of JSON says what it is of and all that is decided by; after it the vectors
+//! follow as little-endian numbers of the placement's precision: positions, the other
+//! sequence, gradient and the best placement, each all x, then all y.
+
+use crate::Real;
+use crate::charge::Charge;
+use crate::cli::failure::{Failure, named};
+use crate::output::write_whole;
+use crate::place::{Checkpoint, Held, Record, State};
+use crate::wirelength::Netlist;
+use serde::{Deserialize, Serialize};
+use std::collections::hash_map::DefaultHasher;
+use std::fs::File;
+use std::hash::{Hash, Hasher};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// Of this layout.
+const FORMAT: u32 = 1;
+/// A first line longer than this is no checkpoint's.
+const LONGEST_LINE: u64 = 1 << 30;
+
+/// What a checkpoint is of: with another it cannot go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Subject {
+    design: String,
+    bodies: usize,
+    bins: [usize; 2],
+    precision: String,
+    engine: String,
+    seed: u64,
+    /// Of sizes, nets and fixed area.
+    contents: u64,
+}
+
+impl Subject {
+    pub(super) fn of<T: Real>(
+        name: &str,
+        charge: &Charge,
+        netlist: &Netlist,
+        engine: &str,
+        seed: u64,
+    ) -> Self {
+        let mut hasher = DefaultHasher::new();
+        let columns = [charge.width(), charge.height(), charge.fixed().as_slice()];
+        let pins = [netlist.weight(), netlist.pin_x(), netlist.pin_y()];
+        for column in columns.into_iter().chain(pins) {
+            column.iter().for_each(|v| v.to_bits().hash(&mut hasher));
+        }
+        (netlist.net_start(), netlist.pin_body(), netlist.smooth()).hash(&mut hasher);
+        charge.target_density().to_bits().hash(&mut hasher);
+        Subject {
+            design: name.to_owned(),
+            bodies: charge.bodies(),
+            bins: [charge.grid().nx(), charge.grid().ny()],
+            precision: T::PRECISION.name().to_owned(),
+            engine: engine.to_owned(),
+            seed,
+            contents: hasher.finish(),
+        }
+    }
+
+    /// The first way in which the two differ.
+    fn difference(&self, other: &Subject) -> Option<String> {
+        let differ = |what: &str, a: &dyn std::fmt::Debug, b: &dyn std::fmt::Debug| {
+            Some(format!("{what} {a:?}, expected {b:?}"))
+        };
+        match (self, other) {
+            (a, b) if a.design != b.design => differ("design", &a.design, &b.design),
+            (a, b) if a.bins != b.bins => differ("bins", &a.bins, &b.bins),
+            (a, b) if a.precision != b.precision => differ("precision", &a.precision, &b.precision),
+            (a, b) if a.engine != b.engine => differ("engine", &a.engine, &b.engine),
+            (a, b) if a.bodies != b.bodies => differ("bodies", &a.bodies, &b.bodies),
+            (a, b) if a.seed != b.seed => differ("seed", &a.seed, &b.seed),
+            (a, b) if a.contents != b.contents => {
+                Some("other sizes, nets or options than this run's".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct HeadOut<'a> {
+    placefield_checkpoint: u32,
+    subject: &'a Subject,
+    state: &'a State,
+    records: &'a [Record],
+}
+
+#[derive(Deserialize)]
+struct Head {
+    placefield_checkpoint: u32,
+    subject: Subject,
+    state: State,
+    records: Vec<Record>,
+}
+
+/// Writes a checkpoint, whole or not at all.
+pub(super) fn write<T: Real>(
+    path: &Path,
+    subject: &Subject,
+    checkpoint: &Checkpoint,
+    records: &[Record],
+) -> Result<(), Failure> {
+    let head =
+        HeadOut { placefield_checkpoint: FORMAT, subject, state: &checkpoint.state, records };
+    let line = serde_json::to_string(&head)?;
+    write_whole(path, |out| {
+        writeln!(out, "{line}")?;
+        for values in checkpoint.vectors.iter().flatten() {
+            for &value in values {
+                match T::PRECISION {
+                    crate::Precision::F32 => out.write_all(&(value as f32).to_le_bytes())?,
+                    crate::Precision::F64 => out.write_all(&value.to_le_bytes())?,
+                }
+            }
+        }
+        Ok(())
+    })
+    .map_err(|e| named(path, e))
+}
+
+/// Reads what [`write`] wrote of the same `subject`; the records of all iterations so far.
+pub(super) fn read<T: Real>(
+    path: &Path,
+    subject: &Subject,
+) -> Result<(Checkpoint, Vec<Record>), Failure> {
+    let file = File::open(path).map_err(|e| named(path, e))?;
+    let bytes = file.metadata().map_err(|e| named(path, e))?.len();
+    let mut file = BufReader::new(file);
+    let mut line = Vec::new();
+    file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(|e| named(path, e))?;
+    let wrong = |what: &str| -> Failure { format!("{}: {what}", path.display()).into() };
+    let head: Head = serde_json::from_slice(&line)
+        .map_err(|e| wrong(&format!("line 1: expected a checkpoint of placefield: {e}")))?;
+    if head.placefield_checkpoint != FORMAT {
+        return Err(wrong(&format!(
+            "a checkpoint of format {}, expected {FORMAT}",
+            head.placefield_checkpoint
+        )));
+    }
+    if let Some(difference) = head.subject.difference(subject) {
+        return Err(wrong(&format!("a checkpoint of {difference}")));
+    }
+    if head.records.last().map(|r| r.iteration) != Some(head.state.last().iteration) {
+        return Err(wrong("the last record is not of the last iteration"));
+    }
+    let size = size_of::<T>() as u64;
+    let expected = line.len() as u64 + 2 * Held::ALL.len() as u64 * subject.bodies as u64 * size;
+    if bytes != expected {
+        return Err(wrong(&format!("{bytes} bytes, expected {expected}")));
+    }
+    let mut column = || -> std::io::Result<Vec<f64>> {
+        let mut raw = vec![0; subject.bodies * size_of::<T>()];
+        file.read_exact(&mut raw)?;
+        Ok(match T::PRECISION {
+            crate::Precision::F32 => raw
+                .chunks_exact(4)
+                .map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]])))
+                .collect(),
+            crate::Precision::F64 => raw
+                .chunks_exact(8)
+                .map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes")))
+                .collect(),
+        })
+    };
+    let vectors = Held::ALL
+        .iter()
+        .map(|_| Ok([column()?, column()?]))
+        .collect::<std::io::Result<Vec<_>>>()
+        .map_err(|e| named(path, e))?;
+    if vectors.iter().flatten().flatten().any(|v| !v.is_finite()) {
+        return Err(wrong("a number is not finite"));
+    }
+    Ok((Checkpoint { state: head.state, vectors }, head.records))
+}

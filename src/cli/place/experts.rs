@@ -1,0 +1,98 @@
+//! Options of a placement that experts expect: schedules, what takes part, noise.
+
+use crate::place::{PlaceOptions, Schedule};
+use crate::wirelength::Netlist;
+use clap::Args;
+
+/// The defaults serve; these are for experiments.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Schedules and parts of the objective")]
+pub(super) struct ExpertArgs {
+    /// γ, the smoothing length of the wirelength, over the sum of a bin's width and height, or twice the mean distance of cells where that is more: 10 times this at overflow 1, a tenth at 0.1
+    #[arg(long, value_name = "BINS", default_value_t = Schedule::default().gamma, value_parser = positive)]
+    gamma: f64,
+    /// The density's share of the first gradient of a centred start
+    #[arg(long, value_name = "SHARE", default_value_t = Schedule::default().density_share, value_parser = positive)]
+    density_weight: f64,
+    /// Largest factor on the density's weight λ in an iteration, until cells are spread roughly
+    #[arg(long, value_name = "FACTOR", default_value_t = Schedule::default().growth, value_parser = growth)]
+    growth: f64,
+    /// The same from then on: nearer to 1 takes longer and gives shorter wires
+    #[arg(long, value_name = "FACTOR", default_value_t = Schedule::default().late_growth, value_parser = growth)]
+    late_growth: f64,
+    /// The rise of HPWL in an iteration at which λ stays, as a share of the HPWL it is expected to have in the end
+    #[arg(long, value_name = "SHARE", default_value_t = Schedule::default().reference_share, value_parser = positive)]
+    reference_rise: f64,
+    /// Largest momentum once cells are nearly spread; 1 leaves it to Nesterov's rule
+    #[arg(long, value_name = "M", default_value_t = Schedule::default().momentum, value_parser = share)]
+    momentum: f64,
+    /// λ is held where its share of the gradient over the wirelength's is above this
+    #[arg(long, value_name = "RATIO", default_value_t = Schedule::default().pressure, value_parser = positive)]
+    pressure: f64,
+    /// Leave nets of more pins out of the objective, not out of the HPWL reported (DREAMPlace's default is 100); without it all nets take part
+    #[arg(long, value_name = "PINS", value_parser = clap::value_parser!(u32).range(2..))]
+    ignore_net_degree: Option<u32>,
+    /// Place without fillers: cells spread over all of the free space
+    #[arg(long)]
+    no_fillers: bool,
+    /// Do not divide gradients by the diagonal of the objective's Hessian
+    #[arg(long)]
+    no_precondition: bool,
+    /// Move every body at the start by up to half of so many times its size
+    #[arg(long, value_name = "RATIO", default_value_t = 0.0, value_parser = not_negative)]
+    noise: f64,
+}
+
+fn number(text: &str, holds: impl Fn(f64) -> bool, expected: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|v: &f64| v.is_finite() && holds(*v));
+    number.ok_or_else(|| format!("expected {expected}"))
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    number(text, |v| v > 0.0, "a number above 0")
+}
+
+fn not_negative(text: &str) -> Result<f64, String> {
+    number(text, |v| v >= 0.0, "a number of 0 or more")
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    number(text, |v| (0.0..=1.0).contains(&v), "a number from 0 to 1")
+}
+
+fn growth(text: &str) -> Result<f64, String> {
+    number(text, |v| v > 1.0 && v <= 2.0, "a number above 1 and at most 2")
+}
+
+impl ExpertArgs {
+    /// `options` with these schedules.
+    pub(super) fn apply(&self, options: PlaceOptions) -> PlaceOptions {
+        let schedule = Schedule {
+            gamma: self.gamma,
+            density_share: self.density_weight,
+            growth: self.growth,
+            late_growth: self.late_growth,
+            reference_share: self.reference_rise,
+            momentum: self.momentum,
+            pressure: self.pressure,
+        };
+        options.schedule(schedule).precondition(!self.no_precondition)
+    }
+
+    pub(super) fn fillers(&self) -> bool {
+        !self.no_fillers
+    }
+
+    pub(super) fn noise(&self) -> f64 {
+        self.noise
+    }
+
+    /// Nets of this many pins or more are left out, as [`Netlist::from_design`] takes it.
+    pub(super) fn large_net(&self) -> usize {
+        self.ignore_net_degree.map_or(Netlist::ALL, |most| most as usize + 1)
+    }
+
+    pub(super) fn ignore_net_degree(&self) -> Option<u32> {
+        self.ignore_net_degree
+    }
+}

@@ -1,0 +1,399 @@
+//! What is said of a placement that has ended: on standard output, as JSON, by the exit code.
+
+use super::experts::ExpertArgs;
+use crate::charge::Charge;
+use crate::cli::report::{DesignReport, GridReport};
+use crate::cpu::density::CpuDensity;
+use crate::design::{Design, Hpwl};
+use crate::engine::{Descriptor, Pipeline};
+use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
+use crate::{Precision, Real};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A placement that has ended.
+pub(super) struct Summary<'a> {
+    pub(super) design: &'a Design,
+    pub(super) charge: &'a Charge,
+    pub(super) experts: &'a ExpertArgs,
+    pub(super) place_options: &'a PlaceOptions,
+    pub(super) descriptor: &'a Descriptor,
+    pub(super) pipeline: Pipeline,
+    pub(super) precision: Precision,
+    /// Of the best seed.
+    pub(super) seed: u64,
+    pub(super) outcome: Outcome,
+    /// What keeps the overflow from falling, of a plateau.
+    pub(super) limit: Option<&'a str>,
+    /// The one whose placement was written.
+    pub(super) iteration: usize,
+    pub(super) result: Quality,
+    pub(super) times: Times,
+    pub(super) records: &'a [Record],
+    /// Where there were several.
+    pub(super) seeds: &'a [Seed],
+    pub(super) warnings: &'a [String],
+}
+
+/// What `eval` says of the placement that was written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quality {
+    pub(super) hpwl: Hpwl,
+    pub(super) smoothed: f64,
+    pub(super) exact: f64,
+    /// Of the standard cells alone, smoothed, where macros move too.
+    pub(super) standard_cells: Option<f64>,
+}
+
+impl Quality {
+    pub(super) fn of<T: Real>(
+        design: &Design,
+        charge: &Charge,
+        x: &[f64],
+        y: &[f64],
+        smoothed: f64,
+        standard_cells: Option<f64>,
+    ) -> Quality {
+        let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
+        let exact = CpuDensity::new(charge, 0.0).exact(&round(x), &round(y));
+        Quality {
+            hpwl: design.hpwl().unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
+            smoothed,
+            exact: exact.overflow,
+            standard_cells,
+        }
+    }
+}
+
+/// Milliseconds from the command to the end; those of the iterations are in the records.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Times {
+    pub(super) read: f64,
+    /// Bodies, nets, engine: all between reading and the first evaluation.
+    pub(super) setup: f64,
+    pub(super) frames: f64,
+    pub(super) checkpoints: f64,
+    /// From the first evaluation to the last, frames and checkpoints included, all seeds.
+    pub(super) descent: f64,
+}
+
+/// How one of several placements ended.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Seed {
+    pub(super) seed: u64,
+    #[serde(serialize_with = "as_status")]
+    pub(super) status: Outcome,
+    pub(super) iterations: usize,
+    /// Weighted, of the result.
+    pub(super) hpwl: f64,
+    pub(super) overflow_smoothed: f64,
+}
+
+fn as_status<S: serde::Serializer>(outcome: &Outcome, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(status(*outcome))
+}
+
+/// The contract's word.
+fn status(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Converged => "converged",
+        Outcome::OutOfIterations | Outcome::OutOfTime => "stopped",
+        Outcome::Plateau => "plateau",
+        Outcome::Interrupted => "interrupted",
+        Outcome::Diverged | Outcome::NotFinite => "diverged",
+    }
+}
+
+/// How it ended.
+pub(super) fn in_words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Converged => "done",
+        Outcome::OutOfIterations => "stopped before the overflow asked for",
+        Outcome::OutOfTime => "out of time",
+        Outcome::Plateau => "stopped where overflow does not fall any more",
+        Outcome::Diverged => "diverged",
+        Outcome::NotFinite => "broken off",
+        Outcome::Interrupted => "interrupted",
+    }
+}
+
+/// Why it ended, in words.
+fn reason(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Converged => "the overflow asked for was reached",
+        Outcome::OutOfIterations => "the iterations were spent",
+        Outcome::OutOfTime => "the time was spent",
+        Outcome::Plateau => "overflow does not fall any more",
+        Outcome::Diverged => "wirelength and overflow grew",
+        Outcome::NotFinite => "a number was not finite",
+        Outcome::Interrupted => "it was interrupted",
+    }
+}
+
+/// What `--json` and `--history` both say; the keys are a contract.
+#[derive(Serialize)]
+pub(super) struct Common<'a> {
+    version: &'static str,
+    design: DesignReport,
+    grid: GridReport,
+    options: OptionsReport<'a>,
+    result: ResultReport,
+    /// The best trade-off of overflow and wirelength among all iterations.
+    best: Best,
+    times_ms: TimesReport,
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct OptionsReport<'a> {
+    engine: &'static str,
+    device: &'a str,
+    deterministic: bool,
+    pipeline: Pipeline,
+    precision: Precision,
+    target_density: f64,
+    fillers: usize,
+    seed: u64,
+    stop_overflow: f64,
+    iterations: usize,
+    warm_start: bool,
+    precondition: bool,
+    ignore_net_degree: Option<u32>,
+    noise: f64,
+    schedule: Schedule,
+}
+
+#[derive(Serialize)]
+struct ResultReport {
+    iteration: usize,
+    hpwl: f64,
+    hpwl_weighted: f64,
+    overflow_smoothed: f64,
+    overflow_exact: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overflow_standard_cells: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Best {
+    iteration: usize,
+    hpwl_weighted: f64,
+    overflow_smoothed: f64,
+}
+
+#[derive(Serialize)]
+struct TimesReport {
+    read: f64,
+    setup: f64,
+    /// Of all iterations together.
+    #[serde(flatten)]
+    stages: StageSplit,
+    frames: f64,
+    checkpoints: f64,
+    /// From the first evaluation to the last, all of the above but the first two included.
+    descent: f64,
+}
+
+/// `--json`.
+#[derive(Serialize)]
+struct Document<'a> {
+    outcome: OutcomeReport<'a>,
+    #[serde(flatten)]
+    common: Common<'a>,
+    #[serde(skip_serializing_if = "<[Seed]>::is_empty")]
+    seeds: &'a [Seed],
+}
+
+#[derive(Serialize)]
+struct OutcomeReport<'a> {
+    status: &'static str,
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<&'a str>,
+    iterations: usize,
+    evaluations: u32,
+    seconds: f64,
+}
+
+impl Summary<'_> {
+    fn last(&self) -> usize {
+        self.records.last().map_or(0, |r| r.iteration)
+    }
+
+    fn evaluations(&self) -> u32 {
+        self.records.iter().map(|r| r.tries).sum()
+    }
+
+    pub(super) fn seconds(&self) -> f64 {
+        self.times.descent / 1e3
+    }
+
+    fn stages(&self) -> StageSplit {
+        let mut sum = StageSplit::default();
+        self.records.iter().for_each(|r| sum.add(&r.times));
+        sum
+    }
+
+    pub(super) fn json(&self) -> impl Serialize + '_ {
+        Document {
+            outcome: OutcomeReport {
+                status: status(self.outcome),
+                reason: reason(self.outcome),
+                limit: self.limit,
+                iterations: self.last(),
+                evaluations: self.evaluations(),
+                seconds: self.seconds(),
+            },
+            common: self.common(),
+            seeds: self.seeds,
+        }
+    }
+
+    pub(super) fn common(&self) -> Common<'_> {
+        let (charge, grid) = (self.charge, &self.charge.grid());
+        let Quality { hpwl, smoothed, exact, standard_cells } = self.result;
+        let best = &self.records[self.iteration];
+        Common {
+            version: env!("CARGO_PKG_VERSION"),
+            design: DesignReport::of(self.design, charge.movable_area(), charge.fixed_area()),
+            grid: GridReport {
+                bins: [grid.nx(), grid.ny()],
+                bin_size: [grid.bin_x(), grid.bin_y()],
+            },
+            options: OptionsReport {
+                engine: self.descriptor.engine,
+                device: &self.descriptor.device,
+                deterministic: true,
+                pipeline: self.pipeline,
+                precision: self.precision,
+                target_density: charge.target_density(),
+                fillers: charge.fillers(),
+                seed: self.seed,
+                stop_overflow: self.place_options.stop_overflow,
+                iterations: self.place_options.iterations,
+                warm_start: self.place_options.warm,
+                precondition: self.place_options.precondition,
+                ignore_net_degree: self.experts.ignore_net_degree(),
+                noise: self.experts.noise(),
+                schedule: self.place_options.schedule,
+            },
+            result: ResultReport {
+                iteration: self.iteration,
+                hpwl: hpwl.unweighted,
+                hpwl_weighted: hpwl.weighted,
+                overflow_smoothed: smoothed,
+                overflow_exact: exact,
+                overflow_standard_cells: standard_cells,
+            },
+            best: Best {
+                iteration: best.iteration,
+                hpwl_weighted: best.sample.hpwl,
+                overflow_smoothed: best.sample.density.overflow,
+            },
+            times_ms: TimesReport {
+                read: self.times.read,
+                setup: self.times.setup,
+                stages: self.stages(),
+                frames: self.times.frames,
+                checkpoints: self.times.checkpoints,
+                descent: self.times.descent,
+            },
+            warnings: self.warnings,
+        }
+    }
+
+    /// The placement as a person reads it.
+    pub(super) fn print<'p>(&self, files: impl Iterator<Item = &'p PathBuf>) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        let grid = &self.charge.grid();
+        writeln!(
+            out,
+            "{}: {} movable cells, {} fillers, {} x {} bins, {} ({}), {}, {}",
+            self.design.name,
+            self.charge.movable(),
+            self.charge.fillers(),
+            grid.nx(),
+            grid.ny(),
+            self.descriptor.engine,
+            self.descriptor.device,
+            self.pipeline,
+            self.precision
+        )?;
+        let how = in_words(self.outcome);
+        let (last, seconds) = (self.last(), self.seconds());
+        writeln!(
+            out,
+            "{how} after {last} iterations, {} evaluations, {seconds:.2} s",
+            self.evaluations()
+        )?;
+        if self.iteration != last {
+            writeln!(
+                out,
+                "the placement is the best trade-off seen, of iteration {}",
+                self.iteration
+            )?;
+        }
+        if let Some(limit) = self.limit {
+            writeln!(out, "limit      {limit}")?;
+        }
+        for seed in self.seeds {
+            writeln!(
+                out,
+                "seed {:<6}{} after {} iterations: HPWL {:.6e}, overflow {:.6}{}",
+                seed.seed,
+                status(seed.status),
+                seed.iterations,
+                seed.hpwl,
+                seed.overflow_smoothed,
+                if seed.seed == self.seed { ", the best" } else { "" }
+            )?;
+        }
+        let total = self.stages();
+        let share = |part: f64| 100.0 * part / total.total().max(f64::MIN_POSITIVE);
+        writeln!(
+            out,
+            "time       {:.2} ms per iteration: wirelength {:.0} %, density {:.0} %, solve {:.0} %, force {:.0} %, other {:.0} %",
+            total.total() / last.max(1) as f64,
+            share(total.wirelength),
+            share(total.density),
+            share(total.solve),
+            share(total.force),
+            share(total.other)
+        )?;
+        if self.times.frames > 0.0 {
+            writeln!(
+                out,
+                "           of the {seconds:.2} s, frames took {:.2} s",
+                self.times.frames / 1e3
+            )?;
+        }
+        let Quality { hpwl, smoothed, exact, standard_cells } = self.result;
+        let of_cells = standard_cells
+            .map(|v| format!(", {v:.6} of the standard cells alone"))
+            .unwrap_or_default();
+        writeln!(out, "overflow   {smoothed:.6} smoothed, {exact:.6} exact{of_cells}")?;
+        writeln!(
+            out,
+            "wirelength HPWL {:.6e}, weighted {:.6e} (start {:.6e})",
+            hpwl.unweighted, hpwl.weighted, self.records[0].sample.hpwl
+        )?;
+        files.into_iter().try_for_each(|file| writeln!(out, "{}", file.display()))
+    }
+
+    /// One line on a placement that did not reach its goal.
+    pub(super) fn shortfall(&self, output: &Path) -> String {
+        let mut line = format!(
+            "stopped at iteration {}, for {}: {} holds the best trade-off seen, of iteration {}, overflow {:.4}",
+            self.last(),
+            reason(self.outcome),
+            output.display(),
+            self.iteration,
+            self.result.smoothed
+        );
+        if let Some(limit) = self.limit {
+            line = format!("{line}; {limit}");
+        }
+        line
+    }
+}

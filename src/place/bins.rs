@@ -1,0 +1,90 @@
+//! How many bins a design is placed and measured on.
+
+use super::standard::macros;
+use crate::design::Design;
+use crate::grid::{MAX_BINS_PER_AXIS, Rect};
+
+/// Bins along the die's longer side, at least.
+const LEAST_BINS: f64 = 16.0;
+
+/// DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic
+/// for the rest, which asks for 1 to 4 mean cells per bin. Movable macros are left out of
+/// the mean, so that bins are fine enough for the cells beside them, and there are
+/// [`LEAST_BINS`] along the longer side, so that a few cells in one place do overflow. Where no
+/// movable cell has an area, the fixed ones are asked.
+pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
+    let fixed_choice = match design.name.split('.').next().unwrap_or_default() {
+        "adaptec1" | "bigblue1" => Some(512),
+        "adaptec2" | "adaptec3" | "adaptec4" | "bigblue2" => Some(1024),
+        "bigblue3" | "bigblue4" => Some(2048),
+        _ => None,
+    };
+    if let Some(n) = fixed_choice {
+        return [n, n];
+    }
+    let mean = |nodes: &mut dyn Iterator<Item = usize>| {
+        let (width, height): (Vec<f64>, Vec<f64>) = nodes.map(|i| design.size(i)).unzip();
+        let area = |i: usize| width[i] * height[i];
+        let macros = macros(&width, &height);
+        let all: f64 = (0..width.len()).map(area).sum();
+        let standard = all - macros.iter().map(|&i| area(i)).sum::<f64>();
+        Some(standard / (width.len() - macros.len()) as f64).filter(|mean| *mean > 0.0)
+    };
+    let mean = mean(&mut design.movable()).or_else(|| mean(&mut (0..design.nodes.len())));
+    let ideal = mean.map_or(1.0, |mean| die.area() * target_density / mean);
+    // The longer side takes a power of two times the bins of the shorter.
+    let aspect = (die.width() / die.height()).log2().round().clamp(-12.0, 12.0);
+    let (along_x, along_y) = if aspect >= 0.0 { (aspect, 0.0) } else { (0.0, -aspect) };
+    let times = 2f64.powf(aspect.abs());
+    // At most 4096² in all, for a very narrow die too.
+    let enough = |n: &f64| {
+        let most = 4.0 * n * n * times > 4096.0 * 4096.0;
+        most || (ideal / 4.0 < n * n * times && n * times >= LEAST_BINS)
+    };
+    let n = (1..=12).map(|k| 2f64.powi(k)).find(enough).unwrap_or(4096.0);
+    let bins = |along: f64| ((n * 2f64.powf(along)) as usize).min(MAX_BINS_PER_AXIS);
+    [bins(along_x), bins(along_y)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::BinGrid;
+
+    #[test]
+    fn bins_follow_names_and_the_heuristic() {
+        let mut design = Design { name: "adaptec1.mms".to_owned(), ..Design::default() };
+        let die = Rect::at(0.0, 0.0, 400.0, 100.0);
+        let [nx, ny] = default_bins(&design, die, 1.0);
+        assert_eq!((nx, ny), (512, 512));
+        // 100 cells of 20 x 10 on 40000: 200 ideal bins, 4 times as wide as high.
+        design.name = "other".to_owned();
+        design.nodes.width = vec![20.0; 100];
+        design.nodes.height = vec![10.0; 100];
+        design.nodes.kind = vec![crate::design::NodeKind::Movable; 100];
+        design.placement.orientation = vec![Default::default(); 100];
+        let [nx, ny] = default_bins(&design, die, 1.0);
+        assert_eq!((nx, ny), (16, 4));
+        // The same when all are fixed; the fewest without any area.
+        design.nodes.kind = vec![crate::design::NodeKind::Fixed; 100];
+        let [nx, ny] = default_bins(&design, die, 1.0);
+        assert_eq!((nx, ny), (16, 4));
+        design.nodes.width = vec![0.0; 100];
+        let [nx, ny] = default_bins(&design, die, 1.0);
+        assert_eq!((nx, ny), (16, 4));
+        // A macro does not make the bins coarser.
+        design.nodes.width = vec![20.0; 100];
+        design.nodes.kind = vec![crate::design::NodeKind::Movable; 100];
+        (design.nodes.width[7], design.nodes.height[7]) = (200.0, 90.0);
+        let [nx, ny] = default_bins(&design, die, 1.0);
+        assert_eq!((nx, ny), (16, 4));
+        // A very narrow die still has a grid, whatever its cells.
+        design.nodes.width = vec![1e-9; 100];
+        let thread = Rect::at(0.0, 0.0, 1.0, 1e9);
+        let [nx, ny] = default_bins(&design, thread, 1.0);
+        assert!(BinGrid::new(thread, nx, ny).is_ok(), "{nx} x {ny}");
+        assert!((1 << 20..=1 << 24).contains(&(nx * ny)), "{nx} x {ny}");
+        let [nx, ny] = default_bins(&design, Rect::at(0.0, 0.0, 1e6, 1e6), 1.0);
+        assert_eq!((nx, ny), (4096, 4096));
+    }
+}

@@ -1,0 +1,115 @@
+//! What keeps a placement's overflow from falling: known before it begins, or seen at its end.
+
+use super::standard::{OverflowParts, StandardCells};
+use crate::charge::{Charge, ChargeError};
+
+/// The least overflow that any placement of `charge` can have: what the movable cells' area
+/// is more than the space that fixed cells leave at the target density, over the movable area.
+/// The smoothed overflow can be a little less, for what cells at the die's edge are stretched
+/// beyond it counts nowhere.
+pub fn least_overflow(charge: &Charge) -> f64 {
+    let room = charge.target_density() * charge.grid().bin_area();
+    let free: f64 = charge.fixed().as_slice().iter().map(|fixed| (room - fixed).max(0.0)).sum();
+    // Macros weigh the target density once they are placed.
+    let size = |i: u32| charge.width()[i as usize] * charge.height()[i as usize];
+    let macros: f64 = charge.macros().iter().map(|&i| size(i)).sum();
+    let area = charge.movable_area() - (1.0 - charge.target_density()) * macros;
+    if area > 0.0 { ((area - free) / charge.movable_area()).max(0.0) } else { 0.0 }
+}
+
+/// What should be known of `charge` before it is placed to a smoothed overflow of `stop_overflow`.
+pub fn obstacles(charge: &Charge, stop_overflow: f64) -> Vec<String> {
+    let mut found = Vec::new();
+    let (die, count) = (charge.grid().die(), charge.movable());
+    let sizes = charge.width()[..count].iter().zip(&charge.height()[..count]);
+    let large = sizes.filter(|&(&w, &h)| w > die.width() || h > die.height()).count();
+    if large > 0 {
+        found.push(format!("{large} movable cells are wider or higher than the die"));
+    }
+    let least = least_overflow(charge);
+    if least > stop_overflow {
+        found.push(format!(
+            "no placement has less overflow than {least:.4}, for the movable cells are more than the \
+             space that fixed cells leave at target density {}; {stop_overflow} is asked for",
+            charge.target_density()
+        ));
+    }
+    found
+}
+
+/// What most of the overflow of a placement comes from, as a clause: `x` and `y` are the lower-left
+/// corners of the movable cells at least.
+///
+/// # Errors
+/// None for a charge that exists.
+pub fn limit(charge: &Charge, x: &[f64], y: &[f64]) -> Result<String, ChargeError> {
+    let mut cells = StandardCells::of(charge)?;
+    let parts = cells.parts(x, y);
+    let OverflowParts { on_fixed, on_macros, elsewhere, .. } = parts;
+    let all = on_fixed + on_macros + elsewhere;
+    let percent = |part: f64| 100.0 * part / all.max(f64::MIN_POSITIVE);
+    let least = least_overflow(charge) * charge.movable_area();
+    if least > 0.5 * all {
+        return Ok(format!(
+            "at target density {} the movable cells are more than the space that fixed cells leave",
+            charge.target_density()
+        ));
+    }
+    Ok(if on_macros >= on_fixed.max(elsewhere) {
+        let macros = match cells.macros().len() {
+            1 => "the one movable macro".to_owned(),
+            count => format!("{count} movable macros"),
+        };
+        format!("{:.0} % of the overflow lies on {macros}", percent(on_macros))
+    } else if on_fixed >= elsewhere {
+        format!("{:.0} % of the overflow lies on and beside fixed cells", percent(on_fixed))
+    } else {
+        let mean = charge.movable_area() / charge.movable().max(1) as f64;
+        format!(
+            "{:.0} % of the overflow lies among standard cells, whose mean area is {:.2} of a bin, at \
+             target density {}",
+            percent(elsewhere),
+            mean / charge.grid().bin_area(),
+            charge.target_density()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::charge::{ChargeOptions, Rectangles};
+    use crate::grid::{BinGrid, Rect};
+
+    /// A die of 64, a block of 32 on it, and four cells of `width` x 2.
+    fn charge(width: f64, fillers: bool) -> Charge {
+        let grid = BinGrid::new(Rect::at(0.0, 0.0, 8.0, 8.0), 8, 8).unwrap();
+        let block = [Rect::at(0.0, 0.0, 8.0, 4.0)];
+        let (width, height, at) = ([width; 4], [2.0; 4], [0.0; 4]);
+        let cells = Rectangles::movable(&width, &height, &at, &at).fixed(&block);
+        let options = ChargeOptions::default().fillers(fillers);
+        Charge::from_rectangles(grid, &cells, &options).unwrap()
+    }
+
+    #[test]
+    fn cells_that_do_not_fit_are_known_before() {
+        assert_eq!(least_overflow(&charge(4.0, true)), 0.0);
+        assert!(obstacles(&charge(4.0, true), 0.07).is_empty());
+        // 40 on 32: a fifth is too much.
+        let full = charge(5.0, true);
+        assert!((least_overflow(&full) - 0.2).abs() < 1e-12);
+        let said = obstacles(&full, 0.07);
+        assert!(said.len() == 1 && said[0].contains("0.2000"), "{said:?}");
+        assert!(obstacles(&full, 0.3).is_empty());
+        let wide = obstacles(&charge(9.0, false), 1.0);
+        assert!(wide[0].starts_with("4 movable cells are wider"), "{wide:?}");
+    }
+
+    #[test]
+    fn the_limit_is_where_the_overflow_lies() {
+        let charge = charge(2.0, true);
+        let said = |x: f64, y: f64| limit(&charge, &[x; 4], &[y; 4]).unwrap();
+        assert!(said(3.0, 1.0).contains("100 % of the overflow lies on and beside fixed"));
+        assert!(said(3.0, 6.0).contains("100 % of the overflow lies among standard cells"));
+    }
+}

@@ -1,0 +1,126 @@
+//! What a placement aims at, and the numbers that an expert may change.
+
+use serde::Serialize;
+
+/// When to stop and by which schedule: the default, and what is to differ from it.
+///
+/// ```
+/// use placefield::place::PlaceOptions;
+/// let options = PlaceOptions::default().stop_overflow(0.1).iterations(500);
+/// assert!(!options.warm);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PlaceOptions {
+    /// Smoothed overflow at which the placement is done; 0.07 by default.
+    ///
+    /// Where some movable cells are macros ([`StandardCells`](super::StandardCells)),
+    /// the overflow of the others must be as low too.
+    pub stop_overflow: f64,
+    /// Most iterations; 2000 by default.
+    pub iterations: usize,
+    /// Whether the start is a placement to be kept near to: the first weight of
+    /// the density is chosen by its overflow
+    /// ([`schedule::first_density_share`](super::schedule::first_density_share))
+    /// and not for a centred start.
+    pub warm: bool,
+    /// Whether gradients are divided by about the diagonal of the objective's
+    /// Hessian ([`Weights`](super::Weights)); yes by default.
+    pub precondition: bool,
+    /// How γ and λ change.
+    pub schedule: Schedule,
+}
+
+/// How γ and λ change while cells spread; [`schedule`](super::schedule) has the formulas.
+///
+/// ```
+/// use placefield::place::{PlaceOptions, Schedule};
+/// let mut slower = Schedule::default();
+/// slower.late_growth = 1.01;
+/// let options = PlaceOptions::default().schedule(slower);
+/// assert_eq!(options.schedule.late_growth, 1.01);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Schedule {
+    /// λ‖∇density‖₁ / ‖∇WA‖₁ at a centred start; 8e-5 by default.
+    pub density_share: f64,
+    /// Largest factor on λ in an iteration while cells are clumped (smoothed
+    /// overflow above [`schedule::LATE`](super::schedule::LATE)).
+    pub growth: f64,
+    /// The same once they are spread roughly. The nearer to 1, the more
+    /// iterations and the shorter the wires.
+    pub late_growth: f64,
+    /// The rise of HPWL in an iteration at which λ stays as it is, as a share of
+    /// about the final HPWL.
+    pub reference_share: f64,
+    /// Largest momentum once cells are nearly spread (smoothed overflow below
+    /// [`schedule::SPREAD`](super::schedule::SPREAD)). Nesterov's tends to 1, for an objective
+    /// that stays as it is; with this one's weights changing, long memory carries cells past
+    /// their places.
+    pub momentum: f64,
+    /// Pressure λ‖∇density‖₁ / ‖∇WA‖₁ up to which λ grows.
+    pub pressure: f64,
+    /// γ at overflow 1, over ten times the sum of a bin's width and height, or of twice the
+    /// mean distance of cells where that is more. DREAMPlace's is 4: half of it gives HPWL 1 to
+    /// 2 % shorter on ibm01 and ibm07, a quarter not less still.
+    pub gamma: f64,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Schedule {
+            density_share: 8e-5,
+            growth: 1.05,
+            late_growth: 1.02,
+            reference_share: 0.01,
+            momentum: 0.98,
+            pressure: 1.5,
+            gamma: 2.0,
+        }
+    }
+}
+
+impl Default for PlaceOptions {
+    fn default() -> Self {
+        PlaceOptions {
+            stop_overflow: 0.07,
+            iterations: 2000,
+            warm: false,
+            precondition: true,
+            schedule: Schedule::default(),
+        }
+    }
+}
+
+impl PlaceOptions {
+    /// Done at this smoothed overflow.
+    #[must_use]
+    pub fn stop_overflow(self, stop_overflow: f64) -> Self {
+        PlaceOptions { stop_overflow, ..self }
+    }
+
+    /// At most so many iterations.
+    #[must_use]
+    pub fn iterations(self, iterations: usize) -> Self {
+        PlaceOptions { iterations, ..self }
+    }
+
+    /// Whether the start is a placement to be kept near to.
+    #[must_use]
+    pub fn warm(self, warm: bool) -> Self {
+        PlaceOptions { warm, ..self }
+    }
+
+    /// With gradients preconditioned, or not.
+    #[must_use]
+    pub fn precondition(self, precondition: bool) -> Self {
+        PlaceOptions { precondition, ..self }
+    }
+
+    /// With other schedules of γ and λ.
+    #[must_use]
+    pub fn schedule(self, schedule: Schedule) -> Self {
+        PlaceOptions { schedule, ..self }
+    }
+}

@@ -1,0 +1,216 @@
+//! What the overflow of a placement consists of; that of the standard cells of a design in
+//! which macros move as well.
+//!
+//! Overflow is a share of the movable area. Where macros are most of it, little overflow
+//! does not mean that the other cells are spread: they may all lie on top of one another
+//! in a few bins. Their own overflow is what of their area is too much,
+//!
+//! ```text
+//! Σ over bins of min(area of standard cells, max(0, area − T · bin area)) / Σ area of standard cells
+//! ```
+//!
+//! with every cell smoothed as in the density ([`crate::charge::stretch`]) and fillers left out.
+
+use crate::charge::{Charge, ChargeError, ChargeOptions, Rectangles};
+use crate::cpu::density::CpuDensity;
+use crate::grid::Map;
+
+/// A movable cell is a macro when its area is this many times the median …
+const MACRO_AREA: f64 = 10.0;
+/// … and its height this many times the median height.
+const MACRO_HEIGHT: f64 = 4.0;
+
+/// Which cells of the given sizes are macros, by index: those of more than 10 times the median
+/// area and four times the median height: cells of two or three rows are none. The median is that of a standard cell, however much of
+/// the area macros are.
+pub fn macros(width: &[f64], height: &[f64]) -> Vec<usize> {
+    let count = width.len().min(height.len());
+    let area = |i: usize| width[i] * height[i];
+    let mut areas: Vec<f64> = (0..count).map(area).collect();
+    let (area_limit, height_limit) =
+        (MACRO_AREA * median(&mut areas), MACRO_HEIGHT * median(&mut height.to_vec()));
+    (0..count).filter(|&i| area(i) > area_limit && height[i] > height_limit).collect()
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    let middle = values.len() / 2;
+    match values.is_empty() {
+        true => 0.0,
+        false => *values.select_nth_unstable_by(middle, f64::total_cmp).1,
+    }
+}
+
+/// Where the overflowing area of a placement lies, layout units squared.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OverflowParts {
+    /// In bins of which fixed cells take half the space or more.
+    pub on_fixed: f64,
+    /// In others that movable macros fill by half or more.
+    pub on_macros: f64,
+    /// In those that are left to standard cells.
+    pub elsewhere: f64,
+    /// Of the standard cells' area, what is too much.
+    pub standard_cells: f64,
+}
+
+/// Computes the overflow of the standard cells beside movable macros, on the host.
+#[derive(Debug)]
+pub struct StandardCells {
+    /// Movable cells by index: standard cells and macros.
+    indices: [Vec<usize>; 2],
+    density: [CpuDensity; 2],
+    map: [Map<f64>; 2],
+    positions: [Vec<f64>; 2],
+    /// Fixed density of every bin.
+    fixed: Vec<f64>,
+    target: f64,
+    bin_area: f64,
+    /// Area of the standard cells.
+    area: f64,
+}
+
+impl StandardCells {
+    /// For the movable cells of `charge`.
+    ///
+    /// # Errors
+    /// None for a charge that exists.
+    pub fn of(charge: &Charge) -> Result<Self, ChargeError> {
+        let macros = macros(&charge.width()[..charge.movable()], charge.height());
+        let mut is_macro = vec![false; charge.movable()];
+        macros.iter().for_each(|&i| is_macro[i] = true);
+        let standard: Vec<usize> = (0..charge.movable()).filter(|&i| !is_macro[i]).collect();
+        let area = standard.iter().map(|&i| charge.width()[i] * charge.height()[i]).sum::<f64>();
+        let grid = charge.grid();
+        // Macros that weigh the target density in the charge do so here.
+        let mut marked = vec![false; charge.movable()];
+        charge.macros().iter().for_each(|&i| marked[i as usize] = true);
+        let part = |indices: &[usize]| -> Result<CpuDensity, ChargeError> {
+            let pick = |from: &[f64]| indices.iter().map(|&i| from[i]).collect::<Vec<f64>>();
+            let marks: Vec<bool> = indices.iter().map(|&i| marked[i]).collect();
+            let (width, height) = (pick(charge.width()), pick(charge.height()));
+            let nowhere = vec![0.0; indices.len()];
+            let cells = Rectangles::movable(&width, &height, &nowhere, &nowhere).macros(&*marks);
+            let options = ChargeOptions::default().target_density(charge.target_density());
+            Ok(CpuDensity::new(&Charge::from_rectangles(grid, &cells, &options)?, 0.0))
+        };
+        let zeros = || Map::filled(grid.nx(), grid.ny(), 0.0);
+        let bin_area = grid.bin_area();
+        Ok(StandardCells {
+            density: [part(&standard)?, part(&macros)?],
+            indices: [standard, macros],
+            map: [zeros(), zeros()],
+            positions: [Vec::new(), Vec::new()],
+            fixed: charge.fixed().as_slice().iter().map(|area| area / bin_area).collect(),
+            target: charge.target_density(),
+            bin_area,
+            area,
+        })
+    }
+
+    /// Whether there are macros and standard cells: where there are no macros, or nothing
+    /// else, the overflow of all says it all.
+    pub fn are_beside_macros(&self) -> bool {
+        !self.indices[1].is_empty() && self.area > 0.0
+    }
+
+    /// The movable macros, by index, ascending.
+    pub fn macros(&self) -> &[usize] {
+        &self.indices[1]
+    }
+
+    /// The overflow of the standard cells with the movable cells' lower-left corners at
+    /// the first values of `x` and `y`, layout units.
+    ///
+    /// # Panics
+    /// When `x` or `y` has fewer values than there are movable cells.
+    pub fn overflow(&mut self, x: &[f64], y: &[f64]) -> f64 {
+        let OverflowParts { standard_cells, .. } = self.parts(x, y);
+        if self.area > 0.0 { standard_cells / self.area } else { 0.0 }
+    }
+
+    /// Where the overflow lies of a placement as in [`StandardCells::overflow`].
+    ///
+    /// # Panics
+    /// When `x` or `y` has fewer values than there are movable cells.
+    pub fn parts(&mut self, x: &[f64], y: &[f64]) -> OverflowParts {
+        let density = self.indices.iter().zip(&mut self.density).zip(&mut self.map);
+        for ((indices, density), map) in density {
+            for (to, from) in self.positions.iter_mut().zip([x, y]) {
+                to.clear();
+                to.extend(indices.iter().map(|&i| from[i]));
+            }
+            let [x, y] = &self.positions;
+            density.smoothed(x, y, map);
+        }
+        let [standard, macros] = &self.map;
+        let mut sum = OverflowParts::default();
+        let bins = standard.as_slice().iter().zip(macros.as_slice()).zip(&self.fixed);
+        for ((&cells, &macros), &fixed) in bins {
+            let over = (cells + macros + fixed - self.target).max(0.0) * self.bin_area;
+            sum.standard_cells += over.min(cells * self.bin_area);
+            *match (2.0 * fixed >= self.target, 2.0 * macros >= self.target) {
+                (true, _) => &mut sum.on_fixed,
+                (false, true) => &mut sum.on_macros,
+                (false, false) => &mut sum.elsewhere,
+            } += over;
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::{BinGrid, Rect};
+
+    /// Eight cells of 1 x 1 and a macro of 6 x 5, on bins of 1 x 1.
+    fn charge(target: f64) -> Charge {
+        let grid = BinGrid::new(Rect::at(0.0, 0.0, 16.0, 8.0), 16, 8).unwrap();
+        let (mut width, mut height) = (vec![1.0; 8], vec![1.0; 8]);
+        width.push(6.0);
+        height.push(5.0);
+        let nowhere = vec![0.0; 9];
+        let block = [Rect::at(12.0, 0.0, 4.0, 8.0)];
+        let cells = Rectangles::movable(&width, &height, &nowhere, &nowhere).fixed(&block);
+        let options = ChargeOptions::default().target_density(target);
+        Charge::from_rectangles(grid, &cells, &options).unwrap()
+    }
+
+    #[test]
+    fn only_what_lies_on_standard_cells_counts() {
+        let charge = charge(1.0);
+        assert_eq!(macros(charge.width(), charge.height()), [8]);
+        let mut cells = StandardCells::of(&charge).unwrap();
+        // All eight in one place, away from everything: spread over √2 bins, as far as they
+        // are more than a bin holds they are too much.
+        let (mut x, mut y) = (vec![9.0; 9], vec![6.0; 9]);
+        (x[8], y[8]) = (0.0, 0.0);
+        let stacked = cells.overflow(&x, &y);
+        assert!(stacked > 0.4 && stacked < 0.9, "{stacked}");
+        // Wholly on the macro, or on the fixed block, all of their area is.
+        for (at_x, at_y) in [(3.0, 1.0), (13.0, 4.0)] {
+            x[..8].fill(at_x);
+            y[..8].fill(at_y);
+            assert!((cells.overflow(&x, &y) - 1.0).abs() < 1e-12);
+            let parts = cells.parts(&x, &y);
+            let lies = [parts.on_macros, parts.on_fixed].map(|area| (area - 8.0).abs() < 1e-9);
+            assert_eq!(lies, [at_x == 3.0, at_x == 13.0], "{parts:?}");
+        }
+        // A macro on the fixed block alone is no matter of theirs.
+        for i in 0..8 {
+            (x[i], y[i]) = (1.0 + 2.0 * (i % 4) as f64, 2.0 * (i / 4) as f64);
+        }
+        (x[8], y[8]) = (10.0, 3.0);
+        assert_eq!(cells.overflow(&x, &y), 0.0);
+    }
+
+    #[test]
+    fn without_macros_there_is_nothing_to_tell_apart() {
+        let grid = BinGrid::new(Rect::at(0.0, 0.0, 16.0, 8.0), 16, 8).unwrap();
+        let (width, height, at) = ([1.0, 2.0, 30.0], [1.0; 3], [0.0; 3]);
+        let cells = Rectangles::movable(&width, &height, &at, &at);
+        let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
+        let cells = StandardCells::of(&charge).unwrap();
+        assert!(!cells.are_beside_macros() && cells.macros().is_empty());
+    }
+}
