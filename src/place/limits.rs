@@ -29,7 +29,7 @@ pub fn obstacles(charge: &Charge, stop_overflow: f64) -> Vec<String> {
     let least = least_overflow(charge);
     if least > stop_overflow {
         found.push(format!(
-            "no placement has less overflow than {least:.4}, for the movable cells are more than the \
+            "no placement has less exact overflow than {least:.4}, for the movable cells are more than the \
              space that fixed cells leave at target density {}; {stop_overflow} is asked for",
             charge.target_density()
         ));

@@ -242,7 +242,7 @@ fn a_resumed_placement_is_the_same_bit_for_bit() {
         assert!(!file("no.pl").exists());
         said
     };
-    assert!(resume(&[&"--bins", &"32"]).contains("bins [16, 16], expected [32, 32]"));
+    assert!(resume(&[&"--bins", &"48"]).contains("bins [32, 32], expected [48, 48]"));
     assert!(resume(&[&"--seed", &"3"]).contains("a checkpoint of seed"));
     let whole = std::fs::read(&saved).unwrap();
     std::fs::write(&saved, &whole[..whole.len() - 1]).unwrap();
@@ -320,7 +320,7 @@ fn cells_that_cannot_fit_are_said_before_the_run() {
         .collect();
     std::fs::write(&nodes, wider).unwrap();
     let (_, said) = ended(&aux, &pl, &[], 3);
-    let warned = said.find("no placement has less overflow than").expect(&said);
+    let warned = said.find("no placement has less exact overflow than").expect(&said);
     let stopped = said.find("stopped at iteration").expect(&said);
     assert!(warned < stopped, "{said}");
 }
