@@ -6,7 +6,6 @@
 //! overlaps, a fraction of the bin's area. Intervals are clipped to the die, so
 //! that no overlap is ever negative and nothing outside is folded in.
 
-use super::smoothing::LEAST_EXTENT;
 use crate::grid::BinGrid;
 
 /// One axis of a grid: where it starts and how long its bins are.
@@ -38,20 +37,35 @@ impl Axis {
         (axis(die.xl, grid.bin_x(), grid.nx()), axis(die.yl, grid.bin_y(), grid.ny()))
     }
 
-    /// The bins that `[low, low + size]`, layout units, covers.
-    /// `None` when it covers nothing, or `low` is NaN.
+    /// A place on the axis, layout units, in bin units from the die's edge.
     #[inline(always)]
-    pub(crate) fn span(&self, low: f64, size: f64) -> Option<Span> {
-        let low = (low - self.origin) * self.per_bin;
-        self.clip(low, low + size * self.per_bin)
+    pub(crate) fn position(&self, low: f64) -> f64 {
+        (low - self.origin) * self.per_bin
     }
 
-    /// The same for the interval stretched about its centre to √2 bins at least.
+    /// A length in bin units.
     #[inline(always)]
-    pub(crate) fn stretched_span(&self, low: f64, size: f64) -> Option<Span> {
-        let low = (low - self.origin) * self.per_bin;
-        let size = size * self.per_bin;
-        let stretched = size.max(LEAST_EXTENT);
+    pub(crate) fn length(&self, size: f64) -> f64 {
+        size * self.per_bin
+    }
+
+    /// Number of bins.
+    #[inline(always)]
+    pub(crate) fn bins(&self) -> f64 {
+        self.bins
+    }
+
+    /// The bins that `[low, low + size]`, layout units, covers.
+    /// `None` when it covers nothing, or `low` is NaN.
+    pub(crate) fn span(&self, low: f64, size: f64) -> Option<Span> {
+        self.covered(self.position(low), self.length(size), 0.0)
+    }
+
+    /// The bins that an interval covers, bin units, once it is stretched about its centre
+    /// to `least` bins at least.
+    #[inline(always)]
+    pub(crate) fn covered(&self, low: f64, size: f64, least: f64) -> Option<Span> {
+        let stretched = size.max(least);
         let low = low + 0.5 * (size - stretched);
         self.clip(low, low + stretched)
     }
@@ -95,6 +109,7 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charge::smoothing::LEAST_EXTENT;
     use crate::grid::Rect;
 
     fn axes() -> (Axis, Axis) {
@@ -126,14 +141,15 @@ mod tests {
             assert_eq!(x.span(low, size), None, "{low} {size}");
         }
         for low in [f64::INFINITY, f64::NEG_INFINITY] {
-            assert_eq!(x.stretched_span(low, 3.0), None);
+            assert_eq!(x.covered(x.position(low), 1.5, LEAST_EXTENT), None);
         }
     }
 
     #[test]
     fn stretching_keeps_the_centre() {
         let (x, _) = axes();
-        let s = x.stretched_span(0.5, 1.0).unwrap(); // centre 1.0 is 4.5 bins from the edge
+        // Centre 1.0 is 4.5 bins from the edge.
+        let s = x.covered(x.position(0.5), x.length(1.0), LEAST_EXTENT).unwrap();
         assert_eq!((s.first, s.last), (3, 5));
         assert!((s.head - s.tail).abs() < 1e-15);
         assert!((s.head + s.tail + 1.0 - std::f64::consts::SQRT_2).abs() < 1e-15);

@@ -1,7 +1,6 @@
 //! The CPU engine: density, solve and force on a thread pool of its own.
 
 use super::density::CpuDensity;
-use super::force::CpuForce;
 use super::solve::{Fields, Solver};
 use crate::charge::Charge;
 use crate::engine::{
@@ -21,15 +20,12 @@ pub struct CpuEngine<T: Real> {
     charge: Arc<Charge>,
     choice: Choice,
     pool: ThreadPool,
-    x: Vec<T>,
-    y: Vec<T>,
     density: CpuDensity,
     /// ρ less the background.
     centered: Map<T>,
     /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
     solvers: [Option<Solver<T>>; Pipeline::ALL.len()],
     fields: Fields<T>,
-    force: CpuForce,
     force_x: Vec<T>,
     force_y: Vec<T>,
     done: Done,
@@ -65,12 +61,9 @@ impl<T: Real> CpuEngine<T> {
         let (nx, ny, bodies) = (charge.grid().nx(), charge.grid().ny(), charge.bodies());
         let density = CpuDensity::new(&charge, charge.background());
         let mut engine = CpuEngine {
-            x: vec![T::zero(); bodies],
-            y: vec![T::zero(); bodies],
             centered: Map::filled(nx, ny, T::zero()),
             solvers: [const { None }; Pipeline::ALL.len()],
             fields: Fields::new(nx, ny),
-            force: CpuForce::new(&density),
             density,
             force_x: vec![T::zero(); bodies],
             force_y: vec![T::zero(); bodies],
@@ -158,9 +151,12 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
 
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError> {
         check_lengths(self.charge.bodies(), &[("x positions", x.len()), ("y positions", y.len())])?;
-        self.pool.install(|| check_positions(x, y))?;
-        self.x.copy_from_slice(x);
-        self.y.copy_from_slice(y);
+        let density = &mut self.density;
+        self.pool.install(|| {
+            check_positions(x, y)?;
+            density.place(x, y);
+            Ok::<(), EngineError>(())
+        })?;
         self.done = Done::Positions;
         Ok(())
     }
@@ -169,7 +165,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         self.done.require("the density", Done::Positions)?;
         let start = Instant::now();
         let (density, centered) = (&mut self.density, &mut self.centered);
-        let stats = self.pool.install(|| density.smoothed(&self.x, &self.y, centered));
+        let stats = self.pool.install(|| density.smoothed_of_placed(centered));
         self.times.density = milliseconds(start);
         self.done = Done::Density;
         Ok(stats)
@@ -178,7 +174,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
     fn exact_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the exact density", Done::Positions)?;
         let density = &mut self.density;
-        Ok(self.pool.install(|| density.exact(&self.x, &self.y)))
+        Ok(self.pool.install(|| density.exact_of_placed()))
     }
 
     fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError> {
@@ -198,7 +194,8 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let start = Instant::now();
         let (ex, ey) = (&self.fields.field_x, &self.fields.field_y);
         let (fx, fy) = (&mut self.force_x, &mut self.force_y);
-        self.pool.install(|| self.force.gather(&self.x, &self.y, ex, ey, fx, fy));
+        let density = &self.density;
+        self.pool.install(|| density.force(ex, ey, fx, fy));
         self.times.force = milliseconds(start);
         self.done = Done::Force;
         Ok(())

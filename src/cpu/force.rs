@@ -5,30 +5,20 @@
 //! leaves to the density weight; DREAMPlace, Lin et al., TCAD 2021). It points
 //! where the field does, away from dense regions. With E in bin widths the unit
 //! is layout area × bin widths.
+//!
+//! Bodies are taken in their order by bin ([`bodies`](super::bodies)): the task of a chunk brings
+//! both components of its patch of the field into cache, side by side, and reads it there.
+//! Each body's sum is in a set order: the bits are the same for any number of threads.
 
-use super::bodies::{Bodies, Extent, Footprint, window};
+use super::bodies::{
+    Bins, Chunk, Extent, Footprint, Footprints, NOT_IN_PATCH, Order, PATCH, blocks,
+};
 use super::density::CpuDensity;
-use crate::charge::overlap::Span;
+use super::matrix::SharedMatrix;
+use super::simd::vectorised;
 use crate::grid::Map;
 use crate::real::Real;
 use rayon::prelude::*;
-use std::sync::Arc;
-
-/// Bodies whose footprints are found before the field under them is read. Bodies
-/// are scattered over the die: with nothing but reads in the second loop more of
-/// the waits for memory overlap (measured 1.4 times as fast for 1.8 million).
-const BATCH: usize = 64;
-/// Batches of one task at least.
-const BATCHES: usize = 16;
-
-/// The force on the bodies of a [`CpuDensity`]: made once, then asked every iteration.
-///
-/// Nothing is allocated after [`CpuForce::new`]; each body's sum is in a set
-/// order, so that the bits are the same for any number of threads.
-#[derive(Debug)]
-pub struct CpuForce {
-    bodies: Arc<Bodies>,
-}
 
 /// Both components of the field, `[nx][ny]`, y contiguous.
 #[derive(Clone, Copy)]
@@ -39,90 +29,93 @@ struct Field<'a, T> {
     ny: usize,
 }
 
-impl CpuForce {
-    /// The force on `density`'s bodies, whose sizes and weights it shares.
-    pub fn new(density: &CpuDensity) -> Self {
-        CpuForce { bodies: density.bodies.clone() }
-    }
+/// A field over the bins of a patch, Ex and Ey of each bin together, zero outside the map.
+type Patch<T> = [[T; 2]; PATCH * PATCH];
 
-    /// Writes the force on every body at the lower-left corners `x`, `y`, movable
-    /// cells then fillers, in the field `(field_x, field_y)`. A body outside
-    /// the die, or at a position that is not finite, has zero force.
+impl CpuDensity {
+    /// Writes the force on every body in the field `(field_x, field_y)`, movable cells then fillers, at
+    /// the positions last given. A body outside the die, or at a position that is not
+    /// finite, has zero force.
     ///
     /// # Panics
-    /// When a slice is not one entry per body or a map is not `nx × ny`.
-    pub fn gather<T: Real>(
+    /// When a slice is not one entry per body, a map is not `nx × ny`, or no positions
+    /// were given.
+    pub fn force<T: Real>(
         &self,
-        x: &[T],
-        y: &[T],
         field_x: &Map<T>,
         field_y: &Map<T>,
         force_x: &mut [T],
         force_y: &mut [T],
     ) {
-        let bodies = self.bodies.len();
-        assert_eq!((x.len(), y.len()), (bodies, bodies), "positions");
-        assert_eq!((force_x.len(), force_y.len()), (bodies, bodies), "forces");
+        let bodies = &self.bodies;
+        assert_eq!((force_x.len(), force_y.len()), (bodies.len(), bodies.len()), "forces");
+        let Bins { nx, ny, .. } = bodies.bins;
         for map in [field_x, field_y] {
-            assert_eq!([map.nx(), map.ny()], self.bodies.bins, "bins of the field");
+            assert_eq!((map.nx(), map.ny()), (nx, ny), "bins of the field");
         }
-        let bodies = &*self.bodies;
-        let ([nx, ny], bin_area) = (bodies.bins, bodies.bin_area);
         let field = Field { x: field_x.as_slice(), y: field_y.as_slice(), nx, ny };
-        let forces = force_x.par_chunks_mut(BATCH).zip(force_y.par_chunks_mut(BATCH));
-        forces.with_min_len(BATCHES).enumerate().for_each(|(b, (fx, fy))| {
-            let first = b * BATCH;
-            let mut footprints = [None; BATCH];
-            for (k, footprint) in footprints[..fx.len()].iter_mut().enumerate() {
-                let i = first + k;
-                *footprint = bodies.footprint(i, Extent::Smoothed, x[i], y[i]);
-            }
-            for ((fx, fy), footprint) in fx.iter_mut().zip(fy).zip(&footprints) {
-                let (ex, ey) = footprint.as_ref().map_or((0.0, 0.0), |f| field.over(f));
-                *fx = T::of(ex * bin_area);
-                *fy = T::of(ey * bin_area);
-            }
-        });
+        let (movable_x, fillers_x) = force_x.split_at_mut(bodies.movable.len());
+        let (movable_y, fillers_y) = force_y.split_at_mut(bodies.movable.len());
+        field.gather(&bodies.movable, bodies.bins, movable_x, movable_y);
+        field.gather(&bodies.fillers, bodies.bins, fillers_x, fillers_y);
     }
 }
 
 impl<T: Real> Field<'_, T> {
-    /// Weight × Σ over bins of the covered fraction × E.
-    #[inline(always)]
-    fn over(&self, footprint: &Footprint) -> (f64, f64) {
-        let (columns, rows) = (&footprint.x, &footprint.y);
-        let (width, height) = (columns.last - columns.first, rows.last - rows.first);
-        let inside = columns.first + 3 <= self.nx && rows.first + 4 <= self.ny;
-        let (ex, ey) = if width < 3 && height < 4 && inside {
-            self.in_window(columns, rows)
-        } else {
-            self.anywhere(columns, rows)
-        };
-        (footprint.weight * ex, footprint.weight * ey)
+    /// The force on all bodies of one kind.
+    fn gather(&self, order: &Order, bins: Bins, force_x: &mut [T], force_y: &mut [T]) {
+        assert!(order.is_placed(), "positions are given before the force is asked for");
+        let force_x = SharedMatrix::new(force_x, 1);
+        let force_y = SharedMatrix::new(force_y, 1);
+        order.chunks().par_iter().for_each(|chunk| {
+            let mut patch: Patch<T> = [[T::zero(); 2]; PATCH * PATCH];
+            let mut footprints = Footprints::<T>::new();
+            vectorised(
+                #[inline(always)]
+                || {
+                    self.bring(chunk, &mut patch);
+                    for slots in blocks(chunk.slots()) {
+                        let inputs = order.inputs(slots.clone(), Extent::Smoothed);
+                        footprints.compute(&bins, chunk, Extent::Smoothed, inputs, bins.area);
+                        for (k, slot) in slots.enumerate() {
+                            let [fx, fy] = if footprints.at[k] != NOT_IN_PATCH {
+                                in_window(&patch, &footprints, k)
+                            } else {
+                                let body = order.footprint(slot, Extent::Smoothed);
+                                body.map_or([T::zero(); 2], |body| self.anywhere(&body, bins.area))
+                            };
+                            let body = order.body(slot);
+                            // SAFETY: every body is in one slot, and every slot in one chunk, which is
+                            // one task: nothing else refers to these two elements.
+                            unsafe {
+                                force_x.row(body)[0] = fx;
+                                force_y.row(body)[0] = fy;
+                            }
+                        }
+                    }
+                },
+            );
+        });
     }
 
-    /// As in the density, most bodies cover 2 or 3 columns and rows: a window of
-    /// set size, zeros where the body does not reach, has no branch to mispredict.
-    /// Its few terms are summed in `T`; the many of a larger body in `f64`.
+    /// Fills what a patch has of the map.
     #[inline(always)]
-    fn in_window(&self, columns: &Span, rows: &Span) -> (f64, f64) {
-        let across = window::<3>(columns.last - columns.first, columns.head, columns.tail);
-        let up = window::<4>(rows.last - rows.first, rows.head, rows.tail);
-        let (across, up) = (across.map(T::of), up.map(T::of));
-        let (mut ex, mut ey) = ([T::zero(); 4], [T::zero(); 4]);
-        for (k, of_column) in across.into_iter().enumerate() {
-            let start = (columns.first + k) * self.ny + rows.first;
-            let (x, y) = (&self.x[start..][..4], &self.y[start..][..4]);
-            for l in 0..4 {
-                ex[l] += of_column * x[l];
-                ey[l] += of_column * y[l];
+    fn bring(&self, chunk: &Chunk, patch: &mut Patch<T>) {
+        let ([left, bottom], rows) = (chunk.corner(), chunk.on_map(1, self.ny));
+        let first_row = (rows.start as i64 - bottom) as usize;
+        for u in chunk.on_map(0, self.nx) {
+            let (x, y) =
+                (&self.x[u * self.ny..][rows.clone()], &self.y[u * self.ny..][rows.clone()]);
+            let to = &mut patch[(u as i64 - left) as usize * PATCH + first_row..][..x.len()];
+            for ((to, &x), &y) in to.iter_mut().zip(x).zip(y) {
+                *to = [x, y];
             }
         }
-        let dot = |e: [T; 4]| (up[0] * e[0] + up[1] * e[1]) + (up[2] * e[2] + up[3] * e[3]);
-        (dot(ex).wide(), dot(ey).wide())
     }
 
-    fn anywhere(&self, columns: &Span, rows: &Span) -> (f64, f64) {
+    /// What a body of any size covers, times its area.
+    fn anywhere(&self, body: &Footprint, bin_area: f64) -> [T; 2] {
+        let (columns, rows) = (&body.x, &body.y);
         let (mut ex, mut ey) = (0.0, 0.0);
         for i in columns.first..=columns.last {
             let start = i * self.ny;
@@ -131,8 +124,29 @@ impl<T: Real> Field<'_, T> {
             ex += of_column * along(&self.x[bins.clone()], rows.head, rows.tail);
             ey += of_column * along(&self.y[bins], rows.head, rows.tail);
         }
-        (ex, ey)
+        [ex, ey].map(|e| T::of(body.weight * bin_area * e))
     }
+}
+
+/// The force on the `k`-th body of a block, all of it in a window: its few terms are
+/// summed in `T`, the many of a larger body in `f64`.
+#[inline(always)]
+fn in_window<T: Real>(patch: &Patch<T>, footprints: &Footprints<T>, k: usize) -> [T; 2] {
+    const SPAN: usize = 2 * PATCH + 4;
+    let bins = &patch[footprints.at[k] as usize..][..SPAN];
+    let mut sums = [[T::zero(); 2]; 4];
+    for (i, across) in footprints.across.iter().enumerate() {
+        let bins = &bins[i * PATCH..][..4];
+        for l in 0..4 {
+            sums[l][0] += across[k] * bins[l][0];
+            sums[l][1] += across[k] * bins[l][1];
+        }
+    }
+    let up = footprints.up[k];
+    let dot = |c: usize| {
+        (up[0] * sums[0][c] + up[1] * sums[1][c]) + (up[2] * sums[2][c] + up[3] * sums[3][c])
+    };
+    [dot(0), dot(1)]
 }
 
 /// Σ of one column's values, the first and last weighted.

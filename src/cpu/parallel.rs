@@ -1,5 +1,4 @@
-//! What the passes over a map share: working memory per thread, and loops
-//! compiled for the processor at hand.
+//! What the passes over a map share: working memory per thread, and sums.
 
 use crate::real::Real;
 use std::sync::{Mutex, PoisonError};
@@ -22,34 +21,6 @@ impl<S> PerThread<S> {
         let index = rayon::current_thread_index().unwrap_or(0) % self.slots.len();
         work(&mut self.slots[index].lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// Runs a loop compiled for the widest vectors this processor has.
-///
-/// The library is built for the oldest processor of its family; the passes'
-/// inner loops are a third faster with the vectors of the one at hand.
-#[inline(always)]
-pub(crate) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::is_x86_feature_detected as has;
-
-        #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,popcnt")]
-        fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
-            work()
-        }
-        if has!("avx2")
-            && has!("bmi1")
-            && has!("bmi2")
-            && has!("fma")
-            && has!("lzcnt")
-            && has!("popcnt")
-        {
-            // SAFETY: the processor has every feature that the function is compiled with.
-            return unsafe { with_avx2(work) };
-        }
-    }
-    work()
 }
 
 /// Σ a·b in `f64`. Eight running sums, so that the additions overlap.

@@ -6,7 +6,6 @@ use crate::common::{pairs, relative_rms, wide};
 use crate::device::{close, gpu};
 use placefield::charge::Charge;
 use placefield::cpu::density::CpuDensity;
-use placefield::cpu::force::CpuForce;
 use placefield::cuda::{Arrangement, Bodies, CudaReal, Density, Force, Gpu};
 use placefield::engine::DensityStats;
 use placefield::grid::Map;
@@ -34,7 +33,7 @@ fn reference(charge: &Charge, x: &[f64], y: &[f64], field: &[Map<f64>; 2]) -> Re
     let own_size = density.exact(x, y);
     let mut force = [vec![0.0; x.len()], vec![0.0; x.len()]];
     let [fx, fy] = &mut force;
-    CpuForce::new(&density).gather(x, y, &field[0], &field[1], fx, fy);
+    density.force(&field[0], &field[1], fx, fy);
     Reference { rho: rho.into_vec(), smoothed, own_size, force }
 }
 

@@ -6,7 +6,6 @@ use crate::common::{golden, numbers, rounded, wide};
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::density::CpuDensity;
-use placefield::cpu::force::CpuForce;
 use placefield::engine::DensityStats;
 use placefield::grid::{BinGrid, Map, Rect};
 use proptest::prelude::*;
@@ -128,14 +127,9 @@ fn force_at<T: Real>(
     let (x, y) = (rounded::<T>(x), rounded::<T>(y));
     let mut fx = vec![T::nan(); charge.bodies()];
     let mut fy = fx.clone();
-    CpuForce::new(&CpuDensity::new(charge, 0.0)).gather(
-        &x,
-        &y,
-        &map(field_x),
-        &map(field_y),
-        &mut fx,
-        &mut fy,
-    );
+    let mut stage = CpuDensity::new(charge, 0.0);
+    stage.place(&x, &y);
+    stage.force(&map(field_x), &map(field_y), &mut fx, &mut fy);
     (wide(&fx), wide(&fy))
 }
 

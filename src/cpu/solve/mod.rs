@@ -11,7 +11,8 @@ mod three_pass;
 
 pub use fields::Fields;
 
-use super::parallel::{dot, vectorised};
+use super::parallel::dot;
+use super::simd::vectorised;
 use super::transforms::coefficients::{AlongX, AlongY, Inverse, Unchanged};
 use super::transforms::maps::MapTransform;
 use super::transforms::scratch::{Parts, Scratch};

@@ -2,7 +2,7 @@
 //! between one axis's lines and the next's.
 
 use super::scratch::Threads;
-use crate::cpu::parallel::vectorised;
+use crate::cpu::simd::vectorised;
 use crate::real::Real;
 use crate::transform::line::{Line, Wave};
 use crate::transform::longer::Longer;

@@ -24,7 +24,7 @@ mod tiles;
 use super::coefficients::{Inverse, Modify};
 use super::scratch::{Parts, ScratchLen, Threads};
 use crate::cpu::matrix::{AHEAD, Block, SharedMatrix, prefetch};
-use crate::cpu::parallel::vectorised;
+use crate::cpu::simd::vectorised;
 use crate::memory::{reals, reals_mut};
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};

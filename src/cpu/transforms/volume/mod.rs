@@ -27,7 +27,7 @@ mod pre;
 
 use super::scratch::{Parts, ScratchLen, Threads};
 use crate::cpu::matrix::{AHEAD, Block, SharedMatrix, prefetch};
-use crate::cpu::parallel::vectorised;
+use crate::cpu::simd::vectorised;
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};

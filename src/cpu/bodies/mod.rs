@@ -1,0 +1,122 @@
+//! Bodies in an order by bin, and the footprint each leaves on the bins: kept once
+//! for density and force, which must agree to the last bit on what overlaps what.
+//!
+//! # How they are kept
+//! The map is cut into tiles of [`TILE`]² bins. Bodies are sorted by the tile their
+//! lower-left corner lies in, and within it by quarters of its edge: a body's place in that
+//! order is its *slot*. Consecutive slots of one tile, up to a set number, are a *chunk*:
+//! one task, which adds to (or reads from) a *patch*, the bins of its tile and some
+//! around it, that stays in a core's cache. An order is kept from one step to the
+//! next, for bodies move little, and made anew when too many have left their patch.
+//!
+//! Nothing that is computed depends on the order, but for the time it takes: sums
+//! of areas are integers, and a body's force is a sum over its own bins.
+
+mod footprints;
+mod order;
+
+pub(super) use footprints::{BLOCK, Footprints, INTEGERS, Inputs, NOT_IN_PATCH, low_bits};
+pub(super) use order::{Chunk, Order, blocks};
+
+use crate::charge::Charge;
+use crate::charge::overlap::{Axis, Span};
+use crate::charge::smoothing::LEAST_EXTENT;
+
+/// Bins along each edge of a tile.
+pub(super) const TILE: usize = 64;
+/// Columns and rows of a patch before its tile: how far a body may stray to that side.
+pub(super) const BEFORE: usize = 4;
+/// Columns and rows of a patch: those before the tile, the tile, and eight after it.
+pub(super) const PATCH: usize = BEFORE + TILE + 8;
+
+/// What is known of one body, in `f64` in either precision: the rounding of a size
+/// or weight would be that of all fillers, or of all cells of one kind. Where ρ is
+/// flat that is an error of long wavelength, and φ is most sensitive to those.
+#[derive(Clone, Copy, Debug)]
+struct Body {
+    /// Bin units.
+    width: f64,
+    height: f64,
+    /// Weight of its stretched area.
+    ratio: f64,
+    /// Weight of its own area: T for a macro, 1 for every other.
+    own: f64,
+}
+
+/// Which of a body's two rectangles is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// Stretched to √2 bins, weighing `ratio`.
+    Smoothed,
+    /// Its exact size.
+    Exact,
+}
+
+impl Extent {
+    /// Bins along an axis that a body is stretched to at least.
+    pub(super) fn least(self) -> f64 {
+        match self {
+            Extent::Smoothed => LEAST_EXTENT,
+            Extent::Exact => 0.0,
+        }
+    }
+}
+
+/// The bins a body covers: the product of two spans, times a weight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Footprint {
+    pub(super) x: Span,
+    pub(super) y: Span,
+    pub(super) weight: f64,
+}
+
+/// The bins of a map.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bins {
+    pub(super) nx: usize,
+    pub(super) ny: usize,
+    /// Area of one, layout units squared.
+    pub(super) area: f64,
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+}
+
+/// All bodies, movable cells and fillers each in an order of their own.
+#[derive(Debug)]
+pub(super) struct Bodies {
+    pub(super) bins: Bins,
+    pub(super) movable: Order,
+    pub(super) fillers: Order,
+}
+
+impl Bodies {
+    pub(super) fn new(charge: &Charge) -> Self {
+        let grid = charge.grid();
+        let (x, y) = Axis::of(&grid);
+        let bins = Bins { nx: grid.nx(), ny: grid.ny(), area: grid.bin_area(), x, y };
+        let mut bodies: Vec<Body> = (0..charge.bodies())
+            .map(|i| Body {
+                width: x.length(charge.width()[i]),
+                height: y.length(charge.height()[i]),
+                ratio: charge.ratio()[i],
+                own: 1.0,
+            })
+            .collect();
+        for &i in charge.macros() {
+            bodies[i as usize].own = charge.target_density();
+        }
+        let fillers = bodies.split_off(charge.movable());
+        Bodies { bins, movable: Order::new(bodies, bins), fillers: Order::new(fillers, bins) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.movable.len() + self.fillers.len()
+    }
+
+    /// The most that bodies can add up to in one bin, in bin areas: each adds no
+    /// more than its own area and no more than the bin's.
+    pub(super) fn most_in_a_bin(&self) -> f64 {
+        let of = |order: &Order| order.bodies().map(|b| (b.width * b.height).min(1.0)).sum::<f64>();
+        of(&self.movable) + of(&self.fillers)
+    }
+}

@@ -1,0 +1,315 @@
+//! The order by bin: a counting sort, and what is kept of each body in it.
+
+use super::{BEFORE, BLOCK, Bins, Body, Extent, Footprint, Inputs, PATCH, TILE};
+use crate::cpu::simd::vectorised;
+use crate::real::Real;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Slots of a chunk at most.
+const CHUNK: usize = 8192;
+/// Quarters of a tile's edge: cells of the sort, so that bodies that follow one
+/// another lie near one another.
+const QUARTERS: usize = 4;
+/// Bodies that one task sorts, at least.
+const SORTED: usize = 1 << 16;
+/// Bodies of a task that only moves numbers.
+const MOVED: usize = 4096;
+/// An order is due when one body in so many has left the surroundings of its tile.
+const STRAYS: usize = 128;
+/// How far from its tile a body's corner may lie: further than this its footprint
+/// is likely not to fit the patch.
+const NEAR: f64 = (BEFORE - 1) as f64;
+
+/// Consecutive slots of one tile.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cpu) struct Chunk {
+    first: u32,
+    count: u32,
+    /// The tile, along x and y.
+    pub(in crate::cpu) tile: [u32; 2],
+}
+
+impl Chunk {
+    pub(in crate::cpu) fn slots(&self) -> Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+
+    /// First column and row of the patch, which may lie before the map.
+    pub(in crate::cpu) fn corner(&self) -> [i64; 2] {
+        self.tile.map(|t| t as i64 * TILE as i64 - BEFORE as i64)
+    }
+
+    /// Bins of a map of `n` that the patch has along axis `axis`.
+    pub(in crate::cpu) fn on_map(&self, axis: usize, n: usize) -> Range<usize> {
+        let start = self.corner()[axis];
+        start.max(0) as usize..n.min((start + PATCH as i64) as usize)
+    }
+}
+
+/// Bodies of one kind in an order by bin. The place of a body among its kind is its index.
+#[derive(Debug)]
+pub(in crate::cpu) struct Order {
+    bins: Bins,
+    /// By index.
+    bodies: Vec<Body>,
+    /// By slot: the body's index. Written by several tasks, each its own entries.
+    body: Vec<AtomicU32>,
+    /// By slot: lower-left corners, bin units, and sizes and weights as in [`Body`].
+    x: Vec<f64>,
+    y: Vec<f64>,
+    width: Vec<f64>,
+    height: Vec<f64>,
+    ratio: Vec<f64>,
+    own: Vec<f64>,
+    /// By tile, and within it by slot.
+    chunks: Vec<Chunk>,
+    /// The first chunk of every column of tiles, and their number at the end.
+    column_chunk: Vec<u32>,
+    /// Bodies per cell of the sort, for every task, then where each task puts them.
+    counts: Vec<u32>,
+}
+
+impl Order {
+    pub(super) fn new(bodies: Vec<Body>, bins: Bins) -> Self {
+        let n = bodies.len();
+        let column = || vec![0.0; n];
+        let mut order = Order {
+            body: (0..n).map(|_| AtomicU32::new(0)).collect(),
+            x: column(),
+            y: column(),
+            width: column(),
+            height: column(),
+            ratio: column(),
+            own: column(),
+            chunks: Vec::new(),
+            column_chunk: vec![0; bins.nx.div_ceil(TILE) + 1],
+            counts: Vec::new(),
+            bodies,
+            bins,
+        };
+        order.chunks.reserve_exact(order.most_chunks());
+        order.counts = vec![0; n.div_ceil(order.sorted_at_once()) * order.cells()];
+        order
+    }
+
+    pub(in crate::cpu) fn len(&self) -> usize {
+        self.bodies.len()
+    }
+
+    pub(super) fn bodies(&self) -> impl Iterator<Item = &Body> {
+        self.bodies.iter()
+    }
+
+    /// Chunks there may ever be.
+    pub(in crate::cpu) fn most_chunks(&self) -> usize {
+        let [tx, ty] = self.tiles();
+        (tx * ty).min(self.len()) + self.len() / CHUNK
+    }
+
+    /// Whether positions were ever given.
+    pub(in crate::cpu) fn is_placed(&self) -> bool {
+        self.len() == 0 || !self.chunks.is_empty()
+    }
+
+    pub(in crate::cpu) fn chunks(&self) -> &[Chunk] {
+        &self.chunks
+    }
+
+    /// Slots that a chunk has at most.
+    pub(in crate::cpu) const MOST_SLOTS: usize = CHUNK;
+
+    /// The chunks whose patches have a column among `columns`, by their place in [`Order::chunks`].
+    pub(in crate::cpu) fn chunks_over(&self, columns: Range<usize>) -> Range<usize> {
+        let last_tile = self.column_chunk.len() - 1;
+        let first = (columns.start + BEFORE + 1).saturating_sub(PATCH).div_ceil(TILE);
+        let end = ((columns.end - 1 + BEFORE) / TILE + 1).min(last_tile);
+        self.column_chunk[first.min(end)] as usize..self.column_chunk[end] as usize
+    }
+
+    /// Index of the body in `slot`.
+    #[inline(always)]
+    pub(in crate::cpu) fn body(&self, slot: usize) -> usize {
+        self.body[slot].load(Relaxed) as usize
+    }
+
+    /// What footprints of `slots` are computed from.
+    pub(in crate::cpu) fn inputs(&self, slots: Range<usize>, extent: Extent) -> Inputs<'_> {
+        Inputs {
+            x: &self.x[slots.clone()],
+            y: &self.y[slots.clone()],
+            width: &self.width[slots.clone()],
+            height: &self.height[slots.clone()],
+            weight: &self.weights(extent)[slots],
+        }
+    }
+
+    /// The bins that the body in `slot` covers: `None` outside the die.
+    #[inline]
+    pub(in crate::cpu) fn footprint(&self, slot: usize, extent: Extent) -> Option<Footprint> {
+        let least = extent.least();
+        let x = self.bins.x.covered(self.x[slot], self.width[slot], least)?;
+        let y = self.bins.y.covered(self.y[slot], self.height[slot], least)?;
+        Some(Footprint { x, y, weight: self.weights(extent)[slot] })
+    }
+
+    fn weights(&self, extent: Extent) -> &[f64] {
+        match extent {
+            Extent::Smoothed => &self.ratio,
+            Extent::Exact => &self.own,
+        }
+    }
+
+    /// Takes the positions of all bodies, lower-left corners in layout units, and
+    /// makes a new order when too many have left the surroundings of their tiles.
+    ///
+    /// # Panics
+    /// When there is not one position per body.
+    pub(in crate::cpu) fn place<T: Real>(&mut self, x: &[T], y: &[T]) {
+        assert_eq!((x.len(), y.len()), (self.len(), self.len()), "positions");
+        if self.len() == 0 {
+            return;
+        }
+        if self.chunks.is_empty() {
+            self.sort(x, y);
+        }
+        if self.take(x, y) > self.len() / STRAYS {
+            self.sort(x, y);
+            self.take(x, y);
+        }
+    }
+
+    /// Puts positions in slots; returns how many bodies are far from their tiles.
+    fn take<T: Real>(&mut self, x: &[T], y: &[T]) -> usize {
+        let (bins, body) = (self.bins, &self.body);
+        let to = self.x.par_chunks_mut(MOVED).zip(self.y.par_chunks_mut(MOVED));
+        to.zip(body.par_chunks(MOVED)).for_each(|((to_x, to_y), body)| {
+            for ((to_x, to_y), body) in to_x.iter_mut().zip(to_y).zip(body) {
+                let i = body.load(Relaxed) as usize;
+                *to_x = bins.x.position(x[i].wide());
+                *to_y = bins.y.position(y[i].wide());
+            }
+        });
+        let far = |chunk: &Chunk| {
+            let [(xl, xh), (yl, yh)] = chunk.tile.map(|t| {
+                let start = (t as usize * TILE) as f64;
+                (start - NEAR, start + TILE as f64 + NEAR)
+            });
+            // What lies outside the die leaves no trace, or is in the outermost tiles.
+            let ([mx, my], slots) = ([bins.nx as f64, bins.ny as f64], chunk.slots());
+            let positions = self.x[slots.clone()].iter().zip(&self.y[slots]);
+            vectorised(
+                #[inline(always)]
+                || {
+                    let far = positions.map(|(&x, &y)| {
+                        let off = |v: f64, n: f64, low: f64, high: f64| {
+                            (v < low && low > 0.0) | (v >= high && high < n)
+                        };
+                        u64::from(off(x, mx, xl, xh) | off(y, my, yl, yh))
+                    });
+                    far.sum::<u64>() as usize
+                },
+            )
+        };
+        self.chunks.par_iter().with_min_len(4).map(far).sum()
+    }
+
+    /// Tiles along x and y.
+    fn tiles(&self) -> [usize; 2] {
+        [self.bins.nx.div_ceil(TILE), self.bins.ny.div_ceil(TILE)]
+    }
+
+    /// Cells of the sort.
+    fn cells(&self) -> usize {
+        let [tx, ty] = self.tiles();
+        tx * ty * QUARTERS * QUARTERS
+    }
+
+    /// Bodies that one task sorts: as many as there are cells, so that counts take
+    /// no more memory than bodies.
+    fn sorted_at_once(&self) -> usize {
+        SORTED.max(self.cells())
+    }
+
+    fn sort<T: Real>(&mut self, x: &[T], y: &[T]) {
+        let (bins, [_, tiles_y]) = (self.bins, self.tiles());
+        let (cells, at_once) = (self.cells(), self.sorted_at_once());
+        let cell = |i: usize| {
+            const QUARTER: usize = TILE / QUARTERS;
+            // A NaN counts as zero.
+            let quarter = |at: f64, n: usize| (at.max(0.0) as usize).min(n - 1) / QUARTER;
+            let u = quarter(bins.x.position(x[i].wide()), bins.nx);
+            let v = quarter(bins.y.position(y[i].wide()), bins.ny);
+            let tile = u / QUARTERS * tiles_y + v / QUARTERS;
+            (tile * QUARTERS + u % QUARTERS) * QUARTERS + v % QUARTERS
+        };
+        let range = |task: usize| task * at_once..x.len().min((task + 1) * at_once);
+        self.counts.par_chunks_mut(cells).enumerate().for_each(|(task, counts)| {
+            counts.fill(0);
+            range(task).for_each(|i| counts[cell(i)] += 1);
+        });
+        self.lay_out();
+        let body = &self.body;
+        self.counts.par_chunks_mut(cells).enumerate().for_each(|(task, next)| {
+            for i in range(task) {
+                let slot = &mut next[cell(i)];
+                body[*slot as usize].store(i as u32, Relaxed);
+                *slot += 1;
+            }
+        });
+        self.describe();
+    }
+
+    /// Turns counts into slots, and cuts the slots of every tile into chunks.
+    fn lay_out(&mut self) {
+        const PER_TILE: usize = QUARTERS * QUARTERS;
+        let (cells, [tiles_x, tiles_y]) = (self.cells(), self.tiles());
+        let mut slot = 0;
+        self.chunks.clear();
+        for tile in 0..tiles_x * tiles_y {
+            let tile_start = slot;
+            for cell in tile * PER_TILE..(tile + 1) * PER_TILE {
+                for count in self.counts[cell..].iter_mut().step_by(cells) {
+                    slot += std::mem::replace(count, slot);
+                }
+            }
+            if tile % tiles_y == 0 {
+                self.column_chunk[tile / tiles_y] = self.chunks.len() as u32;
+            }
+            let of_tile = slot - tile_start;
+            let parts = of_tile.div_ceil(CHUNK as u32);
+            for part in 0..parts {
+                let start =
+                    |part: u32| (u64::from(of_tile) * u64::from(part) / u64::from(parts)) as u32;
+                self.chunks.push(Chunk {
+                    first: tile_start + start(part),
+                    count: start(part + 1) - start(part),
+                    tile: [tile / tiles_y, tile % tiles_y].map(|t| t as u32),
+                });
+            }
+        }
+        self.column_chunk[tiles_x] = self.chunks.len() as u32;
+    }
+
+    /// Puts sizes and weights in slots.
+    fn describe(&mut self) {
+        let (bodies, body) = (&self.bodies, &self.body);
+        let columns = self.width.par_chunks_mut(MOVED).zip(self.height.par_chunks_mut(MOVED));
+        let weights = self.ratio.par_chunks_mut(MOVED).zip(self.own.par_chunks_mut(MOVED));
+        let columns = columns.zip(weights).zip(body.par_chunks(MOVED));
+        columns.for_each(|(((width, height), (ratio, own)), body)| {
+            for (k, body) in body.iter().enumerate() {
+                let body = bodies[body.load(Relaxed) as usize];
+                (width[k], height[k]) = (body.width, body.height);
+                (ratio[k], own[k]) = (body.ratio, body.own);
+            }
+        });
+    }
+}
+
+/// Runs over `slots` in blocks of [`BLOCK`] or fewer.
+pub(in crate::cpu) fn blocks(slots: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = slots.end;
+    slots.step_by(BLOCK).map(move |first| first..end.min(first + BLOCK))
+}

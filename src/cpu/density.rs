@@ -1,0 +1,353 @@
+//! ρ on the CPU: the area of every rectangle, added up bin by bin.
+//!
+//! ρ(i, j) = (fixed area + Σ ratio · overlap of the body's stretched rectangle
+//! with the bin) / bin area, dimensionless (ePlace, Lu et al., TODAES 2015;
+//! DREAMPlace, Lin et al., TCAD 2021). Overflow is Σ max(0, ρ − T) · bin
+//! area over the movable area and the maximum is that of ρ, both before the
+//! fillers are added.
+//!
+//! # How it runs in parallel
+//! Bodies are kept in an order by bin ([`bodies`](super::bodies)). One task takes the bodies of a
+//! chunk and adds them to the chunk's patch of bins, which stays in cache. Then the map
+//! is cut into strips of columns, and the task of a strip adds up what the patches hold of it.
+//! A body that does not fit its patch (a macro, one that has moved far) is left to the strips:
+//! each adds what the body covers of it.
+//!
+//! Areas are added as integers, in a unit small enough for `f64` and large enough for all bodies
+//! in one bin: the sums are the same in any order, so that the bits are the same for any number
+//! of threads and whatever positions came before. No two tasks write the same bin.
+
+use super::bodies::{
+    Bins, Bodies, Extent, Footprint, Footprints, INTEGERS, NOT_IN_PATCH, Order, PATCH, blocks,
+    low_bits,
+};
+use super::simd::vectorised;
+use crate::charge::Charge;
+use crate::engine::DensityStats;
+use crate::grid::Map;
+use crate::real::Real;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Columns of bins of a strip.
+const STRIP: usize = 16;
+
+/// The density of the bodies, and the force on them: made once for a [`Charge`], then asked
+/// every iteration, for either precision: positions and maps are of a type `T`, sizes and sums are `f64`.
+///
+/// Positions are lower-left corners in layout units, movable cells then
+/// fillers. One that is not finite adds nothing to the map; what lies
+/// outside the die is clipped. Nothing is allocated after [`CpuDensity::new`].
+#[derive(Debug)]
+pub struct CpuDensity {
+    pub(super) bodies: Bodies,
+    target: f64,
+    pub(super) background: f64,
+    /// Overflowing density, summed over bins, to overflow.
+    per_movable: f64,
+    /// Integers per bin area: a power of two.
+    scale: f64,
+    /// Fixed density of every bin, then of that and what has been added so far; scaled.
+    fixed: Vec<i64>,
+    sums: Vec<i64>,
+    /// A patch for each chunk, [`PATCH`]² bins.
+    patches: Vec<i64>,
+    /// The slots of each chunk that the strips are to add, and their number.
+    strays: Vec<u32>,
+    stray_count: Vec<u32>,
+    /// Overflowing density and maximum of every strip.
+    partial: Vec<(f64, f64)>,
+}
+
+impl CpuDensity {
+    /// Allocates what the densities of `charge` are computed in; the maps it writes are
+    /// each less `background`: 0 for ρ itself, [`Charge::background`] for a solve.
+    pub fn new(charge: &Charge, background: f64) -> Self {
+        let bodies = Bodies::new(charge);
+        let Bins { nx, ny, area, .. } = bodies.bins;
+        // The integers of a bin's fixed area and all bodies stay below 2^62, and those
+        // of one body within what `low_bits` takes.
+        let most = (1.0 + bodies.most_in_a_bin()).log2().ceil();
+        let scale = (62.0 - 1.0 - most).min(52.0).exp2();
+        let chunks = bodies.movable.most_chunks().max(bodies.fillers.most_chunks());
+        let movable_area = charge.movable_area();
+        CpuDensity {
+            target: charge.target_density(),
+            background,
+            per_movable: if movable_area > 0.0 { area / movable_area } else { 0.0 },
+            scale,
+            fixed: charge
+                .fixed()
+                .as_slice()
+                .iter()
+                .map(|v| low_bits(v / area * scale) as i64)
+                .collect(),
+            sums: vec![0; nx * ny],
+            patches: vec![0; chunks * PATCH * PATCH],
+            strays: vec![0; chunks * Order::MOST_SLOTS],
+            stray_count: vec![0; chunks],
+            partial: vec![(0.0, 0.0); nx.div_ceil(STRIP)],
+            bodies,
+        }
+    }
+
+    /// Takes the bodies' positions without computing anything of them, as the methods below
+    /// do first: for a force at positions whose density is not needed.
+    ///
+    /// # Panics
+    /// When `x` or `y` is not one entry per body.
+    pub fn place<T: Real>(&mut self, x: &[T], y: &[T]) {
+        let all = self.bodies.len();
+        assert_eq!((x.len(), y.len()), (all, all), "positions");
+        let movable = self.bodies.movable.len();
+        self.bodies.movable.place(&x[..movable], &y[..movable]);
+        self.bodies.fillers.place(&x[movable..], &y[movable..]);
+    }
+
+    /// Writes ρ of everything, less the background, to `rho`, `nx × ny`; returns
+    /// the smoothed overflow and maximum of fixed and movable cells.
+    ///
+    /// # Panics
+    /// When `x` or `y` is not one entry per body or `rho` is not `nx × ny`.
+    pub fn smoothed<T: Real>(&mut self, x: &[T], y: &[T], rho: &mut Map<T>) -> DensityStats {
+        self.place(x, y);
+        self.smoothed_of_placed(rho)
+    }
+
+    /// [`CpuDensity::smoothed`] where the bodies were last placed.
+    pub(super) fn smoothed_of_placed<T: Real>(&mut self, rho: &mut Map<T>) -> DensityStats {
+        self.check(rho);
+        let stats = self.cells(Extent::Smoothed);
+        self.patches(Kind::Fillers, Extent::Smoothed);
+        let mut sums = std::mem::take(&mut self.sums);
+        let strip = STRIP * self.bodies.bins.ny;
+        let out = rho.as_mut_slice().par_chunks_mut(strip);
+        sums.par_chunks_mut(strip).zip(out).enumerate().for_each(|(s, (sums, out))| {
+            self.add_to_strip(&self.bodies.fillers, Extent::Smoothed, s, sums);
+            self.write(sums, out);
+        });
+        self.sums = sums;
+        stats
+    }
+
+    /// Overflow and maximum of fixed and movable cells, each at its exact size.
+    ///
+    /// # Panics
+    /// When `x` or `y` has fewer entries than there are movable cells.
+    pub fn exact<T: Real>(&mut self, x: &[T], y: &[T]) -> DensityStats {
+        let movable = self.bodies.movable.len();
+        self.bodies.movable.place(&x[..movable], &y[..movable]);
+        self.exact_of_placed()
+    }
+
+    /// [`CpuDensity::exact`] where the bodies were last placed.
+    pub(super) fn exact_of_placed(&mut self) -> DensityStats {
+        self.cells(Extent::Exact)
+    }
+
+    /// [`CpuDensity::exact`], and the density it is taken from, less the
+    /// background, in `map`, `nx × ny`.
+    ///
+    /// # Panics
+    /// When `x` or `y` has fewer entries than there are movable cells or `map`
+    /// is not `nx × ny`.
+    pub fn exact_map<T: Real>(&mut self, x: &[T], y: &[T], map: &mut Map<T>) -> DensityStats {
+        self.check(map);
+        let stats = self.exact(x, y);
+        let strip = STRIP * self.bodies.bins.ny;
+        let out = map.as_mut_slice().par_chunks_mut(strip);
+        self.sums.par_chunks(strip).zip(out).for_each(|(sums, out)| self.write(sums, out));
+        stats
+    }
+
+    fn check<T>(&self, map: &Map<T>) {
+        let bins = self.bodies.bins;
+        assert_eq!((map.nx(), map.ny()), (bins.nx, bins.ny), "bins of the map");
+    }
+
+    /// Sums of fixed and movable cells, and what they overflow.
+    fn cells(&mut self, extent: Extent) -> DensityStats {
+        self.patches(Kind::Movable, extent);
+        let mut sums = std::mem::take(&mut self.sums);
+        let mut partial = std::mem::take(&mut self.partial);
+        let strip = STRIP * self.bodies.bins.ny;
+        let strips = sums.par_chunks_mut(strip).zip(self.fixed.par_chunks(strip));
+        strips.zip(&mut partial).enumerate().for_each(|(s, ((sums, fixed), partial))| {
+            sums.copy_from_slice(fixed);
+            self.add_to_strip(&self.bodies.movable, extent, s, sums);
+            let (unit, target) = (1.0 / self.scale, self.target);
+            *partial = vectorised(
+                #[inline(always)]
+                || overflow_and_max(sums, unit, target),
+            );
+        });
+        let (over, max) =
+            partial.iter().fold((0.0, 0.0_f64), |(o, m), &(over, max)| (o + over, m.max(max)));
+        (self.sums, self.partial) = (sums, partial);
+        DensityStats { overflow: over * self.per_movable, max }
+    }
+
+    /// Adds up bodies of one kind, each in the patch of its chunk.
+    fn patches(&mut self, kind: Kind, extent: Extent) {
+        let order = match kind {
+            Kind::Movable => &self.bodies.movable,
+            Kind::Fillers => &self.bodies.fillers,
+        };
+        let (bins, scale) = (self.bodies.bins, self.scale);
+        let room = self.patches.par_chunks_mut(PATCH * PATCH);
+        let room = room.zip(self.strays.par_chunks_mut(Order::MOST_SLOTS));
+        let room = room.zip(&mut self.stray_count);
+        order.chunks().par_iter().zip(room).for_each(|(chunk, ((patch, strays), count))| {
+            patch.fill(0);
+            *count = 0;
+            let mut footprints = Footprints::<f64>::new();
+            vectorised(
+                #[inline(always)]
+                || {
+                    for slots in blocks(chunk.slots()) {
+                        let inputs = order.inputs(slots.clone(), extent);
+                        footprints.compute(&bins, chunk, extent, inputs, scale);
+                        for (k, slot) in slots.enumerate() {
+                            if footprints.at[k] != NOT_IN_PATCH {
+                                add_window(patch, &footprints, k);
+                                continue;
+                            }
+                            let Some(body) = order.footprint(slot, extent) else { continue };
+                            let part = Part { corner: chunk.corner(), columns: PATCH, rows: PATCH };
+                            if part.holds(&body) {
+                                part.add(&body, scale, patch);
+                            } else {
+                                strays[*count as usize] = slot as u32;
+                                *count += 1;
+                            }
+                        }
+                    }
+                },
+            );
+        });
+    }
+
+    /// Adds to strip `s` what patches and strays of one kind have of it.
+    fn add_to_strip(&self, order: &Order, extent: Extent, s: usize, sums: &mut [i64]) {
+        let Bins { nx, ny, .. } = self.bodies.bins;
+        let columns = s * STRIP..nx.min((s + 1) * STRIP);
+        for c in order.chunks_over(columns.clone()) {
+            let (chunk, patch) = (&order.chunks()[c], &self.patches[c * PATCH * PATCH..]);
+            let ([left, bottom], rows) = (chunk.corner(), chunk.on_map(1, ny));
+            let own = chunk.on_map(0, nx);
+            let first_row = (rows.start as i64 - bottom) as usize;
+            for u in own.start.max(columns.start)..own.end.min(columns.end) {
+                let to = &mut sums[(u - columns.start) * ny..][rows.clone()];
+                let from = &patch[(u as i64 - left) as usize * PATCH + first_row..][..to.len()];
+                to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+            }
+        }
+        let part = Part { corner: [columns.start as i64, 0], columns: columns.len(), rows: ny };
+        for (c, &count) in self.stray_count[..order.chunks().len()].iter().enumerate() {
+            for &slot in &self.strays[c * Order::MOST_SLOTS..][..count as usize] {
+                if let Some(body) = order.footprint(slot as usize, extent) {
+                    part.add(&body, self.scale, sums);
+                }
+            }
+        }
+    }
+
+    /// Writes sums as density, rounded once the background is off it.
+    fn write<T: Real>(&self, sums: &[i64], out: &mut [T]) {
+        let (unit, background) = (1.0 / self.scale, self.background);
+        vectorised(
+            #[inline(always)]
+            || {
+                for (out, &sum) in out.iter_mut().zip(sums) {
+                    *out = T::of(sum as f64 * unit - background);
+                }
+            },
+        );
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Movable,
+    Fillers,
+}
+
+/// Some columns and rows of a map, in a buffer of their own.
+#[derive(Clone, Copy)]
+struct Part {
+    /// First column and row on the map.
+    corner: [i64; 2],
+    columns: usize,
+    rows: usize,
+}
+
+impl Part {
+    /// Whether all of a body is in it.
+    fn holds(&self, body: &Footprint) -> bool {
+        let inside = |first: usize, last: usize, corner: i64, count: usize| {
+            first as i64 >= corner && (last as i64) < corner + count as i64
+        };
+        inside(body.x.first, body.x.last, self.corner[0], self.columns)
+            && inside(body.y.first, body.y.last, self.corner[1], self.rows)
+    }
+
+    /// Adds a body to the columns it shares with this part, whose rows hold it.
+    fn add(&self, body: &Footprint, scale: f64, bins: &mut [i64]) {
+        let [left, bottom] = self.corner;
+        let (x, y, weight) = (&body.x, &body.y, body.weight * scale);
+        let columns: Range<i64> =
+            left.max(x.first as i64)..(left + self.columns as i64).min(x.last as i64 + 1);
+        for u in columns {
+            let of_column = x.of_bin(u as usize) * weight;
+            let start = (u - left) as usize * self.rows + (y.first as i64 - bottom) as usize;
+            let bins = &mut bins[start..][..=y.last - y.first];
+            let (head, above) = bins.split_first_mut().expect("a footprint has a row at least");
+            *head += low_bits(of_column * y.head) as i64;
+            if let Some((tail, middle)) = above.split_last_mut() {
+                let whole = low_bits(of_column) as i64;
+                middle.iter_mut().for_each(|bin| *bin += whole);
+                *tail += low_bits(of_column * y.tail) as i64;
+            }
+        }
+    }
+}
+
+/// Adds the `k`-th body of a block, all of it in a window.
+#[inline(always)]
+fn add_window(patch: &mut [i64], footprints: &Footprints<f64>, k: usize) {
+    const SPAN: usize = 2 * PATCH + 4;
+    let bins = &mut patch[footprints.at[k] as usize..][..SPAN];
+    let up = footprints.up[k];
+    for (i, across) in footprints.across.iter().enumerate() {
+        let bins = &mut bins[i * PATCH..][..4];
+        for l in 0..4 {
+            // `low_bits`, in integers from beginning to end.
+            let sum = (across[k] * up[l] + INTEGERS).to_bits() as i64;
+            bins[l] = bins[l].wrapping_add(sum.wrapping_sub(INTEGERS.to_bits() as i64));
+        }
+    }
+}
+
+/// Σ max(0, density − target) and the largest density, in eight lanes so that
+/// the additions do not wait for one another.
+#[inline(always)]
+fn overflow_and_max(sums: &[i64], unit: f64, target: f64) -> (f64, f64) {
+    let (lanes, rest) = sums.as_chunks::<8>();
+    let (mut over, mut max) = ([0.0; 8], [0.0_f64; 8]);
+    for sums in lanes {
+        for k in 0..8 {
+            let density = sums[k] as f64 * unit;
+            let excess = density - target;
+            over[k] += if excess > 0.0 { excess } else { 0.0 };
+            max[k] = if density > max[k] { density } else { max[k] };
+        }
+    }
+    let mut sum = over.into_iter().sum::<f64>();
+    let mut top = max.into_iter().fold(0.0, f64::max);
+    for &bin in rest {
+        let density = bin as f64 * unit;
+        sum += (density - target).max(0.0);
+        top = top.max(density);
+    }
+    (sum, top)
+}
