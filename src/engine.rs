@@ -453,9 +453,14 @@ pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
 
 /// An error that names the first position that is not a finite number. Parallel.
 pub(crate) fn check_positions<T: Real>(x: &[T], y: &[T]) -> Result<(), EngineError> {
+    const CHUNK: usize = 1 << 14;
     for (what, values) in [("x of body", x), ("y of body", y)] {
-        if let Some(index) = values.par_iter().position_first(|v| !v.is_finite()) {
-            let value = values[index].wide();
+        // No exit within a chunk, so that the loop over it is vectorised.
+        let bad = |chunk: &[T]| !chunk.iter().fold(true, |finite, v| finite & v.is_finite());
+        if let Some(chunk) = values.par_chunks(CHUNK).position_first(bad) {
+            let first = chunk * CHUNK;
+            let within = values[first..].iter().position(|v| !v.is_finite()).unwrap_or(0);
+            let (index, value) = (first + within, values[first + within].wide());
             return Err(EngineError::NotFinite { what, index, value });
         }
     }

@@ -7,13 +7,17 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssi
 
 /// What only this crate implements, and what its own arithmetic is written with.
 mod sealed {
+    use crate::cpu::simd::{Exp, Vectors};
     use num_traits::{Float, FloatConst, NumAssign};
 
     /// A type that transforms read.
     pub trait Sealed: Copy + Send + Sync + 'static {}
 
     /// A type that is computed in.
-    pub trait Number: rustfft::FftNum + Float + FloatConst + NumAssign + bytemuck::Pod {}
+    pub trait Number:
+        rustfft::FftNum + Float + FloatConst + NumAssign + bytemuck::Pod + Vectors + Exp
+    {
+    }
 }
 
 /// `f32` or `f64`: the type maps, positions and forces are held in.

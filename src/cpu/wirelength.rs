@@ -4,12 +4,16 @@
 //! net's own extremes, so that f32 loses nothing to where on the die a net lies,
 //! and no exponent is above zero.
 //!
+//! Positions are gathered once for a block of nets, then the exponentials of all its pins are
+//! taken, several to a vector, to within 2 ulp (`simd::exp`), and last each net's sums and gradients.
+//!
 //! # How it runs in parallel
 //! Nets are cut into blocks of about as many pins. A block is one task, which
 //! writes the gradient of each of its pins; then each body adds up those of its
 //! pins, in order. Blocks depend on the netlist alone and their sums are added in
 //! order in `f64`: the bits are the same for any number of threads.
 
+use super::simd::vectorised;
 use crate::real::Real;
 use crate::wirelength::{FIXED_PIN, Netlist, Wirelength};
 use rayon::prelude::*;
@@ -51,8 +55,11 @@ struct NetBlock<T> {
     /// Positions of the pins, then their gradients. Empty unless `smooth`.
     x: Vec<T>,
     y: Vec<T>,
-    /// e and n of the net at hand.
-    exponentials: Vec<[T; 2]>,
+    /// Of every pin: how far below its net's high end and above its low end it is, γ being
+    /// the unit, as numbers that are not above zero; then e and n.
+    exponents: [Vec<T>; 2],
+    /// Low and high end of every net.
+    ends: Vec<[T; 2]>,
     sum: Wirelength,
 }
 
@@ -137,13 +144,13 @@ fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<NetB
         let last = first + ends.partition_point(|&end| end as usize <= full).max(1);
         let pins = (netlist.net_start()[last] - netlist.net_start()[first]) as usize;
         let room = if smooth { pins } else { 0 };
-        let widest = (first..last).map(|e| netlist.pins_of(e).len()).max().unwrap_or(0);
         blocks.push(NetBlock {
             nets: first..last,
             smooth,
             x: vec![T::zero(); room],
             y: vec![T::zero(); room],
-            exponentials: vec![[T::zero(); 2]; if smooth { widest } else { 0 }],
+            exponents: [(); 2].map(|()| vec![T::zero(); room]),
+            ends: vec![[T::zero(); 2]; if smooth { last - first } else { 0 }],
             sum: Wirelength::default(),
         });
         first = last;
@@ -182,29 +189,50 @@ impl<T: Real> NetBlock<T> {
         inverse_gamma: T,
     ) {
         self.sum = Wirelength::default();
+        let pins_of = |e: usize| net_start[e] as usize..net_start[e + 1] as usize;
+        if !self.smooth {
+            let nets = self.nets.clone();
+            self.sum.hpwl = nets.map(|e| weight[e] * half_perimeter(pins, pins_of(e), x, y)).sum();
+            return;
+        }
         let first = net_start[self.nets.start] as usize;
-        for e in self.nets.clone() {
-            let range = net_start[e] as usize..net_start[e + 1] as usize;
-            if !self.smooth {
-                self.sum.hpwl += weight[e] * half_perimeter(pins, range, x, y);
-                continue;
+        let places = self.x.iter_mut().zip(&mut self.y).enumerate();
+        places.for_each(|(k, (px, py))| (*px, *py) = pins.position(first + k, x, y));
+        let NetBlock { nets, x, y, exponents, ends, .. } = &mut *self;
+        let nets = || nets.clone().map(|e| (pins_of(e), weight[e]));
+        let mut sum = Wirelength::default();
+        for values in [x, y] {
+            for (ends, (pins, _)) in ends.iter_mut().zip(nets()) {
+                let here = pins.start - first..pins.end - first;
+                let values = &values[here.clone()];
+                let (low, high) = extremes(values);
+                let [below, above] = exponents.each_mut().map(|v| &mut v[here.clone()]);
+                for ((below, above), &value) in below.iter_mut().zip(above).zip(values) {
+                    (*below, *above) = (value - high, low - value);
+                }
+                *ends = [low, high];
             }
-            let here = range.start - first..range.end - first;
-            let at = self.x[here.clone()].iter_mut().zip(&mut self.y[here.clone()]);
-            for ((px, py), pin) in at.zip(range) {
-                (*px, *py) = pins.position(pin, x, y);
-            }
-            for values in [&mut self.x[here.clone()], &mut self.y[here]] {
-                let [span, mean] = weighted_average(
-                    values,
-                    inverse_gamma,
-                    T::of(weight[e]),
-                    &mut self.exponentials,
+            for exponents in &mut *exponents {
+                vectorised(
+                    #[inline(always)]
+                    || {
+                        for v in exponents.iter_mut() {
+                            *v = (*v * inverse_gamma).exp_of_non_positive();
+                        }
+                    },
                 );
-                self.sum.hpwl += weight[e] * span.wide();
-                self.sum.smooth += weight[e] * mean.wide();
+            }
+            for (&[low, high], (pins, weight)) in ends.iter().zip(nets()) {
+                let here = pins.start - first..pins.end - first;
+                let [e, n] = exponents.each_ref().map(|v| &v[here.clone()]);
+                let values = &mut values[here];
+                let ends = [low, high];
+                let mean = weighted_average(values, [e, n], ends, inverse_gamma, T::of(weight));
+                sum.hpwl += weight * (high - low).wide();
+                sum.smooth += weight * mean.wide();
             }
         }
+        self.sum = sum;
     }
 }
 
@@ -220,37 +248,34 @@ fn half_perimeter<T: Real>(pins: &Pins<T>, range: Range<usize>, x: &[T], y: &[T]
 }
 
 /// Replaces the pins' coordinates on one axis by `weight` times the gradient
-/// there; returns the net's extent and its weighted average, without weight.
+/// there; returns the net's weighted average, without weight.
 #[inline(always)]
 fn weighted_average<T: Real>(
     values: &mut [T],
+    [e, n]: [&[T]; 2],
+    [low, high]: [T; 2],
     inverse_gamma: T,
     weight: T,
-    exponentials: &mut [[T; 2]],
-) -> [T; 2] {
-    let (low, high) = extremes(values);
+) -> T {
     let zero = T::zero();
     // Sums of e, e·(x − high), n and n·(x − low).
     let (mut e_sum, mut e_mean, mut n_sum, mut n_mean) = (zero, zero, zero, zero);
-    for (&value, pair) in values.iter().zip(exponentials.iter_mut()) {
-        let (below, above) = (value - high, value - low);
-        let (e, n) = ((below * inverse_gamma).exp(), (-above * inverse_gamma).exp());
-        *pair = [e, n];
+    for ((&value, &e), &n) in values.iter().zip(e).zip(n) {
         e_sum += e;
-        e_mean += e * below;
+        e_mean += e * (value - high);
         n_sum += n;
-        n_mean += n * above;
+        n_mean += n * (value - low);
     }
-    e_mean /= e_sum;
-    n_mean /= n_sum;
-    let (per_e, per_n) = (weight / e_sum, weight / n_sum);
-    for (value, &[e, n]) in values.iter_mut().zip(exponentials.iter()) {
+    let (per_e, per_n) = (T::one() / e_sum, T::one() / n_sum);
+    e_mean *= per_e;
+    n_mean *= per_n;
+    let (per_e, per_n) = (weight * per_e, weight * per_n);
+    for ((value, &e), &n) in values.iter_mut().zip(e).zip(n) {
         let (below, above) = (*value - high, *value - low);
         *value = e * per_e * (T::one() + (below - e_mean) * inverse_gamma)
             - n * per_n * (T::one() - (above - n_mean) * inverse_gamma);
     }
-    let span = high - low;
-    [span, span + e_mean - n_mean]
+    high - low + e_mean - n_mean
 }
 
 /// Least and largest of the values that are not NaN. A NaN reaches

@@ -6,6 +6,7 @@
 //! pipeline is a solve of its own.
 
 mod fields;
+mod lane_fft;
 mod multipliers;
 mod three_pass;
 
@@ -61,8 +62,6 @@ pub struct Solver<T: Real> {
     nx: usize,
     ny: usize,
     multipliers: Multipliers<T>,
-    /// Σ φ·ρ of every row of bins.
-    row_energy: Vec<f64>,
     passes: Passes<T>,
 }
 
@@ -72,6 +71,8 @@ enum Passes<T: Real> {
         maps: MapTransform<T>,
         scratch: Scratch<T>,
         spectrum: Vec<T>,
+        /// Σ φ·ρ of every row of bins.
+        row_energy: Vec<f64>,
     },
     ThreePass(ThreePass<T>),
 }
@@ -87,7 +88,6 @@ impl<T: Real> Solver<T> {
             nx,
             ny,
             multipliers: Multipliers::new(grid),
-            row_energy: vec![0.0; nx],
             passes: match pipeline {
                 Pipeline::RowColumn => Passes::composed(nx, ny, Method::RowColumn, threads),
                 Pipeline::Fused => Passes::composed(nx, ny, Method::Fused, threads),
@@ -111,23 +111,23 @@ impl<T: Real> Solver<T> {
         let by = &self.multipliers;
         let start = Instant::now();
         let elapsed = || start.elapsed().as_secs_f64() * 1e3;
-        let forward;
+        let (forward, energy);
         match &mut self.passes {
-            Passes::Composed { maps, scratch, spectrum } => {
+            Passes::Composed { maps, scratch, spectrum, row_energy } => {
                 let mut s = scratch.parts();
                 maps.forward(rho.as_slice(), &Green(by), spectrum, s.reborrow());
                 forward = elapsed();
                 inverses(maps, by, spectrum, fields, s);
-                row_energies(rho, &fields.potential, &mut self.row_energy);
+                row_energies(rho, &fields.potential, row_energy);
+                // Row by row and then over rows: the same for any number of threads.
+                energy = row_energy.iter().sum();
             }
             Passes::ThreePass(plan) => {
                 plan.forward(rho);
                 forward = elapsed();
-                plan.inverse(by, rho, fields, &mut self.row_energy);
+                energy = plan.inverse(by, fields);
             }
         }
-        // Row by row and then over rows: the same for any number of threads.
-        let energy = self.row_energy.iter().sum();
         (energy, SolveTimes { forward, inverse: elapsed() - forward })
     }
 }
@@ -136,7 +136,12 @@ impl<T: Real> Passes<T> {
     fn composed(nx: usize, ny: usize, method: Method, threads: usize) -> Self {
         let maps = MapTransform::new(nx, ny, &Plan2dOptions { method, ..Plan2dOptions::default() });
         let scratch = Scratch::new(maps.scratch_len(1), threads);
-        Passes::Composed { maps, scratch, spectrum: filled(nx * ny, T::zero()) }
+        Passes::Composed {
+            maps,
+            scratch,
+            spectrum: filled(nx * ny, T::zero()),
+            row_energy: vec![0.0; nx],
+        }
     }
 }
 

@@ -1,175 +1,200 @@
-//! What is done with a pair of lines before, between and after the FFTs.
+//! What is done with the lines of a tile before and after the FFTs, a vector of them at a time.
 
-use crate::cpu::solve::multipliers::{Green, Multipliers};
+use super::Waves;
+use crate::cpu::simd::{Row, Unit, Vector, Vectors, Work};
+use crate::cpu::solve::lane_fft::Lanes;
 use crate::real::Real;
-use crate::transform::permutation;
 use num_complex::Complex;
 
-/// `first + j·second`, reordered. A `second` that is not there counts as zero.
-#[inline(always)]
-pub(super) fn pack<T: Real>(first: &[T], second: &[T], out: &mut [Complex<T>]) {
-    let n = out.len();
-    if second.is_empty() {
-        for (i, &re) in first.iter().enumerate() {
-            out[permutation::position(i, n)] = Complex::new(re, T::zero());
+/// Rows that are added up in working precision before their sum is widened.
+const TOGETHER: usize = 16;
+
+/// The DCTs of packed lines from their FFT, in place; with `green` each times Green's function.
+/// Returns Σ X²·G of all coefficients, that of k = 0 halved, without the normalisation of the other axis.
+pub(super) struct Dct<'a, T: Real> {
+    /// `½e^{−jπk/2n}`, k = 0 … n/2.
+    pub(super) half_w: &'a [Complex<T>],
+    pub(super) tile: &'a mut [Row<T>],
+    pub(super) green: Option<Green<'a, T>>,
+}
+
+/// Green's function of lines along one axis: `normalisation / (across + along)`.
+pub(super) struct Green<'a, T: Real> {
+    /// Squared wavenumbers of the two lines of every lane, none of them zero.
+    pub(super) across: &'a Row<T>,
+    /// Squared wavenumber of every coefficient.
+    pub(super) along: &'a [T],
+    pub(super) normalisation: T,
+}
+
+impl<T: Real> Work<T> for Dct<'_, T> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<V: Vector<Number = T>>(self, unit: Unit<V>) -> f64 {
+        let Dct { half_w, tile, green } = self;
+        match green {
+            None => {
+                dct(
+                    unit,
+                    half_w,
+                    tile,
+                    #[inline(always)]
+                    |_, _, z| z,
+                );
+                0.0
+            }
+            Some(green) => {
+                let mut energy = 0.0;
+                let mut sums = T::ROW;
+                let (mut added, half) = (0, T::of(0.5));
+                let normalisation = unit.splat(green.normalisation);
+                dct(
+                    unit,
+                    half_w,
+                    tile,
+                    #[inline(always)]
+                    |k, at, z| {
+                        if added == TOGETHER {
+                            energy += widen(&mut sums);
+                            added = 0;
+                        }
+                        added += usize::from(at == 0);
+                        let along = unit.splat(green.along[k]);
+                        let across = Lanes::load(unit, green.across, at);
+                        let g = Lanes {
+                            re: normalisation / (across.re + along),
+                            im: normalisation / (across.im + along),
+                        };
+                        let scaled = Lanes { re: z.re * g.re, im: z.im * g.im };
+                        let share = unit.splat(if k == 0 { half } else { T::one() });
+                        let sum = Lanes::load(unit, &sums, at);
+                        Lanes {
+                            re: (z.re * share).mul_add(scaled.re, sum.re),
+                            im: (z.im * share).mul_add(scaled.im, sum.im),
+                        }
+                        .store(unit, &mut sums, at);
+                        scaled
+                    },
+                );
+                energy + widen(&mut sums)
+            }
         }
-        return;
-    }
-    let (evens, odds) = out.split_at_mut(n.div_ceil(2));
-    let pairs = first.chunks_exact(2).zip(second.chunks_exact(2));
-    let places = evens.iter_mut().zip(odds.iter_mut().rev());
-    for ((a, b), (even, odd)) in pairs.zip(places) {
-        *even = Complex::new(a[0], b[0]);
-        *odd = Complex::new(a[1], b[1]);
-    }
-    if n % 2 == 1 {
-        evens[n / 2] = Complex::new(first[n - 1], second[n - 1]);
     }
 }
 
-/// Undoes [`pack`]; odd samples are negated when `sine`.
+/// The sum of a row's numbers, which are then zero.
 #[inline(always)]
-pub(super) fn unpack<T: Real>(line: &[Complex<T>], first: &mut [T], second: &mut [T], sine: bool) {
-    let n = first.len();
-    if second.is_empty() {
-        for (i, value) in first.iter_mut().enumerate() {
-            let z = line[permutation::position(i, n)].re;
-            *value = if sine && i % 2 == 1 { -z } else { z };
-        }
-        return;
-    }
-    let sign = if sine { -T::one() } else { T::one() };
-    let (evens, odds) = line.split_at(n.div_ceil(2));
-    let places = evens.iter().zip(odds.iter().rev());
-    let pairs = first.chunks_exact_mut(2).zip(second.chunks_exact_mut(2));
-    for ((a, b), (even, odd)) in pairs.zip(places) {
-        a[0] = even.re;
-        b[0] = even.im;
-        a[1] = sign * odd.re;
-        b[1] = sign * odd.im;
-    }
-    if n % 2 == 1 {
-        first[n - 1] = evens[n / 2].re;
-        second[n - 1] = evens[n / 2].im;
-    }
+fn widen<T: Real>(sums: &mut Row<T>) -> f64 {
+    let sum = sums.numbers().iter().map(|v| v.wide()).sum();
+    *sums = T::ROW;
+    sum
 }
 
-/// The DCTs of two packed lines from their FFT.
+/// X\[k\] = ½(w·V\[k\] + w̄·V\[n−k\]), every one passed through `finish(k, lane, X)`.
 #[inline(always)]
-pub(super) fn dct_from_fft<T: Real>(
-    half_w: &[Complex<T>],
-    fft: &[Complex<T>],
-    out: &mut [Complex<T>],
-) {
-    let n = fft.len();
-    out[0] = fft[0];
-    let (low, high) = out[1..n].split_at_mut((n - 1) / 2);
-    let back = fft[1..].iter().rev();
-    let terms = half_w[1..].iter().zip(&fft[1..]).zip(back).zip(low).zip(high.iter_mut().rev());
-    for ((((&w, &near), &far), low), high) in terms {
-        let (s, t) = (w * near, w.conj() * far);
-        *low = s + t;
-        // j(s − t): the coefficient at n − k.
-        *high = Complex::new(t.im - s.im, s.re - t.re);
+fn dct<V: Vector>(
+    unit: Unit<V>,
+    half_w: &[Complex<V::Number>],
+    tile: &mut [Row<V::Number>],
+    mut finish: impl FnMut(usize, usize, Lanes<V>) -> Lanes<V>,
+) where
+    V::Number: Real,
+{
+    let n = tile.len();
+    for at in (0..<V::Number as Vectors>::LANES).step_by(V::LANES) {
+        let z = Lanes::load(unit, &tile[0], at);
+        finish(0, at, z).store(unit, &mut tile[0], at);
+    }
+    for k in 1..n.div_ceil(2) {
+        let w = half_w[k];
+        let w = Lanes { re: unit.splat(w.re), im: unit.splat(w.im) };
+        for at in (0..<V::Number as Vectors>::LANES).step_by(V::LANES) {
+            let s = Lanes::load(unit, &tile[k], at).times(w);
+            let t = Lanes::load(unit, &tile[n - k], at).times_conj(w);
+            finish(k, at, s + t).store(unit, &mut tile[k], at);
+            // j(s − t): the coefficient at n − k.
+            let back = Lanes { re: t.im - s.im, im: s.re - t.re };
+            finish(n - k, at, back).store(unit, &mut tile[n - k], at);
+        }
     }
     if n.is_multiple_of(2) {
         let h = n / 2;
-        out[h] = fft[h].scale(half_w[h].re + half_w[h].re);
-    }
-}
-
-/// Pass 2 between the FFTs: a pair of columns from the FFT of their packed
-/// lines to the FFT inputs of P and of Q, through Green's function.
-#[inline(always)]
-pub(super) fn spread<T: Real>(
-    half_w: &[Complex<T>],
-    by: &Multipliers<T>,
-    [v, partner]: [usize; 2],
-    fft: &[Complex<T>],
-    p: &mut [Complex<T>],
-    q: &mut [Complex<T>],
-) {
-    let n = fft.len();
-    let green = Green(by);
-    let half = T::of(0.5);
-    p[0] = Complex::new(fft[0].re * green.at(0, v), fft[0].im * green.at(0, partner)).scale(half);
-    q[0] = Complex::default();
-    let (wy, wy_partner) = (by.wy_squared[v], by.wy_squared[partner]);
-    let (p_low, p_high) = p[1..n].split_at_mut((n - 1) / 2);
-    let (q_low, q_high) = q[1..n].split_at_mut((n - 1) / 2);
-    let count = p_low.len();
-    let (near, far) = (&fft[1..][..count], &fft[n - count..]);
-    let (wx, wx_back) = (&by.wx[1..][..count], &by.wx[n - count..]);
-    let (sq, sq_back) = (&by.wx_squared[1..][..count], &by.wx_squared[n - count..]);
-    let half_w_low = &half_w[1..][..count];
-    let (p_high, q_high) = (&mut p_high[n - 1 - 2 * count..], &mut q_high[n - 1 - 2 * count..]);
-    for k in 0..count {
-        let back = count - 1 - k;
-        let w = half_w_low[k];
-        let (s, t) = (w * near[k], w.conj() * far[back]);
-        let low = s + t;
-        let high = Complex::new(t.im - s.im, s.re - t.re);
-        let g = |square: T, wy: T| by.normalisation / (square + wy);
-        let low = Complex::new(low.re * g(sq[k], wy), low.im * g(sq[k], wy_partner));
-        let high =
-            Complex::new(high.re * g(sq_back[back], wy), high.im * g(sq_back[back], wy_partner));
-        // ½w̄(z[k] − j·z[n−k]) and ½w(z[k] + j·z[n−k]).
-        p_low[k] = w.conj() * Complex::new(low.re + high.im, low.im - high.re);
-        p_high[back] = w * Complex::new(low.re - high.im, low.im + high.re);
-        // The same of the reversed line.
-        let (low, high) = (high.scale(wx_back[back]), low.scale(wx[k]));
-        q_low[k] = w.conj() * Complex::new(low.re + high.im, low.im - high.re);
-        q_high[back] = w * Complex::new(low.re - high.im, low.im + high.re);
-    }
-    if n.is_multiple_of(2) {
-        // k = n/2 is its own partner; cos(π/4) comes in once on each side.
-        let h = n / 2;
-        let quarter = half_w[h].re + half_w[h].re;
-        let z = fft[h].scale(quarter * quarter);
-        p[h] = Complex::new(z.re * green.at(h, v), z.im * green.at(h, partner));
-        q[h] = p[h].scale(by.wx[h]);
-    }
-}
-
-/// Pass 3 before the FFT: two rows' coefficients for IDCTs, or for IDXSTs of
-/// `wy` times them. A `second` that is not there counts as zero.
-#[inline(always)]
-pub(super) fn inverse_pair<const SINE: bool, T: Real>(
-    half_w: &[Complex<T>],
-    wy: &[T],
-    first: &[T],
-    second: &[T],
-    out: &mut [Complex<T>],
-) {
-    let n = first.len();
-    // Without a partner the row is its own: what comes of it is not kept.
-    let second = if second.is_empty() { first } else { second };
-    out[0] = if SINE { Complex::default() } else { Complex::new(first[0], second[0]) };
-    out[0] = out[0].scale(T::of(0.5));
-    let count = (n - 1) / 2;
-    let (low, high) = out[1..].split_at_mut(count);
-    let high = &mut high[n - 1 - 2 * count..];
-    let (near, far) = (&first[1..][..count], &first[n - count..]);
-    let (near_second, far_second) = (&second[1..][..count], &second[n - count..]);
-    let (wy_near, wy_far) = (&wy[1..][..count], &wy[n - count..]);
-    let half_w_low = &half_w[1..][..count];
-    for k in 0..count {
-        let back = count - 1 - k;
-        let w = half_w_low[k];
-        let (mut a, mut b) = (near[k], far[back]);
-        let (mut c, mut d) = (near_second[k], far_second[back]);
-        if SINE {
-            let (here, there) = (wy_near[k], wy_far[back]);
-            (a, b) = (b * there, a * here);
-            (c, d) = (d * there, c * here);
+        let whole = unit.splat(half_w[h].re + half_w[h].re);
+        for at in (0..<V::Number as Vectors>::LANES).step_by(V::LANES) {
+            let z = Lanes::load(unit, &tile[h], at);
+            let z = Lanes { re: z.re * whole, im: z.im * whole };
+            finish(h, at, z).store(unit, &mut tile[h], at);
         }
-        low[k] = w.conj() * Complex::new(a + d, c - b);
-        high[back] = w * Complex::new(a - d, c + b);
     }
-    if n.is_multiple_of(2) {
-        let h = n / 2;
-        let quarter = half_w[h].re + half_w[h].re;
-        let factor = if SINE { quarter * wy[h] } else { quarter };
-        out[h] = Complex::new(first[h], second[h]).scale(factor);
+}
+
+/// From coefficients to the input of an FFT that gives their IDCT, or the IDXST of `sine` times them:
+/// ½w̄(z\[k\] − j·z\[n−k\]), real and imaginary parts exchanged, in the order the FFT takes.
+pub(super) struct Inverse<'a, T: Real> {
+    pub(super) half_w: &'a [Complex<T>],
+    pub(super) coefficients: &'a [Row<T>],
+    /// For the IDXST the wavenumbers.
+    pub(super) wave: Waves<'a, T>,
+    /// Row of the FFT's input that each number goes to.
+    pub(super) place: &'a [u32],
+    pub(super) tile: &'a mut [Row<T>],
+}
+
+impl<T: Real> Work<T> for Inverse<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector<Number = T>>(self, unit: Unit<V>) {
+        match self.wave {
+            Waves::Cosine => self.convert::<V, false>(unit, &[]),
+            Waves::Sine(w) => self.convert::<V, true>(unit, w),
+        }
+    }
+}
+
+impl<T: Real> Inverse<'_, T> {
+    #[inline(always)]
+    fn convert<V: Vector<Number = T>, const SINE: bool>(self, unit: Unit<V>, waves: &[T]) {
+        let Inverse { half_w, coefficients, place, tile, .. } = self;
+        let n = coefficients.len();
+        assert_eq!((place.len(), tile.len()), (n, n), "rows of a tile");
+        let half = unit.splat(if SINE { T::zero() } else { T::of(0.5) });
+        for at in (0..T::LANES).step_by(V::LANES) {
+            let z = Lanes::load(unit, &coefficients[0], at);
+            let z = Lanes { re: z.im * half, im: z.re * half };
+            z.store(unit, &mut tile[place[0] as usize], at);
+        }
+        for k in 1..n.div_ceil(2) {
+            let w = half_w[k];
+            let w = Lanes { re: unit.splat(w.re), im: unit.splat(w.im) };
+            for at in (0..T::LANES).step_by(V::LANES) {
+                let mut near = Lanes::load(unit, &coefficients[k], at);
+                let mut far = Lanes::load(unit, &coefficients[n - k], at);
+                if SINE {
+                    // The line backwards.
+                    let (here, there) = (unit.splat(waves[k]), unit.splat(waves[n - k]));
+                    (near, far) = (
+                        Lanes { re: far.re * there, im: far.im * there },
+                        Lanes { re: near.re * here, im: near.im * here },
+                    );
+                }
+                let low = Lanes { re: near.re + far.im, im: near.im - far.re };
+                let high = Lanes { re: near.re - far.im, im: near.im + far.re };
+                let (low, high) = (low.times_conj(w), high.times(w));
+                low.exchanged().store(unit, &mut tile[place[k] as usize], at);
+                high.exchanged().store(unit, &mut tile[place[n - k] as usize], at);
+            }
+        }
+        if n.is_multiple_of(2) {
+            let h = n / 2;
+            let quarter = half_w[h].re + half_w[h].re;
+            let factor = unit.splat(if SINE { quarter * waves[h] } else { quarter });
+            for at in (0..T::LANES).step_by(V::LANES) {
+                let z = Lanes::load(unit, &coefficients[h], at);
+                let z = Lanes { re: z.im * factor, im: z.re * factor };
+                z.store(unit, &mut tile[place[h] as usize], at);
+            }
+        }
     }
 }

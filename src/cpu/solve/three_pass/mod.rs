@@ -13,288 +13,375 @@
 //! so a pair of lines needs no unpacking and every N ≥ 1 works the same way.
 //! The IDXST is the IDCT of the reversed line with odd samples negated.
 //!
-//! 1. Rows of ρ in pairs: DCT along y. 1 value read, 1 written per bin.
-//! 2. Columns in pairs: DCT along x, Green's function, and from that both
-//!    `P = IDCT_x(âG)` and `Q = IDXST_x(âG·w_x)` while the column is in cache.
-//!    1 value read, 2 written.
-//! 3. Rows in pairs: `φ = IDCT_y(P)`, `Ex = IDCT_y(Q)` and `Ey = IDXST_y(w_y·P)`
-//!    (w_y is constant down a column, so it commutes with the transform along
-//!    x). 2 values read, 3 written, and ρ once more for the energy.
+//! 1. Along x: DCT of ρ. 1 value read, 1 written per bin.
+//! 2. Along y: DCT, Green's function, and from that both `P = IDCT_y(âG)` and
+//!    `Q = IDXST_y(âG·w_y)` while the lines are in cache. 1 value read, 2 written.
+//! 3. Along x: `φ = IDCT_x(P)`, `Ex = IDXST_x(w_x·P)` and `Ey = IDCT_x(Q)` (w_x is constant
+//!    along y, so it commutes with the transform along y). 2 values read, 3 written.
 //!
-//! Intermediates lie with the next pass's lines contiguous: a task works on a
-//! tile of `W` pairs and writes it transposed, `W` complex numbers at a time.
+//! The energy Σ φ·ρ is Σ ε_u ε_v G·X² over the spectrum X of ρ, ε₀ = ½ and 1 elsewhere (Parseval).
+//!
+//! # How lines lie
+//! A task works on a tile of pairs of lines, one pair to each lane of the widest vectors ([`LaneFft`]). Along x the lines
+//! of a tile are neighbouring columns of the map: a row of the tile is a piece of a row of the map,
+//! and no transposition is needed. Between the passes the map lies in *panels*, each the rows of one such
+//! tile; a tile of pass 2 takes a square block of every panel, which is transposed on its way.
 //!
 //! Like is packed with like, for the rounding of one half of a complex FFT is
 //! that of the other, and φ is up to N/π times as large as E: φ with φ, Ex
-//! with Ex, Ey with Ey. Column v = 0, whose longest wave can dwarf every other
-//! column's, is paired with a column of zeros put before it, so that the pairs
-//! are (zeros, 0), (1, 2), (3, 4), …
+//! with Ex, Ey with Ey. Line u = 0 of pass 2, whose longest wave can dwarf every other
+//! line's, is transformed by itself; the pairs of the others are (1, 2), (3, 4), …
 
 mod lines;
 
 use super::fields::Fields;
-use super::multipliers::Multipliers;
-use crate::cpu::matrix::{AHEAD, SharedMatrix};
-use crate::cpu::parallel::{PerThread, dot};
-use crate::cpu::simd::vectorised;
+use super::lane_fft::LaneFft;
+use super::multipliers::{Green as GreensFunction, Multipliers};
+use crate::cpu::matrix::{AHEAD, SharedMatrix, prefetch};
+use crate::cpu::parallel::PerThread;
+use crate::cpu::simd::{Row, dispatch, vectorised};
 use crate::grid::Map;
-use crate::memory::{filled, reals};
+use crate::memory::filled;
 use crate::real::Real;
-use crate::transform::fft::ComplexFft;
-use crate::transform::{permutation, twiddle};
-use lines::{dct_from_fft, inverse_pair, pack, spread, unpack};
+use crate::transform::line::{Line, Wave};
+use crate::transform::{PostProcessing, Reorder, permutation, twiddle};
+use lines::{Dct, Green, Inverse};
 use num_complex::Complex;
 use rayon::prelude::*;
-
-/// Pairs of lines in a tile: 128 to 256 bytes of a transposed write.
-const W: usize = 16;
+use std::ops::Range;
 
 /// Plans, tables and buffers for one map size.
 pub(crate) struct ThreePass<T: Real> {
-    along_x: PairedLines<T>,
-    along_y: PairedLines<T>,
-    /// DCT along y of ρ, `[1 + ny][pairs of rows]`; the first row stays zero.
-    rows: Vec<Complex<T>>,
-    /// P and Q, `[nx][pairs of columns]`: coefficient v is the real number 1 + v of a row.
-    p: Vec<Complex<T>>,
-    q: Vec<Complex<T>>,
+    along_x: Axis<T>,
+    along_y: Axis<T>,
+    /// The line u = 0.
+    first: FirstLine<T>,
+    /// Rows of a panel: nx, and as many more as make whole blocks of rows 1 … nx − 1. Those stay zero.
+    panel: usize,
+    /// DCT along x of ρ, by panel; then P and Q.
+    rows: Vec<Row<T>>,
+    p: Vec<Row<T>>,
+    q: Vec<Row<T>>,
+    /// Σ G·X² of every tile of pass 2.
+    energy: Vec<f64>,
+    scratch: PerThread<Scratch<T>>,
 }
 
-/// Lines of one length, in pairs.
-struct PairedLines<T: Real> {
+/// Transforms along one axis.
+struct Axis<T: Real> {
     n: usize,
-    fft: ComplexFft<T>,
-    ifft: ComplexFft<T>,
+    fft: LaneFft<T>,
     /// `½e^{−jπk/2n}`, k = 0 … n/2.
     half_w: Vec<Complex<T>>,
-    scratch: PerThread<PairScratch<T>>,
+    /// Row of a tile for each point of the FFT, and for each sample of a line.
+    place: Vec<u32>,
+    of_sample: Vec<u32>,
 }
 
-struct PairScratch<T> {
-    /// One pair of lines.
-    line: Vec<Complex<T>>,
-    /// Two tiles of pairs, `stride` apart.
-    tiles: [Vec<Complex<T>>; 2],
-    stride: usize,
+struct Scratch<T: Real> {
+    tiles: [Vec<Row<T>>; 2],
     fft: Vec<Complex<T>>,
 }
 
-impl<T: Real> PairedLines<T> {
-    fn new(n: usize, threads: usize) -> Self {
-        let [fft, ifft] = ComplexFft::both(n);
-        let scratch = fft.scratch_len().max(ifft.scratch_len());
-        // A cache line more than n, so that at powers of two the lines of a
-        // tile do not all fall into one set of the cache.
-        let stride = n + 64 / size_of::<Complex<T>>();
-        let zeros = |n: usize| filled(n, Complex::<T>::default());
-        PairedLines {
+struct FirstLine<T: Real> {
+    line: Line<T>,
+    coefficients: Vec<T>,
+    out: Vec<T>,
+    scratch: Vec<Complex<T>>,
+}
+
+/// Which inverse lines take, and what their coefficients are multiplied by before.
+#[derive(Clone, Copy)]
+enum Waves<'a, T> {
+    Cosine,
+    Sine(&'a [T]),
+}
+
+impl<T: Real> Axis<T> {
+    fn new(n: usize) -> Self {
+        let fft = LaneFft::new(n);
+        let place: Vec<u32> = (0..n).map(|i| fft.place(i) as u32).collect();
+        Axis {
             n,
             half_w: twiddle::scaled_quarter_wave(n, 0.5),
-            scratch: PerThread::new(threads, || PairScratch {
-                line: zeros(n),
-                tiles: [zeros(W * stride), zeros(W * stride)],
-                stride,
-                fft: zeros(scratch),
-            }),
+            of_sample: (0..n).map(|i| place[permutation::position(i, n)]).collect(),
+            place,
             fft,
-            ifft,
         }
     }
 
-    /// Number of pairs the lines come in.
-    fn pairs(lines: usize) -> usize {
-        lines.div_ceil(2)
+    /// The DCTs of lines whose samples stand in their places.
+    fn dct(&self, tile: &mut [Row<T>], green: Option<Green<'_, T>>, s: &mut [Complex<T>]) -> f64 {
+        self.fft.run(tile, s);
+        dispatch(Dct { half_w: &self.half_w, tile, green })
+    }
+
+    /// The IDCTs of lines, or the IDXSTs of their multiples: sample i of the first lines of the pairs is the
+    /// imaginary part of row `position(i)`, of the second ones the real part, and negated for odd i
+    /// of a sine.
+    fn inverse(
+        &self,
+        coefficients: &[Row<T>],
+        wave: Waves<'_, T>,
+        tile: &mut [Row<T>],
+        s: &mut [Complex<T>],
+    ) {
+        let (half_w, place) = (&self.half_w[..], &self.place[..]);
+        dispatch(Inverse { half_w, coefficients, wave, place, tile: &mut *tile });
+        self.fft.run(tile, s);
     }
 }
 
 impl<T: Real> ThreePass<T> {
     pub(crate) fn new(nx: usize, ny: usize, threads: usize) -> Self {
-        let zeros = |n: usize| filled(n, Complex::<T>::default());
+        let (along_x, along_y) = (Axis::new(nx), Axis::new(ny));
+        let panel = 1 + (nx - 1).next_multiple_of(2 * T::LANES);
+        let panels = || filled(ny.div_ceil(2 * T::LANES) * panel, T::ROW);
+        let longest = along_x.fft.scratch_len().max(along_y.fft.scratch_len());
+        let line = Line::new(ny, Reorder::default(), PostProcessing::default());
         ThreePass {
-            along_x: PairedLines::new(nx, threads),
-            along_y: PairedLines::new(ny, threads),
-            rows: zeros((1 + ny) * PairedLines::<T>::pairs(nx)),
-            p: zeros(nx * PairedLines::<T>::pairs(1 + ny)),
-            q: zeros(nx * PairedLines::<T>::pairs(1 + ny)),
+            first: FirstLine {
+                coefficients: vec![T::zero(); ny],
+                out: vec![T::zero(); ny],
+                scratch: vec![Complex::default(); line.scratch_len()],
+                line,
+            },
+            panel,
+            rows: panels(),
+            p: panels(),
+            q: panels(),
+            energy: vec![0.0; (panel - 1) / (2 * T::LANES)],
+            scratch: PerThread::new(threads, || Scratch {
+                tiles: [filled(nx.max(ny), T::ROW), filled(ny, T::ROW)],
+                fft: filled(longest, Complex::default()),
+            }),
+            along_x,
+            along_y,
         }
     }
 
-    /// Pass 1: rows in pairs. The spectrum itself only ever exists a column at a
-    /// time, in pass 2.
+    /// Columns of bins of panel `p`.
+    fn columns(&self, p: usize) -> Range<usize> {
+        2 * T::LANES * p..self.along_y.n.min(2 * T::LANES * (p + 1))
+    }
+
+    /// Pass 1: DCTs along x, a panel at a time.
     pub(crate) fn forward(&mut self, rho: &Map<T>) {
-        let (nx, ny) = (self.along_x.n, self.along_y.n);
-        let pairs = PairedLines::<T>::pairs(nx);
-        let out = SharedMatrix::new(&mut self.rows, pairs);
-        let axis = &self.along_y;
-        rho.as_slice().par_chunks(2 * W * ny).enumerate().for_each(|(t, rows)| {
-            axis.scratch.with(|s| {
-                let stride = s.stride;
-                let [tile, _] = &mut s.tiles;
-                for (pair, to) in rows.chunks(2 * ny).zip(tile.chunks_exact_mut(stride)) {
-                    let (first, second) = pair.split_at(ny);
-                    vectorised(
-                        #[inline(always)]
-                        || pack(first, second, &mut s.line),
-                    );
-                    axis.fft.run(&mut s.line, &mut s.fft);
-                    vectorised(
-                        #[inline(always)]
-                        || dct_from_fft(&axis.half_w, &s.line, to),
-                    );
+        let ny = self.along_y.n;
+        let mut rows = std::mem::take(&mut self.rows);
+        let rho = rho.as_slice();
+        rows.par_chunks_mut(self.panel).enumerate().for_each(|(p, panel)| {
+            let (axis, columns) = (&self.along_x, self.columns(p));
+            let tile = &mut panel[..axis.n];
+            for (x, &at) in axis.of_sample.iter().enumerate() {
+                let from = &rho[x * ny..][columns.clone()];
+                prefetch(from.as_ptr().wrapping_add(AHEAD * ny), from.len());
+                let row = tile[at as usize].numbers_mut();
+                if from.len() == row.len() {
+                    row.copy_from_slice(from);
+                } else {
+                    row[..from.len()].copy_from_slice(from);
+                    row[from.len()..].fill(T::zero());
                 }
-                let width = PairedLines::<T>::pairs(rows.len() / ny);
-                // SAFETY: tiles share no pairs of rows, and each is one task.
-                let mut out = unsafe { out.block(1..1 + ny, t * W..t * W + width) };
-                vectorised(
-                    #[inline(always)]
-                    || {
-                        for v in 0..ny {
-                            out.prefetch(v + AHEAD);
-                            gather(out.row(v), tile, stride, v);
-                        }
-                    },
-                );
-            });
+            }
+            self.scratch.with(|s| axis.dct(tile, None, &mut s.fft));
         });
+        self.rows = rows;
     }
 
-    /// Passes 2 and 3. `row_energy` takes Σ φ·ρ of every row of bins.
-    pub(crate) fn inverse(
-        &mut self,
-        by: &Multipliers<T>,
-        rho: &Map<T>,
-        fields: &mut Fields<T>,
-        row_energy: &mut [f64],
-    ) {
-        self.columns(by);
-        self.last(by, rho, fields, row_energy);
+    /// Passes 2 and 3; returns Σ φ·ρ.
+    pub(crate) fn inverse(&mut self, by: &Multipliers<T>, fields: &mut Fields<T>) -> f64 {
+        let energy = self.along_y(by);
+        self.last(by, fields);
+        energy
     }
 
-    /// Pass 2: columns in pairs.
-    fn columns(&mut self, by: &Multipliers<T>) {
-        let (nx, ny) = (self.along_x.n, self.along_y.n);
-        let (row_pairs, pairs) = (PairedLines::<T>::pairs(nx), PairedLines::<T>::pairs(1 + ny));
-        let [p, q] = [&mut self.p, &mut self.q].map(|to| SharedMatrix::new(to, pairs));
+    /// Pass 2: lines along y.
+    fn along_y(&mut self, by: &Multipliers<T>) -> f64 {
+        let (nx, block) = (self.along_x.n, 2 * T::LANES);
+        let (panel, axis, rows, scratch) = (self.panel, &self.along_y, &self.rows, &self.scratch);
+        let [p, q] = [&mut self.p, &mut self.q].map(|to| SharedMatrix::new(to, panel));
+        let (first, energy) = (&mut self.first, &mut self.energy);
+        let blocks = || {
+            energy.par_iter_mut().enumerate().for_each(|(b, energy)| {
+                // Lines u = 1 + b·block …, which lie in as many rows of every panel.
+                let lines = 1 + b * block..1 + (b + 1) * block;
+                let mut across = T::ROW;
+                for (j, u) in lines.clone().enumerate() {
+                    // Lines that are not there are zero: any wavenumber but zero will do.
+                    let at = j % 2 * T::LANES + j / 2;
+                    across.numbers_mut()[at] = by.wx_squared[if u < nx { u } else { 1 }];
+                }
+                scratch.with(|s| {
+                    let [work, lines_y] = &mut s.tiles;
+                    let (work, lines_y) = (&mut work[..axis.n], &mut lines_y[..axis.n]);
+                    let samples = axis.of_sample.chunks(block);
+                    for (panel, samples) in rows.chunks_exact(panel).zip(samples) {
+                        vectorised(
+                            #[inline(always)]
+                            || bring(&panel[lines.clone()], samples, lines_y),
+                        );
+                    }
+                    let (along, normalisation) = (&by.wy_squared[..], by.normalisation);
+                    let green = Green { across: &across, along, normalisation };
+                    *energy = axis.dct(lines_y, Some(green), &mut s.fft);
+                    let waves = [Waves::Cosine, Waves::Sine(&by.wy[..])];
+                    for (to, wave) in [&p, &q].into_iter().zip(waves) {
+                        axis.inverse(lines_y, wave, work, &mut s.fft);
+                        for (i, first) in (0..axis.n).step_by(block).enumerate() {
+                            // SAFETY: tasks have different lines, and line 0 is in none of them.
+                            let mut to = unsafe { to.block(i..i + 1, lines.clone()) };
+                            let sine = matches!(wave, Waves::Sine(_));
+                            vectorised(
+                                #[inline(always)]
+                                || put(work, first, sine, to.row(0)),
+                            );
+                        }
+                    }
+                });
+            });
+        };
+        let alone = || {
+            for (rows, to) in rows.chunks_exact(panel).zip(first.coefficients.chunks_mut(block)) {
+                to.copy_from_slice(&rows[0].numbers()[..to.len()]);
+            }
+            first.transform(by, |wave, line| {
+                for (i, line) in line.chunks(block).enumerate() {
+                    let to = if wave == Wave::Cosine { &p } else { &q };
+                    // SAFETY: line 0 is nobody else's.
+                    let mut to = unsafe { to.block(i..i + 1, 0..1) };
+                    to.row(0)[0].numbers_mut()[..line.len()].copy_from_slice(line);
+                }
+            })
+        };
+        let (of_first, ()) = rayon::join(alone, blocks);
+        of_first + self.energy.iter().sum::<f64>()
+    }
+
+    /// Pass 3: inverses along x, a panel at a time.
+    fn last(&self, by: &Multipliers<T>, fields: &mut Fields<T>) {
+        let ny = self.along_y.n;
+        let Fields { potential, field_x, field_y } = fields;
+        let [potential, field_x, field_y] =
+            [potential, field_x, field_y].map(|map| SharedMatrix::new(map.as_mut_slice(), ny));
         let axis = &self.along_x;
-        self.rows.par_chunks(2 * W * row_pairs).enumerate().for_each(|(t, columns)| {
-            axis.scratch.with(|s| {
-                let stride = s.stride;
-                let [tile_p, tile_q] = &mut s.tiles;
-                let tiles = tile_p.chunks_exact_mut(stride).zip(tile_q.chunks_exact_mut(stride));
-                for (w, (pair, (to_p, to_q))) in
-                    columns.chunks(2 * row_pairs).zip(tiles).enumerate()
-                {
-                    // The columns before and at this index; before the first stand zeros.
-                    let v = 2 * (t * W + w);
-                    let (first, second) = pair.split_at(row_pairs);
-                    let (first, second) = (&reals(first)[..nx], reals(second));
-                    let second = &second[..nx.min(second.len())];
-                    vectorised(
-                        #[inline(always)]
-                        || pack(first, second, &mut s.line),
-                    );
-                    axis.fft.run(&mut s.line, &mut s.fft);
+        (0..self.rows.len() / self.panel).into_par_iter().for_each(|i| {
+            let columns = self.columns(i);
+            self.scratch.with(|s| {
+                let work = &mut s.tiles[0][..axis.n];
+                let [p, q] = [&self.p, &self.q].map(|map| &map[i * self.panel..][..axis.n]);
+                let inverses = [
+                    (p, Waves::Cosine, &potential),
+                    (p, Waves::Sine(&by.wx[..]), &field_x),
+                    (q, Waves::Cosine, &field_y),
+                ];
+                for (from, wave, to) in inverses {
+                    axis.inverse(from, wave, work, &mut s.fft);
+                    // SAFETY: panels share no columns, and each is one task.
+                    let mut to = unsafe { to.block(0..axis.n, columns.clone()) };
+                    let sine = matches!(wave, Waves::Sine(_));
                     vectorised(
                         #[inline(always)]
                         || {
-                            let pair = [v.saturating_sub(1), v.min(ny - 1)];
-                            spread(&axis.half_w, by, pair, &s.line, to_p, to_q)
+                            for x in 0..axis.n {
+                                let row = work[permutation::position(x, axis.n)].numbers();
+                                to.prefetch(x + AHEAD);
+                                write(row, sine && x % 2 == 1, to.row(x));
+                            }
                         },
                     );
-                    axis.ifft.run(&mut to_p[..nx], &mut s.fft);
-                    axis.ifft.run(&mut to_q[..nx], &mut s.fft);
                 }
-                let width = PairedLines::<T>::pairs(columns.len() / row_pairs);
-                let range = t * W..t * W + width;
-                // SAFETY: tiles share no pairs of columns, and each is one task.
-                let (mut p, mut q) =
-                    unsafe { (p.block(0..nx, range.clone()), q.block(0..nx, range)) };
-                vectorised(
-                    #[inline(always)]
-                    || {
-                        for x in 0..nx {
-                            let at = permutation::position(x, nx);
-                            p.prefetch(x + AHEAD);
-                            q.prefetch(x + AHEAD);
-                            gather(p.row(x), tile_p, stride, at);
-                            let to_q = q.row(x);
-                            gather(to_q, tile_q, stride, at);
-                            if !x.is_multiple_of(2) {
-                                to_q.iter_mut().for_each(|z| *z = -*z);
-                            }
-                        }
-                    },
-                );
             });
         });
-    }
-
-    /// Pass 3: rows, two at a time.
-    fn last(
-        &self,
-        by: &Multipliers<T>,
-        rho: &Map<T>,
-        fields: &mut Fields<T>,
-        row_energy: &mut [f64],
-    ) {
-        let ny = self.along_y.n;
-        let pairs = PairedLines::<T>::pairs(1 + ny);
-        let axis = &self.along_y;
-        let out = fields.potential.as_mut_slice().par_chunks_mut(2 * ny);
-        let out = out.zip(fields.field_x.as_mut_slice().par_chunks_mut(2 * ny));
-        let out = out.zip(fields.field_y.as_mut_slice().par_chunks_mut(2 * ny));
-        let input = self.p.par_chunks(2 * pairs).zip(self.q.par_chunks(2 * pairs));
-        let energy = row_energy.par_chunks_mut(2).zip(rho.as_slice().par_chunks(2 * ny));
-        out.zip(input).zip(energy).for_each(|((((phi, ex), ey), (p, q)), (energy, rho))| {
-            axis.scratch.with(|s| {
-                self.rows_of::<false>(by, p, phi, s);
-                self.rows_of::<false>(by, q, ex, s);
-                self.rows_of::<true>(by, p, ey, s);
-            });
-            let rows = energy.iter_mut().zip(rho.chunks(ny).zip(phi.chunks(ny)));
-            vectorised(
-                #[inline(always)]
-                || rows.for_each(|(energy, (rho, phi))| *energy = dot(rho, phi)),
-            );
-        });
-    }
-
-    /// IDCT along y of two rows, or IDXST of w_y times them.
-    #[inline(always)]
-    fn rows_of<const SINE: bool>(
-        &self,
-        by: &Multipliers<T>,
-        coefficients: &[Complex<T>],
-        out: &mut [T],
-        s: &mut PairScratch<T>,
-    ) {
-        let axis = &self.along_y;
-        let ny = axis.n;
-        let (first, second) = coefficients.split_at(PairedLines::<T>::pairs(1 + ny));
-        let first = &reals(first)[1..=ny];
-        let second = reals(second).get(1..=ny).unwrap_or_default();
-        vectorised(
-            #[inline(always)]
-            || inverse_pair::<SINE, T>(&axis.half_w, &by.wy, first, second, &mut s.line),
-        );
-        axis.ifft.run(&mut s.line, &mut s.fft);
-        let (first, second) = out.split_at_mut(ny);
-        vectorised(
-            #[inline(always)]
-            || unpack(&s.line, first, second, SINE),
-        );
     }
 }
 
-/// `out[w] = tile[w][at]`.
-#[inline(always)]
-fn gather<T: Real>(out: &mut [Complex<T>], tile: &[Complex<T>], stride: usize, at: usize) {
-    if out.len() == W {
-        // The full width is known to the compiler: no loop.
-        for w in 0..W {
-            out[w] = tile[w * stride + at];
+impl<T: Real> FirstLine<T> {
+    /// [`ThreePass::along_y`] of the line u = 0: P and Q are passed to `write`. Returns its energy.
+    fn transform(&mut self, by: &Multipliers<T>, mut write: impl FnMut(Wave, &[T])) -> f64 {
+        let FirstLine { line, coefficients, out, scratch } = self;
+        let green = GreensFunction(by);
+        line.forward(coefficients, out, scratch, |_, value| value);
+        let mut energy = 0.0;
+        for (v, (scaled, &value)) in coefficients.iter_mut().zip(&*out).enumerate() {
+            *scaled = value * green.at(0, v);
+            energy += 0.5 * scaled.wide() * value.wide();
         }
+        line.inverse(Wave::Cosine, |v| coefficients[v], out, scratch);
+        write(Wave::Cosine, out);
+        line.inverse(Wave::Sine, |v| coefficients[v] * by.wy[v], out, scratch);
+        write(Wave::Sine, out);
+        energy
+    }
+}
+
+/// Brings a block of a panel into the tile of its lines: number y of line j goes to row `samples[y]`, to the
+/// real part of lane j/2 for even j and to its imaginary part for odd.
+#[inline(always)]
+fn bring<T: Real>(block: &[Row<T>], samples: &[u32], tile: &mut [Row<T>]) {
+    for first in (0..samples.len()).step_by(4) {
+        let count = samples.len().min(first + 4) - first;
+        for part in 0..2 {
+            for lane in (0..T::LANES).step_by(4) {
+                let square: [[T; 4]; 4] = std::array::from_fn(|l| {
+                    let line = block[2 * (lane + l) + part].numbers();
+                    std::array::from_fn(|y| line[first + y])
+                });
+                let turned = transposed(square);
+                for (y, numbers) in turned.iter().enumerate().take(count) {
+                    let row = tile[samples[first + y] as usize].numbers_mut();
+                    row[part * T::LANES + lane..][..4].copy_from_slice(numbers);
+                }
+            }
+        }
+    }
+}
+
+/// The way back from the tile of an inverse, whose lines start at sample `first` in this block;
+/// odd samples are negated when `sine`.
+#[inline(always)]
+fn put<T: Real>(tile: &[Row<T>], first: usize, sine: bool, block: &mut [Row<T>]) {
+    let n = tile.len();
+    for start in (0..2 * T::LANES.min((n - first).div_ceil(2))).step_by(4) {
+        let rows: [&[T]; 4] = std::array::from_fn(|y| {
+            let sample = (first + start + y).min(n - 1);
+            tile[permutation::position(sample, n)].numbers()
+        });
+        let odd = if sine { -T::one() } else { T::one() };
+        for part in 0..2 {
+            for lane in (0..T::LANES).step_by(4) {
+                // Real and imaginary parts come out exchanged.
+                let at = (1 - part) * T::LANES + lane;
+                let square: [[T; 4]; 4] = std::array::from_fn(|y| {
+                    let numbers = &rows[y][at..][..4];
+                    let sign = if y % 2 == 1 { odd } else { T::one() };
+                    std::array::from_fn(|l| numbers[l] * sign)
+                });
+                for (l, numbers) in transposed(square).iter().enumerate() {
+                    let line = block[2 * (lane + l) + part].numbers_mut();
+                    line[start..][..4].copy_from_slice(numbers);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn transposed<T: Real>(square: [[T; 4]; 4]) -> [[T; 4]; 4] {
+    std::array::from_fn(|i| std::array::from_fn(|j| square[j][i]))
+}
+
+/// Writes a row of an inverse's tile, its parts exchanged, to a piece of a map's row.
+#[inline(always)]
+fn write<T: Real>(row: &[T], negate: bool, to: &mut [T]) {
+    let (second, first) = row.split_at(T::LANES);
+    let sign = if negate { -T::one() } else { T::one() };
+    if to.len() == 2 * T::LANES {
+        let (to_first, to_second) = to.split_at_mut(T::LANES);
+        to_first.iter_mut().zip(first).for_each(|(to, &v)| *to = sign * v);
+        to_second.iter_mut().zip(second).for_each(|(to, &v)| *to = sign * v);
     } else {
-        out.iter_mut().enumerate().for_each(|(w, z)| *z = tile[w * stride + at]);
+        let numbers = first.iter().chain(second);
+        to.iter_mut().zip(numbers).for_each(|(to, &v)| *to = sign * v);
     }
 }

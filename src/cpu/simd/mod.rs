@@ -7,6 +7,12 @@
 //! The environment variable `PLACEFIELD_SIMD` (`portable`, `avx2` or `avx512`) allows
 //! no wider one; [`Simd::force`] does so for one thread, which is how tests run each.
 
+mod exp;
+mod vector;
+
+pub(crate) use exp::Exp;
+pub(crate) use vector::{Row, Unit, Vector, Vectors, Work, dispatch};
+
 use std::cell::Cell;
 use std::sync::OnceLock;
 

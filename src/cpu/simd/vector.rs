@@ -1,0 +1,361 @@
+//! Vectors of real numbers, one type for each vector unit, and code written once for all.
+//!
+//! LLVM vectorises simple loops by itself ([`vectorised`](super::vectorised)); butterflies of an FFT, where
+//! twenty vectors are alive at once, it does not do well, and those are written with these.
+
+use super::Simd;
+use std::fmt::Debug;
+use std::ops::{Add, Div, Mul, Sub};
+
+/// A few real numbers that are computed with at once.
+///
+/// Values come from a [`Unit`], which exists only where the processor has the vectors: that is
+/// what makes the operations sound.
+pub trait Vector:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    /// `f32` or `f64`.
+    type Number: Copy + 'static;
+    /// Numbers in a vector.
+    const LANES: usize;
+
+    /// `self · a + b`, rounded once where the unit can.
+    fn mul_add(self, a: Self, b: Self) -> Self;
+
+    /// `self · a − b`, rounded once where the unit can.
+    fn mul_sub(self, a: Self, b: Self) -> Self;
+
+    /// The same number in every lane.
+    ///
+    /// # Safety
+    /// The processor has this unit.
+    unsafe fn splat(value: Self::Number) -> Self;
+
+    /// # Safety
+    /// The processor has this unit, and [`Vector::LANES`] numbers from `from` on may be read.
+    unsafe fn load(from: *const Self::Number) -> Self;
+
+    /// # Safety
+    /// [`Vector::LANES`] numbers from `to` on may be written.
+    unsafe fn store(self, to: *mut Self::Number);
+}
+
+/// The vectors of a number's type, and the rows of tiles made of them.
+pub trait Vectors: Copy + Debug + Send + Sync + 'static {
+    /// 512 bits.
+    type Avx512: Vector<Number = Self>;
+    /// 256 bits.
+    type Avx2: Vector<Number = Self>;
+    /// What every processor of the family has: 128 bits.
+    type Portable: Vector<Number = Self>;
+    /// 128 bytes of numbers: two cache lines, the real parts of [`Vectors::LANES`] complex numbers, then
+    /// their imaginary parts.
+    type Row: Copy + Debug + Send + Sync + AsRef<[Self]> + AsMut<[Self]>;
+    /// Zeros.
+    const ROW: Row<Self>;
+    /// Complex numbers in a row.
+    const LANES: usize;
+}
+
+/// [`Vectors::Row`] at the beginning of a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(128))]
+pub struct Row<T: Vectors>(pub(crate) T::Row);
+
+impl<T: Vectors> Row<T> {
+    /// All of its numbers.
+    #[inline(always)]
+    pub(crate) fn numbers(&self) -> &[T] {
+        self.0.as_ref()
+    }
+
+    /// All of its numbers.
+    #[inline(always)]
+    pub(crate) fn numbers_mut(&mut self) -> &mut [T] {
+        self.0.as_mut()
+    }
+}
+
+/// The promise that this processor has the unit whose vectors are `V`.
+#[derive(Clone, Copy)]
+pub(crate) struct Unit<V>(std::marker::PhantomData<V>);
+
+impl<V: Vector> Unit<V> {
+    /// # Safety
+    /// The processor has this unit.
+    #[inline(always)]
+    unsafe fn new() -> Self {
+        Unit(std::marker::PhantomData)
+    }
+
+    #[inline(always)]
+    pub(crate) fn splat(self, value: V::Number) -> V {
+        // SAFETY: this value is the promise that the processor has the unit.
+        unsafe { V::splat(value) }
+    }
+
+    /// The numbers from `at` on.
+    ///
+    /// # Panics
+    /// When there are not that many.
+    #[inline(always)]
+    pub(crate) fn load(self, from: &[V::Number], at: usize) -> V {
+        let from = &from[at..][..V::LANES];
+        // SAFETY: the slice has as many numbers, and this value is the promise of the unit.
+        unsafe { V::load(from.as_ptr()) }
+    }
+
+    /// # Panics
+    /// When there are not that many numbers from `at` on.
+    #[inline(always)]
+    pub(crate) fn store(self, vector: V, to: &mut [V::Number], at: usize) {
+        let to = &mut to[at..][..V::LANES];
+        // SAFETY: the slice has as many numbers.
+        unsafe { vector.store(to.as_mut_ptr()) }
+    }
+}
+
+/// Work written for any unit. `run` and all it calls with vectors is to be `#[inline(always)]`, closures
+/// included: what is not inlined is not compiled for the unit, and as slow as calls are.
+pub(crate) trait Work<T: Vectors> {
+    type Output;
+    fn run<V: Vector<Number = T>>(self, unit: Unit<V>) -> Self::Output;
+}
+
+/// Runs `work` on [`Simd::current`].
+#[inline]
+pub(crate) fn dispatch<T: Vectors, W: Work<T>>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(
+            enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,bmi1,bmi2,fma,lzcnt,popcnt"
+        )]
+        fn with_avx512<T: Vectors, W: Work<T>>(work: W) -> W::Output {
+            // SAFETY: whoever calls this has made sure of these features.
+            work.run(unsafe { Unit::<T::Avx512>::new() })
+        }
+        #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,popcnt")]
+        fn with_avx2<T: Vectors, W: Work<T>>(work: W) -> W::Output {
+            // SAFETY: whoever calls this has made sure of these features.
+            work.run(unsafe { Unit::<T::Avx2>::new() })
+        }
+        match Simd::current() {
+            // SAFETY: `current` is never more than what the processor was found to have.
+            Simd::Avx512 => return unsafe { with_avx512(work) },
+            // SAFETY: as above.
+            Simd::Avx2 => return unsafe { with_avx2(work) },
+            Simd::Portable => {}
+        }
+    }
+    // SAFETY: every processor has it.
+    work.run(unsafe { Unit::<T::Portable>::new() })
+}
+
+/// Four numbers in what every processor of the family has.
+#[derive(Clone, Copy, Debug)]
+pub struct Four<T>([T; 4]);
+
+macro_rules! each {
+    ($($operator:ident $method:ident),*) => {$(
+        impl<T: Copy + $operator<Output = T>> $operator for Four<T> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                let (a, b) = (self.0, other.0);
+                Four([a[0].$method(b[0]), a[1].$method(b[1]), a[2].$method(b[2]), a[3].$method(b[3])])
+            }
+        }
+    )*};
+}
+each!(Add add, Sub sub, Mul mul, Div div);
+
+impl<T> Vector for Four<T>
+where
+    T: Copy + Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T> + 'static,
+{
+    type Number = T;
+    const LANES: usize = 4;
+
+    // Without an instruction for it, `f32::mul_add` is a call of a function.
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        self * a + b
+    }
+    #[inline(always)]
+    fn mul_sub(self, a: Self, b: Self) -> Self {
+        self * a - b
+    }
+    #[inline(always)]
+    unsafe fn splat(value: T) -> Self {
+        Four([value; 4])
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const T) -> Self {
+        // SAFETY: the caller promises four numbers there; they need no alignment beyond their own.
+        Four(unsafe { from.cast::<[T; 4]>().read() })
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut T) {
+        // SAFETY: as above.
+        unsafe { to.cast::<[T; 4]>().write(self.0) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{Add, Div, Mul, Sub, Vector};
+    use std::arch::x86_64::*;
+
+    macro_rules! vector {
+        ($name:ident, $register:ty, $number:ty, $lanes:literal, $add:ident, $sub:ident, $mul:ident, $div:ident,
+         $mul_add:ident, $mul_sub:ident, $splat:ident, $load:ident, $store:ident) => {
+            /// Numbers in one register.
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name($register);
+
+            impl Add for $name {
+                type Output = Self;
+                #[inline(always)]
+                fn add(self, other: Self) -> Self {
+                    // SAFETY: a vector comes from `splat` or `load`, whose caller promises the unit.
+                    $name(unsafe { $add(self.0, other.0) })
+                }
+            }
+            impl Sub for $name {
+                type Output = Self;
+                #[inline(always)]
+                fn sub(self, other: Self) -> Self {
+                    // SAFETY: as above.
+                    $name(unsafe { $sub(self.0, other.0) })
+                }
+            }
+            impl Mul for $name {
+                type Output = Self;
+                #[inline(always)]
+                fn mul(self, other: Self) -> Self {
+                    // SAFETY: as above.
+                    $name(unsafe { $mul(self.0, other.0) })
+                }
+            }
+            impl Div for $name {
+                type Output = Self;
+                #[inline(always)]
+                fn div(self, other: Self) -> Self {
+                    // SAFETY: as above.
+                    $name(unsafe { $div(self.0, other.0) })
+                }
+            }
+            impl Vector for $name {
+                type Number = $number;
+                const LANES: usize = $lanes;
+
+                #[inline(always)]
+                fn mul_add(self, a: Self, b: Self) -> Self {
+                    // SAFETY: as above.
+                    $name(unsafe { $mul_add(self.0, a.0, b.0) })
+                }
+                #[inline(always)]
+                fn mul_sub(self, a: Self, b: Self) -> Self {
+                    // SAFETY: as above.
+                    $name(unsafe { $mul_sub(self.0, a.0, b.0) })
+                }
+                #[inline(always)]
+                unsafe fn splat(value: $number) -> Self {
+                    // SAFETY: the caller promises the unit.
+                    $name(unsafe { $splat(value) })
+                }
+                #[inline(always)]
+                unsafe fn load(from: *const $number) -> Self {
+                    // SAFETY: the caller promises the unit and the numbers.
+                    $name(unsafe { $load(from) })
+                }
+                #[inline(always)]
+                unsafe fn store(self, to: *mut $number) {
+                    // SAFETY: as above; the caller promises the numbers.
+                    unsafe { $store(to, self.0) }
+                }
+            }
+        };
+    }
+    vector!(
+        F32x16,
+        __m512,
+        f32,
+        16,
+        _mm512_add_ps,
+        _mm512_sub_ps,
+        _mm512_mul_ps,
+        _mm512_div_ps,
+        _mm512_fmadd_ps,
+        _mm512_fmsub_ps,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps
+    );
+    vector!(
+        F64x8,
+        __m512d,
+        f64,
+        8,
+        _mm512_add_pd,
+        _mm512_sub_pd,
+        _mm512_mul_pd,
+        _mm512_div_pd,
+        _mm512_fmadd_pd,
+        _mm512_fmsub_pd,
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd
+    );
+    vector!(
+        F32x8,
+        __m256,
+        f32,
+        8,
+        _mm256_add_ps,
+        _mm256_sub_ps,
+        _mm256_mul_ps,
+        _mm256_div_ps,
+        _mm256_fmadd_ps,
+        _mm256_fmsub_ps,
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps
+    );
+    vector!(
+        F64x4,
+        __m256d,
+        f64,
+        4,
+        _mm256_add_pd,
+        _mm256_sub_pd,
+        _mm256_mul_pd,
+        _mm256_div_pd,
+        _mm256_fmadd_pd,
+        _mm256_fmsub_pd,
+        _mm256_set1_pd,
+        _mm256_loadu_pd,
+        _mm256_storeu_pd
+    );
+}
+
+macro_rules! vectors {
+    ($number:ty, $avx512:ident, $avx2:ident, $lanes:literal) => {
+        impl Vectors for $number {
+            #[cfg(target_arch = "x86_64")]
+            type Avx512 = x86::$avx512;
+            #[cfg(target_arch = "x86_64")]
+            type Avx2 = x86::$avx2;
+            #[cfg(not(target_arch = "x86_64"))]
+            type Avx512 = Four<$number>;
+            #[cfg(not(target_arch = "x86_64"))]
+            type Avx2 = Four<$number>;
+            type Portable = Four<$number>;
+            type Row = [$number; 2 * $lanes];
+            const ROW: Row<Self> = Row([0.0; 2 * $lanes]);
+            const LANES: usize = $lanes;
+        }
+    };
+}
+vectors!(f32, F32x16, F32x8, 16);
+vectors!(f64, F64x8, F64x4, 8);
