@@ -57,6 +57,7 @@ impl Axis {
 
     /// The bins that `[low, low + size]`, layout units, covers.
     /// `None` when it covers nothing, or `low` is NaN.
+    #[inline(always)]
     pub(crate) fn span(&self, low: f64, size: f64) -> Option<Span> {
         self.covered(self.position(low), self.length(size), 0.0)
     }

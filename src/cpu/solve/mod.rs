@@ -174,6 +174,7 @@ fn row_energies<T: Real>(rho: &Map<T>, potential: &Map<T>, sums: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::simd::Simd;
     use crate::grid::Rect;
     use crate::transform::oracle;
 
@@ -182,8 +183,11 @@ mod tests {
     #[test]
     fn small_solves() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        // In this one everything runs on this thread, with the vector unit it is told.
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        let alone = alone.build().unwrap();
         // Under Miri the transforms that the other pipelines compose are tested by themselves.
-        let shapes = [(2, 35), (35, 4), (1, 1), (3, 6)];
+        let shapes = [(2, 35), (35, 4), (1, 1), (3, 6), (36, 80), (7, 22)];
         let (shapes, pipelines) = match cfg!(miri) {
             true => (&shapes[..2], &[Pipeline::ThreePass][..]),
             false => (&shapes[..], &Pipeline::ALL[..]),
@@ -199,12 +203,22 @@ mod tests {
             for &pipeline in pipelines {
                 let (mut solver, mut fields) =
                     (Solver::new(&grid, pipeline, 2), Fields::new(nx, ny));
-                let (energy, _) = pool.install(|| solver.solve(&rho, &mut fields));
-                assert!((energy - want_energy).abs() <= 1e-9 * want_energy.abs().max(1.0));
-                let got = [&fields.potential, &fields.field_x, &fields.field_y];
-                for (got, want) in got.into_iter().zip([&potential, &field_x, &field_y]) {
-                    let mut pairs = got.as_slice().iter().zip(want.as_slice());
-                    assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-9), "{pipeline} {nx} x {ny}");
+                let mut check = |solve: &mut dyn FnMut(&mut Fields<f64>) -> f64, how: &str| {
+                    let energy = solve(&mut fields);
+                    assert!((energy - want_energy).abs() <= 1e-9 * want_energy.abs().max(1.0));
+                    let got = [&fields.potential, &fields.field_x, &fields.field_y];
+                    for (got, want) in got.into_iter().zip([&potential, &field_x, &field_y]) {
+                        let mut pairs = got.as_slice().iter().zip(want.as_slice());
+                        let close = pairs.all(|(a, b)| (a - b).abs() < 1e-9);
+                        assert!(close, "{pipeline} {nx} x {ny}, {how}");
+                    }
+                };
+                check(&mut |fields| pool.install(|| solver.solve(&rho, fields).0), "two threads");
+                for simd in Simd::available() {
+                    let mut solve = |fields: &mut Fields<f64>| {
+                        simd.force(|| alone.install(|| solver.solve(&rho, fields).0))
+                    };
+                    check(&mut solve, simd.name());
                 }
             }
         }

@@ -323,10 +323,11 @@ fn bring<T: Real>(block: &[Row<T>], samples: &[u32], tile: &mut [Row<T>]) {
         let count = samples.len().min(first + 4) - first;
         for part in 0..2 {
             for lane in (0..T::LANES).step_by(4) {
-                let square: [[T; 4]; 4] = std::array::from_fn(|l| {
+                let mut square = [[T::zero(); 4]; 4];
+                for (l, numbers) in square.iter_mut().enumerate() {
                     let line = block[2 * (lane + l) + part].numbers();
-                    std::array::from_fn(|y| line[first + y])
-                });
+                    numbers.copy_from_slice(&line[first..first + 4]);
+                }
                 let turned = transposed(square);
                 for (y, numbers) in turned.iter().enumerate().take(count) {
                     let row = tile[samples[first + y] as usize].numbers_mut();
@@ -342,24 +343,25 @@ fn bring<T: Real>(block: &[Row<T>], samples: &[u32], tile: &mut [Row<T>]) {
 #[inline(always)]
 fn put<T: Real>(tile: &[Row<T>], first: usize, sine: bool, block: &mut [Row<T>]) {
     let n = tile.len();
+    let odd = if sine { -T::one() } else { T::one() };
     for start in (0..2 * T::LANES.min((n - first).div_ceil(2))).step_by(4) {
-        let rows: [&[T]; 4] = std::array::from_fn(|y| {
-            let sample = (first + start + y).min(n - 1);
-            tile[permutation::position(sample, n)].numbers()
-        });
-        let odd = if sine { -T::one() } else { T::one() };
+        // Beyond the last sample a block has room, which nobody reads.
+        let row = |y: usize| &tile[permutation::position((first + start + y).min(n - 1), n)];
+        let rows = [row(0), row(1), row(2), row(3)];
         for part in 0..2 {
             for lane in (0..T::LANES).step_by(4) {
                 // Real and imaginary parts come out exchanged.
                 let at = (1 - part) * T::LANES + lane;
-                let square: [[T; 4]; 4] = std::array::from_fn(|y| {
-                    let numbers = &rows[y][at..][..4];
-                    let sign = if y % 2 == 1 { odd } else { T::one() };
-                    std::array::from_fn(|l| numbers[l] * sign)
-                });
-                for (l, numbers) in transposed(square).iter().enumerate() {
+                let mut square = [[T::zero(); 4]; 4];
+                for (numbers, row) in square.iter_mut().zip(rows) {
+                    numbers.copy_from_slice(&row.numbers()[at..at + 4]);
+                }
+                square[1].iter_mut().for_each(|v| *v *= odd);
+                square[3].iter_mut().for_each(|v| *v *= odd);
+                let turned = transposed(square);
+                for (l, numbers) in turned.iter().enumerate() {
                     let line = block[2 * (lane + l) + part].numbers_mut();
-                    line[start..][..4].copy_from_slice(numbers);
+                    line[start..start + 4].copy_from_slice(numbers);
                 }
             }
         }
@@ -367,8 +369,13 @@ fn put<T: Real>(tile: &[Row<T>], first: usize, sine: bool, block: &mut [Row<T>])
 }
 
 #[inline(always)]
-fn transposed<T: Real>(square: [[T; 4]; 4]) -> [[T; 4]; 4] {
-    std::array::from_fn(|i| std::array::from_fn(|j| square[j][i]))
+fn transposed<T: Real>([a, b, c, d]: [[T; 4]; 4]) -> [[T; 4]; 4] {
+    [
+        [a[0], b[0], c[0], d[0]],
+        [a[1], b[1], c[1], d[1]],
+        [a[2], b[2], c[2], d[2]],
+        [a[3], b[3], c[3], d[3]],
+    ]
 }
 
 /// Writes a row of an inverse's tile, its parts exchanged, to a piece of a map's row.

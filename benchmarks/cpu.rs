@@ -1,0 +1,191 @@
+//! The CPU engine's stages at the statistics of the ISPD 2005 designs.
+//!
+//! `cargo bench --bench cpu -- [--json FILE] [--threads N[,N…]] [--repetitions N] [DESIGN…]`
+//!
+//! Designs are generated ([`placefield::cli::generate`]) with fillers and DREAMPlace's
+//! bins, movable cells uniform over the die. Before every step all bodies move by
+//! half a bin or so, to and fro. Timed, in milliseconds:
+//!
+//! * density: positions in (as the engine takes them), ρ and overflow out;
+//! * exact: overflow of the cells at their exact sizes;
+//! * solve: φ, Ex and Ey by the three-pass pipeline;
+//! * force: on every body, in the caller's order;
+//! * step: density, solve and force;
+//! * wirelength: weighted average and gradient of every net, one precision at a time.
+//!
+//! A number is the median of the repetitions; the least of them stands beside it,
+//! which other work on the machine disturbs less.
+
+mod harness;
+
+use placefield::Real;
+use placefield::charge::{Charge, ChargeOptions};
+use placefield::cli::generate::{Spec, generate};
+use placefield::cpu::engine::{CpuEngine, thread_pool};
+use placefield::cpu::wirelength::CpuWirelength;
+use placefield::design::Design;
+use placefield::engine::{Engine, EngineOptions, Pipeline};
+use placefield::grid::BinGrid;
+use placefield::wirelength::{LARGE_NET, Netlist};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use serde::Serialize;
+use std::time::Instant;
+
+/// Design and bins along each axis.
+const DESIGNS: [(&str, usize); 8] = [
+    ("adaptec1", 512),
+    ("adaptec2", 1024),
+    ("adaptec3", 1024),
+    ("adaptec4", 1024),
+    ("bigblue1", 512),
+    ("bigblue2", 1024),
+    ("bigblue3", 2048),
+    ("bigblue4", 2048),
+];
+const STAGES: [&str; 6] = ["density", "exact", "solve", "force", "step", "wirelength"];
+
+#[derive(Serialize)]
+struct Row {
+    design: &'static str,
+    bodies: usize,
+    pins: usize,
+    bins: usize,
+    precision: &'static str,
+    threads: usize,
+    /// By stage: median and least milliseconds.
+    stages: Vec<(&'static str, f64, f64)>,
+}
+
+#[derive(Serialize)]
+struct Results {
+    machine: String,
+    timed: &'static str,
+    repetitions: usize,
+    rows: Vec<Row>,
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).filter(|a| a != "--bench");
+    let (mut threads, mut repetitions, mut names) = (vec![1, 2], 9, Vec::new());
+    if let Some(list) = after("--threads") {
+        threads = list.split(',').map(|n| n.parse().expect("a number of threads")).collect();
+    }
+    if let Some(count) = after("--repetitions") {
+        repetitions = count.parse().expect("a number of repetitions");
+    }
+    while let Some(argument) = arguments.next() {
+        if argument.starts_with("--") {
+            arguments.next();
+        } else {
+            names.push(argument);
+        }
+    }
+    let mut rows = Vec::new();
+    for (design, bins) in DESIGNS {
+        if !names.is_empty() && !names.iter().any(|n| n == design) {
+            continue;
+        }
+        let made = generate(&Spec::preset(design).expect("a preset")).expect("a design");
+        let (charge, netlist) = (charge_of(&made, bins), netlist_of(&made));
+        for &threads in &threads {
+            rows.push(measure::<f32>(design, &charge, &netlist, threads, repetitions));
+            rows.push(measure::<f64>(design, &charge, &netlist, threads, repetitions));
+        }
+    }
+    harness::save(&Results {
+        machine: harness::machine(),
+        timed: "positions in caller's order to maps and forces; median and least of repetitions",
+        repetitions,
+        rows,
+    });
+}
+
+/// What follows `option` on the command line.
+fn after(option: &str) -> Option<String> {
+    std::env::args().skip_while(|a| a != option).nth(1)
+}
+
+fn charge_of(design: &Design, bins: usize) -> Charge {
+    let grid = BinGrid::new(design.die().expect("rows"), bins, bins).expect("bins");
+    Charge::from_design(design, grid, &ChargeOptions::default().fillers(true)).expect("a charge")
+}
+
+fn netlist_of(design: &Design) -> Netlist {
+    Netlist::from_design(design, LARGE_NET).expect("a netlist")
+}
+
+fn measure<T: Real>(
+    design: &'static str,
+    charge: &Charge,
+    netlist: &Netlist,
+    threads: usize,
+    repetitions: usize,
+) -> Row {
+    let grid = charge.grid();
+    let die = grid.die();
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    let mut uniform = |low: f64, high: f64, size: &[f64]| -> Vec<T> {
+        size.iter()
+            .map(|s| T::of(low + (high - low - s).max(0.0) * random.random::<f64>()))
+            .collect()
+    };
+    let mut x = uniform(die.xl, die.xh, charge.width());
+    let mut y = uniform(die.yl, die.yh, charge.height());
+    let options = EngineOptions { threads, ..EngineOptions::default() };
+    let mut engine = CpuEngine::<T>::new(charge.clone(), &options).expect("an engine");
+    let pool = thread_pool(threads).expect("threads");
+    let mut wirelength = CpuWirelength::<T>::new(netlist);
+    let (mut gx, mut gy) = (vec![T::zero(); x.len()], vec![T::zero(); x.len()]);
+    let gamma = 4.0 * grid.bin_x();
+    let mut times = [const { Vec::new() }; STAGES.len()];
+    for repetition in 0..repetitions + 2 {
+        let shift = if repetition % 2 == 0 { 0.6 } else { -0.5 };
+        let (dx, dy) = (T::of(shift * grid.bin_x()), T::of(-shift * grid.bin_y()));
+        x.iter_mut().for_each(|v| *v += dx);
+        y.iter_mut().for_each(|v| *v += dy);
+        let density = time(|| {
+            engine.set_positions(&x, &y).expect("finite positions");
+            engine.compute_density().expect("positions are set");
+        });
+        let exact = time(|| _ = engine.exact_density().expect("positions are set"));
+        let solve = time(|| _ = engine.solve(Pipeline::ThreePass).expect("a density"));
+        let force = time(|| engine.compute_force().expect("fields"));
+        let wire = time(|| {
+            pool.install(|| wirelength.evaluate(&x, &y, gamma, &mut gx, &mut gy));
+        });
+        let run = [density, exact, solve, force, density + solve + force, wire];
+        if repetition >= 2 {
+            times.iter_mut().zip(run).for_each(|(all, one)| all.push(one));
+        }
+    }
+    let stages: Vec<_> = STAGES
+        .into_iter()
+        .zip(times)
+        .map(|(stage, mut times)| {
+            times.sort_by(f64::total_cmp);
+            (stage, times[times.len() / 2], times[0])
+        })
+        .collect();
+    let row = Row {
+        design,
+        bodies: charge.bodies(),
+        pins: netlist.pins(),
+        bins: grid.nx(),
+        precision: T::PRECISION.name(),
+        threads,
+        stages,
+    };
+    print!("{design} {} {}² {} {threads} threads:", row.bodies, row.bins, row.precision);
+    for (stage, median, least) in &row.stages {
+        print!(" {stage} {median:.2} ({least:.2})");
+    }
+    println!();
+    row
+}
+
+fn time(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64() * 1e3
+}
