@@ -122,8 +122,8 @@ impl<const N: usize> Window<N> {
         let first = floor(low);
         let mut overlaps = [0.0; N];
         overlaps[0] = smaller(high, first + 1.0) - low;
-        for k in 1..N {
-            overlaps[k] = smaller(larger(high - (first + k as f64), 0.0), 1.0);
+        for (k, overlap) in overlaps.iter_mut().enumerate().skip(1) {
+            *overlap = smaller(larger(high - (first + k as f64), 0.0), 1.0);
         }
         // An interval that ends on an edge does not reach into the next bin.
         let end = floor(high);

@@ -344,8 +344,7 @@ fn combine<V: Vector, const R: usize>(
     let mut parts = rows.chunks_exact_mut(len);
     let parts: [&mut [Row<V::Number>]; R] =
         std::array::from_fn(|_| parts.next().expect("radix times len rows"));
-    for k in 0..len {
-        let twiddles = &stage.twiddles[k * (R - 1)..][..R - 1];
+    for (k, twiddles) in stage.twiddles.chunks_exact(R - 1).enumerate() {
         for at in (0..<V::Number as Vectors>::LANES).step_by(V::LANES) {
             let mut z = [Lanes::load(unit, &parts[0][k], at); R];
             for q in 1..R {

@@ -68,13 +68,13 @@ pub struct Solver<T: Real> {
 enum Passes<T: Real> {
     /// Transform by transform, with DCT2(ρ)·G between the halves.
     Composed {
-        maps: MapTransform<T>,
+        maps: Box<MapTransform<T>>,
         scratch: Scratch<T>,
         spectrum: Vec<T>,
         /// Σ φ·ρ of every row of bins.
         row_energy: Vec<f64>,
     },
-    ThreePass(ThreePass<T>),
+    ThreePass(Box<ThreePass<T>>),
 }
 
 impl<T: Real> Solver<T> {
@@ -91,7 +91,7 @@ impl<T: Real> Solver<T> {
             passes: match pipeline {
                 Pipeline::RowColumn => Passes::composed(nx, ny, Method::RowColumn, threads),
                 Pipeline::Fused => Passes::composed(nx, ny, Method::Fused, threads),
-                Pipeline::ThreePass => Passes::ThreePass(ThreePass::new(nx, ny, threads)),
+                Pipeline::ThreePass => Passes::ThreePass(Box::new(ThreePass::new(nx, ny, threads))),
             },
         }
     }
@@ -137,7 +137,7 @@ impl<T: Real> Passes<T> {
         let maps = MapTransform::new(nx, ny, &Plan2dOptions { method, ..Plan2dOptions::default() });
         let scratch = Scratch::new(maps.scratch_len(1), threads);
         Passes::Composed {
-            maps,
+            maps: Box::new(maps),
             scratch,
             spectrum: filled(nx * ny, T::zero()),
             row_energy: vec![0.0; nx],
