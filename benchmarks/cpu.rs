@@ -132,7 +132,7 @@ fn measure<T: Real>(
     };
     let mut x = uniform(die.xl, die.xh, charge.width());
     let mut y = uniform(die.yl, die.yh, charge.height());
-    let options = EngineOptions { threads, ..EngineOptions::default() };
+    let options = EngineOptions::default().threads(threads);
     let mut engine = CpuEngine::<T>::new(charge.clone(), &options).expect("an engine");
     let pool = thread_pool(threads).expect("threads");
     let mut wirelength = CpuWirelength::<T>::new(netlist);
