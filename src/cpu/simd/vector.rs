@@ -3,7 +3,6 @@
 //! LLVM vectorises simple loops by itself ([`vectorised`](super::vectorised)); butterflies of an FFT, where
 //! twenty vectors are alive at once, it does not do well, and those are written with these.
 
-use super::Simd;
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Sub};
 
@@ -122,11 +121,13 @@ pub(crate) trait Work<T: Vectors> {
     fn run<V: Vector<Number = T>>(self, unit: Unit<V>) -> Self::Output;
 }
 
-/// Runs `work` on [`Simd::current`].
+/// Runs `work` on [`Simd::current`](super::Simd::current).
 #[inline]
 pub(crate) fn dispatch<T: Vectors, W: Work<T>>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     {
+        use super::Simd;
+
         #[target_feature(
             enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,bmi1,bmi2,fma,lzcnt,popcnt"
         )]

@@ -1,8 +1,8 @@
 //! The field solve: ρ in; φ, Ex, Ey and the energy out.
 //!
 //! The row-column and the fused pipeline compute the four 2-D transforms
-//! ([`Plan2d`](super::transforms::Plan2d)) in two ways, and the solve composes them alike: one DCT with Green's function folded into its last stage, then three
-//! inverses with the wavenumbers folded into their first. The three-pass
+//! ([`Plan2d`](super::transforms::Plan2d)) in two ways, and the solve composes them alike: one DCT
+//! with Green's function folded into its last stage, then three inverses with the wavenumbers folded into their first. The three-pass
 //! pipeline is a solve of its own.
 
 mod fields;
