@@ -7,7 +7,7 @@
 //! fillers are added.
 //!
 //! # How it runs in parallel
-//! Bodies are kept in an order by bin ([`bodies`](super::bodies)). One task takes the bodies of a
+//! Bodies are kept in an order by bin (`bodies`). One task takes the bodies of a
 //! chunk and adds them to the chunk's patch of bins, which stays in cache. Then the map
 //! is cut into strips of columns, and the task of a strip adds up what the patches hold of it.
 //! A body that does not fit its patch (a macro, one that has moved far) is left to the strips:

@@ -6,7 +6,7 @@
 //! where the field does, away from dense regions. With E in bin widths the unit
 //! is layout area × bin widths.
 //!
-//! Bodies are taken in their order by bin ([`bodies`](super::bodies)): the task of a chunk brings
+//! Bodies are taken in their order by bin (`bodies`): the task of a chunk brings
 //! both components of its patch of the field into cache, side by side, and reads it there.
 //! Each body's sum is in a set order: the bits are the same for any number of threads.
 

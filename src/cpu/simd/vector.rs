@@ -1,6 +1,6 @@
 //! Vectors of real numbers, one type for each vector unit, and code written once for all.
 //!
-//! LLVM vectorises simple loops by itself ([`vectorised`](super::vectorised)); butterflies of an FFT, where
+//! LLVM vectorises simple loops by itself (`vectorised`); butterflies of an FFT, where
 //! twenty vectors are alive at once, it does not do well, and those are written with these.
 
 use std::fmt::Debug;
