@@ -26,12 +26,6 @@ const ARCHITECTURES: [(u32, &[usize]); 7] = [
     (120, &[512]),
 ];
 
-/// Every length there is, where `PLACEFIELD_KERNELS` is `all`.
-fn all_lengths() -> Option<Vec<usize>> {
-    let all = std::env::var_os("PLACEFIELD_KERNELS").is_some_and(|which| which == "all");
-    all.then(|| (shapes::SHORTEST..=shapes::LONGEST).collect())
-}
-
 /// A kernel file with its macros.
 struct Case {
     unit: &'static str,
@@ -42,8 +36,8 @@ struct Case {
     hot: bool,
 }
 
-/// The instances of one file for an architecture.
-fn cases(unit: &'static str, precision: Precision, sm: u32, hot: &[usize]) -> Vec<Case> {
+/// The instances of one file for an architecture, of lines of these lengths.
+fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -> Vec<Case> {
     let kernels: Vec<_> = instances::solve().into_iter().chain(instances::transforms()).collect();
     let plain = || vec![Case { unit, precision, sm, options: Vec::new(), hot: true }];
     if kernels.iter().all(|(of, ..)| *of != unit) {
@@ -51,7 +45,6 @@ fn cases(unit: &'static str, precision: Precision, sm: u32, hot: &[usize]) -> Ve
     }
     let real = if precision == Precision::F64 { 8 } else { 4 };
     let limits = instances::limits_of(sm);
-    let lengths = all_lengths().unwrap_or_else(|| hot.to_vec());
     let of_length = |n: usize| {
         let of = instances::of_length(unit, &kernels, (real, n), limits);
         of.into_iter().map(move |defines| (n, defines))
@@ -61,7 +54,7 @@ fn cases(unit: &'static str, precision: Precision, sm: u32, hot: &[usize]) -> Ve
         let options = defines.into_iter().map(option).collect();
         Case { unit, precision, sm, options, hot: n.is_power_of_two() && n <= 8192 }
     };
-    lengths.into_iter().flat_map(of_length).map(case).collect()
+    lengths.iter().copied().flat_map(of_length).map(case).collect()
 }
 
 fn compiled(case: &Case, target: Target, more: &[&str]) -> Compiled {
@@ -70,16 +63,15 @@ fn compiled(case: &Case, target: Target, more: &[&str]) -> Compiled {
     compiled.unwrap_or_else(|e| panic!("{} {:?}: {e}", case.unit, case.options))
 }
 
-#[test]
-#[ignore = "needs NVRTC: run scripts/kernels-check"]
-fn every_kernel_compiles_and_the_hot_ones_spill_nothing() {
-    let cases: Vec<Case> = units()
-        .flat_map(|unit| [Precision::F32, Precision::F64].map(|precision| (unit, precision)))
-        .flat_map(|(unit, precision)| {
-            ARCHITECTURES.map(|(sm, hot)| cases(unit, precision, sm, hot))
-        })
-        .flatten()
-        .collect();
+/// Compiles every file for every architecture, line kernels for the lengths that `lengths` makes of
+/// the architecture's.
+fn compile_all(lengths: impl Fn(&'static [usize]) -> Vec<usize>) {
+    let mut all: Vec<Case> = Vec::new();
+    for (unit, (sm, hot)) in units().flat_map(|unit| ARCHITECTURES.map(|of| (unit, of))) {
+        for precision in [Precision::F32, Precision::F64] {
+            all.extend(cases(unit, precision, sm, &lengths(hot)));
+        }
+    }
     let check = |case: &Case| {
         let compiled = compiled(case, Target::Cubin(case.sm), &["--ptxas-options=-v"]);
         assert!(compiled.image.starts_with(b"\x7fELF"));
@@ -101,11 +93,23 @@ fn every_kernel_compiles_and_the_hot_ones_spill_nothing() {
         }
         (usage.len(), spilling)
     };
-    let counts: Vec<_> = cases.par_iter().with_max_len(1).map(check).collect();
+    let counts: Vec<_> = all.par_iter().with_max_len(1).map(check).collect();
     let kernels: usize = counts.iter().map(|(kernels, _)| kernels).sum();
     let spilling: usize = counts.iter().map(|(_, spilling)| spilling).sum();
     println!("{kernels} kernels compiled, of which {spilling} spill, none of the hot ones");
     assert!(kernels >= 2 * ARCHITECTURES.len() * units().count());
+}
+
+#[test]
+#[ignore = "needs NVRTC: run scripts/kernels-check"]
+fn every_kernel_compiles_and_the_hot_ones_spill_nothing() {
+    compile_all(<[usize]>::to_vec);
+}
+
+#[test]
+#[ignore = "takes an hour or two: run scripts/kernels-check --all"]
+fn every_length_compiles() {
+    compile_all(|_| (shapes::SHORTEST..=shapes::LONGEST).collect());
 }
 
 #[test]
