@@ -7,6 +7,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -168,18 +169,11 @@ impl Image<'_> {
     }
 
     fn path(&self, out: &Path) -> PathBuf {
-        // Values may hold what no file's name should.
-        let defined: String = self
-            .defined()
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || c == '=' { c } else { '_' })
-            .collect();
-        out.join(format!(
-            "{}_{}_{}_{defined}.fatbin",
-            stem(self.unit),
-            self.real,
-            self.target.code()
-        ))
+        // All macros together are too long for the name of a file.
+        let mut hasher = DefaultHasher::new();
+        self.defines.hash(&mut hasher);
+        let (unit, code, hash) = (stem(self.unit), self.target.code(), hasher.finish());
+        out.join(format!("{unit}_{}_{code}_{hash:016x}.fatbin", self.real))
     }
 }
 
