@@ -10,7 +10,7 @@ const LEAST_BINS: f64 = 16.0;
 /// DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic
 /// for the rest, which asks for 1 to 4 mean cells per bin. Movable macros are left out of
 /// the mean, so that bins are fine enough for the cells beside them, and there are
-/// [`LEAST_BINS`] along the longer side, so that a few cells in one place do overflow. Where no
+/// at least 16 along the longer side, so that a few cells in one place do overflow. Where no
 /// movable cell has an area, the fixed ones are asked.
 pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
     let fixed_choice = match design.name.split('.').next().unwrap_or_default() {

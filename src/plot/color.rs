@@ -85,6 +85,7 @@ const SHADES: usize = 256;
 
 impl Scale {
     /// Its control points, evenly spaced, lowest first.
+    #[cfg(feature = "cli")]
     pub(crate) fn points(self) -> impl Iterator<Item = Rgb> {
         self.table().iter().map(|p| [16, 8, 0].map(|shift| (p >> shift & 0xff) as u8))
     }

@@ -6,6 +6,7 @@ use super::error::PlotError;
 use crate::grid::Map;
 
 /// The colour of values that are not finite, which takes the place of the last shade.
+#[cfg_attr(not(feature = "cli"), allow(dead_code))] // frames are the command line's
 const LAST: u8 = u8::MAX;
 
 /// An image by the numbers of its colours.
@@ -20,6 +21,7 @@ pub(crate) struct Indexed {
 
 impl Indexed {
     /// A map, one pixel a bin: x to the right, y upward.
+    #[cfg_attr(not(feature = "cli"), allow(dead_code))]
     pub(crate) fn of_map(map: &Map<f64>, palette: &Palette) -> Indexed {
         let (width, height) = (map.nx(), map.ny());
         let color = |value: f64| palette.shade(value).map_or(LAST, |shade| shade.min(LAST - 1));

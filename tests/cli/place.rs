@@ -48,7 +48,13 @@ fn eval_reads_the_same_numbers_back() {
         assert_eq!(placed["result"]["hpwl"], again["hpwl"]);
         assert_eq!(placed["result"]["hpwl_weighted"], again["hpwl_weighted"]);
         for overflow in ["overflow_smoothed", "overflow_exact"] {
-            assert_eq!(placed["result"][overflow], again["density"][overflow], "{precision}");
+            // To the last digit but one, as this reader of JSON has it.
+            let [placed, again] =
+                [&placed["result"], &again["density"]].map(|v| v[overflow].as_f64().unwrap());
+            assert!(
+                (placed - again).abs() <= 2.0 * f64::EPSILON * again,
+                "{precision}: {placed} {again}"
+            );
         }
         assert!(again["density"]["overflow_smoothed"].as_f64().unwrap() <= 0.07);
         let warnings = again["warnings"].as_array().unwrap();
@@ -181,7 +187,7 @@ fn a_design_of_three_cells_is_placed() {
     let tiny = Tiny::new();
     let pl = tiny.folder().join("out.pl");
     for init in ["center", "file"] {
-        ended(&tiny.aux(), &pl, &[&"--init", &init, &"--iterations", &"50"], 3);
+        place(&tiny.aux(), &pl, &[&"--init", &init, &"--iterations", &"50"]);
         let text = std::fs::read_to_string(&pl).unwrap();
         assert!(text.contains("p\t30\t8\t: N /FIXED"), "{text}");
     }
@@ -353,7 +359,7 @@ fn wrong_usage_is_said() {
         ("--stop-overflow", "2", "from 0 to 1"),
         ("--init", "middle", "possible values"),
         ("--frame-every", "0", "1.."),
-        ("--time-limit", "-1", "a number of seconds"),
+        ("--time-limit", "soon", "a number of seconds"),
         ("--late-growth", "1", "above 1"),
         ("--momentum", "2", "from 0 to 1"),
     ] {

@@ -22,7 +22,7 @@ use std::time::Instant;
 /// Options of `placefield solve`.
 #[derive(Args)]
 pub(crate) struct SolveArrayArgs {
-    /// The density ρ, [nx][ny], as a NumPy file; - for standard input
+    /// The density ρ of nx x ny bins, y contiguous, as a NumPy file; - for standard input
     #[arg(value_name = "RHO.npy")]
     rho: PathBuf,
     /// Folder for potential.npy, field_x.npy and field_y.npy; made when it is not there
