@@ -67,7 +67,8 @@ pub(crate) fn wirelength_is_the_cpus<T: CudaReal>(gpu: &Gpu, cells: u64) {
     for large in [8, 30, 100, Netlist::ALL] {
         let netlist = Netlist::from_design(&design, large).unwrap();
         let degree = |e: usize| netlist.pins_of(e).len();
-        assert!(netlist.smooth() < netlist.nets(), "there are nets left out");
+        let all = large == Netlist::ALL;
+        assert!(all || netlist.smooth() < netlist.nets(), "there are nets left out");
         assert!(
             large == 8 || (0..netlist.smooth()).any(|e| degree(e) > 16),
             "there are large nets"
