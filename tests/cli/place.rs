@@ -48,13 +48,10 @@ fn eval_reads_the_same_numbers_back() {
         assert_eq!(placed["result"]["hpwl"], again["hpwl"]);
         assert_eq!(placed["result"]["hpwl_weighted"], again["hpwl_weighted"]);
         for overflow in ["overflow_smoothed", "overflow_exact"] {
-            // To the last digit but one, as this reader of JSON has it.
+            // But for the order in which areas are added.
             let [placed, again] =
                 [&placed["result"], &again["density"]].map(|v| v[overflow].as_f64().unwrap());
-            assert!(
-                (placed - again).abs() <= 2.0 * f64::EPSILON * again,
-                "{precision}: {placed} {again}"
-            );
+            assert!((placed - again).abs() <= 1e-14 * again, "{precision}: {placed} {again}");
         }
         assert!(again["density"]["overflow_smoothed"].as_f64().unwrap() <= 0.07);
         let warnings = again["warnings"].as_array().unwrap();
