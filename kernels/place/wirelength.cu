@@ -42,14 +42,9 @@ constexpr u32 NO_BODY = 0xffffffffu;
 constexpr u32 CHUNK_PINS = 1024;
 /// A cell of more pins is a warp's: HEAVY in src/cuda.
 constexpr u32 HEAVY = 64;
-// Blocks of wirelength_nets that a multiprocessor runs at once, at least. The more the better
-// (an H200, bigblue4's size, f32: wirelength takes 274 µs with 4, 236 with 6) as long as
-// nothing is spilled: sm_100 would with 5, f64 with 3.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+// Blocks of wirelength_nets that a multiprocessor runs at once, at least: as many as do without
+// spilling anything.
 constexpr int NETS_BLOCKS = F64 ? 2 : 4;
-#else
-constexpr int NETS_BLOCKS = F64 ? 2 : 6;
-#endif
 
 /// What connects the bodies. Same layout as `NetAddresses` in src/cuda.
 struct Nets {
