@@ -64,7 +64,7 @@ static void check(const Design& d, int chunk, double drift) {
     std::vector<double> first;
     printf("check %-12s %s chunk %4d drift %.1f:", d.name.c_str(), PRECISION, b.plan.chunk, drift);
     // By slots, by the caller's order, by slots of a new order.
-    for (int order : {SLOTS, CALLER, SLOTS}) {
+    for (int order : {SLOTS, PAIRS, SLOTS}) {
         for (int again = 0; again < 2; ++again) {
             CHECK(cudaMemsetAsync(b.rho, 0xff, bins * sizeof(real), b.stream));
             b.density(order);
@@ -85,10 +85,10 @@ static void check(const Design& d, int chunk, double drift) {
             expect(std::fabs(found - excess) < (f32 ? 1e-5 : 1e-11) * excess, "excess", d.name.c_str());
             expect(std::fabs(s.largest - most) < (f32 ? 1e-5 : 1e-11) * most, "largest", d.name.c_str());
         }
-        if (order == CALLER) b.order_slots(), b.sync();
+        if (order == PAIRS) b.order_slots(), b.sync();
     }
     read_slots();
-    b.density(CALLER);  // stages positions in the new order
+    b.density(PAIRS);  // stages positions in the new order
     for (int way = 0; way < 2; ++way) {
         auto* const at = way == 0 ? b.staged_force : b.force_back;
         CHECK(cudaMemsetAsync(at, 0xff, 2 * b.n * sizeof(real), b.stream));
@@ -151,7 +151,7 @@ static std::string times(const Design& d, int chunk, bool clustered, double drif
     b.order(b.start), b.sync(), b.to_slots();
     const Spread ds = b.time([&] { b.density(SLOTS); });
     const u64 outside = b.read_stats().outside;
-    const Spread dc = b.time([&] { b.density(CALLER); }), fin = b.time([&] { b.finish(); });
+    const Spread dc = b.time([&] { b.density(PAIRS); }), fin = b.time([&] { b.finish(); });
     const Spread fs = b.time([&] { b.force(0); }), fc = b.time([&] { b.force(1); });
     printf(
         "%-12s %s chunk %4d drift %.1f | order %6.1f, of slots %6.1f, outside %5.2f%% | density slots %6.1f caller "
@@ -193,7 +193,7 @@ static void parts(const Design& d) {
     const double sweep = b.time([&] { b.sweep(); }).median;
     printf(" after %.1f us of solve-like traffic: density %5.1f caller %5.1f |", sweep,
            b.time([&] { b.sweep(), b.density(SLOTS); }).median - sweep,
-           b.time([&] { b.sweep(), b.density(CALLER); }).median - sweep);
+           b.time([&] { b.sweep(), b.density(PAIRS); }).median - sweep);
     // The same order again each time, as in `times`.
     const auto none = [&] { CHECK(cudaMemsetAsync(b.counts, 0, b.keys * 4, b.stream)); };
     const auto part = [&](const char* name, const u32* ids, const auto* corners, const Wanted& wanted) {
@@ -220,7 +220,7 @@ static void outside(const Design& d) {
         b.to_slots();
         const double ds = b.time([&] { b.density(SLOTS); }).median;
         const u64 outside = b.read_stats().outside;
-        const double dc = b.time([&] { b.density(CALLER); }).median, fs = b.time([&] { b.force(0); }).median;
+        const double dc = b.time([&] { b.density(PAIRS); }).median, fs = b.time([&] { b.force(0); }).median;
         const double fc = b.time([&] { b.force(1); }).median;
         printf(
             "%-12s drift %.1f outside %7llu %8.4f%% density slots %6.1f caller %6.1f force slots %6.1f caller %6.1f\n",

@@ -229,7 +229,7 @@ struct Bench {
                int(local));
     }
     void count(const u32* order, const real2* corners) {
-        count_or_place(order_count, false, order, corners, counts, staged);
+        count_or_place(order ? order_count_pairs : order_count_slots, false, order, corners, counts, staged);
     }
     void list() { launch(order_tiles, 1, 1024, 0, true, stream, plan, (uint2*)counts, (uint2*)cursors, listed, age); }
     void place(const Wanted& wanted) {
@@ -262,7 +262,7 @@ struct Bench {
         CHECK(cudaMemcpyAsync(slots, slots_kept, n * sizeof(real2), cudaMemcpyDeviceToDevice, stream));
     }
     void bodies(int order) {
-        auto kernel = order == SLOTS ? density_slots : density_caller;
+        auto kernel = order == SLOTS ? density_slots : density_pairs;
         kernel<<<max_chunks + (plan.large + 7) / 8, 256, dense_bytes, stream>>>(
             plan, chunks, macros, records, ids, order == SLOTS ? slots : caller, staged, sums, rest, outside_weight,
             differences, flags, outside, stats);
@@ -284,7 +284,8 @@ struct Bench {
     }
     void give_back() {
         const int each = 256 * RETURN_EACH;
-        launch(force_return, (n + each - 1) / each, 256, 0, true, stream, plan, slot_of, staged_force, force_back);
+        launch(force_pairs, (n + each - 1) / each, 256, 0, true, stream, plan, slot_of, staged_force,
+               (real*)force_back, real(1), (const real*)nullptr, 0);
     }
     void peer_step_density() {
         const dim3 block(2, 2, 64);

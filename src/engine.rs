@@ -174,6 +174,62 @@ impl EngineOptions {
     }
 }
 
+/// How an array holds two values of every body, x and y.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// x of every body, then y of every body: x…y…, as DREAMPlace and Xplace have it.
+    #[default]
+    Halves,
+    /// x and y of a body side by side: x y x y …
+    Pairs,
+}
+
+/// How a gradient is written: the default, and what is to differ from it.
+///
+/// ```
+/// use placefield::engine::{GradientOptions, Layout};
+/// let options = GradientOptions::default().layout(Layout::Pairs).weight(-0.25).accumulate(true);
+/// assert_eq!(options.layout, Layout::Pairs);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct GradientOptions {
+    /// How the array holds it; x…y… by default.
+    pub layout: Layout,
+    /// What the force ([`Engine::read_force`]) is multiplied by; −1 by default, which gives the
+    /// gradient of placers such as DREAMPlace, the direction in which density rises. By
+    /// −2/(bin area · bin width along x) it is the derivative of the energy by positions.
+    pub weight: f64,
+    /// Whether it is added to what the array holds; off by default: it is written.
+    pub accumulate: bool,
+}
+
+impl Default for GradientOptions {
+    fn default() -> Self {
+        GradientOptions { layout: Layout::Halves, weight: -1.0, accumulate: false }
+    }
+}
+
+impl GradientOptions {
+    /// With x and y of the array laid out this way.
+    #[must_use]
+    pub fn layout(self, layout: Layout) -> Self {
+        GradientOptions { layout, ..self }
+    }
+
+    /// With the force multiplied by this number.
+    #[must_use]
+    pub fn weight(self, weight: f64) -> Self {
+        GradientOptions { weight, ..self }
+    }
+
+    /// Added to what the array holds, or written.
+    #[must_use]
+    pub fn accumulate(self, accumulate: bool) -> Self {
+        GradientOptions { accumulate, ..self }
+    }
+}
+
 /// The pipeline an engine evaluates by, and why it is that one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -233,6 +289,9 @@ pub enum EngineError {
         /// The name of the precision.
         precision: &'static str,
     },
+    /// A gradient's weight that is not finite in the engine's precision.
+    #[error("weight of the gradient: {0}: expected a finite number")]
+    Weight(f64),
     /// A slice of the wrong length.
     #[error("{what}: {found} values, expected {expected}")]
     Length {
@@ -311,6 +370,12 @@ pub trait Engine<T: Real> {
     /// or the device failed.
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError>;
 
+    /// As [`Engine::set_positions`], from one array with two values per body.
+    ///
+    /// # Errors
+    /// As [`Engine::set_positions`].
+    fn set_positions_in(&mut self, layout: Layout, positions: &[T]) -> Result<(), EngineError>;
+
     /// ρ of everything, and the smoothed overflow and maximum without fillers.
     ///
     /// # Errors
@@ -359,6 +424,18 @@ pub trait Engine<T: Real> {
     /// When `fx` or `fy` does not have one value per body, the forces were not
     /// computed for the positions at hand, or the device failed.
     fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError>;
+
+    /// Writes the force times a weight to `gradient`, or adds it to what is there: two values per
+    /// body, as `options` has it, in the caller's order.
+    ///
+    /// # Errors
+    /// When `gradient` does not have two values per body, the weight is not finite, the forces were
+    /// not computed for the positions at hand, or the device failed.
+    fn write_gradient(
+        &mut self,
+        gradient: &mut [T],
+        options: &GradientOptions,
+    ) -> Result<(), EngineError>;
 }
 
 /// An engine that says how long its stages take.
@@ -418,6 +495,18 @@ pub(crate) fn add_background<T: Real>(kind: MapKind, background: f64, map: &mut 
     }
 }
 
+/// The weight of a gradient in the precision of an engine.
+///
+/// # Errors
+/// When that cannot hold it.
+pub(crate) fn check_weight<T: Real>(weight: f64) -> Result<T, EngineError> {
+    let rounded = T::of(weight);
+    if rounded.is_finite() {
+        return Ok(rounded);
+    }
+    Err(EngineError::Weight(weight))
+}
+
 /// An error unless every slice has `expected` values.
 pub(crate) fn check_lengths(
     expected: usize,
@@ -453,18 +542,36 @@ pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
 
 /// An error that names the first position that is not a finite number. Parallel.
 pub(crate) fn check_positions<T: Real>(x: &[T], y: &[T]) -> Result<(), EngineError> {
-    const CHUNK: usize = 1 << 14;
     for (what, values) in [("x of body", x), ("y of body", y)] {
-        // No exit within a chunk, so that the loop over it is vectorised.
-        let bad = |chunk: &[T]| !chunk.iter().fold(true, |finite, v| finite & v.is_finite());
-        if let Some(chunk) = values.par_chunks(CHUNK).position_first(bad) {
-            let first = chunk * CHUNK;
-            let within = values[first..].iter().position(|v| !v.is_finite()).unwrap_or(0);
-            let (index, value) = (first + within, values[first + within].wide());
-            return Err(EngineError::NotFinite { what, index, value });
+        if let Some(index) = first_not_finite(values) {
+            return Err(EngineError::NotFinite { what, index, value: values[index].wide() });
         }
     }
     Ok(())
+}
+
+/// As [`check_positions`], and an error unless there are two values for each of `bodies`.
+pub(crate) fn check_positions_in<T: Real>(
+    bodies: usize,
+    layout: Layout,
+    positions: &[T],
+) -> Result<(), EngineError> {
+    check_lengths(2 * bodies, &[("positions", positions.len())])?;
+    let Some(at) = first_not_finite(positions) else { return Ok(()) };
+    let (of_y, index) = match layout {
+        Layout::Halves => (at >= bodies, at % bodies),
+        Layout::Pairs => (at % 2 == 1, at / 2),
+    };
+    let what = if of_y { "y of body" } else { "x of body" };
+    Err(EngineError::NotFinite { what, index, value: positions[at].wide() })
+}
+
+fn first_not_finite<T: Real>(values: &[T]) -> Option<usize> {
+    const CHUNK: usize = 1 << 14;
+    // No exit within a chunk, so that the loop over it is vectorised.
+    let bad = |chunk: &[T]| !chunk.iter().fold(true, |finite, v| finite & v.is_finite());
+    let first = values.par_chunks(CHUNK).position_first(bad)? * CHUNK;
+    Some(first + values[first..].iter().position(|v| !v.is_finite()).unwrap_or(0))
 }
 
 #[cfg(test)]

@@ -99,11 +99,21 @@ struct alignas(16) Chunk {
 };
 static_assert(sizeof(Chunk) == 8 * sizeof(u32), "as in src/cuda");
 
-/// What order lower-left corners are in.
+/// What order lower-left corners are in, and how the array holds them.
 enum Order {
-    SLOTS = 0,
-    CALLER = 1,  // reached through a body's id
+    SLOTS = 0,   // slots, x and y side by side
+    PAIRS = 1,   // the caller's order, reached through a body's id; x and y side by side
+    HALVES = 2,  // the same; x of all bodies, then y of all
 };
+
+/// The lower-left corner of slot or body `at`. An array of HALVES need not begin where a pair can.
+template <int ORDER>
+__device__ __forceinline__ real2 corner_at(const Plan& plan, const real2* __restrict__ corners, u32 at) {
+    if (ORDER == SLOTS) return __ldcs(corners + at);
+    if (ORDER == PAIRS) return __ldg(corners + at);
+    const real* const x = reinterpret_cast<const real*>(corners);
+    return make(__ldg(x + at), __ldg(x + u32(plan.bodies + plan.large) + at));
+}
 
 // Arithmetic that the compiler must neither contract nor reorder.
 __device__ __forceinline__ float add_rn(float a, float b) { return __fadd_rn(a, b); }
@@ -225,14 +235,14 @@ __device__ __forceinline__ Body load_body(const Plan& plan, u32 slot, u32 half, 
         body.w = record.w;
         body.h = record.h;
         body.ratio = weight_of(plan, record.ratio);
-        if (ORDER == CALLER) at = u32(record.id);
+        if (ORDER != SLOTS) at = u32(record.id);
     } else {
         body.w = plan.filler_w;
         body.h = plan.filler_h;
         body.ratio = plan.filler_ratio;
-        if (ORDER == CALLER) at = id_of[half * (plan.bodies + plan.large) + slot];
+        if (ORDER != SLOTS) at = id_of[half * (plan.bodies + plan.large) + slot];
     }
-    body.corner = ORDER == SLOTS ? __ldcs(corners + at) : __ldg(corners + at);
+    body.corner = corner_at<ORDER>(plan, corners, at);
     return body;
 }
 

@@ -1,8 +1,9 @@
 // Density: the area every bin holds, and from it ρ, overflow and maximum.
 //
 //   density_slots   overlaps of all bodies, into sums per bin; positions in slot order
-//   density_caller  the same, positions in the caller's order: each is one access at
-//                   random, and is left in slot order for the force
+//   density_pairs   the same, positions in the caller's order, x and y of a body side by
+//                   side: each is one access at random, and is left in slot order for the force
+//   density_halves  the same, x of all bodies before y of all: two accesses each
 //   density_large   large bodies' share of the sums, from their differences
 //   density_finish  ρ = fixed + movable + fillers, overflow and maximum of fixed +
 //                   movable; leaves the sums at zero for the next step. ρ and fixed are
@@ -16,11 +17,11 @@
 // patch to the sums of all bins (sums.cuh). Large bodies are added there from differences
 // (large.cuh).
 //
-// Blocks have 256 threads. density_slots and density_caller: a block for every eight large
+// Blocks have 256 threads. density_slots, density_pairs and density_halves: a block for every eight large
 // bodies, then one for every chunk; shared memory holds a patch of both classes (bodies.cuh),
 // 15 KiB in f32 and 30 in f64, and the list of bodies outside their halo. They read a
 // corner (2 values) and, but for fillers of one size, a record (4 values) per body;
-// density_caller also writes the corner. density_large: a block per tile. density_finish:
+// in the caller's order they also write the corner. density_large: a block per tile. density_finish:
 // four bins a thread, which moves six values per bin (two sums read and set to zero, fixed
 // area read, ρ written), and one more block that tells the host how stale the order is
 // (bodies.cuh). Maps are [nx][ny], y contiguous.
@@ -135,7 +136,7 @@ __device__ __forceinline__ u32 deposit_slots(const Plan& plan, const Chunk& chun
     u32 counted = 0;
     for_each_body<DEPOSIT_AHEAD, ORDER, RECORD>(
         plan, chunk.half, begin, end, records, id_of, corners, [&](u32 slot, const Body& body) {
-            if (ORDER == CALLER) staged[slot] = body.corner;
+            if (ORDER != SLOTS) staged[slot] = body.corner;
             counted += deposit<FILLER>(plan, body, slot, chunk, patch, sums, outside);
         });
     return counted;
@@ -204,7 +205,7 @@ __device__ __forceinline__ void deposit_chunk(const Plan& plan, const Chunk& chu
     const u32 adders = outside.count ? blockDim.x - 32 : blockDim.x;
     add_patch(plan, chunk, reinterpret_cast<const u32*>(patch_storage), sums, adders);
     if (outside.count)
-        count += deposit_outside(plan, chunk.half, records, ORDER == CALLER ? staged : corners, sums, outside);
+        count += deposit_outside(plan, chunk.half, records, ORDER != SLOTS ? staged : corners, sums, outside);
     if (count) atomicAdd(counted, count);
 }
 
@@ -336,7 +337,8 @@ __device__ __forceinline__ void finish_bins(const Plan& plan, const real* __rest
         deposit_bodies<ORDER>(plan, chunks, large, records, id_of, corners, staged, sums, outside, stats);             \
     }
 PF_DENSITY_BODIES(slots, SLOTS)
-PF_DENSITY_BODIES(caller, CALLER)
+PF_DENSITY_BODIES(pairs, PAIRS)
+PF_DENSITY_BODIES(halves, HALVES)
 
 PF_KERNEL(BLOCK) density_large(const Plan plan, Sum* values, u64* rest, u64* differences, u32* flags) {
     const Sums sums = {values, rest, nullptr, differences, flags, u32(plan.nx) * u32(plan.ny)};

@@ -1,8 +1,10 @@
 // Force on every body: ratio · Σ over its bins of overlap area · (Ex, Ey), the direction
 // that spreads (ePlace, eq. 20; DREAMPlace, section III-B).
 //
-//   force_slots   positions and forces in slot order
-//   force_return  forces from slot order to the caller's
+//   force_slots    positions and forces in slot order
+//   force_pairs    forces from slot order to the caller's, times a weight, written or added to
+//                  what is there; x and y of a body side by side
+//   force_halves   the same, x of all bodies before y of all
 //
 // A body's sum always runs over its bins in the same order by one thread (a large body's
 // by one block), so the same inputs give the same bits.
@@ -11,8 +13,8 @@
 // chunk; shared memory holds the field of a patch (bodies.cuh), 15 KiB in f32 and 30 in
 // f64. It reads a corner (2 values) and, but for fillers of one size, a record (4 values)
 // per body and writes a force (2), and reads two maps, [nx][ny], y contiguous, once and
-// their halos. force_return: RETURN_EACH bodies a thread, of each 2 values and an index
-// read and 2 values written, the reads at random.
+// their halos. force_pairs and force_halves: RETURN_EACH bodies a thread, of each 2 values and an
+// index read and 2 values written, the reads at random.
 #include "bodies/bodies.cuh"
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
@@ -176,18 +178,32 @@ __device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Reco
     forces[plan.bodies + k] = force;
 }
 
-/// Bodies per thread of force_return, whose accesses at random are in flight at once.
+/// Bodies per thread of force_pairs and force_halves, whose accesses at random are in flight at once.
 constexpr u32 RETURN_EACH = 4;
 
+/// `back` need not begin where a pair can in HALVES. Times `factor` too, where there is one.
+template <int ORDER>
 __device__ __forceinline__ void return_forces(u32 count, const u32* __restrict__ slot_of, const real2* forces,
-                                              real2* __restrict__ back) {
+                                              real* __restrict__ back, real weight, const real* __restrict__ factor,
+                                              bool add) {
     const u32 first = blockIdx.x * blockDim.x * RETURN_EACH + threadIdx.x;
+    real* const y = back + count;
     u32 slot[RETURN_EACH];
-    real2 force[RETURN_EACH];
+    real2 force[RETURN_EACH], before[RETURN_EACH];
 #pragma unroll
     for (u32 k = 0; k < RETURN_EACH; ++k) {
         const u32 at = first + k * blockDim.x;
         slot[k] = at < count ? __ldcs(slot_of + at) : 0;
+    }
+    if (factor) weight *= __ldg(factor);
+    if (add) {
+#pragma unroll
+        for (u32 k = 0; k < RETURN_EACH; ++k) {
+            const u32 at = first + k * blockDim.x;
+            if (at >= count) break;
+            if (ORDER == PAIRS) before[k] = __ldcs(reinterpret_cast<const real2*>(back) + at);
+            else before[k] = make(__ldcs(back + at), __ldcs(y + at));
+        }
     }
     wait_for_previous();
 #pragma unroll
@@ -195,7 +211,16 @@ __device__ __forceinline__ void return_forces(u32 count, const u32* __restrict__
 #pragma unroll
     for (u32 k = 0; k < RETURN_EACH; ++k) {
         const u32 at = first + k * blockDim.x;
-        if (at < count) __stcs(back + at, force[k]);
+        if (at >= count) break;
+        const real2 product = make(weight * force[k].x, weight * force[k].y);
+        const real2 out =
+            add ? make(fma_rn(weight, force[k].x, before[k].x), fma_rn(weight, force[k].y, before[k].y)) : product;
+        if (ORDER == PAIRS) {
+            __stcs(reinterpret_cast<real2*>(back) + at, out);
+        } else {
+            __stcs(back + at, out.x);
+            __stcs(y + at, out.y);
+        }
     }
 }
 
@@ -210,6 +235,10 @@ PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks
     if (!chunk.empty()) gather_chunk(plan, chunk, records, corners, ex, ey, forces);
 }
 
-PF_KERNEL(BLOCK) force_return(const Plan plan, const u32* slot_of, const real2* forces, real2* back) {
-    return_forces(u32(plan.bodies + plan.large), slot_of, forces, back);
-}
+#define PF_FORCE_RETURN(SUFFIX, ORDER)                                                                                 \
+    PF_KERNEL(BLOCK) force_##SUFFIX(const Plan plan, const u32* slot_of, const real2* forces, real* back, real weight, \
+                                    const real* factor, int add) {                                                     \
+        return_forces<ORDER>(u32(plan.bodies + plan.large), slot_of, forces, back, weight, factor, add != 0);          \
+    }
+PF_FORCE_RETURN(pairs, PAIRS)
+PF_FORCE_RETURN(halves, HALVES)

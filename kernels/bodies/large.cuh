@@ -18,8 +18,8 @@ __device__ __forceinline__ void deposit_large(const Plan& plan, u32 k, const Rec
                                               const Sums& sums) {
     const int lane = threadIdx.x % 32, p = lane / 5, q = lane % 5;
     const Record body = large[k];
-    const real2 at = corners[ORDER == CALLER ? u32(body.id) : plan.bodies + k];
-    if (ORDER == CALLER && lane == 0) staged[plan.bodies + k] = at;
+    const real2 at = corner_at<ORDER>(plan, corners, ORDER != SLOTS ? u32(body.id) : plan.bodies + k);
+    if (ORDER != SLOTS && lane == 0) staged[plan.bodies + k] = at;
     const bool filler = u32(body.id) >= u32(plan.movable_ids);
     if (filler && plan.exact_size) return;
     const Span sx = span_of(plan.x, at.x, body.w, plan.stretch);

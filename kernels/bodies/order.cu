@@ -1,7 +1,7 @@
 // The order of the slots: a counting sort of the bodies by the tile of bins they stand in,
 // made on the device whenever too many bodies are outside their halo.
 //
-//   order_count    how many bodies every tile has
+//   order_count_…  how many bodies every tile has
 //   order_tiles    where every tile begins (one block)
 //   order_place    bodies to their new slots, and the list of chunks
 //   order_invert   slot of every body from the body of every slot
@@ -75,8 +75,9 @@ __device__ __forceinline__ u32 count_together(bool local, const Histogram& histo
     return __shfl_sync(ALL_LANES, before, first) + __popc(same & ((1u << lane) - 1));
 }
 
-/// Corners are the caller's and `ids` leads to them, or in slots and `ids` is null.
+/// Corners are the caller's and `ids` leads to them, or in slots.
 /// They are left in `staged`, in slots. Large bodies keep their slots, at the end.
+template <int ORDER>
 __device__ __forceinline__ void count_bodies(const Plan& plan, const u32* __restrict__ ids,
                                              const real2* __restrict__ corners, u32* counts, real2* __restrict__ staged,
                                              bool local) {
@@ -86,7 +87,7 @@ __device__ __forceinline__ void count_bodies(const Plan& plan, const u32* __rest
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
         const int slot = first + k * blockDim.x;
-        if (slot < plan.bodies) corner[k] = ids ? __ldg(corners + ids[slot]) : __ldcs(corners + slot);
+        if (slot < plan.bodies) corner[k] = corner_at<ORDER>(plan, corners, ORDER == SLOTS ? slot : ids[slot]);
     }
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
@@ -298,10 +299,14 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
     }
 }
 
-PF_KERNEL(512, 8 / sizeof(real)) order_count(const Plan plan, const u32* ids, const real2* corners, u32* counts,
-                                             real2* staged, int local) {
-    count_bodies(plan, ids, corners, counts, staged, local != 0);
-}
+#define PF_ORDER_COUNT(SUFFIX, ORDER)                                                                                  \
+    PF_KERNEL(512, 8 / sizeof(real)) order_count_##SUFFIX(const Plan plan, const u32* ids, const real2* corners,       \
+                                                          u32* counts, real2* staged, int local) {                     \
+        count_bodies<ORDER>(plan, ids, corners, counts, staged, local != 0);                                           \
+    }
+PF_ORDER_COUNT(slots, SLOTS)
+PF_ORDER_COUNT(pairs, PAIRS)
+PF_ORDER_COUNT(halves, HALVES)
 
 PF_KERNEL(1024) order_tiles(const Plan plan, uint2* counts, uint2* cursors, Tile* tiles, Age* age) {
     list_tiles(plan, counts, cursors, tiles, age);

@@ -23,7 +23,7 @@ use super::bodies::{
 };
 use super::simd::vectorised;
 use crate::charge::Charge;
-use crate::engine::DensityStats;
+use crate::engine::{DensityStats, Layout};
 use crate::grid::Map;
 use crate::real::Real;
 use rayon::prelude::*;
@@ -99,9 +99,26 @@ impl CpuDensity {
     pub fn place<T: Real>(&mut self, x: &[T], y: &[T]) {
         let all = self.bodies.len();
         assert_eq!((x.len(), y.len()), (all, all), "positions");
+        self.place_at(|i| [x[i], y[i]]);
+    }
+
+    /// As [`CpuDensity::place`], from one array of two values per body.
+    ///
+    /// # Panics
+    /// When `positions` is not two values per body.
+    pub fn place_in<T: Real>(&mut self, layout: Layout, positions: &[T]) {
+        let all = self.bodies.len();
+        assert_eq!(positions.len(), 2 * all, "positions");
+        match layout {
+            Layout::Halves => self.place(&positions[..all], &positions[all..]),
+            Layout::Pairs => self.place_at(|i| [positions[2 * i], positions[2 * i + 1]]),
+        }
+    }
+
+    fn place_at<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Copy + Sync) {
         let movable = self.bodies.movable.len();
-        self.bodies.movable.place(&x[..movable], &y[..movable]);
-        self.bodies.fillers.place(&x[movable..], &y[movable..]);
+        self.bodies.movable.place(at);
+        self.bodies.fillers.place(|i| at(movable + i));
     }
 
     /// Writes ρ of everything, less the background, to `rho`, `nx × ny`; returns
@@ -136,7 +153,8 @@ impl CpuDensity {
     /// When `x` or `y` has fewer entries than there are movable cells.
     pub fn exact<T: Real>(&mut self, x: &[T], y: &[T]) -> DensityStats {
         let movable = self.bodies.movable.len();
-        self.bodies.movable.place(&x[..movable], &y[..movable]);
+        let (x, y) = (&x[..movable], &y[..movable]);
+        self.bodies.movable.place(|i| [x[i], y[i]]);
         self.exact_of_placed()
     }
 

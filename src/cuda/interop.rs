@@ -1,5 +1,39 @@
-//! Device memory and streams shared with other libraries, through
+//! Device memory and streams shared with other libraries, by address or through
 //! [cudarc](https://docs.rs/cudarc)'s types: the one place where they appear.
+//!
+//! # Memory and streams of the caller's
+//!
+//! A [`Gpu`] is the device's primary context, as PyTorch and the CUDA runtime have it, so
+//! that their memory can be used as it is: [`view`] and [`view_mut`] make slices of it, which
+//! every method here that takes a slice takes. What is to run on a stream of the caller's
+//! is asked for in [`on_stream`]. In a placer that has its positions and its gradient in device
+//! memory, an iteration is
+//!
+//! ```no_run
+//! # use placefield::cuda::{CudaEngine, interop::{self, cudarc::driver::sys::CUstream}};
+//! # use placefield::engine::{EngineError, GradientOptions, Layout};
+//! # unsafe fn iteration(
+//! #     engine: &mut CudaEngine<f32>, stream: CUstream, positions: u64, gradient: u64,
+//! # ) -> Result<(), EngineError> {
+//! let (gpu, values) = (engine.gpu().clone(), 2 * engine.bodies().len());
+//! let options = GradientOptions::default().layout(Layout::Halves).weight(-1.0).accumulate(true);
+//! // SAFETY: both addresses are of so many values in memory of this device, which lives and
+//! // which only work on this stream uses until the step has run.
+//! unsafe {
+//!     let positions = interop::view(&gpu, positions, values)?; // x of all bodies, then y
+//!     let gradient = interop::view_mut(&gpu, gradient, values)?;
+//!     interop::on_stream(&gpu, stream, || {
+//!         engine.enqueue_energy(options.layout, positions)?;
+//!         engine.enqueue_gradient(&options, None, gradient)
+//!     })?
+//! }
+//! # }
+//! ```
+//!
+//! Nothing in it allocates and nothing waits, and where the stream is being captured, it
+//! becomes a part of the caller's graph.
+//!
+//! # Through cudarc
 //!
 //! cudarc orders work between streams by events of its own, and those are off in
 //! this library's context: everything here runs on the one stream of a [`Gpu`],
@@ -18,9 +52,11 @@
 #![doc = include_str!("../../benchmarks/examples/spread_gpu.rs")]
 //! ```
 
-use super::device::{DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu};
+use super::device::{CudaError, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu};
 pub use cudarc;
+use cudarc::driver::sys::{self, CUpointer_attribute as Attribute};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
+use std::ffi::c_void;
 use std::sync::Arc;
 
 /// The context of a [`Gpu`]: the device's primary context.
@@ -40,9 +76,150 @@ pub unsafe fn context(gpu: &Gpu) -> Arc<CudaContext> {
 /// step of an engine by a pipeline is captured), nothing is enqueued to the stream
 /// from other threads and nobody waits for it. Memory that work on it uses lives
 /// until the work has run. The stream is not captured but by
-/// [`Graph::capture`](super::Graph::capture).
+/// [`Graph::capture`](super::Graph::capture). Work of `gpu` in [`on_stream`] goes elsewhere.
 pub unsafe fn stream(gpu: &Gpu) -> Arc<CudaStream> {
     gpu.stream().clone()
+}
+
+/// Has everything that `body` enqueues to this device, by any engine or plan on `gpu`, go to
+/// `stream`, a stream of the caller's (null: the legacy default stream): after what was enqueued to
+/// `gpu` before and ahead of what is enqueued afterwards, wherever that goes. The streams wait for
+/// one another on the device, by events. Reading results in `body` waits for `stream` alone. Other
+/// threads that use `gpu` wait meanwhile, as for a capture.
+///
+/// While `stream` is being captured (`cuStreamBeginCapture`, PyTorch's `torch.cuda.graph`), what is
+/// enqueued becomes a part of the caller's graph. What loads kernels, allocates, copies from or to
+/// the host or waits is then refused ([`CudaError::Capturing`]): a step of the engine has to run before
+/// one is captured. The first capture after other work waits for that work on the host.
+///
+/// # Errors
+/// [`CudaError::OtherContext`] for a stream of another context than the device's primary one,
+/// [`CudaError::Capturing`] inside another `on_stream` or a capture by
+/// [`Graph::capture`](super::Graph::capture), and when the driver refuses. Work is enqueued even where the
+/// driver refuses to mark its end, which it does only once the device has failed.
+///
+/// # Safety
+/// `stream` is a stream that lives, until the work has been enqueued. Of a graph captured with such
+/// work the caller sees to it that
+/// - it runs only as long as the engines and plans whose work it holds, and their memory, live where
+///   they are (an engine gives up its memory when it is dropped and in
+///   [`Engine::set_charge`](crate::engine::Engine::set_charge));
+/// - between its runs and other work of this `gpu` there is an order: where a run is enqueued to a
+///   stream, the next work of this `gpu` is asked for by `on_stream` with that stream.
+pub unsafe fn on_stream<R>(
+    gpu: &Gpu,
+    stream: sys::CUstream,
+    body: impl FnOnce() -> R,
+) -> Result<R, CudaError> {
+    // SAFETY: the caller's promise.
+    unsafe { gpu.on_stream(stream, body) }
+}
+
+/// `length` values at `address`, memory of somebody else on this device, to be read.
+///
+/// # Errors
+/// [`CudaError::BadAddress`] for an address that is not aligned to its values or at which there is no
+/// device memory of `gpu`'s device, and where the values are known to end beyond it: that is told of
+/// memory by `cudaMalloc`; a caching allocator hands out parts of its own.
+///
+/// # Safety
+/// At `address` there are as many values, which have been written. They live, and nothing writes
+/// them, until the work that the slice is given to has run; work on the stream it goes to may do so
+/// before and after.
+pub unsafe fn view<'a, E: DeviceValue>(
+    gpu: &'a Gpu,
+    address: u64,
+    length: usize,
+) -> Result<DeviceSlice<'a, E>, CudaError> {
+    check_address::<E>(gpu, address, length)?;
+    // SAFETY: the caller's promise.
+    Ok(unsafe { DeviceSlice::from_raw(gpu, address, length) })
+}
+
+/// As [`view`], to be written.
+///
+/// # Errors
+/// As [`view`].
+///
+/// # Safety
+/// As for [`view`], except that the values need not have been written unless they are read, and that
+/// nothing else reads them either until the work has run.
+pub unsafe fn view_mut<'a, E: DeviceValue>(
+    gpu: &'a Gpu,
+    address: u64,
+    length: usize,
+) -> Result<DeviceSliceMut<'a, E>, CudaError> {
+    check_address::<E>(gpu, address, length)?;
+    // SAFETY: the caller's promise.
+    Ok(unsafe { DeviceSliceMut::from_raw(gpu, address, length) })
+}
+
+/// What the driver knows of an address.
+#[derive(Default)]
+struct Known {
+    memory_type: u32,
+    ordinal: i32,
+    start: u64,
+    size: usize,
+    /// Of `cuMemAlloc`, and not of a pool or mapped piece by piece.
+    one_piece: u32,
+}
+
+impl Known {
+    fn of(address: u64) -> Result<Self, CudaError> {
+        let mut known = Known::default();
+        let mut attributes = [
+            Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+            Attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+            Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+            Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+            Attribute::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+        ];
+        let mut values: [*mut c_void; 5] = [
+            (&raw mut known.memory_type).cast(),
+            (&raw mut known.ordinal).cast(),
+            (&raw mut known.start).cast(),
+            (&raw mut known.size).cast(),
+            (&raw mut known.one_piece).cast(),
+        ];
+        let (count, to) = (attributes.len() as u32, values.as_mut_ptr());
+        // SAFETY: each attribute is written to a value of its type (the last, a byte, to a larger
+        // one); an address that the driver does not know leaves zeros.
+        unsafe { sys::cuPointerGetAttributes(count, attributes.as_mut_ptr(), to, address) }
+            .result()?;
+        Ok(known)
+    }
+
+    fn is_on(&self, ordinal: usize) -> bool {
+        let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32;
+        self.memory_type == device && usize::try_from(self.ordinal) == Ok(ordinal)
+    }
+}
+
+/// Refuses an address where so many values cannot be. None at all may be anywhere.
+fn check_address<E: DeviceValue>(gpu: &Gpu, address: u64, length: usize) -> Result<(), CudaError> {
+    let size = size_of::<E>();
+    let bad = |reason| Err(CudaError::BadAddress { address, length, size, reason });
+    let bytes = length.checked_mul(size).and_then(|bytes| u64::try_from(bytes).ok());
+    let Some(end) = bytes.and_then(|bytes| address.checked_add(bytes)) else {
+        return bad("they would not end");
+    };
+    if length == 0 {
+        return Ok(());
+    }
+    if !address.is_multiple_of(align_of::<E>() as u64) {
+        return bad("an address that is not aligned to them");
+    }
+    gpu.context().bind_to_thread()?;
+    let (ordinal, first) = (gpu.info().ordinal, Known::of(address)?);
+    if !first.is_on(ordinal) {
+        return bad("no memory of this device");
+    }
+    let memory_end = first.start + first.size as u64;
+    if end > memory_end && (first.one_piece != 0 || !Known::of(end - 1)?.is_on(ordinal)) {
+        return bad("the memory there ends before them");
+    }
+    Ok(())
 }
 
 /// The address of device memory that is to be read, for as long as the view lives.

@@ -3,6 +3,7 @@
 //! All but a few tests are ignored by default; where there is a GPU,
 //! `cargo test --test cuda -- --include-ignored --test-threads=1` runs them.
 
+mod arrays;
 mod code;
 #[path = "../common/mod.rs"]
 mod common;

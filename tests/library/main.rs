@@ -9,6 +9,7 @@ mod conformance;
 mod density_golden;
 mod flat;
 mod golden;
+mod layouts;
 mod place;
 #[cfg(feature = "cli")]
 mod placer;

@@ -161,34 +161,30 @@ impl Order {
         }
     }
 
-    /// Takes the positions of all bodies, lower-left corners in layout units, and
-    /// makes a new order when too many have left the surroundings of their tiles.
-    ///
-    /// # Panics
-    /// When there is not one position per body.
-    pub(in crate::cpu) fn place<T: Real>(&mut self, x: &[T], y: &[T]) {
-        assert_eq!((x.len(), y.len()), (self.len(), self.len()), "positions");
+    /// Takes the positions of all bodies, `at` their lower-left corners in layout units,
+    /// and makes a new order when too many have left the surroundings of their tiles.
+    pub(in crate::cpu) fn place<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Copy + Sync) {
         if self.len() == 0 {
             return;
         }
         if self.chunks.is_empty() {
-            self.sort(x, y);
+            self.sort(at);
         }
-        if self.take(x, y) > self.len() / STRAYS {
-            self.sort(x, y);
-            self.take(x, y);
+        if self.take(at) > self.len() / STRAYS {
+            self.sort(at);
+            self.take(at);
         }
     }
 
     /// Puts positions in slots; returns how many bodies are far from their tiles.
-    fn take<T: Real>(&mut self, x: &[T], y: &[T]) -> usize {
+    fn take<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Sync) -> usize {
         let (bins, body) = (self.bins, &self.body);
         let to = self.x.par_chunks_mut(MOVED).zip(self.y.par_chunks_mut(MOVED));
         to.zip(body.par_chunks(MOVED)).for_each(|((to_x, to_y), body)| {
             for ((to_x, to_y), body) in to_x.iter_mut().zip(to_y).zip(body) {
-                let i = body.load(Relaxed) as usize;
-                *to_x = bins.x.position(x[i].wide());
-                *to_y = bins.y.position(y[i].wide());
+                let [x, y] = at(body.load(Relaxed) as usize);
+                *to_x = bins.x.position(x.wide());
+                *to_y = bins.y.position(y.wide());
             }
         });
         let far = |chunk: &Chunk| {
@@ -232,19 +228,21 @@ impl Order {
         SORTED.max(self.cells())
     }
 
-    fn sort<T: Real>(&mut self, x: &[T], y: &[T]) {
+    fn sort<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Sync) {
         let (bins, [_, tiles_y]) = (self.bins, self.tiles());
         let (cells, at_once) = (self.cells(), self.sorted_at_once());
         let cell = |i: usize| {
             const QUARTER: usize = TILE / QUARTERS;
             // A NaN counts as zero.
             let quarter = |at: f64, n: usize| (at.max(0.0) as usize).min(n - 1) / QUARTER;
-            let u = quarter(bins.x.position(x[i].wide()), bins.nx);
-            let v = quarter(bins.y.position(y[i].wide()), bins.ny);
+            let [x, y] = at(i);
+            let u = quarter(bins.x.position(x.wide()), bins.nx);
+            let v = quarter(bins.y.position(y.wide()), bins.ny);
             let tile = u / QUARTERS * tiles_y + v / QUARTERS;
             (tile * QUARTERS + u % QUARTERS) * QUARTERS + v % QUARTERS
         };
-        let range = |task: usize| task * at_once..x.len().min((task + 1) * at_once);
+        let bodies = self.len();
+        let range = |task: usize| task * at_once..bodies.min((task + 1) * at_once);
         self.counts.par_chunks_mut(cells).enumerate().for_each(|(task, counts)| {
             counts.fill(0);
             range(task).for_each(|i| counts[cell(i)] += 1);

@@ -15,14 +15,15 @@
 //! ([`Arrangement::Slots`]).
 
 use super::age::OrderAge;
-use super::order::{Ordering, Parts, Wanted};
+use super::order::{Corners, Ordering, Parts, Wanted};
 use super::permute::{self, Moves, Permutation, PermutationView};
-use super::plan::{BUSY, LARGEST_CHUNK, Layout, PATCH, Plan, SMALL_CHUNK, record};
+use super::plan::{BUSY, BodySizes, LARGEST_CHUNK, PATCH, Plan, SMALL_CHUNK, record};
 use crate::charge::Charge;
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
-    check_length,
+    check_aligned, check_length,
 };
+use crate::engine::Layout;
 use crate::grid::BinGrid;
 use cudarc::driver::{CudaFunction, LaunchConfig};
 use std::sync::Arc;
@@ -35,6 +36,15 @@ pub enum Arrangement {
     Caller,
     /// The slots of the last [`Bodies::order`] or [`Bodies::order_slots`].
     Slots,
+}
+
+impl From<Arrangement> for Corners {
+    fn from(arrangement: Arrangement) -> Self {
+        match arrangement {
+            Arrangement::Slots => Corners::Slots,
+            Arrangement::Caller => Corners::Caller(Layout::Pairs),
+        }
+    }
 }
 
 /// Movable cells and fillers on a device, and the order they are worked on in.
@@ -82,7 +92,7 @@ impl<T: CudaReal> Bodies<T> {
         }
         let busy = BUSY * gpu.info().multiprocessors.max(1) as usize;
         let chunk = if count < busy { SMALL_CHUNK } else { LARGEST_CHUNK };
-        let layout = Layout::new(&charge);
+        let layout = BodySizes::new(&charge);
         let plan = layout.plan::<T>(&charge, chunk);
 
         let ids = layout.first_ids();
@@ -154,8 +164,25 @@ impl<T: CudaReal> Bodies<T> {
         self.plan.tiles_x as usize * self.plan.tiles_y as usize
     }
 
-    pub(super) fn check_corners(&self, corners: &DeviceVec<T>) -> Result<(), CudaError> {
+    pub(super) fn check_corners<'a>(
+        &self,
+        corners: impl Into<DeviceSlice<'a, T>>,
+    ) -> Result<(), CudaError> {
+        let corners = corners.into();
+        self.gpu.check_own(corners.gpu())?;
         check_length("lower-left corners", corners.len(), 2 * self.len())
+    }
+
+    /// Refuses two values per body of which a kernel takes both at once, where it cannot.
+    pub(super) fn check_layout(
+        what: &'static str,
+        layout: Layout,
+        address: u64,
+    ) -> Result<(), CudaError> {
+        match layout {
+            Layout::Pairs => check_aligned(what, address, 2 * size_of::<T>()),
+            Layout::Halves => Ok(()),
+        }
     }
 
     pub(super) fn check_ordered(&self) -> Result<(), CudaError> {
@@ -184,13 +211,43 @@ impl<T: CudaReal> Bodies<T> {
     /// When there is not a pair per body, the memory is another [`Gpu`]'s, or a
     /// launch fails.
     pub fn order(&mut self, corners: &DeviceVec<T>) -> Result<(), CudaError> {
+        self.order_in(Layout::Pairs, corners)
+    }
+
+    /// As [`Bodies::order`], from an array laid out in this way.
+    ///
+    /// # Errors
+    /// As [`Bodies::order`], and when pairs do not begin where one can be read at once.
+    pub fn order_in<'a>(
+        &mut self,
+        layout: Layout,
+        corners: impl Into<DeviceSlice<'a, T>>,
+    ) -> Result<(), CudaError> {
+        let corners = corners.into();
         self.check_corners(corners)?;
-        self.gpu.check_own(corners.gpu())?;
+        Self::check_layout("lower-left corners", layout, *corners.address())?;
         let slot_of = self.ordering.slot_of_address();
-        let ids = *self.id_of().from.address();
-        self.make_order(ids, *corners.address(), Wanted { slot_of, from: 0, corners: 0 })?;
+        let wanted = Wanted { slot_of, from: 0, corners: 0 };
+        self.make_order((Corners::Caller(layout), *corners.address()), wanted)?;
         self.ordering.set_inverted(true);
         Ok(())
+    }
+
+    /// As [`Bodies::order`], from where the last density in the caller's order saw the bodies, which
+    /// stays in slot order; `spare` has a pair per body and is written over.
+    pub(in crate::cuda) fn order_staged(
+        &mut self,
+        spare: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        self.check_corners(&*spare)?;
+        self.check_ordered()?;
+        let slot_of = self.ordering.slot_of_address();
+        let wanted = Wanted { slot_of, from: 0, corners: *spare.address() };
+        self.make_order((Corners::Slots, *self.staged.address()), wanted)?;
+        self.ordering.set_inverted(true);
+        // Large bodies keep their slots, which are the last, and are not brought along.
+        let moved = 2 * self.plan.bodies as usize;
+        self.gpu.copy(spare.slice(0..moved), self.staged.slice_mut(0..moved))
     }
 
     /// Enqueues a new order from lower-left corners in slot order, which move with
@@ -205,20 +262,19 @@ impl<T: CudaReal> Bodies<T> {
         corners: &mut DeviceVec<T>,
         from: &mut Permutation,
     ) -> Result<(), CudaError> {
-        self.check_corners(corners)?;
+        self.check_corners(&*corners)?;
         self.check_ordered()?;
         self.check_own("a permutation", from.bodies)?;
-        self.gpu.check_own(corners.gpu())?;
         let (corners, from) = (*corners.address(), *from.from.address());
-        self.make_order(0, corners, Wanted { slot_of: 0, from, corners })?;
+        self.make_order((Corners::Slots, corners), Wanted { slot_of: 0, from, corners })?;
         // Most callers in slots never ask, and it takes as long as half an order.
         self.ordering.set_inverted(false);
         Ok(())
     }
 
-    /// From corners that `ids` leads to, or in slots when it is 0. Lengths and
-    /// devices have been checked.
-    fn make_order(&mut self, ids: u64, corners: u64, wanted: Wanted) -> Result<(), CudaError> {
+    /// From corners at an address. Lengths and devices have been checked.
+    fn make_order(&mut self, corners: (Corners, u64), wanted: Wanted) -> Result<(), CudaError> {
+        let ids = *self.id_of().from.address();
         let parts = Parts {
             plan: &self.plan,
             ids,

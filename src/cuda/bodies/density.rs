@@ -6,12 +6,13 @@
 //! bits on every run, in any order of the bodies.
 
 use super::bodies::{Arrangement, Bodies};
+use super::order::Corners;
 use super::plan::{Plan, TILE};
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceVec, Gpu, Launch, Overlap, Pinned, blocks_for, check_length,
-    function,
+    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Launch, Overlap, Pinned, blocks_for,
+    check_length, function,
 };
-use crate::engine::DensityStats;
+use crate::engine::{DensityStats, Layout};
 use crate::real::Precision;
 use cudarc::driver::{CudaFunction, LaunchConfig};
 use std::sync::{Mutex, PoisonError};
@@ -49,8 +50,8 @@ pub struct Density<T: CudaReal> {
     gpu: Gpu,
     /// [`Bodies`]' own number.
     bodies: u64,
-    caller: CudaFunction,
-    slots: CudaFunction,
+    /// From corners in each of [`Corners`].
+    deposit: [CudaFunction; 3],
     spread: CudaFunction,
     finish: CudaFunction,
     background: f64,
@@ -91,11 +92,11 @@ impl<T: CudaReal> Density<T> {
         let module = gpu.kernels::<T>("density")?;
         let narrow = T::PRECISION == Precision::F32;
         let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
-        let caller = function(&module, "density_caller")?;
+        let load = |name: &str| function(&module, name);
+        let deposit = [load("density_slots")?, load("density_pairs")?, load("density_halves")?];
         Ok(Density {
-            overlap: Overlap::where_possible(&caller),
-            caller,
-            slots: function(&module, "density_slots")?,
+            overlap: Overlap::where_possible(&deposit[0]),
+            deposit,
             spread: function(&module, "density_large")?,
             finish: function(&module, "density_finish")?,
             background,
@@ -130,8 +131,23 @@ impl<T: CudaReal> Density<T> {
         corners: &DeviceVec<T>,
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        let plan = bodies.plan;
-        self.run_as(bodies, &plan, arrangement, corners, rho)
+        self.run_as(bodies, bodies.plan, (arrangement.into(), corners.as_view()), rho)
+    }
+
+    /// As [`Density::run`], from corners in the caller's order and in an array laid out this way.
+    ///
+    /// # Errors
+    /// As [`Density::run`], and when pairs do not begin where one can be read at once.
+    pub fn run_in<'a>(
+        &mut self,
+        bodies: &mut Bodies<T>,
+        layout: Layout,
+        corners: impl Into<DeviceSlice<'a, T>>,
+        rho: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        let corners = corners.into();
+        Bodies::<T>::check_layout("lower-left corners", layout, *corners.address())?;
+        self.run_as(bodies, bodies.plan, (Corners::Caller(layout), corners), rho)
     }
 
     /// As [`Density::run`], for cells at their exact size, not smoothed, without
@@ -147,15 +163,26 @@ impl<T: CudaReal> Density<T> {
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let plan = bodies.plan.at_exact_size();
-        self.run_as(bodies, &plan, arrangement, corners, rho)
+        self.run_as(bodies, plan, (arrangement.into(), corners.as_view()), rho)
+    }
+
+    /// [`Density::run`], or with `exact` [`Density::run_exact`], where the last one in the caller's
+    /// order saw the bodies.
+    pub(in crate::cuda) fn run_staged(
+        &mut self,
+        bodies: &mut Bodies<T>,
+        exact: bool,
+        rho: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        let plan = if exact { bodies.plan.at_exact_size() } else { bodies.plan };
+        self.run_as(bodies, plan, (Corners::Slots, bodies.staged.as_view()), rho)
     }
 
     fn run_as(
         &mut self,
-        bodies: &mut Bodies<T>,
-        plan: &Plan<T>,
-        arrangement: Arrangement,
-        corners: &DeviceVec<T>,
+        bodies: &Bodies<T>,
+        plan: Plan<T>,
+        (order, corners): (Corners, DeviceSlice<'_, T>),
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let plan = &plan.less(self.background);
@@ -164,12 +191,8 @@ impl<T: CudaReal> Density<T> {
         bodies.check_corners(corners)?;
         check_length("density map", rho.len(), self.bins)?;
         // Before anything is enqueued: sums that no kernel takes would count twice.
-        self.gpu.check_own(corners.gpu())?;
         self.gpu.check_own(rho.gpu())?;
-        let kernel = match arrangement {
-            Arrangement::Caller => &self.caller,
-            Arrangement::Slots => &self.slots,
-        };
+        let kernel = &self.deposit[order.index()];
         // A warp for each large body. A class's patch has one 32-bit value
         // per bin in f32, two limbs in f64.
         let warps = BLOCK as usize / 32;
@@ -188,7 +211,7 @@ impl<T: CudaReal> Density<T> {
                 .arg(&bodies.large)
                 .arg(&bodies.records)
                 .arg(&bodies.ids)
-                .arg(corners)
+                .arg(&corners)
                 .arg(&bodies.staged)
                 .arg(&self.sums)
                 .arg(&self.rest)
@@ -220,7 +243,7 @@ impl<T: CudaReal> Density<T> {
 
     fn finish(
         &mut self,
-        bodies: &mut Bodies<T>,
+        bodies: &Bodies<T>,
         plan: &Plan<T>,
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {

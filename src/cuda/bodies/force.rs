@@ -6,11 +6,13 @@
 
 use super::bodies::Bodies;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Launch, Overlap, blocks_for, check_length, function,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap, blocks_for,
+    check_length, function,
 };
+use crate::engine::{GradientOptions, Layout};
 use cudarc::driver::CudaFunction;
 
-/// Bodies per thread of force_return: `RETURN_EACH` in `kernels/bodies/force.cu`.
+/// Bodies per thread of force_pairs and force_halves: `RETURN_EACH` in `kernels/bodies/force.cu`.
 const RETURN_EACH: usize = 4;
 
 /// The force stage for the bodies it was made for.
@@ -19,7 +21,9 @@ pub struct Force<T: CudaReal> {
     /// [`Bodies`]' own number.
     bodies: u64,
     slots: CudaFunction,
-    to_caller: CudaFunction,
+    /// To the caller's order, by [`Layout`].
+    pairs: CudaFunction,
+    halves: CudaFunction,
     /// Forces in slot order, before they are brought to the caller's.
     in_slots: DeviceVec<T>,
     overlap: Overlap,
@@ -37,7 +41,8 @@ impl<T: CudaReal> Force<T> {
         Ok(Force {
             overlap: Overlap::where_possible(&slots),
             slots,
-            to_caller: function(&module, "force_return")?,
+            pairs: function(&module, "force_pairs")?,
+            halves: function(&module, "force_halves")?,
             in_slots: gpu.zeros(2 * bodies.len())?,
             bodies: bodies.id,
             gpu,
@@ -58,24 +63,60 @@ impl<T: CudaReal> Force<T> {
         field: (&DeviceVec<T>, &DeviceVec<T>),
         forces: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        self.check(bodies, field, forces)?;
+        let as_it_is = GradientOptions::default().layout(Layout::Pairs).weight(1.0);
+        self.run_gradient(bodies, None, field, &as_it_is, None, forces)
+    }
+
+    /// As [`Force::run`], at lower-left corners in slot order where they are given, times the weight of `options`, and times the number at `factor` on the
+    /// device where there is one, in an array laid out as `options` has it; written, or added to what
+    /// is there.
+    ///
+    /// # Errors
+    /// As [`Force::run`], and when there is not one factor, or pairs do not begin where one can be
+    /// read at once.
+    pub fn run_gradient<'a>(
+        &mut self,
+        bodies: &Bodies<T>,
+        corners: Option<&DeviceVec<T>>,
+        field: (&DeviceVec<T>, &DeviceVec<T>),
+        options: &GradientOptions,
+        factor: Option<DeviceSlice<'_, T>>,
+        gradient: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<(), CudaError> {
+        const NO_FACTOR: u64 = 0;
+        let gradient = gradient.into();
+        let corners = corners.unwrap_or(&bodies.staged);
+        bodies.check_corners(corners)?;
+        self.check(bodies, field, &gradient.as_view())?;
+        Bodies::<T>::check_layout("forces", options.layout, *gradient.address())?;
+        // Before anything is enqueued.
+        self.gpu.check_own(gradient.gpu())?;
+        if let Some(factor) = factor {
+            self.gpu.check_own(factor.gpu())?;
+            check_length("factor of the gradient", factor.len(), 1)?;
+        }
         if bodies.is_empty() {
-            return Ok(()); // force_return reads a force even for threads without a body
+            return Ok(()); // the kernel reads a force even for threads without a body
         }
         let slot_of = bodies.slot_of()?.indices();
-        self.gather(bodies, &bodies.staged, field, &self.in_slots)?;
-        // SAFETY: arguments are those of force_return; arrays hold one value or
-        // pair per body. Before it waits the kernel reads slots alone, which the
-        // one before it does not write.
-        unsafe {
-            Launch::new(&self.gpu, &self.to_caller)
-                .overlap(self.overlap)
-                .arg(&bodies.plan)
-                .arg(&slot_of)
-                .arg(&self.in_slots)
-                .arg(forces)
-                .launch(blocks_for(bodies.len().div_ceil(RETURN_EACH)))
-        }
+        self.gather(bodies, corners, field, &self.in_slots)?;
+        let kernel = match options.layout {
+            Layout::Pairs => &self.pairs,
+            Layout::Halves => &self.halves,
+        };
+        let (weight, add) = (T::of(options.weight), i32::from(options.accumulate));
+        let mut launch = Launch::new(&self.gpu, kernel);
+        launch.overlap(self.overlap);
+        launch.arg(&bodies.plan).arg(&slot_of).arg(&self.in_slots).arg(&gradient).arg(&weight);
+        match &factor {
+            Some(factor) => launch.arg(factor),
+            None => launch.arg(&NO_FACTOR),
+        };
+        launch.arg(&add);
+        // SAFETY: arguments are those of force_pairs and force_halves; arrays hold one value or two
+        // per body, the factor is one. Before it waits the kernel reads slots, the factor and the
+        // gradient, which the one before it does not write.
+        unsafe { launch.launch(blocks_for(bodies.len().div_ceil(RETURN_EACH))) }
     }
 
     /// As [`Force::run`], for lower-left corners in slot order; forces come in
@@ -91,7 +132,7 @@ impl<T: CudaReal> Force<T> {
         forces: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         bodies.check_corners(corners)?;
-        self.check(bodies, field, forces)?;
+        self.check(bodies, field, &forces.as_view())?;
         self.gather(bodies, corners, field, forces)
     }
 
@@ -125,7 +166,7 @@ impl<T: CudaReal> Force<T> {
         &self,
         bodies: &Bodies<T>,
         (ex, ey): (&DeviceVec<T>, &DeviceVec<T>),
-        forces: &DeviceVec<T>,
+        forces: &DeviceSlice<'_, T>,
     ) -> Result<(), CudaError> {
         bodies.check_own("a force", self.bodies)?;
         bodies.check_ordered()?;

@@ -7,6 +7,7 @@ use super::plan::Plan;
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, Launch, Overlap, blocks_for, function,
 };
+use crate::engine::Layout;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
 use std::sync::Arc;
@@ -23,7 +24,8 @@ const HISTOGRAM_BYTES: usize = (48 << 10) - 64;
 
 /// Kernels that make an order, and the memory that they alone use.
 pub(super) struct Ordering {
-    count: CudaFunction,
+    /// From corners in each of [`Corners`].
+    count: [CudaFunction; 3],
     tiles: CudaFunction,
     place: CudaFunction,
     invert: CudaFunction,
@@ -39,6 +41,27 @@ pub(super) struct Ordering {
     inverted: AtomicBool,
     /// Of the bodies' ids and records: 0 or 1.
     half: u32,
+}
+
+/// What order lower-left corners are in, and how the array holds them: `Order` in
+/// `kernels/bodies/bodies.cuh`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Corners {
+    /// Slots, x and y side by side.
+    Slots,
+    /// The caller's.
+    Caller(Layout),
+}
+
+impl Corners {
+    /// The place of a kernel for such corners among those for all.
+    pub(super) fn index(self) -> usize {
+        match self {
+            Corners::Slots => 0,
+            Corners::Caller(Layout::Pairs) => 1,
+            Corners::Caller(Layout::Halves) => 2,
+        }
+    }
 }
 
 /// What of an order a caller asks for: `Wanted` in `kernels/bodies/order.cu`,
@@ -59,9 +82,9 @@ unsafe impl KernelArgument for Wanted {}
 /// What an order is made from and what it changes besides [`Ordering`]'s own memory.
 pub(super) struct Parts<'a, T: CudaReal> {
     pub(super) plan: &'a Plan<T>,
-    /// Bodies of slots that `corners` are in, or 0 where they are in slot order.
+    /// Bodies of slots, where the corners are in the caller's order.
     pub(super) ids: CUdeviceptr,
-    pub(super) corners: CUdeviceptr,
+    pub(super) corners: (Corners, CUdeviceptr),
     pub(super) staged: &'a DeviceVec<T>,
     pub(super) all_ids: &'a DeviceVec<u32>,
     pub(super) records: &'a DeviceVec<u8>,
@@ -80,9 +103,10 @@ impl Ordering {
         let load = |name: &str| function(module, name);
         let tiles = plan.tiles_x as usize * plan.tiles_y as usize;
         let bodies = (plan.bodies + plan.large) as usize;
-        let count = load("order_count")?;
+        let count =
+            [load("order_count_slots")?, load("order_count_pairs")?, load("order_count_halves")?];
         Ok(Ordering {
-            overlap: Overlap::where_possible(&count),
+            overlap: Overlap::where_possible(&count[0]),
             count,
             tiles: load("order_tiles")?,
             place: load("order_place")?,
@@ -152,8 +176,8 @@ impl Ordering {
     /// Enqueues a new order.
     ///
     /// # Safety
-    /// Corners and `staged` hold a pair per body, `all_ids` two values per body,
-    /// `ids` one (in `all_ids`) unless 0, `records` two records per slot that has
+    /// Corners, as they are said to be, and `staged` hold a pair per body, `all_ids` two values per body,
+    /// `ids` one (in `all_ids`) unless corners are in slots, `records` two records per slot that has
     /// any, `chunks` 8 values for each of the plan's `max_chunks`, and what is
     /// wanted one value, of `corners` a pair, per body; all of it of `gpu`.
     pub(super) unsafe fn make<T: CudaReal>(
@@ -162,6 +186,7 @@ impl Ordering {
         parts: &Parts<'_, T>,
     ) -> Result<(), CudaError> {
         let Parts { plan, ids, corners, staged, all_ids, records, chunks, age, wanted } = parts;
+        let (order, corners) = corners;
         let (config, local) = self.config(self.slot_of.len());
         let one =
             LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1024, 1, 1), shared_mem_bytes: 0 };
@@ -172,7 +197,7 @@ impl Ordering {
         // order_place may start once it has waited, and reads before its own wait
         // what order_count and the order before have written.
         unsafe {
-            Launch::new(gpu, &self.count)
+            Launch::new(gpu, &self.count[order.index()])
                 .arg(*plan)
                 .arg(ids)
                 .arg(corners)

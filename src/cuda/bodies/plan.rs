@@ -136,7 +136,7 @@ impl Sizes {
 }
 
 /// Everything that is fixed once the bodies are known, on the host.
-pub(super) struct Layout {
+pub(super) struct BodySizes {
     pub(super) sizes: Vec<Sizes>,
     /// Indices of bodies that are worked on by themselves, ascending.
     pub(super) large: Vec<u32>,
@@ -147,8 +147,8 @@ pub(super) struct Layout {
     movable: usize,
 }
 
-impl Layout {
-    pub(super) fn new(charge: &Charge) -> Layout {
+impl BodySizes {
+    pub(super) fn new(charge: &Charge) -> BodySizes {
         let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
         let mut sizes: Vec<Sizes> = (0..charge.bodies())
             .map(|i| Sizes {
@@ -167,7 +167,7 @@ impl Layout {
         let none = Sizes { w: 0.0, h: 0.0, ratio: 0.0 };
         let first = fillers.first().copied().unwrap_or(none);
         let filler = (fillers.iter().all(|&f| f == first) && !first.is_large()).then_some(first);
-        Layout { sizes, large, large_movable, filler, movable: charge.movable() }
+        BodySizes { sizes, large, large_movable, filler, movable: charge.movable() }
     }
 
     /// The body of every slot before there is an order: as they come, large ones
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn large_bodies_stand_in_slots_of_their_own() {
         // 70 x 2 bins: along x it may touch 71, along y 3.
-        let layout = Layout::new(&charge(&[(8.0, 5.0), (700.0, 10.0), (30.0, 5.0)], 1.0));
+        let layout = BodySizes::new(&charge(&[(8.0, 5.0), (700.0, 10.0), (30.0, 5.0)], 1.0));
         assert_eq!(layout.large, [1]);
         assert_eq!(layout.sizes[1].extent(), (71, 3));
         assert_eq!(layout.first_ids(), [0, 2, 1]);
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn macros_in_one_place_do_not_overflow_the_overflow() {
         let charge = charge(&[(400.0, 300.0); 3000], 1.0);
-        let plan = Layout::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
+        let plan = BodySizes::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
         let all = 3000.0 * charge.grid().bins() as f64;
         assert!(all * plan.excess_scale.wide() < 2f64.powi(64));
     }
@@ -308,11 +308,11 @@ mod tests {
     fn fillers_of_one_size_need_no_records() {
         let mut charge = charge(&[(8.0, 5.0); 4], 1.0);
         charge.add_fillers(12.0, 5.0, &[0.0, 9.0], &[0.0, 9.0]).unwrap();
-        let same = Layout::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
+        let same = BodySizes::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
         assert_eq!((same.records, same.movable, same.bodies), (4, 4, 6));
         assert_eq!((same.filler_w, same.filler_h), (1.2, 1.0));
         charge.add_fillers(13.0, 5.0, &[0.0], &[0.0]).unwrap();
-        let mixed = Layout::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
+        let mixed = BodySizes::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
         assert_eq!((mixed.records, mixed.movable, mixed.bodies), (7, 4, 7));
     }
 
@@ -320,10 +320,10 @@ mod tests {
     fn no_value_in_shared_memory_can_wrap_around() {
         let charge = charge(&[(8.0, 5.0); 4], 1.0);
         for chunk in [SMALL_CHUNK, LARGEST_CHUNK] {
-            let narrow = Layout::new(&charge).plan::<f32>(&charge, chunk);
+            let narrow = BodySizes::new(&charge).plan::<f32>(&charge, chunk);
             assert!((chunk as f64) * narrow.scale.wide() < 2f64.powi(32));
             assert!(narrow.scale.wide() >= 2f64.powi(21), "a contribution's rounding");
-            let wide = Layout::new(&charge).plan::<f64>(&charge, chunk);
+            let wide = BodySizes::new(&charge).plan::<f64>(&charge, chunk);
             assert!((chunk as f64) * 2f64.powi(wide.limb_bits) < 2f64.powi(32));
             assert!(wide.scale <= 2f64.powi(2 * wide.limb_bits));
         }
@@ -335,7 +335,7 @@ mod tests {
         sizes.push((200.0, 50.0));
         let charge = charge(&sizes, 0.5);
         assert_eq!(charge.macros(), [99]);
-        let layout = Layout::new(&charge);
+        let layout = BodySizes::new(&charge);
         assert_eq!(layout.sizes[99].ratio, -0.5);
         assert!(layout.sizes[0].ratio > 0.0);
     }

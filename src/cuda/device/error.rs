@@ -119,11 +119,27 @@ pub enum CudaError {
     /// Bodies other than those that a density, force or permutation was made for.
     #[error("{0} of other bodies")]
     OtherBodies(&'static str),
-    /// A capture within a capture, or memory asked for within one.
+    /// A capture within a capture, or what a capture cannot hold: new memory, a wait.
     #[error(
-        "a graph is being captured on this thread already: it can hold neither another nor new memory"
+        "a graph is being captured on this thread already: it can hold neither another nor new memory, \
+         nor wait"
     )]
     Capturing,
+    /// A stream of another context than the device's primary one.
+    #[error("a stream of another CUDA context than the primary one of this device")]
+    OtherContext,
+    /// An address that cannot be what it was said to be.
+    #[error("{length} values of {size} bytes at {address:#x}: {reason}")]
+    BadAddress {
+        /// The address.
+        address: u64,
+        /// Values said to be there.
+        length: usize,
+        /// Bytes of each.
+        size: usize,
+        /// What stands against it.
+        reason: &'static str,
+    },
     /// More bodies than kernels count.
     #[error("{0} bodies: at most 2147483647 are possible")]
     TooManyBodies(usize),

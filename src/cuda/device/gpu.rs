@@ -5,12 +5,12 @@ use super::error::CudaError;
 use super::limit::DeviceLimit;
 use super::probe::{DeviceInfo, probe_devices};
 use super::real::CudaReal;
+use super::turn::Turns;
 use crate::real::Precision;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaModule, CudaStream, DriverError, result};
-use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a device is opened. By default with the quickest code, and the limit that
 /// `PLACEFIELD_DEVICE_LIMIT` names.
@@ -36,57 +36,23 @@ impl GpuOptions {
 
 /// A device, opened. Clones share it.
 ///
-/// All work goes to one stream. Any number of engines and plans may share a
+/// All work goes to one stream, or to one of the caller's in its turn
+/// ([`interop::on_stream`](crate::cuda::interop::on_stream)). Any number of engines and plans may share a
 /// `Gpu`, from any threads: while one thread captures a
 /// [`Graph`](super::Graph), work of the others waits until the capture is over.
 #[derive(Clone)]
-pub struct Gpu(Arc<Shared>);
+pub struct Gpu(pub(super) Arc<Shared>);
 
-struct Shared {
+pub(super) struct Shared {
     context: Arc<CudaContext>,
-    stream: Arc<CudaStream>,
+    pub(super) stream: Arc<CudaStream>,
     info: DeviceInfo,
     /// The device's own architecture, whatever its limit.
     architecture: u32,
     options: GpuOptions,
     kernels: Mutex<HashMap<Instance, Loaded>>,
-    /// Held to be read while something is enqueued or waited for, to be written
-    /// during a capture.
-    capture: RwLock<()>,
-}
-
-thread_local! {
-    /// The device whose stream this thread is capturing; null for none.
-    static CAPTURING: Cell<*const Shared> = const { Cell::new(std::ptr::null()) };
-}
-
-/// A [`Gpu`]'s stream, with its context current on this thread, and no capture by
-/// another thread while this is held. Nothing that enters a second time may be
-/// called meanwhile.
-pub(in crate::cuda) struct Entered<'a> {
-    gpu: &'a Gpu,
-    _no_capture: Option<RwLockReadGuard<'a, ()>>,
-}
-
-impl Entered<'_> {
-    pub(in crate::cuda) fn stream(&self) -> &Arc<CudaStream> {
-        &self.gpu.0.stream
-    }
-
-    pub(in crate::cuda) fn raw(&self) -> sys::CUstream {
-        self.stream().cu_stream()
-    }
-}
-
-/// A [`Gpu`]'s stream while this thread alone may enqueue to it.
-pub(in crate::cuda) struct Exclusive<'a> {
-    _alone: RwLockWriteGuard<'a, ()>,
-}
-
-impl Drop for Exclusive<'_> {
-    fn drop(&mut self) {
-        CAPTURING.set(std::ptr::null());
-    }
+    /// Whose turn it is to enqueue, and to which stream.
+    pub(super) turns: Turns,
 }
 
 /// Free and total bytes of device memory.
@@ -145,6 +111,7 @@ impl Gpu {
         // neither is handed out but by the unsafe functions of `cuda::interop`.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream()?;
+        let turns = Turns::new(&context)?;
         let mut info = found.devices.swap_remove(ordinal);
         let architecture = info.architecture();
         limit.apply(&mut info);
@@ -155,7 +122,7 @@ impl Gpu {
             architecture,
             options,
             kernels: Mutex::default(),
-            capture: RwLock::default(),
+            turns,
         })))
     }
 
@@ -197,26 +164,6 @@ impl Gpu {
         if self.is(owner) { Ok(()) } else { Err(CudaError::OtherGpu) }
     }
 
-    /// The stream, to enqueue to or to wait for.
-    pub(in crate::cuda) fn enter(&self) -> Result<Entered<'_>, CudaError> {
-        let capturing = CAPTURING.get() == Arc::as_ptr(&self.0);
-        let no_capture =
-            (!capturing).then(|| self.0.capture.read().unwrap_or_else(PoisonError::into_inner));
-        self.context().bind_to_thread()?;
-        Ok(Entered { gpu: self, _no_capture: no_capture })
-    }
-
-    /// The stream for this thread alone, for a capture: every other thread waits.
-    pub(in crate::cuda) fn exclusive(&self) -> Result<Exclusive<'_>, CudaError> {
-        if !CAPTURING.get().is_null() {
-            return Err(CudaError::Capturing);
-        }
-        let alone = self.0.capture.write().unwrap_or_else(PoisonError::into_inner);
-        self.context().bind_to_thread()?;
-        CAPTURING.set(Arc::as_ptr(&self.0));
-        Ok(Exclusive { _alone: alone })
-    }
-
     /// An event that can be timed.
     pub(in crate::cuda) fn event(&self) -> Result<CudaEvent, CudaError> {
         Ok(self.context().new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))?)
@@ -227,8 +174,7 @@ impl Gpu {
     /// # Errors
     /// What failed on the device since the last wait.
     pub fn synchronize(&self) -> Result<(), CudaError> {
-        let stream = self.enter()?;
-        stream.stream().synchronize()?;
+        self.enter()?.synchronize()?;
         Ok(self.context().check_err()?)
     }
 
@@ -243,11 +189,9 @@ impl Gpu {
 
     /// Device memory of this many bytes, not zero, not initialised.
     pub(super) fn allocate(&self, bytes: usize) -> Result<sys::CUdeviceptr, CudaError> {
-        // It would be memory of the graph, there only while that runs.
-        if CAPTURING.get() == Arc::as_ptr(&self.0) {
-            return Err(CudaError::Capturing);
-        }
         let stream = self.enter()?;
+        // It would be memory of the graph, there only while that runs.
+        stream.check_not_capturing()?;
         // SAFETY: the context is current and the stream its own.
         let allocated = unsafe {
             match self.context().has_async_alloc() {
@@ -270,8 +214,9 @@ impl Gpu {
         // memory must not be in use any more: hence the wait.
         let freed = unsafe {
             match self.context().has_async_alloc() {
-                true => result::free_async(address, stream.raw()),
-                false => stream.stream().synchronize().and_then(|()| result::free_sync(address)),
+                true => result::free_async(address, stream.outside_capture()),
+                false => result::stream::synchronize(stream.raw())
+                    .and_then(|()| result::free_sync(address)),
             }
         };
         self.context().record_err(freed);

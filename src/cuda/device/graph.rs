@@ -1,9 +1,10 @@
 //! Work recorded once and replayed with one launch.
 
 use super::error::CudaError;
-use super::gpu::{Exclusive, Gpu};
+use super::gpu::Gpu;
+use super::turn::Exclusive;
 use cudarc::driver::CudaGraph;
-use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use cudarc::driver::sys::{self, CUgraphInstantiate_flags, CUstreamCaptureMode};
 
 /// Work enqueued on a [`Gpu`]'s stream, captured: replaying it costs one launch
 /// instead of one per kernel.
@@ -46,8 +47,10 @@ impl Graph {
         outcome?;
         let graph = graph?;
         if let Some(graph) = &graph {
-            let _stream = gpu.enter()?;
-            graph.upload().map_err(CudaError::from)?;
+            let stream = gpu.enter()?;
+            // SAFETY: the graph lives, and the stream is of its context, which is current.
+            let uploaded = unsafe { sys::cuGraphUpload(graph.cu_graph_exec(), stream.raw()) };
+            uploaded.result().map_err(CudaError::from)?;
         }
         Ok(Graph { graph, gpu: gpu.clone() })
     }
@@ -60,13 +63,16 @@ impl Graph {
     /// Enqueues everything captured.
     ///
     /// # Errors
-    /// When the driver refuses the launch.
+    /// When the driver refuses the launch; [`CudaError::Capturing`] inside a capture.
     pub fn launch(&mut self) -> Result<(), CudaError> {
-        let _stream = self.gpu.enter()?;
-        match &self.graph {
-            Some(graph) => Ok(graph.launch()?),
-            None => Ok(()),
+        let stream = self.gpu.enter()?;
+        // A graph of the caller's cannot hold one that is ready to run.
+        stream.check_not_capturing()?;
+        if let Some(graph) = &self.graph {
+            // SAFETY: the graph lives, and the stream is of its context, which is current.
+            unsafe { sys::cuGraphLaunch(graph.cu_graph_exec(), stream.raw()) }.result()?;
         }
+        Ok(())
     }
 }
 
@@ -90,14 +96,14 @@ impl<'a> Capture<'a> {
         let alone = gpu.exclusive()?;
         // Calls that would break a capture are refused to this thread only.
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        gpu.enter()?.stream().begin_capture(mode)?;
+        gpu.stream().begin_capture(mode)?;
         Ok(Capture { gpu, open: true, _alone: alone })
     }
 
     /// Ends it and makes a graph of what it holds.
     fn end(&mut self) -> Result<Option<CudaGraph>, CudaError> {
         self.open = false;
-        Ok(self.gpu.enter()?.stream().end_capture(CUgraphInstantiate_flags(0))?)
+        Ok(self.gpu.stream().end_capture(CUgraphInstantiate_flags(0))?)
     }
 }
 

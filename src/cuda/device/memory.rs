@@ -9,8 +9,9 @@
 //! and to [`Pinned`] memory, which the crate keeps to itself.
 
 use super::error::{CudaError, check_length};
-use super::gpu::{Entered, Gpu};
+use super::gpu::Gpu;
 use super::real::CudaReal;
+use super::turn::Entered;
 use super::value::DeviceValue;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaEvent, result};
@@ -224,10 +225,11 @@ impl Gpu {
             return Ok(());
         }
         let stream = self.enter_with(to.as_view())?;
+        stream.check_not_capturing()?;
         // SAFETY: both hold as many values; the host's are borrowed until the
         // wait below, for the copy from page-locked memory does not wait itself.
         let copied = unsafe { result::memcpy_htod_async(*to.address(), values, stream.raw()) };
-        stream.stream().synchronize()?;
+        stream.synchronize()?;
         Ok(copied?)
     }
 
@@ -259,13 +261,14 @@ impl Gpu {
         let values = values.into();
         check_length("destination of the copy", to.len(), values.len())?;
         let stream = self.enter_with(values)?;
+        stream.check_not_capturing()?;
         let mut copied = Ok(());
         if !to.is_empty() {
             // SAFETY: both hold as many values; the host's are borrowed until the
             // wait below.
             copied = unsafe { result::memcpy_dtoh_async(to, *values.address(), stream.raw()) };
         }
-        stream.stream().synchronize()?;
+        stream.synchronize()?;
         copied?;
         Ok(self.context().check_err()?)
     }
@@ -340,6 +343,19 @@ macro_rules! view {
 
             pub(in crate::cuda) fn address(&self) -> &CUdeviceptr {
                 &self.address
+            }
+
+            /// Memory of somebody else.
+            ///
+            /// # Safety
+            /// At `address` there are `length` values in memory of `gpu`'s device that may be used
+            /// so by the work that the view is given to.
+            pub(in crate::cuda) unsafe fn from_raw(
+                gpu: &'a Gpu,
+                address: CUdeviceptr,
+                length: usize,
+            ) -> Self {
+                $view { gpu, address, length, of: PhantomData }
             }
         }
     };
@@ -445,7 +461,7 @@ impl<E: DeviceValue> Pinned<E> {
         // SAFETY: both hold `length` values; the host's stay as they are until
         // the event recorded behind the copy has happened (`send`, `drop`).
         unsafe { result::memcpy_htod_async(*to.address(), kept, stream.raw()) }?;
-        Ok(self.sent.record(stream.stream())?)
+        stream.record(&self.sent)
     }
 
     /// Copies `from`, as many values as this holds, to the host and waits for all
@@ -457,6 +473,7 @@ impl<E: DeviceValue> Pinned<E> {
         // on memory that receives without waiting as well.
         let kept = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) };
         let stream = self.gpu.enter_with(from)?;
+        stream.check_not_capturing()?;
         // SAFETY: both hold `length` values, and this waits below.
         let copied = unsafe { result::memcpy_dtoh_async(kept, *from.address(), stream.raw()) };
         drop(stream);

@@ -12,6 +12,7 @@ mod memory;
 mod probe;
 mod real;
 mod timing;
+mod turn;
 mod usage;
 mod value;
 
@@ -36,3 +37,4 @@ pub(in crate::cuda) use launch::{
 };
 pub(in crate::cuda) use memory::{Pinned, reals};
 pub(in crate::cuda) use probe::check_cufft;
+pub(in crate::cuda) use turn::Entered;

@@ -27,7 +27,7 @@ impl Stopwatch {
     /// # Errors
     /// When the driver refuses.
     pub fn start(&mut self) -> Result<(), CudaError> {
-        Ok(self.start.record(self.gpu.enter()?.stream())?)
+        self.gpu.enter()?.record(&self.start)
     }
 
     /// Marks the end.
@@ -35,7 +35,7 @@ impl Stopwatch {
     /// # Errors
     /// When the driver refuses.
     pub fn stop(&mut self) -> Result<(), CudaError> {
-        Ok(self.stop.record(self.gpu.enter()?.stream())?)
+        self.gpu.enter()?.record(&self.stop)
     }
 
     /// Waits for the end and returns the milliseconds between the two marks.
@@ -91,11 +91,8 @@ impl Marks {
     /// # Panics
     /// When there are not more than `k` marks.
     pub fn set(&self, k: usize) -> Result<(), CudaError> {
-        let entered = self.gpu.enter()?;
-        let stream = entered.stream();
-        let capturing =
-            stream.capture_status()? == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE;
-        let flag = if capturing {
+        let stream = self.gpu.enter()?;
+        let flag = if stream.is_capturing() {
             sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL
         } else {
             sys::CUevent_record_flags::CU_EVENT_RECORD_DEFAULT
@@ -103,7 +100,7 @@ impl Marks {
         let event = self.events[k].cu_event();
         // SAFETY: event and stream live and belong to the context just bound;
         // the flag for graphs is given during a capture only.
-        unsafe { sys::cuEventRecordWithFlags(event, stream.cu_stream(), flag as u32) }.result()?;
+        unsafe { sys::cuEventRecordWithFlags(event, stream.raw(), flag as u32) }.result()?;
         Ok(())
     }
 

@@ -15,6 +15,7 @@
 //! as many as the host is ahead by. The order changes how long a density takes,
 //! never a bit of what it is.
 
+mod arrays;
 mod resident;
 mod stages;
 
@@ -23,8 +24,8 @@ use crate::cuda::bodies::{Arrangement, Bodies};
 use crate::cuda::device::{CudaError, CudaReal, Gpu, Graph, Stopwatch, measure};
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
-    MapKind, Pipeline, StageTimes, StepTimes, Timed, add_background, check_bins, check_lengths,
-    check_positions, check_range,
+    GradientOptions, Layout, MapKind, Pipeline, StageTimes, StepTimes, Timed, add_background,
+    check_bins, check_lengths, check_positions, check_positions_in, check_range, check_weight,
 };
 use crate::grid::Map;
 use stages::Stages;
@@ -75,6 +76,9 @@ pub struct CudaEngine<T: CudaReal> {
     density: Option<DensityStats>,
     /// As last read.
     outside_halo: u64,
+    /// By [`Layout`], whether the kernels for arrays of the caller's have run, so that
+    /// nothing is left to be loaded during a capture: density and solve, and force.
+    ran: [[bool; 2]; 2],
     times: StageTimes,
 }
 
@@ -127,6 +131,7 @@ impl<T: CudaReal> CudaEngine<T> {
             done: Done::Nothing,
             density: None,
             outside_halo: 0,
+            ran: [[false; 2]; 2],
             times: StageTimes::default(),
         })
     }
@@ -146,24 +151,43 @@ impl<T: CudaReal> CudaEngine<T> {
     /// due and they are in the caller's order, or none was made yet. Every step
     /// begins with this by itself; before the capture of one
     /// ([`CudaEngine::enqueue_stages`]) it is called so that no ordering is
-    /// captured.
+    /// captured, and between the runs of a graph of the caller's that holds
+    /// [`CudaEngine::enqueue_energy`], so that the runs stay fast.
     ///
     /// # Errors
     /// When a launch fails.
     pub fn order_if_due(&mut self) -> Result<(), CudaError> {
+        if self.gpu.is_capturing() {
+            return Ok(()); // every run of the graph would order
+        }
         let bodies = &mut self.stages.bodies;
         let ours = self.stages.arrangement == Arrangement::Caller || !bodies.is_ordered();
         if bodies.age.decide(bodies.len()) && ours {
             self.stages.order()?;
             self.outside_halo = 0;
+            if !self.stages.elsewhere {
+                // Forces are gathered where a density has seen the bodies, in its order.
+                self.done = self.done.min(Done::Positions);
+            }
         }
         Ok(())
     }
 
-    /// What followed from the positions before is stale.
+    /// What followed from the positions before is stale; those at hand are the engine's own.
     fn moved(&mut self) {
         self.done = Done::Positions;
+        self.stages.elsewhere = false;
         self.density = None;
+    }
+
+    /// An error unless there are positions, and in the engine's own memory.
+    fn require_own_positions(&self, stage: &'static str) -> Result<(), EngineError> {
+        self.done.require(stage, Done::Positions)?;
+        if self.stages.elsewhere {
+            let needs = "positions were given to the engine itself";
+            return Err(EngineError::OutOfOrder { stage, needs });
+        }
+        Ok(())
     }
 
     /// A step has been enqueued.
@@ -244,6 +268,20 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         Ok(())
     }
 
+    fn set_positions_in(&mut self, layout: Layout, positions: &[T]) -> Result<(), EngineError> {
+        let bodies = self.stages.bodies.len();
+        check_positions_in(bodies, layout, positions)?;
+        match layout {
+            Layout::Halves => {
+                let (x, y) = positions.split_at(bodies);
+                self.stages.receive(x, y)?;
+            }
+            Layout::Pairs => self.stages.receive_pairs(positions)?,
+        }
+        self.moved();
+        Ok(())
+    }
+
     fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the density", Done::Positions)?;
         self.timed(0, |engine| {
@@ -310,6 +348,17 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         check_lengths(self.stages.bodies.len(), &[("x forces", fx.len()), ("y forces", fy.len())])?;
         Ok(self.stages.send(fx, fy)?)
     }
+
+    fn write_gradient(
+        &mut self,
+        gradient: &mut [T],
+        options: &GradientOptions,
+    ) -> Result<(), EngineError> {
+        self.done.require("the gradient", Done::Force)?;
+        check_lengths(2 * self.stages.bodies.len(), &[("gradient", gradient.len())])?;
+        check_weight::<T>(options.weight)?;
+        Ok(self.stages.send_gradient(options, gradient)?)
+    }
 }
 
 impl<T: CudaReal> Timed<T> for CudaEngine<T> {
@@ -322,7 +371,7 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         pipeline: Pipeline,
         repetitions: usize,
     ) -> Result<Option<StepTimes>, EngineError> {
-        self.done.require("a step", Done::Positions)?;
+        self.require_own_positions("a step")?;
         // In the order at hand: repeated at one place, bodies outside their halos would call for another.
         if !self.stages.bodies.is_ordered() {
             self.order_if_due()?;

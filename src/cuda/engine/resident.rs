@@ -33,7 +33,8 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Positions on the device, to be read: those last set or written, as
-    /// [`CudaEngine::positions_device_mut`] has them. Zeros before the first.
+    /// [`CudaEngine::positions_device_mut`] has them. Zeros before the first. Those that
+    /// [`CudaEngine::enqueue_energy`] read are not copied here.
     pub fn positions_device(&self) -> &DeviceVec<T> {
         &self.stages.corners
     }
@@ -74,9 +75,14 @@ impl<T: CudaReal> CudaEngine<T> {
     /// # Errors
     /// When positions were never given, or a launch fails.
     pub fn enqueue_step(&mut self) -> Result<(), EngineError> {
-        self.done.require("a step", Done::Positions)?;
+        self.require_own_positions("a step")?;
         self.order_if_due()?;
         let pipeline = self.choice.pipeline;
+        if self.gpu.is_capturing() {
+            self.stages.step(pipeline)?; // a graph cannot hold one that is ready to run
+            self.stepped();
+            return Ok(());
+        }
         match &mut self.steps[pipeline as usize] {
             Some(graph) => graph.launch()?,
             None => {
@@ -102,7 +108,7 @@ impl<T: CudaReal> CudaEngine<T> {
         &mut self,
         mut after: impl FnMut() -> Result<(), CudaError>,
     ) -> Result<(), EngineError> {
-        self.done.require("a step", Done::Positions)?;
+        self.require_own_positions("a step")?;
         self.order_if_due()?;
         self.stages.density()?;
         after()?;
@@ -126,6 +132,9 @@ impl<T: CudaReal> CudaEngine<T> {
         self.order_if_due()?;
         graph.launch()?;
         self.stepped();
+        if self.stages.elsewhere {
+            self.done = Done::Solve; // forces went to an array of the caller's
+        }
         Ok(())
     }
 
@@ -153,13 +162,13 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(Evaluation { density: report.stats, energy })
     }
 
-    /// Overflow, maximum and energy of the last [`CudaEngine::enqueue_step`];
-    /// waits for it.
+    /// Overflow, maximum and energy of the last [`CudaEngine::enqueue_step`] or
+    /// [`CudaEngine::enqueue_energy`]; waits for it.
     ///
     /// # Errors
     /// When no step followed the last positions, or the device failed.
     pub fn read_evaluation(&mut self) -> Result<Evaluation, EngineError> {
-        self.done.require("the evaluation's read-back", Done::Force)?;
+        self.done.require("the evaluation's read-back", Done::Solve)?;
         Ok(Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? })
     }
 
@@ -224,7 +233,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// # Errors
     /// When positions were never given, or a launch fails.
     pub fn arrange(&mut self, arrangement: Arrangement) -> Result<(), EngineError> {
-        self.done.require("another arrangement", Done::Positions)?;
+        self.require_own_positions("another arrangement")?;
         if arrangement != self.stages.arrangement {
             self.order_if_due()?;
             // The kernels of a step are other ones.
@@ -272,7 +281,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// # Errors
     /// When positions were never given, or the device failed.
     pub fn order_time(&mut self, repetitions: usize) -> Result<f64, EngineError> {
-        self.done.require("an order", Done::Positions)?;
+        self.require_own_positions("an order")?;
         self.stages.arrange(Arrangement::Caller)?;
         self.steps = [const { None }; Pipeline::ALL.len()];
         let time = measure(&self.gpu, repetitions, RUNS_PER_SAMPLE, || self.stages.order())?;

@@ -6,9 +6,11 @@
 
 use crate::charge::Charge;
 use crate::cuda::bodies::{Arrangement, Bodies, Density, Force, Permutation};
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Pinned};
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Pinned,
+};
 use crate::cuda::solve::{FieldSolver, Fields, SolverOptions, ThreePass, solver};
-use crate::engine::{Choice, Done, EngineError, MapKind, Pipeline};
+use crate::engine::{Choice, Done, EngineError, GradientOptions, Layout, MapKind, Pipeline};
 use std::sync::Arc;
 
 /// Device memory and kernels for one charge. Arrays of bodies hold a pair (x, y)
@@ -24,6 +26,9 @@ pub(super) struct Stages<T: CudaReal> {
     pub(super) arrangement: Arrangement,
     /// Lower-left corners, layout units.
     pub(super) corners: DeviceVec<T>,
+    /// Whether the positions at hand are those of an array of the caller's, of which the bodies have
+    /// kept what they saw, and not the corners.
+    pub(super) elsewhere: bool,
     pub(super) forces: DeviceVec<T>,
     /// As much, for values brought from one order to another, or between
     /// pairs and the host's two arrays.
@@ -49,6 +54,7 @@ impl<T: CudaReal> Stages<T> {
             bodies,
             arrangement: Arrangement::Caller,
             corners: gpu.zeros(pairs)?,
+            elsewhere: false,
             forces: gpu.zeros(pairs)?,
             moved: gpu.zeros(pairs)?,
             centered: gpu.zeros(bins)?,
@@ -105,7 +111,33 @@ impl<T: CudaReal> Stages<T> {
 
     /// Makes a new order of the bodies from where they stand, in caller order.
     pub(super) fn order(&mut self) -> Result<(), CudaError> {
-        self.bodies.order(&self.corners)
+        match self.elsewhere {
+            true => self.bodies.order_staged(&mut self.moved),
+            false => self.bodies.order(&self.corners),
+        }
+    }
+
+    /// The density at corners in an array of the caller's.
+    pub(super) fn density_in(
+        &mut self,
+        layout: Layout,
+        corners: DeviceSlice<'_, T>,
+    ) -> Result<(), CudaError> {
+        self.density.run_in(&mut self.bodies, layout, corners, &mut self.centered)?;
+        self.elsewhere = true;
+        Ok(())
+    }
+
+    /// The force on every body, in an array of the caller's.
+    pub(super) fn gradient(
+        &mut self,
+        options: &GradientOptions,
+        factor: Option<DeviceSlice<'_, T>>,
+        gradient: DeviceSliceMut<'_, T>,
+    ) -> Result<(), CudaError> {
+        let field = (&self.fields.field_x, &self.fields.field_y);
+        let corners = (self.arrangement == Arrangement::Slots).then_some(&self.corners);
+        self.force.run_gradient(&self.bodies, corners, field, options, factor, gradient)
     }
 
     /// As [`Stages::order`] in slot order; corners follow, and `from` says how.
@@ -137,6 +169,15 @@ impl<T: CudaReal> Stages<T> {
         self.bodies.join(from, (to_x.as_view(), to_y.as_view()), &mut self.corners)
     }
 
+    /// As [`Stages::receive`], from pairs.
+    pub(super) fn receive_pairs(&mut self, pairs: &[T]) -> Result<(), CudaError> {
+        if self.arrangement == Arrangement::Caller {
+            return self.gpu.write(pairs, &mut self.corners);
+        }
+        self.gpu.write(pairs, &mut self.moved)?;
+        self.bodies.rearrange_pairs(self.bodies.id_of(), &self.moved, &mut self.corners)
+    }
+
     /// Corners from x and y on the device, in the arrangement at hand.
     pub(super) fn join(&mut self, x: &DeviceVec<T>, y: &DeviceVec<T>) -> Result<(), CudaError> {
         self.bodies.join(None, (x, y), &mut self.corners)
@@ -155,6 +196,21 @@ impl<T: CudaReal> Stages<T> {
         self.gpu.read(from_y.as_view(), y)
     }
 
+    /// The gradient, as `options` has it, to or onto an array of the host; waits for it.
+    pub(super) fn send_gradient(
+        &mut self,
+        options: &GradientOptions,
+        gradient: &mut [T],
+    ) -> Result<(), CudaError> {
+        if options.accumulate {
+            self.gpu.write(gradient, &mut self.moved)?;
+        }
+        let field = (&self.fields.field_x, &self.fields.field_y);
+        let corners = (self.arrangement == Arrangement::Slots).then_some(&self.corners);
+        self.force.run_gradient(&self.bodies, corners, field, options, None, &mut self.moved)?;
+        self.gpu.read(&self.moved, gradient)
+    }
+
     /// Σ φ·ρ of the last solve; waits for it.
     pub(super) fn read_energy(&mut self) -> Result<f64, CudaError> {
         Ok(self.energy.receive(&self.fields.energy)?[0])
@@ -162,11 +218,17 @@ impl<T: CudaReal> Stages<T> {
 
     /// ρ less the background, overflow and maximum, smoothed.
     pub(super) fn density(&mut self) -> Result<(), CudaError> {
+        if self.elsewhere {
+            return self.density.run_staged(&mut self.bodies, false, &mut self.centered);
+        }
         self.density.run(&mut self.bodies, self.arrangement, &self.corners, &mut self.centered)
     }
 
     /// Overflow and maximum at exact sizes.
     pub(super) fn exact_density(&mut self) -> Result<(), CudaError> {
+        if self.elsewhere {
+            return self.density.run_staged(&mut self.bodies, true, &mut self.exact);
+        }
         self.density.run_exact(&mut self.bodies, self.arrangement, &self.corners, &mut self.exact)
     }
 

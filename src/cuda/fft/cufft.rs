@@ -2,13 +2,17 @@
 //! and nothing waits when a transform runs.
 
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, check_aligned, check_cufft,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Entered, Gpu, check_aligned,
+    check_cufft,
 };
 use crate::transform::check_shape;
 use cudarc::cufft::result::{self, CufftError};
 use cudarc::cufft::sys::{cufftHandle, cufftType};
+use cudarc::driver::sys;
 use std::marker::PhantomData;
+use std::ptr::null_mut;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// A cuFFT plan; destroyed when dropped.
 struct Plan {
@@ -20,6 +24,8 @@ struct Plan {
     reals: usize,
     /// Complex elements of one run, all batches.
     complexes: usize,
+    /// The stream that runs go to.
+    stream: AtomicPtr<sys::CUstream_st>,
 }
 
 impl Plan {
@@ -48,6 +54,7 @@ impl Plan {
             work: None,
             reals: batch * slow * last,
             complexes: batch * slow * (last / 2 + 1),
+            stream: AtomicPtr::new(null_mut()),
         };
         let none = std::ptr::null_mut();
         // SAFETY: the handle is live and its context current; `lengths` holds
@@ -71,6 +78,7 @@ impl Plan {
             .map_err(fail)?;
             result::set_stream(plan.handle, stream.raw().cast()).map_err(fail)?;
         }
+        plan.stream = AtomicPtr::new(stream.raw());
         Ok(plan)
     }
 
@@ -81,6 +89,16 @@ impl Plan {
         // is at least as large as the plan asked for: see `share_work_area`.
         unsafe { result::set_work_area(self.handle, area) }.map_err(|e| self.failure(e))?;
         self.work = Some(work.clone());
+        Ok(())
+    }
+
+    /// Has the next run go where work goes at present.
+    fn bind(&self, stream: &Entered<'_>) -> Result<(), CudaError> {
+        if self.stream.swap(stream.raw(), Relaxed) != stream.raw() {
+            // SAFETY: the handle is live, and the stream is of its context, which is current.
+            unsafe { result::set_stream(self.handle, stream.raw().cast()) }
+                .map_err(|e| self.failure(e))?;
+        }
         Ok(())
     }
 
@@ -181,7 +199,8 @@ impl<T: CudaReal> ForwardFft<T> {
         assert!(input.len() >= plan.reals && output.len() >= plan.complexes && plan.work.is_some());
         check_aligned("values to transform", *input.address(), size_of::<T::Complex>())?;
         plan.gpu.check_own(output.gpu())?;
-        let _stream = plan.gpu.enter_with(input)?;
+        let stream = plan.gpu.enter_with(input)?;
+        plan.bind(&stream)?;
         let (from, to) = (*input.address() as *mut T, *output.address() as *mut T::Complex);
         // SAFETY: the plan is live and of this type, its context is current and
         // the buffers are as long as it needs (asserted above); a transform out
@@ -208,7 +227,8 @@ impl<T: CudaReal> InverseFft<T> {
         assert!(input.len() >= plan.complexes && output.len() >= plan.reals && plan.work.is_some());
         check_aligned("transformed values", *output.address(), size_of::<T::Complex>())?;
         plan.gpu.check_own(output.gpu())?;
-        let _stream = plan.gpu.enter_with(input.as_view())?;
+        let stream = plan.gpu.enter_with(input.as_view())?;
+        plan.bind(&stream)?;
         let (from, to) = (*input.address() as *mut T::Complex, *output.address() as *mut T);
         // SAFETY: the plan is live and of this type, its context is current and
         // the buffers are as long as it needs (asserted above).

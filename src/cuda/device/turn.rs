@@ -1,0 +1,290 @@
+//! Whose turn it is to enqueue work to a device, and to which stream.
+//!
+//! All work of a [`Gpu`] has one order: that in which it was asked for. It goes to the
+//! `Gpu`'s own stream, but for what is asked for in [`Gpu::on_stream`], which goes to a
+//! stream of the caller's. Where the stream changes, an event behind the work on the one is
+//! waited for by the other, on the device; the host never waits.
+
+use super::error::CudaError;
+use super::gpu::{Gpu, Shared};
+use cudarc::driver::sys::{self, CUstreamCaptureMode, CUstreamCaptureStatus};
+use cudarc::driver::{CudaContext, CudaEvent, DriverError, result};
+use std::cell::Cell;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// What has gone to which stream.
+pub(super) struct Turns {
+    /// Held to be read while something is enqueued to the own stream or waited for, to be
+    /// written during a capture and during a turn on another stream.
+    alone: RwLock<()>,
+    /// Whether work has gone to the own stream that no other stream has waited for.
+    own: AtomicBool,
+    /// Whether work has gone to another stream that the own one has not waited for.
+    other: AtomicBool,
+    /// Behind the work that went to the own stream, and to the other one, when last recorded.
+    after_own: CudaEvent,
+    after_other: CudaEvent,
+}
+
+impl Turns {
+    pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, DriverError> {
+        Ok(Turns {
+            alone: RwLock::default(),
+            own: AtomicBool::new(true),
+            other: AtomicBool::new(false),
+            after_own: context.new_event(None)?,
+            after_other: context.new_event(None)?,
+        })
+    }
+}
+
+/// Where this thread's work for one device goes, when not to its own stream, or during a capture.
+#[derive(Clone, Copy)]
+struct Current {
+    of: *const Shared,
+    stream: sys::CUstream,
+    capturing: bool,
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
+}
+
+/// The stream that work goes to at present, with its context current on this thread, and no
+/// capture by another thread while this is held. Nothing that enters a second time may be
+/// called meanwhile.
+pub(in crate::cuda) struct Entered<'a> {
+    gpu: &'a Gpu,
+    stream: sys::CUstream,
+    capturing: bool,
+    _not_alone: Option<RwLockReadGuard<'a, ()>>,
+}
+
+impl Entered<'_> {
+    pub(in crate::cuda) fn raw(&self) -> sys::CUstream {
+        self.stream
+    }
+
+    /// Whether work becomes part of a graph and does not run yet.
+    pub(in crate::cuda) fn is_capturing(&self) -> bool {
+        self.capturing
+    }
+
+    /// Refuses what a graph cannot hold.
+    pub(in crate::cuda) fn check_not_capturing(&self) -> Result<(), CudaError> {
+        if self.capturing { Err(CudaError::Capturing) } else { Ok(()) }
+    }
+
+    /// The stream, and in a capture by the caller, which memory must not be given back to,
+    /// the own one, on which nothing is under way then.
+    pub(super) fn outside_capture(&self) -> sys::CUstream {
+        if self.capturing { self.gpu.stream().cu_stream() } else { self.stream }
+    }
+
+    /// Waits until everything enqueued so far has run.
+    pub(in crate::cuda) fn synchronize(&self) -> Result<(), CudaError> {
+        self.check_not_capturing()?;
+        // SAFETY: the stream is of the context that is current, and lives: the own one as long
+        // as the `Gpu`, another one as `on_stream` asks.
+        Ok(unsafe { result::stream::synchronize(self.stream) }?)
+    }
+
+    /// Marks this point of the stream's work.
+    pub(in crate::cuda) fn record(&self, event: &CudaEvent) -> Result<(), CudaError> {
+        // SAFETY: as in `synchronize`; the event is of the same context.
+        Ok(unsafe { result::event::record(event.cu_event(), self.stream) }?)
+    }
+}
+
+/// A [`Gpu`] while this thread alone may enqueue to it; ends with what was before it.
+pub(in crate::cuda) struct Exclusive<'a> {
+    before: Option<Current>,
+    _alone: Option<RwLockWriteGuard<'a, ()>>,
+}
+
+impl Drop for Exclusive<'_> {
+    fn drop(&mut self) {
+        CURRENT.set(self.before);
+    }
+}
+
+impl Gpu {
+    fn current(&self) -> Option<Current> {
+        CURRENT.get().filter(|current| current.of == Arc::as_ptr(&self.0))
+    }
+
+    /// The stream, to enqueue to or to wait for.
+    pub(in crate::cuda) fn enter(&self) -> Result<Entered<'_>, CudaError> {
+        if let Some(Current { stream, capturing, .. }) = self.current() {
+            self.context().bind_to_thread()?;
+            return Ok(Entered { gpu: self, stream, capturing, _not_alone: None });
+        }
+        let turns = &self.0.turns;
+        let not_alone = turns.alone.read().unwrap_or_else(PoisonError::into_inner);
+        self.context().bind_to_thread()?;
+        let stream = self.stream().cu_stream();
+        if turns.other.load(SeqCst) {
+            // Threads that come here at once all wait, before any of them enqueues more.
+            wait_for(&turns.after_other, stream)?;
+            turns.other.store(false, SeqCst);
+        }
+        turns.own.store(true, SeqCst);
+        Ok(Entered { gpu: self, stream, capturing: false, _not_alone: Some(not_alone) })
+    }
+
+    /// Whether this thread's work becomes part of a graph at present and does not run yet.
+    pub(in crate::cuda) fn is_capturing(&self) -> bool {
+        self.current().is_some_and(|current| current.capturing)
+    }
+
+    /// The own stream for this thread alone, for a capture: every other thread waits.
+    pub(in crate::cuda) fn exclusive(&self) -> Result<Exclusive<'_>, CudaError> {
+        self.alone(self.stream().cu_stream(), true)
+    }
+
+    fn alone(&self, stream: sys::CUstream, capturing: bool) -> Result<Exclusive<'_>, CudaError> {
+        let before = CURRENT.get();
+        let of = Arc::as_ptr(&self.0);
+        let alone = match before {
+            None => Some(self.0.turns.alone.write().unwrap_or_else(PoisonError::into_inner)),
+            // This thread has it for itself already.
+            Some(current) if current.of == of && !current.capturing => None,
+            Some(_) => return Err(CudaError::Capturing),
+        };
+        self.context().bind_to_thread()?;
+        CURRENT.set(Some(Current { of, stream, capturing }));
+        Ok(Exclusive { before, _alone: alone })
+    }
+
+    /// Has everything that `body` enqueues to this device go to `stream`, after what was
+    /// enqueued before and ahead of what is enqueued afterwards.
+    ///
+    /// # Safety
+    /// As [`interop::on_stream`](crate::cuda::interop::on_stream).
+    pub(in crate::cuda) unsafe fn on_stream<R>(
+        &self,
+        stream: sys::CUstream,
+        body: impl FnOnce() -> R,
+    ) -> Result<R, CudaError> {
+        // A stream within a stream would have to be waited for on both sides.
+        if CURRENT.get().is_some() {
+            return Err(CudaError::Capturing);
+        }
+        let turn = self.alone(stream, false)?;
+        self.check_stream(stream)?;
+        // SAFETY: the stream is of the context that is current.
+        let status = unsafe { result::stream::is_capturing(stream) }?;
+        if status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
+            self.begin_turn(stream)?;
+            let end = EndTurn { gpu: self, stream };
+            let result = body();
+            end.now()?;
+            drop(turn);
+            return Ok(result);
+        }
+        // The graph may run on any stream: what was enqueued before has to be over.
+        let lenient = Lenient::begin()?;
+        self.finish_turns()?;
+        CURRENT.set(Some(Current { of: Arc::as_ptr(&self.0), stream, capturing: true }));
+        let result = body();
+        drop(lenient);
+        drop(turn);
+        Ok(result)
+    }
+
+    /// Refuses a stream of another context.
+    fn check_stream(&self, stream: sys::CUstream) -> Result<(), CudaError> {
+        let mut context = null_mut();
+        // SAFETY: the stream lives, as the caller of `on_stream` promises; one context is written.
+        unsafe { sys::cuStreamGetCtx(stream, &mut context) }.result()?;
+        if context == self.context().cu_ctx() { Ok(()) } else { Err(CudaError::OtherContext) }
+    }
+
+    /// Has `stream` wait for what was enqueued before.
+    fn begin_turn(&self, stream: sys::CUstream) -> Result<(), CudaError> {
+        let turns = &self.0.turns;
+        if turns.own.swap(false, SeqCst) {
+            // The own stream has waited for the last other one before its own work, if it did any.
+            // SAFETY: event and stream are of the context that is current.
+            unsafe {
+                result::event::record(turns.after_own.cu_event(), self.stream().cu_stream())
+            }?;
+            wait_for(&turns.after_own, stream)?;
+        }
+        if turns.other.load(SeqCst) {
+            // Of the same stream too: its address may be that of one that is gone.
+            wait_for(&turns.after_other, stream)?;
+        }
+        Ok(())
+    }
+
+    /// Marks the work that went to `stream`, for the next stream to wait for.
+    fn end_turn(&self, stream: sys::CUstream) -> Result<(), CudaError> {
+        let turns = &self.0.turns;
+        // SAFETY: event and stream are of the context that is current; the stream lives, as the
+        // caller of `on_stream` promises.
+        unsafe { result::event::record(turns.after_other.cu_event(), stream) }?;
+        turns.other.store(true, SeqCst);
+        Ok(())
+    }
+
+    /// Waits for everything enqueued so far.
+    fn finish_turns(&self) -> Result<(), CudaError> {
+        let turns = &self.0.turns;
+        if turns.own.swap(false, SeqCst) {
+            // SAFETY: the own stream is of the context that is current.
+            unsafe { result::stream::synchronize(self.stream().cu_stream()) }?;
+        }
+        if turns.other.swap(false, SeqCst) {
+            turns.after_other.synchronize()?;
+        }
+        Ok(())
+    }
+}
+
+/// Ends a turn on another stream, also where its body panics.
+struct EndTurn<'a> {
+    gpu: &'a Gpu,
+    stream: sys::CUstream,
+}
+
+impl EndTurn<'_> {
+    fn now(self) -> Result<(), CudaError> {
+        let ended = self.gpu.end_turn(self.stream);
+        std::mem::forget(self);
+        ended
+    }
+}
+
+impl Drop for EndTurn<'_> {
+    fn drop(&mut self) {
+        let _ = self.gpu.end_turn(self.stream);
+    }
+}
+
+fn wait_for(event: &CudaEvent, stream: sys::CUstream) -> Result<(), CudaError> {
+    let plain = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+    // SAFETY: event and stream are of the context that is current.
+    Ok(unsafe { result::stream::wait_event(stream, event.cu_event(), plain) }?)
+}
+
+/// While this lives, a capture does not forbid its thread to wait for other streams.
+struct Lenient(CUstreamCaptureMode);
+
+impl Lenient {
+    fn begin() -> Result<Self, CudaError> {
+        let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: the mode is replaced by the one before.
+        unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) }.result()?;
+        Ok(Lenient(mode))
+    }
+}
+
+impl Drop for Lenient {
+    fn drop(&mut self) {
+        // SAFETY: as in `begin`.
+        let _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut self.0) };
+    }
+}
