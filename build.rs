@@ -47,7 +47,6 @@ fn instances(unit: &str, real: &str, target: Target) -> Vec<Defines> {
     let lengths = LENGTHS.iter().flat_map(|&n| limits.iter().map(move |&limits| (n, limits)));
     let of = |(n, limits)| lines::of_length(unit, &kernels, (bytes, n), limits);
     let mut all: Vec<Defines> = lengths.flat_map(of).collect();
-    all.iter_mut().for_each(|defines| defines.sort());
     all.sort();
     all.dedup();
     all
@@ -182,10 +181,8 @@ fn images<'a>(units: &'a [PathBuf], targets: &[Target]) -> Vec<Image<'a>> {
     for unit in units {
         for real in ["float", "double"] {
             for &target in targets {
-                for mut defines in instances(stem(unit), real, target) {
-                    defines.sort();
-                    found.push(Image { unit, real, defines, target });
-                }
+                let all = instances(stem(unit), real, target).into_iter();
+                found.extend(all.map(|defines| Image { unit, real, defines, target }));
             }
         }
     }

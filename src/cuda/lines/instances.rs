@@ -9,10 +9,15 @@ use super::shapes::{Limits, Role, Shape, choose};
 pub(crate) type Defines = Vec<(&'static str, String)>;
 
 /// The macros of a kernel for `lines` lines that are divided as `shape` says, and that does what
-/// `does` says.
+/// `does` says, by name.
 pub(crate) fn instance(shape: &Shape, limits: Limits, lines: usize, does: Defines) -> Defines {
-    let whole = u8::from(lines.is_multiple_of(shape.lines())).to_string();
-    shape.defines(limits).into_iter().chain(does).chain([("PF_WHOLE", whole)]).collect()
+    // The solve's second pass does not ask: without this there would be two of the same kernel.
+    let whole = shape.role == Role::Solve || lines.is_multiple_of(shape.lines());
+    let mut defines = shape.defines(limits);
+    defines.extend(does);
+    defines.push(("PF_WHOLE", u8::from(whole).to_string()));
+    defines.sort();
+    defines
 }
 
 /// One pass of a transform: `kernels/lines/transform.cu`.

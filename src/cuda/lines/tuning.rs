@@ -328,7 +328,7 @@ fn sampled<T: CudaReal, S: Subject<T>>(
     Ok(values)
 }
 
-/// Microseconds of a run: the least of several replays of a graph.
+/// Microseconds of a run: the median of several replays of a graph.
 fn time<T: CudaReal, S: Subject<T>>(
     gpu: &Gpu,
     subject: &mut S,

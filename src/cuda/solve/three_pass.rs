@@ -8,9 +8,9 @@
 //! where the fused pipeline moves 28; without the potential, 9. How and why:
 //! [`crate::spectral`].
 //!
-//! Lines have an even length that there are stages for (`src/cuda/lines/shapes.rs`: 64 to
-//! 8192 with no prime factor but 2, 3 and 5, as far as they go), and a block's lines must fit
-//! the device's shared memory. [`ThreePass::new`] says so where they do not, and
+//! Lines have an even length from 16 to 16384 that there are stages for (no prime factor but 2, 3
+//! and 5: `src/cuda/lines/shapes.rs`), and a block's lines must fit the device's shared memory and
+//! registers. [`ThreePass::new`] says so where they do not, and
 //! [`solver`](super::solver()) takes the fused pipeline then.
 
 use super::field_solver::{FieldSolver, Fields, Green, private};

@@ -66,14 +66,13 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
         batch: usize,
     ) -> Result<Self, CudaError> {
         check_shape(&[n], batch)?;
-        let sines = [kind == Transform1d::Idxst];
-        let lines = match (algorithm, kind) {
-            (Algorithm1d::Fastest, Transform1d::Dct) => {
-                LineTransform::new::<I>(gpu, Direction::Forward, &[n], batch)?
-            }
-            (Algorithm1d::Fastest, _) => {
-                LineTransform::new::<I>(gpu, Direction::Inverse { sines: &sines }, &[n], batch)?
-            }
+        let direction = match kind {
+            Transform1d::Dct => Direction::Forward,
+            Transform1d::Idct => Direction::Inverse { sines: &[false] },
+            Transform1d::Idxst => Direction::Inverse { sines: &[true] },
+        };
+        let lines = match algorithm {
+            Algorithm1d::Fastest => LineTransform::new::<I>(gpu, direction, &[n], batch)?,
             _ => None,
         };
         let by_cufft = || -> Result<_, CudaError> {
