@@ -17,9 +17,13 @@
 //
 // A place is made for map `map` of a batch, of which `lines` lines (pairs of real lines) are
 // transformed; `line` is the thread's.
+//
+//   SlabPanelRows rows between the passes of a solve by slabs, in the panels of the ranks that
+//                 own the columns (peers/peers.cuh)
 #pragma once
 #include "fft/inputs.cuh"
 #include "lines/real_lines.cuh"
+#include "peers/peers.cuh"
 
 /// Columns of a panel: 64 bytes of a row pair.
 constexpr u32 PANEL = 64 / sizeof(cplx);
@@ -186,6 +190,23 @@ template <typename Fft, bool> struct PanelRows {
         Fft::coefficients(v, t, [&](u32 k, cplx& a) { out[panel_at(k, pair, pairs)] = a; });
     }
 };
+
+#if PF_PEERS
+template <typename Fft, bool> struct SlabPanelRows {
+    u32 line;
+
+    __device__ __forceinline__ SlabPanelRows(u32, u32 line, u32, u32) : line(line) {}
+
+    template <typename Keep>
+    __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, const Slabs& to, real, Keep&) const {
+        const u32 pair = to.first_pair[to.rank] + line, pairs = to.first_pair[PF_PEERS];
+        Fft::coefficients(v, t, [&](u32 k, cplx& a) {
+            const u32 owner = owner_of(to.first_panel, k / PANEL);
+            to.columns[owner][panel_at(k - to.first_panel[owner] * PANEL, pair, pairs)] = a;
+        });
+    }
+};
+#endif
 
 template <typename Fft, bool> struct PanelColumns {
     using Value = cplx;

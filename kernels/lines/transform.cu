@@ -10,6 +10,7 @@
 //   PF_THRESHOLD       whether small coefficients become zero (keep.cuh)
 //   PF_IN_PLACE        whether in and out may be the same memory
 //   PF_BATCH           whether there is more than one map
+//   PF_PEERS           ranks of a solve by slabs, to whose panels its first pass stores
 // and how it is divided by the shape (shape.cuh).
 //
 // A 2-D DCT is MapRows to PanelRows, then PanelColumns to MapColumns; its inverses are
@@ -28,6 +29,11 @@ static_assert(Fft::BYTES * GROUPS == PF_BYTES, "the host counts shared memory ot
 #else
 #define PF_ALONE __restrict__
 #endif
+#if PF_PEERS
+#define PF_OUT const __grid_constant__ Slabs
+#else
+#define PF_OUT To::Value* PF_ALONE
+#endif
 
 using From = PF_FROM<Fft, PF_ODD>;
 using To = PF_TO<Fft, PF_ODD>;
@@ -36,7 +42,7 @@ constexpr real SCALE = real(1) / (1 << PF_HALVES);
 /// `lines` are pairs of real lines of a map, `across` is the number of columns of a map of
 /// columns, or of rows of one of rows. `sine`: whether an inverse is of sines.
 PF_KERNEL(THREADS, PF_BLOCKS)
-transform(const PF_INPUT* PF_ALONE in, To::Value* PF_ALONE out, const cplx* __restrict__ table, u32 lines, u32 across,
+transform(const PF_INPUT* PF_ALONE in, PF_OUT out, const cplx* __restrict__ table, u32 lines, u32 across,
 #if PF_THRESHOLD
           real epsilon, u64* kept, Kept* parts
 #else

@@ -5,6 +5,7 @@
 //   PF_KEEP       where a block keeps the spectrum it works on later:
 //                 0 in registers, 1 in shared memory (joined_columns.cuh),
 //                 2 with separate FFTs for P and Q (separate_columns.cuh)
+//   PF_PEERS      ranks of a solve by slabs (peers/peers.cuh), each of which has some of the columns
 // Blocks take units of 2C columns. One value is read and two are written for each bin. The kernels
 // leave the transforms' halves to Green::scale.
 #if PF_KEEP == 2
@@ -17,11 +18,24 @@ static_assert(GROUPS == 1 && 2 * C <= PANEL, "a block's columns are part of a pa
 constexpr int KEPT_BYTES = PF_KEEP == 0 ? 0 : N * C * int(PF_KEEP == 2 ? sizeof(cplx) : sizeof(real));
 static_assert(Fft::BYTES + KEPT_BYTES == PF_BYTES, "the host counts shared memory otherwise");
 
-PF_KERNEL(THREADS, PF_BLOCKS)
-columns(cplx* p, cplx* q, const cplx* table, Green green, u32 units, double* partial) {
+template <typename Columns>
+__device__ __forceinline__ void solve_columns(const Columns& columns, const cplx* __restrict__ table, const Green& green,
+                                              u32 units) {
 #if PF_KEEP == 2
-    separate_columns(p, q, table, green, units, partial);  // persistent
+    separate_columns(columns, table, green, units);  // persistent
 #else
-    joined_columns<PF_KEEP == 1>(p, q, table, green, partial);
+    joined_columns<PF_KEEP == 1>(columns, table, green);
 #endif
 }
+
+#if PF_PEERS
+PF_KERNEL(THREADS, PF_BLOCKS)
+columns(const __grid_constant__ Slabs slabs, const cplx* table, Green green, u32 units) {
+    solve_columns(SlabColumns{slabs}, table, green, units);
+}
+#else
+PF_KERNEL(THREADS, PF_BLOCKS)
+columns(cplx* p, cplx* q, const cplx* table, Green green, u32 units, double* partial) {
+    solve_columns(MapPanels{p, q, partial}, table, green, units);
+}
+#endif

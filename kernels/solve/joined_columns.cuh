@@ -2,31 +2,30 @@
 #pragma once
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
-#include "lines/places.cuh"
 #include "lines/shape.cuh"
 #include "solve/green.cuh"
+#include "solve/panels.cuh"
 
 constexpr int WARPS = (THREADS + 31) / 32;
 
-/// A block takes 2C columns, C as real parts and C as imaginary parts. P overwrites what
-/// was read: a block has read its columns before it writes. P and Q of a column share an
-/// FFT. `partial` gets the block's part of the energy Σ φ·ρ (by Parseval).
+/// A block takes 2C columns, C as real parts and C as imaginary parts; it has read its columns
+/// before it writes. P and Q of a column share an FFT. The block's part of the energy Σ φ·ρ (by
+/// Parseval) goes to `columns.energy`.
 ///
 /// IN_SHARED keeps the spectrum of the second C columns in shared memory, not in registers,
 /// while the first C are transformed.
-template <bool IN_SHARED>
-__device__ __forceinline__ void joined_columns(cplx* p, cplx* __restrict__ q, const cplx* __restrict__ table,
-                                               const Green green, double* __restrict__ partial) {
+template <bool IN_SHARED, typename Columns>
+__device__ __forceinline__ void joined_columns(const Columns& columns, const cplx* __restrict__ table,
+                                               const Green& green) {
     extern __shared__ double2 memory[];
     __shared__ double warps[WARPS];
     const u32 t = threadIdx.x / C, c = threadIdx.x % C, first = blockIdx.x * (2 * C) + c;
     const Place place = {t, c, 0, memory};
-    p += panel_at(first, 0, N / 2);
-    q += panel_at(first, 0, N / 2);
     wait_for_previous();
     if (EARLY) let_next_start();
     cplx v[ROOM];
-    load_panel_columns<Fft>(v, t, p, C);
+    auto here = columns.at(first);
+    load_panel_columns<Fft>(v, t, here.read(), C);
     Fft::run<-1>(v, place, table);
     Fft::pairs<Fft::NATURAL, Fft::PAIRED>(
         v, t, table, [&](const Frequency& at, cplx& a, cplx& b) { dct_pair(at.w, a, b); });
@@ -39,7 +38,7 @@ __device__ __forceinline__ void joined_columns(cplx* p, cplx* __restrict__ q, co
 #pragma unroll 1
     for (u32 half = 0; half < 2; ++half) {
         const u32 thread = again(t);
-        const u32 column = first + half * C;
+        const u32 column = columns.number(first + half * C);
         const real wy = green.step_y * real(column);
         // P's largest coefficient in this column is to Q's about as 1 to `balance`. One FFT
         // carries both, so unscaled P's rounding errors would exceed Q. So wavenumbers here
@@ -67,24 +66,22 @@ __device__ __forceinline__ void joined_columns(cplx* p, cplx* __restrict__ q, co
         const double energy = warp_sum_of<THREADS>((column == 0 ? 0.5 : 1.0) * double(back) * double(sum));
         if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
         Fft::run<1>(v, Place{thread, c, 0, memory}, table);
-        cplx* const p_ends[2] = {p + thread * PANEL, p + (N - 1 - thread) * PANEL};
-        cplx* const q_ends[2] = {q + thread * PANEL, q + (N - 1 - thread) * PANEL};
+        const auto p = here.write(false, thread), q = here.write(true, thread);
         Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
-            p_ends[end][offset * int(PANEL)] = make(back * a.x, back * b.x);
-            q_ends[end][offset * int(PANEL)] = make(a.y, -b.y);
+            *p(end, offset) = make(back * a.x, back * b.x);
+            *q(end, offset) = make(a.y, -b.y);
         });
         if (half == 0) {
 #pragma unroll
             for (int i = 0; i < E; ++i) v[i].x = IN_SHARED ? stored[i * THREADS] : kept[IN_SHARED ? 0 : i];
         }
-        p += C;
-        q += C;
+        here.advance(C);
     }
     __syncthreads();
     if (threadIdx.x == 0) {
         double energy = 0;
         for (int i = 0; i < WARPS; ++i) energy += warps[i];
-        partial[blockIdx.x] = energy;
+        columns.energy(blockIdx.x, energy);
     }
 }
 

@@ -25,17 +25,17 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
-/// A unit is 2C columns. A block takes units blockIdx, blockIdx + grid, …; P overwrites what
-/// was read, by this block alone. `partial` gets the block's part of the energy Σ φ·ρ (by
-/// Parseval).
+/// A unit is 2C columns. A block takes units blockIdx, blockIdx + grid, …, and has read one before it
+/// writes it. The block's part of the energy Σ φ·ρ (by Parseval) goes to `columns.energy`.
 ///
 /// A line goes through three FFTs: forward, P's inverse, Q's inverse, by the same
 /// instructions, for an inverse FFT is a forward one with real and imaginary parts swapped
 /// before and after. Separate ones would exceed the instruction cache.
 /// Shared memory holds Q's spectrum during P's FFT, the next unit's columns during Q's, and
 /// behind it the exchange.
-__device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* __restrict__ table, const Green green,
-                                                 u32 units, double* __restrict__ partial) {
+template <typename Columns>
+__device__ __forceinline__ void separate_columns(const Columns& columns, const cplx* __restrict__ table,
+                                                 const Green& green, u32 units) {
     static_assert(C * sizeof(Pack) == 2 * C * sizeof(cplx), "16 bytes hold two neighbours");
     extern __shared__ double2 memory[];
     __shared__ double warps[WARPS];
@@ -45,7 +45,7 @@ __device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* _
     const u32 c = threadIdx.x % C;
     cplx v[ROOM];
     auto copy_unit = [&](u32 unit, u32 t) {
-        const cplx* from = p + panel_at(unit * (2 * C) + 2 * c, 0, N / 2);
+        const cplx* from = columns.at(unit * (2 * C) + 2 * c).read();
         const cplx* const ends[2] = {from + t * PANEL, from + (N - 1 - t) * PANEL};
         int n = 0;
         Fft::neighbours(v, [&](int end, int offset, cplx&, cplx&) {
@@ -60,7 +60,7 @@ __device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* _
     const real ratio = green.step_x / green.step_y, least = ratio < 1 ? ratio * ratio : real(1);
 #pragma unroll 1
     for (u32 unit = blockIdx.x; unit < units; unit += gridDim.x) {
-        const u32 column = unit * (2 * C) + 2 * c;
+        const u32 column = columns.number(unit * (2 * C) + 2 * c);
         enum Phase { FORWARD, P, Q };
 #pragma unroll 1
         for (u32 phase = FORWARD; phase <= Q; ++phase) {
@@ -128,11 +128,10 @@ __device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* _
                     for (int i = 0; i < E; ++i) v[i].y *= back;
                 }
                 const real sign = phase == Q ? -1 : 1;
-                cplx* const to = (phase == Q ? q : p) + panel_at(column, 0, N / 2);
-                cplx* const ends[2] = {to + t * PANEL, to + (N - 1 - t) * PANEL};
+                const auto to = columns.at(unit * (2 * C) + 2 * c).write(phase == Q, t);
                 Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
                     const Pack x = {{a.y, sign * b.y, a.x, sign * b.x}};
-                    *reinterpret_cast<Pack*>(ends[end] + offset * int(PANEL)) = x;
+                    *reinterpret_cast<Pack*>(to(end, offset)) = x;
                 });
             }
         }
@@ -142,6 +141,6 @@ __device__ __forceinline__ void separate_columns(cplx* p, cplx* q, const cplx* _
     if (threadIdx.x == 0) {
         double energy = 0;
         for (int i = 0; i < WARPS; ++i) energy += warps[i];
-        partial[blockIdx.x] = energy;
+        columns.energy(blockIdx.x, energy);
     }
 }

@@ -68,6 +68,7 @@ mod engine;
 mod fft;
 pub mod interop;
 mod lines;
+mod peers;
 mod place;
 mod solve;
 pub mod transforms;
@@ -84,6 +85,7 @@ pub use device::{
 pub use engine::CudaEngine;
 pub use fft::{ForwardFft, InverseFft};
 pub use lines::tuning;
+pub use peers::{BatchSolver, Peers, SlabSolver};
 pub use place::{
     CudaBackend, CudaWirelength, Descent, DescentBodies, DescentParameters, DescentSample,
     PointVector,

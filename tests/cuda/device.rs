@@ -45,6 +45,12 @@ pub(crate) fn gpu_alone() -> Turn<RwLockWriteGuard<'static, ()>> {
     Turn { gpu: first(), _turn: turn }
 }
 
+/// Whether the device must have lines of n elements, where there are such stages: long ones need
+/// the shared memory of a data centre's GPU.
+pub(crate) fn must_have_lines<T>(gpu: &Gpu, n: usize) -> bool {
+    gpu.info().shared_memory >= 163 << 10 || n <= 16384 / size_of::<T>()
+}
+
 /// Fields of NaN: what a solve does not write shows.
 pub(crate) fn poisoned<T: CudaReal>(gpu: &Gpu, bins: usize) -> Fields<T> {
     let map = || gpu.upload(&vec![T::nan(); bins]).unwrap();

@@ -17,6 +17,7 @@ mod maps;
 mod place;
 mod reference;
 mod sanitizer;
+mod slabs;
 mod solve;
 mod sound;
 mod three_pass;

@@ -6,16 +6,17 @@
 
 use crate::common::bodies::mixed;
 use crate::common::rounded;
-use crate::device::{MAPS, gpu, output, poisoned, values};
+use crate::device::{MAPS, gpu, must_have_lines, output, poisoned, values};
 use crate::engine::{agrees, positions};
 use crate::maps::{grid, off_axis};
+use crate::slabs::solves_like_one;
 use crate::solve::variants;
 use crate::transforms::{LINES, VOLUMES, ways};
 use placefield::Precision;
 use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, PlanNd};
 use placefield::cuda::{
     Arrangement, Bodies, CudaEngine, CudaError, CudaReal, Density, DeviceVec, Fields, Force, Gpu,
-    SolverOptions, compile, solver,
+    SolverOptions, ThreePass, compile, solver,
 };
 use placefield::engine::{Engine, EngineOptions, Pipeline};
 use placefield::transform::{Algorithm1d, Method, Plan2dOptions, Transform};
@@ -59,6 +60,8 @@ cases! {
     case_volumes_f64: volumes::<f64>;
     case_placer_f32: placer::<f32>;
     case_placer_f64: placer::<f64>;
+    case_slabs_f32: slabs::<f32>;
+    case_slabs_f64: slabs::<f64>;
 }
 
 /// A kernel file that no case loads would go unchecked without notice.
@@ -69,7 +72,8 @@ fn the_cases_load_every_kernel_file_in_both_precisions() {
     CASES.iter().for_each(|case| case(&gpu));
     let loaded: HashSet<(&str, Precision)> =
         gpu.kernel_origins().iter().map(|found| (found.unit, found.precision)).collect();
-    for unit in compile::units() {
+    // Ranks open devices of their own, and load meet there.
+    for unit in compile::units().filter(|unit| *unit != "meet") {
         for precision in [Precision::F32, Precision::F64] {
             assert!(loaded.contains(&(unit, precision)), "{unit} in {precision}");
         }
@@ -87,7 +91,7 @@ fn fills<T: CudaReal>(
 }
 
 /// Every stage by every pipeline against the CPU, plain and replayed, in both
-/// arrangements; 64 × 128 has kernels of the three-pass solve, the others have none.
+/// arrangements; lines of 33 have no kernels of the three-pass solve.
 fn engine<T: CudaReal>(gpu: &Gpu) {
     for (nx, ny) in [(40, 36), (33, 64), (64, 128)] {
         let charge = mixed(nx, ny, 300, 0.9);
@@ -96,7 +100,7 @@ fn engine<T: CudaReal>(gpu: &Gpu) {
         let mut engine = CudaEngine::<T>::on(gpu, charge, &EngineOptions::default()).unwrap();
         engine.evaluate(&x, &y).unwrap();
         engine.evaluate(&x, &y).unwrap();
-        let ran = if (nx, ny) == (64, 128) { "three-pass" } else { "fused" };
+        let ran = if nx == 33 { "fused" } else { "three-pass" };
         assert_eq!(engine.path(Pipeline::ThreePass), ran);
         engine.arrange(Arrangement::Slots).unwrap();
         let mut from = engine.bodies().permutation().unwrap();
@@ -159,9 +163,13 @@ fn solvers<T: CudaReal>(gpu: &Gpu) {
 
 fn three_passes<T: CudaReal>(gpu: &Gpu, sizes: &[(usize, usize)]) {
     for &(nx, ny) in sizes {
+        if !ThreePass::<T>::is_made_for(gpu, &grid(nx, ny)) {
+            assert!(!must_have_lines::<T>(gpu, nx.max(ny)), "{nx} x {ny}");
+            continue;
+        }
         solve::<T>(gpu, (nx, ny), Pipeline::ThreePass, SolverOptions::default());
         // Without the potential it is another kernel.
-        let mut solver = placefield::cuda::ThreePass::<T>::new(gpu, &grid(nx, ny)).unwrap();
+        let mut solver = ThreePass::<T>::new(gpu, &grid(nx, ny)).unwrap();
         let rho = gpu.upload(&off_axis::<T>(nx, ny)).unwrap();
         let mut fields: Fields<T> = poisoned(gpu, nx * ny);
         solver.solve_field(&rho, &mut fields).unwrap();
@@ -244,8 +252,9 @@ fn maps<T: CudaReal>(gpu: &Gpu) {
 fn by_lines<T: CudaReal>(gpu: &Gpu, lengths: &[usize]) {
     let auto = Plan2dOptions::default();
     for (nx, ny) in lengths.iter().flat_map(|&n| [(n, 64), (20, n)]) {
-        transforms::<T, T>(gpu, (nx, ny), &values(2 * nx * ny), auto, Some(Path2d::Lines));
-        transforms::<T, u8>(gpu, (nx, ny), &vec![3; 2 * nx * ny], auto, Some(Path2d::Lines));
+        let path = must_have_lines::<T>(gpu, nx.max(ny)).then_some(Path2d::Lines);
+        transforms::<T, T>(gpu, (nx, ny), &values(2 * nx * ny), auto, path);
+        transforms::<T, u8>(gpu, (nx, ny), &vec![3; 2 * nx * ny], auto, path);
     }
 }
 
@@ -282,4 +291,9 @@ fn placer<T: CudaReal>(gpu: &Gpu) {
     let netlist = placefield::wirelength::Netlist::from_design(&design, 100).unwrap();
     let (_, sample, _) = place(&mut device::<T>(gpu, &charge, &netlist), 4);
     assert!(sample.is_finite());
+}
+
+/// Two ranks, with each way of keeping spectra in the second pass.
+fn slabs<T: CudaReal>(gpu: &Gpu) {
+    solves_like_one::<T>(gpu, 2, &[(64, 128), (512, 64), (1024, 64), (2048, 64)]);
 }

@@ -2,7 +2,7 @@
 //! algorithm, method, orientation, precision and input.
 
 use crate::common::wide;
-use crate::device::{MAPS, check, gpu, output, values};
+use crate::device::{MAPS, check, gpu, must_have_lines, output, values};
 use crate::maps::off_axis;
 use crate::reference::{Line, line, transform_2d, transform_nd};
 use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, PlanNd, Stage};
@@ -195,7 +195,8 @@ fn long_axes_agree<T: CudaReal>() {
                     batches(&wide(&x), nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
                 let auto = Plan2dOptions::default();
                 let mut plan = Plan2d::<T, T>::batched(&gpu, kind, nx, ny, auto, batch).unwrap();
-                assert_eq!(plan.path(), Path2d::Lines);
+                let lines = plan.path() == Path2d::Lines;
+                assert!(lines || !must_have_lines::<T>(&gpu, 10000), "{nx} x {ny}");
                 let what = format!("{batch} {kind:?} of {nx} x {ny}");
                 for _ in 0..2 {
                     check(&output(&gpu, x.len(), |out| plan.run(&input, out)), &want, &what);

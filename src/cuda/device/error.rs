@@ -162,6 +162,19 @@ pub enum CudaError {
     /// A single transform was asked of a pipeline that only solves.
     #[error("the {0} pipeline has no transform of a single map")]
     SolvesOnly(Pipeline),
+    /// Devices that cannot work together: why.
+    #[error("several devices: {0}")]
+    Peers(String),
+    /// A rank that another one waited for in vain.
+    #[error(
+        "rank {rank} waited in vain for rank {peer}: work of that one failed or was not asked for"
+    )]
+    PeerMissing {
+        /// Who waited.
+        rank: usize,
+        /// For whom.
+        peer: usize,
+    },
     /// Lengths of zero, or too large.
     #[error(transparent)]
     Shape(#[from] ShapeError),

@@ -82,6 +82,16 @@ pub(crate) fn solve() -> [(&'static str, Role, Defines); 4] {
     ]
 }
 
+/// The kernels of the solve by slabs on `ranks` devices.
+#[allow(dead_code)] // not precompiled
+pub(crate) fn slabs(ranks: usize) -> [(&'static str, Role, Defines); 3] {
+    let peers = || [("PF_PEERS", ranks.to_string())];
+    let [_, _, fields, _] = solve();
+    let mut first = Pass { places: ["MapRows", "SlabPanelRows"], ..FIRST }.defines();
+    first.extend(peers());
+    [("transform", Role::Rows, first), ("columns", Role::Solve, peers().into()), fields]
+}
+
 /// What a 2-D DCT and its inverses take beyond [`FIRST`].
 #[allow(dead_code)] // for the check that every kernel compiles
 pub(crate) fn transforms() -> [(&'static str, Role, Defines); 3] {

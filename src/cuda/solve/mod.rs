@@ -10,6 +10,9 @@ pub use fused::Fused;
 pub use row_column::RowColumn;
 pub use three_pass::ThreePass;
 
+pub(in crate::cuda) use field_solver::Green;
+pub(in crate::cuda) use three_pass::SCALE;
+
 use crate::cuda::device::{CudaError, CudaReal, Gpu};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;

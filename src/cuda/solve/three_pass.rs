@@ -255,4 +255,4 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
 
 /// What `Green::scale` is over the number of bins: the round trip's 4, over the
 /// four halves that the kernels leave out.
-const SCALE: f64 = 0.25;
+pub(in crate::cuda) const SCALE: f64 = 0.25;
