@@ -38,14 +38,14 @@ struct Case {
 
 /// The instances of one file for an architecture, of lines of these lengths.
 fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -> Vec<Case> {
-    let slabs = instances::slabs(2);
+    let real = if precision == Precision::F64 { 8 } else { 4 };
+    let slabs = instances::slabs(2, 64 / real, 16 / real);
     let kernels: Vec<_> =
         instances::solve().into_iter().chain(instances::transforms()).chain(slabs).collect();
     let plain = || vec![Case { unit, precision, sm, options: Vec::new(), hot: true }];
     if kernels.iter().all(|(of, ..)| *of != unit) {
         return plain();
     }
-    let real = if precision == Precision::F64 { 8 } else { 4 };
     let limits = instances::limits_of(sm);
     let of_length = |n: usize| {
         let of = instances::of_length(unit, &kernels, (real, n), limits);

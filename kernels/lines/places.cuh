@@ -25,12 +25,15 @@
 #include "lines/real_lines.cuh"
 #include "peers/peers.cuh"
 
-/// Columns of a panel: 64 bytes of a row pair.
-constexpr u32 PANEL = 64 / sizeof(cplx);
+/// Columns of a panel: 64 bytes of a row pair, where nothing else is said.
+#ifndef PF_PANEL
+#define PF_PANEL (64 / sizeof(cplx))
+#endif
+constexpr u32 PANEL = PF_PANEL;
 
 /// Where the complex number of a column and a row pair stands between passes.
-__device__ __forceinline__ u32 panel_at(u32 column, u32 pair, u32 pairs) {
-    return (column / PANEL * pairs + pair) * PANEL + column % PANEL;
+template <u32 WIDTH = PANEL> __device__ __forceinline__ u32 panel_at(u32 column, u32 pair, u32 pairs) {
+    return (column / WIDTH * pairs + pair) * WIDTH + column % WIDTH;
 }
 
 /// Complex numbers of a map of so many columns and row pairs, whole panels.

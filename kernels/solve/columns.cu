@@ -5,7 +5,8 @@
 //   PF_KEEP       where a block keeps the spectrum it works on later:
 //                 0 in registers, 1 in shared memory (joined_columns.cuh),
 //                 2 with separate FFTs for P and Q (separate_columns.cuh)
-//   PF_PEERS      ranks of a solve by slabs (peers/peers.cuh), each of which has some of the columns
+//   PF_PEERS, PF_WRITTEN  ranks of a solve by slabs (peers/peers.cuh), each of which has some of the
+//                 columns, and columns of a panel that they write
 // Blocks take units of 2C columns. One value is read and two are written for each bin. The kernels
 // leave the transforms' halves to Green::scale.
 #if PF_KEEP == 2

@@ -51,7 +51,7 @@ struct SlabColumns {
         __device__ __forceinline__ cplx* operator()(int end, int offset) const {
             const u32 pair = (end ? N - 1 - t : t) + offset, owner = owner_of(slabs.first_pair, pair);
             const u32 first = slabs.first_pair[owner], pairs = slabs.first_pair[owner + 1] - first;
-            return (to_q ? slabs.q : slabs.p)[owner] + panel_at(column, pair - first, pairs);
+            return (to_q ? slabs.q : slabs.p)[owner] + panel_at<PF_WRITTEN>(column, pair - first, pairs);
         }
     };
     struct Column {

@@ -82,14 +82,26 @@ pub(crate) fn solve() -> [(&'static str, Role, Defines); 4] {
     ]
 }
 
-/// The kernels of the solve by slabs on `ranks` devices.
+/// The kernels of the solve by slabs on `ranks` devices: `read` columns a panel from the first
+/// pass to the second, `written` from there to the third.
 #[allow(dead_code)] // not precompiled
-pub(crate) fn slabs(ranks: usize) -> [(&'static str, Role, Defines); 3] {
-    let peers = || [("PF_PEERS", ranks.to_string())];
-    let [_, _, fields, _] = solve();
+pub(crate) fn slabs(
+    ranks: usize,
+    read: usize,
+    written: usize,
+) -> [(&'static str, Role, Defines); 3] {
+    let of = |name, value: usize| (name, value.to_string());
+    let panel = |columns| of("PF_PANEL", columns);
+    let [_, _, (_, _, mut last), _] = solve();
     let mut first = Pass { places: ["MapRows", "SlabPanelRows"], ..FIRST }.defines();
-    first.extend(peers());
-    [("transform", Role::Rows, first), ("columns", Role::Solve, peers().into()), fields]
+    first.extend([of("PF_PEERS", ranks), panel(read)]);
+    last.push(panel(written));
+    let columns = vec![of("PF_PEERS", ranks), panel(read), of("PF_WRITTEN", written)];
+    [
+        ("transform", Role::Rows, first),
+        ("columns", Role::Solve, columns),
+        ("fields", Role::Fields, last),
+    ]
 }
 
 /// What a 2-D DCT and its inverses take beyond [`FIRST`].

@@ -17,10 +17,13 @@ use super::Peers;
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Graph, KernelArgument, Launch, check_length,
 };
-use crate::cuda::lines::{Instance, Keep, LineKernel, Role, Shapes, panel, slabs};
+use crate::cuda::lines::{Instance, Keep, LineKernel, Role, Shapes, slabs};
 use crate::cuda::solve::{Fields, Green, SCALE};
 use crate::grid::BinGrid;
 use std::ops::Range;
+
+/// Bytes that go from device to device at once: of a row pair in a panel of the first pass.
+const PIECE: usize = 128;
 
 /// The three-pass solve of one grid on all ranks.
 pub struct SlabSolver<T: CudaReal> {
@@ -95,18 +98,27 @@ impl<T: CudaReal> SlabSolver<T> {
     ///
     /// # Errors
     /// [`CudaError::NoThreePass`] for a grid that has no three-pass solve on these devices, or fewer
-    /// row pairs or panels of columns (64 bytes of complex numbers) than there are ranks; else when
+    /// row pairs or panels of columns (128 bytes of complex numbers) than there are ranks; else when
     /// kernels cannot be compiled or memory runs out.
     pub fn new(peers: &Peers, grid: &BinGrid) -> Result<Self, CudaError> {
         let (nx, ny, count) = (grid.nx(), grid.ny(), peers.count());
-        let width = panel::<T>();
+        let width = PIECE / size_of::<T::Complex>();
         let (pairs, panels) = (nx / 2, ny.div_ceil(width));
-        let too_small = |reason: String| CudaError::NoThreePass { nx, ny, reason };
+        let no = |reason: String| CudaError::NoThreePass { nx, ny, reason };
         if pairs < count || panels < count {
-            return Err(too_small(format!(
+            return Err(no(format!(
                 "too few for {count} ranks, each of which takes two rows and {width} columns at least"
             )));
         }
+        let shapes: Vec<Shapes> =
+            (0..count).map(|rank| Shapes::of(peers.gpu(rank))).collect::<Result<_, _>>()?;
+        // Columns that a block of the second pass stores at once: the most of any rank, where they
+        // differ, which is an even number where any stores two at a time.
+        let at_once = |shapes: &Shapes| {
+            let shape = shapes.choose::<T>(Role::Solve, nx)?;
+            Some(if shape.keep == Keep::Separate { 2 * shape.lanes } else { shape.lanes })
+        };
+        let written = shapes.iter().filter_map(at_once).max().unwrap_or(1);
         let (first_pair, first_panel) = (divide(pairs, count), divide(panels, count));
         let columns_of = |rank: usize| {
             let (begin, end) = (first_panel[rank] * width, first_panel[rank + 1] * width);
@@ -115,14 +127,13 @@ impl<T: CudaReal> SlabSolver<T> {
         let mut ranks = Vec::new();
         for rank in 0..count {
             let gpu = peers.gpu(rank);
-            let shapes = Shapes::of(gpu)?;
             let own_pairs = first_pair[rank + 1] - first_pair[rank];
             let mut instances = Vec::new();
-            for (unit, role, does) in slabs(count) {
+            for (unit, role, does) in slabs(count, width, written) {
                 let (n, lines) =
                     if role == Role::Solve { (nx, columns_of(rank) / 2) } else { (ny, own_pairs) };
-                let instance = Instance::choose::<T>(&shapes, (unit, role, does), (n, lines));
-                instances.push(instance.ok_or_else(|| too_small(format!("no lines of {n}")))?);
+                let instance = Instance::choose::<T>(&shapes[rank], (unit, role, does), (n, lines));
+                instances.push(instance.ok_or_else(|| no(format!("no lines of {n}")))?);
             }
             let kernels = LineKernel::all(gpu, &instances)?;
             let [rows, columns, fields] = <[_; 3]>::try_from(kernels)
@@ -135,8 +146,8 @@ impl<T: CudaReal> SlabSolver<T> {
             let own_panels = first_panel[rank + 1] - first_panel[rank];
             ranks.push(Rank {
                 panels: gpu.zeros(own_panels * pairs * width)?,
-                p: gpu.zeros(panels * own_pairs * width)?,
-                q: gpu.zeros(panels * own_pairs * width)?,
+                p: gpu.zeros(ny.next_multiple_of(width) * own_pairs)?,
+                q: gpu.zeros(ny.next_multiple_of(width) * own_pairs)?,
                 partial: gpu.zeros(0)?,
                 rows,
                 columns,
