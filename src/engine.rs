@@ -267,7 +267,7 @@ pub enum EngineError {
     /// The design's columns do not fit together.
     #[error(transparent)]
     Design(#[from] DesignError),
-    /// A position that is not finite.
+    /// A position or density that is not finite.
     #[error("{what} {index}: {value}: expected a finite number")]
     NotFinite {
         /// What the number is, e.g. `"x of body"`.
@@ -542,7 +542,12 @@ pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
 
 /// An error that names the first position that is not a finite number. Parallel.
 pub(crate) fn check_positions<T: Real>(x: &[T], y: &[T]) -> Result<(), EngineError> {
-    for (what, values) in [("x of body", x), ("y of body", y)] {
+    check_finite(&[("x of body", x), ("y of body", y)])
+}
+
+/// An error that names the first value that is not a finite number. Parallel.
+pub(crate) fn check_finite<T: Real>(columns: &[(&'static str, &[T])]) -> Result<(), EngineError> {
+    for &(what, values) in columns {
         if let Some(index) = first_not_finite(values) {
             return Err(EngineError::NotFinite { what, index, value: values[index].wide() });
         }

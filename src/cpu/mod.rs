@@ -3,6 +3,7 @@
 
 mod bodies;
 pub mod density;
+pub mod energy_gradient;
 pub mod engine;
 pub mod fft;
 mod force;

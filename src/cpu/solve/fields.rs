@@ -21,3 +21,25 @@ impl<T: Real> Fields<T> {
         Fields { potential: zero(), field_x: zero(), field_y: zero() }
     }
 }
+
+/// Where a solve puts its results, maps of `nx × ny` values, y contiguous.
+#[derive(Debug)]
+pub struct FieldSlices<'a, T> {
+    /// φ, in bin widths squared.
+    pub potential: &'a mut [T],
+    /// E along x, in bin widths.
+    pub field_x: &'a mut [T],
+    /// E along y, in bin widths.
+    pub field_y: &'a mut [T],
+}
+
+impl<'a, T> From<&'a mut Fields<T>> for FieldSlices<'a, T> {
+    fn from(fields: &'a mut Fields<T>) -> Self {
+        let Fields { potential, field_x, field_y } = fields;
+        FieldSlices {
+            potential: potential.as_mut_slice(),
+            field_x: field_x.as_mut_slice(),
+            field_y: field_y.as_mut_slice(),
+        }
+    }
+}

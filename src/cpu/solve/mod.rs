@@ -10,7 +10,7 @@ mod lane_fft;
 mod multipliers;
 mod three_pass;
 
-pub use fields::Fields;
+pub use fields::{FieldSlices, Fields};
 
 use super::parallel::dot;
 use super::simd::vectorised;
@@ -18,6 +18,7 @@ use super::transforms::coefficients::{AlongX, AlongY, Inverse, Unchanged};
 use super::transforms::maps::MapTransform;
 use super::transforms::scratch::{Parts, Scratch};
 use crate::engine::Pipeline;
+use crate::engine::{EngineError, check_lengths};
 use crate::grid::{BinGrid, Map};
 use crate::memory::filled;
 use crate::real::Real;
@@ -108,6 +109,29 @@ impl<T: Real> Solver<T> {
         for map in [rho, &fields.potential, &fields.field_x, &fields.field_y] {
             assert_eq!((map.nx(), map.ny()), (self.nx, self.ny), "a map of another grid");
         }
+        self.run(rho.as_slice(), fields.into())
+    }
+
+    /// As [`Solver::solve`], from and to memory of the caller's, without a copy.
+    ///
+    /// # Errors
+    /// When a slice does not have `nx × ny` values.
+    pub fn solve_slices(
+        &mut self,
+        rho: &[T],
+        fields: FieldSlices<'_, T>,
+    ) -> Result<(f64, SolveTimes), EngineError> {
+        let lengths = [
+            ("density", rho.len()),
+            ("potential", fields.potential.len()),
+            ("field along x", fields.field_x.len()),
+            ("field along y", fields.field_y.len()),
+        ];
+        check_lengths(self.nx * self.ny, &lengths)?;
+        Ok(self.run(rho, fields))
+    }
+
+    fn run(&mut self, rho: &[T], mut fields: FieldSlices<'_, T>) -> (f64, SolveTimes) {
         let by = &self.multipliers;
         let start = Instant::now();
         let elapsed = || start.elapsed().as_secs_f64() * 1e3;
@@ -115,10 +139,10 @@ impl<T: Real> Solver<T> {
         match &mut self.passes {
             Passes::Composed { maps, scratch, spectrum, row_energy } => {
                 let mut s = scratch.parts();
-                maps.forward(rho.as_slice(), &Green(by), spectrum, s.reborrow());
+                maps.forward(rho, &Green(by), spectrum, s.reborrow());
                 forward = elapsed();
-                inverses(maps, by, spectrum, fields, s);
-                row_energies(rho, &fields.potential, row_energy);
+                inverses(maps, by, spectrum, &mut fields, s);
+                row_energies(self.ny, rho, fields.potential, row_energy);
                 // Row by row and then over rows: the same for any number of threads.
                 energy = row_energy.iter().sum();
             }
@@ -150,19 +174,18 @@ fn inverses<T: Real>(
     maps: &MapTransform<T>,
     by: &Multipliers<T>,
     spectrum: &[T],
-    fields: &mut Fields<T>,
+    fields: &mut FieldSlices<'_, T>,
     mut s: Parts<'_, T>,
 ) {
-    let Fields { potential, field_x, field_y } = fields;
-    maps.inverse(Inverse::Idct, spectrum, &Unchanged, potential.as_mut_slice(), s.reborrow());
+    let FieldSlices { potential, field_x, field_y } = fields;
+    maps.inverse(Inverse::Idct, spectrum, &Unchanged, potential, s.reborrow());
     let (wx, wy) = (AlongX(&by.wx), AlongY(&by.wy));
-    maps.inverse(Inverse::IdxstIdct, spectrum, &wx, field_x.as_mut_slice(), s.reborrow());
-    maps.inverse(Inverse::IdctIdxst, spectrum, &wy, field_y.as_mut_slice(), s);
+    maps.inverse(Inverse::IdxstIdct, spectrum, &wx, field_x, s.reborrow());
+    maps.inverse(Inverse::IdctIdxst, spectrum, &wy, field_y, s);
 }
 
-fn row_energies<T: Real>(rho: &Map<T>, potential: &Map<T>, sums: &mut [f64]) {
-    let ny = rho.ny();
-    let rows = rho.as_slice().par_chunks(ny).zip(potential.as_slice().par_chunks(ny));
+fn row_energies<T: Real>(ny: usize, rho: &[T], potential: &[T], sums: &mut [f64]) {
+    let rows = rho.par_chunks(ny).zip(potential.par_chunks(ny));
     sums.par_iter_mut().zip(rows).for_each(|(sum, (rho, potential))| {
         *sum = vectorised(
             #[inline(always)]

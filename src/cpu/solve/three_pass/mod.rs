@@ -34,13 +34,12 @@
 
 mod lines;
 
-use super::fields::Fields;
+use super::fields::FieldSlices;
 use super::lane_fft::LaneFft;
 use super::multipliers::{Green as GreensFunction, Multipliers};
 use crate::cpu::matrix::{AHEAD, SharedMatrix, prefetch};
 use crate::cpu::parallel::PerThread;
 use crate::cpu::simd::{Row, dispatch, vectorised};
-use crate::grid::Map;
 use crate::memory::filled;
 use crate::real::Real;
 use crate::transform::line::{Line, Wave};
@@ -166,10 +165,9 @@ impl<T: Real> ThreePass<T> {
     }
 
     /// Pass 1: DCTs along x, a panel at a time.
-    pub(crate) fn forward(&mut self, rho: &Map<T>) {
+    pub(crate) fn forward(&mut self, rho: &[T]) {
         let ny = self.along_y.n;
         let mut rows = std::mem::take(&mut self.rows);
-        let rho = rho.as_slice();
         rows.par_chunks_mut(self.panel).enumerate().for_each(|(p, panel)| {
             let (axis, columns) = (&self.along_x, self.columns(p));
             let tile = &mut panel[..axis.n];
@@ -190,7 +188,7 @@ impl<T: Real> ThreePass<T> {
     }
 
     /// Passes 2 and 3; returns Σ φ·ρ.
-    pub(crate) fn inverse(&mut self, by: &Multipliers<T>, fields: &mut Fields<T>) -> f64 {
+    pub(crate) fn inverse(&mut self, by: &Multipliers<T>, fields: FieldSlices<'_, T>) -> f64 {
         let energy = self.along_y(by);
         self.last(by, fields);
         energy
@@ -259,11 +257,11 @@ impl<T: Real> ThreePass<T> {
     }
 
     /// Pass 3: inverses along x, a panel at a time.
-    fn last(&self, by: &Multipliers<T>, fields: &mut Fields<T>) {
+    fn last(&self, by: &Multipliers<T>, fields: FieldSlices<'_, T>) {
         let ny = self.along_y.n;
-        let Fields { potential, field_x, field_y } = fields;
+        let FieldSlices { potential, field_x, field_y } = fields;
         let [potential, field_x, field_y] =
-            [potential, field_x, field_y].map(|map| SharedMatrix::new(map.as_mut_slice(), ny));
+            [potential, field_x, field_y].map(|map| SharedMatrix::new(map, ny));
         let axis = &self.along_x;
         (0..self.rows.len() / self.panel).into_par_iter().for_each(|i| {
             let columns = self.columns(i);
