@@ -60,6 +60,7 @@
 //! | the equations, the pipelines, their accuracy | [`spectral`] |
 //! | transforms of lines, maps and volumes alone | [`transform`], [`cpu::transforms`], `cuda::transforms` |
 //! | the program | [the command line](#the-command-line) |
+//! | the same from C, from C++ in OpenROAD, from Python | `capi` (with that feature), `scripts/python/README.md` |
 //! | how fast it is, and how that was measured | `benchmarks/performance.md`, `benchmarks/paper.md` |
 //!
 //! A placer needs four things: a [`charge::Charge`] made once, an engine made
@@ -77,6 +78,8 @@
 //! | `cuda` | yes | the CUDA engine; driver, NVRTC and cuFFT are opened at run time, nothing of CUDA is needed to build |
 //! | `plot` | with `cli` | pictures from the library |
 //! | `gzip` | with `cli` | Bookshelf files compressed by gzip |
+//! | `capi` | | functions for C, declared in `src/capi/placefield.h` |
+//! | `python` | | the Python module, built by `pip install ./scripts/python` |
 //! | (none) | | designs, Bookshelf files, density, transforms, the CPU engine and the placer |
 //!
 //! # Conventions
@@ -175,6 +178,10 @@
 #![doc = include_str!("command_line.md")]
 
 pub mod bookshelf;
+#[cfg(any(feature = "capi", feature = "python"))]
+mod border;
+#[cfg(feature = "capi")]
+pub mod capi;
 pub mod causes;
 pub mod charge;
 #[cfg(feature = "cli")]
@@ -193,6 +200,8 @@ mod output;
 pub mod place;
 #[cfg(feature = "plot")]
 pub mod plot;
+#[cfg(feature = "python")]
+mod python;
 mod real;
 pub mod scaled_hpwl;
 pub mod spectral;

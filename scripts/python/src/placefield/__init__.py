@@ -1,0 +1,273 @@
+"""The density engine of a global placer.
+
+Cells are charges, their density is rho, the potential phi solves Poisson's equation with Neumann walls
+around the die, and the field E = -grad phi pushes cells apart.
+
+Maps have shape (nx, ny), y contiguous. Positions are lower-left corners in layout units: x of every
+body, then y, as an array of shape (2, bodies) or (2 * bodies,). Bodies are the movable cells, then the
+fillers. phi is in bin widths squared and E in bin widths: multiply by bin_x**2 and bin_x for layout units.
+
+Arrays are NumPy's, PyTorch's, CuPy's, or any with ``__dlpack__`` or ``__cuda_array_interface__``. They
+are taken where they are, without a copy, so they must be contiguous and of the engine's type; what does
+not fit is a TypeError or ValueError that says so. Threads may share an engine: they wait for one another.
+"""
+
+from typing import NamedTuple
+
+import numpy
+
+from . import _placefield
+from ._placefield import (
+    Array,
+    Design,
+    Evaluation,
+    Placement,
+    __version__,
+    cuda_devices,
+    place,
+    read_bookshelf,
+)
+
+__all__ = (
+    "Array", "Design", "Engine", "Evaluation", "Field", "Placement", "cuda_devices", "dct", "dct2", "idct",
+    "idct2", "idct_idxst", "idxst", "idxst_idct", "place", "read_bookshelf", "solve",
+)
+
+
+class Field(NamedTuple):
+    """What a solve gives: maps of shape (nx, ny), and a number."""
+
+    potential: object
+    field_x: object
+    field_y: object
+    energy: float
+
+
+def _is_torch(array):
+    return type(array).__module__.split(".")[0] == "torch"
+
+
+def _empty(like, shape):
+    """An array like `like`, of another shape."""
+    if _is_torch(like):
+        return like.new_empty(shape)
+    return numpy.empty(shape, like.dtype)
+
+
+def _host(array):
+    """Lists and the like as arrays; tensors as they are."""
+    return array.detach() if _is_torch(array) else numpy.asarray(array)
+
+
+def _column(values, default, length):
+    if values is None:
+        return numpy.full(length, default, numpy.float64)
+    return numpy.ascontiguousarray(values, numpy.float64)
+
+
+def _stream(array, stream):
+    """The stream to work on: what the caller says, PyTorch's current one, or the legacy default."""
+    if stream is not None:
+        return stream
+    if _is_torch(array) and array.is_cuda:
+        import torch
+
+        return torch.cuda.current_stream(array.device).cuda_stream or 1
+    return 1
+
+
+class Engine:
+    """Density, overflow, energy, potential, field and forces for the cells of one design.
+
+    Parameters
+    ----------
+    die : (xl, yl, xh, yh), layout units
+    bins : (nx, ny); bins need not be square nor powers of two
+    width, height : sizes of the movable cells, shape (movable,)
+    x, y : where they start, lower-left corners (default: those of the die)
+    fixed : cells that stay, shape (fixed, 4): x, y, width, height
+    row_height : that of a filler (default: the median height)
+    macros : a truth value for every movable cell; matters below a target density of 1
+    target_density : the largest share of a bin to be filled, above 0 and at most 1
+    fillers : whether the free space is filled; or (count, width, height) of fillers of the caller's own
+    seed : of the fillers' positions
+    dtype : "float32" or "float64": of positions, maps and forces
+    device : "cpu", "cuda" or "cuda:N"
+    threads : on the CPU; 0 takes all there are
+    pipeline : "row-column", "fused" or "three-pass" (default: the fastest)
+
+    Raises ValueError for what makes no engine, TypeError for a wrong type, RuntimeError where CUDA
+    cannot be used, MemoryError where the device's memory does not suffice.
+    """
+
+    __slots__ = ("_engine", "__weakref__")
+
+    def __init__(self, die, bins, width, height, x=None, y=None, *, fixed=None, row_height=None, macros=None,
+                 target_density=1.0, fillers=False, seed=1000, dtype="float32", device="cpu", threads=0,
+                 pipeline=None):
+        width = numpy.ascontiguousarray(width, numpy.float64)
+        rects = numpy.empty((0, 4)) if fixed is None else numpy.ascontiguousarray(fixed, numpy.float64)
+        self._engine = _placefield.Engine(
+            tuple(map(float, die)), tuple(bins), width, _column(height, 0.0, width.shape),
+            _column(x, float(die[0]), width.shape), _column(y, float(die[1]), width.shape), fixed=rects,
+            row_height=row_height, macros=None if macros is None else [bool(mark) for mark in macros],
+            target_density=target_density, fillers=fillers is True, seed=seed,
+            filler=None if isinstance(fillers, bool) else tuple(fillers), dtype=str(numpy.dtype(dtype)),
+            device=str(device), threads=threads, pipeline=pipeline)
+
+    @classmethod
+    def from_design(cls, design, bins, *, target_density=1.0, fillers=False, seed=1000, dtype="float32",
+                    device="cpu", threads=0, pipeline=None):
+        """An engine for a design of `read_bookshelf`; bodies are its movable nodes, in their order."""
+        engine = cls.__new__(cls)
+        engine._engine = _placefield.Engine.from_design(
+            design, tuple(bins), target_density=target_density, fillers=fillers, seed=seed,
+            dtype=str(numpy.dtype(dtype)), device=str(device), threads=threads, pipeline=pipeline)
+        return engine
+
+    bins = property(lambda self: self._engine.bins, doc="Bins along x and y.")
+    bin_size = property(lambda self: self._engine.bin_size, doc="Width and height of a bin, layout units.")
+    die = property(lambda self: self._engine.die, doc="The die, (xl, yl, xh, yh).")
+    movable = property(lambda self: self._engine.movable, doc="Movable cells: the first bodies.")
+    bodies = property(lambda self: self._engine.bodies, doc="Movable cells and fillers.")
+    dtype = property(lambda self: numpy.dtype(self._engine.dtype), doc="Of positions, maps and forces.")
+    device = property(lambda self: self._engine.device, doc='"cpu" or "cuda:N".')
+    pipeline = property(lambda self: self._engine.pipeline, doc="How the field is solved.")
+
+    def start(self):
+        """Where the bodies start: shape (2, bodies), lower-left corners, those of fillers as drawn."""
+        out = numpy.empty((2, self.bodies), self.dtype)
+        self._engine.start(out)
+        return out
+
+    def evaluate(self, positions, *, stream=None):
+        """One step: density, field and forces at `positions`, of which nothing is kept.
+
+        `positions` has shape (2, bodies) or (2 * bodies,): x of every body, then y, in host memory or on
+        the engine's device, where `stream` is the one to work on (default: PyTorch's current one). A body
+        outside the die adds to no bin and feels no force. Waits, and returns an Evaluation.
+        """
+        positions = _host(positions)
+        return self._engine.evaluate(positions, stream=_stream(positions, stream))
+
+    def force(self, out=None, *, stream=None):
+        """The force on every body, the direction that spreads: layout area times bin widths.
+
+        Of shape (2, bodies) unless `out` is given, which is written and returned.
+        """
+        return self.gradient(out, weight=1.0, stream=stream)
+
+    def gradient(self, out=None, *, weight=-1.0, accumulate=False, stream=None):
+        """`weight` times the force, written or added to `out`.
+
+        -1 gives the direction in which density rises, as DREAMPlace has it; `energy_weight` the derivative
+        of the energy, but for what the field varies within a bin.
+        """
+        if out is None:
+            out = numpy.zeros((2, self.bodies), self.dtype)
+        target = _host(out)
+        self._engine.gradient(target, weight=weight, accumulate=accumulate, stream=_stream(target, stream))
+        return out
+
+    @property
+    def energy_weight(self):
+        """What the force is multiplied by to be the derivative of the energy: -2 / (bin area * bin width)."""
+        width, height = self.bin_size
+        return -2.0 / (width * height * width)
+
+    def density(self):
+        """rho of the last step, area in the bin over the bin's area: shape (nx, ny)."""
+        return self._map("density")
+
+    def potential(self):
+        """phi of the last step, bin widths squared: shape (nx, ny)."""
+        return self._map("potential")
+
+    def field(self):
+        """E of the last step, bin widths: two arrays of shape (nx, ny), along x and y."""
+        return self._map("field_x"), self._map("field_y")
+
+    def device_map(self, name):
+        """A copy of "potential", "field_x", "field_y" or "density" (less its background) on the engine's CUDA
+        device, for torch.from_dlpack, cupy.asarray and the like."""
+        return self._engine.device_map(name)
+
+    def _map(self, name):
+        out = numpy.empty(self.bins, self.dtype)
+        self._engine.read_map(name, out)
+        return out
+
+    def exact(self):
+        """Overflow and largest density of the last positions with cells at their exact sizes."""
+        return self._engine.exact()
+
+    def order_if_due(self, *, stream=None):
+        """Between replays of a CUDA graph with steps of this engine: keeps the replays fast."""
+        self._engine.order_if_due(stream=1 if stream is None else stream)
+
+    def read_evaluation(self, *, stream=None):
+        """The Evaluation of the last step on a CUDA device; waits for it."""
+        return self._engine.read_evaluation(stream=1 if stream is None else stream)
+
+    def __repr__(self):
+        return repr(self._engine)
+
+
+def solve(density, bin_size=(1.0, 1.0), *, device="cpu", pipeline=None, threads=0):
+    """Potential and field of `density`, shape (nx, ny), float32 or float64, in host memory.
+
+    phi solves laplacian phi = -(rho - mean rho) with zero normal derivative; `bin_size` is the width and
+    height of a bin, of which the ratio alone matters. A nearly flat density in float32 is best given less
+    its mean, which has the same field. Returns a Field.
+    """
+    density = _host(density)
+    if density.ndim != 2:
+        raise ValueError(f"density: expected two axes, found {density.ndim}")
+    out = _empty(density, (3, *density.shape))
+    energy = _placefield.solve(density, out, tuple(map(float, bin_size)), device=str(device), pipeline=pipeline,
+                               threads=threads)
+    return Field(out[0], out[1], out[2], energy)
+
+
+def _transform(kind, x, threads):
+    x = _host(x)
+    out = _empty(x, tuple(x.shape))
+    _placefield.transform(kind, x, out, threads=threads)
+    return out
+
+
+def dct(x, *, threads=0):
+    """X_k = sum_n x_n cos(pi (n + 1/2) k / N) along the last axis: scipy.fft.dct(x, 2) / 2."""
+    return _transform("dct", x, threads)
+
+
+def idct(x, *, threads=0):
+    """x_0 / 2 + sum_{n>=1} x_n cos(pi n (k + 1/2) / N) along the last axis: scipy.fft.dct(x, 3) / 2.
+
+    idct(dct(x)) is N / 2 times x."""
+    return _transform("idct", x, threads)
+
+
+def idxst(x, *, threads=0):
+    """sum_{n>=1} x_n sin(pi n (k + 1/2) / N) along the last axis."""
+    return _transform("idxst", x, threads)
+
+
+def dct2(x, *, threads=0):
+    """The DCT along both of the last two axes."""
+    return _transform("dct2", x, threads)
+
+
+def idct2(x, *, threads=0):
+    """The IDCT along both of the last two axes. idct2(dct2(x)) is nx * ny / 4 times x."""
+    return _transform("idct2", x, threads)
+
+
+def idct_idxst(x, *, threads=0):
+    """The IDCT along x (the second last axis), the IDXST along y (the last one): gives E along y."""
+    return _transform("idct_idxst", x, threads)
+
+
+def idxst_idct(x, *, threads=0):
+    """The IDXST along x (the second last axis), the IDCT along y (the last one): gives E along x."""
+    return _transform("idxst_idct", x, threads)

@@ -1,0 +1,94 @@
+"""The density's energy as a function that PyTorch differentiates."""
+
+import torch
+
+__all__ = ("density_energy",)
+
+_DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+def _check(pos, engine):
+    inner = engine._engine
+    expected = _DTYPES[inner.dtype]
+    if pos.dtype != expected:
+        raise TypeError(f"positions: expected {expected}, found {pos.dtype}")
+    device = f"cuda:{pos.device.index}" if pos.is_cuda else pos.device.type
+    if device != inner.device:
+        raise ValueError(f"positions: expected memory of {inner.device}, found {device}")
+    bodies = inner.bodies
+    if tuple(pos.shape) not in ((2, bodies), (2 * bodies,)):
+        raise ValueError(f"positions: expected shape [2, {bodies}] or [{2 * bodies}], found {list(pos.shape)}")
+    if not pos.is_contiguous():
+        raise ValueError("positions: expected a contiguous tensor, row after row (C order)")
+
+
+class _DensityEnergy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, pos, engine, weight):
+        ctx.engine, ctx.weight = engine, weight
+        ctx.save_for_backward(pos)
+        inner = engine._engine
+        if pos.is_cuda:
+            energy = torch.empty((), dtype=torch.float64, device=pos.device)
+            stream = torch.cuda.current_stream(pos.device).cuda_stream
+            ctx.generation = inner._enqueue_energy(pos.data_ptr(), energy.data_ptr(), stream)
+            return energy if pos.dtype == torch.float64 else energy.to(pos.dtype)
+        energy = inner.evaluate(pos.detach()).energy
+        ctx.generation = inner.generation
+        return pos.new_tensor(energy)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, incoming):
+        (pos,) = ctx.saved_tensors
+        inner = ctx.engine._engine
+        gradient = torch.empty_like(pos)
+        if pos.is_cuda:
+            stream = torch.cuda.current_stream(pos.device).cuda_stream
+            if inner.generation != ctx.generation:
+                # The engine has seen other positions since.
+                ctx.generation = inner._enqueue_energy(pos.data_ptr(), 0, stream)
+            incoming = incoming.contiguous()
+            inner._enqueue_gradient(gradient.data_ptr(), ctx.weight, incoming.data_ptr(), stream)
+        else:
+            if inner.generation != ctx.generation:
+                inner.evaluate(pos.detach())
+                ctx.generation = inner.generation
+            if ctx.weight is None:
+                inner.exact_gradient(pos.detach(), gradient)
+                gradient *= incoming
+            else:
+                inner.gradient(gradient, weight=ctx.weight * float(incoming))
+        return gradient, None, None
+
+
+def density_energy(pos, engine, *, gradient="field"):
+    """The energy sum of phi * rho over bins at `pos`, a tensor without axes.
+
+    `pos` holds lower-left corners, layout units: x of every body, then y, shape (2 * bodies,) or (2, bodies),
+    of the engine's type and on its device, contiguous. On CUDA everything goes to PyTorch's current stream;
+    nothing waits, and once one step has run it can be captured in a torch.cuda.graph (call
+    `engine.order_if_due` between replays now and then, which keeps them fast).
+
+    `gradient` says what `backward` gives, times the gradient that comes in:
+
+    * "field": the derivative of the energy but for what the field varies within a bin,
+      -2 / (bin area * bin width) times the force on every body;
+    * "dreamplace": minus the force, as DREAMPlace's operator gives;
+    * "exact": the derivative of the energy itself, by the potential at the cells' edges; on the CPU alone,
+      and slower: to check with.
+
+    It is differentiable once.
+    """
+    _check(pos, engine)
+    if gradient == "field":
+        weight = engine.energy_weight
+    elif gradient == "dreamplace":
+        weight = -1.0
+    elif gradient == "exact":
+        if pos.is_cuda:
+            raise ValueError("gradient: exact is for engines on the CPU")
+        weight = None
+    else:
+        raise ValueError(f"gradient: expected field, dreamplace or exact, found {gradient}")
+    return _DensityEnergy.apply(pos, engine, weight)

@@ -1,0 +1,7 @@
+from torch import Tensor
+
+from . import Engine
+
+__all__: tuple[str, ...]
+
+def density_energy(pos: Tensor, engine: Engine, *, gradient: str = ...) -> Tensor: ...

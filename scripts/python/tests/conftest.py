@@ -1,0 +1,26 @@
+"""Engines and densities that the tests share."""
+
+import numpy
+import pytest
+
+import placefield
+
+DIE, BINS = (5.0, -7.0, 45.0, 53.0), (20, 15)   # bins of 2 x 4, off the origin
+
+
+@pytest.fixture
+def cells():
+    random = numpy.random.default_rng(7)
+    n = 40
+    width, height = random.uniform(0.5, 6.0, n), random.uniform(1.0, 9.0, n)
+    x, y = random.uniform(8.0, 30.0, n), random.uniform(-5.0, 35.0, n)
+    return {"width": width, "height": height, "x": x, "y": y}
+
+
+@pytest.fixture
+def make(cells):
+    def make(**options):
+        options = {"dtype": "float64", "threads": 2, "fixed": [(5.0, -7.0, 6.0, 20.0)], **options}
+        return placefield.Engine(DIE, BINS, **cells, **options)
+
+    return make

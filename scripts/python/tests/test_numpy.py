@@ -1,0 +1,356 @@
+"""The package with NumPy alone."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy
+import pytest
+
+import placefield
+
+
+def modes(nx, ny, p, q, bin_x, bin_y):
+    """rho of one mode, and phi, Ex, Ey that belong to it."""
+    u, v = numpy.pi * p / nx, numpy.pi * q / ny * bin_x / bin_y
+    i, j = numpy.arange(nx)[:, None] + 0.5, numpy.arange(ny)[None, :] + 0.5
+    a, b = numpy.pi * p / nx * i, numpy.pi * q / ny * j
+    rho, square = numpy.cos(a) * numpy.cos(b), u * u + v * v
+    return rho, rho / square, u * numpy.sin(a) * numpy.cos(b) / square, v * numpy.cos(a) * numpy.sin(b) / square
+
+
+@pytest.mark.parametrize("dtype, close", [("float64", 1e-12), ("float32", 1e-5)])
+@pytest.mark.parametrize("pipeline", [None, "row-column", "fused", "three-pass"])
+def test_solve_is_poissons_equation(dtype, close, pipeline):
+    rho, phi, ex, ey = modes(20, 15, 3, 2, 2.0, 5.0)
+    field = placefield.solve((rho + 0.5).astype(dtype), (2.0, 5.0), pipeline=pipeline)
+    for got, want in zip(field, (phi, ex, ey)):
+        assert got.dtype == dtype and got.shape == (20, 15)
+        assert abs(got - want).max() < close
+    assert field.energy == pytest.approx((phi * rho).sum(), rel=1e-5)
+
+
+def by_definition(kind, x):
+    n = len(x)
+    k, i = numpy.arange(n)[:, None], numpy.arange(n)[None, :]
+    if kind == "dct":
+        return (numpy.cos(numpy.pi * (i + 0.5) * k / n) * x).sum(1)
+    wave = numpy.cos if kind == "idct" else numpy.sin
+    table = wave(numpy.pi * i * (k + 0.5) / n)
+    if kind == "idct":
+        table[:, 0] = 0.5
+    return (table * x).sum(1)
+
+
+@pytest.mark.parametrize("kind", ["dct", "idct", "idxst"])
+def test_lines(kind):
+    x = numpy.random.default_rng(1).normal(size=(3, 4, 10))
+    want = numpy.apply_along_axis(lambda line: by_definition(kind, line), 2, x)
+    assert abs(getattr(placefield, kind)(x) - want).max() < 1e-12
+
+
+@pytest.mark.parametrize("kind, along", [
+    ("dct2", ("dct", "dct")), ("idct2", ("idct", "idct")), ("idct_idxst", ("idct", "idxst")),
+    ("idxst_idct", ("idxst", "idct")),
+])
+def test_maps(kind, along):
+    x = numpy.random.default_rng(2).normal(size=(2, 6, 9))
+    want = x
+    for axis, name in zip((1, 2), along):
+        want = numpy.apply_along_axis(lambda line: by_definition(name, line), axis, want)
+    assert abs(getattr(placefield, kind)(x) - want).max() < 1e-12
+    assert abs(placefield.idct2(placefield.dct2(x)) - 6 * 9 / 4 * x).max() < 1e-12
+
+
+def test_a_step(make, cells):
+    engine = make(fillers=True, target_density=0.9)
+    assert engine.bins == (20, 15) and engine.bin_size == (2.0, 4.0) and engine.movable == 40
+    start = engine.start()
+    assert start.shape == (2, engine.bodies) and engine.bodies > 40
+    assert numpy.array_equal(start[0, :40], cells["x"]) and numpy.array_equal(start[1, :40], cells["y"])
+    step = engine.evaluate(start)
+    again = engine.evaluate(start.reshape(-1))
+    assert (step.overflow, step.max_density, step.energy) == (again.overflow, again.max_density, again.energy)
+    rho, phi, (ex, ey) = engine.density(), engine.potential(), engine.field()
+    assert (phi * rho).sum() == pytest.approx(step.energy)
+    # The library's own solve of the density that the engine made.
+    field = placefield.solve(rho, engine.bin_size)
+    for got, want in zip(field, (phi, ex, ey)):
+        assert abs(got - want).max() < 1e-10
+    force = engine.force()
+    out = numpy.ones_like(force)
+    assert engine.gradient(out, weight=-2.0, accumulate=True) is out
+    assert abs(out - (1.0 - 2.0 * force)).max() < 1e-12
+    assert engine.exact()[0] > 0.0
+    # Moved along the force, cells overflow less.
+    assert engine.evaluate(start + 0.05 * force).energy < step.energy
+
+
+def test_positions_are_x_then_y(make):
+    engine = make(fixed=None)
+    here = engine.start()
+    left, below = here.copy(), here.copy()
+    left[0] = 6.0
+    below[1] = -6.0
+    engine.evaluate(left)
+    assert engine.density()[10:].sum() == 0.0
+    engine.evaluate(below)
+    assert engine.density()[:, 8:].sum() == 0.0
+
+
+def test_results_are_the_same_for_any_number_of_threads(make):
+    one, two = make(threads=1, dtype="float32"), make(threads=2, dtype="float32")
+    at = one.start()
+    assert one.evaluate(at).energy == two.evaluate(at).energy
+    assert numpy.array_equal(one.force(), two.force())
+
+
+@pytest.mark.parametrize("spoil, error, text", [
+    (lambda p: p.astype("float32"), TypeError, "positions: expected float64, found float32"),
+    (lambda p: p.astype("int64"), TypeError, "expected float32 or float64"),
+    (lambda p: p[:, :-1].copy(), ValueError, "positions: expected shape"),
+    (lambda p: p.T, ValueError, "contiguous"),
+    (lambda p: p[:, ::-1], ValueError, "contiguous"),
+    (lambda p: numpy.where(numpy.arange(40) == 3, numpy.nan, p), ValueError,
+     "x of body 3: NaN: expected a finite number"),
+    (lambda p: numpy.array(None), (TypeError, BufferError), None),
+    (lambda p: "positions", (TypeError, BufferError), None),
+])
+def test_positions_that_do_not_fit(make, spoil, error, text):
+    engine = make()
+    good = engine.start()
+    with pytest.raises(error, match=text and text.replace("[", r"\[")):
+        engine.evaluate(spoil(good))
+    assert engine.evaluate(good).energy > 0.0
+
+
+def test_outputs_that_do_not_fit(make):
+    engine = make()
+    with pytest.raises(RuntimeError, match="was asked for before"):
+        engine.force()
+    engine.evaluate(engine.start())
+    fixed = numpy.zeros((2, 40))
+    fixed.flags.writeable = False
+    with pytest.raises((ValueError, BufferError)):
+        engine.force(fixed)
+    with pytest.raises(ValueError, match="shape"):
+        engine.force(numpy.zeros((40, 2)))
+    with pytest.raises(TypeError, match="float64"):
+        engine.force(numpy.zeros((2, 40), "float32"))
+    with pytest.raises(ValueError):
+        engine.gradient(weight=float("nan"))
+
+
+@pytest.mark.parametrize("options, error, text", [
+    ({"dtype": "float16"}, TypeError, "dtype"),
+    ({"device": "tpu"}, ValueError, "device: expected cpu, cuda or cuda:N, found tpu"),
+    ({"device": "cuda:4096"}, RuntimeError, "CUDA"),
+    ({"pipeline": "fastest"}, ValueError, "pipeline: expected one of row-column"),
+    ({"threads": 100000}, ValueError, "threads"),
+    ({"target_density": 2.0}, ValueError, "target density"),
+    ({"fixed": [(1.0, 2.0, 3.0)]}, ValueError, "fixed: expected shape"),
+    ({"macros": [True]}, ValueError, "macro marks"),
+])
+def test_engines_that_cannot_be_made(make, options, error, text):
+    with pytest.raises(error, match=text):
+        make(**options)
+
+
+def test_arguments_that_do_not_fit():
+    with pytest.raises(ValueError, match="two axes"):
+        placefield.solve(numpy.zeros(4))
+    with pytest.raises(ValueError, match="density of bin 2: NaN"):
+        placefield.solve(numpy.array([[0.0, 1.0], [numpy.nan, 0.0]]))
+    with pytest.raises(TypeError, match="another type of 64 bits"):
+        placefield.solve(numpy.zeros((2, 2), int))
+    with pytest.raises(ValueError, match="has no area"):
+        placefield.solve(numpy.zeros((2, 2)), (0.0, 1.0))
+    with pytest.raises(ValueError):
+        placefield.dct2(numpy.zeros(3))
+    with pytest.raises(ValueError):
+        placefield.dct(numpy.zeros((3, 0)))
+    with pytest.raises(ValueError, match="die"):
+        placefield.Engine((0, 0, 0, 1), (4, 4), [1.0], [1.0])
+    with pytest.raises(ValueError, match="width of movable cell 0"):
+        placefield.Engine((0, 0, 1, 1), (4, 4), [numpy.inf], [1.0])
+    with pytest.raises(ValueError):
+        placefield.Engine((0, 0, 1, 1), (4, 4), [1.0, 2.0], [1.0])
+
+
+def test_arrays_are_lent_without_a_copy(aux):
+    design = placefield.read_bookshelf(aux)
+    lent = design.width
+    view, other = numpy.asarray(lent), numpy.from_dlpack(lent)
+    assert view.__array_interface__["data"][0] == lent.__array_interface__["data"][0] == other.ctypes.data
+    del lent, design
+    gc.collect()
+    assert list(view[38:]) == list(other[38:]) == [4.0, 2.0, 10.0]
+    capsule = placefield.read_bookshelf(aux).x.__dlpack__()
+    del capsule                                     # taken by nobody
+    with pytest.raises(BufferError):
+        placefield.read_bookshelf(aux).x.__dlpack__(copy=True)
+    with pytest.raises(AttributeError):
+        placefield.read_bookshelf(aux).x.__cuda_array_interface__
+
+
+@pytest.fixture
+def aux(tmp_path):
+    """Forty cells in a chain, too many for the two bins that they start in."""
+    widths = [2 + k % 3 for k in range(40)]
+    rows = "".join(
+        f"CoreRow Horizontal\n Coordinate : {10 * r}\n Height : 10\n Sitewidth : 1\n Sitespacing : 1\n"
+        f" Siteorient : 1\n Sitesymmetry : 1\n SubrowOrigin : 0 NumSites : 60\nEnd\n" for r in range(6))
+    files = {
+        "d.aux": "RowBasedPlacement : d.nodes d.nets d.pl d.scl\n",
+        "d.nodes": "UCLA nodes 1.0\nNumNodes : 41\nNumTerminals : 1\n"
+                   + "".join(f"c{k} {w} 10\n" for k, w in enumerate(widths)) + "f 10 10 terminal\n",
+        "d.nets": "UCLA nets 1.0\nNumNets : 40\nNumPins : 80\n" + "".join(
+            f"NetDegree : 2 n{k}\nc{k} I : 0 0\n{'f' if k == 39 else f'c{k + 1}'} O : 0 0\n" for k in range(40)),
+        "d.pl": "UCLA pl 1.0\n" + "".join(f"c{k} 30 20 : N\n" for k in range(40)) + "f 0 0 : N /FIXED\n",
+        "d.scl": "UCLA scl 1.0\nNumRows : 6\n" + rows,
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path / "d.aux"
+
+
+def test_designs(aux, tmp_path):
+    design = placefield.read_bookshelf(aux)
+    assert (design.name, design.nodes, design.nets, design.pins) == ("d", 41, 40, 80)
+    assert design.die == (0.0, 0.0, 60.0, 60.0) and design.names()[::20] == ["c0", "c20", "f"]
+    assert design.movable() == list(range(40)) and design.fixed() == [40]
+    assert list(numpy.asarray(design.x)[::20]) == [30.0, 30.0, 0.0]
+    # Centres of neighbours are half of a difference of widths apart; the last cell's is (31, 25), the block's (5, 5).
+    assert design.hpwl() == sum(abs((k + 1) % 3 - k % 3) / 2 for k in range(39)) + 26.0 + 20.0
+    engine = placefield.Engine.from_design(design, (8, 8))
+    assert engine.evaluate(engine.start()).energy > 0.0
+    seen = []
+    placed = placefield.place(design, bins=(8, 8), iterations=20, threads=1,
+                              progress=lambda iteration, hpwl, overflow: seen.append(iteration))
+    assert placed.iterations == len(seen) > 0 and placed.status in ("converged", "out-of-iterations", "plateau")
+    assert placed.design.hpwl() == pytest.approx(placed.hpwl, rel=1e-4)
+    placed.design.write_pl(tmp_path / "out.pl")
+    again = placefield.read_bookshelf(aux, pl=tmp_path / "out.pl")
+    assert numpy.allclose(numpy.asarray(again.x), numpy.asarray(placed.design.x), rtol=1e-4)
+    with pytest.raises(OSError, match="nowhere.aux"):
+        placefield.read_bookshelf(tmp_path / "nowhere.aux")
+    (tmp_path / "d.nodes").write_text("UCLA nodes 1.0\na two 10\n")
+    with pytest.raises(ValueError, match=r"d\.nodes:2:3: expected"):
+        placefield.read_bookshelf(aux)
+    with pytest.raises(ValueError, match="init"):
+        placefield.place(design, init="middle")
+
+
+def test_an_exception_in_progress_ends_a_placement(aux):
+    def progress(*_):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        placefield.place(placefield.read_bookshelf(aux), bins=(8, 8), threads=1, progress=progress)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_control_c_ends_a_placement(aux):
+    design = placefield.read_bookshelf(aux)
+    with pytest.raises(KeyboardInterrupt):
+        placefield.place(design, bins=(8, 8), threads=1, stop_overflow=0.0,
+                         progress=lambda *_: os.kill(os.getpid(), signal.SIGINT))
+
+
+def test_threads_share_an_engine(make):
+    engine = make()
+    places = [engine.start() + 0.1 * k for k in range(4)]
+    want = [engine.evaluate(at).energy for at in places]
+    assert len(set(want)) == 4
+    wrong, gate, interval = [], threading.Barrier(4), sys.getswitchinterval()
+
+    def work(k):
+        gate.wait()
+        for _ in range(30):
+            if engine.evaluate(places[k]).energy != want[k]:
+                wrong.append(k)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+
+
+def test_the_interpreter_is_released():
+    """A thread counts while another one transforms: it could not with the interpreter held."""
+    x, counted, done = numpy.zeros((2048, 2048)), [], threading.Event()
+
+    def count():
+        while not done.is_set():
+            counted.append(1)
+            done.wait(1e-4)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = len(counted)
+    for _ in range(3):
+        placefield.dct2(x, threads=1)
+    during = len(counted) - before
+    done.set()
+    thread.join()
+    assert during > 10
+
+
+def test_many_threads_import_it_at_once():
+    program = """
+        import threading
+        gate = threading.Barrier(8)
+        def work():
+            gate.wait()
+            import placefield
+            placefield.dct([1.0, 2.0])
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        import sys
+        assert "torch" not in sys.modules
+        print("done")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+def test_devices_are_counted():
+    count, why = placefield.cuda_devices()
+    assert count > 0 and why is None or count == 0 and "CUDA" in why
+
+
+def test_the_stubs_name_what_there_is():
+    import ast
+    import pathlib
+
+    from placefield import _placefield
+
+    folder = pathlib.Path(placefield.__file__).parent
+    for module, names in ((placefield, placefield.__all__), (_placefield, dir(_placefield))):
+        stub = ast.parse((folder / (module.__name__.split(".")[-1] + ".pyi" if module is _placefield else "__init__.pyi")).read_text())
+        stubbed = {node.name for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+        stubbed |= {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+        assert {name for name in names if not name.startswith("__")} <= stubbed
+        for node in stub.body:
+            if isinstance(node, ast.ClassDef):
+                for member in node.body:
+                    if isinstance(member, ast.FunctionDef):
+                        assert hasattr(getattr(module, node.name), member.name), (node.name, member.name)
+
+
+def test_the_example_runs():
+    import pathlib
+
+    example = pathlib.Path(__file__).parents[1] / "example.py"
+    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=True)
+    first, last = (float(line.split("overflow")[1].split()[0]) for line in done.stdout.splitlines()[:5:4])
+    assert last < 0.5 * first

@@ -1,0 +1,234 @@
+"""`placefield.torch`, on the CPU and, where there is one, on a CUDA device."""
+
+import threading
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import placefield
+from placefield.torch import density_energy
+
+CUDA = [] if not torch.cuda.is_available() else ["cuda:0"]
+DEVICES = ["cpu", *CUDA]
+on_cuda = pytest.mark.skipif(not CUDA, reason="needs an NVIDIA GPU")
+
+
+def tensor(engine, device, dtype=torch.float64, grad=True):
+    start = engine.start().reshape(-1)
+    return torch.tensor(start.tolist(), dtype=dtype, device=device).requires_grad_(grad)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_energy_and_gradient_are_the_engines(make, device):
+    engine = make(device=device)
+    pos = tensor(engine, device)
+    energy = density_energy(pos, engine)
+    (3.0 * energy).backward()
+    step = make().evaluate(engine.start())
+    assert energy.shape == () and energy.dtype == pos.dtype
+    assert energy.item() == pytest.approx(step.energy, rel=1e-12)
+    reference = make()
+    reference.evaluate(engine.start())
+    want = torch.tensor(reference.force().reshape(-1).tolist(), dtype=torch.float64) * (3.0 * engine.energy_weight)
+    assert torch.allclose(pos.grad.cpu(), want, rtol=1e-9, atol=1e-9 * float(want.abs().max()))
+    pos.grad = None
+    density_energy(pos, engine, gradient="dreamplace").backward()
+    assert torch.allclose(pos.grad.cpu(), want / (-3.0 * engine.energy_weight), rtol=1e-9, atol=1e-9)
+
+
+def test_gradcheck(make):
+    """The energy is a square of positions as long as no cell's edge crosses a bin's: central
+    differences are exact there, whatever the step."""
+    engine = make(fillers=False, target_density=0.9)
+    pos = tensor(engine, "cpu")
+    assert torch.autograd.gradcheck(lambda p: density_energy(p, engine, gradient="exact"), (pos,), eps=1e-4,
+                                    atol=1e-7, rtol=1e-6)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_field_gradient_is_near_the_derivative(make, device):
+    """Of cells that are large beside a bin."""
+    engine = placefield.Engine((0, 0, 64, 64), (64, 64), [12.0, 9.0, 14.0], [10.0, 15.0, 8.0], [10.0, 17.0, 40.0],
+                               [12.0, 15.0, 30.0], dtype="float64", device=device)
+    pos = tensor(engine, device)
+    density_energy(pos, engine).backward()
+    step = 1e-3
+    for at in range(6):
+        up, down = pos.detach().clone(), pos.detach().clone()
+        up[at] += step
+        down[at] -= step
+        want = float(density_energy(up, engine) - density_energy(down, engine)) / (2 * step)
+        assert float(pos.grad[at]) == pytest.approx(want, rel=0.05)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_later_forward_does_not_spoil_an_earlier_backward(make, device):
+    engine = make(device=device)
+    first, second = tensor(engine, device), tensor(engine, device)
+    with torch.no_grad():
+        second += 1.5
+    energy = density_energy(first, engine)
+    want = torch.autograd.grad(density_energy(first, engine), first)[0]
+    other = density_energy(second, engine)
+    assert torch.equal(torch.autograd.grad(energy, first)[0], want)
+    assert not torch.equal(torch.autograd.grad(other, second)[0], want)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_tensor_may_die_before_backward(make, device):
+    engine = make(device=device)
+    leaf = tensor(engine, device)
+    energy = density_energy(leaf * 1.0, engine)     # the product lives in the graph alone
+    junk = [torch.full_like(leaf, 7.0) for _ in range(8)]
+    energy.backward()
+    del junk
+    want = torch.autograd.grad(density_energy(leaf, engine), leaf)[0]
+    assert torch.equal(leaf.grad, want)
+
+
+def test_what_does_not_fit(make):
+    engine = make()
+    pos = tensor(engine, "cpu")
+    with pytest.raises(TypeError, match="positions: expected torch.float64, found torch.float32"):
+        density_energy(pos.float(), engine)
+    with pytest.raises(ValueError, match="shape"):
+        density_energy(pos[:-1], engine)
+    with pytest.raises(ValueError, match="contiguous"):
+        density_energy(torch.zeros(2 * pos.numel(), dtype=pos.dtype)[::2], engine)
+    with pytest.raises(ValueError, match="x of body 2: NaN"):
+        density_energy(pos.detach().index_fill(0, torch.tensor([2]), float("nan")), engine)
+    with pytest.raises(ValueError, match="gradient: expected field"):
+        density_energy(pos, engine, gradient="numerical")
+    energy = density_energy(pos, engine)
+    (grad,) = torch.autograd.grad(energy, pos, create_graph=True)
+    with pytest.raises(RuntimeError):
+        grad.sum().backward()
+    with pytest.raises(ValueError, match="memory of cpu"):
+        density_energy(pos.to("meta"), engine)
+
+
+def test_tensors_go_in_without_a_copy(make):
+    engine = make()
+    pos = tensor(engine, "cpu", grad=False)
+    out = torch.zeros_like(pos)
+    assert engine.evaluate(pos).energy == engine.evaluate(engine.start()).energy
+    assert engine.force(out) is out
+    assert out.tolist() == engine.force().reshape(-1).tolist()
+    rho = torch.tensor(engine.density().tolist(), dtype=torch.float64)
+    assert torch.is_tensor(placefield.solve(rho, engine.bin_size).potential)
+    with pytest.raises(ValueError, match="contiguous"):
+        placefield.dct2(rho.t())
+
+
+def test_an_optimiser_spreads_cells(make):
+    engine = make(dtype="float32")
+    pos = tensor(engine, "cpu", torch.float32)
+    optimiser = torch.optim.SGD([pos], lr=0.0)
+    before = density_energy(pos, engine).item()
+    for _ in range(20):
+        optimiser.zero_grad()
+        density_energy(pos, engine).backward()
+        optimiser.param_groups[0]["lr"] = 0.2 / float(pos.grad.abs().mean())
+        optimiser.step()
+    assert density_energy(pos, engine).item() < 0.7 * before
+
+
+@on_cuda
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_cuda_graph_replays_the_step(make, dtype):
+    engine = make(device="cuda:0", dtype=str(dtype).split(".")[1])
+    pos = tensor(engine, "cuda:0", dtype)
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(2):
+            pos.grad = None
+            density_energy(pos, engine).backward()
+    torch.cuda.current_stream().wait_stream(side)
+    pos.grad = None
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        energy = density_energy(pos, engine)
+        energy.backward()
+    for shift in (0.0, 1.0, -2.0, 30.0):
+        with torch.no_grad():
+            pos += shift
+        graph.replay()
+        got = (float(energy), pos.grad.clone())
+        plain = pos.detach().clone().requires_grad_()
+        again = density_energy(plain, engine)
+        again.backward()
+        assert got[0] == float(again) and torch.equal(got[1], plain.grad)
+        engine.order_if_due(stream=torch.cuda.current_stream().cuda_stream)
+
+
+@on_cuda
+def test_streams_are_kept_in_order(make):
+    """Positions that a slow kernel on another stream writes are those that the step sees."""
+    engine = make(device="cuda:0")
+    want = float(density_energy(tensor(engine, "cuda:0") + 1.0, engine))
+    for _ in range(5):
+        stream = torch.cuda.Stream()
+        pos = tensor(engine, "cuda:0", grad=False)
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            big = torch.rand(3000, 3000, device="cuda:0")
+            for _ in range(5):
+                big = big @ big
+            moved = pos + 1.0 + 0.0 * big[0, 0].clamp(0, 1).double().nan_to_num()
+            energy = density_energy(moved, engine)
+        stream.synchronize()
+        assert energy.item() == want
+
+
+@on_cuda
+def test_cuda_arrays_of_others(make):
+    engine = make(device="cuda:0")
+    pos = tensor(engine, "cuda:0", grad=False)
+    host = make()
+    step = engine.evaluate(pos)
+    assert step.energy == pytest.approx(host.evaluate(host.start()).energy, rel=1e-12)
+    force = engine.force(torch.zeros_like(pos))
+    assert torch.allclose(force.cpu(), torch.tensor(host.force().reshape(-1).tolist(), dtype=torch.float64), rtol=1e-9, atol=1e-9)
+
+    class Interface:
+        """As Numba's arrays have it."""
+
+        def __init__(self, array):
+            self.array = array
+            self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+    assert engine.evaluate(Interface(pos)).energy == step.energy
+    phi = torch.from_dlpack(engine._engine.device_map("potential"))
+    assert phi.device.type == "cuda" and phi.shape == (20, 15)
+    assert torch.allclose(phi.cpu(), torch.tensor(host.potential().tolist(), dtype=torch.float64), rtol=1e-9, atol=1e-9)
+    lent = engine.device_map("field_x")
+    assert lent.__cuda_array_interface__["shape"] == (20, 15)
+    del lent
+    with pytest.raises(ValueError, match="expected memory of CUDA device 0, found host memory|host memory"):
+        density_energy(tensor(engine, "cpu"), engine)
+    with pytest.raises(TypeError):
+        engine.evaluate(pos.float())
+    with pytest.raises(ValueError):
+        make().evaluate(pos)
+
+
+@on_cuda
+def test_threads_share_a_cuda_engine(make):
+    engine = make(device="cuda:0")
+    places = [tensor(engine, "cuda:0", grad=False) + 0.1 * k for k in range(4)]
+    want = [float(density_energy(at, engine)) for at in places]
+    wrong = []
+
+    def work(k):
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for _ in range(20):
+                if float(density_energy(places[k], engine)) != want[k]:
+                    wrong.append(k)
+
+    torch.cuda.synchronize()
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert not wrong

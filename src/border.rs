@@ -1,0 +1,399 @@
+//! What the C and the Python border share: solvers and engines whose device and
+//! precision are chosen when the program runs.
+
+use crate::charge::Charge;
+use crate::cpu::engine::{CpuEngine, thread_pool};
+use crate::cpu::solve::{FieldSlices, Solver};
+use crate::engine::{
+    Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Pipeline, check_finite,
+};
+use crate::grid::BinGrid;
+#[cfg(feature = "python")]
+use crate::place::{Backend, HostBackend};
+use crate::real::Precision;
+#[cfg(feature = "python")]
+use crate::wirelength::Netlist;
+use rayon::ThreadPool;
+
+#[cfg(not(feature = "cuda"))]
+pub(crate) use crate::Real as EngineReal;
+#[cfg(feature = "cuda")]
+pub(crate) use crate::cuda::CudaReal as EngineReal;
+
+/// Where work is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Device {
+    Cpu,
+    /// A device by its ordinal.
+    Cuda(usize),
+}
+
+/// ρ → φ, Ex, Ey from and to memory of the host, maps of `nx × ny`, y contiguous.
+pub(crate) trait HostSolver<T>: Send {
+    /// Returns the energy Σ φ·ρ.
+    fn solve(&mut self, rho: &[T], fields: FieldSlices<'_, T>) -> Result<f64, EngineError>;
+}
+
+/// A solver of `grid`; `options.pipeline` `None` is three-pass.
+pub(crate) fn open_solver<T: EngineReal>(
+    grid: &BinGrid,
+    device: Device,
+    options: &EngineOptions,
+) -> Result<Box<dyn HostSolver<T>>, EngineError> {
+    let pipeline = options.pipeline.unwrap_or(Pipeline::ThreePass);
+    Ok(match device {
+        Device::Cpu => {
+            let pool = thread_pool(options.threads)?;
+            let solver = Solver::new(grid, pipeline, pool.current_num_threads());
+            Box::new(OnCpu { pool, solver })
+        }
+        Device::Cuda(ordinal) => cuda::open_solver(grid, ordinal, pipeline)?,
+    })
+}
+
+/// An engine in one of the precisions.
+pub(crate) enum AnyEngine {
+    F32(DeviceEngine<f32>),
+    F64(DeviceEngine<f64>),
+}
+
+/// An engine on one of the devices.
+pub(crate) enum DeviceEngine<T: EngineReal> {
+    Cpu(Box<CpuEngine<T>>),
+    #[cfg(feature = "cuda")]
+    Cuda(Box<crate::cuda::CudaEngine<T>>),
+}
+
+/// An engine for `charge`.
+pub(crate) fn open_any_engine(
+    charge: Charge,
+    precision: Precision,
+    device: Device,
+    options: &EngineOptions,
+) -> Result<AnyEngine, EngineError> {
+    Ok(match precision {
+        Precision::F32 => AnyEngine::F32(DeviceEngine::open(charge, device, options)?),
+        Precision::F64 => AnyEngine::F64(DeviceEngine::open(charge, device, options)?),
+    })
+}
+
+impl<T: EngineReal> DeviceEngine<T> {
+    fn open(charge: Charge, device: Device, options: &EngineOptions) -> Result<Self, EngineError> {
+        match device {
+            Device::Cpu => Ok(DeviceEngine::Cpu(Box::new(CpuEngine::new(charge, options)?))),
+            Device::Cuda(ordinal) => cuda::open_engine(charge, ordinal, options),
+        }
+    }
+
+    pub(crate) fn as_dyn(&mut self) -> &mut dyn Engine<T> {
+        match self {
+            DeviceEngine::Cpu(engine) => &mut **engine,
+            #[cfg(feature = "cuda")]
+            DeviceEngine::Cuda(engine) => &mut **engine,
+        }
+    }
+}
+
+/// What places cells on an engine.
+#[cfg(feature = "python")]
+pub(crate) fn open_backend<T: EngineReal>(
+    charge: Charge,
+    netlist: &Netlist,
+    device: Device,
+    options: &EngineOptions,
+) -> Result<Box<dyn Backend>, EngineError> {
+    match DeviceEngine::<T>::open(charge, device, options)? {
+        DeviceEngine::Cpu(engine) => {
+            Ok(Box::new(HostBackend::new(engine, netlist, options.threads)?))
+        }
+        #[cfg(feature = "cuda")]
+        DeviceEngine::Cuda(engine) => {
+            Ok(Box::new(crate::cuda::CudaBackend::new(*engine, netlist)?))
+        }
+    }
+}
+
+struct OnCpu<T: EngineReal> {
+    pool: ThreadPool,
+    solver: Solver<T>,
+}
+
+impl<T: EngineReal> HostSolver<T> for OnCpu<T> {
+    fn solve(&mut self, rho: &[T], fields: FieldSlices<'_, T>) -> Result<f64, EngineError> {
+        let solver = &mut self.solver;
+        self.pool.install(|| {
+            check_finite(&[("density of bin", rho)])?;
+            Ok(solver.solve_slices(rho, fields)?.0)
+        })
+    }
+}
+
+/// The CUDA devices there are, and why there is none that can be used.
+pub(crate) fn cuda_devices() -> (usize, Option<String>) {
+    cuda::devices()
+}
+
+/// Whether an engine's error says that CUDA cannot be used at all.
+#[cfg(feature = "capi")]
+pub(crate) fn is_missing(error: &EngineError) -> bool {
+    cuda::is_missing(error)
+}
+
+#[cfg(feature = "cuda")]
+mod cuda {
+    use super::*;
+    #[cfg(feature = "capi")]
+    use crate::cuda::CudaError;
+    use crate::cuda::interop::cudarc::driver::sys::CUstream;
+    use crate::cuda::{self, CudaEngine, DeviceVec, Fields, Gpu, SolverOptions, interop, probe};
+    #[cfg(feature = "python")]
+    use crate::engine::MapKind;
+    use crate::engine::{Layout, check_lengths};
+
+    pub(super) fn devices() -> (usize, Option<String>) {
+        let found = probe();
+        match found.obstacle(0) {
+            None => (found.devices.len(), None),
+            Some(why) => (0, Some(why.to_string())),
+        }
+    }
+
+    #[cfg(feature = "capi")]
+    pub(super) fn is_missing(error: &EngineError) -> bool {
+        let EngineError::Device(cause) = error else { return false };
+        matches!(
+            cause.downcast_ref::<CudaError>(),
+            Some(
+                CudaError::NoDriver
+                    | CudaError::NoDevice
+                    | CudaError::NoSuchDevice { .. }
+                    | CudaError::NoCufft
+                    | CudaError::NoNvrtc
+                    | CudaError::TooOld { .. }
+                    | CudaError::OldDriver { .. }
+            )
+        )
+    }
+
+    struct OnCuda<T: EngineReal> {
+        gpu: Gpu,
+        solver: Box<dyn cuda::FieldSolver<T>>,
+        rho: DeviceVec<T>,
+        fields: Fields<T>,
+    }
+
+    pub(super) fn open_solver<T: EngineReal>(
+        grid: &BinGrid,
+        ordinal: usize,
+        pipeline: Pipeline,
+    ) -> Result<Box<dyn HostSolver<T>>, EngineError> {
+        let gpu = Gpu::open(ordinal)?;
+        let solver = cuda::solver::<T>(&gpu, grid, pipeline, SolverOptions::default())?;
+        let rho = gpu.zeros(grid.bins())?;
+        let fields = Fields::new(&gpu, grid.bins())?;
+        Ok(Box::new(OnCuda { gpu, solver, rho, fields }))
+    }
+
+    pub(super) fn open_engine<T: EngineReal>(
+        charge: Charge,
+        ordinal: usize,
+        options: &EngineOptions,
+    ) -> Result<DeviceEngine<T>, EngineError> {
+        Ok(DeviceEngine::Cuda(Box::new(CudaEngine::new(charge, options, ordinal)?)))
+    }
+
+    /// A stream of the caller's: 0 or 1 for the legacy default one, 2 for that of a thread.
+    fn stream_of(number: usize) -> CUstream {
+        std::ptr::without_provenance_mut(number)
+    }
+
+    /// What is enqueued to a device, from and to its memory, x of all bodies and then y, on a stream
+    /// of the caller's.
+    impl<T: EngineReal> DeviceEngine<T> {
+        fn on_device(&mut self) -> Result<&mut CudaEngine<T>, EngineError> {
+            match self {
+                DeviceEngine::Cuda(engine) => Ok(engine),
+                DeviceEngine::Cpu(_) => Err(EngineError::Device(
+                    "the engine is on the CPU, the memory on a device".into(),
+                )),
+            }
+        }
+
+        /// Density and solve; the energy, a double, is copied to `energy`.
+        ///
+        /// # Safety
+        /// As [`interop::view`] and [`interop::on_stream`] ask, of two values per body.
+        pub(crate) unsafe fn enqueue_energy(
+            &mut self,
+            positions: u64,
+            energy: Option<u64>,
+            stream: usize,
+        ) -> Result<(), EngineError> {
+            let engine = self.on_device()?;
+            let (gpu, values) = (engine.gpu().clone(), 2 * engine.charge().bodies());
+            // SAFETY: the caller's promise.
+            unsafe {
+                let positions = interop::view(&gpu, positions, values)?;
+                let energy = energy.map(|to| interop::view_mut::<f64>(&gpu, to, 1)).transpose()?;
+                interop::on_stream(&gpu, stream_of(stream), || {
+                    engine.enqueue_energy(Layout::Halves, positions)?;
+                    if let Some(to) = energy {
+                        gpu.copy(engine.evaluation_device().1, to)?;
+                    }
+                    Ok(())
+                })?
+            }
+        }
+
+        /// The weight of `options` times the one value at `factor`, times the force.
+        ///
+        /// # Safety
+        /// As [`interop::view_mut`] and [`interop::on_stream`] ask, of two values per body.
+        pub(crate) unsafe fn enqueue_gradient(
+            &mut self,
+            options: &GradientOptions,
+            factor: Option<u64>,
+            gradient: u64,
+            stream: usize,
+        ) -> Result<(), EngineError> {
+            let engine = self.on_device()?;
+            let (gpu, values) = (engine.gpu().clone(), 2 * engine.charge().bodies());
+            // SAFETY: the caller's promise.
+            unsafe {
+                let factor = factor.map(|from| interop::view(&gpu, from, 1)).transpose()?;
+                let gradient = interop::view_mut(&gpu, gradient, values)?;
+                interop::on_stream(&gpu, stream_of(stream), || {
+                    engine.enqueue_gradient(options, factor, gradient)
+                })?
+            }
+        }
+
+        /// Overflow and energy of the last step; waits for it.
+        ///
+        /// # Safety
+        /// As [`interop::on_stream`] asks.
+        pub(crate) unsafe fn read_evaluation(
+            &mut self,
+            stream: usize,
+        ) -> Result<Evaluation, EngineError> {
+            let engine = self.on_device()?;
+            let gpu = engine.gpu().clone();
+            // SAFETY: the caller's promise.
+            unsafe { interop::on_stream(&gpu, stream_of(stream), || engine.read_evaluation())? }
+        }
+
+        /// A new order of the bodies, if one is due.
+        ///
+        /// # Safety
+        /// As [`interop::on_stream`] asks.
+        pub(crate) unsafe fn order_if_due(&mut self, stream: usize) -> Result<(), EngineError> {
+            let engine = self.on_device()?;
+            let gpu = engine.gpu().clone();
+            // SAFETY: the caller's promise.
+            Ok(unsafe { interop::on_stream(&gpu, stream_of(stream), || engine.order_if_due())? }?)
+        }
+
+        /// A copy of a map of the last step; of the density that is ρ less its background.
+        #[cfg(feature = "python")]
+        pub(crate) fn device_map(&mut self, kind: MapKind) -> Result<DeviceVec<T>, EngineError> {
+            let engine = self.on_device()?;
+            let map = match kind {
+                MapKind::Density => engine.centered_density_device()?,
+                MapKind::Potential => engine.potential_device()?,
+                MapKind::FieldX => engine.field_device()?.0,
+                MapKind::FieldY => engine.field_device()?.1,
+            };
+            Ok(map.try_clone()?)
+        }
+    }
+
+    impl<T: EngineReal> HostSolver<T> for OnCuda<T> {
+        fn solve(&mut self, rho: &[T], fields: FieldSlices<'_, T>) -> Result<f64, EngineError> {
+            let lengths = [
+                ("density", rho.len()),
+                ("potential", fields.potential.len()),
+                ("field along x", fields.field_x.len()),
+                ("field along y", fields.field_y.len()),
+            ];
+            check_lengths(self.rho.len(), &lengths)?;
+            check_finite(&[("density of bin", rho)])?;
+            self.gpu.write(rho, &mut self.rho)?;
+            self.solver.solve(&self.rho, &mut self.fields)?;
+            self.gpu.read(&self.fields.potential, fields.potential)?;
+            self.gpu.read(&self.fields.field_x, fields.field_x)?;
+            self.gpu.read(&self.fields.field_y, fields.field_y)?;
+            let mut energy = [0.0];
+            self.gpu.read(&self.fields.energy, &mut energy)?;
+            Ok(energy[0])
+        }
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+mod cuda {
+    use super::*;
+
+    const NONE: &str = "no CUDA: this library was built without the cuda feature";
+
+    pub(super) fn devices() -> (usize, Option<String>) {
+        (0, Some(NONE.to_owned()))
+    }
+
+    #[cfg(feature = "capi")]
+    pub(super) fn is_missing(error: &EngineError) -> bool {
+        matches!(error, EngineError::Device(_))
+    }
+
+    fn none() -> EngineError {
+        EngineError::Device(NONE.into())
+    }
+
+    pub(super) fn open_solver<T: EngineReal>(
+        _: &BinGrid,
+        _: usize,
+        _: Pipeline,
+    ) -> Result<Box<dyn HostSolver<T>>, EngineError> {
+        Err(none())
+    }
+
+    pub(super) fn open_engine<T: EngineReal>(
+        _: Charge,
+        _: usize,
+        _: &EngineOptions,
+    ) -> Result<DeviceEngine<T>, EngineError> {
+        Err(none())
+    }
+
+    /// There are none of these without CUDA.
+    impl<T: EngineReal> DeviceEngine<T> {
+        pub(crate) unsafe fn enqueue_energy(
+            &mut self,
+            _: u64,
+            _: Option<u64>,
+            _: usize,
+        ) -> Result<(), EngineError> {
+            Err(none())
+        }
+
+        pub(crate) unsafe fn enqueue_gradient(
+            &mut self,
+            _: &GradientOptions,
+            _: Option<u64>,
+            _: u64,
+            _: usize,
+        ) -> Result<(), EngineError> {
+            Err(none())
+        }
+
+        pub(crate) unsafe fn read_evaluation(
+            &mut self,
+            _: usize,
+        ) -> Result<Evaluation, EngineError> {
+            Err(none())
+        }
+
+        pub(crate) unsafe fn order_if_due(&mut self, _: usize) -> Result<(), EngineError> {
+            Err(none())
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The step in device memory, on a stream of the caller's.
+
+use super::engine::{EngineHandle, EvaluationResult, charge_of, check_bodies, gradient_options};
+use super::handles;
+use super::memory::output;
+use super::solver::OnGrid;
+use super::status::{ErrorText, Failure, Status, call};
+use crate::border::AnyEngine;
+use std::ffi::c_void;
+
+/// Of an engine on a CUDA device: enqueues density and solve at `positions` to `stream`, a CUstream or
+/// cudaStream_t (NULL: the legacy default stream), and returns at once. `positions` is memory of that
+/// device, 2 · `bodies` values of the engine's precision: x of every body, then y. `energy`, if not NULL, is
+/// where on the device the energy is copied to, a double. Both are used when the work runs, so they live
+/// until then. Where the stream is being captured, the work becomes a part of the caller's graph, once
+/// the same has run before; the graph is not to run when the engine is gone.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_enqueue_energy(
+    engine: *mut EngineHandle,
+    positions: *const c_void,
+    bodies: usize,
+    energy: *mut f64,
+    stream: *mut c_void,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        on_any(engine, bodies, error, |engine| {
+            let (positions, stream) = (positions.addr() as u64, stream.addr());
+            let energy = (!energy.is_null()).then_some(energy.addr() as u64);
+            Ok(match engine {
+                AnyEngine::F32(engine) => engine.enqueue_energy(positions, energy, stream),
+                AnyEngine::F64(engine) => engine.enqueue_energy(positions, energy, stream),
+            }?)
+        })
+    }
+}
+
+/// Of an engine on a CUDA device: enqueues weight · factor · force at the positions last given to
+/// placefield_engine_enqueue_energy to `stream`, and returns at once. `gradient` is memory of that device,
+/// 2 · `bodies` values of the engine's precision, x of every body, then y; written, or added to where
+/// `accumulate` is not 0. `factor`, if not NULL, is one value of that precision on the device.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_enqueue_gradient(
+    engine: *mut EngineHandle,
+    gradient: *mut c_void,
+    bodies: usize,
+    weight: f64,
+    factor: *const c_void,
+    accumulate: i32,
+    stream: *mut c_void,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        on_any(engine, bodies, error, |engine| {
+            let options = gradient_options(weight, accumulate);
+            let (gradient, stream) = (gradient.addr() as u64, stream.addr());
+            let factor = (!factor.is_null()).then_some(factor.addr() as u64);
+            Ok(match engine {
+                AnyEngine::F32(engine) => {
+                    engine.enqueue_gradient(&options, factor, gradient, stream)
+                }
+                AnyEngine::F64(engine) => {
+                    engine.enqueue_gradient(&options, factor, gradient, stream)
+                }
+            }?)
+        })
+    }
+}
+
+/// Of an engine on a CUDA device: overflow, largest density and energy of what was last enqueued to
+/// `stream`; waits for it.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_read_evaluation(
+    engine: *mut EngineHandle,
+    stream: *mut c_void,
+    result: *mut EvaluationResult,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        call(error, || {
+            handles::with(engine, "engine", |made: &mut OnGrid<AnyEngine>| {
+                let result = output(result, "result")?;
+                *result = EvaluationResult::from(match &mut made.value {
+                    AnyEngine::F32(engine) => engine.read_evaluation(stream.addr()),
+                    AnyEngine::F64(engine) => engine.read_evaluation(stream.addr()),
+                }?);
+                Ok(())
+            })
+        })
+    }
+}
+
+/// Between the runs of a caller's graph that holds steps of this engine: makes a new order of the bodies on
+/// `stream`, if one is due, so that the runs stay fast. No result depends on it.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_order_if_due(
+    engine: *mut EngineHandle,
+    stream: *mut c_void,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        call(error, || {
+            handles::with(engine, "engine", |made: &mut OnGrid<AnyEngine>| {
+                Ok(match &mut made.value {
+                    AnyEngine::F32(engine) => engine.order_if_due(stream.addr()),
+                    AnyEngine::F64(engine) => engine.order_if_due(stream.addr()),
+                }?)
+            })
+        })
+    }
+}
+
+/// Calls `body` with an engine of any precision and `bodies` bodies.
+///
+/// # Safety
+/// As the header's first page has it.
+unsafe fn on_any(
+    engine: *const EngineHandle,
+    bodies: usize,
+    error: *mut ErrorText,
+    body: impl FnOnce(&mut AnyEngine) -> Result<(), Failure>,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        call(error, || {
+            handles::with(engine, "engine", |made: &mut OnGrid<AnyEngine>| {
+                check_bodies(charge_of(&mut made.value), bodies)?;
+                body(&mut made.value)
+            })
+        })
+    }
+}

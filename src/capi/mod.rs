@@ -1,0 +1,240 @@
+//! The functions that `placefield.h` declares, for placers in C and C++.
+//!
+//! The header beside this file is made from it (`tests/borders` sees that it is
+//! current). Its first page says what holds for every function: who owns what, what
+//! threads may do, how errors come back.
+//!
+//! ```sh
+//! cargo rustc --release --lib --features capi --crate-type cdylib,staticlib
+//! cc -I src/capi program.c -L target/release -lplacefield
+//! ```
+//!
+//! Nothing here computes; every function checks what it was given, calls the
+//! library and turns its error into a [`Status`] and a message. A handle is not an
+//! address: it is a number that is never given out twice, looked up in a table, so that
+//! one that was freed, or never was one, is refused. No panic leaves a function.
+
+#[doc = include_str!("openroad.md")]
+pub mod openroad {}
+
+mod device;
+mod engine;
+mod handles;
+mod memory;
+mod solver;
+mod status;
+
+pub use device::*;
+pub use engine::*;
+pub use solver::*;
+pub use status::{ErrorText, Status};
+
+use crate::border::Device;
+use crate::engine::{EngineOptions, Pipeline};
+use crate::grid::{BinGrid, Rect};
+use crate::real::Precision;
+use memory::{output, structure};
+use status::{Failure, call};
+use std::ffi::c_char;
+
+/// Numbers of `options.precision`.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrecisionName {
+    /// Maps, positions and forces are `float`.
+    F32 = 0,
+    /// They are `double`.
+    F64 = 1,
+}
+
+/// Numbers of `options.pipeline`: how a solve is composed of transforms.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PipelineName {
+    /// What is fastest for the grid on the device.
+    Fastest = 0,
+    /// 1-D transforms along one axis, then the other.
+    RowColumn = 1,
+    /// One 2-D real FFT for each 2-D transform.
+    Fused = 2,
+    /// Three passes over memory for the whole solve.
+    ThreePass = 3,
+}
+
+/// The value of `options.device` for the CPU; devices of CUDA count from 0.
+pub const CPU: i32 = -1;
+
+/// A die divided evenly into nx × ny bins, which need not be square nor powers of two.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Grid {
+    /// Left edge of the die, layout units.
+    pub xl: f64,
+    /// Bottom edge.
+    pub yl: f64,
+    /// Right edge.
+    pub xh: f64,
+    /// Top edge.
+    pub yh: f64,
+    /// Bins along x, the slow axis of maps: 1 to 32768.
+    pub nx: u32,
+    /// Bins along y, the contiguous axis: 1 to 32768, and at most 2^28 bins in all.
+    pub ny: u32,
+}
+
+/// Where and how work is done. Filled by placefield_options_init, then changed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Set by placefield_options_init.
+    pub struct_size: u32,
+    /// A placefield_precision: that of every map, position and force.
+    pub precision: i32,
+    /// PLACEFIELD_CPU, or the ordinal of a CUDA device.
+    pub device: i32,
+    /// A placefield_pipeline.
+    pub pipeline: i32,
+    /// Threads on the CPU, at most 1024; 0 takes all there are.
+    pub threads: u32,
+}
+
+impl Grid {
+    fn checked(&self) -> Result<BinGrid, Failure> {
+        let Grid { xl, yl, xh, yh, nx, ny } = *self;
+        Ok(BinGrid::new(Rect { xl, yl, xh, yh }, nx as usize, ny as usize)?)
+    }
+}
+
+/// [`Options`], checked.
+struct Checked {
+    precision: Precision,
+    device: Device,
+    engine: EngineOptions,
+}
+
+impl Options {
+    fn checked(&self) -> Result<Checked, Failure> {
+        let precision = match self.precision {
+            0 => Precision::F32,
+            1 => Precision::F64,
+            other => {
+                return Err(Failure::argument(format!(
+                    "options.precision {other}: no such precision"
+                )));
+            }
+        };
+        let pipeline = match self.pipeline {
+            0 => None,
+            1 => Some(Pipeline::RowColumn),
+            2 => Some(Pipeline::Fused),
+            3 => Some(Pipeline::ThreePass),
+            other => {
+                return Err(Failure::argument(format!(
+                    "options.pipeline {other}: no such pipeline"
+                )));
+            }
+        };
+        let device = match (self.device, usize::try_from(self.device)) {
+            (CPU, _) => Device::Cpu,
+            (_, Ok(ordinal)) => Device::Cuda(ordinal),
+            (other, Err(_)) => {
+                return Err(Failure::argument(format!(
+                    "options.device {other}: expected PLACEFIELD_CPU or the ordinal of a CUDA device"
+                )));
+            }
+        };
+        let engine = EngineOptions::default().pipeline(pipeline).threads(self.threads as usize);
+        Ok(Checked { precision, device, engine })
+    }
+}
+
+/// The version of the library that runs, as the PLACEFIELD_VERSION_ macros are that of the header:
+/// 65536 · major + 256 · minor + patch.
+#[unsafe(no_mangle)]
+pub extern "C" fn placefield_version() -> u32 {
+    const fn number(text: &str) -> u32 {
+        let (bytes, mut value, mut i) = (text.as_bytes(), 0, 0);
+        while i < bytes.len() {
+            value = 10 * value + (bytes[i] - b'0') as u32;
+            i += 1;
+        }
+        value
+    }
+    const {
+        number(env!("CARGO_PKG_VERSION_MAJOR")) << 16
+            | number(env!("CARGO_PKG_VERSION_MINOR")) << 8
+            | number(env!("CARGO_PKG_VERSION_PATCH"))
+    }
+}
+
+/// The same in words, as "0.1.0". Static: not to be freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn placefield_version_text() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// The name of a placefield_status, as "PLACEFIELD_STATUS_BAD_HANDLE"; "unknown" for any other
+/// number. Static: not to be freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn placefield_status_name(status: i32) -> *const c_char {
+    status::name(status).as_ptr()
+}
+
+/// The number of CUDA devices that can be used.
+///
+/// Zero devices are no error; `error`, if given, then says in words why there are none.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_cuda_devices(count: *mut u32, error: *mut ErrorText) -> Status {
+    let mut missing = None;
+    // SAFETY: as the caller was told.
+    unsafe {
+        let status = call(error, || {
+            let (devices, why) = crate::border::cuda_devices();
+            *output(count, "count")? = devices as u32;
+            missing = why;
+            Ok(())
+        });
+        if let Some(why) = missing {
+            status::say(error, status, &why);
+        }
+        status
+    }
+}
+
+/// Fills `options` with the defaults: f32, the CPU, all threads, the fastest pipeline.
+/// `struct_size` is sizeof(placefield_options), by which a newer library knows an older caller.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_options_init(
+    options: *mut Options,
+    struct_size: usize,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        call(error, || {
+            let defaults = Options {
+                struct_size: size_of::<Options>() as u32,
+                precision: PrecisionName::F32 as i32,
+                device: CPU,
+                pipeline: PipelineName::Fastest as i32,
+                threads: 0,
+            };
+            memory::initialise(options, struct_size, "options", defaults)
+        })
+    }
+}
+
+/// The options a caller gave.
+///
+/// # Safety
+/// `options` is null or points to a structure of the size it says.
+unsafe fn options(options: *const Options) -> Result<Checked, Failure> {
+    // SAFETY: the caller's promise.
+    unsafe { structure(options, "options", |o: &Options| o.struct_size) }?.checked()
+}

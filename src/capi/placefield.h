@@ -1,0 +1,446 @@
+// placefield.h: the density engine of a global placer. Cells are charges, their density is rho, the
+// potential phi solves Poisson's equation with Neumann walls around the die, and the field
+// E = -grad phi pushes cells apart (the density model of ePlace and DREAMPlace).
+//
+// Results. Every function that can fail returns a placefield_status and takes, last, a
+// placefield_error of the caller's for the message, or NULL. Outputs are written on
+// PLACEFIELD_STATUS_OK only (placefield_cuda_devices alone may write a message beside it).
+//
+// Ownership. Memory that is passed in stays the caller's and is used during the call alone; it is
+// as long as the lengths beside it say, and no other thread writes it meanwhile. Outputs do not
+// overlap inputs or one another. What a NAME_new function makes is freed by NAME_free. A handle is
+// not an address: it is looked up, never followed, so that one that was freed, or never was one, is
+// PLACEFIELD_STATUS_BAD_HANDLE.
+//
+// Threads. Any thread may call any function. Threads that use one handle at a time wait for one
+// another; different handles share nothing.
+//
+// Maps are [nx][ny]: x slow, y contiguous; bin (i, j) stands at i * ny + j. Positions are lower-left
+// corners in layout units. phi is in bin widths squared and E in bin widths: multiply by bin_x^2 and
+// bin_x for layout units. The same input gives the same bits, for any number of threads.
+//
+// Made from the source; do not edit.
+
+#ifndef PLACEFIELD_H
+#define PLACEFIELD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The version of this header; placefield_version is that of the library. */
+#define PLACEFIELD_VERSION_MAJOR 0
+#define PLACEFIELD_VERSION_MINOR 1
+#define PLACEFIELD_VERSION_PATCH 0
+
+
+// The value of `options.device` for the CPU; devices of CUDA count from 0.
+#define PLACEFIELD_CPU -1
+
+// What every function that can fail returns. Numbers are never given a new meaning.
+enum placefield_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Done. Outputs are written then, and only then.
+    PLACEFIELD_STATUS_OK = 0,
+    // A pointer that must not be NULL is.
+    PLACEFIELD_STATUS_NULL_POINTER = 1,
+    // A handle that was freed, or never was one of this kind.
+    PLACEFIELD_STATUS_BAD_HANDLE = 2,
+    // A number out of its range, not finite, or not aligned memory; outputs that overlap.
+    PLACEFIELD_STATUS_BAD_ARGUMENT = 3,
+    // A length that is not the grid's or the engine's.
+    PLACEFIELD_STATUS_BAD_LENGTH = 4,
+    // A function for f32 was given a handle for f64, or the other way round.
+    PLACEFIELD_STATUS_WRONG_PRECISION = 5,
+    // A stage was asked for before the one it builds on.
+    PLACEFIELD_STATUS_OUT_OF_ORDER = 6,
+    // CUDA cannot be used: the message names what is missing.
+    PLACEFIELD_STATUS_NO_DEVICE = 7,
+    // Memory of the device ran out.
+    PLACEFIELD_STATUS_OUT_OF_MEMORY = 8,
+    // The device or one of its libraries failed.
+    PLACEFIELD_STATUS_DEVICE_FAILED = 9,
+    // A fault of the library, in this call or an earlier one on the same handle, which
+    // can only be freed now.
+    PLACEFIELD_STATUS_PANICKED = 10,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum placefield_status placefield_status;
+#else
+typedef int32_t placefield_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Numbers of placefield_engine_map's `kind`.
+enum placefield_map
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // ρ: area in the bin over the bin's area, of fixed and movable cells and fillers.
+    PLACEFIELD_MAP_DENSITY = 0,
+    // φ, in bin widths squared.
+    PLACEFIELD_MAP_POTENTIAL = 1,
+    // E along x, in bin widths.
+    PLACEFIELD_MAP_FIELD_X = 2,
+    // E along y, in bin widths.
+    PLACEFIELD_MAP_FIELD_Y = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum placefield_map placefield_map;
+#else
+typedef int32_t placefield_map;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Numbers of `options.pipeline`: how a solve is composed of transforms.
+enum placefield_pipeline
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // What is fastest for the grid on the device.
+    PLACEFIELD_PIPELINE_FASTEST = 0,
+    // 1-D transforms along one axis, then the other.
+    PLACEFIELD_PIPELINE_ROW_COLUMN = 1,
+    // One 2-D real FFT for each 2-D transform.
+    PLACEFIELD_PIPELINE_FUSED = 2,
+    // Three passes over memory for the whole solve.
+    PLACEFIELD_PIPELINE_THREE_PASS = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum placefield_pipeline placefield_pipeline;
+#else
+typedef int32_t placefield_pipeline;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Numbers of `options.precision`.
+enum placefield_precision
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Maps, positions and forces are `float`.
+    PLACEFIELD_PRECISION_F32 = 0,
+    // They are `double`.
+    PLACEFIELD_PRECISION_F64 = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum placefield_precision placefield_precision;
+#else
+typedef int32_t placefield_precision;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// A density engine: made once for the bodies of a design, then asked every iteration.
+typedef struct placefield_engine placefield_engine;
+
+// A field solve planned for one grid, on one device, in one precision.
+typedef struct placefield_solver placefield_solver;
+
+// What went wrong, in the caller's memory.
+typedef struct placefield_error {
+    // The placefield_status that the function returned.
+    int32_t status;
+    // One sentence, ended by a zero, cut at a character's end where it is too long; empty for PLACEFIELD_STATUS_OK.
+    char message[508];
+} placefield_error;
+
+// Where and how work is done. Filled by placefield_options_init, then changed.
+typedef struct placefield_options {
+    // Set by placefield_options_init.
+    uint32_t struct_size;
+    // A placefield_precision: that of every map, position and force.
+    int32_t precision;
+    // PLACEFIELD_CPU, or the ordinal of a CUDA device.
+    int32_t device;
+    // A placefield_pipeline.
+    int32_t pipeline;
+    // Threads on the CPU, at most 1024; 0 takes all there are.
+    uint32_t threads;
+} placefield_options;
+
+// What one step yields besides maps and forces.
+typedef struct placefield_evaluation {
+    // Smoothed overflow, what placers log: Σ max(0, area − target density · bin area) over bins,
+    // over the movable area; fillers left out.
+    double overflow;
+    // Largest area of a bin over the bin area, smoothed; fillers left out.
+    double max_density;
+    // Σ φ·ρ over bins (no ½, no bin area).
+    double energy;
+} placefield_evaluation;
+
+// The rectangles of a design, in layout units. Filled by placefield_bodies_init, then changed.
+// Nothing of it is kept: the arrays can be freed once the engine is made.
+typedef struct placefield_bodies {
+    // Set by placefield_bodies_init.
+    uint32_t struct_size;
+    // Not 0: fillers take the free space that the target density leaves.
+    int32_t fillers;
+    // Number of movable cells, the length of the next four arrays.
+    size_t movable;
+    // Widths of the movable cells.
+    const double *width;
+    // Heights.
+    const double *height;
+    // Where they start, lower-left corners; NULL: at the die's.
+    const double *x;
+    // Likewise.
+    const double *y;
+    // For each movable cell not 0 where it is a macro; NULL: those are that are large. Matters
+    // only below a target density of 1.
+    const uint8_t *macros;
+    // Number of fixed cells, the length of the next four arrays.
+    size_t fixed;
+    // Lower-left corners of the fixed cells.
+    const double *fixed_x;
+    // As `fixed_x`.
+    const double *fixed_y;
+    // Widths of the fixed cells.
+    const double *fixed_width;
+    // Heights of the fixed cells.
+    const double *fixed_height;
+    // Height of a row, and so of a filler; 0: the median height of the movable cells.
+    double row_height;
+    // The largest share of a bin that placement should fill, above 0 and at most 1.
+    double target_density;
+    // Seed of the fillers' positions.
+    uint64_t seed;
+} placefield_bodies;
+
+// A die divided evenly into nx × ny bins, which need not be square nor powers of two.
+typedef struct placefield_grid {
+    // Left edge of the die, layout units.
+    double xl;
+    // Bottom edge.
+    double yl;
+    // Right edge.
+    double xh;
+    // Top edge.
+    double yh;
+    // Bins along x, the slow axis of maps: 1 to 32768.
+    uint32_t nx;
+    // Bins along y, the contiguous axis: 1 to 32768, and at most 2^28 bins in all.
+    uint32_t ny;
+} placefield_grid;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// The version of the library that runs, as the PLACEFIELD_VERSION_ macros are that of the header:
+// 65536 · major + 256 · minor + patch.
+uint32_t placefield_version(void);
+
+// The same in words, as "0.1.0". Static: not to be freed.
+const char *placefield_version_text(void);
+
+// The name of a placefield_status, as "PLACEFIELD_STATUS_BAD_HANDLE"; "unknown" for any other
+// number. Static: not to be freed.
+const char *placefield_status_name(int32_t status);
+
+// The number of CUDA devices that can be used.
+//
+// Zero devices are no error; `error`, if given, then says in words why there are none.
+placefield_status placefield_cuda_devices(uint32_t *count, struct placefield_error *error);
+
+// Fills `options` with the defaults: f32, the CPU, all threads, the fastest pipeline.
+// `struct_size` is sizeof(placefield_options), by which a newer library knows an older caller.
+placefield_status placefield_options_init(struct placefield_options *options,
+                                          size_t struct_size,
+                                          struct placefield_error *error);
+
+// Of an engine on a CUDA device: enqueues density and solve at `positions` to `stream`, a CUstream or
+// cudaStream_t (NULL: the legacy default stream), and returns at once. `positions` is memory of that
+// device, 2 · `bodies` values of the engine's precision: x of every body, then y. `energy`, if not NULL, is
+// where on the device the energy is copied to, a double. Both are used when the work runs, so they live
+// until then. Where the stream is being captured, the work becomes a part of the caller's graph, once
+// the same has run before; the graph is not to run when the engine is gone.
+placefield_status placefield_engine_enqueue_energy(struct placefield_engine *engine,
+                                                   const void *positions,
+                                                   size_t bodies,
+                                                   double *energy,
+                                                   void *stream,
+                                                   struct placefield_error *error);
+
+// Of an engine on a CUDA device: enqueues weight · factor · force at the positions last given to
+// placefield_engine_enqueue_energy to `stream`, and returns at once. `gradient` is memory of that device,
+// 2 · `bodies` values of the engine's precision, x of every body, then y; written, or added to where
+// `accumulate` is not 0. `factor`, if not NULL, is one value of that precision on the device.
+placefield_status placefield_engine_enqueue_gradient(struct placefield_engine *engine,
+                                                     void *gradient,
+                                                     size_t bodies,
+                                                     double weight,
+                                                     const void *factor,
+                                                     int32_t accumulate,
+                                                     void *stream,
+                                                     struct placefield_error *error);
+
+// Of an engine on a CUDA device: overflow, largest density and energy of what was last enqueued to
+// `stream`; waits for it.
+placefield_status placefield_engine_read_evaluation(struct placefield_engine *engine,
+                                                    void *stream,
+                                                    struct placefield_evaluation *result,
+                                                    struct placefield_error *error);
+
+// Between the runs of a caller's graph that holds steps of this engine: makes a new order of the bodies on
+// `stream`, if one is due, so that the runs stay fast. No result depends on it.
+placefield_status placefield_engine_order_if_due(struct placefield_engine *engine,
+                                                 void *stream,
+                                                 struct placefield_error *error);
+
+// Fills `bodies` with the defaults: none, target density 1, no fillers, seed 1000.
+// `struct_size` is sizeof(placefield_bodies).
+placefield_status placefield_bodies_init(struct placefield_bodies *bodies,
+                                         size_t struct_size,
+                                         struct placefield_error *error);
+
+// Makes an engine. Freed by placefield_engine_free.
+placefield_status placefield_engine_new(const struct placefield_grid *grid,
+                                        const struct placefield_bodies *bodies,
+                                        const struct placefield_options *options,
+                                        struct placefield_engine **engine,
+                                        struct placefield_error *error);
+
+// Frees an engine. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+placefield_status placefield_engine_free(struct placefield_engine *engine,
+                                         struct placefield_error *error);
+
+// The number of movable cells, and of bodies: movable cells, then fillers.
+placefield_status placefield_engine_bodies(const struct placefield_engine *engine,
+                                           size_t *movable,
+                                           size_t *bodies,
+                                           struct placefield_error *error);
+
+// Where the bodies start, lower-left corners, `bodies` values each: those of the movable cells as
+// they were given, those of the fillers as they were drawn.
+placefield_status placefield_engine_start_f32(const struct placefield_engine *engine,
+                                              float *x,
+                                              float *y,
+                                              size_t bodies,
+                                              struct placefield_error *error);
+
+// As placefield_engine_start_f32, of doubles.
+placefield_status placefield_engine_start_f64(const struct placefield_engine *engine,
+                                              double *x,
+                                              double *y,
+                                              size_t bodies,
+                                              struct placefield_error *error);
+
+// One step: density, solve and forces for the lower-left corners `x` and `y` (host memory,
+// layout units, movable cells first, then fillers; `bodies` values each). `result` may be NULL.
+// A body outside the die adds to no bin and feels no force. Waits until all is done.
+placefield_status placefield_engine_evaluate_f32(struct placefield_engine *engine,
+                                                 const float *x,
+                                                 const float *y,
+                                                 size_t bodies,
+                                                 struct placefield_evaluation *result,
+                                                 struct placefield_error *error);
+
+// As placefield_engine_evaluate_f32, of doubles.
+placefield_status placefield_engine_evaluate_f64(struct placefield_engine *engine,
+                                                 const double *x,
+                                                 const double *y,
+                                                 size_t bodies,
+                                                 struct placefield_evaluation *result,
+                                                 struct placefield_error *error);
+
+// The force on every body at the positions last evaluated, the direction that spreads, in layout
+// area × bin widths: minus the gradient that placers of the DREAMPlace kind descend by.
+placefield_status placefield_engine_force_f32(struct placefield_engine *engine,
+                                              float *force_x,
+                                              float *force_y,
+                                              size_t bodies,
+                                              struct placefield_error *error);
+
+// As placefield_engine_force_f32, of doubles.
+placefield_status placefield_engine_force_f64(struct placefield_engine *engine,
+                                              double *force_x,
+                                              double *force_y,
+                                              size_t bodies,
+                                              struct placefield_error *error);
+
+// Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x of
+// every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density rises;
+// -2 / (bin area · bin width) the derivative of the energy, but for what the field varies within a bin.
+placefield_status placefield_engine_gradient_f32(struct placefield_engine *engine,
+                                                 float *gradient,
+                                                 size_t bodies,
+                                                 double weight,
+                                                 int32_t accumulate,
+                                                 struct placefield_error *error);
+
+// As placefield_engine_gradient_f32, of doubles.
+placefield_status placefield_engine_gradient_f64(struct placefield_engine *engine,
+                                                 double *gradient,
+                                                 size_t bodies,
+                                                 double weight,
+                                                 int32_t accumulate,
+                                                 struct placefield_error *error);
+
+// Overflow and largest density at the positions last evaluated with every cell at its exact
+// size, not smoothed; either may be NULL.
+placefield_status placefield_engine_exact(struct placefield_engine *engine,
+                                          double *overflow,
+                                          double *max_density,
+                                          struct placefield_error *error);
+
+// A map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous.
+placefield_status placefield_engine_map_f32(struct placefield_engine *engine,
+                                            int32_t kind,
+                                            float *map,
+                                            size_t bins,
+                                            struct placefield_error *error);
+
+// As placefield_engine_map_f32, of doubles.
+placefield_status placefield_engine_map_f64(struct placefield_engine *engine,
+                                            int32_t kind,
+                                            double *map,
+                                            size_t bins,
+                                            struct placefield_error *error);
+
+// Plans the solve of densities on `grid`. Freed by placefield_solver_free.
+placefield_status placefield_solver_new(const struct placefield_grid *grid,
+                                        const struct placefield_options *options,
+                                        struct placefield_solver **solver,
+                                        struct placefield_error *error);
+
+// Frees a solver. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+placefield_status placefield_solver_free(struct placefield_solver *solver,
+                                         struct placefield_error *error);
+
+// φ, Ex and Ey of `density`, four maps of nx × ny values in host memory that do not overlap.
+// `bins` is nx · ny. φ is in bin widths squared, E in bin widths. `energy`, if not NULL, is
+// Σ φ·ρ. Reads `density` and leaves it as it is; waits until all is done.
+placefield_status placefield_solver_solve_f32(struct placefield_solver *solver,
+                                              const float *density,
+                                              float *potential,
+                                              float *field_x,
+                                              float *field_y,
+                                              size_t bins,
+                                              double *energy,
+                                              struct placefield_error *error);
+
+// As placefield_solver_solve_f32, of doubles.
+placefield_status placefield_solver_solve_f64(struct placefield_solver *solver,
+                                              const double *density,
+                                              double *potential,
+                                              double *field_x,
+                                              double *field_y,
+                                              size_t bins,
+                                              double *energy,
+                                              struct placefield_error *error);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* PLACEFIELD_H */

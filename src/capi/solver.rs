@@ -1,0 +1,167 @@
+//! The field solve alone.
+
+use super::memory::{output, outputs, plain, values};
+use super::status::{ErrorText, Failure, Status, call};
+use super::{Checked, Grid, Options, handles, options};
+use crate::border::{EngineReal, HostSolver, open_solver};
+use crate::cpu::solve::FieldSlices;
+use crate::grid::BinGrid;
+use crate::real::Precision;
+
+/// A field solve planned for one grid, on one device, in one precision.
+pub struct SolverHandle;
+
+/// What a [`SolverHandle`] stands for.
+pub(super) enum Planned {
+    F32(Box<dyn HostSolver<f32>>),
+    F64(Box<dyn HostSolver<f64>>),
+}
+
+/// The half of a match that takes a handle of one precision.
+pub(super) trait Number: EngineReal {
+    fn solver(planned: &mut Planned) -> Option<&mut dyn HostSolver<Self>>;
+}
+
+impl Number for f32 {
+    fn solver(planned: &mut Planned) -> Option<&mut dyn HostSolver<Self>> {
+        if let Planned::F32(solver) = planned { Some(&mut **solver) } else { None }
+    }
+}
+
+impl Number for f64 {
+    fn solver(planned: &mut Planned) -> Option<&mut dyn HostSolver<Self>> {
+        if let Planned::F64(solver) = planned { Some(&mut **solver) } else { None }
+    }
+}
+
+pub(super) fn wrong_precision<T: Number>(what: &str) -> Failure {
+    let message = format!("the {what} was not made for {}", T::PRECISION);
+    Failure::new(Status::WrongPrecision, message)
+}
+
+/// What stands behind a handle, and the grid that it is for.
+pub(super) struct OnGrid<V> {
+    pub(super) grid: BinGrid,
+    pub(super) value: V,
+}
+
+/// Plans the solve of densities on `grid`. Freed by placefield_solver_free.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_solver_new(
+    grid: *const Grid,
+    options: *const Options,
+    solver: *mut *mut SolverHandle,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        call(error, || {
+            let grid = plain(grid, "grid")?.checked()?;
+            let Checked { precision, device, engine } = self::options(options)?;
+            let solver = output(solver, "solver")?;
+            let value = match precision {
+                Precision::F32 => Planned::F32(open_solver(&grid, device, &engine)?),
+                Precision::F64 => Planned::F64(open_solver(&grid, device, &engine)?),
+            };
+            *solver = handles::add(OnGrid { grid, value });
+            Ok(())
+        })
+    }
+}
+
+/// Frees a solver. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_solver_free(
+    solver: *mut SolverHandle,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe { call(error, || handles::remove::<OnGrid<Planned>, _>(solver, "solver")) }
+}
+
+/// φ, Ex and Ey of `density`, four maps of nx × ny values in host memory that do not overlap.
+/// `bins` is nx · ny. φ is in bin widths squared, E in bin widths. `energy`, if not NULL, is
+/// Σ φ·ρ. Reads `density` and leaves it as it is; waits until all is done.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_solver_solve_f32(
+    solver: *mut SolverHandle,
+    density: *const f32,
+    potential: *mut f32,
+    field_x: *mut f32,
+    field_y: *mut f32,
+    bins: usize,
+    energy: *mut f64,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe { solve(solver, density, [potential, field_x, field_y], bins, energy, error) }
+}
+
+/// As placefield_solver_solve_f32, of doubles.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_solver_solve_f64(
+    solver: *mut SolverHandle,
+    density: *const f64,
+    potential: *mut f64,
+    field_x: *mut f64,
+    field_y: *mut f64,
+    bins: usize,
+    energy: *mut f64,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe { solve(solver, density, [potential, field_x, field_y], bins, energy, error) }
+}
+
+/// # Safety
+/// As the header's first page has it.
+unsafe fn solve<T: Number>(
+    solver: *mut SolverHandle,
+    density: *const T,
+    [potential, field_x, field_y]: [*mut T; 3],
+    bins: usize,
+    energy: *mut f64,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        call(error, || {
+            handles::with(solver, "solver", |planned: &mut OnGrid<Planned>| {
+                let OnGrid { grid, value } = planned;
+                let solver = T::solver(value).ok_or_else(|| wrong_precision::<T>("solver"))?;
+                // Before any of the memory is looked at: a wrong length is not believed.
+                check_bins(grid, bins)?;
+                let density = values(density, bins, "density")?;
+                let places = [(potential, "potential"), (field_x, "field_x"), (field_y, "field_y")];
+                let [potential, field_x, field_y] = outputs(places, bins, density)?;
+                let mut ignored = 0.0;
+                let energy =
+                    if energy.is_null() { &mut ignored } else { output(energy, "energy")? };
+                let fields = FieldSlices { potential, field_x, field_y };
+                *energy = solver.solve(density, fields)?;
+                Ok(())
+            })
+        })
+    }
+}
+
+/// An error unless `bins` is the grid's.
+pub(super) fn check_bins(grid: &BinGrid, bins: usize) -> Result<(), Failure> {
+    if bins == grid.bins() {
+        return Ok(());
+    }
+    let message = format!("{bins} bins, expected {} × {}", grid.nx(), grid.ny());
+    Err(Failure::new(Status::BadLength, message))
+}

@@ -1,0 +1,177 @@
+//! What a function answers, and the message beside it.
+
+use crate::charge::ChargeError;
+use crate::engine::EngineError;
+use crate::grid::GridError;
+use std::ffi::{CStr, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What every function that can fail returns. Numbers are never given a new meaning.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Done. Outputs are written then, and only then.
+    Ok = 0,
+    /// A pointer that must not be NULL is.
+    NullPointer = 1,
+    /// A handle that was freed, or never was one of this kind.
+    BadHandle = 2,
+    /// A number out of its range, not finite, or not aligned memory; outputs that overlap.
+    BadArgument = 3,
+    /// A length that is not the grid's or the engine's.
+    BadLength = 4,
+    /// A function for f32 was given a handle for f64, or the other way round.
+    WrongPrecision = 5,
+    /// A stage was asked for before the one it builds on.
+    OutOfOrder = 6,
+    /// CUDA cannot be used: the message names what is missing.
+    NoDevice = 7,
+    /// Memory of the device ran out.
+    OutOfMemory = 8,
+    /// The device or one of its libraries failed.
+    DeviceFailed = 9,
+    /// A fault of the library, in this call or an earlier one on the same handle, which
+    /// can only be freed now.
+    Panicked = 10,
+}
+
+const NAMES: [(Status, &CStr); 11] = [
+    (Status::Ok, c"PLACEFIELD_STATUS_OK"),
+    (Status::NullPointer, c"PLACEFIELD_STATUS_NULL_POINTER"),
+    (Status::BadHandle, c"PLACEFIELD_STATUS_BAD_HANDLE"),
+    (Status::BadArgument, c"PLACEFIELD_STATUS_BAD_ARGUMENT"),
+    (Status::BadLength, c"PLACEFIELD_STATUS_BAD_LENGTH"),
+    (Status::WrongPrecision, c"PLACEFIELD_STATUS_WRONG_PRECISION"),
+    (Status::OutOfOrder, c"PLACEFIELD_STATUS_OUT_OF_ORDER"),
+    (Status::NoDevice, c"PLACEFIELD_STATUS_NO_DEVICE"),
+    (Status::OutOfMemory, c"PLACEFIELD_STATUS_OUT_OF_MEMORY"),
+    (Status::DeviceFailed, c"PLACEFIELD_STATUS_DEVICE_FAILED"),
+    (Status::Panicked, c"PLACEFIELD_STATUS_PANICKED"),
+];
+
+pub(super) fn name(status: i32) -> &'static CStr {
+    NAMES.iter().find(|(s, _)| *s as i32 == status).map_or(c"unknown", |(_, name)| name)
+}
+
+/// What went wrong, in the caller's memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ErrorText {
+    /// The placefield_status that the function returned.
+    pub status: i32,
+    /// One sentence, ended by a zero, cut at a character's end where it is too long; empty for PLACEFIELD_STATUS_OK.
+    pub message: [c_char; 508],
+}
+
+/// A status that is not `Ok`, and its message.
+#[derive(Debug)]
+pub(super) struct Failure {
+    status: Status,
+    message: String,
+}
+
+impl Failure {
+    pub(super) fn new(status: Status, message: impl Into<String>) -> Self {
+        Failure { status, message: message.into() }
+    }
+
+    pub(super) fn argument(message: impl Into<String>) -> Self {
+        Failure::new(Status::BadArgument, message)
+    }
+}
+
+impl From<GridError> for Failure {
+    fn from(error: GridError) -> Self {
+        Failure::argument(error.to_string())
+    }
+}
+
+impl From<ChargeError> for Failure {
+    fn from(error: ChargeError) -> Self {
+        let status = match error {
+            ChargeError::Length { .. } => Status::BadLength,
+            _ => Status::BadArgument,
+        };
+        Failure::new(status, error.to_string())
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        let status = match &error {
+            EngineError::Length { .. } => Status::BadLength,
+            EngineError::OutOfOrder { .. } => Status::OutOfOrder,
+            EngineError::OutOfMemory { .. } => Status::OutOfMemory,
+            EngineError::Device(_) if crate::border::is_missing(&error) => Status::NoDevice,
+            EngineError::Device(_) => Status::DeviceFailed,
+            _ => Status::BadArgument,
+        };
+        Failure::new(status, error.to_string())
+    }
+}
+
+/// Runs the body of a function: its failure, or its panic, becomes a status, and is written to
+/// `error`.
+///
+/// # Safety
+/// `error` is null or points to an [`ErrorText`].
+pub(super) unsafe fn call(
+    error: *mut ErrorText,
+    body: impl FnOnce() -> Result<(), Failure>,
+) -> Status {
+    // What a panic leaves behind half done is behind a lock, which is poisoned by it.
+    let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(Failure::new(Status::Panicked, format!("a fault of placefield: {said}")))
+    });
+    let (status, message) = match result {
+        Ok(()) => (Status::Ok, String::new()),
+        Err(Failure { status, message }) => (status, message),
+    };
+    // SAFETY: the caller's promise.
+    unsafe { say(error, status, &message) };
+    status
+}
+
+/// Writes a message, if somebody wants it.
+///
+/// # Safety
+/// `error` is null or points to an [`ErrorText`].
+pub(super) unsafe fn say(error: *mut ErrorText, status: Status, message: &str) {
+    // SAFETY: the caller's promise.
+    let Some(error) = (unsafe { error.as_mut() }) else { return };
+    error.status = status as i32;
+    let cut = message.floor_char_boundary(error.message.len() - 1);
+    let bytes = message.as_bytes()[..cut].iter().filter(|&&byte| byte != 0);
+    error.message.fill(0);
+    error.message.iter_mut().zip(bytes).for_each(|(to, &byte)| *to = byte as c_char);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_stay() {
+        for (number, (status, _)) in NAMES.iter().enumerate() {
+            assert_eq!(*status as usize, number);
+        }
+        assert_eq!(name(2), c"PLACEFIELD_STATUS_BAD_HANDLE");
+        assert_eq!(name(-1), c"unknown");
+    }
+
+    #[test]
+    fn a_panic_is_a_status_and_a_long_message_is_cut_at_a_character() {
+        let mut text = ErrorText { status: -1, message: [1; 508] };
+        // SAFETY: `text` is there.
+        let status = unsafe { call(&mut text, || panic!("{}", "é".repeat(1000))) };
+        assert_eq!((status, text.status), (Status::Panicked, Status::Panicked as i32));
+        // SAFETY: it ends in a zero.
+        let said = unsafe { CStr::from_ptr(text.message.as_ptr()) }.to_str().unwrap();
+        assert!(said.starts_with("a fault of placefield: éé") && said.ends_with('é'));
+        // SAFETY: none is allowed.
+        let status = unsafe { call(std::ptr::null_mut(), || Ok(())) };
+        assert_eq!(status, Status::Ok);
+    }
+}

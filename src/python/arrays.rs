@@ -1,0 +1,299 @@
+//! Arrays of this library's, lent to others without a copy.
+
+use super::dlpack::{
+    CPU, CUDA, DlDataType, DlDevice, DlManaged, DlManagedVersioned, DlTensor, DlVersion, FLOAT,
+    OLD, Place, VERSIONED, device_tuple,
+};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyMemoryError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+
+/// Numbers of this library, freed when the last that has them is done.
+pub(super) enum Memory {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    #[cfg(feature = "cuda")]
+    Cuda(Box<dyn DeviceMemory>),
+}
+
+/// Device memory, whatever its numbers.
+#[cfg(feature = "cuda")]
+pub(super) trait DeviceMemory: Send + Sync {
+    fn address(&self) -> u64;
+    fn bits(&self) -> u8;
+    fn gpu(&self) -> &crate::cuda::Gpu;
+}
+
+#[cfg(feature = "cuda")]
+impl<T: crate::cuda::CudaReal> DeviceMemory for crate::cuda::DeviceVec<T> {
+    fn address(&self) -> u64 {
+        crate::cuda::interop::address(self)
+    }
+
+    fn bits(&self) -> u8 {
+        8 * size_of::<T>() as u8
+    }
+
+    fn gpu(&self) -> &crate::cuda::Gpu {
+        self.gpu()
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Memory::Cuda(memory) = self {
+            // Work of others on any stream may still read it, and it is freed in the order of ours.
+            // SAFETY: nothing is enqueued and nothing allocated, the context only waits. Where the
+            // device has failed there is nothing to wait for.
+            let _ = unsafe { crate::cuda::interop::context(memory.gpu()) }.synchronize();
+        }
+    }
+}
+
+impl From<Vec<f32>> for Memory {
+    fn from(values: Vec<f32>) -> Self {
+        Memory::F32(values)
+    }
+}
+
+impl From<Vec<f64>> for Memory {
+    fn from(values: Vec<f64>) -> Self {
+        Memory::F64(values)
+    }
+}
+
+impl Memory {
+    fn place(&self) -> Place {
+        match self {
+            Memory::F32(_) | Memory::F64(_) => Place::Host,
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(memory) => Place::Cuda(memory.gpu().info().ordinal),
+        }
+    }
+
+    fn bits(&self) -> u8 {
+        match self {
+            Memory::F32(_) => 32,
+            Memory::F64(_) => 64,
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(memory) => memory.bits(),
+        }
+    }
+
+    fn address(&self) -> usize {
+        match self {
+            Memory::F32(values) => values.as_ptr().addr(),
+            Memory::F64(values) => values.as_ptr().addr(),
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(memory) => memory.address() as usize,
+        }
+    }
+
+    /// With provenance, for those who are lent it.
+    fn pointer(&self) -> *mut c_void {
+        match self {
+            Memory::F32(values) => values.as_ptr().cast_mut().cast(),
+            Memory::F64(values) => values.as_ptr().cast_mut().cast(),
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(_) => std::ptr::without_provenance_mut(self.address()),
+        }
+    }
+}
+
+/// An array of this library's: `numpy.asarray`, `torch.from_dlpack`, `cupy.asarray` and the like
+/// take it without a copy. It is to be read only.
+#[pyclass(frozen, module = "placefield")]
+pub(super) struct Array {
+    memory: Arc<Memory>,
+    shape: Vec<usize>,
+}
+
+impl Array {
+    pub(super) fn new(memory: impl Into<Memory>, shape: &[usize]) -> Self {
+        Array { memory: Arc::new(memory.into()), shape: shape.to_vec() }
+    }
+
+    fn type_name(&self) -> &'static str {
+        if self.memory.bits() == 32 { "<f4" } else { "<f8" }
+    }
+
+    fn interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let interface = PyDict::new(py);
+        interface.set_item("shape", PyTuple::new(py, &self.shape)?)?;
+        interface.set_item("typestr", self.type_name())?;
+        interface.set_item("data", (self.memory.address(), false))?;
+        interface.set_item("version", 3)?;
+        Ok(interface)
+    }
+}
+
+#[pymethods]
+impl Array {
+    /// Sizes, slowest axis first.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.shape)
+    }
+
+    /// "float32" or "float64".
+    #[getter]
+    fn dtype(&self) -> String {
+        format!("float{}", self.memory.bits())
+    }
+
+    /// NumPy's: of arrays in host memory.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        match self.memory.place() {
+            Place::Host => self.interface(py),
+            Place::Cuda(_) => Err(PyAttributeError::new_err("the array is not in host memory")),
+        }
+    }
+
+    /// CuPy's and Numba's: of arrays in device memory. Everything before it has run.
+    #[getter]
+    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        match &*self.memory {
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(memory) => {
+                super::errors::detached(py, || Ok(memory.gpu().synchronize()?))?;
+                self.interface(py)
+            }
+            _ => Err(PyAttributeError::new_err("the array is not in device memory")),
+        }
+    }
+
+    /// DLPack's device: (1, 0) of the host, (2, ordinal) of CUDA.
+    fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        device_tuple(py, self.memory.place())
+    }
+
+    /// DLPack's capsule. `stream`, of device memory, waits on the device for what is under way.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<isize>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let place = self.memory.place();
+        let device = match place {
+            Place::Host => (CPU, 0),
+            Place::Cuda(ordinal) => (CUDA, ordinal as i32),
+        };
+        if dl_device.is_some_and(|asked| asked != device) || copy == Some(true) {
+            return Err(PyBufferError::new_err("the array is lent where it is, without a copy"));
+        }
+        match &*self.memory {
+            #[cfg(feature = "cuda")]
+            Memory::Cuda(memory) if stream != Some(-1) => {
+                super::errors::detached(py, || {
+                    let stream = super::engine::stream_of(stream.unwrap_or(1));
+                    // SAFETY: a live stream, as DLPack has it; nothing is enqueued but the wait.
+                    unsafe { crate::cuda::interop::on_stream(memory.gpu(), stream, || ()) }?;
+                    Ok(())
+                })?;
+            }
+            Memory::F32(_) | Memory::F64(_) if stream.is_some() => {
+                return Err(PyBufferError::new_err("stream: the array is in host memory"));
+            }
+            _ => {}
+        }
+        let mut lent = Box::new(Lent {
+            shape: self.shape.iter().map(|&n| n as i64).collect(),
+            memory: self.memory.clone(),
+        });
+        let tensor = DlTensor {
+            data: lent.memory.pointer(),
+            device: DlDevice { device_type: device.0, device_id: device.1 },
+            ndim: lent.shape.len() as i32,
+            dtype: DlDataType { code: FLOAT, bits: lent.memory.bits(), lanes: 1 },
+            shape: lent.shape.as_mut_ptr(),
+            strides: std::ptr::null_mut(),
+            byte_offset: 0,
+        };
+        let context: *mut c_void = Box::into_raw(lent).cast();
+        if max_version.is_some_and(|(major, _)| major >= 1) {
+            let version = DlVersion { major: 1, minor: 0 };
+            let deleter: unsafe extern "C" fn(*mut DlManagedVersioned) = free_versioned;
+            let deleter = Some(deleter);
+            let managed = DlManagedVersioned { version, context, deleter, flags: 0, tensor };
+            capsule(py, managed, VERSIONED, drop_versioned, free_versioned)
+        } else {
+            let deleter: unsafe extern "C" fn(*mut DlManaged) = free_old;
+            let managed = DlManaged { tensor, context, deleter: Some(deleter) };
+            capsule(py, managed, OLD, drop_old, free_old)
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("placefield.Array(shape={:?}, dtype=float{})", self.shape, self.memory.bits())
+    }
+}
+
+/// What a capsule's structure points to.
+struct Lent {
+    shape: Vec<i64>,
+    memory: Arc<Memory>,
+}
+
+fn capsule<'py, M>(
+    py: Python<'py>,
+    managed: M,
+    name: &'static CStr,
+    destructor: unsafe extern "C" fn(*mut ffi::PyObject),
+    free: unsafe extern "C" fn(*mut M),
+) -> PyResult<Bound<'py, PyAny>> {
+    let managed = Box::into_raw(Box::new(managed));
+    // SAFETY: the name is static and the destructor is this structure's.
+    let made = unsafe { ffi::PyCapsule_New(managed.cast(), name.as_ptr(), Some(destructor)) };
+    if made.is_null() {
+        // SAFETY: nobody has got it.
+        unsafe { free(managed) };
+        return Err(PyMemoryError::new_err("no memory for a capsule"));
+    }
+    // SAFETY: a new reference.
+    Ok(unsafe { Bound::from_owned_ptr(py, made) })
+}
+
+/// DLPack's deleters: they touch nothing of Python's and may run on any thread.
+unsafe extern "C" fn free_old(managed: *mut DlManaged) {
+    // SAFETY: both boxes were made above, and this is called once.
+    unsafe {
+        let managed = Box::from_raw(managed);
+        drop(Box::from_raw(managed.context.cast::<Lent>()));
+    }
+}
+
+unsafe extern "C" fn free_versioned(managed: *mut DlManagedVersioned) {
+    // SAFETY: as above.
+    unsafe {
+        let managed = Box::from_raw(managed);
+        drop(Box::from_raw(managed.context.cast::<Lent>()));
+    }
+}
+
+/// Frees what nobody has taken out of the capsule.
+unsafe extern "C" fn drop_old(capsule: *mut ffi::PyObject) {
+    // SAFETY: the interpreter calls this with the capsule; under this name it holds the structure.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, OLD.as_ptr()) != 0 {
+            free_old(ffi::PyCapsule_GetPointer(capsule, OLD.as_ptr()).cast());
+        }
+    }
+}
+
+unsafe extern "C" fn drop_versioned(capsule: *mut ffi::PyObject) {
+    // SAFETY: as above.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, VERSIONED.as_ptr()) != 0 {
+            free_versioned(ffi::PyCapsule_GetPointer(capsule, VERSIONED.as_ptr()).cast());
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Errors as exceptions, with the same text.
+
+use crate::bookshelf::{BookshelfError, ErrorKind};
+use crate::charge::ChargeError;
+use crate::engine::EngineError;
+use crate::grid::GridError;
+use crate::place::PlaceError;
+use crate::transform::{LengthError, ShapeError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+/// What goes wrong outside Python.
+pub(super) enum Failure {
+    /// `ValueError`.
+    Value(String),
+    /// `RuntimeError`.
+    Runtime(String),
+    /// `MemoryError`.
+    Memory(String),
+    /// `OSError`.
+    File(String),
+    /// An exception already.
+    Python(PyErr),
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Value(text) => PyValueError::new_err(text),
+            Failure::Runtime(text) => PyRuntimeError::new_err(text),
+            Failure::Memory(text) => PyMemoryError::new_err(text),
+            Failure::File(text) => PyOSError::new_err(text),
+            Failure::Python(error) => error,
+        }
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Failure::Python(error)
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        let text = error.to_string();
+        match error {
+            EngineError::OutOfMemory { .. } => Failure::Memory(text),
+            EngineError::Device(_) | EngineError::OutOfOrder { .. } => Failure::Runtime(text),
+            _ => Failure::Value(text),
+        }
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl From<crate::cuda::CudaError> for Failure {
+    fn from(error: crate::cuda::CudaError) -> Self {
+        EngineError::from(error).into()
+    }
+}
+
+impl From<PlaceError> for Failure {
+    fn from(error: PlaceError) -> Self {
+        match error {
+            PlaceError::Engine(error) => error.into(),
+            other => Failure::Value(other.to_string()),
+        }
+    }
+}
+
+impl From<BookshelfError> for Failure {
+    fn from(error: BookshelfError) -> Self {
+        let text = error.to_string();
+        if matches!(error.kind, ErrorKind::Io(_)) {
+            Failure::File(text)
+        } else {
+            Failure::Value(text)
+        }
+    }
+}
+
+macro_rules! values {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::Value(error.to_string())
+            }
+        })*
+    };
+}
+
+values!(GridError, ChargeError, LengthError, ShapeError);
+
+/// Runs `body` without the interpreter.
+pub(super) fn detached<R: Send>(
+    py: Python<'_>,
+    body: impl FnOnce() -> Result<R, Failure> + Send,
+) -> PyResult<R> {
+    py.detach(body).map_err(PyErr::from)
+}

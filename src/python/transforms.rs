@@ -1,0 +1,131 @@
+//! The field of a density, and single transforms: host memory in and out, on any device.
+
+use super::dlpack::Foreign;
+use super::engine::{device_of, pipeline_of};
+use super::errors::{Failure, detached};
+use crate::border::{Device, EngineReal, open_solver};
+use crate::cpu::engine::thread_pool;
+use crate::cpu::solve::FieldSlices;
+use crate::engine::EngineOptions;
+use crate::grid::{BinGrid, Rect};
+use crate::transform::{Algorithm1d, Plan2dOptions, Transform, Transform1d};
+use pyo3::prelude::*;
+
+/// The field of `density`, shape (nx, ny): potential, field_x and field_y are written to `out`, shape
+/// (3, nx, ny). Returns the energy.
+#[pyfunction]
+#[pyo3(signature = (density, out, bin_size=(1.0, 1.0), *, device="cpu", pipeline=None, threads=0))]
+pub(super) fn solve(
+    py: Python<'_>,
+    density: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    bin_size: (f64, f64),
+    device: &str,
+    pipeline: Option<&str>,
+    threads: usize,
+) -> PyResult<f64> {
+    let density = Foreign::take(density, "density", 1)?;
+    let mut out = Foreign::take(out, "out", 1)?;
+    let (device, pipeline) = (device_of(device)?, pipeline_of(pipeline)?);
+    let options = EngineOptions::default().pipeline(pipeline).threads(threads);
+    detached(py, move || {
+        let &[nx, ny] = &density.shape[..] else {
+            let found = density.shape.len();
+            return Err(Failure::Value(format!("density: expected two axes, found {found}")));
+        };
+        let die = Rect::at(0.0, 0.0, bin_size.0 * nx as f64, bin_size.1 * ny as f64);
+        let grid = BinGrid::new(die, nx, ny)?;
+        out.check_shape(&[&[3, nx, ny]])?;
+        out.check_type(density.bits)?;
+        out.check_writable(&[&density])?;
+        match density.bits {
+            32 => run::<f32>(&grid, device, &options, &density, &mut out),
+            _ => run::<f64>(&grid, device, &options, &density, &mut out),
+        }
+    })
+}
+
+fn run<T: EngineReal>(
+    grid: &BinGrid,
+    device: Device,
+    options: &EngineOptions,
+    density: &Foreign,
+    out: &mut Foreign,
+) -> Result<f64, Failure> {
+    let rho = density.values::<T>()?;
+    let out = out.values_mut::<T>()?;
+    let (potential, field) = out.split_at_mut(grid.bins());
+    let (field_x, field_y) = field.split_at_mut(grid.bins());
+    let mut solver = open_solver::<T>(grid, device, options)?;
+    Ok(solver.solve(rho, FieldSlices { potential, field_x, field_y })?)
+}
+
+/// Transforms the last one or two axes of `input` to `out`, of the same shape: "dct", "idct" and
+/// "idxst" of lines; "dct2", "idct2", "idct_idxst" and "idxst_idct" of maps. On the CPU.
+#[pyfunction]
+#[pyo3(signature = (kind, input, out, *, threads=0))]
+pub(super) fn transform(
+    py: Python<'_>,
+    kind: &str,
+    input: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    threads: usize,
+) -> PyResult<()> {
+    let kind = match kind {
+        "dct" => Kind::Line(Transform1d::Dct),
+        "idct" => Kind::Line(Transform1d::Idct),
+        "idxst" => Kind::Line(Transform1d::Idxst),
+        "dct2" => Kind::Map(Transform::Dct),
+        "idct2" => Kind::Map(Transform::Idct),
+        "idct_idxst" => Kind::Map(Transform::IdctIdxst),
+        "idxst_idct" => Kind::Map(Transform::IdxstIdct),
+        other => return Err(Failure::Value(format!("kind: no transform is called {other}")).into()),
+    };
+    let input = Foreign::take(input, "input", 1)?;
+    let mut out = Foreign::take(out, "out", 1)?;
+    detached(py, move || {
+        out.check_shape(&[&input.shape[..]])?;
+        out.check_type(input.bits)?;
+        out.check_writable(&[&input])?;
+        let pool = thread_pool(threads)?;
+        pool.install(|| match input.bits {
+            32 => kind.run::<f32>(&input, &mut out),
+            _ => kind.run::<f64>(&input, &mut out),
+        })
+    })
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Line(Transform1d),
+    Map(Transform),
+}
+
+impl Kind {
+    fn run<T: EngineReal>(self, input: &Foreign, out: &mut Foreign) -> Result<(), Failure> {
+        use crate::cpu::transforms::{Plan1d, Plan2d};
+        let axes = match self {
+            Kind::Line(_) => 1,
+            Kind::Map(_) => 2,
+        };
+        let Some(leading) = input.shape.len().checked_sub(axes) else {
+            let found = input.shape.len();
+            return Err(Failure::Value(format!(
+                "input: expected {axes} axes or more, found {found}"
+            )));
+        };
+        let (batch, shape) = input.shape.split_at(leading);
+        let batch = batch.iter().product();
+        let (from, to) = (input.values::<T>()?, out.values_mut::<T>()?);
+        match self {
+            Kind::Line(kind) => {
+                Plan1d::batched(kind, shape[0], Algorithm1d::default(), batch)?.run(from, to)?;
+            }
+            Kind::Map(kind) => {
+                let options = Plan2dOptions::default();
+                Plan2d::batched(kind, shape[0], shape[1], options, batch)?.run(from, to)?;
+            }
+        }
+        Ok(())
+    }
+}

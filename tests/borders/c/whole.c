@@ -1,0 +1,347 @@
+// Goes through every function of placefield.h, with good and with bad input.
+// The header comes first: it needs no other.
+#include "placefield.h"
+
+#include "check.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { NX = 12, NY = 10, BINS = NX * NY };
+static const double PI = 3.14159265358979323846;
+
+static placefield_grid the_grid(void) {
+    // Bins of 2 x 3: unlike, and off the origin.
+    placefield_grid grid = {5.0, -7.0, 5.0 + 2.0 * NX, -7.0 + 3.0 * NY, NX, NY};
+    return grid;
+}
+
+static placefield_options the_options(int32_t precision) {
+    placefield_options options;
+    CHECK(placefield_options_init(&options, sizeof options, NULL) == PLACEFIELD_STATUS_OK);
+    options.precision = precision;
+    options.threads = 2;
+    return options;
+}
+
+static void versions(void) {
+    uint32_t header = PLACEFIELD_VERSION_MAJOR << 16 | PLACEFIELD_VERSION_MINOR << 8 | PLACEFIELD_VERSION_PATCH;
+    char text[32];
+    CHECK(placefield_version() == header);
+    snprintf(text, sizeof text, "%d.%d.%d", PLACEFIELD_VERSION_MAJOR, PLACEFIELD_VERSION_MINOR,
+             PLACEFIELD_VERSION_PATCH);
+    CHECK(strcmp(placefield_version_text(), text) == 0);
+    CHECK(strcmp(placefield_status_name(PLACEFIELD_STATUS_OUT_OF_ORDER), "PLACEFIELD_STATUS_OUT_OF_ORDER") == 0);
+    CHECK(strcmp(placefield_status_name(12345), "unknown") == 0);
+    uint32_t devices = 99;
+    placefield_error error;
+    CHECK(placefield_cuda_devices(&devices, &error) == PLACEFIELD_STATUS_OK);
+    CHECK(devices < 99 && (devices > 0 || strlen(error.message) > 0));
+    CHECK(placefield_cuda_devices(NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+}
+
+// One mode of rho: cos(pi p (i + 1/2) / NX) cos(pi q (j + 1/2) / NY) has phi = rho / (wx^2 + wy^2).
+static void solves(void) {
+    const int p = 3, q = 2;
+    const double wx = PI * p / NX, wy = PI * q / NY * (2.0 / 3.0), squared = wx * wx + wy * wy;
+    static double rho[BINS], phi[BINS], ex[BINS], ey[BINS];
+    static float rho_f[BINS], phi_f[BINS], ex_f[BINS], ey_f[BINS];
+    for (int i = 0; i < NX; ++i) {
+        for (int j = 0; j < NY; ++j) {
+            double mode = cos(PI * p * (i + 0.5) / NX) * cos(PI * q * (j + 0.5) / NY);
+            rho[i * NY + j] = 0.25 + mode;
+            rho_f[i * NY + j] = (float)(0.25 + mode);
+        }
+    }
+    placefield_grid grid = the_grid();
+    for (int32_t pipeline = PLACEFIELD_PIPELINE_FASTEST; pipeline <= PLACEFIELD_PIPELINE_THREE_PASS; ++pipeline) {
+        placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+        options.pipeline = pipeline;
+        placefield_solver *solver = NULL;
+        placefield_error error;
+        CHECK(placefield_solver_new(&grid, &options, &solver, &error) == PLACEFIELD_STATUS_OK);
+        CHECK(solver != NULL && error.status == PLACEFIELD_STATUS_OK && error.message[0] == 0);
+        double energy = 0.0, want_energy = 0.0;
+        CHECK(placefield_solver_solve_f64(solver, rho, phi, ex, ey, BINS, &energy, &error) == PLACEFIELD_STATUS_OK);
+        double worst = 0.0;
+        for (int i = 0; i < NX; ++i) {
+            for (int j = 0; j < NY; ++j) {
+                double cx = cos(PI * p * (i + 0.5) / NX), cy = cos(PI * q * (j + 0.5) / NY);
+                double sx = sin(PI * p * (i + 0.5) / NX), sy = sin(PI * q * (j + 0.5) / NY);
+                int at = i * NY + j;
+                worst = fmax(worst, fabs(phi[at] - cx * cy / squared));
+                worst = fmax(worst, fabs(ex[at] - wx * sx * cy / squared));
+                worst = fmax(worst, fabs(ey[at] - wy * cx * sy / squared));
+                want_energy += phi[at] * rho[at];
+            }
+        }
+        CHECK(worst < 1e-12);
+        CHECK(fabs(energy - want_energy) < 1e-9);
+        CHECK(placefield_solver_free(solver, NULL) == PLACEFIELD_STATUS_OK);
+    }
+
+    placefield_options options = the_options(PLACEFIELD_PRECISION_F32);
+    placefield_solver *solver = NULL;
+    placefield_error error;
+    CHECK(placefield_solver_new(&grid, &options, &solver, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_solver_solve_f32(solver, rho_f, phi_f, ex_f, ey_f, BINS, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    double worst = 0.0;
+    for (int at = 0; at < BINS; ++at) {
+        worst = fmax(worst, fmax(fabs(phi[at] - phi_f[at]), fmax(fabs(ex[at] - ex_f[at]), fabs(ey[at] - ey_f[at]))));
+    }
+    CHECK(worst < 1e-5);
+
+    // What is refused leaves every output as it was.
+    float before = phi_f[7];
+    rho_f[13] = NAN;
+    CHECK(placefield_solver_solve_f32(solver, rho_f, phi_f, ex_f, ey_f, BINS, NULL, &error) ==
+          PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(strcmp(error.message, "density of bin 13: NaN: expected a finite number") == 0);
+    CHECK(error.status == PLACEFIELD_STATUS_BAD_ARGUMENT && phi_f[7] == before);
+    rho_f[13] = 1.0F;
+    CHECK(placefield_solver_solve_f32(solver, NULL, phi_f, ex_f, ey_f, BINS, NULL, &error) ==
+          PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(strcmp(error.message, "density is NULL") == 0);
+    CHECK(placefield_solver_solve_f32(solver, rho_f, NULL, ex_f, ey_f, BINS, NULL, NULL) ==
+          PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_solver_solve_f32(solver, rho_f, phi_f, NULL, ey_f, BINS, NULL, NULL) ==
+          PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_solver_solve_f32(solver, rho_f, phi_f, ex_f, NULL, BINS, NULL, NULL) ==
+          PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_solver_solve_f32(solver, rho_f, phi_f, ex_f, ey_f, BINS + 1, NULL, &error) ==
+          PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_solver_solve_f32(solver, rho_f, phi_f, ex_f, ey_f, (size_t)-1, NULL, NULL) ==
+          PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_solver_solve_f32(solver, rho_f, rho_f + 1, ex_f, ey_f, BINS, NULL, NULL) ==
+          PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(placefield_solver_solve_f32(solver, rho_f, phi_f, ex_f, ex_f, BINS, NULL, &error) ==
+          PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(strcmp(error.message, "field_y overlaps field_x") == 0);
+    const float *odd = (const float *)(const void *)((const char *)rho_f + 1);
+    CHECK(placefield_solver_solve_f32(solver, odd, phi_f, ex_f, ey_f, BINS, NULL, NULL) ==
+          PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(placefield_solver_solve_f64(solver, rho, phi, ex, ey, BINS, NULL, NULL) ==
+          PLACEFIELD_STATUS_WRONG_PRECISION);
+    CHECK(placefield_solver_solve_f32(NULL, rho_f, phi_f, ex_f, ey_f, BINS, NULL, NULL) ==
+          PLACEFIELD_STATUS_NULL_POINTER);
+    // An engine's function, a pointer into the stack, a handle that was freed.
+    CHECK(placefield_engine_free((placefield_engine *)(void *)solver, NULL) == PLACEFIELD_STATUS_BAD_HANDLE);
+    CHECK(placefield_solver_free((placefield_solver *)(void *)&grid, NULL) == PLACEFIELD_STATUS_BAD_HANDLE);
+    CHECK(placefield_solver_free(solver, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_solver_free(solver, &error) == PLACEFIELD_STATUS_BAD_HANDLE);
+    CHECK(placefield_solver_solve_f32(solver, rho_f, phi_f, ex_f, ey_f, BINS, NULL, NULL) ==
+          PLACEFIELD_STATUS_BAD_HANDLE);
+    CHECK(placefield_solver_free(NULL, NULL) == PLACEFIELD_STATUS_OK);
+}
+
+static void options_and_grids_are_checked(void) {
+    placefield_grid grid = the_grid();
+    placefield_options options = the_options(PLACEFIELD_PRECISION_F32);
+    placefield_solver *solver = NULL;
+    placefield_error error;
+    CHECK(placefield_options_init(NULL, sizeof options, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_options_init(&options, 3, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(placefield_bodies_init(NULL, 0, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_solver_new(NULL, &options, &solver, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_solver_new(&grid, NULL, &solver, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_solver_new(&grid, &options, NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    placefield_grid bad = grid;
+    bad.nx = 0;
+    CHECK(placefield_solver_new(&bad, &options, &solver, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    bad = grid;
+    bad.xh = NAN;
+    CHECK(placefield_solver_new(&bad, &options, &solver, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    placefield_options wrong = options;
+    wrong.struct_size = 0;
+    CHECK(placefield_solver_new(&grid, &wrong, &solver, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(error.message, "placefield_options_init") != NULL);
+    wrong = options;
+    wrong.precision = 7;
+    CHECK(placefield_solver_new(&grid, &wrong, &solver, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    wrong = options;
+    wrong.pipeline = -1;
+    CHECK(placefield_solver_new(&grid, &wrong, &solver, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    wrong = options;
+    wrong.threads = 100000;
+    CHECK(placefield_solver_new(&grid, &wrong, &solver, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    wrong = options;
+    wrong.device = -2;
+    CHECK(placefield_solver_new(&grid, &wrong, &solver, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    wrong = options;
+    wrong.device = 4096;
+    CHECK(placefield_solver_new(&grid, &wrong, &solver, &error) == PLACEFIELD_STATUS_NO_DEVICE);
+    CHECK(strlen(error.message) > 0);
+    CHECK(solver == NULL);
+}
+
+enum { CELLS = 3 };
+
+static placefield_bodies the_bodies(void) {
+    static const double width[CELLS] = {4.0, 2.0, 3.0}, height[CELLS] = {3.0, 3.0, 6.0};
+    static const double x[CELLS] = {9.0, 10.0, 20.0}, y[CELLS] = {0.0, 1.0, 4.0};
+    static const double fixed_x[1] = {5.0}, fixed_y[1] = {-7.0}, fixed_width[1] = {3.0}, fixed_height[1] = {30.0};
+    static const uint8_t macros[CELLS] = {0, 0, 1};
+    placefield_bodies bodies;
+    CHECK(placefield_bodies_init(&bodies, sizeof bodies, NULL) == PLACEFIELD_STATUS_OK);
+    bodies.movable = CELLS;
+    bodies.width = width, bodies.height = height, bodies.x = x, bodies.y = y, bodies.macros = macros;
+    bodies.fixed = 1;
+    bodies.fixed_x = fixed_x, bodies.fixed_y = fixed_y;
+    bodies.fixed_width = fixed_width, bodies.fixed_height = fixed_height;
+    bodies.fillers = 1, bodies.row_height = 3.0, bodies.target_density = 0.8;
+    return bodies;
+}
+
+static void steps(void) {
+    placefield_grid grid = the_grid();
+    placefield_bodies bodies = the_bodies();
+    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    placefield_engine *engine = NULL;
+    placefield_error error;
+    CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, &error) == PLACEFIELD_STATUS_OK);
+    size_t movable = 0, all = 0;
+    CHECK(placefield_engine_bodies(engine, &movable, &all, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(movable == CELLS && all > CELLS);
+    double *x = malloc(4 * all * sizeof *x);
+    CHECK(x != NULL);
+    double *y = x + all, *fx = y + all, *fy = fx + all;
+    static double rho[BINS], phi[BINS], ex[BINS], ey[BINS];
+    CHECK(placefield_engine_force_f64(engine, fx, fy, all, &error) == PLACEFIELD_STATUS_OUT_OF_ORDER);
+    CHECK(placefield_engine_start_f64(engine, x, y, all, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(x[2] == 20.0 && y[2] == 4.0);
+    placefield_evaluation result;
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, all, &result, &error) == PLACEFIELD_STATUS_OK);
+    CHECK(result.overflow > 0.0 && result.max_density > 0.8 && result.energy > 0.0);
+    CHECK(placefield_engine_force_f64(engine, fx, fy, all, NULL) == PLACEFIELD_STATUS_OK);
+    double *gradient = malloc(2 * all * sizeof *gradient);
+    CHECK(gradient != NULL);
+    for (size_t i = 0; i < 2 * all; ++i) gradient[i] = 1.0;
+    CHECK(placefield_engine_gradient_f64(engine, gradient, all, -2.0, 1, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(fabs(gradient[1] - (1.0 - 2.0 * fx[1])) < 1e-12 * fabs(fx[1]));
+    CHECK(fabs(gradient[all + 2] - (1.0 - 2.0 * fy[2])) < 1e-12 * (1.0 + fabs(fy[2])));
+    CHECK(placefield_engine_gradient_f64(engine, gradient, all, NAN, 0, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(placefield_engine_gradient_f64(engine, NULL, all, 1.0, 0, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_engine_gradient_f64(engine, gradient, 1, 1.0, 0, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_gradient_f32(engine, NULL, all, 1.0, 0, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
+    free(gradient);
+    // Device memory is for engines on a device.
+    CHECK(placefield_engine_enqueue_energy(engine, x, all, NULL, NULL, &error) != PLACEFIELD_STATUS_OK);
+    CHECK(strlen(error.message) > 0);
+    CHECK(placefield_engine_enqueue_gradient(engine, fx, all, 1.0, NULL, 0, NULL, NULL) != PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_read_evaluation(engine, NULL, &result, NULL) != PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_order_if_due(engine, NULL, NULL) != PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_enqueue_energy(engine, x, 1, NULL, NULL, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    double overflow = 0.0, largest = 0.0;
+    CHECK(placefield_engine_exact(engine, &overflow, &largest, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_exact(engine, NULL, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(overflow > 0.0 && largest > 0.8);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, rho, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_POTENTIAL, phi, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_FIELD_X, ex, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_FIELD_Y, ey, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    double energy = 0.0;
+    for (int at = 0; at < BINS; ++at) energy += phi[at] * rho[at];
+    CHECK(fabs(energy - result.energy) < 1e-9 * fabs(energy));
+    // Cell 2, a macro that weighs 0.8, covers half of bin column 7 and all of 8, a third of bin row 3,
+    // all of 4 and two thirds of 5; a bin's area is 6.
+    const double across[2] = {0.5, 1.0}, up[3] = {1.0 / 3.0, 1.0, 2.0 / 3.0};
+    double want_x = 0.0, want_y = 0.0;
+    for (int i = 0; i < 2; ++i) {
+        for (int j = 0; j < 3; ++j) {
+            want_x += 0.8 * 6.0 * across[i] * up[j] * ex[(7 + i) * NY + 3 + j];
+            want_y += 0.8 * 6.0 * across[i] * up[j] * ey[(7 + i) * NY + 3 + j];
+        }
+    }
+    CHECK(fabs(fx[2] - want_x) < 1e-12 * (1.0 + fabs(want_x)));
+    CHECK(fabs(fy[2] - want_y) < 1e-12 * (1.0 + fabs(want_y)));
+    CHECK(fabs(want_x) > 1e-3 && fabs(want_x - want_y) > 1e-3);
+
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, all - 1, NULL, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_evaluate_f64(engine, NULL, y, all, NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_engine_evaluate_f64(engine, x, NULL, all, NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    y[1] = INFINITY;
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, all, NULL, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(strcmp(error.message, "y of body 1: inf: expected a finite number") == 0);
+    y[1] = 1.0;
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_force_f64(engine, fx, fx, all, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(placefield_engine_map_f64(engine, 9, rho, BINS, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, rho, NX, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, NULL, BINS, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    float small[4];
+    CHECK(placefield_engine_evaluate_f32(engine, small, small, all, NULL, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
+    CHECK(placefield_engine_force_f32(engine, small, small, all, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
+    CHECK(placefield_engine_start_f32(engine, small, small, all, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
+    CHECK(placefield_engine_map_f32(engine, 0, small, BINS, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
+    CHECK(placefield_engine_bodies(engine, NULL, &all, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_BAD_HANDLE);
+    CHECK(placefield_engine_exact(engine, NULL, NULL, NULL) == PLACEFIELD_STATUS_BAD_HANDLE);
+    free(x);
+
+    placefield_engine *none = NULL;
+    placefield_bodies wrong = bodies;
+    wrong.width = NULL;
+    CHECK(placefield_engine_new(&grid, &wrong, &options, &none, &error) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(strcmp(error.message, "bodies.width is NULL") == 0);
+    wrong = bodies;
+    wrong.target_density = 1.5;
+    CHECK(placefield_engine_new(&grid, &wrong, &options, &none, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    wrong = bodies;
+    wrong.movable = (size_t)-1;
+    CHECK(placefield_engine_new(&grid, &wrong, &options, &none, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    wrong = bodies;
+    wrong.struct_size = 8;
+    CHECK(placefield_engine_new(&grid, &wrong, &options, &none, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(none == NULL);
+}
+
+typedef struct {
+    placefield_engine *engine;
+    float x[CELLS], y[CELLS];
+    double energy;
+} work;
+
+static void *evaluate_many(void *argument) {
+    work *mine = argument;
+    for (int i = 0; i < 20; ++i) {
+        placefield_evaluation result;
+        if (placefield_engine_evaluate_f32(mine->engine, mine->x, mine->y, CELLS, &result, NULL) !=
+                PLACEFIELD_STATUS_OK ||
+            (i > 0 && result.energy != mine->energy)) {
+            mine->energy = NAN;
+            return NULL;
+        }
+        mine->energy = result.energy;
+    }
+    return NULL;
+}
+
+// Two threads on one engine wait for each other, and each gets what belongs to its positions.
+static void threads(void) {
+    placefield_grid grid = the_grid();
+    placefield_bodies bodies = the_bodies();
+    bodies.fillers = 0;
+    placefield_options options = the_options(PLACEFIELD_PRECISION_F32);
+    work both[2] = {{NULL, {9, 10, 20}, {0, 1, 4}, 0}, {NULL, {9, 16, 20}, {0, 12, 4}, 0}};
+    placefield_engine *engine = NULL;
+    CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, NULL) == PLACEFIELD_STATUS_OK);
+    pthread_t other;
+    both[0].engine = both[1].engine = engine;
+    CHECK(pthread_create(&other, NULL, evaluate_many, &both[1]) == 0);
+    evaluate_many(&both[0]);
+    CHECK(pthread_join(other, NULL) == 0);
+    CHECK(both[0].energy > both[1].energy);
+    CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
+}
+
+int main(void) {
+    versions();
+    solves();
+    options_and_grids_are_checked();
+    steps();
+    threads();
+    printf("%d checks passed\n", checks_made);
+    return 0;
+}
