@@ -54,9 +54,13 @@ def _empty(like, shape):
     return numpy.empty(shape, like.dtype)
 
 
-def _host(array):
-    """Lists and the like as arrays; tensors as they are."""
-    return array.detach() if _is_torch(array) else numpy.asarray(array)
+def _array(array):
+    """Lists and the like as arrays; arrays, wherever they are, as they are."""
+    if _is_torch(array):
+        return array.detach()
+    if hasattr(array, "__dlpack__") or hasattr(array, "__cuda_array_interface__"):
+        return array
+    return numpy.asarray(array)
 
 
 def _column(values, default, length):
@@ -100,11 +104,12 @@ class Engine:
     cannot be used, MemoryError where the device's memory does not suffice.
     """
 
-    __slots__ = ("_engine", "__weakref__")
+    __slots__ = ("_engine", "_torch", "__weakref__")
 
     def __init__(self, die, bins, width, height, x=None, y=None, *, fixed=None, row_height=None, macros=None,
                  target_density=1.0, fillers=False, seed=1000, dtype="float32", device="cpu", threads=0,
                  pipeline=None):
+        self._torch = None      # what placefield.torch has found out
         width = numpy.ascontiguousarray(width, numpy.float64)
         rects = numpy.empty((0, 4)) if fixed is None else numpy.ascontiguousarray(fixed, numpy.float64)
         self._engine = _placefield.Engine(
@@ -120,6 +125,7 @@ class Engine:
                     device="cpu", threads=0, pipeline=None):
         """An engine for a design of `read_bookshelf`; bodies are its movable nodes, in their order."""
         engine = cls.__new__(cls)
+        engine._torch = None
         engine._engine = _placefield.Engine.from_design(
             design, tuple(bins), target_density=target_density, fillers=fillers, seed=seed,
             dtype=str(numpy.dtype(dtype)), device=str(device), threads=threads, pipeline=pipeline)
@@ -147,7 +153,7 @@ class Engine:
         the engine's device, where `stream` is the one to work on (default: PyTorch's current one). A body
         outside the die adds to no bin and feels no force. Waits, and returns an Evaluation.
         """
-        positions = _host(positions)
+        positions = _array(positions)
         return self._engine.evaluate(positions, stream=_stream(positions, stream))
 
     def force(self, out=None, *, stream=None):
@@ -165,7 +171,7 @@ class Engine:
         """
         if out is None:
             out = numpy.zeros((2, self.bodies), self.dtype)
-        target = _host(out)
+        target = _array(out)
         self._engine.gradient(target, weight=weight, accumulate=accumulate, stream=_stream(target, stream))
         return out
 
@@ -220,9 +226,9 @@ def solve(density, bin_size=(1.0, 1.0), *, device="cpu", pipeline=None, threads=
     height of a bin, of which the ratio alone matters. A nearly flat density in float32 is best given less
     its mean, which has the same field. Returns a Field.
     """
-    density = _host(density)
-    if density.ndim != 2:
-        raise ValueError(f"density: expected two axes, found {density.ndim}")
+    density = _array(density)
+    if len(density.shape) != 2:
+        raise ValueError(f"density: expected two axes, found {len(density.shape)}")
     out = _empty(density, (3, *density.shape))
     energy = _placefield.solve(density, out, tuple(map(float, bin_size)), device=str(device), pipeline=pipeline,
                                threads=threads)
@@ -230,7 +236,7 @@ def solve(density, bin_size=(1.0, 1.0), *, device="cpu", pipeline=None, threads=
 
 
 def _transform(kind, x, threads):
-    x = _host(x)
+    x = _array(x)
     out = _empty(x, tuple(x.shape))
     _placefield.transform(kind, x, out, threads=threads)
     return out

@@ -6,17 +6,26 @@ __all__ = ("density_energy",)
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
+# The number of the current stream without an object around it, where PyTorch has that.
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+
+
+def _stream(pos):
+    if _raw_stream is not None:
+        return _raw_stream(pos.device.index)
+    return torch.cuda.current_stream(pos.device).cuda_stream
+
 
 def _check(pos, engine):
-    inner = engine._engine
-    expected = _DTYPES[inner.dtype]
-    if pos.dtype != expected:
-        raise TypeError(f"positions: expected {expected}, found {pos.dtype}")
-    device = f"cuda:{pos.device.index}" if pos.is_cuda else pos.device.type
-    if device != inner.device:
-        raise ValueError(f"positions: expected memory of {inner.device}, found {device}")
-    bodies = inner.bodies
-    if tuple(pos.shape) not in ((2, bodies), (2 * bodies,)):
+    if engine._torch is None:
+        inner = engine._engine
+        engine._torch = _DTYPES[inner.dtype], torch.device(inner.device), inner.bodies
+    dtype, device, bodies = engine._torch
+    if pos.dtype != dtype:
+        raise TypeError(f"positions: expected {dtype}, found {pos.dtype}")
+    if pos.device != device:
+        raise ValueError(f"positions: expected memory of {device}, found {pos.device}")
+    if pos.shape != (2 * bodies,) and pos.shape != (2, bodies):
         raise ValueError(f"positions: expected shape [2, {bodies}] or [{2 * bodies}], found {list(pos.shape)}")
     if not pos.is_contiguous():
         raise ValueError("positions: expected a contiguous tensor, row after row (C order)")
@@ -30,7 +39,7 @@ class _DensityEnergy(torch.autograd.Function):
         inner = engine._engine
         if pos.is_cuda:
             energy = torch.empty((), dtype=torch.float64, device=pos.device)
-            stream = torch.cuda.current_stream(pos.device).cuda_stream
+            stream = _stream(pos)
             ctx.generation = inner._enqueue_energy(pos.data_ptr(), energy.data_ptr(), stream)
             return energy if pos.dtype == torch.float64 else energy.to(pos.dtype)
         energy = inner.evaluate(pos.detach()).energy
@@ -44,7 +53,7 @@ class _DensityEnergy(torch.autograd.Function):
         inner = ctx.engine._engine
         gradient = torch.empty_like(pos)
         if pos.is_cuda:
-            stream = torch.cuda.current_stream(pos.device).cuda_stream
+            stream = _stream(pos)
             if inner.generation != ctx.generation:
                 # The engine has seen other positions since.
                 ctx.generation = inner._enqueue_energy(pos.data_ptr(), 0, stream)
