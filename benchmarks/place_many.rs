@@ -173,8 +173,8 @@ fn place_all(numbers: std::ops::Range<u64>) -> Result<Vec<Placed>, String> {
 /// The specification of design `number`: the numbers follow from a low-discrepancy sequence, so
 /// that any run of them covers all kinds.
 fn spec(number: u64) -> Spec {
-    // Additive recurrence with the plastic number's analogue in four dimensions.
-    let root = 1.220_744_084_605_76_f64;
+    // Additive recurrence in four dimensions: powers of the root of x⁵ = x + 1.
+    let root = 1.167_303_978_261_418_7_f64;
     let along = |k: i32| (0.5 + (number + 1) as f64 / root.powi(k)).fract();
     let cells = (2.0 * (2500.0_f64).powf(along(1))).round() as u64;
     let mut spec = Spec::with_cells(cells).seeded(number);
