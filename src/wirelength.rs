@@ -23,9 +23,9 @@ use crate::design::{Design, DesignError, Nets, NodeKind};
 /// Stands in [`Netlist::pin_body`] for a node that does not move.
 pub const FIXED_PIN: u32 = u32::MAX;
 
-/// Nets of this many pins or more are left out of the weighted average, as in
-/// DREAMPlace: such nets (clocks, resets) say nothing about where cells belong,
-/// and cost the most.
+/// DREAMPlace leaves nets of this many pins or more out of the weighted average: such nets
+/// (clocks, resets) say little about where cells belong, and cost the most. `placefield place`
+/// takes all of them ([`Netlist::ALL`]).
 pub const LARGE_NET: usize = 100;
 
 /// The nets of a design: which pins each has, and which pins each body has.

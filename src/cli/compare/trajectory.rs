@@ -13,7 +13,7 @@ use crate::cli::pictures::{over_iterations, save};
 use crate::engine::Pipeline;
 use crate::place::{Backend, Outcome, PlaceOptions, Placer, Record, start};
 use crate::plot::{Curves, Series};
-use crate::wirelength::{LARGE_NET, Netlist};
+use crate::wirelength::Netlist;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(crate) fn open_backends<T: EngineReal>(
     options: &SolveArgs,
 ) -> Result<Vec<Box<dyn Backend>>, Failure> {
     let charge = charge_of(&opened.design, options)?;
-    let netlist = Netlist::from_design(&opened.design, LARGE_NET)
+    let netlist = Netlist::from_design(&opened.design, Netlist::ALL)
         .map_err(|e| format!("{e}, so there is nothing to place by"))?;
     let open = |(pipeline, _)| -> Result<Box<dyn Backend>, Failure> {
         let options = options.with_pipeline(pipeline);
