@@ -22,6 +22,7 @@
 //! outside the box, which the contest refuses, is left out; overlapping fixed cells and rows,
 //! which it does not expect, add up, and free space below zero counts as none.
 
+use crate::charge::fixed::clip;
 use crate::charge::overlap::Axis;
 use crate::design::{Design, DesignError, NodeKind};
 use crate::grid::{BinGrid, GridError, MAX_BINS_PER_AXIS, Map, Rect};
@@ -92,7 +93,7 @@ pub fn score(design: &Design, target_density: f64) -> Result<ScaledHpwl, ScoreEr
     let mut free = areas(&grid, design.rows.iter().map(|row| row.rect()));
     let of_kind = |kind| {
         let nodes = (0..design.nodes.len()).filter(move |&i| design.nodes.kind[i] == kind);
-        nodes.map(|i| design.rect(i)).filter_map(move |rect| clipped(&rect, &die))
+        nodes.map(|i| design.rect(i)).filter_map(move |rect| clip(&rect, &die))
     };
     let fixed = areas(&grid, of_kind(NodeKind::Fixed));
     let movable = areas(&grid, of_kind(NodeKind::Movable));
@@ -123,16 +124,6 @@ pub fn score(design: &Design, target_density: f64) -> Result<ScaledHpwl, ScoreEr
         crowded_bins,
         largest_overflow,
     })
-}
-
-fn clipped(rect: &Rect, die: &Rect) -> Option<Rect> {
-    let part = Rect {
-        xl: rect.xl.max(die.xl),
-        yl: rect.yl.max(die.yl),
-        xh: rect.xh.min(die.xh),
-        yh: rect.yh.min(die.yh),
-    };
-    (part.width() > 0.0 && part.height() > 0.0).then_some(part)
 }
 
 /// Σ of the area of `rects` in every bin, layout units squared.

@@ -1,6 +1,7 @@
 //! Whether bins, fillers and units suit the cells.
 
 use super::{Case, Cause, Kind, number};
+use crate::charge::median;
 
 /// This many times as many fillers as cells …
 const MOST_FILLERS: f64 = 12.0;
@@ -40,17 +41,13 @@ pub(super) fn fillers(case: &Case<'_>) -> Option<Cause> {
 pub(super) fn units(case: &Case<'_>) -> Option<Cause> {
     let row = Some(case.row_height).filter(|h| *h > 0.0)?;
     let mut heights: Vec<f64> = case.movable.iter().map(|(_, r)| r.height()).collect();
-    let middle = heights.len() / 2;
-    if heights.is_empty() {
-        return None;
-    }
-    let (_, median, _) = heights.select_nth_unstable_by(middle, f64::total_cmp);
-    let times = *median / row;
-    (*median > 0.0 && !(1.0 / UNIT..=UNIT).contains(&times)).then(|| {
+    let median = median(&mut heights);
+    let times = median / row;
+    (median > 0.0 && !(1.0 / UNIT..=UNIT).contains(&times)).then(|| {
         let finding = format!(
             "Half of the movable cells are {} {} high, and most rows {}.",
             if times > 1.0 { "at least" } else { "at most" },
-            number(*median),
+            number(median),
             number(row)
         );
         let advice = "Write the .nodes, .pl and .scl files in one unit.";

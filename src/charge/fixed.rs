@@ -19,7 +19,7 @@ pub(super) struct Census {
 }
 
 /// The part of `rect` inside `die`; `None` when no area is left.
-pub(super) fn clip(rect: &Rect, die: &Rect) -> Option<Rect> {
+pub(crate) fn clip(rect: &Rect, die: &Rect) -> Option<Rect> {
     let part = Rect {
         xl: rect.xl.max(die.xl),
         yl: rect.yl.max(die.yl),

@@ -193,7 +193,7 @@ impl Charge {
         cells.check()?;
         check_bodies(cells.width.len())?;
         let die = grid.die();
-        let row_height = cells.row_height.unwrap_or_else(|| median(cells.height));
+        let row_height = cells.row_height.unwrap_or_else(|| median(&mut cells.height.to_vec()));
         let movable_area = cells.areas().sum();
         check_total("movable cells", movable_area)?;
         let gaps = if options.row_blockage {
@@ -512,10 +512,13 @@ fn raised(asked: f64, least: f64, warnings: &mut Vec<String>) -> f64 {
     used
 }
 
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+/// The value in the middle, the upper one of two, or 0 without any; `values` are rearranged.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    let middle = values.len() / 2;
+    match values.is_empty() {
+        true => 0.0,
+        false => *values.select_nth_unstable_by(middle, f64::total_cmp).1,
+    }
 }
 
 /// The area rows cover: abutting sites and what lies between their pitch.

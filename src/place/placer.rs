@@ -141,7 +141,7 @@ impl<'b> Placer<'b> {
         let charge = backend.charge();
         Ok(Placer {
             base_gamma: first_gamma(charge, &options.schedule),
-            standard: Some(StandardCells::of(charge)?).filter(StandardCells::are_beside_macros),
+            standard: StandardCells::beside_macros(charge)?,
             options: *options,
             state,
             outcome: None,

@@ -11,7 +11,7 @@
 //!
 //! with every cell smoothed as in the density ([`crate::charge::stretch`]) and fillers left out.
 
-use crate::charge::{Charge, ChargeError, ChargeOptions, Rectangles};
+use crate::charge::{Charge, ChargeError, ChargeOptions, Rectangles, median};
 use crate::cpu::density::CpuDensity;
 use crate::grid::Map;
 
@@ -21,8 +21,8 @@ const MACRO_AREA: f64 = 10.0;
 const MACRO_HEIGHT: f64 = 4.0;
 
 /// Which cells of the given sizes are macros, by index: those of more than 10 times the median
-/// area and four times the median height: cells of two or three rows are none. The median is that of a standard cell, however much of
-/// the area macros are.
+/// area and four times the median height. Cells of two or three rows are none. The median is that
+/// of a standard cell, however much of the area macros are.
 pub fn macros(width: &[f64], height: &[f64]) -> Vec<usize> {
     let count = width.len().min(height.len());
     let area = |i: usize| width[i] * height[i];
@@ -32,12 +32,9 @@ pub fn macros(width: &[f64], height: &[f64]) -> Vec<usize> {
     (0..count).filter(|&i| area(i) > area_limit && height[i] > height_limit).collect()
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    let middle = values.len() / 2;
-    match values.is_empty() {
-        true => 0.0,
-        false => *values.select_nth_unstable_by(middle, f64::total_cmp).1,
-    }
+/// [`macros`] among the movable cells of `charge`.
+fn movable_macros(charge: &Charge) -> Vec<usize> {
+    macros(&charge.width()[..charge.movable()], charge.height())
 }
 
 /// Where the overflowing area of a placement lies, layout units squared.
@@ -75,7 +72,20 @@ impl StandardCells {
     /// # Errors
     /// None for a charge that exists.
     pub fn of(charge: &Charge) -> Result<Self, ChargeError> {
-        let macros = macros(&charge.width()[..charge.movable()], charge.height());
+        Self::with(charge, movable_macros(charge))
+    }
+
+    /// The same where there are macros and standard cells. Where there are no macros, or nothing
+    /// else, the overflow of all says it all, and nothing is made.
+    pub(super) fn beside_macros(charge: &Charge) -> Result<Option<Self>, ChargeError> {
+        let macros = movable_macros(charge);
+        if macros.is_empty() || macros.len() == charge.movable() {
+            return Ok(None);
+        }
+        Ok(Some(Self::with(charge, macros)?).filter(|cells| cells.area > 0.0))
+    }
+
+    fn with(charge: &Charge, macros: Vec<usize>) -> Result<Self, ChargeError> {
         let mut is_macro = vec![false; charge.movable()];
         macros.iter().for_each(|&i| is_macro[i] = true);
         let standard: Vec<usize> = (0..charge.movable()).filter(|&i| !is_macro[i]).collect();
@@ -89,7 +99,9 @@ impl StandardCells {
             let marks: Vec<bool> = indices.iter().map(|&i| marked[i]).collect();
             let (width, height) = (pick(charge.width()), pick(charge.height()));
             let nowhere = vec![0.0; indices.len()];
-            let cells = Rectangles::movable(&width, &height, &nowhere, &nowhere).macros(&*marks);
+            let cells = Rectangles::movable(&width, &height, &nowhere, &nowhere)
+                .macros(&*marks)
+                .row_height(0.0);
             let options = ChargeOptions::default().target_density(charge.target_density());
             Ok(CpuDensity::new(&Charge::from_rectangles(grid, &cells, &options)?, 0.0))
         };
@@ -105,12 +117,6 @@ impl StandardCells {
             bin_area,
             area,
         })
-    }
-
-    /// Whether there are macros and standard cells: where there are no macros, or nothing
-    /// else, the overflow of all says it all.
-    pub fn are_beside_macros(&self) -> bool {
-        !self.indices[1].is_empty() && self.area > 0.0
     }
 
     /// The movable macros, by index, ascending.
@@ -180,6 +186,7 @@ mod tests {
     fn only_what_lies_on_standard_cells_counts() {
         let charge = charge(1.0);
         assert_eq!(macros(charge.width(), charge.height()), [8]);
+        assert!(StandardCells::beside_macros(&charge).unwrap().is_some());
         let mut cells = StandardCells::of(&charge).unwrap();
         // All eight in one place, away from everything: spread over √2 x √2 bins, half of each is in
         // the bin in the middle, which has room for one of those four.
@@ -210,7 +217,7 @@ mod tests {
         let (width, height, at) = ([1.0, 2.0, 30.0], [1.0; 3], [0.0; 3]);
         let cells = Rectangles::movable(&width, &height, &at, &at);
         let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
-        let cells = StandardCells::of(&charge).unwrap();
-        assert!(!cells.are_beside_macros() && cells.macros().is_empty());
+        assert!(StandardCells::beside_macros(&charge).unwrap().is_none());
+        assert!(StandardCells::of(&charge).unwrap().macros().is_empty());
     }
 }
