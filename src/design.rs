@@ -184,6 +184,15 @@ impl Nodes {
     pub fn is_empty(&self) -> bool {
         self.kind.is_empty()
     }
+
+    /// Width and height of node `i` as it lies with this orientation.
+    ///
+    /// # Panics
+    /// Where a column has no value for node `i`.
+    pub fn size(&self, i: usize, orientation: Orientation) -> (f64, f64) {
+        let (w, h) = (self.width[i], self.height[i]);
+        if orientation.swaps_axes() { (h, w) } else { (w, h) }
+    }
 }
 
 /// Where each node lies: lower-left corners and orientations, by node.
@@ -484,8 +493,7 @@ impl Design {
     /// # Panics
     /// Where a column has no value for node `i`.
     pub fn size(&self, i: usize) -> (f64, f64) {
-        let (w, h) = (self.nodes.width[i], self.nodes.height[i]);
-        if self.placement.orientation[i].swaps_axes() { (h, w) } else { (w, h) }
+        self.nodes.size(i, self.placement.orientation[i])
     }
 
     /// The area node `i` covers.

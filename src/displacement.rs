@@ -119,8 +119,7 @@ pub fn between(
 
 /// Where the centre of node `i` lies in `placement`.
 fn centre(design: &Design, placement: &Placement, i: usize) -> (f64, f64) {
-    let (w, h) = (design.nodes.width[i], design.nodes.height[i]);
-    let (w, h) = if placement.orientation[i].swaps_axes() { (h, w) } else { (w, h) };
+    let (w, h) = design.nodes.size(i, placement.orientation[i]);
     (placement.x[i] + w / 2.0, placement.y[i] + h / 2.0)
 }
 

@@ -97,8 +97,8 @@ pub(super) struct Ahead(Vec<(PathBuf, JoinHandle<io::Result<Text>>)>);
 
 impl Ahead {
     /// Starts to read those of `paths` that are compressed.
-    pub(super) fn start<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Ahead {
-        let compressed = paths.filter(|path| is_compressed(path)).cloned();
+    pub(super) fn start(paths: impl Iterator<Item = PathBuf>) -> Ahead {
+        let compressed = paths.filter(|path| is_compressed(path));
         Ahead(
             compressed
                 .map(|path| {

@@ -42,6 +42,7 @@ pub use index::NameIndex;
 pub use nets::{NetsFile, PinOffset, parse_nets};
 pub use nodes::{NodesFile, parse_nodes};
 pub use pin_offset::{PinsOutside, pin_offset_hint, pins_outside};
+pub(crate) use pin_offset::{count_outside, is_outside};
 pub use pl::{PlFile, parse_pl};
 pub use scl::{SclFile, parse_scl};
 pub use write::write_pl;
@@ -155,8 +156,7 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, Bookshel
         BookshelfError::whole(&aux, Syntax { expected, found: "none".to_owned() })
     };
     let pl = options.pl.as_ref().or(files.pl.as_ref()).ok_or_else(no_pl)?;
-    let compressed: Vec<PathBuf> = files.files(options).filter_map(|p| file::find(p)).collect();
-    reader.ahead = Ahead::start(compressed.iter());
+    reader.ahead = Ahead::start(files.files(options).filter_map(|path| file::find(path)));
 
     let (text, path) = reader.open(&files.nodes)?;
     let (mut nodes, notes) = nodes::parse(&text).map_err(|miss| miss.locate(&path, &text))?;

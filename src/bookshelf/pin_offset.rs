@@ -31,13 +31,20 @@ impl PinsOutside {
 /// # Panics
 /// Where the columns do not fit together ([`Design::check`]).
 pub fn pins_outside(design: &Design, offset: PinOffset) -> PinsOutside {
+    count_outside(design, offset, ROUNDING)
+}
+
+/// A pin beyond its cell's edge by less than this share of the cell's size is on it.
+const ROUNDING: f64 = 1e-6;
+
+/// [`pins_outside`] with another `rounding` than [`ROUNDING`].
+pub(crate) fn count_outside(design: &Design, offset: PinOffset, rounding: f64) -> PinsOutside {
     let Some(nets) = &design.nets else { return PinsOutside::default() };
     // To count from the corner what is counted from the centre takes half a cell off, and back.
     let back = match offset {
         PinOffset::Center => -0.5,
         PinOffset::LowerLeft => 0.5,
     };
-    let beyond = |distance: f64, length: f64| distance.abs() > length * (0.5 + 1e-6);
     let one = |p: usize| {
         let node = nets.pin_node[p] as usize;
         let (w, h) = (design.nodes.width[node], design.nodes.height[node]);
@@ -45,8 +52,8 @@ pub fn pins_outside(design: &Design, offset: PinOffset) -> PinsOutside {
             return PinsOutside::default();
         }
         let (dx, dy) = (nets.pin_dx[p], nets.pin_dy[p]);
-        let outside = beyond(dx, w) || beyond(dy, h);
-        let otherwise = beyond(dx + back * w, w) || beyond(dy + back * h, h);
+        let outside = is_outside((dx, dy), (w, h), rounding);
+        let otherwise = is_outside((dx + back * w, dy + back * h), (w, h), rounding);
         PinsOutside {
             pins: 1,
             outside: usize::from(outside),
@@ -61,6 +68,12 @@ pub fn pins_outside(design: &Design, offset: PinOffset) -> PinsOutside {
         first: a.first.into_iter().chain(b.first).min(),
     };
     (0..nets.pins()).into_par_iter().map(one).reduce(PinsOutside::default, sum)
+}
+
+/// Whether a pin at `(dx, dy)` from the centre of a cell of this size lies outside it.
+pub(crate) fn is_outside((dx, dy): (f64, f64), (w, h): (f64, f64), rounding: f64) -> bool {
+    let beyond = |distance: f64, length: f64| distance.abs() > length * (0.5 + rounding);
+    beyond(dx, w) || beyond(dy, h)
 }
 
 /// A line about [`pins_outside`] for the reader of a design, where there is something to say.

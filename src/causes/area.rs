@@ -161,8 +161,7 @@ impl Room {
 
 /// Whether fixed cells lie on one another.
 pub(super) fn fixed_overlap(case: &Case<'_>) -> Option<Cause> {
-    let inside: f64 = case.fixed.iter().map(|(_, r)| r.overlap(&case.die)).sum();
-    let shared = inside - case.fixed_area;
+    let shared = case.charge.fixed_area() - case.fixed_area;
     if shared <= SHARED * case.fixed_area {
         return None;
     }

@@ -1,8 +1,9 @@
 //! Whether pins are where they should be.
 
 use super::{Case, Cause, Kind, number, percent};
-use crate::bookshelf::PinOffset;
+use crate::bookshelf::{PinOffset, PinsOutside, count_outside, is_outside};
 use crate::design::NodeKind;
+use std::collections::BTreeSet;
 
 /// Pins beyond their cell's edge by less than this share of its size are rounded.
 const ROUNDING: f64 = 1e-3;
@@ -10,47 +11,37 @@ const ROUNDING: f64 = 1e-3;
 const OUTSIDE: f64 = 1e-3;
 /// The other origin must leave at most this share of those outside.
 const LEFT: f64 = 0.1;
+/// Of so many pins outside, the first ones, the cells are named.
+const FIRST: usize = 64;
 /// Pins this many times the die's longer side from the die are far off.
 const FAR: f64 = 1.0;
 
 /// Whether the other origin of pin offsets would bring pins into their cells.
 pub(super) fn origin(case: &Case<'_>) -> Option<Cause> {
     let (design, nets) = (case.design, case.design.nets.as_ref()?);
-    // What is added to an offset from the centre when it is read from the other origin.
-    let (sign, other, option) = match case.pin_offset {
-        PinOffset::Center => (-0.5, "the lower-left corner", "lower-left"),
-        PinOffset::LowerLeft => (0.5, "the centre", "center"),
-    };
-    let outside = |offset: f64, size: f64| offset.abs() > (0.5 + ROUNDING) * size;
-    let (mut now, mut then, mut pins) = (0usize, 0usize, 0usize);
-    let mut nodes = Vec::new();
-    for p in 0..nets.pins() {
-        let node = nets.pin_node[p] as usize;
-        let (w, h) = (design.nodes.width[node], design.nodes.height[node]);
-        if !(w > 0.0 && h > 0.0) {
-            continue;
-        }
-        pins += 1;
-        let (dx, dy) = (nets.pin_dx[p], nets.pin_dy[p]);
-        then += usize::from(outside(dx + sign * w, w) || outside(dy + sign * h, h));
-        if outside(dx, w) || outside(dy, h) {
-            now += 1;
-            if nodes.last() != Some(&node) && nodes.len() < 64 {
-                nodes.push(node);
-            }
-        }
-    }
+    let found = count_outside(design, case.pin_offset, ROUNDING);
+    let PinsOutside { pins, outside: now, otherwise: then, .. } = found;
     let enough = now as f64 > OUTSIDE * pins as f64 && now >= 4;
-    (enough && then as f64 <= LEFT * now as f64).then(|| {
-        let finding = format!(
-            "{now} pins ({} of all) lie outside their cells; with offsets read from {other}, {then} do.",
-            percent(now as f64 / pins as f64)
-        );
-        nodes.sort_unstable();
-        nodes.dedup();
-        let advice = format!("Read the file with --pin-offset {option}.");
-        Cause::new(Kind::PinOffset, finding, advice).about(nodes)
-    })
+    if !enough || then as f64 > LEFT * now as f64 {
+        return None;
+    }
+    let (other, option) = match case.pin_offset {
+        PinOffset::Center => ("the lower-left corner", "lower-left"),
+        PinOffset::LowerLeft => ("the centre", "center"),
+    };
+    let finding = format!(
+        "{now} pins ({} of all) lie outside their cells; with offsets read from {other}, {then} do.",
+        percent(now as f64 / pins as f64)
+    );
+    let advice = format!("Read the file with --pin-offset {option}.");
+    let outside = |p: &usize| {
+        let node = nets.pin_node[*p] as usize;
+        let (w, h) = (design.nodes.width[node], design.nodes.height[node]);
+        w > 0.0 && h > 0.0 && is_outside((nets.pin_dx[*p], nets.pin_dy[*p]), (w, h), ROUNDING)
+    };
+    let nodes = (0..nets.pins()).filter(outside).map(|p| nets.pin_node[p] as usize);
+    let nodes: BTreeSet<usize> = nodes.take(FIRST).collect();
+    Some(Cause::new(Kind::PinOffset, finding, advice).about(nodes))
 }
 
 /// Whether fixed cells with pins lie around the die, or somewhere else.

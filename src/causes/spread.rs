@@ -18,13 +18,11 @@ const SQUARES: usize = 128;
 
 /// Whether movable cells lie outside the die.
 pub(super) fn off_die(case: &Case<'_>) -> Option<Cause> {
-    let outside = |r: &Rect| r.area() - r.overlap(&case.die);
-    let mut off: Vec<(f64, usize)> = case
-        .movable
-        .iter()
-        .map(|(i, r)| (outside(r), *i))
-        .filter(|(area, i)| *area > 1e-6 * case.design.rect(*i).area())
-        .collect();
+    let outside = |(i, r): &(usize, Rect)| {
+        let area = r.area() - r.overlap(&case.die);
+        (area > 1e-6 * r.area()).then_some((area, *i))
+    };
+    let mut off: Vec<(f64, usize)> = case.movable.iter().filter_map(outside).collect();
     let area: f64 = off.iter().map(|o| o.0).sum();
     (area > OFF_DIE * case.charge.movable_area()).then(|| {
         off.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

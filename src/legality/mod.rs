@@ -82,19 +82,6 @@ impl Fault {
         use Fault::*;
         [Overlap, OutsideDie, OutsideRow, OffRow, OffSite, Orientation, FixedMoved]
     };
-
-    /// The name in JSON, e.g. `off_row`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Fault::Overlap => "overlap",
-            Fault::OutsideDie => "outside_die",
-            Fault::OutsideRow => "outside_row",
-            Fault::OffRow => "off_row",
-            Fault::OffSite => "off_site",
-            Fault::Orientation => "orientation",
-            Fault::FixedMoved => "fixed_moved",
-        }
-    }
 }
 
 /// One fault of one cell, or of two.
