@@ -27,8 +27,21 @@ pub(crate) fn movable_macros(design: &Design) -> Vec<usize> {
 
 /// Fixed nodes that block area inside the die, and movable macros, largest first.
 pub(crate) fn outlines(design: &Design, die: Rect) -> Vec<Rect> {
-    let fixed = (0..design.nodes.len()).filter(|&i| design.nodes.kind[i] == NodeKind::Fixed);
-    let all = fixed.chain(movable_macros(design)).map(|i| design.rect(i));
+    largest(design, fixed(design).chain(movable_macros(design)), die)
+}
+
+/// Fixed nodes that block area inside the die, largest first.
+pub(crate) fn fixed_outlines(design: &Design, die: Rect) -> Vec<Rect> {
+    largest(design, fixed(design), die)
+}
+
+fn fixed(design: &Design) -> impl Iterator<Item = usize> {
+    (0..design.nodes.len()).filter(|&i| design.nodes.kind[i] == NodeKind::Fixed)
+}
+
+/// The largest of `nodes` that lie on the die, as many as can be outlined.
+fn largest(design: &Design, nodes: impl Iterator<Item = usize>, die: Rect) -> Vec<Rect> {
+    let all = nodes.map(|i| design.rect(i));
     let mut inside: Vec<Rect> = all.filter(|r| r.overlap(&die) > 0.0).collect();
     inside.sort_by(|a, b| b.area().total_cmp(&a.area()));
     inside.truncate(MOST_OUTLINES);
@@ -260,5 +273,6 @@ mod tests {
         design.nodes.kind[9] = NodeKind::Fixed;
         let die = design.die().unwrap();
         assert_eq!(outlines(&design, die).len(), 2);
+        assert_eq!(fixed_outlines(&design, die), [design.rect(9)]);
     }
 }

@@ -4,16 +4,16 @@
 use super::checkpoint::{self, Subject};
 use super::frames::Frames;
 use super::progress::Progress;
-use super::stop::Stop;
+use super::stop;
 use crate::Real;
 use crate::cli::failure::Failure;
+use crate::cpu::engine::milliseconds;
 use crate::place::{Outcome, PlaceOptions, Placer, Record};
 use std::path::Path;
 use std::time::Instant;
 
 /// What a descent is watched by.
 pub(super) struct Beside<'a> {
-    pub(super) stop: &'a Stop,
     /// When the time is spent.
     pub(super) deadline: Option<Instant>,
     pub(super) checkpoints: Option<Checkpoints<'a>>,
@@ -45,7 +45,7 @@ pub(super) fn descend<T: Real>(
     records: Vec<Record>,
     beside: Beside<'_>,
 ) -> Result<Descent, Failure> {
-    let Beside { stop, deadline, checkpoints, mut frames } = beside;
+    let Beside { deadline, checkpoints, mut frames } = beside;
     let mut progress = Progress::new(options);
     let mut descent = Descent { records, drawn: Ok(()), frames: 0.0, checkpoints: 0.0 };
     loop {
@@ -68,7 +68,7 @@ pub(super) fn descend<T: Real>(
         let Some(record) = placer.step()? else { break };
         descent.records.push(*record);
         progress.show(record);
-        if stop.is_asked() {
+        if stop::is_asked() {
             placer.stop(Outcome::Interrupted);
         } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             placer.stop(Outcome::OutOfTime);
@@ -76,8 +76,4 @@ pub(super) fn descend<T: Real>(
     }
     progress.finish();
     Ok(descent)
-}
-
-pub(super) fn milliseconds(begun: Instant) -> f64 {
-    begun.elapsed().as_secs_f64() * 1e3
 }

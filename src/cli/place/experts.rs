@@ -43,7 +43,12 @@ pub(super) struct ExpertArgs {
     noise: f64,
 }
 
-fn number(text: &str, holds: impl Fn(f64) -> bool, expected: &str) -> Result<f64, String> {
+/// A finite number that `holds`, or what was `expected`.
+pub(super) fn number(
+    text: &str,
+    holds: impl Fn(f64) -> bool,
+    expected: &str,
+) -> Result<f64, String> {
     let number = text.parse().ok().filter(|v: &f64| v.is_finite() && holds(*v));
     number.ok_or_else(|| format!("expected {expected}"))
 }
@@ -56,7 +61,7 @@ fn not_negative(text: &str) -> Result<f64, String> {
     number(text, |v| v >= 0.0, "a number of 0 or more")
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     number(text, |v| (0.0..=1.0).contains(&v), "a number from 0 to 1")
 }
 

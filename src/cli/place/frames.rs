@@ -6,9 +6,9 @@ use crate::charge::{Charge, ChargeOptions};
 use crate::cli::failure::Failure;
 use crate::cli::report::run::Film as PageFilm;
 use crate::cli::report::{MOST_BINS, WIDTH, path};
-use crate::cli::views::{grid_over, movable_macros, outlines};
+use crate::cli::views::{fixed_outlines, grid_over, movable_macros};
 use crate::cpu::density::CpuDensity;
-use crate::design::{Design, NodeKind};
+use crate::design::Design;
 use crate::engine::MapKind;
 use crate::grid::{Map, Rect};
 use crate::place::{Placer, Record};
@@ -81,7 +81,7 @@ impl Frames {
     /// Has a frame made of the placement at hand when it is its turn.
     pub(super) fn show(&mut self, placer: &mut Placer<'_>) -> Result<(), Failure> {
         let Record { iteration, sample, .. } = *placer.last();
-        let due = iteration.is_multiple_of(self.every) || placer.outcome().is_some();
+        let due = self.is_due(iteration) || placer.outcome().is_some();
         if !due || self.last == Some(iteration) {
             return Ok(());
         }
@@ -94,7 +94,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Has a frame made of these positions of all bodies when it is its turn.
+    /// Has a frame made of these positions of all bodies.
     pub(crate) fn take(&mut self, iteration: usize, said: String, x: &[f64], y: &[f64]) {
         let round = |values: &[f64]| values[..self.movable].iter().map(|&v| v as f32).collect();
         let potential = self.potential.clone();
@@ -154,10 +154,7 @@ impl Worker {
             let (w, h) = design.size(*node);
             (nodes.partition_point(|n| n < node), w, h)
         };
-        let mut still = design.clone();
-        let moving = still.nodes.kind.iter_mut().filter(|kind| **kind == NodeKind::Movable);
-        moving.for_each(|kind| *kind = NodeKind::FixedNoImage);
-        let fixed = outlines(&still, die);
+        let fixed = fixed_outlines(design, die);
         Ok(Worker {
             name: design.name.clone(),
             density: CpuDensity::new(&without_fillers, 0.0),

@@ -19,14 +19,15 @@ use super::pictures;
 use super::results::{tell, write_json};
 use crate::bookshelf::write_pl;
 use crate::charge::Charge;
+use crate::cpu::engine::milliseconds;
 use crate::design::Design;
 use crate::place::{Outcome, PlaceOptions, Placer, Record, limits, start};
 use crate::wirelength::Netlist;
 use checkpoint::Subject;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
-use descend::{Beside, Checkpoints, Descent, descend, milliseconds};
-use experts::ExpertArgs;
+use descend::{Beside, Checkpoints, Descent, descend};
+use experts::{ExpertArgs, number, share};
 use frames::{Frames, FramesWanted};
 use history::HistoryFile;
 use page::Ended;
@@ -51,7 +52,7 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_enum, default_value_t = InitArg::Center, value_name = "START")]
     init: InitArg,
     /// Smoothed overflow at which the placement is done; where macros move, the other cells' own must be as low
-    #[arg(long, value_name = "OVERFLOW", default_value_t = 0.07, value_parser = overflow)]
+    #[arg(long, value_name = "OVERFLOW", default_value_t = 0.07, value_parser = share)]
     stop_overflow: f64,
     /// Most iterations
     #[arg(long, value_name = "K", default_value_t = PlaceOptions::default().iterations)]
@@ -119,16 +120,9 @@ enum InitArg {
     Center,
 }
 
-/// `--stop-overflow`.
-fn overflow(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|v| (0.0..=1.0).contains(v));
-    number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
-}
-
 /// `--time-limit`.
 fn seconds(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|v| (0.0..=1e9).contains(v));
-    number.ok_or_else(|| "expected a number of seconds from 0 to 1e9".to_owned())
+    number(text, |v| (0.0..=1e9).contains(&v), "a number of seconds from 0 to 1e9")
 }
 
 /// Reads, places, writes, and says how it went.
@@ -160,17 +154,20 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened, begun))
 }
 
-fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened, begun: Instant) -> Result<(), Failure> {
-    let Opened { mut design, mut warnings, parse_ms, files, own_pl } = opened;
+fn place<T: EngineReal>(
+    args: &PlaceArgs,
+    mut opened: Opened,
+    begun: Instant,
+) -> Result<(), Failure> {
     let setup = Instant::now();
     let options = match args.experts.fillers() {
         true => args.evaluation.options.with_fillers(),
         false => args.evaluation.options.clone(),
     };
-    let charge = charge_of(&design, &options)?;
-    warnings.extend(charge.warnings().iter().cloned());
-    warnings.extend(limits::obstacles(&charge, args.stop_overflow));
-    let netlist = Netlist::from_design(&design, args.experts.large_net())
+    let charge = charge_of(&opened.design, &options)?;
+    opened.warnings.extend(charge.warnings().iter().cloned());
+    opened.warnings.extend(limits::obstacles(&charge, args.stop_overflow));
+    let netlist = Netlist::from_design(&opened.design, args.experts.large_net())
         .map_err(|e| format!("{e}, so there is nothing to place by"))?;
     let place_options = args.experts.apply(
         PlaceOptions::default()
@@ -182,24 +179,27 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened, begun: Instant) -> Res
         engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
     let descriptor = backend.descriptor();
     let wanted = FramesWanted { folder: args.frames.clone(), page: args.report.is_some() };
-    let mut frames = Frames::start(&wanted, args.frame_every as usize, &design, &charge)?;
+    let mut frames = Frames::start(&wanted, args.frame_every as usize, &opened.design, &charge)?;
     let choice = backend.choice();
     let mut notes = Vec::from_iter(note);
     notes.extend(engines::pipeline_note(&options, &choice));
 
-    let stop = stop::listen()?;
+    stop::listen()?;
     let deadline =
         args.time_limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)));
-    let subject =
-        Subject::of::<T>(&design.name, &charge, &netlist, descriptor.engine, options.seed());
-    let mut times = Times { read: parse_ms, setup: milliseconds(setup), ..Times::default() };
+    let subject = (args.checkpoint.is_some() || args.resume.is_some()).then(|| {
+        let (name, engine) = (&opened.design.name, descriptor.engine);
+        Subject::of::<T>(name, &charge, &netlist, engine, options.seed())
+    });
+    let mut times = Times { read: opened.parse_ms, setup: milliseconds(setup), ..Times::default() };
     let mut seeds = Vec::new();
     let mut best: Option<Placed> = None;
     for seed in (0..u64::from(args.seeds)).map(|k| options.seed().wrapping_add(k)) {
         let descent_begun = Instant::now();
         let (mut placer, records) = match &args.resume {
             Some(path) => {
-                let (checkpoint, records) = checkpoint::read::<T>(path, &subject)?;
+                let subject = subject.as_ref().expect("made where there is a checkpoint");
+                let (checkpoint, records) = checkpoint::read::<T>(path, subject)?;
                 (Placer::resume(&mut *backend, &checkpoint, &place_options)?, records)
             }
             None => {
@@ -211,15 +211,12 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened, begun: Instant) -> Res
         };
         // Before the run, but once it is known that there will be one.
         if best.is_none() {
-            tell(&notes, &warnings);
+            tell(&notes, &opened.warnings);
         }
         let beside = Beside {
-            stop: &stop,
             deadline,
-            checkpoints: args.checkpoint.as_deref().map(|path| Checkpoints {
-                path,
-                every: args.checkpoint_every as usize,
-                subject: &subject,
+            checkpoints: args.checkpoint.as_deref().zip(subject.as_ref()).map(|(path, subject)| {
+                Checkpoints { path, every: args.checkpoint_every as usize, subject }
             }),
             frames: frames.as_mut(),
         };
@@ -239,15 +236,16 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened, begun: Instant) -> Res
     }
     let placed = best.expect("one seed at least");
 
-    settle(&mut design, &placed.x, &placed.y);
-    write_pl(&args.output, &design)?;
+    settle(&mut opened.design, &placed.x, &placed.y);
+    let design = &opened.design;
+    write_pl(&args.output, design)?;
     let Placed { seed, outcome, iteration, standard_cells, .. } = placed;
     let smoothed = placed.sample().density.overflow;
     let limit = (outcome == Outcome::Plateau)
         .then(|| limits::limit(&charge, &placed.x, &placed.y))
         .transpose()?;
     let summary = Summary {
-        design: &design,
+        design,
         charge: &charge,
         experts: &args.experts,
         place_options: &place_options,
@@ -258,19 +256,17 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened, begun: Instant) -> Res
         outcome,
         limit: limit.as_deref(),
         iteration,
-        result: Quality::of::<T>(&design, &charge, &placed.x, &placed.y, smoothed, standard_cells),
+        result: Quality::of::<T>(design, &charge, &placed.x, &placed.y, smoothed, standard_cells),
         times,
         records: &placed.descent.records,
         seeds: if args.seeds > 1 { &seeds } else { &[] },
-        warnings: &warnings,
+        warnings: &opened.warnings,
     };
     placed.descent.drawn.as_ref().map_err(|e| e.to_string())?;
     let film = frames.map_or(Ok(None), Frames::finish)?;
     if let Some(path) = &args.report {
-        let placed_design =
-            Opened { design: design.clone(), warnings: warnings.clone(), parse_ms, files, own_pl };
         let ended = Ended {
-            opened: &placed_design,
+            opened: &opened,
             args: &args.evaluation,
             options: &options,
             pipeline: choice.pipeline,
@@ -279,7 +275,7 @@ fn place<T: EngineReal>(args: &PlaceArgs, opened: Opened, begun: Instant) -> Res
             records: summary.records,
             film,
         };
-        page::page::<T>(ended, charge.clone(), &placed.x, &placed.y)?.write(Some(&design), path)?;
+        page::page::<T>(ended, charge.clone(), &placed.x, &placed.y)?.write(Some(design), path)?;
     }
     args.history.as_ref().map_or(Ok(()), |file| file.write(&summary))?;
     if let Some(folder) = &args.plots {

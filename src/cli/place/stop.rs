@@ -10,23 +10,14 @@ static ASKED: AtomicU32 = AtomicU32::new(0);
 /// What a program ended by SIGINT is expected to return.
 const INTERRUPTED: i32 = 130;
 
-/// The user's wish to stop.
-pub(in crate::cli) struct Stop(());
-
 /// Listens from now on, to SIGTERM and SIGHUP too.
-pub(in crate::cli) fn listen() -> Result<Stop, Failure> {
+pub(in crate::cli) fn listen() -> Result<(), Failure> {
     ctrlc::set_handler(|| {
         if ASKED.fetch_add(1, Ordering::Relaxed) > 0 {
             std::process::exit(INTERRUPTED);
         }
     })?;
-    Ok(Stop(()))
-}
-
-impl Stop {
-    pub(in crate::cli) fn is_asked(&self) -> bool {
-        is_asked()
-    }
+    Ok(())
 }
 
 /// Whether the user has asked, since [`listen`].
