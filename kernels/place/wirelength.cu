@@ -14,10 +14,11 @@
 //                      cell, a warp per cell of more than HEAVY pins
 //
 // Blocks have 256 threads. Those of wirelength_nets, as many as run at once (persistent),
-// take turns in a list of work: a wide net (the whole block; HPWL alone where it is left out of
-// WA), 8 large nets (a warp each), a chunk of small nets (a thread each). One kernel for all
-// three: in three, one after the other, each with its tail, wirelength took 60 and not 41 µs
-// at adaptec1's size on an H200.
+// take turns in three lists: wide nets (the whole block; HPWL alone where one is left out of
+// WA), then large nets and chunks of small nets (a warp each, small ones a lane each), in which a warp
+// waits for no other one.
+// One kernel for all three: in three, one after the other, each with its tail, wirelength took 60
+// and not 41 µs at adaptec1's size on an H200.
 //
 // No floating-point atomics: a pin's gradient is written once, a cell sums its pins in a
 // fixed order, and totals are sums in f64 over a grid of fixed size (grid_sums): the same
@@ -26,75 +27,86 @@
 // Data. Nets stand in an order of their own, small ones first, each one's pins next to each
 // other: `net_start` (one more than nets), `weight`; per pin the `pin_body` it sits on and
 // its offset from that body's lower-left corner, or NO_BODY and its place on the die. A
-// chunk is at most 256 nets of at most CHUNK_PINS pins together. `body_start` and `body_pin`
-// list the pins of every cell. Offsets, positions and gradients are `real`, the rest 32-bit
-// integers.
+// chunk is at most 32 nets of at most CHUNK_PINS pins together. `body_start` and `body_pin`
+// list the pins of every cell. Offsets, corners and gradients are pairs of `real`, x and y side
+// by side: one access at random where two arrays take two. The rest are 32-bit integers.
 //
-// Memory traffic of an evaluation, values: per pin 1 + 2 (body, offsets), 2 at random (the
-// body's corner), 2 written (gradient); once more without the writing, from a cache, for
-// large nets. Per net 2. Per pin of a cell 1 (its index) and 2 at random (its gradient); per
-// cell 1 and 2 written. Shared memory: 2 values per pin of a chunk (8 KiB in f32, 16 KiB in
-// f64).
+// Exponentials are powers of two, t and s being scaled by log2(e): in single precision an
+// instruction each. What is off in e^t by the rounding of t is at most 2^-24 |t| e^t, less than
+// the rounding of 1.
+//
+// Memory traffic of an evaluation, values: per pin 1 + 2 (body, offset), 2 at random (the
+// body's corner), 2 written (gradient). Pins of large and wide nets are kept in shared memory, as
+// many as it holds; the others are fetched three times. Per net 2. Per pin of a cell 1 (its index)
+// and 2 at random (its gradient); per cell 1 and 2 written. Shared memory: 2 values per pin of a
+// warp's chunk (8 KiB in f32, 16 KiB in f64).
 #include "device/reduce.cuh"
 
 constexpr u32 NO_BODY = 0xffffffffu;
 /// Most pins of a chunk: CHUNK_PINS in src/cuda.
-constexpr u32 CHUNK_PINS = 1024;
+constexpr u32 CHUNK_PINS = 128;
+/// Pins that a thread fetches of a chunk, and keeps of a large or wide net.
+constexpr u32 ROOM = CHUNK_PINS / 32;
 /// A cell of more pins is a warp's: HEAVY in src/cuda.
 constexpr u32 HEAVY = 64;
 // Blocks of wirelength_nets that a multiprocessor runs at once, at least: as many as do without
 // spilling anything.
-constexpr int NETS_BLOCKS = F64 ? 2 : 4;
+constexpr int NETS_BLOCKS = F64 ? 2 : 6;
 
 /// What connects the bodies. Same layout as `NetAddresses` in src/cuda.
 struct Nets {
     const u32* net_start;
     const real* weight;
     const u32* pin_body;
-    const real* pin_x;
-    const real* pin_y;
+    const cplx* pin_offset;
 };
 
-/// Where the pins are. Same layout as `Corners` in src/cuda.
-struct Corners {
-    const real* x;
-    const real* y;
-};
-
-__device__ __forceinline__ cplx pin_at(const Nets& nets, const Corners& at, u32 pin) {
+__device__ __forceinline__ cplx pin_at(const Nets& nets, const cplx* __restrict__ corners, u32 pin) {
     const u32 body = nets.pin_body[pin];
-    cplx p = make(nets.pin_x[pin], nets.pin_y[pin]);
-    if (body != NO_BODY) {
-        p.x += at.x[body];
-        p.y += at.y[body];
-    }
-    return p;
+    const cplx offset = nets.pin_offset[pin];
+    return body == NO_BODY ? offset : offset + corners[body];
 }
 
-/// The sums behind a net's weighted average along one axis.
+__device__ __forceinline__ double power_of_two(double x) { return exp2(x); }
+__device__ __forceinline__ float power_of_two(float x) {
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
+}
+__device__ __forceinline__ double inverse(double x) { return 1 / x; }
+__device__ __forceinline__ float inverse(float x) { return __fdividef(1.0f, x); }
+
+/// γ, and log2(e) / γ.
+struct Smoothing {
+    real gamma, scale;
+};
+constexpr real LN_2 = real(0.693147180559945309417232121458);
+constexpr double LOG2_E = 1.44269504088896340735992468100;
+
+/// The sums behind a net's weighted average along one axis; t and s are in powers of two.
 struct Average {
     real low, high;  // its edges
     real e, te;      // sum e^t, sum t e^t
     real n, sn;      // sum e^s, sum s e^s
 
-    __device__ __forceinline__ void add(real x, real inverse_gamma) {
-        const real t = (x - high) * inverse_gamma, s = (low - x) * inverse_gamma;
-        const real f = exp(t), g = exp(s);
+    __device__ __forceinline__ void add(real x, real scale) {
+        const real t = (x - high) * scale, s = (low - x) * scale;
+        const real f = power_of_two(t), g = power_of_two(s);
         e += f;
         te += t * f;
         n += g;
         sn += s * g;
     }
-    /// From sums to weights and means.
+    /// From sums to weights and means; the means are no powers of two any more.
     __device__ __forceinline__ void close() {
-        e = real(1) / e;
-        te *= e;
-        n = real(1) / n;
-        sn *= n;
+        e = inverse(e);
+        te *= LN_2 * e;
+        n = inverse(n);
+        sn *= LN_2 * n;
     }
-    __device__ __forceinline__ real gradient(real x, real inverse_gamma) const {
-        const real t = (x - high) * inverse_gamma, s = (low - x) * inverse_gamma;
-        return exp(t) * e * (1 + t - te) - exp(s) * n * (1 + s - sn);
+    __device__ __forceinline__ real gradient(real x, real scale) const {
+        const real t = (x - high) * scale, s = (low - x) * scale;
+        return power_of_two(t) * e * (LN_2 * t + (1 - te)) - power_of_two(s) * n * (LN_2 * s + (1 - sn));
     }
     __device__ __forceinline__ real half_perimeter() const { return high - low; }
     __device__ __forceinline__ real smooth(real gamma) const { return high - low + gamma * (te + sn); }
@@ -106,7 +118,18 @@ __device__ __forceinline__ Average between(real low, real high) {
 
 /// One axis of a small net whose pins stand in shared memory, and whose
 /// gradients take their place.
-__device__ __forceinline__ Average small_axis(real* pins, u32 begin, u32 end, real inverse_gamma, real weight) {
+__device__ __forceinline__ Average small_axis(real* pins, u32 begin, u32 end, real scale, real weight) {
+    if (end - begin == 2) {
+        // With p = e^t of the lower pin, which is e^s of the upper one, WA is d (1 - p) / (1 + p).
+        const real a = pins[begin], b = pins[begin + 1];
+        Average net = between(fmin(a, b), fmax(a, b));
+        const real t = (net.low - net.high) * scale, p = power_of_two(t), q = inverse(1 + p);
+        net.te = net.sn = LN_2 * t * p * q;
+        const real slope = weight * q * (1 - p - 2 * net.te);
+        pins[begin] = a < b ? -slope : slope;
+        pins[begin + 1] = a < b ? slope : -slope;
+        return net;
+    }
     real low = pins[begin], high = low;
     for (u32 p = begin + 1; p < end; ++p) {
         low = fmin(low, pins[p]);
@@ -115,10 +138,10 @@ __device__ __forceinline__ Average small_axis(real* pins, u32 begin, u32 end, re
     Average net = between(low, high);
     // Most nets have two or three pins: unrolling only takes registers.
 #pragma unroll 1
-    for (u32 p = begin; p < end; ++p) net.add(pins[p], inverse_gamma);
+    for (u32 p = begin; p < end; ++p) net.add(pins[p], scale);
     net.close();
 #pragma unroll 1
-    for (u32 p = begin; p < end; ++p) pins[p] = weight * net.gradient(pins[p], inverse_gamma);
+    for (u32 p = begin; p < end; ++p) pins[p] = weight * net.gradient(pins[p], scale);
     return net;
 }
 
@@ -132,53 +155,107 @@ __device__ __forceinline__ Lengths lengths(const Average& x, const Average& y, r
             double(weight) * (double(x.smooth(gamma)) + double(y.smooth(gamma)))};
 }
 
-struct Smoothing {
-    real gamma, inverse;
-};
-
-/// Nets `first` to `last`, a thread each; their pins go through shared memory.
-__device__ __forceinline__ Lengths small_nets(const Nets& nets, const Corners& at, Smoothing by, u32 first, u32 last,
-                                              real* x, real* y, cplx* __restrict__ pin_gradient) {
-    const u32 begin = nets.net_start[first], end = nets.net_start[last];
-    for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
-        const cplx pin = pin_at(nets, at, p);
-        x[p - begin] = pin.x;
-        y[p - begin] = pin.y;
+/// A chunk of small nets from `begin` to `end`, each a net and its first pin: a lane each; their pins go
+/// through the warp's shared memory.
+__device__ __forceinline__ Lengths small_nets(const Nets& nets, const cplx* __restrict__ corners, Smoothing by,
+                                              uint2 begin, uint2 end, real* x, real* y,
+                                              cplx* __restrict__ pin_gradient) {
+    const u32 lane = threadIdx.x % 32, pins = end.y - begin.y;
+    // All that a lane fetches is asked for before any of it is waited for.
+    u32 body[ROOM];
+    cplx at[ROOM];
+#pragma unroll
+    for (u32 k = 0; k < ROOM; ++k) {
+        const u32 p = k * 32 + lane;
+        body[k] = p < pins ? nets.pin_body[begin.y + p] : NO_BODY;
+        at[k] = p < pins ? nets.pin_offset[begin.y + p] : make(0, 0);
     }
-    __syncthreads();
+    const u32 net = begin.x + lane;
+    u32 from = 0, to = 0;
+    real weight = 0;
+    if (net < end.x) {
+        from = nets.net_start[net] - begin.y;
+        to = nets.net_start[net + 1] - begin.y;
+        weight = nets.weight[net];
+    }
+#pragma unroll
+    for (u32 k = 0; k < ROOM; ++k) {
+        if (body[k] != NO_BODY) at[k] = at[k] + corners[body[k]];
+    }
+#pragma unroll
+    for (u32 k = 0; k < ROOM; ++k) {
+        x[k * 32 + lane] = at[k].x;
+        y[k * 32 + lane] = at[k].y;
+    }
+    __syncwarp();
     Lengths found = {0, 0};
-    const u32 net = first + threadIdx.x;
-    if (net < last) {
-        const u32 from = nets.net_start[net] - begin, to = nets.net_start[net + 1] - begin;
-        const real weight = nets.weight[net];
-        const Average along_x = small_axis(x, from, to, by.inverse, weight);
-        const Average along_y = small_axis(y, from, to, by.inverse, weight);
+    if (net < end.x) {
+        const Average along_x = small_axis(x, from, to, by.scale, weight);
+        const Average along_y = small_axis(y, from, to, by.scale, weight);
         found = lengths(along_x, along_y, weight, by.gamma);
     }
-    __syncthreads();
-    for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
-        pin_gradient[p] = make(x[p - begin], y[p - begin]);
+    __syncwarp();
+#pragma unroll
+    for (u32 k = 0; k < ROOM; ++k) {
+        const u32 p = k * 32 + lane;
+        if (p < pins) pin_gradient[begin.y + p] = make(x[p], y[p]);
     }
-    __syncthreads();
     return found;
 }
 
+/// The pins of one net, of which each of THREADS threads takes every THREADS-th from its own on
+/// and keeps the first ones in shared memory that no other thread looks at.
+template <u32 THREADS> struct Kept {
+    const Nets& nets;
+    const cplx* corners;
+    u32 begin, end, lane;
+    real *x, *y;  // of KEPT pins
+
+    static constexpr u32 KEPT = ROOM * THREADS;
+
+    __device__ __forceinline__ cplx fetch(u32 p) const {
+        const cplx pin = pin_at(nets, corners, p);
+        if (p - begin < KEPT) {
+            x[p - begin] = pin.x;
+            y[p - begin] = pin.y;
+        }
+        return pin;
+    }
+    __device__ __forceinline__ cplx again(u32 p) const {
+        return p - begin < KEPT ? make(x[p - begin], y[p - begin]) : pin_at(nets, corners, p);
+    }
+    /// The edges of this thread's pins: low and high.
+    __device__ __forceinline__ void edges(cplx& low, cplx& high) const {
+        low = high = pin_at(nets, corners, begin);
+        for (u32 p = begin + lane; p < end; p += THREADS) {
+            const cplx pin = fetch(p);
+            low = make(fmin(low.x, pin.x), fmin(low.y, pin.y));
+            high = make(fmax(high.x, pin.x), fmax(high.y, pin.y));
+        }
+    }
+    __device__ __forceinline__ void add_to(Average (&axis)[2], real scale) const {
+        for (u32 p = begin + lane; p < end; p += THREADS) {
+            const cplx pin = again(p);
+            axis[0].add(pin.x, scale);
+            axis[1].add(pin.y, scale);
+        }
+    }
+    __device__ __forceinline__ void write(const Average (&axis)[2], real weight, real scale,
+                                          cplx* __restrict__ pin_gradient) const {
+        for (u32 p = begin + lane; p < end; p += THREADS) {
+            const cplx pin = again(p);
+            pin_gradient[p] = make(weight * axis[0].gradient(pin.x, scale), weight * axis[1].gradient(pin.y, scale));
+        }
+    }
+};
+
 /// One net by a warp; the lengths are in its first lane.
-__device__ __forceinline__ Lengths large_net(const Nets& nets, const Corners& at, Smoothing by, u32 net,
+__device__ __forceinline__ Lengths large_net(const Kept<32>& pins, Smoothing by, real weight,
                                              cplx* __restrict__ pin_gradient) {
-    const u32 lane = threadIdx.x % 32, begin = nets.net_start[net], end = nets.net_start[net + 1];
-    cplx low = pin_at(nets, at, begin), high = low;
-    for (u32 p = begin + lane; p < end; p += 32) {
-        const cplx pin = pin_at(nets, at, p);
-        low = make(fmin(low.x, pin.x), fmin(low.y, pin.y));
-        high = make(fmax(high.x, pin.x), fmax(high.y, pin.y));
-    }
+    cplx low, high;
+    pins.edges(low, high);
     Average axis[2] = {between(warp_min(low.x), warp_max(high.x)), between(warp_min(low.y), warp_max(high.y))};
-    for (u32 p = begin + lane; p < end; p += 32) {
-        const cplx pin = pin_at(nets, at, p);
-        axis[0].add(pin.x, by.inverse);
-        axis[1].add(pin.y, by.inverse);
-    }
+    pins.add_to(axis, by.scale);
     for (Average& a : axis) {
         a.e = warp_total(a.e);
         a.te = warp_total(a.te);
@@ -186,27 +263,17 @@ __device__ __forceinline__ Lengths large_net(const Nets& nets, const Corners& at
         a.sn = warp_total(a.sn);
         a.close();
     }
-    const real weight = nets.weight[net];
-    for (u32 p = begin + lane; p < end; p += 32) {
-        const cplx pin = pin_at(nets, at, p);
-        pin_gradient[p] =
-            make(weight * axis[0].gradient(pin.x, by.inverse), weight * axis[1].gradient(pin.y, by.inverse));
-    }
-    return lane == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
+    pins.write(axis, weight, by.scale, pin_gradient);
+    return pins.lane == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
 }
 
 /// One net by the block, WA and gradient only where it is `smooth`; the lengths are in the first
 /// thread. `parts` has eight numbers a warp.
-__device__ __forceinline__ Lengths wide_net(const Nets& nets, const Corners& at, Smoothing by, u32 net, bool smooth,
+__device__ __forceinline__ Lengths wide_net(const Kept<BLOCK>& pins, Smoothing by, real weight, bool smooth,
                                             real (*parts)[8], cplx* __restrict__ pin_gradient) {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const u32 begin = nets.net_start[net], end = nets.net_start[net + 1];
-    cplx low = pin_at(nets, at, begin), high = low;
-    for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
-        const cplx pin = pin_at(nets, at, p);
-        low = make(fmin(low.x, pin.x), fmin(low.y, pin.y));
-        high = make(fmax(high.x, pin.x), fmax(high.y, pin.y));
-    }
+    cplx low, high;
+    pins.edges(low, high);
     low = make(warp_min(low.x), warp_min(low.y));
     high = make(warp_max(high.x), warp_max(high.y));
     if (lane == 0) {
@@ -216,22 +283,19 @@ __device__ __forceinline__ Lengths wide_net(const Nets& nets, const Corners& at,
         parts[warp][3] = high.y;
     }
     __syncthreads();
+    // Unrolled, this and the loop below take more registers than all that small nets need.
+#pragma unroll 1
     for (u32 w = 0; w < BLOCK / 32; ++w) {
         low = make(fmin(low.x, parts[w][0]), fmin(low.y, parts[w][1]));
         high = make(fmax(high.x, parts[w][2]), fmax(high.y, parts[w][3]));
     }
     __syncthreads();
-    const real weight = nets.weight[net];
     Average axis[2] = {between(low.x, high.x), between(low.y, high.y)};
     if (!smooth) {
         const double length = double(axis[0].half_perimeter()) + double(axis[1].half_perimeter());
         return threadIdx.x == 0 ? Lengths{double(weight) * length, 0} : Lengths{0, 0};
     }
-    for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
-        const cplx pin = pin_at(nets, at, p);
-        axis[0].add(pin.x, by.inverse);
-        axis[1].add(pin.y, by.inverse);
-    }
+    pins.add_to(axis, by.scale);
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
         Average& a = axis[k];
@@ -251,6 +315,7 @@ __device__ __forceinline__ Lengths wide_net(const Nets& nets, const Corners& at,
     for (int k = 0; k < 2; ++k) {
         Average& a = axis[k];
         a.e = a.te = a.n = a.sn = 0;
+#pragma unroll 1
         for (u32 w = 0; w < BLOCK / 32; ++w) {
             a.e += parts[w][4 * k];
             a.te += parts[w][4 * k + 1];
@@ -260,43 +325,48 @@ __device__ __forceinline__ Lengths wide_net(const Nets& nets, const Corners& at,
         a.close();
     }
     __syncthreads();
-    for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
-        const cplx pin = pin_at(nets, at, p);
-        pin_gradient[p] =
-            make(weight * axis[0].gradient(pin.x, by.inverse), weight * axis[1].gradient(pin.y, by.inverse));
-    }
+    pins.write(axis, weight, by.scale, pin_gradient);
     return threadIdx.x == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
 }
 
 /// Nets below `small` are small, those from there to `large` large, the others, up to `all`,
-/// wide; those below `smooth` take part in WA. `chunk_net` has the first net of each of `chunks` chunks,
-/// and their end. `gamma` is one number; `sums` become HPWL and WA.
-PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const Corners at, const double* gamma, u32 small,
-                                              u32 large, u32 smooth, u32 all, u32 chunks,
-                                              const u32* __restrict__ chunk_net, cplx* __restrict__ pin_gradient,
+/// wide; those below `smooth` take part in WA. `chunk` has the first net of each of `chunks` chunks and its
+/// first pin, and their end. `gamma` is one number; `sums` become HPWL and WA.
+PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
+                                              u32 small, u32 large, u32 smooth, u32 all, u32 chunks,
+                                              const uint2* __restrict__ chunk, cplx* __restrict__ pin_gradient,
                                               double* partial, u32* ticket, double* sums) {
-    __shared__ real x[CHUNK_PINS], y[CHUNK_PINS];
+    __shared__ real x[BLOCK * ROOM], y[BLOCK * ROOM];
     // Aligned so that four of a warp's are one store.
     __shared__ alignas(16) real parts[BLOCK / 32][8];
     constexpr u32 WARPS = BLOCK / 32;
-    const Smoothing by = {real(*gamma), real(1 / *gamma)};
-    const u32 wide = all - large, warps = (large - small + WARPS - 1) / WARPS;
+    const Smoothing by = {real(*gamma), real(LOG2_E / *gamma)};
     double total[2] = {0, 0};
-    // What takes longest first.
-    for (u32 work = blockIdx.x; work < wide + warps + chunks; work += gridDim.x) {
-        Lengths found = {0, 0};
-        if (work < wide) {
-            const u32 net = large + work;
-            found = wide_net(nets, at, by, net, net < smooth, parts, pin_gradient);
-        } else if (work < wide + warps) {
-            const u32 net = small + (work - wide) * WARPS + threadIdx.x / 32;
-            if (net < large) found = large_net(nets, at, by, net, pin_gradient);
+    for (u32 net = large + blockIdx.x; net < all; net += gridDim.x) {
+        const Kept<BLOCK> pins = {nets, corners, nets.net_start[net], nets.net_start[net + 1], threadIdx.x, x, y};
+        const Lengths found = wide_net(pins, by, nets.weight[net], net < smooth, parts, pin_gradient);
+        total[0] += found.hpwl;
+        total[1] += found.wa;
+        // `parts` is written anew, and x and y are other threads' from here on.
+        __syncthreads();
+    }
+    const u32 warp = threadIdx.x / 32, larges = large - small;
+    real *own_x = x + warp * CHUNK_PINS, *own_y = y + warp * CHUNK_PINS;
+    // The blocks that had no wide net come first.
+    for (u32 work = (gridDim.x - 1 - blockIdx.x) * WARPS + warp; work < larges + chunks; work += gridDim.x * WARPS) {
+        Lengths found;
+        if (work < larges) {
+            const u32 net = small + work;
+            const Kept<32> pins = {nets,  corners, nets.net_start[net], nets.net_start[net + 1], threadIdx.x % 32,
+                                   own_x, own_y};
+            found = large_net(pins, by, nets.weight[net], pin_gradient);
         } else {
-            const u32 chunk = work - wide - warps;
-            found = small_nets(nets, at, by, chunk_net[chunk], chunk_net[chunk + 1], x, y, pin_gradient);
+            const u32 k = work - larges;
+            found = small_nets(nets, corners, by, chunk[k], chunk[k + 1], own_x, own_y, pin_gradient);
         }
         total[0] += found.hpwl;
         total[1] += found.wa;
+        __syncwarp();
     }
     grid_sums(total, partial, ticket, sums);
 }
@@ -313,7 +383,15 @@ PF_KERNEL(BLOCK) wirelength_gather(u32 cells, u32 light, u32 heavies, const u32*
         if (body >= cells) return;
         const u32 begin = body_start[body], end = body_start[body + 1];
         if (end - begin > HEAVY) return;
-        for (u32 k = begin; k < end; ++k) sum = sum + pin_gradient[body_pin[k]];
+        u32 k = begin;
+        for (; k + 4 <= end; k += 4) {
+            cplx pull[4];
+#pragma unroll
+            for (u32 j = 0; j < 4; ++j) pull[j] = pin_gradient[body_pin[k + j]];
+#pragma unroll
+            for (u32 j = 0; j < 4; ++j) sum = sum + pull[j];
+        }
+        for (; k < end; ++k) sum = sum + pin_gradient[body_pin[k]];
         gx[body] = sum.x;
         gy[body] = sum.y;
         return;

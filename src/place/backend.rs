@@ -218,6 +218,13 @@ pub trait Backend {
     /// When the map has other bins, or there was no evaluation.
     fn read_map(&mut self, kind: MapKind, out: &mut Map<f64>) -> Result<(), EngineError>;
 
+    /// Overflow and maximum with every cell at its exact size, not smoothed, of one of the vectors.
+    /// Maps of the last evaluation are lost.
+    ///
+    /// # Errors
+    /// When there is no such vector yet, or the engine or the device failed.
+    fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError>;
+
     /// What the last evaluation's stages took.
     fn times(&self) -> StageSplit;
 }

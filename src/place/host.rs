@@ -12,7 +12,8 @@ use crate::charge::Charge;
 use crate::cpu::engine::{milliseconds, thread_pool};
 use crate::cpu::wirelength::CpuWirelength;
 use crate::engine::{
-    Choice, Descriptor, EngineError, Evaluation, MapKind, Timed, check_bins, check_lengths,
+    Choice, DensityStats, Descriptor, EngineError, Evaluation, MapKind, Timed, check_bins,
+    check_lengths,
 };
 use crate::grid::Map;
 use crate::real::Real;
@@ -103,6 +104,19 @@ impl<T: Real> HostBackend<T> {
         })
     }
 
+    fn vector(&self, held: Held) -> Result<&Pair<T>, EngineError> {
+        let at_least = if held == Held::Gradient { Ready::Evaluated } else { Ready::Started };
+        self.ready.require("a vector of the descent", at_least)?;
+        let current = &self.vectors.points.current;
+        match (held, &self.kept) {
+            (Held::Current, _) => Ok(&current.v),
+            (Held::Sequence, _) => Ok(&current.u),
+            (Held::Gradient, _) => Ok(&current.g),
+            (Held::Kept, Some(kept)) => Ok(kept),
+            (Held::Kept, None) => Err(NOTHING_KEPT),
+        }
+    }
+
     fn finish(&mut self, start: Instant) {
         let staged = self.times.total() - self.times.other;
         self.times.other = (milliseconds(start) - staged).max(0.0);
@@ -180,17 +194,7 @@ impl<T: Real> Backend for HostBackend<T> {
     }
 
     fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError> {
-        let at_least = if held == Held::Gradient { Ready::Evaluated } else { Ready::Started };
-        self.ready.require("a vector of the descent", at_least)?;
-        let current = &self.vectors.points.current;
-        let from = match (held, &self.kept) {
-            (Held::Current, _) => &current.v,
-            (Held::Sequence, _) => &current.u,
-            (Held::Gradient, _) => &current.g,
-            (Held::Kept, Some(kept)) => kept,
-            (Held::Kept, None) => return Err(NOTHING_KEPT),
-        };
-        for (from, to) in from.iter().zip([x, y]) {
+        for (from, to) in self.vector(held)?.iter().zip([x, y]) {
             check_lengths(from.len(), &[("positions", to.len())])?;
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from.wide());
         }
@@ -220,6 +224,12 @@ impl<T: Real> Backend for HostBackend<T> {
         let values = out.as_mut_slice().iter_mut().zip(self.map.as_slice());
         values.for_each(|(to, from)| *to = from.wide());
         Ok(())
+    }
+
+    fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError> {
+        let [x, y] = self.vector(held)?.clone();
+        self.engine.set_positions(&x, &y)?;
+        self.engine.exact_density()
     }
 
     fn times(&self) -> StageSplit {

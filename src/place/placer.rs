@@ -9,6 +9,7 @@ use super::standard::StandardCells;
 use super::watch::{Advice, Best, pressure};
 use super::{Outcome, PlaceError};
 use crate::charge::Charge;
+use crate::engine::DensityStats;
 use serde::{Deserialize, Serialize};
 
 /// The first step's length is found from a trial move of this many bins (root
@@ -369,6 +370,14 @@ impl<'b> Placer<'b> {
     /// When the device failed.
     pub fn result_standard_cells(&mut self) -> Result<Option<f64>, PlaceError> {
         self.standard_cells_overflow(self.result())
+    }
+
+    /// Overflow and maximum of the result so far with every cell at its exact size.
+    ///
+    /// # Errors
+    /// When the engine or the device failed.
+    pub fn result_exact_density(&mut self) -> Result<DensityStats, PlaceError> {
+        Ok(self.backend.exact_density(self.result())?)
     }
 
     /// Iteration whose placement is the result: the last one where the overflow asked for

@@ -54,8 +54,9 @@ fn on_device<T: CudaReal>(
     at: &[Vec<T>; 2],
     gamma: f64,
 ) -> (Wirelength, [Vec<f64>; 2]) {
-    let [x, y] = at.each_ref().map(|values| gpu.upload(values).unwrap());
-    operator.run(&gpu.upload(&[gamma]).unwrap(), (&x, &y)).unwrap();
+    let [x, y] = at;
+    let corners: Vec<T> = x.iter().zip(y).flat_map(|(&x, &y)| [x, y]).collect();
+    operator.run(&gpu.upload(&[gamma]).unwrap(), &gpu.upload(&corners).unwrap()).unwrap();
     let (gx, gy) = operator.gradient();
     let gradient = [gx, gy].map(|g| wide(&gpu.download(g).unwrap()));
     (operator.read().unwrap(), gradient)

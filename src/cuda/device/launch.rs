@@ -141,8 +141,17 @@ pub(in crate::cuda) struct SumScratch {
 impl SumScratch {
     /// For launches of at most `blocks` blocks.
     pub(in crate::cuda) fn new(gpu: &Gpu, config: LaunchConfig) -> Result<Self, CudaError> {
+        SumScratch::of(gpu, 1, config)
+    }
+
+    /// The same for kernels that end in so many sums.
+    pub(in crate::cuda) fn of(
+        gpu: &Gpu,
+        sums: usize,
+        config: LaunchConfig,
+    ) -> Result<Self, CudaError> {
         let blocks = config.grid_dim.0 as usize * config.grid_dim.1 as usize;
-        Ok(SumScratch { partial: gpu.zeros(blocks)?, ticket: gpu.zeros(1)? })
+        Ok(SumScratch { partial: gpu.zeros(sums * blocks)?, ticket: gpu.zeros(1)? })
     }
 }
 

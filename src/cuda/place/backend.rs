@@ -3,7 +3,7 @@
 //! Positions, gradients and the kept placement stay in device memory; the host
 //! sends six numbers per evaluation and reads eleven, which is the only time
 //! that it waits. A proposal is one captured graph: step, wirelength, density,
-//! solve, force, gradient.
+//! solve, force, gradient; which vectors take which part is among the numbers sent.
 //!
 //! Bodies stay in the caller's order, and the engine orders them by tile before a
 //! step when enough of them are outside their halos. In slot order an H200 would save
@@ -14,14 +14,17 @@
 use super::descent::{Descent, DescentBodies, DescentParameters, PointVector};
 use super::wirelength::CudaWirelength;
 use crate::charge::Charge;
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Graph, Marks};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, Marks};
 use crate::cuda::engine::CudaEngine;
-use crate::engine::{Choice, Descriptor, Engine, EngineError, MapKind, check_bins, check_lengths};
+use crate::engine::{
+    Choice, DensityStats, Descriptor, Engine, EngineError, MapKind, check_bins, check_lengths,
+};
 use crate::grid::Map;
 use crate::place::bounds::Bounds;
 use crate::place::ready::{NOTHING_KEPT, Ready};
 use crate::place::{Backend, Held, Sample, StageSplit, Weights};
 use crate::wirelength::Netlist;
+use rayon::prelude::*;
 use std::time::Instant;
 
 /// Marks around wirelength, density, solve and force.
@@ -30,14 +33,11 @@ const MARKS: usize = 5;
 /// Wirelength, density, steps and norms on a device.
 pub struct CudaBackend<T: CudaReal> {
     // Graphs hold addresses of what the others own, so they are dropped first.
-    /// Proposals from either point of the descent.
-    proposals: [Option<Graph>; 2],
+    proposal: Option<Graph>,
     work: Work<T>,
     bounds: Bounds<T>,
     fixed_hpwl: f64,
     most_pull: f64,
-    kept: [DeviceVec<T>; 2],
-    has_kept: bool,
     map: Map<T>,
     ready: Ready,
     times: StageSplit,
@@ -52,11 +52,12 @@ struct Work<T: CudaReal> {
 }
 
 impl<T: CudaReal> Work<T> {
-    /// Enqueues the gradient at v of `point`, which is where the engine's positions are.
-    fn gradient(&mut self, point: usize) -> Result<(), EngineError> {
+    /// Enqueues the gradient where the engine's positions are, at v of the current point or of
+    /// the one that the last step `proposed`.
+    fn gradient(&mut self, proposed: bool) -> Result<(), EngineError> {
         let Work { descent, wirelength, marks, engine } = self;
         marks.set(0)?;
-        wirelength.run(descent.gamma(), descent.positions(point))?;
+        wirelength.run(descent.gamma(), engine.positions_device())?;
         marks.set(1)?;
         let mut stage = 1;
         engine.enqueue_stages(|| {
@@ -64,13 +65,27 @@ impl<T: CudaReal> Work<T> {
             marks.set(stage)
         })?;
         let (force, evaluation) = (engine.force_device()?, engine.evaluation_device());
-        Ok(descent.gradient(point, wirelength, force, evaluation)?)
+        Ok(descent.gradient(proposed, wirelength, force, evaluation)?)
+    }
+
+    /// One of the vectors, where all that is `ready` has been done.
+    fn held(
+        descent: &Descent<T>,
+        ready: Ready,
+        held: Held,
+    ) -> Result<&[DeviceVec<T>; 2], EngineError> {
+        let at_least = if held == Held::Gradient { Ready::Evaluated } else { Ready::Started };
+        ready.require("a vector of the descent", at_least)?;
+        match vector(held) {
+            Some(which) => Ok(descent.vector(which)),
+            None => descent.kept().ok_or(NOTHING_KEPT),
+        }
     }
 
     /// Enqueues a step from the current point and the gradient where it leads.
     fn proposal(&mut self) -> Result<(), EngineError> {
         self.descent.step(self.engine.positions_device_mut())?;
-        self.gradient(1 - self.descent.current())
+        self.gradient(true)
     }
 }
 
@@ -84,7 +99,7 @@ impl<T: CudaReal> CudaBackend<T> {
         let (charge, gpu) = (engine.charge(), engine.gpu());
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         let bounds = Bounds::of(charge);
-        let sizes = charge.width().iter().zip(charge.height());
+        let sizes = charge.width().par_iter().zip(charge.height());
         let area: Vec<T> = sizes.map(|(w, h)| T::of(w * h)).collect();
         let pin_weight: Vec<T> = netlist.pin_weights().into_iter().map(T::of).collect();
         let bodies = DescentBodies {
@@ -94,13 +109,10 @@ impl<T: CudaReal> CudaBackend<T> {
             area: &area,
             pin_weight: &pin_weight,
         };
-        let room = charge.bodies();
         Ok(CudaBackend {
-            proposals: [None, None],
+            proposal: None,
             fixed_hpwl: netlist.fixed_hpwl(),
             most_pull: netlist.most_pull(),
-            kept: [gpu.zeros(room)?, gpu.zeros(room)?],
-            has_kept: false,
             map: Map::filled(charge.grid().nx(), charge.grid().ny(), T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
@@ -112,6 +124,16 @@ impl<T: CudaReal> CudaBackend<T> {
             },
             bounds,
         })
+    }
+
+    /// Loads what a backend and its engine run on `gpu` but the solve, compiled at the same time where
+    /// that was not done before: the first backend made there then finds it loaded.
+    ///
+    /// # Errors
+    /// When kernels cannot be compiled or loaded.
+    pub fn load_kernels(gpu: &Gpu) -> Result<(), CudaError> {
+        let units = ["order", "density", "force", "wirelength", "descent"];
+        gpu.prepare::<T>(&units.map(|unit| (unit, &[][..]))).map(drop)
     }
 
     /// The engine that it evaluates by.
@@ -126,12 +148,11 @@ impl<T: CudaReal> CudaBackend<T> {
         Ok(self.work.descent.send(&parameters)?)
     }
 
-    /// Enqueues a proposal: the first one from either point as plain launches,
+    /// Enqueues a proposal: the first one as plain launches,
     /// which load what a capture could not, then as a graph.
     fn enqueue_proposal(&mut self) -> Result<(), EngineError> {
         let work = &mut self.work;
-        let place = &mut self.proposals[work.descent.current()];
-        if let Some(graph) = place {
+        if let Some(graph) = &mut self.proposal {
             return work.engine.replay(graph);
         }
         work.proposal()?;
@@ -142,7 +163,7 @@ impl<T: CudaReal> CudaBackend<T> {
         // this backend goes to the one stream of its engine. Nothing is ordered
         // during capture, for that was just done if it was due.
         let graph = unsafe { Graph::capture(&gpu, || work.proposal().map_err(Captured)) };
-        *place = Some(graph.map_err(|Captured(error)| error)?);
+        self.proposal = Some(graph.map_err(|Captured(error)| error)?);
         Ok(())
     }
 
@@ -208,7 +229,7 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         let bodies = self.charge().bodies();
         check_lengths(bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
         let at = |i: usize| self.bounds.clamp(i, T::of(x[i]), T::of(y[i]));
-        let (x, y): (Vec<T>, Vec<T>) = (0..bodies).map(at).unzip();
+        let (x, y): (Vec<T>, Vec<T>) = (0..bodies).into_par_iter().map(at).unzip();
         self.work.descent.start(&x, &y)?;
         self.ready = Ready::Started;
         Ok(())
@@ -219,10 +240,9 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         let start = Instant::now();
         self.send(weights, 0.0, 0.0)?;
         let Work { descent, engine, .. } = &mut self.work;
-        let current = descent.current();
-        let (x, y) = descent.positions(current);
+        let [x, y] = descent.vector(PointVector::V);
         engine.set_positions_device(x, y)?;
-        self.work.gradient(current)?;
+        self.work.gradient(false)?;
         let sample = self.receive(start)?;
         self.ready = Ready::Evaluated;
         Ok(sample)
@@ -252,30 +272,18 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
 
     fn keep(&mut self) -> Result<(), EngineError> {
         self.ready.require("a placement to keep", Ready::Started)?;
-        let Work { descent, engine, .. } = &self.work;
-        let (x, y) = descent.positions(descent.current());
-        for (from, to) in [x, y].into_iter().zip(&mut self.kept) {
-            engine.gpu().copy(from, to)?;
-        }
-        self.has_kept = true;
+        self.work.descent.keep();
         Ok(())
     }
 
     fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError> {
-        let at_least = if held == Held::Gradient { Ready::Evaluated } else { Ready::Started };
-        self.ready.require("a vector of the descent", at_least)?;
         let bodies = self.charge().bodies();
         check_lengths(bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
-        let Work { descent, engine, .. } = &self.work;
-        let from = match vector(held) {
-            Some(which) => descent.vector(which),
-            None if self.has_kept => &self.kept,
-            None => return Err(NOTHING_KEPT),
-        };
         let mut values = vec![T::zero(); bodies];
-        for (from, to) in from.iter().zip([x, y]) {
+        let Work { descent, engine, .. } = &self.work;
+        for (from, to) in Work::held(descent, self.ready, held)?.iter().zip([x, y]) {
             engine.gpu().read(from, &mut values)?;
-            to.iter_mut().zip(&values).for_each(|(to, value)| *to = value.wide());
+            to.par_iter_mut().zip(&values).for_each(|(to, value)| *to = value.wide());
         }
         Ok(())
     }
@@ -285,15 +293,10 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         check_lengths(bodies, &[("x of a vector", x.len()), ("y of a vector", y.len())])?;
         let round = |from: &[f64]| from.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
         let (x, y) = (round(x), round(y));
-        let Work { descent, engine, .. } = &mut self.work;
+        let descent = &mut self.work.descent;
         match vector(held) {
             Some(which) => descent.set_vector(which, &x, &y)?,
-            None => {
-                for (from, to) in [x, y].iter().zip(&mut self.kept) {
-                    engine.gpu().write(from, to)?;
-                }
-                self.has_kept = true;
-            }
+            None => descent.set_kept(&x, &y)?,
         }
         self.ready = self.ready.after_write(held);
         Ok(())
@@ -305,6 +308,13 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         let values = out.as_mut_slice().iter_mut().zip(self.map.as_slice());
         values.for_each(|(to, from)| *to = from.wide());
         Ok(())
+    }
+
+    fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError> {
+        let Work { descent, engine, .. } = &mut self.work;
+        let [x, y] = Work::<T>::held(descent, self.ready, held)?;
+        engine.set_positions_device(x, y)?;
+        engine.exact_density()
     }
 
     fn times(&self) -> StageSplit {

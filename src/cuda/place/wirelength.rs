@@ -3,8 +3,8 @@
 //! HPWL of all nets, the weighted average of those that take part in it (Hsu,
 //! Chang and Balabanov, DAC 2011; see [`crate::wirelength`]), and the average's
 //! gradient on every movable cell, in layout units and net weights. Nets are
-//! brought to an order of this operator's own: small ones first, in chunks that
-//! a block takes, within a chunk by number of pins, so that a warp's threads
+//! brought to an order of this operator's own: small ones first, some thousands at a time by
+//! number of pins, and cut into chunks that a warp takes, so that its lanes
 //! take the same number of turns. Every sum runs in a fixed order: the same
 //! bits on every run of a device.
 
@@ -12,20 +12,24 @@ use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch, MOST_PINS,
     blocks_at_once, blocks_for, check_length,
 };
-use crate::wirelength::{Netlist, Wirelength};
+use crate::wirelength::{Netlist, Wirelength, blocks, cut};
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, LaunchConfig};
+use rayon::prelude::*;
 
 /// A thread takes nets of at most this many pins, a warp those of more …
 const SMALL_NET: usize = 16;
 /// … up to this many, and a block those beyond.
 const LARGE_NET: usize = 256;
 /// Most pins of a chunk: `CHUNK_PINS` in `kernels/place/wirelength.cu`.
-const CHUNK_PINS: usize = 1024;
+const CHUNK_PINS: usize = 128;
+/// So many small nets in the netlist's order are sorted by their number of pins: enough that chunks
+/// are of one size, few enough that their pins' cells stay near one another.
+const SORTED_NETS: usize = 4096;
 /// A thread sums the pins of a cell of at most this many: `HEAVY` in `kernels/place/wirelength.cu`.
 const HEAVY: u32 = 64;
 
-/// Threads of a warp.
+/// Threads of a warp, and most nets of a chunk.
 const WARP: u32 = 32;
 
 /// The weighted-average wirelength of one netlist on a device.
@@ -57,9 +61,10 @@ struct DeviceNets<T: CudaReal> {
     net_start: DeviceVec<u32>,
     weight: DeviceVec<T>,
     pin_body: DeviceVec<u32>,
-    pin_x: DeviceVec<T>,
-    pin_y: DeviceVec<T>,
-    chunk_net: DeviceVec<u32>,
+    /// A pair per pin.
+    pin_offset: DeviceVec<T>,
+    /// A pair per chunk, and one more.
+    chunk: DeviceVec<u32>,
     chunks: u32,
     /// Nets below `small` are small, those from there to `large` large, the others, up to
     /// `all`, wide; those below `smooth` take part in the weighted average.
@@ -79,23 +84,11 @@ struct NetAddresses {
     net_start: CUdeviceptr,
     weight: CUdeviceptr,
     pin_body: CUdeviceptr,
-    pin_x: CUdeviceptr,
-    pin_y: CUdeviceptr,
+    pin_offset: CUdeviceptr,
 }
 
 // SAFETY: addresses in C order, as the kernels declare them.
 unsafe impl KernelArgument for NetAddresses {}
-
-/// `Corners` in `kernels/place/wirelength.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Corners {
-    x: CUdeviceptr,
-    y: CUdeviceptr,
-}
-
-// SAFETY: as above.
-unsafe impl KernelArgument for Corners {}
 
 impl<T: CudaReal> CudaWirelength<T> {
     /// Uploads a netlist whose movable cells are the first of `bodies` bodies.
@@ -119,7 +112,7 @@ impl<T: CudaReal> CudaWirelength<T> {
         let nets = layout.upload(gpu, netlist)?;
         let warps = BLOCK / WARP;
         let work =
-            (nets.all - nets.large) + (nets.large - nets.small).div_ceil(warps) + nets.chunks;
+            (nets.all - nets.large).max((nets.large - nets.small + nets.chunks).div_ceil(warps));
         let lengths_and_pins = load("wirelength_nets")?;
         let config = blocks_at_once(gpu, &lengths_and_pins, work as usize)?;
         let heavy = layout.heavy(netlist);
@@ -149,8 +142,8 @@ impl<T: CudaReal> CudaWirelength<T> {
         })
     }
 
-    /// Enqueues HPWL, WA and its gradient for lower-left corners `x` and `y` of
-    /// the bodies, with the smoothing length γ (one number, layout units) read
+    /// Enqueues HPWL, WA and its gradient for the lower-left `corners` of the bodies, x and y of
+    /// each side by side, with the smoothing length γ (one number, layout units) read
     /// from device memory when the kernels run.
     ///
     /// # Errors
@@ -158,32 +151,28 @@ impl<T: CudaReal> CudaWirelength<T> {
     pub fn run<'a>(
         &mut self,
         gamma: impl Into<DeviceSlice<'a, f64>>,
-        (x, y): (&DeviceVec<T>, &DeviceVec<T>),
+        corners: &DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let gamma = gamma.into();
-        check_length("x of bodies", x.len(), self.bodies)?;
-        check_length("y of bodies", y.len(), self.bodies)?;
+        check_length("lower-left corners", corners.len(), 2 * self.bodies)?;
         check_length("smoothing length", gamma.len(), 1)?;
-        self.gpu.check_own(x.gpu())?;
-        self.gpu.check_own(y.gpu())?;
-        let at = Corners { x: *x.address(), y: *y.address() };
         let nets = self.nets.addresses();
         // SAFETY: arguments are those of wirelength_nets. Bodies of pins are below
-        // `cells`, at most the length of x and y (`new` and here); nets below
+        // `cells`, at most the pairs of corners (`new` and here); nets below
         // `smooth` have their pins below the length of pin_gradient; a chunk has
-        // at most BLOCK nets and CHUNK_PINS pins (`Layout`); partial has two
+        // at most WARP nets and CHUNK_PINS pins (`Layout`); partial has two
         // values per block.
         unsafe {
             Launch::new(&self.gpu, &self.lengths_and_pins)
                 .arg(&nets)
-                .arg(&at)
+                .arg(corners)
                 .arg(&gamma)
                 .arg(&self.nets.small)
                 .arg(&self.nets.large)
                 .arg(&self.nets.smooth)
                 .arg(&self.nets.all)
                 .arg(&self.nets.chunks)
-                .arg(&self.nets.chunk_net)
+                .arg(&self.nets.chunk)
                 .arg(&self.pin_gradient)
                 .arg(&self.partial)
                 .arg(&self.ticket)
@@ -247,8 +236,7 @@ impl<T: CudaReal> DeviceNets<T> {
             net_start: *self.net_start.address(),
             weight: *self.weight.address(),
             pin_body: *self.pin_body.address(),
-            pin_x: *self.pin_x.address(),
-            pin_y: *self.pin_y.address(),
+            pin_offset: *self.pin_offset.address(),
         }
     }
 }
@@ -266,12 +254,12 @@ struct Layout {
     small: usize,
     /// First net that a block takes.
     large: usize,
-    /// First net of every chunk of small nets, and their end.
-    chunk_net: Vec<u32>,
+    /// First net and first pin of every chunk of small nets, and their end.
+    chunk: Vec<[u32; 2]>,
     /// First pin of every net, and their end.
     net_start: Vec<u32>,
-    /// Place of every pin of the netlist.
-    pin_place: Vec<u32>,
+    /// Place of the first pin of every net of the netlist.
+    place_of: Vec<u32>,
     /// Pins of nets that take part in the weighted average; they stand first.
     smooth_pins: usize,
 }
@@ -282,10 +270,8 @@ impl Layout {
         let (mut net, large): (Vec<u32>, Vec<u32>) =
             (0..netlist.smooth() as u32).partition(|&e| degree(e) <= SMALL_NET);
         let small = net.len();
-        let chunk_net = chunks(&net, degree);
-        for ends in chunk_net.windows(2) {
-            net[ends[0] as usize..ends[1] as usize].sort_by_key(|&e| degree(e));
-        }
+        net.par_chunks_mut(SORTED_NETS).for_each(|nets| nets.sort_by_key(|&e| degree(e)));
+        let chunk = chunks(&net, degree);
         let (large, wide): (Vec<u32>, Vec<u32>) =
             large.into_iter().partition(|&e| degree(e) <= LARGE_NET);
         net.extend(large);
@@ -294,18 +280,20 @@ impl Layout {
         net.extend(netlist.smooth() as u32..netlist.nets() as u32);
 
         let mut net_start = Vec::with_capacity(net.len() + 1);
-        let mut pin_place = vec![0; netlist.pins()];
-        let mut place = 0;
         net_start.push(0);
-        for &e in &net {
-            for pin in netlist.pins_of(e as usize) {
-                pin_place[pin] = place;
-                place += 1;
-            }
-            net_start.push(place);
-        }
+        net_start.extend(net.iter().scan(0, |end, &e| {
+            *end += degree(e) as u32;
+            Some(*end)
+        }));
+        let mut place_of = vec![0; net.len()];
+        net.iter().zip(&net_start).for_each(|(&e, &start)| place_of[e as usize] = start);
         let smooth_pins = net_start[netlist.smooth()] as usize;
-        Layout { net, small, large, chunk_net, net_start, pin_place, smooth_pins }
+        Layout { net, small, large, chunk, net_start, place_of, smooth_pins }
+    }
+
+    /// Place of pin `pin` of net `e`.
+    fn place(&self, netlist: &Netlist, e: usize, pin: usize) -> u32 {
+        self.place_of[e] + (pin - netlist.pins_of(e).start) as u32
     }
 
     /// Cells of more pins than a thread sums.
@@ -322,18 +310,18 @@ impl Layout {
     ) -> Result<DeviceNets<T>, CudaError> {
         let weight: Vec<T> =
             self.net.iter().map(|&e| T::of(netlist.weight()[e as usize])).collect();
-        let body_pin: Vec<u32> =
-            netlist.body_pin().iter().map(|&pin| self.pin_place[pin as usize]).collect();
+        let body_pin = self.body_pin(netlist);
         let body_start =
             if netlist.body_start().is_empty() { &[0][..] } else { netlist.body_start() };
         Ok(DeviceNets {
             net_start: gpu.upload(&self.net_start)?,
             weight: gpu.upload(&weight)?,
-            pin_body: gpu.upload(&self.placed(netlist.pin_body(), |&body| body))?,
-            pin_x: gpu.upload(&self.placed(netlist.pin_x(), |&x| T::of(x)))?,
-            pin_y: gpu.upload(&self.placed(netlist.pin_y(), |&y| T::of(y)))?,
-            chunk_net: gpu.upload(&self.chunk_net)?,
-            chunks: (self.chunk_net.len() - 1) as u32,
+            pin_body: gpu.upload(&self.placed(netlist, |pin| [netlist.pin_body()[pin]]))?,
+            pin_offset: gpu.upload(&self.placed(netlist, |pin| {
+                [netlist.pin_x(), netlist.pin_y()].map(|along| T::of(along[pin]))
+            }))?,
+            chunk: gpu.upload(self.chunk.as_flattened())?,
+            chunks: (self.chunk.len() - 1) as u32,
             small: self.small as u32,
             large: self.large as u32,
             smooth: netlist.smooth() as u32,
@@ -344,32 +332,52 @@ impl Layout {
         })
     }
 
-    /// Values of the netlist's pins at their places.
-    fn placed<A, B: Copy + Default>(&self, values: &[A], to: impl Fn(&A) -> B) -> Vec<B> {
-        let mut placed = vec![B::default(); values.len()];
-        for (value, &place) in values.iter().zip(&self.pin_place) {
-            placed[place as usize] = to(value);
-        }
+    /// `N` values of every pin at its place.
+    fn placed<B: Copy + Default + Send, const N: usize>(
+        &self,
+        netlist: &Netlist,
+        value: impl Fn(usize) -> [B; N] + Sync,
+    ) -> Vec<B> {
+        let mut placed = vec![B::default(); N * netlist.pins()];
+        let ends = blocks(self.net.len()).map(|block| N * self.net_start[block.end] as usize);
+        let parts = cut(&mut placed, ends);
+        blocks(self.net.len()).zip(parts).par_bridge().for_each(|(block, part)| {
+            let pins = self.net[block].iter().flat_map(|&e| netlist.pins_of(e as usize));
+            let values = pins.flat_map(&value);
+            part.iter_mut().zip(values).for_each(|(to, value)| *to = value);
+        });
         placed
+    }
+
+    /// The places of every cell's pins.
+    fn body_pin(&self, netlist: &Netlist) -> Vec<u32> {
+        let mut pin_place = vec![0; self.smooth_pins];
+        let ends = blocks(netlist.smooth()).map(|block| netlist.net_start()[block.end] as usize);
+        let parts = cut(&mut pin_place, ends);
+        blocks(netlist.smooth()).zip(parts).par_bridge().for_each(|(block, part)| {
+            let pins = block.flat_map(|e| netlist.pins_of(e).map(move |pin| (e, pin)));
+            part.iter_mut().zip(pins).for_each(|(to, (e, pin))| *to = self.place(netlist, e, pin));
+        });
+        netlist.body_pin().par_iter().map(|&pin| pin_place[pin as usize]).collect()
     }
 }
 
-/// Cuts nets into runs that a block takes at once.
-fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<u32> {
-    let mut ends = vec![0];
-    let (mut count, mut pins) = (0, 0);
-    for (place, &net) in nets.iter().enumerate() {
-        if count == BLOCK || pins + degree(net) > CHUNK_PINS {
-            ends.push(place as u32);
-            (count, pins) = (0, 0);
+/// Cuts nets into runs that a warp takes at once: the first net and pin of each, and their end.
+fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<[u32; 2]> {
+    let mut starts = vec![[0; 2]];
+    let (mut net, mut pin) = (0, 0);
+    for &e in nets {
+        let pins = degree(e) as u32;
+        let [first_net, first_pin] = starts[starts.len() - 1];
+        if net == first_net + WARP || pin + pins > first_pin + CHUNK_PINS as u32 {
+            starts.push([net, pin]);
         }
-        count += 1;
-        pins += degree(net);
+        (net, pin) = (net + 1, pin + pins);
     }
-    if count > 0 {
-        ends.push(nets.len() as u32);
+    if net > 0 {
+        starts.push([net, pin]);
     }
-    ends
+    starts
 }
 
 #[cfg(test)]
@@ -378,6 +386,11 @@ mod tests {
     use crate::cuda::device::kernel_constant;
     use crate::design::Design;
 
+    #[cfg(feature = "cli")]
+    fn degrees_of_small(layout: &Layout) -> Vec<u32> {
+        layout.net_start[..=layout.small].windows(2).map(|w| w[1] - w[0]).collect()
+    }
+
     #[cfg(feature = "cli")] // it has the generator
     #[test]
     fn every_pin_has_a_place_of_its_own_and_chunks_hold_what_a_block_can() {
@@ -385,7 +398,10 @@ mod tests {
         let design = generate(&Spec::with_cells(3000)).unwrap();
         let netlist = Netlist::from_design(&design, 30).unwrap();
         let layout = Layout::new(&netlist);
-        let mut places = layout.pin_place.clone();
+        let pins_of = |e| netlist.pins_of(e).map(move |pin| (e, pin));
+        let all_pins = (0..netlist.nets()).flat_map(pins_of);
+        let mut places: Vec<u32> =
+            all_pins.map(|(e, pin)| layout.place(&netlist, e, pin)).collect();
         places.sort_unstable();
         assert!(places.iter().enumerate().all(|(k, &place)| place as usize == k));
         assert!(layout.small < netlist.smooth() && netlist.smooth() < netlist.nets());
@@ -395,23 +411,35 @@ mod tests {
         assert!(all.small < all.large && all.large < degrees.len());
         assert!(degrees[all.small..all.large].iter().all(|d| (17..=256).contains(d)));
         assert!(degrees[all.large..].iter().all(|d| *d > 256));
-        assert_eq!(*layout.chunk_net.last().unwrap() as usize, layout.small);
-        for ends in layout.chunk_net.windows(2) {
-            let [first, last] = [ends[0] as usize, ends[1] as usize];
-            assert!(first < last && last - first <= BLOCK as usize);
+        assert_eq!(layout.chunk.last().unwrap()[0] as usize, layout.small);
+        for ends in layout.chunk.windows(2) {
+            let [first, last] = [ends[0][0] as usize, ends[1][0] as usize];
+            assert!(first < last && last - first <= WARP as usize);
             let starts = &layout.net_start[first..=last];
+            assert_eq!([starts[0], starts[last - first]], [ends[0][1], ends[1][1]]);
             assert!((starts[last - first] - starts[0]) as usize <= CHUNK_PINS);
-            let degrees: Vec<u32> = starts.windows(2).map(|w| w[1] - w[0]).collect();
-            assert!(degrees.is_sorted() && degrees[0] >= 2);
+            assert!(starts.windows(2).all(|w| w[1] - w[0] >= 2));
+        }
+        for sorted in degrees_of_small(&layout).chunks(SORTED_NETS) {
+            assert!(sorted.is_sorted());
         }
         // A net's pins stay together and in order.
+        let bodies = layout.placed(&netlist, |pin| [netlist.pin_body()[pin]]);
+        let offsets = layout.placed(&netlist, |pin| [netlist.pin_x()[pin], netlist.pin_y()[pin]]);
         for (place, &net) in layout.net.iter().enumerate() {
             for (k, pin) in netlist.pins_of(net as usize).enumerate() {
-                assert_eq!(layout.pin_place[pin], layout.net_start[place] + k as u32);
+                let at = layout.net_start[place] + k as u32;
+                assert_eq!(layout.place(&netlist, net as usize, pin), at);
+                assert_eq!(bodies[at as usize], netlist.pin_body()[pin]);
+                assert_eq!(offsets[2 * at as usize + 1], netlist.pin_y()[pin]);
             }
         }
-        let smooth = netlist.body_pin().iter().map(|&pin| layout.pin_place[pin as usize] as usize);
-        assert!(smooth.max().unwrap() < layout.smooth_pins);
+        let rows = layout.body_pin(&netlist);
+        assert!((*rows.iter().max().unwrap() as usize) < layout.smooth_pins);
+        for (row, body) in netlist.body_start().windows(2).zip(0..) {
+            let mut row = rows[row[0] as usize..row[1] as usize].iter();
+            assert!(row.all(|&place| bodies[place as usize] == body));
+        }
     }
 
     #[test]
@@ -426,7 +454,7 @@ mod tests {
         let design = Design { nets: Some(Default::default()), ..Design::default() };
         let netlist = Netlist::from_design(&design, 100).unwrap();
         let layout = Layout::new(&netlist);
-        assert_eq!((layout.chunk_net, layout.net_start), (vec![0], vec![0]));
+        assert_eq!((layout.chunk, layout.net_start), (vec![[0; 2]], vec![0]));
     }
 
     #[test]

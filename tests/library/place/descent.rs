@@ -242,6 +242,10 @@ impl Backend for Scripted {
         Ok(())
     }
 
+    fn exact_density(&mut self, _: Held) -> Result<DensityStats, EngineError> {
+        Ok(DensityStats::default())
+    }
+
     fn times(&self) -> StageSplit {
         StageSplit::default()
     }
