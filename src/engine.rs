@@ -532,7 +532,7 @@ pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
         ("y of body", charge.initial_y()),
     ];
     for (what, values) in columns {
-        if let Some(index) = values.iter().position(|&v| !T::of(v).is_finite()) {
+        if let Some(index) = values.par_iter().position_first(|&v| !T::of(v).is_finite()) {
             let (value, precision) = (values[index], T::PRECISION.name());
             return Err(EngineError::OutOfRange { what, index, value, precision });
         }

@@ -1,6 +1,9 @@
 //! The program's way out when memory is refused: a line and exit code 1, as for every failure.
 //! The standard library aborts there. (Where the system promises more than it has, it may end the
 //! program without asking; what needs much is therefore looked at before.)
+//!
+//! Large blocks ask for large pages: the columns of a large design are filled once, and to be given
+//! a page of 4 KiB takes about as long as to fill it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -35,7 +38,29 @@ fn given(memory: *mut u8, size: usize) -> *mut u8 {
     if memory.is_null() {
         refused(size);
     }
+    #[cfg(target_os = "linux")]
+    if size >= LARGE {
+        on_large_pages(memory, size);
+    }
     memory
+}
+
+/// Blocks from this size on ask for large pages.
+#[cfg(target_os = "linux")]
+const LARGE: usize = 8 << 20;
+
+/// Advises the system to back the block by pages of 2 MiB where whole ones lie in it.
+#[cold]
+#[cfg(target_os = "linux")]
+fn on_large_pages(memory: *mut u8, size: usize) {
+    const PAGE: usize = 2 << 20;
+    let start = memory as usize;
+    let (first, last) = (start.next_multiple_of(PAGE), (start + size) / PAGE * PAGE);
+    if first < last {
+        // SAFETY: whole pages inside a block that was just given out; the advice changes how they
+        // are backed, not what they hold. A refusal is no error.
+        unsafe { libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_HUGEPAGE) };
+    }
 }
 
 /// Ends the program. Nothing here allocates.

@@ -34,19 +34,22 @@ fn check(design: &Design) -> Result<(), ErrorKind> {
         let found = "nodes without names".to_owned();
         return Err(ErrorKind::Unwritable { expected: "a name of one word", found });
     }
-    for (i, name) in design.nodes.names.iter().enumerate() {
+    let refused = |i: usize| {
+        let name = design.nodes.names.get(i);
         let (x, y) = (design.placement.x[i], design.placement.y[i]);
         if !(x.is_finite() && y.is_finite()) {
             let found = format!("`{}` at {x} {y}", name.escape_debug());
-            return Err(ErrorKind::Unwritable { expected: "finite coordinates", found });
+            return Some(ErrorKind::Unwritable { expected: "finite coordinates", found });
         }
         let clear = |b: u8| !b.is_ascii_whitespace() && !b.is_ascii_control();
         if name.is_empty() || name.starts_with('#') || !name.bytes().all(clear) {
             let found = format!("`{}`", name.escape_debug());
-            return Err(ErrorKind::Unwritable { expected: "a name of one word", found });
+            return Some(ErrorKind::Unwritable { expected: "a name of one word", found });
         }
-    }
-    Ok(())
+        None
+    };
+    let first = (0..design.nodes.len()).into_par_iter().find_map_first(refused);
+    first.map_or(Ok(()), Err)
 }
 
 /// The text of a `.pl` file: where the nodes of `design` lie, in node order.

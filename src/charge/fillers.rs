@@ -9,6 +9,7 @@
 use super::{Charge, ChargeError};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use rayon::prelude::*;
 
 /// Most fillers that are made. Movable cells tiny against the die ask for more
 /// than memory holds; 2^26 is 25 times what the largest contest design needs.
@@ -43,7 +44,7 @@ impl Budget {
 /// Mean of the widths between the 5th and the 95th percentile.
 fn mean_width(widths: &[f64]) -> f64 {
     let mut sorted = widths.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.par_sort_unstable_by(f64::total_cmp);
     let n = sorted.len();
     let middle = &sorted[(n as f64 * 0.05) as usize..(n as f64 * 0.95) as usize];
     let middle = if middle.is_empty() { &sorted[..] } else { middle };
@@ -72,19 +73,43 @@ pub(super) fn add(
     let die = charge.grid.die();
     let spare_x = (die.width() - width).max(0.0);
     let spare_y = (die.height() - row_height).max(0.0);
-    let mut random = Pcg64::seed_from_u64(seed);
-    let (x, y): (Vec<f64>, Vec<f64>) = (0..count as usize)
-        .map(|_| {
-            let (u, v): (f64, f64) = (random.random(), random.random());
-            (die.xl + u * spare_x, die.yl + v * spare_y)
-        })
-        .unzip();
+    // One sequence of random numbers, two a filler, whose blocks are drawn in parallel.
+    const BLOCK: usize = 1 << 16;
+    let random = Pcg64::seed_from_u64(seed);
+    let (mut x, mut y) = (vec![0.0; count as usize], vec![0.0; count as usize]);
+    let blocks = x.par_chunks_mut(BLOCK).zip(y.par_chunks_mut(BLOCK)).enumerate();
+    blocks.for_each(|(block, (x, y))| {
+        let mut random = random.clone();
+        random.advance((2 * BLOCK * block) as u128);
+        for (x, y) in x.iter_mut().zip(y) {
+            *x = die.xl + random.random::<f64>() * spare_x;
+            *y = die.yl + random.random::<f64>() * spare_y;
+        }
+    });
     charge.add_fillers(width, row_height, &x, &y)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// More fillers than a block has, drawn one after the other.
+    #[test]
+    fn fillers_are_those_of_one_sequence() {
+        use crate::charge::{ChargeOptions, Rectangles};
+        use crate::grid::{BinGrid, Rect};
+        let grid = BinGrid::new(Rect::at(5.0, -3.0, 300.0, 400.0), 4, 4).unwrap();
+        let cells = Rectangles::movable(&[1.0], &[1.0], &[5.0], &[5.0]);
+        let options = ChargeOptions::default().fillers(true).seed(11);
+        let charge = Charge::from_rectangles(grid, &cells, &options).unwrap();
+        assert_eq!(charge.fillers(), 119_999);
+        let mut random = Pcg64::seed_from_u64(11);
+        for i in 1..charge.bodies() {
+            let (u, v): (f64, f64) = (random.random(), random.random());
+            let at = (charge.initial_x()[i], charge.initial_y()[i]);
+            assert_eq!(at, (5.0 + u * 299.0, -3.0 + v * 399.0), "filler {i}");
+        }
+    }
 
     #[test]
     fn the_extreme_widths_do_not_count() {

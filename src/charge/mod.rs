@@ -144,21 +144,18 @@ impl Charge {
         options: &ChargeOptions,
     ) -> Result<Self, ChargeError> {
         design.check()?;
-        let mut columns = [const { Vec::new() }; 4];
-        let mut fixed = Vec::new();
-        for i in 0..design.nodes.len() {
+        let names = ["width of node", "height of node", "x of node", "y of node"];
+        let numbers = |i: usize| {
             let (width, height) = design.size(i);
-            let (x, y) = (design.placement.x[i], design.placement.y[i]);
-            let names = ["width of node", "height of node", "x of node", "y of node"];
-            rectangles::check(names, i, [width, height, x, y])?;
-            match design.nodes.kind[i] {
-                NodeKind::Movable => {
-                    columns.iter_mut().zip([width, height, x, y]).for_each(|(c, v)| c.push(v));
-                }
-                NodeKind::Fixed => fixed.push(Rect::at(x, y, width, height)),
-                NodeKind::FixedNoImage => {}
-            }
-        }
+            [width, height, design.placement.x[i], design.placement.y[i]]
+        };
+        rectangles::check_all(names, design.nodes.len(), numbers)?;
+        let movable: Vec<usize> = design.movable().collect();
+        let columns = [0, 1, 2, 3]
+            .map(|k| -> Vec<f64> { movable.par_iter().map(|&i| numbers(i)[k]).collect() });
+        let is_fixed = |i: &usize| design.nodes.kind[*i] == NodeKind::Fixed;
+        let fixed: Vec<Rect> =
+            (0..design.nodes.len()).filter(is_fixed).map(|i| design.rect(i)).collect();
         let [width, height, x, y] = &columns;
         let rows: Vec<Rect> =
             if options.row_blockage { row_rects(&design.rows) } else { Vec::new() };
@@ -231,7 +228,7 @@ impl Charge {
                 census.wholly_outside, census.partly_outside, census.clipped_area
             ));
         }
-        let sizes = cells.width.iter().zip(cells.height);
+        let sizes = cells.width.par_iter().zip(cells.height);
         let mut ratio: Vec<f64> = sizes.map(|(&w, &h)| smoothing::ratio(w, h, &grid)).collect();
         macros.iter().for_each(|&i| ratio[i as usize] = target_density);
         let mut charge = Charge {
@@ -277,9 +274,7 @@ impl Charge {
             return Err(ChargeError::Length { what: "y of fillers", expected, found });
         }
         let names = ["width of filler", "height of filler", "x of filler", "y of filler"];
-        for (i, (&x, &y)) in x.iter().zip(y).enumerate() {
-            rectangles::check(names, i, [width, height, x, y])?;
-        }
+        rectangles::check_all(names, x.len(), |i| [width, height, x[i], y[i]])?;
         let bodies = self.bodies().saturating_add(x.len());
         check_bodies(bodies)?;
         check_total("fillers", self.filler_area() + x.len() as f64 * (width * height))?;

@@ -2,6 +2,7 @@
 
 use super::ChargeError;
 use crate::grid::Rect;
+use rayon::prelude::*;
 
 /// Bare rectangles, for a placer that has no [`Design`](crate::design::Design).
 /// Lengths in layout units; one entry per movable cell in the first four.
@@ -87,15 +88,13 @@ impl<'a> Rectangles<'a> {
         if let Some(&(what, found)) = lengths.iter().find(|(_, found)| *found != expected) {
             return Err(ChargeError::Length { what, expected, found });
         }
-        for i in 0..expected {
-            let names = [
-                "width of movable cell",
-                "height of movable cell",
-                "x of movable cell",
-                "y of movable cell",
-            ];
-            check(names, i, [self.width[i], self.height[i], self.x[i], self.y[i]])?;
-        }
+        let names = [
+            "width of movable cell",
+            "height of movable cell",
+            "x of movable cell",
+            "y of movable cell",
+        ];
+        check_all(names, expected, |i| [self.width[i], self.height[i], self.x[i], self.y[i]])?;
         let fixed =
             ["width of fixed cell", "height of fixed cell", "x of fixed cell", "y of fixed cell"];
         let row = ["width of row", "height of row", "x of row", "y of row"];
@@ -114,6 +113,16 @@ impl<'a> Rectangles<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// [`check`] of so many, at the first that is refused. Parallel.
+pub(super) fn check_all(
+    names: [&'static str; 4],
+    count: usize,
+    values: impl Fn(usize) -> [f64; 4] + Sync,
+) -> Result<(), ChargeError> {
+    let refused = (0..count).into_par_iter().find_map_first(|i| check(names, i, values(i)).err());
+    refused.map_or(Ok(()), Err)
 }
 
 /// Refuses a width, height, x or y that is not finite and a size that is

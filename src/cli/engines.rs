@@ -1,6 +1,7 @@
 //! Which engine runs: what the user chose and what the machine has.
 
 use super::failure::Failure;
+use super::input::with_precision;
 use super::options::{EngineChoice, SolveArgs};
 use super::paper::{CpuTarget, Target};
 use crate::charge::Charge;
@@ -9,6 +10,7 @@ use crate::engine::{Choice, EngineOptions, Timed};
 use crate::place::{Backend, HostBackend};
 use crate::wirelength::Netlist;
 use std::fmt::Display;
+use std::sync::Arc;
 
 /// Floating-point types every engine of this build computes in.
 #[cfg(not(feature = "cuda"))]
@@ -46,6 +48,22 @@ pub(crate) fn open<T: EngineReal>(
     Ok(Chosen { engines, note })
 }
 
+/// Begins to open the device that `options` ask for, if it is to be one, while the design is read;
+/// loads what an engine runs on it, and what a placement does where one is `to_place`.
+pub(crate) fn open_ahead(options: &SolveArgs, to_place: bool) {
+    let device = match options.engine {
+        EngineChoice::Cpu => return,
+        EngineChoice::Auto => 0,
+        EngineChoice::Cuda(device) | EngineChoice::Both(device) => device,
+    };
+    with_precision!(options.precision(), T => cuda::open_ahead::<T>(device, to_place));
+}
+
+/// Waits for a device that is still being opened: the program must not end meanwhile.
+pub(crate) fn finish_ahead() {
+    cuda::finish_ahead();
+}
+
 /// The machine of a placement, and what `auto` took and why.
 pub(crate) struct ChosenBackend {
     pub(crate) backend: Box<dyn Backend>,
@@ -54,7 +72,7 @@ pub(crate) struct ChosenBackend {
 
 /// Opens what places on the engine of `options`, of two on the first.
 pub(crate) fn open_backend<T: EngineReal>(
-    charge: Charge,
+    charge: Arc<Charge>,
     netlist: &Netlist,
     options: &SolveArgs,
 ) -> Result<ChosenBackend, Failure> {
@@ -124,7 +142,44 @@ pub(crate) fn advise<E: Display + From<String>>(failure: E, note: &Option<String
 mod cuda {
     use super::*;
     use crate::cuda::CudaBackend;
-    use crate::cuda::{CudaEngine, probe};
+    use crate::cuda::{CudaEngine, CudaError, Gpu, probe};
+    use std::sync::{Mutex, PoisonError};
+    use std::thread::JoinHandle;
+
+    /// A device being opened.
+    type Ahead = (usize, JoinHandle<Result<Gpu, CudaError>>);
+
+    static AHEAD: Mutex<Option<Ahead>> = Mutex::new(None);
+
+    pub(super) fn open_ahead<T: EngineReal>(device: usize, to_place: bool) {
+        let open = move || {
+            let gpu = Gpu::open(device)?;
+            match to_place {
+                true => CudaBackend::<T>::load_kernels(&gpu)?,
+                false => CudaEngine::<T>::load_kernels(&gpu)?,
+            }
+            Ok(gpu)
+        };
+        let mut ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner);
+        ahead.get_or_insert_with(|| (device, std::thread::spawn(open)));
+    }
+
+    pub(super) fn finish_ahead() {
+        let ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // What it found no longer matters.
+        ahead.into_iter().for_each(|(_, thread)| drop(thread.join()));
+    }
+
+    /// The device, opened ahead or now.
+    fn gpu(device: usize) -> Result<Gpu, CudaError> {
+        let mut ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner);
+        match ahead.take_if(|(ordinal, _)| *ordinal == device) {
+            Some((_, thread)) => {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+            None => Gpu::open(device),
+        }
+    }
 
     /// The name of a device that can be used, or what keeps it from that.
     pub(super) fn usable(device: usize) -> Result<String, String> {
@@ -140,16 +195,16 @@ mod cuda {
         options: &EngineOptions,
         device: usize,
     ) -> Result<Box<dyn Timed<T>>, Failure> {
-        Ok(Box::new(CudaEngine::new(charge, options, device)?))
+        Ok(Box::new(CudaEngine::on(&gpu(device)?, charge, options)?))
     }
 
     pub(super) fn open_backend<T: EngineReal>(
-        charge: Charge,
+        charge: Arc<Charge>,
         netlist: &Netlist,
         options: &EngineOptions,
         device: usize,
     ) -> Result<Box<dyn Backend>, Failure> {
-        let engine = CudaEngine::<T>::new(charge, options, device)?;
+        let engine = CudaEngine::<T>::on(&gpu(device)?, charge, options)?;
         Ok(Box::new(CudaBackend::new(engine, netlist)?))
     }
 
@@ -168,6 +223,11 @@ mod cuda {
         Err(NONE.to_owned())
     }
 
+    #[allow(clippy::extra_unused_type_parameters)] // the CUDA build's needs it
+    pub(super) fn open_ahead<T: EngineReal>(_: usize, _: bool) {}
+
+    pub(super) fn finish_ahead() {}
+
     pub(super) fn open<T: EngineReal>(
         _: Charge,
         _: &EngineOptions,
@@ -182,7 +242,7 @@ mod cuda {
 
     #[allow(clippy::extra_unused_type_parameters)] // the CUDA build's needs it
     pub(super) fn open_backend<T: EngineReal>(
-        _: Charge,
+        _: Arc<Charge>,
         _: &Netlist,
         _: &EngineOptions,
         _: usize,

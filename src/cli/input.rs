@@ -1,5 +1,6 @@
 //! Reading a design and making its bins and charge.
 
+use super::engines;
 use super::failure::Failure;
 use super::memory;
 use super::options::{Bins, EvaluationArgs, SolveArgs};
@@ -46,6 +47,7 @@ pub(crate) fn open_design(aux: &Path, args: &EvaluationArgs) -> Result<Opened, F
     spinner.enable_steady_tick(std::time::Duration::from_millis(100));
     let start = Instant::now();
     use_threads(args.options.threads())?;
+    engines::open_ahead(&args.options, false);
     let mut options = ReadOptions::default().pin_offset(args.pin_offset());
     options.pl = args.pl.clone();
     let loaded = bookshelf::read_design(aux, &options)?;

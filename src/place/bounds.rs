@@ -2,6 +2,7 @@
 
 use crate::charge::Charge;
 use crate::real::Real;
+use rayon::prelude::*;
 
 /// Least and largest lower-left corner of every body, in the backend's
 /// precision, rounded *inward*: a body there reaches beyond the die by nothing,
@@ -25,7 +26,7 @@ impl<T: Real> Bounds<T> {
         let die = charge.grid().die();
         let (low_x, low_y) = (round_up(die.xl), round_up(die.yl));
         let highs = |low: T, high: f64, sizes: &[f64]| {
-            sizes.iter().map(|&size| round_down::<T>(high, size).max(low)).collect()
+            sizes.par_iter().map(|&size| round_down::<T>(high, size).max(low)).collect()
         };
         Bounds {
             high_x: highs(low_x, die.xh, charge.width()),

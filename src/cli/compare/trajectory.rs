@@ -17,6 +17,7 @@ use crate::wirelength::Netlist;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// One placement per pipeline and the nudged one, iteration by iteration.
 pub(crate) struct Runs<'b> {
@@ -38,7 +39,7 @@ pub(crate) fn open_backends<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
 ) -> Result<Vec<Box<dyn Backend>>, Failure> {
-    let charge = charge_of(&opened.design, options)?;
+    let charge = Arc::new(charge_of(&opened.design, options)?);
     let netlist = Netlist::from_design(&opened.design, Netlist::ALL)
         .map_err(|e| format!("{e}, so there is nothing to place by"))?;
     let open = |(pipeline, _)| -> Result<Box<dyn Backend>, Failure> {

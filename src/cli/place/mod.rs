@@ -20,7 +20,7 @@ use super::results::{tell, write_json};
 use crate::bookshelf::write_pl;
 use crate::charge::Charge;
 use crate::cpu::engine::milliseconds;
-use crate::design::Design;
+use crate::design::{Design, Hpwl};
 use crate::place::{Outcome, PlaceOptions, Placer, Record, limits, start};
 use crate::wirelength::Netlist;
 use checkpoint::Subject;
@@ -33,6 +33,7 @@ use history::HistoryFile;
 use page::Ended;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use summary::{Quality, Seed, Summary, Times, in_words};
 
@@ -150,6 +151,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
         .folder("--plots", args.plots.as_ref(), PICTURES)
         .folder("--frames", args.frames.as_ref(), PICTURES)
         .check(&design_files(&args.aux, pl))?;
+    engines::open_ahead(&args.evaluation.options, true);
     let opened = open_design(&args.aux, &args.evaluation)?;
     with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened, begun))
 }
@@ -164,19 +166,31 @@ fn place<T: EngineReal>(
         true => args.evaluation.options.with_fillers(),
         false => args.evaluation.options.clone(),
     };
-    let charge = charge_of(&opened.design, &options)?;
+    let (charge, netlist) = std::thread::scope(|scope| {
+        let netlist =
+            scope.spawn(|| Netlist::from_design(&opened.design, args.experts.large_net()));
+        (charge_of(&opened.design, &options), joined(netlist.join()))
+    });
+    let charge = Arc::new(charge?);
     opened.warnings.extend(charge.warnings().iter().cloned());
     opened.warnings.extend(limits::obstacles(&charge, args.stop_overflow));
-    let netlist = Netlist::from_design(&opened.design, args.experts.large_net())
-        .map_err(|e| format!("{e}, so there is nothing to place by"))?;
+    let netlist = netlist.map_err(|e| format!("{e}, so there is nothing to place by"))?;
     let place_options = args.experts.apply(
         PlaceOptions::default()
             .stop_overflow(args.stop_overflow)
             .iterations(args.iterations)
             .warm(args.init == InitArg::File),
     );
-    let engines::ChosenBackend { mut backend, note } =
-        engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
+    // The first start is made while the engine is.
+    let (chosen, mut first) = std::thread::scope(|scope| {
+        let start = args
+            .resume
+            .is_none()
+            .then(|| scope.spawn(|| first_positions(args, &charge, options.seed())));
+        let chosen = engines::open_backend::<T>(charge.clone(), &netlist, &options);
+        (chosen, start.map(|start| joined(start.join())))
+    });
+    let engines::ChosenBackend { mut backend, note } = chosen?;
     let descriptor = backend.descriptor();
     let wanted = FramesWanted { folder: args.frames.clone(), page: args.report.is_some() };
     let mut frames = Frames::start(&wanted, args.frame_every as usize, &opened.design, &charge)?;
@@ -203,7 +217,7 @@ fn place<T: EngineReal>(
                 (Placer::resume(&mut *backend, &checkpoint, &place_options)?, records)
             }
             None => {
-                let (x, y) = first_positions(args, &charge, seed);
+                let (x, y) = first.take().unwrap_or_else(|| first_positions(args, &charge, seed));
                 let placer = Placer::new(&mut *backend, &x, &y, &place_options)?;
                 let first = *placer.last();
                 (placer, vec![first])
@@ -239,8 +253,7 @@ fn place<T: EngineReal>(
     settle(&mut opened.design, &placed.x, &placed.y);
     let design = &opened.design;
     write_pl(&args.output, design)?;
-    let Placed { seed, outcome, iteration, standard_cells, .. } = placed;
-    let smoothed = placed.sample().density.overflow;
+    let Placed { seed, outcome, iteration, .. } = placed;
     let limit = (outcome == Outcome::Plateau)
         .then(|| limits::limit(&charge, &placed.x, &placed.y))
         .transpose()?;
@@ -256,7 +269,12 @@ fn place<T: EngineReal>(
         outcome,
         limit: limit.as_deref(),
         iteration,
-        result: Quality::of::<T>(design, &charge, &placed.x, &placed.y, smoothed, standard_cells),
+        result: Quality {
+            hpwl: design.hpwl().unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
+            smoothed: placed.sample().density.overflow,
+            exact: placed.exact,
+            standard_cells: placed.standard_cells,
+        },
         times,
         records: &placed.descent.records,
         seeds: if args.seeds > 1 { &seeds } else { &[] },
@@ -275,7 +293,8 @@ fn place<T: EngineReal>(
             records: summary.records,
             film,
         };
-        page::page::<T>(ended, charge.clone(), &placed.x, &placed.y)?.write(Some(design), path)?;
+        page::page::<T>(ended, Charge::clone(&charge), &placed.x, &placed.y)?
+            .write(Some(design), path)?;
     }
     args.history.as_ref().map_or(Ok(()), |file| file.write(&summary))?;
     if let Some(folder) = &args.plots {
@@ -288,6 +307,11 @@ fn place<T: EngineReal>(
     ended(&summary, &args.output)
 }
 
+/// What a thread has returned; its panic is this thread's.
+fn joined<R>(result: std::thread::Result<R>) -> R {
+    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// One of the placements, ended.
 struct Placed {
     seed: u64,
@@ -296,6 +320,8 @@ struct Placed {
     iteration: usize,
     x: Vec<f64>,
     y: Vec<f64>,
+    /// Overflow with every cell at its exact size.
+    exact: f64,
     standard_cells: Option<f64>,
     descent: Descent,
 }
@@ -309,6 +335,7 @@ impl Placed {
             iteration: placer.result_iteration(),
             x,
             y,
+            exact: placer.result_exact_density()?.overflow,
             standard_cells: placer.result_standard_cells()?,
             descent,
         })

@@ -1,13 +1,12 @@
 //! What is said of a placement that has ended: on standard output, as JSON, by the exit code.
 
 use super::experts::ExpertArgs;
+use crate::Precision;
 use crate::charge::Charge;
 use crate::cli::report::{DesignReport, GridReport};
-use crate::cpu::density::CpuDensity;
 use crate::design::{Design, Hpwl};
 use crate::engine::{Descriptor, Pipeline};
 use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
-use crate::{Precision, Real};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -44,26 +43,6 @@ pub(super) struct Quality {
     pub(super) exact: f64,
     /// Of the standard cells alone, smoothed, where macros move too.
     pub(super) standard_cells: Option<f64>,
-}
-
-impl Quality {
-    pub(super) fn of<T: Real>(
-        design: &Design,
-        charge: &Charge,
-        x: &[f64],
-        y: &[f64],
-        smoothed: f64,
-        standard_cells: Option<f64>,
-    ) -> Quality {
-        let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
-        let exact = CpuDensity::new(charge, 0.0).exact(&round(x), &round(y));
-        Quality {
-            hpwl: design.hpwl().unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
-            smoothed,
-            exact: exact.overflow,
-            standard_cells,
-        }
-    }
 }
 
 /// Milliseconds from the command to the end; those of the iterations are in the records.

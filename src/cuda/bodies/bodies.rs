@@ -17,7 +17,7 @@
 use super::age::OrderAge;
 use super::order::{Corners, Ordering, Parts, Wanted};
 use super::permute::{self, Moves, Permutation, PermutationView};
-use super::plan::{BUSY, BodySizes, LARGEST_CHUNK, PATCH, Plan, SMALL_CHUNK, record};
+use super::plan::{BUSY, BodySizes, LARGEST_CHUNK, PATCH, Plan, SMALL_CHUNK, records};
 use crate::charge::Charge;
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
@@ -96,12 +96,9 @@ impl<T: CudaReal> Bodies<T> {
         let plan = layout.plan::<T>(&charge, chunk);
 
         let ids = layout.first_ids();
-        let of = |ids: &[u32]| -> Vec<u8> {
-            ids.iter().flat_map(|&i| record::<T>(&layout.sizes[i as usize], i)).collect()
-        };
-        let mut records = of(&ids[..plan.records as usize]);
-        records.resize(2 * records.len(), 0);
-        let large = of(&ids[plan.bodies as usize..]);
+        let mut slots = records::<T>(&layout.sizes, &ids[..plan.records as usize]);
+        slots.resize(2 * slots.len(), 0);
+        let large = records::<T>(&layout.sizes, &ids[plan.bodies as usize..]);
         let ids = [ids, vec![0; count]].concat();
         let module = gpu.kernels::<T>("order")?;
         Ok(Bodies {
@@ -113,7 +110,7 @@ impl<T: CudaReal> Bodies<T> {
             moves: Moves::new(&module)?,
             large: gpu.upload(&large)?,
             ids: gpu.upload(&ids)?,
-            records: gpu.upload(&records)?,
+            records: gpu.upload(&slots)?,
             chunks: gpu.zeros(8 * plan.max_chunks as usize)?,
             staged: gpu.zeros(2 * count)?,
             plan,

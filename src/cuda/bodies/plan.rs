@@ -5,6 +5,7 @@ use crate::charge::Charge;
 use crate::charge::smoothing::LEAST_EXTENT;
 use crate::cuda::device::{CudaReal, KernelArgument};
 use crate::real::Precision;
+use rayon::prelude::*;
 
 /// Bins along a side of a tile: `TILE` in `kernels/bodies/bodies.cuh`.
 pub(super) const TILE: usize = 32;
@@ -151,6 +152,7 @@ impl BodySizes {
     pub(super) fn new(charge: &Charge) -> BodySizes {
         let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
         let mut sizes: Vec<Sizes> = (0..charge.bodies())
+            .into_par_iter()
             .map(|i| Sizes {
                 w: charge.width()[i] / bin_x,
                 h: charge.height()[i] / bin_y,
@@ -160,8 +162,10 @@ impl BodySizes {
         for &i in charge.macros() {
             sizes[i as usize].ratio *= -1.0;
         }
-        let large: Vec<u32> =
-            (0..sizes.len()).filter(|&i| sizes[i].is_large()).map(|i| i as u32).collect();
+        let large: Vec<u32> = (0..sizes.len() as u32)
+            .into_par_iter()
+            .filter(|&i| sizes[i as usize].is_large())
+            .collect();
         let large_movable = large.partition_point(|&i| (i as usize) < charge.movable());
         let fillers = &sizes[charge.movable()..];
         let none = Sizes { w: 0.0, h: 0.0, ratio: 0.0 };
@@ -227,22 +231,29 @@ impl BodySizes {
     }
 }
 
-/// `Record` in `kernels/bodies/bodies.cuh`, as bytes.
-pub(super) fn record<T: CudaReal>(sizes: &Sizes, id: u32) -> Vec<u8> {
-    let numbers = [sizes.w, sizes.h, sizes.ratio];
-    match T::PRECISION {
-        Precision::F32 => {
-            let mut bytes: Vec<u8> =
-                numbers.iter().flat_map(|&v| (v as f32).to_ne_bytes()).collect();
-            bytes.extend(id.to_ne_bytes());
-            bytes
+/// Bytes of a `Record` in `kernels/bodies/bodies.cuh`: three numbers, and an index as wide as one.
+fn record_bytes<T: CudaReal>() -> usize {
+    4 * size_of::<T>()
+}
+
+/// The records of the bodies `ids`, as bytes.
+pub(super) fn records<T: CudaReal>(sizes: &[Sizes], ids: &[u32]) -> Vec<u8> {
+    let each = record_bytes::<T>();
+    let mut bytes = vec![0; each * ids.len()];
+    bytes.par_chunks_exact_mut(each).zip(ids).for_each(|(record, &id)| {
+        let Sizes { w, h, ratio } = sizes[id as usize];
+        for (to, value) in record.chunks_exact_mut(each / 4).zip([w, h, ratio]) {
+            match T::PRECISION {
+                Precision::F32 => to.copy_from_slice(&(value as f32).to_ne_bytes()),
+                Precision::F64 => to.copy_from_slice(&value.to_ne_bytes()),
+            }
         }
-        Precision::F64 => {
-            let mut bytes: Vec<u8> = numbers.iter().flat_map(|v| v.to_ne_bytes()).collect();
-            bytes.extend(u64::from(id).to_ne_bytes());
-            bytes
+        match T::PRECISION {
+            Precision::F32 => record[3 * each / 4..].copy_from_slice(&id.to_ne_bytes()),
+            Precision::F64 => record[3 * each / 4..].copy_from_slice(&u64::from(id).to_ne_bytes()),
         }
-    }
+    });
+    bytes
 }
 
 #[cfg(test)]

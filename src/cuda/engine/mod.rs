@@ -136,6 +136,15 @@ impl<T: CudaReal> CudaEngine<T> {
         })
     }
 
+    /// Loads what an engine runs on `gpu` but the solve, compiled at the same time where that was
+    /// not done before: the first engine made there then finds it loaded.
+    ///
+    /// # Errors
+    /// When kernels cannot be compiled or loaded.
+    pub fn load_kernels(gpu: &Gpu) -> Result<(), CudaError> {
+        gpu.prepare::<T>(&["order", "density", "force"].map(|unit| (unit, &[][..]))).map(drop)
+    }
+
     /// The device that all work goes to.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
