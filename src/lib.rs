@@ -77,7 +77,7 @@
 //! | `cli` | yes | the program and all that only it needs: arguments, pictures, reports, generators, the tables of Jiang, Gu and Pan |
 //! | `cuda` | yes | the CUDA engine; driver, NVRTC and cuFFT are opened at run time, nothing of CUDA is needed to build |
 //! | `plot` | with `cli` | pictures from the library |
-//! | `gzip` | with `cli` | Bookshelf files compressed by gzip |
+//! | `gzip`, `xz` | with `cli` | Bookshelf files compressed by gzip or xz |
 //! | `capi` | | functions for C, declared in `src/capi/placefield.h` |
 //! | `python` | | the Python module, built by `pip install ./scripts/python` |
 //! | (none) | | designs, Bookshelf files, density, transforms, the CPU engine and the placer |

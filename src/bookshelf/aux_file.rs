@@ -1,8 +1,8 @@
 //! `.aux`: the names of the files of a design.
 //!
 //! `RowBasedPlacement : a.nodes a.nets a.wts a.pl a.scl`; the words before the
-//! colon do not matter, nor does the order; what a file is, its ending says, before a `.gz` if there
-//! is one. A name with blanks in it stands in quotes, single or double, or has a backslash before
+//! colon do not matter, nor does the order; what a file is, its ending says, before a `.gz` or `.xz`
+//! if there is one. A name with blanks in it stands in quotes, single or double, or has a backslash before
 //! each blank: `"my design.nodes"`, `my\ design.nodes`.
 
 use super::ReadOptions;
@@ -56,6 +56,9 @@ fn parse<'a>(text: &'a [u8], folder: &Path) -> Result<Aux, Miss<'a>> {
     let (mut nodes, mut nets, mut wts, mut pl, mut scl) = (None, None, None, None, None);
     let mut others = Vec::new();
     let mut i = lexer::first_line(text);
+    if i.starts_with(b"UCLA ") {
+        return Err(Miss::expected(i, "an .aux file, which names the design's other files"));
+    }
     while !i.is_empty() {
         let label = terminated(lexer::token("a word"), lexer::colon("`:`"));
         let (mut rest, _) = opt(label).parse(i).map_err(lexer::unwrap_miss)?;
@@ -153,6 +156,13 @@ mod tests {
         assert_eq!(aux.pl.as_deref(), Some(Path::new("dir/b.x.pl")));
         assert_eq!((aux.nets, aux.wts), (None, None));
         assert_eq!(aux.others, ["extra"]);
+    }
+
+    #[test]
+    fn another_file_of_the_design_is_told_apart() {
+        let error = read("# made by hand\nUCLA nodes 1.0\nNumNodes : 1\n").unwrap_err();
+        let want = "expected an .aux file, which names the design's other files, found `UCLA`";
+        assert_eq!(error, format!("dir/a.aux:2:1: {want}"));
     }
 
     #[test]

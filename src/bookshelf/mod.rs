@@ -7,10 +7,10 @@
 //! centre. Each file type also has its own reader from bytes (`parse_*`), and
 //! [`read_placement`] reads another `.pl` file for a design.
 //!
-//! With the feature `gzip` a file may be compressed by gzip, whatever it is called; where the
-//! file that an `.aux` names is absent, its name with `.gz` behind is tried. Compressed files are
-//! decompressed side by side, and while others are parsed. A file may be a pipe; `-` is standard
-//! input.
+//! With the features `gzip` and `xz` a file may be compressed by these, whatever it is called;
+//! where the file that an `.aux` names is absent, its name with `.gz` or `.xz` behind is tried.
+//! Compressed files are decompressed side by side, and while others are parsed. A file may be a
+//! pipe; `-` is standard input.
 //!
 //! The format is the GSRC Bookshelf placement format as the UCLA, ISPD and
 //! ICCAD suites write it, with what they made of it: tabs and CRLF, counts in
@@ -22,6 +22,7 @@
 
 mod aux_file;
 mod chunks;
+mod compression;
 mod error;
 mod file;
 mod index;

@@ -5,10 +5,11 @@ use super::evaluation::{Evaluated, evaluate, write_npy};
 use super::failure::{Failure, usage};
 use super::input::{Opened, open_design, with_precision};
 use super::options::EvaluationArgs;
-use super::outputs::{Names, Outputs, PICTURES, design_files, one_standard_input};
+use super::outputs::{Names, ResultArgs, design_files, one_standard_input};
 use super::pictures::save;
 use super::report::{DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report};
 use super::results::{list, tell, write_json};
+use super::views::{ARROW_BINS, grid_over, node_name};
 use crate::bookshelf::read_placement;
 use crate::design::{Design, Placement};
 use crate::displacement::{self, Displacement, Range};
@@ -20,12 +21,11 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Bins along the longer side of the picture of displacements: coarse enough for arrows.
-const MOVE_BINS: f64 = 64.0;
-
 /// Options of `placefield diff`.
 #[derive(Args)]
 #[command(mut_arg("pl", |arg| arg.hide(true)))]
+#[command(mut_arg("maps", |arg| arg.help("Write both densities, their difference and every cell's displacement as NumPy files")))]
+#[command(mut_arg("plots", |arg| arg.help("Draw the difference of the densities, where cells moved, and how far")))]
 pub(crate) struct DiffArgs {
     /// The design's .aux file
     #[arg(value_name = "DESIGN.aux")]
@@ -38,15 +38,8 @@ pub(crate) struct DiffArgs {
     to: PathBuf,
     #[command(flatten)]
     evaluation: EvaluationArgs,
-    /// Write the numbers as JSON; - for standard output
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write both densities, their difference and every cell's displacement as NumPy files
-    #[arg(long, value_name = "DIR")]
-    maps: Option<PathBuf>,
-    /// Draw the difference of the densities, where cells moved, and how far
-    #[arg(long, value_name = "DIR")]
-    plots: Option<PathBuf>,
+    #[command(flatten)]
+    results: ResultArgs,
 }
 
 /// What `--maps` writes.
@@ -122,11 +115,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     one_standard_input([&*args.aux, &*args.from, &*args.to])?;
     let mut inputs = design_files(&args.aux, Some(&args.from));
     inputs.push(args.to.clone());
-    Outputs::default()
-        .file("--json", args.json.as_ref())
-        .folder("--maps", args.maps.as_ref(), MAPS)
-        .folder("--plots", args.plots.as_ref(), PICTURES)
-        .check(&inputs)?;
+    args.results.check(MAPS, &inputs)?;
     let mut evaluation = args.evaluation.clone();
     evaluation.pl = Some(args.from.clone());
     let mut opened = open_design(&args.aux, &evaluation)?;
@@ -163,7 +152,7 @@ fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
     };
     let mut warnings = a.warnings.clone();
     warnings.extend(b.warnings.iter().filter(|w| !a.warnings.contains(w)).cloned());
-    let names = moved.farthest.iter().map(|m| design.nodes.names.get(m.node as usize).to_owned());
+    let names = moved.farthest.iter().map(|m| node_name(design, m.node as usize));
     let farthest = names.collect();
     let report = DiffReport {
         version: a.version,
@@ -180,7 +169,7 @@ fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
     };
 
     let mut files = Vec::new();
-    if let Some(folder) = &args.maps {
+    if let Some(folder) = &args.results.maps {
         let shape = [grid.nx(), grid.ny()];
         for (name, map) in
             [("density_from", &from), ("density_to", &to), ("density_difference", &difference)]
@@ -196,14 +185,14 @@ fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
             files.push(path);
         }
     }
-    if let Some(folder) = &args.plots {
+    if let Some(folder) = &args.results.plots {
         draw(&report, design, &first, &difference, grid, folder, &mut files)?;
     }
-    if let Some(path) = &args.json {
+    if let Some(path) = &args.results.json {
         write_json(path, &report)?;
         files.push(path.clone());
     }
-    if args.json.as_deref() == Some(Path::new("-")) {
+    if args.results.json_alone() {
         tell(&notes, &[]);
         return Ok(());
     }
@@ -304,9 +293,7 @@ fn mean_moves(
     grid: BinGrid,
 ) -> Result<(BinGrid, [Map<f64>; 2]), Failure> {
     let die = grid.die();
-    let longer = die.width().max(die.height());
-    let bins = |length: f64| ((MOVE_BINS * length / longer).round() as usize).max(1);
-    let coarse = BinGrid::new(die, bins(die.width()), bins(die.height()))?;
+    let coarse = grid_over(die, ARROW_BINS)?;
     let zero = Map::filled(coarse.nx(), coarse.ny(), 0.0);
     let (mut x, mut y, mut count) = (zero.clone(), zero.clone(), zero);
     for i in design.movable() {

@@ -5,14 +5,14 @@ use super::failure::Failure;
 use super::input::{open_design, with_precision};
 use super::legality;
 use super::options::EvaluationArgs;
-use super::outputs::{Names, Outputs, PICTURES, design_files, one_standard_input};
+use super::outputs::{Names, ResultArgs, design_files, one_standard_input};
 use super::pictures;
 use super::report::Report;
 use super::results::{list, tell, write_json};
 use crate::scaled_hpwl;
 use clap::Args;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options of `placefield eval`.
 #[derive(Args)]
@@ -22,15 +22,8 @@ pub(crate) struct EvalArgs {
     aux: PathBuf,
     #[command(flatten)]
     evaluation: EvaluationArgs,
-    /// Write the numbers as JSON; - for standard output
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write density, potential, field and forces as NumPy files
-    #[arg(long, value_name = "DIR")]
-    maps: Option<PathBuf>,
-    /// Draw density, potential, field and force as PNG and SVG
-    #[arg(long, value_name = "DIR")]
-    plots: Option<PathBuf>,
+    #[command(flatten)]
+    results: ResultArgs,
     /// Say whether the placement is legal: overlaps, rows, sites, the die, orientations, and with
     /// --pl fixed cells that are not where the .aux file's placement has them
     #[arg(long)]
@@ -60,11 +53,8 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     let pl = args.evaluation.pl.as_deref();
     one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
     // Outputs first: a run of minutes must not end on one that cannot be written.
-    Outputs::default()
-        .file("--json", args.json.as_ref())
-        .folder("--maps", args.maps.as_ref(), MAPS)
-        .folder("--plots", args.plots.as_ref(), PICTURES)
-        .check(&design_files(&args.aux, pl))?;
+    let results = &args.results;
+    results.check(MAPS, &design_files(&args.aux, pl))?;
     let mut opened = open_design(&args.aux, &args.evaluation)?;
     let legality = match args.legality || args.require_legal {
         true => Some(legality::judge(&mut opened)?),
@@ -79,17 +69,17 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
             report.scaled_hpwl = Some(scaled_hpwl::score(&opened.design, options.target_density())?);
         }
         let mut files = Vec::new();
-        if let Some(folder) = &args.maps {
+        if let Some(folder) = &results.maps {
             files.extend(evaluated.write_maps(folder)?);
         }
-        if let Some(folder) = &args.plots {
+        if let Some(folder) = &results.plots {
             files.extend(pictures::draw(&opened.design, &evaluated, folder, &Default::default())?);
         }
-        if let Some(path) = &args.json {
+        if let Some(path) = &results.json {
             write_json(path, &evaluated.report)?;
             files.push(path.clone());
         }
-        if args.json.as_deref() == Some(Path::new("-")) {
+        if results.json_alone() {
             tell(&evaluated.notes, &[]); // the warnings are in the JSON
         } else {
             tell(&evaluated.notes, &evaluated.report.warnings);

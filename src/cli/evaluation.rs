@@ -80,7 +80,8 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let charge = engine.charge();
     let clipped = charge.clipped_area(&x, &y);
     let mut warnings = opened.warnings.clone();
-    warnings.extend(charge.warnings().iter().cloned());
+    // Who made the charge may have said these already.
+    warnings.extend(charge.warnings().iter().filter(|w| !opened.warnings.contains(w)).cloned());
     if clipped.wholly + clipped.partly > 0 {
         warnings.push(format!(
             "movable cells reach beyond the die: {} of {} wholly, {} partly; their area outside, {}, is left out",

@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use super::input::Opened;
+use super::views::node_name;
 use crate::bookshelf::read_placement;
 use crate::design::Design;
 use crate::legality::{self, Fault, Legality, LegalityOptions};
@@ -68,10 +69,7 @@ pub(crate) fn judge(opened: &mut Opened) -> Result<LegalityReport, Failure> {
 }
 
 fn report(design: &Design, found: &Legality) -> LegalityReport {
-    let name = |node: u32| match design.nodes.names.is_empty() {
-        true => node.to_string(),
-        false => design.nodes.names.get(node as usize).to_owned(),
-    };
+    let name = |node: u32| node_name(design, node as usize);
     let worst = found.worst.iter().map(|v| ViolationReport {
         fault: v.fault,
         cells: [Some(v.node), v.other].into_iter().flatten().map(name).collect(),

@@ -34,7 +34,7 @@ mod shell;
 mod tune;
 mod views;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use results::say;
 use std::io;
 use std::process::ExitCode;
@@ -84,7 +84,8 @@ enum Command {
 
 /// Parses the command line, runs it and says how it went.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     let result = match &cli.command {
         Command::Eval(args) => eval::run(args),
         Command::Diff(args) => diff::run(args),
@@ -109,7 +110,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) if is_broken_pipe(&*e) => ExitCode::SUCCESS,
         Err(e) => match e.downcast::<clap::Error>() {
-            Ok(usage) => usage.format(&mut Cli::command()).exit(),
+            Ok(usage) => usage.format(&mut called(&matches)).exit(),
             Err(e) if e.is::<failure::Interrupted>() => {
                 say(&format!("placefield: {e}"));
                 ExitCode::from(130)
@@ -126,6 +127,17 @@ pub fn main() -> ExitCode {
             }
         },
     }
+}
+
+/// The subcommand that was called, whose usage an error shows.
+fn called(mut matches: &clap::ArgMatches) -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    while let Some((name, below)) = matches.subcommand() {
+        let Some(found) = command.find_subcommand(name).cloned() else { break };
+        (command, matches) = (found, below);
+    }
+    command
 }
 
 fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {

@@ -40,7 +40,7 @@ pub(crate) struct SolveArgs {
     /// Count area outside every row as fixed
     #[arg(long)]
     row_blockage: bool,
-    /// Engine: auto, cpu, cuda or cuda:N; for compare also both or both:N
+    /// Engine: auto, cpu, cuda or cuda:N
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) engine: EngineChoice,
     /// How the solve is composed of transforms; auto takes the fastest for engine and bins
@@ -53,11 +53,12 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
     /// The same bits on every run: every engine always gives them
-    #[arg(long)]
+    #[arg(long, hide = true)]
     #[allow(dead_code)] // accepted, and without effect
     deterministic: bool,
     /// Seed of the fillers' positions, and of a placement's start
-    #[arg(long, value_name = "SEED", default_value_t = 1000, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 1000, allow_hyphen_values = true,
+          value_parser = seed)]
     seed: u64,
 }
 
@@ -129,6 +130,11 @@ impl FromStr for Bins {
 fn target_density(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|t: &f64| *t > 0.0 && *t <= 1.0);
     number.ok_or_else(|| "expected a number above 0 and at most 1".to_owned())
+}
+
+/// `--seed`.
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 /// A count of which there is none of zero.

@@ -4,6 +4,7 @@
 use super::failure::{Failure, named, usage};
 use super::results::{check_output, make_folder};
 use crate::bookshelf::{self, ReadOptions};
+use clap::Args;
 use clap::error::ErrorKind;
 use std::ffi::OsStr;
 use std::io;
@@ -23,6 +24,36 @@ pub(crate) enum Names {
     These(&'static [&'static str]),
     /// Any with one of these endings.
     Ending(&'static [&'static str]),
+}
+
+/// Where the results of an evaluation go.
+#[derive(Args)]
+pub(crate) struct ResultArgs {
+    /// Write the numbers as JSON; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write density, potential, field and forces as NumPy files
+    #[arg(long, value_name = "DIR")]
+    pub(crate) maps: Option<PathBuf>,
+    /// Draw density, potential, field and force as PNG and SVG
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
+}
+
+impl ResultArgs {
+    /// As [`Outputs::check`], with what `--maps` will write.
+    pub(crate) fn check(&self, maps: Names, inputs: &[PathBuf]) -> Result<(), Failure> {
+        Outputs::default()
+            .file("--json", self.json.as_ref())
+            .folder("--maps", self.maps.as_ref(), maps)
+            .folder("--plots", self.plots.as_ref(), PICTURES)
+            .check(inputs)
+    }
+
+    /// Whether standard output is for the JSON alone.
+    pub(crate) fn json_alone(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
 }
 
 /// What pictures are called.

@@ -12,9 +12,9 @@ use crate::grid::{BinGrid, Map, Rect};
 
 /// Most macros outlined; beyond that the outlines hide the map.
 const MOST_OUTLINES: usize = 5_000;
-/// Bins along the longer side of the map of forces: coarse enough that every
-/// bin averages over many cells.
-const FORCE_BINS: f64 = 64.0;
+/// Bins along the longer side of maps of what cells do, as forces: coarse enough that every
+/// bin averages over many cells, and for arrows.
+pub(crate) const ARROW_BINS: f64 = 64.0;
 
 /// The movable nodes that are macros, by the rule that the charge takes too.
 pub(crate) fn movable_macros(design: &Design) -> Vec<usize> {
@@ -81,7 +81,7 @@ pub(crate) fn force_maps<T: Real>(
 ) -> Result<(BinGrid, [Map<f64>; 2]), Failure> {
     let charge = evaluated.engine.charge();
     let die = charge.grid().die();
-    let grid = grid_over(die, FORCE_BINS)?;
+    let grid = grid_over(die, ARROW_BINS)?;
     let zero = Map::filled(grid.nx(), grid.ny(), 0.0);
     let (mut fx, mut fy, mut area) = (zero.clone(), zero.clone(), zero);
     for i in 0..charge.movable() {

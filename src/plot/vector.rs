@@ -7,6 +7,8 @@ use super::drawing::{Align, Area, Drawing, Item, SUBUNITS, Text, failed, fill, s
 use super::error::PlotError;
 use super::font::FAMILY;
 use super::raster;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use image::codecs::png::FilterType;
 use image::{RgbImage, imageops};
 use plotters::prelude::{DrawingBackend, SVGBackend};
@@ -110,38 +112,11 @@ fn element(area: &Area, pixels: &RgbImage) -> Result<String, PlotError> {
     let repeated = pixels.height() * 2 <= height;
     let filter = if repeated { FilterType::Up } else { FilterType::NoFilter };
     let enlarged = imageops::resize(pixels, width, height, imageops::FilterType::Nearest);
-    let data = base64(&raster::png(&enlarged, filter)?);
+    let data = STANDARD.encode(raster::png(&enlarged, filter)?);
     Ok(format!(
         "<image x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \
          style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>\n",
         width * SUBUNITS,
         height * SUBUNITS,
     ))
-}
-
-/// RFC 4648, section 4.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let bits = (0..3).fold(0, |bits, k| bits << 8 | u32::from(*group.get(k).unwrap_or(&0)));
-        for k in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * k) & 63) as usize];
-            text.push(if k <= group.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_gives_the_examples_of_rfc_4648() {
-        let examples = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
-        for (length, want) in examples.iter().enumerate() {
-            assert_eq!(base64(&b"foobar"[..length]), *want);
-        }
-    }
 }

@@ -29,6 +29,7 @@ fn no_output_is_written_over_an_input_or_another_output() {
         refused(folder, &[&"eval", &aux, &"--json", &tiny.file(kind)], is_input);
         refused(folder, &[&"compare", &aux, &"--csv", &tiny.file(kind)], is_input);
         refused(folder, &[&"place", &aux, &"-o", &tiny.file(kind)], is_input);
+        refused(folder, &[&"report", &aux, &"--out", &tiny.file(kind)], is_input);
     }
     let other = folder.join("other.pl");
     std::fs::copy(tiny.file("pl"), &other).unwrap();

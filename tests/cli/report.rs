@@ -5,6 +5,7 @@ use crate::browser::Browser;
 use crate::run;
 use crate::tiny::Tiny;
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 fn page(tiny: &Tiny) -> String {
@@ -89,6 +90,24 @@ fn compare_and_place_show_their_iterations() {
         assert!(names.contains(&name), "{names:?}");
     }
     assert_eq!(page.matches("data:image/jpeg").count(), 4);
+}
+
+#[test]
+fn a_page_of_a_placement_gives_every_warning_once() {
+    let tiny = Tiny::new();
+    tiny.edit("pl", "p 30 8", "p 38 8"); // partly beyond the die, of which the charge warns
+    tiny.edit("nodes", "NumNodes : 4", "NumNodes : 5"); // and this of the files
+    let (out, page) = (tiny.folder().join("out.pl"), tiny.folder().join("page.html"));
+    let args: [&dyn AsRef<OsStr>; 8] =
+        [&"place", &tiny.aux(), &"-o", &out, &"--iterations", &"2", &"--report", &page];
+    crate::placefield(&args).assert().code(3);
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, list) = page.split_once(">Warnings</h2>").unwrap();
+    let (list, _) = list.split_once("</ul>").unwrap();
+    let mut warnings: Vec<&str> = list.split("<li>").skip(1).collect();
+    assert!(warnings.iter().any(|w| w.starts_with("fixed cells reach beyond")), "{warnings:?}");
+    warnings.sort_unstable();
+    assert!(warnings.windows(2).all(|pair| pair[0] != pair[1]), "{warnings:?}");
 }
 
 /// Many cells on many bins with as many frames as a page takes stay within its size.

@@ -71,6 +71,15 @@ fn wrong_usage_exits_with_2() {
     }
 }
 
+/// Also where all of the command line had to be known to see that it is wrong.
+#[test]
+fn wrong_usage_shows_that_of_the_command() {
+    let usage = predicate::str::contains("Usage: placefield eval [OPTIONS] <DESIGN.aux>");
+    placefield(&[&"eval", &"a.aux", &"--engine", &"both"]).assert().code(2).stderr(usage);
+    let usage = predicate::str::contains("Usage: placefield bench all [OPTIONS]");
+    placefield(&[&"bench", &"all", &"--engine", &"both"]).assert().code(2).stderr(usage);
+}
+
 #[test]
 fn help_and_version_exit_with_0() {
     assert_eq!(run(&[&"--version"]), format!("placefield {}\n", env!("CARGO_PKG_VERSION")));

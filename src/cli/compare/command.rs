@@ -4,11 +4,12 @@ use super::page::{self, Watcher};
 use super::trajectory::{self, Placement, Runs};
 use super::{Comparison, Difference, Iteration, Side};
 use crate::cli::engines::{self, Chosen, EngineReal};
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, Interrupted, usage};
 use crate::cli::input::{Opened, charge_of, open_design, with_precision};
 use crate::cli::options::{EvaluationArgs, SolveArgs, at_least_one};
 use crate::cli::outputs::{Outputs, PICTURES, design_files, one_standard_input};
 use crate::cli::pictures;
+use crate::cli::place::stop;
 use crate::cli::report::{DesignReport, GridReport};
 use crate::cli::results::{list, tell, write_json, write_output};
 use crate::engine::{Pipeline, StepTimes, Timed};
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 /// Options of `placefield compare`.
 #[derive(Args)]
 #[command(mut_arg("pipeline", |arg| arg.hide(true)))]
+#[command(mut_arg("engine", |arg| arg.help("Engine: auto, cpu, cuda or cuda:N, or both or both:N, the CPU and a device side by side")))]
 pub(crate) struct CompareArgs {
     /// The design's .aux file
     #[arg(value_name = "DESIGN.aux")]
@@ -106,7 +108,7 @@ struct Summary {
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     if args.evaluation.options.pipeline().is_some() {
         let message = "compare runs every pipeline: '--pipeline' chooses nothing";
-        return Err(crate::cli::failure::usage(ErrorKind::ArgumentConflict, message));
+        return Err(usage(ErrorKind::ArgumentConflict, message));
     }
     let pl = args.evaluation.pl.as_deref();
     one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
@@ -122,6 +124,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         Trajectory::Density => (options.clone(), args.iterations.unwrap_or(50)),
         Trajectory::Place => (options.with_fillers(), args.iterations.unwrap_or(1000)),
     };
+    stop::listen()?;
     let watcher = args.report.as_ref().map(|_| Watcher::new(&opened, &options, iterations));
     let mut watcher = watcher.transpose()?;
     let table = match args.trajectory {
@@ -156,6 +159,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     if !files.iter().any(|path| path == Path::new("-")) {
         print(&table)?;
         list(&files)?;
+    }
+    if stop::is_asked() {
+        let message = format!("interrupted after {} iterations", table.iterations.len());
+        return Err(Interrupted(message).into());
     }
     check_agreement(&table, args.tolerance)
 }
@@ -204,7 +211,7 @@ fn along_placement(
     })
 }
 
-/// Opens the engines and fills a table, row by row, until `advance` gives none.
+/// Opens the engines and fills a table, row by row, until `advance` gives none or the user stops it.
 fn fill<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
@@ -222,7 +229,7 @@ fn fill<T: EngineReal>(
     let mut comparison = Comparison::new(sides, &Pipeline::ALL)?;
     let bar = ProgressBar::new(iterations as u64);
     let mut rows = Vec::with_capacity(iterations.min(1 << 16));
-    while rows.len() < iterations {
+    while rows.len() < iterations && !stop::is_asked() {
         let Some(row) = advance(&mut comparison)? else { break };
         if let Some(watcher) = &mut watcher {
             let (x, y) = comparison.measured();

@@ -18,8 +18,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Leave out a picture's small DCT coefficients: the 2-D DCT of every channel, |coefficient| < ε
-/// to zero, the inverse
+/// Leave out a picture's small DCT coefficients, and say what that saves and costs
 #[derive(Args)]
 #[command(group(ArgGroup::new("what").args(["threshold", "psnr", "keep"]).required(true)))]
 pub(crate) struct CompressArgs {

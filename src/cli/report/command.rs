@@ -5,9 +5,9 @@ use crate::cli::evaluation::evaluate;
 use crate::cli::failure::Failure;
 use crate::cli::input::{open_design, with_precision};
 use crate::cli::options::EvaluationArgs;
-use crate::cli::results::{check_output, tell};
+use crate::cli::outputs::{Outputs, design_files, one_standard_input};
+use crate::cli::results::{list, tell};
 use clap::Args;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Options of `placefield report`.
@@ -26,7 +26,9 @@ pub(crate) struct ReportArgs {
 /// Reads, evaluates, writes the page and says where it is.
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
-    check_output(&args.out)?;
+    let pl = args.evaluation.pl.as_deref();
+    one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
+    Outputs::default().file("--out", Some(&args.out)).check(&design_files(&args.aux, pl))?;
     let opened = open_design(&args.aux, &args.evaluation)?;
     let options = &args.evaluation.options;
     with_precision!(options.precision(), T => {
@@ -35,8 +37,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         page.write(Some(&opened.design), &args.out)?;
         tell(&evaluated.notes, &evaluated.report.warnings);
     });
-    if args.out.as_os_str() != "-" {
-        writeln!(io::stdout().lock(), "{}", args.out.display())?;
+    match args.out.as_os_str() == "-" {
+        true => Ok(()),
+        false => Ok(list(&[&args.out])?),
     }
-    Ok(())
 }
