@@ -6,15 +6,14 @@
 
 use super::axis::Axis;
 use super::color::{INK, NOT_FINITE, Palette, Rgb, Scale, WHITE};
-use super::drawing::{Align, Area, Drawing, Text, failed};
+use super::drawing::{Align, Area, Drawing, SUBUNITS, Text, failed};
 use super::error::PlotError;
 use super::file::save;
 use super::font::{self, CAPITALS};
 use super::frame;
 use super::indexed::Indexed;
-use super::raster::render;
+use super::raster::{averaged, canvas};
 use crate::grid::{Map, Rect};
-use image::imageops::thumbnail;
 use std::path::Path;
 
 /// Colours of a frame: so many shades for each map …
@@ -183,13 +182,22 @@ impl Film {
     ) {
         let (width, height) = self.size;
         let nearest = |at: usize, pixels: usize, bins: usize| (2 * at + 1) * bins / (2 * pixels);
-        let columns: Vec<usize> = (0..width).map(|x| nearest(x, width, map.nx())).collect();
+        let color = |&value: &f64| {
+            palette.shade(value).map_or(ODD, |s| first + (usize::from(s) * SHADES / 256) as u8)
+        };
+        let colors: Vec<u8> = map.as_slice().iter().map(color).collect();
+        let columns: Vec<usize> =
+            (0..width).map(|x| nearest(x, width, map.nx()) * map.ny()).collect();
+        let mut above = None;
         for y in 0..height {
             let j = nearest(height - 1 - y, height, map.ny());
-            let line = &mut image.pixels[(top + y) * image.width + left..][..width];
-            for (pixel, &i) in line.iter_mut().zip(&columns) {
-                let shade = palette.shade(map[(i, j)]);
-                *pixel = shade.map_or(ODD, |s| first + (usize::from(s) * SHADES / 256) as u8);
+            let start = (top + y) * image.width + left;
+            if above.replace(j) == Some(j) {
+                image.pixels.copy_within(start - image.width..start - image.width + width, start);
+                continue;
+            }
+            for (pixel, &column) in image.pixels[start..].iter_mut().zip(&columns) {
+                *pixel = colors[column + j];
             }
         }
     }
@@ -237,8 +245,7 @@ impl Frame {
 
 /// What stays, in greys.
 fn grey(drawing: &Drawing) -> Result<Indexed, PlotError> {
-    let scale = UNITS as u32;
-    let image = thumbnail(&render(drawing)?, drawing.width / scale, drawing.height / scale);
+    let image = averaged::<{ SUBUNITS as usize * UNITS as usize }>(&canvas(drawing)?);
     let mix = |k: usize| {
         let share = k as f64 / (GREYS - 1) as f64;
         let channel = |c: usize| f64::from(WHITE[c]) * (1.0 - share) + f64::from(INK[c]) * share;

@@ -29,7 +29,32 @@ pub(super) fn png(pixels: &RgbImage, filter: FilterType) -> Result<Vec<u8>, Plot
 }
 
 /// The picture's pixels.
-pub(super) fn render(drawing: &Drawing) -> Result<RgbImage, PlotError> {
+fn render(drawing: &Drawing) -> Result<RgbImage, PlotError> {
+    Ok(averaged::<{ SUBUNITS as usize }>(&canvas(drawing)?))
+}
+
+/// Every pixel the mean of `N × N`, rounded.
+pub(super) fn averaged<const N: usize>(canvas: &RgbImage) -> RgbImage {
+    let parts = (N * N) as u16;
+    let line = 3 * canvas.width() as usize;
+    let mut sums = vec![0u16; line];
+    let mut means = Vec::with_capacity(canvas.as_raw().len() / (N * N));
+    for rows in canvas.as_raw().chunks_exact(line * N) {
+        sums.fill(0);
+        for row in rows.chunks_exact(line) {
+            sums.iter_mut().zip(row).for_each(|(sum, &v)| *sum += u16::from(v));
+        }
+        for pixels in sums.chunks_exact(3 * N) {
+            let sum = |c: usize| pixels.iter().skip(c).step_by(3).sum::<u16>();
+            means.extend([0, 1, 2].map(|c| ((sum(c) + parts / 2) / parts) as u8));
+        }
+    }
+    let [width, height] = [canvas.width(), canvas.height()].map(|n| n / N as u32);
+    RgbImage::from_raw(width, height, means).expect("N divides width and height")
+}
+
+/// The bitmap of [`SUBUNITS`] pixels to the unit.
+pub(super) fn canvas(drawing: &Drawing) -> Result<RgbImage, PlotError> {
     let (width, height) = (drawing.width * SUBUNITS, drawing.height * SUBUNITS);
     let mut canvas = RgbImage::from_pixel(width, height, image::Rgb(WHITE));
     for item in &drawing.items {
@@ -49,7 +74,7 @@ pub(super) fn render(drawing: &Drawing) -> Result<RgbImage, PlotError> {
             Item::Image { .. } => {}
         }
     }
-    Ok(image::imageops::thumbnail(&canvas, drawing.width, drawing.height))
+    Ok(canvas)
 }
 
 /// Draws a line segment by segment with round joints: one outline around a
@@ -92,20 +117,21 @@ fn write<B: DrawingBackend>(backend: &mut B, text: &Text) -> Result<(), PlotErro
     result
 }
 
-/// Stretches `pixels` over `area`: every bitmap pixel takes the image pixel under its centre.
+/// Stretches `pixels` over `area`.
 fn blit(canvas: &mut RgbImage, area: &Area, pixels: &RgbImage) {
     let (left, top) = subunits((area.left, area.top));
     let (right, bottom) = subunits((area.right, area.bottom));
-    let nearest = |at: i32, from: i32, to: i32, count: u32| {
-        let share = (f64::from(at - from) + 0.5) / f64::from(to - from);
-        ((share * f64::from(count)) as u32).min(count - 1)
+    let pixels = stretched(pixels, (right - left) as u32, (bottom - top) as u32);
+    image::imageops::replace(canvas, &pixels, left.into(), top.into());
+}
+
+/// An image of this size, every pixel of which takes the pixel of `pixels` under its centre.
+pub(super) fn stretched(pixels: &RgbImage, width: u32, height: u32) -> RgbImage {
+    let nearest = |at: u32, length: u32, count: u32| {
+        ((2 * u64::from(at) + 1) * u64::from(count) / (2 * u64::from(length))) as u32
     };
-    let columns: Vec<u32> =
-        (left..right).map(|x| nearest(x, left, right, pixels.width())).collect();
-    for y in top..bottom {
-        let row = nearest(y, top, bottom, pixels.height());
-        for (x, &column) in (left..right).zip(&columns) {
-            canvas.put_pixel(x as u32, y as u32, *pixels.get_pixel(column, row));
-        }
-    }
+    let columns: Vec<u32> = (0..width).map(|x| nearest(x, width, pixels.width())).collect();
+    RgbImage::from_fn(width, height, |x, y| {
+        *pixels.get_pixel(columns[x as usize], nearest(y, height, pixels.height()))
+    })
 }

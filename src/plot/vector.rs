@@ -9,8 +9,8 @@ use super::font::FAMILY;
 use super::raster;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use image::RgbImage;
 use image::codecs::png::FilterType;
-use image::{RgbImage, imageops};
 use plotters::prelude::{DrawingBackend, SVGBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, FontTransform, IntoFont, IntoTextStyle, RGBColor};
@@ -111,7 +111,7 @@ fn element(area: &Area, pixels: &RgbImage) -> Result<String, PlotError> {
     let (width, height) = (area.width().round() as u32, area.height().round() as u32);
     let repeated = pixels.height() * 2 <= height;
     let filter = if repeated { FilterType::Up } else { FilterType::NoFilter };
-    let enlarged = imageops::resize(pixels, width, height, imageops::FilterType::Nearest);
+    let enlarged = raster::stretched(pixels, width, height);
     let data = STANDARD.encode(raster::png(&enlarged, filter)?);
     Ok(format!(
         "<image x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \

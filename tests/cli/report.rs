@@ -96,7 +96,7 @@ fn compare_and_place_show_their_iterations() {
 fn a_page_of_a_placement_gives_every_warning_once() {
     let tiny = Tiny::new();
     tiny.edit("pl", "p 30 8", "p 38 8"); // partly beyond the die, of which the charge warns
-    tiny.edit("nodes", "NumNodes : 4", "NumNodes : 5"); // and this of the files
+    tiny.edit("wts", "n1 2", "n1 2\nunknown 3"); // and this of the files
     let (out, page) = (tiny.folder().join("out.pl"), tiny.folder().join("page.html"));
     let args: [&dyn AsRef<OsStr>; 8] =
         [&"place", &tiny.aux(), &"-o", &out, &"--iterations", &"2", &"--report", &page];
@@ -105,7 +105,9 @@ fn a_page_of_a_placement_gives_every_warning_once() {
     let (_, list) = page.split_once(">Warnings</h2>").unwrap();
     let (list, _) = list.split_once("</ul>").unwrap();
     let mut warnings: Vec<&str> = list.split("<li>").skip(1).collect();
-    assert!(warnings.iter().any(|w| w.starts_with("fixed cells reach beyond")), "{warnings:?}");
+    for said in ["fixed cells reach beyond", "1 weights are of names"] {
+        assert!(warnings.iter().any(|w| w.contains(said)), "{warnings:?}");
+    }
     warnings.sort_unstable();
     assert!(warnings.windows(2).all(|pair| pair[0] != pair[1]), "{warnings:?}");
 }

@@ -43,6 +43,7 @@ struct Panel {
     id: &'static str,
     title: &'static str,
     unit: &'static str,
+    scale: &'static str,
     /// What it shows, for who does not see it.
     description: String,
     image: String,
@@ -153,6 +154,7 @@ impl Panel {
             id,
             title,
             unit: unit_name,
+            scale: scale.name(),
             description: format!(
                 "Map of the {title}, from {} to {} {unit_name}",
                 number(least),

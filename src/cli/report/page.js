@@ -483,7 +483,7 @@ class Run {
   /** The last frame until then, in colours. */
   showFrame(row) {
     const image = this.frames.findLast(image => Number(image.dataset.row) <= row) ?? this.frames[0];
-    $("#frame-note").textContent = `Cells at iteration ${this.iterations[Number(image.dataset.row)]}; dark is empty, bright is a density of ${this.full} or more.`;
+    $("#frame-note").textContent = `Cells at iteration ${this.iterations[Number(image.dataset.row)]}.`;
     if (this.drawn === image) return;
     this.drawn = image;
     const canvas = $("#frame"), context = canvas.getContext("2d", { willReadFrequently: true });

@@ -88,7 +88,6 @@ pub(super) struct RunData {
     iterations: Vec<usize>,
     columns: Vec<Column>,
     colors: Vec<String>,
-    full: f64,
     outlines: Vec<String>,
     drawing: [f64; 2],
 }
@@ -123,7 +122,6 @@ impl Run {
                 iterations,
                 columns,
                 colors: css_colors(Scale::Sequential),
-                full: film.as_ref().map_or(1.0, |f| f.full),
                 outlines: film.as_ref().map_or_else(Vec::new, |f| f.outlines.clone()),
                 drawing: film.as_ref().map_or([1.0; 2], |f| f.drawing),
             },
@@ -158,7 +156,9 @@ impl Run {
             image: pack::image("jpeg", &jpeg(pixels, film.nx, film.ny, quality)),
         };
         let caption = format!(
-            "Cells without fillers while they move, as JPEG of quality {quality}: densities are near, not exact"
+            "Cells without fillers while they move; the brightest is a density of {} or more. As JPEG \
+             of quality {quality}: near, not exact",
+            film.full
         );
         let images = film.frames.par_iter().map(frame).collect();
         self.frames = Some(Frames { nx: film.nx, ny: film.ny, caption, images });
