@@ -58,9 +58,11 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let evaluated = evaluate::<f32>(&opened, &evaluation.options)?;
     tell(&evaluated.notes, &evaluated.report.warnings);
     eval::print(&evaluated.report)?;
-    write_json(&args.out.join("eval.json"), &evaluated.report)?;
+    let json = args.out.join("eval.json");
+    write_json(&json, &evaluated.report)?;
 
     let mut out = io::stdout().lock();
+    writeln!(out, "   {}", json.display())?;
     writeln!(out, "\n3. placefield plot:")?;
     for file in pictures::draw(&opened.design, &evaluated, &args.out, &Default::default())? {
         writeln!(out, "   {}", file.display())?;
@@ -74,8 +76,10 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     drop(out);
     let table = compare::compare(&opened, &evaluation.options, args.iterations, None)?;
     compare::print(&table)?;
-    write_json(&args.out.join("compare.json"), &table)?;
+    let json = args.out.join("compare.json");
+    write_json(&json, &table)?;
     let mut out = io::stdout().lock();
+    writeln!(out, "   {}", json.display())?;
     for file in pictures::draw_comparison(&opened.design.name, &table.iterations, &args.out)? {
         writeln!(out, "   {}", file.display())?;
     }

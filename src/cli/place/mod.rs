@@ -297,12 +297,19 @@ fn place<T: EngineReal>(
             .write(Some(design), path)?;
     }
     args.history.as_ref().map_or(Ok(()), |file| file.write(&summary))?;
-    if let Some(folder) = &args.plots {
-        pictures::draw_placement(&summary.design.name, summary.records, folder)?;
-    }
+    let pictures = match &args.plots {
+        Some(folder) => pictures::draw_placement(&summary.design.name, summary.records, folder)?,
+        None => Vec::new(),
+    };
     args.json.as_ref().map_or(Ok(()), |file| write_json(file, &summary.json()))?;
     if args.json.as_deref() != Some(Path::new("-")) {
-        summary.print([Some(&args.output), args.report.as_ref()].into_iter().flatten())?;
+        let files = [Some(&args.output), args.json.as_ref(), args.report.as_ref()];
+        let history = args.history.as_ref().map(HistoryFile::path);
+        // Of the frames, which are many, the folder.
+        let others = [history, args.checkpoint.as_deref(), args.frames.as_deref()];
+        let files = files.into_iter().flatten().map(PathBuf::as_path);
+        let files = files.chain(others.into_iter().flatten());
+        summary.print(files.chain(pictures.iter().map(PathBuf::as_path)))?;
     }
     ended(&summary, &args.output)
 }

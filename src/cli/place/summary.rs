@@ -9,7 +9,7 @@ use crate::engine::{Descriptor, Pipeline};
 use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A placement that has ended.
 pub(super) struct Summary<'a> {
@@ -283,7 +283,7 @@ impl Summary<'_> {
     }
 
     /// The placement as a person reads it.
-    pub(super) fn print<'p>(&self, files: impl Iterator<Item = &'p PathBuf>) -> io::Result<()> {
+    pub(super) fn print<'p>(&self, files: impl Iterator<Item = &'p Path>) -> io::Result<()> {
         let mut out = io::stdout().lock();
         let grid = &self.charge.grid();
         writeln!(
