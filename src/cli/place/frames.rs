@@ -1,6 +1,6 @@
 //! `--frames` and the frames of a page: the cells while they move, drawn and encoded
 //! on a thread of its own, which is given the positions and never waited for but at
-//! the end, unless it falls behind by more than one frame.
+//! the end, unless it falls behind by more than a few frames.
 
 use crate::charge::{Charge, ChargeOptions};
 use crate::cli::failure::Failure;
@@ -21,6 +21,8 @@ use std::thread::JoinHandle;
 const MILLISECONDS: u16 = 120;
 /// Densities drawn alike from here on: at the start all cells are in one place.
 const FULL: f64 = 1.5;
+/// Frames that may wait to be drawn.
+const WAITING: usize = 4;
 /// Most frames of a page.
 const MOST_FRAMES: usize = 50;
 
@@ -69,7 +71,7 @@ impl Frames {
             return Ok(None);
         }
         let worker = Worker::new(wanted, design, charge)?;
-        let (shots, taken) = sync_channel(1);
+        let (shots, taken) = sync_channel(WAITING);
         let builder = std::thread::Builder::new().name("frames".to_owned());
         let worker = builder.spawn(move || worker.run(&taken))?;
         let grid = charge.grid();

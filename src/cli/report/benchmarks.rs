@@ -72,12 +72,14 @@ fn part(report: &Report, table: &paper::Table) -> Result<Part, Failure> {
         ]
         .map(str::to_owned)
         .to_vec(),
+        words: 3,
         rows: lines.collect(),
         notes: table.notes.clone(),
     };
     let claims = Table {
         caption: "What the paper says, and what is so here".to_owned(),
         header: ["The paper", "Here", "Verdict"].map(str::to_owned).to_vec(),
+        words: 3,
         rows: table
             .claims
             .iter()

@@ -107,6 +107,8 @@ impl HotSpotView {
 pub(crate) struct Table {
     pub(crate) caption: String,
     pub(crate) header: Vec<String>,
+    /// So many columns from the left are of words, the others of numbers.
+    pub(crate) words: usize,
     pub(crate) rows: Vec<Vec<String>>,
     pub(crate) notes: Vec<String>,
 }

@@ -194,6 +194,7 @@ fn table(iterations: &[usize], columns: &[Column]) -> Table {
             n => format!("Every {n}th iteration and the last"),
         },
         header: std::iter::once("Iteration".to_owned()).chain(names).collect(),
+        words: 0,
         rows: chosen.map(row).collect(),
         notes: Vec::new(),
     }
