@@ -49,6 +49,32 @@ fn failure(args: &[&dyn AsRef<OsStr>]) -> String {
     String::from_utf8(assert.get_output().stderr.clone()).unwrap().trim_end().to_owned()
 }
 
+/// What a run says and returns that is interrupted as soon as it listens to that.
+#[cfg(target_os = "linux")]
+fn interrupted(args: &[&dyn AsRef<OsStr>]) -> std::process::Output {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin("placefield"))
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // SIGINT (2) is bit 1 of the signals it listens to.
+    let status = format!("/proc/{}/status", child.id());
+    let listens = || {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let mask = text.lines().find_map(|l| l.strip_prefix("SigCgt:")).unwrap_or("0").trim();
+        u64::from_str_radix(mask, 16).unwrap_or(0) & 2 != 0
+    };
+    while !listens() {
+        assert!(child.try_wait().unwrap().is_none(), "ended before it was interrupted");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    child.wait_with_output().unwrap()
+}
+
 /// Evaluates and gives the JSON of standard output.
 fn eval_json(args: &[&dyn AsRef<OsStr>]) -> Value {
     let mut all: Vec<&dyn AsRef<OsStr>> = vec![&"eval", &"--json", &"-"];

@@ -148,30 +148,11 @@ fn plots_and_frames() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupt_writes_the_placement_at_hand() {
-    use std::process::{Command, Stdio};
     let (folder, aux) = generated();
     let pl = folder.path().join("out.pl");
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin("placefield"))
-        .args(["place", "--engine", "cpu", "--stop-overflow", "0", "--iterations", "100000000"])
-        .args([OsStr::new("-o"), pl.as_os_str(), aux.as_os_str()])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // SIGINT (2) is bit 1 of the signals it listens to.
-    let status = format!("/proc/{}/status", child.id());
-    let listens = || {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let mask = text.lines().find_map(|l| l.strip_prefix("SigCgt:")).unwrap_or("0").trim();
-        u64::from_str_radix(mask, 16).unwrap_or(0) & 2 != 0
-    };
-    while !listens() {
-        assert!(child.try_wait().unwrap().is_none(), "ended before it was interrupted");
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
+    let endless: [&dyn AsRef<OsStr>; 4] = [&"--stop-overflow", &"0", &"--iterations", &"100000000"];
+    let place: [&dyn AsRef<OsStr>; 6] = [&"place", &aux, &"--engine", &"cpu", &"-o", &pl];
+    let output = crate::interrupted(&[&place[..], &endless].concat());
     let text = String::from_utf8(output.stdout).unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{text} {said}");
