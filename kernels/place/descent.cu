@@ -63,9 +63,9 @@ __device__ __forceinline__ real advance(real v, real u, real g, real step, real 
 
 __device__ __forceinline__ double square(double a) { return a * a; }
 
-PF_KERNEL(BLOCK, 4) descent_step(const Bodies bodies, const Parameters* __restrict__ parameters,
-                                 const Vectors vectors, real2* positions, double* partial, u32* ticket,
-                                 double* moved) {
+PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const Bodies bodies, const Parameters* __restrict__ parameters,
+                                           const Vectors vectors, real2* positions, double* partial, u32* ticket,
+                                           double* moved) {
     const real step = real(parameters->step), momentum = real(parameters->momentum);
     const bool turn = parameters->turn != 0;
     const Vector v = one_of(vectors.v, parameters->v), next_v = one_of(vectors.v, parameters->next_v);
