@@ -29,6 +29,27 @@
 //! architecture that code is compiled for. `PLACEFIELD_DEVICE_LIMIT`, or a [`DeviceLimit`]
 //! given to [`Gpu::open_with`], uses a device as if it had less of them.
 //!
+//! # Several GPUs
+//!
+//! [`Peers`] are devices of one machine that reach each other's memory. [`SlabSolver`] solves one
+//! large map on all of them (worth it from some 8192² bins on), [`BatchSolver`] spreads
+//! independent maps:
+//!
+//! ```no_run
+//! use placefield::cuda::{Peers, SlabSolver};
+//! use placefield::grid::{BinGrid, Rect};
+//!
+//! let peers = Peers::open(&[0, 1])?;
+//! let grid = BinGrid::new(Rect::at(0.0, 0.0, 1e4, 1e4), 8192, 8192)?;
+//! let mut solver = SlabSolver::<f32>::new(&peers, &grid)?;
+//! let rho = solver.upload(&vec![1.0; grid.bins()])?; // each device its own rows
+//! let mut fields = solver.fields()?;
+//! solver.solve(&rho, &mut fields)?;
+//! peers.synchronize()?;
+//! let below = peers.gpu(1).download(&fields[1].potential)?; // of solver.rows(1)
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Without a usable GPU
 //!
 //! [`Gpu::open`] fails where driver or NVRTC is missing, or there is no such
