@@ -191,7 +191,7 @@ fn table(iterations: &[usize], columns: &[Column]) -> Table {
     Table {
         caption: match every {
             1 => "Every iteration".to_owned(),
-            n => format!("Every {n}th iteration and the last"),
+            n => format!("One of every {n} iterations, and the last"),
         },
         header: std::iter::once("Iteration".to_owned()).chain(names).collect(),
         words: 0,
