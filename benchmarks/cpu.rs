@@ -11,7 +11,8 @@
 //! * solve: φ, Ex and Ey by the three-pass pipeline;
 //! * force: on every body, in the caller's order;
 //! * step: density, solve and force;
-//! * wirelength: weighted average and gradient of every net, one precision at a time.
+//! * wirelength: weighted average and gradient of every net;
+//! * hpwl: HPWL of the design, in `f64` whatever the precision ([`Design::hpwl`](placefield::design::Design::hpwl)).
 //!
 //! A number is the median of the repetitions; the least of them stands beside it,
 //! which other work on the machine disturbs less.
@@ -21,9 +22,9 @@ mod harness;
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
+use placefield::cli::paper::printed::{DESIGNS, Design};
 use placefield::cpu::engine::{CpuEngine, thread_pool};
 use placefield::cpu::wirelength::CpuWirelength;
-use placefield::design::Design;
 use placefield::engine::{Engine, EngineOptions, Pipeline};
 use placefield::grid::BinGrid;
 use placefield::wirelength::{LARGE_NET, Netlist};
@@ -32,18 +33,7 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 use std::time::Instant;
 
-/// Design and bins along each axis.
-const DESIGNS: [(&str, usize); 8] = [
-    ("adaptec1", 512),
-    ("adaptec2", 1024),
-    ("adaptec3", 1024),
-    ("adaptec4", 1024),
-    ("bigblue1", 512),
-    ("bigblue2", 1024),
-    ("bigblue3", 2048),
-    ("bigblue4", 2048),
-];
-const STAGES: [&str; 6] = ["density", "exact", "solve", "force", "step", "wirelength"];
+const STAGES: [&str; 7] = ["density", "exact", "solve", "force", "step", "wirelength", "hpwl"];
 
 #[derive(Serialize)]
 struct Row {
@@ -68,10 +58,10 @@ struct Results {
 fn main() {
     let mut arguments = std::env::args().skip(1).filter(|a| a != "--bench");
     let (mut threads, mut repetitions, mut names) = (vec![1, 2], 9, Vec::new());
-    if let Some(list) = after("--threads") {
+    if let Some(list) = harness::option("--threads") {
         threads = list.split(',').map(|n| n.parse().expect("a number of threads")).collect();
     }
-    if let Some(count) = after("--repetitions") {
+    if let Some(count) = harness::option("--repetitions") {
         repetitions = count.parse().expect("a number of repetitions");
     }
     while let Some(argument) = arguments.next() {
@@ -82,15 +72,15 @@ fn main() {
         }
     }
     let mut rows = Vec::new();
-    for (design, bins) in DESIGNS {
+    for &Design { name: design, bins, .. } in &DESIGNS {
         if !names.is_empty() && !names.iter().any(|n| n == design) {
             continue;
         }
         let made = generate(&Spec::preset(design).expect("a preset")).expect("a design");
         let (charge, netlist) = (charge_of(&made, bins), netlist_of(&made));
         for &threads in &threads {
-            rows.push(measure::<f32>(design, &charge, &netlist, threads, repetitions));
-            rows.push(measure::<f64>(design, &charge, &netlist, threads, repetitions));
+            rows.push(measure::<f32>(design, &made, &charge, &netlist, threads, repetitions));
+            rows.push(measure::<f64>(design, &made, &charge, &netlist, threads, repetitions));
         }
     }
     harness::save(&Results {
@@ -101,22 +91,18 @@ fn main() {
     });
 }
 
-/// What follows `option` on the command line.
-fn after(option: &str) -> Option<String> {
-    std::env::args().skip_while(|a| a != option).nth(1)
-}
-
-fn charge_of(design: &Design, bins: usize) -> Charge {
+fn charge_of(design: &placefield::design::Design, bins: usize) -> Charge {
     let grid = BinGrid::new(design.die().expect("rows"), bins, bins).expect("bins");
     Charge::from_design(design, grid, &ChargeOptions::default().fillers(true)).expect("a charge")
 }
 
-fn netlist_of(design: &Design) -> Netlist {
+fn netlist_of(design: &placefield::design::Design) -> Netlist {
     Netlist::from_design(design, LARGE_NET).expect("a netlist")
 }
 
 fn measure<T: Real>(
     design: &'static str,
+    made: &placefield::design::Design,
     charge: &Charge,
     netlist: &Netlist,
     threads: usize,
@@ -154,7 +140,8 @@ fn measure<T: Real>(
         let wire = time(|| {
             pool.install(|| wirelength.evaluate(&x, &y, gamma, &mut gx, &mut gy));
         });
-        let run = [density, exact, solve, force, density + solve + force, wire];
+        let hpwl = time(|| _ = pool.install(|| std::hint::black_box(made.hpwl())));
+        let run = [density, exact, solve, force, density + solve + force, wire, hpwl];
         if repetition >= 2 {
             times.iter_mut().zip(run).for_each(|(all, one)| all.push(one));
         }

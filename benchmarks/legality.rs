@@ -6,20 +6,18 @@
 //! the order of their names, and the generated start, Gaussian clusters, where cells overlap by the
 //! dozen. Prints the median, the least and the most of `R` runs.
 
+#[path = "harness/mod.rs"]
+mod harness;
+
 use placefield::cli::generate::{Spec, generate};
 use placefield::design::{Design, NodeKind};
 use placefield::legality::{self, Legality, LegalityOptions};
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let arguments: Vec<String> = std::env::args().collect();
-    let option = |name: &str| {
-        let place = arguments.iter().position(|a| a == name)?;
-        arguments.get(place + 1).cloned()
-    };
-    let name = option("--design").unwrap_or("bigblue4".to_owned());
-    let runs: usize = option("--runs").map_or(Ok(9), |r| r.parse())?.max(1);
-    let threads: usize = option("--threads").map_or(Ok(0), |t| t.parse())?;
+    let name = harness::option("--design").unwrap_or("bigblue4".to_owned());
+    let runs: usize = harness::option("--runs").map_or(Ok(9), |r| r.parse())?.max(1);
+    let threads: usize = harness::option("--threads").map_or(Ok(0), |t| t.parse())?;
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
 
     let mut design = generate(&Spec { nets: 0, pins: 0, ..Spec::preset(&name)? })?;

@@ -5,7 +5,8 @@
 //! temporary folder and reads it `R` times, after one warm-up, each time in a
 //! fresh process, so that the peak of resident memory (`VmHWM`, mapped file
 //! pages included) is that of one read. The files are in the page cache: what
-//! is timed is `read_design`, from the call to the design, not the disk.
+//! is timed is `read_design`, from the call to the design, not the disk. Then the
+//! process writes the `.pl` anew, which is timed as well.
 //!
 //! Two netlists take turns: `local`, as generated, and `scattered`, with every
 //! pin on a node drawn uniformly from the whole design, which is the worst
@@ -15,7 +16,7 @@
 mod harness;
 
 use harness::Sample;
-use placefield::bookshelf::{ReadOptions, read_design};
+use placefield::bookshelf::{ReadOptions, read_design, write_pl};
 use placefield::cli::generate::{Spec, generate, write_bookshelf};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -39,6 +40,9 @@ struct Read {
     nodes: usize,
     nets: usize,
     pins: usize,
+    /// Of the design's `.pl`, written after it was read.
+    write_ms: f64,
+    written_bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -53,6 +57,9 @@ struct Row {
     megabytes_per_second: f64,
     peak_bytes: u64,
     peak_over_file_bytes: f64,
+    write_pl: Sample,
+    written_bytes: u64,
+    megabytes_per_second_written: f64,
 }
 
 #[derive(Serialize)]
@@ -67,10 +74,8 @@ struct Report {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let option = |name: &str, otherwise: &str| {
-        let mut arguments = std::env::args().skip_while(|a| a != name).skip(1);
-        arguments.next().unwrap_or_else(|| otherwise.to_owned())
-    };
+    let option =
+        |name: &str, otherwise: &str| harness::option(name).unwrap_or_else(|| otherwise.to_owned());
     let child = option("--read", "");
     if !child.is_empty() {
         println!("{}", serde_json::to_string(&read_once(Path::new(&child))?)?);
@@ -91,11 +96,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let rows: Vec<Row> = NETLISTS.into_iter().zip(&reads).map(|(n, r)| row(n, r)).collect();
-    println!("| netlist | files | wall | processor | speed | peak memory | peak / files |");
-    println!("|---|---|---|---|---|---|---|");
+    println!("| netlist | files | wall | processor | speed | peak memory | peak / files | .pl |");
+    println!("|---|---|---|---|---|---|---|---|");
     for r in &rows {
         println!(
-            "| {} | {:.0} MB | {:.0} ms | {:.0} ms | {:.0} MB/s | {:.0} MB | {:.2} |",
+            "| {} | {:.0} MB | {:.0} ms | {:.0} ms | {:.0} MB/s | {:.0} MB | {:.2} | {:.0} MB/s |",
             r.netlist,
             r.file_bytes as f64 / 1e6,
             r.wall.median_ms,
@@ -103,6 +108,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             r.megabytes_per_second,
             r.peak_bytes as f64 / 1e6,
             r.peak_over_file_bytes,
+            r.megabytes_per_second_written,
         );
     }
     harness::save(&Report {
@@ -149,6 +155,12 @@ fn read_once(aux: &Path) -> Result<Read, Box<dyn Error>> {
     let loaded = read_design(aux, &ReadOptions::default())?;
     let wall_ms = start.elapsed().as_secs_f64() * 1e3;
     let (cpu_ms, peak_bytes) = (cpu_ms()?, peak_bytes()?);
+    let written = aux.with_extension("written.pl");
+    let start = Instant::now();
+    write_pl(&written, &loaded.design)?;
+    let write_ms = start.elapsed().as_secs_f64() * 1e3;
+    let written_bytes = std::fs::metadata(&written)?.len();
+    std::fs::remove_file(&written)?;
     let nets = loaded.design.nets.as_ref().ok_or("no nets")?;
     Ok(Read {
         wall_ms,
@@ -158,6 +170,8 @@ fn read_once(aux: &Path) -> Result<Read, Box<dyn Error>> {
         nodes: loaded.design.nodes.len(),
         nets: nets.len(),
         pins: nets.pins(),
+        write_ms,
+        written_bytes,
     })
 }
 
@@ -181,7 +195,8 @@ fn cpu_ms() -> Result<f64, Box<dyn Error>> {
 fn row(netlist: &'static str, reads: &[Read]) -> Row {
     let wall = Sample::of(reads.iter().map(|r| r.wall_ms).collect());
     let peak_bytes = reads.iter().map(|r| r.peak_bytes).max().unwrap_or(0);
-    let Read { nodes, nets, pins, file_bytes, .. } = reads[0];
+    let Read { nodes, nets, pins, file_bytes, written_bytes, .. } = reads[0];
+    let write_pl = Sample::of(reads.iter().map(|r| r.write_ms).collect());
     Row {
         netlist,
         nodes,
@@ -193,5 +208,8 @@ fn row(netlist: &'static str, reads: &[Read]) -> Row {
         megabytes_per_second: file_bytes as f64 / wall.median_ms / 1e3,
         peak_bytes,
         peak_over_file_bytes: peak_bytes as f64 / file_bytes as f64,
+        write_pl,
+        written_bytes,
+        megabytes_per_second_written: written_bytes as f64 / write_pl.median_ms / 1e3,
     }
 }

@@ -521,12 +521,15 @@ impl Design {
         use rayon::prelude::*;
         let nets = self.nets.as_ref()?;
         const BLOCK: usize = 4096;
+        // Pins are several to a node: what they need of it stands in one place.
+        let nodes = (0..self.nodes.len()).into_par_iter().with_min_len(BLOCK);
+        let centres: Vec<(f64, f64)> = nodes.map(|node| self.centre(node)).collect();
         let blocks: Vec<(f64, f64)> = (0..nets.len().div_ceil(BLOCK))
             .into_par_iter()
             .map(|b| {
                 let range = b * BLOCK..nets.len().min((b + 1) * BLOCK);
                 range.fold((0.0, 0.0), |(plain, weighted), e| {
-                    let length = self.net_hpwl(nets, e);
+                    let length = self.half_perimeter(nets, e, |node| centres[node]);
                     (plain + length, weighted + nets.weight[e] * length)
                 })
             })
@@ -537,6 +540,12 @@ impl Design {
     }
 
     pub(crate) fn net_hpwl(&self, nets: &Nets, e: usize) -> f64 {
+        self.half_perimeter(nets, e, |node| self.centre(node))
+    }
+
+    /// HPWL of net `e` where `centre` is that of a node.
+    #[inline]
+    fn half_perimeter(&self, nets: &Nets, e: usize, centre: impl Fn(usize) -> (f64, f64)) -> f64 {
         let pins = nets.pins_of(e);
         if pins.len() < 2 {
             return 0.0;
@@ -548,10 +557,15 @@ impl Design {
             yh: f64::NEG_INFINITY,
         };
         for p in pins {
-            let (x, y) = self.pin_position(nets, p);
+            let (x, y) = self.pin_from(centre(nets.pin_node[p] as usize), nets, p);
             box_ = box_.union(&Rect { xl: x, yl: y, xh: x, yh: y });
         }
         box_.width() + box_.height()
+    }
+
+    fn centre(&self, node: usize) -> (f64, f64) {
+        let r = self.rect(node);
+        ((r.xl + r.xh) / 2.0, (r.yl + r.yh) / 2.0)
     }
 
     /// Where pin `p` of `nets` lies.
@@ -559,10 +573,15 @@ impl Design {
     /// # Panics
     /// Where there is no pin `p`, or its node does not exist.
     pub fn pin_position(&self, nets: &Nets, p: usize) -> (f64, f64) {
-        let node = nets.pin_node[p] as usize;
-        let r = self.rect(node);
-        let (dx, dy) = self.placement.orientation[node].turn((nets.pin_dx[p], nets.pin_dy[p]));
-        ((r.xl + r.xh) / 2.0 + dx, (r.yl + r.yh) / 2.0 + dy)
+        self.pin_from(self.centre(nets.pin_node[p] as usize), nets, p)
+    }
+
+    /// Where pin `p` lies whose node has its centre at `(x, y)`.
+    #[inline]
+    fn pin_from(&self, (x, y): (f64, f64), nets: &Nets, p: usize) -> (f64, f64) {
+        let orientation = self.placement.orientation[nets.pin_node[p] as usize];
+        let (dx, dy) = orientation.turn((nets.pin_dx[p], nets.pin_dy[p]));
+        (x + dx, y + dy)
     }
 }
 

@@ -145,8 +145,8 @@
 //! | pipeline | how a solve is composed of transforms: *row-column*, *fused* or *three-pass* ([`spectral`]) |
 //! | pass | one reading and writing of a whole map |
 //! | line | a row or a column of a map, as one 1-D transform takes it |
-//! | panel | a few neighbouring columns stored together, so that a block of a GPU reads whole sectors of memory |
-//! | tile, slot | on a GPU bodies are sorted by tile of bins; a body's place in that *tile order* is its slot |
+//! | panel | a few neighbouring columns stored together, so that a block of a GPU, or a task of the CPU, reads whole sectors or cache lines of memory |
+//! | tile, slot | bodies are sorted by tile of bins; a body's place in that *tile order* is its slot |
 //! | halo | the bins around a tile that a block of a GPU holds as well; a body outside its halo is added separately, and more slowly |
 //! | age of an order | the bodies outside their halo, added up over the steps since bodies were sorted; the order is stale when they have cost about as much as a new one |
 //!

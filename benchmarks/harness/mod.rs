@@ -45,10 +45,14 @@ pub fn machine() -> String {
     format!("{name}, {} threads", std::thread::available_parallelism().map_or(1, |n| n.get()))
 }
 
+/// What follows `name` on the command line.
+pub fn option(name: &str) -> Option<String> {
+    std::env::args().skip_while(|a| a != name).nth(1)
+}
+
 /// Writes results to the file named by `--json FILE`, if one is.
 pub fn save(results: &impl Serialize) {
-    let mut arguments = std::env::args().skip_while(|a| a != "--json").skip(1);
-    if let Some(path) = arguments.next() {
+    if let Some(path) = option("--json") {
         let text = serde_json::to_string_pretty(results).expect("results are plain data");
         std::fs::write(&path, text + "\n").unwrap_or_else(|e| panic!("{path}: {e}"));
     }

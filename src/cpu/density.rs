@@ -18,8 +18,7 @@
 //! of threads and whatever positions came before. No two tasks write the same bin.
 
 use super::bodies::{
-    Bins, Bodies, Extent, Footprint, Footprints, INTEGERS, NOT_IN_PATCH, Order, PATCH, blocks,
-    low_bits,
+    Bins, Bodies, Extent, Footprint, Footprints, NOT_IN_PATCH, Order, PATCH, blocks, low_bits,
 };
 use super::simd::vectorised;
 use crate::charge::Charge;
@@ -50,13 +49,29 @@ pub struct CpuDensity {
     /// Fixed density of every bin, then of that and what has been added so far; scaled.
     fixed: Vec<i64>,
     sums: Vec<i64>,
-    /// A patch for each chunk, [`PATCH`]² bins.
-    patches: Vec<i64>,
-    /// The slots of each chunk that the strips are to add, and their number.
-    strays: Vec<u32>,
-    stray_count: Vec<u32>,
+    patches: Patches,
     /// Overflowing density and maximum of every strip.
     partial: Vec<(f64, f64)>,
+    /// By slot, of movable cells, then of fillers: the force, x and y; an `f64` each or two `f32`.
+    pub(super) forces: Vec<[u64; 2]>,
+}
+
+/// What bodies of one kind add up to, each in the patch of its chunk.
+#[derive(Debug)]
+struct Patches {
+    /// A patch for each chunk, [`PATCH`]² bins.
+    bins: Vec<i64>,
+    /// The slots of each chunk that the strips are to add.
+    strays: Vec<u32>,
+    of_chunk: Vec<Strays>,
+}
+
+/// Bodies of a chunk that are left to the strips.
+#[derive(Clone, Copy, Debug)]
+struct Strays {
+    count: u32,
+    /// The columns of bins that they reach, first and last.
+    columns: [usize; 2],
 }
 
 impl CpuDensity {
@@ -83,9 +98,12 @@ impl CpuDensity {
                 .map(|v| low_bits(v / area * scale) as i64)
                 .collect(),
             sums: vec![0; nx * ny],
-            patches: vec![0; chunks * PATCH * PATCH],
-            strays: vec![0; chunks * Order::MOST_SLOTS],
-            stray_count: vec![0; chunks],
+            patches: Patches {
+                bins: vec![0; chunks * PATCH * PATCH],
+                strays: vec![0; chunks * Order::MOST_SLOTS],
+                of_chunk: vec![Strays::NONE; chunks],
+            },
+            forces: vec![[0; 2]; bodies.len()],
             partial: vec![(0.0, 0.0); nx.div_ceil(STRIP)],
             bodies,
         }
@@ -135,15 +153,15 @@ impl CpuDensity {
     pub(super) fn smoothed_of_placed<T: Real>(&mut self, rho: &mut Map<T>) -> DensityStats {
         self.check(rho);
         let stats = self.cells(Extent::Smoothed);
-        self.patches(Kind::Fillers, Extent::Smoothed);
-        let mut sums = std::mem::take(&mut self.sums);
-        let strip = STRIP * self.bodies.bins.ny;
-        let out = rho.as_mut_slice().par_chunks_mut(strip);
-        sums.par_chunks_mut(strip).zip(out).enumerate().for_each(|(s, (sums, out))| {
-            self.add_to_strip(&self.bodies.fillers, Extent::Smoothed, s, sums);
-            self.write(sums, out);
+        let CpuDensity { bodies, patches, sums, scale, background, .. } = self;
+        let (order, extent) = (&bodies.fillers, Extent::Smoothed);
+        patches.fill(order, &bodies.bins, extent, *scale);
+        let strip = STRIP * bodies.bins.ny;
+        let strips = sums.par_chunks_mut(strip).zip(rho.as_mut_slice().par_chunks_mut(strip));
+        strips.enumerate().for_each(|(s, (sums, out))| {
+            patches.add_to_strip(order, &bodies.bins, extent, *scale, s, sums);
+            write(sums, *scale, *background, out);
         });
-        self.sums = sums;
         stats
     }
 
@@ -174,7 +192,8 @@ impl CpuDensity {
         let stats = self.exact(x, y);
         let strip = STRIP * self.bodies.bins.ny;
         let out = map.as_mut_slice().par_chunks_mut(strip);
-        self.sums.par_chunks(strip).zip(out).for_each(|(sums, out)| self.write(sums, out));
+        let strips = self.sums.par_chunks(strip).zip(out);
+        strips.for_each(|(sums, out)| write(sums, self.scale, self.background, out));
         stats
     }
 
@@ -185,46 +204,45 @@ impl CpuDensity {
 
     /// Sums of fixed and movable cells, and what they overflow.
     fn cells(&mut self, extent: Extent) -> DensityStats {
-        self.patches(Kind::Movable, extent);
-        let mut sums = std::mem::take(&mut self.sums);
-        let mut partial = std::mem::take(&mut self.partial);
-        let strip = STRIP * self.bodies.bins.ny;
-        let strips = sums.par_chunks_mut(strip).zip(self.fixed.par_chunks(strip));
-        strips.zip(&mut partial).enumerate().for_each(|(s, ((sums, fixed), partial))| {
+        let CpuDensity { bodies, patches, sums, fixed, partial, scale, target, .. } = self;
+        let (order, scale, target) = (&bodies.movable, *scale, *target);
+        patches.fill(order, &bodies.bins, extent, scale);
+        let strip = STRIP * bodies.bins.ny;
+        let strips = sums.par_chunks_mut(strip).zip(fixed.par_chunks(strip));
+        strips.zip(&mut *partial).enumerate().for_each(|(s, ((sums, fixed), partial))| {
             sums.copy_from_slice(fixed);
-            self.add_to_strip(&self.bodies.movable, extent, s, sums);
-            let (unit, target) = (1.0 / self.scale, self.target);
+            patches.add_to_strip(order, &bodies.bins, extent, scale, s, sums);
             *partial = vectorised(
                 #[inline(always)]
-                || overflow_and_max(sums, unit, target),
+                || overflow_and_max(sums, 1.0 / scale, target),
             );
         });
         let (over, max) =
             partial.iter().fold((0.0, 0.0_f64), |(o, m), &(over, max)| (o + over, m.max(max)));
-        (self.sums, self.partial) = (sums, partial);
         DensityStats { overflow: over * self.per_movable, max }
     }
+}
 
-    /// Adds up bodies of one kind, each in the patch of its chunk.
-    fn patches(&mut self, kind: Kind, extent: Extent) {
-        let order = match kind {
-            Kind::Movable => &self.bodies.movable,
-            Kind::Fillers => &self.bodies.fillers,
-        };
-        let (bins, scale) = (self.bodies.bins, self.scale);
-        let room = self.patches.par_chunks_mut(PATCH * PATCH);
+impl Strays {
+    const NONE: Strays = Strays { count: 0, columns: [usize::MAX, 0] };
+}
+
+impl Patches {
+    /// Adds up the bodies of `order`, each in the patch of its chunk.
+    fn fill(&mut self, order: &Order, bins: &Bins, extent: Extent, scale: f64) {
+        let room = self.bins.par_chunks_mut(PATCH * PATCH);
         let room = room.zip(self.strays.par_chunks_mut(Order::MOST_SLOTS));
-        let room = room.zip(&mut self.stray_count);
-        order.chunks().par_iter().zip(room).for_each(|(chunk, ((patch, strays), count))| {
+        let room = room.zip(&mut self.of_chunk);
+        order.chunks().par_iter().zip(room).for_each(|(chunk, ((patch, strays), of_chunk))| {
             patch.fill(0);
-            *count = 0;
+            *of_chunk = Strays::NONE;
             let mut footprints = Footprints::<f64>::new();
             vectorised(
                 #[inline(always)]
                 || {
                     for slots in blocks(chunk.slots()) {
                         let inputs = order.inputs(slots.clone(), extent);
-                        footprints.compute(&bins, chunk, extent, inputs, scale);
+                        footprints.compute(bins, chunk, extent, inputs, scale);
                         for (k, slot) in slots.enumerate() {
                             if footprints.at[k] != NOT_IN_PATCH {
                                 add_window(patch, &footprints, k);
@@ -235,8 +253,11 @@ impl CpuDensity {
                             if part.holds(&body) {
                                 part.add(&body, scale, patch);
                             } else {
-                                strays[*count as usize] = slot as u32;
-                                *count += 1;
+                                strays[of_chunk.count as usize] = slot as u32;
+                                of_chunk.count += 1;
+                                let [first, last] = &mut of_chunk.columns;
+                                *first = body.x.first.min(*first);
+                                *last = body.x.last.max(*last);
                             }
                         }
                     }
@@ -245,12 +266,20 @@ impl CpuDensity {
         });
     }
 
-    /// Adds to strip `s` what patches and strays of one kind have of it.
-    fn add_to_strip(&self, order: &Order, extent: Extent, s: usize, sums: &mut [i64]) {
-        let Bins { nx, ny, .. } = self.bodies.bins;
+    /// Adds to strip `s` what patches and strays have of it.
+    fn add_to_strip(
+        &self,
+        order: &Order,
+        bins: &Bins,
+        extent: Extent,
+        scale: f64,
+        s: usize,
+        sums: &mut [i64],
+    ) {
+        let &Bins { nx, ny, .. } = bins;
         let columns = s * STRIP..nx.min((s + 1) * STRIP);
         for c in order.chunks_over(columns.clone()) {
-            let (chunk, patch) = (&order.chunks()[c], &self.patches[c * PATCH * PATCH..]);
+            let (chunk, patch) = (&order.chunks()[c], &self.bins[c * PATCH * PATCH..]);
             let ([left, bottom], rows) = (chunk.corner(), chunk.on_map(1, ny));
             let own = chunk.on_map(0, nx);
             let first_row = (rows.start as i64 - bottom) as usize;
@@ -261,33 +290,32 @@ impl CpuDensity {
             }
         }
         let part = Part { corner: [columns.start as i64, 0], columns: columns.len(), rows: ny };
-        for (c, &count) in self.stray_count[..order.chunks().len()].iter().enumerate() {
-            for &slot in &self.strays[c * Order::MOST_SLOTS..][..count as usize] {
+        let strays = self.strays.chunks(Order::MOST_SLOTS).zip(&self.of_chunk);
+        for (strays, &Strays { count, columns: [first, last] }) in strays.take(order.chunks().len())
+        {
+            if first >= columns.end || last < columns.start {
+                continue;
+            }
+            for &slot in &strays[..count as usize] {
                 if let Some(body) = order.footprint(slot as usize, extent) {
-                    part.add(&body, self.scale, sums);
+                    part.add(&body, scale, sums);
                 }
             }
         }
     }
-
-    /// Writes sums as density, rounded once the background is off it.
-    fn write<T: Real>(&self, sums: &[i64], out: &mut [T]) {
-        let (unit, background) = (1.0 / self.scale, self.background);
-        vectorised(
-            #[inline(always)]
-            || {
-                for (out, &sum) in out.iter_mut().zip(sums) {
-                    *out = T::of(sum as f64 * unit - background);
-                }
-            },
-        );
-    }
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Movable,
-    Fillers,
+/// Writes sums as density, rounded once the background is off it.
+fn write<T: Real>(sums: &[i64], scale: f64, background: f64, out: &mut [T]) {
+    let unit = 1.0 / scale;
+    vectorised(
+        #[inline(always)]
+        || {
+            for (out, &sum) in out.iter_mut().zip(sums) {
+                *out = T::of(sum as f64 * unit - background);
+            }
+        },
+    );
 }
 
 /// Some columns and rows of a map, in a buffer of their own.
@@ -333,15 +361,12 @@ impl Part {
 /// Adds the `k`-th body of a block, all of it in a window.
 #[inline(always)]
 fn add_window(patch: &mut [i64], footprints: &Footprints<f64>, k: usize) {
-    const SPAN: usize = 2 * PATCH + 4;
-    let bins = &mut patch[footprints.at[k] as usize..][..SPAN];
-    let up = footprints.up[k];
+    let bins = &mut patch[footprints.at[k] as usize..][..Footprints::<f64>::SPAN];
+    let up = footprints.up.each_ref().map(|up| up[k]);
     for (i, across) in footprints.across.iter().enumerate() {
         let bins = &mut bins[i * PATCH..][..4];
         for l in 0..4 {
-            // `low_bits`, in integers from beginning to end.
-            let sum = (across[k] * up[l] + INTEGERS).to_bits() as i64;
-            bins[l] = bins[l].wrapping_add(sum.wrapping_sub(INTEGERS.to_bits() as i64));
+            bins[l] = bins[l].wrapping_add(low_bits(across[k] * up[l]) as i64);
         }
     }
 }

@@ -210,7 +210,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let start = Instant::now();
         let (ex, ey) = (&self.fields.field_x, &self.fields.field_y);
         let (fx, fy) = (&mut self.force_x, &mut self.force_y);
-        let density = &self.density;
+        let density = &mut self.density;
         self.pool.install(|| density.force(ex, ey, fx, fy));
         self.times.force = milliseconds(start);
         self.done = Done::Force;

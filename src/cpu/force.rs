@@ -7,11 +7,13 @@
 //! is layout area × bin widths.
 //!
 //! Bodies are taken in their order by bin (`bodies`): the task of a chunk brings
-//! both components of its patch of the field into cache, side by side, and reads it there.
+//! both components of its patch of the field into cache, side by side, reads it there, and writes
+//! the forces of its bodies next to one another. From there they are read in the caller's order:
+//! were they written in it at once, in no order at all, cores would take lines from one another.
 //! Each body's sum is in a set order: the bits are the same for any number of threads.
 
 use super::bodies::{
-    Bins, Chunk, Extent, Footprint, Footprints, NOT_IN_PATCH, Order, PATCH, blocks,
+    BLOCK, Bins, Chunk, Extent, Footprint, Footprints, MOVED, NOT_IN_PATCH, Order, PATCH, blocks,
 };
 use super::density::CpuDensity;
 use super::matrix::SharedMatrix;
@@ -23,10 +25,9 @@ use rayon::prelude::*;
 /// Both components of the field, `[nx][ny]`, y contiguous.
 #[derive(Clone, Copy)]
 struct Field<'a, T> {
+    bins: Bins,
     x: &'a [T],
     y: &'a [T],
-    nx: usize,
-    ny: usize,
 }
 
 /// A field over the bins of a patch, Ex and Ey of each bin together, zero outside the map.
@@ -41,71 +42,79 @@ impl CpuDensity {
     /// When a slice is not one entry per body, a map is not `nx × ny`, or no positions
     /// were given.
     pub fn force<T: Real>(
-        &self,
+        &mut self,
         field_x: &Map<T>,
         field_y: &Map<T>,
         force_x: &mut [T],
         force_y: &mut [T],
     ) {
-        let bodies = &self.bodies;
+        let CpuDensity { bodies, forces, .. } = self;
         assert_eq!((force_x.len(), force_y.len()), (bodies.len(), bodies.len()), "forces");
-        let Bins { nx, ny, .. } = bodies.bins;
+        let bins = bodies.bins;
         for map in [field_x, field_y] {
-            assert_eq!((map.nx(), map.ny()), (nx, ny), "bins of the field");
+            assert_eq!((map.nx(), map.ny()), (bins.nx, bins.ny), "bins of the field");
         }
-        let field = Field { x: field_x.as_slice(), y: field_y.as_slice(), nx, ny };
-        let (movable_x, fillers_x) = force_x.split_at_mut(bodies.movable.len());
-        let (movable_y, fillers_y) = force_y.split_at_mut(bodies.movable.len());
-        field.gather(&bodies.movable, bodies.bins, movable_x, movable_y);
-        field.gather(&bodies.fillers, bodies.bins, fillers_x, fillers_y);
+        let field = Field { bins, x: field_x.as_slice(), y: field_y.as_slice() };
+        let movable = bodies.movable.len();
+        let (movable_x, fillers_x) = force_x.split_at_mut(movable);
+        let (movable_y, fillers_y) = force_y.split_at_mut(movable);
+        let forces = &mut bytemuck::cast_slice_mut(forces)[..bodies.len()];
+        let (of_movable, of_fillers) = forces.split_at_mut(movable);
+        field.gather(&bodies.movable, of_movable, movable_x, movable_y);
+        field.gather(&bodies.fillers, of_fillers, fillers_x, fillers_y);
     }
 }
 
 impl<T: Real> Field<'_, T> {
-    /// The force on all bodies of one kind.
-    fn gather(&self, order: &Order, bins: Bins, force_x: &mut [T], force_y: &mut [T]) {
+    /// The force on all bodies of one kind, by slot and then by index.
+    fn gather(&self, order: &Order, by_slot: &mut [[T; 2]], force_x: &mut [T], force_y: &mut [T]) {
+        if order.len() == 0 {
+            return;
+        }
         assert!(order.is_placed(), "positions are given before the force is asked for");
-        let force_x = SharedMatrix::new(force_x, 1);
-        let force_y = SharedMatrix::new(force_y, 1);
+        let slots = SharedMatrix::new(by_slot, order.len());
         order.chunks().par_iter().for_each(|chunk| {
+            // SAFETY: every slot is in one chunk, which is one task.
+            let mut forces = unsafe { slots.block(0..1, chunk.slots()) };
             let mut patch: Patch<T> = [[T::zero(); 2]; PATCH * PATCH];
             let mut footprints = Footprints::<T>::new();
             vectorised(
                 #[inline(always)]
                 || {
                     self.bring(chunk, &mut patch);
-                    for slots in blocks(chunk.slots()) {
+                    let forces = forces.row(0).chunks_mut(BLOCK);
+                    for (slots, forces) in blocks(chunk.slots()).zip(forces) {
                         let inputs = order.inputs(slots.clone(), Extent::Smoothed);
-                        footprints.compute(&bins, chunk, Extent::Smoothed, inputs, bins.area);
-                        for (k, slot) in slots.enumerate() {
-                            let [fx, fy] = if footprints.at[k] != NOT_IN_PATCH {
+                        let area = self.bins.area;
+                        footprints.compute(&self.bins, chunk, Extent::Smoothed, inputs, area);
+                        for (k, (slot, force)) in slots.zip(forces).enumerate() {
+                            *force = if footprints.at[k] != NOT_IN_PATCH {
                                 in_window(&patch, &footprints, k)
                             } else {
                                 let body = order.footprint(slot, Extent::Smoothed);
-                                body.map_or([T::zero(); 2], |body| self.anywhere(&body, bins.area))
+                                body.map_or([T::zero(); 2], |body| self.anywhere(&body))
                             };
-                            let body = order.body(slot);
-                            // SAFETY: every body is in one slot, and every slot in one chunk, which is
-                            // one task: nothing else refers to these two elements.
-                            unsafe {
-                                force_x.row(body)[0] = fx;
-                                force_y.row(body)[0] = fy;
-                            }
                         }
                     }
                 },
             );
+        });
+        let forces = force_x.par_chunks_mut(MOVED).zip(force_y.par_chunks_mut(MOVED));
+        forces.zip(order.slots().par_chunks(MOVED)).for_each(|((x, y), slots)| {
+            for ((x, y), &slot) in x.iter_mut().zip(y).zip(slots) {
+                [*x, *y] = by_slot[slot as usize];
+            }
         });
     }
 
     /// Fills what a patch has of the map.
     #[inline(always)]
     fn bring(&self, chunk: &Chunk, patch: &mut Patch<T>) {
-        let ([left, bottom], rows) = (chunk.corner(), chunk.on_map(1, self.ny));
+        let Bins { nx, ny, .. } = self.bins;
+        let ([left, bottom], rows) = (chunk.corner(), chunk.on_map(1, ny));
         let first_row = (rows.start as i64 - bottom) as usize;
-        for u in chunk.on_map(0, self.nx) {
-            let (x, y) =
-                (&self.x[u * self.ny..][rows.clone()], &self.y[u * self.ny..][rows.clone()]);
+        for u in chunk.on_map(0, nx) {
+            let (x, y) = (&self.x[u * ny..][rows.clone()], &self.y[u * ny..][rows.clone()]);
             let to = &mut patch[(u as i64 - left) as usize * PATCH + first_row..][..x.len()];
             for ((to, &x), &y) in to.iter_mut().zip(x).zip(y) {
                 *to = [x, y];
@@ -114,17 +123,17 @@ impl<T: Real> Field<'_, T> {
     }
 
     /// What a body of any size covers, times its area.
-    fn anywhere(&self, body: &Footprint, bin_area: f64) -> [T; 2] {
+    fn anywhere(&self, body: &Footprint) -> [T; 2] {
         let (columns, rows) = (&body.x, &body.y);
         let (mut ex, mut ey) = (0.0, 0.0);
         for i in columns.first..=columns.last {
-            let start = i * self.ny;
+            let start = i * self.bins.ny;
             let bins = start + rows.first..=start + rows.last;
             let of_column = columns.of_bin(i);
             ex += of_column * along(&self.x[bins.clone()], rows.head, rows.tail);
             ey += of_column * along(&self.y[bins], rows.head, rows.tail);
         }
-        [ex, ey].map(|e| T::of(body.weight * bin_area * e))
+        [ex, ey].map(|e| T::of(body.weight * self.bins.area * e))
     }
 }
 
@@ -132,21 +141,30 @@ impl<T: Real> Field<'_, T> {
 /// summed in `T`, the many of a larger body in `f64`.
 #[inline(always)]
 fn in_window<T: Real>(patch: &Patch<T>, footprints: &Footprints<T>, k: usize) -> [T; 2] {
-    const SPAN: usize = 2 * PATCH + 4;
-    let bins = &patch[footprints.at[k] as usize..][..SPAN];
-    let mut sums = [[T::zero(); 2]; 4];
-    for (i, across) in footprints.across.iter().enumerate() {
-        let bins = &bins[i * PATCH..][..4];
-        for l in 0..4 {
-            sums[l][0] += across[k] * bins[l][0];
-            sums[l][1] += across[k] * bins[l][1];
-        }
+    let bins = patch[footprints.at[k] as usize..][..Footprints::<T>::SPAN].as_flattened();
+    // Both components of four bins, which LLVM takes as one vector.
+    let columns = [0, 1, 2].map(
+        #[inline(always)]
+        |i| &bins[2 * i * PATCH..][..8],
+    );
+    let across = footprints.across.each_ref().map(
+        #[inline(always)]
+        |across| across[k],
+    );
+    let up = footprints.up.each_ref().map(
+        #[inline(always)]
+        |up| up[k],
+    );
+    let mut terms = [T::zero(); 8];
+    for l in 0..8 {
+        let sum = across[0] * columns[0][l] + across[1] * columns[1][l] + across[2] * columns[2][l];
+        terms[l] = sum * up[l / 2];
     }
-    let up = footprints.up[k];
-    let dot = |c: usize| {
-        (up[0] * sums[0][c] + up[1] * sums[1][c]) + (up[2] * sums[2][c] + up[3] * sums[3][c])
-    };
-    [dot(0), dot(1)]
+    let mut halves = [T::zero(); 4];
+    for l in 0..4 {
+        halves[l] = terms[l] + terms[l + 4];
+    }
+    [halves[0] + halves[2], halves[1] + halves[3]]
 }
 
 /// Σ of one column's values, the first and last weighted.

@@ -4,8 +4,10 @@
 //! net's own extremes, so that f32 loses nothing to where on the die a net lies,
 //! and no exponent is above zero.
 //!
-//! Positions are gathered once for a block of nets, then the exponentials of all its pins are
-//! taken, several to a vector, to within 2 ulp (`simd::exp`), and last each net's sums and gradients.
+//! The positions of bodies are put side by side, x and y of each, so that a pin finds both at
+//! one place; so are the pins' gradients, which each body adds up. What lies between is computed for
+//! a few hundred pins at a time, which stay in the nearest cache: positions, exponentials, several to a
+//! vector, to within 2 ulp (`simd::exp`), and last each net's sums and gradients.
 //!
 //! # How it runs in parallel
 //! Nets are cut into blocks of about as many pins. A block is one task, which
@@ -13,7 +15,9 @@
 //! pins, in order. Blocks depend on the netlist alone and their sums are added in
 //! order in `f64`: the bits are the same for any number of threads.
 
+use super::matrix::SharedMatrix;
 use super::simd::vectorised;
+use crate::memory::filled;
 use crate::real::Real;
 use crate::wirelength::{FIXED_PIN, Netlist, Wirelength};
 use rayon::prelude::*;
@@ -21,29 +25,34 @@ use std::ops::Range;
 
 /// Pins of a block, about.
 const BLOCK_PINS: usize = 8192;
-/// Bodies of one task at least, when the pins' gradients are added up.
+/// Pins that are worked on at once, unless one net has more.
+const PIECE_PINS: usize = 512;
+/// Bodies of one task at least.
 const BODIES: usize = 4096;
 
 /// The wirelength of a [`Netlist`] and its gradient: made once, then asked every iteration.
 /// Nothing is allocated after [`CpuWirelength::new`].
 #[derive(Clone, Debug)]
 pub struct CpuWirelength<T> {
-    pins: Pins<T>,
-    net_start: Vec<u32>,
-    weight: Vec<f64>,
+    nets: Nets<T>,
     blocks: Vec<NetBlock<T>>,
+    /// Lower-left corner of every movable cell, and behind them zero, on which fixed pins lie.
+    corners: Vec<[T; 2]>,
+    /// By pin of the nets that take part in the weighted average: the gradient by its position.
+    gradient: Vec<[T; 2]>,
     body_start: Vec<u32>,
-    /// Block of each of a body's pins, and which of the block's pins it is.
-    body_pin: Vec<(u32, u32)>,
+    body_pin: Vec<u32>,
     fixed_hpwl: f64,
 }
 
-/// Where pins are: on a body, or on the die for good.
+/// The nets and their pins.
 #[derive(Clone, Debug)]
-struct Pins<T> {
+struct Nets<T> {
+    start: Vec<u32>,
+    weight: Vec<f64>,
+    /// Of every pin: where in `corners` its body is, and how far from there it lies.
     body: Vec<u32>,
-    x: Vec<T>,
-    y: Vec<T>,
+    offset: Vec<[T; 2]>,
 }
 
 /// Some nets, next to one another, and what is computed of them.
@@ -52,35 +61,35 @@ struct NetBlock<T> {
     nets: Range<usize>,
     /// Whether they take part in the weighted average.
     smooth: bool,
-    /// Positions of the pins, then their gradients. Empty unless `smooth`.
-    x: Vec<T>,
-    y: Vec<T>,
-    /// Of every pin: how far below its net's high end and above its low end it is, γ being
-    /// the unit, as numbers that are not above zero; then e and n.
-    exponents: [Vec<T>; 2],
-    /// Low and high end of every net.
-    ends: Vec<[T; 2]>,
+    /// Working memory, empty unless `smooth`. Of every pin of a piece: how far below its net's high end and
+    /// above its low end it is, γ being the unit, as numbers that are not above zero; then e and n.
+    exponents: [Vec<[T; 2]>; 2],
+    /// Of every net of a piece: low and high end along both axes.
+    ends: Vec<[[T; 2]; 2]>,
     sum: Wirelength,
 }
 
 impl<T: Real> CpuWirelength<T> {
     /// Rounds `netlist` to `T` and allocates what [`CpuWirelength::evaluate`] works in.
     pub fn new(netlist: &Netlist) -> Self {
-        let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect();
         let mut blocks = cut(netlist, 0..netlist.smooth(), true);
-        let place = pin_places(netlist, &blocks);
         blocks.extend(cut(netlist, netlist.smooth()..netlist.nets(), false));
+        let zero = [T::zero(); 2];
+        let movable = netlist.movable() as u32;
+        let body = |&body: &u32| if body == FIXED_PIN { movable } else { body };
+        let offset = |(&x, &y): (&f64, &f64)| [T::of(x), T::of(y)];
         CpuWirelength {
-            pins: Pins {
-                body: netlist.pin_body().to_vec(),
-                x: round(netlist.pin_x()),
-                y: round(netlist.pin_y()),
+            nets: Nets {
+                start: netlist.net_start().to_vec(),
+                weight: netlist.weight().to_vec(),
+                body: netlist.pin_body().iter().map(body).collect(),
+                offset: netlist.pin_x().iter().zip(netlist.pin_y()).map(offset).collect(),
             },
-            net_start: netlist.net_start().to_vec(),
-            weight: netlist.weight().to_vec(),
             blocks,
+            corners: filled(netlist.movable() + 1, zero),
+            gradient: filled(netlist.net_start()[netlist.smooth()] as usize, zero),
             body_start: netlist.body_start().to_vec(),
-            body_pin: netlist.body_pin().iter().map(|&p| place[p as usize]).collect(),
+            body_pin: netlist.body_pin().to_vec(),
             fixed_hpwl: netlist.fixed_hpwl(),
         }
     }
@@ -102,10 +111,22 @@ impl<T: Real> CpuWirelength<T> {
         let bodies = x.len();
         assert!(bodies + 1 >= self.body_start.len(), "positions of the movable cells");
         assert_eq!([y.len(), gradient_x.len(), gradient_y.len()], [bodies; 3], "bodies");
-        let CpuWirelength { pins, net_start, weight, blocks, .. } = self;
+        let CpuWirelength { nets, blocks, corners, gradient, .. } = self;
+        let movable = corners.len() - 1;
+        let places = corners[..movable].par_iter_mut().zip(&x[..movable]).zip(&y[..movable]);
+        places.with_min_len(BODIES).for_each(|((corner, &x), &y)| *corner = [x, y]);
         let inverse_gamma = T::of(1.0 / gamma);
+        let pins = gradient.len();
+        let gradients = SharedMatrix::new(gradient, pins.max(1));
         blocks.par_iter_mut().for_each(|block| {
-            block.evaluate(pins, net_start, weight, x, y, inverse_gamma);
+            if !block.smooth {
+                block.measure(nets, corners);
+                return;
+            }
+            let pins = nets.pins(block.nets.clone());
+            // SAFETY: every pin is of one net, every net in one block, and a block is one task.
+            let mut own = unsafe { gradients.block(0..1, pins) };
+            block.evaluate(nets, corners, inverse_gamma, own.row(0));
         });
         self.gather(gradient_x, gradient_y);
         let start = Wirelength { hpwl: self.fixed_hpwl, smooth: 0.0 };
@@ -120,16 +141,15 @@ impl<T: Real> CpuWirelength<T> {
         let movable = self.body_start.len() - 1;
         let gradients = gradient_x.par_iter_mut().zip(gradient_y);
         gradients.with_min_len(BODIES).enumerate().for_each(|(body, (gx, gy))| {
-            (*gx, *gy) = (T::zero(), T::zero());
-            if body >= movable {
-                return;
+            let mut sum = [T::zero(); 2];
+            if body < movable {
+                let pins = self.body_start[body] as usize..self.body_start[body + 1] as usize;
+                for &pin in &self.body_pin[pins] {
+                    let [x, y] = self.gradient[pin as usize];
+                    sum = [sum[0] + x, sum[1] + y];
+                }
             }
-            let pins = self.body_start[body] as usize..self.body_start[body + 1] as usize;
-            for &(block, pin) in &self.body_pin[pins] {
-                let block = &self.blocks[block as usize];
-                *gx += block.x[pin as usize];
-                *gy += block.y[pin as usize];
-            }
+            [*gx, *gy] = sum;
         });
     }
 }
@@ -142,15 +162,13 @@ fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<NetB
         let full = netlist.net_start()[first] as usize + BLOCK_PINS;
         let ends = &netlist.net_start()[first + 1..nets.end + 1];
         let last = first + ends.partition_point(|&end| end as usize <= full).max(1);
-        let pins = (netlist.net_start()[last] - netlist.net_start()[first]) as usize;
-        let room = if smooth { pins } else { 0 };
+        let largest = (first..last).map(|e| netlist.pins_of(e).len()).max();
+        let room = if smooth { largest.unwrap_or(0).max(PIECE_PINS) } else { 0 };
         blocks.push(NetBlock {
             nets: first..last,
             smooth,
-            x: vec![T::zero(); room],
-            y: vec![T::zero(); room],
-            exponents: [(); 2].map(|()| vec![T::zero(); room]),
-            ends: vec![[T::zero(); 2]; if smooth { last - first } else { 0 }],
+            exponents: [(); 2].map(|()| vec![[T::zero(); 2]; room]),
+            ends: vec![[[T::zero(); 2]; 2]; if smooth { PIECE_PINS } else { 0 }],
             sum: Wirelength::default(),
         });
         first = last;
@@ -158,133 +176,164 @@ fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<NetB
     blocks
 }
 
-/// For every pin of the blocks: which block, and which of its pins.
-fn pin_places<T>(netlist: &Netlist, blocks: &[NetBlock<T>]) -> Vec<(u32, u32)> {
-    let of_block = |(b, block): (usize, &NetBlock<T>)| {
-        let pins = netlist.net_start()[block.nets.end] - netlist.net_start()[block.nets.start];
-        (0..pins).map(move |pin| (b as u32, pin))
-    };
-    blocks.iter().enumerate().flat_map(of_block).collect()
-}
-
-impl<T: Real> Pins<T> {
+impl<T: Real> Nets<T> {
+    /// The pins of some nets, next to one another.
     #[inline(always)]
-    fn position(&self, pin: usize, x: &[T], y: &[T]) -> (T, T) {
-        let (dx, dy) = (self.x[pin], self.y[pin]);
-        match self.body[pin] {
-            FIXED_PIN => (dx, dy),
-            body => (x[body as usize] + dx, y[body as usize] + dy),
-        }
+    fn pins(&self, nets: Range<usize>) -> Range<usize> {
+        self.start[nets.start] as usize..self.start[nets.end] as usize
+    }
+
+    #[inline(always)]
+    fn position(&self, pin: usize, corners: &[[T; 2]]) -> [T; 2] {
+        let ([x, y], [dx, dy]) = (corners[self.body[pin] as usize], self.offset[pin]);
+        [x + dx, y + dy]
     }
 }
 
 impl<T: Real> NetBlock<T> {
+    /// HPWL alone.
+    fn measure(&mut self, all: &Nets<T>, corners: &[[T; 2]]) {
+        let nets = self.nets.clone();
+        let lengths = nets.map(|e| all.weight[e] * half_perimeter(all, e, corners));
+        self.sum = Wirelength { hpwl: lengths.sum(), smooth: 0.0 };
+    }
+
+    /// Both wirelengths, and the gradient by the positions of the block's pins.
     fn evaluate(
         &mut self,
-        pins: &Pins<T>,
-        net_start: &[u32],
-        weight: &[f64],
-        x: &[T],
-        y: &[T],
+        all: &Nets<T>,
+        corners: &[[T; 2]],
         inverse_gamma: T,
+        mut gradient: &mut [[T; 2]],
     ) {
         self.sum = Wirelength::default();
-        let pins_of = |e: usize| net_start[e] as usize..net_start[e + 1] as usize;
-        if !self.smooth {
-            let nets = self.nets.clone();
-            self.sum.hpwl = nets.map(|e| weight[e] * half_perimeter(pins, pins_of(e), x, y)).sum();
-            return;
+        let mut first = self.nets.start;
+        while first < self.nets.end {
+            let full = all.start[first] as usize + PIECE_PINS;
+            let ends = &all.start[first + 1..=self.nets.end];
+            let last = first + ends.partition_point(|&end| end as usize <= full).max(1);
+            let (own, rest) = gradient.split_at_mut(all.pins(first..last).len());
+            vectorised(
+                #[inline(always)]
+                || self.evaluate_piece(all, first..last, corners, inverse_gamma, own),
+            );
+            (gradient, first) = (rest, last);
         }
-        let first = net_start[self.nets.start] as usize;
-        let places = self.x.iter_mut().zip(&mut self.y).enumerate();
-        places.for_each(|(k, (px, py))| (*px, *py) = pins.position(first + k, x, y));
-        let NetBlock { nets, x, y, exponents, ends, .. } = &mut *self;
-        let nets = || nets.clone().map(|e| (pins_of(e), weight[e]));
-        let mut sum = Wirelength::default();
-        for values in [x, y] {
-            for (ends, (pins, _)) in ends.iter_mut().zip(nets()) {
-                let here = pins.start - first..pins.end - first;
-                let values = &values[here.clone()];
-                let (low, high) = extremes(values);
-                let [below, above] = exponents.each_mut().map(|v| &mut v[here.clone()]);
-                for ((below, above), &value) in below.iter_mut().zip(above).zip(values) {
-                    (*below, *above) = (value - high, low - value);
+    }
+
+    #[inline(always)]
+    fn evaluate_piece(
+        &mut self,
+        all: &Nets<T>,
+        nets: Range<usize>,
+        corners: &[[T; 2]],
+        inverse_gamma: T,
+        values: &mut [[T; 2]],
+    ) {
+        let NetBlock { exponents, ends, sum, .. } = self;
+        let pins = all.pins(nets.clone());
+        let exponents = exponents.each_mut().map(
+            #[inline(always)]
+            |e| &mut e[..pins.len()],
+        );
+        for (value, pin) in values.iter_mut().zip(pins.clone()) {
+            *value = all.position(pin, corners);
+        }
+        let [below, above] = exponents;
+        for (ends, e) in ends.iter_mut().zip(nets.clone()) {
+            let here = all.start[e] as usize - pins.start..all.start[e + 1] as usize - pins.start;
+            let values = &values[here.clone()];
+            let [low, high] = extremes(values);
+            let exponents = below[here.clone()].iter_mut().zip(&mut above[here]);
+            for ((below, above), value) in exponents.zip(values) {
+                for axis in 0..2 {
+                    below[axis] = value[axis] - high[axis];
+                    above[axis] = low[axis] - value[axis];
                 }
-                *ends = [low, high];
             }
-            for exponents in &mut *exponents {
-                vectorised(
-                    #[inline(always)]
-                    || {
-                        for v in exponents.iter_mut() {
-                            *v = (*v * inverse_gamma).exp_of_non_positive();
-                        }
-                    },
-                );
-            }
-            for (&[low, high], (pins, weight)) in ends.iter().zip(nets()) {
-                let here = pins.start - first..pins.end - first;
-                let [e, n] = exponents.each_ref().map(|v| &v[here.clone()]);
-                let values = &mut values[here];
-                let ends = [low, high];
-                let mean = weighted_average(values, [e, n], ends, inverse_gamma, T::of(weight));
-                sum.hpwl += weight * (high - low).wide();
-                sum.smooth += weight * mean.wide();
+            *ends = [low, high];
+        }
+        for exponents in [&mut *below, &mut *above] {
+            for v in exponents.as_flattened_mut() {
+                *v = (*v * inverse_gamma).exp_of_non_positive();
             }
         }
-        self.sum = sum;
+        for (&ends, e) in ends.iter().zip(nets) {
+            let here = all.start[e] as usize - pins.start..all.start[e + 1] as usize - pins.start;
+            let exponents = [&below[here.clone()], &above[here.clone()]];
+            let (values, weight) = (&mut values[here], all.weight[e]);
+            let means = weighted_average(values, exponents, ends, inverse_gamma, T::of(weight));
+            let [low, high] = ends;
+            for axis in 0..2 {
+                sum.hpwl += weight * (high[axis] - low[axis]).wide();
+                sum.smooth += weight * means[axis].wide();
+            }
+        }
     }
 }
 
-/// max x − min x + max y − min y over `range`'s pins.
-fn half_perimeter<T: Real>(pins: &Pins<T>, range: Range<usize>, x: &[T], y: &[T]) -> f64 {
+/// max x − min x + max y − min y over the pins of net `e`.
+fn half_perimeter<T: Real>(all: &Nets<T>, e: usize, corners: &[[T; 2]]) -> f64 {
     let (mut low, mut high) = ([T::infinity(); 2], [T::neg_infinity(); 2]);
-    for pin in range {
-        let (px, py) = pins.position(pin, x, y);
+    for pin in all.pins(e..e + 1) {
+        let [px, py] = all.position(pin, corners);
         low = [low[0].min(px), low[1].min(py)];
         high = [high[0].max(px), high[1].max(py)];
     }
     ((high[0] - low[0]) + (high[1] - low[1])).wide()
 }
 
-/// Replaces the pins' coordinates on one axis by `weight` times the gradient
-/// there; returns the net's weighted average, without weight.
+/// Replaces the positions of a net's pins by `weight` times the gradient there;
+/// returns the net's weighted average along both axes, without weight.
 #[inline(always)]
 fn weighted_average<T: Real>(
-    values: &mut [T],
-    [e, n]: [&[T]; 2],
-    [low, high]: [T; 2],
+    values: &mut [[T; 2]],
+    [e, n]: [&[[T; 2]]; 2],
+    [low, high]: [[T; 2]; 2],
     inverse_gamma: T,
     weight: T,
-) -> T {
-    let zero = T::zero();
+) -> [T; 2] {
+    let zero = [T::zero(); 2];
     // Sums of e, e·(x − high), n and n·(x − low).
     let (mut e_sum, mut e_mean, mut n_sum, mut n_mean) = (zero, zero, zero, zero);
-    for ((&value, &e), &n) in values.iter().zip(e).zip(n) {
-        e_sum += e;
-        e_mean += e * (value - high);
-        n_sum += n;
-        n_mean += n * (value - low);
+    for ((value, e), n) in values.iter().zip(e).zip(n) {
+        for axis in 0..2 {
+            e_sum[axis] += e[axis];
+            e_mean[axis] += e[axis] * (value[axis] - high[axis]);
+            n_sum[axis] += n[axis];
+            n_mean[axis] += n[axis] * (value[axis] - low[axis]);
+        }
     }
-    let (per_e, per_n) = (T::one() / e_sum, T::one() / n_sum);
-    e_mean *= per_e;
-    n_mean *= per_n;
-    let (per_e, per_n) = (weight * per_e, weight * per_n);
-    for ((value, &e), &n) in values.iter_mut().zip(e).zip(n) {
-        let (below, above) = (*value - high, *value - low);
-        *value = e * per_e * (T::one() + (below - e_mean) * inverse_gamma)
-            - n * per_n * (T::one() - (above - n_mean) * inverse_gamma);
+    let (mut of_e, mut of_n, mut mean) = (zero, zero, zero);
+    for axis in 0..2 {
+        let (per_e, per_n) = (T::one() / e_sum[axis], T::one() / n_sum[axis]);
+        e_mean[axis] *= per_e;
+        n_mean[axis] *= per_n;
+        (of_e[axis], of_n[axis]) = (weight * per_e, weight * per_n);
+        mean[axis] = high[axis] - low[axis] + e_mean[axis] - n_mean[axis];
     }
-    high - low + e_mean - n_mean
+    for ((value, e), n) in values.iter_mut().zip(e).zip(n) {
+        for axis in 0..2 {
+            let (below, above) = (value[axis] - high[axis], value[axis] - low[axis]);
+            let at_high = T::one() + (below - e_mean[axis]) * inverse_gamma;
+            let at_low = T::one() - (above - n_mean[axis]) * inverse_gamma;
+            value[axis] = e[axis] * of_e[axis] * at_high - n[axis] * of_n[axis] * at_low;
+        }
+    }
+    mean
 }
 
-/// Least and largest of the values that are not NaN. A NaN reaches
+/// Least and largest of the values that are not NaN, along both axes. A NaN reaches
 /// the sums through its exponentials.
 #[inline(always)]
-fn extremes<T: Real>(values: &[T]) -> (T, T) {
-    let start = (values[0], values[0]);
-    values[1..].iter().fold(start, |(low, high), &v| {
-        let low = if v > low { low } else { v };
-        (low, if v < high { high } else { v })
-    })
+fn extremes<T: Real>(values: &[[T; 2]]) -> [[T; 2]; 2] {
+    let (mut low, mut high) = (values[0], values[0]);
+    for value in &values[1..] {
+        for axis in 0..2 {
+            let v = value[axis];
+            low[axis] = if v > low[axis] { low[axis] } else { v };
+            high[axis] = if v < high[axis] { high[axis] } else { v };
+        }
+    }
+    [low, high]
 }

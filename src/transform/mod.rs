@@ -136,7 +136,7 @@ impl FftLayout {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Plan2dOptions {
-    /// Row-column or fused.
+    /// Row-column, fused, or the faster of what there is.
     pub method: Method,
     /// For the fused method: which axis takes the real FFT.
     pub layout: FftLayout,

@@ -29,21 +29,25 @@ pub(in crate::cpu) struct Footprints<U> {
     /// Overlaps with the columns, times weight.
     pub(in crate::cpu) across: [[U; BLOCK]; 3],
     /// Overlaps with the rows.
-    pub(in crate::cpu) up: [[U; 4]; BLOCK],
+    pub(in crate::cpu) up: [[U; BLOCK]; 4],
+    columns: Windows<3>,
+    rows: Windows<4>,
+    /// Of the last block, which has fewer bodies.
     inputs: [[f64; BLOCK]; 5],
-    column: [f64; BLOCK],
-    row: [f64; BLOCK],
 }
 
 impl<U: Real> Footprints<U> {
+    /// Bins from a window's first to its last.
+    pub(in crate::cpu) const SPAN: usize = 2 * PATCH + 4;
+
     pub(in crate::cpu) fn new() -> Self {
         Footprints {
             at: [NOT_IN_PATCH; BLOCK],
             across: [[U::zero(); BLOCK]; 3],
-            up: [[U::zero(); 4]; BLOCK],
+            up: [[U::zero(); BLOCK]; 4],
+            columns: Windows::new(),
+            rows: Windows::new(),
             inputs: [[0.0; BLOCK]; 5],
-            column: [0.0; BLOCK],
-            row: [0.0; BLOCK],
         }
     }
 
@@ -58,32 +62,35 @@ impl<U: Real> Footprints<U> {
         inputs: Inputs<'_>,
         scale: f64,
     ) {
-        let count = inputs.x.len();
         let from = [inputs.x, inputs.y, inputs.width, inputs.height, inputs.weight];
-        for (to, from) in self.inputs.iter_mut().zip(from) {
-            to[..count].copy_from_slice(from);
-        }
-        let [x, y, width, height, weight] = &self.inputs;
-        let [left, bottom] = chunk.corner().map(|c| c as f64);
-        let least = extent.least();
-        for k in 0..BLOCK {
-            let w = Window::<3>::new(&bins.x, x[k], width[k], least);
-            let weight = weight[k] * scale;
-            for i in 0..3 {
-                self.across[i][k] = U::of(w.overlaps[i] * weight);
+        let Footprints { at, across, up, columns, rows, inputs } = self;
+        let [x, y, width, height, weight] = match from.map(<&[f64; BLOCK]>::try_from) {
+            [Ok(x), Ok(y), Ok(width), Ok(height), Ok(weight)] => [x, y, width, height, weight],
+            _ => {
+                for (to, from) in inputs.iter_mut().zip(from) {
+                    to[..from.len()].copy_from_slice(from);
+                }
+                inputs.each_ref()
             }
-            self.column[k] = w.in_patch(left);
+        };
+        let [left, bottom] = chunk.corner().map(|c| c as f64);
+        columns.compute(&bins.x, x, width, extent.least(), left);
+        rows.compute(&bins.y, y, height, extent.least(), bottom);
+        // Loops of one simple statement each: more than that LLVM may leave as it is.
+        for (across, overlaps) in across.iter_mut().zip(&columns.overlaps) {
+            for k in 0..BLOCK {
+                across[k] = U::of(overlaps[k] * (weight[k] * scale));
+            }
+        }
+        for (up, overlaps) in up.iter_mut().zip(&rows.overlaps) {
+            for k in 0..BLOCK {
+                up[k] = U::of(overlaps[k]);
+            }
         }
         for k in 0..BLOCK {
-            let w = Window::<4>::new(&bins.y, y[k], height[k], least);
-            self.up[k] = w.overlaps.map(U::of);
-            self.row[k] = w.in_patch(bottom);
-        }
-        for k in 0..BLOCK {
-            let (column, row) = (self.column[k], self.row[k]);
-            let here = (column >= 0.0) & (row >= 0.0);
-            let at = if here { column * PATCH as f64 + row } else { f64::from(NOT_IN_PATCH) };
-            self.at[k] = low_bits(at) as u32;
+            let here = columns.beyond[k] + rows.beyond[k] == 0.0;
+            let bin = columns.first[k] * PATCH as f64 + rows.first[k];
+            at[k] = low_bits(if here { bin } else { f64::from(NOT_IN_PATCH) }) as u32;
         }
     }
 }
@@ -98,47 +105,61 @@ pub(in crate::cpu) fn low_bits(value: f64) -> u64 {
     (value + INTEGERS).to_bits().wrapping_sub(INTEGERS.to_bits())
 }
 
-/// What [`Axis::covered`] gives, for the first `N` bins and without a branch.
-struct Window<const N: usize> {
-    /// The first bin.
-    first: f64,
-    /// Bins after it.
-    more: f64,
-    overlaps: [f64; N],
+/// What [`Axis::covered`] gives of a block of intervals, for the first `N` bins and without a branch.
+struct Windows<const N: usize> {
+    /// The first bin, counted from the patch's.
+    first: [f64; BLOCK],
+    /// Zero when the patch has room for the window and the window for the interval.
+    beyond: [f64; BLOCK],
+    overlaps: [[f64; BLOCK]; N],
 }
 
-impl<const N: usize> Window<N> {
-    #[inline(always)]
-    fn new(axis: &Axis, low: f64, size: f64, least: f64) -> Self {
-        let bins = axis.bins();
-        let larger = |a: f64, b: f64| if a > b { a } else { b };
-        let smaller = |a: f64, b: f64| if a < b { a } else { b };
-        let stretched = larger(size, least);
-        let low = low + 0.5 * (size - stretched);
-        let high = low + stretched;
-        let on_die = (high > low) & (high > 0.0) & (low < bins);
-        let low = if on_die { larger(low, 0.0) } else { 0.0 };
-        let high = if on_die { smaller(high, bins) } else { 0.0 };
-        let first = floor(low);
-        let mut overlaps = [0.0; N];
-        overlaps[0] = smaller(high, first + 1.0) - low;
-        for (k, overlap) in overlaps.iter_mut().enumerate().skip(1) {
-            *overlap = smaller(larger(high - (first + k as f64), 0.0), 1.0);
-        }
-        // An interval that ends on an edge does not reach into the next bin.
-        let end = floor(high);
-        let last = if end == high { end - 1.0 } else { end };
-        Window { first, more: last - first, overlaps }
+impl<const N: usize> Windows<N> {
+    fn new() -> Self {
+        Windows { first: [0.0; BLOCK], beyond: [0.0; BLOCK], overlaps: [[0.0; BLOCK]; N] }
     }
 
-    /// The first bin counted from the patch's, below zero when the patch has no
-    /// room for the window or the window none for the body.
+    /// Intervals from `low` on in a patch that begins at bin `start`. One that is off the
+    /// die, or nowhere, overlaps nothing.
     #[inline(always)]
-    fn in_patch(&self, start: f64) -> f64 {
-        let at = self.first - start;
-        let here = (at >= 0.0) & (at <= (PATCH - N) as f64) & (self.more < N as f64);
-        if here { at } else { -1.0 }
+    fn compute(
+        &mut self,
+        axis: &Axis,
+        low: &[f64; BLOCK],
+        size: &[f64; BLOCK],
+        least: f64,
+        start: f64,
+    ) {
+        let Windows { first, beyond, overlaps } = self;
+        let bins = axis.bins();
+        for k in 0..BLOCK {
+            let stretched = larger(size[k], least);
+            let low = low[k] + 0.5 * (size[k] - stretched);
+            let high = low + stretched;
+            // A NaN becomes zero.
+            let (low, high) = (smaller(larger(low, 0.0), bins), smaller(larger(high, 0.0), bins));
+            let bin = floor(low);
+            let (at, reach) = (bin - start, high - bin);
+            overlaps[0][k] = smaller(high, bin + 1.0) - low;
+            for i in 1..N {
+                overlaps[i][k] = smaller(larger(reach - i as f64, 0.0), 1.0);
+            }
+            first[k] = at;
+            beyond[k] = larger(reach - N as f64, 0.0)
+                + larger(-at, 0.0)
+                + larger(at - (PATCH - N) as f64, 0.0);
+        }
     }
+}
+
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+#[inline(always)]
+fn smaller(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
 }
 
 /// The integer at or below a number from 0 to 2^51.
@@ -160,20 +181,27 @@ mod tests {
         let (axis, _) = Axis::of(&grid);
         let lows = (-60..500).map(|k| 0.05 * f64::from(k) - 0.7);
         let lows = lows.chain([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300]);
-        for low in lows {
+        let lows: Vec<f64> = lows.collect();
+        let mut windows = Windows::<4>::new();
+        for lows in lows.chunks(BLOCK) {
+            let low = std::array::from_fn(|k| lows[k % lows.len()]);
             for size in [0.0, 0.25, 1.0, 1.3, 2.0, 2.75, 5.0, 1e300] {
                 for least in [0.0, Extent::Smoothed.least()] {
-                    let window = Window::<4>::new(&axis, low, size, least);
-                    let Some(span) = axis.covered(low, size, least) else {
-                        assert_eq!(window.overlaps, [0.0; 4], "{low} {size} {least}");
-                        continue;
-                    };
-                    assert_eq!(window.first, span.first as f64);
-                    assert_eq!(window.more, (span.last - span.first) as f64);
-                    for (k, &overlap) in window.overlaps.iter().enumerate() {
-                        let bin = span.first + k;
-                        let want = if bin <= span.last { span.of_bin(bin) } else { 0.0 };
-                        assert_eq!(overlap, want, "{low} {size} {least}, bin {bin}");
+                    windows.compute(&axis, &low, &[size; BLOCK], least, 2.0);
+                    for (k, &low) in low.iter().enumerate() {
+                        let overlaps = windows.overlaps.each_ref().map(|o| o[k]);
+                        let Some(span) = axis.covered(low, size, least) else {
+                            assert_eq!(overlaps, [0.0; 4], "{low} {size} {least}");
+                            continue;
+                        };
+                        assert_eq!(windows.first[k], span.first as f64 - 2.0);
+                        let fits = span.first >= 2 && span.last - span.first < 4;
+                        assert_eq!(windows.beyond[k] == 0.0, fits, "{low} {size} {least}");
+                        for (i, overlap) in overlaps.into_iter().enumerate() {
+                            let bin = span.first + i;
+                            let want = if bin <= span.last { span.of_bin(bin) } else { 0.0 };
+                            assert_eq!(overlap, want, "{low} {size} {least}, bin {bin}");
+                        }
                     }
                 }
             }

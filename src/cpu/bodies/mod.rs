@@ -15,8 +15,8 @@
 mod footprints;
 mod order;
 
-pub(super) use footprints::{BLOCK, Footprints, INTEGERS, Inputs, NOT_IN_PATCH, low_bits};
-pub(super) use order::{Chunk, Order, blocks};
+pub(super) use footprints::{BLOCK, Footprints, Inputs, NOT_IN_PATCH, low_bits};
+pub(super) use order::{Chunk, MOVED, Order, blocks};
 
 use crate::charge::Charge;
 use crate::charge::overlap::{Axis, Span};

@@ -1,6 +1,7 @@
 //! The order by bin: a counting sort, and what is kept of each body in it.
 
 use super::{BEFORE, BLOCK, Bins, Body, Extent, Footprint, Inputs, PATCH, TILE};
+use crate::cpu::matrix::SharedMatrix;
 use crate::cpu::simd::vectorised;
 use crate::real::Real;
 use rayon::prelude::*;
@@ -15,7 +16,7 @@ const QUARTERS: usize = 4;
 /// Bodies that one task sorts, at least.
 const SORTED: usize = 1 << 16;
 /// Bodies of a task that only moves numbers.
-const MOVED: usize = 4096;
+pub(in crate::cpu) const MOVED: usize = 4096;
 /// An order is due when one body in so many has left the surroundings of its tile.
 const STRAYS: usize = 128;
 /// How far from its tile a body's corner may lie: further than this its footprint
@@ -56,6 +57,8 @@ pub(in crate::cpu) struct Order {
     bodies: Vec<Body>,
     /// By slot: the body's index. Written by several tasks, each its own entries.
     body: Vec<AtomicU32>,
+    /// By index: the slot.
+    slot: Vec<u32>,
     /// By slot: lower-left corners, bin units, and sizes and weights as in [`Body`].
     x: Vec<f64>,
     y: Vec<f64>,
@@ -77,6 +80,7 @@ impl Order {
         let column = || vec![0.0; n];
         let mut order = Order {
             body: (0..n).map(|_| AtomicU32::new(0)).collect(),
+            slot: vec![0; n],
             x: column(),
             y: column(),
             width: column(),
@@ -128,10 +132,9 @@ impl Order {
         self.column_chunk[first.min(end)] as usize..self.column_chunk[end] as usize
     }
 
-    /// Index of the body in `slot`.
-    #[inline(always)]
-    pub(in crate::cpu) fn body(&self, slot: usize) -> usize {
-        self.body[slot].load(Relaxed) as usize
+    /// By index: the slot of every body.
+    pub(in crate::cpu) fn slots(&self) -> &[u32] {
+        &self.slot
     }
 
     /// What footprints of `slots` are computed from.
@@ -178,27 +181,28 @@ impl Order {
 
     /// Puts positions in slots; returns how many bodies are far from their tiles.
     fn take<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Sync) -> usize {
-        let (bins, body) = (self.bins, &self.body);
-        let to = self.x.par_chunks_mut(MOVED).zip(self.y.par_chunks_mut(MOVED));
-        to.zip(body.par_chunks(MOVED)).for_each(|((to_x, to_y), body)| {
-            for ((to_x, to_y), body) in to_x.iter_mut().zip(to_y).zip(body) {
-                let [x, y] = at(body.load(Relaxed) as usize);
-                *to_x = bins.x.position(x.wide());
-                *to_y = bins.y.position(y.wide());
-            }
-        });
+        let (bins, body, n) = (self.bins, &self.body, self.len());
+        let to = [&mut self.x, &mut self.y].map(|to| SharedMatrix::new(to, n));
         let far = |chunk: &Chunk| {
             let [(xl, xh), (yl, yh)] = chunk.tile.map(|t| {
                 let start = (t as usize * TILE) as f64;
                 (start - NEAR, start + TILE as f64 + NEAR)
             });
-            // What lies outside the die leaves no trace, or is in the outermost tiles.
-            let ([mx, my], slots) = ([bins.nx as f64, bins.ny as f64], chunk.slots());
-            let positions = self.x[slots.clone()].iter().zip(&self.y[slots]);
+            let (slots, [mx, my]) = (chunk.slots(), [bins.nx as f64, bins.ny as f64]);
+            // SAFETY: every slot is in one chunk, which is one task.
+            let [mut to_x, mut to_y] =
+                to.each_ref().map(|to| unsafe { to.block(0..1, slots.clone()) });
+            let (to_x, to_y, body) = (to_x.row(0), to_y.row(0), &body[slots]);
             vectorised(
                 #[inline(always)]
                 || {
-                    let far = positions.map(|(&x, &y)| {
+                    for ((to_x, to_y), body) in to_x.iter_mut().zip(&mut *to_y).zip(body) {
+                        let [x, y] = at(body.load(Relaxed) as usize);
+                        *to_x = bins.x.position(x.wide());
+                        *to_y = bins.y.position(y.wide());
+                    }
+                    // What lies outside the die leaves no trace, or is in the outermost tiles.
+                    let far = to_x.iter().zip(&*to_y).map(|(&x, &y)| {
                         let off = |v: f64, n: f64, low: f64, high: f64| {
                             (v < low && low > 0.0) | (v >= high && high < n)
                         };
@@ -208,7 +212,7 @@ impl Order {
                 },
             )
         };
-        self.chunks.par_iter().with_min_len(4).map(far).sum()
+        self.chunks.par_iter().map(far).sum()
     }
 
     /// Tiles along x and y.
@@ -249,11 +253,13 @@ impl Order {
         });
         self.lay_out();
         let body = &self.body;
-        self.counts.par_chunks_mut(cells).enumerate().for_each(|(task, next)| {
-            for i in range(task) {
-                let slot = &mut next[cell(i)];
-                body[*slot as usize].store(i as u32, Relaxed);
-                *slot += 1;
+        let tasks = self.counts.par_chunks_mut(cells).zip(self.slot.par_chunks_mut(at_once));
+        tasks.enumerate().for_each(|(task, (next, slots))| {
+            for (i, slot) in range(task).zip(slots) {
+                let free = &mut next[cell(i)];
+                body[*free as usize].store(i as u32, Relaxed);
+                *slot = *free;
+                *free += 1;
             }
         });
         self.describe();

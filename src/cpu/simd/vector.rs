@@ -54,6 +54,9 @@ pub trait Vectors: Copy + Debug + Send + Sync + 'static {
     const ROW: Row<Self>;
     /// Complex numbers in a row.
     const LANES: usize;
+
+    /// A square of numbers with rows and columns exchanged.
+    fn transposed(square: [[Self; 4]; 4]) -> [[Self; 4]; 4];
 }
 
 /// [`Vectors::Row`] at the beginning of a cache line.
@@ -341,7 +344,7 @@ mod x86 {
 }
 
 macro_rules! vectors {
-    ($number:ty, $avx512:ident, $avx2:ident, $lanes:literal) => {
+    ($number:ty, $avx512:ident, $avx2:ident, $lanes:literal, $transposed:path) => {
         impl Vectors for $number {
             #[cfg(target_arch = "x86_64")]
             type Avx512 = x86::$avx512;
@@ -355,8 +358,129 @@ macro_rules! vectors {
             type Row = [$number; 2 * $lanes];
             const ROW: Row<Self> = Row([0.0; 2 * $lanes]);
             const LANES: usize = $lanes;
+
+            #[inline(always)]
+            fn transposed(square: [[Self; 4]; 4]) -> [[Self; 4]; 4] {
+                $transposed(square)
+            }
         }
     };
 }
-vectors!(f32, F32x16, F32x8, 16);
-vectors!(f64, F64x8, F64x4, 8);
+vectors!(f32, F32x16, F32x8, 16, squares::of_f32);
+vectors!(f64, F64x8, F64x4, 8, squares::of_f64);
+
+/// Squares of numbers transposed: LLVM makes sixteen moves of it.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod squares {
+    use std::arch::x86_64::*;
+
+    #[inline(always)]
+    pub(super) fn of_f32(square: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
+        let [a, b, c, d] = &square;
+        let mut turned = [[0.0; 4]; 4];
+        let [to_a, to_b, to_c, to_d] = &mut turned;
+        // SAFETY: SSE is part of x86-64; each array has the four numbers that are read or written.
+        unsafe {
+            let (a, b) = (_mm_loadu_ps(a.as_ptr()), _mm_loadu_ps(b.as_ptr()));
+            let (c, d) = (_mm_loadu_ps(c.as_ptr()), _mm_loadu_ps(d.as_ptr()));
+            let (low_ab, low_cd) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d));
+            let (high_ab, high_cd) = (_mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
+            _mm_storeu_ps(to_a.as_mut_ptr(), _mm_movelh_ps(low_ab, low_cd));
+            _mm_storeu_ps(to_b.as_mut_ptr(), _mm_movehl_ps(low_cd, low_ab));
+            _mm_storeu_ps(to_c.as_mut_ptr(), _mm_movelh_ps(high_ab, high_cd));
+            _mm_storeu_ps(to_d.as_mut_ptr(), _mm_movehl_ps(high_cd, high_ab));
+        }
+        turned
+    }
+
+    #[inline(always)]
+    pub(super) fn of_f64(square: [[f64; 4]; 4]) -> [[f64; 4]; 4] {
+        let mut turned = [[0.0; 4]; 4];
+        for i in [0, 2] {
+            for j in [0, 2] {
+                // SAFETY: SSE2 is part of x86-64; from both places on each array has two numbers.
+                unsafe {
+                    let a = _mm_loadu_pd(square[i][j..].as_ptr());
+                    let b = _mm_loadu_pd(square[i + 1][j..].as_ptr());
+                    _mm_storeu_pd(turned[j][i..].as_mut_ptr(), _mm_unpacklo_pd(a, b));
+                    _mm_storeu_pd(turned[j + 1][i..].as_mut_ptr(), _mm_unpackhi_pd(a, b));
+                }
+            }
+        }
+        turned
+    }
+}
+
+/// As above.
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+mod squares {
+    use std::arch::aarch64::*;
+
+    #[inline(always)]
+    pub(super) fn of_f32(square: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
+        let mut turned = [[0.0; 4]; 4];
+        // SAFETY: NEON is part of AArch64; 16 numbers are read and as many written.
+        unsafe {
+            // Reads number i of all rows into vector i.
+            let columns = vld4q_f32(square.as_ptr().cast());
+            vst1q_f32(turned[0].as_mut_ptr(), columns.0);
+            vst1q_f32(turned[1].as_mut_ptr(), columns.1);
+            vst1q_f32(turned[2].as_mut_ptr(), columns.2);
+            vst1q_f32(turned[3].as_mut_ptr(), columns.3);
+        }
+        turned
+    }
+
+    #[inline(always)]
+    pub(super) fn of_f64(square: [[f64; 4]; 4]) -> [[f64; 4]; 4] {
+        let mut turned = [[0.0; 4]; 4];
+        for i in [0, 2] {
+            for j in [0, 2] {
+                // SAFETY: NEON is part of AArch64; from both places on each array has two numbers.
+                unsafe {
+                    let a = vld1q_f64(square[i][j..].as_ptr());
+                    let b = vld1q_f64(square[i + 1][j..].as_ptr());
+                    vst1q_f64(turned[j][i..].as_mut_ptr(), vzip1q_f64(a, b));
+                    vst1q_f64(turned[j + 1][i..].as_mut_ptr(), vzip2q_f64(a, b));
+                }
+            }
+        }
+        turned
+    }
+}
+
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod squares {
+    #[inline(always)]
+    fn of<T: Copy>([a, b, c, d]: [[T; 4]; 4]) -> [[T; 4]; 4] {
+        std::array::from_fn(|i| [a[i], b[i], c[i], d[i]])
+    }
+
+    #[inline(always)]
+    pub(super) fn of_f32(square: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
+        of(square)
+    }
+
+    #[inline(always)]
+    pub(super) fn of_f64(square: [[f64; 4]; 4]) -> [[f64; 4]; 4] {
+        of(square)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn squares_are_transposed() {
+        let numbers: [[f64; 4]; 4] =
+            std::array::from_fn(|i| std::array::from_fn(|j| (10 * i + j) as f64));
+        let turned = f64::transposed(numbers);
+        let single = f32::transposed(numbers.map(|row| row.map(|v| v as f32)));
+        for (i, row) in numbers.iter().enumerate() {
+            for (j, &number) in row.iter().enumerate() {
+                assert_eq!((turned[j][i], f64::from(single[j][i])), (number, number));
+            }
+        }
+    }
+}

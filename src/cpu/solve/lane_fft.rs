@@ -231,6 +231,12 @@ where
         unit.store(self.im, row, im);
     }
 
+    /// The same number in every lane.
+    #[inline(always)]
+    pub(super) fn splat(unit: Unit<V>, z: Complex<V::Number>) -> Self {
+        Lanes { re: unit.splat(z.re), im: unit.splat(z.im) }
+    }
+
     /// Real and imaginary parts exchanged.
     #[inline(always)]
     pub(super) fn exchanged(self) -> Self {
@@ -257,13 +263,13 @@ where
 
     /// self + j·z.
     #[inline(always)]
-    fn plus_j(self, z: Self) -> Self {
+    pub(super) fn plus_j(self, z: Self) -> Self {
         Lanes { re: self.re - z.im, im: self.im + z.re }
     }
 
     /// self − j·z.
     #[inline(always)]
-    fn minus_j(self, z: Self) -> Self {
+    pub(super) fn minus_j(self, z: Self) -> Self {
         Lanes { re: self.re + z.im, im: self.im - z.re }
     }
 
@@ -273,8 +279,9 @@ where
         Lanes { re: z.re.mul_add(a, self.re), im: z.im.mul_add(a, self.im) }
     }
 
+    /// Times a.
     #[inline(always)]
-    fn scaled(self, a: V) -> Self {
+    pub(super) fn scaled(self, a: V) -> Self {
         Lanes { re: self.re * a, im: self.im * a }
     }
 }
@@ -348,8 +355,7 @@ fn combine<V: Vector, const R: usize>(
         for at in (0..<V::Number as Vectors>::LANES).step_by(V::LANES) {
             let mut z = [Lanes::load(unit, &parts[0][k], at); R];
             for q in 1..R {
-                let w = twiddles[q - 1];
-                let w = Lanes { re: unit.splat(w.re), im: unit.splat(w.im) };
+                let w = Lanes::splat(unit, twiddles[q - 1]);
                 z[q] = Lanes::load(unit, &parts[q][k], at).times(w);
             }
             fft(constants, &mut z);

@@ -107,8 +107,7 @@ fn dct<V: Vector>(
         finish(0, at, z).store(unit, &mut tile[0], at);
     }
     for k in 1..n.div_ceil(2) {
-        let w = half_w[k];
-        let w = Lanes { re: unit.splat(w.re), im: unit.splat(w.im) };
+        let w = Lanes::splat(unit, half_w[k]);
         for at in (0..<V::Number as Vectors>::LANES).step_by(V::LANES) {
             let s = Lanes::load(unit, &tile[k], at).times(w);
             let t = Lanes::load(unit, &tile[n - k], at).times_conj(w);
@@ -123,8 +122,7 @@ fn dct<V: Vector>(
         let whole = unit.splat(half_w[h].re + half_w[h].re);
         for at in (0..<V::Number as Vectors>::LANES).step_by(V::LANES) {
             let z = Lanes::load(unit, &tile[h], at);
-            let z = Lanes { re: z.re * whole, im: z.im * whole };
-            finish(h, at, z).store(unit, &mut tile[h], at);
+            finish(h, at, z.scaled(whole)).store(unit, &mut tile[h], at);
         }
     }
 }
@@ -162,26 +160,19 @@ impl<T: Real> Inverse<'_, T> {
         let half = unit.splat(if SINE { T::zero() } else { T::of(0.5) });
         for at in (0..T::LANES).step_by(V::LANES) {
             let z = Lanes::load(unit, &coefficients[0], at);
-            let z = Lanes { re: z.im * half, im: z.re * half };
-            z.store(unit, &mut tile[place[0] as usize], at);
+            z.exchanged().scaled(half).store(unit, &mut tile[place[0] as usize], at);
         }
         for k in 1..n.div_ceil(2) {
-            let w = half_w[k];
-            let w = Lanes { re: unit.splat(w.re), im: unit.splat(w.im) };
+            let w = Lanes::splat(unit, half_w[k]);
             for at in (0..T::LANES).step_by(V::LANES) {
                 let mut near = Lanes::load(unit, &coefficients[k], at);
                 let mut far = Lanes::load(unit, &coefficients[n - k], at);
                 if SINE {
                     // The line backwards.
                     let (here, there) = (unit.splat(waves[k]), unit.splat(waves[n - k]));
-                    (near, far) = (
-                        Lanes { re: far.re * there, im: far.im * there },
-                        Lanes { re: near.re * here, im: near.im * here },
-                    );
+                    (near, far) = (far.scaled(there), near.scaled(here));
                 }
-                let low = Lanes { re: near.re + far.im, im: near.im - far.re };
-                let high = Lanes { re: near.re - far.im, im: near.im + far.re };
-                let (low, high) = (low.times_conj(w), high.times(w));
+                let (low, high) = (near.minus_j(far).times_conj(w), near.plus_j(far).times(w));
                 low.exchanged().store(unit, &mut tile[place[k] as usize], at);
                 high.exchanged().store(unit, &mut tile[place[n - k] as usize], at);
             }
@@ -192,8 +183,7 @@ impl<T: Real> Inverse<'_, T> {
             let factor = unit.splat(if SINE { quarter * waves[h] } else { quarter });
             for at in (0..T::LANES).step_by(V::LANES) {
                 let z = Lanes::load(unit, &coefficients[h], at);
-                let z = Lanes { re: z.im * factor, im: z.re * factor };
-                z.store(unit, &mut tile[place[h] as usize], at);
+                z.exchanged().scaled(factor).store(unit, &mut tile[place[h] as usize], at);
             }
         }
     }

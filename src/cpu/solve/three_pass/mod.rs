@@ -326,7 +326,7 @@ fn bring<T: Real>(block: &[Row<T>], samples: &[u32], tile: &mut [Row<T>]) {
                     let line = block[2 * (lane + l) + part].numbers();
                     numbers.copy_from_slice(&line[first..first + 4]);
                 }
-                let turned = transposed(square);
+                let turned = T::transposed(square);
                 for (y, numbers) in turned.iter().enumerate().take(count) {
                     let row = tile[samples[first + y] as usize].numbers_mut();
                     row[part * T::LANES + lane..][..4].copy_from_slice(numbers);
@@ -356,7 +356,7 @@ fn put<T: Real>(tile: &[Row<T>], first: usize, sine: bool, block: &mut [Row<T>])
                 }
                 square[1].iter_mut().for_each(|v| *v *= odd);
                 square[3].iter_mut().for_each(|v| *v *= odd);
-                let turned = transposed(square);
+                let turned = T::transposed(square);
                 for (l, numbers) in turned.iter().enumerate() {
                     let line = block[2 * (lane + l) + part].numbers_mut();
                     line[start..start + 4].copy_from_slice(numbers);
@@ -364,16 +364,6 @@ fn put<T: Real>(tile: &[Row<T>], first: usize, sine: bool, block: &mut [Row<T>])
             }
         }
     }
-}
-
-#[inline(always)]
-fn transposed<T: Real>([a, b, c, d]: [[T; 4]; 4]) -> [[T; 4]; 4] {
-    [
-        [a[0], b[0], c[0], d[0]],
-        [a[1], b[1], c[1], d[1]],
-        [a[2], b[2], c[2], d[2]],
-        [a[3], b[3], c[3], d[3]],
-    ]
 }
 
 /// Writes a row of an inverse's tile, its parts exchanged, to a piece of a map's row.

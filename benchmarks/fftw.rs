@@ -1,0 +1,628 @@
+//! The CPU field solve beside one on FFTW, as a user of that library would write it.
+//!
+//! `cargo bench --bench fftw -- --fftw DIR [--bins N[,N…]] [--threads N[,N…]] [--seconds S] [--json FILE]`
+//!
+//! DIR holds FFTW's shared libraries (`libfftw3.so.3`, `libfftw3_omp.so.3` and those for `f32`), opened at
+//! run time through the public interface; `scripts/fftw-compare` finds or fetches them.
+//!
+//! Timed: ρ in, φ, Ex and Ey out, data resident, plans and tables made beforehand, sides in turn.
+//! FFTW's plans are measured (`FFTW_MEASURE`), each for at most S seconds (20). Its solves are
+//!
+//! * fused: the four 2-D transforms by one real FFT each (`r2c`, `c2r`), with the pre- and post-processing of the
+//!   paper in loops over rows, which LLVM vectorises for the same vector units as this crate's;
+//! * r2r: the four transforms by FFTW's own cosine and sine transforms.
+//!
+//! Each by two kinds of threads: those of the pool that the loops run on (`fftw_threads_set_callback`), and
+//! FFTW's own with OpenMP. The crate's ratio is taken over the faster of the two.
+
+#[path = "harness/mod.rs"]
+mod harness;
+
+use harness::Sample;
+use libloading::Library;
+use num_complex::Complex;
+use placefield::Real;
+use placefield::cpu::simd::Simd;
+use placefield::cpu::solve::{Fields, Solver};
+use placefield::engine::Pipeline;
+use placefield::grid::{BinGrid, Map, Rect};
+use placefield::spectral::Spectrum;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::path::Path;
+
+const MEASURE: c_uint = 0;
+const DESTROY_INPUT: c_uint = 1;
+/// FFTW's names of the DCT, its inverse and the sine transform that goes with it.
+const REDFT10: c_int = 5;
+const REDFT01: c_int = 4;
+const RODFT01: c_int = 8;
+
+/// FFTW's `parallel_loop`: calls `work` for `count` jobs, `size` bytes apart.
+type ParallelLoop = extern "C" fn(
+    extern "C" fn(*mut c_char) -> *mut c_void,
+    *mut c_char,
+    usize,
+    c_int,
+    *mut c_void,
+);
+
+/// Jobs of FFTW on the pool of threads that it was called in.
+extern "C" fn on_this_pool(
+    work: extern "C" fn(*mut c_char) -> *mut c_void,
+    jobs: *mut c_char,
+    size: usize,
+    count: c_int,
+    _: *mut c_void,
+) {
+    let jobs = jobs as usize;
+    (0..count as usize).into_par_iter().with_max_len(1).for_each(|job| {
+        work((jobs + job * size) as *mut c_char);
+    });
+}
+
+/// FFTW for one precision.
+struct Fftw<T> {
+    plan_with_nthreads: unsafe extern "C" fn(c_int),
+    threads_set_callback: unsafe extern "C" fn(Option<ParallelLoop>, *mut c_void),
+    plan_r2c: unsafe extern "C" fn(c_int, c_int, *mut T, *mut Complex<T>, c_uint) -> *mut c_void,
+    plan_c2r: unsafe extern "C" fn(c_int, c_int, *mut Complex<T>, *mut T, c_uint) -> *mut c_void,
+    plan_r2r:
+        unsafe extern "C" fn(c_int, c_int, *mut T, *mut T, c_int, c_int, c_uint) -> *mut c_void,
+    execute: unsafe extern "C" fn(*mut c_void),
+    destroy_plan: unsafe extern "C" fn(*mut c_void),
+    _libraries: [Library; 2],
+}
+
+impl<T> Fftw<T> {
+    /// # Panics
+    /// When the libraries are not there.
+    fn open(folder: &Path, prefix: &str, file: &str, seconds: f64) -> Self {
+        let open = |name: String| {
+            let path = folder.join(name);
+            // SAFETY: opening FFTW runs no code but its own initialisers.
+            unsafe { Library::new(&path) }.unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+        };
+        let main = open(format!("lib{file}.so.3"));
+        let threads = open(format!("lib{file}_omp.so.3"));
+        let symbol = |name: &str| format!("{prefix}_{name}");
+        // SAFETY: the names and signatures are those of fftw3.h, `T` is the type of the prefix, and
+        // the libraries stay open as long as what was found in them is used.
+        unsafe {
+            let init: extern "C" fn() -> c_int = find(&threads, &symbol("init_threads"));
+            assert_ne!(init(), 0, "FFTW's threads");
+            let limit: extern "C" fn(f64) = find(&main, &symbol("set_timelimit"));
+            limit(seconds);
+            Fftw {
+                plan_with_nthreads: find(&threads, &symbol("plan_with_nthreads")),
+                threads_set_callback: find(&threads, &symbol("threads_set_callback")),
+                plan_r2c: find(&main, &symbol("plan_dft_r2c_2d")),
+                plan_c2r: find(&main, &symbol("plan_dft_c2r_2d")),
+                plan_r2r: find(&main, &symbol("plan_r2r_2d")),
+                execute: find(&main, &symbol("execute")),
+                destroy_plan: find(&main, &symbol("destroy_plan")),
+                _libraries: [main, threads],
+            }
+        }
+    }
+
+    /// What runs FFTW's jobs from now on.
+    fn threads(&self, threads: usize, pool: bool) {
+        let callback = pool.then_some(on_this_pool as ParallelLoop);
+        // SAFETY: the callback runs every job once and returns when all are done.
+        unsafe {
+            (self.threads_set_callback)(callback, std::ptr::null_mut());
+            (self.plan_with_nthreads)(threads as c_int);
+        }
+    }
+}
+
+/// A function of a library.
+///
+/// # Safety
+/// It has the type `F`, and is called while the library is open.
+///
+/// # Panics
+/// When the library has none of this name: `threads_set_callback` came with FFTW 3.3.9.
+unsafe fn find<F: Copy>(library: &Library, name: &str) -> F {
+    // SAFETY: the caller's promise.
+    let found = unsafe { library.get::<F>(name) };
+    *found.unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// Plans of FFTW, run by the threads that they were made for.
+struct Plan<'a, T> {
+    fftw: &'a Fftw<T>,
+    plan: *mut c_void,
+    threads: usize,
+    pool: bool,
+}
+
+impl<T> Plan<'_, T> {
+    /// # Safety
+    /// The buffers that the plan was made for are there, and nothing else uses them.
+    unsafe fn run(&self) {
+        self.fftw.threads(self.threads, self.pool);
+        // SAFETY: the plan is whole; the caller promises the rest.
+        unsafe { (self.fftw.execute)(self.plan) }
+    }
+}
+
+impl<T> Drop for Plan<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: made by FFTW, and nobody runs it any more.
+        unsafe { (self.fftw.destroy_plan)(self.plan) }
+    }
+}
+
+/// Numbers at the beginning of a cache line, as FFTW's own allocation gives.
+struct Buffer<T> {
+    memory: Vec<[u64; 8]>,
+    len: usize,
+    _numbers: std::marker::PhantomData<T>,
+}
+
+impl<T: bytemuck::Pod> Buffer<T> {
+    fn new(len: usize) -> Self {
+        // A vector of 64-byte elements need not begin at a multiple of 64: one more, to move up in.
+        let memory = vec![[0; 8]; (len * size_of::<T>()).div_ceil(64) + 1];
+        Buffer { memory, len, _numbers: std::marker::PhantomData }
+    }
+
+    fn numbers(&mut self) -> &mut [T] {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.memory);
+        let up = bytes.as_ptr().align_offset(64);
+        bytemuck::cast_slice_mut(&mut bytes[up..][..self.len * size_of::<T>()])
+    }
+}
+
+/// `e^{−jπk/2n}`, k = 0 … n.
+fn quarter_wave<T: Real>(n: usize) -> Vec<Complex<T>> {
+    let turn =
+        |k: usize| Complex::from_polar(1.0, -std::f64::consts::FRAC_PI_2 * k as f64 / n as f64);
+    (0..=n).map(turn).map(|w| Complex::new(T::of(w.re), T::of(w.im))).collect()
+}
+
+/// What both solves on FFTW multiply by.
+struct Tables<T> {
+    n: usize,
+    green: Vec<T>,
+    waves: Vec<T>,
+    turns: Vec<Complex<T>>,
+}
+
+impl<T: Real> Tables<T> {
+    fn new(grid: &BinGrid) -> Self {
+        let (n, spectrum) = (grid.nx(), Spectrum::new(grid));
+        Tables {
+            n,
+            green: (0..n * n).map(|i| T::of(spectrum.green(i / n, i % n))).collect(),
+            waves: spectrum.wx().iter().map(|&w| T::of(w)).collect(),
+            turns: quarter_wave(n),
+        }
+    }
+}
+
+/// The solve by 2-D real FFTs.
+struct Fused<'a, T> {
+    tables: &'a Tables<T>,
+    forward: Plan<'a, T>,
+    inverse: Plan<'a, T>,
+    real: Buffer<T>,
+    half: Buffer<Complex<T>>,
+    spectrum: Vec<T>,
+}
+
+/// Along which axis the sine stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Sine {
+    None,
+    X,
+    Y,
+}
+
+impl<'a, T: Real> Fused<'a, T> {
+    fn new(fftw: &'a Fftw<T>, tables: &'a Tables<T>, threads: usize, pool: bool) -> Self {
+        let n = tables.n;
+        let (mut real, mut half) = (Buffer::new(n * n), Buffer::new(n * (n / 2 + 1)));
+        fftw.threads(threads, pool);
+        let (a, b, size) = (real.numbers().as_mut_ptr(), half.numbers().as_mut_ptr(), n as c_int);
+        let flags = MEASURE | DESTROY_INPUT;
+        // SAFETY: the buffers are as large as these transforms want them.
+        let [forward, inverse] = unsafe {
+            [(fftw.plan_r2c)(size, size, a, b, flags), (fftw.plan_c2r)(size, size, b, a, flags)]
+        };
+        let plan = |plan: *mut c_void| {
+            assert!(!plan.is_null(), "FFTW makes a plan");
+            Plan { fftw, plan, threads, pool }
+        };
+        let (forward, inverse) = (plan(forward), plan(inverse));
+        Fused { tables, forward, inverse, real, half, spectrum: vec![T::zero(); n * n] }
+    }
+
+    fn solve(&mut self, rho: &[T], fields: &mut Fields<T>) {
+        let n = self.tables.n;
+        let real = self.real.numbers();
+        real.par_chunks_exact_mut(n).enumerate().for_each(|(x, to)| {
+            let from = &rho[sample(x, n) * n..][..n];
+            wide(
+                #[inline(always)]
+                || {
+                    let (first, second) = to.split_at_mut(n / 2);
+                    for (j, (a, b)) in first.iter_mut().zip(second.iter_mut().rev()).enumerate() {
+                        (*a, *b) = (from[2 * j], from[2 * j + 1]);
+                    }
+                },
+            );
+        });
+        // SAFETY: both buffers are this struct's, and nothing else uses them now.
+        unsafe { self.forward.run() };
+        self.post_process();
+        let Fields { potential, field_x, field_y } = fields;
+        for (sine, out) in [(Sine::None, potential), (Sine::X, field_x), (Sine::Y, field_y)] {
+            self.pre_process(sine);
+            // SAFETY: as above.
+            unsafe { self.inverse.run() };
+            let real = &*self.real.numbers();
+            out.as_mut_slice().par_chunks_exact_mut(n).enumerate().for_each(|(x, to)| {
+                let from = &real[place(x, n) * n..][..n];
+                let sign = |odd: bool| if odd { -T::one() } else { T::one() };
+                let even = sign(sine == Sine::X && x % 2 == 1);
+                let odd = even * sign(sine == Sine::Y);
+                wide(
+                    #[inline(always)]
+                    || {
+                        let (first, second) = from.split_at(n / 2);
+                        let pairs = first.iter().zip(second.iter().rev());
+                        for (to, (&a, &b)) in to.chunks_exact_mut(2).zip(pairs) {
+                            (to[0], to[1]) = (even * a, odd * b);
+                        }
+                    },
+                );
+            });
+        }
+    }
+
+    /// DCT coefficients times Green's function from the FFT: row k with row n − k.
+    fn post_process(&mut self) {
+        let Tables { n, green, turns, .. } = self.tables;
+        let (n, h) = (*n, *n / 2 + 1);
+        let half = &*self.half.numbers();
+        let rows = Rows::new(&mut self.spectrum, n);
+        (0..=n / 2).into_par_iter().for_each(|k| {
+            let near = &half[k * h..][..h];
+            let far = &half[(n - k) % n * h..][..h];
+            let sides = [(k, near, far), (n - k, far, near)];
+            for &(k, near, far) in &sides[..partners(k, n)] {
+                // SAFETY: rows k and n - k are this task's alone.
+                let row = unsafe { rows.row(k) };
+                let (w, green) = (turns[k], &green[k * n..][..n]);
+                wide(
+                    #[inline(always)]
+                    || {
+                        let scale = T::of(0.5);
+                        for v in 0..h {
+                            let along_x = (w * near[v] + w.conj() * far[v]) * scale;
+                            let z = turns[v] * along_x;
+                            if v > 0 {
+                                row[n - v] = -z.im * green[n - v];
+                            }
+                            row[v] = z.re * green[v];
+                        }
+                    },
+                );
+            }
+        });
+    }
+
+    /// The input of the inverse FFT.
+    fn pre_process(&mut self, sine: Sine) {
+        let Tables { n, waves, turns, .. } = self.tables;
+        let (n, h) = (*n, *n / 2 + 1);
+        let spectrum = &self.spectrum;
+        let zeros = vec![T::zero(); n];
+        let half = self.half.numbers();
+        let rows = Rows::new(half, h);
+        (0..=n / 2).into_par_iter().for_each(|k| {
+            let row = |k: usize| if k == n { &zeros[..] } else { &spectrum[k * n..][..n] };
+            for &k in &[k, n - k][..partners(k, n)] {
+                // SAFETY: rows k and n - k are this task's alone.
+                let to = unsafe { rows.row(k) };
+                // A sine takes the coefficients backwards, each times its wavenumber.
+                let (a, b) = match sine {
+                    Sine::X => (n - k, k),
+                    _ => (k, n - k),
+                };
+                let of_row = |k: usize| match sine {
+                    Sine::X if k == n || k == 0 => T::zero(),
+                    Sine::X => waves[k],
+                    _ => T::one(),
+                };
+                let (scale_a, scale_b) = (of_row(a), of_row(b));
+                let (row_a, row_b, w) = (row(a), row(b), turns[k].conj() * T::of(0.5));
+                wide(
+                    #[inline(always)]
+                    || {
+                        let one = |v: usize| {
+                            let (near, far) = match sine {
+                                Sine::Y => (n - v, v),
+                                _ => (v, n - v),
+                            };
+                            let at = |row: &[T], scale: T, v: usize| match sine {
+                                Sine::Y if v == n || v == 0 => T::zero(),
+                                Sine::Y => row[v] * waves[v],
+                                _ if v == n => T::zero(),
+                                _ => row[v] * scale,
+                            };
+                            let y = turns[v].conj() * T::of(0.5);
+                            let line = |row: &[T], scale: T| {
+                                y * Complex::new(at(row, scale, near), -at(row, scale, far))
+                            };
+                            let (p, q) = (line(row_a, scale_a), line(row_b, scale_b));
+                            w * Complex::new(p.re + q.im, p.im - q.re)
+                        };
+                        to[0] = one(0);
+                        for (v, to) in to.iter_mut().enumerate().skip(1) {
+                            *to = one(v);
+                        }
+                    },
+                );
+            }
+        });
+    }
+}
+
+/// Which sample stands at a place of the FFT's input: the even ones, then the odd ones backwards.
+fn sample(place: usize, n: usize) -> usize {
+    if place < n / 2 { 2 * place } else { 2 * (n - 1 - place) + 1 }
+}
+
+/// At which place a sample stands.
+fn place(sample: usize, n: usize) -> usize {
+    if sample.is_multiple_of(2) { sample / 2 } else { n - 1 - sample / 2 }
+}
+
+/// How many rows k and n − k are, n even: two that are their own partners, and 0 with none.
+fn partners(k: usize, n: usize) -> usize {
+    if k == 0 || 2 * k == n { 1 } else { 2 }
+}
+
+/// The rows of a map, for tasks that write two each.
+struct Rows<'a, T> {
+    start: *mut T,
+    length: usize,
+    rows: usize,
+    _map: std::marker::PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: the map is borrowed exclusively, and whoever asks for a row promises to be alone.
+unsafe impl<T: Send> Sync for Rows<'_, T> {}
+
+impl<'a, T> Rows<'a, T> {
+    fn new(map: &'a mut [T], length: usize) -> Self {
+        let (start, rows) = (map.as_mut_ptr(), map.len() / length);
+        Rows { start, length, rows, _map: std::marker::PhantomData }
+    }
+
+    /// # Safety
+    /// Nobody else has this row.
+    #[allow(clippy::mut_from_ref)] // that is the caller's promise
+    unsafe fn row(&self, row: usize) -> &mut [T] {
+        assert!(row < self.rows, "a row of the map");
+        // SAFETY: a row of the borrowed map, nobody else's by the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(row * self.length), self.length) }
+    }
+}
+
+/// Loops compiled for the vector unit that this crate's use.
+#[inline(always)]
+fn wide<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,fma")]
+        fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+        fn with_avx512<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        match Simd::current() {
+            // SAFETY: the processor has what `current` names.
+            Simd::Avx512 => return unsafe { with_avx512(work) },
+            // SAFETY: as above.
+            Simd::Avx2 => return unsafe { with_avx2(work) },
+            _ => {}
+        }
+    }
+    work()
+}
+
+/// The solve by FFTW's cosine and sine transforms.
+struct RealToReal<'a, T> {
+    tables: &'a Tables<T>,
+    plans: [Plan<'a, T>; 4],
+    input: Buffer<T>,
+    out: Buffer<T>,
+    spectrum: Vec<T>,
+}
+
+impl<'a, T: Real> RealToReal<'a, T> {
+    fn new(fftw: &'a Fftw<T>, tables: &'a Tables<T>, threads: usize, pool: bool) -> Self {
+        let (n, size) = (tables.n, tables.n as c_int);
+        let (mut input, mut out) = (Buffer::new(n * n), Buffer::new(n * n));
+        fftw.threads(threads, pool);
+        let (a, b) = (input.numbers().as_mut_ptr(), out.numbers().as_mut_ptr());
+        let kinds =
+            [(REDFT10, REDFT10), (REDFT01, REDFT01), (RODFT01, REDFT01), (REDFT01, RODFT01)];
+        let plans = kinds.map(|(x, y)| {
+            // SAFETY: the buffers are as large as these transforms want them.
+            let plan = unsafe { (fftw.plan_r2r)(size, size, a, b, x, y, MEASURE | DESTROY_INPUT) };
+            assert!(!plan.is_null(), "FFTW makes a plan");
+            Plan { fftw, plan, threads, pool }
+        });
+        RealToReal { tables, plans, input, out, spectrum: vec![T::zero(); n * n] }
+    }
+
+    fn solve(&mut self, rho: &[T], fields: &mut Fields<T>) {
+        let Tables { n, green, waves, .. } = self.tables;
+        let n = *n;
+        let rows = |of: &mut [T], from: &[T]| {
+            let rows = of.par_chunks_exact_mut(n).zip(from.par_chunks_exact(n));
+            rows.for_each(|(to, from)| to.copy_from_slice(from));
+        };
+        rows(self.input.numbers(), rho);
+        // SAFETY: both buffers are this struct's, and nothing else uses them now.
+        unsafe { self.plans[0].run() };
+        // Each of FFTW's transforms along an axis is twice ours.
+        let quarter = T::of(0.25);
+        let products = self.spectrum.par_chunks_exact_mut(n);
+        let products = products.zip(self.out.numbers().par_chunks_exact(n));
+        products.zip(green.par_chunks_exact(n)).for_each(|((to, x), g)| {
+            to.iter_mut().zip(x).zip(g).for_each(|((to, &x), &g)| *to = x * g * quarter * quarter);
+        });
+        let Fields { potential, field_x, field_y } = fields;
+        for (plan, out) in self.plans[1..].iter().zip([potential, field_x, field_y]) {
+            let spectrum = &self.spectrum;
+            let which = std::ptr::from_ref(plan);
+            let sine_x = which == &raw const self.plans[2];
+            let sine_y = which == &raw const self.plans[3];
+            self.input.numbers().par_chunks_exact_mut(n).enumerate().for_each(|(u, to)| {
+                // Coefficient 1 comes first in a sine transform, and none comes last.
+                let row = u + usize::from(sine_x);
+                if row == n {
+                    to.fill(T::zero());
+                    return;
+                }
+                let from = &spectrum[row * n..][..n];
+                if sine_y {
+                    for (v, to) in to[..n - 1].iter_mut().enumerate() {
+                        *to = from[v + 1] * waves[v + 1];
+                    }
+                    to[n - 1] = T::zero();
+                } else {
+                    let w = if sine_x { waves[row] } else { T::one() };
+                    to.iter_mut().zip(from).for_each(|(to, &from)| *to = w * from);
+                }
+            });
+            // SAFETY: as above.
+            unsafe { plan.run() };
+            rows(out.as_mut_slice(), self.out.numbers());
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Row {
+    bins: usize,
+    precision: &'static str,
+    threads: usize,
+    placefield: Sample,
+    fftw_fused: Sample,
+    fftw_fused_openmp: Sample,
+    fftw_r2r: Option<Sample>,
+    /// The faster of the two fused solves over ours.
+    fused_over_placefield: f64,
+}
+
+fn measure<T: Real>(fftw: &Fftw<T>, n: usize, threads: usize, with_r2r: bool) -> Row {
+    let grid = BinGrid::new(Rect::at(0.0, 0.0, n as f64, n as f64), n, n).expect("a grid");
+    let values = (0..n * n).map(|i| T::of(((i * 7919) % 1009) as f64 / 1009.0 - 0.5)).collect();
+    let rho: Map<T> = Map::from_vec(n, n, values);
+    let tables = Tables::<T>::new(&grid);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    let (mut fields, mut samples) = (Vec::new(), Vec::new());
+    pool.install(|| {
+        let mut ours = Solver::new(&grid, Pipeline::ThreePass, threads);
+        let mut fused = Fused::new(fftw, &tables, threads, true);
+        let mut openmp = Fused::new(fftw, &tables, threads, false);
+        let mut r2r = with_r2r.then(|| RealToReal::new(fftw, &tables, threads, false));
+        fields = (0..4).map(|_| Fields::<T>::new(n, n)).collect();
+        let [a, b, c, d] = &mut fields[..] else { unreachable!() };
+        let density = rho.as_slice();
+        let (mut first, mut second) = (|| _ = ours.solve(&rho, a), || fused.solve(density, b));
+        let mut third = || openmp.solve(density, c);
+        let mut sides: Vec<&mut dyn FnMut()> = vec![&mut first, &mut second, &mut third];
+        let mut fourth = || {
+            if let Some(r2r) = &mut r2r {
+                r2r.solve(density, d);
+            }
+        };
+        if with_r2r {
+            sides.push(&mut fourth);
+        }
+        samples = harness::interleaved((30_000_000 / (n * n)).clamp(5, 40), &mut sides);
+    });
+    // The sides must have solved the same problem.
+    for other in &fields[1..samples.len()] {
+        let maps = |f: &Fields<T>| [f.potential.clone(), f.field_x.clone(), f.field_y.clone()];
+        for (ours, theirs) in maps(&fields[0]).iter().zip(maps(other)) {
+            let both = ours.as_slice().iter().zip(theirs.as_slice());
+            let off = both.map(|(a, b)| (a.wide() - b.wide()).powi(2)).sum::<f64>();
+            let all = ours.as_slice().iter().map(|a| a.wide().powi(2)).sum::<f64>();
+            assert!(off <= 1e-8 * all, "the sides disagree: {off:e} of {all:e}");
+        }
+    }
+    let faster = samples[1].median_ms.min(samples[2].median_ms);
+    let row = Row {
+        bins: n,
+        precision: T::PRECISION.name(),
+        threads,
+        placefield: samples[0],
+        fftw_fused: samples[1],
+        fftw_fused_openmp: samples[2],
+        fftw_r2r: samples.get(3).copied(),
+        fused_over_placefield: faster / samples[0].median_ms,
+    };
+    println!(
+        "{n}² {} {threads} threads: placefield {:.2} ms, FFTW fused {:.2}, with OpenMP {:.2}, r2r {:.2}: {:.2} x",
+        row.precision,
+        row.placefield.median_ms,
+        row.fftw_fused.median_ms,
+        row.fftw_fused_openmp.median_ms,
+        row.fftw_r2r.map_or(f64::NAN, |s| s.median_ms),
+        row.fused_over_placefield,
+    );
+    row
+}
+
+#[derive(Serialize)]
+struct Results {
+    machine: String,
+    simd: &'static str,
+    timed: &'static str,
+    rows: Vec<Row>,
+}
+
+fn main() {
+    let numbers = |name: &str, otherwise: &[usize]| -> Vec<usize> {
+        harness::option(name).map_or(otherwise.to_vec(), |list| {
+            list.split(',').map(|n| n.parse().expect("a whole number")).collect()
+        })
+    };
+    let Some(folder) = harness::option("--fftw") else {
+        println!("fftw: --fftw DIR, a folder with FFTW's libraries (scripts/fftw-compare)");
+        return;
+    };
+    let bins = numbers("--bins", &[512, 1024, 2048, 4096]);
+    assert!(bins.iter().all(|n| n % 2 == 0 && *n > 0), "even numbers of bins");
+    let most_r2r = numbers("--r2r", &[2048])[0];
+    let seconds = harness::option("--seconds").map_or(20.0, |s| s.parse().expect("seconds"));
+    let folder = Path::new(&folder);
+    let single = Fftw::<f32>::open(folder, "fftwf", "fftw3f", seconds);
+    let double = Fftw::<f64>::open(folder, "fftw", "fftw3", seconds);
+    let mut results = Results {
+        machine: harness::machine(),
+        simd: Simd::current().name(),
+        timed: "density in, potential and both field components out; medians of repetitions in turn",
+        rows: Vec::new(),
+    };
+    for &n in &bins {
+        for threads in numbers("--threads", &[1, 2]) {
+            results.rows.push(measure(&single, n, threads, n <= most_r2r));
+            results.rows.push(measure(&double, n, threads, n <= most_r2r));
+            harness::save(&results);
+        }
+    }
+}
