@@ -40,6 +40,8 @@ struct Row {
     design: &'static str,
     bodies: usize,
     pins: usize,
+    /// Of the design; those of nets that nothing moves are not among `pins`.
+    all_pins: usize,
     bins: usize,
     precision: &'static str,
     threads: usize,
@@ -158,6 +160,7 @@ fn measure<T: Real>(
         design,
         bodies: charge.bodies(),
         pins: netlist.pins(),
+        all_pins: made.nets.as_ref().map_or(0, |nets| nets.pins()),
         bins: grid.nx(),
         precision: T::PRECISION.name(),
         threads,
