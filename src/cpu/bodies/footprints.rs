@@ -53,6 +53,7 @@ impl<U: Real> Footprints<U> {
 
     /// Computes the footprints of up to [`BLOCK`] bodies in the patch of `chunk`,
     /// their weights times `scale`.
+    #[allow(clippy::needless_range_loop)] // the form that LLVM is seen to vectorise
     #[inline(always)]
     pub(in crate::cpu) fn compute(
         &mut self,
@@ -121,6 +122,7 @@ impl<const N: usize> Windows<N> {
 
     /// Intervals from `low` on in a patch that begins at bin `start`. One that is off the
     /// die, or nowhere, overlaps nothing.
+    #[allow(clippy::needless_range_loop)] // as above
     #[inline(always)]
     fn compute(
         &mut self,
