@@ -269,8 +269,8 @@ struct Bench {
         if (plan.large) density_large<<<tiles, 256, 0, stream>>>(plan, sums, rest, differences, flags);
     }
     void finish() {
-        launch(density_finish, int((bins + 1023) / 1024) + 1, 256, 0, true, stream, plan, (const real*)fixed, sums,
-               rest, outside_weight, rho, outside, stats, age, posted);
+        launch(density_finish, int((bins + 1023) / 1024) + 1, 256, 0, true, stream, plan, (const real*)fixed,
+               (const real*)nullptr, sums, rest, outside_weight, rho, outside, stats, age, posted);
     }
     void density(int order) {
         bodies(order);

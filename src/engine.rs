@@ -16,10 +16,11 @@
 
 use crate::charge::{Charge, ChargeError};
 use crate::design::DesignError;
-use crate::grid::{GridError, Map};
+use crate::grid::{BinGrid, GridError, Map};
 use crate::real::Real;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// How a solve is composed of transforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -289,6 +290,14 @@ pub enum EngineError {
         /// The name of the precision.
         precision: &'static str,
     },
+    /// A charge over another grid than the engine's.
+    #[error("a charge over {} x {} bins of {:?}: the engine is for {} x {} bins of {:?}", .found.nx(), .found.ny(), .found.die(), .expected.nx(), .expected.ny(), .expected.die())]
+    OtherGrid {
+        /// The engine's.
+        expected: BinGrid,
+        /// The charge's.
+        found: BinGrid,
+    },
     /// A gradient's weight that is not finite in the engine's precision.
     #[error("weight of the gradient: {0}: expected a finite number")]
     Weight(f64),
@@ -350,6 +359,16 @@ pub(crate) fn out_of_memory(needed: usize, free: usize) -> String {
 pub trait Engine<T: Real> {
     /// What is being evaluated.
     fn charge(&self) -> &Charge;
+
+    /// Evaluates another charge over the same grid from here on, with other sizes, other cells that
+    /// stay where they are, other fixed area, target densities or fillers, or other bodies altogether
+    /// (see [`Charge`]). What is computed afterwards has the bits of a new engine for that charge. What
+    /// depends on the grid alone is kept: plans, kernels, threads. Positions are to be given anew.
+    ///
+    /// # Errors
+    /// When the grid is another one, a size or starting position is beyond what `T` can hold, or
+    /// device memory does not suffice. The engine is then as it was.
+    fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError>;
 
     /// Which engine this is.
     fn descriptor(&self) -> Descriptor;
@@ -518,6 +537,12 @@ pub(crate) fn check_lengths(
         }
     }
     Ok(())
+}
+
+/// An error unless both charges have the same bins.
+pub(crate) fn check_same_grid(ours: &Charge, theirs: &Charge) -> Result<(), EngineError> {
+    let (expected, found) = (ours.grid(), theirs.grid());
+    if expected == found { Ok(()) } else { Err(EngineError::OtherGrid { expected, found }) }
 }
 
 /// Whether `T` can hold every size and starting position, as engines ask of a charge.

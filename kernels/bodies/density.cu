@@ -288,9 +288,11 @@ __device__ __forceinline__ void finish_outside(bool exact_size, u32* outside, St
     if (!exact_size) post_age(age, now, posted);
 }
 
-/// Four bins per thread.
-__device__ __forceinline__ void finish_bins(const Plan& plan, const real* __restrict__ fixed, const Sums& sums,
-                                            real* __restrict__ rho, Stats* stats) {
+/// Four bins per thread. With TARGETS every bin has a target density of its own, less the background.
+template <bool TARGETS>
+__device__ __forceinline__ void finish_bins(const Plan& plan, const real* __restrict__ fixed,
+                                            const real* __restrict__ targets, const Sums& sums, real* __restrict__ rho,
+                                            Stats* stats) {
     real excess = 0, most = -plan.background;
     const bool vector = sums.bins % 4 == 0;
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, b = thread * 4;
@@ -312,7 +314,7 @@ __device__ __forceinline__ void finish_bins(const Plan& plan, const real* __rest
         }
         const real area = base.v[k] + real(take_sum(sums, b + k, movable.v[k])) * plan.unscale;
         out.v[k] = area + real(take_sum(sums, sums.bins + b + k, filler.v[k])) * plan.unscale;
-        excess += fmax(area - plan.target, real(0));
+        excess += fmax(area - (TARGETS ? __ldg(targets + b + k) : plan.target), real(0));
         most = fmax(most, area);
         if (!vector) {
             rho[b + k] = out.v[k];
@@ -345,10 +347,13 @@ PF_KERNEL(BLOCK) density_large(const Plan plan, Sum* values, u64* rest, u64* dif
     add_large(plan, sums);
 }
 
-PF_KERNEL(BLOCK, F64 ? 4 : 8) density_finish(const Plan plan, const real* fixed, Sum* values, u64* rest,
-                                             u32* outside_weight, real* rho, u32* outside, Stats* stats, Age* age,
-                                             u64* posted) {
-    const Sums sums = {values, rest, outside_weight, nullptr, nullptr, u32(plan.nx) * u32(plan.ny)};
-    if (blockIdx.x == gridDim.x - 1) finish_outside(plan.exact_size != 0, outside, stats, age, posted);
-    else finish_bins(plan, fixed, sums, rho, stats);
-}
+#define PF_DENSITY_FINISH(NAME, TARGETS)                                                                               \
+    PF_KERNEL(BLOCK, F64 ? 4 : 8) NAME(const Plan plan, const real* fixed, const real* targets, Sum* values,           \
+                                       u64* rest, u32* outside_weight, real* rho, u32* outside, Stats* stats,          \
+                                       Age* age, u64* posted) {                                                        \
+        const Sums sums = {values, rest, outside_weight, nullptr, nullptr, u32(plan.nx) * u32(plan.ny)};               \
+        if (blockIdx.x == gridDim.x - 1) finish_outside(plan.exact_size != 0, outside, stats, age, posted);            \
+        else finish_bins<TARGETS>(plan, fixed, targets, sums, rho, stats);                                             \
+    }
+PF_DENSITY_FINISH(density_finish, false)
+PF_DENSITY_FINISH(density_finish_targets, true)

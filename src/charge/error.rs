@@ -25,6 +25,16 @@ pub enum ChargeError {
         /// Whether it must not be negative.
         non_negative: bool,
     },
+    /// A bin of a map of areas or target densities that cannot be.
+    #[error("{what} {index}: {value}: expected {}", if .what.starts_with("target") { "a number above 0 and at most 1" } else { "a finite number, not negative" })]
+    BadBin {
+        /// What the map holds.
+        what: &'static str,
+        /// Which bin, `x · ny + y`.
+        index: usize,
+        /// Its value.
+        value: f64,
+    },
     /// The areas of all movable cells, fixed cells or fillers add up to more than an `f64` holds.
     #[error("the area of the {0} together is not a finite number")]
     TotalArea(&'static str),

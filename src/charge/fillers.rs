@@ -20,6 +20,8 @@ pub const MAX_FILLERS: usize = 1 << 26;
 pub(super) struct Budget {
     /// Die area that nothing fixed covers.
     pub(super) space: f64,
+    /// What it may hold: every bin's free area times its own target density, where bins have one.
+    pub(super) room: Option<f64>,
     /// Area of movable macros.
     pub(super) macro_area: f64,
     /// Area of the other movable cells.
@@ -37,13 +39,16 @@ impl Budget {
     }
 
     fn filler_area(&self, target: f64) -> f64 {
-        ((self.space - self.macro_area) * target - self.cell_area).max(0.0)
+        let room = match self.room {
+            Some(room) => room - self.macro_area * target,
+            None => (self.space - self.macro_area) * target,
+        };
+        (room - self.cell_area).max(0.0)
     }
 }
 
 /// Mean of the widths between the 5th and the 95th percentile.
-fn mean_width(widths: &[f64]) -> f64 {
-    let mut sorted = widths.to_vec();
+fn mean_width(mut sorted: Vec<f64>) -> f64 {
     sorted.par_sort_unstable_by(f64::total_cmp);
     let n = sorted.len();
     let middle = &sorted[(n as f64 * 0.05) as usize..(n as f64 * 0.95) as usize];
@@ -59,7 +64,8 @@ pub(super) fn add(
     seed: u64,
 ) -> Result<(), ChargeError> {
     let area = budget.filler_area(charge.target_density);
-    let width = mean_width(&charge.width[..charge.movable]);
+    let moving = charge.moving().map(|i| charge.width[i]).collect();
+    let width = mean_width(moving);
     if width * row_height <= 0.0 {
         if area > 0.0 {
             charge.warnings.push("no fillers: the movable cells have no width or height".into());
@@ -115,8 +121,8 @@ mod tests {
     fn the_extreme_widths_do_not_count() {
         let mut widths = vec![4.0; 18];
         widths.extend([1000.0, 0.001]);
-        assert_eq!(mean_width(&widths), 4.0);
-        assert_eq!(mean_width(&[2.0]), 2.0);
-        assert_eq!(mean_width(&[]), 0.0);
+        assert_eq!(mean_width(widths), 4.0);
+        assert_eq!(mean_width(vec![2.0]), 2.0);
+        assert_eq!(mean_width(Vec::new()), 0.0);
     }
 }

@@ -54,15 +54,17 @@ pub(super) fn census(rects: &[Rect], die: &Rect) -> Census {
     census
 }
 
-/// Area of `rects` in every bin, clamped to the bin's area and scaled by `target`.
+/// Area of `rects` in every bin, and what of it is `taken` besides (layout units squared, where
+/// there is such a map), clamped to the bin's area and scaled by the bin's `target` density.
 ///
 /// Bins that a cell covers whole are full whatever else is in them: of each
 /// column only the first and the last of them are marked, so that the cost of a
 /// cell goes with its outline and not with its area.
 pub(super) fn map<'a>(
     rects: impl Iterator<Item = &'a Rect>,
+    taken: Option<&Map<f64>>,
     grid: &BinGrid,
-    target: f64,
+    target: impl Fn(usize) -> f64,
 ) -> Map<f64> {
     let (ax, ay) = Axis::of(grid);
     let (nx, ny) = (grid.nx(), grid.ny());
@@ -86,12 +88,16 @@ pub(super) fn map<'a>(
             }
         }
     }
-    let full = target * grid.bin_area();
+    if let Some(taken) = taken {
+        let bins = map.as_mut_slice().iter_mut().zip(taken.as_slice());
+        bins.for_each(|(bin, area)| *bin += area / grid.bin_area());
+    }
     let columns = map.as_mut_slice().chunks_exact_mut(ny).zip(more.as_slice().chunks_exact(ny));
-    for (column, more) in columns {
+    for (i, (column, more)) in columns.enumerate() {
         let mut covering = 0;
-        for (bin, more) in column.iter_mut().zip(more) {
+        for (j, (bin, more)) in column.iter_mut().zip(more).enumerate() {
             covering += more;
+            let full = target(i * ny + j) * grid.bin_area();
             *bin = if covering > 0 { full } else { bin.min(1.0) * full };
         }
     }
@@ -309,7 +315,7 @@ mod tests {
             assert!(gaps.iter().all(|g| rects.iter().all(|r| r.overlap(g) == 0.0)), "{count}");
 
             let grid = BinGrid::new(DIE, 5, 7).unwrap();
-            let found = map(rects.iter(), &grid, 0.5);
+            let found = map(rects.iter(), None, &grid, |_| 0.5);
             for (k, &area) in found.as_slice().iter().enumerate() {
                 let (x, y) = ((k / 7) as f64 * grid.bin_x(), (k % 7) as f64 * grid.bin_y());
                 let bin = Rect::at(x, y, grid.bin_x(), grid.bin_y());
@@ -331,7 +337,7 @@ mod tests {
         let start = std::time::Instant::now();
         assert!(union_area(&rects, &die) < die.area());
         assert!(!gaps(&rects, &die).is_empty());
-        let full = map(rects.iter(), &BinGrid::new(die, 1024, 1024).unwrap(), 1.0);
+        let full = map(rects.iter(), None, &BinGrid::new(die, 1024, 1024).unwrap(), |_| 1.0);
         assert!(full[(512, 300)] == full.range().1);
         assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
     }
@@ -348,7 +354,7 @@ mod tests {
         assert_eq!((census.wholly_outside, census.partly_outside), (2, 1));
         assert_eq!((census.inside_area, census.clipped_area), (4.0, 6.0));
         let grid = BinGrid::new(DIE, 4, 2).unwrap();
-        let map = map(rects.iter(), &grid, 0.5);
+        let map = map(rects.iter(), None, &grid, |_| 0.5);
         for (got, want) in map.as_slice().iter().zip([1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]) {
             assert!((got - want).abs() < 1e-12, "{:?}", map.as_slice());
         }

@@ -6,6 +6,7 @@
 //! take from every bin. Everything here is `f64` and is made once; engines
 //! round it to their own precision. Lengths are layout units.
 
+mod change;
 mod edges;
 mod error;
 mod fillers;
@@ -29,9 +30,14 @@ pub const MAX_BODIES: usize = i32::MAX as usize;
 
 /// The bodies of an evaluation and the fixed area.
 ///
+/// What changes while a placer runs is changed in a `Charge` of its own, which the engine is then
+/// given ([`Engine::set_charge`](crate::engine::Engine::set_charge)): sizes ([`Charge::set_sizes`]), which cells stay
+/// where they are ([`Charge::set_fixed_cells`]), area that is taken ([`Charge::set_taken_area`]),
+/// target densities by bin ([`Charge::set_target_densities`]), and fillers ([`Charge::refill`]).
+///
 /// Every `Charge` is consistent: the columns by body have one finite value each, the
 /// map of fixed area has the bins of the grid, and indices are within range.
-/// Its constructors see to that and nothing can change it afterwards, for
+/// Its constructors and methods see to that and nothing else can change it, for
 /// engines read memory by it:
 ///
 /// ```compile_fail,E0616
@@ -66,6 +72,27 @@ pub struct Charge {
     fixed_partly_outside: usize,
     blockage_area: f64,
     warnings: Vec<String>,
+    source: Source,
+}
+
+/// What a charge is made from besides sizes and positions of the bodies.
+#[derive(Clone, Debug)]
+struct Source {
+    /// The target density that was asked for, and those of bins where they have their own.
+    asked: f64,
+    targets: Option<Map<f64>>,
+    /// Whether there are fillers, and the seed of their positions.
+    fillers: bool,
+    seed: u64,
+    row_height: f64,
+    /// Macros, by index, also at a target density of 1.
+    macros: Vec<u32>,
+    /// Which cells stay where they are; empty: none.
+    stays: Vec<bool>,
+    fixed: Vec<Rect>,
+    gaps: Vec<Rect>,
+    /// Area of every bin that is taken besides.
+    taken: Option<Map<f64>>,
 }
 
 /// How a [`Charge`] is made: the default, and what is to differ from it.
@@ -189,70 +216,46 @@ impl Charge {
         }
         cells.check()?;
         check_bodies(cells.width.len())?;
-        let die = grid.die();
         let row_height = cells.row_height.unwrap_or_else(|| median(&mut cells.height.to_vec()));
         let movable_area = cells.areas().sum();
         check_total("movable cells", movable_area)?;
         let gaps = if options.row_blockage {
-            fixed::gaps(&[cells.rows, cells.fixed].concat(), &die)
+            fixed::gaps(&[cells.rows, cells.fixed].concat(), &grid.die())
         } else {
             Vec::new()
         };
-        let blockage_area = gaps.iter().map(Rect::area).sum::<f64>();
-
-        let mut warnings = Vec::new();
-        let mut target_density = asked;
-        let mut macros = smoothing::macros(cells, movable_area, row_height);
-        let mut budget = None;
-        if options.fillers {
-            let macro_area = macros
-                .iter()
-                .filter(|_| asked < 1.0)
-                .map(|&i| cells.width[i as usize] * cells.height[i as usize])
-                .sum::<f64>();
-            let taken = fixed::union_area(cells.fixed, &die) + blockage_area;
-            let space = (die.area() - taken).max(0.0);
-            let b = fillers::Budget { space, macro_area, cell_area: movable_area - macro_area };
-            target_density = raised(asked, b.least_density(), &mut warnings);
-            budget = Some(b);
-        }
-        if target_density >= 1.0 {
-            macros.clear();
-        }
-
-        let census = fixed::census(cells.fixed, &die);
-        check_total("fixed cells", census.inside_area + census.clipped_area)?;
-        if census.wholly_outside + census.partly_outside > 0 {
-            warnings.push(format!(
-                "fixed cells reach beyond the die: {} wholly, {} partly; their area outside, {}, is left out",
-                census.wholly_outside, census.partly_outside, census.clipped_area
-            ));
-        }
-        let sizes = cells.width.par_iter().zip(cells.height);
-        let mut ratio: Vec<f64> = sizes.map(|(&w, &h)| smoothing::ratio(w, h, &grid)).collect();
-        macros.iter().for_each(|&i| ratio[i as usize] = target_density);
         let mut charge = Charge {
             grid,
-            target_density,
+            target_density: asked,
             movable: cells.width.len(),
             width: cells.width.to_vec(),
             height: cells.height.to_vec(),
-            ratio,
-            macros,
+            ratio: vec![0.0; cells.width.len()],
+            macros: Vec::new(),
             initial_x: cells.x.to_vec(),
             initial_y: cells.y.to_vec(),
-            fixed: fixed::map(cells.fixed.iter().chain(&gaps), &grid, target_density),
+            fixed: Map::filled(0, 0, 0.0),
             movable_area,
-            fixed_area: census.inside_area,
-            fixed_clipped_area: census.clipped_area,
-            fixed_outside: census.wholly_outside,
-            fixed_partly_outside: census.partly_outside,
-            blockage_area,
-            warnings,
+            fixed_area: 0.0,
+            fixed_clipped_area: 0.0,
+            fixed_outside: 0,
+            fixed_partly_outside: 0,
+            blockage_area: gaps.iter().map(Rect::area).sum::<f64>(),
+            warnings: Vec::new(),
+            source: Source {
+                asked,
+                targets: None,
+                fillers: options.fillers,
+                seed: options.seed,
+                row_height,
+                macros: smoothing::macros(cells, movable_area, row_height),
+                stays: Vec::new(),
+                fixed: cells.fixed.to_vec(),
+                gaps,
+                taken: None,
+            },
         };
-        if let Some(budget) = budget {
-            fillers::add(&mut charge, &budget, row_height, options.seed)?;
-        }
+        charge.fill()?;
         Ok(charge)
     }
 
@@ -321,6 +324,22 @@ impl Charge {
         self.target_density
     }
 
+    /// The target density of every bin, `nx × ny`, where they have their own
+    /// ([`Charge::set_target_densities`]); [`Charge::target_density`] is their mean then.
+    pub fn target_densities(&self) -> Option<&Map<f64>> {
+        self.source.targets.as_ref()
+    }
+
+    /// Whether movable cell `i` stays where it is ([`Charge::set_fixed_cells`]).
+    pub fn is_fixed(&self, i: usize) -> bool {
+        self.source.stays.get(i).is_some_and(|&stays| stays)
+    }
+
+    /// The movable cells that do move.
+    fn moving(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.movable).filter(|&i| !self.is_fixed(i))
+    }
+
     /// Number of movable cells: bodies `0..movable()`.
     pub fn movable(&self) -> usize {
         self.movable
@@ -337,7 +356,8 @@ impl Charge {
     }
 
     /// Weight of every body's smoothed area, without unit: the area it adds to
-    /// a bin is `ratio` × overlap of its stretched rectangle with the bin.
+    /// a bin is `ratio` × overlap of its stretched rectangle with the bin. Zero for a
+    /// cell that stays where it is, whose area is part of [`Charge::fixed`].
     pub fn ratio(&self) -> &[f64] {
         &self.ratio
     }
@@ -371,7 +391,7 @@ impl Charge {
         &self.fixed
     }
 
-    /// Σ width × height of the movable cells.
+    /// Σ width × height of the movable cells, those that stay where they are left out.
     pub fn movable_area(&self) -> f64 {
         self.movable_area
     }
@@ -434,7 +454,7 @@ impl Charge {
         const STEPS: f64 = 1024.0;
         let size = |i: usize| self.width[i] * self.height[i];
         let macros: f64 = self.macros.iter().map(|&i| size(i as usize)).sum();
-        let bodies: f64 = (0..self.bodies()).map(size).sum();
+        let bodies: f64 = (0..self.bodies()).filter(|&i| !self.is_fixed(i)).map(size).sum();
         let fixed: f64 = self.fixed.as_slice().iter().sum();
         let area = fixed + bodies - (1.0 - self.target_density) * macros;
         ((area / self.grid.die().area()).min(1.0) * STEPS).round() / STEPS
@@ -452,6 +472,9 @@ impl Charge {
             .map(|b| {
                 let mut block = Clipped::default();
                 for i in b * BLOCK..count.min((b + 1) * BLOCK) {
+                    if self.is_fixed(i) {
+                        continue;
+                    }
                     let at = (x[i].wide(), y[i].wide());
                     block.add(&Rect::at(at.0, at.1, self.width[i], self.height[i]), &die);
                 }

@@ -41,6 +41,8 @@ const STRIP: usize = 16;
 pub struct CpuDensity {
     pub(super) bodies: Bodies,
     target: f64,
+    /// Of every bin, where they have their own.
+    targets: Option<Vec<f64>>,
     pub(super) background: f64,
     /// Overflowing density, summed over bins, to overflow.
     per_movable: f64,
@@ -88,6 +90,7 @@ impl CpuDensity {
         let movable_area = charge.movable_area();
         CpuDensity {
             target: charge.target_density(),
+            targets: charge.target_densities().map(|targets| targets.as_slice().to_vec()),
             background,
             per_movable: if movable_area > 0.0 { area / movable_area } else { 0.0 },
             scale,
@@ -204,7 +207,8 @@ impl CpuDensity {
 
     /// Sums of fixed and movable cells, and what they overflow.
     fn cells(&mut self, extent: Extent) -> DensityStats {
-        let CpuDensity { bodies, patches, sums, fixed, partial, scale, target, .. } = self;
+        let CpuDensity { bodies, patches, sums, fixed, partial, scale, target, targets, .. } = self;
+        let targets = targets.as_deref();
         let (order, scale, target) = (&bodies.movable, *scale, *target);
         patches.fill(order, &bodies.bins, extent, scale);
         let strip = STRIP * bodies.bins.ny;
@@ -212,10 +216,13 @@ impl CpuDensity {
         strips.zip(&mut *partial).enumerate().for_each(|(s, ((sums, fixed), partial))| {
             sums.copy_from_slice(fixed);
             patches.add_to_strip(order, &bodies.bins, extent, scale, s, sums);
-            *partial = vectorised(
-                #[inline(always)]
-                || overflow_and_max(sums, 1.0 / scale, target),
-            );
+            *partial = match targets {
+                Some(targets) => overflow_by_bin(sums, 1.0 / scale, &targets[s * strip..]),
+                None => vectorised(
+                    #[inline(always)]
+                    || overflow_and_max(sums, 1.0 / scale, target),
+                ),
+            };
         });
         let (over, max) =
             partial.iter().fold((0.0, 0.0_f64), |(o, m), &(over, max)| (o + over, m.max(max)));
@@ -369,6 +376,14 @@ fn add_window(patch: &mut [i64], footprints: &Footprints<f64>, k: usize) {
             bins[l] = bins[l].wrapping_add(low_bits(across[k] * up[l]) as i64);
         }
     }
+}
+
+/// As [`overflow_and_max`], of bins that have a target each.
+fn overflow_by_bin(sums: &[i64], unit: f64, targets: &[f64]) -> (f64, f64) {
+    sums.iter().zip(targets).fold((0.0, 0.0), |(over, max), (&sum, target)| {
+        let density = sum as f64 * unit;
+        (over + (density - target).max(0.0), density.max(max))
+    })
 }
 
 /// Σ max(0, density − target) and the largest density, in eight lanes so that

@@ -7,7 +7,7 @@ use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
     GradientOptions, Layout, MAX_THREADS, MapKind, Pipeline, StageTimes, StepTimes, Timed,
     add_background, check_bins, check_lengths, check_positions, check_positions_in, check_range,
-    check_weight,
+    check_same_grid, check_weight,
 };
 use crate::grid::Map;
 use crate::real::Real;
@@ -60,15 +60,15 @@ impl<T: Real> CpuEngine<T> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
         let pool = thread_pool(options.threads)?;
-        let (nx, ny, bodies) = (charge.grid().nx(), charge.grid().ny(), charge.bodies());
-        let density = CpuDensity::new(&charge, charge.background());
+        let (nx, ny) = (charge.grid().nx(), charge.grid().ny());
+        let (density, [force_x, force_y]) = Self::parts(&charge);
         let mut engine = CpuEngine {
             centered: Map::filled(nx, ny, T::zero()),
             solvers: [const { None }; Pipeline::ALL.len()],
             fields: Fields::new(nx, ny),
             density,
-            force_x: vec![T::zero(); bodies],
-            force_y: vec![T::zero(); bodies],
+            force_x,
+            force_y,
             done: Done::Nothing,
             times: StageTimes::default(),
             choice: options.pipeline.map_or_else(fastest, Choice::asked_for),
@@ -77,6 +77,12 @@ impl<T: Real> CpuEngine<T> {
         };
         engine.solver(engine.choice.pipeline);
         Ok(engine)
+    }
+
+    /// What is made of a charge: the density, and room for forces along x and y.
+    fn parts(charge: &Charge) -> (CpuDensity, [Vec<T>; 2]) {
+        let room = || vec![T::zero(); charge.bodies()];
+        (CpuDensity::new(charge, charge.background()), [room(), room()])
     }
 
     /// Number of threads it works with.
@@ -140,6 +146,16 @@ pub(crate) fn milliseconds(since: Instant) -> f64 {
 impl<T: Real> Engine<T> for CpuEngine<T> {
     fn charge(&self) -> &Charge {
         &self.charge
+    }
+
+    fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError> {
+        check_same_grid(&self.charge, &charge)?;
+        check_range::<T>(&charge)?;
+        let (density, [force_x, force_y]) = self.pool.install(|| Self::parts(&charge));
+        (self.density, self.force_x, self.force_y) = (density, force_x, force_y);
+        self.charge = charge;
+        self.done = Done::Nothing;
+        Ok(())
     }
 
     fn descriptor(&self) -> Descriptor {

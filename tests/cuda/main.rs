@@ -4,6 +4,7 @@
 //! `cargo test --test cuda -- --include-ignored --test-threads=1` runs them.
 
 mod arrays;
+mod changes;
 mod code;
 #[path = "../common/mod.rs"]
 mod common;

@@ -3,6 +3,7 @@
 
 mod bookshelf;
 mod causes;
+mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 mod conformance;

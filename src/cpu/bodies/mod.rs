@@ -95,11 +95,12 @@ impl Bodies {
         let (x, y) = Axis::of(&grid);
         let bins = Bins { nx: grid.nx(), ny: grid.ny(), area: grid.bin_area(), x, y };
         let mut bodies: Vec<Body> = (0..charge.bodies())
-            .map(|i| Body {
-                width: x.length(charge.width()[i]),
-                height: y.length(charge.height()[i]),
-                ratio: charge.ratio()[i],
-                own: 1.0,
+            .map(|i| {
+                // One that stays where it is counts with what is fixed.
+                let ratio = charge.ratio()[i];
+                let size = |size: f64| if ratio == 0.0 { 0.0 } else { size };
+                let (width, height) = (size(charge.width()[i]), size(charge.height()[i]));
+                Body { width: x.length(width), height: y.length(height), ratio, own: 1.0 }
             })
             .collect();
         for &i in charge.macros() {

@@ -57,6 +57,9 @@ pub struct Density<T: CudaReal> {
     background: f64,
     /// Fixed area per bin over the bin area, less the background.
     fixed: DeviceVec<T>,
+    /// The target density of every bin less the background; one value, not used, where it is
+    /// the same everywhere.
+    targets: DeviceVec<T>,
     /// Sums of the movable cells, then of the fillers, 4 bytes each in f32 and 8
     /// in f64. These and the next four are zero between steps.
     sums: DeviceVec<u32>,
@@ -98,9 +101,19 @@ impl<T: CudaReal> Density<T> {
             overlap: Overlap::where_possible(&deposit[0]),
             deposit,
             spread: function(&module, "density_large")?,
-            finish: function(&module, "density_finish")?,
+            finish: match charge.target_densities() {
+                Some(_) => load("density_finish_targets")?,
+                None => load("density_finish")?,
+            },
             background,
             fixed: gpu.upload(&fixed)?,
+            targets: match charge.target_densities() {
+                Some(targets) => {
+                    let less = targets.as_slice().iter().map(|t| T::of(t - background));
+                    gpu.upload(&less.collect::<Vec<T>>())?
+                }
+                None => gpu.zeros(1)?,
+            },
             sums: gpu.zeros(2 * bins * size_of::<T>() / 4)?,
             rest: gpu.zeros(if narrow { 2 * bins } else { 0 })?,
             outside_weight: gpu.zeros(bodies.tiles())?,
@@ -251,8 +264,9 @@ impl<T: CudaReal> Density<T> {
         // Four bins per thread, and a block for the bodies outside their halos.
         let mut config = blocks_for(self.bins.div_ceil(4));
         config.grid_dim.0 += 1;
-        // SAFETY: arguments are those of density_finish, arrays as in `run_as`;
-        // before it waits the kernel reads the fixed area alone, which is never
+        // SAFETY: arguments are those of density_finish and density_finish_targets,
+        // of which the latter is taken where there is a target per bin, arrays as in
+        // `run_as`; before it waits the kernel reads the fixed area alone, which is never
         // written. `post` is one value of memory that host and device share and
         // that the bodies keep until all work has run.
         unsafe {
@@ -260,6 +274,7 @@ impl<T: CudaReal> Density<T> {
                 .overlap(self.overlap)
                 .arg(plan)
                 .arg(&self.fixed)
+                .arg(&self.targets)
                 .arg(&self.sums)
                 .arg(&self.rest)
                 .arg(&self.outside_weight)

@@ -153,10 +153,12 @@ impl BodySizes {
         let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
         let mut sizes: Vec<Sizes> = (0..charge.bodies())
             .into_par_iter()
-            .map(|i| Sizes {
-                w: charge.width()[i] / bin_x,
-                h: charge.height()[i] / bin_y,
-                ratio: charge.ratio()[i],
+            .map(|i| {
+                // One that stays where it is counts with what is fixed.
+                let ratio = charge.ratio()[i];
+                let size = |size: f64| if ratio == 0.0 { 0.0 } else { size };
+                let (w, h) = (size(charge.width()[i]) / bin_x, size(charge.height()[i]) / bin_y);
+                Sizes { w, h, ratio }
             })
             .collect();
         for &i in charge.macros() {

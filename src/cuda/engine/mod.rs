@@ -25,7 +25,8 @@ use crate::cuda::device::{CudaError, CudaReal, Gpu, Graph, Stopwatch, measure};
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
     GradientOptions, Layout, MapKind, Pipeline, StageTimes, StepTimes, Timed, add_background,
-    check_bins, check_lengths, check_positions, check_positions_in, check_range, check_weight,
+    check_bins, check_lengths, check_positions, check_positions_in, check_range, check_same_grid,
+    check_weight,
 };
 use crate::grid::Map;
 use stages::Stages;
@@ -252,6 +253,25 @@ impl<T: CudaReal> CudaEngine<T> {
 impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn charge(&self) -> &Charge {
         self.stages.bodies.charge()
+    }
+
+    /// Allocates device memory, and gives back what it had: graphs captured with steps of this engine
+    /// are not to be run afterwards.
+    fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError> {
+        check_same_grid(self.charge(), &charge)?;
+        check_range::<T>(&charge)?;
+        // Not in a capture, where it would fail with a part of it done.
+        self.gpu.enter()?.check_not_capturing()?;
+        self.stages.set_charge(charge)?;
+        // They hold addresses of what was before.
+        self.steps = [const { None }; Pipeline::ALL.len()];
+        self.solves = [const { None }; Pipeline::ALL.len()];
+        self.done = Done::Nothing;
+        self.density = None;
+        self.outside_halo = 0;
+        // The kernel of the overflow may be another one.
+        self.ran = [[false; 2]; 2];
+        Ok(())
     }
 
     fn descriptor(&self) -> Descriptor {

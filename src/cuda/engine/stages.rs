@@ -64,6 +64,14 @@ impl<T: CudaReal> Stages<T> {
         })
     }
 
+    /// Takes another charge over the same grid; the solvers stay. Nothing is changed where this fails.
+    pub(super) fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), CudaError> {
+        let fresh = Stages::new(&self.gpu, charge)?;
+        let solvers = std::mem::replace(&mut self.solvers, [const { None }; Pipeline::ALL.len()]);
+        *self = Stages { solvers, ..fresh };
+        Ok(())
+    }
+
     /// What runs when a pipeline is asked for: what its solver says once there is
     /// one, and before that what the grid allows.
     pub(super) fn path(&self, pipeline: Pipeline) -> Pipeline {

@@ -1,0 +1,266 @@
+//! What of a charge changes while a placer runs: sizes, which cells stay where they are, the
+//! fixed area, target densities, fillers. Changed or made so in the first place, a charge is
+//! the same: everything that follows from what was changed is computed anew, by what is here.
+//! Only fillers stay as they are until [`Charge::refill`].
+
+use super::{Charge, ChargeError, check_total, fillers, fixed, raised, rectangles, smoothing};
+use crate::grid::{Map, Rect};
+use rayon::prelude::*;
+
+impl Charge {
+    /// Gives every body another size, layout units, one value per body: movable cells, then
+    /// fillers. Macros stay macros, and fillers stay as many. Positions are lower-left corners: a
+    /// body that is to grow about its centre is to be moved by who knows where it is.
+    ///
+    /// # Errors
+    /// When a slice does not have one value per body, a size is not finite or negative, or areas
+    /// overflow. The charge is then as it was.
+    pub fn set_sizes(&mut self, width: &[f64], height: &[f64]) -> Result<(), ChargeError> {
+        self.check_bodies("widths of bodies", width.len())?;
+        self.check_bodies("heights of bodies", height.len())?;
+        let names = ["width of body", "height of body", "x of body", "y of body"];
+        for (i, (&width, &height)) in width.iter().zip(height).enumerate() {
+            rectangles::check(names, i, [width, height, 0.0, 0.0])?;
+        }
+        self.change(|charge| {
+            charge.width.copy_from_slice(width);
+            charge.height.copy_from_slice(height);
+            check_total("fillers", charge.filler_area())
+        })
+    }
+
+    /// Has the marked cells stay where they are from now on, at lower-left corners `x`, `y`, and the
+    /// others move; one value per movable cell ([`Charge::movable`]), of which corners are looked at
+    /// for marked ones only. A cell that stays is a body all the same, so that no array changes: it
+    /// takes fixed area, counts nowhere else, is not pushed, and what an engine is given as its
+    /// position is of no matter.
+    ///
+    /// # Errors
+    /// When a slice does not have one value per movable cell, a corner that counts is not finite, or
+    /// areas overflow. The charge is then as it was.
+    pub fn set_fixed_cells(
+        &mut self,
+        stays: &[bool],
+        x: &[f64],
+        y: &[f64],
+    ) -> Result<(), ChargeError> {
+        let expected = self.movable;
+        let lengths = [
+            ("marks of fixed cells", stays.len()),
+            ("x of fixed cells", x.len()),
+            ("y of fixed cells", y.len()),
+        ];
+        if let Some(&(what, found)) = lengths.iter().find(|(_, found)| *found != expected) {
+            return Err(ChargeError::Length { what, expected, found });
+        }
+        let marked = || (0..expected).filter(|&i| stays[i]);
+        for i in marked() {
+            let names = ["width of cell", "height of cell", "x of fixed cell", "y of fixed cell"];
+            rectangles::check(names, i, [self.width[i], self.height[i], x[i], y[i]])?;
+        }
+        self.change(|charge| {
+            charge.source.stays = stays.to_vec();
+            for i in marked() {
+                (charge.initial_x[i], charge.initial_y[i]) = (x[i], y[i]);
+            }
+            Ok(())
+        })
+    }
+
+    /// Has so much of every bin be taken besides fixed cells, layout units squared, `nx × ny`:
+    /// routing or power blockage, say. With them it is clamped to the bin's area. `None`: nothing.
+    ///
+    /// # Errors
+    /// When the map does not have the grid's bins, or an area is not finite or negative. The charge
+    /// is then as it was.
+    pub fn set_taken_area(&mut self, taken: Option<Map<f64>>) -> Result<(), ChargeError> {
+        if let Some(taken) = &taken {
+            self.check_map("taken area of bin", taken, |v| v.is_finite() && v >= 0.0)?;
+        }
+        self.change(|charge| {
+            charge.source.taken = taken;
+            Ok(())
+        })
+    }
+
+    /// Gives every bin a target density of its own, each in (0, 1], `nx × ny`: what overflow is
+    /// counted from, what fixed area in the bin is scaled by, and with fillers how much they leave
+    /// free. Macros weigh their mean. `None`: the one that was asked for, everywhere.
+    ///
+    /// # Errors
+    /// When the map does not have the grid's bins, or a value is outside (0, 1]. The charge is then
+    /// as it was.
+    pub fn set_target_densities(&mut self, targets: Option<Map<f64>>) -> Result<(), ChargeError> {
+        if let Some(targets) = &targets {
+            self.check_map("target density of bin", targets, |v| v > 0.0 && v <= 1.0)?;
+        }
+        self.change(|charge| {
+            charge.target_density = match &targets {
+                Some(targets) => mean(targets),
+                None => charge.source.asked,
+            };
+            charge.source.targets = targets;
+            Ok(())
+        })
+    }
+
+    /// Makes the fillers anew, as many as the space that is left asks for now, at positions of
+    /// their own; the target density is raised where the cells do not fit, as at first. The bodies'
+    /// number changes. Without
+    /// [`ChargeOptions::fillers`](super::ChargeOptions::fillers) there are none afterwards.
+    ///
+    /// # Errors
+    /// When too many fillers are asked for. The charge is then as it was.
+    pub fn refill(&mut self) -> Result<(), ChargeError> {
+        let mut changed = self.clone();
+        changed.fill()?;
+        *self = changed;
+        Ok(())
+    }
+
+    fn change(
+        &mut self,
+        change: impl FnOnce(&mut Charge) -> Result<(), ChargeError>,
+    ) -> Result<(), ChargeError> {
+        let mut changed = self.clone();
+        change(&mut changed)?;
+        changed.derive()?;
+        *self = changed;
+        Ok(())
+    }
+
+    fn check_bodies(&self, what: &'static str, found: usize) -> Result<(), ChargeError> {
+        let expected = self.bodies();
+        if found == expected { Ok(()) } else { Err(ChargeError::Length { what, expected, found }) }
+    }
+
+    fn check_map(
+        &self,
+        what: &'static str,
+        map: &Map<f64>,
+        is_good: impl Fn(f64) -> bool,
+    ) -> Result<(), ChargeError> {
+        let bins = [
+            ("bins of the map along x", self.grid.nx(), map.nx()),
+            ("bins of the map along y", self.grid.ny(), map.ny()),
+        ];
+        if let Some(&(what, expected, found)) = bins.iter().find(|(_, want, found)| want != found) {
+            return Err(ChargeError::Length { what, expected, found });
+        }
+        match map.as_slice().iter().position(|&v| !is_good(v)) {
+            Some(index) => Err(ChargeError::BadBin { what, index, value: map.as_slice()[index] }),
+            None => Ok(()),
+        }
+    }
+
+    /// The rectangles that take area: fixed cells, cells that stay, and gaps between rows.
+    fn staying(&self) -> Vec<Rect> {
+        let rect = |i: usize| {
+            Rect::at(self.initial_x[i], self.initial_y[i], self.width[i], self.height[i])
+        };
+        let cells = (0..self.movable).filter(|&i| self.is_fixed(i)).map(rect);
+        self.source.fixed.iter().copied().chain(cells).collect()
+    }
+
+    fn size(&self, i: usize) -> f64 {
+        self.width[i] * self.height[i]
+    }
+
+    /// Everything that follows from sizes, positions of what stays, and target densities, but for
+    /// the fillers.
+    pub(super) fn derive(&mut self) -> Result<(), ChargeError> {
+        let movable_area = self.moving().map(|i| self.size(i)).sum();
+        check_total("movable cells", movable_area)?;
+        self.movable_area = movable_area;
+        let staying = self.staying();
+        let census = fixed::census(&staying, &self.grid.die());
+        check_total("fixed cells", census.inside_area + census.clipped_area)?;
+        self.warnings.retain(|warning| !warning.starts_with(BEYOND));
+        if census.wholly_outside + census.partly_outside > 0 {
+            self.warnings.push(format!(
+                "{BEYOND}: {} wholly, {} partly; their area outside, {}, is left out",
+                census.wholly_outside, census.partly_outside, census.clipped_area
+            ));
+        }
+        self.fixed_area = census.inside_area;
+        self.fixed_clipped_area = census.clipped_area;
+        self.fixed_outside = census.wholly_outside;
+        self.fixed_partly_outside = census.partly_outside;
+        let (source, uniform) = (&self.source, self.target_density);
+        let target = |bin: usize| source.targets.as_ref().map_or(uniform, |t| t.as_slice()[bin]);
+        let rects = staying.iter().chain(&source.gaps);
+        self.fixed = fixed::map(rects, source.taken.as_ref(), &self.grid, target);
+        self.macros = match uniform < 1.0 {
+            true => source.macros.iter().copied().filter(|&i| !self.is_fixed(i as usize)).collect(),
+            false => Vec::new(),
+        };
+        let ratio = |i: usize| match self.is_fixed(i) {
+            true => 0.0,
+            false => smoothing::ratio(self.width[i], self.height[i], &self.grid),
+        };
+        self.ratio = (0..self.bodies()).into_par_iter().map(ratio).collect();
+        self.macros.iter().for_each(|&i| self.ratio[i as usize] = uniform);
+        Ok(())
+    }
+
+    /// What [`Charge::derive`] computes, and the fillers, none of which was there or is kept.
+    pub(super) fn fill(&mut self) -> Result<(), ChargeError> {
+        let movable = self.movable;
+        for column in [
+            &mut self.width,
+            &mut self.height,
+            &mut self.ratio,
+            &mut self.initial_x,
+            &mut self.initial_y,
+        ] {
+            column.truncate(movable);
+        }
+        self.warnings.clear();
+        let asked = self.source.targets.as_ref().map_or(self.source.asked, mean);
+        self.target_density = asked;
+        if !self.source.fillers {
+            return self.derive();
+        }
+        let budget = self.budget(asked);
+        match budget.room {
+            Some(room) if room - asked * budget.macro_area < budget.cell_area => {
+                let warning =
+                    "the movable cells do not fit into what the bins' target densities leave";
+                self.warnings.push(warning.to_owned());
+            }
+            Some(_) => (),
+            None => self.target_density = raised(asked, budget.least_density(), &mut self.warnings),
+        }
+        self.derive()?;
+        fillers::add(self, &budget, self.source.row_height, self.source.seed)
+    }
+
+    /// How the movable area compares with the space there is.
+    fn budget(&self, asked: f64) -> fillers::Budget {
+        let source = &self.source;
+        let die = self.grid.die();
+        let macros = source.macros.iter().map(|&i| i as usize).filter(|&i| !self.is_fixed(i));
+        let macro_area = macros.filter(|_| asked < 1.0).map(|i| self.size(i)).sum::<f64>();
+        let cell_area = self.moving().map(|i| self.size(i)).sum::<f64>() - macro_area;
+        let staying = self.staying();
+        if source.taken.is_none() && source.targets.is_none() {
+            let taken = fixed::union_area(&staying, &die) + self.blockage_area;
+            let space = (die.area() - taken).max(0.0);
+            return fillers::Budget { space, room: None, macro_area, cell_area };
+        }
+        let rects = staying.iter().chain(&source.gaps);
+        let taken = fixed::map(rects, source.taken.as_ref(), &self.grid, |_| 1.0);
+        let free = taken.as_slice().iter().map(|taken| self.grid.bin_area() - taken);
+        let room = source.targets.as_ref().map(|targets| {
+            free.clone().zip(targets.as_slice()).map(|(free, target)| free * target).sum()
+        });
+        fillers::Budget { space: free.sum(), room, macro_area, cell_area }
+    }
+}
+
+/// How the warning begins that tells of fixed cells beyond the die.
+const BEYOND: &str = "fixed cells reach beyond the die";
+
+fn mean(map: &Map<f64>) -> f64 {
+    map.as_slice().iter().sum::<f64>() / map.as_slice().len() as f64
+}
