@@ -19,8 +19,12 @@
 
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
-use placefield::cuda::{Arrangement, CudaEngine, CudaReal, DeviceInfo, Gpu, Spread, probe};
-use placefield::engine::{Engine, EngineOptions, Pipeline, StepTimes, Timed};
+use placefield::cuda::{
+    self, Arrangement, CudaEngine, CudaError, CudaReal, DeviceInfo, Gpu, Graph, Spread, probe,
+};
+use placefield::engine::{
+    Engine, EngineError, EngineOptions, GradientOptions, Layout, Pipeline, StepTimes, Timed,
+};
 use placefield::grid::BinGrid;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
@@ -28,6 +32,7 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 use std::error::Error;
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// Design, bins along each axis, and the paper's row-column and fused times.
 const DESIGNS: [(&str, usize, f64, f64); 8] = [
@@ -223,6 +228,52 @@ fn measure<T: CudaReal>(
         }
     }
     print(&rows[first..]);
+    arrays::<T>(gpu, charge, [&x, &y], [&moved_x, &moved_y])
+}
+
+/// Prints what a step takes that reads and writes arrays of the caller's on the device, by the pipeline
+/// that is fastest: launches, and one graph, microseconds; and the host's share of the launches.
+fn arrays<T: CudaReal>(
+    gpu: &Gpu,
+    charge: &Charge,
+    start: [&[T]; 2],
+    moved: [&[T]; 2],
+) -> Result<(), Box<dyn Error>> {
+    for layout in [Layout::Halves, Layout::Pairs] {
+        let array = |[x, y]: [&[T]; 2]| -> Vec<T> {
+            match layout {
+                Layout::Halves => [x, y].concat(),
+                Layout::Pairs => x.iter().zip(y).flat_map(|(&x, &y)| [x, y]).collect(),
+            }
+        };
+        let mut engine = CudaEngine::<T>::on(gpu, charge.clone(), &EngineOptions::default())?;
+        let (start, moved) = (gpu.upload(&array(start))?, gpu.upload(&array(moved))?);
+        let mut gradient = gpu.zeros(moved.len())?;
+        let options = GradientOptions::default().layout(layout).accumulate(true);
+        engine.enqueue_energy(layout, &start)?;
+        let mut step = |engine: &mut CudaEngine<T>| -> Result<(), EngineError> {
+            engine.enqueue_energy(layout, &moved)?;
+            engine.enqueue_gradient(&options, None, &mut gradient)
+        };
+        step(&mut engine)?;
+        // SAFETY: what is captured lives until the last launch is over.
+        let mut graph = unsafe { Graph::capture::<EngineError>(gpu, || step(&mut engine)) }?;
+        let median = |run: &mut dyn FnMut() -> Result<(), CudaError>| {
+            cuda::measure(gpu, ROUNDS * SAMPLES, 10, run).map(|time| time.median)
+        };
+        let replayed = median(&mut || graph.launch())?;
+        let launched = median(&mut || {
+            step(&mut engine).map_err(|_| CudaError::NotOrdered) // as any other
+        })?;
+        let begin = Instant::now();
+        (0..100).try_for_each(|_| step(&mut engine))?;
+        let host = begin.elapsed().as_secs_f64() * 1e4;
+        gpu.synchronize()?;
+        println!(
+            "  {layout:?} of the caller's, {}: {launched:.1} us, as a graph {replayed:.1}; host {host:.1}",
+            T::PRECISION.name()
+        );
+    }
     Ok(())
 }
 

@@ -25,7 +25,7 @@ impl<T: CudaReal> CudaEngine<T> {
     ///
     /// In a capture (of the caller's stream, or by [`Graph::capture`](crate::cuda::Graph::capture)) no order of the
     /// bodies is made: runs of the graph stay right wherever bodies move, and
-    /// [`CudaEngine::order_if_due`] between them keeps them fast.
+    /// [`CudaEngine::order_if_due`] between them keeps them fast. What is read after a run is of that run.
     ///
     /// # Errors
     /// When there are not two values per body, they are another [`Gpu`](crate::cuda::Gpu)'s or, as pairs, do not begin
@@ -42,6 +42,7 @@ impl<T: CudaReal> CudaEngine<T> {
         let bodies = &mut self.stages.bodies;
         if self.gpu.is_capturing() {
             require_run(self.ran[0][layout as usize])?;
+            self.captured = true;
         } else if bodies.age.decide(bodies.len()) {
             bodies.order_in(layout, positions)?;
             self.outside_halo = 0;

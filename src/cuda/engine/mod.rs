@@ -80,6 +80,8 @@ pub struct CudaEngine<T: CudaReal> {
     /// By [`Layout`], whether the kernels for arrays of the caller's have run, so that
     /// nothing is left to be loaded during a capture: density and solve, and force.
     ran: [[bool; 2]; 2],
+    /// Whether a step is part of a graph of the caller's, whose runs nobody tells of.
+    captured: bool,
     times: StageTimes,
 }
 
@@ -133,6 +135,7 @@ impl<T: CudaReal> CudaEngine<T> {
             density: None,
             outside_halo: 0,
             ran: [[false; 2]; 2],
+            captured: false,
             times: StageTimes::default(),
         })
     }
@@ -171,6 +174,9 @@ impl<T: CudaReal> CudaEngine<T> {
             return Ok(()); // every run of the graph would order
         }
         let bodies = &mut self.stages.bodies;
+        if self.captured {
+            bodies.age.stepped(); // there may have been a run
+        }
         let ours = self.stages.arrangement == Arrangement::Caller || !bodies.is_ordered();
         if bodies.age.decide(bodies.len()) && ours {
             self.stages.order()?;
@@ -229,7 +235,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     fn read_density(&mut self) -> Result<DensityStats, CudaError> {
-        if let Some(stats) = self.density {
+        if let Some(stats) = self.density.filter(|_| !self.captured) {
             return Ok(stats);
         }
         let report = self.stages.density.report()?;
@@ -271,6 +277,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.outside_halo = 0;
         // The kernel of the overflow may be another one.
         self.ran = [[false; 2]; 2];
+        self.captured = false;
         Ok(())
     }
 
@@ -336,7 +343,11 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
             self.order_if_due()?;
         }
         self.stages.exact_density()?;
-        Ok(self.stages.density.report()?.stats)
+        let stats = self.stages.density.report()?.stats;
+        if self.captured && self.done >= Done::Density {
+            self.stages.density()?; // whose statistics are read from the device each time
+        }
+        Ok(stats)
     }
 
     fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError> {
