@@ -14,11 +14,20 @@
 //! does not see. What they hand out and report as density is ρ itself
 //! ([`MapKind::Density`]).
 
+mod checks;
+mod options;
+
+pub use checks::check_range;
+pub(crate) use checks::{
+    Done, add_background, check_bins, check_finite, check_lengths, check_positions,
+    check_positions_in, check_same_grid, check_weight,
+};
+pub use options::{Choice, EngineOptions, GradientOptions, Layout};
+
 use crate::charge::{Charge, ChargeError};
 use crate::design::DesignError;
 use crate::grid::{BinGrid, GridError, Map};
 use crate::real::Real;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -142,108 +151,6 @@ pub struct StepTimes {
     pub solve_graph: f64,
     /// A solve as plain launches.
     pub solve_plain: f64,
-}
-
-/// How an engine is made: the default, and what is to differ from it.
-///
-/// ```
-/// use placefield::engine::{EngineOptions, Pipeline};
-/// let options = EngineOptions::default().pipeline(Pipeline::Fused).threads(2);
-/// assert_eq!(options.pipeline, Some(Pipeline::Fused));
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EngineOptions {
-    /// The pipeline of [`Engine::evaluate`]; `None` takes the one that is
-    /// fastest on the engine for the grid ([`Engine::choice`] says which).
-    pub pipeline: Option<Pipeline>,
-    /// Threads on the CPU, at most [`MAX_THREADS`]; 0 takes all there are.
-    pub threads: usize,
-}
-
-impl EngineOptions {
-    /// With this pipeline; `None` takes the fastest.
-    #[must_use]
-    pub fn pipeline(self, pipeline: impl Into<Option<Pipeline>>) -> Self {
-        EngineOptions { pipeline: pipeline.into(), ..self }
-    }
-
-    /// With so many threads on the CPU, at most [`MAX_THREADS`]; 0 takes all there are.
-    #[must_use]
-    pub fn threads(self, threads: usize) -> Self {
-        EngineOptions { threads, ..self }
-    }
-}
-
-/// How an array holds two values of every body, x and y.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Layout {
-    /// x of every body, then y of every body: x…y…, as DREAMPlace and Xplace have it.
-    #[default]
-    Halves,
-    /// x and y of a body side by side: x y x y …
-    Pairs,
-}
-
-/// How a gradient is written: the default, and what is to differ from it.
-///
-/// ```
-/// use placefield::engine::{GradientOptions, Layout};
-/// let options = GradientOptions::default().layout(Layout::Pairs).weight(-0.25).accumulate(true);
-/// assert_eq!(options.layout, Layout::Pairs);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct GradientOptions {
-    /// How the array holds it; x…y… by default.
-    pub layout: Layout,
-    /// What the force ([`Engine::read_force`]) is multiplied by; −1 by default, which gives the
-    /// gradient of placers such as DREAMPlace, the direction in which density rises. By
-    /// −2/(bin area · bin width along x) it is the derivative of the energy by positions.
-    pub weight: f64,
-    /// Whether it is added to what the array holds; off by default: it is written.
-    pub accumulate: bool,
-}
-
-impl Default for GradientOptions {
-    fn default() -> Self {
-        GradientOptions { layout: Layout::Halves, weight: -1.0, accumulate: false }
-    }
-}
-
-impl GradientOptions {
-    /// With x and y of the array laid out this way.
-    #[must_use]
-    pub fn layout(self, layout: Layout) -> Self {
-        GradientOptions { layout, ..self }
-    }
-
-    /// With the force multiplied by this number.
-    #[must_use]
-    pub fn weight(self, weight: f64) -> Self {
-        GradientOptions { weight, ..self }
-    }
-
-    /// Added to what the array holds, or written.
-    #[must_use]
-    pub fn accumulate(self, accumulate: bool) -> Self {
-        GradientOptions { accumulate, ..self }
-    }
-}
-
-/// The pipeline an engine evaluates by, and why it is that one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// The pipeline.
-    pub pipeline: Pipeline,
-    /// Half a sentence, as in "asked for".
-    pub reason: String,
-}
-
-impl Choice {
-    pub(crate) fn asked_for(pipeline: Pipeline) -> Self {
-        Choice { pipeline, reason: "asked for".to_owned() }
-    }
 }
 
 /// Which engine this is and which way it computes.
@@ -473,135 +380,6 @@ pub trait Timed<T: Real>: Engine<T> {
         pipeline: Pipeline,
         repetitions: usize,
     ) -> Result<Option<StepTimes>, EngineError>;
-}
-
-/// The last stage that holds for the positions at hand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Done {
-    Nothing,
-    Positions,
-    Density,
-    Solve,
-    Force,
-}
-
-impl Done {
-    /// An error unless `at_least` has run; `stage` is what needs it.
-    pub(crate) fn require(self, stage: &'static str, at_least: Done) -> Result<(), EngineError> {
-        if self >= at_least {
-            return Ok(());
-        }
-        let needs = match at_least {
-            Done::Nothing | Done::Positions => "positions were given",
-            Done::Density => "the density was computed",
-            Done::Solve => "the field was solved",
-            Done::Force => "the forces were computed",
-        };
-        Err(EngineError::OutOfOrder { stage, needs })
-    }
-}
-
-/// An error unless `map` has `nx` × `ny` bins.
-pub(crate) fn check_bins<T>([nx, ny]: [usize; 2], map: &Map<T>) -> Result<(), EngineError> {
-    check_lengths(nx, &[("bins of the map along x", map.nx())])?;
-    check_lengths(ny, &[("bins of the map along y", map.ny())])
-}
-
-/// Makes ρ of a map of what an engine keeps of it; leaves other maps alone.
-pub(crate) fn add_background<T: Real>(kind: MapKind, background: f64, map: &mut Map<T>) {
-    if kind == MapKind::Density {
-        map.as_mut_slice().iter_mut().for_each(|v| *v = T::of(v.wide() + background));
-    }
-}
-
-/// The weight of a gradient in the precision of an engine.
-///
-/// # Errors
-/// When that cannot hold it.
-pub(crate) fn check_weight<T: Real>(weight: f64) -> Result<T, EngineError> {
-    let rounded = T::of(weight);
-    if rounded.is_finite() {
-        return Ok(rounded);
-    }
-    Err(EngineError::Weight(weight))
-}
-
-/// An error unless every slice has `expected` values.
-pub(crate) fn check_lengths(
-    expected: usize,
-    slices: &[(&'static str, usize)],
-) -> Result<(), EngineError> {
-    for &(what, found) in slices {
-        if found != expected {
-            return Err(EngineError::Length { what, expected, found });
-        }
-    }
-    Ok(())
-}
-
-/// An error unless both charges have the same bins.
-pub(crate) fn check_same_grid(ours: &Charge, theirs: &Charge) -> Result<(), EngineError> {
-    let (expected, found) = (ours.grid(), theirs.grid());
-    if expected == found { Ok(()) } else { Err(EngineError::OtherGrid { expected, found }) }
-}
-
-/// Whether `T` can hold every size and starting position, as engines ask of a charge.
-///
-/// # Errors
-/// At the first one that it cannot hold.
-pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
-    let columns = [
-        ("width of body", charge.width()),
-        ("height of body", charge.height()),
-        ("x of body", charge.initial_x()),
-        ("y of body", charge.initial_y()),
-    ];
-    for (what, values) in columns {
-        if let Some(index) = values.par_iter().position_first(|&v| !T::of(v).is_finite()) {
-            let (value, precision) = (values[index], T::PRECISION.name());
-            return Err(EngineError::OutOfRange { what, index, value, precision });
-        }
-    }
-    Ok(())
-}
-
-/// An error that names the first position that is not a finite number. Parallel.
-pub(crate) fn check_positions<T: Real>(x: &[T], y: &[T]) -> Result<(), EngineError> {
-    check_finite(&[("x of body", x), ("y of body", y)])
-}
-
-/// An error that names the first value that is not a finite number. Parallel.
-pub(crate) fn check_finite<T: Real>(columns: &[(&'static str, &[T])]) -> Result<(), EngineError> {
-    for &(what, values) in columns {
-        if let Some(index) = first_not_finite(values) {
-            return Err(EngineError::NotFinite { what, index, value: values[index].wide() });
-        }
-    }
-    Ok(())
-}
-
-/// As [`check_positions`], and an error unless there are two values for each of `bodies`.
-pub(crate) fn check_positions_in<T: Real>(
-    bodies: usize,
-    layout: Layout,
-    positions: &[T],
-) -> Result<(), EngineError> {
-    check_lengths(2 * bodies, &[("positions", positions.len())])?;
-    let Some(at) = first_not_finite(positions) else { return Ok(()) };
-    let (of_y, index) = match layout {
-        Layout::Halves => (at >= bodies, at % bodies),
-        Layout::Pairs => (at % 2 == 1, at / 2),
-    };
-    let what = if of_y { "y of body" } else { "x of body" };
-    Err(EngineError::NotFinite { what, index, value: positions[at].wide() })
-}
-
-fn first_not_finite<T: Real>(values: &[T]) -> Option<usize> {
-    const CHUNK: usize = 1 << 14;
-    // No exit within a chunk, so that the loop over it is vectorised.
-    let bad = |chunk: &[T]| !chunk.iter().fold(true, |finite, v| finite & v.is_finite());
-    let first = values.par_chunks(CHUNK).position_first(bad)? * CHUNK;
-    Some(first + values[first..].iter().position(|v| !v.is_finite()).unwrap_or(0))
 }
 
 #[cfg(test)]

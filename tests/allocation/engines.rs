@@ -5,7 +5,7 @@ use crate::{alone, asked};
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
-use placefield::engine::{Engine, EngineOptions, Pipeline};
+use placefield::engine::{Engine, EngineOptions, GradientOptions, Layout, Pipeline};
 use placefield::grid::{BinGrid, Rect};
 
 /// Many bodies of one size, one macro and fillers, on 128 × `ny` bins.
@@ -44,10 +44,20 @@ fn cpu<T: Real>() {
     for pipeline in Pipeline::ALL {
         let options = EngineOptions::default().threads(2).pipeline(pipeline);
         let mut engine = CpuEngine::<T>::new(charge.clone(), &options).unwrap();
+        let positions = crate::common::pairs(&x, &y);
+        let mut gradient = vec![T::zero(); positions.len()];
         allocates_nothing(x.len(), &format!("{pipeline} {}", T::PRECISION), || {
             let evaluation = engine.evaluate(&x, &y).unwrap();
             let exact = engine.exact_density().unwrap();
             assert!(evaluation.energy > 0.0 && exact.max > 0.0);
+            for layout in [Layout::Halves, Layout::Pairs] {
+                engine.set_positions_in(layout, &positions).unwrap();
+                engine.compute_density().unwrap();
+                engine.solve(pipeline).unwrap();
+                engine.compute_force().unwrap();
+                let options = GradientOptions::default().layout(layout).accumulate(true);
+                engine.write_gradient(&mut gradient, &options).unwrap();
+            }
         });
     }
 }
@@ -73,9 +83,16 @@ fn cuda<T: placefield::cuda::CudaReal>() {
         let options = EngineOptions::default().pipeline(pipeline);
         let mut engine =
             placefield::cuda::CudaEngine::<T>::new(charge.clone(), &options, 0).unwrap();
+        let corners = engine.gpu().upload(&crate::common::pairs(&x, &y)).unwrap();
+        let mut gradient = engine.gpu().zeros(corners.len()).unwrap();
         allocates_nothing(x.len(), &format!("{pipeline} {}", T::PRECISION), || {
             assert!(engine.evaluate(&x, &y).unwrap().energy > 0.0);
             engine.enqueue_step().unwrap();
+            for layout in [Layout::Halves, Layout::Pairs] {
+                engine.enqueue_energy(layout, &corners).unwrap();
+                let options = GradientOptions::default().layout(layout).accumulate(true);
+                engine.enqueue_gradient(&options, None, &mut gradient).unwrap();
+            }
             assert!(engine.read_evaluation().unwrap().energy > 0.0);
         });
     }

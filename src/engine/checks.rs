@@ -1,0 +1,136 @@
+//! What every engine asks of what it is given, and what of an evaluation has been computed.
+
+use super::{EngineError, Layout, MapKind};
+use crate::charge::Charge;
+use crate::grid::Map;
+use crate::real::Real;
+use rayon::prelude::*;
+
+/// The last stage that holds for the positions at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Done {
+    Nothing,
+    Positions,
+    Density,
+    Solve,
+    Force,
+}
+
+impl Done {
+    /// An error unless `at_least` has run; `stage` is what needs it.
+    pub(crate) fn require(self, stage: &'static str, at_least: Done) -> Result<(), EngineError> {
+        if self >= at_least {
+            return Ok(());
+        }
+        let needs = match at_least {
+            Done::Nothing | Done::Positions => "positions were given",
+            Done::Density => "the density was computed",
+            Done::Solve => "the field was solved",
+            Done::Force => "the forces were computed",
+        };
+        Err(EngineError::OutOfOrder { stage, needs })
+    }
+}
+
+/// An error unless `map` has `nx` × `ny` bins.
+pub(crate) fn check_bins<T>([nx, ny]: [usize; 2], map: &Map<T>) -> Result<(), EngineError> {
+    check_lengths(nx, &[("bins of the map along x", map.nx())])?;
+    check_lengths(ny, &[("bins of the map along y", map.ny())])
+}
+
+/// Makes ρ of a map of what an engine keeps of it; leaves other maps alone.
+pub(crate) fn add_background<T: Real>(kind: MapKind, background: f64, map: &mut Map<T>) {
+    if kind == MapKind::Density {
+        map.as_mut_slice().iter_mut().for_each(|v| *v = T::of(v.wide() + background));
+    }
+}
+
+/// The weight of a gradient in the precision of an engine.
+///
+/// # Errors
+/// When that cannot hold it.
+pub(crate) fn check_weight<T: Real>(weight: f64) -> Result<T, EngineError> {
+    let rounded = T::of(weight);
+    if rounded.is_finite() {
+        return Ok(rounded);
+    }
+    Err(EngineError::Weight(weight))
+}
+
+/// An error unless every slice has `expected` values.
+pub(crate) fn check_lengths(
+    expected: usize,
+    slices: &[(&'static str, usize)],
+) -> Result<(), EngineError> {
+    for &(what, found) in slices {
+        if found != expected {
+            return Err(EngineError::Length { what, expected, found });
+        }
+    }
+    Ok(())
+}
+
+/// An error unless both charges have the same bins.
+pub(crate) fn check_same_grid(ours: &Charge, theirs: &Charge) -> Result<(), EngineError> {
+    let (expected, found) = (ours.grid(), theirs.grid());
+    if expected == found { Ok(()) } else { Err(EngineError::OtherGrid { expected, found }) }
+}
+
+/// Whether `T` can hold every size and starting position, as engines ask of a charge.
+///
+/// # Errors
+/// At the first one that it cannot hold.
+pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
+    let columns = [
+        ("width of body", charge.width()),
+        ("height of body", charge.height()),
+        ("x of body", charge.initial_x()),
+        ("y of body", charge.initial_y()),
+    ];
+    for (what, values) in columns {
+        if let Some(index) = values.par_iter().position_first(|&v| !T::of(v).is_finite()) {
+            let (value, precision) = (values[index], T::PRECISION.name());
+            return Err(EngineError::OutOfRange { what, index, value, precision });
+        }
+    }
+    Ok(())
+}
+
+/// An error that names the first position that is not a finite number. Parallel.
+pub(crate) fn check_positions<T: Real>(x: &[T], y: &[T]) -> Result<(), EngineError> {
+    check_finite(&[("x of body", x), ("y of body", y)])
+}
+
+/// An error that names the first value that is not a finite number. Parallel.
+pub(crate) fn check_finite<T: Real>(columns: &[(&'static str, &[T])]) -> Result<(), EngineError> {
+    for &(what, values) in columns {
+        if let Some(index) = first_not_finite(values) {
+            return Err(EngineError::NotFinite { what, index, value: values[index].wide() });
+        }
+    }
+    Ok(())
+}
+
+/// As [`check_positions`], and an error unless there are two values for each of `bodies`.
+pub(crate) fn check_positions_in<T: Real>(
+    bodies: usize,
+    layout: Layout,
+    positions: &[T],
+) -> Result<(), EngineError> {
+    check_lengths(2 * bodies, &[("positions", positions.len())])?;
+    let Some(at) = first_not_finite(positions) else { return Ok(()) };
+    let (of_y, index) = match layout {
+        Layout::Halves => (at >= bodies, at % bodies),
+        Layout::Pairs => (at % 2 == 1, at / 2),
+    };
+    let what = if of_y { "y of body" } else { "x of body" };
+    Err(EngineError::NotFinite { what, index, value: positions[at].wide() })
+}
+
+fn first_not_finite<T: Real>(values: &[T]) -> Option<usize> {
+    const CHUNK: usize = 1 << 14;
+    // No exit within a chunk, so that the loop over it is vectorised.
+    let bad = |chunk: &[T]| !chunk.iter().fold(true, |finite, v| finite & v.is_finite());
+    let first = values.par_chunks(CHUNK).position_first(bad)? * CHUNK;
+    Some(first + values[first..].iter().position(|v| !v.is_finite()).unwrap_or(0))
+}

@@ -1,0 +1,105 @@
+//! How an engine is made, and how it reads and writes arrays.
+
+use super::Pipeline;
+
+/// How an engine is made: the default, and what is to differ from it.
+///
+/// ```
+/// use placefield::engine::{EngineOptions, Pipeline};
+/// let options = EngineOptions::default().pipeline(Pipeline::Fused).threads(2);
+/// assert_eq!(options.pipeline, Some(Pipeline::Fused));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EngineOptions {
+    /// The pipeline of [`Engine::evaluate`](super::Engine::evaluate); `None` takes the one that is
+    /// fastest on the engine for the grid ([`Engine::choice`](super::Engine::choice) says which).
+    pub pipeline: Option<Pipeline>,
+    /// Threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all there are.
+    pub threads: usize,
+}
+
+impl EngineOptions {
+    /// With this pipeline; `None` takes the fastest.
+    #[must_use]
+    pub fn pipeline(self, pipeline: impl Into<Option<Pipeline>>) -> Self {
+        EngineOptions { pipeline: pipeline.into(), ..self }
+    }
+
+    /// With so many threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all there are.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        EngineOptions { threads, ..self }
+    }
+}
+
+/// How an array holds two values of every body, x and y.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// x of every body, then y of every body: x…y…, as DREAMPlace and Xplace have it.
+    #[default]
+    Halves,
+    /// x and y of a body side by side: x y x y …
+    Pairs,
+}
+
+/// How a gradient is written: the default, and what is to differ from it.
+///
+/// ```
+/// use placefield::engine::{GradientOptions, Layout};
+/// let options = GradientOptions::default().layout(Layout::Pairs).weight(-0.25).accumulate(true);
+/// assert_eq!(options.layout, Layout::Pairs);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct GradientOptions {
+    /// How the array holds it; x…y… by default.
+    pub layout: Layout,
+    /// What the force ([`Engine::read_force`](super::Engine::read_force)) is multiplied by; −1 by default, which gives the
+    /// gradient of placers such as DREAMPlace, the direction in which density rises. By
+    /// −2/(bin area · bin width along x) it is the derivative of the energy by positions.
+    pub weight: f64,
+    /// Whether it is added to what the array holds; off by default: it is written.
+    pub accumulate: bool,
+}
+
+impl Default for GradientOptions {
+    fn default() -> Self {
+        GradientOptions { layout: Layout::Halves, weight: -1.0, accumulate: false }
+    }
+}
+
+impl GradientOptions {
+    /// With x and y of the array laid out this way.
+    #[must_use]
+    pub fn layout(self, layout: Layout) -> Self {
+        GradientOptions { layout, ..self }
+    }
+
+    /// With the force multiplied by this number.
+    #[must_use]
+    pub fn weight(self, weight: f64) -> Self {
+        GradientOptions { weight, ..self }
+    }
+
+    /// Added to what the array holds, or written.
+    #[must_use]
+    pub fn accumulate(self, accumulate: bool) -> Self {
+        GradientOptions { accumulate, ..self }
+    }
+}
+
+/// The pipeline an engine evaluates by, and why it is that one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The pipeline.
+    pub pipeline: Pipeline,
+    /// Half a sentence, as in "asked for".
+    pub reason: String,
+}
+
+impl Choice {
+    pub(crate) fn asked_for(pipeline: Pipeline) -> Self {
+        Choice { pipeline, reason: "asked for".to_owned() }
+    }
+}
