@@ -3,7 +3,7 @@
 
 use crate::common::bodies::mixed;
 use crate::common::pairs;
-use crate::device::gpu;
+use crate::device::{gpu, gpu_alone};
 use crate::engine::positions;
 use placefield::charge::Charge;
 use placefield::cuda::interop::cudarc::driver::sys::{self, CUstream};
@@ -192,7 +192,7 @@ fn new_stream(gpu: &Gpu) -> Arc<CudaStream> {
 /// Has the host keep `stream` waiting.
 fn hold(stream: CUstream) {
     unsafe extern "C" fn sleep(_: *mut std::ffi::c_void) {
-        std::thread::sleep(Duration::from_millis(60));
+        std::thread::sleep(Duration::from_millis(150));
     }
     // SAFETY: the function calls nothing of CUDA and takes no data.
     unsafe { sys::cuLaunchHostFunc(stream, Some(sleep), null_mut()) }.result().unwrap();
@@ -217,7 +217,7 @@ fn copy<T: CudaReal>(stream: CUstream, from: &DeviceVec<T>, to: &mut DeviceVec<T
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn work_goes_to_the_callers_stream_in_order() {
-    let (gpu, charge) = (gpu(), charge());
+    let (gpu, charge) = (gpu_alone(), charge());
     let places = [0.0, 40.0, 80.0].map(|shift| positions::<f32>(&charge, shift, 9));
     let wants = [0, 1, 2].map(|k| want(&gpu, &charge, &places[k]));
     let mut engine = make::<f32>(&gpu, &charge);
@@ -284,7 +284,8 @@ fn work_goes_to_the_callers_stream_in_order() {
 struct CallersGraph(sys::CUgraphExec);
 
 impl CallersGraph {
-    /// Captures what `body` enqueues, as PyTorch does: calls that could break it are forbidden to all threads.
+    /// Captures what `body` enqueues, as PyTorch does: calls that could break it are forbidden to all
+    /// threads, so that no other test may use the device.
     fn capture(stream: CUstream, body: impl FnOnce()) -> Self {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
         let (mut graph, mut ready) = (null_mut(), null_mut());
@@ -383,7 +384,7 @@ fn is_captured<T: CudaReal>(gpu: &Gpu) {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_step_is_captured_in_a_graph_of_the_callers() {
-    let gpu = gpu();
+    let gpu = gpu_alone();
     is_captured::<f32>(&gpu);
     is_captured::<f64>(&gpu);
 }

@@ -3,7 +3,7 @@
 
 use crate::common::bodies::mixed;
 use crate::common::{relative_rms, wide};
-use crate::device::{close, gpu};
+use crate::device::{close, gpu, gpu_alone};
 use crate::engine::positions;
 use placefield::Precision;
 use placefield::charge::Charge;
@@ -113,7 +113,7 @@ fn an_engine_goes_on_with_another_charge() {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_charge_refused_leaves_the_engine_as_it_was() {
-    let gpu = gpu();
+    let gpu = gpu_alone();
     let charge = mixed(BINS[0], BINS[1], 400, 0.9);
     let mut engine =
         CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();

@@ -168,7 +168,9 @@ impl<T: CudaReal> CudaEngine<T> {
     /// # Errors
     /// When no step followed the last positions, or the device failed.
     pub fn read_evaluation(&mut self) -> Result<Evaluation, EngineError> {
-        self.done.require("the evaluation's read-back", Done::Solve)?;
+        // Where forces go to an array of the caller's, nobody asks for any here.
+        let needed = if self.stages.elsewhere { Done::Solve } else { Done::Force };
+        self.done.require("the evaluation's read-back", needed)?;
         Ok(Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? })
     }
 
