@@ -157,14 +157,14 @@ impl Array {
     /// CuPy's and Numba's: of arrays in device memory. Everything before it has run.
     #[getter]
     fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        match &*self.memory {
-            #[cfg(feature = "cuda")]
-            Memory::Cuda(memory) => {
-                super::errors::detached(py, || Ok(memory.gpu().synchronize()?))?;
-                self.interface(py)
-            }
-            _ => Err(PyAttributeError::new_err("the array is not in device memory")),
+        if matches!(self.memory.place(), Place::Host) {
+            return Err(PyAttributeError::new_err("the array is not in device memory"));
         }
+        #[cfg(feature = "cuda")]
+        if let Memory::Cuda(memory) = &*self.memory {
+            super::errors::detached(py, || Ok(memory.gpu().synchronize()?))?;
+        }
+        self.interface(py)
     }
 
     /// DLPack's device: (1, 0) of the host, (2, ordinal) of CUDA.
