@@ -256,9 +256,14 @@ def test_an_exception_in_progress_ends_a_placement(aux):
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_control_c_ends_a_placement(aux):
     design = placefield.read_bookshelf(aux)
-    with pytest.raises(KeyboardInterrupt):
-        placefield.place(design, bins=(8, 8), threads=1, stop_overflow=0.0,
-                         progress=lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    # A Python that a shell started in the background ignores Ctrl-C otherwise.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            placefield.place(design, bins=(8, 8), threads=1, stop_overflow=0.0,
+                             progress=lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_threads_share_an_engine(make):
