@@ -1,7 +1,7 @@
 //! A kernel compiled for lines of one length: an instance of the family.
 
 use super::instances::{Defines, instance};
-use super::shapes::{Limits, Role, Shape, choose};
+use super::shapes::{Keep, Limits, Role, Shape, choose};
 use super::tuning::measured;
 use super::twiddles::twiddles;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, function};
@@ -117,11 +117,27 @@ impl<T: CudaReal> LineKernel<T> {
         self.config(lines.div_ceil(self.shape.lines() as u32), maps)
     }
 
-    /// The most blocks that run at once.
-    pub(in crate::cuda) fn blocks_at_once(&self, gpu: &Gpu) -> Result<u32, CudaError> {
+    /// The launch of the solve's third pass for `pairs` row pairs: every group of threads has row
+    /// pairs of one of `maps` maps.
+    pub(in crate::cuda) fn cover_fields(&self, pairs: u32, maps: u32) -> LaunchConfig {
+        let units = pairs.div_ceil(self.shape.lanes as u32) * maps;
+        self.config(units.div_ceil(self.shape.groups as u32), 1)
+    }
+
+    /// Of the solve's second pass for so many columns: its groups of columns that are neighbours,
+    /// and its blocks, of which persistent ones are as many as run at once.
+    pub(in crate::cuda) fn column_units(
+        &self,
+        gpu: &Gpu,
+        columns: usize,
+    ) -> Result<(u32, u32), CudaError> {
+        let units = columns.div_ceil(2 * self.shape.lines()) as u32;
+        if self.shape.keep != Keep::Separate {
+            return Ok((units, units));
+        }
         let (threads, bytes) = (self.shape.threads() as u32, self.shape.bytes());
         let each =
             self.function.occupancy_max_active_blocks_per_multiprocessor(threads, bytes, None)?;
-        Ok(each.max(1) * gpu.info().multiprocessors as u32)
+        Ok((units, units.min(each.max(1) * gpu.info().multiprocessors as u32)))
     }
 }

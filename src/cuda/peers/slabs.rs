@@ -31,7 +31,6 @@ pub struct SlabSolver<T: CudaReal> {
     nx: usize,
     ny: usize,
     green: Green<T>,
-    step_y: T,
     /// The first row pair of each rank, and their number.
     first_pair: Vec<usize>,
     ranks: Vec<Rank<T>>,
@@ -138,11 +137,7 @@ impl<T: CudaReal> SlabSolver<T> {
             let kernels = LineKernel::all(gpu, &instances)?;
             let [rows, columns, fields] = <[_; 3]>::try_from(kernels)
                 .unwrap_or_else(|_| unreachable!("one for each instance"));
-            let units = columns_of(rank).div_ceil(2 * columns.shape.lines()) as u32;
-            let blocks = match columns.shape.keep {
-                Keep::Separate => units.min(columns.blocks_at_once(gpu)?),
-                _ => units,
-            };
+            let (units, blocks) = columns.column_units(gpu, columns_of(rank))?;
             let own_panels = first_panel[rank + 1] - first_panel[rank];
             ranks.push(Rank {
                 panels: gpu.zeros(own_panels * pairs * width)?,
@@ -173,15 +168,7 @@ impl<T: CudaReal> SlabSolver<T> {
         let green = Green::new(grid, SCALE / grid.bins() as f64);
         // Zeros must be there before another rank writes.
         peers.synchronize()?;
-        Ok(SlabSolver {
-            peers: peers.clone(),
-            nx,
-            ny,
-            step_y: green.step_y(),
-            green,
-            first_pair,
-            ranks,
-        })
+        Ok(SlabSolver { peers: peers.clone(), nx, ny, green, first_pair, ranks })
     }
 
     /// The ranks.
@@ -279,18 +266,12 @@ impl<T: CudaReal> SlabSolver<T> {
         check_length("fields of all ranks", fields.len(), ranks)?;
         for (rank, (rho, fields)) in rho.iter().zip(fields).enumerate() {
             let (gpu, bins) = (self.peers.gpu(rank), self.rows(rank).len() * self.ny);
+            check_length("density map", rho.len(), bins)?;
+            fields.check(bins)?;
             let Fields { potential, field_x, field_y, energy } = fields;
-            let maps = [
-                ("density map", rho),
-                ("potential", potential),
-                ("field along x", field_x),
-                ("field along y", field_y),
-            ];
-            for (what, map) in maps {
-                check_length(what, map.len(), bins)?;
+            for map in [rho, potential, field_x, field_y] {
                 gpu.check_own(map.gpu())?;
             }
-            check_length("energy", energy.len(), 1)?;
             gpu.check_own(energy.gpu())?;
         }
         Ok(())
@@ -343,20 +324,13 @@ impl<T: CudaReal> SlabSolver<T> {
         let (gpu, Rank { fields: kernel, p, q, partial, .. }) = self.on(rank);
         let Fields { potential, field_x, field_y, energy } = fields;
         let (pairs, parts) = (self.pairs(rank), partial.len() as u32);
-        let lines = pairs.div_ceil(kernel.shape.lanes as u32) * 3;
-        let config = kernel.config(lines.div_ceil(kernel.shape.groups as u32), 1);
+        let step_y = self.green.step_y();
         let mut launch = Launch::new(gpu, &kernel.function);
         launch.arg(p).arg(q).arg(potential).arg(field_x).arg(field_y);
-        launch
-            .arg(&kernel.table)
-            .arg(&self.step_y)
-            .arg(&pairs)
-            .arg(partial)
-            .arg(&parts)
-            .arg(energy);
+        launch.arg(&kernel.table).arg(&step_y).arg(&pairs).arg(partial).arg(&parts).arg(energy);
         // SAFETY: the arguments are those of fields in kernels/solve/fields.cu; every map holds
         // the rank's rows (checked by the callers), P and Q whole panels of its row pairs.
-        unsafe { launch.launch(config) }
+        unsafe { launch.launch(kernel.cover_fields(pairs, 3)) }
     }
 }
 

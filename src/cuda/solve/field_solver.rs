@@ -7,7 +7,7 @@
 //! numerical solution of Poisson's equation). By Parseval Σ φ·ρ is a sum over
 //! the spectrum, taken in `f64` in a fixed order.
 
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, KernelArgument};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, check_length};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::{PostProcessing, Reorder, Transform};
@@ -86,6 +86,14 @@ impl<T: CudaReal> Fields<T> {
             field_y: gpu.zeros(bins)?,
             energy: gpu.zeros(1)?,
         })
+    }
+
+    /// Refuses fields over another number of bins.
+    pub(in crate::cuda) fn check(&self, bins: usize) -> Result<(), CudaError> {
+        check_length("energy", self.energy.len(), 1)?;
+        check_length("potential", self.potential.len(), bins)?;
+        check_length("field along x", self.field_x.len(), bins)?;
+        check_length("field along y", self.field_y.len(), bins)
     }
 }
 

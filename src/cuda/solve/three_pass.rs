@@ -17,13 +17,10 @@ use super::field_solver::{FieldSolver, Fields, Green, private};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, KernelUse, Launch, Overlap, check_length,
 };
-use crate::cuda::lines::{
-    Instance, Keep, LONGEST, LineKernel, Role, SHORTEST, Shapes, panel, solve,
-};
+use crate::cuda::lines::{Instance, LONGEST, LineKernel, Role, SHORTEST, Shapes, panel, solve};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
-use cudarc::driver::LaunchConfig;
 
 /// Up to here passes overlap where the device can: an H200 gains some 3 % by it
 /// at 512² and loses up to 15 % at 1024² and beyond.
@@ -42,7 +39,6 @@ pub struct ThreePass<T: CudaReal> {
     fields: [LineKernel<T>; 2],
     overlap: Overlap,
     green: Green<T>,
-    step_y: T,
     /// P and Q, between the second and the third pass: `[panel][row pair][column]`, rows in pairs. P
     /// first holds ρ's transform along y.
     p: DeviceVec<T::Complex>,
@@ -108,11 +104,7 @@ impl<T: CudaReal> ThreePass<T> {
         let kernels = LineKernel::all(gpu, &Self::instances(shapes, grid)?)?;
         let [rows, columns, with_potential, without] =
             <[_; 4]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
-        let units = ny.div_ceil(2 * columns.shape.lines()) as u32;
-        let blocks = match columns.shape.keep {
-            Keep::Separate => units.min(columns.blocks_at_once(gpu)?),
-            _ => units,
-        };
+        let (units, blocks) = columns.column_units(gpu, ny)?;
         let green = Green::new(grid, SCALE / grid.bins() as f64);
         let overlap = match grid.bins() <= OVERLAP {
             true => Overlap::where_possible(&columns.function),
@@ -128,7 +120,6 @@ impl<T: CudaReal> ThreePass<T> {
             columns,
             fields: [with_potential, without],
             overlap,
-            step_y: green.step_y(),
             green,
             p: gpu.zeros(between)?,
             q: gpu.zeros(between)?,
@@ -153,15 +144,9 @@ impl<T: CudaReal> ThreePass<T> {
         Ok([
             of("rows_forward", &self.rows, self.rows.cover(self.pairs, 1), 2)?,
             of("columns", &self.columns, columns, 3)?,
-            of("rows_inverse", with_potential, self.cover_fields(with_potential, 3), 5)?,
-            of("rows_inverse_field", without, self.cover_fields(without, 2), 4)?,
+            of("rows_inverse", with_potential, with_potential.cover_fields(self.pairs, 3), 5)?,
+            of("rows_inverse_field", without, without.cover_fields(self.pairs, 2), 4)?,
         ])
-    }
-
-    /// The third pass's launch: every group of threads has row pairs of one of `maps` maps.
-    fn cover_fields(&self, kernel: &LineKernel<T>, maps: u32) -> LaunchConfig {
-        let units = self.pairs.div_ceil(kernel.shape.lanes as u32) * maps;
-        kernel.config(units.div_ceil(kernel.shape.groups as u32), 1)
     }
 
     /// Enqueues the solve without φ: Ex, Ey and the energy, which needs no φ
@@ -180,10 +165,7 @@ impl<T: CudaReal> ThreePass<T> {
 
     /// The second and third pass.
     fn inverse_maps(&mut self, fields: &mut Fields<T>, potential: bool) -> Result<(), CudaError> {
-        check_length("energy", fields.energy.len(), 1)?;
-        check_length("potential", fields.potential.len(), self.bins)?;
-        check_length("field along x", fields.field_x.len(), self.bins)?;
-        check_length("field along y", fields.field_y.len(), self.bins)?;
+        fields.check(self.bins)?;
         let blocks = self.partial.len() as u32;
         // SAFETY: the arguments are those of columns in kernels/solve/columns.cu; P and Q
         // hold a complex number for two bins of whole panels, the table was made for the kernel's
@@ -201,14 +183,15 @@ impl<T: CudaReal> ThreePass<T> {
         }?;
         let Fields { potential: phi, field_x, field_y, energy } = fields;
         let [with_potential, without] = &self.fields;
+        let step_y = self.green.step_y();
         let (maps, kernel) = if potential { (3, with_potential) } else { (2, without) };
         let mut launch = Launch::new(&self.gpu, &kernel.function);
         launch.overlap(self.overlap).arg(&self.p).arg(&self.q);
-        launch.arg(phi).arg(field_x).arg(field_y).arg(&kernel.table).arg(&self.step_y);
+        launch.arg(phi).arg(field_x).arg(field_y).arg(&kernel.table).arg(&step_y);
         launch.arg(&self.pairs).arg(&self.partial).arg(&blocks).arg(energy);
         // SAFETY: the arguments are those of fields in kernels/solve/fields.cu, which without
         // the potential leaves φ alone; every map holds `bins` values, and the rest is as above.
-        unsafe { launch.launch(self.cover_fields(kernel, maps)) }
+        unsafe { launch.launch(kernel.cover_fields(self.pairs, maps)) }
     }
 }
 
