@@ -464,28 +464,36 @@ impl Charge {
     /// when they are at the lower-left corners `x`, `y` (those of fillers, if
     /// given, are not looked at). The same for any number of threads.
     pub fn clipped_area<T: Real>(&self, x: &[T], y: &[T]) -> Clipped {
-        const BLOCK: usize = 16_384;
         let die = self.grid.die();
-        let count = self.movable.min(x.len()).min(y.len());
-        let blocks: Vec<Clipped> = (0..count.div_ceil(BLOCK))
-            .into_par_iter()
-            .map(|b| {
-                let mut block = Clipped::default();
-                for i in b * BLOCK..count.min((b + 1) * BLOCK) {
-                    if self.is_fixed(i) {
-                        continue;
-                    }
-                    let at = (x[i].wide(), y[i].wide());
-                    block.add(&Rect::at(at.0, at.1, self.width[i], self.height[i]), &die);
-                }
-                block
-            })
-            .collect();
+        let add = |block: &mut Clipped, [x, y, width, height]: [f64; 4]| {
+            block.add(&Rect::at(x, y, width, height), &die);
+        };
+        let blocks = self.by_blocks(x, y, add);
         blocks.iter().fold(Clipped::default(), |a, b| Clipped {
             area: a.area + b.area,
             wholly: a.wholly + b.wholly,
             partly: a.partly + b.partly,
         })
+    }
+
+    /// What `add` makes of the movable cells that do move, each given as its lower-left corner, width
+    /// and height, block by block: the same for any number of threads.
+    fn by_blocks<T: Real, S: Default + Send>(
+        &self,
+        x: &[T],
+        y: &[T],
+        add: impl Fn(&mut S, [f64; 4]) + Sync,
+    ) -> Vec<S> {
+        const BLOCK: usize = 16_384;
+        let count = self.movable.min(x.len()).min(y.len());
+        let of = |b: usize| {
+            let mut block = S::default();
+            for i in (b * BLOCK..count.min((b + 1) * BLOCK)).filter(|&i| !self.is_fixed(i)) {
+                add(&mut block, [x[i].wide(), y[i].wide(), self.width[i], self.height[i]]);
+            }
+            block
+        };
+        (0..count.div_ceil(BLOCK)).into_par_iter().map(of).collect()
     }
 }
 

@@ -303,13 +303,15 @@ fn place<T: EngineReal>(
     };
     args.json.as_ref().map_or(Ok(()), |file| write_json(file, &summary.json()))?;
     if args.json.as_deref() != Some(Path::new("-")) {
-        let files = [Some(&args.output), args.json.as_ref(), args.report.as_ref()];
-        let history = args.history.as_ref().map(HistoryFile::path);
-        // Of the frames, which are many, the folder.
-        let others = [history, args.checkpoint.as_deref(), args.frames.as_deref()];
-        let files = files.into_iter().flatten().map(PathBuf::as_path);
-        let files = files.chain(others.into_iter().flatten());
-        summary.print(files.chain(pictures.iter().map(PathBuf::as_path)))?;
+        let files = [
+            Some(&*args.output),
+            args.json.as_deref(),
+            args.report.as_deref(),
+            args.history.as_ref().map(HistoryFile::path),
+            args.checkpoint.as_deref(),
+            args.frames.as_deref(), // the folder: of frames there are many
+        ];
+        summary.print(files.into_iter().flatten().chain(pictures.iter().map(PathBuf::as_path)))?;
     }
     ended(&summary, &args.output)
 }
