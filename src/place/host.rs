@@ -104,16 +104,20 @@ impl<T: Real> HostBackend<T> {
         })
     }
 
-    fn vector(&self, held: Held) -> Result<&Pair<T>, EngineError> {
-        let at_least = if held == Held::Gradient { Ready::Evaluated } else { Ready::Started };
-        self.ready.require("a vector of the descent", at_least)?;
-        let current = &self.vectors.points.current;
-        match (held, &self.kept) {
-            (Held::Current, _) => Ok(&current.v),
-            (Held::Sequence, _) => Ok(&current.u),
-            (Held::Gradient, _) => Ok(&current.g),
-            (Held::Kept, Some(kept)) => Ok(kept),
-            (Held::Kept, None) => Err(NOTHING_KEPT),
+    /// One of `vectors`, or the placement `kept`, where all that is `ready` has been done.
+    fn vector<'a>(
+        ready: Ready,
+        vectors: &'a Vectors<T>,
+        kept: &'a Option<Pair<T>>,
+        held: Held,
+    ) -> Result<&'a Pair<T>, EngineError> {
+        ready.require_vector(held)?;
+        let current = &vectors.points.current;
+        match held {
+            Held::Current => Ok(&current.v),
+            Held::Sequence => Ok(&current.u),
+            Held::Gradient => Ok(&current.g),
+            Held::Kept => kept.as_ref().ok_or(NOTHING_KEPT),
         }
     }
 
@@ -194,7 +198,8 @@ impl<T: Real> Backend for HostBackend<T> {
     }
 
     fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError> {
-        for (from, to) in self.vector(held)?.iter().zip([x, y]) {
+        let held = Self::vector(self.ready, &self.vectors, &self.kept, held)?;
+        for (from, to) in held.iter().zip([x, y]) {
             check_lengths(from.len(), &[("positions", to.len())])?;
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from.wide());
         }
@@ -227,8 +232,8 @@ impl<T: Real> Backend for HostBackend<T> {
     }
 
     fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError> {
-        let [x, y] = self.vector(held)?.clone();
-        self.engine.set_positions(&x, &y)?;
+        let [x, y] = Self::vector(self.ready, &self.vectors, &self.kept, held)?;
+        self.engine.set_positions(x, y)?;
         self.engine.exact_density()
     }
 

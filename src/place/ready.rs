@@ -28,6 +28,12 @@ impl Ready {
         Err(EngineError::OutOfOrder { stage, needs })
     }
 
+    /// An error unless what is `held` can be there; whether a placement was kept is asked apart.
+    pub(crate) fn require_vector(self, held: Held) -> Result<(), EngineError> {
+        let at_least = if held == Held::Gradient { Ready::Evaluated } else { Ready::Started };
+        self.require("a vector of the descent", at_least)
+    }
+
     /// What has been done once a vector is set: a gradient that is given needs no evaluation.
     pub(crate) fn after_write(self, held: Held) -> Self {
         match held {

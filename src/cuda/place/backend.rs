@@ -74,8 +74,7 @@ impl<T: CudaReal> Work<T> {
         ready: Ready,
         held: Held,
     ) -> Result<&[DeviceVec<T>; 2], EngineError> {
-        let at_least = if held == Held::Gradient { Ready::Evaluated } else { Ready::Started };
-        ready.require("a vector of the descent", at_least)?;
+        ready.require_vector(held)?;
         match vector(held) {
             Some(which) => Ok(descent.vector(which)),
             None => descent.kept().ok_or(NOTHING_KEPT),
