@@ -155,11 +155,18 @@ impl<T: CudaReal> CudaEngine<T> {
         statistics: RawStatistics,
         energy: f64,
     ) -> Result<Evaluation, EngineError> {
-        self.done.require("the evaluation's read-back", Done::Force)?;
+        self.require_evaluation()?;
         let report = self.stages.density.report_of(statistics);
         self.outside_halo = report.outside_halo;
         self.density = Some(report.stats);
         Ok(Evaluation { density: report.stats, energy })
+    }
+
+    /// Refuses to read back what is not there yet.
+    fn require_evaluation(&self) -> Result<(), EngineError> {
+        // Where forces go to an array of the caller's, nobody asks for any here.
+        let needed = if self.stages.elsewhere { Done::Solve } else { Done::Force };
+        self.done.require("the evaluation's read-back", needed)
     }
 
     /// Overflow, maximum and energy of the last [`CudaEngine::enqueue_step`] or
@@ -168,9 +175,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// # Errors
     /// When no step followed the last positions, or the device failed.
     pub fn read_evaluation(&mut self) -> Result<Evaluation, EngineError> {
-        // Where forces go to an array of the caller's, nobody asks for any here.
-        let needed = if self.stages.elsewhere { Done::Solve } else { Done::Force };
-        self.done.require("the evaluation's read-back", needed)?;
+        self.require_evaluation()?;
         Ok(Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? })
     }
 
