@@ -510,6 +510,15 @@ impl Design {
         (0..self.nodes.len()).filter(|&i| self.nodes.kind[i] == NodeKind::Movable)
     }
 
+    /// Puts the movable nodes where a placer's bodies lie, lower-left corners.
+    #[cfg(any(feature = "cli", feature = "python"))]
+    pub(crate) fn settle(&mut self, x: &[f64], y: &[f64]) {
+        let movable: Vec<usize> = self.movable().collect();
+        for ((node, &x), &y) in movable.into_iter().zip(x).zip(y) {
+            (self.placement.x[node], self.placement.y[node]) = (x, y);
+        }
+    }
+
     /// Half-perimeter wirelength over every net of two or more pins; `None` without nets.
     ///
     /// Nets are summed in fixed blocks, so that the result does not depend on

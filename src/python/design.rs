@@ -251,10 +251,7 @@ pub(super) fn place(
             _ => "out-of-iterations",
         };
         let mut placed = (*design).clone();
-        let movable: Vec<usize> = placed.movable().collect();
-        for ((node, &x), &y) in movable.into_iter().zip(&x).zip(&y) {
-            (placed.placement.x[node], placed.placement.y[node]) = (x, y);
-        }
+        placed.settle(&x, &y);
         let iterations = records.last().map_or(0, |record| record.iteration);
         Ok((placed, status, iterations, result.hpwl, result.density.overflow))
     })?;

@@ -68,6 +68,16 @@ pub(super) struct Evaluation {
     energy: f64,
 }
 
+impl From<crate::engine::Evaluation> for Evaluation {
+    fn from(evaluation: crate::engine::Evaluation) -> Self {
+        Evaluation {
+            overflow: evaluation.density.overflow,
+            max_density: evaluation.density.max,
+            energy: evaluation.energy,
+        }
+    }
+}
+
 #[pymethods]
 impl Evaluation {
     fn __repr__(&self) -> String {
@@ -348,13 +358,8 @@ impl Engine {
             inner.generation += 1;
             let evaluation = with_engine!(inner, engine => match positions.place {
                 Place::Host => {
-                    let engine = engine.as_dyn();
-                    engine.set_positions_in(Layout::Halves, positions.values()?)?;
-                    let density = engine.compute_density()?;
-                    let pipeline = engine.choice().pipeline;
-                    let energy = engine.solve(pipeline)?;
-                    engine.compute_force()?;
-                    crate::engine::Evaluation { density, energy }
+                    let (x, y) = positions.values()?.split_at(self.bodies);
+                    engine.as_dyn().evaluate(x, y)?
                 }
                 Place::Cuda(_) => {
                     positions.check_place(self.place)?;
@@ -366,11 +371,7 @@ impl Engine {
                     }
                 }
             });
-            Ok(Evaluation {
-                overflow: evaluation.density.overflow,
-                max_density: evaluation.density.max,
-                energy: evaluation.energy,
-            })
+            Ok(evaluation.into())
         })
     }
 
@@ -488,11 +489,7 @@ impl Engine {
                 // SAFETY: a live stream, as the caller says.
                 unsafe { engine.read_evaluation(stream) }?
             });
-            Ok(Evaluation {
-                overflow: evaluation.density.overflow,
-                max_density: evaluation.density.max,
-                energy: evaluation.energy,
-            })
+            Ok(evaluation.into())
         })
     }
 

@@ -7,7 +7,6 @@ use crate::cli::failure::Failure;
 use crate::cli::input::{Opened, charge_of};
 use crate::cli::options::{EvaluationArgs, SolveArgs};
 use crate::cli::place::frames::{Frames, FramesWanted};
-use crate::cli::place::settle;
 use crate::cli::report::page::Page;
 use crate::cli::report::run::{ChartOf, Column, Film, Run};
 use crate::design::Design;
@@ -56,7 +55,7 @@ impl Watcher {
     pub(crate) fn see<T: EngineReal>(&mut self, iteration: &Iteration, x: &[T], y: &[T]) {
         self.positions = [x, y].map(|values| values.iter().map(|v| v.wide()).collect());
         let [x, y] = &self.positions;
-        settle(&mut self.design, x, y);
+        self.design.settle(x, y);
         self.hpwl.push(self.design.hpwl().map_or(f64::NAN, |h| h.unweighted));
         if let Some(frames) = self.frames.as_mut().filter(|f| f.is_due(iteration.iteration)) {
             frames.take(iteration.iteration, String::new(), x, y);

@@ -20,7 +20,7 @@ use super::results::{tell, write_json};
 use crate::bookshelf::write_pl;
 use crate::charge::Charge;
 use crate::cpu::engine::milliseconds;
-use crate::design::{Design, Hpwl};
+use crate::design::Hpwl;
 use crate::place::{Outcome, PlaceOptions, Placer, Record, limits, start};
 use crate::wirelength::Netlist;
 use checkpoint::Subject;
@@ -250,7 +250,7 @@ fn place<T: EngineReal>(
     }
     let placed = best.expect("one seed at least");
 
-    settle(&mut opened.design, &placed.x, &placed.y);
+    opened.design.settle(&placed.x, &placed.y);
     let design = &opened.design;
     write_pl(&args.output, design)?;
     let Placed { seed, outcome, iteration, .. } = placed;
@@ -386,14 +386,6 @@ fn first_positions(args: &PlaceArgs, charge: &Charge, seed: u64) -> (Vec<f64>, V
         start::shake(charge, &mut x, &mut y, args.experts.noise(), seed);
     }
     (x, y)
-}
-
-/// Puts the movable nodes where the placer's bodies lie.
-pub(crate) fn settle(design: &mut Design, x: &[f64], y: &[f64]) {
-    let movable: Vec<usize> = design.movable().collect();
-    for ((node, &x), &y) in movable.into_iter().zip(x).zip(y) {
-        (design.placement.x[node], design.placement.y[node]) = (x, y);
-    }
 }
 
 /// A placement that did not reach its goal ends with another exit code, though it is written.
