@@ -12,7 +12,7 @@ use super::file::save;
 use super::font::{self, CAPITALS};
 use super::frame;
 use super::indexed::Indexed;
-use super::raster::{averaged, canvas};
+use super::raster::{averaged, canvas, nearest};
 use crate::grid::{Map, Rect};
 use std::path::Path;
 
@@ -181,7 +181,6 @@ impl Film {
         map: &Map<f64>,
     ) {
         let (width, height) = self.size;
-        let nearest = |at: usize, pixels: usize, bins: usize| (2 * at + 1) * bins / (2 * pixels);
         let color = |&value: &f64| {
             palette.shade(value).map_or(ODD, |s| first + (usize::from(s) * SHADES / 256) as u8)
         };

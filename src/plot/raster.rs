@@ -125,13 +125,19 @@ fn blit(canvas: &mut RgbImage, area: &Area, pixels: &RgbImage) {
     image::imageops::replace(canvas, &pixels, left.into(), top.into());
 }
 
+/// Of `count` pixels or bins along `length` pixels, the one under the centre of pixel `at`.
+pub(super) fn nearest(at: usize, length: usize, count: usize) -> usize {
+    (2 * at + 1) * count / (2 * length)
+}
+
 /// An image of this size, every pixel of which takes the pixel of `pixels` under its centre.
 pub(super) fn stretched(pixels: &RgbImage, width: u32, height: u32) -> RgbImage {
-    let nearest = |at: u32, length: u32, count: u32| {
-        ((2 * u64::from(at) + 1) * u64::from(count) / (2 * u64::from(length))) as u32
+    let along = |length: u32, count: u32| -> Vec<u32> {
+        let (length, count) = (length as usize, count as usize);
+        (0..length).map(|at| nearest(at, length, count) as u32).collect()
     };
-    let columns: Vec<u32> = (0..width).map(|x| nearest(x, width, pixels.width())).collect();
+    let (columns, rows) = (along(width, pixels.width()), along(height, pixels.height()));
     RgbImage::from_fn(width, height, |x, y| {
-        *pixels.get_pixel(columns[x as usize], nearest(y, height, pixels.height()))
+        *pixels.get_pixel(columns[x as usize], rows[y as usize])
     })
 }
