@@ -35,6 +35,8 @@ struct MapPanels {
     __device__ __forceinline__ Column at(u32 column) const {
         return {p + panel_at(column, 0, N / 2), q + panel_at(column, 0, N / 2)};
     }
+    /// A unit's number where its columns are written.
+    __device__ __forceinline__ u32 written(u32 unit) const { return unit; }
     /// Takes a block's part of the energy.
     __device__ __forceinline__ void energy(u32 block, double part) const { partial[block] = part; }
 };
@@ -49,7 +51,7 @@ struct SlabColumns {
         bool to_q;
         u32 column, t;
         __device__ __forceinline__ cplx* operator()(int end, int offset) const {
-            const u32 pair = (end ? N - 1 - t : t) + offset, owner = owner_of(slabs.first_pair, pair);
+            const u32 pair = (end ? N - 1 - again(t) : again(t)) + offset, owner = owner_of(slabs.first_pair, pair);
             const u32 first = slabs.first_pair[owner], pairs = slabs.first_pair[owner + 1] - first;
             return (to_q ? slabs.q : slabs.p)[owner] + panel_at<PF_WRITTEN>(column, pair - first, pairs);
         }
@@ -69,6 +71,8 @@ struct SlabColumns {
 
     __device__ __forceinline__ u32 number(u32 column) const { return slabs.first_panel[slabs.rank] * PANEL + column; }
     __device__ __forceinline__ Column at(u32 column) const { return {slabs, column}; }
+    /// Addresses from it are computed anew: kept from before the FFT they spill below compute capability 9.0.
+    __device__ __forceinline__ u32 written(u32 unit) const { return again(unit); }
     __device__ __forceinline__ void energy(u32 block, double part) const {
 #pragma unroll
         for (int rank = 0; rank < PF_PEERS; ++rank) slabs.partial[rank][slabs.first_partial + block] = part;

@@ -128,7 +128,7 @@ __device__ __forceinline__ void separate_columns(const Columns& columns, const c
                     for (int i = 0; i < E; ++i) v[i].y *= back;
                 }
                 const real sign = phase == Q ? -1 : 1;
-                const auto to = columns.at(unit * (2 * C) + 2 * c).write(phase == Q, t);
+                const auto to = columns.at(columns.written(unit) * (2 * C) + 2 * c).write(phase == Q, t);
                 Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
                     const Pack x = {{a.y, sign * b.y, a.x, sign * b.x}};
                     *reinterpret_cast<Pack*>(to(end, offset)) = x;
