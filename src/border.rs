@@ -1,7 +1,7 @@
 //! What the C and the Python border share: solvers and engines whose device and
 //! precision are chosen when the program runs.
 
-use crate::charge::Charge;
+use crate::charge::{Charge, ChargeError};
 use crate::cpu::engine::{CpuEngine, thread_pool};
 use crate::cpu::solve::{FieldSlices, Solver};
 use crate::engine::{
@@ -14,6 +14,7 @@ use crate::real::Precision;
 #[cfg(feature = "python")]
 use crate::wirelength::Netlist;
 use rayon::ThreadPool;
+use std::sync::Arc;
 
 #[cfg(not(feature = "cuda"))]
 pub(crate) use crate::Real as EngineReal;
@@ -62,6 +63,33 @@ pub(crate) enum DeviceEngine<T: EngineReal> {
     Cpu(Box<CpuEngine<T>>),
     #[cfg(feature = "cuda")]
     Cuda(Box<crate::cuda::CudaEngine<T>>),
+}
+
+/// Evaluates `$body` with an [`AnyEngine`]'s engine, in whichever precision it is.
+macro_rules! with_engine {
+    ($made:expr, $engine:ident => $body:expr) => {
+        match $made {
+            $crate::border::AnyEngine::F32($engine) => $body,
+            $crate::border::AnyEngine::F64($engine) => $body,
+        }
+    };
+}
+pub(crate) use with_engine;
+
+impl AnyEngine {
+    pub(crate) fn charge(&mut self) -> &Charge {
+        with_engine!(self, engine => engine.as_dyn().charge())
+    }
+
+    /// Gives the engine its charge changed ([`Engine::set_charge`]); after an error it is as it was.
+    pub(crate) fn change<E: From<ChargeError> + From<EngineError>>(
+        &mut self,
+        change: impl FnOnce(&mut Charge) -> Result<(), ChargeError>,
+    ) -> Result<(), E> {
+        let mut charge = self.charge().clone();
+        change(&mut charge)?;
+        Ok(with_engine!(self, engine => engine.as_dyn().set_charge(Arc::new(charge)))?)
+    }
 }
 
 /// An engine for `charge`.
@@ -133,6 +161,9 @@ pub(crate) fn cuda_devices() -> (usize, Option<String>) {
     cuda::devices()
 }
 
+#[cfg(all(feature = "cuda", feature = "python"))]
+pub(crate) use cuda::stream_of;
+
 /// Whether an engine's error says that CUDA cannot be used at all.
 #[cfg(feature = "capi")]
 pub(crate) fn is_missing(error: &EngineError) -> bool {
@@ -203,7 +234,7 @@ mod cuda {
     }
 
     /// A stream of the caller's: 0 or 1 for the legacy default one, 2 for that of a thread.
-    fn stream_of(number: usize) -> CUstream {
+    pub(crate) fn stream_of(number: usize) -> CUstream {
         std::ptr::without_provenance_mut(number)
     }
 

@@ -1,11 +1,10 @@
 //! The step in device memory, on a stream of the caller's.
 
-use super::engine::{EngineHandle, EvaluationResult, charge_of, check_bodies, gradient_options};
+use super::engine::{EngineHandle, EvaluationResult, check_bodies, gradient_options};
 use super::handles;
 use super::memory::output;
-use super::solver::OnGrid;
 use super::status::{ErrorText, Failure, Status, call};
-use crate::border::AnyEngine;
+use crate::border::{AnyEngine, with_engine};
 use std::ffi::c_void;
 
 /// Of an engine on a CUDA device: enqueues density and solve at `positions` to `stream`, a CUstream or
@@ -31,10 +30,7 @@ pub unsafe extern "C" fn placefield_engine_enqueue_energy(
         on_any(engine, bodies, error, |engine| {
             let (positions, stream) = (positions.addr() as u64, stream.addr());
             let energy = (!energy.is_null()).then_some(energy.addr() as u64);
-            Ok(match engine {
-                AnyEngine::F32(engine) => engine.enqueue_energy(positions, energy, stream),
-                AnyEngine::F64(engine) => engine.enqueue_energy(positions, energy, stream),
-            }?)
+            Ok(with_engine!(engine, engine => engine.enqueue_energy(positions, energy, stream))?)
         })
     }
 }
@@ -63,14 +59,9 @@ pub unsafe extern "C" fn placefield_engine_enqueue_gradient(
             let options = gradient_options(weight, accumulate);
             let (gradient, stream) = (gradient.addr() as u64, stream.addr());
             let factor = (!factor.is_null()).then_some(factor.addr() as u64);
-            Ok(match engine {
-                AnyEngine::F32(engine) => {
-                    engine.enqueue_gradient(&options, factor, gradient, stream)
-                }
-                AnyEngine::F64(engine) => {
-                    engine.enqueue_gradient(&options, factor, gradient, stream)
-                }
-            }?)
+            Ok(with_engine!(engine, engine => {
+                engine.enqueue_gradient(&options, factor, gradient, stream)
+            })?)
         })
     }
 }
@@ -90,12 +81,11 @@ pub unsafe extern "C" fn placefield_engine_read_evaluation(
     // SAFETY: as the caller was told.
     unsafe {
         call(error, || {
-            handles::with(engine, "engine", |made: &mut OnGrid<AnyEngine>| {
+            handles::with(engine, "engine", |made: &mut AnyEngine| {
                 let result = output(result, "result")?;
-                *result = EvaluationResult::from(match &mut made.value {
-                    AnyEngine::F32(engine) => engine.read_evaluation(stream.addr()),
-                    AnyEngine::F64(engine) => engine.read_evaluation(stream.addr()),
-                }?);
+                let stream = stream.addr();
+                let evaluation = with_engine!(made, engine => engine.read_evaluation(stream))?;
+                *result = evaluation.into();
                 Ok(())
             })
         })
@@ -116,11 +106,8 @@ pub unsafe extern "C" fn placefield_engine_order_if_due(
     // SAFETY: as the caller was told.
     unsafe {
         call(error, || {
-            handles::with(engine, "engine", |made: &mut OnGrid<AnyEngine>| {
-                Ok(match &mut made.value {
-                    AnyEngine::F32(engine) => engine.order_if_due(stream.addr()),
-                    AnyEngine::F64(engine) => engine.order_if_due(stream.addr()),
-                }?)
+            handles::with(engine, "engine", |made: &mut AnyEngine| {
+                Ok(with_engine!(made, engine => engine.order_if_due(stream.addr()))?)
             })
         })
     }
@@ -139,9 +126,9 @@ unsafe fn on_any(
     // SAFETY: as the caller was told.
     unsafe {
         call(error, || {
-            handles::with(engine, "engine", |made: &mut OnGrid<AnyEngine>| {
-                check_bodies(charge_of(&mut made.value), bodies)?;
-                body(&mut made.value)
+            handles::with(engine, "engine", |made: &mut AnyEngine| {
+                check_bodies(made.charge(), bodies)?;
+                body(made)
             })
         })
     }

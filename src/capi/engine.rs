@@ -1,9 +1,9 @@
 //! The whole step: density, overflow, energy, forces.
 use super::memory::{initialise, output, outputs, plain, structure, values};
-use super::solver::{Number, OnGrid, check_bins, wrong_precision};
+use super::solver::{Number, check_bins, wrong_precision};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Grid, Options, handles, options};
-use crate::border::{AnyEngine, DeviceEngine, open_any_engine};
+use crate::border::{AnyEngine, DeviceEngine, open_any_engine, with_engine};
 use crate::charge::{Charge, ChargeOptions, Rectangles};
 use crate::engine::{Engine, Evaluation, GradientOptions, MapKind};
 use crate::grid::{BinGrid, Map, Rect};
@@ -197,8 +197,7 @@ pub unsafe extern "C" fn placefield_engine_new(
             let bodies = structure(bodies, "bodies", |b: &Bodies| b.struct_size)?;
             let engine = output(engine, "engine")?;
             let charge = bodies.charge(grid)?;
-            let value = open_any_engine(charge, precision, device, &how)?;
-            *engine = handles::add(OnGrid { grid, value });
+            *engine = handles::add(open_any_engine(charge, precision, device, &how)?);
             Ok(())
         })
     }
@@ -214,7 +213,7 @@ pub unsafe extern "C" fn placefield_engine_free(
     error: *mut ErrorText,
 ) -> Status {
     // SAFETY: as the caller was told.
-    unsafe { call(error, || handles::remove::<OnGrid<AnyEngine>, _>(engine, "engine")) }
+    unsafe { call(error, || handles::remove::<AnyEngine, _>(engine, "engine")) }
 }
 
 /// The number of movable cells, and of bodies: movable cells, then fillers.
@@ -231,8 +230,8 @@ pub unsafe extern "C" fn placefield_engine_bodies(
     // SAFETY: as the caller was told.
     unsafe {
         call(error, || {
-            handles::with(engine, "engine", |made: &mut OnGrid<AnyEngine>| {
-                let charge = charge_of(&mut made.value);
+            handles::with(engine, "engine", |made: &mut AnyEngine| {
+                let charge = made.charge();
                 let (movable, bodies) = (output(movable, "movable")?, output(bodies, "bodies")?);
                 (*movable, *bodies) = (charge.movable(), charge.bodies());
                 Ok(())
@@ -394,11 +393,8 @@ pub unsafe extern "C" fn placefield_engine_exact(
     // SAFETY: as the caller was told.
     unsafe {
         call(error, || {
-            handles::with(engine, "engine", |made: &mut OnGrid<AnyEngine>| {
-                let stats = match &mut made.value {
-                    AnyEngine::F32(engine) => engine.as_dyn().exact_density()?,
-                    AnyEngine::F64(engine) => engine.as_dyn().exact_density()?,
-                };
+            handles::with(engine, "engine", |made: &mut AnyEngine| {
+                let stats = with_engine!(made, engine => engine.as_dyn().exact_density()?);
                 let places = [
                     (overflow, "overflow", stats.overflow),
                     (max_density, "max_density", stats.max),
@@ -458,18 +454,11 @@ unsafe fn on_engine<T: EngineNumber>(
     // SAFETY: as the caller was told.
     unsafe {
         call(error, || {
-            handles::with(engine, "engine", |made: &mut OnGrid<AnyEngine>| {
-                let engine = T::engine(&mut made.value);
+            handles::with(engine, "engine", |made: &mut AnyEngine| {
+                let engine = T::engine(made);
                 body(engine.ok_or_else(|| wrong_precision::<T>("engine"))?.as_dyn())
             })
         })
-    }
-}
-
-pub(super) fn charge_of(made: &mut AnyEngine) -> &Charge {
-    match made {
-        AnyEngine::F32(engine) => engine.as_dyn().charge(),
-        AnyEngine::F64(engine) => engine.as_dyn().charge(),
     }
 }
 

@@ -17,6 +17,7 @@
 #[doc = include_str!("openroad.md")]
 pub mod openroad {}
 
+mod changes;
 mod device;
 mod engine;
 mod handles;
@@ -24,6 +25,7 @@ mod memory;
 mod solver;
 mod status;
 
+pub use changes::*;
 pub use device::*;
 pub use engine::*;
 pub use solver::*;

@@ -39,10 +39,10 @@ pub(super) fn wrong_precision<T: Number>(what: &str) -> Failure {
     Failure::new(Status::WrongPrecision, message)
 }
 
-/// What stands behind a handle, and the grid that it is for.
-pub(super) struct OnGrid<V> {
-    pub(super) grid: BinGrid,
-    pub(super) value: V,
+/// What stands behind a handle.
+struct OnGrid {
+    grid: BinGrid,
+    solver: Planned,
 }
 
 /// Plans the solve of densities on `grid`. Freed by placefield_solver_free.
@@ -62,11 +62,11 @@ pub unsafe extern "C" fn placefield_solver_new(
             let grid = plain(grid, "grid")?.checked()?;
             let Checked { precision, device, engine } = self::options(options)?;
             let solver = output(solver, "solver")?;
-            let value = match precision {
+            let planned = match precision {
                 Precision::F32 => Planned::F32(open_solver(&grid, device, &engine)?),
                 Precision::F64 => Planned::F64(open_solver(&grid, device, &engine)?),
             };
-            *solver = handles::add(OnGrid { grid, value });
+            *solver = handles::add(OnGrid { grid, solver: planned });
             Ok(())
         })
     }
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn placefield_solver_free(
     error: *mut ErrorText,
 ) -> Status {
     // SAFETY: as the caller was told.
-    unsafe { call(error, || handles::remove::<OnGrid<Planned>, _>(solver, "solver")) }
+    unsafe { call(error, || handles::remove::<OnGrid, _>(solver, "solver")) }
 }
 
 /// φ, Ex and Ey of `density`, four maps of nx × ny values in host memory that do not overlap.
@@ -138,9 +138,8 @@ unsafe fn solve<T: Number>(
     // SAFETY: as the caller was told.
     unsafe {
         call(error, || {
-            handles::with(solver, "solver", |planned: &mut OnGrid<Planned>| {
-                let OnGrid { grid, value } = planned;
-                let solver = T::solver(value).ok_or_else(|| wrong_precision::<T>("solver"))?;
+            handles::with(solver, "solver", |OnGrid { grid, solver }: &mut OnGrid| {
+                let solver = T::solver(solver).ok_or_else(|| wrong_precision::<T>("solver"))?;
                 // Before any of the memory is looked at: a wrong length is not believed.
                 check_bins(grid, bins)?;
                 let density = values(density, bins, "density")?;

@@ -2,8 +2,9 @@
 
 use super::dlpack::{
     CPU, CUDA, DlDataType, DlDevice, DlManaged, DlManagedVersioned, DlTensor, DlVersion, FLOAT,
-    OLD, Place, VERSIONED, device_tuple,
+    OLD, VERSIONED, device_tuple,
 };
+use crate::border::Device;
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyMemoryError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -67,11 +68,11 @@ impl From<Vec<f64>> for Memory {
 }
 
 impl Memory {
-    fn place(&self) -> Place {
+    fn place(&self) -> Device {
         match self {
-            Memory::F32(_) | Memory::F64(_) => Place::Host,
+            Memory::F32(_) | Memory::F64(_) => Device::Cpu,
             #[cfg(feature = "cuda")]
-            Memory::Cuda(memory) => Place::Cuda(memory.gpu().info().ordinal),
+            Memory::Cuda(memory) => Device::Cuda(memory.gpu().info().ordinal),
         }
     }
 
@@ -149,15 +150,15 @@ impl Array {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         match self.memory.place() {
-            Place::Host => self.interface(py),
-            Place::Cuda(_) => Err(PyAttributeError::new_err("the array is not in host memory")),
+            Device::Cpu => self.interface(py),
+            Device::Cuda(_) => Err(PyAttributeError::new_err("the array is not in host memory")),
         }
     }
 
     /// CuPy's and Numba's: of arrays in device memory. Everything before it has run.
     #[getter]
     fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        if matches!(self.memory.place(), Place::Host) {
+        if matches!(self.memory.place(), Device::Cpu) {
             return Err(PyAttributeError::new_err("the array is not in device memory"));
         }
         #[cfg(feature = "cuda")]
@@ -184,8 +185,8 @@ impl Array {
     ) -> PyResult<Bound<'py, PyAny>> {
         let place = self.memory.place();
         let device = match place {
-            Place::Host => (CPU, 0),
-            Place::Cuda(ordinal) => (CUDA, ordinal as i32),
+            Device::Cpu => (CPU, 0),
+            Device::Cuda(ordinal) => (CUDA, ordinal as i32),
         };
         if dl_device.is_some_and(|asked| asked != device) || copy == Some(true) {
             return Err(PyBufferError::new_err("the array is lent where it is, without a copy"));
@@ -194,7 +195,7 @@ impl Array {
             #[cfg(feature = "cuda")]
             Memory::Cuda(memory) if stream != Some(-1) => {
                 super::errors::detached(py, || {
-                    let stream = super::engine::stream_of(stream.unwrap_or(1));
+                    let stream = crate::border::stream_of(stream.unwrap_or(1) as usize);
                     // SAFETY: a live stream, as DLPack has it; nothing is enqueued but the wait.
                     unsafe { crate::cuda::interop::on_stream(memory.gpu(), stream, || ()) }?;
                     Ok(())

@@ -1,7 +1,7 @@
 //! Designs from Bookshelf files, and whole placements.
 
+use super::arguments::device_of;
 use super::arrays::Array;
-use super::engine::device_of;
 use super::errors::{Failure, detached};
 use crate::bookshelf::{self, ReadOptions, write_pl};
 use crate::border::{EngineReal, open_backend};
@@ -196,7 +196,7 @@ pub(super) fn place(
     }
     let options =
         PlaceOptions::default().stop_overflow(stop_overflow).iterations(iterations).warm(warm);
-    let precision = super::engine::precision_of(dtype)?;
+    let precision = super::arguments::precision_of(dtype)?;
     let (placed, status, iterations, hpwl, overflow) = detached(py, move || {
         let die =
             design.die().ok_or_else(|| Failure::Value("the design has no rows".to_owned()))?;

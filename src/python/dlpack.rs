@@ -5,6 +5,7 @@
 //! what is enqueued to a device is ordered by the stream that the caller names.
 
 use super::errors::Failure;
+use crate::border::Device;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -102,17 +103,10 @@ impl Drop for Owner {
     }
 }
 
-/// Where an array is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    Host,
-    Cuda(usize),
-}
-
 /// An array of another library: compact, row after row, of `f32` or `f64`.
 pub(super) struct Foreign {
     what: &'static str,
-    pub(super) place: Place,
+    pub(super) place: Device,
     pub(super) shape: Vec<usize>,
     /// 32 or 64.
     pub(super) bits: u8,
@@ -191,8 +185,8 @@ impl Foreign {
             }
         };
         let place = match tensor.device.device_type {
-            CPU | CUDA_HOST => Place::Host,
-            CUDA => Place::Cuda(tensor.device.device_id.max(0) as usize),
+            CPU | CUDA_HOST => Device::Cpu,
+            CUDA => Device::Cuda(tensor.device.device_id.max(0) as usize),
             other => return Err(wrong(what, format_args!("memory of DLPack device type {other}"))),
         };
         let DlDataType { code, bits, lanes } = tensor.dtype;
@@ -242,7 +236,7 @@ impl Foreign {
         }
         // The interface does not name the device: the driver does when the address is used.
         let owner = Owner::Object(object.clone().unbind());
-        Foreign { what, place: Place::Cuda(0), shape, bits, address, read_only, _owner: owner }
+        Foreign { what, place: Device::Cuda(0), shape, bits, address, read_only, _owner: owner }
             .aligned()
     }
 
@@ -272,13 +266,13 @@ impl Foreign {
     }
 
     /// An error unless it is where the work is done.
-    pub(super) fn check_place(&self, place: Place) -> Result<(), Failure> {
+    pub(super) fn check_place(&self, place: Device) -> Result<(), Failure> {
         if self.place == place {
             return Ok(());
         }
         let name = |place| match place {
-            Place::Host => "host memory".to_owned(),
-            Place::Cuda(ordinal) => format!("memory of CUDA device {ordinal}"),
+            Device::Cpu => "host memory".to_owned(),
+            Device::Cuda(ordinal) => format!("memory of CUDA device {ordinal}"),
         };
         let (found, expected) = (name(self.place), name(place));
         Err(Failure::Value(format!("{}: expected {expected}, found {found}", self.what)))
@@ -311,7 +305,7 @@ impl Foreign {
 
     /// Its numbers, of an array of the host.
     pub(super) fn values<T: crate::Real>(&self) -> Result<&[T], Failure> {
-        self.check_place(Place::Host)?;
+        self.check_place(Device::Cpu)?;
         self.check_type(8 * size_of::<T>() as u8)?;
         if self.len() == 0 {
             return Ok(&[]);
@@ -323,7 +317,7 @@ impl Foreign {
 
     /// As [`Foreign::values`], to be written.
     pub(super) fn values_mut<T: crate::Real>(&mut self) -> Result<&mut [T], Failure> {
-        self.check_place(Place::Host)?;
+        self.check_place(Device::Cpu)?;
         self.check_type(8 * size_of::<T>() as u8)?;
         self.check_writable(&[])?;
         if self.len() == 0 {
@@ -359,10 +353,10 @@ fn check_compact(what: &str, shape: &[usize], strides: &[i64], unit: i64) -> PyR
 }
 
 /// `(device_type, device_id)` as `__dlpack_device__` returns it.
-pub(super) fn device_tuple<'py>(py: Python<'py>, place: Place) -> PyResult<Bound<'py, PyTuple>> {
+pub(super) fn device_tuple<'py>(py: Python<'py>, place: Device) -> PyResult<Bound<'py, PyTuple>> {
     let (kind, id) = match place {
-        Place::Host => (CPU, 0),
-        Place::Cuda(ordinal) => (CUDA, ordinal as i32),
+        Device::Cpu => (CPU, 0),
+        Device::Cuda(ordinal) => (CUDA, ordinal as i32),
     };
     (kind, id).into_pyobject(py)
 }

@@ -1,60 +1,16 @@
 //! The density engine.
 
-use super::dlpack::{Foreign, Place};
+use super::arguments::{device_of, map_of, pipeline_of, precision_of};
+use super::dlpack::Foreign;
 use super::errors::{Failure, detached};
-use crate::border::{AnyEngine, Device, DeviceEngine, EngineReal, open_any_engine};
-use crate::charge::{Charge, ChargeOptions, Rectangles};
+use crate::border::{AnyEngine, Device, DeviceEngine, EngineReal, open_any_engine, with_engine};
+use crate::charge::{Charge, ChargeError, ChargeOptions, Rectangles};
 use crate::cpu::energy_gradient::energy_gradient;
-use crate::engine::{EngineOptions, GradientOptions, Layout, MapKind, Pipeline};
+use crate::engine::{EngineOptions, GradientOptions, Layout, MapKind};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::real::Precision;
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard};
-
-/// "cpu", "cuda" or "cuda:N".
-pub(super) fn device_of(name: &str) -> PyResult<Device> {
-    let ordinal = match name {
-        "cpu" => return Ok(Device::Cpu),
-        "cuda" => Some(0),
-        other => other.strip_prefix("cuda:").and_then(|n| n.parse().ok()),
-    };
-    let wrong =
-        || PyValueError::new_err(format!("device: expected cpu, cuda or cuda:N, found {name}"));
-    ordinal.map(Device::Cuda).ok_or_else(wrong)
-}
-
-pub(super) fn pipeline_of(name: Option<&str>) -> PyResult<Option<Pipeline>> {
-    let Some(name) = name else { return Ok(None) };
-    let found = Pipeline::ALL.into_iter().find(|pipeline| pipeline.name() == name);
-    let names = Pipeline::ALL.map(Pipeline::name).join(", ");
-    let wrong =
-        || PyValueError::new_err(format!("pipeline: expected one of {names}, found {name}"));
-    found.map(Some).ok_or_else(wrong)
-}
-
-pub(super) fn precision_of(dtype: &str) -> PyResult<Precision> {
-    match dtype {
-        "float32" => Ok(Precision::F32),
-        "float64" => Ok(Precision::F64),
-        other => {
-            let text = format!("dtype: expected float32 or float64, found {other}");
-            Err(PyTypeError::new_err(text))
-        }
-    }
-}
-
-fn map_of(name: &str) -> PyResult<MapKind> {
-    let found = MapKind::ALL.into_iter().find(|map| map.name() == name);
-    found.ok_or_else(|| PyValueError::new_err(format!("map: no map is called {name}")))
-}
-
-/// A stream as DLPack numbers it (1 the legacy default, 2 the default of a thread, others an
-/// address), and 0, as PyTorch calls the legacy default.
-#[cfg(feature = "cuda")]
-pub(super) fn stream_of(number: isize) -> crate::cuda::interop::cudarc::driver::sys::CUstream {
-    std::ptr::without_provenance_mut(number as usize)
-}
 
 /// Overflow, largest density and energy of one step.
 #[pyclass(frozen, get_all, module = "placefield")]
@@ -94,16 +50,31 @@ pub(super) struct Engine {
     inner: Mutex<Inner>,
     grid: BinGrid,
     movable: usize,
-    bodies: usize,
     precision: Precision,
-    place: Place,
+    device: Device,
     pipeline: &'static str,
 }
 
 struct Inner {
     engine: AnyEngine,
-    /// Counts the evaluations, so that a gradient can be told to be of older positions.
+    bodies: usize,
+    /// Counts evaluations and changes, so that a gradient can be told to be of older positions.
     generation: u64,
+}
+
+impl Inner {
+    /// An error unless `array` is two values of every body.
+    fn check_bodies(&self, array: &Foreign) -> Result<(), Failure> {
+        array.check_shape(&[&[2, self.bodies], &[2 * self.bodies]])
+    }
+
+    /// For arrays that the package has looked at: an error where the engine has other bodies by now.
+    fn check_count(&self, bodies: usize) -> Result<(), Failure> {
+        if bodies == self.bodies {
+            return Ok(());
+        }
+        Err(Failure::Value(format!("positions of {bodies} bodies, expected {}", self.bodies)))
+    }
 }
 
 fn write_start<T: EngineReal>(
@@ -132,16 +103,6 @@ fn write_exact<T: EngineReal>(
     Ok(energy_gradient(engine.charge(), &potential, [x, y], [to_x, to_y])?)
 }
 
-/// Calls `$body` with the engine, in whichever precision it is.
-macro_rules! with_engine {
-    ($inner:expr, $engine:ident => $body:expr) => {
-        match &mut $inner.engine {
-            AnyEngine::F32($engine) => $body,
-            AnyEngine::F64($engine) => $body,
-        }
-    };
-}
-
 impl Engine {
     fn made(
         charge: Charge,
@@ -157,16 +118,9 @@ impl Engine {
         let (grid, movable, bodies) = (charge.grid(), charge.movable(), charge.bodies());
         let mut engine =
             detached(py, move || Ok(open_any_engine(charge, precision, device, &options)?))?;
-        let pipeline = match &mut engine {
-            AnyEngine::F32(engine) => engine.as_dyn().choice().pipeline,
-            AnyEngine::F64(engine) => engine.as_dyn().choice().pipeline,
-        };
-        let place = match device {
-            Device::Cpu => Place::Host,
-            Device::Cuda(ordinal) => Place::Cuda(ordinal),
-        };
-        let inner = Mutex::new(Inner { engine, generation: 0 });
-        Ok(Engine { inner, grid, movable, bodies, precision, place, pipeline: pipeline.name() })
+        let pipeline = with_engine!(&mut engine, engine => engine.as_dyn().choice().pipeline);
+        let inner = Mutex::new(Inner { engine, bodies, generation: 0 });
+        Ok(Engine { inner, grid, movable, precision, device, pipeline: pipeline.name() })
     }
 
     /// Called without the interpreter: whoever waits here holds nobody up.
@@ -183,10 +137,39 @@ impl Engine {
         }
     }
 
-    /// An error unless `array` is two values of every body, of the engine's precision.
-    fn check_bodies(&self, array: &Foreign) -> Result<(), Failure> {
-        array.check_type(self.bits())?;
-        array.check_shape(&[&[2, self.bodies], &[2 * self.bodies]])
+    /// The engine, once `arrays` are known to be two values of every body, of its precision.
+    fn lock_for(&self, arrays: &[&Foreign]) -> Result<MutexGuard<'_, Inner>, Failure> {
+        arrays.iter().try_for_each(|array| array.check_type(self.bits()))?;
+        let inner = self.lock()?;
+        arrays.iter().try_for_each(|array| inner.check_bodies(array))?;
+        Ok(inner)
+    }
+
+    /// A copy of a map in host memory.
+    fn map_of_bins(
+        &self,
+        map: Option<&Bound<'_, PyAny>>,
+        what: &'static str,
+    ) -> PyResult<Option<Map<f64>>> {
+        let Some(map) = map else { return Ok(None) };
+        let (map, (nx, ny)) = (Foreign::take(map, what, 1)?, (self.grid.nx(), self.grid.ny()));
+        map.check_shape(&[&[nx, ny]])?;
+        Ok(Some(Map::from_vec(nx, ny, map.values()?.to_vec())))
+    }
+
+    /// Gives the engine its charge changed, which makes older gradients too old.
+    fn change(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut Charge) -> Result<(), ChargeError> + Send,
+    ) -> PyResult<()> {
+        detached(py, || {
+            let mut inner = self.lock()?;
+            inner.engine.change::<Failure>(change)?;
+            inner.generation += 1;
+            inner.bodies = inner.engine.charge().bodies();
+            Ok(())
+        })
     }
 }
 
@@ -272,6 +255,53 @@ impl Engine {
         Engine::made(charge, dtype, device, threads, pipeline, py)
     }
 
+    /// New sizes of all bodies.
+    fn set_sizes(
+        &self,
+        py: Python<'_>,
+        width: &Bound<'_, PyAny>,
+        height: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let (width, height) =
+            (Foreign::take(width, "width", 1)?, Foreign::take(height, "height", 1)?);
+        let (width, height) = (width.values()?, height.values()?);
+        self.change(py, |charge| charge.set_sizes(width, height))
+    }
+
+    /// Which of the movable cells stay, and where.
+    fn set_fixed_cells(
+        &self,
+        py: Python<'_>,
+        stays: Vec<bool>,
+        x: &Bound<'_, PyAny>,
+        y: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let (x, y) = (Foreign::take(x, "x", 1)?, Foreign::take(y, "y", 1)?);
+        let (x, y) = (x.values()?, y.values()?);
+        self.change(py, |charge| charge.set_fixed_cells(&stays, x, y))
+    }
+
+    /// Area taken in every bin besides fixed cells.
+    fn set_taken_area(&self, py: Python<'_>, area: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let area = self.map_of_bins(area, "area")?;
+        self.change(py, |charge| charge.set_taken_area(area))
+    }
+
+    /// A target density of every bin.
+    fn set_target_densities(
+        &self,
+        py: Python<'_>,
+        target_densities: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let targets = self.map_of_bins(target_densities, "target_densities")?;
+        self.change(py, |charge| charge.set_target_densities(targets))
+    }
+
+    /// Fillers anew.
+    fn refill(&self, py: Python<'_>) -> PyResult<()> {
+        self.change(py, Charge::refill)
+    }
+
     /// Bins along x and y.
     #[getter]
     fn bins(&self) -> (usize, usize) {
@@ -299,8 +329,8 @@ impl Engine {
 
     /// Number of bodies: movable cells, then fillers.
     #[getter]
-    fn bodies(&self) -> usize {
-        self.bodies
+    fn bodies(&self, py: Python<'_>) -> PyResult<usize> {
+        detached(py, || Ok(self.lock()?.bodies))
     }
 
     /// "float32" or "float64".
@@ -315,9 +345,9 @@ impl Engine {
     /// "cpu" or "cuda:N".
     #[getter]
     fn device(&self) -> String {
-        match self.place {
-            Place::Host => "cpu".to_owned(),
-            Place::Cuda(ordinal) => format!("cuda:{ordinal}"),
+        match self.device {
+            Device::Cpu => "cpu".to_owned(),
+            Device::Cuda(ordinal) => format!("cuda:{ordinal}"),
         }
     }
 
@@ -327,7 +357,7 @@ impl Engine {
         self.pipeline
     }
 
-    /// How many evaluations there were.
+    /// How many evaluations and changes there were.
     #[getter]
     fn generation(&self, py: Python<'_>) -> PyResult<u64> {
         detached(py, || Ok(self.lock()?.generation))
@@ -337,9 +367,8 @@ impl Engine {
     fn start(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut out = Foreign::take(out, "out", 1)?;
         detached(py, || {
-            self.check_bodies(&out)?;
-            let mut inner = self.lock()?;
-            with_engine!(inner, engine => write_start(engine, &mut out))
+            let mut inner = self.lock_for(&[&out])?;
+            with_engine!(&mut inner.engine, engine => write_start(engine, &mut out))
         })
     }
 
@@ -353,16 +382,16 @@ impl Engine {
     ) -> PyResult<Evaluation> {
         let positions = Foreign::take(positions, "positions", stream)?;
         detached(py, || {
-            self.check_bodies(&positions)?;
-            let mut inner = self.lock()?;
+            let mut inner = self.lock_for(&[&positions])?;
             inner.generation += 1;
-            let evaluation = with_engine!(inner, engine => match positions.place {
-                Place::Host => {
-                    let (x, y) = positions.values()?.split_at(self.bodies);
+            let bodies = inner.bodies;
+            let evaluation = with_engine!(&mut inner.engine, engine => match positions.place {
+                Device::Cpu => {
+                    let (x, y) = positions.values()?.split_at(bodies);
                     engine.as_dyn().evaluate(x, y)?
                 }
-                Place::Cuda(_) => {
-                    positions.check_place(self.place)?;
+                Device::Cuda(_) => {
+                    positions.check_place(self.device)?;
                     // SAFETY: the array's owner, kept here, keeps its memory until the step has
                     // been waited for below; the stream is a live one, as the caller says.
                     unsafe {
@@ -388,17 +417,16 @@ impl Engine {
     ) -> PyResult<()> {
         let mut out = Foreign::take(out, "out", stream)?;
         detached(py, || {
-            self.check_bodies(&out)?;
             out.check_writable(&[])?;
             let options = GradientOptions::default()
                 .layout(Layout::Halves)
                 .weight(weight)
                 .accumulate(accumulate);
-            let mut inner = self.lock()?;
-            with_engine!(inner, engine => match out.place {
-                Place::Host => engine.as_dyn().write_gradient(out.values_mut()?, &options)?,
-                Place::Cuda(_) => {
-                    out.check_place(self.place)?;
+            let mut inner = self.lock_for(&[&out])?;
+            with_engine!(&mut inner.engine, engine => match out.place {
+                Device::Cpu => engine.as_dyn().write_gradient(out.values_mut()?, &options)?,
+                Device::Cuda(_) => {
+                    out.check_place(self.device)?;
                     // SAFETY: memory of the array's, which its owner frees in the order of the
                     // stream that it is used on.
                     unsafe { engine.enqueue_gradient(&options, None, out.address as u64, stream) }?;
@@ -419,31 +447,31 @@ impl Engine {
         let positions = Foreign::take(positions, "positions", 1)?;
         let mut out = Foreign::take(out, "out", 1)?;
         detached(py, || {
-            self.check_bodies(&positions)?;
-            self.check_bodies(&out)?;
             out.check_writable(&[&positions])?;
-            let mut inner = self.lock()?;
-            with_engine!(inner, engine => write_exact(engine, &positions, &mut out))
+            let mut inner = self.lock_for(&[&positions, &out])?;
+            with_engine!(&mut inner.engine, engine => write_exact(engine, &positions, &mut out))
         })
     }
 
-    /// For `placefield.torch`, which has checked what it gives: enqueues density and solve at
-    /// `positions` to `stream`, and the copy of the energy, a double, to `energy`; device addresses.
-    /// Returns the generation.
+    /// For `placefield.torch`, which has checked what it gives but for `bodies`, of which there may be
+    /// others by now: enqueues density and solve at `positions` to `stream`, and the copy of the energy,
+    /// a double, to `energy`; device addresses. Returns the generation.
     fn _enqueue_energy(
         &self,
         py: Python<'_>,
         positions: u64,
+        bodies: usize,
         energy: u64,
         stream: usize,
     ) -> PyResult<u64> {
         detached(py, || {
             let mut inner = self.lock()?;
+            inner.check_count(bodies)?;
             inner.generation += 1;
             let energy = (energy != 0).then_some(energy);
             // SAFETY: the package sees to it that both are tensors' of the engine's device, of so many
             // values, and that the stream is PyTorch's current one.
-            with_engine!(inner, engine => unsafe { engine.enqueue_energy(positions, energy, stream) }?);
+            with_engine!(&mut inner.engine, engine => unsafe { engine.enqueue_energy(positions, energy, stream) }?);
             Ok(inner.generation)
         })
     }
@@ -454,6 +482,7 @@ impl Engine {
         &self,
         py: Python<'_>,
         gradient: u64,
+        bodies: usize,
         weight: f64,
         factor: u64,
         stream: usize,
@@ -462,8 +491,9 @@ impl Engine {
             let options = GradientOptions::default().layout(Layout::Halves).weight(weight);
             let factor = (factor != 0).then_some(factor);
             let mut inner = self.lock()?;
+            inner.check_count(bodies)?;
             // SAFETY: as in `_enqueue_energy`.
-            with_engine!(inner, engine => unsafe { engine.enqueue_gradient(&options, factor, gradient, stream) }?);
+            with_engine!(&mut inner.engine, engine => unsafe { engine.enqueue_gradient(&options, factor, gradient, stream) }?);
             Ok(())
         })
     }
@@ -475,7 +505,7 @@ impl Engine {
         detached(py, || {
             let mut inner = self.lock()?;
             // SAFETY: a live stream, as the caller says.
-            with_engine!(inner, engine => unsafe { engine.order_if_due(stream) }?);
+            with_engine!(&mut inner.engine, engine => unsafe { engine.order_if_due(stream) }?);
             Ok(())
         })
     }
@@ -485,7 +515,7 @@ impl Engine {
     fn read_evaluation(&self, py: Python<'_>, stream: usize) -> PyResult<Evaluation> {
         detached(py, || {
             let mut inner = self.lock()?;
-            let evaluation = with_engine!(inner, engine => {
+            let evaluation = with_engine!(&mut inner.engine, engine => {
                 // SAFETY: a live stream, as the caller says.
                 unsafe { engine.read_evaluation(stream) }?
             });
@@ -503,7 +533,7 @@ impl Engine {
             out.check_type(self.bits())?;
             out.check_shape(&[&[nx, ny]])?;
             let mut inner = self.lock()?;
-            with_engine!(inner, engine => {
+            with_engine!(&mut inner.engine, engine => {
                 let to = out.values_mut()?;
                 let mut map = Map::filled(nx, ny, to[0]);
                 engine.as_dyn().read_map(kind, &mut map)?;
@@ -520,8 +550,7 @@ impl Engine {
         detached(py, || {
             use super::arrays::Memory;
             let mut inner = self.lock()?;
-            let memory =
-                with_engine!(inner, engine => Memory::Cuda(Box::new(engine.device_map(kind)?)));
+            let memory = with_engine!(&mut inner.engine, engine => Memory::Cuda(Box::new(engine.device_map(kind)?)));
             Ok(super::arrays::Array::new(memory, &[nx, ny]))
         })
     }
@@ -530,16 +559,16 @@ impl Engine {
     fn exact(&self, py: Python<'_>) -> PyResult<(f64, f64)> {
         detached(py, || {
             let mut inner = self.lock()?;
-            let stats = with_engine!(inner, engine => engine.as_dyn().exact_density()?);
+            let stats = with_engine!(&mut inner.engine, engine => engine.as_dyn().exact_density()?);
             Ok((stats.overflow, stats.max))
         })
     }
 
-    fn __repr__(&self) -> String {
-        let ((nx, ny), dtype, device) = (self.bins(), self.dtype(), self.device());
-        format!(
-            "placefield.Engine(bins=({nx}, {ny}), bodies={}, dtype={dtype:?}, device={device:?})",
-            self.bodies
-        )
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let ((nx, ny), bodies) = (self.bins(), self.bodies(py)?);
+        let (dtype, device) = (self.dtype(), self.device());
+        Ok(format!(
+            "placefield.Engine(bins=({nx}, {ny}), bodies={bodies}, dtype={dtype:?}, device={device:?})"
+        ))
     }
 }

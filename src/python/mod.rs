@@ -6,6 +6,7 @@
 //! type, device, shape and strides, is checked before its memory is looked at. The interpreter is
 //! released while the library works, and errors are exceptions with the library's text ([`errors`]).
 
+mod arguments;
 mod arrays;
 mod design;
 mod dlpack;

@@ -1,7 +1,7 @@
 //! The field of a density, and single transforms: host memory in and out, on any device.
 
+use super::arguments::{device_of, pipeline_of};
 use super::dlpack::Foreign;
-use super::engine::{device_of, pipeline_of};
 use super::errors::{Failure, detached};
 use crate::border::{Device, EngineReal, open_solver};
 use crate::cpu::engine::thread_pool;

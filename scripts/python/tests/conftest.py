@@ -20,7 +20,7 @@ def cells():
 @pytest.fixture
 def make(cells):
     def make(**options):
-        options = {"dtype": "float64", "threads": 2, "fixed": [(5.0, -7.0, 6.0, 20.0)], **options}
-        return placefield.Engine(DIE, BINS, **cells, **options)
+        options = {**cells, "dtype": "float64", "threads": 2, "fixed": [(5.0, -7.0, 6.0, 20.0)], **options}
+        return placefield.Engine(DIE, BINS, **options)
 
     return make

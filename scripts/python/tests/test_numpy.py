@@ -109,6 +109,61 @@ def test_results_are_the_same_for_any_number_of_threads(make):
     assert numpy.array_equal(one.force(), two.force())
 
 
+def test_a_changed_engine_is_as_one_made_so(make, cells):
+    engine = make(fillers=False)
+    at = engine.start()
+    width, height = cells["width"] * 1.5, cells["height"]
+    engine.set_sizes(width, height)
+    with pytest.raises(RuntimeError):
+        engine.force()
+    inflated = engine.evaluate(at)
+    assert inflated.energy == make(fillers=False, width=width).evaluate(at).energy
+    assert inflated.energy != make(fillers=False, width=height, height=width).evaluate(at).energy
+    taken = numpy.zeros(engine.bins)
+    taken[3, 1] = 4.0
+    engine.set_taken_area(taken)
+    assert engine.evaluate(at).energy != inflated.energy
+    engine.set_taken_area(None)
+    targets = numpy.ones(engine.bins)
+    targets[:10] = 0.25
+    engine.set_target_densities(targets)
+    assert engine.evaluate(at).overflow > inflated.overflow
+    engine.set_target_densities(None)
+    assert engine.evaluate(at).energy == inflated.energy
+    stays = numpy.arange(40) == 7
+    engine.set_fixed_cells(stays, at[0], at[1])
+    energy = engine.evaluate(at).energy
+    assert engine.force()[:, 7].tolist() == [0.0, 0.0] and engine.force()[0, 8] != 0.0
+    assert engine.evaluate(at + 5.0 * stays).energy == energy
+
+    filled = make(fillers=True)
+    before = filled.bodies
+    filled.set_taken_area(numpy.full(filled.bins, 4.0))
+    filled.refill()
+    assert 40 < filled.bodies < before
+    assert filled.start().shape == (2, filled.bodies)
+    assert filled.evaluate(filled.start()).energy > 0.0
+
+
+def test_changes_that_do_not_fit(make):
+    engine = make()
+    at = engine.start()
+    energy = engine.evaluate(at).energy
+    sizes = numpy.ones(engine.bodies)
+    for call, text in [
+        (lambda: engine.set_sizes(sizes[1:], sizes), "widths of bodies"),
+        (lambda: engine.set_sizes(-sizes, sizes), "width of body 0"),
+        (lambda: engine.set_sizes(sizes, sizes * numpy.nan), "height of body 0"),
+        (lambda: engine.set_fixed_cells([True], sizes[:1], sizes[:1]), "fixed cells"),
+        (lambda: engine.set_taken_area(numpy.zeros((15, 20))), "area: expected shape"),
+        (lambda: engine.set_taken_area(-numpy.ones(engine.bins)), "taken area of bin"),
+        (lambda: engine.set_target_densities(numpy.zeros(engine.bins)), "target density of bin"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            call()
+    assert engine.evaluate(at).energy == energy
+
+
 @pytest.mark.parametrize("spoil, error, text", [
     (lambda p: p.astype("float32"), TypeError, "positions: expected float64, found float32"),
     (lambda p: p.astype("int64"), TypeError, "expected float32 or float64"),

@@ -297,6 +297,90 @@ static void steps(void) {
     CHECK(none == NULL);
 }
 
+// The energy at `x` and `y` of an engine that was made for `bodies`.
+static double energy_of(const placefield_bodies *bodies, const double *x, const double *y) {
+    placefield_grid grid = the_grid();
+    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    placefield_engine *engine = NULL;
+    placefield_evaluation result;
+    CHECK(placefield_engine_new(&grid, bodies, &options, &engine, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, bodies->movable, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
+    return result.energy;
+}
+
+// What changes while a placer runs: after it an engine is as one made so.
+static void changes(void) {
+    placefield_grid grid = the_grid();
+    placefield_bodies bodies = the_bodies();
+    bodies.fillers = 0, bodies.target_density = 1.0;
+    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    const double x[CELLS] = {9, 10, 20}, y[CELLS] = {0, 1, 4};
+    placefield_engine *engine = NULL;
+    placefield_evaluation result;
+    CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, NULL) == PLACEFIELD_STATUS_OK);
+
+    const double width[CELLS] = {5, 3, 2}, height[CELLS] = {1, 2, 6};
+    CHECK(placefield_engine_set_sizes(engine, width, height, CELLS, NULL) == PLACEFIELD_STATUS_OK);
+    double fx[CELLS], fy[CELLS];
+    CHECK(placefield_engine_force_f64(engine, fx, fy, CELLS, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    placefield_bodies other = bodies;
+    other.width = width, other.height = height;
+    CHECK(result.energy == energy_of(&other, x, y));
+    other.width = height, other.height = width;
+    CHECK(result.energy != energy_of(&other, x, y));
+    placefield_error error;
+    CHECK(placefield_engine_set_sizes(engine, width, height, 2, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_set_sizes(engine, NULL, height, CELLS, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    const double negative[CELLS] = {5, -3, 2};
+    CHECK(placefield_engine_set_sizes(engine, negative, height, CELLS, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(error.message, "width of body 1") != NULL);
+
+    // Area taken and a target density, bin by bin.
+    static double taken[BINS], targets[BINS];
+    for (int at = 0; at < BINS; ++at) targets[at] = at / NY < 4 ? 0.5 : 1.0;
+    taken[2 * NY + 1] = 3.0;
+    const double before = result.energy, overflow = result.overflow;
+    CHECK(placefield_engine_set_taken_area(engine, taken, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(result.energy != before);
+    CHECK(placefield_engine_set_taken_area(engine, NULL, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_set_target_densities(engine, targets, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(result.overflow > overflow);
+    CHECK(placefield_engine_set_target_densities(engine, NULL, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(result.energy == before && result.overflow == overflow);
+    CHECK(placefield_engine_set_taken_area(engine, taken, NX, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    targets[5] = 1.5;
+    CHECK(placefield_engine_set_target_densities(engine, targets, BINS, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+
+    // A cell that stays feels no force, wherever it is said to be.
+    const uint8_t stays[CELLS] = {0, 1, 0};
+    CHECK(placefield_engine_set_fixed_cells(engine, stays, x, y, CELLS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_force_f64(engine, fx, fy, CELLS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(fx[1] == 0.0 && fy[1] == 0.0 && fx[0] != 0.0);
+    const double energy = result.energy, elsewhere[CELLS] = {9, 30, 20};
+    CHECK(placefield_engine_evaluate_f64(engine, elsewhere, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(result.energy == energy);
+    CHECK(placefield_engine_set_fixed_cells(engine, stays, x, y, 2, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_refill(engine, NULL) == PLACEFIELD_STATUS_BAD_HANDLE);
+
+    // Larger cells leave less for fillers.
+    bodies.fillers = 1;
+    CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, NULL) == PLACEFIELD_STATUS_OK);
+    size_t movable, some = 0, fewer = 0;
+    CHECK(placefield_engine_bodies(engine, &movable, &some, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_set_taken_area(engine, targets, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_refill(engine, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_bodies(engine, &movable, &fewer, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(movable == CELLS && CELLS < fewer && fewer < some);
+    CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
+}
+
 typedef struct {
     placefield_engine *engine;
     float x[CELLS], y[CELLS];
@@ -341,6 +425,7 @@ int main(void) {
     solves();
     options_and_grids_are_checked();
     steps();
+    changes();
     threads();
     printf("%d checks passed\n", checks_made);
     return 0;

@@ -140,6 +140,35 @@ class Engine:
     device = property(lambda self: self._engine.device, doc='"cpu" or "cuda:N".')
     pipeline = property(lambda self: self._engine.pipeline, doc="How the field is solved.")
 
+    # What changes while a placer runs. It takes effect at the next evaluation, which gives what a new engine
+    # would; plans and kernels are kept. After an error the engine is as it was.
+
+    def set_sizes(self, width, height):
+        """Other sizes of all bodies, fillers included: shape (bodies,) each. Positions are lower-left corners,
+        so move what is to grow about its centre."""
+        self._engine.set_sizes(numpy.ascontiguousarray(width, numpy.float64),
+                               numpy.ascontiguousarray(height, numpy.float64))
+
+    def set_fixed_cells(self, stays, x, y):
+        """Has the movable cells that are marked in `stays` stay at `x`, `y` from now on, and the others move:
+        shape (movable,) each. Those that stay are bodies all the same, which feel no force."""
+        self._engine.set_fixed_cells([bool(mark) for mark in stays], numpy.ascontiguousarray(x, numpy.float64),
+                                     numpy.ascontiguousarray(y, numpy.float64))
+
+    def set_taken_area(self, area):
+        """Area that is taken in every bin besides fixed cells, shape (nx, ny), layout units squared; None: none."""
+        self._engine.set_taken_area(None if area is None else numpy.ascontiguousarray(area, numpy.float64))
+
+    def set_target_densities(self, target_densities):
+        """A target density for every bin, shape (nx, ny), above 0 and at most 1; None: the engine's own."""
+        self._engine.set_target_densities(
+            None if target_densities is None else numpy.ascontiguousarray(target_densities, numpy.float64))
+
+    def refill(self):
+        """Makes the fillers anew, as many as what is free now asks for: `bodies` changes."""
+        self._engine.refill()
+        self._torch = None
+
     def start(self):
         """Where the bodies start: shape (2, bodies), lower-left corners, those of fillers as drawn."""
         out = numpy.empty((2, self.bodies), self.dtype)

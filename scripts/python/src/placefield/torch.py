@@ -40,7 +40,7 @@ class _DensityEnergy(torch.autograd.Function):
         if pos.is_cuda:
             energy = torch.empty((), dtype=torch.float64, device=pos.device)
             stream = _stream(pos)
-            ctx.generation = inner._enqueue_energy(pos.data_ptr(), energy.data_ptr(), stream)
+            ctx.generation = inner._enqueue_energy(pos.data_ptr(), pos.numel() // 2, energy.data_ptr(), stream)
             return energy if pos.dtype == torch.float64 else energy.to(pos.dtype)
         energy = inner.evaluate(pos.detach()).energy
         ctx.generation = inner.generation
@@ -56,9 +56,9 @@ class _DensityEnergy(torch.autograd.Function):
             stream = _stream(pos)
             if inner.generation != ctx.generation:
                 # The engine has seen other positions since.
-                ctx.generation = inner._enqueue_energy(pos.data_ptr(), 0, stream)
+                ctx.generation = inner._enqueue_energy(pos.data_ptr(), pos.numel() // 2, 0, stream)
             incoming = incoming.contiguous()
-            inner._enqueue_gradient(gradient.data_ptr(), ctx.weight, incoming.data_ptr(), stream)
+            inner._enqueue_gradient(gradient.data_ptr(), pos.numel() // 2, ctx.weight, incoming.data_ptr(), stream)
         else:
             if inner.generation != ctx.generation:
                 inner.evaluate(pos.detach())

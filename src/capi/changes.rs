@@ -1,0 +1,154 @@
+//! What changes of a design while its placer runs.
+
+use super::engine::{EngineHandle, check_bodies};
+use super::handles;
+use super::memory::values;
+use super::solver::check_bins;
+use super::status::{ErrorText, Failure, Status, call};
+use crate::border::AnyEngine;
+use crate::grid::{BinGrid, Map};
+
+/// Gives every body another size, layout units: `bodies` widths and heights, movable cells first, then
+/// fillers. Positions are lower-left corners: a cell that grows about its centre is moved by the caller.
+///
+/// This and the functions below take effect at the next evaluation, which has the bits of a new engine for
+/// what was changed; before it there is no force nor map. Plans and kernels are kept. After an error the
+/// engine is as it was.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_set_sizes(
+    engine: *mut EngineHandle,
+    width: *const f64,
+    height: *const f64,
+    bodies: usize,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        on_engine(engine, error, |engine| {
+            check_bodies(engine.charge(), bodies)?;
+            let (width, height) =
+                (values(width, bodies, "width")?, values(height, bodies, "height")?);
+            engine.change(|charge| charge.set_sizes(width, height))
+        })
+    }
+}
+
+/// Has the cells of which `stays` is not 0 stay where they are from now on, at lower-left corners `x` and
+/// `y`, and the others move; `movable` values each, of which corners count for cells that stay. Such a
+/// cell is a body all the same, so that no array changes: it takes fixed area and feels no force.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
+    engine: *mut EngineHandle,
+    stays: *const u8,
+    x: *const f64,
+    y: *const f64,
+    movable: usize,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        on_engine(engine, error, |engine| {
+            let expected = engine.charge().movable();
+            if movable != expected {
+                let message = format!("{movable} movable cells, expected {expected}");
+                return Err(Failure::new(Status::BadLength, message));
+            }
+            let stays: Vec<bool> =
+                values(stays, movable, "stays")?.iter().map(|&mark| mark != 0).collect();
+            let (x, y) = (values(x, movable, "x")?, values(y, movable, "y")?);
+            engine.change(|charge| charge.set_fixed_cells(&stays, x, y))
+        })
+    }
+}
+
+/// Has so much of every bin be taken besides fixed cells: routing or power blockage, say. `area` is a map
+/// of `bins` = nx · ny values, layout units squared; NULL: nothing.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_set_taken_area(
+    engine: *mut EngineHandle,
+    area: *const f64,
+    bins: usize,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        on_engine(engine, error, |engine| {
+            let area = map(&engine.charge().grid(), area, bins, "area")?;
+            engine.change(|charge| charge.set_taken_area(area))
+        })
+    }
+}
+
+/// Gives every bin a target density of its own, above 0 and at most 1: a map of `bins` = nx · ny values;
+/// NULL: that of the bodies everywhere.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_set_target_densities(
+    engine: *mut EngineHandle,
+    target_densities: *const f64,
+    bins: usize,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        on_engine(engine, error, |engine| {
+            let targets = map(&engine.charge().grid(), target_densities, bins, "target_densities")?;
+            engine.change(|charge| charge.set_target_densities(targets))
+        })
+    }
+}
+
+/// Makes the fillers anew, as many as the space that is left asks for now, at positions of their own
+/// (placefield_engine_start_f32). The number of bodies changes (placefield_engine_bodies).
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_refill(
+    engine: *mut EngineHandle,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe { on_engine(engine, error, |engine| engine.change(|charge| charge.refill())) }
+}
+
+/// # Safety
+/// As the header's first page has it.
+unsafe fn on_engine(
+    engine: *const EngineHandle,
+    error: *mut ErrorText,
+    body: impl FnOnce(&mut AnyEngine) -> Result<(), Failure>,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe { call(error, || handles::with(engine, "engine", body)) }
+}
+
+/// A copy of a map; NULL is none.
+///
+/// # Safety
+/// As [`values`].
+unsafe fn map(
+    grid: &BinGrid,
+    start: *const f64,
+    bins: usize,
+    what: &str,
+) -> Result<Option<Map<f64>>, Failure> {
+    check_bins(grid, bins)?;
+    if start.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    let values = unsafe { values(start, bins, what) }?;
+    Ok(Some(Map::from_vec(grid.nx(), grid.ny(), values.to_vec())))
+}
