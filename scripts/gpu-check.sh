@@ -3,12 +3,13 @@
 #
 # Checks and measures the CUDA engine on a machine with an NVIDIA GPU, from the
 # executables that scripts/gpu-pack put into FOLDER: conformance of the solve,
-# parity with the CPU, golden values, NVIDIA's compute-sanitizer on small cases, then
-# the benchmarks and 100 iterations of every pipeline side by side at the
+# parity with the CPU, golden values, commands on arrays with either engine, NVIDIA's
+# compute-sanitizer on small cases, then the benchmarks (that of several devices where
+# there are two) and 100 iterations of every pipeline side by side at the
 # statistics of adaptec1 and bigblue4, with their agreement checked (relative RMS
 # at most 2e-6 in f32 and 1e-13 in f64; with fillers 2e-5 and 1e-13).
 #
-# The parts, all of which run unless --only names some: tests, sanitizers,
+# The parts, all of which run unless --only names some: tests, commands, sanitizers,
 # benchmarks, comparisons.
 #
 # The device is as PLACEFIELD_DEVICE_LIMIT leaves it. CLASSES are limits of that form
@@ -19,13 +20,13 @@
 # with its limit.
 #
 # RESULTS gets summary.json, which names the device, checks.log and one JSON file per
-# benchmark; those of a class go into a folder of its name in RESULTS, those of the whole
-# device into RESULTS. Ends with 1 when anything failed, and goes on with the rest before.
+# benchmark; those of a class go into a folder of its name in RESULTS (shared-99-arch-86), those
+# of the whole device into RESULTS. Ends with 1 when anything failed, and goes on with the rest before.
 set -uo pipefail
 
 usage="usage: gpu-check.sh [--only PART[,PART…]] [--classes CLASSES] [--iterations K] FOLDER RESULTS"
 classes=
-only=tests,sanitizers,benchmarks,comparisons
+only=tests,commands,sanitizers,benchmarks,comparisons
 iterations=100
 while [[ $# -gt 0 && "$1" == --* ]]; do
     case "$1" in
@@ -42,8 +43,8 @@ if [[ $# -ne 2 ]]; then
 fi
 for part in ${only//,/ }; do
     case "$part" in
-    tests | sanitizers | benchmarks | comparisons) ;;
-    *) echo "gpu-check: no part $part: expected tests, sanitizers, benchmarks or comparisons" >&2 && exit 2 ;;
+    tests | commands | sanitizers | benchmarks | comparisons) ;;
+    *) echo "gpu-check: no part $part: expected tests, commands, sanitizers, benchmarks or comparisons" >&2 && exit 2 ;;
     esac
 done
 # part NAME: whether it is to run.
@@ -54,7 +55,7 @@ if [[ -n "$classes" ]]; then
     [[ "$classes" == all ]] && classes="whole shared=163,arch=80 shared=99,arch=86 shared=64,arch=75"
     failed=0
     for class in $classes; do
-        into="$results/$class" limit="$class"
+        into="$results/${class//[=,]/-}" limit="$class"
         [[ "$class" == whole ]] && into="$results" limit=
         echo "== $class"
         PLACEFIELD_DEVICE_LIMIT="$limit" bash "${BASH_SOURCE[0]}" --only "$only" --iterations "$iterations" "$folder" "$into" || failed=1
@@ -136,6 +137,51 @@ if part tests; then
     check allocation suite allocation on_a_device
 fi
 
+# The numbers of a NumPy file of f32 or f64, one a line; its header is 128 bytes.
+numbers() { tail -c +129 "$1" | od -An -v -t "f$((${2#f} / 8))" -w"$((${2#f} / 8))"; }
+# agree PRECISION ONE OTHER: relative RMS difference of two NumPy files within the precision's bound.
+agree() {
+    local most=2e-6
+    [[ $1 == f64 ]] && most=1e-13
+    paste <(numbers "$2" "$1") <(numbers "$3" "$1") | awk -v most="$most" -v what="${3##*/}" '
+        { difference += ($1 - $2)^2; size += $2^2 }
+        END {
+            off = size > 0 ? sqrt(difference / size) : 1
+            printf "%s: %d numbers, %.2g off\n", what, NR, off
+            exit !(NR > 0 && off <= most)
+        }'
+}
+# Commands on arrays give on the device what they give on the CPU.
+solve_both() {
+    local at="$scratch/arrays/$1" map engine
+    for engine in cpu cuda; do
+        "$folder/placefield" solve "$at/density.npy" --engine $engine --bin-size 2x3 --out "$at/$engine" || return 1
+    done
+    for map in potential field_x field_y; do agree "$1" "$at/cpu/$map.npy" "$at/cuda/$map.npy" || return 1; done
+}
+transform_both() {
+    local at="$scratch/arrays/$1" engine
+    mkdir -p "$at/cpu" "$at/cuda"
+    for engine in cpu cuda; do
+        "$folder/placefield" dct "$at/density.npy" --engine $engine "${@:2}" --out "$at/$engine/${*:2}.npy" || return 1
+    done
+    agree "$1" "$at/cpu/${*:2}.npy" "$at/cuda/${*:2}.npy"
+}
+if part commands; then
+    check generate-arrays "$folder/placefield" generate --cells 20000 --out "$scratch/arrays"
+    for precision in f32 f64; do
+        check "eval-$precision" "$folder/placefield" eval "$scratch/arrays/cells20000.aux" --engine cpu --bins 192x100 \
+            --precision "$precision" --maps "$scratch/arrays/$precision"
+        check "solve-$precision" solve_both "$precision"
+        for kind in dct idct idxst idct-idxst idxst-idct; do
+            check "$kind-$precision" transform_both "$precision" --kind "$kind"
+        done
+        for axis in 0 -1; do
+            check "dct-axis$axis-$precision" transform_both "$precision" --axes="$axis"
+        done
+    done
+fi
+
 if part sanitizers; then
     tool="$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1)"
     cases="$("$folder/tests/cuda" sanitizer::case_ ::sanitize_ --list --ignored | sed -n 's/: test$//p')"
@@ -167,6 +213,11 @@ if part benchmarks; then
     check bench-cuda-transforms "$folder/benchmarks/cuda_transforms" "$results/cuda-transforms.json"
     check bench-step "$folder/benchmarks/step" "$results/cuda-step.json"
     check bench-place "$folder/benchmarks/place" "$results/cuda-place.json"
+    if grep -q '^  device 1 ' "$scratch/info"; then
+        check bench-cuda-slabs "$folder/benchmarks/cuda_slabs" "$results/cuda-slabs.json"
+    else
+        echo "not run: cuda_slabs, of several devices; the machine has one"
+    fi
     check paper-tables "$folder/placefield" bench all --engine cuda --json "$results/paper-cuda.json"
     check paper-profiler "$folder/utilisation-ncu" "$folder/placefield" --json "$results/paper-profiler.json"
 fi

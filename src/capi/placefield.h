@@ -258,6 +258,47 @@ placefield_status placefield_options_init(struct placefield_options *options,
                                           size_t struct_size,
                                           struct placefield_error *error);
 
+// Gives every body another size, layout units: `bodies` widths and heights, movable cells first, then
+// fillers. Positions are lower-left corners: a cell that grows about its centre is moved by the caller.
+//
+// This and the functions below take effect at the next evaluation, which has the bits of a new engine for
+// what was changed; before it there is no force nor map. Plans and kernels are kept. After an error the
+// engine is as it was.
+placefield_status placefield_engine_set_sizes(struct placefield_engine *engine,
+                                              const double *width,
+                                              const double *height,
+                                              size_t bodies,
+                                              struct placefield_error *error);
+
+// Has the cells of which `stays` is not 0 stay where they are from now on, at lower-left corners `x` and
+// `y`, and the others move; `movable` values each, of which corners count for cells that stay. Such a
+// cell is a body all the same, so that no array changes: it takes fixed area and feels no force.
+placefield_status placefield_engine_set_fixed_cells(struct placefield_engine *engine,
+                                                    const uint8_t *stays,
+                                                    const double *x,
+                                                    const double *y,
+                                                    size_t movable,
+                                                    struct placefield_error *error);
+
+// Has so much of every bin be taken besides fixed cells: routing or power blockage, say. `area` is a map
+// of `bins` = nx · ny values, layout units squared; NULL: nothing.
+placefield_status placefield_engine_set_taken_area(struct placefield_engine *engine,
+                                                   const double *area,
+                                                   size_t bins,
+                                                   struct placefield_error *error);
+
+// Gives every bin a target density of its own, above 0 and at most 1: a map of `bins` = nx · ny values;
+// NULL: that of the bodies everywhere.
+placefield_status placefield_engine_set_target_densities(struct placefield_engine *engine,
+                                                         const double *target_densities,
+                                                         size_t bins,
+                                                         struct placefield_error *error);
+
+// Makes the fillers anew, as many as the space that is left asks for now, at positions of their own
+// (placefield_engine_start_f32). The number of bodies changes (placefield_engine_bodies).
+placefield_status placefield_engine_refill(struct placefield_engine *engine,
+                                           struct placefield_error *error);
+
 // Of an engine on a CUDA device: enqueues density and solve at `positions` to `stream`, a CUstream or
 // cudaStream_t (NULL: the legacy default stream), and returns at once. `positions` is memory of that
 // device, 2 · `bodies` values of the engine's precision: x of every body, then y. `energy`, if not NULL, is

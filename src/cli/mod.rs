@@ -30,6 +30,7 @@ mod plot;
 pub mod report;
 mod results;
 mod shell;
+mod stop;
 #[cfg(feature = "cuda")]
 mod tune;
 mod views;

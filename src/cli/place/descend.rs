@@ -4,9 +4,9 @@
 use super::checkpoint::{self, Subject};
 use super::frames::Frames;
 use super::progress::Progress;
-use super::stop;
 use crate::Real;
 use crate::cli::failure::Failure;
+use crate::cli::stop;
 use crate::cpu::engine::milliseconds;
 use crate::place::{Outcome, PlaceOptions, Placer, Record};
 use std::path::Path;

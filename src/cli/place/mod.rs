@@ -7,7 +7,6 @@ pub(crate) mod frames;
 mod history;
 mod page;
 mod progress;
-pub(super) mod stop;
 mod summary;
 
 use super::engines::{self, EngineReal};
@@ -17,6 +16,7 @@ use super::options::{EngineChoice, EvaluationArgs};
 use super::outputs::{Outputs, PICTURES, design_files, one_standard_input};
 use super::pictures;
 use super::results::{tell, write_json};
+use super::stop;
 use crate::bookshelf::write_pl;
 use crate::charge::Charge;
 use crate::cpu::engine::milliseconds;
