@@ -132,10 +132,21 @@ pub(crate) fn run(args: &DctArgs) -> Result<(), Failure> {
     with_precision!(precision, T => transform::<T>(args, &array, axes))
 }
 
+const NAMED_ONCE: &str = "--axes: each axis can be named once";
+const TWO_AXES: &str = "--kind: two joined transforms take two axes";
+
 /// The axes asked for, each below the number there are.
 fn chosen_axes(args: &DctArgs, shape: &[usize]) -> Result<Vec<usize>, Failure> {
     let there = shape.len();
+    // Wrong whatever the array is: the command line's fault.
     let wrong = |message: &str| Err(usage(ErrorKind::ValueValidation, message));
+    let asked = args.axes.as_deref().unwrap_or_default();
+    if (1..asked.len()).any(|k| asked[..k].contains(&asked[k])) {
+        return wrong(NAMED_ONCE);
+    }
+    if args.kind.is_joined() && args.axes.is_some() && asked.len() != 2 {
+        return wrong(TWO_AXES);
+    }
     let axes: Vec<usize> = match &args.axes {
         None if args.kind.is_joined() => (there.saturating_sub(2)..there).collect(),
         None => (0..there).collect(),
@@ -146,20 +157,15 @@ fn chosen_axes(args: &DctArgs, shape: &[usize]) -> Result<Vec<usize>, Failure> {
             };
             match asked.iter().map(resolve).collect() {
                 Some(axes) => axes,
-                None => {
-                    return wrong(&format!(
-                        "--axes: an array of {there} axes has 0 to {}",
-                        there - 1
-                    ));
-                }
+                None => return Err(format!("--axes: the array has {there} axes").into()),
             }
         }
     };
     if (1..axes.len()).any(|k| axes[..k].contains(&axes[k])) {
-        return wrong("--axes: each axis can be named once");
+        return Err(NAMED_ONCE.into());
     }
     if args.kind.is_joined() && axes.len() != 2 {
-        return wrong("--kind: two joined transforms take two axes");
+        return Err(TWO_AXES.into());
     }
     Ok(axes)
 }
