@@ -1,5 +1,9 @@
 """Engines and densities that the tests share."""
 
+import importlib.machinery
+import importlib.util
+import pathlib
+
 import numpy
 import pytest
 
@@ -24,3 +28,16 @@ def make(cells):
         return placefield.Engine(DIE, BINS, **options)
 
     return make
+
+
+@pytest.fixture
+def script():
+    """A program of scripts/ as a module."""
+    def load(name):
+        path = pathlib.Path(__file__).parents[2] / name
+        loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(path))
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        loader.exec_module(module)
+        return module
+
+    return load

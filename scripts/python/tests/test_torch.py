@@ -214,6 +214,69 @@ def test_cuda_arrays_of_others(make):
         make().evaluate(pos)
 
 
+def test_dreamplaces_tensors_give_the_engines_energy_and_gradient(script, cells):
+    """Fixed cells lie between the movable ones and the fillers; of bins of 2 x 4, so that x is not y."""
+    plugged = script("dreamplace-compare").plugged
+
+    class Base(torch.nn.Module):
+        """What DREAMPlace's class has when its placer calls it."""
+
+        def __init__(self):
+            super().__init__()
+            self.xl, self.yl, self.xh, self.yh = 5.0, -7.0, 45.0, 53.0
+            self.num_bins_x, self.num_bins_y, self.target_density = 20, 15, 0.9
+            self.num_movable_nodes, self.num_terminals, self.num_filler_nodes = 40, 2, 3
+            self.region_id = self.movable_macro_mask = None
+            self.node_size_x = torch.tensor([*cells["width"], 6.0, 1.0, 3.0, 3.0, 3.0], dtype=torch.float64)
+            self.node_size_y = torch.tensor([*cells["height"], 20.0, 1.0, 5.0, 5.0, 5.0], dtype=torch.float64)
+            self.reset()
+
+        def reset(self):
+            self.resets = getattr(self, "resets", 0) + 1
+
+    operator = plugged(Base)()
+    fixed_x, fixed_y, filler_x, filler_y = [5.0, 30.0], [-7.0, 20.0], [8.0, 20.0, 33.0], [1.0, 9.0, 40.0]
+    pos = torch.tensor([*cells["x"], *fixed_x, *filler_x, *cells["y"], *fixed_y, *filler_y], dtype=torch.float64,
+                       requires_grad=True)
+    energy = operator(pos)
+    (2.0 * energy).backward()
+
+    engine = placefield.Engine((5.0, -7.0, 45.0, 53.0), (20, 15), **cells, fixed=[(5.0, -7.0, 6.0, 20.0), (30.0, 20.0, 1.0, 1.0)],
+                               target_density=0.9, fillers=(3, 3.0, 5.0), dtype="float64")
+    step = engine.evaluate(torch.tensor([*cells["x"], *filler_x, *cells["y"], *filler_y], dtype=torch.float64))
+    assert energy.item() == pytest.approx(step.energy, rel=1e-12)
+    want = -2.0 * torch.tensor(engine.force().tolist(), dtype=torch.float64)
+    found = pos.grad.view(2, 45)
+    assert torch.allclose(found[:, :40], want[:, :40], rtol=1e-12) and torch.allclose(found[:, 42:], want[:, 40:], rtol=1e-12)
+    assert not found[:, 40:42].any() and want.abs().min() > 0
+    # Sizes that change are told by a reset.
+    with torch.no_grad():
+        operator.node_size_x[:40] *= 1.5
+    operator.reset()
+    assert operator.resets == 2 and operator(pos).item() != pytest.approx(step.energy, rel=1e-3)
+
+
+def test_xplaces_tensors_give_the_engines_energy_and_gradient(script):
+    """Xplace has centres in the unit square, pairs, and its gradient by coordinates of its bins."""
+    bins, random = (16, 8), torch.Generator().manual_seed(5)
+    sizes = 0.02 + 0.2 * torch.rand((12, 2), generator=random)
+    sizes[9:] = torch.tensor([0.05, 0.125])
+    centres = sizes / 2 + (1 - sizes) * torch.rand((12, 2), generator=random)
+    engine, energy_of = script("xplace-compare").plugged(centres, sizes, [(0.0, 0.0, 3.0, 2.0)], bins, 0.8, 9, 3)
+    leaf = centres.clone().requires_grad_()
+    energy = energy_of(leaf)
+    energy.backward()
+
+    scale = torch.tensor(bins)
+    width, height = (sizes * scale)[:9].double().numpy().T
+    alone = placefield.Engine((0, 0, *bins), bins, width, height, fixed=[(0.0, 0.0, 3.0, 2.0)], target_density=0.8,
+                              fillers=(3, 0.05 * 16, 0.125 * 8), dtype="float64")
+    step = alone.evaluate(((centres - sizes / 2) * scale).t().contiguous().double())
+    assert energy.item() == pytest.approx(step.energy, rel=1e-5)
+    want = -torch.tensor(alone.force().tolist()).t()
+    assert torch.allclose(leaf.grad, want, rtol=1e-4, atol=1e-5 * float(want.abs().max()))
+
+
 @on_cuda
 def test_threads_share_a_cuda_engine(make):
     engine = make(device="cuda:0")
