@@ -56,5 +56,18 @@ def test_offsets_from_the_lower_left_corner_are_counted_from_the_centre(odd, scr
 def test_what_dreamplace_cannot_hold_is_refused(odd, script, tmp_path):
     nodes = odd.with_suffix(".nodes")
     nodes.write_text(nodes.read_text().replace("8.0", "8.5"))
+    readable = script("dreamplace-place").readable
     with pytest.raises(SystemExit, match="odd.nodes:5: DREAMPlace takes whole numbers for sizes and rows, found 8.5"):
+        readable(odd, tmp_path / "copy", "center")
+    with pytest.raises(SystemExit, match="No such file or directory: .*absent.aux"):
+        readable(tmp_path / "absent.aux", tmp_path / "copy", "center")
+
+
+@pytest.mark.parametrize("kind, line, right, wrong", [
+    (".nodes", 5, "8.0 4.0", "8.0 four"), (".nodes", 6, "5 4", "5"), (".nets", 6, "7.3", "x7.3"),
+    (".nets", 4, "NetDegree : 2", "NetDegree :"), (".pl", 3, "20.25 4", "20.25"), (".scl", 4, ": 0", ": zero")])
+def test_a_line_that_is_none_is_named(odd, script, tmp_path, kind, line, right, wrong):
+    file = odd.with_suffix(kind)
+    file.write_text(file.read_text().replace(right, wrong, 1))
+    with pytest.raises(SystemExit, match=f"odd{kind}:{line}: "):
         script("dreamplace-place").readable(odd, tmp_path / "copy", "center")
