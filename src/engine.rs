@@ -21,8 +21,8 @@ mod options;
 pub(crate) use checks::check_finite;
 pub use checks::check_range;
 pub(crate) use checks::{
-    Done, add_background, check_bins, check_lengths, check_positions, check_positions_in,
-    check_same_grid, check_weight,
+    Done, add_background, check_bins, check_lengths, check_one_region, check_positions,
+    check_positions_in, check_same_grid, check_weight,
 };
 pub use options::{Choice, EngineOptions, GradientOptions, Layout};
 
@@ -81,7 +81,7 @@ pub struct DensityStats {
 pub struct Evaluation {
     /// Smoothed overflow and maximum: what placers log.
     pub density: DensityStats,
-    /// Σ φ·ρ over bins (no ½, no bin area).
+    /// Σ φ·ρ over bins (no ½, no bin area), and over regions.
     pub energy: f64,
 }
 
@@ -207,6 +207,14 @@ pub enum EngineError {
         /// The charge's.
         found: BinGrid,
     },
+    /// A charge of several fence regions where one is the most there can be.
+    #[error("a charge of {regions} fence regions: {what} takes one")]
+    Regions {
+        /// What takes one alone.
+        what: &'static str,
+        /// The charge's.
+        regions: usize,
+    },
     /// A gradient's weight that is not finite in the engine's precision.
     #[error("weight of the gradient: {0}: expected a finite number")]
     Weight(f64),
@@ -265,6 +273,10 @@ pub(crate) fn out_of_memory(needed: usize, free: usize) -> String {
 ///
 /// Stages run in this order and may be run one by one; [`Engine::evaluate`]
 /// runs them all. None of them allocates. An error leaves the engine usable.
+///
+/// With fences ([`Charge::set_fences`]) every region has a density, a field and an energy of its own,
+/// computed together; the force on a body is that of its region's field. Overflow is then that of all
+/// regions over all movable area, the maximum the largest, and the energy the sum.
 pub trait Engine<T: Real> {
     /// What is being evaluated.
     fn charge(&self) -> &Charge;
@@ -336,10 +348,19 @@ pub trait Engine<T: Real> {
     /// As [`Engine::set_positions`].
     fn evaluate(&mut self, x: &[T], y: &[T]) -> Result<Evaluation, EngineError>;
 
-    /// Copies a map, `nx × ny`, y contiguous, to the host.
+    /// The evaluation of every fence region ([`Charge::set_fences`]): overflow and maximum of its own
+    /// cells and area, and the energy of its own density. Without fences there is one, the evaluation itself.
     ///
     /// # Errors
-    /// When `out` does not have `nx × ny` bins (one of `ny × nx` is refused too),
+    /// When `out` does not have one entry per region, the field was not solved for the positions
+    /// at hand, or the device failed.
+    fn read_regions(&mut self, out: &mut [Evaluation]) -> Result<(), EngineError>;
+
+    /// Copies a map, `nx × ny`, y contiguous, to the host; with fences the map of every region, one after
+    /// the other along x: `regions · nx × ny`.
+    ///
+    /// # Errors
+    /// When `out` does not have `nx × ny` bins for each region (one of `ny × nx` is refused too),
     /// the map was not computed for the positions at hand, or the device failed.
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError>;
 
@@ -357,8 +378,8 @@ pub trait Engine<T: Real> {
     /// body, as `options` has it, in the caller's order.
     ///
     /// # Errors
-    /// When `gradient` does not have two values per body, the weight is not finite, the forces were
-    /// not computed for the positions at hand, or the device failed.
+    /// When `gradient` does not have two values per body, a weight is not finite, regions' weights are
+    /// not one for each, the forces were not computed for the positions at hand, or the device failed.
     fn write_gradient(
         &mut self,
         gradient: &mut [T],

@@ -144,7 +144,7 @@ unsafe fn map(
     bins: usize,
     what: &str,
 ) -> Result<Option<Map<f64>>, Failure> {
-    check_bins(grid, bins)?;
+    check_bins(grid, 1, bins)?;
     if start.is_null() {
         return Ok(None);
     }

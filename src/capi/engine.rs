@@ -1,17 +1,18 @@
 //! The whole step: density, overflow, energy, forces.
-use super::memory::{initialise, output, outputs, plain, structure, values};
+use super::bodies::Bodies;
+use super::memory::{output, outputs, plain, structure, values};
 use super::solver::{Number, check_bins, wrong_precision};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Grid, Options, handles, options};
 use crate::border::{AnyEngine, DeviceEngine, open_any_engine, with_engine};
-use crate::charge::{Charge, ChargeOptions, Rectangles};
+use crate::charge::Charge;
 use crate::engine::{Engine, Evaluation, GradientOptions, MapKind};
-use crate::grid::{BinGrid, Map, Rect};
+use crate::grid::Map;
 
 /// A density engine: made once for the bodies of a design, then asked every iteration.
 pub struct EngineHandle;
 
-trait EngineNumber: Number {
+pub(super) trait EngineNumber: Number {
     fn engine(made: &mut AnyEngine) -> Option<&mut DeviceEngine<Self>>;
 }
 
@@ -24,85 +25,6 @@ impl EngineNumber for f32 {
 impl EngineNumber for f64 {
     fn engine(made: &mut AnyEngine) -> Option<&mut DeviceEngine<Self>> {
         if let AnyEngine::F64(engine) = made { Some(engine) } else { None }
-    }
-}
-
-/// The rectangles of a design, in layout units. Filled by placefield_bodies_init, then changed.
-/// Nothing of it is kept: the arrays can be freed once the engine is made.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Bodies {
-    /// Set by placefield_bodies_init.
-    pub struct_size: u32,
-    /// Not 0: fillers take the free space that the target density leaves.
-    pub fillers: i32,
-    /// Number of movable cells, the length of the next four arrays.
-    pub movable: usize,
-    /// Widths of the movable cells.
-    pub width: *const f64,
-    /// Heights.
-    pub height: *const f64,
-    /// Where they start, lower-left corners; NULL: at the die's.
-    pub x: *const f64,
-    /// Likewise.
-    pub y: *const f64,
-    /// For each movable cell not 0 where it is a macro; NULL: those are that are large. Matters
-    /// only below a target density of 1.
-    pub macros: *const u8,
-    /// Number of fixed cells, the length of the next four arrays.
-    pub fixed: usize,
-    /// Lower-left corners of the fixed cells.
-    pub fixed_x: *const f64,
-    /// As `fixed_x`.
-    pub fixed_y: *const f64,
-    /// Widths of the fixed cells.
-    pub fixed_width: *const f64,
-    /// Heights of the fixed cells.
-    pub fixed_height: *const f64,
-    /// Height of a row, and so of a filler; 0: the median height of the movable cells.
-    pub row_height: f64,
-    /// The largest share of a bin that placement should fill, above 0 and at most 1.
-    pub target_density: f64,
-    /// Seed of the fillers' positions.
-    pub seed: u64,
-}
-
-impl Bodies {
-    /// # Safety
-    /// Arrays are as long as they are said to be.
-    unsafe fn charge(&self, grid: BinGrid) -> Result<Charge, Failure> {
-        let n = self.movable;
-        // SAFETY: the caller's promise, for all of them.
-        let column = |start, what| unsafe { values(start, n, what) };
-        let (width, height) =
-            (column(self.width, "bodies.width")?, column(self.height, "bodies.height")?);
-        let die = grid.die();
-        let corner = |start: *const f64, what, at| match start.is_null() {
-            true => Ok(vec![at; n]),
-            false => column(start, what).map(<[f64]>::to_vec),
-        };
-        let (x, y) = (corner(self.x, "bodies.x", die.xl)?, corner(self.y, "bodies.y", die.yl)?);
-        let marks = if self.macros.is_null() { 0 } else { n };
-        // SAFETY: the caller's promise.
-        let marks = unsafe { values(self.macros, marks, "bodies.macros") }?;
-        let macros: Vec<bool> = marks.iter().map(|&mark| mark != 0).collect();
-        // SAFETY: the caller's promise, for all of them.
-        let column = |start, what| unsafe { values(start, self.fixed, what) };
-        let fixed_x = column(self.fixed_x, "bodies.fixed_x")?;
-        let fixed_y = column(self.fixed_y, "bodies.fixed_y")?;
-        let fixed_width = column(self.fixed_width, "bodies.fixed_width")?;
-        let fixed_height = column(self.fixed_height, "bodies.fixed_height")?;
-        let rect = |i: usize| Rect::at(fixed_x[i], fixed_y[i], fixed_width[i], fixed_height[i]);
-        let fixed: Vec<Rect> = (0..self.fixed).map(rect).collect();
-        let cells = Rectangles::movable(width, height, &x, &y)
-            .fixed(&fixed)
-            .row_height((self.row_height != 0.0).then_some(self.row_height))
-            .macros((!self.macros.is_null()).then_some(&macros[..]));
-        let options = ChargeOptions::default()
-            .target_density(self.target_density)
-            .fillers(self.fillers != 0)
-            .seed(self.seed);
-        Ok(Charge::from_rectangles(grid, &cells, &options)?)
     }
 }
 
@@ -141,40 +63,6 @@ pub enum MapName {
     FieldX = 2,
     /// E along y, in bin widths.
     FieldY = 3,
-}
-
-/// Fills `bodies` with the defaults: none, target density 1, no fillers, seed 1000.
-/// `struct_size` is sizeof(placefield_bodies).
-///
-/// # Safety
-/// As the header's first page has it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_bodies_init(
-    bodies: *mut Bodies,
-    struct_size: usize,
-    error: *mut ErrorText,
-) -> Status {
-    let none = std::ptr::null();
-    let defaults = Bodies {
-        struct_size: size_of::<Bodies>() as u32,
-        fillers: 0,
-        movable: 0,
-        width: none,
-        height: none,
-        x: none,
-        y: none,
-        macros: std::ptr::null(),
-        fixed: 0,
-        fixed_x: none,
-        fixed_y: none,
-        fixed_width: none,
-        fixed_height: none,
-        row_height: 0.0,
-        target_density: 1.0,
-        seed: 1000,
-    };
-    // SAFETY: as the caller was told.
-    unsafe { call(error, || initialise(bodies, struct_size, "bodies", defaults)) }
 }
 
 /// Makes an engine. Freed by placefield_engine_free.
@@ -410,7 +298,8 @@ pub unsafe extern "C" fn placefield_engine_exact(
     }
 }
 
-/// A map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous.
+/// A map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous; with fences that of
+/// every region, one after the other, `bins` = regions · nx · ny.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -446,7 +335,7 @@ pub unsafe extern "C" fn placefield_engine_map_f64(
 ///
 /// # Safety
 /// As the header's first page has it.
-unsafe fn on_engine<T: EngineNumber>(
+pub(super) unsafe fn on_engine<T: EngineNumber>(
     engine: *const EngineHandle,
     error: *mut ErrorText,
     body: impl FnOnce(&mut dyn Engine<T>) -> Result<(), Failure>,
@@ -462,7 +351,7 @@ unsafe fn on_engine<T: EngineNumber>(
     }
 }
 
-pub(super) fn gradient_options(weight: f64, accumulate: i32) -> GradientOptions {
+pub(super) fn gradient_options(weight: f64, accumulate: i32) -> GradientOptions<'static> {
     GradientOptions::default().weight(weight).accumulate(accumulate != 0)
 }
 
@@ -557,10 +446,10 @@ unsafe fn read_map<T: EngineNumber>(
         on_engine::<T>(engine, error, |engine| {
             let kind = usize::try_from(kind).ok().and_then(|kind| MapKind::ALL.get(kind).copied());
             let kind = kind.ok_or_else(|| Failure::argument("no map has this number"))?;
-            let grid = engine.charge().grid();
-            check_bins(&grid, bins)?;
+            let (grid, regions) = (engine.charge().grid(), engine.charge().regions());
+            check_bins(&grid, regions, bins)?;
             let [to] = outputs([(map, "map")], bins, &[])?;
-            let mut map = Map::filled(grid.nx(), grid.ny(), T::of(0.0));
+            let mut map = Map::filled(regions * grid.nx(), grid.ny(), T::of(0.0));
             engine.read_map(kind, &mut map)?;
             to.copy_from_slice(map.as_slice());
             Ok(())

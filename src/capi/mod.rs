@@ -17,17 +17,21 @@
 #[doc = include_str!("openroad.md")]
 pub mod openroad {}
 
+mod bodies;
 mod changes;
 mod device;
 mod engine;
 mod handles;
 mod memory;
+mod regions;
 mod solver;
 mod status;
 
+pub use bodies::*;
 pub use changes::*;
 pub use device::*;
 pub use engine::*;
+pub use regions::*;
 pub use solver::*;
 pub use status::{ErrorText, Status};
 

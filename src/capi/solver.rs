@@ -141,7 +141,7 @@ unsafe fn solve<T: Number>(
             handles::with(solver, "solver", |OnGrid { grid, solver }: &mut OnGrid| {
                 let solver = T::solver(solver).ok_or_else(|| wrong_precision::<T>("solver"))?;
                 // Before any of the memory is looked at: a wrong length is not believed.
-                check_bins(grid, bins)?;
+                check_bins(grid, 1, bins)?;
                 let density = values(density, bins, "density")?;
                 let places = [(potential, "potential"), (field_x, "field_x"), (field_y, "field_y")];
                 let [potential, field_x, field_y] = outputs(places, bins, density)?;
@@ -156,11 +156,12 @@ unsafe fn solve<T: Number>(
     }
 }
 
-/// An error unless `bins` is the grid's.
-pub(super) fn check_bins(grid: &BinGrid, bins: usize) -> Result<(), Failure> {
-    if bins == grid.bins() {
+/// An error unless `bins` is that of so many maps over the grid.
+pub(super) fn check_bins(grid: &BinGrid, maps: usize, bins: usize) -> Result<(), Failure> {
+    if bins == maps * grid.bins() {
         return Ok(());
     }
-    let message = format!("{bins} bins, expected {} × {}", grid.nx(), grid.ny());
+    let maps = if maps == 1 { String::new() } else { format!("{maps} × ") };
+    let message = format!("{bins} bins, expected {maps}{} × {}", grid.nx(), grid.ny());
     Err(Failure::new(Status::BadLength, message))
 }

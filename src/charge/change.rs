@@ -3,6 +3,7 @@
 //! the same: everything that follows from what was changed is computed anew, by what is here.
 //! Only fillers stay as they are until [`Charge::refill`].
 
+use super::fences::Region;
 use super::{Charge, ChargeError, check_total, fillers, fixed, raised, rectangles, smoothing};
 use crate::grid::{Map, Rect};
 use rayon::prelude::*;
@@ -16,8 +17,8 @@ impl Charge {
     /// When a slice does not have one value per body, a size is not finite or negative, or areas
     /// overflow. The charge is then as it was.
     pub fn set_sizes(&mut self, width: &[f64], height: &[f64]) -> Result<(), ChargeError> {
-        self.check_bodies("widths of bodies", width.len())?;
-        self.check_bodies("heights of bodies", height.len())?;
+        self.check_length("widths of bodies", self.bodies(), width.len())?;
+        self.check_length("heights of bodies", self.bodies(), height.len())?;
         let names = ["width of body", "height of body", "x of body", "y of body"];
         for (i, (&width, &height)) in width.iter().zip(height).enumerate() {
             rectangles::check(names, i, [width, height, 0.0, 0.0])?;
@@ -95,10 +96,8 @@ impl Charge {
             self.check_map("target density of bin", targets, |v| v > 0.0 && v <= 1.0)?;
         }
         self.change(|charge| {
-            charge.target_density = match &targets {
-                Some(targets) => mean(targets),
-                None => charge.source.asked,
-            };
+            let target = targets.as_ref().map_or(charge.source.asked, mean);
+            charge.regions.iter_mut().for_each(|region| region.target_density = target);
             charge.source.targets = targets;
             Ok(())
         })
@@ -129,8 +128,12 @@ impl Charge {
         Ok(())
     }
 
-    fn check_bodies(&self, what: &'static str, found: usize) -> Result<(), ChargeError> {
-        let expected = self.bodies();
+    pub(super) fn check_length(
+        &self,
+        what: &'static str,
+        expected: usize,
+        found: usize,
+    ) -> Result<(), ChargeError> {
         if found == expected { Ok(()) } else { Err(ChargeError::Length { what, expected, found }) }
     }
 
@@ -162,7 +165,7 @@ impl Charge {
         self.source.fixed.iter().copied().chain(cells).collect()
     }
 
-    fn size(&self, i: usize) -> f64 {
+    pub(super) fn size(&self, i: usize) -> f64 {
         self.width[i] * self.height[i]
     }
 
@@ -186,21 +189,33 @@ impl Charge {
         self.fixed_clipped_area = census.clipped_area;
         self.fixed_outside = census.wholly_outside;
         self.fixed_partly_outside = census.partly_outside;
-        let (source, uniform) = (&self.source, self.target_density);
-        let target = |bin: usize| source.targets.as_ref().map_or(uniform, |t| t.as_slice()[bin]);
-        let rects = staying.iter().chain(&source.gaps);
-        self.fixed = fixed::map(rects, source.taken.as_ref(), &self.grid, target);
-        self.macros = match uniform < 1.0 {
-            true => source.macros.iter().copied().filter(|&i| !self.is_fixed(i as usize)).collect(),
-            false => Vec::new(),
+        let all = [&staying[..], &self.source.gaps].concat();
+        let derived = |r: usize| {
+            let target_density = self.regions[r].target_density;
+            let targets = self.source.targets.as_ref();
+            let target = |bin: usize| targets.map_or(target_density, |t| t.as_slice()[bin]);
+            let taken = self.source.taken.as_ref();
+            Region {
+                target_density,
+                movable_area: self.moving_in(r).map(|i| self.size(i)).sum(),
+                fixed: fixed::map(self.taken_in(r, &all).iter(), taken, &self.grid, target),
+            }
         };
+        self.regions = (0..self.regions()).into_par_iter().map(derived).collect();
+        let below_one = |&i: &u32| {
+            let target = self.region_target_density(self.region(i as usize));
+            target < 1.0 && !self.is_fixed(i as usize)
+        };
+        self.macros = self.source.macros.iter().copied().filter(below_one).collect();
         let ratio = |i: usize| match self.is_fixed(i) {
             true => 0.0,
             false => smoothing::ratio(self.width[i], self.height[i], &self.grid),
         };
         self.ratio = (0..self.bodies()).into_par_iter().map(ratio).collect();
-        self.macros.iter().for_each(|&i| self.ratio[i as usize] = uniform);
-        Ok(())
+        for &i in &self.macros {
+            self.ratio[i as usize] = self.region_target_density(self.region(i as usize));
+        }
+        self.check_fit()
     }
 
     /// What [`Charge::derive`] computes, and the fillers, none of which was there or is kept.
@@ -215,41 +230,60 @@ impl Charge {
         ] {
             column.truncate(movable);
         }
+        self.region.clear();
+        self.region.extend_from_slice(&self.source.region);
         self.warnings.clear();
         let asked = self.source.targets.as_ref().map_or(self.source.asked, mean);
-        self.target_density = asked;
+        self.regions.iter_mut().for_each(|region| region.target_density = asked);
         if !self.source.fillers {
             return self.derive();
         }
-        let budget = self.budget(asked);
-        match budget.room {
-            Some(room) if room - asked * budget.macro_area < budget.cell_area => {
-                let warning =
-                    "the movable cells do not fit into what the bins' target densities leave";
-                self.warnings.push(warning.to_owned());
+        let budgets: Vec<_> = (0..self.regions()).map(|region| self.budget(region)).collect();
+        for (region, budget) in budgets.iter().enumerate() {
+            let of = self.warned_of(region);
+            match budget.room {
+                Some(room) if room - asked * budget.macro_area < budget.cell_area => {
+                    let warning =
+                        "the movable cells do not fit into what the bins' target densities leave";
+                    self.warnings.push(format!("{of}{warning}"));
+                }
+                Some(_) => (),
+                None => {
+                    let least = budget.least_density();
+                    self.regions[region].target_density =
+                        raised(asked, least, &of, &mut self.warnings);
+                }
             }
-            Some(_) => (),
-            None => self.target_density = raised(asked, budget.least_density(), &mut self.warnings),
         }
         self.derive()?;
-        fillers::add(self, &budget, self.source.row_height, self.source.seed)
+        for (region, budget) in budgets.iter().enumerate() {
+            fillers::add(self, region, budget, &self.open_to(region))?;
+        }
+        Ok(())
     }
 
-    /// How the movable area compares with the space there is.
-    fn budget(&self, asked: f64) -> fillers::Budget {
+    /// How the movable area of a region compares with the space there is.
+    pub(super) fn budget(&self, region: usize) -> fillers::Budget {
         let source = &self.source;
+        let asked = source.targets.as_ref().map_or(source.asked, mean);
         let die = self.grid.die();
-        let macros = source.macros.iter().map(|&i| i as usize).filter(|&i| !self.is_fixed(i));
+        let macros = source.macros.iter().map(|&i| i as usize);
+        let macros = macros.filter(|&i| !self.is_fixed(i) && self.region(i) == region);
         let macro_area = macros.filter(|_| asked < 1.0).map(|i| self.size(i)).sum::<f64>();
-        let cell_area = self.moving().map(|i| self.size(i)).sum::<f64>() - macro_area;
+        let cell_area = self.moving_in(region).map(|i| self.size(i)).sum::<f64>() - macro_area;
         let staying = self.staying();
-        if source.taken.is_none() && source.targets.is_none() {
+        if source.taken.is_none() && source.targets.is_none() && !self.is_fenced(region) {
             let taken = fixed::union_area(&staying, &die) + self.blockage_area;
             let space = (die.area() - taken).max(0.0);
             return fillers::Budget { space, room: None, macro_area, cell_area };
         }
-        let rects = staying.iter().chain(&source.gaps);
-        let taken = fixed::map(rects, source.taken.as_ref(), &self.grid, |_| 1.0);
+        let all = [&staying[..], &source.gaps].concat();
+        let taken = self.taken_in(region, &all);
+        if source.taken.is_none() && source.targets.is_none() {
+            let space = (die.area() - fixed::union_area(&taken, &die)).max(0.0);
+            return fillers::Budget { space, room: None, macro_area, cell_area };
+        }
+        let taken = fixed::map(taken.iter(), source.taken.as_ref(), &self.grid, |_| 1.0);
         let free = taken.as_slice().iter().map(|taken| self.grid.bin_area() - taken);
         let room = source.targets.as_ref().map(|targets| {
             free.clone().zip(targets.as_slice()).map(|(free, target)| free * target).sum()

@@ -2,6 +2,7 @@
 
 use super::{MAX_BODIES, MAX_FILLERS};
 use crate::design::DesignError;
+use crate::grid::{MAX_BINS, Rect};
 
 /// Why a [`Charge`](super::Charge) could not be made or enlarged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -63,5 +64,58 @@ pub enum ChargeError {
         width: f64,
         /// Height of one.
         height: f64,
+    },
+    /// A fence that is made of no rectangle.
+    #[error("fence {0}: no rectangles")]
+    EmptyFence(usize),
+    /// A rectangle of a fence without area, with a bound that is not finite, or outside the die.
+    #[error("fence {fence}, rectangle {index}: [{}, {}] x [{}, {}] {}", .rect.xl, .rect.xh, .rect.yl, .rect.yh, if *.off_die { "lies outside the die" } else { "has no area" })]
+    BadFence {
+        /// Which fence.
+        fence: usize,
+        /// Which of its rectangles.
+        index: usize,
+        /// The rectangle.
+        rect: Rect,
+        /// Whether it is one, but outside the die.
+        off_die: bool,
+    },
+    /// Two fences that share area.
+    #[error("fences {first} and {second} overlap")]
+    FencesOverlap {
+        /// The lower index.
+        first: usize,
+        /// The higher one.
+        second: usize,
+    },
+    /// A region of a body that there is not.
+    #[error("{what} {index}: region {region}: expected a number below {regions}")]
+    NoSuchRegion {
+        /// Whose it is, e.g. `"movable cell"`.
+        what: &'static str,
+        /// Which one.
+        index: usize,
+        /// The region asked for.
+        region: usize,
+        /// How many there are.
+        regions: usize,
+    },
+    /// More regions than maps of the grid's bins should be kept for.
+    #[error("{regions} regions over {bins} bins each: at most {MAX_BINS} bins are possible in all")]
+    TooManyRegions {
+        /// Regions.
+        regions: usize,
+        /// Bins of the grid.
+        bins: usize,
+    },
+    /// The movable cells of a region have more area than is free there.
+    #[error("region {region}: its movable cells have an area of {area}, and only {free} is free")]
+    DoesNotFit {
+        /// Which region.
+        region: usize,
+        /// Σ width × height of its cells.
+        area: f64,
+        /// Area of the region that nothing fixed takes.
+        free: f64,
     },
 }

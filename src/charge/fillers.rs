@@ -7,6 +7,7 @@
 //! and the widest twentieth, as tall as a row.
 
 use super::{Charge, ChargeError};
+use crate::grid::Rect;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
@@ -56,19 +57,23 @@ fn mean_width(mut sorted: Vec<f64>) -> f64 {
     middle.iter().sum::<f64>() / middle.len().max(1) as f64
 }
 
-/// Adds the fillers that `budget` asks for, uniformly over the die.
+/// Adds the fillers that the `budget` of a region asks for, uniformly over its rectangles `over`, which
+/// do not overlap.
 pub(super) fn add(
     charge: &mut Charge,
+    region: usize,
     budget: &Budget,
-    row_height: f64,
-    seed: u64,
+    over: &[Rect],
 ) -> Result<(), ChargeError> {
-    let area = budget.filler_area(charge.target_density);
-    let moving = charge.moving().map(|i| charge.width[i]).collect();
+    let (row_height, seed) = (charge.source.row_height, charge.source.seed);
+    let area = budget.filler_area(charge.region_target_density(region));
+    let moving = charge.moving_in(region).map(|i| charge.width[i]).collect();
     let width = mean_width(moving);
     if width * row_height <= 0.0 {
         if area > 0.0 {
-            charge.warnings.push("no fillers: the movable cells have no width or height".into());
+            let of = charge.warned_of(region);
+            let warning = format!("{of}no fillers: the movable cells have no width or height");
+            charge.warnings.push(warning);
         }
         return Ok(());
     }
@@ -76,23 +81,37 @@ pub(super) fn add(
     if count > MAX_FILLERS as f64 {
         return Err(ChargeError::TooManyFillers { count, width, height: row_height });
     }
-    let die = charge.grid.die();
-    let spare_x = (die.width() - width).max(0.0);
-    let spare_y = (die.height() - row_height).max(0.0);
     // One sequence of random numbers, two a filler, whose blocks are drawn in parallel.
     const BLOCK: usize = 1 << 16;
-    let random = Pcg64::seed_from_u64(seed);
+    let random = Pcg64::seed_from_u64(seed.wrapping_add(region as u64));
     let (mut x, mut y) = (vec![0.0; count as usize], vec![0.0; count as usize]);
+    let ends = shares(over, count as usize);
     let blocks = x.par_chunks_mut(BLOCK).zip(y.par_chunks_mut(BLOCK)).enumerate();
     blocks.for_each(|(block, (x, y))| {
         let mut random = random.clone();
         random.advance((2 * BLOCK * block) as u128);
-        for (x, y) in x.iter_mut().zip(y) {
-            *x = die.xl + random.random::<f64>() * spare_x;
-            *y = die.yl + random.random::<f64>() * spare_y;
+        for (k, (x, y)) in x.iter_mut().zip(y).enumerate() {
+            let at = over[ends.partition_point(|&end| end <= BLOCK * block + k)];
+            *x = at.xl + random.random::<f64>() * (at.width() - width).max(0.0);
+            *y = at.yl + random.random::<f64>() * (at.height() - row_height).max(0.0);
         }
     });
-    charge.add_fillers(width, row_height, &x, &y)
+    charge.add_fillers_in(region, width, row_height, &x, &y)
+}
+
+/// Where each rectangle's share of `count` things ends when they are dealt out by area.
+fn shares(over: &[Rect], count: usize) -> Vec<usize> {
+    let all: f64 = over.iter().map(Rect::area).sum();
+    let mut area = 0.0;
+    let end = |rect: &Rect| {
+        area += rect.area();
+        (area / all * count as f64).round() as usize
+    };
+    let mut ends: Vec<usize> = over.iter().map(end).collect();
+    if let Some(last) = ends.last_mut() {
+        *last = count;
+    }
+    ends
 }
 
 #[cfg(test)]
@@ -115,6 +134,13 @@ mod tests {
             let at = (charge.initial_x()[i], charge.initial_y()[i]);
             assert_eq!(at, (5.0 + u * 299.0, -3.0 + v * 399.0), "filler {i}");
         }
+    }
+
+    #[test]
+    fn rectangles_get_fillers_by_their_area() {
+        let over = [Rect::at(0.0, 0.0, 2.0, 5.0), Rect::at(4.0, 0.0, 30.0, 1.0)];
+        assert_eq!(shares(&over, 9), [2, 9]);
+        assert_eq!(shares(&over[..1], 7), [7]);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 mod change;
 mod edges;
 mod error;
+mod fences;
 mod fillers;
 pub(crate) mod fixed;
 pub(crate) mod overlap;
@@ -23,6 +24,7 @@ pub use smoothing::stretch;
 use crate::design::{Design, NodeKind, Row};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::real::Real;
+use fences::{Fence, Region};
 use rayon::prelude::*;
 
 /// Most bodies of a [`Charge`]: engines count them in 32 bits, with a sign.
@@ -35,15 +37,18 @@ pub const MAX_BODIES: usize = i32::MAX as usize;
 /// where they are ([`Charge::set_fixed_cells`]), area that is taken ([`Charge::set_taken_area`]),
 /// target densities by bin ([`Charge::set_target_densities`]), and fillers ([`Charge::refill`]).
 ///
+/// Cells of different fence regions ([`Charge::set_fences`]) make a density each, over the same bins.
+/// Without fences there is one region, the die.
+///
 /// Every `Charge` is consistent: the columns by body have one finite value each, the
 /// map of fixed area has the bins of the grid, and indices are within range.
 /// Its constructors and methods see to that and nothing else can change it, for
 /// engines read memory by it:
 ///
 /// ```compile_fail,E0616
-/// # use placefield::{charge::Charge, grid::Map};
+/// # use placefield::charge::Charge;
 /// # fn shrink(mut charge: Charge) {
-/// charge.fixed = Map::filled(1, 1, 0.0);
+/// charge.ratio = Vec::new();
 /// # }
 /// ```
 ///
@@ -56,7 +61,10 @@ pub const MAX_BODIES: usize = i32::MAX as usize;
 #[derive(Clone, Debug)]
 pub struct Charge {
     grid: BinGrid,
-    target_density: f64,
+    /// One at least.
+    regions: Vec<Region>,
+    /// Of every body; empty where there is one region.
+    region: Vec<u32>,
     movable: usize,
     width: Vec<f64>,
     height: Vec<f64>,
@@ -64,7 +72,6 @@ pub struct Charge {
     macros: Vec<u32>,
     initial_x: Vec<f64>,
     initial_y: Vec<f64>,
-    fixed: Map<f64>,
     movable_area: f64,
     fixed_area: f64,
     fixed_clipped_area: f64,
@@ -93,6 +100,9 @@ struct Source {
     gaps: Vec<Rect>,
     /// Area of every bin that is taken besides.
     taken: Option<Map<f64>>,
+    /// Of every region, and the region of every movable cell; empty: one region, the die.
+    fences: Vec<Fence>,
+    region: Vec<u32>,
 }
 
 /// How a [`Charge`] is made: the default, and what is to differ from it.
@@ -226,7 +236,8 @@ impl Charge {
         };
         let mut charge = Charge {
             grid,
-            target_density: asked,
+            regions: vec![Region::new(asked)],
+            region: Vec::new(),
             movable: cells.width.len(),
             width: cells.width.to_vec(),
             height: cells.height.to_vec(),
@@ -234,7 +245,6 @@ impl Charge {
             macros: Vec::new(),
             initial_x: cells.x.to_vec(),
             initial_y: cells.y.to_vec(),
-            fixed: Map::filled(0, 0, 0.0),
             movable_area,
             fixed_area: 0.0,
             fixed_clipped_area: 0.0,
@@ -253,18 +263,18 @@ impl Charge {
                 fixed: cells.fixed.to_vec(),
                 gaps,
                 taken: None,
+                fences: Vec::new(),
+                region: Vec::new(),
             },
         };
         charge.fill()?;
         Ok(charge)
     }
 
-    /// Appends fillers of one size, layout units, at the given lower-left corners.
+    /// As [`Charge::add_fillers_in`], to the first region, which without fences is the only one.
     ///
     /// # Errors
-    /// When `x` and `y` differ in length, a number is not finite, a size is
-    /// negative, the fillers' area overflows, or there are more than
-    /// [`MAX_BODIES`] bodies. The charge is then as it was.
+    /// As [`Charge::add_fillers_in`].
     pub fn add_fillers(
         &mut self,
         width: f64,
@@ -272,6 +282,27 @@ impl Charge {
         x: &[f64],
         y: &[f64],
     ) -> Result<(), ChargeError> {
+        self.add_fillers_in(0, width, height, x, y)
+    }
+
+    /// Appends fillers of one size, layout units, at the given lower-left corners, to a region.
+    ///
+    /// # Errors
+    /// When there is no such region, `x` and `y` differ in length, a number is not finite, a size is
+    /// negative, the fillers' area overflows, or there are more than
+    /// [`MAX_BODIES`] bodies. The charge is then as it was.
+    pub fn add_fillers_in(
+        &mut self,
+        region: usize,
+        width: f64,
+        height: f64,
+        x: &[f64],
+        y: &[f64],
+    ) -> Result<(), ChargeError> {
+        let regions = self.regions();
+        if region >= regions {
+            return Err(ChargeError::NoSuchRegion { what: "fillers", index: 0, region, regions });
+        }
         let (expected, found) = (x.len(), y.len());
         if found != expected {
             return Err(ChargeError::Length { what: "y of fillers", expected, found });
@@ -283,6 +314,9 @@ impl Charge {
         check_total("fillers", self.filler_area() + x.len() as f64 * (width * height))?;
         self.width.resize(bodies, width);
         self.height.resize(bodies, height);
+        if regions > 1 {
+            self.region.resize(bodies, region as u32);
+        }
         self.ratio.resize(bodies, smoothing::ratio(width, height, &self.grid));
         self.initial_x.extend_from_slice(x);
         self.initial_y.extend_from_slice(y);
@@ -319,9 +353,10 @@ impl Charge {
     }
 
     /// Target density T, in (0, 1]: the one asked for, or the least at which
-    /// the movable cells fit when fillers are on and that is larger.
+    /// the movable cells fit when fillers are on and that is larger. With fences, the first
+    /// region's ([`Charge::region_target_density`]).
     pub fn target_density(&self) -> f64 {
-        self.target_density
+        self.region_target_density(0)
     }
 
     /// The target density of every bin, `nx × ny`, where they have their own
@@ -362,7 +397,7 @@ impl Charge {
         &self.ratio
     }
 
-    /// Movable macros, by index, ascending. Their [`Charge::ratio`] is T, and so
+    /// Movable macros, by index, ascending. Their [`Charge::ratio`] is T of their region, and so
     /// is the weight of their area in the exact density; every other cell's is 1.
     pub fn macros(&self) -> &[u32] {
         &self.macros
@@ -386,9 +421,10 @@ impl Charge {
     }
 
     /// Fixed area per bin, layout units squared, clamped to the bin's area and
-    /// scaled by T; `nx × ny`, y contiguous.
+    /// scaled by T; `nx × ny`, y contiguous. With fences, the first region's
+    /// ([`Charge::region_fixed`]).
     pub fn fixed(&self) -> &Map<f64> {
-        &self.fixed
+        self.region_fixed(0)
     }
 
     /// Σ width × height of the movable cells, those that stay where they are left out.
@@ -444,20 +480,15 @@ impl Charge {
     }
 
     /// A constant that engines take off ρ before they round it: about its mean
-    /// when every body is on the die, and at most 1.
+    /// when every body is on the die, and at most 1. With fences, the first region's
+    /// ([`Charge::region_background`]).
     ///
     /// φ and E are those of ρ less any constant. What rounding does to ρ is small
     /// beside its mean, but not beside what remains of φ where ρ has become flat:
     /// an error of all waves alike, while φ is mostly the longest ones. A multiple
     /// of 1/1024, so that empty and full bins stay exact.
     pub fn background(&self) -> f64 {
-        const STEPS: f64 = 1024.0;
-        let size = |i: usize| self.width[i] * self.height[i];
-        let macros: f64 = self.macros.iter().map(|&i| size(i as usize)).sum();
-        let bodies: f64 = (0..self.bodies()).filter(|&i| !self.is_fixed(i)).map(size).sum();
-        let fixed: f64 = self.fixed.as_slice().iter().sum();
-        let area = fixed + bodies - (1.0 - self.target_density) * macros;
-        ((area / self.grid.die().area()).min(1.0) * STEPS).round() / STEPS
+        self.region_background(0)
     }
 
     /// How much of the movable cells, at their exact sizes, lies outside the die
@@ -520,8 +551,8 @@ fn check_total(what: &'static str, area: f64) -> Result<(), ChargeError> {
     if area.is_finite() { Ok(()) } else { Err(ChargeError::TotalArea(what)) }
 }
 
-/// The target density to use: `asked`, or the least that fits, at most 1.
-fn raised(asked: f64, least: f64, warnings: &mut Vec<String>) -> f64 {
+/// The target density to use: `asked`, or the least that fits, at most 1; warnings begin with `of`.
+fn raised(asked: f64, least: f64, of: &str, warnings: &mut Vec<String>) -> f64 {
     if least <= asked {
         return asked;
     }
@@ -532,8 +563,8 @@ fn raised(asked: f64, least: f64, warnings: &mut Vec<String>) -> f64 {
     };
     let fit = if least > 1.0 { " and cannot fit" } else { "" };
     warnings.push(match least.is_finite() {
-        true => format!("{raised}the movable cells fill {least:.4} of the free space{fit}"),
-        false => format!("{raised}there is no free space, and the movable cells cannot fit"),
+        true => format!("{of}{raised}the movable cells fill {least:.4} of the free space{fit}"),
+        false => format!("{of}{raised}there is no free space, and the movable cells cannot fit"),
     });
     used
 }

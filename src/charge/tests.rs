@@ -57,15 +57,15 @@ fn the_target_is_raised_to_what_fits_and_only_with_fillers() {
     let asked = options(0.25);
     let fillers = ChargeOptions { fillers: true, ..asked };
     let plain = Charge::from_rectangles(grid(), &rectangles(&cells, &[]), &asked).unwrap();
-    assert_eq!((plain.target_density, plain.warnings.len()), (0.25, 0));
+    assert_eq!((plain.target_density(), plain.warnings.len()), (0.25, 0));
     let block = [Rect::at(10.0, 20.0, 10.0, 60.0)];
     let raised = Charge::from_rectangles(grid(), &rectangles(&cells, &block), &fillers).unwrap();
-    assert_eq!((raised.target_density, raised.fillers()), (2400.0 / 5400.0, 0));
+    assert_eq!((raised.target_density(), raised.fillers()), (2400.0 / 5400.0, 0));
     assert!(raised.warnings[0].contains("raised from 0.25"), "{:?}", raised.warnings);
-    assert!((raised.fixed[(1, 3)] - 50.0 * 2400.0 / 5400.0).abs() < 1e-12);
+    assert!((raised.fixed()[(1, 3)] - 50.0 * 2400.0 / 5400.0).abs() < 1e-12);
     let full = [DIE];
     let full = Charge::from_rectangles(grid(), &rectangles(&cells, &full), &fillers).unwrap();
-    assert_eq!(full.target_density, 1.0);
+    assert_eq!(full.target_density(), 1.0);
     assert_eq!(
         full.warnings[0],
         "target density raised from 0.25 to 1: there is no free space, and the movable cells cannot fit"
@@ -131,8 +131,8 @@ fn design() -> Design {
 fn a_node_without_image_blocks_nothing() {
     let charge = Charge::from_design(&design(), grid(), &options(1.0)).unwrap();
     assert_eq!((charge.movable, charge.fixed_area), (1, 50.0));
-    assert!((charge.fixed.as_slice().iter().sum::<f64>() - 50.0).abs() < 1e-10);
-    assert!((charge.fixed[(10, 2)] - 25.0).abs() < 1e-10, "5 of its 10 from x = 60, y = 40");
+    assert!((charge.fixed().as_slice().iter().sum::<f64>() - 50.0).abs() < 1e-10);
+    assert!((charge.fixed()[(10, 2)] - 25.0).abs() < 1e-10, "5 of its 10 from x = 60, y = 40");
 }
 
 #[test]
@@ -142,11 +142,11 @@ fn area_outside_the_rows_blocks_on_request() {
     // Rows cover 20 + 10 of the height in full and 60 of 100 once: 3600 of 6000, and the
     // block covers 50 of what is left.
     assert!((charge.blockage_area - (6000.0 - 2600.0 - 50.0)).abs() < 1e-9);
-    let taken = charge.fixed.as_slice().iter().sum::<f64>();
+    let taken = charge.fixed().as_slice().iter().sum::<f64>();
     assert!((taken - 0.5 * 3400.0).abs() < 1e-9, "{taken}");
-    assert_eq!(charge.fixed[(0, 0)], 0.0);
-    assert!((charge.fixed[(19, 1)] - 25.0).abs() < 1e-9, "right of the short rows");
-    assert!((charge.fixed[(11, 1)]).abs() < 1e-9, "in the short row");
+    assert_eq!(charge.fixed()[(0, 0)], 0.0);
+    assert!((charge.fixed()[(19, 1)] - 25.0).abs() < 1e-9, "right of the short rows");
+    assert!((charge.fixed()[(11, 1)]).abs() < 1e-9, "in the short row");
     let sites = Charge::from_design(&design(), grid(), &options(0.5)).unwrap();
     assert_eq!(sites.blockage_area, 0.0);
 }

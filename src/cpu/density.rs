@@ -6,6 +6,10 @@
 //! area over the movable area and the maximum is that of ρ, both before the
 //! fillers are added.
 //!
+//! Bodies of several fence regions ([`Charge::set_fences`]) make a map each, of which the next follows the
+//! one before along x: all of them are one map of `regions · nx × ny` bins, and one region is the
+//! ordinary case.
+//!
 //! # How it runs in parallel
 //! Bodies are kept in an order by bin (`bodies`). One task takes the bodies of a
 //! chunk and adds them to the chunk's patch of bins, which stays in cache. Then the map
@@ -40,11 +44,10 @@ const STRIP: usize = 16;
 #[derive(Debug)]
 pub struct CpuDensity {
     pub(super) bodies: Bodies,
-    target: f64,
-    /// Of every bin, where they have their own.
+    regions: Vec<OfRegion>,
+    /// Target density of every bin, where they have their own.
     targets: Option<Vec<f64>>,
-    pub(super) background: f64,
-    /// Overflowing density, summed over bins, to overflow.
+    /// Overflowing density of all regions, summed over bins, to overflow.
     per_movable: f64,
     /// Integers per bin area: a power of two.
     scale: f64,
@@ -52,10 +55,21 @@ pub struct CpuDensity {
     fixed: Vec<i64>,
     sums: Vec<i64>,
     patches: Patches,
-    /// Overflowing density and maximum of every strip.
+    /// Overflowing density and maximum of every strip of every region.
     partial: Vec<(f64, f64)>,
     /// By slot, of movable cells, then of fillers: the force, x and y; an `f64` each or two `f32`.
     pub(super) forces: Vec<[u64; 2]>,
+}
+
+/// What is a region's own.
+#[derive(Clone, Copy, Debug)]
+struct OfRegion {
+    target: f64,
+    background: f64,
+    /// As [`CpuDensity::per_movable`], of the region's cells.
+    per_movable: f64,
+    /// As last computed.
+    stats: DensityStats,
 }
 
 /// What bodies of one kind add up to, each in the patch of its chunk.
@@ -78,8 +92,17 @@ struct Strays {
 
 impl CpuDensity {
     /// Allocates what the densities of `charge` are computed in; the maps it writes are
-    /// each less `background`: 0 for ρ itself, [`Charge::background`] for a solve.
+    /// each less `background`: 0 for ρ itself.
     pub fn new(charge: &Charge, background: f64) -> Self {
+        CpuDensity::less(charge, |_| background)
+    }
+
+    /// As [`CpuDensity::new`], each map less its region's background, as a solve takes it.
+    pub(super) fn centered(charge: &Charge) -> Self {
+        CpuDensity::less(charge, |region| charge.region_background(region))
+    }
+
+    fn less(charge: &Charge, background: impl Fn(usize) -> f64 + Sync) -> Self {
         let bodies = Bodies::new(charge);
         let Bins { nx, ny, area, .. } = bodies.bins;
         // The integers of a bin's fixed area and all bodies stay below 2^62, and those
@@ -87,27 +110,29 @@ impl CpuDensity {
         let most = (1.0 + bodies.most_in_a_bin()).log2().ceil();
         let scale = (62.0 - 1.0 - most).min(52.0).exp2();
         let chunks = bodies.movable.most_chunks().max(bodies.fillers.most_chunks());
-        let movable_area = charge.movable_area();
+        let per_movable = |movable: f64| if movable > 0.0 { area / movable } else { 0.0 };
+        let of_region = |region| OfRegion {
+            target: charge.region_target_density(region),
+            background: background(region),
+            per_movable: per_movable(charge.region_movable_area(region)),
+            stats: DensityStats::default(),
+        };
+        let regions = charge.regions();
+        let fixed = (0..regions).flat_map(|region| charge.region_fixed(region).as_slice());
         CpuDensity {
-            target: charge.target_density(),
+            regions: (0..regions).into_par_iter().map(of_region).collect(),
             targets: charge.target_densities().map(|targets| targets.as_slice().to_vec()),
-            background,
-            per_movable: if movable_area > 0.0 { area / movable_area } else { 0.0 },
+            per_movable: per_movable(charge.movable_area()),
             scale,
-            fixed: charge
-                .fixed()
-                .as_slice()
-                .iter()
-                .map(|v| low_bits(v / area * scale) as i64)
-                .collect(),
-            sums: vec![0; nx * ny],
+            fixed: fixed.map(|v| low_bits(v / area * scale) as i64).collect(),
+            sums: vec![0; regions * nx * ny],
             patches: Patches {
                 bins: vec![0; chunks * PATCH * PATCH],
                 strays: vec![0; chunks * Order::MOST_SLOTS],
                 of_chunk: vec![Strays::NONE; chunks],
             },
             forces: vec![[0; 2]; bodies.len()],
-            partial: vec![(0.0, 0.0); nx.div_ceil(STRIP)],
+            partial: vec![(0.0, 0.0); regions * nx.div_ceil(STRIP)],
             bodies,
         }
     }
@@ -142,11 +167,11 @@ impl CpuDensity {
         self.bodies.fillers.place(|i| at(movable + i));
     }
 
-    /// Writes ρ of everything, less the background, to `rho`, `nx × ny`; returns
+    /// Writes ρ of everything, less the background, to `rho`, `nx × ny` for each region; returns
     /// the smoothed overflow and maximum of fixed and movable cells.
     ///
     /// # Panics
-    /// When `x` or `y` is not one entry per body or `rho` is not `nx × ny`.
+    /// When `x` or `y` is not one entry per body or `rho` is not `nx × ny` for each region.
     pub fn smoothed<T: Real>(&mut self, x: &[T], y: &[T], rho: &mut Map<T>) -> DensityStats {
         self.place(x, y);
         self.smoothed_of_placed(rho)
@@ -156,16 +181,31 @@ impl CpuDensity {
     pub(super) fn smoothed_of_placed<T: Real>(&mut self, rho: &mut Map<T>) -> DensityStats {
         self.check(rho);
         let stats = self.cells(Extent::Smoothed);
-        let CpuDensity { bodies, patches, sums, scale, background, .. } = self;
+        let CpuDensity { bodies, patches, sums, scale, regions, .. } = self;
         let (order, extent) = (&bodies.fillers, Extent::Smoothed);
-        patches.fill(order, &bodies.bins, extent, *scale);
-        let strip = STRIP * bodies.bins.ny;
-        let strips = sums.par_chunks_mut(strip).zip(rho.as_mut_slice().par_chunks_mut(strip));
-        strips.enumerate().for_each(|(s, (sums, out))| {
-            patches.add_to_strip(order, &bodies.bins, extent, *scale, s, sums);
-            write(sums, *scale, *background, out);
+        let (bins, patches) = (&bodies.bins, &mut *patches);
+        patches.fill(order, bins, extent, *scale);
+        let patches = &*patches;
+        let (map, strip) = (bins.nx * bins.ny, STRIP * bins.ny);
+        let maps = sums.par_chunks_mut(map).zip(rho.as_mut_slice().par_chunks_mut(map));
+        maps.zip(&*regions).enumerate().for_each(|(region, ((sums, out), of))| {
+            let strips = sums.par_chunks_mut(strip).zip(out.par_chunks_mut(strip));
+            strips.enumerate().for_each(|(s, (sums, out))| {
+                patches.add_to_strip(order, bins, extent, *scale, (region, s), sums);
+                write(sums, *scale, of.background, out);
+            });
         });
         stats
+    }
+
+    /// Overflow and maximum of every region, as last computed.
+    pub(super) fn stats(&self) -> impl Iterator<Item = DensityStats> + '_ {
+        self.regions.iter().map(|region| region.stats)
+    }
+
+    /// What every region's map is less.
+    pub(super) fn backgrounds(&self) -> impl Iterator<Item = f64> + '_ {
+        self.regions.iter().map(|region| region.background)
     }
 
     /// Overflow and maximum of fixed and movable cells, each at its exact size.
@@ -185,49 +225,63 @@ impl CpuDensity {
     }
 
     /// [`CpuDensity::exact`], and the density it is taken from, less the
-    /// background, in `map`, `nx × ny`.
+    /// background, in `map`, `nx × ny` for each region.
     ///
     /// # Panics
     /// When `x` or `y` has fewer entries than there are movable cells or `map`
-    /// is not `nx × ny`.
+    /// is not `nx × ny` for each region.
     pub fn exact_map<T: Real>(&mut self, x: &[T], y: &[T], map: &mut Map<T>) -> DensityStats {
         self.check(map);
         let stats = self.exact(x, y);
-        let strip = STRIP * self.bodies.bins.ny;
-        let out = map.as_mut_slice().par_chunks_mut(strip);
-        let strips = self.sums.par_chunks(strip).zip(out);
-        strips.for_each(|(sums, out)| write(sums, self.scale, self.background, out));
+        let Bins { nx, ny, .. } = self.bodies.bins;
+        let maps = self.sums.par_chunks(nx * ny).zip(map.as_mut_slice().par_chunks_mut(nx * ny));
+        maps.zip(&self.regions).for_each(|((sums, out), of)| {
+            let strips = sums.par_chunks(STRIP * ny).zip(out.par_chunks_mut(STRIP * ny));
+            strips.for_each(|(sums, out)| write(sums, self.scale, of.background, out));
+        });
         stats
     }
 
-    fn check<T>(&self, map: &Map<T>) {
-        let bins = self.bodies.bins;
-        assert_eq!((map.nx(), map.ny()), (bins.nx, bins.ny), "bins of the map");
+    pub(super) fn check<T>(&self, map: &Map<T>) {
+        let (bins, regions) = (self.bodies.bins, self.regions.len());
+        assert_eq!((map.nx(), map.ny()), (regions * bins.nx, bins.ny), "bins of the map");
     }
 
     /// Sums of fixed and movable cells, and what they overflow.
     fn cells(&mut self, extent: Extent) -> DensityStats {
-        let CpuDensity { bodies, patches, sums, fixed, partial, scale, target, targets, .. } = self;
-        let targets = targets.as_deref();
-        let (order, scale, target) = (&bodies.movable, *scale, *target);
-        patches.fill(order, &bodies.bins, extent, scale);
-        let strip = STRIP * bodies.bins.ny;
-        let strips = sums.par_chunks_mut(strip).zip(fixed.par_chunks(strip));
-        strips.zip(&mut *partial).enumerate().for_each(|(s, ((sums, fixed), partial))| {
-            sums.copy_from_slice(fixed);
-            patches.add_to_strip(order, &bodies.bins, extent, scale, s, sums);
-            *partial = match targets {
-                Some(targets) => overflow_by_bin(sums, 1.0 / scale, &targets[s * strip..]),
-                None => vectorised(
-                    #[inline(always)]
-                    || overflow_and_max(sums, 1.0 / scale, target),
-                ),
-            };
+        let CpuDensity { bodies, patches, sums, fixed, partial, scale, regions, targets, .. } =
+            self;
+        let (targets, bins) = (targets.as_deref(), &bodies.bins);
+        let (order, scale) = (&bodies.movable, *scale);
+        patches.fill(order, bins, extent, scale);
+        let (map, strip) = (bins.nx * bins.ny, STRIP * bins.ny);
+        let patches = &*patches;
+        let maps = sums.par_chunks_mut(map).zip(fixed.par_chunks(map));
+        let maps = maps.zip(partial.par_chunks_mut(bins.nx.div_ceil(STRIP)));
+        maps.zip(&mut *regions).enumerate().for_each(|(region, (((sums, fixed), partial), of))| {
+            let strips = sums.par_chunks_mut(strip).zip(fixed.par_chunks(strip));
+            strips.zip(&mut *partial).enumerate().for_each(|(s, ((sums, fixed), partial))| {
+                sums.copy_from_slice(fixed);
+                patches.add_to_strip(order, bins, extent, scale, (region, s), sums);
+                *partial = match targets {
+                    Some(targets) => overflow_by_bin(sums, 1.0 / scale, &targets[s * strip..]),
+                    None => vectorised(
+                        #[inline(always)]
+                        || overflow_and_max(sums, 1.0 / scale, of.target),
+                    ),
+                };
+            });
+            let (over, max) = total(partial);
+            of.stats = DensityStats { overflow: over * of.per_movable, max };
         });
-        let (over, max) =
-            partial.iter().fold((0.0, 0.0_f64), |(o, m), &(over, max)| (o + over, m.max(max)));
+        let (over, max) = total(partial);
         DensityStats { overflow: over * self.per_movable, max }
     }
+}
+
+/// Overflowing density and maximum of strips.
+fn total(strips: &[(f64, f64)]) -> (f64, f64) {
+    strips.iter().fold((0.0, 0.0_f64), |(o, m), &(over, max)| (o + over, m.max(max)))
 }
 
 impl Strays {
@@ -273,19 +327,19 @@ impl Patches {
         });
     }
 
-    /// Adds to strip `s` what patches and strays have of it.
+    /// Adds to strip `s` of a region what patches and strays have of it.
     fn add_to_strip(
         &self,
         order: &Order,
         bins: &Bins,
         extent: Extent,
         scale: f64,
-        s: usize,
+        (region, s): (usize, usize),
         sums: &mut [i64],
     ) {
         let &Bins { nx, ny, .. } = bins;
         let columns = s * STRIP..nx.min((s + 1) * STRIP);
-        for c in order.chunks_over(columns.clone()) {
+        for c in order.chunks_over(region, columns.clone()) {
             let (chunk, patch) = (&order.chunks()[c], &self.bins[c * PATCH * PATCH..]);
             let ([left, bottom], rows) = (chunk.corner(), chunk.on_map(1, ny));
             let own = chunk.on_map(0, nx);
@@ -297,9 +351,9 @@ impl Patches {
             }
         }
         let part = Part { corner: [columns.start as i64, 0], columns: columns.len(), rows: ny };
-        let strays = self.strays.chunks(Order::MOST_SLOTS).zip(&self.of_chunk);
-        for (strays, &Strays { count, columns: [first, last] }) in strays.take(order.chunks().len())
-        {
+        for c in order.chunks_of(region) {
+            let Strays { count, columns: [first, last] } = self.of_chunk[c];
+            let strays = &self.strays[c * Order::MOST_SLOTS..];
             if first >= columns.end || last < columns.start {
                 continue;
             }

@@ -23,7 +23,7 @@ use rayon::prelude::*;
 /// corners `x` and `y` and the `potential` that was solved at them.
 ///
 /// # Errors
-/// When a slice does not have one value per body, or the map is not `nx × ny`.
+/// When a slice does not have one value per body, or the map is not `nx × ny` for each fence region.
 pub fn energy_gradient<T: Real>(
     charge: &Charge,
     potential: &Map<T>,
@@ -31,7 +31,7 @@ pub fn energy_gradient<T: Real>(
     [gradient_x, gradient_y]: [&mut [T]; 2],
 ) -> Result<(), EngineError> {
     let grid = charge.grid();
-    check_bins([grid.nx(), grid.ny()], potential)?;
+    check_bins(charge.stacked_bins(), potential)?;
     let lengths = [
         ("x positions", x.len()),
         ("y positions", y.len()),
@@ -40,10 +40,11 @@ pub fn energy_gradient<T: Real>(
     ];
     check_lengths(charge.bodies(), &lengths)?;
     let (axis_x, axis_y) = Axis::of(&grid);
-    let phi = |i: usize, j: usize| potential[(i, j)].wide();
     let gradients = gradient_x.par_iter_mut().zip(gradient_y);
     gradients.enumerate().for_each(|(body, (to_x, to_y))| {
         (*to_x, *to_y) = (T::zero(), T::zero());
+        let first = charge.region(body) * grid.nx();
+        let phi = |i: usize, j: usize| potential[(first + i, j)].wide();
         let columns = Covered::new(&axis_x, x[body].wide(), charge.width()[body]);
         let rows = Covered::new(&axis_y, y[body].wide(), charge.height()[body]);
         let (Some(columns), Some(rows)) = (columns, rows) else { return };

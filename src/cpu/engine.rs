@@ -1,7 +1,7 @@
 //! The CPU engine: density, solve and force on a thread pool of its own.
 
 use super::density::CpuDensity;
-use super::solve::{Fields, Solver};
+use super::solve::{FieldSlices, Fields, SolveTimes, Solver};
 use crate::charge::Charge;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
@@ -23,11 +23,14 @@ pub struct CpuEngine<T: Real> {
     choice: Choice,
     pool: ThreadPool,
     density: CpuDensity,
-    /// ρ less the background.
+    /// ρ less the background, the map of every region.
     centered: Map<T>,
-    /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
-    solvers: [Option<Solver<T>>; Pipeline::ALL.len()],
+    /// By [`Pipeline::ALL`]; made when a pipeline is first asked for. Where there are several regions
+    /// and threads, several solvers take a share of the regions each.
+    solvers: [Vec<Solver<T>>; Pipeline::ALL.len()],
     fields: Fields<T>,
+    /// Of every region, as last computed.
+    evaluations: Vec<Evaluation>,
     force_x: Vec<T>,
     force_y: Vec<T>,
     done: Done,
@@ -39,6 +42,7 @@ impl<T: Real> std::fmt::Debug for CpuEngine<T> {
         f.debug_struct("CpuEngine")
             .field("grid", &self.charge.grid())
             .field("bodies", &self.charge.bodies())
+            .field("regions", &self.charge.regions())
             .field("choice", &self.choice)
             .field("threads", &self.threads())
             .field("done", &self.done)
@@ -60,12 +64,13 @@ impl<T: Real> CpuEngine<T> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
         let pool = thread_pool(options.threads)?;
-        let (nx, ny) = (charge.grid().nx(), charge.grid().ny());
+        let [nx, ny] = charge.stacked_bins();
         let (density, [force_x, force_y]) = Self::parts(&charge);
         let mut engine = CpuEngine {
             centered: Map::filled(nx, ny, T::zero()),
-            solvers: [const { None }; Pipeline::ALL.len()],
+            solvers: [const { Vec::new() }; Pipeline::ALL.len()],
             fields: Fields::new(nx, ny),
+            evaluations: vec![Evaluation::default(); charge.regions()],
             density,
             force_x,
             force_y,
@@ -75,14 +80,14 @@ impl<T: Real> CpuEngine<T> {
             pool,
             charge,
         };
-        engine.solver(engine.choice.pipeline);
+        engine.plan(engine.choice.pipeline);
         Ok(engine)
     }
 
     /// What is made of a charge: the density, and room for forces along x and y.
     fn parts(charge: &Charge) -> (CpuDensity, [Vec<T>; 2]) {
         let room = || vec![T::zero(); charge.bodies()];
-        (CpuDensity::new(charge, charge.background()), [room(), room()])
+        (CpuDensity::centered(charge), [room(), room()])
     }
 
     /// Number of threads it works with.
@@ -90,13 +95,13 @@ impl<T: Real> CpuEngine<T> {
         self.pool.current_num_threads()
     }
 
-    /// Centered ρ, `nx × ny`: ρ less [`Charge::background`], as last computed. It is what is solved;
-    /// [`Engine::read_map`] gives ρ itself.
+    /// Centered ρ, `nx × ny` for each region: ρ less [`Charge::region_background`], as last computed. It
+    /// is what is solved; [`Engine::read_map`] gives ρ itself.
     pub fn centered_density(&self) -> &Map<T> {
         &self.centered
     }
 
-    /// φ, Ex and Ey as last solved.
+    /// φ, Ex and Ey as last solved, `nx × ny` for each region.
     pub fn fields(&self) -> &Fields<T> {
         &self.fields
     }
@@ -106,10 +111,11 @@ impl<T: Real> CpuEngine<T> {
         (&self.force_x, &self.force_y)
     }
 
-    fn solver(&mut self, pipeline: Pipeline) -> &mut Solver<T> {
-        let threads = self.pool.current_num_threads();
-        self.solvers[pipeline as usize]
-            .get_or_insert_with(|| Solver::new(&self.charge.grid(), pipeline, threads))
+    /// Makes the solvers of a pipeline, if they are not there yet.
+    fn plan(&mut self, pipeline: Pipeline) {
+        let (threads, grid) = (self.pool.current_num_threads(), self.charge.grid());
+        let solver = || Solver::new(&grid, pipeline, threads);
+        self.solvers[pipeline as usize].resize_with(threads.min(self.charge.regions()), solver);
     }
 }
 
@@ -153,7 +159,14 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         check_range::<T>(&charge)?;
         let (density, [force_x, force_y]) = self.pool.install(|| Self::parts(&charge));
         (self.density, self.force_x, self.force_y) = (density, force_x, force_y);
+        if charge.regions() != self.charge.regions() {
+            let [nx, ny] = charge.stacked_bins();
+            self.centered = Map::filled(nx, ny, T::zero());
+            self.fields = Fields::new(nx, ny);
+            self.evaluations = vec![Evaluation::default(); charge.regions()];
+        }
         self.charge = charge;
+        self.plan(self.choice.pipeline);
         self.done = Done::Nothing;
         Ok(())
     }
@@ -198,6 +211,9 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let start = Instant::now();
         let (density, centered) = (&mut self.density, &mut self.centered);
         let stats = self.pool.install(|| density.smoothed_of_placed(centered));
+        for (evaluation, of_region) in self.evaluations.iter_mut().zip(density.stats()) {
+            evaluation.density = of_region;
+        }
         self.times.density = milliseconds(start);
         self.done = Done::Density;
         Ok(stats)
@@ -211,14 +227,36 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
 
     fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError> {
         self.done.require("the field", Done::Density)?;
-        self.solver(pipeline);
-        let solver = self.solvers[pipeline as usize].as_mut().expect("made above");
-        let (centered, fields) = (&self.centered, &mut self.fields);
-        let (energy, times) = self.pool.install(|| solver.solve(centered, fields));
+        self.plan(pipeline);
+        let solvers = &mut self.solvers[pipeline as usize];
+        let (bins, each) =
+            (self.charge.grid().bins(), self.charge.regions().div_ceil(solvers.len()));
+        let (centered, evaluations) = (self.centered.as_slice(), &mut self.evaluations);
+        let FieldSlices { potential, field_x, field_y } = (&mut self.fields).into();
+        let times = self.pool.install(|| {
+            let [phi, ex, ey] =
+                [potential, field_x, field_y].map(|map| map.par_chunks_mut(each * bins));
+            let maps = centered.par_chunks(each * bins).zip(phi).zip(ex).zip(ey);
+            let shares = maps.zip(evaluations.par_chunks_mut(each)).zip(solvers);
+            let solved = shares.map(|(((((rho, phi), ex), ey), evaluations), solver)| {
+                let [phi, ex, ey] = [phi, ex, ey].map(|map| map.chunks_mut(bins));
+                let maps = rho.chunks(bins).zip(phi).zip(ex).zip(ey);
+                let mut times = SolveTimes::default();
+                for ((((rho, potential), field_x), field_y), evaluation) in maps.zip(evaluations) {
+                    let fields = FieldSlices { potential, field_x, field_y };
+                    let (energy, took) = solver.solve_slices(rho, fields)?;
+                    evaluation.energy = energy;
+                    times.forward += took.forward;
+                    times.inverse += took.inverse;
+                }
+                Ok::<_, EngineError>(times)
+            });
+            solved.try_reduce(SolveTimes::default, |a, b| Ok(a.at_least(b)))
+        })?;
         self.times.forward = times.forward;
         self.times.inverse = times.inverse;
         self.done = Done::Solve;
-        Ok(energy)
+        Ok(self.evaluations.iter().map(|region| region.energy).sum())
     }
 
     fn compute_force(&mut self) -> Result<(), EngineError> {
@@ -241,6 +279,13 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         Ok(Evaluation { density, energy })
     }
 
+    fn read_regions(&mut self, out: &mut [Evaluation]) -> Result<(), EngineError> {
+        self.done.require("the regions' evaluations", Done::Solve)?;
+        check_lengths(self.charge.regions(), &[("evaluations of regions", out.len())])?;
+        out.copy_from_slice(&self.evaluations);
+        Ok(())
+    }
+
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
         let (map, needs) = match kind {
             MapKind::Density => (&self.centered, Done::Density),
@@ -251,7 +296,8 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         self.done.require(kind.name(), needs)?;
         check_bins([map.nx(), map.ny()], out)?;
         out.as_mut_slice().copy_from_slice(map.as_slice());
-        add_background(kind, self.density.background, out);
+        let maps = out.as_mut_slice().chunks_mut(self.charge.grid().bins());
+        maps.zip(self.density.backgrounds()).for_each(|(map, b)| add_background(kind, b, map));
         Ok(())
     }
 
@@ -271,29 +317,49 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         self.done.require("the gradient", Done::Force)?;
         let bodies = self.charge.bodies();
         check_lengths(2 * bodies, &[("gradient", gradient.len())])?;
-        let weight = check_weight::<T>(options.weight)?;
+        let weight = check_weight::<T>(options, self.charge.regions())?;
+        let region = self.charge.region_of_bodies();
+        let of_region = options.region_weights;
+        self.pool.install(|| match *of_region {
+            [] => self.put_gradient(gradient, options, |_| weight),
+            [only] => self.put_gradient(gradient, options, |_| T::of(options.weight * only)),
+            _ => self.put_gradient(gradient, options, |i| {
+                T::of(options.weight * of_region[region[i] as usize])
+            }),
+        });
+        Ok(())
+    }
+}
+
+impl<T: Real> CpuEngine<T> {
+    /// Writes the forces times the weight of each body to a gradient of two values per body, or adds them.
+    fn put_gradient(
+        &self,
+        gradient: &mut [T],
+        options: &GradientOptions,
+        weight: impl Fn(usize) -> T + Sync,
+    ) {
         let (fx, fy) = (&self.force_x, &self.force_y);
-        let put = |to: &mut T, force: T| {
-            let value = weight * force;
+        let put = |to: &mut T, i: usize, force: T| {
+            let value = weight(i) * force;
             *to = if options.accumulate { *to + value } else { value };
         };
-        self.pool.install(|| match options.layout {
+        match options.layout {
             Layout::Halves => {
-                let (x, y) = gradient.split_at_mut(bodies);
+                let (x, y) = gradient.split_at_mut(fx.len());
                 for (to, from) in [(x, fx), (y, fy)] {
                     let to = to.par_iter_mut().with_min_len(AT_ONCE);
-                    to.zip(from).for_each(|(to, &force)| put(to, force));
+                    to.zip(from).enumerate().for_each(|(i, (to, &force))| put(to, i, force));
                 }
             }
             Layout::Pairs => {
                 let pairs = gradient.par_chunks_exact_mut(2).with_min_len(AT_ONCE);
-                pairs.zip(fx).zip(fy).for_each(|((to, &fx), &fy)| {
-                    put(&mut to[0], fx);
-                    put(&mut to[1], fy);
+                pairs.zip(fx).zip(fy).enumerate().for_each(|(i, ((to, &fx), &fy))| {
+                    put(&mut to[0], i, fx);
+                    put(&mut to[1], i, fy);
                 });
             }
-        });
-        Ok(())
+        }
     }
 }
 
@@ -353,7 +419,7 @@ mod tests {
         let options = EngineOptions { pipeline, threads: 1, ..EngineOptions::default() };
         let asked = CpuEngine::<f64>::new(engine().charge, &options).unwrap();
         assert_eq!(asked.choice(), &Choice::asked_for(Pipeline::RowColumn));
-        assert!(asked.solvers[Pipeline::ThreePass as usize].is_none());
+        assert!(asked.solvers[Pipeline::ThreePass as usize].is_empty());
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::grid::Map;
 use crate::real::Real;
 use rayon::prelude::*;
 
-/// Both components of the field, `[nx][ny]`, y contiguous.
+/// Both components of the field, `[nx][ny]` for each region, y contiguous.
 #[derive(Clone, Copy)]
 struct Field<'a, T> {
     bins: Bins,
@@ -34,13 +34,13 @@ struct Field<'a, T> {
 type Patch<T> = [[T; 2]; PATCH * PATCH];
 
 impl CpuDensity {
-    /// Writes the force on every body in the field `(field_x, field_y)`, movable cells then fillers, at
-    /// the positions last given. A body outside the die, or at a position that is not
+    /// Writes the force on every body in the field `(field_x, field_y)` of its region, movable cells then
+    /// fillers, at the positions last given. A body outside the die, or at a position that is not
     /// finite, has zero force.
     ///
     /// # Panics
-    /// When a slice is not one entry per body, a map is not `nx × ny`, or no positions
-    /// were given.
+    /// When a slice is not one entry per body, a map is not `nx × ny` for each region, or no
+    /// positions were given.
     pub fn force<T: Real>(
         &mut self,
         field_x: &Map<T>,
@@ -48,12 +48,11 @@ impl CpuDensity {
         force_x: &mut [T],
         force_y: &mut [T],
     ) {
+        self.check(field_x);
+        self.check(field_y);
         let CpuDensity { bodies, forces, .. } = self;
         assert_eq!((force_x.len(), force_y.len()), (bodies.len(), bodies.len()), "forces");
         let bins = bodies.bins;
-        for map in [field_x, field_y] {
-            assert_eq!((map.nx(), map.ny()), (bins.nx, bins.ny), "bins of the field");
-        }
         let field = Field { bins, x: field_x.as_slice(), y: field_y.as_slice() };
         let movable = bodies.movable.len();
         let (movable_x, fillers_x) = force_x.split_at_mut(movable);
@@ -74,6 +73,7 @@ impl<T: Real> Field<'_, T> {
         assert!(order.is_placed(), "positions are given before the force is asked for");
         let slots = SharedMatrix::new(by_slot, order.len());
         order.chunks().par_iter().for_each(|chunk| {
+            let field = self.of_region(chunk.region as usize);
             // SAFETY: every slot is in one chunk, which is one task.
             let mut forces = unsafe { slots.block(0..1, chunk.slots()) };
             let mut patch: Patch<T> = [[T::zero(); 2]; PATCH * PATCH];
@@ -81,7 +81,7 @@ impl<T: Real> Field<'_, T> {
             vectorised(
                 #[inline(always)]
                 || {
-                    self.bring(chunk, &mut patch);
+                    field.bring(chunk, &mut patch);
                     let forces = forces.row(0).chunks_mut(BLOCK);
                     for (slots, forces) in blocks(chunk.slots()).zip(forces) {
                         let inputs = order.inputs(slots.clone(), Extent::Smoothed);
@@ -92,7 +92,7 @@ impl<T: Real> Field<'_, T> {
                                 in_window(&patch, &footprints, k)
                             } else {
                                 let body = order.footprint(slot, Extent::Smoothed);
-                                body.map_or([T::zero(); 2], |body| self.anywhere(&body))
+                                body.map_or([T::zero(); 2], |body| field.anywhere(&body))
                             };
                         }
                     }
@@ -105,6 +105,13 @@ impl<T: Real> Field<'_, T> {
                 [*x, *y] = by_slot[slot as usize];
             }
         });
+    }
+
+    /// The field of one region.
+    fn of_region(&self, region: usize) -> Self {
+        let map = self.bins.nx * self.bins.ny;
+        let [x, y] = [self.x, self.y].map(|field| &field[region * map..][..map]);
+        Field { x, y, ..*self }
     }
 
     /// Fills what a patch has of the map.

@@ -1,6 +1,6 @@
 //! What every engine asks of what it is given, and what of an evaluation has been computed.
 
-use super::{EngineError, Layout, MapKind};
+use super::{EngineError, GradientOptions, Layout, MapKind};
 use crate::charge::Charge;
 use crate::grid::Map;
 use crate::real::Real;
@@ -39,22 +39,31 @@ pub(crate) fn check_bins<T>([nx, ny]: [usize; 2], map: &Map<T>) -> Result<(), En
 }
 
 /// Makes ρ of a map of what an engine keeps of it; leaves other maps alone.
-pub(crate) fn add_background<T: Real>(kind: MapKind, background: f64, map: &mut Map<T>) {
+pub(crate) fn add_background<T: Real>(kind: MapKind, background: f64, map: &mut [T]) {
     if kind == MapKind::Density {
-        map.as_mut_slice().iter_mut().for_each(|v| *v = T::of(v.wide() + background));
+        map.iter_mut().for_each(|v| *v = T::of(v.wide() + background));
     }
 }
 
-/// The weight of a gradient in the precision of an engine.
+/// The weight of a gradient in the precision of an engine, of a charge of so many regions.
 ///
 /// # Errors
-/// When that cannot hold it.
-pub(crate) fn check_weight<T: Real>(weight: f64) -> Result<T, EngineError> {
-    let rounded = T::of(weight);
-    if rounded.is_finite() {
-        return Ok(rounded);
+/// When that cannot hold it, or a region's weight times it, and when there are regions' weights but not
+/// one for each region.
+pub(crate) fn check_weight<T: Real>(
+    options: &GradientOptions,
+    regions: usize,
+) -> Result<T, EngineError> {
+    let of_regions = options.region_weights;
+    if !of_regions.is_empty() {
+        check_lengths(regions, &[("weights of regions", of_regions.len())])?;
     }
-    Err(EngineError::Weight(weight))
+    for weight in of_regions.iter().map(|of| options.weight * of).chain([options.weight]) {
+        if !T::of(weight).is_finite() {
+            return Err(EngineError::Weight(weight));
+        }
+    }
+    Ok(T::of(options.weight))
 }
 
 /// An error unless every slice has `expected` values.
@@ -74,6 +83,12 @@ pub(crate) fn check_lengths(
 pub(crate) fn check_same_grid(ours: &Charge, theirs: &Charge) -> Result<(), EngineError> {
     let (expected, found) = (ours.grid(), theirs.grid());
     if expected == found { Ok(()) } else { Err(EngineError::OtherGrid { expected, found }) }
+}
+
+/// An error for a charge of several fence regions.
+pub(crate) fn check_one_region(charge: &Charge, what: &'static str) -> Result<(), EngineError> {
+    let regions = charge.regions();
+    if regions == 1 { Ok(()) } else { Err(EngineError::Regions { what, regions }) }
 }
 
 /// Whether `T` can hold every size and starting position, as engines ask of a charge.

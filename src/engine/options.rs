@@ -52,7 +52,7 @@ pub enum Layout {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct GradientOptions {
+pub struct GradientOptions<'a> {
     /// How the array holds it; x…y… by default.
     pub layout: Layout,
     /// What the force ([`Engine::read_force`](super::Engine::read_force)) is multiplied by; −1 by default, which gives the
@@ -61,15 +61,19 @@ pub struct GradientOptions {
     pub weight: f64,
     /// Whether it is added to what the array holds; off by default: it is written.
     pub accumulate: bool,
+    /// What the force on bodies of each fence region ([`Charge::set_fences`](crate::charge::Charge::set_fences))
+    /// is multiplied by besides, one number per region; empty by default: nothing.
+    pub region_weights: &'a [f64],
 }
 
-impl Default for GradientOptions {
+impl Default for GradientOptions<'_> {
     fn default() -> Self {
-        GradientOptions { layout: Layout::Halves, weight: -1.0, accumulate: false }
+        let layout = Layout::Halves;
+        GradientOptions { layout, weight: -1.0, accumulate: false, region_weights: &[] }
     }
 }
 
-impl GradientOptions {
+impl<'a> GradientOptions<'a> {
     /// With x and y of the array laid out this way.
     #[must_use]
     pub fn layout(self, layout: Layout) -> Self {
@@ -86,6 +90,12 @@ impl GradientOptions {
     #[must_use]
     pub fn accumulate(self, accumulate: bool) -> Self {
         GradientOptions { accumulate, ..self }
+    }
+
+    /// With the force on bodies of each fence region multiplied by its number as well.
+    #[must_use]
+    pub fn region_weights(self, region_weights: &'a [f64]) -> Self {
+        GradientOptions { region_weights, ..self }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::cpu::engine::{milliseconds, thread_pool};
 use crate::cpu::wirelength::CpuWirelength;
 use crate::engine::{
     Choice, DensityStats, Descriptor, EngineError, Evaluation, MapKind, Timed, check_bins,
-    check_lengths,
+    check_lengths, check_one_region,
 };
 use crate::grid::Map;
 use crate::real::Real;
@@ -40,14 +40,15 @@ impl<T: Real> HostBackend<T> {
     /// `threads` is as in [`EngineOptions`](crate::engine::EngineOptions).
     ///
     /// # Errors
-    /// When `netlist` has other movable cells than the charge, and when the
-    /// threads cannot be started.
+    /// When `netlist` has other movable cells than the charge, the charge has several fence
+    /// regions, and when the threads cannot be started.
     pub fn new(
         engine: Box<dyn Timed<T>>,
         netlist: &Netlist,
         threads: usize,
     ) -> Result<Self, EngineError> {
         let charge = engine.charge();
+        check_one_region(charge, "a placement")?;
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         Ok(HostBackend {
             pool: thread_pool(threads)?,

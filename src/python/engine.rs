@@ -50,6 +50,7 @@ pub(super) struct Engine {
     inner: Mutex<Inner>,
     grid: BinGrid,
     movable: usize,
+    regions: usize,
     precision: Precision,
     device: Device,
     pipeline: &'static str,
@@ -94,8 +95,8 @@ fn write_exact<T: EngineReal>(
     out: &mut Foreign,
 ) -> Result<(), Failure> {
     let engine = engine.as_dyn();
-    let grid = engine.charge().grid();
-    let mut potential = Map::filled(grid.nx(), grid.ny(), T::of(0.0));
+    let [nx, ny] = engine.charge().stacked_bins();
+    let mut potential = Map::filled(nx, ny, T::of(0.0));
     engine.read_map(MapKind::Potential, &mut potential)?;
     let bodies = engine.charge().bodies();
     let (x, y) = positions.values::<T>()?.split_at(bodies);
@@ -116,11 +117,13 @@ impl Engine {
         let precision = precision_of(dtype)?;
         let options = EngineOptions::default().pipeline(pipeline).threads(threads);
         let (grid, movable, bodies) = (charge.grid(), charge.movable(), charge.bodies());
+        let regions = charge.regions();
         let mut engine =
             detached(py, move || Ok(open_any_engine(charge, precision, device, &options)?))?;
         let pipeline = with_engine!(&mut engine, engine => engine.as_dyn().choice().pipeline);
         let inner = Mutex::new(Inner { engine, bodies, generation: 0 });
-        Ok(Engine { inner, grid, movable, precision, device, pipeline: pipeline.name() })
+        let pipeline = pipeline.name();
+        Ok(Engine { inner, grid, movable, regions, precision, device, pipeline })
     }
 
     /// Called without the interpreter: whoever waits here holds nobody up.
@@ -176,8 +179,8 @@ impl Engine {
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (die, bins, width, height, x, y, *, fixed, row_height, macros, target_density,
-                        fillers, seed, filler, dtype, device, threads, pipeline))]
+    #[pyo3(signature = (die, bins, width, height, x, y, *, fixed, row_height, macros, fences, regions,
+                        target_density, fillers, seed, filler, dtype, device, threads, pipeline))]
     #[allow(clippy::too_many_arguments)] // Python's, by name
     fn new(
         py: Python<'_>,
@@ -190,6 +193,8 @@ impl Engine {
         fixed: &Bound<'_, PyAny>,
         row_height: Option<f64>,
         macros: Option<Vec<bool>>,
+        fences: Vec<Vec<(f64, f64, f64, f64)>>,
+        regions: Option<Vec<u32>>,
         target_density: f64,
         fillers: bool,
         seed: u64,
@@ -218,6 +223,13 @@ impl Engine {
             let options =
                 ChargeOptions::default().target_density(target_density).fillers(fillers).seed(seed);
             let mut charge = Charge::from_rectangles(grid, &cells, &options)?;
+            if !fences.is_empty() || regions.is_some() {
+                let rect = |&(x, y, width, height): &_| Rect::at(x, y, width, height);
+                let fences: Vec<Vec<Rect>> =
+                    fences.iter().map(|rects| rects.iter().map(rect).collect()).collect();
+                let none = || vec![fences.len() as u32; charge.movable()];
+                charge.set_fences(&fences, &regions.unwrap_or_else(none))?;
+            }
             if let Some((count, width, height)) = filler {
                 // They start in the die's corner: whoever brings fillers has places for them.
                 charge.add_fillers(width, height, &vec![die.0; count], &vec![die.1; count])?;
@@ -333,6 +345,31 @@ impl Engine {
         detached(py, || Ok(self.lock()?.bodies))
     }
 
+    /// Fence regions, of which each makes a density of its own; one without fences.
+    #[getter]
+    fn regions(&self) -> usize {
+        self.regions
+    }
+
+    /// The region of every body.
+    fn region_of_bodies(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
+        detached(py, || {
+            let mut inner = self.lock()?;
+            let charge = inner.engine.charge();
+            Ok((0..charge.bodies()).map(|body| charge.region(body)).collect())
+        })
+    }
+
+    /// The evaluation of every region at the positions last evaluated.
+    fn evaluations(&self, py: Python<'_>) -> PyResult<Vec<Evaluation>> {
+        detached(py, || {
+            let mut found = vec![crate::engine::Evaluation::default(); self.regions];
+            let mut inner = self.lock()?;
+            with_engine!(&mut inner.engine, engine => engine.as_dyn().read_regions(&mut found)?);
+            Ok(found.into_iter().map(Evaluation::from).collect())
+        })
+    }
+
     /// "float32" or "float64".
     #[getter]
     fn dtype(&self) -> &'static str {
@@ -405,13 +442,14 @@ impl Engine {
     }
 
     /// Writes weight · force to `out`, or adds it: x of all bodies, then y; host memory, or of the
-    /// engine's device.
-    #[pyo3(signature = (out, *, weight, accumulate=false, stream=1))]
+    /// engine's device. `region_weights`: one for each region besides, or none.
+    #[pyo3(signature = (out, *, weight, region_weights=Vec::new(), accumulate=false, stream=1))]
     fn gradient(
         &self,
         py: Python<'_>,
         out: &Bound<'_, PyAny>,
         weight: f64,
+        region_weights: Vec<f64>,
         accumulate: bool,
         stream: usize,
     ) -> PyResult<()> {
@@ -421,6 +459,7 @@ impl Engine {
             let options = GradientOptions::default()
                 .layout(Layout::Halves)
                 .weight(weight)
+                .region_weights(&region_weights)
                 .accumulate(accumulate);
             let mut inner = self.lock_for(&[&out])?;
             with_engine!(&mut inner.engine, engine => match out.place {
@@ -523,19 +562,22 @@ impl Engine {
         })
     }
 
-    /// Writes a map of the last step to `out`, host memory of shape (nx, ny): "density", "potential",
-    /// "field_x" or "field_y".
+    /// Writes a map of the last step to `out`, host memory of shape (nx, ny), or with several regions
+    /// (regions, nx, ny): "density", "potential", "field_x" or "field_y".
     fn read_map(&self, py: Python<'_>, kind: &str, out: &Bound<'_, PyAny>) -> PyResult<()> {
         let kind = map_of(kind)?;
         let mut out = Foreign::take(out, "out", 1)?;
         detached(py, || {
             let (nx, ny) = self.bins();
             out.check_type(self.bits())?;
-            out.check_shape(&[&[nx, ny]])?;
+            match self.regions {
+                1 => out.check_shape(&[&[nx, ny]])?,
+                regions => out.check_shape(&[&[regions, nx, ny]])?,
+            }
             let mut inner = self.lock()?;
             with_engine!(&mut inner.engine, engine => {
                 let to = out.values_mut()?;
-                let mut map = Map::filled(nx, ny, to[0]);
+                let mut map = Map::filled(self.regions * nx, ny, to[0]);
                 engine.as_dyn().read_map(kind, &mut map)?;
                 to.copy_from_slice(map.as_slice());
             });

@@ -8,6 +8,7 @@ mod changes;
 mod common;
 mod conformance;
 mod density_golden;
+mod fences;
 mod flat;
 mod golden;
 mod layouts;

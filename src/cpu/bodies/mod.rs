@@ -9,6 +9,9 @@
 //! around it, that stays in a core's cache. An order is kept from one step to the
 //! next, for bodies move little, and made anew when too many have left their patch.
 //!
+//! Bodies of several fence regions ([`Charge::set_fences`]) are sorted by region first: each region
+//! has tiles of its own, over the same bins, and all bodies of a chunk are of one.
+//!
 //! Nothing that is computed depends on the order, but for the time it takes: sums
 //! of areas are integers, and a body's force is a sum over its own bins.
 
@@ -70,7 +73,7 @@ pub(super) struct Footprint {
     pub(super) weight: f64,
 }
 
-/// The bins of a map.
+/// The bins of a region's map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bins {
     pub(super) nx: usize,
@@ -104,10 +107,13 @@ impl Bodies {
             })
             .collect();
         for &i in charge.macros() {
-            bodies[i as usize].own = charge.target_density();
+            bodies[i as usize].own = charge.region_target_density(charge.region(i as usize));
         }
         let fillers = bodies.split_off(charge.movable());
-        Bodies { bins, movable: Order::new(bodies, bins), fillers: Order::new(fillers, bins) }
+        let region = charge.region_of_bodies();
+        let (of_movable, of_fillers) = region.split_at(charge.movable().min(region.len()));
+        let order = |bodies, of: &[u32]| Order::new(bodies, of, charge.regions(), bins);
+        Bodies { bins, movable: order(bodies, of_movable), fillers: order(fillers, of_fillers) }
     }
 
     pub(super) fn len(&self) -> usize {

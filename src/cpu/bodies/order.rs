@@ -28,6 +28,7 @@ const NEAR: f64 = (BEFORE - 1) as f64;
 pub(in crate::cpu) struct Chunk {
     first: u32,
     count: u32,
+    pub(in crate::cpu) region: u32,
     /// The tile, along x and y.
     pub(in crate::cpu) tile: [u32; 2],
 }
@@ -55,6 +56,9 @@ pub(in crate::cpu) struct Order {
     bins: Bins,
     /// By index.
     bodies: Vec<Body>,
+    /// Fence regions, and the region of every body by index; empty where there is one.
+    regions: usize,
+    region: Vec<u32>,
     /// By slot: the body's index. Written by several tasks, each its own entries.
     body: Vec<AtomicU32>,
     /// By index: the slot.
@@ -66,17 +70,19 @@ pub(in crate::cpu) struct Order {
     height: Vec<f64>,
     ratio: Vec<f64>,
     own: Vec<f64>,
-    /// By tile, and within it by slot.
+    /// By region, by tile, and within it by slot.
     chunks: Vec<Chunk>,
-    /// The first chunk of every column of tiles, and their number at the end.
+    /// The first chunk of every column of tiles of every region, and their number at the end.
     column_chunk: Vec<u32>,
     /// Bodies per cell of the sort, for every task, then where each task puts them.
     counts: Vec<u32>,
 }
 
 impl Order {
-    pub(super) fn new(bodies: Vec<Body>, bins: Bins) -> Self {
+    /// Of bodies in so many regions, `region` that of each or, where there is one region, empty.
+    pub(super) fn new(bodies: Vec<Body>, region: &[u32], regions: usize, bins: Bins) -> Self {
         let n = bodies.len();
+        assert!(regions == 1 || region.len() == n, "a region for every body");
         let column = || vec![0.0; n];
         let mut order = Order {
             body: (0..n).map(|_| AtomicU32::new(0)).collect(),
@@ -88,9 +94,11 @@ impl Order {
             ratio: column(),
             own: column(),
             chunks: Vec::new(),
-            column_chunk: vec![0; bins.nx.div_ceil(TILE) + 1],
+            column_chunk: vec![0; regions * bins.nx.div_ceil(TILE) + 1],
             counts: Vec::new(),
             bodies,
+            regions,
+            region: if regions > 1 { region.to_vec() } else { Vec::new() },
             bins,
         };
         order.chunks.reserve_exact(order.most_chunks());
@@ -109,7 +117,7 @@ impl Order {
     /// Chunks there may ever be.
     pub(in crate::cpu) fn most_chunks(&self) -> usize {
         let [tx, ty] = self.tiles();
-        (tx * ty).min(self.len()) + self.len() / CHUNK
+        (self.regions * tx * ty).min(self.len()) + self.len() / CHUNK
     }
 
     /// Whether positions were ever given.
@@ -124,12 +132,20 @@ impl Order {
     /// Slots that a chunk has at most.
     pub(in crate::cpu) const MOST_SLOTS: usize = CHUNK;
 
-    /// The chunks whose patches have a column among `columns`, by their place in [`Order::chunks`].
-    pub(in crate::cpu) fn chunks_over(&self, columns: Range<usize>) -> Range<usize> {
-        let last_tile = self.column_chunk.len() - 1;
+    /// The chunks of a region, by their place in [`Order::chunks`].
+    pub(in crate::cpu) fn chunks_of(&self, region: usize) -> Range<usize> {
+        let [tiles_x, _] = self.tiles();
+        let at = |region: usize| self.column_chunk[region * tiles_x] as usize;
+        at(region)..at(region + 1)
+    }
+
+    /// Those of them whose patches have a column among `columns`.
+    pub(in crate::cpu) fn chunks_over(&self, region: usize, columns: Range<usize>) -> Range<usize> {
+        let [tiles_x, _] = self.tiles();
         let first = (columns.start + BEFORE + 1).saturating_sub(PATCH).div_ceil(TILE);
-        let end = ((columns.end - 1 + BEFORE) / TILE + 1).min(last_tile);
-        self.column_chunk[first.min(end)] as usize..self.column_chunk[end] as usize
+        let end = ((columns.end - 1 + BEFORE) / TILE + 1).min(tiles_x);
+        let of_columns = &self.column_chunk[region * tiles_x..];
+        of_columns[first.min(end)] as usize..of_columns[end] as usize
     }
 
     /// By index: the slot of every body.
@@ -223,7 +239,7 @@ impl Order {
     /// Cells of the sort.
     fn cells(&self) -> usize {
         let [tx, ty] = self.tiles();
-        tx * ty * QUARTERS * QUARTERS
+        self.regions * tx * ty * QUARTERS * QUARTERS
     }
 
     /// Bodies that one task sorts: as many as there are cells, so that counts take
@@ -233,7 +249,8 @@ impl Order {
     }
 
     fn sort<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Sync) {
-        let (bins, [_, tiles_y]) = (self.bins, self.tiles());
+        let (bins, [tiles_x, tiles_y]) = (self.bins, self.tiles());
+        let region = std::mem::take(&mut self.region);
         let (cells, at_once) = (self.cells(), self.sorted_at_once());
         let cell = |i: usize| {
             const QUARTER: usize = TILE / QUARTERS;
@@ -242,7 +259,11 @@ impl Order {
             let [x, y] = at(i);
             let u = quarter(bins.x.position(x.wide()), bins.nx);
             let v = quarter(bins.y.position(y.wide()), bins.ny);
-            let tile = u / QUARTERS * tiles_y + v / QUARTERS;
+            let column = match region.is_empty() {
+                true => u / QUARTERS,
+                false => region[i] as usize * tiles_x + u / QUARTERS,
+            };
+            let tile = column * tiles_y + v / QUARTERS;
             (tile * QUARTERS + u % QUARTERS) * QUARTERS + v % QUARTERS
         };
         let bodies = self.len();
@@ -262,6 +283,7 @@ impl Order {
                 *free += 1;
             }
         });
+        self.region = region;
         self.describe();
     }
 
@@ -271,7 +293,8 @@ impl Order {
         let (cells, [tiles_x, tiles_y]) = (self.cells(), self.tiles());
         let mut slot = 0;
         self.chunks.clear();
-        for tile in 0..tiles_x * tiles_y {
+        let columns = self.regions * tiles_x;
+        for tile in 0..columns * tiles_y {
             let tile_start = slot;
             for cell in tile * PER_TILE..(tile + 1) * PER_TILE {
                 for count in self.counts[cell..].iter_mut().step_by(cells) {
@@ -289,11 +312,12 @@ impl Order {
                 self.chunks.push(Chunk {
                     first: tile_start + start(part),
                     count: start(part + 1) - start(part),
-                    tile: [tile / tiles_y, tile % tiles_y].map(|t| t as u32),
+                    region: (tile / tiles_y / tiles_x) as u32,
+                    tile: [tile / tiles_y % tiles_x, tile % tiles_y].map(|t| t as u32),
                 });
             }
         }
-        self.column_chunk[tiles_x] = self.chunks.len() as u32;
+        self.column_chunk[columns] = self.chunks.len() as u32;
     }
 
     /// Puts sizes and weights in slots.

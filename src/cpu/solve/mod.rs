@@ -37,6 +37,16 @@ pub struct SolveTimes {
     pub inverse: f64,
 }
 
+impl SolveTimes {
+    /// Of two solves that run side by side.
+    pub(super) fn at_least(self, other: SolveTimes) -> Self {
+        SolveTimes {
+            forward: self.forward.max(other.forward),
+            inverse: self.inverse.max(other.inverse),
+        }
+    }
+}
+
 /// A planned solve of one grid by one pipeline. No call allocates.
 ///
 /// Work is spread over the rayon pool it is called in. A density of one's own, say

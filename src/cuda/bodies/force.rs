@@ -104,7 +104,8 @@ impl<T: CudaReal> Force<T> {
             Layout::Pairs => &self.pairs,
             Layout::Halves => &self.halves,
         };
-        let (weight, add) = (T::of(options.weight), i32::from(options.accumulate));
+        let of_region = options.region_weights.first().unwrap_or(&1.0);
+        let (weight, add) = (T::of(options.weight * of_region), i32::from(options.accumulate));
         let mut launch = Launch::new(&self.gpu, kernel);
         launch.overlap(self.overlap);
         launch.arg(&bodies.plan).arg(&slot_of).arg(&self.in_slots).arg(&gradient).arg(&weight);

@@ -77,7 +77,7 @@ impl<T: CudaReal> CudaEngine<T> {
         gradient: impl Into<DeviceSliceMut<'a, T>>,
     ) -> Result<(), EngineError> {
         self.done.require("the gradient", Done::Solve)?;
-        check_weight::<T>(options.weight)?;
+        check_weight::<T>(options, 1)?;
         let layout = options.layout as usize;
         if self.gpu.is_capturing() {
             self.require_callers_order("the capture of a gradient")?;

@@ -25,12 +25,15 @@ use crate::cuda::device::{CudaError, CudaReal, Gpu, Graph, Stopwatch, measure};
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
     GradientOptions, Layout, MapKind, Pipeline, StageTimes, StepTimes, Timed, add_background,
-    check_bins, check_lengths, check_positions, check_positions_in, check_range, check_same_grid,
-    check_weight,
+    check_bins, check_lengths, check_one_region, check_positions, check_positions_in, check_range,
+    check_same_grid, check_weight,
 };
 use crate::grid::Map;
 use stages::Stages;
 use std::sync::Arc;
+
+/// What takes one fence region, in errors.
+const WHAT: &str = "the CUDA engine";
 
 /// Runs in a row that one sample of [`Timed::step_times`] averages over.
 const RUNS_PER_SAMPLE: usize = 10;
@@ -116,6 +119,7 @@ impl<T: CudaReal> CudaEngine<T> {
     ) -> Result<Self, EngineError> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
+        check_one_region(&charge, WHAT)?;
         let mut stages = Stages::new(gpu, charge)?;
         let choice = match options.pipeline {
             Some(pipeline) => {
@@ -266,6 +270,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError> {
         check_same_grid(self.charge(), &charge)?;
         check_range::<T>(&charge)?;
+        check_one_region(&charge, WHAT)?;
         // Not in a capture, where it would fail with a part of it done.
         self.gpu.enter()?.check_not_capturing()?;
         self.stages.set_charge(charge)?;
@@ -375,11 +380,18 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.evaluate_on_device()
     }
 
+    fn read_regions(&mut self, out: &mut [Evaluation]) -> Result<(), EngineError> {
+        self.done.require("the regions' evaluations", Done::Solve)?;
+        check_lengths(1, &[("evaluations of regions", out.len())])?;
+        out[0] = Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? };
+        Ok(())
+    }
+
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
         let map = self.stages.map(kind, self.done)?;
         check_bins([self.charge().grid().nx(), self.charge().grid().ny()], out)?;
         self.gpu.read(map, out.as_mut_slice())?;
-        add_background(kind, self.stages.density.background(), out);
+        add_background(kind, self.stages.density.background(), out.as_mut_slice());
         Ok(())
     }
 
@@ -396,7 +408,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     ) -> Result<(), EngineError> {
         self.done.require("the gradient", Done::Force)?;
         check_lengths(2 * self.stages.bodies.len(), &[("gradient", gradient.len())])?;
-        check_weight::<T>(options.weight)?;
+        check_weight::<T>(options, 1)?;
         Ok(self.stages.send_gradient(options, gradient)?)
     }
 }

@@ -420,12 +420,111 @@ static void threads(void) {
     CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
 }
 
+// Cells in two fences, one of two rectangles, and cells in none.
+static void regions(void) {
+    enum { CELLS = 30, FENCES = 2, REGIONS = 3 };
+    double width[CELLS], height[CELLS], x[CELLS], y[CELLS];
+    uint32_t region[CELLS];
+    for (int i = 0; i < CELLS; ++i) {
+        width[i] = 1.0 + 0.1 * (i % 3);
+        height[i] = 2.0;
+        x[i] = 6.0 + 0.7 * i;
+        y[i] = 20.0 - 0.8 * i;
+        region[i] = (uint32_t)(i % REGIONS);
+    }
+    // The die is [5, 29] x [-7, 23].
+    const uint32_t of[] = {0, 0, 1};
+    const double fx[] = {5.0, 9.0, 19.0}, fy[] = {-7.0, -7.0, 2.0}, fw[] = {5.0, 6.0, 8.0}, fh[] = {20.0, 9.0, 15.0};
+    placefield_bodies bodies;
+    placefield_error error;
+    CHECK(placefield_bodies_init(&bodies, sizeof bodies, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(bodies.fences == 0 && bodies.region == NULL);
+    bodies.movable = CELLS;
+    bodies.width = width;
+    bodies.height = height;
+    bodies.x = x;
+    bodies.y = y;
+    bodies.fillers = 1;
+    bodies.fences = FENCES;
+    bodies.region = region;
+    bodies.fence_rects = 3;
+    bodies.fence_of_rect = of;
+    bodies.fence_x = fx;
+    bodies.fence_y = fy;
+    bodies.fence_width = fw;
+    bodies.fence_height = fh;
+    placefield_grid grid = the_grid();
+    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    placefield_engine *engine = NULL;
+    CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, &error) == PLACEFIELD_STATUS_OK);
+    size_t movable = 0, all = 0, count = 0;
+    CHECK(placefield_engine_bodies(engine, &movable, &all, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(movable == CELLS && all > CELLS && all < 4096);
+    static uint32_t of_bodies[4096];
+    CHECK(placefield_engine_regions(engine, &count, of_bodies, all, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(count == REGIONS && of_bodies[4] == 1 && of_bodies[CELLS] == 0 && of_bodies[all - 1] == 2);
+    CHECK(placefield_engine_regions(engine, &count, NULL, 0, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_regions(engine, &count, of_bodies, all + 1, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_regions(engine, NULL, NULL, 0, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+
+    static double at[2 * 4096], gradient[2 * 4096], weighted[2 * 4096], maps[REGIONS * BINS];
+    placefield_evaluation whole, parts[REGIONS];
+    CHECK(placefield_engine_start_f64(engine, at, at + all, all, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluations(engine, parts, REGIONS, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
+    CHECK(placefield_engine_evaluate_f64(engine, at, at + all, all, &whole, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluations(engine, parts, REGIONS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluations(engine, parts, 2, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(strcmp(error.message, "2 regions, expected 3") == 0);
+    CHECK(fabs(parts[0].energy + parts[1].energy + parts[2].energy - whole.energy) < 1e-12 * whole.energy);
+    CHECK(whole.max_density == fmax(parts[0].max_density, fmax(parts[1].max_density, parts[2].max_density)));
+
+    // Outside its fence a region is full: the last column of bins for the first.
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, maps, REGIONS * BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(maps[(NX - 1) * NY] >= 1.0 && maps[BINS + 9 * NY + 5] < 1.0);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, maps, BINS, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(strcmp(error.message, "120 bins, expected 3 \xc3\x97 12 \xc3\x97 10") == 0);
+
+    const double weights[REGIONS] = {-1.0, -3.0, 0.5};
+    CHECK(placefield_engine_gradient_f64(engine, gradient, all, -1.0, 0, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_region_gradient_f64(engine, weighted, all, weights, REGIONS, 0, NULL) ==
+          PLACEFIELD_STATUS_OK);
+    for (size_t i = 0; i < all; ++i) {
+        double weight = -weights[of_bodies[i]];
+        CHECK(weighted[i] == weight * gradient[i] && weighted[all + i] == weight * gradient[all + i]);
+    }
+    CHECK(placefield_engine_region_gradient_f64(engine, weighted, all, weights, 2, 0, NULL) ==
+          PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_region_gradient_f64(engine, weighted, all, NULL, REGIONS, 0, NULL) ==
+          PLACEFIELD_STATUS_NULL_POINTER);
+    static float narrow[2 * 4096];
+    CHECK(placefield_engine_region_gradient_f32(engine, narrow, all, weights, REGIONS, 0, NULL) ==
+          PLACEFIELD_STATUS_WRONG_PRECISION);
+    CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
+
+    engine = NULL;
+    region[7] = 3;
+    CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(strcmp(error.message, "movable cell 7: region 3: expected a number below 3") == 0 && engine == NULL);
+    region[7] = 1;
+    bodies.fences = 4;
+    CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(strcmp(error.message, "4 fences of 3 rectangles") == 0);
+    bodies.fences = 1;
+    CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(strcmp(error.message, "bodies.fence_of_rect 2: 1: expected a number below 1") == 0);
+    bodies.fences = FENCES;
+    bodies.fence_x = NULL;
+    CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, &error) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(strcmp(error.message, "bodies.fence_x is NULL") == 0);
+}
+
 int main(void) {
     versions();
     solves();
     options_and_grids_are_checked();
     steps();
     changes();
+    regions();
     threads();
     printf("%d checks passed\n", checks_made);
     return 0;

@@ -92,8 +92,13 @@ class Engine:
     fixed : cells that stay, shape (fixed, 4): x, y, width, height
     row_height : that of a filler (default: the median height)
     macros : a truth value for every movable cell; matters below a target density of 1
+    fences : unions of rectangles, each of shape (rectangles, 4): x, y, width, height. The cells of each make a
+        density of their own, for which all outside their fence is taken; those of no fence make one more, for
+        which the fences are taken
+    regions : for each movable cell the number of its fence, or len(fences) for none (default: none)
     target_density : the largest share of a bin to be filled, above 0 and at most 1
-    fillers : whether the free space is filled; or (count, width, height) of fillers of the caller's own
+    fillers : whether the free space is filled; or (count, width, height) of fillers of the caller's own,
+        which with fences are the first region's
     seed : of the fillers' positions
     dtype : "float32" or "float64": of positions, maps and forces
     device : "cpu", "cuda" or "cuda:N"
@@ -107,7 +112,7 @@ class Engine:
     __slots__ = ("_engine", "_torch", "__weakref__")
 
     def __init__(self, die, bins, width, height, x=None, y=None, *, fixed=None, row_height=None, macros=None,
-                 target_density=1.0, fillers=False, seed=1000, dtype="float32", device="cpu", threads=0,
+                 fences=(), regions=None, target_density=1.0, fillers=False, seed=1000, dtype="float32", device="cpu", threads=0,
                  pipeline=None):
         self._torch = None      # what placefield.torch has found out
         width = numpy.ascontiguousarray(width, numpy.float64)
@@ -116,6 +121,8 @@ class Engine:
             tuple(map(float, die)), tuple(bins), width, _column(height, 0.0, width.shape),
             _column(x, float(die[0]), width.shape), _column(y, float(die[1]), width.shape), fixed=rects,
             row_height=row_height, macros=None if macros is None else [bool(mark) for mark in macros],
+            fences=[[tuple(map(float, rect)) for rect in rects] for rects in fences],
+            regions=None if regions is None else [int(region) for region in regions],
             target_density=target_density, fillers=fillers is True, seed=seed,
             filler=None if isinstance(fillers, bool) else tuple(fillers), dtype=str(numpy.dtype(dtype)),
             device=str(device), threads=threads, pipeline=pipeline)
@@ -136,6 +143,7 @@ class Engine:
     die = property(lambda self: self._engine.die, doc="The die, (xl, yl, xh, yh).")
     movable = property(lambda self: self._engine.movable, doc="Movable cells: the first bodies.")
     bodies = property(lambda self: self._engine.bodies, doc="Movable cells and fillers.")
+    regions = property(lambda self: self._engine.regions, doc="Fence regions: one without fences.")
     dtype = property(lambda self: numpy.dtype(self._engine.dtype), doc="Of positions, maps and forces.")
     device = property(lambda self: self._engine.device, doc='"cpu" or "cuda:N".')
     pipeline = property(lambda self: self._engine.pipeline, doc="How the field is solved.")
@@ -185,6 +193,14 @@ class Engine:
         positions = _array(positions)
         return self._engine.evaluate(positions, stream=_stream(positions, stream))
 
+    def region_of_bodies(self):
+        """The region of every body: shape (bodies,)."""
+        return numpy.array(self._engine.region_of_bodies(), numpy.int64)
+
+    def evaluations(self):
+        """The Evaluation of every region at the positions last evaluated: of its own cells, area and density."""
+        return self._engine.evaluations()
+
     def force(self, out=None, *, stream=None):
         """The force on every body, the direction that spreads: layout area times bin widths.
 
@@ -196,12 +212,14 @@ class Engine:
         """`weight` times the force, written or added to `out`.
 
         -1 gives the direction in which density rises, as DREAMPlace has it; `energy_weight` the derivative
-        of the energy, but for what the field varies within a bin.
+        of the energy, but for what the field varies within a bin. `weight` may be one number for each region.
         """
+        weights = [] if numpy.ndim(weight) == 0 else [float(of_region) for of_region in weight]
         if out is None:
             out = numpy.zeros((2, self.bodies), self.dtype)
         target = _array(out)
-        self._engine.gradient(target, weight=weight, accumulate=accumulate, stream=_stream(target, stream))
+        self._engine.gradient(target, weight=1.0 if weights else weight, region_weights=weights,
+                              accumulate=accumulate, stream=_stream(target, stream))
         return out
 
     @property
@@ -211,7 +229,8 @@ class Engine:
         return -2.0 / (width * height * width)
 
     def density(self):
-        """rho of the last step, area in the bin over the bin's area: shape (nx, ny)."""
+        """rho of the last step, area in the bin over the bin's area: shape (nx, ny), or with several regions
+        (regions, nx, ny), as of the other maps."""
         return self._map("density")
 
     def potential(self):
@@ -228,7 +247,8 @@ class Engine:
         return self._engine.device_map(name)
 
     def _map(self, name):
-        out = numpy.empty(self.bins, self.dtype)
+        shape = self.bins if self.regions == 1 else (self.regions, *self.bins)
+        out = numpy.empty(shape, self.dtype)
         self._engine.read_map(name, out)
         return out
 

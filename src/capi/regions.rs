@@ -1,0 +1,141 @@
+//! What an engine says of each fence region.
+
+use super::EngineHandle;
+use super::engine::{EngineNumber, EvaluationResult, check_bodies, gradient_options, on_engine};
+use super::handles;
+use super::memory::{output, outputs, values};
+use super::status::{ErrorText, Failure, Status, call};
+use crate::border::{AnyEngine, with_engine};
+use crate::charge::Charge;
+use crate::engine::Evaluation;
+
+/// The number of regions, each of which makes a density of its own: one without fences, and with them one
+/// more than there are where a cell is in none. `of_bodies`, which may be NULL, gets the region of every
+/// body, `bodies` values.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_regions(
+    engine: *const EngineHandle,
+    regions: *mut usize,
+    of_bodies: *mut u32,
+    bodies: usize,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        call(error, || {
+            handles::with(engine, "engine", |made: &mut AnyEngine| {
+                let charge = made.charge();
+                let regions = output(regions, "regions")?;
+                if !of_bodies.is_null() {
+                    check_bodies(charge, bodies)?;
+                    let [of_bodies] = outputs([(of_bodies, "of_bodies")], bodies, &[])?;
+                    let of = |(body, to): (usize, &mut u32)| *to = charge.region(body) as u32;
+                    of_bodies.iter_mut().enumerate().for_each(of);
+                }
+                *regions = charge.regions();
+                Ok(())
+            })
+        })
+    }
+}
+
+/// The evaluation of every region at the positions last evaluated, `regions` of them: overflow and largest
+/// density of its own cells and area, and the energy of its own density.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_evaluations(
+    engine: *mut EngineHandle,
+    evaluations: *mut EvaluationResult,
+    regions: usize,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        call(error, || {
+            handles::with(engine, "engine", |made: &mut AnyEngine| {
+                check_regions(made.charge(), regions)?;
+                let [to] = outputs([(evaluations, "evaluations")], regions, &[])?;
+                let mut found = vec![Evaluation::default(); regions];
+                with_engine!(made, engine => engine.as_dyn().read_regions(&mut found))?;
+                to.iter_mut().zip(found).for_each(|(to, found)| *to = found.into());
+                Ok(())
+            })
+        })
+    }
+}
+
+/// As placefield_engine_gradient_f32, with a weight for the bodies of every region: `weights` has
+/// `regions` values.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_region_gradient_f32(
+    engine: *mut EngineHandle,
+    gradient: *mut f32,
+    bodies: usize,
+    weights: *const f64,
+    regions: usize,
+    accumulate: i32,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe { write_gradient(engine, gradient, bodies, weights, regions, accumulate, error) }
+}
+
+/// As placefield_engine_region_gradient_f32, of doubles.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_region_gradient_f64(
+    engine: *mut EngineHandle,
+    gradient: *mut f64,
+    bodies: usize,
+    weights: *const f64,
+    regions: usize,
+    accumulate: i32,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe { write_gradient(engine, gradient, bodies, weights, regions, accumulate, error) }
+}
+
+fn check_regions(charge: &Charge, found: usize) -> Result<(), Failure> {
+    match charge.regions() {
+        expected if expected == found => Ok(()),
+        expected => {
+            let message = format!("{found} regions, expected {expected}");
+            Err(Failure::new(Status::BadLength, message))
+        }
+    }
+}
+
+/// # Safety
+/// As the header's first page has it.
+unsafe fn write_gradient<T: EngineNumber>(
+    engine: *mut EngineHandle,
+    gradient: *mut T,
+    bodies: usize,
+    weights: *const f64,
+    regions: usize,
+    accumulate: i32,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        on_engine::<T>(engine, error, |engine| {
+            check_bodies(engine.charge(), bodies)?;
+            check_regions(engine.charge(), regions)?;
+            let weights = values(weights, regions, "weights")?;
+            let [gradient] = outputs([(gradient, "gradient")], 2 * bodies, &[])?;
+            let options = gradient_options(1.0, accumulate).region_weights(weights);
+            Ok(engine.write_gradient(gradient, &options)?)
+        })
+    }
+}

@@ -1,0 +1,239 @@
+//! Fence regions: several density systems over one grid.
+//!
+//! A fence is a union of rectangles that some cells have to lie in and no others may. Each fence's
+//! cells are the movable charge of a *region* of their own, in which everything outside the fence
+//! is taken, as if by fixed cells; the cells of no fence are that of one more region, in which the fences are
+//! taken (DREAMPlace 3.0, Gu et al., ICCAD 2020). A region has its own fixed area, target
+//! density, fillers and background; cells of different regions do not push one another.
+//! Without fences there is one region, the die.
+
+use super::fixed::{clip, gaps};
+use super::{Charge, ChargeError};
+use crate::grid::{MAX_BINS, Map, Rect};
+use std::borrow::Cow;
+
+/// What of a charge each region has for itself.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    pub(super) target_density: f64,
+    pub(super) movable_area: f64,
+    pub(super) fixed: Map<f64>,
+}
+
+impl Region {
+    /// A region whose fixed area has not been computed yet.
+    pub(super) fn new(target_density: f64) -> Self {
+        Region { target_density, movable_area: 0.0, fixed: Map::filled(0, 0, 0.0) }
+    }
+}
+
+/// The area that a region's cells may lie in, and the rest of the die, each as rectangles that do
+/// not overlap.
+#[derive(Clone, Debug)]
+pub(super) struct Fence {
+    inside: Vec<Rect>,
+    outside: Vec<Rect>,
+}
+
+impl Fence {
+    fn new(rects: &[Rect], die: &Rect) -> Self {
+        let outside = gaps(rects, die);
+        Fence { inside: gaps(&outside, die), outside }
+    }
+
+    /// The other way about.
+    fn complement(rects: &[Rect], die: &Rect) -> Self {
+        let Fence { inside, outside } = Fence::new(rects, die);
+        Fence { inside: outside, outside: inside }
+    }
+
+    /// What is taken when `rects` are: what lies outside, and what of them lies inside.
+    fn taken(&self, rects: &[Rect]) -> Vec<Rect> {
+        let parts = |rect| self.inside.iter().filter_map(move |piece| clip(rect, piece));
+        self.outside.iter().copied().chain(rects.iter().flat_map(parts)).collect()
+    }
+}
+
+impl Charge {
+    /// Divides the cells into fence regions, each of which makes a density of its own: `fences[r]` is
+    /// the union of the rectangles that the cells of region r have to lie in, and `region` has one
+    /// index per movable cell ([`Charge::movable`]), that of its fence, or `fences.len()` for a cell of no
+    /// fence. Such cells, where there are any, are one more region. What of a rectangle lies outside
+    /// the die is left out. No fences: one region, the die.
+    ///
+    /// The fillers are made anew, each region's over its own area, and each region's target density is raised
+    /// where its cells do not fit otherwise. Fillers that were added by hand are gone
+    /// ([`Charge::add_fillers_in`]).
+    ///
+    /// # Errors
+    /// When a fence has no rectangle, a rectangle has no area or lies outside the die, fences
+    /// overlap, `region` does not have one index per movable cell or one is beyond `fences.len()`, the cells of a
+    /// region have more area than is free there, more than [`MAX_BINS`] bins
+    /// would be needed, or too many fillers. The charge is then as it was.
+    pub fn set_fences(&mut self, fences: &[Vec<Rect>], region: &[u32]) -> Result<(), ChargeError> {
+        self.check_length("regions of movable cells", self.movable, region.len())?;
+        let regions = fences.len() + 1;
+        let of_a_region = |&region: &u32| (region as usize) < regions;
+        if let Some(index) = region.iter().position(|region| !of_a_region(region)) {
+            let (what, region) = ("movable cell", region[index] as usize);
+            return Err(ChargeError::NoSuchRegion { what, index, region, regions });
+        }
+        let die = self.grid.die();
+        check_fences(fences, &die)?;
+        let outside = fences.is_empty() || region.iter().any(|&r| r as usize == fences.len());
+        let regions = fences.len() + usize::from(outside);
+        let bins = self.grid.bins();
+        if regions.saturating_mul(bins) > MAX_BINS {
+            return Err(ChargeError::TooManyRegions { regions, bins });
+        }
+        let mut changed = self.clone();
+        let source = &mut changed.source;
+        source.fences = fences.iter().map(|rects| Fence::new(rects, &die)).collect();
+        if outside && !fences.is_empty() {
+            source.fences.push(Fence::complement(&fences.concat(), &die));
+        }
+        source.region = if regions > 1 { region.to_vec() } else { Vec::new() };
+        changed.regions = vec![Region::new(source.asked); regions];
+        changed.fill()?;
+        *self = changed;
+        Ok(())
+    }
+
+    /// Number of fence regions, of which each makes a density of its own: one without fences.
+    pub fn regions(&self) -> usize {
+        self.regions.len()
+    }
+
+    /// The region of body `i`.
+    pub fn region(&self, i: usize) -> usize {
+        self.region.get(i).map_or(0, |&region| region as usize)
+    }
+
+    /// The region of every body, movable cells, then fillers; empty where there is one region.
+    pub(crate) fn region_of_bodies(&self) -> &[u32] {
+        &self.region
+    }
+
+    /// Bins along x and y of the regions' maps, one after the other along x.
+    pub(crate) fn stacked_bins(&self) -> [usize; 2] {
+        [self.regions() * self.grid.nx(), self.grid.ny()]
+    }
+
+    /// As [`Charge::target_density`], of one region.
+    ///
+    /// # Panics
+    /// When there is no such region.
+    pub fn region_target_density(&self, region: usize) -> f64 {
+        self.regions[region].target_density
+    }
+
+    /// As [`Charge::fixed`], of one region: what lies outside its fence is taken.
+    ///
+    /// # Panics
+    /// When there is no such region.
+    pub fn region_fixed(&self, region: usize) -> &Map<f64> {
+        &self.regions[region].fixed
+    }
+
+    /// As [`Charge::movable_area`], of one region.
+    ///
+    /// # Panics
+    /// When there is no such region.
+    pub fn region_movable_area(&self, region: usize) -> f64 {
+        self.regions[region].movable_area
+    }
+
+    /// As [`Charge::background`], of one region.
+    ///
+    /// # Panics
+    /// When there is no such region.
+    pub fn region_background(&self, region: usize) -> f64 {
+        const STEPS: f64 = 1024.0;
+        let of = &self.regions[region];
+        let here = |i: &usize| self.region(*i) == region;
+        let macros = self.macros.iter().map(|&i| i as usize).filter(here);
+        let macros: f64 = macros.map(|i| self.size(i)).sum();
+        let bodies = (0..self.bodies()).filter(here).filter(|&i| !self.is_fixed(i));
+        let bodies: f64 = bodies.map(|i| self.size(i)).sum();
+        let fixed: f64 = of.fixed.as_slice().iter().sum();
+        let area = fixed + bodies - (1.0 - of.target_density) * macros;
+        ((area / self.grid.die().area()).min(1.0) * STEPS).round() / STEPS
+    }
+
+    /// The movable cells of a region that do move.
+    pub(super) fn moving_in(&self, region: usize) -> impl Iterator<Item = usize> + '_ {
+        self.moving().filter(move |&i| self.region(i) == region)
+    }
+
+    /// The fence of a region; `None` where nothing of the die lies outside.
+    fn fence(&self, region: usize) -> Option<&Fence> {
+        self.source.fences.get(region).filter(|fence| !fence.outside.is_empty())
+    }
+
+    /// The rectangles that take area in a region, `all` being those that take it in the die.
+    pub(super) fn taken_in<'a>(&self, region: usize, all: &'a [Rect]) -> Cow<'a, [Rect]> {
+        match self.fence(region) {
+            Some(fence) => Cow::Owned(fence.taken(all)),
+            None => Cow::Borrowed(all),
+        }
+    }
+
+    /// Whether part of the die is taken in a region because it lies outside its fence.
+    pub(super) fn is_fenced(&self, region: usize) -> bool {
+        self.fence(region).is_some()
+    }
+
+    /// Where a region's fillers go.
+    pub(super) fn open_to(&self, region: usize) -> Vec<Rect> {
+        self.fence(region).map_or_else(|| vec![self.grid.die()], |fence| fence.inside.clone())
+    }
+
+    /// How a warning begins that is of one region: with fences, by its number.
+    pub(super) fn warned_of(&self, region: usize) -> String {
+        if self.regions() > 1 { format!("region {region}: ") } else { String::new() }
+    }
+
+    /// An error where there are fences and the cells of a region have more area than is free there.
+    pub(super) fn check_fit(&self) -> Result<(), ChargeError> {
+        // Sums of areas are rounded.
+        const SLACK: f64 = 1e-9;
+        let fenced = if self.source.fences.is_empty() { 0 } else { self.regions() };
+        for region in 0..fenced {
+            let area = self.regions[region].movable_area;
+            let free = self.budget(region).space;
+            if area > free * (1.0 + SLACK) {
+                return Err(ChargeError::DoesNotFit { region, area, free });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses fences without area on the die, and those that overlap.
+fn check_fences(fences: &[Vec<Rect>], die: &Rect) -> Result<(), ChargeError> {
+    for (fence, rects) in fences.iter().enumerate() {
+        if rects.is_empty() {
+            return Err(ChargeError::EmptyFence(fence));
+        }
+        for (index, &rect) in rects.iter().enumerate() {
+            let area = rect.width() > 0.0 && rect.height() > 0.0 && rect.area().is_finite();
+            if !(area && clip(&rect, die).is_some()) {
+                return Err(ChargeError::BadFence { fence, index, rect, off_die: area });
+            }
+        }
+    }
+    let of_fence = |(fence, rects): (usize, &Vec<Rect>)| {
+        rects.iter().map(|rect| (fence, *rect)).collect::<Vec<_>>()
+    };
+    let mut rects: Vec<(usize, Rect)> = fences.iter().enumerate().flat_map(of_fence).collect();
+    rects.sort_by(|a, b| a.1.xl.total_cmp(&b.1.xl));
+    for (k, (fence, rect)) in rects.iter().enumerate() {
+        let mut beside = rects[k + 1..].iter().take_while(|(_, other)| other.xl < rect.xh);
+        let overlaps = |(other, r): &&(usize, Rect)| other != fence && r.overlap(rect) > 0.0;
+        if let Some((other, _)) = beside.find(overlaps) {
+            let (first, second) = (*fence.min(other), *fence.max(other));
+            return Err(ChargeError::FencesOverlap { first, second });
+        }
+    }
+    Ok(())
+}
