@@ -19,10 +19,12 @@ mod options;
 
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use checks::check_finite;
+#[cfg(feature = "cuda")]
+pub(crate) use checks::check_one_region;
 pub use checks::check_range;
 pub(crate) use checks::{
-    Done, add_background, check_bins, check_lengths, check_one_region, check_positions,
-    check_positions_in, check_same_grid, check_weight,
+    Done, add_background, check_bins, check_lengths, check_positions, check_positions_in,
+    check_same_grid, check_weight,
 };
 pub use options::{Choice, EngineOptions, GradientOptions, Layout};
 

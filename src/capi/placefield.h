@@ -167,17 +167,6 @@ typedef struct placefield_options {
     uint32_t threads;
 } placefield_options;
 
-// What one step yields besides maps and forces.
-typedef struct placefield_evaluation {
-    // Smoothed overflow, what placers log: Σ max(0, area − target density · bin area) over bins,
-    // over the movable area; fillers left out.
-    double overflow;
-    // Largest area of a bin over the bin area, smoothed; fillers left out.
-    double max_density;
-    // Σ φ·ρ over bins (no ½, no bin area).
-    double energy;
-} placefield_evaluation;
-
 // The rectangles of a design, in layout units. Filled by placefield_bodies_init, then changed.
 // Nothing of it is kept: the arrays can be freed once the engine is made.
 typedef struct placefield_bodies {
@@ -214,7 +203,36 @@ typedef struct placefield_bodies {
     double target_density;
     // Seed of the fillers' positions.
     uint64_t seed;
+    // Number of fences; 0: all cells are in one region, the die. Each fence's cells make a density of their
+    // own, for which everything outside the fence is taken, and those of no fence make one more, for which
+    // the fences are taken.
+    size_t fences;
+    // For each movable cell the number of its fence, or `fences` where it has none; NULL: none has one.
+    const uint32_t *region;
+    // Number of rectangles of all fences, the length of the next five arrays.
+    size_t fence_rects;
+    // For each rectangle the number of its fence. A fence is the union of its rectangles.
+    const uint32_t *fence_of_rect;
+    // Lower-left corners of the rectangles.
+    const double *fence_x;
+    // As `fence_x`.
+    const double *fence_y;
+    // Widths of the rectangles.
+    const double *fence_width;
+    // Heights of the rectangles.
+    const double *fence_height;
 } placefield_bodies;
+
+// What one step yields besides maps and forces.
+typedef struct placefield_evaluation {
+    // Smoothed overflow, what placers log: Σ max(0, area − target density · bin area) over bins,
+    // over the movable area; fillers left out.
+    double overflow;
+    // Largest area of a bin over the bin area, smoothed; fillers left out.
+    double max_density;
+    // Σ φ·ρ over bins (no ½, no bin area).
+    double energy;
+} placefield_evaluation;
 
 // A die divided evenly into nx × ny bins, which need not be square nor powers of two.
 typedef struct placefield_grid {
@@ -257,6 +275,12 @@ placefield_status placefield_cuda_devices(uint32_t *count, struct placefield_err
 placefield_status placefield_options_init(struct placefield_options *options,
                                           size_t struct_size,
                                           struct placefield_error *error);
+
+// Fills `bodies` with the defaults: none, target density 1, no fillers, seed 1000.
+// `struct_size` is sizeof(placefield_bodies).
+placefield_status placefield_bodies_init(struct placefield_bodies *bodies,
+                                         size_t struct_size,
+                                         struct placefield_error *error);
 
 // Gives every body another size, layout units: `bodies` widths and heights, movable cells first, then
 // fillers. Positions are lower-left corners: a cell that grows about its centre is moved by the caller.
@@ -337,12 +361,6 @@ placefield_status placefield_engine_read_evaluation(struct placefield_engine *en
 placefield_status placefield_engine_order_if_due(struct placefield_engine *engine,
                                                  void *stream,
                                                  struct placefield_error *error);
-
-// Fills `bodies` with the defaults: none, target density 1, no fillers, seed 1000.
-// `struct_size` is sizeof(placefield_bodies).
-placefield_status placefield_bodies_init(struct placefield_bodies *bodies,
-                                         size_t struct_size,
-                                         struct placefield_error *error);
 
 // Makes an engine. Freed by placefield_engine_free.
 placefield_status placefield_engine_new(const struct placefield_grid *grid,
@@ -434,7 +452,8 @@ placefield_status placefield_engine_exact(struct placefield_engine *engine,
                                           double *max_density,
                                           struct placefield_error *error);
 
-// A map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous.
+// A map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous; with fences that of
+// every region, one after the other, `bins` = regions · nx · ny.
 placefield_status placefield_engine_map_f32(struct placefield_engine *engine,
                                             int32_t kind,
                                             float *map,
@@ -447,6 +466,41 @@ placefield_status placefield_engine_map_f64(struct placefield_engine *engine,
                                             double *map,
                                             size_t bins,
                                             struct placefield_error *error);
+
+// The number of regions, each of which makes a density of its own: one without fences, and with them one
+// more than there are where a cell is in none. `of_bodies`, which may be NULL, gets the region of every
+// body, `bodies` values.
+placefield_status placefield_engine_regions(const struct placefield_engine *engine,
+                                            size_t *regions,
+                                            uint32_t *of_bodies,
+                                            size_t bodies,
+                                            struct placefield_error *error);
+
+// The evaluation of every region at the positions last evaluated, `regions` of them: overflow and largest
+// density of its own cells and area, and the energy of its own density.
+placefield_status placefield_engine_evaluations(struct placefield_engine *engine,
+                                                struct placefield_evaluation *evaluations,
+                                                size_t regions,
+                                                struct placefield_error *error);
+
+// As placefield_engine_gradient_f32, with a weight for the bodies of every region: `weights` has
+// `regions` values.
+placefield_status placefield_engine_region_gradient_f32(struct placefield_engine *engine,
+                                                        float *gradient,
+                                                        size_t bodies,
+                                                        const double *weights,
+                                                        size_t regions,
+                                                        int32_t accumulate,
+                                                        struct placefield_error *error);
+
+// As placefield_engine_region_gradient_f32, of doubles.
+placefield_status placefield_engine_region_gradient_f64(struct placefield_engine *engine,
+                                                        double *gradient,
+                                                        size_t bodies,
+                                                        const double *weights,
+                                                        size_t regions,
+                                                        int32_t accumulate,
+                                                        struct placefield_error *error);
 
 // Plans the solve of densities on `grid`. Freed by placefield_solver_free.
 placefield_status placefield_solver_new(const struct placefield_grid *grid,

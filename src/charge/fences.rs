@@ -160,6 +160,41 @@ impl Charge {
         ((area / self.grid.die().area()).min(1.0) * STEPS).round() / STEPS
     }
 
+    /// A charge of some of the movable cells alone, in their regions and with the weights they have
+    /// here, and nothing fixed.
+    ///
+    /// # Errors
+    /// None for indices of movable cells.
+    pub(crate) fn part(&self, cells: &[usize]) -> Result<Charge, ChargeError> {
+        let mut part = self.clone();
+        let columns = [
+            &mut part.width,
+            &mut part.height,
+            &mut part.ratio,
+            &mut part.initial_x,
+            &mut part.initial_y,
+        ];
+        for column in columns {
+            *column = cells.iter().map(|&i| column[i]).collect();
+        }
+        part.movable = cells.len();
+        let is_macro = |i: &usize| self.macros.binary_search(&(cells[*i] as u32)).is_ok();
+        let source = &mut part.source;
+        source.macros = (0..cells.len()).filter(is_macro).map(|i| i as u32).collect();
+        (source.targets, source.taken, source.fillers) = (None, None, false);
+        // The regions stay, but nothing outside a fence is taken.
+        source.fences.clear();
+        source.fixed.clear();
+        source.gaps.clear();
+        source.stays.clear();
+        if self.regions() > 1 {
+            source.region = cells.iter().map(|&i| self.region[i]).collect();
+            part.region.clone_from(&source.region);
+        }
+        part.derive()?;
+        Ok(part)
+    }
+
     /// The movable cells of a region that do move.
     pub(super) fn moving_in(&self, region: usize) -> impl Iterator<Item = usize> + '_ {
         self.moving().filter(move |&i| self.region(i) == region)

@@ -86,6 +86,7 @@ pub(crate) fn check_same_grid(ours: &Charge, theirs: &Charge) -> Result<(), Engi
 }
 
 /// An error for a charge of several fence regions.
+#[cfg(feature = "cuda")]
 pub(crate) fn check_one_region(charge: &Charge, what: &'static str) -> Result<(), EngineError> {
     let regions = charge.regions();
     if regions == 1 { Ok(()) } else { Err(EngineError::Regions { what, regions }) }

@@ -13,7 +13,7 @@ use crate::cpu::engine::{milliseconds, thread_pool};
 use crate::cpu::wirelength::CpuWirelength;
 use crate::engine::{
     Choice, DensityStats, Descriptor, EngineError, Evaluation, MapKind, Timed, check_bins,
-    check_lengths, check_one_region,
+    check_lengths,
 };
 use crate::grid::Map;
 use crate::real::Real;
@@ -40,15 +40,14 @@ impl<T: Real> HostBackend<T> {
     /// `threads` is as in [`EngineOptions`](crate::engine::EngineOptions).
     ///
     /// # Errors
-    /// When `netlist` has other movable cells than the charge, the charge has several fence
-    /// regions, and when the threads cannot be started.
+    /// When `netlist` has other movable cells than the charge, and when the
+    /// threads cannot be started.
     pub fn new(
         engine: Box<dyn Timed<T>>,
         netlist: &Netlist,
         threads: usize,
     ) -> Result<Self, EngineError> {
         let charge = engine.charge();
-        check_one_region(charge, "a placement")?;
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         Ok(HostBackend {
             pool: thread_pool(threads)?,
@@ -56,7 +55,7 @@ impl<T: Real> HostBackend<T> {
             most_pull: netlist.most_pull(),
             vectors: Vectors::new(charge, netlist),
             kept: None,
-            map: Map::filled(charge.grid().nx(), charge.grid().ny(), T::zero()),
+            map: Map::filled(charge.stacked_bins()[0], charge.stacked_bins()[1], T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
             engine,

@@ -8,13 +8,19 @@ use crate::charge::{Charge, ChargeError};
 /// The smoothed overflow can be a little less, for what cells at the die's edge are stretched
 /// beyond it counts nowhere.
 pub fn least_overflow(charge: &Charge) -> f64 {
-    let room = charge.target_density() * charge.grid().bin_area();
-    let free: f64 = charge.fixed().as_slice().iter().map(|fixed| (room - fixed).max(0.0)).sum();
-    // Macros weigh the target density once they are placed.
-    let size = |i: u32| charge.width()[i as usize] * charge.height()[i as usize];
-    let macros: f64 = charge.macros().iter().map(|&i| size(i)).sum();
-    let area = charge.movable_area() - (1.0 - charge.target_density()) * macros;
-    if area > 0.0 { ((area - free) / charge.movable_area()).max(0.0) } else { 0.0 }
+    let of_region = |region: usize| {
+        let target = charge.region_target_density(region);
+        let (room, fixed) = (target * charge.grid().bin_area(), charge.region_fixed(region));
+        let free: f64 = fixed.as_slice().iter().map(|fixed| (room - fixed).max(0.0)).sum();
+        // Macros weigh the target density once they are placed.
+        let macros = charge.macros().iter().map(|&i| i as usize);
+        let macros = macros.filter(|&i| charge.region(i) == region);
+        let macros: f64 = macros.map(|i| charge.width()[i] * charge.height()[i]).sum();
+        let area = charge.region_movable_area(region) - (1.0 - target) * macros;
+        if area > 0.0 { (area - free).max(0.0) } else { 0.0 }
+    };
+    let over: f64 = (0..charge.regions()).map(of_region).sum();
+    if over > 0.0 { over / charge.movable_area() } else { 0.0 }
 }
 
 /// What should be known of `charge` before it is placed to a smoothed overflow of `stop_overflow`.

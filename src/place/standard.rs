@@ -11,7 +11,7 @@
 //!
 //! with every cell smoothed as in the density ([`crate::charge::stretch`]) and fillers left out.
 
-use crate::charge::{Charge, ChargeError, ChargeOptions, Rectangles, median};
+use crate::charge::{Charge, ChargeError, median};
 use crate::cpu::density::CpuDensity;
 use crate::grid::Map;
 
@@ -34,7 +34,9 @@ pub fn macros(width: &[f64], height: &[f64]) -> Vec<usize> {
 
 /// [`macros`] among the movable cells of `charge`.
 fn movable_macros(charge: &Charge) -> Vec<usize> {
-    macros(&charge.width()[..charge.movable()], charge.height())
+    let mut found = macros(&charge.width()[..charge.movable()], charge.height());
+    found.retain(|&i| !charge.is_fixed(i));
+    found
 }
 
 /// Where the overflowing area of a placement lies, layout units squared.
@@ -58,9 +60,10 @@ pub struct StandardCells {
     density: [CpuDensity; 2],
     map: [Map<f64>; 2],
     positions: [Vec<f64>; 2],
-    /// Fixed density of every bin.
+    /// Fixed density of every bin of every region.
     fixed: Vec<f64>,
-    target: f64,
+    /// By region.
+    targets: Vec<f64>,
     bin_area: f64,
     /// Area of the standard cells.
     area: f64,
@@ -88,32 +91,23 @@ impl StandardCells {
     fn with(charge: &Charge, macros: Vec<usize>) -> Result<Self, ChargeError> {
         let mut is_macro = vec![false; charge.movable()];
         macros.iter().for_each(|&i| is_macro[i] = true);
-        let standard: Vec<usize> = (0..charge.movable()).filter(|&i| !is_macro[i]).collect();
+        let standard = (0..charge.movable()).filter(|&i| !is_macro[i] && !charge.is_fixed(i));
+        let standard: Vec<usize> = standard.collect();
         let area = standard.iter().map(|&i| charge.width()[i] * charge.height()[i]).sum::<f64>();
-        let grid = charge.grid();
-        // Macros that weigh the target density in the charge do so here.
-        let mut marked = vec![false; charge.movable()];
-        charge.macros().iter().for_each(|&i| marked[i as usize] = true);
         let part = |indices: &[usize]| -> Result<CpuDensity, ChargeError> {
-            let pick = |from: &[f64]| indices.iter().map(|&i| from[i]).collect::<Vec<f64>>();
-            let marks: Vec<bool> = indices.iter().map(|&i| marked[i]).collect();
-            let (width, height) = (pick(charge.width()), pick(charge.height()));
-            let nowhere = vec![0.0; indices.len()];
-            let cells = Rectangles::movable(&width, &height, &nowhere, &nowhere)
-                .macros(&*marks)
-                .row_height(0.0);
-            let options = ChargeOptions::default().target_density(charge.target_density());
-            Ok(CpuDensity::new(&Charge::from_rectangles(grid, &cells, &options)?, 0.0))
+            Ok(CpuDensity::new(&charge.part(indices)?, 0.0))
         };
-        let zeros = || Map::filled(grid.nx(), grid.ny(), 0.0);
-        let bin_area = grid.bin_area();
+        let [nx, ny] = charge.stacked_bins();
+        let zeros = || Map::filled(nx, ny, 0.0);
+        let (bin_area, regions) = (charge.grid().bin_area(), 0..charge.regions());
+        let fixed = regions.clone().flat_map(|region| charge.region_fixed(region).as_slice());
         Ok(StandardCells {
             density: [part(&standard)?, part(&macros)?],
             indices: [standard, macros],
             map: [zeros(), zeros()],
             positions: [Vec::new(), Vec::new()],
-            fixed: charge.fixed().as_slice().iter().map(|area| area / bin_area).collect(),
-            target: charge.target_density(),
+            fixed: fixed.map(|area| area / bin_area).collect(),
+            targets: regions.map(|region| charge.region_target_density(region)).collect(),
             bin_area,
             area,
         })
@@ -151,10 +145,12 @@ impl StandardCells {
         let [standard, macros] = &self.map;
         let mut sum = OverflowParts::default();
         let bins = standard.as_slice().iter().zip(macros.as_slice()).zip(&self.fixed);
-        for ((&cells, &macros), &fixed) in bins {
-            let over = (cells + macros + fixed - self.target).max(0.0) * self.bin_area;
+        let map = self.fixed.len() / self.targets.len();
+        for (bin, ((&cells, &macros), &fixed)) in bins.enumerate() {
+            let target = self.targets[bin / map];
+            let over = (cells + macros + fixed - target).max(0.0) * self.bin_area;
             sum.standard_cells += over.min(cells * self.bin_area);
-            *match (2.0 * fixed >= self.target, 2.0 * macros >= self.target) {
+            *match (2.0 * fixed >= target, 2.0 * macros >= target) {
                 (true, _) => &mut sum.on_fixed,
                 (false, true) => &mut sum.on_macros,
                 (false, false) => &mut sum.elsewhere,
@@ -167,6 +163,7 @@ impl StandardCells {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charge::{ChargeOptions, Rectangles};
     use crate::grid::{BinGrid, Rect};
 
     /// Eight cells of 1 x 1 and a macro of 6 x 5, on bins of 1 x 1.

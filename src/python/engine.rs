@@ -3,6 +3,7 @@
 use super::arguments::{device_of, map_of, pipeline_of, precision_of};
 use super::dlpack::Foreign;
 use super::errors::{Failure, detached};
+use super::evaluation::Evaluation;
 use crate::border::{AnyEngine, Device, DeviceEngine, EngineReal, open_any_engine, with_engine};
 use crate::charge::{Charge, ChargeError, ChargeOptions, Rectangles};
 use crate::cpu::energy_gradient::energy_gradient;
@@ -11,38 +12,6 @@ use crate::grid::{BinGrid, Map, Rect};
 use crate::real::Precision;
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard};
-
-/// Overflow, largest density and energy of one step.
-#[pyclass(frozen, get_all, module = "placefield")]
-#[derive(Clone)]
-pub(super) struct Evaluation {
-    /// Smoothed overflow, what placers log.
-    overflow: f64,
-    /// Largest area of a bin over the bin area, smoothed.
-    max_density: f64,
-    /// Σ φ·ρ over bins.
-    energy: f64,
-}
-
-impl From<crate::engine::Evaluation> for Evaluation {
-    fn from(evaluation: crate::engine::Evaluation) -> Self {
-        Evaluation {
-            overflow: evaluation.density.overflow,
-            max_density: evaluation.density.max,
-            energy: evaluation.energy,
-        }
-    }
-}
-
-#[pymethods]
-impl Evaluation {
-    fn __repr__(&self) -> String {
-        let Evaluation { overflow, max_density, energy } = self;
-        format!(
-            "Evaluation(overflow={overflow:.6}, max_density={max_density:.4}, energy={energy:.6e})"
-        )
-    }
-}
 
 /// Density → field → force. Threads that use one engine wait for one another.
 #[pyclass(frozen, module = "placefield")]

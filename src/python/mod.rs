@@ -12,6 +12,7 @@ mod design;
 mod dlpack;
 mod engine;
 mod errors;
+mod evaluation;
 mod transforms;
 
 use pyo3::prelude::*;
@@ -24,7 +25,7 @@ fn _placefield(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<design::Design>()?;
     module.add_class::<design::Placement>()?;
     module.add_class::<engine::Engine>()?;
-    module.add_class::<engine::Evaluation>()?;
+    module.add_class::<evaluation::Evaluation>()?;
     module.add_function(wrap_pyfunction!(cuda_devices, module)?)?;
     module.add_function(wrap_pyfunction!(transforms::solve, module)?)?;
     module.add_function(wrap_pyfunction!(transforms::transform, module)?)?;

@@ -12,6 +12,7 @@ mod compress;
 mod density;
 mod device;
 mod engine;
+mod fences;
 mod golden;
 mod limits;
 mod maps;

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cli")]
 mod descent;
+mod fences;
 mod pieces;
 #[cfg(feature = "cli")]
 mod small;
