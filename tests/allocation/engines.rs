@@ -5,21 +5,36 @@ use crate::{alone, asked};
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
-use placefield::engine::{Engine, EngineOptions, GradientOptions, Layout, Pipeline};
+use placefield::engine::{Engine, EngineOptions, Evaluation, GradientOptions, Layout, Pipeline};
 use placefield::grid::{BinGrid, Rect};
 
 /// Many bodies of one size, one macro and fillers, on 128 × `ny` bins.
 fn charge(ny: usize) -> Charge {
+    charge_in(ny, 2.5, &[])
+}
+
+/// The same in three regions, two of them fenced.
+fn fenced(ny: usize) -> Charge {
+    let [left, right] = [0.0, 270.0].map(|x| vec![Rect::at(x, 20.0, 130.0, 270.0)]);
+    charge_in(ny, 0.5, &[left, right])
+}
+
+fn charge_in(ny: usize, width: f64, fences: &[Vec<Rect>]) -> Charge {
     let grid = BinGrid::new(Rect::at(0.0, 0.0, 400.0, 300.0), 128, ny).unwrap();
     let count = 40_000;
-    let mut width = vec![2.5; count];
+    let mut width = vec![width; count];
     width[7] = 90.0;
     let height = vec![3.0; count];
     let x: Vec<f64> = (0..count).map(|i| (i * 37 % 3970) as f64 / 10.0).collect();
     let y: Vec<f64> = (0..count).map(|i| (i * 53 % 2960) as f64 / 10.0).collect();
     let cells = Rectangles::movable(&width, &height, &x, &y);
     let mut charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
-    charge.add_fillers(2.0, 3.0, &y, &y).unwrap();
+    let regions = fences.len() + 1;
+    let region: Vec<u32> = (0..count).map(|i| (i % regions) as u32).collect();
+    charge.set_fences(fences, &region).unwrap();
+    for region in 0..regions {
+        charge.add_fillers_in(region, 2.0, 3.0, &y, &y).unwrap();
+    }
     charge
 }
 
@@ -39,8 +54,15 @@ fn allocates_nothing(bodies: usize, what: &str, mut iterate: impl FnMut()) {
 
 fn cpu<T: Real>() {
     let _alone = alone();
-    let charge = charge(100);
+    for charge in [charge(100), fenced(100)] {
+        cpu_of::<T>(&charge);
+    }
+}
+
+fn cpu_of<T: Real>(charge: &Charge) {
     let [x, y] = [charge.initial_x(), charge.initial_y()].map(|v| crate::common::rounded::<T>(v));
+    let weights = vec![0.5; charge.regions()];
+    let mut regions = vec![Evaluation::default(); charge.regions()];
     for pipeline in Pipeline::ALL {
         let options = EngineOptions::default().threads(2).pipeline(pipeline);
         let mut engine = CpuEngine::<T>::new(charge.clone(), &options).unwrap();
@@ -48,6 +70,7 @@ fn cpu<T: Real>() {
         let mut gradient = vec![T::zero(); positions.len()];
         allocates_nothing(x.len(), &format!("{pipeline} {}", T::PRECISION), || {
             let evaluation = engine.evaluate(&x, &y).unwrap();
+            engine.read_regions(&mut regions).unwrap();
             let exact = engine.exact_density().unwrap();
             assert!(evaluation.energy > 0.0 && exact.max > 0.0);
             for layout in [Layout::Halves, Layout::Pairs] {
@@ -56,6 +79,7 @@ fn cpu<T: Real>() {
                 engine.solve(pipeline).unwrap();
                 engine.compute_force().unwrap();
                 let options = GradientOptions::default().layout(layout).accumulate(true);
+                let options = options.region_weights(&weights);
                 engine.write_gradient(&mut gradient, &options).unwrap();
             }
         });

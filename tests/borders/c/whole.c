@@ -478,9 +478,9 @@ static void regions(void) {
     CHECK(fabs(parts[0].energy + parts[1].energy + parts[2].energy - whole.energy) < 1e-12 * whole.energy);
     CHECK(whole.max_density == fmax(parts[0].max_density, fmax(parts[1].max_density, parts[2].max_density)));
 
-    // Outside its fence a region is full: the last column of bins for the first.
+    // Outside its fence a region is full: the last column of bins for the first, the first one for the second.
     CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, maps, REGIONS * BINS, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(maps[(NX - 1) * NY] >= 1.0 && maps[BINS + 9 * NY + 5] < 1.0);
+    CHECK(maps[(NX - 1) * NY] > 0.999 && maps[BINS] > 0.999);
     CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, maps, BINS, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
     CHECK(strcmp(error.message, "120 bins, expected 3 \xc3\x97 12 \xc3\x97 10") == 0);
 
