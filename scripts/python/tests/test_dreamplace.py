@@ -29,7 +29,7 @@ def odd(tmp_path):
 def test_the_copy_is_the_design_in_words_that_dreamplace_reads(odd, script, tmp_path):
     aux, changed = script("dreamplace-place").readable(odd, tmp_path / "copy", "center")
     assert changed == ("1 names, 1 nets without a name, 1 pins without an offset, 2 pins' offsets rounded, "
-                       "1 fixed positions rounded")
+                       "1 fixed positions rounded, 1 movable cells turned to N")
     copy = placefield.read_bookshelf(aux)
     assert copy.movable() == [0, 1, 2] and copy.fixed() == [3]
     # A name that is taken already is not given again.
@@ -38,8 +38,8 @@ def test_the_copy_is_the_design_in_words_that_dreamplace_reads(odd, script, tmp_
     columns = [numpy.asarray(column).tolist() for column in (copy.width, copy.height, copy.x, copy.y)]
     assert columns == [[8.0, 5.0, 2.0, 1.0], [4.0, 4.0, 4.0, 1.0], [0.0, 20.0, 10.0, -4.0], [0.0, 4.0, 8.0, 7.0]]
     assert copy.die == placefield.read_bookshelf(odd).die
-    # Net 1: pins at (5, 0) and, turned over, (20 + 10, 4 + 4 - 3); net 2: half of the pad, 0.5, is rounded up to 1.
-    assert copy.hpwl() == pytest.approx((30 - 5) + (5 - 0) + (11 - -3) + (12 - 8))
+    # Net 1: pins at (5, 0) and (20 + 10, 4 + 3); net 2: half of the pad, 0.5, is rounded up to 1.
+    assert copy.hpwl() == pytest.approx((30 - 5) + (7 - 0) + (11 - -3) + (12 - 8))
     words = {line.split()[0]: line.split() for line in aux.with_suffix(".pl").read_text().splitlines() if ":" in line}
     assert words["p1"][-1] == "/FIXED" and words["a"][-1] == "N"
     nets = aux.with_suffix(".nets").read_text()
@@ -49,8 +49,8 @@ def test_the_copy_is_the_design_in_words_that_dreamplace_reads(odd, script, tmp_
 def test_offsets_from_the_lower_left_corner_are_counted_from_the_centre(odd, script, tmp_path):
     aux, _ = script("dreamplace-place").readable(odd, tmp_path / "copy", "lower-left")
     copy = placefield.read_bookshelf(aux)
-    # (1, -2), (20 + 7, 4 + 4 - 1); the pad's pin without an offset is at its centre, rounded up.
-    assert copy.hpwl() == pytest.approx((27 - 1) + (7 - -2) + (10 - -3) + (10 - 8))
+    # (1, -2), (20 + 7, 4 + 1); the pad's pin without an offset is at its centre, rounded up.
+    assert copy.hpwl() == pytest.approx((27 - 1) + (5 - -2) + (10 - -3) + (10 - 8))
 
 
 def test_what_dreamplace_cannot_hold_is_refused(odd, script, tmp_path):
