@@ -19,8 +19,6 @@ mod options;
 
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use checks::check_finite;
-#[cfg(feature = "cuda")]
-pub(crate) use checks::check_one_region;
 pub use checks::check_range;
 pub(crate) use checks::{
     Done, add_background, check_bins, check_lengths, check_positions, check_positions_in,
@@ -209,14 +207,9 @@ pub enum EngineError {
         /// The charge's.
         found: BinGrid,
     },
-    /// A charge of several fence regions where one is the most there can be.
-    #[error("a charge of {regions} fence regions: {what} takes one")]
-    Regions {
-        /// What takes one alone.
-        what: &'static str,
-        /// The charge's.
-        regions: usize,
-    },
+    /// A charge of so many fence regions, of which a device takes one.
+    #[error("a charge of {0} fence regions: the CUDA engine takes one")]
+    Regions(usize),
     /// A gradient's weight that is not finite in the engine's precision.
     #[error("weight of the gradient: {0}: expected a finite number")]
     Weight(f64),
@@ -289,8 +282,9 @@ pub trait Engine<T: Real> {
     /// depends on the grid alone is kept: plans, kernels, threads. Positions are to be given anew.
     ///
     /// # Errors
-    /// When the grid is another one, a size or starting position is beyond what `T` can hold, or
-    /// device memory does not suffice. The engine is then as it was.
+    /// When the grid is another one, a size or starting position is beyond what `T` can hold, the charge
+    /// has several fence regions and the engine is on a device, or device memory does not suffice. The
+    /// engine is then as it was.
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError>;
 
     /// Which engine this is.

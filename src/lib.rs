@@ -49,7 +49,7 @@
 //! | for | read |
 //! |---|---|
 //! | a design from Bookshelf files | [`bookshelf`], [`design`], [`grid`] |
-//! | cells, fillers, fixed area, target density | [`charge`] |
+//! | cells, fillers, fixed area, target density, fence regions | [`charge`] |
 //! | a placer that calls an engine every iteration | [`engine`], [`cpu`] |
 //! | a placer whose arrays stay on a GPU | `cuda::CudaEngine`, `cuda::interop` |
 //! | what to do without a usable GPU | `cuda` |

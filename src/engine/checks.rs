@@ -85,13 +85,6 @@ pub(crate) fn check_same_grid(ours: &Charge, theirs: &Charge) -> Result<(), Engi
     if expected == found { Ok(()) } else { Err(EngineError::OtherGrid { expected, found }) }
 }
 
-/// An error for a charge of several fence regions.
-#[cfg(feature = "cuda")]
-pub(crate) fn check_one_region(charge: &Charge, what: &'static str) -> Result<(), EngineError> {
-    let regions = charge.regions();
-    if regions == 1 { Ok(()) } else { Err(EngineError::Regions { what, regions }) }
-}
-
 /// Whether `T` can hold every size and starting position, as engines ask of a charge.
 ///
 /// # Errors

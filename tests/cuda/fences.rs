@@ -23,7 +23,7 @@ fn several_regions_are_refused() {
         CudaEngine::<f32>::on(&gpu, cells.unfenced(&options()), &EngineOptions::default()).unwrap();
     let want = find(&mut engine).evaluation;
     let refused = engine.set_charge(fenced.clone().into()).unwrap_err();
-    assert!(matches!(refused, EngineError::Regions { regions: 4, .. }), "{refused}");
+    assert!(matches!(refused, EngineError::Regions(4)), "{refused}");
     assert_eq!(find(&mut engine).evaluation, want);
     let refused = CudaEngine::<f32>::on(&gpu, fenced, &EngineOptions::default()).err().unwrap();
     assert_eq!(refused.to_string(), "a charge of 4 fence regions: the CUDA engine takes one");

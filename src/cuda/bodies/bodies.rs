@@ -81,7 +81,7 @@ impl<T: CudaReal> Bodies<T> {
     /// Uploads the bodies of `charge` and allocates all that ordering needs.
     ///
     /// # Errors
-    /// When there are 2³¹ bodies or more, kernels cannot be compiled, or memory
+    /// When there are 2³¹ bodies or more, or several fence regions, kernels cannot be compiled, or memory
     /// runs out.
     pub fn new(gpu: &Gpu, charge: impl Into<Arc<Charge>>) -> Result<Self, CudaError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -89,6 +89,9 @@ impl<T: CudaReal> Bodies<T> {
         let count = charge.bodies();
         if i32::try_from(count).is_err() {
             return Err(CudaError::TooManyBodies(count));
+        }
+        if charge.regions() > 1 {
+            return Err(CudaError::Regions(charge.regions()));
         }
         let busy = BUSY * gpu.info().multiprocessors.max(1) as usize;
         let chunk = if count < busy { SMALL_CHUNK } else { LARGEST_CHUNK };

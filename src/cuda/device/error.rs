@@ -143,6 +143,9 @@ pub enum CudaError {
     /// More bodies than kernels count.
     #[error("{0} bodies: at most 2147483647 are possible")]
     TooManyBodies(usize),
+    /// Bodies of so many fence regions: kernels take those of one.
+    #[error("a charge of {0} fence regions: a device takes one")]
+    Regions(usize),
     /// More pins than kernels count.
     #[error("{0} pins of a netlist: at most {max} are possible", max = super::MOST_PINS)]
     TooManyPins(usize),
@@ -262,6 +265,7 @@ impl From<CudaError> for EngineError {
     fn from(error: CudaError) -> Self {
         match error {
             CudaError::OutOfMemory { needed, free } => EngineError::OutOfMemory { needed, free },
+            CudaError::Regions(regions) => EngineError::Regions(regions),
             error => EngineError::Device(Box::new(error)),
         }
     }

@@ -25,15 +25,12 @@ use crate::cuda::device::{CudaError, CudaReal, Gpu, Graph, Stopwatch, measure};
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
     GradientOptions, Layout, MapKind, Pipeline, StageTimes, StepTimes, Timed, add_background,
-    check_bins, check_lengths, check_one_region, check_positions, check_positions_in, check_range,
-    check_same_grid, check_weight,
+    check_bins, check_lengths, check_positions, check_positions_in, check_range, check_same_grid,
+    check_weight,
 };
 use crate::grid::Map;
 use stages::Stages;
 use std::sync::Arc;
-
-/// What takes one fence region, in errors.
-const WHAT: &str = "the CUDA engine";
 
 /// Runs in a row that one sample of [`Timed::step_times`] averages over.
 const RUNS_PER_SAMPLE: usize = 10;
@@ -96,8 +93,8 @@ impl<T: CudaReal> CudaEngine<T> {
     /// # Errors
     /// [`EngineError::Device`] with a [`CudaError`] inside, which names what of CUDA
     /// is missing, or says that there is no such device;
-    /// [`EngineError::OutOfMemory`] when device memory does not suffice; and when a
-    /// size or starting position is beyond what `T` can hold.
+    /// [`EngineError::OutOfMemory`] when device memory does not suffice; [`EngineError::Regions`] for a
+    /// charge of several fence regions; and when a size or starting position is beyond what `T` can hold.
     /// ([What to do then](crate::cuda#without-a-usable-gpu).)
     pub fn new(
         charge: impl Into<Arc<Charge>>,
@@ -119,7 +116,6 @@ impl<T: CudaReal> CudaEngine<T> {
     ) -> Result<Self, EngineError> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
-        check_one_region(&charge, WHAT)?;
         let mut stages = Stages::new(gpu, charge)?;
         let choice = match options.pipeline {
             Some(pipeline) => {
@@ -270,7 +266,6 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError> {
         check_same_grid(self.charge(), &charge)?;
         check_range::<T>(&charge)?;
-        check_one_region(&charge, WHAT)?;
         // Not in a capture, where it would fail with a part of it done.
         self.gpu.enter()?.check_not_capturing()?;
         self.stages.set_charge(charge)?;
