@@ -117,6 +117,18 @@ impl Names {
         Ok(())
     }
 
+    /// Names whose text is `text`, the `i`-th of which ends at `ends[i]`.
+    ///
+    /// # Panics
+    /// When they are not such names.
+    pub(crate) fn from_parts(text: Vec<u8>, ends: Vec<u32>) -> Self {
+        let text = String::from_utf8(text).expect("names are UTF-8");
+        let names = Names { text, ends };
+        let last = names.ends.last().map_or(0, |&end| end as usize);
+        assert!(last == names.text.len() && names.ends.is_sorted(), "ends of names");
+        names
+    }
+
     /// Number of names.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -148,6 +160,11 @@ impl Names {
     #[inline]
     pub(crate) fn text(&self) -> &[u8] {
         self.text.as_bytes()
+    }
+
+    /// Where each name ends in [`Names::text`].
+    pub(crate) fn ends(&self) -> &[u32] {
+        &self.ends
     }
 
     /// All names in order.

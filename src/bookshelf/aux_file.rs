@@ -63,7 +63,7 @@ fn parse<'a>(text: &'a [u8], folder: &Path) -> Result<Aux, Miss<'a>> {
         let label = terminated(lexer::token("a word"), lexer::colon("`:`"));
         let (mut rest, _) = opt(label).parse(i).map_err(lexer::unwrap_miss)?;
         loop {
-            let (at, _) = lexer::blanks(rest).map_err(lexer::unwrap_miss)?;
+            let at = lexer::skip_blanks(rest);
             let Some((behind, name)) = file_name(at)? else { break };
             let kind = Path::new(without_compression(&name)).extension();
             let ending = kind.unwrap_or_default().to_ascii_lowercase();

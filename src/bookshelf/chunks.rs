@@ -2,25 +2,29 @@
 
 use super::error::Miss;
 use super::lexer;
+use crate::design::{Names, NamesTooLong};
+use crate::memory::zeroed;
+use num_traits::Zero;
 use rayon::prelude::*;
 
-/// Bytes of one chunk. From 64 KiB to 16 MiB the time to read 427 MB is the
-/// same; the peak of memory, 720 MB at 1 MiB, is 10 % higher at 16 MiB.
-const CHUNK: usize = 1 << 20;
+/// Bytes of one chunk: what is read of it stays in the cache of second level until it is taken.
+const CHUNK: usize = 1 << 18;
+/// Chunks of a batch, for each thread.
+const BATCH: usize = 8;
 
 /// Reads `body` chunk by chunk and hands the results over in file order.
 ///
 /// `boundary` finds, from some place in the text, the next place where an
 /// entry begins (the end of the text at the latest). `parse` reads one chunk;
-/// `take` gets what it read. While one batch of chunks is taken the next is
-/// already parsed, so at most two batches are held.
+/// `take` gets what was read of a batch of them, and may use all threads for it. While one
+/// batch of chunks is taken the next is already parsed, so at most two batches are held.
 ///
 /// The complaint about the earliest chunk wins, however threads were scheduled.
 pub(super) fn read<'a, T: Send>(
     body: &'a [u8],
     boundary: impl Fn(&'a [u8]) -> &'a [u8],
     parse: impl Fn(&'a [u8]) -> Result<T, Miss<'a>> + Sync,
-    take: impl FnMut(T) -> Result<(), Miss<'a>> + Send,
+    take: impl FnMut(Vec<T>) -> Result<(), Miss<'a>> + Send,
 ) -> Result<(), Miss<'a>> {
     read_in(CHUNK, body, boundary, parse, take)
 }
@@ -30,9 +34,9 @@ fn read_in<'a, T: Send>(
     body: &'a [u8],
     boundary: impl Fn(&'a [u8]) -> &'a [u8],
     parse: impl Fn(&'a [u8]) -> Result<T, Miss<'a>> + Sync,
-    mut take: impl FnMut(T) -> Result<(), Miss<'a>> + Send,
+    mut take: impl FnMut(Vec<T>) -> Result<(), Miss<'a>> + Send,
 ) -> Result<(), Miss<'a>> {
-    let batch = 2 * rayon::current_num_threads();
+    let batch = BATCH * rayon::current_num_threads();
     let mut rest = body;
     let mut parsed: Vec<Result<T, Miss<'a>>> = Vec::new();
     loop {
@@ -48,7 +52,13 @@ fn read_in<'a, T: Send>(
         }
         let (next, taken) = rayon::join(
             || chunks.into_par_iter().map(&parse).collect(),
-            || ready.into_iter().try_for_each(|chunk| take(chunk?)),
+            || {
+                // What was read before the first complaint may give an earlier one.
+                let mut complaint = Ok(());
+                let mut note = |miss| complaint = Err(miss);
+                take(ready.into_iter().map_while(|part| part.map_err(&mut note).ok()).collect())?;
+                complaint
+            },
         );
         taken?;
         parsed = next;
@@ -70,9 +80,99 @@ pub(super) fn at_keyword<'a>(mut i: &'a [u8], key: &'static str) -> &'a [u8] {
     }
 }
 
-/// Appends `part`, which a chunk read, to the column `whole`.
-pub(super) fn append<T>(whole: &mut Vec<T>, mut part: Vec<T>) {
-    if whole.capacity() == 0 { *whole = part } else { whole.append(&mut part) }
+/// A column that grows by what chunks read, copied there by all threads: to touch its memory for the
+/// first time takes about as long as to parse its text.
+pub(super) struct Column<T> {
+    /// The values, and zeros behind them.
+    values: Vec<T>,
+    len: usize,
+}
+
+impl<T: Zero + Copy + Send + Sync> Column<T> {
+    /// Empty, with room for `capacity` values, whose memory is touched as it is filled.
+    pub(super) fn with_capacity(capacity: usize) -> Self {
+        Column { values: zeroed(capacity), len: 0 }
+    }
+
+    /// The values.
+    pub(super) fn into_vec(mut self) -> Vec<T> {
+        self.values.truncate(self.len);
+        self.values
+    }
+
+    /// Number of values.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Appends what `of` gives of each of `parts`.
+    pub(super) fn append<P: Sync>(&mut self, parts: &[P], of: impl Fn(&P) -> &[T] + Sync) {
+        self.append_changed(parts, of, |_| (), |(), value| value);
+    }
+
+    /// Appends what `of` gives of each of `parts`, changed by `change`, which gets what `before`
+    /// gives of the parts before as well.
+    pub(super) fn append_changed<P: Sync, B: Send>(
+        &mut self,
+        parts: &[P],
+        of: impl Fn(&P) -> &[T] + Sync,
+        mut before: impl FnMut(&P) -> B,
+        change: impl Fn(&B, T) -> T + Sync,
+    ) {
+        let start = self.len;
+        self.len += parts.iter().map(|part| of(part).len()).sum::<usize>();
+        if self.values.len() < self.len {
+            self.values.resize(self.len, T::zero());
+        }
+        let mut rest = &mut self.values[start..self.len];
+        let copies = parts.iter().map(|part| {
+            let (to, behind) = std::mem::take(&mut rest).split_at_mut(of(part).len());
+            rest = behind;
+            (part, before(part), to)
+        });
+        copies.collect::<Vec<_>>().into_par_iter().for_each(|(part, before, to)| {
+            to.iter_mut().zip(of(part)).for_each(|(to, &value)| *to = change(&before, value));
+        });
+    }
+}
+
+/// [`Names`] that grow by what chunks read.
+pub(super) struct NameColumn {
+    text: Column<u8>,
+    ends: Column<u32>,
+}
+
+impl NameColumn {
+    /// Empty, with room for `names` names of `bytes` bytes in all.
+    pub(super) fn with_capacity(names: usize, bytes: usize) -> Self {
+        NameColumn { text: Column::with_capacity(bytes), ends: Column::with_capacity(names) }
+    }
+
+    /// Appends what `of` gives of each of `parts`.
+    ///
+    /// # Errors
+    /// When the names together would pass 4 GiB.
+    pub(super) fn append<P: Sync>(
+        &mut self,
+        parts: &[P],
+        of: impl Fn(&P) -> &Names + Sync,
+    ) -> Result<(), NamesTooLong> {
+        let mut bytes = self.text.len();
+        self.text.append(parts, |part| of(part).text());
+        u32::try_from(self.text.len()).map_err(|_| NamesTooLong)?;
+        let before = |part: &P| {
+            let before = bytes as u32;
+            bytes += of(part).text().len();
+            before
+        };
+        self.ends.append_changed(parts, |part| of(part).ends(), before, |start, end| start + end);
+        Ok(())
+    }
+
+    /// The names.
+    pub(super) fn into_names(self) -> Names {
+        Names::from_parts(self.text.into_vec(), self.ends.into_vec())
+    }
 }
 
 /// Capacity for the `stated` entries of a header, but never more than a text of
@@ -98,8 +198,8 @@ mod tests {
                 }
                 Ok(String::from_utf8(chunk.to_vec()).unwrap())
             },
-            |chunk| {
-                all.extend(chunk.lines().map(str::to_owned));
+            |chunks| {
+                all.extend(chunks.iter().flat_map(|chunk| chunk.lines()).map(str::to_owned));
                 Ok(())
             },
         )?;
@@ -120,6 +220,55 @@ mod tests {
     fn the_first_complaint_wins() {
         let text = b"a\nb\n!c\nd\n!e\n";
         assert_eq!(words(1, text).unwrap_err().at[..2], *b"!c");
+    }
+
+    #[test]
+    fn what_was_read_before_a_complaint_is_taken_first() {
+        let text = b"a\nb\n!c\n";
+        let mut taken = Vec::new();
+        let parse = |chunk: &'static [u8]| match chunk[0] {
+            b'!' => Err(Miss::expected(chunk, "no `!`")),
+            first => Ok(first),
+        };
+        let result = read_in(0, text, at_line, parse, |batch| {
+            taken.extend(batch);
+            Ok(())
+        });
+        assert_eq!((result.unwrap_err().at, &taken[..]), (&b"!c\n"[..], &b"ab"[..]));
+    }
+
+    #[test]
+    fn columns_grow_beyond_their_capacity() {
+        let parts: Vec<Vec<u32>> = (0..40).map(|k| (0..k).collect()).collect();
+        for capacity in [0, 7, 100_000] {
+            let (mut copied, mut moved) =
+                (Column::with_capacity(capacity), Column::with_capacity(0));
+            for parts in parts.chunks(3) {
+                copied.append(parts, |part| part);
+                let mut count = 0;
+                let before = |part: &Vec<u32>| {
+                    count += part.len() as u32;
+                    count
+                };
+                moved.append_changed(parts, |part| part, before, |count, v| 1000 * count + v);
+            }
+            assert_eq!(copied.into_vec(), parts.concat());
+            let moved = moved.into_vec();
+            assert_eq!((moved.len(), &moved[3..6]), (780, &[3000, 3001, 3002][..]));
+        }
+    }
+
+    #[test]
+    fn names_of_parts_follow_one_another() {
+        let parts = [&["a", "bc"][..], &[], &["d", "", "é"]].map(|list| {
+            let mut names = Names::default();
+            list.iter().for_each(|n| names.push(n));
+            names
+        });
+        let mut all = NameColumn::with_capacity(1, 2);
+        all.append(&parts[..1], |part| part).unwrap();
+        all.append(&parts[1..], |part| part).unwrap();
+        assert!(all.into_names().iter().eq(["a", "bc", "d", "", "é"]));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use super::compression::{self, LONGEST_MAGIC};
 use super::error::BookshelfError;
+#[cfg(unix)]
+use crate::memory::zeroed;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::Deref;
@@ -53,14 +55,14 @@ fn whole(mut file: File) -> io::Result<Vec<u8>> {
         use rayon::prelude::*;
         use std::io::Seek;
         use std::os::unix::fs::FileExt;
-        const PART: usize = 1 << 20;
+        const PART: usize = 4 << 20;
         let about = file.metadata()?;
         let length = usize::try_from(about.len()).unwrap_or(usize::MAX);
         if about.is_file() && length > PART {
             // Zeros come from the system as they are first touched, which is in the threads. They end the
             // program where there is no memory for them: so that is asked for before.
             Vec::<u8>::new().try_reserve_exact(length)?;
-            text = vec![0; length];
+            text = zeroed(length);
             let parts = text.par_chunks_mut(PART).enumerate();
             parts.try_for_each(|(k, part)| file.read_exact_at(part, (k * PART) as u64))?;
             file.seek(io::SeekFrom::Start(about.len()))?;

@@ -7,7 +7,6 @@
 
 use super::error::{Miss, Reason};
 use super::words::{ends_word, is_blank};
-use nom::bytes::complete::{tag_no_case, take_till, take_till1, take_while};
 use nom::combinator::opt;
 use nom::{FindSubstring, IResult, Parser};
 
@@ -21,6 +20,9 @@ fn ends_token(b: u8) -> bool {
     b == b':' || ends_word(b)
 }
 
+/// A complaint; never inlined, so that reading a line is short.
+#[cold]
+#[inline(never)]
 fn fail<'a, T>(at: &'a [u8], what: &'static str) -> Parsed<'a, T> {
     Err(nom::Err::Error(Miss::expected(at, what)))
 }
@@ -33,31 +35,93 @@ pub(super) fn unwrap_miss(error: nom::Err<Miss<'_>>) -> Miss<'_> {
     }
 }
 
-/// Blanks within the line, if any.
-pub(super) fn blanks(i: &[u8]) -> Parsed<'_, &[u8]> {
-    take_while(is_blank).parse(i)
+/// The text behind the blanks, if any, within the line.
+#[inline(always)]
+pub(super) fn skip_blanks(i: &[u8]) -> &[u8] {
+    match i {
+        // Most often there is one.
+        [first, rest @ ..] if is_blank(*first) => {
+            &rest[rest.iter().position(|&b| !is_blank(b)).unwrap_or(rest.len())..]
+        }
+        _ => i,
+    }
+}
+
+/// For each of eight bytes, the first in the lowest bits, 0x80 where it is below `limit`, 128 at the
+/// most. Only the first of these marks is to be relied on: one behind it may be wrong.
+#[inline(always)]
+fn below(bytes: u64, limit: u8) -> u64 {
+    bytes.wrapping_sub(EACH * u64::from(limit)) & !bytes & (EACH << 7)
+}
+
+/// One in each byte.
+const EACH: u64 = u64::MAX / 0xff;
+
+/// In which byte the lowest mark is.
+#[inline(always)]
+fn first_mark(marks: u64) -> usize {
+    marks.trailing_zeros() as usize / 8
+}
+
+/// The first eight bytes of `i`, the first in the lowest bits.
+#[inline(always)]
+fn eight(i: &[u8]) -> Option<u64> {
+    i.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}
+
+/// Bytes up to where a word ends.
+///
+/// Most words are of up to eight bytes, but of which length is as good as random: they are
+/// looked at eight at a time, so that no branch is mispredicted for it.
+#[inline(always)]
+fn word_length(i: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(bytes) = eight(&i[at..]) {
+        // All that ends a word is below `!`.
+        let marks = below(bytes, b'!');
+        if marks == 0 {
+            at += 8;
+            continue;
+        }
+        at += first_mark(marks);
+        if ends_word(i[at]) {
+            return at;
+        }
+        at += 1;
+    }
+    at + i[at..].iter().position(|&b| ends_word(b)).unwrap_or(i.len() - at)
 }
 
 /// A run of bytes without blanks: a name.
+#[inline(always)]
 pub(super) fn word<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, &'a [u8]> {
+    #[inline(always)]
     move |i| {
-        let (i, _) = blanks(i)?;
-        take_till1(ends_word).parse(i).or_else(|_: nom::Err<Miss<'a>>| fail(i, what))
+        let i = skip_blanks(i);
+        match i.split_at(word_length(i)) {
+            ([], _) => fail(i, what),
+            (word, rest) => Ok((rest, word)),
+        }
     }
 }
 
 /// A run of bytes without blanks and colons: a number or a keyword.
+#[inline(always)]
 pub(super) fn token<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, &'a [u8]> {
+    #[inline(always)]
     move |i| {
-        let (i, _) = blanks(i)?;
-        take_till1(ends_token).parse(i).or_else(|_: nom::Err<Miss<'a>>| fail(i, what))
+        let i = skip_blanks(i);
+        match i.split_at(i.iter().position(|&b| ends_token(b)).unwrap_or(i.len())) {
+            ([], _) => fail(i, what),
+            (token, rest) => Ok((rest, token)),
+        }
     }
 }
 
 /// A new name: UTF-8 without control characters.
 pub(super) fn name<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, &'a str> {
     move |i| {
-        let (at, _) = blanks(i)?;
+        let at = skip_blanks(i);
         let (rest, word) = word(what)(at)?;
         match std::str::from_utf8(word) {
             Ok(name) if word.len() <= MAX_NAME && !word.iter().any(u8::is_ascii_control) => {
@@ -69,40 +133,53 @@ pub(super) fn name<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, &'
 }
 
 /// A finite number in decimal or scientific notation.
+#[inline(always)]
 pub(super) fn number<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, f64> {
+    #[inline(always)]
     move |i| {
-        let (at, _) = blanks(i)?;
-        if let Some(number) = plain_decimal(at) {
-            return Ok(number);
-        }
-        let (rest, digits) = token(what)(at)?;
-        match std::str::from_utf8(digits).ok().and_then(|s| s.parse::<f64>().ok()) {
-            Some(value) if value.is_finite() => Ok((rest, value)),
-            _ => fail(at, what),
+        let at = skip_blanks(i);
+        match short_decimal(at) {
+            Some(number) => Ok(number),
+            None => long_number(at, what),
         }
     }
 }
 
-/// Reads a number of sign, digits and point, if it has at most 15 digits.
+/// A number that [`short_decimal`] leaves.
+#[inline(never)]
+fn long_number<'a>(at: &'a [u8], what: &'static str) -> Parsed<'a, f64> {
+    if let Some(number) = plain_decimal(at) {
+        return Ok(number);
+    }
+    let (rest, digits) = token(what)(at)?;
+    match std::str::from_utf8(digits).ok().and_then(|s| s.parse::<f64>().ok()) {
+        Some(value) if value.is_finite() => Ok((rest, value)),
+        _ => fail(at, what),
+    }
+}
+
+/// Most digits that [`plain_decimal`] reads.
+const MOST_DIGITS: usize = 15;
+
+/// Powers of ten.
+const POWERS: [f64; MOST_DIGITS + 1] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// Reads a number of sign, digits and point, if it has at most [`MOST_DIGITS`] digits.
 ///
 /// Such a number is a whole number below 2^53 over a power of ten below 10^22,
 /// both exact in `f64`, so that their quotient is the correctly rounded value
 /// (W. D. Clinger, "How to read floating point numbers accurately", PLDI 1990).
 /// The standard library does the same, after cutting out the word and asking
-/// more questions; not to ask them took a fifth off the processor time of
-/// reading a whole design.
-#[inline]
+/// more questions.
 fn plain_decimal(i: &[u8]) -> Option<(&[u8], f64)> {
-    const MOST: usize = 15;
-    const POWERS: [f64; MOST + 1] =
-        [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
     let negative = i.first() == Some(&b'-');
     let text = &i[usize::from(negative)..];
     let (mut whole, mut digits, mut point) = (0u64, 0, None);
     let mut length = 0;
     while let Some(&b) = text.get(length) {
         match b {
-            b'0'..=b'9' if digits < MOST => {
+            b'0'..=b'9' if digits < MOST_DIGITS => {
                 (whole, digits) = (10 * whole + u64::from(b - b'0'), digits + 1);
             }
             b'.' if point.is_none() => point = Some(digits),
@@ -118,10 +195,45 @@ fn plain_decimal(i: &[u8]) -> Option<(&[u8], f64)> {
     Some((&text[length..], if negative { -value } else { value }))
 }
 
+/// As [`plain_decimal`], a number of less than eight bytes, sign aside, with as many bytes behind it
+/// as to make eight: all at once and without a loop, for how long the next number is, is as good as random.
+#[inline(always)]
+fn short_decimal(i: &[u8]) -> Option<(&[u8], f64)> {
+    let negative = i.first() == Some(&b'-');
+    let text = &i[usize::from(negative)..];
+    let bytes = eight(text)?;
+    let values = bytes ^ (EACH * u64::from(b'0'));
+    // 0x80 in each byte that is not from 0 to 9: 0x76 + 10 is 0x80, and 0x76 + 0x7f no carry.
+    let marks = (((values & (EACH * 0x7f)) + EACH * 0x76) | values) & (EACH << 7);
+    let point = first_mark(marks);
+    let has_point = marks != 0 && text[point] == b'.';
+    let marks = if has_point { marks & (marks - 1) } else { marks };
+    if marks == 0 {
+        return None;
+    }
+    let length = first_mark(marks);
+    let digits = length - usize::from(has_point);
+    if digits == 0 || !ends_token(text[length]) {
+        return None;
+    }
+    // With the point taken out, the digits go to the top; zeros stand before them.
+    let before = (1 << (8 * point)) - 1;
+    let joined = if has_point { values & before | values >> 8 & !before } else { values };
+    let ones = joined << (8 * (8 - digits));
+    // Pairs, fours and eights of digits, the first in the lowest bits.
+    let pairs = ones.wrapping_mul(1 + (10 << 8)) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(1 + (100 << 16)) >> 16 & 0x0000_ffff_0000_ffff;
+    let whole = fours.wrapping_mul(1 + (10_000 << 32)) >> 32;
+    let value = whole as f64 / POWERS[if has_point { digits - point } else { 0 }];
+    Some((&text[length..], if negative { -value } else { value }))
+}
+
 /// A finite number of at least zero.
+#[inline(always)]
 pub(super) fn size<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, f64> {
+    #[inline(always)]
     move |i| {
-        let (at, _) = blanks(i)?;
+        let at = skip_blanks(i);
         match number(what)(at)? {
             (rest, value) if value >= 0.0 => Ok((rest, value)),
             _ => fail(at, what),
@@ -132,7 +244,7 @@ pub(super) fn size<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, f6
 /// A whole number of at least zero.
 pub(super) fn count<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, u64> {
     move |i| {
-        let (at, _) = blanks(i)?;
+        let at = skip_blanks(i);
         let (rest, digits) = token(what)(at)?;
         match std::str::from_utf8(digits).ok().and_then(|s| s.parse().ok()) {
             Some(value) => Ok((rest, value)),
@@ -142,58 +254,79 @@ pub(super) fn count<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, u
 }
 
 /// A colon.
+#[inline(always)]
 pub(super) fn colon<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, ()> {
-    move |i| {
-        let (i, _) = blanks(i)?;
-        match i.first() {
-            Some(b':') => Ok((&i[1..], ())),
-            _ => fail(i, what),
-        }
+    #[inline(always)]
+    move |i| match skip_blanks(i) {
+        [b':', rest @ ..] => Ok((rest, ())),
+        i => fail(i, what),
     }
+}
+
+/// The text behind the keyword `key`, in any mixture of cases and as a whole word, if it stands here.
+#[inline(always)]
+pub(super) fn behind_keyword<'a>(i: &'a [u8], key: &'static str) -> Option<&'a [u8]> {
+    let i = skip_blanks(i);
+    // Most often the first letter tells.
+    let first = key.as_bytes().first()?;
+    if !i.first()?.eq_ignore_ascii_case(first) {
+        return None;
+    }
+    let (word, rest) = i.split_at_checked(key.len())?;
+    let whole = rest.first().is_none_or(|&b| ends_token(b));
+    (whole && word.eq_ignore_ascii_case(key.as_bytes())).then_some(rest)
 }
 
 /// The keyword `key` in any mixture of cases, as a whole word.
 pub(super) fn keyword<'a>(key: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, ()> {
-    move |i| {
-        let (at, _) = blanks(i)?;
-        match tag_no_case::<_, _, Miss<'a>>(key.as_bytes()).parse(at) {
-            Ok((rest, _)) if rest.first().is_none_or(|&b| ends_token(b)) => Ok((rest, ())),
-            _ => fail(at, key),
-        }
+    move |i| match behind_keyword(i, key) {
+        Some(rest) => Ok((rest, ())),
+        None => fail(skip_blanks(i), key),
     }
 }
 
 /// The rest of the line and its end. Gives what stood there, blanks and comment cut off.
+#[inline(always)]
 pub(super) fn end_of_line(i: &[u8]) -> Parsed<'_, &[u8]> {
-    let (start, _) = blanks(i)?;
+    match skip_blanks(i) {
+        [b'\n', rest @ ..] => Ok((rest, &[])),
+        i => Ok(odd_end_of_line(i)),
+    }
+}
+
+/// [`end_of_line`] of a line that does not end here.
+#[inline(never)]
+fn odd_end_of_line(start: &[u8]) -> (&[u8], &[u8]) {
+    let rest = skip_line(start);
     match start.first() {
-        None | Some(b'#') => Ok((skip_line(start), &start[..0])),
-        Some(b'\n') => Ok((&start[1..], &start[..0])),
+        None | Some(b'#') => (rest, &start[..0]),
         Some(_) => {
-            let (_, words) = take_till(|b| b == b'\n').parse(start)?;
-            Ok((skip_line(start), words))
+            let line = &start[..start.len() - rest.len()];
+            (rest, line.strip_suffix(b"\n").unwrap_or(line))
         }
     }
 }
 
 /// What follows the end of this line.
+#[inline(always)]
 pub(super) fn skip_line(i: &[u8]) -> &[u8] {
-    match i.find_substring(&b"\n"[..]) {
-        Some(end) => &i[end + 1..],
-        None => &i[i.len()..],
+    match i {
+        [b'\n', rest @ ..] => rest,
+        _ => i.find_substring(&b"\n"[..]).map_or(&[], |end| &i[end + 1..]),
     }
 }
 
 /// Passes empty lines and comments: the text from the next line's first word, or nothing.
+#[inline(always)]
 pub(super) fn next_line(mut i: &[u8]) -> &[u8] {
-    loop {
-        let start = i.iter().position(|&b| !ends_word(b)).unwrap_or(i.len());
-        i = &i[start..];
-        if i.first() != Some(&b'#') {
-            return i;
-        }
-        i = skip_line(i);
+    while let [first, rest @ ..] = i {
+        i = match first {
+            b'#' => skip_line(rest),
+            b if ends_word(*b) => rest,
+            _ => break,
+        };
     }
+    i
 }
 
 /// The text of a file from its first line that is neither empty nor a comment.
@@ -246,7 +379,7 @@ pub(super) fn header<'a, const N: usize>(
         for (key, slot) in keys.into_iter().zip(&mut counts) {
             if let Ok((rest, _)) = keyword(key)(i) {
                 let (rest, _) = opt(colon("`:`")).parse(rest).map_err(unwrap_miss)?;
-                let (at, _) = blanks(rest).map_err(unwrap_miss)?;
+                let at = skip_blanks(rest);
                 let (rest, value) = count("a count")(at).map_err(unwrap_miss)?;
                 *slot = Some(Count { value, at });
                 i = next_line(skip_line(rest));
@@ -278,6 +411,21 @@ mod tests {
             miss(word("a name")(b"  \n next").unwrap_err()),
             (&b"\n next"[..], "a name".into())
         );
+    }
+
+    #[test]
+    fn words_of_any_length_end_at_any_of_their_ends() {
+        for length in 0..40 {
+            for other in [b'x', b'!', 1, 0x1f, 0x7f, 0x80, 0xff, 0xa0] {
+                let mut text = vec![b'a'; length];
+                text.iter_mut().step_by(3).for_each(|b| *b = other);
+                assert_eq!(word_length(&text), length);
+                for end in [b' ', b'\t', b'\r', 0x0b, 0x0c, b'\n'] {
+                    let text = [&text[..], &[end, b'z', end], b"and some more"].concat();
+                    assert_eq!(word_length(&text), length, "{text:?}");
+                }
+            }
+        }
     }
 
     #[test]
@@ -313,9 +461,22 @@ mod tests {
             let want = text.parse::<f64>().unwrap();
             let (rest, got) = plain_decimal(text.as_bytes()).unwrap();
             assert_eq!((got.to_bits(), rest.len()), (want.to_bits(), 0), "{text}");
+            let (short, padded) = (text.trim_start_matches('-').len() < 8, text + "\t0 : N\nabc");
+            let got = short_decimal(padded.as_bytes()).map(|(rest, v)| (rest, v.to_bits()));
+            let want = (&b"\t0 : N\nabc"[..], want.to_bits());
+            assert_eq!(got, short.then_some(want), "{padded}");
         }
         for other in ["", "-", ".", "-.", "1e3", "1.2.3", "+1", "1234567890123456", "0x1"] {
             assert_eq!(plain_decimal(other.as_bytes()), None, "{other}");
+            let padded = format!("{other} .......");
+            assert_eq!(short_decimal(padded.as_bytes()), None, "{other}");
+        }
+        for byte in (0..=u8::MAX).filter(|&b| !ends_token(b) && b != b'.' && !b.is_ascii_digit()) {
+            for at in 0..7 {
+                let mut text = *b"12.3456 ....";
+                text[at] = byte;
+                assert_eq!(short_decimal(&text).is_some(), at == 0 && byte == b'-', "{text:?}");
+            }
         }
         assert!(plain_decimal(b"-0").unwrap().1.is_sign_negative());
         assert_eq!(plain_decimal(b"12: N"), Some((&b": N"[..], 12.0)));

@@ -3,7 +3,7 @@
 //! `NetDegree : pins [name]`, then as many lines
 //! `node [I | O | B] [: dx dy]`. A pin without offset sits at its node's centre.
 
-use super::chunks;
+use super::chunks::{self, Column, NameColumn};
 use super::error::{BookshelfError, Miss};
 use super::index::NameIndex;
 use super::lexer::{self, Count, Parsed, unwrap_miss};
@@ -72,35 +72,44 @@ fn parse<'a>(text: &'a [u8], pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<'a>>
     let capacity =
         |stated: Option<Count>, least| chunks::capacity(stated.map(|s| s.value), body.len(), least);
     let (net_capacity, pin_capacity) = (capacity(stated_nets, 12), capacity(stated_pins, 2));
-    let mut nets = Nets {
-        names: Names::with_capacity(net_capacity, 0),
-        net_start: Vec::with_capacity(net_capacity + 1),
-        weight: Vec::new(),
-        pin_node: Vec::with_capacity(pin_capacity),
-        pin_dx: Vec::with_capacity(pin_capacity),
-        pin_dy: Vec::with_capacity(pin_capacity),
-    };
-    nets.net_start.push(0);
+    let mut names = NameColumn::with_capacity(net_capacity, 0);
+    let (mut start, mut pin_node) =
+        (Column::with_capacity(net_capacity + 1), Column::with_capacity(pin_capacity));
+    let [mut pin_dx, mut pin_dy] = [(); 2].map(|()| Column::with_capacity(pin_capacity));
+    start.append(&[[0]], |first| first);
     let boundary = |i| chunks::at_keyword(i, "NetDegree");
     chunks::read(
         body,
         boundary,
         |c| parse_chunk(c, pins),
-        |part| {
-            let base = u32::try_from(nets.pin_node.len()).unwrap_or(u32::MAX);
-            if u32::MAX - base < part.pin_node.len() as u32 {
+        |parts| {
+            let mut pins = pin_node.len();
+            let more: usize = parts.iter().map(|part| part.pin_node.len()).sum();
+            if u32::try_from(pins + more).is_err() {
                 return Err(Miss::expected(body, "at most 4294967295 pins"));
             }
             let place = || Miss::expected(body, "names of less than 4 GiB in all");
-            nets.names.append(&part.names).map_err(|_| place())?;
-            nets.net_start.extend(part.net_start.iter().map(|end| base + end));
-            chunks::append(&mut nets.pin_node, part.pin_node);
-            chunks::append(&mut nets.pin_dx, part.pin_dx);
-            chunks::append(&mut nets.pin_dy, part.pin_dy);
+            names.append(&parts, |part| &part.names).map_err(|_| place())?;
+            let before = |part: &Nets| {
+                let before = pins as u32;
+                pins += part.pin_node.len();
+                before
+            };
+            start.append_changed(&parts, |part| &part.net_start, before, |pins, end| pins + end);
+            pin_node.append(&parts, |part| &part.pin_node);
+            pin_dx.append(&parts, |part| &part.pin_dx);
+            pin_dy.append(&parts, |part| &part.pin_dy);
             Ok(())
         },
     )?;
-    nets.weight = vec![1.0; nets.names.len()];
+    let nets = Nets {
+        weight: vec![1.0; start.len() - 1],
+        names: names.into_names(),
+        net_start: start.into_vec(),
+        pin_node: pin_node.into_vec(),
+        pin_dx: pin_dx.into_vec(),
+        pin_dy: pin_dy.into_vec(),
+    };
     Count::check(stated_nets, "nets", &[nets.len()])?;
     Count::check(stated_pins, "pins", &[nets.pins()])?;
 
@@ -112,42 +121,62 @@ fn parse<'a>(text: &'a [u8], pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<'a>>
 
 /// Reads the nets of a chunk; `net_start` holds their ends within it.
 fn parse_chunk<'a>(chunk: &'a [u8], pins: &Pins) -> Result<Nets, Miss<'a>> {
-    let mut draft = Draft::default();
+    let mut draft = Draft::of(chunk);
     let read = draft.read(chunk);
     // A name before the place where reading stopped is the earlier complaint.
-    let mut nets = draft.nets;
-    pins.index
-        .find_all(&draft.nodes, &mut nets.pin_node)
-        .map_err(|k| Miss::expected(draft.nodes[k], KNOWN))?;
+    let Draft { mut nets, nodes, at_centre } = draft;
+    nets.pin_node.reserve_exact(nodes.len());
+    pins.index.find_all(&nodes, &mut nets.pin_node).map_err(|k| Miss::expected(nodes[k], KNOWN))?;
     read?;
-    let pin_node = nets.pin_node.iter();
-    let offsets = pin_node.zip(draft.offsets).map(|(&node, o)| pins.centered(node, o));
-    (nets.pin_dx, nets.pin_dy) = offsets.unzip();
+    if pins.offset == PinOffset::LowerLeft {
+        pins.centre(&mut nets);
+    }
+    for pin in at_centre {
+        (nets.pin_dx[pin], nets.pin_dy[pin]) = (0.0, 0.0);
+    }
     Ok(nets)
 }
 
 /// The nets of a chunk, while the nodes of their pins are still names.
-#[derive(Default)]
 struct Draft<'a> {
     nets: Nets,
     nodes: Vec<&'a [u8]>,
-    offsets: Vec<Option<(f64, f64)>>,
+    /// The pins without an offset.
+    at_centre: Vec<usize>,
 }
 
 impl<'a> Draft<'a> {
+    /// Empty, with room for most chunks of that many bytes.
+    fn of(chunk: &[u8]) -> Self {
+        let (pins, nets) = (chunk.len() / 16, chunk.len() / 64);
+        let nets = Nets {
+            names: Names::with_capacity(nets, 0),
+            net_start: Vec::with_capacity(nets),
+            pin_dx: Vec::with_capacity(pins),
+            pin_dy: Vec::with_capacity(pins),
+            ..Nets::default()
+        };
+        Draft { nets, nodes: Vec::with_capacity(pins), at_centre: Vec::new() }
+    }
+
     fn read(&mut self, chunk: &'a [u8]) -> Result<(), Miss<'a>> {
         let mut i = lexer::next_line(chunk);
         while !i.is_empty() {
             let (rest, (degree, name)) = net(i).map_err(unwrap_miss)?;
             i = lexer::next_line(rest);
             for k in 0..degree {
-                if i.is_empty() || lexer::keyword("NetDegree")(i).is_ok() {
+                if i.is_empty() || lexer::behind_keyword(i, "NetDegree").is_some() {
                     let what = format!("pin {} of the {degree} of net `{name}`", k + 1);
                     return Err(Miss::expected(i, what));
                 }
                 let (rest, (node, offset)) = pin(i).map_err(unwrap_miss)?;
+                if offset.is_none() {
+                    self.at_centre.push(self.nodes.len());
+                }
+                let (dx, dy) = offset.unwrap_or_default();
                 self.nodes.push(node);
-                self.offsets.push(offset);
+                self.nets.pin_dx.push(dx);
+                self.nets.pin_dy.push(dy);
                 i = lexer::next_line(rest);
             }
             let end = u32::try_from(self.nodes.len());
@@ -166,7 +195,7 @@ fn net(i: &[u8]) -> Parsed<'_, (u64, &str)> {
         .map_err(|_| nom::Err::Error(Miss::expected(i, "`NetDegree`")))?;
     let (i, ()) = lexer::colon("`:`")(i)?;
     let (i, degree) = lexer::count("a number of pins")(i)?;
-    let (i, _) = lexer::blanks(i)?;
+    let i = lexer::skip_blanks(i);
     let (i, name) = match words::first_word(i) {
         [] | [b'#', ..] => (i, ""),
         _ => lexer::name("the name of a net")(i)?,
@@ -182,21 +211,19 @@ type Pin<'a> = (&'a [u8], Option<(f64, f64)>);
 #[inline]
 fn pin(i: &[u8]) -> Parsed<'_, Pin<'_>> {
     let (i, node) = lexer::word("the name of a node")(i)?;
-    let (mut i, _) = lexer::blanks(i)?;
+    let mut i = lexer::skip_blanks(i);
     if i.first().is_some_and(u8::is_ascii_alphabetic) {
         i = direction(i)?.0;
     }
-    match lexer::colon("`:`")(i) {
-        Ok((i, ())) => {
-            let (i, dx) = lexer::number("an x offset")(i)?;
-            let (i, dy) = lexer::number("a y offset")(i)?;
-            // Some tools add the size or name of the pin.
-            Ok((lexer::skip_line(i), (node, Some((dx, dy)))))
-        }
-        Err(_) => match lexer::end_of_line(i)? {
-            (i, []) => Ok((i, (node, None))),
-            (_, at) => Err(nom::Err::Error(Miss::expected(at, "a direction, `:` or end of line"))),
-        },
+    if let [b':', i @ ..] = lexer::skip_blanks(i) {
+        let (i, dx) = lexer::number("an x offset")(i)?;
+        let (i, dy) = lexer::number("a y offset")(i)?;
+        // Some tools add the size or name of the pin.
+        return Ok((lexer::skip_line(i), (node, Some((dx, dy)))));
+    }
+    match lexer::end_of_line(i)? {
+        (i, []) => Ok((i, (node, None))),
+        (_, at) => Err(nom::Err::Error(Miss::expected(at, "a direction, `:` or end of line"))),
     }
 }
 
@@ -210,15 +237,12 @@ fn direction(i: &[u8]) -> Parsed<'_, ()> {
 }
 
 impl Pins<'_> {
-    /// The offset from the centre of `node`.
-    fn centered(&self, node: u32, offset: Option<(f64, f64)>) -> (f64, f64) {
-        let (width, height) = (&self.nodes.width, &self.nodes.height);
-        match (offset, self.offset) {
-            (None, _) => (0.0, 0.0),
-            (Some(offset), PinOffset::Center) => offset,
-            (Some((x, y)), PinOffset::LowerLeft) => {
-                (x - width[node as usize] / 2.0, y - height[node as usize] / 2.0)
-            }
+    /// Makes offsets that are counted from the nodes' lower-left corners such from their centres.
+    fn centre(&self, nets: &mut Nets) {
+        let offsets = nets.pin_dx.iter_mut().zip(&mut nets.pin_dy);
+        for ((dx, dy), &node) in offsets.zip(&nets.pin_node) {
+            *dx -= self.nodes.width[node as usize] / 2.0;
+            *dy -= self.nodes.height[node as usize] / 2.0;
         }
     }
 }

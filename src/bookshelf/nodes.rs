@@ -2,13 +2,13 @@
 //!
 //! `name width height [terminal | terminal_NI] [: symmetries]`, one a line.
 
-use super::chunks;
+use super::chunks::{self, Column, NameColumn};
 use super::error::{BookshelfError, Miss, Reason};
 use super::index::NameIndex;
 use super::lexer::{self, Count, unwrap_miss};
 use super::notes::{Notes, Tally};
 use super::words;
-use crate::design::{Names, NodeKind, Nodes};
+use crate::design::{NodeKind, Nodes};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -42,25 +42,24 @@ pub(super) fn parse(text: &[u8]) -> Result<(Nodes, Notes<'_>), Miss<'_>> {
     }
     // The shortest node is "a 1 1" and a line's end.
     let capacity = chunks::capacity(stated.map(|s| s.value), body.len(), 6);
-    let mut nodes = Nodes {
-        names: Names::with_capacity(
-            capacity,
-            chunks::capacity(Some(8 * capacity as u64), body.len(), 1),
-        ),
-        width: Vec::with_capacity(capacity),
-        height: Vec::with_capacity(capacity),
-        kind: Vec::with_capacity(capacity),
-    };
+    let bytes = chunks::capacity(Some(8 * capacity as u64), body.len(), 1);
+    let mut names = NameColumn::with_capacity(capacity, bytes);
+    let [mut width, mut height] = [(); 2].map(|()| Column::with_capacity(capacity));
+    let mut kind = Vec::with_capacity(capacity);
     let mut unread = Tally::default();
-    chunks::read(body, chunks::at_line, parse_chunk, |(part, tally)| {
+    chunks::read(body, chunks::at_line, parse_chunk, |parts| {
         let place = || Miss::expected(body, "names of less than 4 GiB in all");
-        nodes.names.append(&part.names).map_err(|_| place())?;
-        chunks::append(&mut nodes.width, part.width);
-        chunks::append(&mut nodes.height, part.height);
-        chunks::append(&mut nodes.kind, part.kind);
-        unread.merge(tally);
+        names.append(&parts, |(part, _)| &part.names).map_err(|_| place())?;
+        width.append(&parts, |(part, _)| &part.width);
+        height.append(&parts, |(part, _)| &part.height);
+        for (part, tally) in parts {
+            kind.extend(part.kind);
+            unread.merge(tally);
+        }
         Ok(())
     })?;
+    let (width, height) = (width.into_vec(), height.into_vec());
+    let nodes = Nodes { names: names.into_names(), width, height, kind };
     Count::check(stated, "nodes", &[nodes.len()])?;
     // Some suites count `terminal_NI` among the terminals and some do not.
     let of = |kind| nodes.kind.iter().filter(|&&k| k == kind).count();
@@ -104,9 +103,9 @@ fn node(i: &[u8]) -> lexer::Parsed<'_, Node<'_>> {
     let (i, name) = lexer::name("the name of a node")(i)?;
     let (i, width) = lexer::size("a width of at least 0")(i)?;
     let (i, height) = lexer::size("a height of at least 0")(i)?;
-    let (i, kind) = if let Ok((i, ())) = lexer::keyword("terminal")(i) {
+    let (i, kind) = if let Some(i) = lexer::behind_keyword(i, "terminal") {
         (i, NodeKind::Fixed)
-    } else if let Ok((i, ())) = lexer::keyword("terminal_NI")(i) {
+    } else if let Some(i) = lexer::behind_keyword(i, "terminal_NI") {
         (i, NodeKind::FixedNoImage)
     } else {
         (i, NodeKind::Movable)

@@ -10,6 +10,7 @@ use super::lexer::{self, unwrap_miss};
 use super::notes::{Notes, Tally};
 use super::words;
 use crate::design::{NodeKind, Orientation, Placement};
+use crate::memory::zeroed;
 use std::path::Path;
 
 /// What a `.pl` file holds.
@@ -53,33 +54,32 @@ fn parse<'a>(
         return Err(Miss::expected(body, "the place of a node"));
     }
     let nodes = kind.len();
-    let mut placement = Placement {
-        x: vec![0.0; nodes],
-        y: vec![0.0; nodes],
-        orientation: vec![Orientation::N; nodes],
-    };
+    let mut placement =
+        Placement { x: zeroed(nodes), y: zeroed(nodes), orientation: vec![Orientation::N; nodes] };
     let mut placed = vec![false; nodes];
     let mut unread = Tally::default();
     chunks::read(
         body,
         chunks::at_line,
         |c| parse_chunk(c, index),
-        |(entries, tally)| {
-            for entry in entries {
-                let i = entry.node as usize;
-                if std::mem::replace(&mut placed[i], true) {
-                    return Err(placed_again(body, index, entry.node));
+        |parts| {
+            for (entries, tally) in parts {
+                for entry in entries {
+                    let i = entry.node as usize;
+                    if std::mem::replace(&mut placed[i], true) {
+                        return Err(placed_again(body, index, entry.node));
+                    }
+                    placement.x[i] = entry.x;
+                    placement.y[i] = entry.y;
+                    placement.orientation[i] = entry.orientation;
+                    kind[i] = match (kind[i], entry.fixed) {
+                        (NodeKind::Movable, Some(fixed)) => fixed,
+                        (_, Some(NodeKind::FixedNoImage)) => NodeKind::FixedNoImage,
+                        (kind, _) => kind,
+                    };
                 }
-                placement.x[i] = entry.x;
-                placement.y[i] = entry.y;
-                placement.orientation[i] = entry.orientation;
-                kind[i] = match (kind[i], entry.fixed) {
-                    (NodeKind::Movable, Some(fixed)) => fixed,
-                    (_, Some(NodeKind::FixedNoImage)) => NodeKind::FixedNoImage,
-                    (kind, _) => kind,
-                };
+                unread.merge(tally);
             }
-            unread.merge(tally);
             Ok(())
         },
     )?;
@@ -122,9 +122,9 @@ fn place<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, (P
     let (i, y) = lexer::number("a y coordinate")(i)?;
     let (i, ()) = lexer::colon("`:` and an orientation")(i)?;
     let (i, orientation) = orientation(i)?;
-    let (i, fixed) = if let Ok((i, ())) = lexer::keyword("/FIXED")(i) {
+    let (i, fixed) = if let Some(i) = lexer::behind_keyword(i, "/FIXED") {
         (i, Some(NodeKind::Fixed))
-    } else if let Ok((i, ())) = lexer::keyword("/FIXED_NI")(i) {
+    } else if let Some(i) = lexer::behind_keyword(i, "/FIXED_NI") {
         (i, Some(NodeKind::FixedNoImage))
     } else {
         (i, None)
@@ -139,7 +139,7 @@ pub(super) const KNOWN: &str = "a node that the .nodes file describes";
 /// The name of a node that `index` knows, tried first against the `guess`-th:
 /// nearly all files keep the order of the `.nodes` file.
 fn known_node<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, u32> {
-    let (at, _) = lexer::blanks(i)?;
+    let at = lexer::skip_blanks(i);
     let (rest, name) = lexer::word("the name of a node")(at)?;
     let names = index.names();
     if (guess as usize) < names.len() && names.get(guess as usize).as_bytes() == name {
@@ -152,7 +152,7 @@ fn known_node<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'
 }
 
 fn orientation(i: &[u8]) -> lexer::Parsed<'_, Orientation> {
-    let (at, _) = lexer::blanks(i)?;
+    let at = lexer::skip_blanks(i);
     const WHAT: &str = "an orientation (N, S, E, W, FN, FS, FE or FW)";
     let (rest, word) = lexer::token(WHAT)(at)?;
     let known =

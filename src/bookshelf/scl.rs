@@ -66,7 +66,7 @@ struct Keys {
 
 fn core_row<'a>(i: &'a [u8], rows: &mut Vec<Row>) -> Parsed<'a, ()> {
     let (i, ()) = lexer::keyword("CoreRow")(i).or_else(|_: nom::Err<Miss>| miss(i, "`CoreRow`"))?;
-    let (at, _) = lexer::blanks(i)?;
+    let at = lexer::skip_blanks(i);
     let (i, ()) =
         lexer::keyword("Horizontal")(at).or_else(|_: nom::Err<Miss>| miss(at, "`Horizontal`"))?;
     let mut keys = Keys::default();
@@ -106,7 +106,7 @@ impl Keys {
             }
             return Ok((behind, ()));
         }
-        let (at, _) = lexer::blanks(value)?;
+        let at = lexer::skip_blanks(value);
         let rest;
         if is("Coordinate") {
             (rest, self.y) = some(lexer::number("a y coordinate")(at))?;

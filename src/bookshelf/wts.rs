@@ -54,9 +54,11 @@ fn parse<'a>(
         body,
         chunks::at_line,
         |c| parse_chunk(c, &index, nodes),
-        |(entries, tally)| {
-            entries.into_iter().for_each(|(net, w)| weight[net as usize] = w);
-            strange.merge(tally);
+        |parts| {
+            for (entries, tally) in parts {
+                entries.into_iter().for_each(|(net, w)| weight[net as usize] = w);
+                strange.merge(tally);
+            }
             Ok(())
         },
     )?;
