@@ -2,7 +2,6 @@
 
 use crate::real::Real;
 use num_complex::Complex;
-use num_traits::Zero;
 
 /// Buffers from this size on ask for large pages.
 #[cfg(all(target_os = "linux", not(miri)))]
@@ -16,36 +15,23 @@ const LARGE: usize = 4 << 20;
 /// than the processor's translation cache has entries.
 pub(crate) fn filled<T: Copy>(n: usize, value: T) -> Vec<T> {
     let mut buffer = Vec::with_capacity(n);
-    advise_large_pages(buffer.spare_capacity_mut());
-    buffer.resize(n, value);
-    buffer
-}
-
-/// `n` zeros, on large pages as [`filled`]'s, that come from the system as they are first touched.
-pub(crate) fn zeroed<T: Zero + Copy>(n: usize) -> Vec<T> {
-    let mut buffer = vec![T::zero(); n];
-    advise_large_pages(&mut buffer);
-    buffer
-}
-
-/// Asks for large pages, where a buffer is large.
-fn advise_large_pages<T>(buffer: &mut [T]) {
     #[cfg(all(target_os = "linux", not(miri)))]
-    if size_of_val(buffer) >= LARGE {
+    if n * size_of::<T>() >= LARGE {
+        let spare = buffer.spare_capacity_mut();
         let page = 2 << 20;
-        let start = buffer.as_mut_ptr() as usize;
+        let start = spare.as_mut_ptr() as usize;
         let (first, last) =
-            (start.next_multiple_of(page), (start + size_of_val(buffer)) / page * page);
+            (start.next_multiple_of(page), (start + size_of_val(spare)) / page * page);
         if first < last {
-            // SAFETY: whole pages inside memory that is borrowed exclusively; the advice changes
-            // how they are backed, not what they hold. A refusal is no error.
+            // SAFETY: whole pages inside memory this buffer owns, which nothing else refers to;
+            // the advice changes how they are backed, not what they hold. A refusal is no error.
             unsafe {
                 libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_HUGEPAGE);
             }
         }
     }
-    #[cfg(not(all(target_os = "linux", not(miri))))]
-    let _ = buffer;
+    buffer.resize(n, value);
+    buffer
 }
 
 /// Complex numbers as the real ones they consist of.
@@ -68,7 +54,6 @@ mod tests {
         for n in [0, 1, 1000, large + 3] {
             let buffer = filled(n, 7u8);
             assert!(buffer.len() == n && buffer.iter().all(|&v| v == 7));
-            assert_eq!(zeroed::<u8>(n), filled(n, 0));
         }
     }
 

@@ -117,6 +117,12 @@ impl<'a> Miss<'a> {
         Miss { at, reason: Reason::Expected(what.into()) }
     }
 
+    /// A complaint about a file that is not held, whatever it is: who reads it whole gets that.
+    #[cold]
+    pub(super) fn not_held() -> Self {
+        Miss::expected(&[], "a file that is read whole")
+    }
+
     /// Names the place in `text`, of which `self.at` is a part.
     #[cold]
     pub(super) fn locate(self, path: &Path, text: &[u8]) -> BookshelfError {

@@ -2,11 +2,9 @@
 
 use super::compression::{self, LONGEST_MAGIC};
 use super::error::BookshelfError;
-#[cfg(unix)]
-use crate::memory::zeroed;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
@@ -46,6 +44,72 @@ impl Deref for Text {
     }
 }
 
+/// A large file that is not compressed and can be read at any place: its text is read chunk by chunk where
+/// it is parsed. Memory for all of it would have to come from the system, be filled with zeros, then
+/// with the text, and be fetched back into the cache.
+pub(super) struct Large {
+    file: File,
+    length: usize,
+    head: Vec<u8>,
+}
+
+impl Large {
+    /// Shorter files are read at once.
+    const LEAST: usize = 1 << 20;
+    /// Bytes that are held of its beginning.
+    const HEAD: usize = 1 << 16;
+
+    /// The file at `path`, if it is such a one. What is wrong with others is found when they are read.
+    pub(super) fn open(path: &Path) -> Option<Large> {
+        Large::of_any_length(path).filter(|large| large.length >= Self::LEAST)
+    }
+
+    /// [`Large::open`], however short the file is.
+    #[cfg(unix)]
+    pub(super) fn of_any_length(path: &Path) -> Option<Large> {
+        // To open a pipe would take it from who reads it.
+        if path == Path::new(STANDARD_INPUT) || !fs::metadata(path).ok()?.is_file() {
+            return None;
+        }
+        let file = File::open(path).ok()?;
+        let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
+        let mut large = Large { file, length, head: Vec::new() };
+        large.head = large.bytes(0..length.min(Self::HEAD))?;
+        compression::of(&large.head).is_none().then_some(large)
+    }
+
+    /// No file is read in parts here.
+    #[cfg(not(unix))]
+    pub(super) fn of_any_length(_: &Path) -> Option<Large> {
+        None
+    }
+
+    /// Bytes of the file.
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Its beginning.
+    pub(super) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The bytes in `range`, if they can be read.
+    #[cfg(unix)]
+    pub(super) fn bytes(&self, range: Range<usize>) -> Option<Vec<u8>> {
+        use std::os::unix::fs::FileExt;
+        let mut bytes = vec![0; range.len()];
+        self.file.read_exact_at(&mut bytes, range.start as u64).ok()?;
+        Some(bytes)
+    }
+
+    /// Never asked for.
+    #[cfg(not(unix))]
+    pub(super) fn bytes(&self, _: Range<usize>) -> Option<Vec<u8>> {
+        None
+    }
+}
+
 /// All of a file, large ones by several threads: to copy 300 MB takes one as long as all of
 /// sixteen need to parse them.
 fn whole(mut file: File) -> io::Result<Vec<u8>> {
@@ -62,7 +126,7 @@ fn whole(mut file: File) -> io::Result<Vec<u8>> {
             // Zeros come from the system as they are first touched, which is in the threads. They end the
             // program where there is no memory for them: so that is asked for before.
             Vec::<u8>::new().try_reserve_exact(length)?;
-            text = zeroed(length);
+            text = vec![0; length];
             let parts = text.par_chunks_mut(PART).enumerate();
             parts.try_for_each(|(k, part)| file.read_exact_at(part, (k * PART) as u64))?;
             file.seek(io::SeekFrom::Start(about.len()))?;

@@ -82,8 +82,14 @@ impl<'a> NameIndex<'a> {
                 *bounds =
                     (slot as u32).checked_sub(1).map_or((0, 0), |i| self.names.span(i as usize));
             }
+            // One byte of each brings all into the cache.
+            let mut first = 0;
+            for (start, _) in &bounds[..names.len()] {
+                first |= self.names.text().get(*start).copied().unwrap_or(0);
+            }
+            std::hint::black_box(first);
             for (k, (name, (start, end))) in names.iter().zip(bounds).enumerate() {
-                let same = !name.is_empty() && self.names.text()[start..end] == **name;
+                let same = !name.is_empty() && equal(&self.names.text()[start..end], name);
                 let index = if same { Some(slots[k] as u32 - 1) } else { self.find(name) };
                 found.push(index.ok_or(group * GROUP + k)?);
             }
@@ -147,10 +153,44 @@ fn hash(bytes: &[u8]) -> u64 {
         let wide = u128::from(state ^ word ^ 0x51_7c_c1_b7_27_22_0a_95) * u128::from(KEY);
         wide as u64 ^ (wide >> 64) as u64
     };
-    let (words, tail) = bytes.as_chunks::<8>();
-    let state = words.iter().fold(bytes.len() as u64, |s, w| fold(s, u64::from_le_bytes(*w)));
-    let tail = tail.iter().rev().fold(0, |word, &b| word << 8 | u64::from(b));
-    fold(fold(state, tail), 0)
+    let length = bytes.len() as u64;
+    let (words, last) = (bytes.as_chunks::<8>().0, bytes.last_chunk::<8>());
+    let state = words.iter().fold(length, |s, w| fold(s, u64::from_le_bytes(*w)));
+    // The last eight bytes, some of which may have been taken already.
+    let last = last.map_or_else(|| short(bytes), |w| u64::from_le_bytes(*w));
+    fold(fold(state, last), 0)
+}
+
+/// The bytes of up to eight, which with their number tell them apart: without a loop, whose end the
+/// processor would have to guess.
+#[inline(always)]
+fn short(bytes: &[u8]) -> u64 {
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>(), bytes) {
+        (Some(first), Some(last), _) => {
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32
+        }
+        (_, _, [first, .., last]) => {
+            let middle = bytes[bytes.len() / 2];
+            u64::from(*first) | u64::from(middle) << 8 | u64::from(*last) << 16
+        }
+        (_, _, [only]) => u64::from(*only),
+        _ => 0,
+    }
+}
+
+/// Whether two names are the same: for short ones without the call and the loop of `==`.
+#[inline(always)]
+fn equal(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let ends =
+        |bytes: &[u8]| bytes.first_chunk::<8>().copied().zip(bytes.last_chunk::<8>().copied());
+    match (ends(a), ends(b)) {
+        (Some(a_ends), Some(b_ends)) if a.len() <= 16 => a_ends == b_ends,
+        (None, None) => short(a) == short(b),
+        _ => a == b,
+    }
 }
 
 #[cfg(test)]
@@ -199,6 +239,21 @@ mod tests {
         assert_eq!((index.find(b""), index.find(b"a")), (None, Some(1)));
         assert!(!index.has_repeats());
         assert_eq!(NameIndex::new(&Names::default()).find(b"a"), None);
+    }
+
+    #[test]
+    fn names_of_any_length_differ_by_any_byte() {
+        for length in 0..40 {
+            let name: Vec<u8> = (0..length).map(|i| b'a' + i).collect();
+            assert!(equal(&name, &name.clone()));
+            assert!(!equal(&name, &[&name[..], b"a"].concat()));
+            for at in 0..name.len() {
+                let mut other = name.clone();
+                other[at] ^= 1;
+                assert!(!equal(&name, &other), "{length} {at}");
+                assert_ne!(hash(&name), hash(&other), "{length} {at}");
+            }
+        }
     }
 
     #[test]

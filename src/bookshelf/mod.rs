@@ -50,8 +50,12 @@ pub use write::write_pl;
 pub use wts::{WtsFile, parse_wts};
 
 use crate::design::{Design, Nets, NodeKind, Nodes, Placement, Row};
+use chunks::Source;
 use error::ErrorKind::Syntax;
-use file::{Ahead, Text};
+use error::Miss;
+use file::{Ahead, Large, Text};
+use nets::Pins;
+use notes::Notes;
 use std::path::{Path, PathBuf};
 
 /// How to read a design: the default, and what is to differ from it.
@@ -117,12 +121,12 @@ pub struct LoadedPlacement {
 /// # Errors
 /// When the file cannot be read, is not as the format has it, or places a node that there is not.
 pub fn read_placement(path: &Path, nodes: &Nodes) -> Result<LoadedPlacement, BookshelfError> {
-    let file = file::find(path).unwrap_or_else(|| path.to_owned());
-    let text = Text::open(&file)?;
+    let file = found(path);
     let mut kind = nodes.kind.clone();
     let index = NameIndex::new(&nodes.names);
-    let PlFile { placement, warnings } = parse_pl(&text, &file, &index, &mut kind)?;
-    Ok(LoadedPlacement { placement, kind, warnings, file })
+    let mut reader = Reader::default();
+    let (placement, _) = reader.parse(&file, |source| pl::parse(source, &index, &mut kind))?;
+    Ok(LoadedPlacement { placement, kind, warnings: reader.warnings, file })
 }
 
 /// The files that [`read_design`] would read for `aux`, as far as they are there; `aux` alone when
@@ -159,18 +163,16 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, Bookshel
     let pl = options.pl.as_ref().or(files.pl.as_ref()).ok_or_else(no_pl)?;
     reader.ahead = Ahead::start(files.files(options).filter_map(|path| file::find(path)));
 
-    let (text, path) = reader.open(&files.nodes)?;
-    let (mut nodes, notes) = nodes::parse(&text).map_err(|miss| miss.locate(&path, &text))?;
+    let path = found(&files.nodes);
+    let (mut nodes, text) = reader.parse(&path, nodes::parse)?;
     let index = NameIndex::new(&nodes.names);
     if index.has_repeats() {
+        let text = text.map_or_else(|| Text::open(&path), Ok)?;
         return Err(nodes::repeated_node(&text, &path));
     }
-    reader.warnings.extend(notes.warnings(&path, &text));
     drop(text);
-    let (text, path) = reader.open(pl)?;
-    let PlFile { placement, warnings } = parse_pl(&text, &path, &index, &mut nodes.kind)?;
-    reader.warnings.extend(warnings);
-    drop(text);
+    let kind = &mut nodes.kind;
+    let (placement, _) = reader.parse(&found(pl), |source| pl::parse(source, &index, kind))?;
     let rows = reader.rows(&files.scl)?;
     let nets = reader.nets(&files, &nodes, &index, options.pin_offset)?;
 
@@ -190,6 +192,11 @@ fn name_of(aux: &Path) -> String {
     }
 }
 
+/// Where the file called `path` is, as [`file::find`] has it; `path` itself when it is nowhere.
+fn found(path: &Path) -> PathBuf {
+    file::find(path).unwrap_or_else(|| path.to_owned())
+}
+
 /// What gathers while one file after another is read.
 #[derive(Default)]
 struct Reader {
@@ -202,29 +209,54 @@ struct Reader {
 impl Reader {
     /// The text of the file called `path`, and where it was found.
     fn open(&mut self, path: &Path) -> Result<(Text, PathBuf), BookshelfError> {
-        let path = file::find(path).unwrap_or_else(|| path.to_owned());
+        let path = found(path);
         let text = self.ahead.open(&path)?;
-        self.bytes_read += text.len() as u64;
-        self.files.push(path.clone());
+        self.note(&path, text.len());
         Ok((text, path))
     }
 
-    /// Opens a file that a design can do without; warns with `otherwise` when it is absent.
-    fn open_optional(
+    fn note(&mut self, path: &Path, bytes: usize) {
+        self.bytes_read += bytes as u64;
+        self.files.push(path.to_owned());
+    }
+
+    /// What `parse` makes of the file at `path`, and its text where that was held. Large files are
+    /// parsed chunk by chunk, and once more, whole, when something is to be said of a place in them.
+    fn parse<T>(
+        &mut self,
+        path: &Path,
+        mut parse: impl for<'a> FnMut(Source<'a>) -> Result<(T, Notes<'a>), Miss<'a>>,
+    ) -> Result<(T, Option<Text>), BookshelfError> {
+        if let Some(large) = Large::open(path)
+            && let Ok((value, notes)) = parse(Source::File(&large))
+        {
+            self.note(path, large.len());
+            self.warnings.extend(notes.warnings(path, large.head()));
+            return Ok((value, None));
+        }
+        let (text, path) = self.open(path)?;
+        let (value, notes) =
+            parse(Source::Held(&text)).map_err(|miss| miss.locate(&path, &text))?;
+        self.warnings.extend(notes.warnings(&path, &text));
+        Ok((value, Some(text)))
+    }
+
+    /// Finds a file that a design can do without; warns with `otherwise` when it is absent.
+    fn find_optional(
         &mut self,
         path: Option<&Path>,
         kind: &str,
         otherwise: &str,
-    ) -> Result<Option<(Text, PathBuf)>, BookshelfError> {
+    ) -> Option<PathBuf> {
         let Some(path) = path else {
             self.warnings.push(format!("no .{kind} file is named: {otherwise}"));
-            return Ok(None);
+            return None;
         };
-        if file::find(path).is_none() {
+        let found = file::find(path);
+        if found.is_none() {
             self.warnings.push(format!("{}: no such file: {otherwise}", path.display()));
-            return Ok(None);
         }
-        self.open(path).map(Some)
+        found
     }
 
     fn rows(&mut self, path: &Path) -> Result<Vec<Row>, BookshelfError> {
@@ -243,15 +275,14 @@ impl Reader {
         offset: PinOffset,
     ) -> Result<Option<Nets>, BookshelfError> {
         let no_nets = "the design has no nets and no wirelength";
-        let text = self.open_optional(files.nets.as_deref(), "nets", no_nets)?;
         let mut nets = None;
-        if let Some((text, path)) = text {
-            let file = parse_nets(&text, &path, nodes, index, offset)?;
-            self.warnings.extend(file.warnings);
-            nets = Some(file.nets);
+        if let Some(path) = self.find_optional(files.nets.as_deref(), "nets", no_nets) {
+            let pins = Pins::of(nodes, index, offset);
+            nets = Some(self.parse(&path, |source| pins.parse(source))?.0);
         }
         let no_weights = "every net weighs 1";
-        let text = self.open_optional(files.wts.as_deref(), "wts", no_weights)?;
+        let path = self.find_optional(files.wts.as_deref(), "wts", no_weights);
+        let text = path.map(|path| self.open(&path)).transpose()?;
         if let (Some((text, path)), Some(nets)) = (text, &mut nets) {
             if text.trim_ascii().is_empty() {
                 self.warnings.push(format!("{}: nothing is in it: {no_weights}", path.display()));

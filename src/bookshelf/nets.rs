@@ -3,11 +3,11 @@
 //! `NetDegree : pins [name]`, then as many lines
 //! `node [I | O | B] [: dx dy]`. A pin without offset sits at its node's centre.
 
-use super::chunks::{self, Column, NameColumn};
+use super::chunks::{self, Column, NameColumn, Source};
 use super::error::{BookshelfError, Miss};
 use super::index::NameIndex;
 use super::lexer::{self, Count, Parsed, unwrap_miss};
-use super::notes::Notes;
+use super::notes::{Notes, Tally};
 use super::pl::KNOWN;
 use super::words;
 use crate::design::{Names, Nets, Nodes};
@@ -50,24 +50,25 @@ pub fn parse_nets(
     index: &NameIndex,
     offset: PinOffset,
 ) -> Result<NetsFile, BookshelfError> {
-    assert_eq!(nodes.len(), index.names().len(), "the index of these nodes");
-    let pins = Pins { nodes, index, offset };
-    let (nets, notes) = parse(text, &pins).map_err(|miss| miss.locate(path, text))?;
+    let pins = Pins::of(nodes, index, offset);
+    let (nets, notes) = pins.parse(Source::Held(text)).map_err(|miss| miss.locate(path, text))?;
     Ok(NetsFile { nets, warnings: notes.warnings(path, text) })
 }
 
 /// What reading a pin needs to know.
-struct Pins<'n> {
+pub(super) struct Pins<'n> {
     nodes: &'n Nodes,
     index: &'n NameIndex<'n>,
     offset: PinOffset,
 }
 
-fn parse<'a>(text: &'a [u8], pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<'a>> {
-    let ([stated_nets, stated_pins], body) = lexer::header(text, "nets", ["NumNets", "NumPins"])?;
+fn parse<'a>(source: Source<'a>, pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<'a>> {
+    let keys = ["NumNets", "NumPins"];
+    let ([stated_nets, stated_pins], body) = lexer::header(source.head(), "nets", keys)?;
     if body.is_empty() && stated_nets.is_none() {
         return Err(Miss::expected(body, "`NetDegree`"));
     }
+    let body = source.body(body)?;
     // The shortest net is "NetDegree 0", the shortest pin "a", each with a line's end.
     let capacity =
         |stated: Option<Count>, least| chunks::capacity(stated.map(|s| s.value), body.len(), least);
@@ -77,18 +78,17 @@ fn parse<'a>(text: &'a [u8], pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<'a>>
         (Column::with_capacity(net_capacity + 1), Column::with_capacity(pin_capacity));
     let [mut pin_dx, mut pin_dy] = [(); 2].map(|()| Column::with_capacity(pin_capacity));
     start.append(&[[0]], |first| first);
-    let boundary = |i| chunks::at_keyword(i, "NetDegree");
     chunks::read(
         body,
-        boundary,
-        |c| parse_chunk(c, pins),
+        |i| chunks::at_keyword(i, "NetDegree"),
+        |c| Ok((parse_chunk(c, pins)?, Tally::default())),
         |parts| {
             let mut pins = pin_node.len();
             let more: usize = parts.iter().map(|part| part.pin_node.len()).sum();
             if u32::try_from(pins + more).is_err() {
-                return Err(Miss::expected(body, "at most 4294967295 pins"));
+                return Err(Miss::expected(body.held, "at most 4294967295 pins"));
             }
-            let place = || Miss::expected(body, "names of less than 4 GiB in all");
+            let place = || Miss::expected(body.held, "names of less than 4 GiB in all");
             names.append(&parts, |part| &part.names).map_err(|_| place())?;
             let before = |part: &Nets| {
                 let before = pins as u32;
@@ -236,7 +236,19 @@ fn direction(i: &[u8]) -> Parsed<'_, ()> {
     }
 }
 
-impl Pins<'_> {
+impl<'n> Pins<'n> {
+    /// # Panics
+    /// When `index` knows other nodes than `nodes`.
+    pub(super) fn of(nodes: &'n Nodes, index: &'n NameIndex<'n>, offset: PinOffset) -> Self {
+        assert_eq!(nodes.len(), index.names().len(), "the index of these nodes");
+        Pins { nodes, index, offset }
+    }
+
+    /// As [`parse_nets`].
+    pub(super) fn parse<'a>(&self, source: Source<'a>) -> Result<(Nets, Notes<'a>), Miss<'a>> {
+        parse(source, self)
+    }
+
     /// Makes offsets that are counted from the nodes' lower-left corners such from their centres.
     fn centre(&self, nets: &mut Nets) {
         let offsets = nets.pin_dx.iter_mut().zip(&mut nets.pin_dy);

@@ -2,7 +2,7 @@
 //!
 //! `name width height [terminal | terminal_NI] [: symmetries]`, one a line.
 
-use super::chunks::{self, Column, NameColumn};
+use super::chunks::{self, Column, NameColumn, Source};
 use super::error::{BookshelfError, Miss, Reason};
 use super::index::NameIndex;
 use super::lexer::{self, Count, unwrap_miss};
@@ -27,7 +27,7 @@ pub struct NodesFile {
 /// At the first line that is not a node, at a node that occurs twice, and when
 /// the header counts other than the lines do.
 pub fn parse_nodes(text: &[u8], path: &Path) -> Result<NodesFile, BookshelfError> {
-    let (nodes, notes) = parse(text).map_err(|miss| miss.locate(path, text))?;
+    let (nodes, notes) = parse(Source::Held(text)).map_err(|miss| miss.locate(path, text))?;
     if NameIndex::new(&nodes.names).has_repeats() {
         return Err(repeated_node(text, path));
     }
@@ -35,27 +35,25 @@ pub fn parse_nodes(text: &[u8], path: &Path) -> Result<NodesFile, BookshelfError
 }
 
 /// As [`parse_nodes`], but does not look for repeated names.
-pub(super) fn parse(text: &[u8]) -> Result<(Nodes, Notes<'_>), Miss<'_>> {
-    let ([stated, terminals], body) = lexer::header(text, "nodes", ["NumNodes", "NumTerminals"])?;
+pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes<'_>), Miss<'_>> {
+    let keys = ["NumNodes", "NumTerminals"];
+    let ([stated, terminals], body) = lexer::header(source.head(), "nodes", keys)?;
     if body.is_empty() && stated.is_none() {
         return Err(Miss::expected(body, "a node"));
     }
+    let body = source.body(body)?;
     // The shortest node is "a 1 1" and a line's end.
     let capacity = chunks::capacity(stated.map(|s| s.value), body.len(), 6);
     let bytes = chunks::capacity(Some(8 * capacity as u64), body.len(), 1);
     let mut names = NameColumn::with_capacity(capacity, bytes);
     let [mut width, mut height] = [(); 2].map(|()| Column::with_capacity(capacity));
     let mut kind = Vec::with_capacity(capacity);
-    let mut unread = Tally::default();
-    chunks::read(body, chunks::at_line, parse_chunk, |parts| {
-        let place = || Miss::expected(body, "names of less than 4 GiB in all");
-        names.append(&parts, |(part, _)| &part.names).map_err(|_| place())?;
-        width.append(&parts, |(part, _)| &part.width);
-        height.append(&parts, |(part, _)| &part.height);
-        for (part, tally) in parts {
-            kind.extend(part.kind);
-            unread.merge(tally);
-        }
+    let unread = chunks::read(body, chunks::at_line, parse_chunk, |parts| {
+        let place = || Miss::expected(body.held, "names of less than 4 GiB in all");
+        names.append(&parts, |part| &part.names).map_err(|_| place())?;
+        width.append(&parts, |part| &part.width);
+        height.append(&parts, |part| &part.height);
+        parts.into_iter().for_each(|part| kind.extend(part.kind));
         Ok(())
     })?;
     let (width, height) = (width.into_vec(), height.into_vec());

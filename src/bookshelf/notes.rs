@@ -19,6 +19,11 @@ impl<'a> Tally<'a> {
         }
     }
 
+    /// True when nothing was met.
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Adds what a later part of the file met.
     pub(super) fn merge(&mut self, later: Tally<'a>) {
         if self.count == 0 {

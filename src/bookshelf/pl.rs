@@ -3,14 +3,13 @@
 //! `name x y : orientation [/FIXED | /FIXED_NI]`, one a line; `x y` is the
 //! lower-left corner of the node as it lies.
 
-use super::chunks;
+use super::chunks::{self, Source};
 use super::error::{BookshelfError, Miss, Reason};
 use super::index::NameIndex;
 use super::lexer::{self, unwrap_miss};
 use super::notes::{Notes, Tally};
 use super::words;
 use crate::design::{NodeKind, Orientation, Placement};
-use crate::memory::zeroed;
 use std::path::Path;
 
 /// What a `.pl` file holds.
@@ -40,45 +39,47 @@ pub fn parse_pl(
     kind: &mut [NodeKind],
 ) -> Result<PlFile, BookshelfError> {
     assert_eq!(kind.len(), index.names().len(), "one kind for each node");
-    let (placement, notes) = parse(text, index, kind).map_err(|miss| miss.locate(path, text))?;
+    let parsed = parse(Source::Held(text), index, kind);
+    let (placement, notes) = parsed.map_err(|miss| miss.locate(path, text))?;
     Ok(PlFile { placement, warnings: notes.warnings(path, text) })
 }
 
-fn parse<'a>(
-    text: &'a [u8],
+/// As [`parse_pl`]. After an error some of `kind` may be as the file has it.
+pub(super) fn parse<'a>(
+    source: Source<'a>,
     index: &NameIndex,
     kind: &mut [NodeKind],
 ) -> Result<(Placement, Notes<'a>), Miss<'a>> {
-    let ([], body) = lexer::header(text, "pl", [])?;
-    if lexer::first_line(text).is_empty() {
+    let ([], body) = lexer::header(source.head(), "pl", [])?;
+    if lexer::first_line(source.head()).is_empty() {
         return Err(Miss::expected(body, "the place of a node"));
     }
+    let body = source.body(body)?;
     let nodes = kind.len();
-    let mut placement =
-        Placement { x: zeroed(nodes), y: zeroed(nodes), orientation: vec![Orientation::N; nodes] };
+    let mut placement = Placement {
+        x: vec![0.0; nodes],
+        y: vec![0.0; nodes],
+        orientation: vec![Orientation::N; nodes],
+    };
     let mut placed = vec![false; nodes];
-    let mut unread = Tally::default();
-    chunks::read(
+    let unread = chunks::read(
         body,
         chunks::at_line,
         |c| parse_chunk(c, index),
         |parts| {
-            for (entries, tally) in parts {
-                for entry in entries {
-                    let i = entry.node as usize;
-                    if std::mem::replace(&mut placed[i], true) {
-                        return Err(placed_again(body, index, entry.node));
-                    }
-                    placement.x[i] = entry.x;
-                    placement.y[i] = entry.y;
-                    placement.orientation[i] = entry.orientation;
-                    kind[i] = match (kind[i], entry.fixed) {
-                        (NodeKind::Movable, Some(fixed)) => fixed,
-                        (_, Some(NodeKind::FixedNoImage)) => NodeKind::FixedNoImage,
-                        (kind, _) => kind,
-                    };
+            for entry in parts.into_iter().flatten() {
+                let i = entry.node as usize;
+                if std::mem::replace(&mut placed[i], true) {
+                    return Err(placed_again(body.held, index, entry.node));
                 }
-                unread.merge(tally);
+                placement.x[i] = entry.x;
+                placement.y[i] = entry.y;
+                placement.orientation[i] = entry.orientation;
+                kind[i] = match (kind[i], entry.fixed) {
+                    (NodeKind::Movable, Some(fixed)) => fixed,
+                    (_, Some(NodeKind::FixedNoImage)) => NodeKind::FixedNoImage,
+                    (kind, _) => kind,
+                };
             }
             Ok(())
         },

@@ -2,7 +2,7 @@
 //!
 //! Old suites and the ISPD contests keep weights of nodes here instead; those are passed over.
 
-use super::chunks;
+use super::chunks::{self, Source};
 use super::error::{BookshelfError, Miss};
 use super::index::NameIndex;
 use super::lexer::{self, unwrap_miss};
@@ -42,6 +42,7 @@ fn parse<'a>(
     nets: &Names,
     nodes: &NameIndex,
 ) -> Result<(Vec<f64>, Notes<'a>), Miss<'a>> {
+    let source = Source::Held(text);
     let ([], body) = lexer::header(text, "wts", [])?;
     let mut weight = vec![1.0; nets.len()];
     let mut notes = Notes::default();
@@ -49,16 +50,12 @@ fn parse<'a>(
         return Ok((weight, notes));
     }
     let index = NameIndex::new(nets);
-    let mut strange = Tally::default();
-    chunks::read(
-        body,
+    let strange = chunks::read(
+        source.body(body)?,
         chunks::at_line,
         |c| parse_chunk(c, &index, nodes),
         |parts| {
-            for (entries, tally) in parts {
-                entries.into_iter().for_each(|(net, w)| weight[net as usize] = w);
-                strange.merge(tally);
-            }
+            parts.into_iter().flatten().for_each(|(net, w): (u32, f64)| weight[net as usize] = w);
             Ok(())
         },
     )?;
