@@ -513,11 +513,9 @@ impl<'a, T: Real> RealToReal<'a, T> {
             to.iter_mut().zip(x).zip(g).for_each(|((to, &x), &g)| *to = x * g * quarter * quarter);
         });
         let Fields { potential, field_x, field_y } = fields;
-        for (plan, out) in self.plans[1..].iter().zip([potential, field_x, field_y]) {
+        let maps = [(potential, false, false), (field_x, true, false), (field_y, false, true)];
+        for (plan, (out, sine_x, sine_y)) in self.plans[1..].iter().zip(maps) {
             let spectrum = &self.spectrum;
-            let which = std::ptr::from_ref(plan);
-            let sine_x = which == &raw const self.plans[2];
-            let sine_y = which == &raw const self.plans[3];
             self.input.numbers().par_chunks_exact_mut(n).enumerate().for_each(|(u, to)| {
                 // Coefficient 1 comes first in a sine transform, and none comes last.
                 let row = u + usize::from(sine_x);

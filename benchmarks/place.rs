@@ -13,6 +13,7 @@
 
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
+use placefield::cli::paper::printed::{DESIGNS, Design};
 use placefield::cuda::CudaBackend;
 use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Gpu, Spread, probe};
 use placefield::engine::{EngineOptions, Pipeline};
@@ -23,18 +24,6 @@ use serde::Serialize;
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
-
-/// Design and bins along each axis.
-const DESIGNS: [(&str, usize); 8] = [
-    ("adaptec1", 512),
-    ("adaptec2", 1024),
-    ("adaptec3", 1024),
-    ("adaptec4", 1024),
-    ("bigblue1", 512),
-    ("bigblue2", 1024),
-    ("bigblue3", 2048),
-    ("bigblue4", 2048),
-];
 
 /// What is placed.
 struct Task {
@@ -90,7 +79,7 @@ fn main() -> ExitCode {
     let (flags, arguments): (Vec<_>, Vec<_>) =
         arguments.into_iter().partition(|a| a.starts_with("--"));
     let (names, files): (Vec<_>, Vec<_>) =
-        arguments.into_iter().partition(|a| DESIGNS.iter().any(|(name, _)| name == a));
+        arguments.into_iter().partition(|a| DESIGNS.iter().any(|design| design.name == a));
     let file = files.first().map(String::as_str);
     let outcome = match flags.iter().any(|f| f == "--f64") {
         true => run::<f64>(&names, file),
@@ -149,10 +138,10 @@ fn run<T: CudaReal>(names: &[String], file: Option<&str>) -> Result<(), Box<dyn 
 /// before it are placed.
 fn tasks(names: &[String]) -> impl Iterator<Item = Result<Task, String>> {
     let asked = |name: &str| names.is_empty() || names.iter().any(|n| n == name);
-    let chosen: Vec<_> = DESIGNS.into_iter().filter(|(name, _)| asked(name)).collect();
+    let chosen: Vec<_> = DESIGNS.into_iter().filter(|design| asked(design.name)).collect();
     let made: Vec<_> = chosen
         .into_iter()
-        .map(|(design, bins)| {
+        .map(|Design { name: design, bins, .. }| {
             std::thread::spawn(move || prepare(design, bins).map_err(|e| format!("{design}: {e}")))
         })
         .collect();

@@ -19,6 +19,7 @@
 
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
+use placefield::cli::paper::printed::{DESIGNS, Design};
 use placefield::cuda::{
     self, Arrangement, CudaEngine, CudaError, CudaReal, DeviceInfo, Gpu, Graph, Spread, probe,
 };
@@ -33,18 +34,6 @@ use serde::Serialize;
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
-
-/// Design, bins along each axis, and the paper's row-column and fused times.
-const DESIGNS: [(&str, usize, f64, f64); 8] = [
-    ("adaptec1", 512, 0.63, 0.33),
-    ("adaptec2", 1024, 2.00, 1.00),
-    ("adaptec3", 1024, 2.27, 1.29),
-    ("adaptec4", 1024, 2.88, 1.89),
-    ("bigblue1", 512, 0.67, 0.38),
-    ("bigblue2", 1024, 2.56, 1.53),
-    ("bigblue3", 2048, 8.25, 4.87),
-    ("bigblue4", 2048, 15.10, 11.72),
-];
 
 const ROUNDS: usize = 5;
 const SAMPLES: usize = 5;
@@ -86,7 +75,7 @@ struct Report {
 fn main() -> ExitCode {
     let arguments = std::env::args().skip(1).filter(|a| a != "--bench");
     let (names, files): (Vec<_>, Vec<_>) =
-        arguments.partition(|a| DESIGNS.iter().any(|(name, ..)| name == a));
+        arguments.partition(|a| DESIGNS.iter().any(|design| design.name == a));
     match run(&names, files.first().map(String::as_str)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -116,7 +105,7 @@ fn run(names: &[String], file: Option<&str>) -> Result<(), Box<dyn Error>> {
         "fused"
     );
     let mut rows = Vec::new();
-    for &(design, bins, ..) in &DESIGNS {
+    for &Design { name: design, bins, .. } in &DESIGNS {
         if !names.is_empty() && !names.iter().any(|n| n == design) {
             continue;
         }
@@ -201,7 +190,7 @@ fn measure<T: CudaReal>(
         for (pipeline, times) in Pipeline::ALL.into_iter().zip(&times) {
             let spread =
                 |value: fn(&StepTimes) -> f64| Spread::of(times.iter().map(value).collect());
-            let paper = DESIGNS.iter().find(|(name, ..)| *name == design);
+            let paper = DESIGNS.iter().find(|printed| printed.name == design);
             rows.push(Row {
                 design,
                 movable: charge.movable(),
@@ -220,8 +209,8 @@ fn measure<T: CudaReal>(
                 ordering_ms,
                 steps_per_order,
                 paper_ms: match pipeline {
-                    Pipeline::RowColumn => paper.map(|p| p.2),
-                    Pipeline::Fused => paper.map(|p| p.3),
+                    Pipeline::RowColumn => paper.map(|p| p.row_column),
+                    Pipeline::Fused => paper.map(|p| p.fused),
                     _ => None,
                 },
             });

@@ -284,7 +284,7 @@ fn ranges(bodies: usize) -> impl Iterator<Item = Range<usize>> {
 fn by_range<T: Send>(values: &mut [T], each: impl Fn(usize, &mut [T]) + Sync) {
     let ranges: Vec<Range<usize>> = ranges(values.len()).collect();
     let parts = cut(values, ranges.iter().map(|range| range.end));
-    ranges.iter().zip(parts).par_bridge().for_each(|(range, part)| each(range.start, part));
+    ranges.par_iter().zip(parts).for_each(|(range, part)| each(range.start, part));
 }
 
 /// What a wirelength operator says of one placement, beside the gradient.

@@ -27,7 +27,7 @@ impl Text {
             io::stdin().lock().read_to_end(&mut text)?;
         } else {
             check(path)?;
-            text = whole(File::open(path)?)?;
+            text = fs::read(path)?;
         }
         match compression::of(&text) {
             Some(compression) => compression.unpack(&text).map(Text),
@@ -108,33 +108,6 @@ impl Large {
     pub(super) fn bytes(&self, _: Range<usize>) -> Option<Vec<u8>> {
         None
     }
-}
-
-/// All of a file, large ones by several threads: to copy 300 MB takes one as long as all of
-/// sixteen need to parse them.
-fn whole(mut file: File) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    #[cfg(unix)]
-    {
-        use rayon::prelude::*;
-        use std::io::Seek;
-        use std::os::unix::fs::FileExt;
-        const PART: usize = 4 << 20;
-        let about = file.metadata()?;
-        let length = usize::try_from(about.len()).unwrap_or(usize::MAX);
-        if about.is_file() && length > PART {
-            // Zeros come from the system as they are first touched, which is in the threads. They end the
-            // program where there is no memory for them: so that is asked for before.
-            Vec::<u8>::new().try_reserve_exact(length)?;
-            text = vec![0; length];
-            let parts = text.par_chunks_mut(PART).enumerate();
-            parts.try_for_each(|(k, part)| file.read_exact_at(part, (k * PART) as u64))?;
-            file.seek(io::SeekFrom::Start(about.len()))?;
-        }
-    }
-    // What a pipe holds, a small file, or what has been added to a large one since.
-    file.read_to_end(&mut text)?;
-    Ok(text)
 }
 
 /// An error for what is neither a file nor a pipe. (A device such as a terminal or `/dev/zero`

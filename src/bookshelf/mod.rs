@@ -1,8 +1,8 @@
 //! Bookshelf files: readers for `.aux`, `.nodes`, `.nets`, `.pl`, `.scl` and
 //! `.wts`, a reader for a whole design, and a writer for `.pl`.
 //!
-//! [`read_design`] reads each file into memory, parses large ones on all threads
-//! of the current rayon pool, and gives a [`Design`]: lengths in the files'
+//! [`read_design`] parses large files chunk by chunk on all threads of the current rayon pool, each
+//! thread reading the chunks that it parses, and gives a [`Design`]: lengths in the files'
 //! layout units, positions as lower-left corners, pin offsets from the cell's
 //! centre. Each file type also has its own reader from bytes (`parse_*`), and
 //! [`read_placement`] reads another `.pl` file for a design.
@@ -292,5 +292,100 @@ impl Reader {
             nets.weight = file.weight;
         }
         Ok(nets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const NODES: usize = 70_000;
+
+    /// A design whose `.nodes`, `.pl` and `.nets` are read chunk by chunk, each with its end as given.
+    fn design(ends: [&str; 3]) -> (tempfile::TempDir, Result<Loaded, BookshelfError>) {
+        let lines = |head: &str, line: &dyn Fn(usize) -> String, end: &str| {
+            let text = head.to_owned() + &(0..NODES).map(line).collect::<String>() + end;
+            assert!(text.len() > 1 << 20);
+            text
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        let [nodes, pl, nets] = ends;
+        write(
+            "d.nodes",
+            &lines("UCLA nodes 1.0\n", &|i| format!("node{i}\t{}\t12\n", i % 40), nodes),
+        );
+        let place = |i| format!("node{i}\t{}.5\t{} : N\n", i % 999, i * 7);
+        write("d.pl", &lines("UCLA pl 1.0\n", &place, pl));
+        let net =
+            |i| format!("NetDegree : 2 n{i}\nnode{i} I : -0.5 3\nnode{} O\n", (i * 31) % NODES);
+        write("d.nets", &lines("NumPins : 140000\n", &net, nets));
+        write(
+            "d.scl",
+            "CoreRow Horizontal\nCoordinate : 0\nHeight : 12\nSitewidth : 1\n\
+             SubrowOrigin : 0 NumSites : 10\nEnd\n",
+        );
+        write("d.aux", "RowBasedPlacement : d.nodes d.nets d.pl d.scl");
+        let loaded = read_design(&folder.path().join("d.aux"), &ReadOptions::default());
+        (folder, loaded)
+    }
+
+    #[test]
+    fn large_files_hold_what_their_texts_do() {
+        let (folder, loaded) = design(["", "", ""]);
+        let Loaded { design, bytes_read, files, .. } = loaded.unwrap();
+        let text = |name: &str| fs::read(folder.path().join(name)).unwrap();
+        let path = Path::new("d");
+        let mut nodes = parse_nodes(&text("d.nodes"), path).unwrap().nodes;
+        let index = NameIndex::new(&nodes.names);
+        let pl = parse_pl(&text("d.pl"), path, &index, &mut nodes.kind).unwrap();
+        let nets = parse_nets(&text("d.nets"), path, &nodes, &index, PinOffset::Center).unwrap();
+        assert_eq!(design.nets.unwrap(), nets.nets);
+        assert_eq!(design.placement, pl.placement);
+        assert_eq!(design.nodes, nodes);
+        let sizes = files.iter().map(|file| fs::metadata(file).unwrap().len());
+        assert_eq!((files.len(), bytes_read), (5, sizes.sum()));
+    }
+
+    #[test]
+    fn complaints_about_large_files_name_the_place() {
+        let pins = "NetDegree : 1 e\nnode7 I : 1 x\n";
+        for (ends, file, want) in [
+            (
+                ["a 1\n", "", ""],
+                "d.nodes",
+                "70002:4: expected a height of at least 0, found end of line",
+            ),
+            (
+                ["node7 1 1\n", "", ""],
+                "d.nodes",
+                "70002:1: expected each node once, found `node7` again (first on line 9)",
+            ),
+            (
+                ["", "zz 1 1 : N\n", ""],
+                "d.pl",
+                "70002:1: expected a node that the .nodes file describes, found `zz`",
+            ),
+            (
+                ["", "node7 1 1 : N\n", ""],
+                "d.pl",
+                "70002:1: expected each node once, found `node7` again (first on line 9)",
+            ),
+            (["", "", pins], "d.nets", "210003:13: expected a y offset, found `x`"),
+            (
+                ["", "", "NetDegree : 1 e\nnode7\n"],
+                "d.nets",
+                "1:11: expected 140000 pins as the header counts, found 140001",
+            ),
+        ] {
+            let (folder, loaded) = design(ends);
+            let path = folder.path().join(file);
+            assert_eq!(loaded.unwrap_err().to_string(), format!("{}:{want}", path.display()));
+        }
+        let (folder, loaded) = design(["a 1 1 FOO\n", "", ""]);
+        let odd = "1 node lines end in words that are not read (first on line 70002: `FOO`)";
+        let odd = format!("{}: {odd}", folder.path().join("d.nodes").display());
+        assert!(loaded.unwrap().warnings.contains(&odd));
     }
 }

@@ -159,9 +159,7 @@ fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<NetB
     let mut blocks = Vec::new();
     let mut first = nets.start;
     while first < nets.end {
-        let full = netlist.net_start()[first] as usize + BLOCK_PINS;
-        let ends = &netlist.net_start()[first + 1..nets.end + 1];
-        let last = first + ends.partition_point(|&end| end as usize <= full).max(1);
+        let last = run_end(netlist.net_start(), first, nets.end, BLOCK_PINS);
         let largest = (first..last).map(|e| netlist.pins_of(e).len()).max();
         let room = if smooth { largest.unwrap_or(0).max(PIECE_PINS) } else { 0 };
         blocks.push(NetBlock {
@@ -174,6 +172,13 @@ fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<NetB
         first = last;
     }
     blocks
+}
+
+/// The end of the longest run of nets from `first` on, `end` at most, that has at most `pins`
+/// pins; of one net when that has more.
+fn run_end(start: &[u32], first: usize, end: usize, pins: usize) -> usize {
+    let most = start[first] as usize + pins;
+    first + start[first + 1..=end].partition_point(|&end| end as usize <= most).max(1)
 }
 
 impl<T: Real> Nets<T> {
@@ -209,9 +214,7 @@ impl<T: Real> NetBlock<T> {
         self.sum = Wirelength::default();
         let mut first = self.nets.start;
         while first < self.nets.end {
-            let full = all.start[first] as usize + PIECE_PINS;
-            let ends = &all.start[first + 1..=self.nets.end];
-            let last = first + ends.partition_point(|&end| end as usize <= full).max(1);
+            let last = run_end(&all.start, first, self.nets.end, PIECE_PINS);
             let (own, rest) = gradient.split_at_mut(all.pins(first..last).len());
             vectorised(
                 #[inline(always)]

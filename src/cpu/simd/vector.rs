@@ -370,10 +370,23 @@ vectors!(f32, F32x16, F32x8, 16, squares::of_f32);
 vectors!(f64, F64x8, F64x4, 8, squares::of_f64);
 
 /// Squares of numbers transposed: LLVM makes sixteen moves of it.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 mod squares {
+    #[cfg(target_arch = "aarch64")]
+    use std::arch::aarch64::*;
+    #[cfg(target_arch = "aarch64")]
+    use std::arch::aarch64::{
+        vld1q_f64 as load, vst1q_f64 as store, vzip1q_f64 as firsts, vzip2q_f64 as seconds,
+    };
+    #[cfg(target_arch = "x86_64")]
     use std::arch::x86_64::*;
+    #[cfg(target_arch = "x86_64")]
+    use std::arch::x86_64::{
+        _mm_loadu_pd as load, _mm_storeu_pd as store, _mm_unpackhi_pd as seconds,
+        _mm_unpacklo_pd as firsts,
+    };
 
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn of_f32(square: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
         let [a, b, c, d] = &square;
@@ -393,29 +406,7 @@ mod squares {
         turned
     }
 
-    #[inline(always)]
-    pub(super) fn of_f64(square: [[f64; 4]; 4]) -> [[f64; 4]; 4] {
-        let mut turned = [[0.0; 4]; 4];
-        for i in [0, 2] {
-            for j in [0, 2] {
-                // SAFETY: SSE2 is part of x86-64; from both places on each array has two numbers.
-                unsafe {
-                    let a = _mm_loadu_pd(square[i][j..].as_ptr());
-                    let b = _mm_loadu_pd(square[i + 1][j..].as_ptr());
-                    _mm_storeu_pd(turned[j][i..].as_mut_ptr(), _mm_unpacklo_pd(a, b));
-                    _mm_storeu_pd(turned[j + 1][i..].as_mut_ptr(), _mm_unpackhi_pd(a, b));
-                }
-            }
-        }
-        turned
-    }
-}
-
-/// As above.
-#[cfg(all(target_arch = "aarch64", not(miri)))]
-mod squares {
-    use std::arch::aarch64::*;
-
+    #[cfg(target_arch = "aarch64")]
     #[inline(always)]
     pub(super) fn of_f32(square: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
         let mut turned = [[0.0; 4]; 4];
@@ -436,12 +427,13 @@ mod squares {
         let mut turned = [[0.0; 4]; 4];
         for i in [0, 2] {
             for j in [0, 2] {
-                // SAFETY: NEON is part of AArch64; from both places on each array has two numbers.
+                // SAFETY: SSE2 is part of x86-64 and NEON of AArch64; from both places on each array
+                // has two numbers.
                 unsafe {
-                    let a = vld1q_f64(square[i][j..].as_ptr());
-                    let b = vld1q_f64(square[i + 1][j..].as_ptr());
-                    vst1q_f64(turned[j][i..].as_mut_ptr(), vzip1q_f64(a, b));
-                    vst1q_f64(turned[j + 1][i..].as_mut_ptr(), vzip2q_f64(a, b));
+                    let a = load(square[i][j..].as_ptr());
+                    let b = load(square[i + 1][j..].as_ptr());
+                    store(turned[j][i..].as_mut_ptr(), firsts(a, b));
+                    store(turned[j + 1][i..].as_mut_ptr(), seconds(a, b));
                 }
             }
         }

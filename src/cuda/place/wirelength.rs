@@ -341,7 +341,8 @@ impl Layout {
         let mut placed = vec![B::default(); N * netlist.pins()];
         let ends = blocks(self.net.len()).map(|block| N * self.net_start[block.end] as usize);
         let parts = cut(&mut placed, ends);
-        blocks(self.net.len()).zip(parts).par_bridge().for_each(|(block, part)| {
+        let blocks: Vec<_> = blocks(self.net.len()).collect();
+        blocks.into_par_iter().zip(parts).for_each(|(block, part)| {
             let pins = self.net[block].iter().flat_map(|&e| netlist.pins_of(e as usize));
             let values = pins.flat_map(&value);
             part.iter_mut().zip(values).for_each(|(to, value)| *to = value);
@@ -354,7 +355,8 @@ impl Layout {
         let mut pin_place = vec![0; self.smooth_pins];
         let ends = blocks(netlist.smooth()).map(|block| netlist.net_start()[block.end] as usize);
         let parts = cut(&mut pin_place, ends);
-        blocks(netlist.smooth()).zip(parts).par_bridge().for_each(|(block, part)| {
+        let blocks: Vec<_> = blocks(netlist.smooth()).collect();
+        blocks.into_par_iter().zip(parts).for_each(|(block, part)| {
             let pins = block.flat_map(|e| netlist.pins_of(e).map(move |pin| (e, pin)));
             part.iter_mut().zip(pins).for_each(|(to, (e, pin))| *to = self.place(netlist, e, pin));
         });
