@@ -146,8 +146,9 @@ struct Span {
 /// that is NaN or infinite, or far off the die, ends far off the die.
 ///
 /// The first bin is found in `real`, whose rounding may miss by one near an edge; a guess
-/// that is MARGIN too low (in bins, and wider than that rounding for every grid there can
-/// be) is never too high, and `overlap` takes a start beyond 1 as it is.
+/// that is MARGIN too low (in bins, and wider than that rounding, `lost` included, for every
+/// grid there can be) is never too high, and `overlap` takes a start beyond 1 as it is. What
+/// the die's edge has beyond `real` may be a large part of a bin where the die is far from zero.
 __device__ __forceinline__ Span span_of(const Axis& axis, real position, real size, real stretch) {
     constexpr real ROUND = F64 ? real(6755399441055744.0) : real(12582912.0), MARGIN = real(0.00390625);
     const real stretched = fmax(size, stretch), spread = size - stretched;
@@ -155,7 +156,7 @@ __device__ __forceinline__ Span span_of(const Axis& axis, real position, real si
     const real b = add_rn(s, -position);
     const real lost = add_rn(add_rn(position, -add_rn(s, -b)), -add_rn(axis.origin_hi, b));
     const real far = real(1048576);
-    real guess = fma_rn(s, axis.inverse, fma_rn(spread, real(0.5), real(-0.5) - MARGIN));
+    real guess = fma_rn(add_rn(s, -axis.origin_lo), axis.inverse, fma_rn(spread, real(0.5), real(-0.5) - MARGIN));
     guess = add_rn(fmin(fmax(guess, -far), far), ROUND);
     const real i = add_rn(guess, -ROUND);
     const real r = fma_rn(-i, axis.bin_hi, s) + (fma_rn(-i, axis.bin_lo, lost) - axis.origin_lo);
@@ -172,8 +173,11 @@ __device__ __forceinline__ real overlap(const Span& span, int k) {
     return k < 2 ? end - saturate(span.start - real(k)) : end;
 }
 
-/// One past the last bin covered, counted from `first`.
-__device__ __forceinline__ int extent(const Span& span) { return int(span.end) + 1; }
+/// One past the last bin covered, counted from `first`; within what an `int` holds beyond `first`.
+__device__ __forceinline__ int extent(const Span& span) {
+    const real most = real(1 << 30);
+    return int(fmin(fmax(span.end, -most), most)) + 1;
+}
 
 /// Whether the 3 × 3 bins from (row, column) on are in the patch.
 __device__ __forceinline__ bool within(int row, int column) { return u32(row) < PATCH - 2 && u32(column) < PATCH - 2; }

@@ -17,8 +17,8 @@
 // (bodies.cuh).
 //
 // order_count and order_place: blocks of 128 or 512 threads, ORDER_EACH bodies a thread,
-// and where there is room for them counters of all tiles in shared memory, 12 bytes a tile
-// (2 counters of 4 bytes and of each an index of 2). order_tiles: one block of 1024 threads.
+// and where there is room for them counters of all tiles in shared memory: 8 bytes a tile
+// (2 counters) and 2 a body (the counters that the block has met). order_tiles: one block of 1024 threads.
 // The others: blocks of 256 threads, a body each.
 //
 // Bytes per body, with v those of a value: order_count reads a corner (2v) and, where
@@ -79,7 +79,7 @@ __device__ __forceinline__ u32 count_together(bool local, const Histogram& histo
 /// They are left in `staged`, in slots. Large bodies keep their slots, at the end.
 template <int ORDER>
 __device__ __forceinline__ void count_bodies(const Plan& plan, const u32* __restrict__ ids,
-                                             const real2* __restrict__ corners, u32* counts, real2* __restrict__ staged,
+                                             const real2* __restrict__ corners, u32* counts, real2* staged,
                                              bool local) {
     const Histogram histogram = clear_histogram(local ? 2 * plan.tiles_x * plan.tiles_y : 0);
     const int first = blockIdx.x * blockDim.x * ORDER_EACH + threadIdx.x;

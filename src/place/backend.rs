@@ -144,7 +144,7 @@ impl Held {
 ///
 /// The order is [`Backend::start`], [`Backend::evaluate`], then any number of
 /// [`Backend::propose`], of which [`Backend::accept`] makes the last one
-/// current. Nothing that grows with the bodies is allocated after creation. A
+/// current. These three allocate nothing that grows with the bodies. A
 /// number that is not finite is no error here: it shows in the [`Sample`].
 pub trait Backend {
     /// What is being placed. Bodies are its movable cells, then its fillers.

@@ -53,6 +53,11 @@ impl State {
     pub fn last(&self) -> &Record {
         &self.last
     }
+
+    /// Iteration of the best placement so far.
+    pub fn best_iteration(&self) -> Option<usize> {
+        self.watch.best().map(|best| best.iteration)
+    }
 }
 
 /// All that a placement in progress consists of: with the same bodies, nets and bins on the

@@ -299,7 +299,9 @@ impl<'b> Placer<'b> {
     fn judge(&mut self) -> Result<(), PlaceError> {
         let Record { iteration, sample, lambda, pressure, .. } = self.state.last;
         if !sample.is_finite() {
-            return self.fail(Outcome::NotFinite);
+            self.fail(Outcome::NotFinite)?;
+            self.count(iteration);
+            return Ok(());
         }
         let overflow = sample.density.overflow;
         let next = self.state.weights.lambda;
@@ -317,10 +319,15 @@ impl<'b> Placer<'b> {
             Advice::Plateau => self.outcome = Some(Outcome::Plateau),
             Advice::Diverged => self.fail(Outcome::Diverged)?,
         }
+        self.count(iteration);
+        Ok(())
+    }
+
+    /// Ends the placement after the last iteration it may have, unless it has ended.
+    fn count(&mut self, iteration: usize) {
         if iteration >= self.options.iterations {
             self.outcome.get_or_insert(Outcome::OutOfIterations);
         }
-        Ok(())
     }
 
     /// Goes on from the best placement, without momentum and with slower growth of λ, or

@@ -4,11 +4,11 @@
 use crate::common::bodies::{mixed as charge, some};
 use crate::common::{pairs, relative_rms, wide};
 use crate::device::{close, gpu};
-use placefield::charge::Charge;
+use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::density::CpuDensity;
 use placefield::cuda::{Arrangement, Bodies, CudaReal, Density, Force, Gpu};
 use placefield::engine::DensityStats;
-use placefield::grid::Map;
+use placefield::grid::{BinGrid, Map, Rect};
 use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -154,6 +154,49 @@ fn bodies_of_many_tiles_are_the_cpus() {
     let charge = some(20_000, [2432, 2400], 10_000, 0.9);
     agrees::<f32>(&gpu, &charge, Start::Spread);
     agrees::<f64>(&gpu, &charge, Start::Spread);
+}
+
+/// Cells of these sizes, all at one place when `heap`, else anywhere on the die.
+fn cells(grid: BinGrid, sizes: &[[f64; 2]], macros: bool, heap: bool) -> Charge {
+    let (die, mut random) = (grid.die(), Pcg64Mcg::seed_from_u64(9));
+    let along = |low: f64, high: f64, random: &mut Pcg64Mcg| {
+        low + (high - low) * if heap { 0.5 } else { random.random::<f64>() }
+    };
+    let (x, y): (Vec<f64>, Vec<f64>) = sizes
+        .iter()
+        .map(|[w, h]| {
+            (along(die.xl, die.xh - w, &mut random), along(die.yl, die.yh - h, &mut random))
+        })
+        .unzip();
+    let (width, height): (Vec<f64>, Vec<f64>) = sizes.iter().map(|&[w, h]| (w, h)).unzip();
+    let marks = vec![macros; sizes.len()];
+    let rectangles = Rectangles::movable(&width, &height, &x, &y).macros(&marks[..]);
+    let options = ChargeOptions::default().target_density(if macros { 0.9 } else { 1.0 });
+    Charge::from_rectangles(grid, &rectangles, &options).unwrap()
+}
+
+/// What the die's edge has beyond an `f32` is up to a third of a bin here.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_die_far_from_zero_loses_no_area() {
+    let gpu = gpu();
+    for [xl, yl] in [[1_000_000.03, -100_000.3], [-100_000.3, 1_000_000.03]] {
+        let grid = BinGrid::new(Rect::at(xl, yl, 51.2, 76.8), 512, 768).unwrap();
+        let charge = cells(grid, &vec![[0.1, 0.3]; 4000], false, false);
+        agrees::<f32>(&gpu, &charge, Start::Spread);
+        agrees::<f64>(&gpu, &charge, Start::Spread);
+    }
+}
+
+/// A macro's stretched area is many times its own, and all of it overflows.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn thin_macros_on_a_heap_overflow_as_on_the_cpu() {
+    let gpu = gpu();
+    let grid = BinGrid::new(Rect::at(0.0, 0.0, 1024.0, 1.0), 1024, 1).unwrap();
+    let charge = cells(grid, &vec![[200.0, 0.001]; 100], true, true);
+    agrees::<f32>(&gpu, &charge, Start::Heap);
+    agrees::<f64>(&gpu, &charge, Start::Heap);
 }
 
 #[test]

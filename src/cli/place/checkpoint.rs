@@ -145,8 +145,12 @@ pub(super) fn read<T: Real>(
     if let Some(difference) = head.subject.difference(subject) {
         return Err(wrong(&format!("a checkpoint of {difference}")));
     }
-    if head.records.last().map(|r| r.iteration) != Some(head.state.last().iteration) {
-        return Err(wrong("the last record is not of the last iteration"));
+    let in_order = head.records.iter().enumerate().all(|(k, record)| record.iteration == k);
+    if !in_order || head.records.len() != head.state.last().iteration + 1 {
+        return Err(wrong("expected a record of every iteration up to the last"));
+    }
+    if head.state.best_iteration().is_some_and(|best| best >= head.records.len()) {
+        return Err(wrong("the best placement is of an iteration to come"));
     }
     let size = size_of::<T>() as u64;
     let expected = line.len() as u64 + 2 * Held::ALL.len() as u64 * subject.bodies as u64 * size;

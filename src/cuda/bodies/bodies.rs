@@ -274,6 +274,8 @@ impl<T: CudaReal> Bodies<T> {
 
     /// From corners at an address. Lengths and devices have been checked.
     fn make_order(&mut self, corners: (Corners, u64), wanted: Wanted) -> Result<(), CudaError> {
+        // What follows here takes the order for made, which in a capture it is not.
+        self.gpu.enter()?.check_not_capturing()?;
         let ids = *self.id_of().from.address();
         let parts = Parts {
             plan: &self.plan,

@@ -130,9 +130,11 @@ impl Sizes {
         self.area().min(1.0)
     }
 
-    /// At most this much is covered of all bins, stretched or not.
+    /// At most this much is covered of all bins, stretched or not. (A macro's stretched area is
+    /// multiplied by the target density, and may be larger than its own.)
     fn area(&self) -> f64 {
-        (self.w * self.h).max(self.ratio.abs())
+        let stretched = self.w.max(LEAST_EXTENT) * self.h.max(LEAST_EXTENT);
+        (self.w * self.h).max(self.ratio.abs() * stretched)
     }
 }
 

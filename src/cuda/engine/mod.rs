@@ -262,7 +262,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     }
 
     /// Allocates device memory, and gives back what it had: graphs captured with steps of this engine
-    /// are not to be run afterwards.
+    /// are not to be run afterwards. Bodies are then in [`Arrangement::Caller`].
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError> {
         check_same_grid(self.charge(), &charge)?;
         check_range::<T>(&charge)?;

@@ -80,6 +80,7 @@ impl<T: CudaReal> CudaEngine<T> {
         let pipeline = self.choice.pipeline;
         if self.gpu.is_capturing() {
             self.stages.step(pipeline)?; // a graph cannot hold one that is ready to run
+            self.captured = true;
             self.stepped();
             return Ok(());
         }
@@ -110,6 +111,7 @@ impl<T: CudaReal> CudaEngine<T> {
     ) -> Result<(), EngineError> {
         self.require_own_positions("a step")?;
         self.order_if_due()?;
+        self.captured |= self.gpu.is_capturing();
         self.stages.density()?;
         after()?;
         self.stages.solve(self.choice.pipeline)?;
@@ -241,6 +243,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// When positions were never given, or a launch fails.
     pub fn arrange(&mut self, arrangement: Arrangement) -> Result<(), EngineError> {
         self.require_own_positions("another arrangement")?;
+        self.gpu.enter()?.check_not_capturing()?;
         if arrangement != self.stages.arrangement {
             self.order_if_due()?;
             // The kernels of a step are other ones.

@@ -34,7 +34,10 @@ const PATIENCE: Duration = Duration::from_secs(4);
 
 /// Devices that write into each other's memory, and wait for each other. Clones share them.
 #[derive(Clone)]
-pub struct Peers(Arc<Vec<Rank>>);
+pub struct Peers(Arc<Ranks>);
+
+/// The ranks, which wait for each other's work before their memory goes.
+struct Ranks(Vec<Rank>);
 
 struct Rank {
     gpu: Gpu,
@@ -75,7 +78,7 @@ impl Peers {
             Ok(Rank { meet: function(&module, "meet")?, signals, gpu })
         };
         let ranks = gpus.into_iter().map(rank).collect::<Result<Vec<_>, CudaError>>()?;
-        let peers = Peers(Arc::new(ranks));
+        let peers = Peers(Arc::new(Ranks(ranks)));
         // A kernel's first launch may wait for all of a device's work: for none that waits itself.
         for rank in 0..peers.count() {
             peers.meet_first(rank, 0)?;
@@ -90,7 +93,7 @@ impl Peers {
 
     /// Number of ranks.
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.0.0.len()
     }
 
     /// A rank's device.
@@ -98,7 +101,7 @@ impl Peers {
     /// # Panics
     /// When there is no such rank.
     pub fn gpu(&self, rank: usize) -> &Gpu {
-        &self.0[rank].gpu
+        &self.0.0[rank].gpu
     }
 
     /// Waits until everything enqueued so far has run on every rank.
@@ -108,18 +111,7 @@ impl Peers {
     /// another: what was computed since then is worth nothing, nor is what these ranks compute
     /// later.
     pub fn synchronize(&self) -> Result<(), CudaError> {
-        let mut first = Ok(());
-        // All of them, whatever one says: their memory may be freed next.
-        for (k, Rank { gpu, signals, .. }) in self.0.iter().enumerate() {
-            let word = signals.slice(MISSING * WORDS..MISSING * WORDS + 1);
-            let outcome = match gpu.download(word) {
-                Ok(word) if word[0] == 0 => Ok(()),
-                Ok(word) => Err(CudaError::PeerMissing { rank: k, peer: word[0] as usize - 1 }),
-                Err(error) => Err(error),
-            };
-            first = first.and(outcome);
-        }
-        first
+        self.0.synchronize()
     }
 
     /// Enqueues [`Peers::meet_on`] on every rank.
@@ -136,14 +128,14 @@ impl Peers {
     /// The same, with the first `count` ranks.
     fn meet_first(&self, rank: usize, count: usize) -> Result<(), CudaError> {
         let mut signals = Signals([0; MOST_RANKS]);
-        for (address, rank) in signals.0.iter_mut().zip(self.0.iter()) {
+        for (address, rank) in signals.0.iter_mut().zip(&self.0.0) {
             *address = *rank.signals.address();
         }
         let (number, count) = (rank as u32, count as u32);
         let limit = PATIENCE.as_nanos() as u64;
         let one_warp =
             LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
-        let Rank { gpu, meet, .. } = &self.0[rank];
+        let Rank { gpu, meet, .. } = &self.0.0[rank];
         // SAFETY: the arguments are those of meet in kernels/peers/meet.cu; every rank's signals
         // are as many as it counts on, live as long as `self`, whose last owner waits for all ranks
         // before they go, and can be reached from here (`Peers::open`); nothing but this kernel
@@ -159,12 +151,27 @@ impl Peers {
     }
 }
 
-impl Drop for Peers {
+impl Ranks {
+    fn synchronize(&self) -> Result<(), CudaError> {
+        let mut first = Ok(());
+        // All of them, whatever one says: their memory may be freed next.
+        for (k, Rank { gpu, signals, .. }) in self.0.iter().enumerate() {
+            let word = signals.slice(MISSING * WORDS..MISSING * WORDS + 1);
+            let outcome = match gpu.download(word) {
+                Ok(word) if word[0] == 0 => Ok(()),
+                Ok(word) => Err(CudaError::PeerMissing { rank: k, peer: word[0] as usize - 1 }),
+                Err(error) => Err(error),
+            };
+            first = first.and(outcome);
+        }
+        first
+    }
+}
+
+impl Drop for Ranks {
     fn drop(&mut self) {
         // What announces itself in one rank's memory may run on another one's stream.
-        if Arc::strong_count(&self.0) == 1 {
-            let _ = self.synchronize();
-        }
+        let _ = self.synchronize();
     }
 }
 

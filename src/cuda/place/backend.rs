@@ -1,7 +1,7 @@
 //! A [`Backend`] that lives on an NVIDIA GPU.
 //!
 //! Positions, gradients and the kept placement stay in device memory; the host
-//! sends six numbers per evaluation and reads eleven, which is the only time
+//! sends nine numbers per evaluation and reads eleven, which is the only time
 //! that it waits. A proposal is one captured graph: step, wirelength, density,
 //! solve, force, gradient; which vectors take which part is among the numbers sent.
 //!
