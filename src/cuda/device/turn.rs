@@ -139,6 +139,12 @@ impl Gpu {
         self.current().is_some_and(|current| current.capturing)
     }
 
+    /// The same, of a graph of the caller's (in [`Gpu::on_stream`]), whose runs nobody here is told of.
+    pub(in crate::cuda) fn is_capturing_for_caller(&self) -> bool {
+        let own = self.stream().cu_stream();
+        self.current().is_some_and(|current| current.capturing && current.stream != own)
+    }
+
     /// The own stream for this thread alone, for a capture: every other thread waits.
     pub(in crate::cuda) fn exclusive(&self) -> Result<Exclusive<'_>, CudaError> {
         self.alone(self.stream().cu_stream(), true)

@@ -111,7 +111,8 @@ impl<T: CudaReal> CudaEngine<T> {
     ) -> Result<(), EngineError> {
         self.require_own_positions("a step")?;
         self.order_if_due()?;
-        self.captured |= self.gpu.is_capturing();
+        // Runs of one by `Graph::capture` are by `replay`.
+        self.captured |= self.gpu.is_capturing_for_caller();
         self.stages.density()?;
         after()?;
         self.stages.solve(self.choice.pipeline)?;
