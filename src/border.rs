@@ -88,7 +88,7 @@ impl AnyEngine {
     ) -> Result<(), E> {
         let mut charge = self.charge().clone();
         change(&mut charge)?;
-        Ok(with_engine!(self, engine => engine.as_dyn().set_charge(Arc::new(charge)))?)
+        Ok(with_engine!(self, engine => engine.settled()?.set_charge(Arc::new(charge)))?)
     }
 }
 
@@ -113,6 +113,17 @@ impl<T: EngineReal> DeviceEngine<T> {
         }
     }
 
+    /// The engine, for work from and to memory of the host: whatever graphs of the caller's hold of its
+    /// work has run.
+    pub(crate) fn settled(&mut self) -> Result<&mut dyn Engine<T>, EngineError> {
+        #[cfg(feature = "cuda")]
+        if let DeviceEngine::Cuda(engine) = self {
+            engine.wait_for_graphs()?;
+        }
+        Ok(self.as_dyn())
+    }
+
+    /// The engine, to ask what it is.
     pub(crate) fn as_dyn(&mut self) -> &mut dyn Engine<T> {
         match self {
             DeviceEngine::Cpu(engine) => &mut **engine,
@@ -328,6 +339,7 @@ mod cuda {
         #[cfg(feature = "python")]
         pub(crate) fn device_map(&mut self, kind: MapKind) -> Result<DeviceVec<T>, EngineError> {
             let engine = self.on_device()?;
+            engine.wait_for_graphs()?;
             let map = match kind {
                 MapKind::Density => engine.centered_density_device()?,
                 MapKind::Potential => engine.potential_device()?,

@@ -65,6 +65,11 @@ fn destination(path: &Path) -> io::Result<Destination> {
             Ok(Destination::Replace(path.canonicalize()?, Some(meta.permissions())))
         }
         Ok(_) => Ok(Destination::Into),
+        // A link that leads nowhere yet: the file it names is made.
+        Err(e) if e.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+            let target = fs::read_link(path)?;
+            destination(&path.parent().unwrap_or(Path::new("")).join(target))
+        }
         Err(e) if e.kind() == io::ErrorKind::NotFound => match missing_folder(path) {
             Some(folder) => Err(no_folder(folder)),
             None => Ok(Destination::Replace(path.to_owned(), None)),
@@ -131,6 +136,20 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"first");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_nowhere_stays_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, target) = (folder.path().join("link"), folder.path().join("there"));
+        std::os::unix::fs::symlink("there", &link).unwrap();
+        write_whole(&link, |w| w.write_all(b"x")).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&target).unwrap(), b"x");
+        let circle = folder.path().join("circle");
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        assert!(write_whole(&circle, |w| w.write_all(b"x")).is_err());
     }
 
     #[cfg(unix)]

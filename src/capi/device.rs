@@ -12,7 +12,8 @@ use std::ffi::c_void;
 /// device, 2 · `bodies` values of the engine's precision: x of every body, then y. `energy`, if not NULL, is
 /// where on the device the energy is copied to, a double. Both are used when the work runs, so they live
 /// until then. Where the stream is being captured, the work becomes a part of the caller's graph, once
-/// the same has run before; the graph is not to run when the engine is gone.
+/// the same has run before; the graph is not to run when the engine is gone or was changed
+/// (placefield_engine_set_sizes and the like).
 ///
 /// # Safety
 /// As the header's first page has it.

@@ -1,6 +1,6 @@
 //! The whole step: density, overflow, energy, forces.
 use super::bodies::Bodies;
-use super::memory::{output, outputs, plain, structure, values};
+use super::memory::{optional, output, outputs, plain, structure, values};
 use super::solver::{Number, check_bins, wrong_precision};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Grid, Options, handles, options};
@@ -282,16 +282,11 @@ pub unsafe extern "C" fn placefield_engine_exact(
     unsafe {
         call(error, || {
             handles::with(engine, "engine", |made: &mut AnyEngine| {
-                let stats = with_engine!(made, engine => engine.as_dyn().exact_density()?);
-                let places = [
-                    (overflow, "overflow", stats.overflow),
-                    (max_density, "max_density", stats.max),
-                ];
-                for (place, what, value) in places {
-                    if !place.is_null() {
-                        *output(place, what)? = value;
-                    }
-                }
+                let overflow = optional(overflow, "overflow")?;
+                let max_density = optional(max_density, "max_density")?;
+                let stats = with_engine!(made, engine => engine.settled()?.exact_density()?);
+                overflow.into_iter().for_each(|to| *to = stats.overflow);
+                max_density.into_iter().for_each(|to| *to = stats.max);
                 Ok(())
             })
         })
@@ -345,7 +340,7 @@ pub(super) unsafe fn on_engine<T: EngineNumber>(
         call(error, || {
             handles::with(engine, "engine", |made: &mut AnyEngine| {
                 let engine = T::engine(made);
-                body(engine.ok_or_else(|| wrong_precision::<T>("engine"))?.as_dyn())
+                body(engine.ok_or_else(|| wrong_precision::<T>("engine"))?.settled()?)
             })
         })
     }
@@ -403,10 +398,9 @@ unsafe fn evaluate<T: EngineNumber>(
         on_engine::<T>(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;
             let (x, y) = (values(x, bodies, "x")?, values(y, bodies, "y")?);
+            let result = optional(result, "result")?;
             let evaluation = engine.evaluate(x, y)?;
-            if !result.is_null() {
-                *output(result, "result")? = evaluation.into();
-            }
+            result.into_iter().for_each(|to| *to = evaluation.into());
             Ok(())
         })
     }

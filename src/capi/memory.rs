@@ -78,6 +78,21 @@ pub(super) unsafe fn output<'a, T>(place: *mut T, what: &str) -> Result<&'a mut 
     Ok(unsafe { &mut *place })
 }
 
+/// The same, or none for NULL.
+///
+/// # Safety
+/// As [`output`].
+pub(super) unsafe fn optional<'a, T>(
+    place: *mut T,
+    what: &str,
+) -> Result<Option<&'a mut T>, Failure> {
+    if place.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { output(place, what) }.map(Some)
+}
+
 /// A structure to be read.
 ///
 /// # Safety

@@ -61,7 +61,7 @@ pub unsafe extern "C" fn placefield_engine_evaluations(
                 check_regions(made.charge(), regions)?;
                 let [to] = outputs([(evaluations, "evaluations")], regions, &[])?;
                 let mut found = vec![Evaluation::default(); regions];
-                with_engine!(made, engine => engine.as_dyn().read_regions(&mut found))?;
+                with_engine!(made, engine => engine.settled()?.read_regions(&mut found))?;
                 to.iter_mut().zip(found).for_each(|(to, found)| *to = found.into());
                 Ok(())
             })

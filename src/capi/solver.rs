@@ -1,6 +1,6 @@
 //! The field solve alone.
 
-use super::memory::{output, outputs, plain, values};
+use super::memory::{optional, output, outputs, plain, values};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Grid, Options, handles, options};
 use crate::border::{EngineReal, HostSolver, open_solver};
@@ -145,11 +145,14 @@ unsafe fn solve<T: Number>(
                 let density = values(density, bins, "density")?;
                 let places = [(potential, "potential"), (field_x, "field_x"), (field_y, "field_y")];
                 let [potential, field_x, field_y] = outputs(places, bins, density)?;
-                let mut ignored = 0.0;
-                let energy =
-                    if energy.is_null() { &mut ignored } else { output(energy, "energy")? };
+                let among = |map: &[T]| map.as_ptr_range().contains(&energy.cast_const().cast());
+                if among(density) || among(potential) || among(field_x) || among(field_y) {
+                    return Err(Failure::argument("energy overlaps a map"));
+                }
+                let energy = optional(energy, "energy")?;
                 let fields = FieldSlices { potential, field_x, field_y };
-                *energy = solver.solve(density, fields)?;
+                let found = solver.solve(density, fields)?;
+                energy.into_iter().for_each(|to| *to = found);
                 Ok(())
             })
         })

@@ -10,7 +10,8 @@
 //! both components of its patch of the field into cache, side by side, reads it there, and writes
 //! the forces of its bodies next to one another. From there they are read in the caller's order:
 //! were they written in it at once, in no order at all, cores would take lines from one another.
-//! Each body's sum is in a set order: the bits are the same for any number of threads.
+//! Each body's sum is in a set order, which its size decides and not where it stands in the order by
+//! bin: the bits are the same for any number of threads, and whatever was computed before.
 
 use super::bodies::{
     BLOCK, Bins, Chunk, Extent, Footprint, Footprints, MOVED, NOT_IN_PATCH, Order, PATCH, blocks,
@@ -88,12 +89,18 @@ impl<T: Real> Field<'_, T> {
                         let area = self.bins.area;
                         footprints.compute(&self.bins, chunk, Extent::Smoothed, inputs, area);
                         for (k, (slot, force)) in slots.zip(forces).enumerate() {
-                            *force = if footprints.at[k] != NOT_IN_PATCH {
-                                in_window(&patch, &footprints, k)
-                            } else {
-                                let body = order.footprint(slot, Extent::Smoothed);
-                                body.map_or([T::zero(); 2], |body| field.anywhere(&body))
-                            };
+                            if footprints.at[k] != NOT_IN_PATCH {
+                                let window = &patch[footprints.at[k] as usize..];
+                                *force = in_window(window, &footprints, k);
+                                continue;
+                            }
+                            let body = order.footprint(slot, Extent::Smoothed);
+                            *force = body.map_or([T::zero(); 2], |body| {
+                                match Footprints::<T>::has_room_for(&body) {
+                                    true => in_window(&field.window(&body), &footprints, k),
+                                    false => field.anywhere(&body),
+                                }
+                            });
                         }
                     }
                 },
@@ -129,6 +136,22 @@ impl<T: Real> Field<'_, T> {
         }
     }
 
+    /// The field at a body's window, as a patch that begins there has it: the same sums follow,
+    /// whatever patch the body is in.
+    fn window(&self, body: &Footprint) -> [[T; 2]; Footprints::<f32>::SPAN] {
+        let Bins { nx, ny, .. } = self.bins;
+        let mut window = [[T::zero(); 2]; Footprints::<f32>::SPAN];
+        for (i, column) in window.chunks_mut(PATCH).enumerate() {
+            for (l, to) in column.iter_mut().take(4).enumerate() {
+                let (u, v) = (body.x.first + i, body.y.first + l);
+                if u < nx && v < ny {
+                    *to = [self.x[u * ny + v], self.y[u * ny + v]];
+                }
+            }
+        }
+        window
+    }
+
     /// What a body of any size covers, times its area.
     fn anywhere(&self, body: &Footprint) -> [T; 2] {
         let (columns, rows) = (&body.x, &body.y);
@@ -144,11 +167,11 @@ impl<T: Real> Field<'_, T> {
     }
 }
 
-/// The force on the `k`-th body of a block, all of it in a window: its few terms are
-/// summed in `T`, the many of a larger body in `f64`.
+/// The force on the `k`-th body of a block, all of it in a window, with which `patch` begins: its few
+/// terms are summed in `T`, the many of a larger body in `f64`.
 #[inline(always)]
-fn in_window<T: Real>(patch: &Patch<T>, footprints: &Footprints<T>, k: usize) -> [T; 2] {
-    let bins = patch[footprints.at[k] as usize..][..Footprints::<T>::SPAN].as_flattened();
+fn in_window<T: Real>(patch: &[[T; 2]], footprints: &Footprints<T>, k: usize) -> [T; 2] {
+    let bins = patch[..Footprints::<T>::SPAN].as_flattened();
     // Both components of four bins, which LLVM takes as one vector.
     let columns = [0, 1, 2].map(
         #[inline(always)]

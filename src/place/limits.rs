@@ -3,7 +3,7 @@
 use super::standard::{OverflowParts, StandardCells};
 use crate::charge::{Charge, ChargeError};
 
-/// The least overflow that any placement of `charge` can have: what the movable cells' area
+/// The least overflow that any placement of `charge` with all cells on the die can have: what the movable cells' area
 /// is more than the space that fixed cells leave at the target density, over the movable area.
 /// The smoothed overflow can be a little less, for what cells at the die's edge are stretched
 /// beyond it counts nowhere.
@@ -35,8 +35,8 @@ pub fn obstacles(charge: &Charge, stop_overflow: f64) -> Vec<String> {
     let least = least_overflow(charge);
     if least > stop_overflow {
         found.push(format!(
-            "no placement has less exact overflow than {least:.4}, for the movable cells are more than the \
-             space that fixed cells leave at target density {}; {stop_overflow} is asked for",
+            "no placement on the die has less exact overflow than {least:.4}, for the movable cells are more than \
+             the space that fixed cells leave at target density {}; {stop_overflow} is asked for",
             charge.target_density()
         ));
     }

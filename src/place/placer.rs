@@ -121,7 +121,7 @@ impl<'b> Placer<'b> {
     }
 
     /// Goes on where [`Placer::checkpoint`] was taken, bit for bit on the same kind of engine:
-    /// `backend` has the same bodies, nets and bins.
+    /// `backend` has the same bodies, nets and bins. Where that was the end already, so it is here.
     ///
     /// # Errors
     /// When the checkpoint is of another number of bodies, or the engine failed.
@@ -131,7 +131,15 @@ impl<'b> Placer<'b> {
         options: &PlaceOptions,
     ) -> Result<Self, PlaceError> {
         checkpoint.restore(backend)?;
-        Placer::on(backend, options, checkpoint.state)
+        let mut placer = Placer::on(backend, options, checkpoint.state)?;
+        let Record { iteration, sample, overflow_standard_cells, .. } = placer.state.last;
+        let spread = overflow_standard_cells.is_some() || placer.standard.is_none();
+        let overflow = overflow_standard_cells.unwrap_or(0.0).max(sample.density.overflow);
+        if spread && overflow <= options.stop_overflow {
+            placer.outcome = Some(Outcome::Converged);
+        }
+        placer.count(iteration);
+        Ok(placer)
     }
 
     fn on(

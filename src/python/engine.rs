@@ -5,7 +5,7 @@ use super::dlpack::Foreign;
 use super::errors::{Failure, detached};
 use super::evaluation::Evaluation;
 use crate::border::{AnyEngine, Device, DeviceEngine, EngineReal, open_any_engine, with_engine};
-use crate::charge::{Charge, ChargeError, ChargeOptions, Rectangles};
+use crate::charge::{Charge, ChargeError, ChargeOptions, MAX_BODIES, Rectangles};
 use crate::cpu::energy_gradient::energy_gradient;
 use crate::engine::{EngineOptions, GradientOptions, Layout, MapKind};
 use crate::grid::{BinGrid, Map, Rect};
@@ -36,6 +36,16 @@ impl Inner {
     /// An error unless `array` is two values of every body.
     fn check_bodies(&self, array: &Foreign) -> Result<(), Failure> {
         array.check_shape(&[&[2, self.bodies], &[2 * self.bodies]])
+    }
+
+    /// One step at positions in host memory.
+    fn evaluate(&mut self, positions: &Foreign) -> Result<crate::engine::Evaluation, Failure> {
+        self.generation += 1;
+        let bodies = self.bodies;
+        Ok(with_engine!(&mut self.engine, engine => {
+            let (x, y) = positions.values()?.split_at(bodies);
+            engine.settled()?.evaluate(x, y)?
+        }))
     }
 
     /// For arrays that the package has looked at: an error where the engine has other bodies by now.
@@ -200,6 +210,9 @@ impl Engine {
                 charge.set_fences(&fences, &regions.unwrap_or_else(none))?;
             }
             if let Some((count, width, height)) = filler {
+                if count > MAX_BODIES {
+                    return Err(ChargeError::TooManyBodies(count).into());
+                }
                 // They start in the die's corner: whoever brings fillers has places for them.
                 charge.add_fillers(width, height, &vec![die.0; count], &vec![die.1; count])?;
             }
@@ -334,7 +347,7 @@ impl Engine {
         detached(py, || {
             let mut found = vec![crate::engine::Evaluation::default(); self.regions];
             let mut inner = self.lock()?;
-            with_engine!(&mut inner.engine, engine => engine.as_dyn().read_regions(&mut found)?);
+            with_engine!(&mut inner.engine, engine => engine.settled()?.read_regions(&mut found)?);
             Ok(found.into_iter().map(Evaluation::from).collect())
         })
     }
@@ -363,12 +376,6 @@ impl Engine {
         self.pipeline
     }
 
-    /// How many evaluations and changes there were.
-    #[getter]
-    fn generation(&self, py: Python<'_>) -> PyResult<u64> {
-        detached(py, || Ok(self.lock()?.generation))
-    }
-
     /// Writes where the bodies start to `out`, lower-left corners: x of all bodies, then y.
     fn start(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut out = Foreign::take(out, "out", 1)?;
@@ -389,21 +396,17 @@ impl Engine {
         let positions = Foreign::take(positions, "positions", stream)?;
         detached(py, || {
             let mut inner = self.lock_for(&[&positions])?;
+            if positions.place == Device::Cpu {
+                return Ok(inner.evaluate(&positions)?.into());
+            }
+            positions.check_place(self.device)?;
             inner.generation += 1;
-            let bodies = inner.bodies;
-            let evaluation = with_engine!(&mut inner.engine, engine => match positions.place {
-                Device::Cpu => {
-                    let (x, y) = positions.values()?.split_at(bodies);
-                    engine.as_dyn().evaluate(x, y)?
-                }
-                Device::Cuda(_) => {
-                    positions.check_place(self.device)?;
-                    // SAFETY: the array's owner, kept here, keeps its memory until the step has
-                    // been waited for below; the stream is a live one, as the caller says.
-                    unsafe {
-                        engine.enqueue_energy(positions.address as u64, None, stream)?;
-                        engine.read_evaluation(stream)?
-                    }
+            let evaluation = with_engine!(&mut inner.engine, engine => {
+                // SAFETY: the array's owner, kept here, keeps its memory until the step has been
+                // waited for; the stream is a live one, as the caller says.
+                unsafe {
+                    engine.enqueue_energy(positions.address as u64, None, stream)?;
+                    engine.read_evaluation(stream)?
                 }
             });
             Ok(evaluation.into())
@@ -432,7 +435,7 @@ impl Engine {
                 .accumulate(accumulate);
             let mut inner = self.lock_for(&[&out])?;
             with_engine!(&mut inner.engine, engine => match out.place {
-                Device::Cpu => engine.as_dyn().write_gradient(out.values_mut()?, &options)?,
+                Device::Cpu => engine.settled()?.write_gradient(out.values_mut()?, &options)?,
                 Device::Cuda(_) => {
                     out.check_place(self.device)?;
                     // SAFETY: memory of the array's, which its owner frees in the order of the
@@ -444,20 +447,42 @@ impl Engine {
         })
     }
 
-    /// Writes the derivative of the energy by `positions`, those of the last step, to `out`: of engines
-    /// on the CPU, x of all bodies, then y.
-    fn exact_gradient(
+    /// For `placefield.torch`: the energy at `positions` in host memory, and the generation.
+    fn _energy_at(&self, py: Python<'_>, positions: &Bound<'_, PyAny>) -> PyResult<(f64, u64)> {
+        let positions = Foreign::take(positions, "positions", 1)?;
+        detached(py, || {
+            let mut inner = self.lock_for(&[&positions])?;
+            Ok((inner.evaluate(&positions)?.energy, inner.generation))
+        })
+    }
+
+    /// For `placefield.torch`: writes weight · force at `positions` to `out`, both in host memory; without
+    /// a weight the derivative of the energy. The step is computed again where the engine has gone on since
+    /// `generation`. Returns the generation.
+    fn _gradient_at(
         &self,
         py: Python<'_>,
         positions: &Bound<'_, PyAny>,
+        generation: u64,
         out: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
+        weight: Option<f64>,
+    ) -> PyResult<u64> {
         let positions = Foreign::take(positions, "positions", 1)?;
         let mut out = Foreign::take(out, "out", 1)?;
         detached(py, || {
             out.check_writable(&[&positions])?;
             let mut inner = self.lock_for(&[&positions, &out])?;
-            with_engine!(&mut inner.engine, engine => write_exact(engine, &positions, &mut out))
+            if inner.generation != generation {
+                inner.evaluate(&positions)?;
+            }
+            with_engine!(&mut inner.engine, engine => match weight {
+                None => write_exact(engine, &positions, &mut out)?,
+                Some(weight) => {
+                    let options = GradientOptions::default().layout(Layout::Halves).weight(weight);
+                    engine.settled()?.write_gradient(out.values_mut()?, &options)?;
+                }
+            });
+            Ok(inner.generation)
         })
     }
 
@@ -484,25 +509,36 @@ impl Engine {
         })
     }
 
-    /// For `placefield.torch`: enqueues weight · factor · force to `gradient`; `factor` is one value on
-    /// the device, or 0.
+    /// For `placefield.torch`: enqueues weight · factor · force at `positions` to `gradient`; `factor` is
+    /// one value on the device, or 0. Density and solve are enqueued again where the engine has gone on
+    /// since `generation`. Returns the generation.
+    #[allow(clippy::too_many_arguments)] // addresses and numbers of one call
     fn _enqueue_gradient(
         &self,
         py: Python<'_>,
-        gradient: u64,
+        positions: u64,
         bodies: usize,
+        generation: u64,
+        gradient: u64,
         weight: f64,
         factor: u64,
         stream: usize,
-    ) -> PyResult<()> {
+    ) -> PyResult<u64> {
         detached(py, || {
             let options = GradientOptions::default().layout(Layout::Halves).weight(weight);
             let factor = (factor != 0).then_some(factor);
             let mut inner = self.lock()?;
             inner.check_count(bodies)?;
+            let stale = inner.generation != generation;
+            inner.generation += u64::from(stale);
             // SAFETY: as in `_enqueue_energy`.
-            with_engine!(&mut inner.engine, engine => unsafe { engine.enqueue_gradient(&options, factor, gradient, stream) }?);
-            Ok(())
+            with_engine!(&mut inner.engine, engine => unsafe {
+                if stale {
+                    engine.enqueue_energy(positions, None, stream)?;
+                }
+                engine.enqueue_gradient(&options, factor, gradient, stream)?;
+            });
+            Ok(inner.generation)
         })
     }
 
@@ -547,7 +583,7 @@ impl Engine {
             with_engine!(&mut inner.engine, engine => {
                 let to = out.values_mut()?;
                 let mut map = Map::filled(self.regions * nx, ny, to[0]);
-                engine.as_dyn().read_map(kind, &mut map)?;
+                engine.settled()?.read_map(kind, &mut map)?;
                 to.copy_from_slice(map.as_slice());
             });
             Ok(())
@@ -570,7 +606,8 @@ impl Engine {
     fn exact(&self, py: Python<'_>) -> PyResult<(f64, f64)> {
         detached(py, || {
             let mut inner = self.lock()?;
-            let stats = with_engine!(&mut inner.engine, engine => engine.as_dyn().exact_density()?);
+            let stats =
+                with_engine!(&mut inner.engine, engine => engine.settled()?.exact_density()?);
             Ok((stats.overflow, stats.max))
         })
     }

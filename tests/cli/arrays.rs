@@ -212,6 +212,13 @@ fn arrays_that_do_not_fit_are_refused() {
         args.extend(wrong.iter().map(|w| w as &dyn AsRef<OsStr>));
         placefield(&args).assert().code(code).stdout("");
     }
+    let large = at("large.npy");
+    write(&large, &[2, 2], &[1e308; 4]);
+    for (command, out) in [("dct", at("o")), ("solve", at("maps"))] {
+        let args: [&dyn AsRef<OsStr>; 4] = [&command, &large, &"--out", &out];
+        let beyond = predicate::str::contains("is beyond what f64 holds");
+        placefield(&args).assert().code(1).stderr(beyond);
+    }
     let over = predicate::str::contains("is an input of the run");
     let args: [&dyn AsRef<OsStr>; 4] = [&"dct", &cube, &"-o", &cube];
     placefield(&args).assert().code(2).stderr(over);

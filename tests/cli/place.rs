@@ -219,6 +219,16 @@ fn a_resumed_placement_is_the_same_bit_for_bit() {
     assert!(read("whole.pl") == read("resumed.pl"), "the placements differ");
     let records = json(&history)["history"].as_array().unwrap().len();
     assert_eq!(json(&history)["result"]["iteration"], records - 1, "all iterations are there");
+    // A film of what is left, and the end of what has ended.
+    let frames: &[&dyn AsRef<OsStr>] = &[&"--resume", &saved, &"--frames", &folder.path()];
+    place(&aux, &file("filmed.pl"), &[frames, &[&"--checkpoint", &file("done")]].concat());
+    assert!(read("whole.pl") == read("filmed.pl") && file("placement.gif").exists());
+    place(&aux, &file("again.pl"), &[&"--resume", &file("done")]);
+    assert!(read("whole.pl") == read("again.pl"), "what has converged goes on");
+    // What it is gone on from is an input of the run.
+    let over: &[&dyn AsRef<OsStr>] = &[&"--resume", &saved];
+    let (_, said) = ended(&aux, &saved, over, 2);
+    assert!(said.contains("is an input of the run"), "{said}");
     // Of something else it is refused, in one line.
     let resume = |more: &[&dyn AsRef<OsStr>]| {
         let (_, said) =
@@ -228,11 +238,27 @@ fn a_resumed_placement_is_the_same_bit_for_bit() {
     };
     assert!(resume(&[&"--bins", &"48"]).contains("bins [32, 32], expected [48, 48]"));
     assert!(resume(&[&"--seed", &"3"]).contains("a checkpoint of seed"));
+    assert!(resume(&[&"--gamma", &"3"]).contains("a checkpoint of options"));
+    assert!(resume(&[&"--pipeline", &"fused"]).contains("a checkpoint of options"));
     let whole = std::fs::read(&saved).unwrap();
     std::fs::write(&saved, &whole[..whole.len() - 1]).unwrap();
     assert!(resume(&[]).contains("bytes, expected"));
     std::fs::write(&saved, "{}").unwrap();
     assert!(resume(&[]).contains("line 1: expected a checkpoint"));
+}
+
+/// A full disk, say, after hours.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_checkpoint_that_cannot_be_written_does_not_cost_the_placement() {
+    let (folder, aux) = generated();
+    let file = |name: &str| folder.path().join(name);
+    let (pl, summary) = (file("placed.pl"), file("s.json"));
+    let args: &[&dyn AsRef<OsStr>] = &[&"--checkpoint", &"/dev/full", &"--json", &summary];
+    let (_, said) = ended(&aux, &pl, args, 1);
+    assert!(said.contains("/dev/full: No space left on device"), "{said}");
+    assert!(pl.exists());
+    assert_eq!(json(&summary)["outcome"]["status"], "converged");
 }
 
 #[test]
@@ -304,7 +330,7 @@ fn cells_that_cannot_fit_are_said_before_the_run() {
         .collect();
     std::fs::write(&nodes, wider).unwrap();
     let (_, said) = ended(&aux, &pl, &[], 3);
-    let warned = said.find("no placement has less exact overflow than").expect(&said);
+    let warned = said.find("no placement on the die has less exact overflow than").expect(&said);
     let stopped = said.find("stopped at iteration").expect(&said);
     assert!(warned < stopped, "{said}");
 }

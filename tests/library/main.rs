@@ -11,6 +11,7 @@ mod density_golden;
 mod fences;
 mod flat;
 mod golden;
+mod history;
 mod layouts;
 mod place;
 #[cfg(feature = "cli")]

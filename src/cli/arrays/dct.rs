@@ -1,7 +1,7 @@
 //! `placefield dct`: cosine and sine transforms of an array along chosen axes.
 
 use super::order::{inverse, permuted};
-use super::{ArrayArgs, Element, Ran, read::Array, rounded, sizes};
+use super::{ArrayArgs, Element, Ran, check_result, read::Array, rounded, sizes};
 use crate::cli::engines::{Decided, advise, decide};
 use crate::cli::evaluation::write_npy;
 use crate::cli::failure::{Failure, usage};
@@ -181,6 +181,7 @@ fn transform<T: Element>(args: &DctArgs, array: &Array, axes: Vec<usize>) -> Res
         left = later;
         values = along(&*engine, step, &values, &array.shape, now)?;
     }
+    check_result("the transform", &values)?;
     let transform_ms = start.elapsed().as_secs_f64() * 1e3;
     write_npy(&args.out, &array.shape, &values)?;
     let ran = engine.ran();

@@ -77,3 +77,11 @@ fn rounded<T: Element>(array: &Array, less: f64) -> Result<Vec<T>, Failure> {
         }
     }
 }
+
+/// An error where a result is beyond the numbers it is computed in.
+fn check_result<T: Element>(what: &str, values: &[T]) -> Result<(), Failure> {
+    if values.iter().all(|v| v.is_finite()) {
+        return Ok(());
+    }
+    Err(format!("{what} of these values is beyond what {} holds", T::PRECISION).into())
+}

@@ -1,6 +1,6 @@
 //! `placefield solve`: the field of a density that is given as an array.
 
-use super::{ArrayArgs, Element, Ran, read::Array, rounded, sizes};
+use super::{ArrayArgs, Element, Ran, check_result, read::Array, rounded, sizes};
 use crate::cli::engines::{Decided, advise, decide};
 use crate::cli::evaluation::write_npy;
 use crate::cli::failure::Failure;
@@ -117,6 +117,7 @@ fn solve<T: Element>(args: &SolveArrayArgs, rho: &Array, grid: &BinGrid) -> Resu
         _ => on_cpu(&centred, grid, pipeline),
     };
     let Solved { maps, energy, pipeline, milliseconds, ran, note: other } = solved;
+    maps.iter().try_for_each(|map| check_result("the field", map))?;
 
     let mut files = Vec::new();
     for (name, map) in FILES.iter().zip(&maps) {

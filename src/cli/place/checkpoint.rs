@@ -18,7 +18,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Of this layout.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// A first line longer than this is no checkpoint's.
 const LONGEST_LINE: u64 = 1 << 30;
 
@@ -33,6 +33,8 @@ pub(super) struct Subject {
     seed: u64,
     /// Of sizes, nets and fixed area.
     contents: u64,
+    /// The pipeline, and all that decides about start and steps, in words.
+    how: String,
 }
 
 impl Subject {
@@ -40,8 +42,8 @@ impl Subject {
         name: &str,
         charge: &Charge,
         netlist: &Netlist,
-        engine: &str,
-        seed: u64,
+        (engine, seed): (&str, u64),
+        how: String,
     ) -> Self {
         let mut hasher = DefaultHasher::new();
         let columns = [charge.width(), charge.height(), charge.fixed().as_slice()];
@@ -59,6 +61,7 @@ impl Subject {
             engine: engine.to_owned(),
             seed,
             contents: hasher.finish(),
+            how,
         }
     }
 
@@ -77,6 +80,7 @@ impl Subject {
             (a, b) if a.contents != b.contents => {
                 Some("other sizes, nets or options than this run's".to_owned())
             }
+            (a, b) if a.how != b.how => differ("options", &a.how, &b.how),
             _ => None,
         }
     }

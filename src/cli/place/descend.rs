@@ -27,11 +27,12 @@ pub(super) struct Checkpoints<'a> {
     pub(super) subject: &'a Subject,
 }
 
-/// Every iteration's record, and how drawing its frames went: a picture that
+/// Every iteration's record, and how drawing its frames and writing its checkpoints went: one that
 /// cannot be written must not cost the placement.
 pub(super) struct Descent {
     pub(super) records: Vec<Record>,
     pub(super) drawn: Result<(), Failure>,
+    pub(super) saved: Result<(), Failure>,
     /// Milliseconds.
     pub(super) frames: f64,
     pub(super) checkpoints: f64,
@@ -47,21 +48,26 @@ pub(super) fn descend<T: Real>(
 ) -> Result<Descent, Failure> {
     let Beside { deadline, checkpoints, mut frames } = beside;
     let mut progress = Progress::new(options);
-    let mut descent = Descent { records, drawn: Ok(()), frames: 0.0, checkpoints: 0.0 };
+    let mut descent =
+        Descent { records, drawn: Ok(()), saved: Ok(()), frames: 0.0, checkpoints: 0.0 };
+    // Where a checkpoint was gone on from, nothing has been computed yet.
+    let resumed_at = Some(placer.last().iteration).filter(|&iteration| iteration > 0);
     loop {
-        if let (Some(frames), Ok(())) = (&mut frames, &descent.drawn) {
+        let iteration = placer.last().iteration;
+        if let (Some(frames), Ok(())) = (&mut frames, &descent.drawn)
+            && resumed_at != Some(iteration)
+        {
             let begun = Instant::now();
             descent.drawn = frames.show(placer);
             descent.frames += milliseconds(begun);
         }
-        if let Some(checkpoints) = &checkpoints {
+        if let (Some(checkpoints), Ok(())) = (&checkpoints, &descent.saved) {
             let begun = Instant::now();
-            let iteration = placer.last().iteration;
             let due = iteration > 0 && iteration.is_multiple_of(checkpoints.every);
             if due || placer.outcome().is_some() {
                 let taken = placer.checkpoint()?;
                 let Checkpoints { path, subject, .. } = checkpoints;
-                checkpoint::write::<T>(path, subject, &taken, &descent.records)?;
+                descent.saved = checkpoint::write::<T>(path, subject, &taken, &descent.records);
             }
             descent.checkpoints += milliseconds(begun);
         }

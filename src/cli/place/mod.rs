@@ -141,16 +141,19 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     }
     let pl = args.evaluation.pl.as_deref();
     one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
-    // The checkpoint that is gone on from may be written over: it is read before.
-    Outputs::default()
-        .file("--output", Some(&args.output))
-        .file("--json", args.json.as_ref())
-        .file("--history", args.history.as_ref().map(HistoryFile::path))
-        .file("--report", args.report.as_ref())
-        .file("--checkpoint", args.checkpoint.as_ref())
-        .folder("--plots", args.plots.as_ref(), PICTURES)
-        .folder("--frames", args.frames.as_ref(), PICTURES)
-        .check(&design_files(&args.aux, pl))?;
+    let outputs = || {
+        Outputs::default()
+            .file("--output", Some(&args.output))
+            .file("--json", args.json.as_ref())
+            .file("--history", args.history.as_ref().map(HistoryFile::path))
+            .file("--report", args.report.as_ref())
+            .folder("--plots", args.plots.as_ref(), PICTURES)
+            .folder("--frames", args.frames.as_ref(), PICTURES)
+    };
+    // The checkpoint that is gone on from is for the next one alone to write over: it is read before.
+    outputs().check(args.resume.as_slice())?;
+    let checkpoint = args.checkpoint.as_ref();
+    outputs().file("--checkpoint", checkpoint).check(&design_files(&args.aux, pl))?;
     engines::open_ahead(&args.evaluation.options, true);
     let opened = open_design(&args.aux, &args.evaluation)?;
     with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened, begun))
@@ -203,7 +206,12 @@ fn place<T: EngineReal>(
         args.time_limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)));
     let subject = (args.checkpoint.is_some() || args.resume.is_some()).then(|| {
         let (name, engine) = (&opened.design.name, descriptor.engine);
-        Subject::of::<T>(name, &charge, &netlist, engine, options.seed())
+        // Where it stops may be another one.
+        let mut steps = place_options;
+        (steps.stop_overflow, steps.iterations) = (0.0, 0);
+        let (pipeline, noise) = (choice.pipeline, args.experts.noise());
+        let how = format!("{pipeline}, noise {noise}, {steps:?}");
+        Subject::of::<T>(name, &charge, &netlist, (engine, options.seed()), how)
     });
     let mut times = Times { read: opened.parse_ms, setup: milliseconds(setup), ..Times::default() };
     let mut seeds = Vec::new();
@@ -280,8 +288,12 @@ fn place<T: EngineReal>(
         seeds: if args.seeds > 1 { &seeds } else { &[] },
         warnings: &opened.warnings,
     };
-    placed.descent.drawn.as_ref().map_err(|e| e.to_string())?;
-    let film = frames.map_or(Ok(None), Frames::finish)?;
+    // What could not be written is said once all else is.
+    let Descent { drawn, saved, .. } = &placed.descent;
+    let (film, filmed) = match frames.map_or(Ok(None), Frames::finish) {
+        Ok(film) => (film, Ok(())),
+        Err(error) => (None, Err(error)),
+    };
     if let Some(path) = &args.report {
         let ended = Ended {
             opened: &opened,
@@ -313,6 +325,8 @@ fn place<T: EngineReal>(
         ];
         summary.print(files.into_iter().flatten().chain(pictures.iter().map(PathBuf::as_path)))?;
     }
+    drawn.as_ref().and(saved.as_ref()).map_err(|e| e.to_string())?;
+    filmed?;
     ended(&summary, &args.output)
 }
 

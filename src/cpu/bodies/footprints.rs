@@ -1,6 +1,6 @@
 //! Footprints of a block of bodies at once, each loop one that LLVM vectorises.
 
-use super::{Bins, Chunk, Extent, PATCH};
+use super::{Bins, Chunk, Extent, Footprint, PATCH};
 use crate::charge::overlap::Axis;
 use crate::real::Real;
 
@@ -39,6 +39,11 @@ pub(in crate::cpu) struct Footprints<U> {
 impl<U: Real> Footprints<U> {
     /// Bins from a window's first to its last.
     pub(in crate::cpu) const SPAN: usize = 2 * PATCH + 4;
+
+    /// Whether a window holds all of a body.
+    pub(in crate::cpu) fn has_room_for(body: &Footprint) -> bool {
+        body.x.last - body.x.first < 3 && body.y.last - body.y.first < 4
+    }
 
     pub(in crate::cpu) fn new() -> Self {
         Footprints {

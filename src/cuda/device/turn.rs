@@ -134,6 +134,12 @@ impl Gpu {
         Ok(Entered { gpu: self, stream, capturing: false, _not_alone: Some(not_alone) })
     }
 
+    /// Waits for everything on the device, on whichever stream.
+    pub(in crate::cuda) fn wait_for_device(&self) -> Result<(), CudaError> {
+        self.enter()?.check_not_capturing()?;
+        Ok(self.context().synchronize()?)
+    }
+
     /// Whether this thread's work becomes part of a graph at present and does not run yet.
     pub(in crate::cuda) fn is_capturing(&self) -> bool {
         self.current().is_some_and(|current| current.capturing)

@@ -149,6 +149,12 @@ impl<T: CudaReal> CudaEngine<T> {
         gpu.prepare::<T>(&["order", "density", "force"].map(|unit| (unit, &[][..]))).map(drop)
     }
 
+    /// Waits for the device where a graph of the caller's holds steps of this engine: nobody tells of its
+    /// runs, which other work, and memory that is given back, must not meet.
+    pub(crate) fn wait_for_graphs(&self) -> Result<(), CudaError> {
+        if self.captured { self.gpu.wait_for_device() } else { Ok(()) }
+    }
+
     /// The device that all work goes to.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
@@ -445,6 +451,12 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         self.density = None;
         self.done = Done::Force;
         Ok(Some(StepTimes { step_graph, step_plain, solve_graph, solve_plain }))
+    }
+}
+
+impl<T: CudaReal> Drop for CudaEngine<T> {
+    fn drop(&mut self) {
+        let _ = self.wait_for_graphs();
     }
 }
 

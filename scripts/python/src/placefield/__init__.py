@@ -12,6 +12,7 @@ are taken where they are, without a copy, so they must be contiguous and of the 
 not fit is a TypeError or ValueError that says so. Threads may share an engine: they wait for one another.
 """
 
+import sys
 from typing import NamedTuple
 
 import numpy
@@ -257,12 +258,20 @@ class Engine:
         return self._engine.exact()
 
     def order_if_due(self, *, stream=None):
-        """Between replays of a CUDA graph with steps of this engine: keeps the replays fast."""
-        self._engine.order_if_due(stream=1 if stream is None else stream)
+        """Between replays of a CUDA graph with steps of this engine, on the stream of the replays (default:
+        PyTorch's current one): keeps them fast."""
+        self._engine.order_if_due(stream=self._stream(stream))
 
     def read_evaluation(self, *, stream=None):
-        """The Evaluation of the last step on a CUDA device; waits for it."""
-        return self._engine.read_evaluation(stream=1 if stream is None else stream)
+        """The Evaluation of the last step on a CUDA device, on its stream (default: PyTorch's current one);
+        waits for it."""
+        return self._engine.read_evaluation(stream=self._stream(stream))
+
+    def _stream(self, stream):
+        torch = sys.modules.get("torch")
+        if stream is None and torch is not None and self.device != "cpu":
+            return torch.cuda.current_stream(self.device).cuda_stream or 1
+        return 1 if stream is None else stream
 
     def __repr__(self):
         return repr(self._engine)

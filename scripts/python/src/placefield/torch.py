@@ -42,8 +42,7 @@ class _DensityEnergy(torch.autograd.Function):
             stream = _stream(pos)
             ctx.generation = inner._enqueue_energy(pos.data_ptr(), pos.numel() // 2, energy.data_ptr(), stream)
             return energy if pos.dtype == torch.float64 else energy.to(pos.dtype)
-        energy = inner.evaluate(pos.detach()).energy
-        ctx.generation = inner.generation
+        energy, ctx.generation = inner._energy_at(pos.detach())
         return pos.new_tensor(energy)
 
     @staticmethod
@@ -52,22 +51,17 @@ class _DensityEnergy(torch.autograd.Function):
         (pos,) = ctx.saved_tensors
         inner = ctx.engine._engine
         gradient = torch.empty_like(pos)
+        # The engine may have seen other positions since; then it computes the step again.
         if pos.is_cuda:
-            stream = _stream(pos)
-            if inner.generation != ctx.generation:
-                # The engine has seen other positions since.
-                ctx.generation = inner._enqueue_energy(pos.data_ptr(), pos.numel() // 2, 0, stream)
             incoming = incoming.contiguous()
-            inner._enqueue_gradient(gradient.data_ptr(), pos.numel() // 2, ctx.weight, incoming.data_ptr(), stream)
+            ctx.generation = inner._enqueue_gradient(
+                pos.data_ptr(), pos.numel() // 2, ctx.generation, gradient.data_ptr(), ctx.weight,
+                incoming.data_ptr(), _stream(pos))
         else:
-            if inner.generation != ctx.generation:
-                inner.evaluate(pos.detach())
-                ctx.generation = inner.generation
-            if ctx.weight is None:
-                inner.exact_gradient(pos.detach(), gradient)
+            weight = None if ctx.weight is None else ctx.weight * float(incoming)
+            ctx.generation = inner._gradient_at(pos.detach(), ctx.generation, gradient, weight)
+            if weight is None:
                 gradient *= incoming
-            else:
-                inner.gradient(gradient, weight=ctx.weight * float(incoming))
         return gradient, None, None
 
 
@@ -77,7 +71,8 @@ def density_energy(pos, engine, *, gradient="field"):
     `pos` holds lower-left corners, layout units: x of every body, then y, shape (2 * bodies,) or (2, bodies),
     of the engine's type and on its device, contiguous. On CUDA everything goes to PyTorch's current stream;
     nothing waits, and once one step has run it can be captured in a torch.cuda.graph (call
-    `engine.order_if_due` between replays now and then, which keeps them fast).
+    `engine.order_if_due` between replays now and then, which keeps them fast). Such a graph is for as long
+    as the engine lives and is not changed (`set_sizes`, `refill` and the like give its memory back).
 
     `gradient` says what `backward` gives, times the gradient that comes in:
 
