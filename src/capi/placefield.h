@@ -6,11 +6,11 @@
 // placefield_error of the caller's for the message, or NULL. Outputs are written on
 // PLACEFIELD_STATUS_OK only (placefield_cuda_devices alone may write a message beside it).
 //
-// Ownership. Memory that is passed in stays the caller's and is used during the call alone; it is
-// as long as the lengths beside it say, and no other thread writes it meanwhile. Outputs do not
-// overlap inputs or one another. What a NAME_new function makes is freed by NAME_free. A handle is
-// not an address: it is looked up, never followed, so that one that was freed, or never was one, is
-// PLACEFIELD_STATUS_BAD_HANDLE.
+// Ownership. Memory that is passed in stays the caller's and is used during the call alone (that of
+// the enqueue functions until the work has run); it is as long as the lengths beside it say, and no
+// other thread writes it meanwhile. Outputs do not overlap inputs or one another. What a NAME_new
+// function makes is freed by NAME_free. A handle is not an address: it is looked up, never followed,
+// so that one that was freed, or never was one, is PLACEFIELD_STATUS_BAD_HANDLE.
 //
 // Threads. Any thread may call any function. Threads that use one handle at a time wait for one
 // another; different handles share nothing.
@@ -328,7 +328,8 @@ placefield_status placefield_engine_refill(struct placefield_engine *engine,
 // device, 2 · `bodies` values of the engine's precision: x of every body, then y. `energy`, if not NULL, is
 // where on the device the energy is copied to, a double. Both are used when the work runs, so they live
 // until then. Where the stream is being captured, the work becomes a part of the caller's graph, once
-// the same has run before; the graph is not to run when the engine is gone.
+// the same has run before; the graph is not to run when the engine is gone or was changed
+// (placefield_engine_set_sizes and the like).
 placefield_status placefield_engine_enqueue_energy(struct placefield_engine *engine,
                                                    const void *positions,
                                                    size_t bodies,
