@@ -7,12 +7,13 @@ import placefield
 
 FILES = {
     "odd.aux": "RowBasedPlacement : odd.nodes odd.nets odd.wts odd.pl odd.scl\n",
-    "odd.nodes": "UCLA nodes 1.0\n# a comment\nNumNodes : 4\nNumTerminals : 1\n"
-                 "  a 8.0 4.0\n  1|b 5 4\n  odd1 2 4\n  p1 1 1 terminal  :  R90 Y X\n",
+    "odd.nodes": "UCLA nodes 1.0\n# a comment\nNumNodes : 5\nNumTerminals : 1\n"
+                 "  a1 8.0 4.0\n  1|b 5 4\n  odd1 2 4\n  p1 1 1 terminal  :  R90 Y X\n  end 2 4\n",
     # 7.3 + 2.5 is 9.8 from the lower left corner: 10 as a whole number.
-    "odd.nets": "UCLA nets 1.0\nNumNets : 2\nNumPins : 4\nNetDegree : 2\n  a O : 1 -2\n  1|b I : 7.3 1.0\n"
-                "NetDegree : 2 n/1\n  p1 B\n  odd1 I : 0 2\n",
-    "odd.pl": "UCLA pl 1.0\n  a 0 0 : N\n  1|b 20.25 4 : FS\n  odd1 1e1 8 : N\n  p1 -3.6 7 : N\n",
+    "odd.nets": "UCLA nets 1.0\nNumNets : 3\nNumPins : 6\nNetDegree : 2\n  a1 O : 1 -2\n  1|b I : 7.3 1.0\n"
+                "NetDegree : 2 n/1\n  p1 B\n  odd1 I : 0 2\n"
+                "NetDegree : 2 n/1\n  end O : 0 0\n  end I : 0 0\n",
+    "odd.pl": "UCLA pl 1.0\n  a1 0 0 : N\n  1|b 20.25 4 : FS\n  odd1 1e1 8 : N\n  p1 -3.6 7 : N\n  end 0 0 : N\n",
     "odd.scl": "UCLA scl 1.0\nNumRows : 2\n" + "".join(
         f"CoreRow Horizontal\n Coordinate : {y}\n Height : 4.0\n Sitewidth : 1\n Sitespacing : 1\n Siteorient : FS\n"
         f" Sitesymmetry : X Y\n SubrowOrigin : 0  NumSites : 40\nEnd\n" for y in (0, 4)),
@@ -28,22 +29,24 @@ def odd(tmp_path):
 
 def test_the_copy_is_the_design_in_words_that_dreamplace_reads(odd, script, tmp_path):
     aux, changed = script("dreamplace-place").readable(odd, tmp_path / "copy", "center")
-    assert changed == ("1 names, 1 nets without a name, 1 pins without an offset, 2 pins' offsets rounded, "
+    assert changed == ("2 names, 2 nets without a name of their own, 1 pins without an offset, 2 pins' offsets rounded, "
                        "1 fixed positions rounded, 1 movable cells turned to N")
     copy = placefield.read_bookshelf(aux)
-    assert copy.movable() == [0, 1, 2] and copy.fixed() == [3]
+    assert copy.movable() == [0, 1, 2, 4] and copy.fixed() == [3]
     # A name that is taken already is not given again.
     names = copy.names()
-    assert names[0] == "a" and names[2:] == ["odd1", "p1"] and names[1] not in ("1|b", "odd1")
+    assert names[0] == "a1" and names[2:4] == ["odd1", "p1"] and len(set(names)) == 5 and "1|b" not in names and "end" not in names
     columns = [numpy.asarray(column).tolist() for column in (copy.width, copy.height, copy.x, copy.y)]
-    assert columns == [[8.0, 5.0, 2.0, 1.0], [4.0, 4.0, 4.0, 1.0], [0.0, 20.0, 10.0, -4.0], [0.0, 4.0, 8.0, 7.0]]
+    assert columns == [[8.0, 5.0, 2.0, 1.0, 2.0], [4.0, 4.0, 4.0, 1.0, 4.0], [0.0, 20.0, 10.0, -4.0, 0.0],
+                       [0.0, 4.0, 8.0, 7.0, 0.0]]
     assert copy.die == placefield.read_bookshelf(odd).die
     # Net 1: pins at (5, 0) and (20 + 10, 4 + 3); net 2: half of the pad, 0.5, is rounded up to 1.
     assert copy.hpwl() == pytest.approx((30 - 5) + (7 - 0) + (11 - -3) + (12 - 8))
     words = {line.split()[0]: line.split() for line in aux.with_suffix(".pl").read_text().splitlines() if ":" in line}
-    assert words["p1"][-1] == "/FIXED" and words["a"][-1] == "N"
+    assert words["p1"][-1] == "/FIXED" and words["a1"][-1] == "N"
     nets = aux.with_suffix(".nets").read_text()
-    assert "NetDegree : 2 n/1\n" in nets and "NetDegree : 2 \n" not in nets
+    named = [line.split()[-1] for line in nets.splitlines() if line.startswith("NetDegree")]
+    assert len(named) == len(set(named)) == 3
 
 
 def test_offsets_from_the_lower_left_corner_are_counted_from_the_centre(odd, script, tmp_path):
