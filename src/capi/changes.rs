@@ -1,11 +1,9 @@
 //! What changes of a design while its placer runs.
 
-use super::engine::{EngineHandle, check_bodies};
-use super::handles;
+use super::engine::{EngineHandle, check_bodies, check_count, on_any};
 use super::memory::values;
 use super::solver::check_bins;
-use super::status::{ErrorText, Failure, Status, call};
-use crate::border::AnyEngine;
+use super::status::{ErrorText, Failure, Status};
 use crate::grid::{BinGrid, Map};
 
 /// Gives every body another size, layout units: `bodies` widths and heights, movable cells first, then
@@ -27,7 +25,7 @@ pub unsafe extern "C" fn placefield_engine_set_sizes(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        on_engine(engine, error, |engine| {
+        on_any(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;
             let (width, height) =
                 (values(width, bodies, "width")?, values(height, bodies, "height")?);
@@ -53,12 +51,8 @@ pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        on_engine(engine, error, |engine| {
-            let expected = engine.charge().movable();
-            if movable != expected {
-                let message = format!("{movable} movable cells, expected {expected}");
-                return Err(Failure::new(Status::BadLength, message));
-            }
+        on_any(engine, error, |engine| {
+            check_count("movable cells", movable, engine.charge().movable())?;
             let stays: Vec<bool> =
                 values(stays, movable, "stays")?.iter().map(|&mark| mark != 0).collect();
             let (x, y) = (values(x, movable, "x")?, values(y, movable, "y")?);
@@ -81,7 +75,7 @@ pub unsafe extern "C" fn placefield_engine_set_taken_area(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        on_engine(engine, error, |engine| {
+        on_any(engine, error, |engine| {
             let area = map(&engine.charge().grid(), area, bins, "area")?;
             engine.change(|charge| charge.set_taken_area(area))
         })
@@ -102,7 +96,7 @@ pub unsafe extern "C" fn placefield_engine_set_target_densities(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        on_engine(engine, error, |engine| {
+        on_any(engine, error, |engine| {
             let targets = map(&engine.charge().grid(), target_densities, bins, "target_densities")?;
             engine.change(|charge| charge.set_target_densities(targets))
         })
@@ -120,18 +114,7 @@ pub unsafe extern "C" fn placefield_engine_refill(
     error: *mut ErrorText,
 ) -> Status {
     // SAFETY: as the caller was told.
-    unsafe { on_engine(engine, error, |engine| engine.change(|charge| charge.refill())) }
-}
-
-/// # Safety
-/// As the header's first page has it.
-unsafe fn on_engine(
-    engine: *const EngineHandle,
-    error: *mut ErrorText,
-    body: impl FnOnce(&mut AnyEngine) -> Result<(), Failure>,
-) -> Status {
-    // SAFETY: as the caller was told.
-    unsafe { call(error, || handles::with(engine, "engine", body)) }
+    unsafe { on_any(engine, error, |engine| engine.change(|charge| charge.refill())) }
 }
 
 /// A copy of a map; NULL is none.

@@ -1,10 +1,9 @@
 //! The step in device memory, on a stream of the caller's.
 
-use super::engine::{EngineHandle, EvaluationResult, check_bodies, gradient_options};
-use super::handles;
+use super::engine::{EngineHandle, EvaluationResult, check_bodies, gradient_options, on_any};
 use super::memory::output;
-use super::status::{ErrorText, Failure, Status, call};
-use crate::border::{AnyEngine, with_engine};
+use super::status::{ErrorText, Status};
+use crate::border::with_engine;
 use std::ffi::c_void;
 
 /// Of an engine on a CUDA device: enqueues density and solve at `positions` to `stream`, a CUstream or
@@ -28,7 +27,8 @@ pub unsafe extern "C" fn placefield_engine_enqueue_energy(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        on_any(engine, bodies, error, |engine| {
+        on_any(engine, error, |engine| {
+            check_bodies(engine.charge(), bodies)?;
             let (positions, stream) = (positions.addr() as u64, stream.addr());
             let energy = (!energy.is_null()).then_some(energy.addr() as u64);
             Ok(with_engine!(engine, engine => engine.enqueue_energy(positions, energy, stream))?)
@@ -56,7 +56,8 @@ pub unsafe extern "C" fn placefield_engine_enqueue_gradient(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        on_any(engine, bodies, error, |engine| {
+        on_any(engine, error, |engine| {
+            check_bodies(engine.charge(), bodies)?;
             let options = gradient_options(weight, accumulate);
             let (gradient, stream) = (gradient.addr() as u64, stream.addr());
             let factor = (!factor.is_null()).then_some(factor.addr() as u64);
@@ -81,14 +82,12 @@ pub unsafe extern "C" fn placefield_engine_read_evaluation(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        call(error, || {
-            handles::with(engine, "engine", |made: &mut AnyEngine| {
-                let result = output(result, "result")?;
-                let stream = stream.addr();
-                let evaluation = with_engine!(made, engine => engine.read_evaluation(stream))?;
-                *result = evaluation.into();
-                Ok(())
-            })
+        on_any(engine, error, |engine| {
+            let result = output(result, "result")?;
+            let stream = stream.addr();
+            let evaluation = with_engine!(engine, engine => engine.read_evaluation(stream))?;
+            *result = evaluation.into();
+            Ok(())
         })
     }
 }
@@ -106,31 +105,8 @@ pub unsafe extern "C" fn placefield_engine_order_if_due(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        call(error, || {
-            handles::with(engine, "engine", |made: &mut AnyEngine| {
-                Ok(with_engine!(made, engine => engine.order_if_due(stream.addr()))?)
-            })
-        })
-    }
-}
-
-/// Calls `body` with an engine of any precision and `bodies` bodies.
-///
-/// # Safety
-/// As the header's first page has it.
-unsafe fn on_any(
-    engine: *const EngineHandle,
-    bodies: usize,
-    error: *mut ErrorText,
-    body: impl FnOnce(&mut AnyEngine) -> Result<(), Failure>,
-) -> Status {
-    // SAFETY: as the caller was told.
-    unsafe {
-        call(error, || {
-            handles::with(engine, "engine", |made: &mut AnyEngine| {
-                check_bodies(made.charge(), bodies)?;
-                body(made)
-            })
+        on_any(engine, error, |engine| {
+            Ok(with_engine!(engine, engine => engine.order_if_due(stream.addr()))?)
         })
     }
 }

@@ -117,13 +117,11 @@ pub unsafe extern "C" fn placefield_engine_bodies(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        call(error, || {
-            handles::with(engine, "engine", |made: &mut AnyEngine| {
-                let charge = made.charge();
-                let (movable, bodies) = (output(movable, "movable")?, output(bodies, "bodies")?);
-                (*movable, *bodies) = (charge.movable(), charge.bodies());
-                Ok(())
-            })
+        on_any(engine, error, |engine| {
+            let charge = engine.charge();
+            let (movable, bodies) = (output(movable, "movable")?, output(bodies, "bodies")?);
+            (*movable, *bodies) = (charge.movable(), charge.bodies());
+            Ok(())
         })
     }
 }
@@ -280,15 +278,13 @@ pub unsafe extern "C" fn placefield_engine_exact(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        call(error, || {
-            handles::with(engine, "engine", |made: &mut AnyEngine| {
-                let overflow = optional(overflow, "overflow")?;
-                let max_density = optional(max_density, "max_density")?;
-                let stats = with_engine!(made, engine => engine.settled()?.exact_density()?);
-                overflow.into_iter().for_each(|to| *to = stats.overflow);
-                max_density.into_iter().for_each(|to| *to = stats.max);
-                Ok(())
-            })
+        on_any(engine, error, |engine| {
+            let overflow = optional(overflow, "overflow")?;
+            let max_density = optional(max_density, "max_density")?;
+            let stats = with_engine!(engine, engine => engine.settled()?.exact_density()?);
+            overflow.into_iter().for_each(|to| *to = stats.overflow);
+            max_density.into_iter().for_each(|to| *to = stats.max);
+            Ok(())
         })
     }
 }
@@ -326,6 +322,19 @@ pub unsafe extern "C" fn placefield_engine_map_f64(
     unsafe { read_map(engine, kind, map, bins, error) }
 }
 
+/// Calls `body` with an engine of any precision.
+///
+/// # Safety
+/// As the header's first page has it.
+pub(super) unsafe fn on_any(
+    engine: *const EngineHandle,
+    error: *mut ErrorText,
+    body: impl FnOnce(&mut AnyEngine) -> Result<(), Failure>,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe { call(error, || handles::with(engine, "engine", body)) }
+}
+
 /// Calls `body` with an engine of precision `T`.
 ///
 /// # Safety
@@ -337,11 +346,9 @@ pub(super) unsafe fn on_engine<T: EngineNumber>(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        call(error, || {
-            handles::with(engine, "engine", |made: &mut AnyEngine| {
-                let engine = T::engine(made);
-                body(engine.ok_or_else(|| wrong_precision::<T>("engine"))?.settled()?)
-            })
+        on_any(engine, error, |engine| {
+            let engine = T::engine(engine);
+            body(engine.ok_or_else(|| wrong_precision::<T>("engine"))?.settled()?)
         })
     }
 }
@@ -352,13 +359,15 @@ pub(super) fn gradient_options(weight: f64, accumulate: i32) -> GradientOptions<
 
 /// An error unless `found` is the number of the engine's bodies.
 pub(super) fn check_bodies(charge: &Charge, found: usize) -> Result<(), Failure> {
-    match charge.bodies() {
-        expected if expected == found => Ok(()),
-        expected => {
-            let message = format!("{found} bodies, expected {expected}");
-            Err(Failure::new(Status::BadLength, message))
-        }
+    check_count("bodies", found, charge.bodies())
+}
+
+/// An error unless there are as many of `what` as expected.
+pub(super) fn check_count(what: &str, found: usize, expected: usize) -> Result<(), Failure> {
+    if found == expected {
+        return Ok(());
     }
+    Err(Failure::new(Status::BadLength, format!("{found} {what}, expected {expected}")))
 }
 
 /// # Safety

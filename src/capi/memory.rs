@@ -53,19 +53,44 @@ pub(super) unsafe fn outputs<'a, T, const N: usize>(
     for (i, &(start, what)) in places.iter().enumerate() {
         check::<T>(start.addr(), length, what)?;
         let bytes = length * size_of::<T>();
-        let meets = |other: usize, other_bytes: usize| {
-            start.addr() < other.saturating_add(other_bytes)
-                && other < start.addr().saturating_add(bytes)
-        };
-        if meets(input.as_ptr().addr(), size_of_val(input)) {
-            return Err(Failure::argument(format!("{what} overlaps what is read")));
-        }
-        if let Some((_, other)) = places[..i].iter().find(|(other, _)| meets(other.addr(), bytes)) {
-            return Err(Failure::argument(format!("{what} overlaps {other}")));
+        let own = (start.addr(), bytes);
+        apart(own, (input.as_ptr().addr(), size_of_val(input)), what, "what is read")?;
+        for (other, name) in &places[..i] {
+            apart(own, (other.addr(), bytes), what, name)?;
         }
     }
     // SAFETY: not null, aligned, apart from each other, and the caller's promise.
     Ok(places.map(|(start, _)| unsafe { std::slice::from_raw_parts_mut(start, length) }))
+}
+
+/// An error where two pieces of memory, each an address and a number of bytes, share some.
+fn apart(
+    (own, bytes): (usize, usize),
+    (other, other_bytes): (usize, usize),
+    what: &str,
+    name: &str,
+) -> Result<(), Failure> {
+    if own < other.saturating_add(other_bytes) && other < own.saturating_add(bytes) {
+        return Err(Failure::argument(format!("{what} overlaps {name}")));
+    }
+    Ok(())
+}
+
+/// [`optional`] of a value that shares no memory with these slices.
+///
+/// # Safety
+/// As [`output`].
+pub(super) unsafe fn optional_beside<'a, T, U, const N: usize>(
+    place: *mut T,
+    what: &str,
+    slices: [(&[U], &str); N],
+) -> Result<Option<&'a mut T>, Failure> {
+    for (slice, name) in slices {
+        let other = (slice.as_ptr().addr(), size_of_val(slice));
+        apart((place.addr(), size_of::<T>()), other, what, name)?;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { optional(place, what) }
 }
 
 /// Where one value is to be written.

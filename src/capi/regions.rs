@@ -1,12 +1,12 @@
 //! What an engine says of each fence region.
 
 use super::EngineHandle;
-use super::engine::{EngineNumber, EvaluationResult, check_bodies, gradient_options, on_engine};
-use super::handles;
+use super::engine::{
+    EngineNumber, EvaluationResult, check_bodies, check_count, gradient_options, on_any, on_engine,
+};
 use super::memory::{output, outputs, values};
-use super::status::{ErrorText, Failure, Status, call};
-use crate::border::{AnyEngine, with_engine};
-use crate::charge::Charge;
+use super::status::{ErrorText, Status};
+use crate::border::with_engine;
 use crate::engine::Evaluation;
 
 /// The number of regions, each of which makes a density of its own: one without fences, and with them one
@@ -25,19 +25,17 @@ pub unsafe extern "C" fn placefield_engine_regions(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        call(error, || {
-            handles::with(engine, "engine", |made: &mut AnyEngine| {
-                let charge = made.charge();
-                let regions = output(regions, "regions")?;
-                if !of_bodies.is_null() {
-                    check_bodies(charge, bodies)?;
-                    let [of_bodies] = outputs([(of_bodies, "of_bodies")], bodies, &[])?;
-                    let of = |(body, to): (usize, &mut u32)| *to = charge.region(body) as u32;
-                    of_bodies.iter_mut().enumerate().for_each(of);
-                }
-                *regions = charge.regions();
-                Ok(())
-            })
+        on_any(engine, error, |engine| {
+            let charge = engine.charge();
+            let regions = output(regions, "regions")?;
+            if !of_bodies.is_null() {
+                check_bodies(charge, bodies)?;
+                let [of_bodies] = outputs([(of_bodies, "of_bodies")], bodies, &[])?;
+                let of = |(body, to): (usize, &mut u32)| *to = charge.region(body) as u32;
+                of_bodies.iter_mut().enumerate().for_each(of);
+            }
+            *regions = charge.regions();
+            Ok(())
         })
     }
 }
@@ -56,15 +54,13 @@ pub unsafe extern "C" fn placefield_engine_evaluations(
 ) -> Status {
     // SAFETY: as the caller was told.
     unsafe {
-        call(error, || {
-            handles::with(engine, "engine", |made: &mut AnyEngine| {
-                check_regions(made.charge(), regions)?;
-                let [to] = outputs([(evaluations, "evaluations")], regions, &[])?;
-                let mut found = vec![Evaluation::default(); regions];
-                with_engine!(made, engine => engine.settled()?.read_regions(&mut found))?;
-                to.iter_mut().zip(found).for_each(|(to, found)| *to = found.into());
-                Ok(())
-            })
+        on_any(engine, error, |engine| {
+            check_count("regions", regions, engine.charge().regions())?;
+            let [to] = outputs([(evaluations, "evaluations")], regions, &[])?;
+            let mut found = vec![Evaluation::default(); regions];
+            with_engine!(engine, engine => engine.settled()?.read_regions(&mut found))?;
+            to.iter_mut().zip(found).for_each(|(to, found)| *to = found.into());
+            Ok(())
         })
     }
 }
@@ -106,16 +102,6 @@ pub unsafe extern "C" fn placefield_engine_region_gradient_f64(
     unsafe { write_gradient(engine, gradient, bodies, weights, regions, accumulate, error) }
 }
 
-fn check_regions(charge: &Charge, found: usize) -> Result<(), Failure> {
-    match charge.regions() {
-        expected if expected == found => Ok(()),
-        expected => {
-            let message = format!("{found} regions, expected {expected}");
-            Err(Failure::new(Status::BadLength, message))
-        }
-    }
-}
-
 /// # Safety
 /// As the header's first page has it.
 unsafe fn write_gradient<T: EngineNumber>(
@@ -131,7 +117,7 @@ unsafe fn write_gradient<T: EngineNumber>(
     unsafe {
         on_engine::<T>(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;
-            check_regions(engine.charge(), regions)?;
+            check_count("regions", regions, engine.charge().regions())?;
             let weights = values(weights, regions, "weights")?;
             let [gradient] = outputs([(gradient, "gradient")], 2 * bodies, &[])?;
             let options = gradient_options(1.0, accumulate).region_weights(weights);

@@ -1,6 +1,6 @@
 //! The field solve alone.
 
-use super::memory::{optional, output, outputs, plain, values};
+use super::memory::{optional_beside, output, outputs, plain, values};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Grid, Options, handles, options};
 use crate::border::{EngineReal, HostSolver, open_solver};
@@ -145,11 +145,13 @@ unsafe fn solve<T: Number>(
                 let density = values(density, bins, "density")?;
                 let places = [(potential, "potential"), (field_x, "field_x"), (field_y, "field_y")];
                 let [potential, field_x, field_y] = outputs(places, bins, density)?;
-                let among = |map: &[T]| map.as_ptr_range().contains(&energy.cast_const().cast());
-                if among(density) || among(potential) || among(field_x) || among(field_y) {
-                    return Err(Failure::argument("energy overlaps a map"));
-                }
-                let energy = optional(energy, "energy")?;
+                let maps = [
+                    (density, "density"),
+                    (&*potential, "potential"),
+                    (&*field_x, "field_x"),
+                    (&*field_y, "field_y"),
+                ];
+                let energy = optional_beside(energy, "energy", maps)?;
                 let fields = FieldSlices { potential, field_x, field_y };
                 let found = solver.solve(density, fields)?;
                 energy.into_iter().for_each(|to| *to = found);
