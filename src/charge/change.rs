@@ -4,7 +4,9 @@
 //! Only fillers stay as they are until [`Charge::refill`].
 
 use super::fences::Region;
-use super::{Charge, ChargeError, check_total, fillers, fixed, raised, rectangles, smoothing};
+use super::{
+    Charge, ChargeError, check_length, check_total, fillers, fixed, raised, rectangles, smoothing,
+};
 use crate::grid::{Map, Rect};
 use rayon::prelude::*;
 
@@ -17,8 +19,8 @@ impl Charge {
     /// When a slice does not have one value per body, a size is not finite or negative, or areas
     /// overflow. The charge is then as it was.
     pub fn set_sizes(&mut self, width: &[f64], height: &[f64]) -> Result<(), ChargeError> {
-        self.check_length("widths of bodies", self.bodies(), width.len())?;
-        self.check_length("heights of bodies", self.bodies(), height.len())?;
+        check_length("widths of bodies", self.bodies(), width.len())?;
+        check_length("heights of bodies", self.bodies(), height.len())?;
         let names = ["width of body", "height of body", "x of body", "y of body"];
         for (i, (&width, &height)) in width.iter().zip(height).enumerate() {
             rectangles::check(names, i, [width, height, 0.0, 0.0])?;
@@ -46,14 +48,9 @@ impl Charge {
         y: &[f64],
     ) -> Result<(), ChargeError> {
         let expected = self.movable;
-        let lengths = [
-            ("marks of fixed cells", stays.len()),
-            ("x of fixed cells", x.len()),
-            ("y of fixed cells", y.len()),
-        ];
-        if let Some(&(what, found)) = lengths.iter().find(|(_, found)| *found != expected) {
-            return Err(ChargeError::Length { what, expected, found });
-        }
+        check_length("marks of fixed cells", expected, stays.len())?;
+        check_length("x of fixed cells", expected, x.len())?;
+        check_length("y of fixed cells", expected, y.len())?;
         let marked = || (0..expected).filter(|&i| stays[i]);
         for i in marked() {
             let names = ["width of cell", "height of cell", "x of fixed cell", "y of fixed cell"];
@@ -128,28 +125,14 @@ impl Charge {
         Ok(())
     }
 
-    pub(super) fn check_length(
-        &self,
-        what: &'static str,
-        expected: usize,
-        found: usize,
-    ) -> Result<(), ChargeError> {
-        if found == expected { Ok(()) } else { Err(ChargeError::Length { what, expected, found }) }
-    }
-
     fn check_map(
         &self,
         what: &'static str,
         map: &Map<f64>,
         is_good: impl Fn(f64) -> bool,
     ) -> Result<(), ChargeError> {
-        let bins = [
-            ("bins of the map along x", self.grid.nx(), map.nx()),
-            ("bins of the map along y", self.grid.ny(), map.ny()),
-        ];
-        if let Some(&(what, expected, found)) = bins.iter().find(|(_, want, found)| want != found) {
-            return Err(ChargeError::Length { what, expected, found });
-        }
+        check_length("bins of the map along x", self.grid.nx(), map.nx())?;
+        check_length("bins of the map along y", self.grid.ny(), map.ny())?;
         match map.as_slice().iter().position(|&v| !is_good(v)) {
             Some(index) => Err(ChargeError::BadBin { what, index, value: map.as_slice()[index] }),
             None => Ok(()),

@@ -8,7 +8,7 @@
 //! Without fences there is one region, the die.
 
 use super::fixed::{clip, gaps};
-use super::{Charge, ChargeError};
+use super::{Charge, ChargeError, check_length};
 use crate::grid::{MAX_BINS, Map, Rect};
 use std::borrow::Cow;
 
@@ -71,7 +71,7 @@ impl Charge {
     /// region have more area than is free there, more than [`MAX_BINS`] bins
     /// would be needed, or too many fillers. The charge is then as it was.
     pub fn set_fences(&mut self, fences: &[Vec<Rect>], region: &[u32]) -> Result<(), ChargeError> {
-        self.check_length("regions of movable cells", self.movable, region.len())?;
+        check_length("regions of movable cells", self.movable, region.len())?;
         let regions = fences.len() + 1;
         let of_a_region = |&region: &u32| (region as usize) < regions;
         if let Some(index) = region.iter().position(|region| !of_a_region(region)) {

@@ -303,10 +303,7 @@ impl Charge {
         if region >= regions {
             return Err(ChargeError::NoSuchRegion { what: "fillers", index: 0, region, regions });
         }
-        let (expected, found) = (x.len(), y.len());
-        if found != expected {
-            return Err(ChargeError::Length { what: "y of fillers", expected, found });
-        }
+        check_length("y of fillers", x.len(), y.len())?;
         let names = ["width of filler", "height of filler", "x of filler", "y of filler"];
         rectangles::check_all(names, x.len(), |i| [width, height, x[i], y[i]])?;
         let bodies = self.bodies().saturating_add(x.len());
@@ -330,12 +327,8 @@ impl Charge {
     /// When a slice does not have one value per body or a value is not finite.
     /// The charge is then as it was.
     pub fn set_initial(&mut self, x: &[f64], y: &[f64]) -> Result<(), ChargeError> {
-        let expected = self.bodies();
-        for (what, found) in [("x of bodies", x.len()), ("y of bodies", y.len())] {
-            if found != expected {
-                return Err(ChargeError::Length { what, expected, found });
-            }
-        }
+        check_length("x of bodies", self.bodies(), x.len())?;
+        check_length("y of bodies", self.bodies(), y.len())?;
         for (what, values) in [("x of body", x), ("y of body", y)] {
             if let Some(index) = values.iter().position(|v| !v.is_finite()) {
                 let value = values[index];
@@ -545,6 +538,10 @@ impl Clipped {
 
 fn check_bodies(bodies: usize) -> Result<(), ChargeError> {
     if bodies > MAX_BODIES { Err(ChargeError::TooManyBodies(bodies)) } else { Ok(()) }
+}
+
+fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(), ChargeError> {
+    if found == expected { Ok(()) } else { Err(ChargeError::Length { what, expected, found }) }
 }
 
 fn check_total(what: &'static str, area: f64) -> Result<(), ChargeError> {

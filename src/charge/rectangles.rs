@@ -1,6 +1,6 @@
 //! Bare rectangles, and what of them is refused.
 
-use super::ChargeError;
+use super::{ChargeError, check_length};
 use crate::grid::Rect;
 use rayon::prelude::*;
 
@@ -78,16 +78,10 @@ impl<'a> Rectangles<'a> {
     /// Refuses slices of different lengths and numbers that a [`super::Charge`] cannot hold.
     pub(super) fn check(&self) -> Result<(), ChargeError> {
         let expected = self.width.len();
-        let macros = self.macros.map_or(expected, <[bool]>::len);
-        let lengths = [
-            ("heights of movable cells", self.height.len()),
-            ("x of movable cells", self.x.len()),
-            ("y of movable cells", self.y.len()),
-            ("macro marks", macros),
-        ];
-        if let Some(&(what, found)) = lengths.iter().find(|(_, found)| *found != expected) {
-            return Err(ChargeError::Length { what, expected, found });
-        }
+        check_length("heights of movable cells", expected, self.height.len())?;
+        check_length("x of movable cells", expected, self.x.len())?;
+        check_length("y of movable cells", expected, self.y.len())?;
+        check_length("macro marks", expected, self.macros.map_or(expected, <[bool]>::len))?;
         let names = [
             "width of movable cell",
             "height of movable cell",
