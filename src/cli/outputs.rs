@@ -154,7 +154,7 @@ fn refused(option: &str, path: &Path, why: &str) -> Result<(), Failure> {
 
 /// What a path leads to, for a file that is there or is to be made; none for standard input and
 /// output, devices and pipes, which nothing is written over.
-fn identity(path: &Path) -> Option<PathBuf> {
+pub(super) fn identity(path: &Path) -> Option<PathBuf> {
     if path == Path::new("-") {
         return None;
     }

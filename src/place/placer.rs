@@ -132,13 +132,10 @@ impl<'b> Placer<'b> {
     ) -> Result<Self, PlaceError> {
         checkpoint.restore(backend)?;
         let mut placer = Placer::on(backend, options, checkpoint.state)?;
-        let Record { iteration, sample, overflow_standard_cells, .. } = placer.state.last;
-        let spread = overflow_standard_cells.is_some() || placer.standard.is_none();
-        let overflow = overflow_standard_cells.unwrap_or(0.0).max(sample.density.overflow);
-        if spread && overflow <= options.stop_overflow {
+        if placer.has_converged()? {
             placer.outcome = Some(Outcome::Converged);
         }
-        placer.count(iteration);
+        placer.count(checkpoint.state.last.iteration);
         Ok(placer)
     }
 
@@ -317,7 +314,7 @@ impl<'b> Placer<'b> {
         if self.state.watch.is_best(now) {
             self.backend.keep()?;
         }
-        if overflow <= self.options.stop_overflow && self.standard_cells_are_spread()? {
+        if self.has_converged()? {
             self.outcome = Some(Outcome::Converged);
             return Ok(());
         }
@@ -329,6 +326,12 @@ impl<'b> Placer<'b> {
         }
         self.count(iteration);
         Ok(())
+    }
+
+    /// Whether the overflow asked for is reached.
+    fn has_converged(&mut self) -> Result<bool, PlaceError> {
+        let overflow = self.state.last.sample.density.overflow;
+        Ok(overflow <= self.options.stop_overflow && self.standard_cells_are_spread()?)
     }
 
     /// Ends the placement after the last iteration it may have, unless it has ended.

@@ -135,13 +135,17 @@ pub(crate) fn run(args: &DctArgs) -> Result<(), Failure> {
 const NAMED_ONCE: &str = "--axes: each axis can be named once";
 const TWO_AXES: &str = "--kind: two joined transforms take two axes";
 
+fn has_repeats<A: PartialEq>(axes: &[A]) -> bool {
+    (1..axes.len()).any(|k| axes[..k].contains(&axes[k]))
+}
+
 /// The axes asked for, each below the number there are.
 fn chosen_axes(args: &DctArgs, shape: &[usize]) -> Result<Vec<usize>, Failure> {
     let there = shape.len();
     // Wrong whatever the array is: the command line's fault.
     let wrong = |message: &str| Err(usage(ErrorKind::ValueValidation, message));
     let asked = args.axes.as_deref().unwrap_or_default();
-    if (1..asked.len()).any(|k| asked[..k].contains(&asked[k])) {
+    if has_repeats(asked) {
         return wrong(NAMED_ONCE);
     }
     if args.kind.is_joined() && args.axes.is_some() && asked.len() != 2 {
@@ -161,7 +165,7 @@ fn chosen_axes(args: &DctArgs, shape: &[usize]) -> Result<Vec<usize>, Failure> {
             }
         }
     };
-    if (1..axes.len()).any(|k| axes[..k].contains(&axes[k])) {
+    if has_repeats(&axes) {
         return Err(NAMED_ONCE.into());
     }
     if args.kind.is_joined() && axes.len() != 2 {

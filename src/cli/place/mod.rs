@@ -13,7 +13,7 @@ use super::engines::{self, EngineReal};
 use super::failure::{Failure, Interrupted, Stopped, usage};
 use super::input::{Opened, charge_of, open_design, with_precision};
 use super::options::{EngineChoice, EvaluationArgs};
-use super::outputs::{Outputs, PICTURES, design_files, one_standard_input};
+use super::outputs::{Outputs, PICTURES, design_files, identity, one_standard_input};
 use super::pictures;
 use super::results::{tell, write_json};
 use super::stop;
@@ -141,19 +141,19 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     }
     let pl = args.evaluation.pl.as_deref();
     one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
-    let outputs = || {
-        Outputs::default()
-            .file("--output", Some(&args.output))
-            .file("--json", args.json.as_ref())
-            .file("--history", args.history.as_ref().map(HistoryFile::path))
-            .file("--report", args.report.as_ref())
-            .folder("--plots", args.plots.as_ref(), PICTURES)
-            .folder("--frames", args.frames.as_ref(), PICTURES)
-    };
+    let mut inputs = design_files(&args.aux, pl);
     // The checkpoint that is gone on from is for the next one alone to write over: it is read before.
-    outputs().check(args.resume.as_slice())?;
-    let checkpoint = args.checkpoint.as_ref();
-    outputs().file("--checkpoint", checkpoint).check(&design_files(&args.aux, pl))?;
+    let next = args.checkpoint.as_deref().and_then(identity);
+    inputs.extend(args.resume.clone().filter(|path| next.is_none() || identity(path) != next));
+    Outputs::default()
+        .file("--output", Some(&args.output))
+        .file("--json", args.json.as_ref())
+        .file("--history", args.history.as_ref().map(HistoryFile::path))
+        .file("--report", args.report.as_ref())
+        .file("--checkpoint", args.checkpoint.as_ref())
+        .folder("--plots", args.plots.as_ref(), PICTURES)
+        .folder("--frames", args.frames.as_ref(), PICTURES)
+        .check(&inputs)?;
     engines::open_ahead(&args.evaluation.options, true);
     let opened = open_design(&args.aux, &args.evaluation)?;
     with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened, begun))
