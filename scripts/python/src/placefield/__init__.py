@@ -70,15 +70,17 @@ def _column(values, default, length):
     return numpy.ascontiguousarray(values, numpy.float64)
 
 
-def _stream(array, stream):
-    """The stream to work on: what the caller says, PyTorch's current one, or the legacy default."""
-    if stream is not None:
-        return stream
-    if _is_torch(array) and array.is_cuda:
-        import torch
+def _stream(device, stream):
+    """The stream to work on: what the caller says, PyTorch's current one of a CUDA device, or the legacy default."""
+    torch = sys.modules.get("torch")
+    if stream is None and torch is not None and str(device).startswith("cuda"):
+        return torch.cuda.current_stream(device).cuda_stream or 1
+    return 1 if stream is None else stream
 
-        return torch.cuda.current_stream(array.device).cuda_stream or 1
-    return 1
+
+def _device(array):
+    """Where a tensor is; of other arrays nothing is known of a stream."""
+    return array.device if _is_torch(array) else "cpu"
 
 
 class Engine:
@@ -192,7 +194,7 @@ class Engine:
         outside the die adds to no bin and feels no force. Waits, and returns an Evaluation.
         """
         positions = _array(positions)
-        return self._engine.evaluate(positions, stream=_stream(positions, stream))
+        return self._engine.evaluate(positions, stream=_stream(_device(positions), stream))
 
     def region_of_bodies(self):
         """The region of every body: shape (bodies,)."""
@@ -220,7 +222,7 @@ class Engine:
             out = numpy.zeros((2, self.bodies), self.dtype)
         target = _array(out)
         self._engine.gradient(target, weight=1.0 if weights else weight, region_weights=weights,
-                              accumulate=accumulate, stream=_stream(target, stream))
+                              accumulate=accumulate, stream=_stream(_device(target), stream))
         return out
 
     @property
@@ -260,18 +262,12 @@ class Engine:
     def order_if_due(self, *, stream=None):
         """Between replays of a CUDA graph with steps of this engine, on the stream of the replays (default:
         PyTorch's current one): keeps them fast."""
-        self._engine.order_if_due(stream=self._stream(stream))
+        self._engine.order_if_due(stream=_stream(self.device, stream))
 
     def read_evaluation(self, *, stream=None):
         """The Evaluation of the last step on a CUDA device, on its stream (default: PyTorch's current one);
         waits for it."""
-        return self._engine.read_evaluation(stream=self._stream(stream))
-
-    def _stream(self, stream):
-        torch = sys.modules.get("torch")
-        if stream is None and torch is not None and self.device != "cpu":
-            return torch.cuda.current_stream(self.device).cuda_stream or 1
-        return 1 if stream is None else stream
+        return self._engine.read_evaluation(stream=_stream(self.device, stream))
 
     def __repr__(self):
         return repr(self._engine)
