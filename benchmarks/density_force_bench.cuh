@@ -270,7 +270,7 @@ struct Bench {
     }
     void finish() {
         launch(density_finish, int((bins + 1023) / 1024) + 1, 256, 0, true, stream, plan, (const real*)fixed,
-               (const real*)nullptr, sums, rest, outside_weight, rho, outside, stats, age, posted);
+               (const real*)nullptr, sums, rest, outside_weight, 0u, u32(bins), rho, outside, stats, age, posted);
     }
     void density(int order) {
         bodies(order);

@@ -288,25 +288,27 @@ __device__ __forceinline__ void finish_outside(bool exact_size, u32* outside, St
     if (!exact_size) post_age(age, now, posted);
 }
 
-/// Four bins per thread. With TARGETS every bin has a target density of its own, less the background.
+/// Bins [first, end), four per thread. With TARGETS every bin has a target density of its own, less
+/// the background. A block adds up the excess of 1024 bins: where `first` is a multiple of that, parts
+/// of a map add up to the bits of the whole.
 template <bool TARGETS>
 __device__ __forceinline__ void finish_bins(const Plan& plan, const real* __restrict__ fixed,
-                                            const real* __restrict__ targets, const Sums& sums, real* __restrict__ rho,
-                                            Stats* stats) {
+                                            const real* __restrict__ targets, const Sums& sums, u32 first, u32 end,
+                                            real* __restrict__ rho, Stats* stats) {
     real excess = 0, most = -plan.background;
     const bool vector = sums.bins % 4 == 0;
-    const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, b = thread * 4;
+    const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, b = first + thread * 4;
     Four<Sum> movable = {}, filler = {};
     Four<real> base = {}, out;
-    if (vector && b < sums.bins) base = *reinterpret_cast<const Four<real>*>(fixed + b);
+    if (vector && b < end) base = *reinterpret_cast<const Four<real>*>(fixed + b);
     wait_for_previous();
-    if (vector && b < sums.bins) {
+    if (vector && b < end) {
         movable = *reinterpret_cast<const Four<Sum>*>(sums.values + b);
         filler = *reinterpret_cast<const Four<Sum>*>(sums.values + sums.bins + b);
     }
 #pragma unroll
     for (u32 k = 0; k < 4; ++k) {
-        if (b + k >= sums.bins) break;
+        if (b + k >= end) break;
         if (!vector) {
             base.v[k] = fixed[b + k];
             movable.v[k] = sums.values[b + k];
@@ -321,12 +323,14 @@ __device__ __forceinline__ void finish_bins(const Plan& plan, const real* __rest
             sums.values[b + k] = sums.values[sums.bins + b + k] = 0;
         }
     }
-    if (vector && b < sums.bins) {
+    if (vector && b < end) {
         *reinterpret_cast<Four<real>*>(rho + b) = out;
         *reinterpret_cast<Four<Sum>*>(sums.values + b) = Four<Sum>{};
         *reinterpret_cast<Four<Sum>*>(sums.values + sums.bins + b) = Four<Sum>{};
     }
-    if (!F64 && thread < u32(plan.tiles_x * plan.tiles_y)) sums.outside_weight[thread] = 0;
+    if (!F64)
+        for (u32 t = thread; t < u32(plan.tiles_x * plan.tiles_y); t += (gridDim.x - 1) * blockDim.x)
+            sums.outside_weight[t] = 0;
     add_stats(plan, excess, most, stats);
 }
 
@@ -349,11 +353,11 @@ PF_KERNEL(BLOCK) density_large(const Plan plan, Sum* values, u64* rest, u64* dif
 
 #define PF_DENSITY_FINISH(NAME, TARGETS)                                                                               \
     PF_KERNEL(BLOCK, F64 ? 4 : 8) NAME(const Plan plan, const real* fixed, const real* targets, Sum* values,           \
-                                       u64* rest, u32* outside_weight, real* rho, u32* outside, Stats* stats,          \
-                                       Age* age, u64* posted) {                                                        \
+                                       u64* rest, u32* outside_weight, u32 first, u32 end, real* rho, u32* outside,    \
+                                       Stats* stats, Age* age, u64* posted) {                                          \
         const Sums sums = {values, rest, outside_weight, nullptr, nullptr, u32(plan.nx) * u32(plan.ny)};               \
         if (blockIdx.x == gridDim.x - 1) finish_outside(plan.exact_size != 0, outside, stats, age, posted);            \
-        else finish_bins<TARGETS>(plan, fixed, targets, sums, rho, stats);                                             \
+        else finish_bins<TARGETS>(plan, fixed, targets, sums, first, end, rho, stats);                                 \
     }
 PF_DENSITY_FINISH(density_finish, false)
 PF_DENSITY_FINISH(density_finish_targets, true)

@@ -17,7 +17,7 @@
 use super::age::OrderAge;
 use super::order::{Corners, Ordering, Parts, Wanted};
 use super::permute::{self, Moves, Permutation, PermutationView};
-use super::plan::{BUSY, BodySizes, LARGEST_CHUNK, PATCH, Plan, SMALL_CHUNK, records};
+use super::plan::{BUSY, BodySizes, LARGEST_CHUNK, PATCH, Plan, SMALL_CHUNK, Units, records};
 use crate::charge::Charge;
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
@@ -84,8 +84,42 @@ impl<T: CudaReal> Bodies<T> {
     /// When there are 2³¹ bodies or more, or several fence regions, kernels cannot be compiled, or memory
     /// runs out.
     pub fn new(gpu: &Gpu, charge: impl Into<Arc<Charge>>) -> Result<Self, CudaError> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let charge = charge.into();
+        let sizes = BodySizes::new(&charge);
+        let units = sizes.units::<T>(&charge, Self::chunk(gpu, charge.bodies()));
+        Self::of_sizes(gpu, charge, &sizes, units)
+    }
+
+    /// The units in which [`Bodies::new`] adds up the bodies of `charge`.
+    #[allow(dead_code)] // until several devices take a step
+    pub(in crate::cuda) fn units(gpu: &Gpu, charge: &Charge) -> Units {
+        BodySizes::new(charge).units::<T>(charge, Self::chunk(gpu, charge.bodies()))
+    }
+
+    /// Some of the bodies of a charge, themselves a charge, in units of all: their sums can be added to
+    /// those of the others.
+    #[allow(dead_code)] // until several devices take a step
+    pub(in crate::cuda) fn some(gpu: &Gpu, part: Charge, units: Units) -> Result<Self, CudaError> {
+        let sizes = BodySizes::new(&part);
+        Self::of_sizes(gpu, part.into(), &sizes, units)
+    }
+
+    /// Most bodies in a chunk, of so many bodies on the device.
+    fn chunk(gpu: &Gpu, count: usize) -> usize {
+        if count < Self::busy(gpu) { SMALL_CHUNK } else { LARGEST_CHUNK }
+    }
+
+    fn busy(gpu: &Gpu) -> usize {
+        BUSY * gpu.info().multiprocessors.max(1) as usize
+    }
+
+    fn of_sizes(
+        gpu: &Gpu,
+        charge: Arc<Charge>,
+        layout: &BodySizes,
+        units: Units,
+    ) -> Result<Self, CudaError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let count = charge.bodies();
         if i32::try_from(count).is_err() {
             return Err(CudaError::TooManyBodies(count));
@@ -93,10 +127,7 @@ impl<T: CudaReal> Bodies<T> {
         if charge.regions() > 1 {
             return Err(CudaError::Regions(charge.regions()));
         }
-        let busy = BUSY * gpu.info().multiprocessors.max(1) as usize;
-        let chunk = if count < busy { SMALL_CHUNK } else { LARGEST_CHUNK };
-        let layout = BodySizes::new(&charge);
-        let plan = layout.plan::<T>(&charge, chunk);
+        let plan = layout.plan::<T>(&charge, units);
 
         let ids = layout.first_ids();
         let mut slots = records::<T>(&layout.sizes, &ids[..plan.records as usize]);
@@ -109,7 +140,7 @@ impl<T: CudaReal> Bodies<T> {
             gpu: gpu.clone(),
             count: count as u32,
             age: OrderAge::new(gpu)?,
-            ordering: Ordering::new(gpu, &module, &plan, count < busy)?,
+            ordering: Ordering::new(gpu, &module, &plan, count < Self::busy(gpu))?,
             moves: Moves::new(&module)?,
             large: gpu.upload(&large)?,
             ids: gpu.upload(&ids)?,

@@ -9,13 +9,18 @@ use super::bodies::{Arrangement, Bodies};
 use super::order::Corners;
 use super::plan::{Plan, TILE};
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Launch, Overlap, Pinned, blocks_for,
-    check_length, function,
+    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap,
+    Pinned, blocks_for, check_length, function,
 };
 use crate::engine::{DensityStats, Layout};
 use crate::real::Precision;
 use cudarc::driver::{CudaFunction, LaunchConfig};
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
+
+/// Bins whose excess a block of density_finish adds up.
+#[allow(dead_code)] // until several devices take a step
+pub(in crate::cuda) const BINS_PER_BLOCK: usize = 4 * BLOCK as usize;
 
 /// What one density evaluation found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -198,13 +203,67 @@ impl<T: CudaReal> Density<T> {
         (order, corners): (Corners, DeviceSlice<'_, T>),
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        let plan = &plan.less(self.background);
-        bodies.check_own("a density", self.bodies)?;
-        bodies.check_ordered()?;
-        bodies.check_corners(corners)?;
+        let plan = plan.less(self.background);
         check_length("density map", rho.len(), self.bins)?;
         // Before anything is enqueued: sums that no kernel takes would count twice.
         self.gpu.check_own(rho.gpu())?;
+        self.deposit(bodies, &plan, (order, corners))?;
+        self.finish(bodies, &plan, 0..self.bins, &rho.as_view_mut())
+    }
+
+    /// The sums of some of the bodies, which others will be added to: the first half of
+    /// [`Density::run`], or with `exact` of [`Density::run_exact`], in the caller's order.
+    #[allow(dead_code)] // until several devices take a step
+    pub(in crate::cuda) fn deposit_part(
+        &mut self,
+        bodies: &Bodies<T>,
+        exact: bool,
+        corners: &DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        let plan = self.plan_of(bodies, exact);
+        self.deposit(bodies, &plan, (Arrangement::Caller.into(), corners.as_view()))
+    }
+
+    /// The second half, for some of the bins: their sums become ρ, in the map of all bins, and overflow
+    /// and maximum are those of these bins. Where the first of them is a multiple of
+    /// [`BINS_PER_BLOCK`], the parts' overflows add up to the bits of the whole.
+    #[allow(dead_code)] // until several devices take a step
+    pub(in crate::cuda) fn finish_part(
+        &mut self,
+        bodies: &Bodies<T>,
+        exact: bool,
+        bins: Range<usize>,
+        rho: &DeviceSliceMut<'_, T>,
+    ) -> Result<(), CudaError> {
+        let plan = self.plan_of(bodies, exact);
+        bodies.check_own("a density", self.bodies)?;
+        check_length("density map", rho.len(), self.bins)?;
+        assert!(bins.start <= bins.end && bins.end <= self.bins, "bins {bins:?}");
+        self.finish(bodies, &plan, bins, rho)
+    }
+
+    /// The sums of every bin between the two halves of a density, and what 4 bytes do not hold of them:
+    /// movable cells', then fillers'.
+    #[allow(dead_code)] // until several devices take a step
+    pub(in crate::cuda) fn sums(&self) -> (&DeviceVec<u32>, &DeviceVec<u64>) {
+        (&self.sums, &self.rest)
+    }
+
+    #[allow(dead_code)] // until several devices take a step
+    fn plan_of(&self, bodies: &Bodies<T>, exact: bool) -> Plan<T> {
+        let plan = if exact { bodies.plan.at_exact_size() } else { bodies.plan };
+        plan.less(self.background)
+    }
+
+    fn deposit(
+        &mut self,
+        bodies: &Bodies<T>,
+        plan: &Plan<T>,
+        (order, corners): (Corners, DeviceSlice<'_, T>),
+    ) -> Result<(), CudaError> {
+        bodies.check_own("a density", self.bodies)?;
+        bodies.check_ordered()?;
+        bodies.check_corners(corners)?;
         let kernel = &self.deposit[order.index()];
         // A warp for each large body. A class's patch has one 32-bit value
         // per bin in f32, two limbs in f64.
@@ -251,22 +310,24 @@ impl<T: CudaReal> Density<T> {
                     })?;
             }
         }
-        self.finish(bodies, plan, rho)
+        Ok(())
     }
 
     fn finish(
         &mut self,
         bodies: &Bodies<T>,
         plan: &Plan<T>,
-        rho: &mut DeviceVec<T>,
+        bins: Range<usize>,
+        rho: &DeviceSliceMut<'_, T>,
     ) -> Result<(), CudaError> {
         let post = bodies.age.post();
+        let (first, end) = (bins.start as u32, bins.end as u32);
         // Four bins per thread, and a block for the bodies outside their halos.
-        let mut config = blocks_for(self.bins.div_ceil(4));
+        let mut config = blocks_for(bins.len().div_ceil(4));
         config.grid_dim.0 += 1;
         // SAFETY: arguments are those of density_finish and density_finish_targets,
         // of which the latter is taken where there is a target per bin, arrays as in
-        // `run_as`; before it waits the kernel reads the fixed area alone, which is never
+        // `deposit`, ρ as the sums have it; before it waits the kernel reads the fixed area alone, which is never
         // written. `post` is one value of memory that host and device share and
         // that the bodies keep until all work has run.
         unsafe {
@@ -278,6 +339,8 @@ impl<T: CudaReal> Density<T> {
                 .arg(&self.sums)
                 .arg(&self.rest)
                 .arg(&self.outside_weight)
+                .arg(&first)
+                .arg(&end)
                 .arg(rho)
                 .arg(&self.outside_halo)
                 .arg(&self.stats)

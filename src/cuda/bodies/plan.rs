@@ -138,6 +138,23 @@ impl Sizes {
     }
 }
 
+/// In which units bodies are added up: bodies whose sums are added to each other must have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cuda) struct Units {
+    /// Most bodies in a chunk.
+    pub(super) chunk: usize,
+    /// Bits to the right of the point: of an area in a bin, and of the overflow.
+    area_bits: i32,
+    excess_bits: i32,
+}
+
+impl Units {
+    /// Bits of a fixed-point number's lower limb.
+    fn limb_bits(self) -> u32 {
+        32 - (self.chunk + 1).next_power_of_two().ilog2()
+    }
+}
+
 /// Everything that is fixed once the bodies are known, on the host.
 pub(super) struct BodySizes {
     pub(super) sizes: Vec<Sizes>,
@@ -187,23 +204,29 @@ impl BodySizes {
         ids
     }
 
-    pub(super) fn plan<T: CudaReal>(&self, charge: &Charge, chunk: usize) -> Plan<T> {
+    /// The units that these bodies are added up in, in chunks of so many.
+    pub(super) fn units<T: CudaReal>(&self, charge: &Charge, chunk: usize) -> Units {
+        let units = Units { chunk, area_bits: 0, excess_bits: 0 };
+        let most: f64 = self.sizes.iter().map(Sizes::most).sum();
+        // All bodies' share of one bin must fit into 64 bits.
+        let room = 64 - (most + 2.0).log2().ceil() as u32;
+        let area_bits = match T::PRECISION {
+            Precision::F32 => units.limb_bits(),
+            Precision::F64 => (2 * units.limb_bits()).min(room),
+        } as i32;
+        // No overflow is more than all bodies' area and the die's.
+        let area: f64 = self.sizes.iter().map(Sizes::area).sum();
+        let excess_bits = 62 - (area + charge.grid().bins() as f64).log2().ceil() as i32;
+        Units { area_bits, excess_bits, ..units }
+    }
+
+    pub(super) fn plan<T: CudaReal>(&self, charge: &Charge, units: Units) -> Plan<T> {
+        let Units { chunk, area_bits, excess_bits } = units;
         let grid = &charge.grid();
         let tiles = |bins: usize| bins.div_ceil(TILE);
         let bodies = self.sizes.len() - self.large.len();
         let movable = self.movable - self.large_movable;
         let filler = self.filler.unwrap_or(Sizes { w: 0.0, h: 0.0, ratio: 0.0 });
-        let most: f64 = self.sizes.iter().map(Sizes::most).sum();
-        let limb_bits = 32 - (chunk + 1).next_power_of_two().ilog2();
-        // All bodies' share of one bin must fit into 64 bits.
-        let room = 64 - (most + 2.0).log2().ceil() as u32;
-        let bits = match T::PRECISION {
-            Precision::F32 => limb_bits,
-            Precision::F64 => (2 * limb_bits).min(room),
-        } as i32;
-        // No overflow is more than all bodies' area and the die's.
-        let area: f64 = self.sizes.iter().map(Sizes::area).sum();
-        let spare = 62 - (area + grid.bins() as f64).log2().ceil() as i32;
         let tile_count = tiles(grid.nx()) * tiles(grid.ny());
         Plan {
             x: PlanAxis::new(grid.die().xl, grid.bin_x()),
@@ -212,12 +235,12 @@ impl BodySizes {
             filler_w: T::of(filler.w),
             filler_h: T::of(filler.h),
             filler_ratio: T::of(filler.ratio),
-            scale: T::of(2f64.powi(bits)),
-            unscale: T::of(2f64.powi(-bits)),
+            scale: T::of(2f64.powi(area_bits)),
+            unscale: T::of(2f64.powi(-area_bits)),
             target: T::of(charge.target_density()),
             background: T::of(0.0),
             force_unit: T::of(grid.bin_area()),
-            excess_scale: T::of(2f64.powi(spare)),
+            excess_scale: T::of(2f64.powi(excess_bits)),
             nx: grid.nx() as i32,
             ny: grid.ny() as i32,
             bodies: bodies as i32,
@@ -230,7 +253,7 @@ impl BodySizes {
             tiles_x: tiles(grid.nx()) as i32,
             tiles_y: tiles(grid.ny()) as i32,
             chunk: chunk as i32,
-            limb_bits: limb_bits as i32,
+            limb_bits: units.limb_bits() as i32,
         }
     }
 }
@@ -288,6 +311,11 @@ mod tests {
         Charge::from_rectangles(grid, &rectangles, &options).unwrap()
     }
 
+    fn plan<T: CudaReal>(charge: &Charge, chunk: usize) -> Plan<T> {
+        let bodies = BodySizes::new(charge);
+        bodies.plan(charge, bodies.units::<T>(charge, chunk))
+    }
+
     /// Another tile, halo or chunk is another constant on both sides.
     #[test]
     fn tiles_and_chunks_are_those_of_the_kernels() {
@@ -314,7 +342,7 @@ mod tests {
     #[test]
     fn macros_in_one_place_do_not_overflow_the_overflow() {
         let charge = charge(&[(400.0, 300.0); 3000], 1.0);
-        let plan = BodySizes::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
+        let plan = plan::<f32>(&charge, SMALL_CHUNK);
         let all = 3000.0 * charge.grid().bins() as f64;
         assert!(all * plan.excess_scale.wide() < 2f64.powi(64));
     }
@@ -323,11 +351,11 @@ mod tests {
     fn fillers_of_one_size_need_no_records() {
         let mut charge = charge(&[(8.0, 5.0); 4], 1.0);
         charge.add_fillers(12.0, 5.0, &[0.0, 9.0], &[0.0, 9.0]).unwrap();
-        let same = BodySizes::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
+        let same = plan::<f32>(&charge, SMALL_CHUNK);
         assert_eq!((same.records, same.movable, same.bodies), (4, 4, 6));
         assert_eq!((same.filler_w, same.filler_h), (1.2, 1.0));
         charge.add_fillers(13.0, 5.0, &[0.0], &[0.0]).unwrap();
-        let mixed = BodySizes::new(&charge).plan::<f32>(&charge, SMALL_CHUNK);
+        let mixed = plan::<f32>(&charge, SMALL_CHUNK);
         assert_eq!((mixed.records, mixed.movable, mixed.bodies), (7, 4, 7));
     }
 
@@ -335,10 +363,10 @@ mod tests {
     fn no_value_in_shared_memory_can_wrap_around() {
         let charge = charge(&[(8.0, 5.0); 4], 1.0);
         for chunk in [SMALL_CHUNK, LARGEST_CHUNK] {
-            let narrow = BodySizes::new(&charge).plan::<f32>(&charge, chunk);
+            let narrow = plan::<f32>(&charge, chunk);
             assert!((chunk as f64) * narrow.scale.wide() < 2f64.powi(32));
             assert!(narrow.scale.wide() >= 2f64.powi(21), "a contribution's rounding");
-            let wide = BodySizes::new(&charge).plan::<f64>(&charge, chunk);
+            let wide = plan::<f64>(&charge, chunk);
             assert!((chunk as f64) * 2f64.powi(wide.limb_bits) < 2f64.powi(32));
             assert!(wide.scale <= 2f64.powi(2 * wide.limb_bits));
         }
