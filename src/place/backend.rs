@@ -90,7 +90,8 @@ impl Sample {
 }
 
 /// Milliseconds of the stages of the last evaluation; zero for what a backend
-/// does not time apart.
+/// does not time apart. Stages that run at the same time divide the time that passes between them,
+/// in proportion to how long each took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageSplit {
     /// Wirelength and its gradient.

@@ -88,7 +88,9 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
             }
             let found = density.report().unwrap();
             close("overflow", found.stats.overflow, expected.overflow, 20.0 * bound);
-            close("maximum", found.stats.max, expected.max, 20.0 * bound);
+            // Shares of a bin are rounded to a fixed part of the bin, however thin the map.
+            let thin = expected.max.min(1.0);
+            close("maximum", found.stats.max, expected.max, 20.0 * bound / thin);
             found.outside_halo
         };
 

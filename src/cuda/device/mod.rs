@@ -37,4 +37,4 @@ pub(in crate::cuda) use launch::{
 };
 pub(in crate::cuda) use memory::{Pinned, reals};
 pub(in crate::cuda) use probe::check_cufft;
-pub(in crate::cuda) use turn::Entered;
+pub(in crate::cuda) use turn::{Branch, Entered};

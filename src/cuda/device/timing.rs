@@ -104,17 +104,16 @@ impl Marks {
         Ok(())
     }
 
-    /// Milliseconds from each mark to the next one, of work that has been waited
-    /// for; one number less than there are marks.
+    /// Milliseconds from mark `k` to mark `l`, of work that has been waited for; negative where `l` was
+    /// passed first.
     ///
     /// # Errors
     /// When a mark has not been set or not been passed yet.
-    pub fn read_ms<const N: usize>(&self) -> Result<[f64; N], CudaError> {
-        let mut times = [0.0; N];
-        for (time, pair) in times.iter_mut().zip(self.events.windows(2)) {
-            *time = elapsed_ms(&pair[0], &pair[1])?;
-        }
-        Ok(times)
+    ///
+    /// # Panics
+    /// When there are not more than `k` or `l` marks.
+    pub fn ms_between(&self, k: usize, l: usize) -> Result<f64, CudaError> {
+        elapsed_ms(&self.events[k], &self.events[l])
     }
 }
 

@@ -8,7 +8,7 @@
 use super::error::CudaError;
 use super::gpu::{Gpu, Shared};
 use cudarc::driver::sys::{self, CUstreamCaptureMode, CUstreamCaptureStatus};
-use cudarc::driver::{CudaContext, CudaEvent, DriverError, result};
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, result};
 use std::cell::Cell;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -46,6 +46,8 @@ struct Current {
     of: *const Shared,
     stream: sys::CUstream,
     capturing: bool,
+    /// Whether it is the caller's graph that is being captured.
+    for_caller: bool,
 }
 
 thread_local! {
@@ -98,7 +100,7 @@ impl Entered<'_> {
     }
 }
 
-/// A [`Gpu`] while this thread alone may enqueue to it; ends with what was before it.
+/// A [`Gpu`] while this thread alone may enqueue to it, or to one stream; ends with what was before it.
 pub(in crate::cuda) struct Exclusive<'a> {
     before: Option<Current>,
     _alone: Option<RwLockWriteGuard<'a, ()>>,
@@ -147,8 +149,7 @@ impl Gpu {
 
     /// The same, of a graph of the caller's (in [`Gpu::on_stream`]), whose runs nobody here is told of.
     pub(in crate::cuda) fn is_capturing_for_caller(&self) -> bool {
-        let own = self.stream().cu_stream();
-        self.current().is_some_and(|current| current.capturing && current.stream != own)
+        self.current().is_some_and(|current| current.for_caller)
     }
 
     /// The own stream for this thread alone, for a capture: every other thread waits.
@@ -166,7 +167,7 @@ impl Gpu {
             Some(_) => return Err(CudaError::Capturing),
         };
         self.context().bind_to_thread()?;
-        CURRENT.set(Some(Current { of, stream, capturing }));
+        CURRENT.set(Some(Current { of, stream, capturing, for_caller: false }));
         Ok(Exclusive { before, _alone: alone })
     }
 
@@ -199,7 +200,8 @@ impl Gpu {
         // The graph may run on any stream: what was enqueued before has to be over.
         let lenient = Lenient::begin()?;
         self.finish_turns()?;
-        CURRENT.set(Some(Current { of: Arc::as_ptr(&self.0), stream, capturing: true }));
+        let of = Arc::as_ptr(&self.0);
+        CURRENT.set(Some(Current { of, stream, capturing: true, for_caller: true }));
         let result = body();
         drop(lenient);
         drop(turn);
@@ -253,6 +255,59 @@ impl Gpu {
             turns.after_other.synchronize()?;
         }
         Ok(())
+    }
+}
+
+/// A second branch of the graphs that are captured on a [`Gpu`].
+pub(in crate::cuda) struct Branch {
+    gpu: Gpu,
+    stream: Arc<CudaStream>,
+    begun: CudaEvent,
+    ended: CudaEvent,
+}
+
+impl Branch {
+    /// # Errors
+    /// When the driver can make no stream or event.
+    pub(in crate::cuda) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        let (stream, context) = (gpu.context().new_stream()?, gpu.context());
+        let (begun, ended) = (context.new_event(None)?, context.new_event(None)?);
+        Ok(Branch { gpu: gpu.clone(), stream, begun, ended })
+    }
+
+    /// Enqueues what `aside` and `ahead` enqueue, both `on` the same: in a capture as two branches of
+    /// the graph, which may run at the same time and are both waited for by what follows; else one
+    /// after the other.
+    ///
+    /// # Errors
+    /// Of `aside`, else of `ahead`, or when the driver refuses.
+    ///
+    /// # Safety
+    /// Nothing that one of them enqueues writes what something of the other reads or writes.
+    pub(in crate::cuda) unsafe fn side_by_side<C, E: From<CudaError>>(
+        &self,
+        on: &mut C,
+        aside: impl FnOnce(&mut C) -> Result<(), E>,
+        ahead: impl FnOnce(&mut C) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(current) = self.gpu.current().filter(|current| current.capturing) else {
+            aside(on)?;
+            return ahead(on);
+        };
+        let stream = self.stream.cu_stream();
+        self.gpu.enter()?.record(&self.begun)?;
+        wait_for(&self.begun, stream)?;
+        let outcome = {
+            let _back = Exclusive { before: Some(current), _alone: None };
+            CURRENT.set(Some(Current { stream, ..current }));
+            let outcome = aside(on);
+            self.gpu.enter()?.record(&self.ended)?;
+            outcome
+        };
+        let outcome = outcome.and_then(|()| ahead(on));
+        // Also where one has failed: a capture ends with all its branches.
+        wait_for(&self.ended, current.stream)?;
+        outcome
     }
 }
 
