@@ -287,6 +287,30 @@ mod cuda {
             }
         }
 
+        /// A step: the energy, of the engine's precision, is written to `energy`, and where a gradient is
+        /// wanted the weight of `options` times the force to `gradient`.
+        ///
+        /// # Safety
+        /// As [`interop::view`] and [`interop::on_stream`] ask, of two values per body.
+        #[cfg(feature = "python")]
+        pub(crate) unsafe fn enqueue_step(
+            &mut self,
+            options: &GradientOptions,
+            positions: u64,
+            energy: u64,
+            gradient: Option<u64>,
+            stream: usize,
+        ) -> Result<(), EngineError> {
+            let engine = self.on_device()?;
+            let gpu = engine.gpu().clone();
+            // SAFETY: the caller's promise.
+            unsafe {
+                interop::on_stream(&gpu, stream_of(stream), || {
+                    engine.enqueue_at(options, positions, energy, gradient)
+                })?
+            }
+        }
+
         /// The weight of `options` times the one value at `factor`, times the force.
         ///
         /// # Safety
@@ -411,6 +435,18 @@ mod cuda {
     impl<T: EngineReal> DeviceEngine<T> {
         pub(crate) unsafe fn enqueue_energy(
             &mut self,
+            _: u64,
+            _: Option<u64>,
+            _: usize,
+        ) -> Result<(), EngineError> {
+            Err(none())
+        }
+
+        #[cfg(feature = "python")]
+        pub(crate) unsafe fn enqueue_step(
+            &mut self,
+            _: &GradientOptions,
+            _: u64,
             _: u64,
             _: Option<u64>,
             _: usize,

@@ -6,6 +6,8 @@
 //                  what is there; x and y of a body side by side
 //   force_halves   the same, x of all bodies before y of all
 //
+// The last two also copy a step's energy, summed over regions, where it is wanted.
+//
 // A body's sum always runs over its bins in the same order by one thread (a large body's
 // by one block), so the same inputs give the same bits.
 //
@@ -181,11 +183,19 @@ __device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Reco
 /// Bodies per thread of force_pairs and force_halves, whose accesses at random are in flight at once.
 constexpr u32 RETURN_EACH = 4;
 
-/// `back` need not begin where a pair can in HALVES. Times `factor` too, where there is one.
+/// `back` need not begin where a pair can in HALVES; null: forces are not wanted. Times `factor` too, where there is one.
+/// The sum of the `regions` numbers at `energies` goes to `energy`, unless that is null.
 template <int ORDER>
 __device__ __forceinline__ void return_forces(u32 count, const u32* __restrict__ slot_of, const real2* forces,
                                               real* __restrict__ back, real weight, const real* __restrict__ factor,
-                                              bool add) {
+                                              bool add, const double* energies, u32 regions, real* energy) {
+    if (energy && blockIdx.x == 0 && threadIdx.x == 0) {
+        wait_for_previous();
+        double sum = 0;
+        for (u32 k = 0; k < regions; ++k) sum += energies[k];
+        *energy = real(sum);
+    }
+    if (!back || count == 0) return;
     const u32 first = blockIdx.x * blockDim.x * RETURN_EACH + threadIdx.x;
     real* const y = back + count;
     u32 slot[RETURN_EACH];
@@ -227,6 +237,7 @@ __device__ __forceinline__ void return_forces(u32 count, const u32* __restrict__
 PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks, const Record* large,
                                             const Record* records, const real2* corners, const real* ex, const real* ey,
                                             real2* forces) {
+    wait_for_previous();
     if (blockIdx.x < u32(plan.large)) {
         gather_large(plan, blockIdx.x, large, corners, ex, ey, forces);
         return;
@@ -237,8 +248,9 @@ PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks
 
 #define PF_FORCE_RETURN(SUFFIX, ORDER)                                                                                 \
     PF_KERNEL(BLOCK) force_##SUFFIX(const Plan plan, const u32* slot_of, const real2* forces, real* back, real weight, \
-                                    const real* factor, int add) {                                                     \
-        return_forces<ORDER>(u32(plan.bodies + plan.large), slot_of, forces, back, weight, factor, add != 0);          \
+                                    const real* factor, int add, const double* energies, u32 regions, real* energy) {  \
+        return_forces<ORDER>(u32(plan.bodies + plan.large), slot_of, forces, back, weight, factor, add != 0, energies, \
+                             regions, energy);                                                                         \
     }
 PF_FORCE_RETURN(pairs, PAIRS)
 PF_FORCE_RETURN(halves, HALVES)

@@ -28,8 +28,6 @@ pub(super) struct Engine {
 struct Inner {
     engine: AnyEngine,
     bodies: usize,
-    /// Counts evaluations and changes, so that a gradient can be told to be of older positions.
-    generation: u64,
 }
 
 impl Inner {
@@ -40,7 +38,6 @@ impl Inner {
 
     /// One step at positions in host memory.
     fn evaluate(&mut self, positions: &Foreign) -> Result<crate::engine::Evaluation, Failure> {
-        self.generation += 1;
         let bodies = self.bodies;
         Ok(with_engine!(&mut self.engine, engine => {
             let (x, y) = positions.values()?.split_at(bodies);
@@ -100,7 +97,7 @@ impl Engine {
         let mut engine =
             detached(py, move || Ok(open_any_engine(charge, precision, device, &options)?))?;
         let pipeline = with_engine!(&mut engine, engine => engine.as_dyn().choice().pipeline);
-        let inner = Mutex::new(Inner { engine, bodies, generation: 0 });
+        let inner = Mutex::new(Inner { engine, bodies });
         let pipeline = pipeline.name();
         Ok(Engine { inner, grid, movable, regions, precision, device, pipeline })
     }
@@ -120,10 +117,13 @@ impl Engine {
     }
 
     /// The engine, once `arrays` are known to be two values of every body, of its precision.
-    fn lock_for(&self, arrays: &[&Foreign]) -> Result<MutexGuard<'_, Inner>, Failure> {
-        arrays.iter().try_for_each(|array| array.check_type(self.bits()))?;
+    fn lock_for<'a>(
+        &self,
+        arrays: impl IntoIterator<Item = &'a Foreign> + Clone,
+    ) -> Result<MutexGuard<'_, Inner>, Failure> {
+        arrays.clone().into_iter().try_for_each(|array| array.check_type(self.bits()))?;
         let inner = self.lock()?;
-        arrays.iter().try_for_each(|array| inner.check_bodies(array))?;
+        arrays.into_iter().try_for_each(|array| inner.check_bodies(array))?;
         Ok(inner)
     }
 
@@ -139,7 +139,7 @@ impl Engine {
         Ok(Some(Map::from_vec(nx, ny, map.values()?.to_vec())))
     }
 
-    /// Gives the engine its charge changed, which makes older gradients too old.
+    /// Gives the engine its charge changed.
     fn change(
         &self,
         py: Python<'_>,
@@ -148,7 +148,6 @@ impl Engine {
         detached(py, || {
             let mut inner = self.lock()?;
             inner.engine.change::<Failure>(change)?;
-            inner.generation += 1;
             inner.bodies = inner.engine.charge().bodies();
             Ok(())
         })
@@ -380,7 +379,7 @@ impl Engine {
     fn start(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut out = Foreign::take(out, "out", 1)?;
         detached(py, || {
-            let mut inner = self.lock_for(&[&out])?;
+            let mut inner = self.lock_for([&out])?;
             with_engine!(&mut inner.engine, engine => write_start(engine, &mut out))
         })
     }
@@ -395,12 +394,11 @@ impl Engine {
     ) -> PyResult<Evaluation> {
         let positions = Foreign::take(positions, "positions", stream)?;
         detached(py, || {
-            let mut inner = self.lock_for(&[&positions])?;
+            let mut inner = self.lock_for([&positions])?;
             if positions.place == Device::Cpu {
                 return Ok(inner.evaluate(&positions)?.into());
             }
             positions.check_place(self.device)?;
-            inner.generation += 1;
             let evaluation = with_engine!(&mut inner.engine, engine => {
                 // SAFETY: the array's owner, kept here, keeps its memory until the step has been
                 // waited for; the stream is a live one, as the caller says.
@@ -433,7 +431,7 @@ impl Engine {
                 .weight(weight)
                 .region_weights(&region_weights)
                 .accumulate(accumulate);
-            let mut inner = self.lock_for(&[&out])?;
+            let mut inner = self.lock_for([&out])?;
             with_engine!(&mut inner.engine, engine => match out.place {
                 Device::Cpu => engine.settled()?.write_gradient(out.values_mut()?, &options)?,
                 Device::Cuda(_) => {
@@ -447,98 +445,61 @@ impl Engine {
         })
     }
 
-    /// For `placefield.torch`: the energy at `positions` in host memory, and the generation.
-    fn _energy_at(&self, py: Python<'_>, positions: &Bound<'_, PyAny>) -> PyResult<(f64, u64)> {
-        let positions = Foreign::take(positions, "positions", 1)?;
-        detached(py, || {
-            let mut inner = self.lock_for(&[&positions])?;
-            Ok((inner.evaluate(&positions)?.energy, inner.generation))
-        })
-    }
-
-    /// For `placefield.torch`: writes weight · force at `positions` to `out`, both in host memory; without
-    /// a weight the derivative of the energy. The step is computed again where the engine has gone on since
-    /// `generation`. Returns the generation.
-    fn _gradient_at(
+    /// For `placefield.torch`: the energy at `positions` in host memory. Where there is an `out`, host memory
+    /// too, weight · force is written to it; without a weight the derivative of the energy.
+    fn _step_at(
         &self,
         py: Python<'_>,
         positions: &Bound<'_, PyAny>,
-        generation: u64,
-        out: &Bound<'_, PyAny>,
+        out: Option<&Bound<'_, PyAny>>,
         weight: Option<f64>,
-    ) -> PyResult<u64> {
+    ) -> PyResult<f64> {
         let positions = Foreign::take(positions, "positions", 1)?;
-        let mut out = Foreign::take(out, "out", 1)?;
+        let mut out = out.map(|out| Foreign::take(out, "out", 1)).transpose()?;
         detached(py, || {
-            out.check_writable(&[&positions])?;
-            let mut inner = self.lock_for(&[&positions, &out])?;
-            if inner.generation != generation {
-                inner.evaluate(&positions)?;
+            if let Some(out) = &out {
+                out.check_writable(&[&positions])?;
             }
+            let arrays = [Some(&positions), out.as_ref()];
+            let mut inner = self.lock_for(arrays.into_iter().flatten())?;
+            let evaluation = inner.evaluate(&positions)?;
+            let Some(out) = &mut out else { return Ok(evaluation.energy) };
             with_engine!(&mut inner.engine, engine => match weight {
-                None => write_exact(engine, &positions, &mut out)?,
+                None => write_exact(engine, &positions, out)?,
                 Some(weight) => {
                     let options = GradientOptions::default().layout(Layout::Halves).weight(weight);
                     engine.settled()?.write_gradient(out.values_mut()?, &options)?;
                 }
             });
-            Ok(inner.generation)
+            Ok(evaluation.energy)
         })
     }
 
     /// For `placefield.torch`, which has checked what it gives but for `bodies`, of which there may be
-    /// others by now: enqueues density and solve at `positions` to `stream`, and the copy of the energy,
-    /// a double, to `energy`; device addresses. Returns the generation.
-    fn _enqueue_energy(
+    /// others by now: enqueues a step at `positions` to `stream`, which writes the energy, one value, to
+    /// `energy` and weight · force to `gradient`, or none where that is 0; device addresses.
+    #[allow(clippy::too_many_arguments)] // addresses and numbers of one call
+    fn _enqueue_step(
         &self,
         py: Python<'_>,
         positions: u64,
         bodies: usize,
         energy: u64,
-        stream: usize,
-    ) -> PyResult<u64> {
-        detached(py, || {
-            let mut inner = self.lock()?;
-            inner.check_count(bodies)?;
-            inner.generation += 1;
-            let energy = (energy != 0).then_some(energy);
-            // SAFETY: the package sees to it that both are tensors' of the engine's device, of so many
-            // values, and that the stream is PyTorch's current one.
-            with_engine!(&mut inner.engine, engine => unsafe { engine.enqueue_energy(positions, energy, stream) }?);
-            Ok(inner.generation)
-        })
-    }
-
-    /// For `placefield.torch`: enqueues weight · factor · force at `positions` to `gradient`; `factor` is
-    /// one value on the device, or 0. Density and solve are enqueued again where the engine has gone on
-    /// since `generation`. Returns the generation.
-    #[allow(clippy::too_many_arguments)] // addresses and numbers of one call
-    fn _enqueue_gradient(
-        &self,
-        py: Python<'_>,
-        positions: u64,
-        bodies: usize,
-        generation: u64,
         gradient: u64,
         weight: f64,
-        factor: u64,
         stream: usize,
-    ) -> PyResult<u64> {
+    ) -> PyResult<()> {
         detached(py, || {
             let options = GradientOptions::default().layout(Layout::Halves).weight(weight);
-            let factor = (factor != 0).then_some(factor);
+            let gradient = (gradient != 0).then_some(gradient);
             let mut inner = self.lock()?;
             inner.check_count(bodies)?;
-            let stale = inner.generation != generation;
-            inner.generation += u64::from(stale);
-            // SAFETY: as in `_enqueue_energy`.
+            // SAFETY: the package sees to it that these are tensors' of the engine's device, of so many
+            // values of its precision, and that the stream is PyTorch's current one.
             with_engine!(&mut inner.engine, engine => unsafe {
-                if stale {
-                    engine.enqueue_energy(positions, None, stream)?;
-                }
-                engine.enqueue_gradient(&options, factor, gradient, stream)?;
+                engine.enqueue_step(&options, positions, energy, gradient, stream)?;
             });
-            Ok(inner.generation)
+            Ok(())
         })
     }
 

@@ -18,9 +18,9 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::time::Duration;
 
-const LAYOUTS: [Layout; 2] = [Layout::Halves, Layout::Pairs];
+pub(crate) const LAYOUTS: [Layout; 2] = [Layout::Halves, Layout::Pairs];
 
-fn laid_out<T: Copy>(layout: Layout, x: &[T], y: &[T]) -> Vec<T> {
+pub(crate) fn laid_out<T: Copy>(layout: Layout, x: &[T], y: &[T]) -> Vec<T> {
     match layout {
         Layout::Halves => [x, y].concat(),
         Layout::Pairs => pairs(x, y),
@@ -28,21 +28,21 @@ fn laid_out<T: Copy>(layout: Layout, x: &[T], y: &[T]) -> Vec<T> {
 }
 
 /// A body of every kind, and what an engine of its own finds at two places.
-fn charge() -> Charge {
+pub(crate) fn charge() -> Charge {
     mixed(64, 96, 5000, 0.9)
 }
 
-fn make<T: CudaReal>(gpu: &Gpu, charge: &Charge) -> CudaEngine<T> {
+pub(crate) fn make<T: CudaReal>(gpu: &Gpu, charge: &Charge) -> CudaEngine<T> {
     CudaEngine::on(gpu, charge.clone(), &EngineOptions::default()).unwrap()
 }
 
 /// Statistics, energy, ρ, and forces along x and y.
 #[derive(Debug, PartialEq)]
-struct Found<T> {
+pub(crate) struct Found<T> {
     stats: DensityStats,
-    energy: f64,
+    pub(crate) energy: f64,
     rho: Vec<T>,
-    force: [Vec<T>; 2],
+    pub(crate) force: [Vec<T>; 2],
 }
 
 fn rho<T: CudaReal>(engine: &mut CudaEngine<T>) -> Vec<T> {
@@ -53,7 +53,7 @@ fn rho<T: CudaReal>(engine: &mut CudaEngine<T>) -> Vec<T> {
 }
 
 /// What positions of the host give.
-fn want<T: CudaReal>(gpu: &Gpu, charge: &Charge, [x, y]: &[Vec<T>; 2]) -> Found<T> {
+pub(crate) fn want<T: CudaReal>(gpu: &Gpu, charge: &Charge, [x, y]: &[Vec<T>; 2]) -> Found<T> {
     let mut engine = make::<T>(gpu, charge);
     let found = engine.evaluate(x, y).unwrap();
     let mut force = [vec![T::nan(); x.len()], vec![T::nan(); x.len()]];
@@ -63,7 +63,7 @@ fn want<T: CudaReal>(gpu: &Gpu, charge: &Charge, [x, y]: &[Vec<T>; 2]) -> Found<
     Found { stats: found.density, energy: found.energy, rho: rho(&mut engine), force }
 }
 
-fn has<T: CudaReal>(engine: &mut CudaEngine<T>, want: &Found<T>, what: &str) {
+pub(crate) fn has<T: CudaReal>(engine: &mut CudaEngine<T>, want: &Found<T>, what: &str) {
     let found = engine.read_evaluation().unwrap();
     assert_eq!((found.density, found.energy), (want.stats, want.energy), "{what}");
     assert!(rho(engine) == want.rho, "{what}: density");
@@ -184,7 +184,7 @@ fn stages_follow_the_positions_last_given() {
 }
 
 /// A stream of the caller's.
-fn new_stream(gpu: &Gpu) -> Arc<CudaStream> {
+pub(crate) fn new_stream(gpu: &Gpu) -> Arc<CudaStream> {
     // SAFETY: no memory is made through the context.
     unsafe { interop::context(gpu) }.new_stream().unwrap()
 }
@@ -206,7 +206,7 @@ fn is_idle(stream: CUstream) -> bool {
 }
 
 /// Enqueues a copy of as many values on `stream`.
-fn copy<T: CudaReal>(stream: CUstream, from: &DeviceVec<T>, to: &mut DeviceVec<T>) {
+pub(crate) fn copy<T: CudaReal>(stream: CUstream, from: &DeviceVec<T>, to: &mut DeviceVec<T>) {
     let (bytes, to) = (from.len() * size_of::<T>(), interop::address_mut(to));
     // SAFETY: both have as many values and outlive the tests' waits for the stream.
     unsafe { result::memcpy_dtod_async(to, interop::address(from), bytes, stream) }.unwrap();

@@ -18,6 +18,7 @@ mod limits;
 mod maps;
 mod place;
 mod reference;
+mod replays;
 mod sanitizer;
 mod slabs;
 mod solve;

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import placefield
-from placefield.torch import density_energy
+from placefield.torch import density_energy, energy_and_gradient
 
 CUDA = [] if not torch.cuda.is_available() else ["cuda:0"]
 DEVICES = ["cpu", *CUDA]
@@ -35,6 +35,53 @@ def test_energy_and_gradient_are_the_engines(make, device):
     pos.grad = None
     density_energy(pos, engine, gradient="dreamplace").backward()
     assert torch.allclose(pos.grad.cpu(), want / (-3.0 * engine.energy_weight), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_steps_on_the_same_tensors_see_what_is_in_them(make, device, dtype):
+    """On CUDA addresses that return are replayed; of more tensors than are kept, and after the engine was changed."""
+    engine, other = (make(device=device, dtype=str(dtype).split(".")[1]) for _ in range(2))
+    places = [tensor(engine, device, dtype) for _ in range(11)]
+    for count in (1, 2, 11):
+        for turn in range(5):
+            for k, at in enumerate(places[:count]):
+                with torch.no_grad():
+                    at += 0.3 * k + 0.1
+                energy, gradient = energy_and_gradient(at, engine)
+                assert not gradient.requires_grad and gradient.shape == at.shape
+                fresh = at.detach().clone().requires_grad_()    # of another address, by another engine
+                want = density_energy(fresh, other)
+                want.backward()
+                assert energy.item() == want.item() and torch.equal(gradient, fresh.grad)
+                again = density_energy(at, engine)
+                (again * 2.0).backward()
+                assert again.item() == want.item() and torch.equal(at.grad, 2.0 * fresh.grad)
+                at.grad = None
+    width, height = (engine.start() * 0 + 2.0).astype("float64")
+    before = energy_and_gradient(places[0], engine)[0].item()
+    for changed in (engine, other):
+        changed.set_sizes(width, height)
+    for _ in range(3):
+        energy, gradient = energy_and_gradient(places[0], engine)
+        want = other.evaluate(places[0])
+        assert energy.item() == torch.tensor(want.energy, dtype=dtype).item() != before
+        force = other.gradient(torch.zeros_like(gradient), weight=other.energy_weight)
+        assert torch.equal(gradient, force)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_an_energy_alone_and_one_differentiated_twice_over(make, device):
+    engine = make(device=device)
+    pos = tensor(engine, device)
+    with torch.no_grad():
+        alone = [density_energy(pos, engine).item() for _ in range(3)]
+    energy = density_energy(pos, engine)
+    assert alone == [energy.item()] * 3
+    energy.backward(retain_graph=True)
+    once = pos.grad.clone()
+    energy.backward()
+    assert torch.equal(pos.grad, once + once) and once.abs().max() > 0
 
 
 def test_gradcheck(make):

@@ -205,7 +205,7 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     /// Refuses two values per body of which a kernel takes both at once, where it cannot.
-    pub(super) fn check_layout(
+    pub(in crate::cuda) fn check_layout(
         what: &'static str,
         layout: Layout,
         address: u64,

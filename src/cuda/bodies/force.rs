@@ -15,6 +15,17 @@ use cudarc::driver::CudaFunction;
 /// Bodies per thread of force_pairs and force_halves: `RETURN_EACH` in `kernels/bodies/force.cu`.
 const RETURN_EACH: usize = 4;
 
+/// Up to so many bins forces are gathered by a kernel whose launch overlaps with the end of the one before.
+const OVERLAP: usize = 1 << 18;
+
+/// What [`Force::run_outputs`] writes.
+pub(in crate::cuda) struct Outputs<'a, T: CudaReal> {
+    /// Two values per body.
+    pub(in crate::cuda) gradient: Option<DeviceSliceMut<'a, T>>,
+    /// The sum of the former, one value, to the latter.
+    pub(in crate::cuda) energy: Option<(&'a DeviceVec<f64>, DeviceSliceMut<'a, T>)>,
+}
+
 /// The force stage for the bodies it was made for.
 pub struct Force<T: CudaReal> {
     gpu: Gpu,
@@ -27,6 +38,8 @@ pub struct Force<T: CudaReal> {
     /// Forces in slot order, before they are brought to the caller's.
     in_slots: DeviceVec<T>,
     overlap: Overlap,
+    /// Of the kernel that gathers.
+    gather_overlap: Overlap,
 }
 
 impl<T: CudaReal> Force<T> {
@@ -38,8 +51,11 @@ impl<T: CudaReal> Force<T> {
         let gpu = bodies.gpu.clone();
         let module = gpu.kernels::<T>("force")?;
         let slots = function(&module, "force_slots")?;
+        let overlap = Overlap::where_possible(&slots);
+        let small = bodies.grid().bins() <= OVERLAP;
         Ok(Force {
-            overlap: Overlap::where_possible(&slots),
+            overlap,
+            gather_overlap: if small { overlap } else { Overlap::None },
             slots,
             pairs: function(&module, "force_pairs")?,
             halves: function(&module, "force_halves")?,
@@ -67,9 +83,9 @@ impl<T: CudaReal> Force<T> {
         self.run_gradient(bodies, None, field, &as_it_is, None, forces)
     }
 
-    /// As [`Force::run`], at lower-left corners in slot order where they are given, times the weight of `options`, and times the number at `factor` on the
-    /// device where there is one, in an array laid out as `options` has it; written, or added to what
-    /// is there.
+    /// As [`Force::run`], at lower-left corners in slot order where they are given, times the weight of
+    /// `options`, and times the number at `factor` on the device where there is one, in an array laid
+    /// out as `options` has it; written, or added to what is there.
     ///
     /// # Errors
     /// As [`Force::run`], and when there is not one factor, or pairs do not begin where one can be
@@ -83,41 +99,75 @@ impl<T: CudaReal> Force<T> {
         factor: Option<DeviceSlice<'_, T>>,
         gradient: impl Into<DeviceSliceMut<'a, T>>,
     ) -> Result<(), CudaError> {
-        const NO_FACTOR: u64 = 0;
-        let gradient = gradient.into();
+        let outputs = Outputs { gradient: Some(gradient.into()), energy: None };
+        self.run_outputs(bodies, corners, field, options, factor, outputs)
+    }
+
+    /// As [`Force::run_gradient`], with what of the gradient and the energy is wanted.
+    pub(in crate::cuda) fn run_outputs(
+        &mut self,
+        bodies: &Bodies<T>,
+        corners: Option<&DeviceVec<T>>,
+        field: (&DeviceVec<T>, &DeviceVec<T>),
+        options: &GradientOptions,
+        factor: Option<DeviceSlice<'_, T>>,
+        Outputs { gradient, energy }: Outputs<'_, T>,
+    ) -> Result<(), CudaError> {
+        const NONE: u64 = 0;
         let corners = corners.unwrap_or(&bodies.staged);
         bodies.check_corners(corners)?;
-        self.check(bodies, field, &gradient.as_view())?;
-        Bodies::<T>::check_layout("forces", options.layout, *gradient.address())?;
         // Before anything is enqueued.
-        self.gpu.check_own(gradient.gpu())?;
+        if let Some(gradient) = &gradient {
+            self.check(bodies, field, &gradient.as_view())?;
+            Bodies::<T>::check_layout("forces", options.layout, *gradient.address())?;
+            self.gpu.check_own(gradient.gpu())?;
+        }
         if let Some(factor) = factor {
             self.gpu.check_own(factor.gpu())?;
             check_length("factor of the gradient", factor.len(), 1)?;
         }
-        if bodies.is_empty() {
-            return Ok(()); // the kernel reads a force even for threads without a body
+        if let Some((_, energy)) = &energy {
+            self.gpu.check_own(energy.gpu())?;
+            check_length("energy", energy.len(), 1)?;
+        }
+        let forces = gradient.is_some() && !bodies.is_empty();
+        if !forces && energy.is_none() {
+            return Ok(());
         }
         let slot_of = bodies.slot_of()?.indices();
-        self.gather(bodies, corners, field, &self.in_slots)?;
+        if forces {
+            self.gather(bodies, corners, field, &self.in_slots)?;
+        }
         let kernel = match options.layout {
             Layout::Pairs => &self.pairs,
             Layout::Halves => &self.halves,
         };
         let of_region = options.region_weights.first().unwrap_or(&1.0);
         let (weight, add) = (T::of(options.weight * of_region), i32::from(options.accumulate));
+        let regions = energy.as_ref().map_or(0, |(energies, _)| energies.len() as u32);
         let mut launch = Launch::new(&self.gpu, kernel);
         launch.overlap(self.overlap);
-        launch.arg(&bodies.plan).arg(&slot_of).arg(&self.in_slots).arg(&gradient).arg(&weight);
+        launch.arg(&bodies.plan).arg(&slot_of).arg(&self.in_slots);
+        match &gradient {
+            Some(gradient) => launch.arg(gradient),
+            None => launch.arg(&NONE),
+        };
+        launch.arg(&weight);
         match &factor {
             Some(factor) => launch.arg(factor),
-            None => launch.arg(&NO_FACTOR),
+            None => launch.arg(&NONE),
         };
         launch.arg(&add);
+        match &energy {
+            Some((energies, energy)) => launch.arg(*energies).arg(&regions).arg(energy),
+            None => launch.arg(&NONE).arg(&regions).arg(&NONE),
+        };
+        let threads = if forces { bodies.len().div_ceil(RETURN_EACH) } else { 1 };
         // SAFETY: arguments are those of force_pairs and force_halves; arrays hold one value or two
-        // per body, the factor is one. Before it waits the kernel reads slots, the factor and the
-        // gradient, which the one before it does not write.
-        unsafe { launch.launch(blocks_for(bodies.len().div_ceil(RETURN_EACH))) }
+        // per body, the factor is one, the energy one and those that it is the sum of `regions`. Before
+        // it waits the kernel reads slots, the factor and the gradient, which the one before it does
+        // not write.
+        unsafe { launch.launch(blocks_for(threads)) }
     }
 
     /// As [`Force::run`], for lower-left corners in slot order; forces come in
@@ -147,9 +197,10 @@ impl<T: CudaReal> Force<T> {
     ) -> Result<(), CudaError> {
         // SAFETY: arguments are those of force_slots; chunks and slots come from an
         // order of these bodies, corners and forces hold a pair per body, the maps
-        // one value per bin.
+        // one value per bin. The kernel waits before its first access.
         unsafe {
             Launch::new(&self.gpu, &self.slots)
+                .overlap(self.gather_overlap)
                 .arg(&bodies.plan)
                 .arg(&bodies.chunks)
                 .arg(&bodies.large)

@@ -13,4 +13,5 @@ pub use age::MOST_STEPS_PER_ORDER;
 pub use bodies::{Arrangement, Bodies};
 pub use density::{Density, DensityReport, RawStatistics};
 pub use force::Force;
+pub(in crate::cuda) use force::Outputs;
 pub use permute::{Permutation, PermutationView};

@@ -1,14 +1,89 @@
 //! The CUDA engine's interface for a placer that has positions and gradient in arrays of its own
 //! on the device, in its own order: they are read and written where they are, without a copy.
 //!
-//! A step is [`CudaEngine::enqueue_energy`] and [`CudaEngine::enqueue_gradient`]. Neither allocates
-//! nor waits. How memory and a stream of another library become what these take is in
+//! A step is [`CudaEngine::enqueue_energy`] and [`CudaEngine::enqueue_gradient`], or both in
+//! [`CudaEngine::enqueue_energy_and_gradient`]. Neither allocates nor waits. How memory and a stream of another library become what these take is in
 //! [`interop`](crate::cuda::interop).
 
 use super::CudaEngine;
 use crate::cuda::bodies::Arrangement;
-use crate::cuda::device::{CudaReal, DeviceSlice, DeviceSliceMut};
+use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, Graph, check_length};
+#[cfg(feature = "python")]
+use crate::cuda::interop;
 use crate::engine::{Done, EngineError, GradientOptions, Layout, check_weight};
+
+/// Steps on arrays of the caller's, each captured for the addresses that it was given the second time.
+/// Whoever gives the same ones in turn, as an optimiser in PyTorch does, has a step in one launch.
+#[derive(Default)]
+pub(super) struct Replays {
+    /// At most [`MOST_REPLAYS`], the last used first.
+    graphs: Vec<(Arrays, Graph)>,
+    /// What was given since without a graph, as many, the last first.
+    seen: Vec<Arrays>,
+}
+
+/// Graphs that are kept. Addresses that return after more others than these are never captured.
+const MOST_REPLAYS: usize = 8;
+
+/// What a captured step holds of its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Arrays {
+    /// Addresses; 0 for a gradient that is not wanted.
+    positions: u64,
+    energy: u64,
+    gradient: u64,
+    layout: Layout,
+    /// The bits of an f64.
+    weight: u64,
+    accumulate: bool,
+}
+
+impl Arrays {
+    fn of(options: &GradientOptions, positions: u64, energy: u64, gradient: u64) -> Self {
+        let GradientOptions { layout, weight, accumulate, .. } = *options;
+        Arrays { positions, energy, gradient, layout, weight: weight.to_bits(), accumulate }
+    }
+}
+
+/// What is to be done for a step on some arrays.
+enum Replay {
+    /// The first graph is theirs.
+    Ready,
+    Capture,
+    Plain,
+}
+
+impl Replays {
+    fn next(&mut self, arrays: &Arrays) -> Replay {
+        if let Some(at) = self.graphs.iter().position(|(of, _)| of == arrays) {
+            self.graphs[..=at].rotate_right(1);
+            return Replay::Ready;
+        }
+        if let Some(at) = self.seen.iter().position(|of| of == arrays) {
+            self.seen.remove(at);
+            return Replay::Capture;
+        }
+        self.seen.insert(0, *arrays);
+        self.seen.truncate(MOST_REPLAYS);
+        Replay::Plain
+    }
+
+    fn add(&mut self, arrays: Arrays, graph: Graph) {
+        self.graphs.insert(0, (arrays, graph));
+        self.graphs.truncate(MOST_REPLAYS);
+    }
+
+    /// Enqueues the first graph.
+    fn launch(&mut self) -> Result<(), CudaError> {
+        self.graphs.first_mut().map_or(Ok(()), |(_, graph)| graph.launch())
+    }
+
+    /// Whether a graph is kept for these arrays.
+    #[cfg(feature = "python")]
+    fn holds(&self, arrays: &Arrays) -> bool {
+        self.graphs.iter().any(|(of, _)| of == arrays)
+    }
+}
 
 impl<T: CudaReal> CudaEngine<T> {
     /// Enqueues density and solve at `positions`, lower-left corners in layout units, two values per
@@ -37,8 +112,25 @@ impl<T: CudaReal> CudaEngine<T> {
         layout: Layout,
         positions: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<(), EngineError> {
-        self.require_callers_order("a step on an array of the caller's")?;
         let positions = positions.into();
+        self.begin_step_in(layout, positions)?;
+        self.stages.density_in(layout, positions)?;
+        self.done = Done::Density;
+        self.density = None;
+        self.stages.solve(self.choice.pipeline)?;
+        self.stages.bodies.age.stepped();
+        self.done = Done::Solve;
+        self.ran[0][layout as usize] = true;
+        Ok(())
+    }
+
+    /// An order of the bodies where one is due, or in a capture what it asks for.
+    fn begin_step_in(
+        &mut self,
+        layout: Layout,
+        positions: DeviceSlice<'_, T>,
+    ) -> Result<(), EngineError> {
+        self.require_callers_order("a step on an array of the caller's")?;
         let bodies = &mut self.stages.bodies;
         if self.gpu.is_capturing() {
             require_run(self.ran[0][layout as usize])?;
@@ -47,13 +139,73 @@ impl<T: CudaReal> CudaEngine<T> {
             bodies.order_in(layout, positions)?;
             self.outside_halo = 0;
         }
-        self.stages.density_in(layout, positions)?;
-        self.done = Done::Density;
-        self.density = None;
-        self.stages.solve(self.choice.pipeline)?;
+        Ok(())
+    }
+
+    /// Enqueues [`CudaEngine::enqueue_energy`] at `positions`, in the layout of `options`, and where a
+    /// `gradient` is wanted [`CudaEngine::enqueue_gradient`] without a factor; the energy, in `T` and
+    /// summed over regions, is written to `energy`, one value. Returns at once.
+    ///
+    /// From the second time on that the same addresses are given with the same options, all of it is one
+    /// launch, of a graph that is kept for them; the second time makes it. The caller's captures take
+    /// its kernels.
+    ///
+    /// # Errors
+    /// As those two, and when `energy` is not one value.
+    pub fn enqueue_energy_and_gradient<'a>(
+        &mut self,
+        options: &GradientOptions,
+        positions: impl Into<DeviceSlice<'a, T>>,
+        energy: impl Into<DeviceSliceMut<'a, T>>,
+        gradient: Option<DeviceSliceMut<'_, T>>,
+    ) -> Result<(), EngineError> {
+        check_weight::<T>(options, 1)?;
+        let (positions, energy, layout) = (positions.into(), energy.into(), options.layout);
+        // Before anything is enqueued.
+        check_length("energy", energy.len(), 1)?;
+        self.gpu.check_own(energy.gpu())?;
+        if let Some(gradient) = &gradient {
+            self.stages.check_gradient(layout, gradient)?;
+        }
+        let capturing = self.gpu.is_capturing();
+        if capturing {
+            require_run(self.ran[1][layout as usize])?;
+        }
+        self.begin_step_in(layout, positions)?;
+        let to = gradient.as_ref().map_or(0, |gradient| *gradient.address());
+        let arrays = Arrays::of(options, *positions.address(), *energy.address(), to);
+        let replay = match capturing || !options.region_weights.is_empty() {
+            true => Replay::Plain,
+            false => self.replays.next(&arrays),
+        };
+        let (stages, pipeline) = (&mut self.stages, self.choice.pipeline);
+        match replay {
+            Replay::Plain => {
+                stages.evaluate_in(pipeline, options, positions, energy, gradient)?;
+            }
+            Replay::Capture => {
+                stages.bodies.slot_of()?; // no capture is to find it missing
+                // SAFETY: the graph is kept beside `stages`, whose buffers and plans it uses, and given
+                // up before them or when they are; it is launched for these addresses of the caller's alone,
+                // whose memory lives until that launch has run.
+                let graph = unsafe {
+                    Graph::capture(&self.gpu, || {
+                        stages.evaluate_in(pipeline, options, positions, energy, gradient)
+                    })
+                }?;
+                self.replays.add(arrays, graph);
+                self.replays.launch()?;
+            }
+            Replay::Ready => {
+                stages.elsewhere = true;
+                self.replays.launch()?;
+            }
+        }
         self.stages.bodies.age.stepped();
+        self.density = None;
         self.done = Done::Solve;
         self.ran[0][layout as usize] = true;
+        self.ran[1][layout as usize] = true;
         Ok(())
     }
 
@@ -86,6 +238,36 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.gradient(options, factor, gradient.into())?;
         self.ran[1][layout] = true;
         Ok(())
+    }
+
+    /// [`CudaEngine::enqueue_energy_and_gradient`] at addresses. What the driver knows of them is asked for
+    /// but where a graph is kept for them.
+    ///
+    /// # Safety
+    /// As [`interop::view`] and [`interop::view_mut`] ask, of two values per body and of one energy.
+    #[cfg(feature = "python")]
+    pub(crate) unsafe fn enqueue_at(
+        &mut self,
+        options: &GradientOptions,
+        positions: u64,
+        energy: u64,
+        gradient: Option<u64>,
+    ) -> Result<(), EngineError> {
+        let (gpu, values) = (self.gpu.clone(), 2 * self.stages.bodies.len());
+        let known =
+            self.replays.holds(&Arrays::of(options, positions, energy, gradient.unwrap_or(0)));
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !known {
+                interop::view::<T>(&gpu, positions, values)?;
+                interop::view_mut::<T>(&gpu, energy, 1)?;
+                gradient.map(|to| interop::view_mut::<T>(&gpu, to, values)).transpose()?;
+            }
+            let positions = DeviceSlice::from_raw(&gpu, positions, values);
+            let energy = DeviceSliceMut::from_raw(&gpu, energy, 1);
+            let gradient = gradient.map(|to| DeviceSliceMut::from_raw(&gpu, to, values));
+            self.enqueue_energy_and_gradient(options, positions, energy, gradient)
+        }
     }
 
     /// An error where bodies are in slots for the caller too.

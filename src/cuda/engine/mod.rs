@@ -29,6 +29,7 @@ use crate::engine::{
     check_weight,
 };
 use crate::grid::Map;
+use arrays::Replays;
 use stages::Stages;
 use std::sync::Arc;
 
@@ -68,6 +69,7 @@ pub struct CudaEngine<T: CudaReal> {
     /// Steps, and solves alone, by [`Pipeline::ALL`].
     steps: [Option<Graph>; Pipeline::ALL.len()],
     solves: [Option<Graph>; Pipeline::ALL.len()],
+    replays: Replays,
     stages: Stages<T>,
     watches: [Stopwatch; 2],
     gpu: Gpu,
@@ -127,6 +129,7 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(CudaEngine {
             steps: [const { None }; Pipeline::ALL.len()],
             solves: [const { None }; Pipeline::ALL.len()],
+            replays: Replays::default(),
             stages,
             watches: [Stopwatch::new(gpu)?, Stopwatch::new(gpu)?],
             gpu: gpu.clone(),
@@ -278,6 +281,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         // They hold addresses of what was before.
         self.steps = [const { None }; Pipeline::ALL.len()];
         self.solves = [const { None }; Pipeline::ALL.len()];
+        self.replays = Replays::default();
         self.done = Done::Nothing;
         self.density = None;
         self.outside_halo = 0;

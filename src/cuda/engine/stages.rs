@@ -5,9 +5,9 @@
 //! replaced once it is made.
 
 use crate::charge::Charge;
-use crate::cuda::bodies::{Arrangement, Bodies, Density, Force, Permutation};
+use crate::cuda::bodies::{Arrangement, Bodies, Density, Force, Outputs, Permutation};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Pinned,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Pinned, check_length,
 };
 use crate::cuda::solve::{FieldSolver, Fields, SolverOptions, ThreePass, solver};
 use crate::engine::{Choice, Done, EngineError, GradientOptions, Layout, MapKind, Pipeline};
@@ -146,6 +146,34 @@ impl<T: CudaReal> Stages<T> {
         let field = (&self.fields.field_x, &self.fields.field_y);
         let corners = (self.arrangement == Arrangement::Slots).then_some(&self.corners);
         self.force.run_gradient(&self.bodies, corners, field, options, factor, gradient)
+    }
+
+    /// Refuses an array that a gradient cannot be written to.
+    pub(super) fn check_gradient(
+        &self,
+        layout: Layout,
+        gradient: &DeviceSliceMut<'_, T>,
+    ) -> Result<(), CudaError> {
+        self.gpu.check_own(gradient.gpu())?;
+        check_length("forces", gradient.len(), 2 * self.bodies.len())?;
+        Bodies::<T>::check_layout("forces", layout, *gradient.address())
+    }
+
+    /// Density and solve at corners in an array of the caller's, and what is wanted of the gradient and
+    /// the energy, in arrays of the caller's.
+    pub(super) fn evaluate_in(
+        &mut self,
+        pipeline: Pipeline,
+        options: &GradientOptions,
+        corners: DeviceSlice<'_, T>,
+        energy: DeviceSliceMut<'_, T>,
+        gradient: Option<DeviceSliceMut<'_, T>>,
+    ) -> Result<(), CudaError> {
+        self.density_in(options.layout, corners)?;
+        self.solve(pipeline)?;
+        let field = (&self.fields.field_x, &self.fields.field_y);
+        let outputs = Outputs { gradient, energy: Some((&self.fields.energy, energy)) };
+        self.force.run_outputs(&self.bodies, None, field, options, None, outputs)
     }
 
     /// As [`Stages::order`] in slot order; corners follow, and `from` says how.

@@ -207,10 +207,11 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
         let sine = 0i32;
         // SAFETY: the arguments are those of transform in kernels/lines/transform.cu; ρ holds
         // `bins` values, P a complex number for two bins of whole panels, the table was made for
-        // the kernel's stages, and blocks cover the map's row pairs. Nothing
-        // overlaps: what comes before is not known to let its successor start.
+        // the kernel's stages, and blocks cover the map's row pairs. It waits before its first
+        // access; what comes before need not let it start.
         unsafe {
             Launch::new(&self.gpu, &self.rows.function)
+                .overlap(self.overlap)
                 .arg(rho)
                 .arg(&self.p)
                 .arg(&self.rows.table)

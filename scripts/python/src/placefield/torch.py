@@ -2,7 +2,7 @@
 
 import torch
 
-__all__ = ("density_energy",)
+__all__ = ("density_energy", "energy_and_gradient")
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -31,45 +31,52 @@ def _check(pos, engine):
         raise ValueError("positions: expected a contiguous tensor, row after row (C order)")
 
 
+def _weight(pos, engine, gradient):
+    """What the force is multiplied by; None for the derivative itself."""
+    if gradient == "field":
+        return engine.energy_weight
+    if gradient == "dreamplace":
+        return -1.0
+    if gradient == "exact":
+        if pos.is_cuda:
+            raise ValueError("gradient: exact is for engines on the CPU")
+        return None
+    raise ValueError(f"gradient: expected field, dreamplace or exact, found {gradient}")
+
+
+def _step(pos, engine, weight, gradient):
+    """The energy, and in `gradient`, unless it is None, weight times the force."""
+    energy = pos.new_empty(())
+    if pos.is_cuda:
+        engine._engine._enqueue_step(
+            pos.data_ptr(), pos.numel() // 2, energy.data_ptr(), 0 if gradient is None else gradient.data_ptr(), weight,
+            _stream(pos))
+    else:
+        energy.fill_(engine._engine._step_at(pos.detach(), gradient, weight))
+    return energy
+
+
 class _DensityEnergy(torch.autograd.Function):
     @staticmethod
     def forward(ctx, pos, engine, weight):
-        ctx.engine, ctx.weight = engine, weight
-        ctx.save_for_backward(pos)
-        inner = engine._engine
-        if pos.is_cuda:
-            energy = torch.empty((), dtype=torch.float64, device=pos.device)
-            stream = _stream(pos)
-            ctx.generation = inner._enqueue_energy(pos.data_ptr(), pos.numel() // 2, energy.data_ptr(), stream)
-            return energy if pos.dtype == torch.float64 else energy.to(pos.dtype)
-        energy, ctx.generation = inner._energy_at(pos.detach())
-        return pos.new_tensor(energy)
+        gradient = torch.empty_like(pos) if ctx.needs_input_grad[0] else None
+        energy = _step(pos, engine, weight, gradient)
+        ctx.save_for_backward(gradient)
+        return energy
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, incoming):
-        (pos,) = ctx.saved_tensors
-        inner = ctx.engine._engine
-        gradient = torch.empty_like(pos)
-        # The engine may have seen other positions since; then it computes the step again.
-        if pos.is_cuda:
-            incoming = incoming.contiguous()
-            ctx.generation = inner._enqueue_gradient(
-                pos.data_ptr(), pos.numel() // 2, ctx.generation, gradient.data_ptr(), ctx.weight,
-                incoming.data_ptr(), _stream(pos))
-        else:
-            weight = None if ctx.weight is None else ctx.weight * float(incoming)
-            ctx.generation = inner._gradient_at(pos.detach(), ctx.generation, gradient, weight)
-            if weight is None:
-                gradient *= incoming
-        return gradient, None, None
+        (gradient,) = ctx.saved_tensors
+        return gradient * incoming, None, None
 
 
 def density_energy(pos, engine, *, gradient="field"):
     """The energy sum of phi * rho over bins at `pos`, a tensor without axes.
 
     `pos` holds lower-left corners, layout units: x of every body, then y, shape (2 * bodies,) or (2, bodies),
-    of the engine's type and on its device, contiguous. On CUDA everything goes to PyTorch's current stream;
+    of the engine's type and on its device, contiguous. Where `pos` requires a gradient, it is computed with the
+    energy, and `backward` multiplies it by what comes in. On CUDA everything goes to PyTorch's current stream;
     nothing waits, and once one step has run it can be captured in a torch.cuda.graph (call
     `engine.order_if_due` between replays now and then, which keeps them fast). Such a graph is for as long
     as the engine lives and is not changed (`set_sizes`, `refill` and the like give its memory back).
@@ -85,14 +92,14 @@ def density_energy(pos, engine, *, gradient="field"):
     It is differentiable once.
     """
     _check(pos, engine)
-    if gradient == "field":
-        weight = engine.energy_weight
-    elif gradient == "dreamplace":
-        weight = -1.0
-    elif gradient == "exact":
-        if pos.is_cuda:
-            raise ValueError("gradient: exact is for engines on the CPU")
-        weight = None
-    else:
-        raise ValueError(f"gradient: expected field, dreamplace or exact, found {gradient}")
-    return _DensityEnergy.apply(pos, engine, weight)
+    return _DensityEnergy.apply(pos, engine, _weight(pos, engine, gradient))
+
+
+def energy_and_gradient(pos, engine, *, gradient="field"):
+    """The energy at `pos` and its gradient, a new tensor like `pos`, as `density_energy` and its `backward` give
+    them: for optimisers that add gradients up themselves. Without PyTorch's autograd, which takes most of the
+    host's time of a small step.
+    """
+    _check(pos, engine)
+    out = torch.empty_like(pos, requires_grad=False)
+    return _step(pos.detach(), engine, _weight(pos, engine, gradient), out), out
