@@ -67,7 +67,8 @@ pub(super) fn add(
 ) -> Result<(), ChargeError> {
     let (row_height, seed) = (charge.source.row_height, charge.source.seed);
     let area = budget.filler_area(charge.region_target_density(region));
-    let moving = charge.moving_in(region).map(|i| charge.width[i]).collect();
+    let mut moving = Vec::with_capacity(charge.movable);
+    moving.extend(charge.moving_in(region).map(|i| charge.width[i]));
     let width = mean_width(moving);
     if width * row_height <= 0.0 {
         if area > 0.0 {

@@ -234,17 +234,20 @@ impl Charge {
         } else {
             Vec::new()
         };
+        let places = || (cells.x.to_vec(), cells.y.to_vec());
+        let sizes = || (cells.width.to_vec(), cells.height.to_vec());
+        let ((width, height), (initial_x, initial_y)) = rayon::join(sizes, places);
         let mut charge = Charge {
             grid,
             regions: vec![Region::new(asked)],
             region: Vec::new(),
             movable: cells.width.len(),
-            width: cells.width.to_vec(),
-            height: cells.height.to_vec(),
+            width,
+            height,
             ratio: vec![0.0; cells.width.len()],
             macros: Vec::new(),
-            initial_x: cells.x.to_vec(),
-            initial_y: cells.y.to_vec(),
+            initial_x,
+            initial_y,
             movable_area,
             fixed_area: 0.0,
             fixed_clipped_area: 0.0,
@@ -309,14 +312,18 @@ impl Charge {
         let bodies = self.bodies().saturating_add(x.len());
         check_bodies(bodies)?;
         check_total("fillers", self.filler_area() + x.len() as f64 * (width * height))?;
-        self.width.resize(bodies, width);
-        self.height.resize(bodies, height);
         if regions > 1 {
             self.region.resize(bodies, region as u32);
         }
-        self.ratio.resize(bodies, smoothing::ratio(width, height, &self.grid));
-        self.initial_x.extend_from_slice(x);
-        self.initial_y.extend_from_slice(y);
+        // Each column on a thread of its own: most of it is the system's work, which gives the memory.
+        let ratio = smoothing::ratio(width, height, &self.grid);
+        let sizes =
+            [(&mut self.width, width), (&mut self.height, height), (&mut self.ratio, ratio)];
+        let places = [(&mut self.initial_x, x), (&mut self.initial_y, y)];
+        rayon::join(
+            || sizes.into_par_iter().for_each(|(column, value)| column.resize(bodies, value)),
+            || places.into_par_iter().for_each(|(column, at)| column.extend_from_slice(at)),
+        );
         Ok(())
     }
 
