@@ -144,11 +144,13 @@ impl BinGrid {
 }
 
 /// One value per bin, `[nx][ny]`, y contiguous.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Map<T> {
     nx: usize,
     ny: usize,
+    /// The values are those from `first` on, which of a large map is at the beginning of a cache line.
     data: Vec<T>,
+    first: usize,
 }
 
 impl<T> Map<T> {
@@ -159,7 +161,7 @@ impl<T> Map<T> {
     pub fn from_vec(nx: usize, ny: usize, data: Vec<T>) -> Self {
         let whole = nx.checked_mul(ny) == Some(data.len());
         assert!(whole, "a {nx} x {ny} map from {} values", data.len());
-        Map { nx, ny, data }
+        Map { nx, ny, data, first: 0 }
     }
 
     /// Bins along x, the slow axis.
@@ -174,21 +176,23 @@ impl<T> Map<T> {
 
     /// All values, x slow and y contiguous.
     pub fn as_slice(&self) -> &[T] {
-        &self.data
+        &self.data[self.first..][..self.nx * self.ny]
     }
 
     /// All values, x slow and y contiguous.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        &mut self.data
+        &mut self.data[self.first..][..self.nx * self.ny]
     }
 
     /// The `ny` values at x index `i`.
     pub fn row(&self, i: usize) -> &[T] {
-        &self.data[i * self.ny..][..self.ny]
+        &self.as_slice()[i * self.ny..][..self.ny]
     }
 
     /// The values, x slow and y contiguous.
-    pub fn into_vec(self) -> Vec<T> {
+    pub fn into_vec(mut self) -> Vec<T> {
+        self.data.truncate(self.first + self.nx * self.ny);
+        self.data.drain(..self.first);
         self.data
     }
 }
@@ -200,15 +204,23 @@ impl<T: Copy> Map<T> {
     /// When there is no memory for `nx * ny` values.
     pub fn filled(nx: usize, ny: usize, value: T) -> Self {
         let bins = nx.checked_mul(ny).expect("a map fits into memory");
-        Map { nx, ny, data: crate::memory::filled(bins, value) }
+        let (data, first) = crate::memory::filled_from_line(bins, value);
+        Map { nx, ny, data, first }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Map<T> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.nx, self.ny) == (other.nx, other.ny) && self.as_slice() == other.as_slice()
     }
 }
 
 impl<T: Copy + PartialOrd> Map<T> {
     /// Smallest and largest value. NaN is passed over.
     pub fn range(&self) -> (T, T) {
-        let first = self.data[0];
-        self.data.iter().fold((first, first), |(lo, hi), &v| {
+        let values = self.as_slice();
+        let first = values[0];
+        values.iter().fold((first, first), |(lo, hi), &v| {
             (if v < lo { v } else { lo }, if v > hi { v } else { hi })
         })
     }
@@ -219,7 +231,7 @@ impl<T> Index<(usize, usize)> for Map<T> {
     #[inline]
     fn index(&self, (i, j): (usize, usize)) -> &T {
         debug_assert!(j < self.ny);
-        &self.data[i * self.ny + j]
+        &self.data[self.first + i * self.ny + j]
     }
 }
 
@@ -227,7 +239,7 @@ impl<T> IndexMut<(usize, usize)> for Map<T> {
     #[inline]
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
         debug_assert!(j < self.ny);
-        &mut self.data[i * self.ny + j]
+        &mut self.data[self.first + i * self.ny + j]
     }
 }
 
@@ -240,6 +252,20 @@ mod tests {
         let m = Map::from_vec(2, 3, vec![0, 1, 2, 10, 11, 12]);
         assert_eq!(m[(1, 2)], 12);
         assert_eq!(m.row(1), &[10, 11, 12]);
+    }
+
+    #[test]
+    fn large_maps_begin_with_a_cache_line_and_are_maps_like_others() {
+        let (nx, ny) = if cfg!(miri) { (3, 5) } else { (1025, 1023) };
+        let mut map = Map::filled(nx, ny, 3.0);
+        assert!(cfg!(miri) || map.as_slice().as_ptr().addr().is_multiple_of(64));
+        map[(2, 1)] = 7.0;
+        assert_eq!((map.row(2)[1], map.as_slice().len()), (7.0, nx * ny));
+        let mut other = Map::from_vec(nx, ny, vec![3.0; nx * ny]);
+        assert_ne!(map, other);
+        other.as_mut_slice()[2 * ny + 1] = 7.0;
+        assert!(map == other && map.clone() == other && map.range() == (3.0, 7.0));
+        assert_eq!(map.into_vec(), other.into_vec());
     }
 
     #[test]

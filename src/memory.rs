@@ -3,9 +3,23 @@
 use crate::real::Real;
 use num_complex::Complex;
 
-/// Buffers from this size on ask for large pages.
-#[cfg(all(target_os = "linux", not(miri)))]
+/// Bytes from which on a buffer asks for large pages, and a map begins with a cache line.
 const LARGE: usize = 4 << 20;
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// `n` times `value` in a buffer that may be longer, and where they begin in it: where there are
+/// many, with a cache line, so that whole lines can be written.
+pub(crate) fn filled_from_line<T: Copy>(n: usize, value: T) -> (Vec<T>, usize) {
+    let each = size_of::<T>().max(1);
+    if n.saturating_mul(each) < LARGE || !LINE.is_multiple_of(each) {
+        return (filled(n, value), 0);
+    }
+    let buffer = filled(n + LINE / each - 1, value);
+    // Numbers are aligned to their size, so that one of them begins a line.
+    let first = buffer.as_ptr().addr().wrapping_neg() % LINE / each;
+    (buffer, first)
+}
 
 /// `n` times `value`, in memory that is touched and, where it is large and the
 /// system has them to give, on 2 MiB pages.
@@ -55,6 +69,19 @@ mod tests {
             let buffer = filled(n, 7u8);
             assert!(buffer.len() == n && buffer.iter().all(|&v| v == 7));
         }
+    }
+
+    #[test]
+    fn many_values_begin_with_a_cache_line() {
+        for n in if cfg!(miri) { [0, 1, 100] } else { [5, 1 << 20, (2 << 20) + 3] } {
+            let (buffer, first) = filled_from_line(n, 7.5_f32);
+            let values = &buffer[first..][..n];
+            let large = n * size_of::<f32>() >= LARGE;
+            assert!(!large || values.as_ptr().addr().is_multiple_of(LINE));
+            assert!(values.iter().all(|&v| v == 7.5));
+        }
+        let (buffer, first) = filled_from_line(LARGE, [1_u8; 3]);
+        assert_eq!((buffer.len(), first), (LARGE, 0), "lines have no whole number of these");
     }
 
     #[test]

@@ -95,6 +95,13 @@ impl<T> Block<'_, T> {
         unsafe { std::slice::from_raw_parts_mut(self.start.add(row * self.stride), self.columns) }
     }
 
+    /// Whether its parts of all rows begin at multiples of so many bytes.
+    #[inline(always)]
+    pub(crate) fn begins_at_multiples_of(&self, bytes: usize) -> bool {
+        let stride = self.stride * size_of::<T>();
+        self.start.addr().is_multiple_of(bytes) && stride.is_multiple_of(bytes)
+    }
+
     /// Prefetches the block's part of row `row`, if there is such a row.
     #[inline(always)]
     pub(crate) fn prefetch(&self, row: usize) {

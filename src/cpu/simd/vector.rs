@@ -37,6 +37,16 @@ pub trait Vector:
     /// # Safety
     /// [`Vector::LANES`] numbers from `to` on may be written.
     unsafe fn store(self, to: *mut Self::Number);
+
+    /// As [`Vector::store`], past the caches where the unit can.
+    ///
+    /// # Safety
+    /// As there. `to` is a multiple of the vector's size, and a [`Vector::fence`] comes between this and
+    /// whatever else reads or writes the numbers.
+    unsafe fn stream(self, to: *mut Self::Number);
+
+    /// What was streamed before can be read by every thread that what follows is seen by.
+    fn fence();
 }
 
 /// The vectors of a number's type, and the rows of tiles made of them.
@@ -114,6 +124,22 @@ impl<V: Vector> Unit<V> {
         let to = &mut to[at..][..V::LANES];
         // SAFETY: the slice has as many numbers.
         unsafe { vector.store(to.as_mut_ptr()) }
+    }
+
+    /// As [`Unit::store`], past the caches where the unit can.
+    ///
+    /// # Panics
+    /// As there, and where the place is no multiple of the vector's size.
+    ///
+    /// # Safety
+    /// A [`Vector::fence`] comes between this and whatever else reads or writes the numbers.
+    #[inline(always)]
+    pub(crate) unsafe fn stream(self, vector: V, to: &mut [V::Number], at: usize) {
+        let to = &mut to[at..][..V::LANES];
+        assert!(to.as_ptr().addr().is_multiple_of(size_of_val(to)), "the beginning of a vector");
+        // SAFETY: the slice has as many numbers, at a multiple of the vector's size; the fence is the
+        // caller's promise.
+        unsafe { vector.stream(to.as_mut_ptr()) }
     }
 }
 
@@ -203,6 +229,13 @@ where
         // SAFETY: as above.
         unsafe { to.cast::<[T; 4]>().write(self.0) }
     }
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut T) {
+        // SAFETY: as above.
+        unsafe { self.store(to) }
+    }
+    #[inline(always)]
+    fn fence() {}
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -212,7 +245,7 @@ mod x86 {
 
     macro_rules! vector {
         ($name:ident, $register:ty, $number:ty, $lanes:literal, $add:ident, $sub:ident, $mul:ident, $div:ident,
-         $mul_add:ident, $mul_sub:ident, $splat:ident, $load:ident, $store:ident) => {
+         $mul_add:ident, $mul_sub:ident, $splat:ident, $load:ident, $store:ident, $stream:ident) => {
             /// Numbers in one register.
             #[derive(Clone, Copy, Debug)]
             pub struct $name($register);
@@ -278,6 +311,16 @@ mod x86 {
                     // SAFETY: as above; the caller promises the numbers.
                     unsafe { $store(to, self.0) }
                 }
+                #[inline(always)]
+                unsafe fn stream(self, to: *mut $number) {
+                    // SAFETY: as above; the caller promises the alignment and the fence.
+                    unsafe { $stream(to, self.0) }
+                }
+                #[inline(always)]
+                fn fence() {
+                    // SAFETY: SSE is part of x86-64.
+                    unsafe { _mm_sfence() }
+                }
             }
         };
     }
@@ -294,7 +337,8 @@ mod x86 {
         _mm512_fmsub_ps,
         _mm512_set1_ps,
         _mm512_loadu_ps,
-        _mm512_storeu_ps
+        _mm512_storeu_ps,
+        _mm512_stream_ps
     );
     vector!(
         F64x8,
@@ -309,7 +353,8 @@ mod x86 {
         _mm512_fmsub_pd,
         _mm512_set1_pd,
         _mm512_loadu_pd,
-        _mm512_storeu_pd
+        _mm512_storeu_pd,
+        _mm512_stream_pd
     );
     vector!(
         F32x8,
@@ -324,7 +369,8 @@ mod x86 {
         _mm256_fmsub_ps,
         _mm256_set1_ps,
         _mm256_loadu_ps,
-        _mm256_storeu_ps
+        _mm256_storeu_ps,
+        _mm256_stream_ps
     );
     vector!(
         F64x4,
@@ -339,7 +385,8 @@ mod x86 {
         _mm256_fmsub_pd,
         _mm256_set1_pd,
         _mm256_loadu_pd,
-        _mm256_storeu_pd
+        _mm256_storeu_pd,
+        _mm256_stream_pd
     );
 }
 

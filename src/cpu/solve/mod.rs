@@ -256,4 +256,42 @@ mod tests {
             }
         }
     }
+    /// Maps from a size on are written past the caches where their rows begin with cache lines. The last
+    /// columns are fewer than a tile has.
+    #[test]
+    #[cfg_attr(miri, ignore = "large")]
+    fn fields_are_the_same_wherever_they_are_written() {
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        let alone = alone.build().unwrap();
+        for (nx, ny) in [(1024, 1032), (1023, 1040)] {
+            let grid =
+                BinGrid::new(Rect::at(0.0, 0.0, nx as f64, 2.0 * ny as f64), nx, ny).unwrap();
+            let rho = Map::from_vec(nx, ny, (0..nx * ny).map(|i| (i * i % 1009) as f64).collect());
+            for simd in Simd::available() {
+                let mut solver = Solver::<f64>::new(&grid, Pipeline::ThreePass, 1);
+                let mut maps = Fields::new(nx, ny);
+                // One beside the beginning of a line.
+                let mut values = Fields::new(nx, ny + 1);
+                let Fields { potential, field_x, field_y } = &mut values;
+                let [potential, field_x, field_y] = [potential, field_x, field_y]
+                    .map(|map| &mut map.as_mut_slice()[1..][..nx * ny]);
+                let fields = FieldSlices { potential, field_x, field_y };
+                simd.force(|| {
+                    alone.install(|| {
+                        solver.solve(&rho, &mut maps);
+                        solver.solve_slices(rho.as_slice(), fields).unwrap();
+                    })
+                });
+                for (map, beside) in [
+                    (&maps.potential, &values.potential),
+                    (&maps.field_x, &values.field_x),
+                    (&maps.field_y, &values.field_y),
+                ] {
+                    let beside = &beside.as_slice()[1..][..nx * ny];
+                    assert!(map.as_slice() == beside, "{} of {nx} x {ny}", simd.name());
+                    assert!(beside.iter().any(|&v| v != 0.0));
+                }
+            }
+        }
+    }
 }

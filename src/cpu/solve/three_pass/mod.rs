@@ -44,10 +44,15 @@ use crate::memory::filled;
 use crate::real::Real;
 use crate::transform::line::{Line, Wave};
 use crate::transform::{PostProcessing, Reorder, permutation, twiddle};
-use lines::{Dct, Green, Inverse};
+use lines::{Dct, Green, Inverse, Write};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::ops::Range;
+
+/// Bytes of a map from which on pass 3 writes past the caches: whole cache lines are then not read before
+/// they are written, and what is in the caches stays there. With 16 threads a solve of 2048² bins went from
+/// 8.8 to 6.7 ms in f64 and from 4.3 to 3.6 in f32, of 4096² from 37 to 30 and from 18 to 15.
+const STREAMED: usize = 8 << 20;
 
 /// Plans, tables and buffers for one map size.
 pub(crate) struct ThreePass<T: Real> {
@@ -258,11 +263,12 @@ impl<T: Real> ThreePass<T> {
 
     /// Pass 3: inverses along x, a panel at a time.
     fn last(&self, by: &Multipliers<T>, fields: FieldSlices<'_, T>) {
-        let ny = self.along_y.n;
+        let (nx, ny) = (self.along_x.n, self.along_y.n);
         let FieldSlices { potential, field_x, field_y } = fields;
         let [potential, field_x, field_y] =
             [potential, field_x, field_y].map(|map| SharedMatrix::new(map, ny));
         let axis = &self.along_x;
+        let streamed = nx * ny * size_of::<T>() >= STREAMED;
         (0..self.rows.len() / self.panel).into_par_iter().for_each(|i| {
             let columns = self.columns(i);
             self.scratch.with(|s| {
@@ -278,16 +284,7 @@ impl<T: Real> ThreePass<T> {
                     // SAFETY: panels share no columns, and each is one task.
                     let mut to = unsafe { to.block(0..axis.n, columns.clone()) };
                     let sine = matches!(wave, Waves::Sine(_));
-                    vectorised(
-                        #[inline(always)]
-                        || {
-                            for x in 0..axis.n {
-                                let row = work[permutation::position(x, axis.n)].numbers();
-                                to.prefetch(x + AHEAD);
-                                write(row, sine && x % 2 == 1, to.row(x));
-                            }
-                        },
-                    );
+                    dispatch(Write { tile: &*work, sine, streamed, to: &mut to });
                 }
             });
         });
@@ -363,20 +360,5 @@ fn put<T: Real>(tile: &[Row<T>], first: usize, sine: bool, block: &mut [Row<T>])
                 }
             }
         }
-    }
-}
-
-/// Writes a row of an inverse's tile, its parts exchanged, to a piece of a map's row.
-#[inline(always)]
-fn write<T: Real>(row: &[T], negate: bool, to: &mut [T]) {
-    let (second, first) = row.split_at(T::LANES);
-    let sign = if negate { -T::one() } else { T::one() };
-    if to.len() == 2 * T::LANES {
-        let (to_first, to_second) = to.split_at_mut(T::LANES);
-        to_first.iter_mut().zip(first).for_each(|(to, &v)| *to = sign * v);
-        to_second.iter_mut().zip(second).for_each(|(to, &v)| *to = sign * v);
-    } else {
-        let numbers = first.iter().chain(second);
-        to.iter_mut().zip(numbers).for_each(|(to, &v)| *to = sign * v);
     }
 }
