@@ -215,8 +215,9 @@ if part benchmarks; then
     check bench-place "$folder/benchmarks/place" "$results/cuda-place.json"
     if grep -q '^  device 1 ' "$scratch/info"; then
         check bench-cuda-slabs "$folder/benchmarks/cuda_slabs" "$results/cuda-slabs.json"
+        check bench-cuda-peers "$folder/benchmarks/cuda_peers" "$results/cuda-peers.json"
     else
-        echo "not run: cuda_slabs, of several devices; the machine has one"
+        echo "not run: cuda_slabs and cuda_peers, of several devices; the machine has one"
     fi
     check paper-tables "$folder/placefield" bench all --engine cuda --json "$results/paper-cuda.json"
     check paper-profiler "$folder/utilisation-ncu" "$folder/placefield" --json "$results/paper-profiler.json"

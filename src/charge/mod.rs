@@ -83,7 +83,7 @@ pub struct Charge {
 }
 
 /// What a charge is made from besides sizes and positions of the bodies.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Source {
     /// The target density that was asked for, and those of bins where they have their own.
     asked: f64,

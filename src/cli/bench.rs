@@ -223,7 +223,7 @@ fn read(path: &Path) -> Result<Report, Failure> {
 
 /// Measures, and prints meanwhile unless told otherwise.
 fn measure(experiments: &[Experiment], args: &RunArgs, tables: bool) -> Result<Report, Failure> {
-    args.engine.only_one()?;
+    args.engine.only_one_device()?;
     use_threads(args.threads)?;
     let (target, note) = open_target(args.engine, args.threads)?;
     let repetitions = if args.quick { 5 } else { printed::REPETITIONS };

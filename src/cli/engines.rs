@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::input::with_precision;
-use super::options::{EngineChoice, SolveArgs};
+use super::options::{Devices, EngineChoice, SolveArgs};
 use super::paper::{CpuTarget, Target};
 use crate::charge::Charge;
 use crate::cpu::engine::CpuEngine;
@@ -39,6 +39,10 @@ pub(crate) fn open<T: EngineReal>(
         EngineChoice::Cuda(device) => {
             vec![cuda::open(charge, options, device).map_err(|e| advise(e, &note))?]
         }
+        EngineChoice::Several(devices) => {
+            let (engine, note) = cuda::open_several(charge, options, devices)?;
+            return Ok(Chosen { engines: vec![engine], note: Some(note) });
+        }
         // The device first: what it lacks is known at once.
         EngineChoice::Both(device) => {
             let gpu = cuda::open(charge.clone(), options, device)?;
@@ -53,6 +57,8 @@ pub(crate) fn open<T: EngineReal>(
 pub(crate) fn open_ahead(options: &SolveArgs, to_place: bool) {
     let device = match options.engine {
         EngineChoice::Cpu => return,
+        EngineChoice::Several(_) if !to_place => return,
+        EngineChoice::Several(devices) => devices.first(),
         EngineChoice::Auto => 0,
         EngineChoice::Cuda(device) | EngineChoice::Both(device) => device,
     };
@@ -77,7 +83,11 @@ pub(crate) fn open_backend<T: EngineReal>(
     options: &SolveArgs,
 ) -> Result<ChosenBackend, Failure> {
     let engine_options = options.engine_options();
-    let Decided { choice, note } = decide(options.engine);
+    let Decided { mut choice, mut note } = decide(options.engine);
+    if let EngineChoice::Several(devices) = choice {
+        choice = EngineChoice::Cuda(devices.first());
+        note = Some(format!("engine: cuda:{} (place runs on one device)", devices.first()));
+    }
     let backend = match choice {
         EngineChoice::Cuda(device) => {
             cuda::open_backend::<T>(charge, netlist, &engine_options, device)
@@ -123,6 +133,7 @@ pub(crate) fn open_target(
     let Decided { choice, note } = decide(choice);
     let target: Box<dyn Target> = match choice {
         EngineChoice::Auto | EngineChoice::Cpu => Box::new(CpuTarget::new(threads)?),
+        EngineChoice::Several(_) => unreachable!("refused by `only_one_device`"),
         EngineChoice::Cuda(device) | EngineChoice::Both(device) => {
             cuda::target(device).map_err(|e| advise(e, &note))?
         }
@@ -142,7 +153,7 @@ pub(crate) fn advise<E: Display + From<String>>(failure: E, note: &Option<String
 mod cuda {
     use super::*;
     use crate::cuda::CudaBackend;
-    use crate::cuda::{CudaEngine, CudaError, Gpu, probe};
+    use crate::cuda::{CudaEngine, CudaError, Gpu, Peers, PeersEngine, Work, probe};
     use std::sync::{Mutex, PoisonError};
     use std::thread::JoinHandle;
 
@@ -198,6 +209,37 @@ mod cuda {
         Ok(Box::new(CudaEngine::on(&gpu(device)?, charge, options)?))
     }
 
+    /// An engine on as many of the devices as are worth it, and which those are.
+    pub(super) fn open_several<T: EngineReal>(
+        charge: Charge,
+        options: &EngineOptions,
+        devices: Devices,
+    ) -> Result<(Box<dyn Timed<T>>, String), Failure> {
+        let work = Work::Step { bodies: charge.bodies() };
+        let ordinals = devices.ordinals(probe().devices.len());
+        let (ordinals, why) = Peers::choose(&ordinals, work, &charge.grid(), T::PRECISION);
+        let note = |ordinals: &[usize], why: &str| {
+            let list: Vec<String> = ordinals.iter().map(usize::to_string).collect();
+            format!("engine: cuda:{} ({why})", list.join(","))
+        };
+        let alone = |why: &str| -> Result<(Box<dyn Timed<T>>, String), Failure> {
+            let first = ordinals.first().copied().unwrap_or(devices.first());
+            Ok((open(charge.clone(), options, first)?, note(&[first], why)))
+        };
+        if ordinals.len() < 2 {
+            return alone(&why);
+        }
+        match Peers::open(&ordinals) {
+            Ok(peers) => {
+                let engine = PeersEngine::new(&peers, charge, options)?;
+                Ok((Box::new(engine), note(&ordinals, &why)))
+            }
+            // They do not reach each other: one does without.
+            Err(error @ CudaError::Peers(_)) => alone(&error.to_string()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     pub(super) fn open_backend<T: EngineReal>(
         charge: Arc<Charge>,
         netlist: &Netlist,
@@ -233,6 +275,14 @@ mod cuda {
         _: &EngineOptions,
         _: usize,
     ) -> Result<Box<dyn Timed<T>>, Failure> {
+        Err(NONE.into())
+    }
+
+    pub(super) fn open_several<T: EngineReal>(
+        _: Charge,
+        _: &EngineOptions,
+        _: Devices,
+    ) -> Result<(Box<dyn Timed<T>>, String), Failure> {
         Err(NONE.into())
     }
 

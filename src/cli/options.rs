@@ -40,7 +40,7 @@ pub(crate) struct SolveArgs {
     /// Count area outside every row as fixed
     #[arg(long)]
     row_blockage: bool,
-    /// Engine: auto, cpu, cuda or cuda:N
+    /// Engine: auto, cpu, cuda, cuda:N, cuda:N,M… or cuda:all (one device where several are slower)
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) engine: EngineChoice,
     /// How the solve is composed of transforms; auto takes the fastest for engine and bins
@@ -236,26 +236,74 @@ pub(crate) enum EngineChoice {
     Auto,
     Cpu,
     Cuda(usize),
+    /// Several CUDA devices, where they take less time than one.
+    Several(Devices),
     /// The CPU and a CUDA device side by side.
     Both(usize),
+}
+
+/// Most devices that can be named.
+const MOST_DEVICES: usize = 16;
+
+/// The devices of `cuda:0,1` in this order, or of `cuda:all`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Devices {
+    named: [u8; MOST_DEVICES],
+    /// 0: all of the machine's.
+    count: usize,
+}
+
+impl Devices {
+    /// Their ordinals, on a machine with so many.
+    pub(crate) fn ordinals(&self, machine: usize) -> Vec<usize> {
+        match self.count {
+            0 => (0..machine.min(MOST_DEVICES)).collect(),
+            count => self.named[..count].iter().map(|&device| device.into()).collect(),
+        }
+    }
+
+    /// The first of them.
+    pub(crate) fn first(&self) -> usize {
+        self.named[0].into()
+    }
+}
+
+impl FromStr for Devices {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut devices = Devices { named: [0; MOST_DEVICES], count: 0 };
+        if text == "all" {
+            return Ok(devices);
+        }
+        for number in text.split(',') {
+            let number = number.parse().map_err(|_| ())?;
+            if devices.named[..devices.count].contains(&number) {
+                return Err(());
+            }
+            *devices.named.get_mut(devices.count).ok_or(())? = number;
+            devices.count += 1;
+        }
+        Ok(devices)
+    }
 }
 
 impl FromStr for EngineChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, device) = match text.split_once(':') {
-            Some((name, number)) => (name, number.parse().ok()),
-            None => (text, Some(0)),
-        };
-        match (name, device) {
+        let (name, number) = text.split_once(':').unwrap_or((text, "0"));
+        match (name, number.parse().ok()) {
             ("auto", _) if name == text => Ok(EngineChoice::Auto),
             ("cpu", _) if name == text => Ok(EngineChoice::Cpu),
             ("cuda", Some(device)) => Ok(EngineChoice::Cuda(device)),
             ("both", Some(device)) => Ok(EngineChoice::Both(device)),
-            _ => {
-                Err("expected auto, cpu, cuda or cuda:N (compare: also both or both:N)".to_owned())
+            ("cuda", None) if number.parse::<Devices>().is_ok() => {
+                Ok(EngineChoice::Several(number.parse().expect("it has just been parsed")))
             }
+            _ => Err("expected auto, cpu, cuda, cuda:N, cuda:N,M… (each once) or cuda:all \
+                      (compare: also both or both:N)"
+                .to_owned()),
         }
     }
 }
@@ -271,6 +319,17 @@ impl EngineChoice {
             _ => Ok(()),
         }
     }
+
+    /// Wrong usage for a command that runs on one device when several are asked for, or two engines.
+    pub(crate) fn only_one_device(self) -> Result<(), Failure> {
+        match self {
+            EngineChoice::Several(_) => {
+                let message = "this command runs on one device: expected '--engine' auto, cpu, cuda or cuda:N";
+                Err(usage(ErrorKind::InvalidValue, message))
+            }
+            _ => self.only_one(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -284,7 +343,18 @@ mod tests {
         assert_eq!("cuda:3".parse(), Ok(EngineChoice::Cuda(3)));
         assert_eq!("cuda".parse(), Ok(EngineChoice::Cuda(0)));
         assert_eq!("both:1".parse(), Ok(EngineChoice::Both(1)));
-        for wrong in ["gpu", "cuda:", "cuda:-1", "cpu:0", "auto:1", ":0", ""] {
+        for (text, ordinals) in
+            [("cuda:all", vec![0, 1, 2]), ("cuda:2,0", vec![2, 0]), ("cuda:1,4", vec![1, 4])]
+        {
+            let Ok(EngineChoice::Several(devices)) = text.parse() else { panic!("{text}") };
+            assert_eq!((devices.ordinals(3), devices.first()), (ordinals.clone(), ordinals[0]));
+        }
+        let many = (0..17).map(|k| k.to_string()).collect::<Vec<_>>().join(",");
+        let many = format!("cuda:{many}");
+        let wrong = ["gpu", "cuda:", "cuda:-1", "cpu:0", "auto:1", ":0", "", "cpu:all", "both:0,1"];
+        for wrong in
+            wrong.into_iter().chain(["cuda:0,", "cuda:1,1", "cuda:a,b", "cuda:0,300", &many])
+        {
             assert!(wrong.parse::<EngineChoice>().is_err(), "{wrong:?}");
         }
     }

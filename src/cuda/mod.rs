@@ -32,8 +32,9 @@
 //! # Several GPUs
 //!
 //! [`Peers`] are devices of one machine that reach each other's memory. [`SlabSolver`] solves one
-//! large map on all of them (worth it from some 8192² bins on), [`BatchSolver`] spreads
-//! independent maps:
+//! large map on all of them (worth it from some 8192² bins on), [`PeersEngine`] takes whole steps of one
+//! design (from some 2 million bodies on), [`BatchSolver`] spreads independent maps.
+//! [`Peers::choose`] says how many devices are worth it.
 //!
 //! ```no_run
 //! use placefield::cuda::{Peers, SlabSolver};
@@ -106,7 +107,7 @@ pub use device::{
 pub use engine::CudaEngine;
 pub use fft::{ForwardFft, InverseFft};
 pub use lines::tuning;
-pub use peers::{BatchSolver, Peers, SlabSolver};
+pub use peers::{BatchSolver, Peers, PeersEngine, SlabSolver, Work};
 pub use place::{
     CudaBackend, CudaWirelength, Descent, DescentBodies, DescentParameters, DescentSample,
     PointVector,

@@ -29,12 +29,12 @@ fn bound<T: Real>() -> f64 {
 }
 
 /// What an engine computed last, in the order of [`MapKind::ALL`], then forces.
-struct Seen<T> {
-    maps: Vec<Vec<T>>,
-    force: [Vec<T>; 2],
+pub(crate) struct Seen<T> {
+    pub(crate) maps: Vec<Vec<T>>,
+    pub(crate) force: [Vec<T>; 2],
 }
 
-fn see<T: Real>(engine: &mut dyn Engine<T>) -> Seen<T> {
+pub(crate) fn see<T: Real>(engine: &mut dyn Engine<T>) -> Seen<T> {
     let (grid, bodies) = (engine.charge().grid(), engine.charge().bodies());
     let mut map = Map::filled(grid.nx(), grid.ny(), T::nan());
     let mut read = |kind| {

@@ -16,6 +16,7 @@ mod fences;
 mod golden;
 mod limits;
 mod maps;
+mod peers;
 mod place;
 mod reference;
 mod replays;

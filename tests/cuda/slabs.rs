@@ -11,7 +11,7 @@ use placefield::cuda::{
 use placefield::engine::Pipeline;
 
 /// Ranks on one device, and, where there are two, on both in turn.
-fn places(ranks: usize) -> Vec<Vec<usize>> {
+pub(crate) fn places(ranks: usize) -> Vec<Vec<usize>> {
     let devices = probe().devices.len();
     let alone = vec![vec![0; ranks]];
     let spread = (devices > 1 && ranks > 1).then(|| (0..ranks).map(|k| k % devices).collect());

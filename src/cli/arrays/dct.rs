@@ -118,7 +118,7 @@ struct DctReport {
 
 /// Reads, transforms, writes, prints.
 pub(crate) fn run(args: &DctArgs) -> Result<(), Failure> {
-    args.array.engine.only_one()?;
+    args.array.engine.only_one_device()?;
     Outputs::default()
         .file("--out", Some(&args.out))
         .file("--json", args.json.as_ref())

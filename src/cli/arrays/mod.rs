@@ -21,7 +21,7 @@ impl<T: EngineReal + npyz::Serialize + npyz::AutoSerialize> Element for T {}
 /// The options that both commands share.
 #[derive(Args)]
 pub(crate) struct ArrayArgs {
-    /// Engine: auto, cpu, cuda or cuda:N
+    /// Engine: auto, cpu, cuda or cuda:N; solve: also cuda:N,M… or cuda:all
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     engine: EngineChoice,
     /// Working precision; that of the file unless given, f64 for integers

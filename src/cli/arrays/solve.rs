@@ -6,7 +6,7 @@ use crate::cli::evaluation::write_npy;
 use crate::cli::failure::Failure;
 use crate::cli::input::{use_threads, with_precision};
 use crate::cli::memory;
-use crate::cli::options::{EngineChoice, PipelineArg};
+use crate::cli::options::{Devices, EngineChoice, PipelineArg};
 use crate::cli::outputs::{Names, Outputs};
 use crate::cli::report::FieldReport;
 use crate::cli::results::{list, tell, write_json};
@@ -114,6 +114,7 @@ fn solve<T: Element>(args: &SolveArrayArgs, rho: &Array, grid: &BinGrid) -> Resu
         EngineChoice::Cuda(device) => {
             on_device(&centred, grid, pipeline, device).map_err(|e| advise(e, &note))?
         }
+        EngineChoice::Several(devices) => on_devices(&centred, grid, pipeline, devices)?,
         _ => on_cpu(&centred, grid, pipeline),
     };
     let Solved { maps, energy, pipeline, milliseconds, ran, note: other } = solved;
@@ -199,6 +200,70 @@ fn on_device<T: Element>(
     let ran = Ran { engine: "cuda", device: gpu.info().name.clone() };
     let energy = gpu.download(&fields.energy)?[0];
     Ok(Solved { maps, energy, pipeline: solver.pipeline(), milliseconds, ran, note })
+}
+
+/// On as many devices as are worth it.
+#[cfg(feature = "cuda")]
+fn on_devices<T: Element>(
+    rho: &Map<T>,
+    grid: &BinGrid,
+    pipeline: Pipeline,
+    devices: Devices,
+) -> Result<Solved<T>, Failure> {
+    use crate::cuda::{CudaError, Peers, SlabSolver, Work, probe};
+    let asked = devices.ordinals(probe().devices.len());
+    let alone = |why: &str| {
+        let first = asked.first().copied().unwrap_or(devices.first());
+        let mut solved = on_device(rho, grid, pipeline, first)?;
+        let note = format!("engine: cuda:{first} ({why})");
+        solved.note = Some(solved.note.map_or(note.clone(), |other| format!("{note}\n{other}")));
+        Ok(solved)
+    };
+    if pipeline != Pipeline::ThreePass {
+        return alone("several devices solve by three-pass alone");
+    }
+    let (taken, why) = Peers::choose(&asked, Work::Solve, grid, T::PRECISION);
+    if taken.len() < 2 {
+        return alone(&why);
+    }
+    let made =
+        Peers::open(&taken).and_then(|peers| Ok((SlabSolver::<T>::new(&peers, grid)?, peers)));
+    let (mut solver, peers) = match made {
+        Ok(made) => made,
+        Err(error @ (CudaError::Peers(_) | CudaError::NoThreePass { .. })) => {
+            return alone(&error.to_string());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let (rho, mut fields) = (solver.upload(rho.as_slice())?, solver.fields()?);
+    peers.synchronize()?;
+    let start = Instant::now();
+    solver.solve(&rho, &mut fields)?;
+    peers.synchronize()?;
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    let mut maps = [const { Vec::new() }; 3];
+    for (rank, fields) in fields.iter().enumerate() {
+        let slabs = [&fields.potential, &fields.field_x, &fields.field_y];
+        for (map, slab) in maps.iter_mut().zip(slabs) {
+            map.extend(peers.gpu(rank).download(slab)?);
+        }
+    }
+    let energy = peers.gpu(0).download(&fields[0].energy)?[0];
+    let list: Vec<String> = taken.iter().map(usize::to_string).collect();
+    let note = Some(format!("engine: cuda:{} ({why})", list.join(",")));
+    let device = format!("{} x {}", taken.len(), peers.gpu(0).info().name);
+    let ran = Ran { engine: "cuda", device };
+    Ok(Solved { maps, energy, pipeline, milliseconds, ran, note })
+}
+
+#[cfg(not(feature = "cuda"))]
+fn on_devices<T: Element>(
+    rho: &Map<T>,
+    grid: &BinGrid,
+    pipeline: Pipeline,
+    devices: Devices,
+) -> Result<Solved<T>, Failure> {
+    on_device(rho, grid, pipeline, devices.first())
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// Options of `placefield compare`.
 #[derive(Args)]
 #[command(mut_arg("pipeline", |arg| arg.hide(true)))]
-#[command(mut_arg("engine", |arg| arg.help("Engine: auto, cpu, cuda or cuda:N, or both or both:N, the CPU and a device side by side")))]
+#[command(mut_arg("engine", |arg| arg.help("Engine: auto, cpu, cuda, cuda:N, cuda:N,M… or cuda:all, or both or both:N, the CPU and a device side by side")))]
 pub(crate) struct CompareArgs {
     /// The design's .aux file
     #[arg(value_name = "DESIGN.aux")]

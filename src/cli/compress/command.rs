@@ -127,7 +127,7 @@ struct CompressTimings {
 
 /// Reads, compresses, writes, prints.
 pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
-    args.engine.only_one()?;
+    args.engine.only_one_device()?;
     Outputs::default()
         .file("--out", Some(&args.out))
         .file("--side-by-side", args.side_by_side.as_ref())

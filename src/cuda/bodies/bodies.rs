@@ -91,14 +91,12 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     /// The units in which [`Bodies::new`] adds up the bodies of `charge`.
-    #[allow(dead_code)] // until several devices take a step
     pub(in crate::cuda) fn units(gpu: &Gpu, charge: &Charge) -> Units {
         BodySizes::new(charge).units::<T>(charge, Self::chunk(gpu, charge.bodies()))
     }
 
     /// Some of the bodies of a charge, themselves a charge, in units of all: their sums can be added to
     /// those of the others.
-    #[allow(dead_code)] // until several devices take a step
     pub(in crate::cuda) fn some(gpu: &Gpu, part: Charge, units: Units) -> Result<Self, CudaError> {
         let sizes = BodySizes::new(&part);
         Self::of_sizes(gpu, part.into(), &sizes, units)

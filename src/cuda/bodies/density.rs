@@ -19,7 +19,6 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Bins whose excess a block of density_finish adds up.
-#[allow(dead_code)] // until several devices take a step
 pub(in crate::cuda) const BINS_PER_BLOCK: usize = 4 * BLOCK as usize;
 
 /// What one density evaluation found.
@@ -213,7 +212,6 @@ impl<T: CudaReal> Density<T> {
 
     /// The sums of some of the bodies, which others will be added to: the first half of
     /// [`Density::run`], or with `exact` of [`Density::run_exact`], in the caller's order.
-    #[allow(dead_code)] // until several devices take a step
     pub(in crate::cuda) fn deposit_part(
         &mut self,
         bodies: &Bodies<T>,
@@ -227,7 +225,6 @@ impl<T: CudaReal> Density<T> {
     /// The second half, for some of the bins: their sums become ρ, in the map of all bins, and overflow
     /// and maximum are those of these bins. Where the first of them is a multiple of
     /// [`BINS_PER_BLOCK`], the parts' overflows add up to the bits of the whole.
-    #[allow(dead_code)] // until several devices take a step
     pub(in crate::cuda) fn finish_part(
         &mut self,
         bodies: &Bodies<T>,
@@ -244,12 +241,10 @@ impl<T: CudaReal> Density<T> {
 
     /// The sums of every bin between the two halves of a density, and what 4 bytes do not hold of them:
     /// movable cells', then fillers'.
-    #[allow(dead_code)] // until several devices take a step
     pub(in crate::cuda) fn sums(&self) -> (&DeviceVec<u32>, &DeviceVec<u64>) {
         (&self.sums, &self.rest)
     }
 
-    #[allow(dead_code)] // until several devices take a step
     fn plan_of(&self, bodies: &Bodies<T>, exact: bool) -> Plan<T> {
         let plan = if exact { bodies.plan.at_exact_size() } else { bodies.plan };
         plan.less(self.background)

@@ -11,6 +11,7 @@ mod plan;
 
 pub use age::MOST_STEPS_PER_ORDER;
 pub use bodies::{Arrangement, Bodies};
+pub(in crate::cuda) use density::BINS_PER_BLOCK;
 pub use density::{Density, DensityReport, RawStatistics};
 pub use force::Force;
 pub(in crate::cuda) use force::Outputs;

@@ -222,7 +222,8 @@ impl Gpu {
         self.context().record_err(freed);
     }
 
-    fn allocation(&self, error: DriverError, needed: usize) -> CudaError {
+    /// The driver's refusal of so many bytes.
+    pub(in crate::cuda) fn allocation(&self, error: DriverError, needed: usize) -> CudaError {
         match error.0 {
             CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 let free = self.context().mem_get_info().map_or(0, |(free, _)| free);

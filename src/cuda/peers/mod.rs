@@ -2,17 +2,26 @@
 //!
 //! [`Peers`] are ranks, a device each, that can write into each other's memory: over NVLink or
 //! PCIe, as the driver allows. [`SlabSolver`] solves one large map on all of them,
-//! [`BatchSolver`] independent ones side by side. One thread drives all ranks: what it asks for is
+//! [`PeersEngine`] takes whole steps of one design, and [`BatchSolver`] solves independent maps side by
+//! side. One thread drives all ranks: what it asks for is
 //! enqueued on every rank's stream, and ranks wait for each other on the devices, by flags in each
 //! other's memory (`kernels/peers`), not on the host.
 //!
 //! Ranks may share a device; then they are as many streams on it, which is good for tests alone.
 
 mod batch;
+mod choose;
+mod engine;
 mod reach;
+mod shared;
 mod slabs;
+mod split;
+mod step;
+mod sums;
 
 pub use batch::BatchSolver;
+pub use choose::Work;
+pub use engine::PeersEngine;
 pub use slabs::SlabSolver;
 
 use crate::cuda::device::{CudaError, DeviceVec, Gpu, KernelArgument, Launch, function};
@@ -24,6 +33,11 @@ use std::time::Duration;
 const MOST_RANKS: usize = 16;
 /// Numbers between signals: `WORDS` of `kernels/peers/meet.cu`.
 const WORDS: usize = 32;
+/// Where each of `parts` intervals of `0..count` begins, and their end.
+fn divide(count: usize, parts: usize) -> Vec<usize> {
+    (0..=parts).map(|k| count * k / parts).collect()
+}
+
 /// Where the rank stands that one has waited for in vain: `MISSING` there.
 const MISSING: usize = 1;
 /// Signals before those of each rank.
@@ -162,7 +176,11 @@ impl Ranks {
                 Ok(word) => Err(CudaError::PeerMissing { rank: k, peer: word[0] as usize - 1 }),
                 Err(error) => Err(error),
             };
-            first = first.and(outcome);
+            first = match (first, outcome) {
+                // Who was missed failed itself, and says at what.
+                (Err(CudaError::PeerMissing { .. }), Err(error)) => Err(error),
+                (first, outcome) => first.and(outcome),
+            };
         }
         first
     }

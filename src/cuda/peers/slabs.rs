@@ -13,9 +13,10 @@
 //! read in their second pass, before they met for the third; what its second pass overwrites, they
 //! have read in their third, before they meet again.
 
-use super::Peers;
+use super::{Peers, divide};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Graph, KernelArgument, Launch, check_length,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Graph, KernelArgument,
+    Launch, check_length,
 };
 use crate::cuda::lines::{Instance, Keep, LineKernel, Role, Shapes, slabs};
 use crate::cuda::solve::{Fields, Green, SCALE};
@@ -85,11 +86,6 @@ impl Slabs {
         });
         Slabs(addresses.chain(pairs).collect())
     }
-}
-
-/// Where each of `parts` intervals of `0..count` begins, and their end.
-fn divide(count: usize, parts: usize) -> Vec<usize> {
-    (0..=parts).map(|k| count * k / parts).collect()
 }
 
 impl<T: CudaReal> SlabSolver<T> {
@@ -222,11 +218,11 @@ impl<T: CudaReal> SlabSolver<T> {
         self.check(rho, fields)?;
         let ranks = 0..self.peers.count();
         // Pass by pass, so that no rank waits for the host.
-        ranks.clone().try_for_each(|rank| self.first_pass(rank, &rho[rank]))?;
+        ranks.clone().try_for_each(|rank| self.first_pass(rank, &rho[rank].as_view()))?;
         self.peers.meet()?;
         ranks.clone().try_for_each(|rank| self.second_pass(rank))?;
         self.peers.meet()?;
-        ranks.zip(fields).try_for_each(|(rank, fields)| self.third_pass(rank, fields))
+        ranks.zip(fields).try_for_each(|(rank, fields)| self.third_pass_to(rank, fields))
     }
 
     /// A graph of the solve for each rank. All are launched equally often; none runs to its end
@@ -247,11 +243,11 @@ impl<T: CudaReal> SlabSolver<T> {
         let mut graphs = Vec::new();
         for (rank, (rho, fields)) in rho.iter().zip(fields).enumerate() {
             let passes = || {
-                self.first_pass(rank, rho)?;
+                self.first_pass(rank, &rho.as_view())?;
                 self.peers.meet_on(rank)?;
                 self.second_pass(rank)?;
                 self.peers.meet_on(rank)?;
-                self.third_pass(rank, fields)
+                self.third_pass_to(rank, fields)
             };
             // SAFETY: the caller's promise.
             graphs.push(unsafe { Graph::capture(self.peers.gpu(rank), passes) }?);
@@ -285,7 +281,14 @@ impl<T: CudaReal> SlabSolver<T> {
         (self.first_pair[rank + 1] - self.first_pair[rank]) as u32
     }
 
-    fn first_pass(&self, rank: usize, rho: &DeviceVec<T>) -> Result<(), CudaError> {
+    /// From the rank's rows of ρ. Before the second pass and before the third ranks meet, and nobody
+    /// makes a first pass again before all have made their second.
+    pub(super) fn first_pass(
+        &self,
+        rank: usize,
+        rho: &DeviceSlice<'_, T>,
+    ) -> Result<(), CudaError> {
+        check_length("density map", rho.len(), self.rows(rank).len() * self.ny)?;
         let (gpu, Rank { rows, slabs, .. }) = self.on(rank);
         let (pairs, across, sine) = (self.pairs(rank), 0u32, 0i32);
         // SAFETY: the arguments are those of transform in kernels/lines/transform.cu with
@@ -304,7 +307,7 @@ impl<T: CudaReal> SlabSolver<T> {
         }
     }
 
-    fn second_pass(&self, rank: usize) -> Result<(), CudaError> {
+    pub(super) fn second_pass(&self, rank: usize) -> Result<(), CudaError> {
         let (gpu, Rank { columns, slabs, units, blocks, .. }) = self.on(rank);
         // SAFETY: the arguments are those of columns in kernels/solve/columns.cu with PF_PEERS;
         // `units` are all of the rank's columns; P and Q hold whole panels of each rank's row
@@ -320,9 +323,24 @@ impl<T: CudaReal> SlabSolver<T> {
         }
     }
 
-    fn third_pass(&self, rank: usize, fields: &mut Fields<T>) -> Result<(), CudaError> {
-        let (gpu, Rank { fields: kernel, p, q, partial, .. }) = self.on(rank);
+    fn third_pass_to(&self, rank: usize, fields: &mut Fields<T>) -> Result<(), CudaError> {
         let Fields { potential, field_x, field_y, energy } = fields;
+        let maps = [potential, field_x, field_y].map(|map| map.as_view_mut());
+        self.third_pass(rank, &maps, energy)
+    }
+
+    /// To the rank's rows of φ, Ex and Ey, and the energy.
+    pub(super) fn third_pass(
+        &self,
+        rank: usize,
+        maps: &[DeviceSliceMut<'_, T>; 3],
+        energy: &DeviceVec<f64>,
+    ) -> Result<(), CudaError> {
+        let (gpu, Rank { fields: kernel, p, q, partial, .. }) = self.on(rank);
+        let [potential, field_x, field_y] = maps;
+        for map in maps {
+            check_length("field", map.len(), self.rows(rank).len() * self.ny)?;
+        }
         let (pairs, parts) = (self.pairs(rank), partial.len() as u32);
         let step_y = self.green.step_y();
         let mut launch = Launch::new(gpu, &kernel.function);

@@ -1,0 +1,82 @@
+//! How many devices are worth it.
+
+use super::Peers;
+use crate::grid::BinGrid;
+use crate::real::Precision;
+
+/// What devices are to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Work {
+    /// A solve of a map that lies on the devices.
+    Solve,
+    /// A step of so many bodies: density, solve and force.
+    Step {
+        /// Movable cells and fillers.
+        bodies: usize,
+    },
+}
+
+/// Bins from which on two devices solve in less time than one.
+fn least_bins(precision: Precision) -> usize {
+    match precision {
+        Precision::F32 => 1 << 25,
+        Precision::F64 => 1 << 24,
+    }
+}
+
+/// Bodies from which on two devices take a step in less time than one.
+fn least_bodies(precision: Precision) -> usize {
+    match precision {
+        Precision::F32 => 2_000_000,
+        Precision::F64 => 1_000_000,
+    }
+}
+
+impl Peers {
+    /// Those of `devices` with which `work` over `grid` takes least time, all of them or the first alone,
+    /// and why. Measured on two H200s with NVLink between them (benchmarks/performance.md): elsewhere
+    /// the boundary may lie elsewhere.
+    pub fn choose(
+        devices: &[usize],
+        work: Work,
+        grid: &BinGrid,
+        precision: Precision,
+    ) -> (Vec<usize>, String) {
+        let first = |why: String| (devices.iter().copied().take(1).collect(), why);
+        if devices.len() < 2 {
+            return first("one device was named or found".to_owned());
+        }
+        let (what, size, least) = match work {
+            Work::Solve => ("bins", grid.bins(), least_bins(precision)),
+            Work::Step { bodies } if grid.bins() >= least_bins(precision) => ("bodies", bodies, 0),
+            Work::Step { bodies } => ("bodies", bodies, least_bodies(precision)),
+        };
+        match size >= least {
+            true => (devices.to_vec(), format!("{size} {what}")),
+            false => {
+                first(format!("{size} {what}: several devices take less time from {least} on"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Rect;
+
+    #[test]
+    fn several_devices_are_for_what_is_large() {
+        let grid = |n| BinGrid::new(Rect::at(0.0, 0.0, 1.0, 1.0), n, n).unwrap();
+        let choose = |work, n, precision| Peers::choose(&[3, 1], work, &grid(n), precision).0;
+        assert_eq!(choose(Work::Solve, 8192, Precision::F32), [3, 1]);
+        assert_eq!(choose(Work::Solve, 4096, Precision::F64), [3, 1]);
+        assert_eq!(choose(Work::Solve, 4096, Precision::F32), [3]);
+        let step = |bodies| Work::Step { bodies };
+        assert_eq!(choose(step(20_000_000), 4096, Precision::F32), [3, 1]);
+        assert_eq!(choose(step(200_000), 512, Precision::F64), [3]);
+        let (one, why) = Peers::choose(&[5], step(1 << 30), &grid(64), Precision::F32);
+        assert_eq!((one, why.as_str()), (vec![5], "one device was named or found"));
+    }
+}

@@ -1,0 +1,201 @@
+//! Maps that all ranks read and write at one address, each device holding a part.
+//!
+//! A kernel that is written for a map of its own then works on one whose rows lie in several devices'
+//! memory: nearly all that it reads and writes is its own device's, and what is not goes over the link.
+//! The driver maps memory in pieces (2 MB), so that a boundary between devices may be off by one of
+//! them: that is a matter of speed alone.
+
+use super::Peers;
+use crate::cuda::device::{CudaError, CudaReal, DeviceSliceMut, DeviceVec, Gpu};
+use crate::cuda::solve::Fields;
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUdeviceptr};
+use cudarc::driver::{DriverError, result};
+use std::mem::ManuallyDrop;
+use std::ops::Range;
+
+/// A map of which every rank's device holds a part.
+pub(super) struct SharedMap<T: CudaReal> {
+    /// The memory, as each rank's own; freed by `memory` alone.
+    views: Vec<ManuallyDrop<DeviceVec<T>>>,
+    peers: Peers,
+    _memory: Memory,
+}
+
+impl<T: CudaReal> SharedMap<T> {
+    /// `length` zeros, those from `first[rank]` on, and before those of the next, in a rank's memory.
+    pub(super) fn new(peers: &Peers, length: usize, first: &[usize]) -> Result<Self, CudaError> {
+        let gpus: Vec<&Gpu> = (0..peers.count()).map(|rank| peers.gpu(rank)).collect();
+        let bytes = length.max(1) * size_of::<T>();
+        let home = |byte: usize| {
+            let value = byte / size_of::<T>();
+            first[1..first.len() - 1].partition_point(|&begin| begin <= value)
+        };
+        let memory = Memory::new(&gpus, bytes, home)?;
+        let of = |gpu: &Gpu| {
+            // SAFETY: as many values as there is memory for, which every rank may use (`Memory`); the
+            // vector is never dropped, so does not free it.
+            ManuallyDrop::new(unsafe { DeviceVec::from_raw(gpu, memory.address, length) })
+        };
+        let views = gpus.iter().map(|gpu| of(gpu)).collect();
+        let map = SharedMap { views, peers: peers.clone(), _memory: memory };
+        let stream = peers.gpu(0).enter()?;
+        // SAFETY: the memory is `bytes` long at least, may be used by this device, and nothing else uses
+        // it yet.
+        unsafe { result::memset_d8_async(map._memory.address, 0, bytes, stream.raw()) }?;
+        drop(stream);
+        peers.gpu(0).synchronize()?;
+        Ok(map)
+    }
+
+    /// All of it, as memory of a rank.
+    pub(super) fn of(&self, rank: usize) -> &DeviceVec<T> {
+        &self.views[rank]
+    }
+
+    /// A part of it, to be written by a rank.
+    pub(super) fn part_mut(&mut self, rank: usize, range: Range<usize>) -> DeviceSliceMut<'_, T> {
+        self.views[rank].slice_mut(range)
+    }
+}
+
+/// Has `body` work on fields whose maps are shared, as memory of rank 0.
+pub(super) fn lend<T: CudaReal, R>(
+    [potential, field_x, field_y]: [&mut SharedMap<T>; 3],
+    energy: &mut DeviceVec<f64>,
+    body: impl FnOnce(&mut Fields<T>) -> R,
+) -> R {
+    let again = |map: &mut SharedMap<T>| {
+        let view = &map.views[0];
+        // SAFETY: the same memory, borrowed exclusively for as long as this lives; it is given up below
+        // instead of dropped.
+        unsafe { DeviceVec::from_raw(view.gpu(), *view.address(), view.len()) }
+    };
+    let mut fields = ManuallyDrop::new(Fields {
+        potential: again(potential),
+        field_x: again(field_x),
+        field_y: again(field_y),
+        // SAFETY: as above.
+        energy: unsafe { DeviceVec::from_raw(energy.gpu(), *energy.address(), energy.len()) },
+    });
+    let outcome = body(&mut fields);
+    let Fields { potential, field_x, field_y, energy } = ManuallyDrop::into_inner(fields);
+    for map in [potential, field_x, field_y] {
+        drop(map.into_raw());
+    }
+    drop(energy.into_raw());
+    outcome
+}
+
+impl<T: CudaReal> Drop for SharedMap<T> {
+    fn drop(&mut self) {
+        let _ = self.peers.synchronize();
+        for view in &mut self.views {
+            // SAFETY: taken once; nothing uses the views after this.
+            drop(unsafe { ManuallyDrop::take(view) }.into_raw());
+        }
+    }
+}
+
+/// Memory of several devices at consecutive addresses, which all of them may use.
+struct Memory {
+    address: CUdeviceptr,
+    bytes: usize,
+    /// Bytes mapped so far, from the start, and what they are of.
+    mapped: usize,
+    parts: Vec<sys::CUmemGenericAllocationHandle>,
+}
+
+impl Memory {
+    /// `home` is the rank whose device is to hold a byte.
+    fn new(gpus: &[&Gpu], bytes: usize, home: impl Fn(usize) -> usize) -> Result<Self, CudaError> {
+        let mut piece = 1;
+        for gpu in gpus {
+            let attribute = Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
+            if gpu.context().attribute(attribute)? == 0 {
+                let device = gpu.context().cu_device();
+                let reason = format!("device {device} cannot map another device's memory");
+                return Err(CudaError::Peers(reason));
+            }
+            let (mut least, of) = (0, properties(gpu));
+            let option = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
+            // SAFETY: writes one number; the properties outlive the call.
+            unsafe { sys::cuMemGetAllocationGranularity(&mut least, &of, option) }.result()?;
+            piece = piece.max(least);
+        }
+        let bytes = bytes.next_multiple_of(piece);
+        let mut address = 0;
+        // SAFETY: writes one address; no place is asked for.
+        unsafe { sys::cuMemAddressReserve(&mut address, bytes, piece, 0, 0) }.result()?;
+        let mut memory = Memory { address, bytes, mapped: 0, parts: Vec::new() };
+        let device = |begin: usize| gpus[home(begin + piece / 2)].context().cu_device();
+        while memory.mapped < bytes {
+            let begin = memory.mapped;
+            let mut end = begin + piece;
+            while end < bytes && device(end) == device(begin) {
+                end += piece;
+            }
+            memory.map(gpus[home(begin + piece / 2)], end - begin)?;
+        }
+        let mut all: Vec<_> = gpus.iter().map(|gpu| properties(gpu).location).collect();
+        all.dedup_by_key(|location| location.id);
+        let access = |location| sys::CUmemAccessDesc {
+            location,
+            flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        };
+        let access: Vec<_> = all.into_iter().map(access).collect();
+        // SAFETY: all of it is mapped; as many descriptions are given as there are, which outlive the
+        // call.
+        unsafe { sys::cuMemSetAccess(address, bytes, access.as_ptr(), access.len()) }.result()?;
+        Ok(memory)
+    }
+
+    /// Maps so many bytes more, of one device.
+    fn map(&mut self, gpu: &Gpu, bytes: usize) -> Result<(), CudaError> {
+        let mut handle = 0;
+        // SAFETY: writes one handle; the properties outlive the call.
+        let made = unsafe { sys::cuMemCreate(&mut handle, bytes, &properties(gpu), 0) }.result();
+        made.map_err(|error| gpu.allocation(error, bytes))?;
+        self.parts.push(handle);
+        let at = self.address + self.mapped as CUdeviceptr;
+        // SAFETY: the addresses are reserved and not mapped yet; the handle is of as many bytes.
+        unsafe { sys::cuMemMap(at, bytes, 0, handle, 0) }.result()?;
+        self.mapped += bytes;
+        Ok(())
+    }
+}
+
+/// Memory of a device, for no other process.
+fn properties(gpu: &Gpu) -> sys::CUmemAllocationProp {
+    sys::CUmemAllocationProp {
+        type_: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        requestedHandleTypes: sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        location: sys::CUmemLocation {
+            type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+            id: gpu.context().cu_device(),
+        },
+        win32HandleMetaData: std::ptr::null_mut(),
+        allocFlags: sys::CUmemAllocationProp_st__bindgen_ty_1 {
+            compressionType: 0,
+            gpuDirectRDMACapable: 0,
+            usage: 0,
+            reserved: [0; 4],
+        },
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let ignore = |_: Result<(), DriverError>| ();
+        // SAFETY: what was mapped, made and reserved here, and not given back; who makes one waits for
+        // its use before it goes.
+        unsafe {
+            if self.mapped > 0 {
+                ignore(sys::cuMemUnmap(self.address, self.mapped).result());
+            }
+            for &handle in &self.parts {
+                ignore(sys::cuMemRelease(handle).result());
+            }
+            ignore(sys::cuMemAddressFree(self.address, self.bytes).result());
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Every stage of an evaluation on all ranks, with the memory it works in.
+//!
+//! A rank has the bodies that stand together along x ([`Split`]) and owns as many of the bins. It adds
+//! its bodies to sums of all bins in its own memory; what lies in bins of others goes to their sums
+//! (`kernels/peers/sums.cu`), and of what its own then hold it makes ρ. The maps lie at one address for
+//! all ranks, rows in their owner's memory ([`SharedMap`]): the solve by slabs leaves the fields there,
+//! and a body that reaches into another rank's rows reads them over the link.
+//!
+//! The sums are integers in the units of all bodies, so that ρ, overflow and maximum have the bits of
+//! one device. Where the grid has no solve by slabs, rank 0 solves alone.
+
+use super::shared::{SharedMap, lend};
+use super::slabs::SlabSolver;
+use super::split::Split;
+use super::sums::SendSums;
+use super::{Peers, divide};
+use crate::charge::Charge;
+use crate::cuda::bodies::{BINS_PER_BLOCK, Bodies, Density, Force, RawStatistics};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Graph};
+use crate::cuda::solve::{FieldSolver, SolverOptions, solver};
+use crate::engine::{Choice, Pipeline};
+use crate::grid::BinGrid;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is enqueued on every rank in turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Stage {
+    /// Ranks wait for each other.
+    Meet,
+    /// A rank's bodies to its own sums; at exact sizes or smoothed.
+    Deposit { exact: bool },
+    /// Its sums of others' bins to them.
+    Send,
+    /// ρ of its own bins, and their part of overflow and maximum.
+    Finish { exact: bool },
+    /// A pass of the solve by slabs.
+    Pass(usize),
+    /// The whole solve, by rank 0.
+    Alone(Pipeline),
+    /// The force on its bodies.
+    Force,
+}
+
+/// A rank's bodies, and what works on them.
+pub(super) struct Part<T: CudaReal> {
+    pub(super) bodies: Bodies<T>,
+    pub(super) density: Density<T>,
+    force: Force<T>,
+    /// Lower-left corners, layout units, and forces: pairs, bodies in the split's order.
+    pub(super) corners: DeviceVec<T>,
+    pub(super) forces: DeviceVec<T>,
+}
+
+/// Memory and kernels of all ranks for one charge.
+pub(super) struct Step<T: CudaReal> {
+    pub(super) peers: Peers,
+    pub(super) charge: Arc<Charge>,
+    pub(super) split: Split<T>,
+    pub(super) parts: Vec<Part<T>>,
+    send: SendSums,
+    /// The first bin of each rank, and their number: those of which it makes ρ.
+    first: Vec<usize>,
+    /// Whether those are the rows that it solves.
+    own_rows: bool,
+    slabs: Option<SlabSolver<T>>,
+    /// Solvers of rank 0, by [`Pipeline::ALL`].
+    alone: [Option<Box<dyn FieldSolver<T>>>; Pipeline::ALL.len()],
+    /// ρ less the background, smoothed; at exact sizes; φ, Ex and Ey.
+    pub(super) centered: SharedMap<T>,
+    exact: SharedMap<T>,
+    pub(super) fields: [SharedMap<T>; 3],
+    /// Of every rank; where rank 0 solves alone, its own holds.
+    energy: Vec<DeviceVec<f64>>,
+}
+
+impl<T: CudaReal> Step<T> {
+    /// Makes everything but the graphs, for bodies that begin at `x`.
+    pub(super) fn new(
+        peers: &Peers,
+        charge: &Arc<Charge>,
+        x: &[T],
+        pipeline: Option<Pipeline>,
+    ) -> Result<(Self, Choice), CudaError> {
+        check_regions(charge)?;
+        let (grid, count) = (charge.grid(), peers.count());
+        let (slabs, alone, choice) = plan(peers, &grid, pipeline)?;
+        let rows = |rank| slabs.as_ref().map(|slabs: &SlabSolver<T>| slabs.rows(rank));
+        let blocks = divide(grid.bins().div_ceil(BINS_PER_BLOCK), count);
+        let begin = |rank| match rows(rank) {
+            Some(Range { start, .. }) => start * grid.ny() / BINS_PER_BLOCK * BINS_PER_BLOCK,
+            None => blocks[rank] * BINS_PER_BLOCK,
+        };
+        let first: Vec<usize> = (0..count).map(begin).chain([grid.bins()]).collect();
+        let own_rows = (0..count)
+            .all(|rank| rows(rank).is_some_and(|rows| rows.start * grid.ny() == first[rank]));
+        let split = Split::new(charge, x, count);
+        let parts = parts(peers, charge, &split)?;
+        let send = send(peers, &parts, &first)?;
+        let shared = || SharedMap::new(peers, grid.bins(), &first);
+        let step = Step {
+            charge: charge.clone(),
+            split,
+            parts,
+            send,
+            centered: shared()?,
+            exact: shared()?,
+            fields: [shared()?, shared()?, shared()?],
+            energy: (0..count).map(|rank| peers.gpu(rank).zeros(1)).collect::<Result<_, _>>()?,
+            first,
+            own_rows,
+            slabs,
+            alone,
+            peers: peers.clone(),
+        };
+        // Zeros must be there before another rank writes.
+        peers.synchronize()?;
+        Ok((step, choice))
+    }
+
+    /// Divides the bodies anew by where they are. Graphs made before hold what is no more.
+    pub(super) fn divide(&mut self, x: &[T]) -> Result<(), CudaError> {
+        self.peers.synchronize()?;
+        let split = Split::new(&self.charge, x, self.peers.count());
+        let parts = parts(&self.peers, &self.charge, &split)?;
+        self.send = send(&self.peers, &parts, &self.first)?;
+        (self.split, self.parts) = (split, parts);
+        self.peers.synchronize()
+    }
+
+    /// Takes another charge over the same grid, of bodies that begin at `x`; the solvers stay. Nothing is
+    /// changed where this fails.
+    pub(super) fn set_charge(&mut self, charge: Arc<Charge>, x: &[T]) -> Result<(), CudaError> {
+        check_regions(&charge)?;
+        let before = std::mem::replace(&mut self.charge, charge);
+        self.divide(x).inspect_err(|_| self.charge = before)
+    }
+
+    /// What runs when a pipeline is asked for.
+    pub(super) fn path(&self, pipeline: Pipeline) -> Pipeline {
+        match &self.alone[pipeline as usize] {
+            Some(solver) => solver.pipeline(),
+            None if pipeline == Pipeline::ThreePass && self.slabs.is_none() => Pipeline::Fused,
+            None => pipeline,
+        }
+    }
+
+    /// Makes the solver of a pipeline, if it is not there yet.
+    pub(super) fn plan(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        let by_slabs = pipeline == Pipeline::ThreePass && self.slabs.is_some();
+        let place = &mut self.alone[pipeline as usize];
+        if place.is_none() && !by_slabs {
+            let options = SolverOptions::default();
+            *place = Some(solver(self.peers.gpu(0), &self.charge.grid(), pipeline, options)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn density(exact: bool) -> impl Iterator<Item = Stage> {
+        let [deposit, finish] = [Stage::Deposit { exact }, Stage::Finish { exact }];
+        [deposit, Stage::Meet, Stage::Send, Stage::Meet, finish].into_iter()
+    }
+
+    pub(super) fn solve(&self, pipeline: Pipeline) -> impl Iterator<Item = Stage> + use<T> {
+        let stages = match &self.slabs {
+            Some(_) if pipeline == Pipeline::ThreePass => {
+                let [first, second, third] = [0, 1, 2].map(Stage::Pass);
+                let passes = [first, Stage::Meet, second, Stage::Meet, third];
+                // A rank whose rows begin within a block of bins has some of them from the one before.
+                let meet = (!self.own_rows).then_some(Stage::Meet);
+                meet.into_iter().chain(passes).collect()
+            }
+            _ => vec![Stage::Meet, Stage::Alone(pipeline)],
+        };
+        stages.into_iter()
+    }
+
+    pub(super) fn force() -> impl Iterator<Item = Stage> {
+        [Stage::Meet, Stage::Force].into_iter()
+    }
+
+    /// A whole step.
+    pub(super) fn whole(&self, pipeline: Pipeline) -> Vec<Stage> {
+        Self::density(false).chain(self.solve(pipeline)).chain(Self::force()).collect()
+    }
+
+    /// Orders the bodies of every rank on which that is due.
+    pub(super) fn order_if_due(&mut self) -> Result<(), CudaError> {
+        for Part { bodies, corners, .. } in &mut self.parts {
+            if bodies.age.decide(bodies.len()) {
+                bodies.order(corners)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Enqueues stages on all ranks, each on all of them before the next, so that no rank that waits for
+    /// another keeps the host from enqueueing what that one is to do.
+    pub(super) fn enqueue(
+        &mut self,
+        stages: impl IntoIterator<Item = Stage>,
+    ) -> Result<(), CudaError> {
+        for stage in stages {
+            for rank in 0..self.parts.len() {
+                self.enqueue_on(rank, stage)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A graph of stages that have run before, for each rank. All are launched equally often.
+    ///
+    /// # Safety
+    /// This lives, and is not given another division or charge, for as long as they are launched.
+    pub(super) unsafe fn graphs(&mut self, stages: &[Stage]) -> Result<Vec<Graph>, CudaError> {
+        let mut graphs = Vec::new();
+        for rank in 0..self.parts.len() {
+            let gpu = self.peers.gpu(rank).clone();
+            let all = || stages.iter().try_for_each(|&stage| self.enqueue_on(rank, stage));
+            // SAFETY: the caller's promise.
+            graphs.push(unsafe { Graph::capture(&gpu, all) }?);
+        }
+        Ok(graphs)
+    }
+
+    fn enqueue_on(&mut self, rank: usize, stage: Stage) -> Result<(), CudaError> {
+        let several = self.parts.len() > 1;
+        let Part { bodies, density, force, corners, forces } = &mut self.parts[rank];
+        match stage {
+            Stage::Meet if several => self.peers.meet_on(rank),
+            Stage::Deposit { exact } => density.deposit_part(bodies, exact, corners),
+            // SAFETY: densities are replaced once all ranks have been waited for (`divide`, `drop`);
+            // ranks meet between deposits, this, and where bins are finished (`density`), and before
+            // deposits that follow none reads or writes another rank's sums.
+            Stage::Send if several => unsafe { self.send.run(self.peers.gpu(rank), rank) },
+            Stage::Meet | Stage::Send => Ok(()),
+            Stage::Finish { exact } => {
+                let rho = if exact { &mut self.exact } else { &mut self.centered };
+                let all = 0..rho.of(rank).len();
+                let own = self.first[rank]..self.first[rank + 1];
+                density.finish_part(bodies, exact, own, &rho.part_mut(rank, all))
+            }
+            Stage::Pass(pass) => {
+                let slabs = self.slabs.as_ref().expect("passes are of a solve by slabs");
+                let Range { start, end } = slabs.rows(rank);
+                let ny = self.charge.grid().ny();
+                let own = start * ny..end * ny;
+                match pass {
+                    0 => slabs.first_pass(rank, &self.centered.of(rank).slice(own)),
+                    1 => slabs.second_pass(rank),
+                    _ => {
+                        let maps = self.fields.each_mut();
+                        let maps = maps.map(|map| map.part_mut(rank, own.clone()));
+                        slabs.third_pass(rank, &maps, &self.energy[rank])
+                    }
+                }
+            }
+            Stage::Alone(_) if rank > 0 => Ok(()),
+            Stage::Alone(pipeline) => {
+                let solver = self.alone[pipeline as usize].as_mut();
+                let solver = solver.expect("`plan` comes before every use");
+                let rho = self.centered.of(0);
+                lend(self.fields.each_mut(), &mut self.energy[0], |to| solver.solve(rho, to))
+            }
+            Stage::Force => {
+                let [_, ex, ey] = &self.fields;
+                force.run(bodies, (ex.of(rank), ey.of(rank)), forces)
+            }
+        }
+    }
+
+    /// Overflow and maximum of all ranks' last density, and bodies outside their halos.
+    pub(super) fn statistics(&self) -> Result<RawStatistics, CudaError> {
+        self.peers.synchronize()?;
+        let mut all = [0; 3];
+        for (rank, Part { density, .. }) in self.parts.iter().enumerate() {
+            let own = self.peers.gpu(rank).download(density.statistics())?;
+            // The maximum's bits order as the numbers do, which are not negative.
+            all = [all[0] + own[0], all[1].max(own[1]), all[2] + own[2]];
+        }
+        Ok(all.into())
+    }
+
+    /// Σ φ·ρ of the last solve.
+    pub(super) fn energy(&self) -> Result<f64, CudaError> {
+        self.peers.synchronize()?;
+        Ok(self.peers.gpu(0).download(&self.energy[0])?[0])
+    }
+}
+
+impl<T: CudaReal> Drop for Step<T> {
+    fn drop(&mut self) {
+        // What writes into one rank's memory may run on another one's stream.
+        let _ = self.peers.synchronize();
+    }
+}
+
+fn check_regions(charge: &Charge) -> Result<(), CudaError> {
+    match charge.regions() {
+        1 => Ok(()),
+        regions => Err(CudaError::Peers(format!("{regions} fence regions: expected one"))),
+    }
+}
+
+type Solvers<T> =
+    (Option<SlabSolver<T>>, [Option<Box<dyn FieldSolver<T>>>; Pipeline::ALL.len()], Choice);
+
+/// The solver of the pipeline that is asked for, or the fastest.
+fn plan<T: CudaReal>(
+    peers: &Peers,
+    grid: &BinGrid,
+    pipeline: Option<Pipeline>,
+) -> Result<Solvers<T>, CudaError> {
+    let mut alone = [const { None }; Pipeline::ALL.len()];
+    let (slabs, stood_in) = match SlabSolver::new(peers, grid) {
+        Ok(slabs) => (Some(slabs), None),
+        Err(error) if error.lets_another_stand_in() => (None, Some(error)),
+        Err(error) => return Err(error),
+    };
+    let choice = match (pipeline, stood_in) {
+        (Some(pipeline), _) => Choice::asked_for(pipeline),
+        (None, None) => {
+            let reason = "fastest on GPUs wherever it has kernels".to_owned();
+            Choice { pipeline: Pipeline::ThreePass, reason }
+        }
+        (None, Some(error)) => {
+            let reason = format!("{error}; the first device solves alone");
+            Choice { pipeline: Pipeline::ThreePass, reason }
+        }
+    };
+    if choice.pipeline != Pipeline::ThreePass || slabs.is_none() {
+        let solver = solver(peers.gpu(0), grid, choice.pipeline, SolverOptions::default())?;
+        alone[choice.pipeline as usize] = Some(solver);
+    }
+    Ok((slabs, alone, choice))
+}
+
+fn parts<T: CudaReal>(
+    peers: &Peers,
+    charge: &Charge,
+    split: &Split<T>,
+) -> Result<Vec<Part<T>>, CudaError> {
+    // Chunks, and with them units, are those of one device.
+    let units = Bodies::<T>::units(peers.gpu(0), charge);
+    let part = |(rank, ids): (usize, &Vec<u32>)| {
+        let gpu = peers.gpu(rank);
+        let bodies = Bodies::some(gpu, charge.share(ids), units)?;
+        Ok(Part {
+            density: Density::new(&bodies, charge.background())?,
+            force: Force::new(&bodies)?,
+            corners: gpu.zeros(2 * ids.len())?,
+            forces: gpu.zeros(2 * ids.len())?,
+            bodies,
+        })
+    };
+    split.ids.iter().enumerate().map(part).collect()
+}
+
+fn send<T: CudaReal>(
+    peers: &Peers,
+    parts: &[Part<T>],
+    first: &[usize],
+) -> Result<SendSums, CudaError> {
+    let densities: Vec<&Density<T>> = parts.iter().map(|part| &part.density).collect();
+    SendSums::new(peers, &densities, first)
+}

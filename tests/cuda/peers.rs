@@ -1,0 +1,267 @@
+//! A whole step on several ranks, against one device: ρ, overflow and maximum to the bit; the field
+//! within its bound, and forces to the bit of one device's for the same field. Ranks are streams of one
+//! device here; with more devices, those as well.
+
+use crate::common::bodies::{mixed, some};
+use crate::common::fences::{self, Cells};
+use crate::common::{limit, pairs, relative_rms, wide};
+use crate::device::{close, gpu, gpu_alone};
+use crate::engine::{Seen, positions, see};
+use crate::slabs::places;
+use placefield::charge::Charge;
+use placefield::cuda::{
+    Arrangement, Bodies, CudaEngine, CudaReal, Density, Force, Gpu, Peers, PeersEngine,
+};
+use placefield::engine::{
+    Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Layout, MapKind, Pipeline,
+    Timed,
+};
+use std::sync::Arc;
+
+fn several<T: CudaReal>(devices: &[usize], charge: &Charge) -> PeersEngine<T> {
+    let peers = Peers::open(devices).unwrap_or_else(|e| panic!("{e}"));
+    PeersEngine::new(&peers, charge.clone(), &EngineOptions::default()).unwrap()
+}
+
+/// The force on every body in a given field, by one device.
+fn force_in<T: CudaReal>(
+    gpu: &Gpu,
+    charge: &Charge,
+    [x, y]: &[Vec<T>; 2],
+    field: [&[T]; 2],
+) -> Vec<T> {
+    let mut bodies = Bodies::<T>::new(gpu, charge.clone()).unwrap();
+    let corners = gpu.upload(&pairs(x, y)).unwrap();
+    bodies.order(&corners).unwrap();
+    let mut density = Density::new(&bodies, 0.0).unwrap();
+    let mut rho = gpu.zeros(charge.grid().bins()).unwrap();
+    density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+    let [ex, ey] = field.map(|map| gpu.upload(map).unwrap());
+    let mut forces = gpu.zeros(2 * charge.bodies()).unwrap();
+    Force::new(&bodies).unwrap().run(&bodies, (&ex, &ey), &mut forces).unwrap();
+    gpu.download(&forces).unwrap()
+}
+
+fn same<T: CudaReal>(
+    gpu: &Gpu,
+    what: &str,
+    charge: &Charge,
+    at: &[Vec<T>; 2],
+    (got, want): (&Seen<T>, &Seen<T>),
+    (now, one): (Evaluation, Evaluation),
+) {
+    assert_eq!(now.density, one.density, "{what}: overflow and maximum");
+    assert!(got.maps[0] == want.maps[0], "{what}: density");
+    close(&format!("{what}: energy"), now.energy, one.energy, 40.0 * limit::<T>());
+    for (kind, (got, want)) in MapKind::ALL.iter().zip(got.maps.iter().zip(&want.maps)).skip(1) {
+        let error = relative_rms(&wide(got), &wide(want));
+        assert!(error <= limit::<T>(), "{what}: {} is off by {error:e}", kind.name());
+    }
+    let own = force_in(gpu, charge, at, [&got.maps[2], &got.maps[3]]);
+    assert!(own == pairs(&got.force[0], &got.force[1]), "{what}: forces");
+}
+
+/// Steps at several places, and every stage by itself, on ranks of `devices`.
+pub(crate) fn steps_like_one<T: CudaReal>(gpu: &Gpu, devices: &[usize], charge: &Charge) {
+    let options = EngineOptions::default();
+    let grid = charge.grid();
+    let mut one = CudaEngine::<T>::on(gpu, charge.clone(), &options).unwrap();
+    let mut ranks = several::<T>(devices, charge);
+    // A little further from where bodies were ordered, then so far that they are divided anew.
+    for (turn, shift) in [0.0, 3.0, 10.0, 10.0, 150.0, 1.0].into_iter().enumerate() {
+        let what = format!(
+            "{} x {} {} on {devices:?}, {shift} bins off",
+            grid.nx(),
+            grid.ny(),
+            T::PRECISION
+        );
+        let at = positions::<T>(charge, shift * grid.bin_x(), turn as u64);
+        let want = one.evaluate(&at[0], &at[1]).unwrap();
+        let now = ranks.evaluate(&at[0], &at[1]).unwrap();
+        let (seen, wanted) = (see(&mut ranks), see(&mut one));
+        same(gpu, &what, charge, &at, (&seen, &wanted), (now, want));
+        assert_eq!(ranks.exact_density().unwrap(), one.exact_density().unwrap(), "{what}: exact");
+        // Again, by graphs: what a step left behind would show.
+        let again = ranks.evaluate(&at[0], &at[1]).unwrap();
+        assert_eq!(again, now, "{what}: again");
+        let twice = see(&mut ranks);
+        assert!(twice.maps == seen.maps && twice.force == seen.force, "{what}: again");
+    }
+    let at = positions::<T>(charge, 2.0 * grid.bin_x(), 9);
+    one.set_positions(&at[0], &at[1]).unwrap();
+    ranks.set_positions_in(Layout::Pairs, &pairs(&at[0], &at[1])).unwrap();
+    assert_eq!(ranks.exact_density().unwrap(), one.exact_density().unwrap());
+    for pipeline in Pipeline::ALL {
+        let what = format!("{pipeline} {} on {devices:?}", T::PRECISION);
+        let stages = |engine: &mut dyn Engine<T>| {
+            let density = engine.compute_density().unwrap();
+            let energy = engine.solve(pipeline).unwrap();
+            engine.compute_force().unwrap();
+            (see(engine), Evaluation { density, energy })
+        };
+        let (wanted, want) = stages(&mut one);
+        let (seen, now) = stages(&mut ranks);
+        same(gpu, &what, charge, &at, (&seen, &wanted), (now, want));
+        let times = ranks.step_times(pipeline, 2).unwrap().unwrap();
+        assert!(times.step_graph > 0.0 && times.solve_plain > 0.0);
+        let after = see(&mut ranks);
+        assert!(after.maps == seen.maps && after.force == seen.force, "{what}: timed");
+    }
+}
+
+fn all<T: CudaReal>(gpu: &Gpu) {
+    // Even and odd divisions, rows that are no whole blocks of bins, and no solve by slabs.
+    for (nx, ny, target) in [(128, 96, 0.9), (100, 72, 0.6), (64, 256, 1.0), (67, 40, 0.8)] {
+        let charge = mixed(nx, ny, 500, target);
+        for ranks in 1..=4 {
+            for devices in places(ranks) {
+                steps_like_one::<T>(gpu, &devices, &charge);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn one_to_four_ranks_step_like_one_device_in_f32() {
+    all::<f32>(&gpu());
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn one_to_four_ranks_step_like_one_device_in_f64() {
+    all::<f64>(&gpu());
+}
+
+/// Bodies that all stand in bins of other ranks, few bodies for many ranks, and none.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn bodies_may_be_anywhere_few_or_none() {
+    let gpu = gpu();
+    for count in [0, 1, 3, 2000] {
+        let charge = some(count, [64, 64], 0, 1.0);
+        for devices in places(4) {
+            let mut one =
+                CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
+            let mut ranks = several::<f32>(&devices, &charge);
+            let at = positions::<f32>(&charge, 0.0, 1);
+            let want = one.evaluate(&at[0], &at[1]).unwrap();
+            let now = ranks.evaluate(&at[0], &at[1]).unwrap();
+            let seen = (&see(&mut ranks), &see(&mut one));
+            same(&gpu, &format!("{count} bodies"), &charge, &at, seen, (now, want));
+            // On the devices, without another division: each to the other side of the die.
+            let die = charge.grid().die();
+            let mirrored: Vec<f32> = at[0].iter().map(|x| (die.xl + die.xh) as f32 - x).collect();
+            for rank in 0..4 {
+                let ids = ranks.bodies(rank).to_vec();
+                let own = |values: &[f32]| -> Vec<f32> {
+                    ids.iter().map(|&i| values[i as usize]).collect()
+                };
+                let corners = pairs(&own(&mirrored), &own(&at[1]));
+                let on = ranks.peers().gpu(rank).clone();
+                let (_, to) = ranks.force_and_positions_device(rank).unwrap();
+                on.write(&corners, to).unwrap();
+            }
+            ranks.enqueue_step().unwrap();
+            let now = ranks.read_evaluation().unwrap();
+            let want = one.evaluate(&mirrored, &at[1]).unwrap();
+            let at = [mirrored, at[1].clone()];
+            let seen = (&see(&mut ranks), &see(&mut one));
+            same(&gpu, &format!("{count} bodies, mirrored"), &charge, &at, seen, (now, want));
+            // Divided anew where they now are.
+            ranks.divide(&at[0], &at[1]).unwrap();
+            ranks.enqueue_step().unwrap();
+            assert_eq!(ranks.read_evaluation().unwrap(), now);
+        }
+    }
+}
+
+/// Sizes, fixed cells and fillers that change between steps.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn another_charge_gives_the_bits_of_a_new_engine() {
+    let _gpu = gpu();
+    let before = mixed(64, 64, 100, 1.0);
+    let after = mixed(64, 64, 300, 0.7);
+    for devices in places(3) {
+        let mut engine = several::<f32>(&devices, &before);
+        let at = positions::<f32>(&before, 0.0, 1);
+        engine.evaluate(&at[0], &at[1]).unwrap();
+        engine.set_charge(Arc::new(after.clone())).unwrap();
+        assert!(matches!(engine.enqueue_step(), Err(EngineError::OutOfOrder { .. })));
+        let mut fresh = several::<f32>(&devices, &after);
+        let at = positions::<f32>(&after, 20.0, 2);
+        assert_eq!(
+            engine.evaluate(&at[0], &at[1]).unwrap(),
+            fresh.evaluate(&at[0], &at[1]).unwrap()
+        );
+        let (seen, want) = (see(&mut engine), see(&mut fresh));
+        assert!(seen.maps == want.maps && seen.force == want.force);
+        let mut gradient = vec![1.0; 2 * after.bodies()];
+        let options =
+            GradientOptions::default().layout(Layout::Pairs).weight(-2.0).accumulate(true);
+        engine.write_gradient(&mut gradient, &options).unwrap();
+        for (i, pair) in gradient.chunks_exact(2).enumerate() {
+            let of = |force: f32| (1.0 - 2.0 * f64::from(force)) as f32;
+            assert_eq!(pair, [of(want.force[0][i]), of(want.force[1][i])]);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn what_an_engine_on_several_devices_refuses_leaves_it_usable() {
+    let _gpu = gpu();
+    let charge = mixed(64, 64, 100, 1.0);
+    let mut engine = several::<f32>(&[0, 0], &charge);
+    assert_eq!(engine.descriptor().engine, "cuda");
+    assert!(engine.descriptor().device.starts_with("2 x "), "{}", engine.descriptor().device);
+    assert!(matches!(engine.enqueue_step(), Err(EngineError::OutOfOrder { .. })));
+    assert!(matches!(engine.evaluate(&[0.0], &[0.0]), Err(EngineError::Length { .. })));
+    let [x, mut y] = positions::<f32>(&charge, 0.0, 0);
+    let good = y.clone();
+    y[5] = f32::NAN;
+    assert!(matches!(
+        engine.evaluate(&x, &y),
+        Err(EngineError::NotFinite { what: "y of body", index: 5, .. })
+    ));
+    let other = mixed(64, 32, 100, 1.0);
+    assert!(matches!(engine.set_charge(Arc::new(other)), Err(EngineError::OtherGrid { .. })));
+    let peers = engine.peers().clone();
+    let fenced = Cells::new().together(&fences::options());
+    let fenced = PeersEngine::<f32>::new(&peers, fenced, &EngineOptions::default());
+    assert!(fenced.err().unwrap().to_string().contains("fence regions"));
+    let first = engine.evaluate(&x, &good).unwrap();
+    assert_eq!(engine.evaluate(&x, &good).unwrap(), first);
+}
+
+/// One device without room for its share: an error that says so, at once, and nothing kept.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_device_without_room_is_an_error() {
+    let gpu = gpu_alone();
+    let charge = some(1000, [1024, 1024], 0, 1.0);
+    let devices = places(2).pop().unwrap();
+    let peers = Peers::open(&devices).unwrap();
+    let last = peers.gpu(1).clone();
+    let mut kept = Vec::new();
+    let mut size = last.memory().unwrap().free;
+    while size > 1 << 20 {
+        match last.zeros::<u8>(size) {
+            Ok(memory) => kept.push(memory),
+            Err(_) => size /= 2,
+        }
+    }
+    let start = std::time::Instant::now();
+    let make = || PeersEngine::<f64>::new(&peers, charge.clone(), &EngineOptions::default());
+    assert!(matches!(make().err(), Some(EngineError::OutOfMemory { .. })));
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+    drop(kept);
+    last.synchronize().unwrap();
+    let mut engine = make().unwrap();
+    let mut one = CudaEngine::<f64>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
+    let at = positions::<f64>(&charge, 0.0, 0);
+    let (now, want) =
+        (engine.evaluate(&at[0], &at[1]).unwrap(), one.evaluate(&at[0], &at[1]).unwrap());
+    assert_eq!(now.density, want.density);
+}
