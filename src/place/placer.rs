@@ -263,6 +263,8 @@ impl<'b> Placer<'b> {
         if iteration > 1 && reference > 0.0 {
             let late = overflow < schedule::LATE;
             let growth = if late { schedule.late_growth } else { schedule.growth };
+            let felt = schedule::is_felt(iteration, pressure);
+            let rise = if felt { rise } else { rise.min(0.0) };
             let mu = schedule::growth(schedule::mu(iteration, rise, reference), growth);
             let mu = if state.watch.holds(pressure) { mu.min(1.0) } else { mu };
             let most = MOST_GROWTH * state.first_lambda;

@@ -93,6 +93,19 @@ proptest! {
     }
 }
 
+/// Twelve cells in sixteen bins oscillate about the centre as long as the density pulls at none of them: that
+/// is not to hold its weight back.
+#[test]
+fn wires_that_oscillate_do_not_hold_the_density_back() {
+    let mut spec = Spec::with_cells(12).seeded(46);
+    (spec.utilisation, spec.macros, spec.density) = (0.5194646291810278, 3, 0.7116787775086166);
+    spec.nets = spec.nets.max(spec.nodes());
+    spec.pins = spec.pins.max(spec.nets).min(spec.nets * spec.nodes());
+    let placed = place(&generate(&spec).unwrap(), 1.0, 0.07, false);
+    check(&placed, 0.07);
+    assert_eq!(placed.outcome, Outcome::Converged);
+}
+
 #[test]
 fn what_does_not_fit_ends_on_a_plateau_and_says_so() {
     let mut spec = Spec::with_cells(200).seeded(4);
