@@ -35,7 +35,7 @@ type Defines = Vec<(&'static str, String)>;
 /// in a precision (`float` or `double`). What is not among them is compiled at run time,
 /// or something else stands in for it.
 fn instances(unit: &str, real: &str, target: Target) -> Vec<Defines> {
-    let kernels = lines::solve();
+    let kernels = lines::solve(false);
     if unit != "transform" && kernels.iter().all(|(of, ..)| *of != unit) {
         return vec![Defines::new()];
     }

@@ -226,7 +226,7 @@ struct Bench {
         const int bytes = keys * 4 + each * 2;
         const bool local = bytes <= 48000;
         launch(kernel, (n + each - 1) / each, threads, local ? bytes : 0, overlap, stream, plan, arguments...,
-               int(local));
+               int(local), Regions{});
     }
     void count(const u32* order, const real2* corners) {
         count_or_place(order ? order_count_pairs : order_count_slots, false, order, corners, counts, staged);
@@ -265,12 +265,13 @@ struct Bench {
         auto kernel = order == SLOTS ? density_slots : density_pairs;
         kernel<<<max_chunks + (plan.large + 7) / 8, 256, dense_bytes, stream>>>(
             plan, chunks, macros, records, ids, order == SLOTS ? slots : caller, staged, sums, rest, outside_weight,
-            differences, flags, outside, stats);
+            differences, flags, outside, stats, Regions{});
         if (plan.large) density_large<<<tiles, 256, 0, stream>>>(plan, sums, rest, differences, flags);
     }
     void finish() {
         launch(density_finish, int((bins + 1023) / 1024) + 1, 256, 0, true, stream, plan, (const real*)fixed,
-               (const real*)nullptr, sums, rest, outside_weight, 0u, u32(bins), rho, outside, stats, age, posted);
+               (const real*)nullptr, sums, rest, outside_weight, 0u, u32(bins), rho, outside, stats, age, posted,
+               (const real*)nullptr);
     }
     void density(int order) {
         bodies(order);
@@ -279,13 +280,13 @@ struct Bench {
     // 0: corners and forces in slots; 1: corners as the density staged them, forces to the caller's order
     void force(int way) {
         force_slots<<<max_chunks + plan.large, 256, field_bytes, stream>>>(
-            plan, chunks, macros, records, way == 0 ? slots : staged, ex, ey, staged_force);
+            plan, chunks, macros, records, way == 0 ? slots : staged, ex, ey, staged_force, Regions{});
         if (way == 1) give_back();
     }
     void give_back() {
         const int each = 256 * RETURN_EACH;
         launch(force_pairs, (n + each - 1) / each, 256, 0, true, stream, plan, slot_of, staged_force,
-               (real*)force_back, real(1), (const real*)nullptr, 0);
+               (real*)force_back, real(1), (const real*)nullptr, 0, (const double*)nullptr, (real*)nullptr);
     }
     void peer_step_density() {
         const dim3 block(2, 2, 64);

@@ -1,10 +1,15 @@
-//! A step on the CPU with fence regions beside one without: what several density systems cost.
+//! A step with fence regions beside one without: what several density systems cost.
 //!
 //! `cargo bench --no-default-features --bench regions -- [BINS] [THREADS]` (512 and all there are)
+//! `cargo bench --bench regions -- cuda [BINS]`
 //!
 //! The same 200 000 cells over the die and as many fillers, in one region or in eight, each fenced into a strip of
 //! the die. Before every step all bodies move by half a bin, to and fro. The sides take turns; a number is the
 //! median of 31 steps and the least of them, milliseconds, with density, solve and force apart.
+//!
+//! With `cuda` on the first device: in the same places, everything in device memory, steps and solves
+//! replayed as graphs and as plain launches. The sides take turns in five rounds of 5 samples of 10 runs; a
+//! number is the median of the rounds' medians and the least of them, microseconds.
 
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
@@ -103,6 +108,59 @@ fn main() {
     let numbers: Vec<usize> = numbers.collect();
     let bins = numbers.first().copied().unwrap_or(512);
     let threads = numbers.get(1).copied().unwrap_or(0);
+    #[cfg(feature = "cuda")]
+    if std::env::args().any(|argument| argument == "cuda") {
+        on_device::run::<f32>(bins);
+        on_device::run::<f64>(bins);
+        return;
+    }
     run::<f32>(bins, threads);
     run::<f64>(bins, threads);
+}
+
+#[cfg(feature = "cuda")]
+mod on_device {
+    use super::{REGIONS, charge};
+    use placefield::cuda::{CudaEngine, CudaReal, Gpu};
+    use placefield::engine::{Engine, EngineOptions, StepTimes, Timed};
+
+    const ROUNDS: usize = 5;
+    const SAMPLES: usize = 5;
+    const NAMES: [&str; 4] = ["step", "launched", "solve", "launched"];
+
+    fn values(times: &StepTimes) -> [f64; NAMES.len()] {
+        let StepTimes { step_graph, step_plain, solve_graph, solve_plain } = *times;
+        [step_graph, step_plain, solve_graph, solve_plain].map(|ms| 1e3 * ms)
+    }
+
+    pub(super) fn run<T: CudaReal>(bins: usize) {
+        let gpu = Gpu::open(0).unwrap();
+        let mut engines = REGIONS.map(|regions| {
+            let charge = charge(bins, regions);
+            let (x, y) = charge.initial_positions::<T>();
+            let mut engine = CudaEngine::on(&gpu, charge, &EngineOptions::default()).unwrap();
+            assert!(engine.evaluate(&x, &y).unwrap().energy > 0.0);
+            engine
+        });
+        let mut rounds = [const { Vec::new() }; REGIONS.len()];
+        for _ in 0..ROUNDS {
+            for (engine, rounds) in engines.iter_mut().zip(&mut rounds) {
+                let pipeline = engine.choice().pipeline;
+                rounds.extend(engine.step_times(pipeline, SAMPLES).unwrap());
+            }
+        }
+        let mut steps = [0.0; REGIONS.len()];
+        for (k, (engine, rounds)) in engines.iter().zip(&rounds).enumerate() {
+            let (name, bodies) = (&gpu.info().name, engine.charge().bodies());
+            print!("{bins}², {}, {name}, {} regions, {bodies} bodies:", T::PRECISION, REGIONS[k]);
+            for (k, what) in NAMES.iter().enumerate() {
+                let mut times: Vec<f64> = rounds.iter().map(|round| values(round)[k]).collect();
+                times.sort_by(f64::total_cmp);
+                print!("  {what} {:.1} ({:.1})", times[ROUNDS / 2], times[0]);
+            }
+            steps[k] = rounds.iter().map(|round| round.step_graph).fold(f64::INFINITY, f64::min);
+            println!();
+        }
+        println!("eight to one, the least step of each: {:.2}", steps[1] / steps[0]);
+    }
 }

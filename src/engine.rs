@@ -207,8 +207,8 @@ pub enum EngineError {
         /// The charge's.
         found: BinGrid,
     },
-    /// A charge of so many fence regions, of which a device takes one.
-    #[error("a charge of {0} fence regions: the CUDA engine takes one")]
+    /// A charge of so many fence regions, of which a device takes at most 65535.
+    #[error("a charge of {0} fence regions: the CUDA engine takes at most 65535")]
     Regions(usize),
     /// A gradient's weight that is not finite in the engine's precision.
     #[error("weight of the gradient: {0}: expected a finite number")]
@@ -283,8 +283,8 @@ pub trait Engine<T: Real> {
     ///
     /// # Errors
     /// When the grid is another one, a size or starting position is beyond what `T` can hold, the charge
-    /// has several fence regions and the engine is on a device, or device memory does not suffice. The
-    /// engine is then as it was.
+    /// has more fence regions than the engine takes ([`EngineError::Regions`]), or device memory does not
+    /// suffice. The engine is then as it was.
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError>;
 
     /// Which engine this is.

@@ -40,11 +40,19 @@ struct Case {
 fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -> Vec<Case> {
     let real = if precision == Precision::F64 { 8 } else { 4 };
     let slabs = instances::slabs(2, 64 / real, 16 / real);
-    let kernels: Vec<_> =
-        instances::solve().into_iter().chain(instances::transforms()).chain(slabs).collect();
-    let plain = || vec![Case { unit, precision, sm, options: Vec::new(), hot: true }];
+    let [forward, columns, fields, _] = instances::solve(true);
+    let kernels: Vec<_> = instances::solve(false)
+        .into_iter()
+        .chain([forward, columns, fields])
+        .chain(instances::transforms())
+        .chain(slabs)
+        .collect();
+    let with = |options| Case { unit, precision, sm, options, hot: true };
+    if ["order", "density", "force"].contains(&unit) {
+        return vec![with(Vec::new()), with(vec!["--define-macro=PF_REGIONS=1".to_owned()])];
+    }
     if kernels.iter().all(|(of, ..)| *of != unit) {
-        return plain();
+        return vec![with(Vec::new())];
     }
     let limits = instances::limits_of(sm);
     let of_length = |n: usize| {

@@ -11,8 +11,17 @@
 // chunk, bodies of one tile of TILE² bins, and keeps the tile and HALO bins around it
 // (a patch) in shared memory. A body that has left its patch since the order was made is
 // outside its halo; it is counted all the same, through global memory.
+//
+// With PF_REGIONS bodies are in several fence regions, each of which has its own maps over the
+// same bins, one region's after the other's. Slots of movable cells, of fillers and of large bodies
+// are then each in the order of regions, and chunks are of one tile of one region.
 #pragma once
 #include "device/common.cuh"
+
+#ifndef PF_REGIONS
+#define PF_REGIONS 0
+#endif
+constexpr bool REGIONS = PF_REGIONS;
 
 // Bins along a side of a tile, around it, and along a side of a patch: a body of up to
 // 3 bins may begin in the patch's last bin but two, and its rows hold whole fours of
@@ -57,8 +66,59 @@ struct Plan {
     int tiles_x, tiles_y;
     int chunk;      // most bodies in a chunk
     int limb_bits;  // f64: bits of a fixed-point number's lower limb
+    int regions;    // fence regions
 };
-static_assert(sizeof(Plan) == (F64 ? 216 : 132), "as in src/cuda");
+static_assert(sizeof(Plan) == (F64 ? 216 : 136), "as in src/cuda");
+
+/// What differs between fence regions; only with PF_REGIONS anything is read. Same layout as
+/// `RegionTables` in src/cuda.
+struct Regions {
+    const u32* starts;    // first slots of the regions' movable cells, fillers, large movable cells and large fillers
+    const real* fillers;  // of each region: `filler_w`, `filler_h` and `filler_ratio` of the plan
+};
+static_assert(sizeof(Regions) == 2 * sizeof(u64), "as in src/cuda");
+
+/// The region of the body in a slot: that of the last start that is not beyond it.
+__device__ __forceinline__ u32 region_at(const Plan& plan, const Regions& regions, u32 slot) {
+    if (!REGIONS) return 0;
+    u32 first = 0, count = 4 * u32(plan.regions);
+    while (count > 1) {
+        const u32 half = count / 2;
+        const bool upper = __ldg(regions.starts + first + half) <= slot;
+        first += upper ? half : 0;
+        count = upper ? count - half : half;
+    }
+    return first % u32(plan.regions);
+}
+
+#if PF_REGIONS
+/// The plan for one region.
+__device__ __forceinline__ Plan plan_in(Plan plan, const Regions& regions, u32 region) {
+    plan.filler_w = __ldg(regions.fillers + 3 * region);
+    plan.filler_h = __ldg(regions.fillers + 3 * region + 1);
+    plan.filler_ratio = __ldg(regions.fillers + 3 * region + 2);
+    return plan;
+}
+#else
+__device__ __forceinline__ const Plan& plan_in(const Plan& plan, const Regions&, u32) { return plan; }
+#endif
+
+/// Tiles of one region, and of all.
+__device__ __forceinline__ u32 tiles_of(const Plan& plan) { return u32(plan.tiles_x * plan.tiles_y); }
+__device__ __forceinline__ u32 all_tiles(const Plan& plan) {
+    return REGIONS ? tiles_of(plan) * u32(plan.regions) : tiles_of(plan);
+}
+
+/// Bins of all regions' maps.
+__device__ __forceinline__ u32 all_bins(const Plan& plan) {
+    const u32 bins = u32(plan.nx) * u32(plan.ny);
+    return REGIONS ? bins * u32(plan.regions) : bins;
+}
+
+/// The first bin of a region's map.
+__device__ __forceinline__ u32 first_bin(const Plan& plan, u32 region) {
+    return REGIONS ? region * (u32(plan.nx) * u32(plan.ny)) : 0;
+}
 
 template <typename T> struct IdOf {
     using type = u32;
@@ -93,9 +153,16 @@ struct alignas(16) Chunk {
     u32 filler_begin, filler_end;
     int left, low;
     u32 limit;
-    u32 half;  // of the records and netlist indices, that this order is in
+    u32 half;  // of the records and netlist indices, that this order is in; with PF_REGIONS also `region`
 
     __device__ __forceinline__ bool empty() const { return movable_begin == movable_end && filler_begin == filler_end; }
+    /// The chunk's region, which is taken out of `half`.
+    __device__ __forceinline__ u32 take_region() {
+        if (!REGIONS) return 0;
+        const u32 region = half >> 1;
+        half &= 1;
+        return region;
+    }
 };
 static_assert(sizeof(Chunk) == 8 * sizeof(u32), "as in src/cuda");
 

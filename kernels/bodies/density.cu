@@ -24,7 +24,8 @@
 // in the caller's order they also write the corner. density_large: a block per tile. density_finish:
 // four bins a thread, which moves six values per bin (two sums read and set to zero, fixed
 // area read, ρ written), and one more block that tells the host how stale the order is
-// (bodies.cuh). Maps are [nx][ny], y contiguous.
+// (bodies.cuh). Maps are [nx][ny], y contiguous. With PF_REGIONS there is a map for each fence region,
+// and density_large and density_finish have as many blocks more.
 #include "bodies/large.cuh"
 #include "bodies/sums.cuh"
 #include "device/dependent_launch.cuh"
@@ -33,7 +34,7 @@
 // Bodies whose loads are in flight at once, and blocks per multiprocessor the registers
 // must allow. Measured on an H200 (4.9 million bodies, 2048² bins, f32, whole density
 // step): (2, 6) 79 µs, (4, 4) 83, (1, 8) 82, (1, 6) 87, (2, 7) 87.
-constexpr int DEPOSIT_AHEAD = 2, DEPOSIT_BLOCKS = F64 ? 3 : 6;
+constexpr int DEPOSIT_AHEAD = 2, DEPOSIT_BLOCKS = F64 ? 3 : REGIONS ? 5 : 6;
 
 /// A body of more than 3 × 3 bins: its bins in the patch go there, others to global
 /// memory. True when some did.
@@ -209,7 +210,8 @@ __device__ __forceinline__ void deposit_chunk(const Plan& plan, const Chunk& chu
     if (count) atomicAdd(counted, count);
 }
 
-/// What the host reads after a step. Same layout as `Stats` in src/cuda.
+/// What the host reads after a step: of all bodies, and with PF_REGIONS then of those of each region.
+/// Same layout as `RawStatistics` in src/cuda.
 struct Stats {
     u64 excess;      // sum over bins of max(0, fixed + movable - target): bin areas, fixed point
     double largest;  // largest fixed + movable, bin areas
@@ -222,24 +224,30 @@ template <int ORDER>
 __device__ __forceinline__ void deposit_bodies(const Plan& plan, const Chunk* __restrict__ chunks,
                                                const Record* __restrict__ large, const Record* __restrict__ records,
                                                const u32* __restrict__ id_of, const real2* __restrict__ corners,
-                                               real2* staged, const Sums& sums, u32* outside, Stats* stats) {
+                                               real2* staged, const Sums& sums, u32* outside, Stats* stats,
+                                               const Regions& regions) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {  // for density_finish
         stats->excess = 0;
         stats->largest = 0;
     }
+    if (REGIONS && blockIdx.x == 0)
+        for (u32 k = threadIdx.x; k < u32(plan.regions); k += blockDim.x) stats[1 + k] = {0, 0, 0};
     const u32 before = (u32(plan.large) + 7) / 8;
     if (blockIdx.x < before) {
         const u32 k = blockIdx.x * 8 + threadIdx.x / 32;
-        if (k < u32(plan.large)) deposit_large<ORDER>(plan, k, large, corners, staged, sums);
+        if (k < u32(plan.large)) deposit_large<ORDER>(plan, k, large, corners, staged, sums, regions);
         return;
     }
-    const Chunk chunk = chunks[blockIdx.x - before];
+    Chunk chunk = chunks[blockIdx.x - before];
     if (chunk.empty()) return;
-    deposit_chunk<ORDER>(plan, chunk, records, id_of, corners, staged, sums, outside);
+    const u32 region = chunk.take_region();
+    deposit_chunk<ORDER>(plan_in(plan, regions, region), chunk, records, id_of, corners, staged, sums.in(plan, region),
+                         outside);
 }
 
-/// Excess and largest of all blocks, as integers, so that their order does not show.
-__device__ __forceinline__ void add_stats(const Plan& plan, real excess, real most, Stats* stats) {
+/// Excess and largest of all blocks, as integers, so that their order does not show. Those of the
+/// block's region go to its own numbers too.
+__device__ __forceinline__ void add_stats(const Plan& plan, real excess, real most, Stats* stats, u32 region) {
     __shared__ double block_excess[8], block_largest[8];
     excess = warp_total(excess);
     most = warp_max(most);
@@ -257,6 +265,10 @@ __device__ __forceinline__ void add_stats(const Plan& plan, real excess, real mo
     // Positive numbers compare as their bits do.
     atomicAdd(&stats->excess, u64(e * double(plan.excess_scale)));
     atomicMax(reinterpret_cast<u64*>(&stats->largest), u64(__double_as_longlong(l)));
+    if (!REGIONS) return;
+    Stats* const own = stats + 1 + region;
+    atomicAdd(&own->excess, u64(e * double(plan.excess_scale)));
+    atomicMax(reinterpret_cast<u64*>(&own->largest), u64(__double_as_longlong(l)));
 }
 
 /// A bin's sum, with its rest, which is set to zero.
@@ -267,6 +279,8 @@ __device__ __forceinline__ u64 take_sum(const SumsOf<u32>& sums, u32 at, u32 val
     return rest + (value & ~HAS_REST);
 }
 __device__ __forceinline__ u64 take_sum(const SumsOf<u64>&, u32, u64 value) { return value; }
+
+__device__ __forceinline__ bool any_of(const Four<Sum>& of) { return of.v[0] | of.v[1] | of.v[2] | of.v[3]; }
 
 /// Tells the host, to read now or some steps later, the order's number in the upper half
 /// and in the lower what bodies outside their halo have added up to since it was made.
@@ -290,13 +304,13 @@ __device__ __forceinline__ void finish_outside(bool exact_size, u32* outside, St
 
 /// Bins [first, end), four per thread. With TARGETS every bin has a target density of its own, less
 /// the background. A block adds up the excess of 1024 bins: where `first` is a multiple of that, parts
-/// of a map add up to the bits of the whole.
+/// of a map add up to the bits of the whole. Maps and sums are those of one region.
 template <bool TARGETS>
 __device__ __forceinline__ void finish_bins(const Plan& plan, const real* __restrict__ fixed,
                                             const real* __restrict__ targets, const Sums& sums, u32 first, u32 end,
-                                            real* __restrict__ rho, Stats* stats) {
+                                            real* __restrict__ rho, Stats* stats, u32 region) {
     real excess = 0, most = -plan.background;
-    const bool vector = sums.bins % 4 == 0;
+    const bool vector = (REGIONS ? u32(plan.nx) * u32(plan.ny) : sums.bins) % 4 == 0;
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, b = first + thread * 4;
     Four<Sum> movable = {}, filler = {};
     Four<real> base = {}, out;
@@ -325,39 +339,66 @@ __device__ __forceinline__ void finish_bins(const Plan& plan, const real* __rest
     }
     if (vector && b < end) {
         *reinterpret_cast<Four<real>*>(rho + b) = out;
-        *reinterpret_cast<Four<Sum>*>(sums.values + b) = Four<Sum>{};
-        *reinterpret_cast<Four<Sum>*>(sums.values + sums.bins + b) = Four<Sum>{};
+        // Of several regions' maps most bins hold no body, and have their zeros.
+        if (!REGIONS || any_of(movable) || any_of(filler)) {
+            *reinterpret_cast<Four<Sum>*>(sums.values + b) = Four<Sum>{};
+            *reinterpret_cast<Four<Sum>*>(sums.values + sums.bins + b) = Four<Sum>{};
+        }
     }
     if (!F64)
-        for (u32 t = thread; t < u32(plan.tiles_x * plan.tiles_y); t += (gridDim.x - 1) * blockDim.x)
+        for (u32 t = thread; t < tiles_of(plan); t += (gridDim.x - 1) * blockDim.x)
             sums.outside_weight[t] = 0;
-    add_stats(plan, excess, most, stats);
+    add_stats(plan, excess, most, stats, region);
+}
+
+/// All blocks of a map and one more; with PF_REGIONS so many for each region, whose target and background,
+/// the former less the latter, are among `levels`.
+template <bool TARGETS>
+__device__ __forceinline__ void finish(const Plan& plan, const real* fixed, const real* targets, const Sums& sums,
+                                       u32 first, u32 end, real* rho, u32* outside, Stats* stats, Age* age, u64* posted,
+                                       const real* levels) {
+    const u32 region = REGIONS ? blockIdx.y : 0;
+    if (blockIdx.x == gridDim.x - 1) {
+        if (region == 0) finish_outside(plan.exact_size != 0, outside, stats, age, posted);
+        return;
+    }
+#if PF_REGIONS
+    Plan own = plan;
+    own.target = __ldg(levels + 2 * region);
+    own.background = __ldg(levels + 2 * region + 1);
+    const u32 bin = first_bin(plan, region);
+    finish_bins<TARGETS>(own, fixed + bin, TARGETS ? targets + bin : targets, sums.in(plan, region), first, end,
+                         rho + bin, stats, region);
+#else
+    finish_bins<TARGETS>(plan, fixed, targets, sums, first, end, rho, stats, region);
+#endif
 }
 
 #define PF_DENSITY_BODIES(SUFFIX, ORDER)                                                                               \
     PF_KERNEL(BLOCK, DEPOSIT_BLOCKS) density_##SUFFIX(const Plan plan, const Chunk* chunks, const Record* large,       \
                                                       const Record* records, const u32* id_of, const real2* corners,   \
                                                       real2* staged, Sum* values, u64* rest, u32* outside_weight,      \
-                                                      u64* differences, u32* flags, u32* outside, Stats* stats) {      \
-        const Sums sums = {values, rest, outside_weight, differences, flags, u32(plan.nx) * u32(plan.ny)};             \
-        deposit_bodies<ORDER>(plan, chunks, large, records, id_of, corners, staged, sums, outside, stats);             \
+                                                      u64* differences, u32* flags, u32* outside, Stats* stats,        \
+                                                      const Regions regions) {                                         \
+        const Sums sums = {values, rest, outside_weight, differences, flags, all_bins(plan)};                          \
+        deposit_bodies<ORDER>(plan, chunks, large, records, id_of, corners, staged, sums, outside, stats, regions);    \
     }
 PF_DENSITY_BODIES(slots, SLOTS)
 PF_DENSITY_BODIES(pairs, PAIRS)
 PF_DENSITY_BODIES(halves, HALVES)
 
 PF_KERNEL(BLOCK) density_large(const Plan plan, Sum* values, u64* rest, u64* differences, u32* flags) {
-    const Sums sums = {values, rest, nullptr, differences, flags, u32(plan.nx) * u32(plan.ny)};
-    add_large(plan, sums);
+    const u32 bin = REGIONS ? first_bin(plan, blockIdx.x / tiles_of(plan)) : 0;
+    add_large(plan, {values + bin, rest + bin, nullptr, differences, flags, all_bins(plan)});
 }
 
 #define PF_DENSITY_FINISH(NAME, TARGETS)                                                                               \
-    PF_KERNEL(BLOCK, F64 ? 4 : 8) NAME(const Plan plan, const real* fixed, const real* targets, Sum* values,           \
-                                       u64* rest, u32* outside_weight, u32 first, u32 end, real* rho, u32* outside,    \
-                                       Stats* stats, Age* age, u64* posted) {                                          \
-        const Sums sums = {values, rest, outside_weight, nullptr, nullptr, u32(plan.nx) * u32(plan.ny)};               \
-        if (blockIdx.x == gridDim.x - 1) finish_outside(plan.exact_size != 0, outside, stats, age, posted);            \
-        else finish_bins<TARGETS>(plan, fixed, targets, sums, first, end, rho, stats);                                 \
+    PF_KERNEL(BLOCK, F64 ? 4 : REGIONS ? 5 : 8) NAME(const Plan plan, const real* fixed, const real* targets,          \
+                                                     Sum* values, u64* rest, u32* outside_weight, u32 first,           \
+                                                     u32 end, real* rho, u32* outside, Stats* stats, Age* age,         \
+                                                     u64* posted, const real* levels) {                                \
+        const Sums sums = {values, rest, outside_weight, nullptr, nullptr, all_bins(plan)};                            \
+        finish<TARGETS>(plan, fixed, targets, sums, first, end, rho, outside, stats, age, posted, levels);             \
     }
 PF_DENSITY_FINISH(density_finish, false)
 PF_DENSITY_FINISH(density_finish_targets, true)

@@ -5,8 +5,9 @@
 //   force_pairs    forces from slot order to the caller's, times a weight, written or added to
 //                  what is there; x and y of a body side by side
 //   force_halves   the same, x of all bodies before y of all
+//   force_pairs_by_region, force_halves_by_region  with PF_REGIONS: the same, times a weight of the region
 //
-// The last two also copy a step's energy, summed over regions, where it is wanted.
+// force_pairs and force_halves also copy a step's energy where it is wanted.
 //
 // A body's sum always runs over its bins in the same order by one thread (a large body's
 // by one block), so the same inputs give the same bits.
@@ -148,16 +149,18 @@ __device__ __forceinline__ void gather_chunk(const Plan& plan, const Chunk& chun
 /// One block per large body; its warps take rows of bins in turn.
 __device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Record* __restrict__ large,
                                              const real2* __restrict__ corners, const real* __restrict__ ex,
-                                             const real* __restrict__ ey, real2* __restrict__ forces) {
+                                             const real* __restrict__ ey, real2* __restrict__ forces,
+                                             const Regions& regions) {
     __shared__ real warp_x[8], warp_y[8];
     const Record body = large[k];
+    const u32 before = first_bin(plan, region_at(plan, regions, plan.bodies + k));
     const real2 at = corners[plan.bodies + k];
     const Span sx = span_of(plan.x, at.x, body.w, plan.stretch);
     const Span sy = span_of(plan.y, at.y, body.h, plan.stretch);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     real sum_x = 0, sum_y = 0;
     for_each_bin<4>(plan, sx, sy, warp, warps, lane, 32, [&](int, int, int i, int j, real wx, real wy) {
-        const u32 bin = u32(i) * u32(plan.ny) + u32(j);
+        const u32 bin = before + u32(i) * u32(plan.ny) + u32(j);
         sum_x = fma_rn(wx * wy, __ldg(ex + bin), sum_x);
         sum_y = fma_rn(wx * wy, __ldg(ey + bin), sum_y);
     });
@@ -183,17 +186,25 @@ __device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Reco
 /// Bodies per thread of force_pairs and force_halves, whose accesses at random are in flight at once.
 constexpr u32 RETURN_EACH = 4;
 
+/// What the forces of some regions are multiplied by, of the one numbered `first` and those after it.
+/// `WeightsOf` in src/cuda.
+struct Weights {
+    u32 first, count;
+    real of[64];
+};
+
 /// `back` need not begin where a pair can in HALVES; null: forces are not wanted. Times `factor` too, where there is one.
-/// The sum of the `regions` numbers at `energies` goes to `energy`, unless that is null.
-template <int ORDER>
-__device__ __forceinline__ void return_forces(u32 count, const u32* __restrict__ slot_of, const real2* forces,
+/// BY_REGION: only bodies of the regions of `weights`, times theirs and not `weight`. The number at `total` goes
+/// to `energy`, unless that is null.
+template <int ORDER, bool BY_REGION>
+__device__ __forceinline__ void return_forces(const Plan& plan, const u32* __restrict__ slot_of, const real2* forces,
                                               real* __restrict__ back, real weight, const real* __restrict__ factor,
-                                              bool add, const double* energies, u32 regions, real* energy) {
+                                              bool add, const double* total, real* energy, const Regions& regions,
+                                              const Weights* weights) {
+    const u32 count = u32(plan.bodies + plan.large);
     if (energy && blockIdx.x == 0 && threadIdx.x == 0) {
         wait_for_previous();
-        double sum = 0;
-        for (u32 k = 0; k < regions; ++k) sum += energies[k];
-        *energy = real(sum);
+        *energy = real(*total);
     }
     if (!back || count == 0) return;
     const u32 first = blockIdx.x * blockDim.x * RETURN_EACH + threadIdx.x;
@@ -222,6 +233,12 @@ __device__ __forceinline__ void return_forces(u32 count, const u32* __restrict__
     for (u32 k = 0; k < RETURN_EACH; ++k) {
         const u32 at = first + k * blockDim.x;
         if (at >= count) break;
+        if (BY_REGION) {
+            const u32 own = region_at(plan, regions, slot[k]) - weights->first;
+            if (own >= weights->count) continue;
+            weight = weights->of[own];
+            if (factor) weight *= __ldg(factor);
+        }
         const real2 product = make(weight * force[k].x, weight * force[k].y);
         const real2 out =
             add ? make(fma_rn(weight, force[k].x, before[k].x), fma_rn(weight, force[k].y, before[k].y)) : product;
@@ -236,21 +253,34 @@ __device__ __forceinline__ void return_forces(u32 count, const u32* __restrict__
 
 PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks, const Record* large,
                                             const Record* records, const real2* corners, const real* ex, const real* ey,
-                                            real2* forces) {
+                                            real2* forces, const Regions regions) {
     wait_for_previous();
     if (blockIdx.x < u32(plan.large)) {
-        gather_large(plan, blockIdx.x, large, corners, ex, ey, forces);
+        gather_large(plan, blockIdx.x, large, corners, ex, ey, forces, regions);
         return;
     }
-    const Chunk chunk = chunks[blockIdx.x - plan.large];
-    if (!chunk.empty()) gather_chunk(plan, chunk, records, corners, ex, ey, forces);
+    Chunk chunk = chunks[blockIdx.x - plan.large];
+    if (chunk.empty()) return;
+    const u32 region = chunk.take_region(), bin = first_bin(plan, region);
+    gather_chunk(plan_in(plan, regions, region), chunk, records, corners, ex + bin, ey + bin, forces);
 }
 
 #define PF_FORCE_RETURN(SUFFIX, ORDER)                                                                                 \
     PF_KERNEL(BLOCK) force_##SUFFIX(const Plan plan, const u32* slot_of, const real2* forces, real* back, real weight, \
-                                    const real* factor, int add, const double* energies, u32 regions, real* energy) {  \
-        return_forces<ORDER>(u32(plan.bodies + plan.large), slot_of, forces, back, weight, factor, add != 0, energies, \
-                             regions, energy);                                                                         \
+                                    const real* factor, int add, const double* total, real* energy) {                  \
+        return_forces<ORDER, false>(plan, slot_of, forces, back, weight, factor, add != 0, total, energy, {}, nullptr); \
     }
 PF_FORCE_RETURN(pairs, PAIRS)
 PF_FORCE_RETURN(halves, HALVES)
+
+#if PF_REGIONS
+#define PF_FORCE_RETURN_BY_REGION(SUFFIX, ORDER)                                                                       \
+    PF_KERNEL(BLOCK, 4) force_##SUFFIX##_by_region(const Plan plan, const u32* slot_of, const real2* forces,           \
+                                                   real* back, const real* factor, int add, const Regions regions,     \
+                                                   const __grid_constant__ Weights weights) {                          \
+        return_forces<ORDER, true>(plan, slot_of, forces, back, 1, factor, add != 0, nullptr, nullptr, regions,        \
+                                   &weights);                                                                         \
+    }
+PF_FORCE_RETURN_BY_REGION(pairs, PAIRS)
+PF_FORCE_RETURN_BY_REGION(halves, HALVES)
+#endif

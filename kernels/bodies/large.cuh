@@ -15,7 +15,8 @@
 template <int ORDER>
 __device__ __forceinline__ void deposit_large(const Plan& plan, u32 k, const Record* __restrict__ large,
                                               const real2* __restrict__ corners, real2* __restrict__ staged,
-                                              const Sums& sums) {
+                                              const Sums& all_sums, const Regions& regions) {
+    const Sums sums = all_sums.in(plan, region_at(plan, regions, plan.bodies + k));
     const int lane = threadIdx.x % 32, p = lane / 5, q = lane % 5;
     const Record body = large[k];
     const real2 at = corner_at<ORDER>(plan, corners, ORDER != SLOTS ? u32(body.id) : plan.bodies + k);
@@ -34,7 +35,7 @@ __device__ __forceinline__ void deposit_large(const Plan& plan, u32 k, const Rec
     const u64 step = value(p, q) - value(p - 1, q) - value(p, q - 1) + value(p - 1, q - 1);
     const int row = sx.first + place(p, rows), column = sy.first + place(q, columns);
     const u32 of = filler ? 1 : 0;
-    u64* const differences = sums.large + u64(of * u32(plan.tiles_x * plan.tiles_y)) * (TILE * TILE);
+    u64* const differences = sums.large + u64(of * all_tiles(plan)) * (TILE * TILE);
     const int end_x = min(sx.first + rows, plan.nx), end_y = min(sy.first + columns, plan.ny);
     for (int i = max(sx.first, 0) & -TILE; i < end_x; i += TILE)
         for (int j = max(sy.first, 0) & -TILE; j < end_y; j += TILE) {
@@ -72,13 +73,15 @@ __device__ __forceinline__ void add_exclusive(const SumsOf<u32>& sums, u32 at, u
 }
 __device__ __forceinline__ void add_exclusive(const SumsOf<u64>& sums, u32 at, u64 value) { sums.values[at] += value; }
 
-/// Adds up the differences of tile blockIdx.x's large bodies, and sets them to zero.
+/// Adds up the differences of tile blockIdx.x's large bodies, and sets them to zero. `sums` are those of
+/// the tile's region, but for the differences and flags.
 __device__ __forceinline__ void add_large(const Plan& plan, const Sums& sums) {
     static_assert(TILE * TILE == 4 * BLOCK, "four bins per thread");
     const u32 flags = sums.flags[blockIdx.x];
     if (!flags) return;
-    const u32 i = blockIdx.x / plan.tiles_y * TILE + threadIdx.x / 8;
-    const u32 j = blockIdx.x % plan.tiles_y * TILE + threadIdx.x % 8 * 4;
+    const u32 tile = REGIONS ? blockIdx.x % tiles_of(plan) : blockIdx.x;
+    const u32 i = tile / plan.tiles_y * TILE + threadIdx.x / 8;
+    const u32 j = tile % plan.tiles_y * TILE + threadIdx.x % 8 * 4;
     for (u32 of = 0; of < 2; ++of) {
         if (!(flags >> of & 1)) continue;
         Four<u64>* const at =

@@ -32,11 +32,12 @@
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 
-/// Counter of a body: its tile and whether it is a filler.
-__device__ __forceinline__ u32 counter_of(const Plan& plan, const real2& corner, bool filler) {
+/// Counter of a body: its region, its tile and whether it is a filler.
+__device__ __forceinline__ u32 counter_of(const Plan& plan, const Regions& regions, const real2& corner, u32 slot) {
     const int i = span_of(plan.x, corner.x, real(0), real(0)).first,
               j = span_of(plan.y, corner.y, real(0), real(0)).first;
-    return tile_at(plan, i, j) * 2 + (filler ? 1 : 0);
+    const u32 before = REGIONS ? region_at(plan, regions, slot) * tiles_of(plan) : 0;
+    return (before + tile_at(plan, i, j)) * 2 + (int(slot) >= plan.movable ? 1 : 0);
 }
 
 /// Bodies per thread of order_count and order_place. Measured on an H200 (4.9 million
@@ -80,8 +81,8 @@ __device__ __forceinline__ u32 count_together(bool local, const Histogram& histo
 template <int ORDER>
 __device__ __forceinline__ void count_bodies(const Plan& plan, const u32* __restrict__ ids,
                                              const real2* __restrict__ corners, u32* counts, real2* staged,
-                                             bool local) {
-    const Histogram histogram = clear_histogram(local ? 2 * plan.tiles_x * plan.tiles_y : 0);
+                                             bool local, const Regions& regions) {
+    const Histogram histogram = clear_histogram(local ? 2 * all_tiles(plan) : 0);
     const int first = blockIdx.x * blockDim.x * ORDER_EACH + threadIdx.x;
     real2 corner[ORDER_EACH];
 #pragma unroll
@@ -95,7 +96,7 @@ __device__ __forceinline__ void count_bodies(const Plan& plan, const u32* __rest
         u32 counter = NO_COUNTER;
         if (slot < plan.bodies) {
             staged[slot] = corner[k];
-            counter = counter_of(plan, corner[k], slot >= plan.movable);
+            counter = counter_of(plan, regions, corner[k], slot);
         }
         count_together(local, histogram, counts, counter);
     }
@@ -159,7 +160,7 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
         age->order += 1;
         age->excess = 0;
     }
-    const u32 size = plan.tiles_x * plan.tiles_y, mine = threadIdx.x * TILES_EACH;
+    const u32 size = all_tiles(plan), mine = threadIdx.x * TILES_EACH;
     u32 movable = 0, filler = plan.movable, list = 0;
     for (u32 base = 0; base < size; base += 1024 * TILES_EACH) {
         __syncthreads();
@@ -202,7 +203,7 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
 __device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __restrict__ tiles,
                                             Chunk* __restrict__ chunks, u32 half) {
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-    const u32 size = plan.tiles_x * plan.tiles_y;
+    const u32 size = all_tiles(plan);
     for (u32 t = thread / 32; t < size; t += threads / 32) {
         const Tile tile = tiles[t], next = tiles[t + 1];
         const u32 movable = next.movable - tile.movable, fillers = next.filler - tile.filler;
@@ -213,10 +214,11 @@ __device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __rest
             chunk.movable_end = tile.movable + part_begin(movable, parts, k + 1);
             chunk.filler_begin = tile.filler + part_begin(fillers, parts, k);
             chunk.filler_end = tile.filler + part_begin(fillers, parts, k + 1);
-            chunk.left = (int(t / plan.tiles_y) << TILE_SHIFT) - HALO;
-            chunk.low = (int(t % plan.tiles_y) << TILE_SHIFT) - HALO;
+            const u32 region = REGIONS ? t / tiles_of(plan) : 0, own = REGIONS ? t % tiles_of(plan) : t;
+            chunk.left = (int(own / plan.tiles_y) << TILE_SHIFT) - HALO;
+            chunk.low = (int(own % plan.tiles_y) << TILE_SHIFT) - HALO;
             chunk.limit = (1u << 27) / parts;
-            chunk.half = half;
+            chunk.half = half | region << 1;
             chunks[tile.chunk + k] = chunk;
         }
     }
@@ -237,8 +239,8 @@ static_assert(sizeof(Wanted) == 24, "as in src/cuda");
 __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __restrict__ staged, u32* cursors,
                                              const u32* __restrict__ ids, u32* __restrict__ new_ids,
                                              const Record* __restrict__ records, Record* __restrict__ new_records,
-                                             const Wanted& wanted, bool local) {
-    const Histogram histogram = clear_histogram(local ? 2 * plan.tiles_x * plan.tiles_y : 0);
+                                             const Wanted& wanted, bool local, const Regions& regions) {
+    const Histogram histogram = clear_histogram(local ? 2 * all_tiles(plan) : 0);
     if (!local) wait_for_previous();
     const int first = blockIdx.x * blockDim.x * ORDER_EACH + threadIdx.x, all = plan.bodies + plan.large;
     real2 corner[ORDER_EACH];
@@ -254,7 +256,7 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
     for (int k = 0; k < ORDER_EACH; ++k) {
         const int slot = first + k * blockDim.x;
         u32 counter = NO_COUNTER;
-        if (slot < plan.bodies) counter = counter_of(plan, corner[k], slot >= plan.movable);
+        if (slot < plan.bodies) counter = counter_of(plan, regions, corner[k], slot);
         const u32 before = count_together(local, histogram, cursors, counter);
         place[k] = local ? counter << 16 | before : before;
     }
@@ -301,8 +303,9 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
 
 #define PF_ORDER_COUNT(SUFFIX, ORDER)                                                                                  \
     PF_KERNEL(512, 8 / sizeof(real)) order_count_##SUFFIX(const Plan plan, const u32* ids, const real2* corners,       \
-                                                          u32* counts, real2* staged, int local) {                     \
-        count_bodies<ORDER>(plan, ids, corners, counts, staged, local != 0);                                           \
+                                                          u32* counts, real2* staged, int local,                       \
+                                                          const Regions regions) {                                     \
+        count_bodies<ORDER>(plan, ids, corners, counts, staged, local != 0, regions);                                  \
     }
 PF_ORDER_COUNT(slots, SLOTS)
 PF_ORDER_COUNT(pairs, PAIRS)
@@ -314,10 +317,10 @@ PF_KERNEL(1024) order_tiles(const Plan plan, uint2* counts, uint2* cursors, Tile
 
 PF_KERNEL(512, 8 / sizeof(real)) order_place(const Plan plan, const real2* staged, u32* cursors, u32* ids,
                                              Record* records, u32 half, const Wanted wanted, const Tile* tiles,
-                                             Chunk* chunks, int local) {
+                                             Chunk* chunks, int local, const Regions regions) {
     const u32 all = plan.bodies + plan.large, other = half ^ 1;
     place_bodies(plan, staged, cursors, ids + half * all, ids + other * all, records + half * plan.records,
-                 records + other * plan.records, wanted, local != 0);
+                 records + other * plan.records, wanted, local != 0, regions);
     list_chunks(plan, tiles, chunks, other);
 }
 

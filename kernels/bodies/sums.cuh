@@ -31,7 +31,14 @@ template <typename Value> struct SumsOf {
     u32* outside_weight;  // f32, per tile: weight of bodies outside their halo that begin there, 1/64 of a bin
     u64* large;           // differences of large bodies; bins of tile t from t * TILE² on
     u32* flags;           // per tile, one bit per class: differences are not zero
-    u32 bins;
+    u32 bins;  // of a class's maps
+
+    /// Those of one region, to be indexed by its own bins and tiles.
+    __device__ __forceinline__ SumsOf in(const Plan& plan, u32 region) const {
+        if (!REGIONS) return *this;
+        const u32 bin = first_bin(plan, region), tile = region * tiles_of(plan);
+        return {values + bin, rest + bin, outside_weight + tile, large + u64(tile) * (TILE * TILE), flags + tile, bins};
+    }
 };
 template <typename T> struct SumOf {
     using type = u32;

@@ -5,9 +5,10 @@
 //   PF_KEEP       where a block keeps the spectrum it works on later:
 //                 0 in registers, 1 in shared memory (joined_columns.cuh),
 //                 2 with separate FFTs for P and Q (separate_columns.cuh)
+//   PF_BATCH      whether there is more than one map
 //   PF_PEERS, PF_WRITTEN  ranks of a solve by slabs (peers/peers.cuh), each of which has some of the
 //                 columns, and columns of a panel that they write
-// Blocks take units of 2C columns. One value is read and two are written for each bin. The kernels
+// Blocks take units of 2C columns, those of a map each. One value is read and two are written for each bin. The kernels
 // leave the transforms' halves to Green::scale.
 #if PF_KEEP == 2
 #include "solve/separate_columns.cuh"
@@ -37,6 +38,12 @@ columns(const __grid_constant__ Slabs slabs, const cplx* table, Green green, u32
 #else
 PF_KERNEL(THREADS, PF_BLOCKS)
 columns(cplx* p, cplx* q, const cplx* table, Green green, u32 units, double* partial) {
+#if PF_BATCH
+    const size_t first = blockIdx.y * panels(2 * C * units, N / 2);
+    p += first;
+    q += first;
+    partial += blockIdx.y * gridDim.x;
+#endif
     solve_columns(MapPanels{p, q, partial}, table, green, units);
 }
 #endif

@@ -4,12 +4,16 @@
 // PF_POTENTIAL: φ, Ex and Ey; otherwise Ex and Ey. How lines are divided: shape.cuh. A block takes
 // GROUPS·C row pairs, those of a group neighbours and of one map; the groups of a row pair's maps
 // are neighbours: P's second reader finds it in L2. Two values are read and three written for
-// each bin, without φ two and two. Block 0 also adds up the energy.
+// each bin, without φ two and two. Block 0 also adds up the energy. PF_BATCH: there is more than
+// one solve; the first energy is then that of all, before that of each.
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 #include "lines/places.cuh"
 #include "lines/shape.cuh"
 
+#ifndef PF_BATCH
+#define PF_BATCH 0
+#endif
 static_assert(Fft::BYTES * GROUPS == PF_BYTES, "the host counts shared memory otherwise");
 
 /// Sums `partial` by one warp, in an order that depends on `count` alone.
@@ -39,7 +43,8 @@ fields(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict_
     wait_for_previous();
     if (EARLY) let_next_start();
     cplx v[ROOM];
-    PanelRows<Fft, false>(0, pair, pairs, 0).load_coefficients(v, t, in);
+    const u32 solve = PF_BATCH ? blockIdx.y : 0;
+    PanelRows<Fft, false>(solve, pair, pairs, 0).load_coefficients(v, t, in);
     Fft::pairs(v, t, table, [&](const Frequency& at, cplx& a, cplx& b) {
         if (map == EY) {
             const real wa = step_y * at.k, wb = step_y * (real(N) - at.k);
@@ -53,6 +58,12 @@ fields(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict_
     });
     Fft::run<1>(v, place, table);
     if (!EARLY) let_next_start();
-    if (present) MapRows<Fft, false>(0, pair, pairs, 0).store_neighbours(v, t, out, 1, map == EY ? -1 : 1);
-    if (blockIdx.x == 0 && threadIdx.x < 32) sum_energy(partial, partials, energy);
+    if (present) MapRows<Fft, false>(solve, pair, pairs, 0).store_neighbours(v, t, out, 1, map == EY ? -1 : 1);
+    if (blockIdx.x != 0 || threadIdx.x >= 32) return;
+#if PF_BATCH
+    sum_energy(partial + solve * partials, partials, energy + 1 + solve);
+    if (solve != 0) return;
+    partials *= gridDim.y;
+#endif
+    sum_energy(partial, partials, energy);
 }

@@ -101,8 +101,16 @@ fn an_iteration_on_the_cpu_allocates_nothing_in_f64() {
 fn cuda<T: placefield::cuda::CudaReal>() {
     let _alone = alone();
     // Sizes that every pipeline has kernels of its own for.
-    let charge = charge(64);
+    for charge in [charge(64), fenced(64)] {
+        cuda_of::<T>(&charge);
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn cuda_of<T: placefield::cuda::CudaReal>(charge: &Charge) {
     let [x, y] = [charge.initial_x(), charge.initial_y()].map(|v| crate::common::rounded::<T>(v));
+    let weights = vec![0.5; charge.regions()];
+    let mut regions = vec![Evaluation::default(); charge.regions()];
     for pipeline in Pipeline::ALL {
         let options = EngineOptions::default().pipeline(pipeline);
         let mut engine =
@@ -111,10 +119,12 @@ fn cuda<T: placefield::cuda::CudaReal>() {
         let mut gradient = engine.gpu().zeros(corners.len()).unwrap();
         allocates_nothing(x.len(), &format!("{pipeline} {}", T::PRECISION), || {
             assert!(engine.evaluate(&x, &y).unwrap().energy > 0.0);
+            engine.read_regions(&mut regions).unwrap();
             engine.enqueue_step().unwrap();
             for layout in [Layout::Halves, Layout::Pairs] {
                 engine.enqueue_energy(layout, &corners).unwrap();
                 let options = GradientOptions::default().layout(layout).accumulate(true);
+                let options = options.region_weights(&weights);
                 engine.enqueue_gradient(&options, None, &mut gradient).unwrap();
             }
             assert!(engine.read_evaluation().unwrap().energy > 0.0);

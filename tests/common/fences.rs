@@ -4,7 +4,7 @@
 use super::relative_rms;
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
-use placefield::engine::{Engine, Evaluation, GradientOptions, Layout, MapKind};
+use placefield::engine::{Engine, EngineError, Evaluation, GradientOptions, Layout, MapKind};
 use placefield::grid::{BinGrid, Map, Rect};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -132,6 +132,87 @@ impl Cells {
     }
 }
 
+/// Cells all over a die and a little beyond, half its area, in so many regions: a strip of the die is
+/// the fence of each but the last, whose cells have none. With up to 20 regions there are cells of
+/// more than 64 bins. Positions are numbers of `f32`.
+pub fn strips([nx, ny]: [usize; 2], regions: usize, options: &ChargeOptions) -> Charge {
+    let bin = [9.5, 6.25];
+    let die = Rect::at(-31.5, 12.25, bin[0] * nx as f64, bin[1] * ny as f64);
+    let mut random = Pcg64Mcg::seed_from_u64((nx * 1000 + ny) as u64);
+    let mut draw = |low: f64, high: f64| low + (high - low) * random.random::<f64>();
+    let count = nx * ny / 2;
+    let mut columns = [const { Vec::new() }; 4];
+    for i in 0..count {
+        let [w, h] = match regions <= 20 && i % 397 == 5 {
+            true => [draw(9.0, 14.0) * bin[0], draw(8.0, 12.0) * bin[1]],
+            false => [draw(2.0, 16.0), 5.0],
+        };
+        let at = [draw(die.xl - 20.0, die.xh), draw(die.yl - 20.0, die.yh)];
+        let values = [w, h, at[0], at[1]];
+        columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+    }
+    let [width, height, x, y] = &columns;
+    let fixed = [Rect::at(die.xl + 20.0, die.yl + 10.0, die.width() / 9.0, die.height() / 7.0)];
+    let cells = Rectangles::movable(width, height, x, y).fixed(&fixed).row_height(6.0);
+    let grid = BinGrid::new(die, nx, ny).unwrap();
+    let mut charge = Charge::from_rectangles(grid, &cells, options).unwrap();
+    let edge = |r: usize| die.xl + die.width() * r as f64 / regions as f64;
+    let fence = |r: usize| vec![Rect { xl: edge(r), xh: edge(r + 1), ..die }];
+    let fences: Vec<_> = (0..regions - 1).map(fence).collect();
+    let region: Vec<u32> = (0..count).map(|i| (i % regions) as u32).collect();
+    charge.set_fences(&fences, &region).unwrap();
+    let near = |values: &[f64]| values.iter().map(|v| f64::from(*v as f32)).collect::<Vec<f64>>();
+    let (x, y) = (near(charge.initial_x()), near(charge.initial_y()));
+    charge.set_initial(&x, &y).unwrap();
+    assert_eq!(charge.regions(), regions);
+    charge
+}
+
+/// Charges with other regions, or with something changed in them.
+pub fn changes() -> Vec<Charge> {
+    let cells = Cells::new();
+    let unfenced = cells.unfenced(&options().fillers(true));
+    let fenced = cells.together(&options().fillers(true));
+    let mut inflated = fenced.clone();
+    let width: Vec<f64> = fenced.width().iter().map(|w| 1.1 * w).collect();
+    inflated.set_sizes(&width, fenced.height()).unwrap();
+    let mut stays = vec![false; CELLS];
+    (0..20).for_each(|i| stays[7 * i] = true);
+    let mut held = inflated.clone();
+    held.set_fixed_cells(&stays, &inflated.initial_x()[..CELLS], &inflated.initial_y()[..CELLS])
+        .unwrap();
+    let mut blocked = fenced.clone();
+    let mut taken = Map::filled(BINS[0], BINS[1], 0.0);
+    taken[(16, 10)] = 35.0;
+    blocked.set_taken_area(Some(taken)).unwrap();
+    assert_eq!(blocked.region_fixed(1)[(16, 10)], 0.8 * 35.0);
+    // Full already: it lies outside the fence.
+    assert_eq!(blocked.region_fixed(0), fenced.region_fixed(0));
+    let mut targets = fenced.clone();
+    let mut map = Map::filled(BINS[0], BINS[1], 0.6);
+    map[(3, 5)] = 0.55;
+    targets.set_target_densities(Some(map)).unwrap();
+    targets.refill().unwrap();
+    assert!(targets.fillers() < fenced.fillers());
+    vec![unfenced.clone(), fenced, inflated, held, blocked, targets, unfenced]
+}
+
+/// That an engine that goes on with one charge after the other finds what engines of their own do.
+pub fn goes_on_with_other_regions<T: Real>(mut open: impl FnMut(Charge) -> Box<dyn Engine<T>>) {
+    let charges = changes();
+    let mut engine = open(charges[0].clone());
+    find(&mut *engine);
+    for charge in &charges[1..] {
+        engine.set_charge(charge.clone().into()).unwrap();
+        let stale = engine.read_regions(&mut vec![Evaluation::default(); charge.regions()]);
+        assert!(matches!(stale, Err(EngineError::OutOfOrder { .. })));
+        let (got, want) = (find(&mut *engine), find(&mut *open(charge.clone())));
+        assert_eq!((got.evaluation, got.regions), (want.evaluation, want.regions));
+        assert!(got.exact == want.exact && got.maps == want.maps && got.force == want.force);
+        assert!(got.gradient == want.gradient);
+    }
+}
+
 fn wide<T: Real>(values: &[T]) -> Vec<f64> {
     values.iter().map(|v| v.wide()).collect()
 }
@@ -153,8 +234,9 @@ pub fn find<T: Real>(engine: &mut dyn Engine<T>) -> Found<T> {
     let evaluation = engine.evaluate(&x, &y).unwrap();
     let mut of_regions = vec![Evaluation::default(); regions];
     engine.read_regions(&mut of_regions).unwrap();
+    let grid = engine.charge().grid();
     let maps = MapKind::ALL.map(|kind| {
-        let mut map = Map::filled(regions * BINS[0], BINS[1], T::zero());
+        let mut map = Map::filled(regions * grid.nx(), grid.ny(), T::zero());
         engine.read_map(kind, &mut map).unwrap();
         map.into_vec()
     });

@@ -7,6 +7,7 @@
 #![allow(dead_code, unreachable_pub)] // each test crate uses its own part
 
 pub mod bodies;
+pub mod fenced_placement;
 pub mod fences;
 
 use placefield::{Precision, Real};

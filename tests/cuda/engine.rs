@@ -8,7 +8,7 @@ use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::solve::{Fields, Solver};
 use placefield::cuda::{Arrangement, Bodies, CudaEngine, CudaReal, Gpu, MOST_STEPS_PER_ORDER};
 use placefield::engine::{
-    DensityStats, Engine, EngineError, EngineOptions, MapKind, Pipeline, Timed,
+    DensityStats, Engine, EngineError, EngineOptions, Evaluation, MapKind, Pipeline, Timed,
 };
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::{Precision, Real};
@@ -36,7 +36,7 @@ pub(crate) struct Seen<T> {
 
 pub(crate) fn see<T: Real>(engine: &mut dyn Engine<T>) -> Seen<T> {
     let (grid, bodies) = (engine.charge().grid(), engine.charge().bodies());
-    let mut map = Map::filled(grid.nx(), grid.ny(), T::nan());
+    let mut map = Map::filled(engine.charge().regions() * grid.nx(), grid.ny(), T::nan());
     let mut read = |kind| {
         engine.read_map(kind, &mut map).unwrap();
         map.as_slice().to_vec()
@@ -113,11 +113,18 @@ pub(crate) fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
         let energy = cpu.solve(Pipeline::RowColumn).unwrap();
         cpu.compute_force().unwrap();
         let want = see(&mut cpu);
+        let mut regions = [(); 2].map(|()| vec![Evaluation::default(); charge.regions()]);
+        cpu.read_regions(&mut regions[0]).unwrap();
         for pipeline in Pipeline::ALL {
             let what = format!("{what} {pipeline}");
             close(&what, engine.solve(pipeline).unwrap(), energy, 4.0 * bound::<T>());
             engine.compute_force().unwrap();
             see(&mut engine).is_near(&want, 2.0 * bound::<T>(), &what);
+            engine.read_regions(&mut regions[1]).unwrap();
+            for (want, got) in regions[0].iter().zip(&regions[1]) {
+                stats_near(&what, got.density, want.density, bound::<T>());
+                close(&what, got.energy, want.energy, 4.0 * bound::<T>());
+            }
             let times = engine.times();
             assert!(times.density > 0.0 && times.forward > 0.0 && times.inverse > 0.0);
             assert!(times.force > 0.0 && times.scaling == 0.0);

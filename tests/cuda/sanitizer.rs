@@ -8,6 +8,7 @@ use crate::common::bodies::mixed;
 use crate::common::rounded;
 use crate::device::{MAPS, gpu, must_have_lines, output, poisoned, values};
 use crate::engine::{agrees, positions};
+use crate::fences::runs;
 use crate::maps::{grid, off_axis};
 use crate::slabs::solves_like_one;
 use crate::solve::variants;
@@ -42,6 +43,8 @@ cases! {
     case_engine_f64: engine::<f64>;
     case_many_tiles_f32: many_tiles::<f32>;
     case_many_tiles_f64: many_tiles::<f64>;
+    case_regions_f32: runs::<f32>;
+    case_regions_f64: runs::<f64>;
     case_solvers_f32: solvers::<f32>;
     case_solvers_f64: solvers::<f64>;
     case_three_pass_f32: three_pass::<f32>;

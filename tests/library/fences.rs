@@ -1,16 +1,14 @@
 //! Several density systems over one grid: fence regions.
 
 use crate::common::fences::{
-    BINS, CELLS, Cells, REGIONS, fences, find, grid, options, the_die_is_no_fence,
-    together_is_alone,
+    BINS, CELLS, Cells, REGIONS, fences, find, goes_on_with_other_regions, grid, options,
+    the_die_is_no_fence, together_is_alone,
 };
 use placefield::Real;
 use placefield::charge::{Charge, ChargeError, ChargeOptions, Rectangles};
 use placefield::cpu::energy_gradient::energy_gradient;
 use placefield::cpu::engine::CpuEngine;
-use placefield::engine::{
-    Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Pipeline,
-};
+use placefield::engine::{Engine, EngineOptions, Evaluation, GradientOptions, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};
 
 fn open<T: Real>(charge: Charge, threads: usize) -> Box<dyn Engine<T>> {
@@ -112,39 +110,7 @@ fn fillers_fill_their_own_region() {
 
 #[test]
 fn an_engine_goes_on_with_other_regions() {
-    let cells = Cells::new();
-    let unfenced = cells.unfenced(&options().fillers(true));
-    let fenced = cells.together(&options().fillers(true));
-    let mut inflated = fenced.clone();
-    let width: Vec<f64> = fenced.width().iter().map(|w| 1.1 * w).collect();
-    inflated.set_sizes(&width, fenced.height()).unwrap();
-    let mut stays = vec![false; CELLS];
-    (0..20).for_each(|i| stays[7 * i] = true);
-    let mut held = inflated.clone();
-    held.set_fixed_cells(&stays, &inflated.initial_x()[..CELLS], &inflated.initial_y()[..CELLS])
-        .unwrap();
-    let mut blocked = fenced.clone();
-    let mut taken = Map::filled(BINS[0], BINS[1], 0.0);
-    taken[(16, 10)] = 35.0;
-    blocked.set_taken_area(Some(taken)).unwrap();
-    assert_eq!(blocked.region_fixed(1)[(16, 10)], 0.8 * 35.0);
-    // Full already: it lies outside the fence.
-    assert_eq!(blocked.region_fixed(0), fenced.region_fixed(0));
-    let mut targets = fenced.clone();
-    targets.set_target_densities(Some(Map::filled(BINS[0], BINS[1], 0.6))).unwrap();
-    targets.refill().unwrap();
-    assert!(targets.fillers() < fenced.fillers());
-    let mut engine = open::<f64>(unfenced.clone(), 2);
-    find(&mut *engine);
-    for charge in [fenced, inflated, held, blocked, targets, unfenced] {
-        engine.set_charge(charge.clone().into()).unwrap();
-        let stale = engine.read_regions(&mut vec![Evaluation::default(); charge.regions()]);
-        assert!(matches!(stale, Err(EngineError::OutOfOrder { .. })));
-        let (got, want) = (find(&mut *engine), find(&mut *open::<f64>(charge, 2)));
-        assert_eq!((got.evaluation, got.regions), (want.evaluation, want.regions));
-        assert!(got.exact == want.exact && got.maps == want.maps && got.force == want.force);
-        assert!(got.gradient == want.gradient);
-    }
+    goes_on_with_other_regions::<f64>(|charge| open(charge, 2));
 }
 
 /// Against central differences of the energy in sum.

@@ -9,6 +9,10 @@
 //! [`Bodies::order_is_due`] says when to order again. The order is no part of the
 //! result.
 //!
+//! Bodies of several fence regions ([`Charge::set_fences`]) are ordered by region first, and a block's
+//! are of one region: each has maps of its own, one region's after the other's. The kernels of
+//! several regions are compiled apart, so that those of one know nothing of it.
+//!
 //! Positions and forces are pairs, x and y of a body side by side. They may stay
 //! in the caller's order ([`Arrangement::Caller`]), at the price of one random
 //! access per body, or be kept in slot order by the caller
@@ -17,15 +21,17 @@
 use super::age::OrderAge;
 use super::order::{Corners, Ordering, Parts, Wanted};
 use super::permute::{self, Moves, Permutation, PermutationView};
-use super::plan::{BUSY, BodySizes, LARGEST_CHUNK, PATCH, Plan, SMALL_CHUNK, Units, records};
+use super::plan::{
+    BUSY, BodySizes, LARGEST_CHUNK, PATCH, Plan, RegionTables, SMALL_CHUNK, Units, defines, records,
+};
 use crate::charge::Charge;
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
-    check_aligned, check_length,
+    MOST_BLOCKS, check_aligned, check_length,
 };
 use crate::engine::Layout;
 use crate::grid::BinGrid;
-use cudarc::driver::{CudaFunction, LaunchConfig};
+use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -59,6 +65,9 @@ pub struct Bodies<T: CudaReal> {
     pub(in crate::cuda) age: OrderAge,
     ordering: Ordering,
     moves: Moves,
+    /// Of the regions: their first slots, and the sizes of their fillers.
+    starts: DeviceVec<u32>,
+    fillers: DeviceVec<T>,
     /// One record per large body.
     pub(super) large: DeviceVec<u8>,
     /// Bodies of the slots, and records of those that have any: two halves each, of
@@ -81,8 +90,8 @@ impl<T: CudaReal> Bodies<T> {
     /// Uploads the bodies of `charge` and allocates all that ordering needs.
     ///
     /// # Errors
-    /// When there are 2³¹ bodies or more, or several fence regions, kernels cannot be compiled, or memory
-    /// runs out.
+    /// When there are 2³¹ bodies or more, or more fence regions than a grid of blocks has along its second
+    /// axis (65535), kernels cannot be compiled, or memory runs out.
     pub fn new(gpu: &Gpu, charge: impl Into<Arc<Charge>>) -> Result<Self, CudaError> {
         let charge = charge.into();
         let sizes = BodySizes::new(&charge);
@@ -122,17 +131,17 @@ impl<T: CudaReal> Bodies<T> {
         if i32::try_from(count).is_err() {
             return Err(CudaError::TooManyBodies(count));
         }
-        if charge.regions() > 1 {
+        if charge.regions() > MOST_BLOCKS as usize {
             return Err(CudaError::Regions(charge.regions()));
         }
         let plan = layout.plan::<T>(&charge, units);
 
-        let ids = layout.first_ids();
+        let ids = &layout.first_ids;
         let mut slots = records::<T>(&layout.sizes, &ids[..plan.records as usize]);
         slots.resize(2 * slots.len(), 0);
         let large = records::<T>(&layout.sizes, &ids[plan.bodies as usize..]);
-        let ids = [ids, vec![0; count]].concat();
-        let module = gpu.kernels::<T>("order")?;
+        let ids = [&ids[..], &vec![0; count]].concat();
+        let module = gpu.instance::<T>("order", &defines(charge.regions()))?;
         Ok(Bodies {
             id: NEXT.fetch_add(1, Relaxed),
             gpu: gpu.clone(),
@@ -140,6 +149,8 @@ impl<T: CudaReal> Bodies<T> {
             age: OrderAge::new(gpu)?,
             ordering: Ordering::new(gpu, &module, &plan, count < Self::busy(gpu))?,
             moves: Moves::new(&module)?,
+            starts: gpu.upload(&layout.starts)?,
+            fillers: gpu.upload(&layout.fillers::<T>())?,
             large: gpu.upload(&large)?,
             ids: gpu.upload(&ids)?,
             records: gpu.upload(&slots)?,
@@ -188,9 +199,29 @@ impl<T: CudaReal> Bodies<T> {
         self.age.orders()
     }
 
-    /// Tiles of bins.
+    /// Tiles of bins of all regions.
     pub(super) fn tiles(&self) -> usize {
-        self.plan.tiles_x as usize * self.plan.tiles_y as usize
+        (self.plan.regions * self.plan.tiles_x) as usize * self.plan.tiles_y as usize
+    }
+
+    /// Bins of all regions.
+    pub(super) fn bins(&self) -> usize {
+        self.charge.regions() * self.grid.bins()
+    }
+
+    /// The plan for the map of a region, which leaves `background` out.
+    pub(super) fn plan_of(&self, region: usize, background: f64) -> Plan<T> {
+        self.plan.of_region(self.charge.region_target_density(region), background)
+    }
+
+    /// A file of kernels, compiled for one region or for several.
+    pub(super) fn kernels(&self, unit: &str) -> Result<Arc<CudaModule>, CudaError> {
+        self.gpu.instance::<T>(unit, &defines(self.charge.regions()))
+    }
+
+    /// What kernels take of the regions.
+    pub(super) fn region_tables(&self) -> RegionTables {
+        RegionTables { starts: *self.starts.address(), fillers: *self.fillers.address() }
     }
 
     pub(super) fn check_corners<'a>(
@@ -315,6 +346,7 @@ impl<T: CudaReal> Bodies<T> {
             records: &self.records,
             chunks: &self.chunks,
             age: &self.age.device,
+            regions: self.region_tables(),
             wanted,
         };
         // SAFETY: corners and what is wanted were checked by the callers, the rest

@@ -12,6 +12,7 @@ use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap,
     Pinned, blocks_for, check_length, function,
 };
+use crate::cuda::solve::with_total;
 use crate::engine::{DensityStats, Layout};
 use crate::real::Precision;
 use cudarc::driver::{CudaFunction, LaunchConfig};
@@ -58,12 +59,15 @@ pub struct Density<T: CudaReal> {
     deposit: [CudaFunction; 3],
     spread: CudaFunction,
     finish: CudaFunction,
-    background: f64,
-    /// Fixed area per bin over the bin area, less the background.
+    /// Of every region.
+    backgrounds: Vec<f64>,
+    /// Maps of every region, as all maps here. Fixed area per bin over the bin area, less the background.
     fixed: DeviceVec<T>,
     /// The target density of every bin less the background; one value, not used, where it is
     /// the same everywhere.
     targets: DeviceVec<T>,
+    /// Of every region its target density less the background, and the background.
+    levels: DeviceVec<T>,
     /// Sums of the movable cells, then of the fillers, 4 bytes each in f32 and 8
     /// in f64. These and the next four are zero between steps.
     sums: DeviceVec<u32>,
@@ -75,28 +79,54 @@ pub struct Density<T: CudaReal> {
     differences: DeviceVec<u64>,
     flags: DeviceVec<u32>,
     outside_halo: DeviceVec<u32>,
-    /// The three values of [`RawStatistics`].
+    /// The three values of [`RawStatistics`], of all bodies and with several regions then of each.
     stats: DeviceVec<u64>,
     received: Mutex<Pinned<u64>>,
     overlap: Overlap,
     excess_unit: f64,
     movable_area: f64,
+    /// Of every region.
+    movable_areas: Vec<f64>,
     bin_area: f64,
+    /// Of a region's map.
     bins: usize,
 }
 
 impl<T: CudaReal> Density<T> {
     /// Uploads the fixed area and allocates the sums. Maps are written less
-    /// `background`: 0 for ρ itself, [`Charge::background`](crate::charge::Charge::background) for a solve.
+    /// `background`: 0 for ρ itself.
     ///
     /// # Errors
     /// When kernels cannot be compiled or memory runs out.
     pub fn new(bodies: &Bodies<T>, background: f64) -> Result<Self, CudaError> {
+        Self::less(bodies, vec![background; bodies.charge().regions()])
+    }
+
+    /// As [`Density::new`], for a solve: the map of every region is written less its
+    /// [`Charge::region_background`](crate::charge::Charge::region_background).
+    ///
+    /// # Errors
+    /// As [`Density::new`].
+    pub fn centered(bodies: &Bodies<T>) -> Result<Self, CudaError> {
+        let charge = bodies.charge();
+        let background = |region| charge.region_background(region);
+        Self::less(bodies, (0..charge.regions()).map(background).collect())
+    }
+
+    fn less(bodies: &Bodies<T>, backgrounds: Vec<f64>) -> Result<Self, CudaError> {
         let (gpu, charge) = (bodies.gpu.clone(), bodies.charge());
-        let (bins, bin_area) = (charge.grid().bins(), charge.grid().bin_area());
-        let fixed = charge.fixed().as_slice().iter().map(|a| T::of(a / bin_area - background));
-        let fixed: Vec<T> = fixed.collect();
-        let module = gpu.kernels::<T>("density")?;
+        let bin_area = charge.grid().bin_area();
+        let mut fixed: Vec<T> = Vec::with_capacity(bodies.bins());
+        let (mut targets, mut levels) = (Vec::new(), Vec::new());
+        for (region, background) in backgrounds.iter().enumerate() {
+            let area = charge.region_fixed(region).as_slice();
+            fixed.extend(area.iter().map(|a| T::of(a / bin_area - background)));
+            if let Some(map) = charge.target_densities() {
+                targets.extend(map.as_slice().iter().map(|t| T::of(t - background)));
+            }
+            levels.extend(bodies.plan_of(region, *background).levels());
+        }
+        let module = bodies.kernels("density")?;
         let narrow = T::PRECISION == Precision::F32;
         let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
         let load = |name: &str| function(&module, name);
@@ -109,34 +139,30 @@ impl<T: CudaReal> Density<T> {
                 Some(_) => load("density_finish_targets")?,
                 None => load("density_finish")?,
             },
-            background,
+            backgrounds,
             fixed: gpu.upload(&fixed)?,
-            targets: match charge.target_densities() {
-                Some(targets) => {
-                    let less = targets.as_slice().iter().map(|t| T::of(t - background));
-                    gpu.upload(&less.collect::<Vec<T>>())?
-                }
-                None => gpu.zeros(1)?,
-            },
-            sums: gpu.zeros(2 * bins * size_of::<T>() / 4)?,
-            rest: gpu.zeros(if narrow { 2 * bins } else { 0 })?,
+            targets: gpu.upload(&targets)?,
+            levels: gpu.upload(&levels)?,
+            sums: gpu.zeros(2 * bodies.bins() * size_of::<T>() / 4)?,
+            rest: gpu.zeros(if narrow { 2 * bodies.bins() } else { 0 })?,
             outside_weight: gpu.zeros(bodies.tiles())?,
             differences: gpu.zeros(2 * tiled)?,
             flags: gpu.zeros(bodies.tiles())?,
             outside_halo: gpu.zeros(1)?,
-            stats: gpu.zeros(3)?,
-            received: Mutex::new(Pinned::zeros(&gpu, 3)?),
+            stats: gpu.zeros(3 * with_total(charge.regions()))?,
+            received: Mutex::new(Pinned::zeros(&gpu, 3 * with_total(charge.regions()))?),
             excess_unit: bodies.plan.excess_unit(),
             movable_area: charge.movable_area(),
+            movable_areas: (0..charge.regions()).map(|r| charge.region_movable_area(r)).collect(),
             bin_area,
-            bins,
+            bins: charge.grid().bins(),
             bodies: bodies.id,
             gpu,
         })
     }
 
     /// Enqueues ρ of all bodies, less the background, at lower-left corners, layout
-    /// units, a pair each.
+    /// units, a pair each; `nx × ny` for each region, one after the other.
     ///
     /// # Errors
     /// When the bodies were never ordered or are not those it was made for, an
@@ -202,8 +228,9 @@ impl<T: CudaReal> Density<T> {
         (order, corners): (Corners, DeviceSlice<'_, T>),
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        let plan = plan.less(self.background);
-        check_length("density map", rho.len(), self.bins)?;
+        // Of the first region; the kernels of several take every one's from `levels`.
+        let plan = self.less_background(bodies, plan);
+        check_length("density map", rho.len(), bodies.bins())?;
         // Before anything is enqueued: sums that no kernel takes would count twice.
         self.gpu.check_own(rho.gpu())?;
         self.deposit(bodies, &plan, (order, corners))?;
@@ -247,7 +274,11 @@ impl<T: CudaReal> Density<T> {
 
     fn plan_of(&self, bodies: &Bodies<T>, exact: bool) -> Plan<T> {
         let plan = if exact { bodies.plan.at_exact_size() } else { bodies.plan };
-        plan.less(self.background)
+        self.less_background(bodies, plan)
+    }
+
+    fn less_background(&self, bodies: &Bodies<T>, plan: Plan<T>) -> Plan<T> {
+        plan.of_region(bodies.charge().region_target_density(0), self.backgrounds[0])
     }
 
     fn deposit(
@@ -260,6 +291,7 @@ impl<T: CudaReal> Density<T> {
         bodies.check_ordered()?;
         bodies.check_corners(corners)?;
         let kernel = &self.deposit[order.index()];
+        let regions = &bodies.region_tables();
         // A warp for each large body. A class's patch has one 32-bit value
         // per bin in f32, two limbs in f64.
         let warps = BLOCK as usize / 32;
@@ -269,8 +301,8 @@ impl<T: CudaReal> Density<T> {
         // bodies that the arrays were made for: arrays of bodies hold one value
         // (`corners` and `staged` a pair) per body, maps one per bin (`sums` and,
         // where it is used, `rest` two), `differences` two per bin of every tile
-        // where there are large bodies, `flags` and `outside_weight` one per tile;
-        // chunks and slots come from an order of these bodies.
+        // where there are large bodies, `flags` and `outside_weight` one per tile, all of them for
+        // every region; chunks and slots come from an order of these bodies.
         unsafe {
             Launch::new(&self.gpu, kernel)
                 .arg(plan)
@@ -287,6 +319,7 @@ impl<T: CudaReal> Density<T> {
                 .arg(&self.flags)
                 .arg(&self.outside_halo)
                 .arg(&self.stats)
+                .arg(regions)
                 .launch(config)?;
         }
         if plan.large > 0 {
@@ -317,12 +350,13 @@ impl<T: CudaReal> Density<T> {
     ) -> Result<(), CudaError> {
         let post = bodies.age.post();
         let (first, end) = (bins.start as u32, bins.end as u32);
-        // Four bins per thread, and a block for the bodies outside their halos.
+        // Four bins per thread, and a block for the bodies outside their halos; for every region.
         let mut config = blocks_for(bins.len().div_ceil(4));
         config.grid_dim.0 += 1;
+        config.grid_dim.1 = self.backgrounds.len() as u32;
         // SAFETY: arguments are those of density_finish and density_finish_targets,
         // of which the latter is taken where there is a target per bin, arrays as in
-        // `deposit`, ρ as the sums have it; before it waits the kernel reads the fixed area alone, which is never
+        // `deposit`, ρ as the sums have it; before it waits the kernel reads the fixed area and levels alone, which are never
         // written. `post` is one value of memory that host and device share and
         // that the bodies keep until all work has run.
         unsafe {
@@ -341,13 +375,14 @@ impl<T: CudaReal> Density<T> {
                 .arg(&self.stats)
                 .arg(&bodies.age.device)
                 .arg(&post)
+                .arg(&self.levels)
                 .launch(config)
         }
     }
 
-    /// What maps are written less.
-    pub fn background(&self) -> f64 {
-        self.background
+    /// What the map of every region is written less.
+    pub fn backgrounds(&self) -> &[f64] {
+        &self.backgrounds
     }
 
     /// What the last evaluation found; waits for it.
@@ -360,16 +395,40 @@ impl<T: CudaReal> Density<T> {
         Ok(self.report_of([found[0], found[1], found[2]].into()))
     }
 
-    /// What [`Density::report`] reads: the three values of [`RawStatistics`].
+    /// Gives overflow and maximum of every region in the last evaluation to `take`, with its index;
+    /// waits for it.
+    ///
+    /// # Errors
+    /// What failed on the device since the last wait.
+    pub fn report_regions(
+        &self,
+        mut take: impl FnMut(usize, DensityStats),
+    ) -> Result<(), CudaError> {
+        let mut received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = received.receive(&self.stats)?;
+        // After those of all bodies, where these are others.
+        let of_regions = found[found.len() - 3 * self.movable_areas.len()..].chunks_exact(3);
+        for (region, (raw, &area)) in of_regions.zip(&self.movable_areas).enumerate() {
+            take(region, self.stats_of([raw[0], raw[1], raw[2]].into(), area));
+        }
+        Ok(())
+    }
+
+    /// What [`Density::report`] reads: the three values of [`RawStatistics`], and with several regions
+    /// then those of each.
     pub fn statistics(&self) -> &DeviceVec<u64> {
         &self.stats
     }
 
-    /// The report in [`Density::statistics`]' values.
+    /// The report in the first three of [`Density::statistics`]' values.
     pub fn report_of(&self, raw: RawStatistics) -> DensityReport {
-        let excess = raw.excess as f64 * self.excess_unit * self.bin_area;
-        let overflow = if self.movable_area > 0.0 { excess / self.movable_area } else { 0.0 };
-        let stats = DensityStats { overflow, max: f64::from_bits(raw.max) };
+        let stats = self.stats_of(raw, self.movable_area);
         DensityReport { stats, outside_halo: raw.outside_halo }
+    }
+
+    fn stats_of(&self, raw: RawStatistics, movable_area: f64) -> DensityStats {
+        let excess = raw.excess as f64 * self.excess_unit * self.bin_area;
+        let overflow = if movable_area > 0.0 { excess / movable_area } else { 0.0 };
+        DensityStats { overflow, max: f64::from_bits(raw.max) }
     }
 }

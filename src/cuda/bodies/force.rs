@@ -6,14 +6,28 @@
 
 use super::bodies::Bodies;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap, blocks_for,
-    check_length, function,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument, Launch,
+    Overlap, blocks_for, check_length, function,
 };
 use crate::engine::{GradientOptions, Layout};
 use cudarc::driver::CudaFunction;
 
 /// Bodies per thread of force_pairs and force_halves: `RETURN_EACH` in `kernels/bodies/force.cu`.
 const RETURN_EACH: usize = 4;
+/// Regions' weights that a launch takes.
+const WEIGHTS: usize = 64;
+
+/// `Weights` in `kernels/bodies/force.cu`: what the force on bodies of some regions is multiplied by.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct WeightsOf<T> {
+    first: u32,
+    count: u32,
+    of: [T; WEIGHTS],
+}
+
+// SAFETY: plain numbers in C order, as the kernels declare them.
+unsafe impl<T: CudaReal> KernelArgument for WeightsOf<T> {}
 
 /// Up to so many bins forces are gathered by a kernel whose launch overlaps with the end of the one before.
 const OVERLAP: usize = 1 << 18;
@@ -22,7 +36,7 @@ const OVERLAP: usize = 1 << 18;
 pub(in crate::cuda) struct Outputs<'a, T: CudaReal> {
     /// Two values per body.
     pub(in crate::cuda) gradient: Option<DeviceSliceMut<'a, T>>,
-    /// The sum of the former, one value, to the latter.
+    /// The first of the former goes to the latter, one value.
     pub(in crate::cuda) energy: Option<(&'a DeviceVec<f64>, DeviceSliceMut<'a, T>)>,
 }
 
@@ -35,6 +49,8 @@ pub struct Force<T: CudaReal> {
     /// To the caller's order, by [`Layout`].
     pairs: CudaFunction,
     halves: CudaFunction,
+    /// The same with a weight for each region, where there are several.
+    by_region: Option<[CudaFunction; 2]>,
     /// Forces in slot order, before they are brought to the caller's.
     in_slots: DeviceVec<T>,
     overlap: Overlap,
@@ -49,11 +65,19 @@ impl<T: CudaReal> Force<T> {
     /// When kernels cannot be compiled or memory runs out.
     pub fn new(bodies: &Bodies<T>) -> Result<Self, CudaError> {
         let gpu = bodies.gpu.clone();
-        let module = gpu.kernels::<T>("force")?;
+        let module = bodies.kernels("force")?;
         let slots = function(&module, "force_slots")?;
+        let by_region = |name| function(&module, name);
         let overlap = Overlap::where_possible(&slots);
-        let small = bodies.grid().bins() <= OVERLAP;
+        let small = bodies.bins() <= OVERLAP;
         Ok(Force {
+            by_region: match bodies.charge().regions() {
+                1 => None,
+                _ => Some([
+                    by_region("force_pairs_by_region")?,
+                    by_region("force_halves_by_region")?,
+                ]),
+            },
             overlap,
             gather_overlap: if small { overlap } else { Overlap::None },
             slots,
@@ -68,7 +92,7 @@ impl<T: CudaReal> Force<T> {
     /// Enqueues the force on every body, a pair each in the caller's order, where
     /// the last [`Density::run`](super::Density::run) with
     /// [`Arrangement::Caller`](super::Arrangement::Caller) saw it, from maps Ex
-    /// and Ey, `[nx][ny]`, in bin widths.
+    /// and Ey, `[nx][ny]` for each region, one after the other, in bin widths.
     ///
     /// # Errors
     /// When the bodies were never ordered or are not those it was made for, an
@@ -130,7 +154,8 @@ impl<T: CudaReal> Force<T> {
             self.gpu.check_own(energy.gpu())?;
             check_length("energy", energy.len(), 1)?;
         }
-        let forces = gradient.is_some() && !bodies.is_empty();
+        let mut gradient = gradient;
+        let mut forces = gradient.is_some() && !bodies.is_empty();
         if !forces && energy.is_none() {
             return Ok(());
         }
@@ -138,13 +163,47 @@ impl<T: CudaReal> Force<T> {
         if forces {
             self.gather(bodies, corners, field, &self.in_slots)?;
         }
+        let add = i32::from(options.accumulate);
+        let factor: &dyn KernelArgument = factor.as_ref().map_or(&NONE, |factor| factor);
+        let config = |bodies: usize| blocks_for(bodies.div_ceil(RETURN_EACH));
+        if let (Some([pairs, halves]), [_, ..], Some(to), true) =
+            (&self.by_region, options.region_weights, &gradient, forces)
+        {
+            let kernel = if options.layout == Layout::Pairs { pairs } else { halves };
+            let regions = bodies.region_tables();
+            for (k, of_regions) in options.region_weights.chunks(WEIGHTS).enumerate() {
+                let (first, count) = ((k * WEIGHTS) as u32, of_regions.len() as u32);
+                let mut weights = WeightsOf { first, count, of: [T::of(0.0); WEIGHTS] };
+                for (to, of) in weights.of.iter_mut().zip(of_regions) {
+                    *to = T::of(options.weight * of);
+                }
+                // SAFETY: arguments are those of the kernels, which may read all there is when
+                // they start; arrays hold one value or two per body, the factor is one, and the
+                // tables are those of the bodies' regions.
+                unsafe {
+                    Launch::new(&self.gpu, kernel)
+                        .arg(&bodies.plan)
+                        .arg(&slot_of)
+                        .arg(&self.in_slots)
+                        .arg(to)
+                        .arg(factor)
+                        .arg(&add)
+                        .arg(&regions)
+                        .arg(&weights)
+                        .launch(config(bodies.len()))?;
+                }
+            }
+            if energy.is_none() {
+                return Ok(());
+            }
+            (gradient, forces) = (None, false); // the energy is left
+        }
         let kernel = match options.layout {
             Layout::Pairs => &self.pairs,
             Layout::Halves => &self.halves,
         };
         let of_region = options.region_weights.first().unwrap_or(&1.0);
-        let (weight, add) = (T::of(options.weight * of_region), i32::from(options.accumulate));
-        let regions = energy.as_ref().map_or(0, |(energies, _)| energies.len() as u32);
+        let weight = T::of(options.weight * of_region);
         let mut launch = Launch::new(&self.gpu, kernel);
         launch.overlap(self.overlap);
         launch.arg(&bodies.plan).arg(&slot_of).arg(&self.in_slots);
@@ -152,22 +211,16 @@ impl<T: CudaReal> Force<T> {
             Some(gradient) => launch.arg(gradient),
             None => launch.arg(&NONE),
         };
-        launch.arg(&weight);
-        match &factor {
-            Some(factor) => launch.arg(factor),
-            None => launch.arg(&NONE),
-        };
-        launch.arg(&add);
+        launch.arg(&weight).arg(factor).arg(&add);
         match &energy {
-            Some((energies, energy)) => launch.arg(*energies).arg(&regions).arg(energy),
-            None => launch.arg(&NONE).arg(&regions).arg(&NONE),
+            Some((found, energy)) => launch.arg(*found).arg(energy),
+            None => launch.arg(&NONE).arg(&NONE),
         };
-        let threads = if forces { bodies.len().div_ceil(RETURN_EACH) } else { 1 };
         // SAFETY: arguments are those of force_pairs and force_halves; arrays hold one value or two
-        // per body, the factor is one, the energy one and those that it is the sum of `regions`. Before
+        // per body, the factor is one, the energy one and what it is copied from one at least. Before
         // it waits the kernel reads slots, the factor and the gradient, which the one before it does
         // not write.
-        unsafe { launch.launch(blocks_for(threads)) }
+        unsafe { launch.launch(config(if forces { bodies.len() } else { 1 })) }
     }
 
     /// As [`Force::run`], for lower-left corners in slot order; forces come in
@@ -195,9 +248,10 @@ impl<T: CudaReal> Force<T> {
         (ex, ey): (&DeviceVec<T>, &DeviceVec<T>),
         forces: &DeviceVec<T>,
     ) -> Result<(), CudaError> {
+        let regions = bodies.region_tables();
         // SAFETY: arguments are those of force_slots; chunks and slots come from an
         // order of these bodies, corners and forces hold a pair per body, the maps
-        // one value per bin. The kernel waits before its first access.
+        // one value per bin of every region. The kernel waits before its first access.
         unsafe {
             Launch::new(&self.gpu, &self.slots)
                 .overlap(self.gather_overlap)
@@ -209,6 +263,7 @@ impl<T: CudaReal> Force<T> {
                 .arg(ex)
                 .arg(ey)
                 .arg(forces)
+                .arg(&regions)
                 // A pair per bin of the patch.
                 .launch(bodies.config(bodies.plan.large, 2 * size_of::<T>() / 4))
         }
@@ -222,8 +277,8 @@ impl<T: CudaReal> Force<T> {
     ) -> Result<(), CudaError> {
         bodies.check_own("a force", self.bodies)?;
         bodies.check_ordered()?;
-        check_length("field along x", ex.len(), bodies.grid().bins())?;
-        check_length("field along y", ey.len(), bodies.grid().bins())?;
+        check_length("field along x", ex.len(), bodies.bins())?;
+        check_length("field along y", ey.len(), bodies.bins())?;
         check_length("forces", forces.len(), 2 * bodies.len())
     }
 }
@@ -231,10 +286,11 @@ impl<T: CudaReal> Force<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::device::kernel_constant;
+    use crate::cuda::device::{kernel_constant, kernel_source};
 
     #[test]
     fn a_thread_takes_as_many_bodies_as_in_the_kernels() {
         assert_eq!(kernel_constant("force", "RETURN_EACH"), RETURN_EACH.to_string());
+        assert!(kernel_source("force").contains(&format!("real of[{WEIGHTS}];")));
     }
 }

@@ -3,7 +3,7 @@
 //! An order is made from the one before: three kernels, of which each may start
 //! beside the end of the one before it.
 
-use super::plan::Plan;
+use super::plan::{Plan, RegionTables};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, Launch, Overlap, blocks_for, function,
 };
@@ -31,7 +31,7 @@ pub(super) struct Ordering {
     invert: CudaFunction,
     threads: u32,
     overlap: Overlap,
-    /// By tile and class: bodies, all zero between orders; first slots.
+    /// By region, tile and class: bodies, all zero between orders; first slots.
     counts: DeviceVec<u32>,
     cursors: DeviceVec<u32>,
     /// `Tile` in the kernels, one more than there are.
@@ -90,6 +90,7 @@ pub(super) struct Parts<'a, T: CudaReal> {
     pub(super) records: &'a DeviceVec<u8>,
     pub(super) chunks: &'a DeviceVec<u32>,
     pub(super) age: &'a DeviceVec<u64>,
+    pub(super) regions: RegionTables,
     pub(super) wanted: Wanted,
 }
 
@@ -101,7 +102,7 @@ impl Ordering {
         few: bool,
     ) -> Result<Self, CudaError> {
         let load = |name: &str| function(module, name);
-        let tiles = plan.tiles_x as usize * plan.tiles_y as usize;
+        let tiles = (plan.regions * plan.tiles_x) as usize * plan.tiles_y as usize;
         let bodies = (plan.bodies + plan.large) as usize;
         let count =
             [load("order_count_slots")?, load("order_count_pairs")?, load("order_count_halves")?];
@@ -179,19 +180,22 @@ impl Ordering {
     /// Corners, as they are said to be, and `staged` hold a pair per body, `all_ids` two values per body,
     /// `ids` one (in `all_ids`) unless corners are in slots, `records` two records per slot that has
     /// any, `chunks` 8 values for each of the plan's `max_chunks`, and what is
-    /// wanted one value, of `corners` a pair, per body; all of it of `gpu`.
+    /// wanted one value, of `corners` a pair, per body, and the regions' tables are those of the bodies;
+    /// all of it of `gpu`.
     pub(super) unsafe fn make<T: CudaReal>(
         &mut self,
         gpu: &Gpu,
         parts: &Parts<'_, T>,
     ) -> Result<(), CudaError> {
-        let Parts { plan, ids, corners, staged, all_ids, records, chunks, age, wanted } = parts;
+        let Parts { plan, ids, corners, staged, all_ids, records, chunks, age, regions, wanted } =
+            parts;
         let (order, corners) = corners;
         let (config, local) = self.config(self.slot_of.len());
         let one =
             LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1024, 1, 1), shared_mem_bytes: 0 };
         // SAFETY: arguments are those of kernels/bodies/order.cu, of the lengths the
-        // caller promises; counts and cursors hold one value per tile and class.
+        // caller promises; counts and cursors hold one value per region, tile
+        // and class.
         // There is room for max_chunks chunks, and no order makes more: a tile of n
         // bodies has at most n / chunk + 1. order_tiles waits before it reads;
         // order_place may start once it has waited, and reads before its own wait
@@ -204,6 +208,7 @@ impl Ordering {
                 .arg(&self.counts)
                 .arg(*staged)
                 .arg(&local)
+                .arg(regions)
                 .launch(config)?;
             Launch::new(gpu, &self.tiles)
                 .overlap(self.overlap)
@@ -225,6 +230,7 @@ impl Ordering {
                 .arg(&self.listed)
                 .arg(*chunks)
                 .arg(&local)
+                .arg(regions)
                 .launch(config)?;
         }
         self.half ^= 1;

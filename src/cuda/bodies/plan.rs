@@ -5,6 +5,7 @@ use crate::charge::Charge;
 use crate::charge::smoothing::LEAST_EXTENT;
 use crate::cuda::device::{CudaReal, KernelArgument};
 use crate::real::Precision;
+use cudarc::driver::sys::CUdeviceptr;
 use rayon::prelude::*;
 
 /// Bins along a side of a tile: `TILE` in `kernels/bodies/bodies.cuh`.
@@ -74,10 +75,11 @@ pub(super) struct Plan<T> {
     pub(super) tiles_y: i32,
     chunk: i32,
     limb_bits: i32,
+    pub(super) regions: i32,
 }
 
 // As in kernels/bodies/bodies.cuh.
-const _: () = assert!(size_of::<Plan<f32>>() == 132 && size_of::<Plan<f64>>() == 216);
+const _: () = assert!(size_of::<Plan<f32>>() == 136 && size_of::<Plan<f64>>() == 216);
 
 // SAFETY: plain numbers, laid out as the C++ struct of that name (both sides
 // follow the C rules); kernels take it by value.
@@ -89,11 +91,16 @@ impl<T: CudaReal> Plan<T> {
         1.0 / self.excess_scale.wide()
     }
 
-    /// For maps that leave `background` out.
-    pub(super) fn less(mut self, background: f64) -> Self {
-        self.target = T::of(self.target.wide() - background);
+    /// For the map of a region of target density `target`, which leaves `background` out.
+    pub(super) fn of_region(mut self, target: f64, background: f64) -> Self {
+        self.target = T::of(T::of(target).wide() - background);
         self.background = T::of(background);
         self
+    }
+
+    /// Target density less background, and background.
+    pub(super) fn levels(&self) -> [T; 2] {
+        [self.target, self.background]
     }
 
     /// The same bodies at their exact size, not stretched; fillers left out.
@@ -158,13 +165,17 @@ impl Units {
 /// Everything that is fixed once the bodies are known, on the host.
 pub(super) struct BodySizes {
     pub(super) sizes: Vec<Sizes>,
-    /// Indices of bodies that are worked on by themselves, ascending.
+    /// Indices of bodies that are worked on by themselves, in the order of slots.
     pub(super) large: Vec<u32>,
     /// Large movable cells among them.
     large_movable: usize,
-    /// Size of every filler, when they are all the same.
-    filler: Option<Sizes>,
+    /// Size of every filler of each region, where they are all the same.
+    fillers: Option<Vec<Sizes>>,
     movable: usize,
+    /// The body of every slot before there is an order, and the first slots of the regions' movable
+    /// cells, fillers, large movable cells and large fillers.
+    pub(super) first_ids: Vec<u32>,
+    pub(super) starts: Vec<u32>,
 }
 
 impl BodySizes {
@@ -183,25 +194,37 @@ impl BodySizes {
         for &i in charge.macros() {
             sizes[i as usize].ratio *= -1.0;
         }
-        let large: Vec<u32> = (0..sizes.len() as u32)
-            .into_par_iter()
-            .filter(|&i| sizes[i as usize].is_large())
-            .collect();
-        let large_movable = large.partition_point(|&i| (i as usize) < charge.movable());
-        let fillers = &sizes[charge.movable()..];
-        let none = Sizes { w: 0.0, h: 0.0, ratio: 0.0 };
-        let first = fillers.first().copied().unwrap_or(none);
-        let filler = (fillers.iter().all(|&f| f == first) && !first.is_large()).then_some(first);
-        BodySizes { sizes, large, large_movable, filler, movable: charge.movable() }
+        let (movable, regions) = (charge.movable(), charge.regions());
+        // As they come, large ones last, and of each kind those of the first region first.
+        let kind = |i: u32| {
+            let large = sizes[i as usize].is_large();
+            2 * usize::from(large) + usize::from(i as usize >= movable)
+        };
+        let (mut ids, mut large): (Vec<u32>, Vec<u32>) =
+            (0..sizes.len() as u32).partition(|&i| kind(i) < 2);
+        let place = |i: u32| kind(i) * regions + charge.region(i as usize);
+        if regions > 1 {
+            ids.par_sort_by_key(|&i| place(i));
+            large.par_sort_by_key(|&i| place(i));
+        }
+        let large_movable = large.partition_point(|&i| (i as usize) < movable);
+        let first_ids = [&ids[..], &large].concat();
+        let first_slot = |k| first_ids.partition_point(|&i| place(i) < k) as u32;
+        BodySizes {
+            starts: (0..4 * regions).map(first_slot).collect(),
+            fillers: fillers(&sizes, charge),
+            first_ids,
+            large,
+            large_movable,
+            movable,
+            sizes,
+        }
     }
 
-    /// The body of every slot before there is an order: as they come, large ones
-    /// last.
-    pub(super) fn first_ids(&self) -> Vec<u32> {
-        let (mut ids, large): (Vec<u32>, Vec<u32>) =
-            (0..self.sizes.len() as u32).partition(|&i| !self.sizes[i as usize].is_large());
-        ids.extend(large);
-        ids
+    /// Width, height and ratio of every region's fillers; of no matter where they have several sizes.
+    pub(super) fn fillers<T: CudaReal>(&self) -> Vec<T> {
+        let sizes = self.fillers.clone().unwrap_or(vec![NO_SIZE; self.starts.len() / 4]);
+        sizes.iter().flat_map(|size| [size.w, size.h, size.ratio].map(T::of)).collect()
     }
 
     /// The units that these bodies are added up in, in chunks of so many.
@@ -214,9 +237,10 @@ impl BodySizes {
             Precision::F32 => units.limb_bits(),
             Precision::F64 => (2 * units.limb_bits()).min(room),
         } as i32;
-        // No overflow is more than all bodies' area and the die's.
+        // No overflow is more than all bodies' area and the die's, once for each region.
         let area: f64 = self.sizes.iter().map(Sizes::area).sum();
-        let excess_bits = 62 - (area + charge.grid().bins() as f64).log2().ceil() as i32;
+        let dies = (charge.regions() * charge.grid().bins()) as f64;
+        let excess_bits = 62 - (area + dies).log2().ceil() as i32;
         Units { area_bits, excess_bits, ..units }
     }
 
@@ -226,8 +250,9 @@ impl BodySizes {
         let tiles = |bins: usize| bins.div_ceil(TILE);
         let bodies = self.sizes.len() - self.large.len();
         let movable = self.movable - self.large_movable;
-        let filler = self.filler.unwrap_or(Sizes { w: 0.0, h: 0.0, ratio: 0.0 });
-        let tile_count = tiles(grid.nx()) * tiles(grid.ny());
+        let filler = self.fillers.as_ref().map_or(NO_SIZE, |fillers| fillers[0]);
+        let regions = charge.regions();
+        let tile_count = regions * tiles(grid.nx()) * tiles(grid.ny());
         Plan {
             x: PlanAxis::new(grid.die().xl, grid.bin_x()),
             y: PlanAxis::new(grid.die().yl, grid.bin_y()),
@@ -245,7 +270,7 @@ impl BodySizes {
             ny: grid.ny() as i32,
             bodies: bodies as i32,
             movable: movable as i32,
-            records: if self.filler.is_some() { movable } else { bodies } as i32,
+            records: if self.fillers.is_some() { movable } else { bodies } as i32,
             exact_size: 0,
             large: self.large.len() as i32,
             movable_ids: self.movable as i32,
@@ -254,8 +279,40 @@ impl BodySizes {
             tiles_y: tiles(grid.ny()) as i32,
             chunk: chunk as i32,
             limb_bits: units.limb_bits() as i32,
+            regions: regions as i32,
         }
     }
+}
+
+const NO_SIZE: Sizes = Sizes { w: 0.0, h: 0.0, ratio: 0.0 };
+
+/// Size of every filler of each region, when they are all the same and not large.
+fn fillers(sizes: &[Sizes], charge: &Charge) -> Option<Vec<Sizes>> {
+    let mut first: Vec<Option<Sizes>> = vec![None; charge.regions()];
+    let mut fillers = sizes.iter().enumerate().skip(charge.movable());
+    let same = |(i, &size): (usize, &Sizes)| {
+        *first[charge.region(i)].get_or_insert(size) == size && !size.is_large()
+    };
+    fillers.all(same).then(|| first.into_iter().map(|size| size.unwrap_or(NO_SIZE)).collect())
+}
+
+/// `Regions` in `kernels/bodies/bodies.cuh`: addresses of [`BodySizes::starts`] and
+/// [`BodySizes::fillers`].
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct RegionTables {
+    pub(super) starts: CUdeviceptr,
+    pub(super) fillers: CUdeviceptr,
+}
+
+const _: () = assert!(size_of::<RegionTables>() == 16); // as in kernels/bodies/bodies.cuh
+
+// SAFETY: two addresses in C order, as the kernels declare them.
+unsafe impl KernelArgument for RegionTables {}
+
+/// What kernels of bodies in so many regions are compiled with.
+pub(super) fn defines(regions: usize) -> Vec<(&'static str, String)> {
+    if regions > 1 { vec![("PF_REGIONS", "1".to_owned())] } else { Vec::new() }
 }
 
 /// Bytes of a `Record` in `kernels/bodies/bodies.cuh`: three numbers, and an index as wide as one.
@@ -336,7 +393,8 @@ mod tests {
         let layout = BodySizes::new(&charge(&[(8.0, 5.0), (700.0, 10.0), (30.0, 5.0)], 1.0));
         assert_eq!(layout.large, [1]);
         assert_eq!(layout.sizes[1].extent(), (71, 3));
-        assert_eq!(layout.first_ids(), [0, 2, 1]);
+        assert_eq!(layout.first_ids, [0, 2, 1]);
+        assert_eq!(layout.starts, [0, 2, 2, 3]);
     }
 
     #[test]

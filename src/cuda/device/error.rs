@@ -143,8 +143,8 @@ pub enum CudaError {
     /// More bodies than kernels count.
     #[error("{0} bodies: at most 2147483647 are possible")]
     TooManyBodies(usize),
-    /// Bodies of so many fence regions: kernels take those of one.
-    #[error("a charge of {0} fence regions: a device takes one")]
+    /// More fence regions than kernels take.
+    #[error("a charge of {0} fence regions: a device takes at most {max}", max = super::MOST_BLOCKS)]
     Regions(usize),
     /// More pins than kernels count.
     #[error("{0} pins of a netlist: at most {max} are possible", max = super::MOST_PINS)]

@@ -144,7 +144,7 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// Enqueues [`CudaEngine::enqueue_energy`] at `positions`, in the layout of `options`, and where a
     /// `gradient` is wanted [`CudaEngine::enqueue_gradient`] without a factor; the energy, in `T` and
-    /// summed over regions, is written to `energy`, one value. Returns at once.
+    /// of all regions, is written to `energy`, one value. Returns at once.
     ///
     /// From the second time on that the same addresses are given with the same options, all of it is one
     /// launch, of a graph that is kept for them; the second time makes it. The caller's captures take
@@ -159,7 +159,7 @@ impl<T: CudaReal> CudaEngine<T> {
         energy: impl Into<DeviceSliceMut<'a, T>>,
         gradient: Option<DeviceSliceMut<'_, T>>,
     ) -> Result<(), EngineError> {
-        check_weight::<T>(options, 1)?;
+        check_weight::<T>(options, self.stages.regions())?;
         let (positions, energy, layout) = (positions.into(), energy.into(), options.layout);
         // Before anything is enqueued.
         check_length("energy", energy.len(), 1)?;
@@ -169,7 +169,7 @@ impl<T: CudaReal> CudaEngine<T> {
         }
         let capturing = self.gpu.is_capturing();
         if capturing {
-            require_run(self.ran[1][layout as usize])?;
+            require_run(self.ran[self.returns(options)][layout as usize])?;
         }
         self.begin_step_in(layout, positions)?;
         let to = gradient.as_ref().map_or(0, |gradient| *gradient.address());
@@ -205,7 +205,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.density = None;
         self.done = Done::Solve;
         self.ran[0][layout as usize] = true;
-        self.ran[1][layout as usize] = true;
+        self.ran[self.returns(options)][layout as usize] = true;
         Ok(())
     }
 
@@ -229,14 +229,14 @@ impl<T: CudaReal> CudaEngine<T> {
         gradient: impl Into<DeviceSliceMut<'a, T>>,
     ) -> Result<(), EngineError> {
         self.done.require("the gradient", Done::Solve)?;
-        check_weight::<T>(options, 1)?;
+        check_weight::<T>(options, self.stages.regions())?;
         let layout = options.layout as usize;
         if self.gpu.is_capturing() {
             self.require_callers_order("the capture of a gradient")?;
-            require_run(self.ran[1][layout])?;
+            require_run(self.ran[self.returns(options)][layout])?;
         }
         self.stages.gradient(options, factor, gradient.into())?;
-        self.ran[1][layout] = true;
+        self.ran[self.returns(options)][layout] = true;
         Ok(())
     }
 
@@ -268,6 +268,11 @@ impl<T: CudaReal> CudaEngine<T> {
             let gradient = gradient.map(|to| DeviceSliceMut::from_raw(&gpu, to, values));
             self.enqueue_energy_and_gradient(options, positions, energy, gradient)
         }
+    }
+
+    /// Which of the kernels that bring forces back `options` take, in the order of `ran`.
+    fn returns(&self, options: &GradientOptions) -> usize {
+        1 + usize::from(self.stages.regions() > 1 && !options.region_weights.is_empty())
     }
 
     /// An error where bodies are in slots for the caller too.

@@ -80,8 +80,8 @@ pub struct CudaEngine<T: CudaReal> {
     /// As last read.
     outside_halo: u64,
     /// By [`Layout`], whether the kernels for arrays of the caller's have run, so that
-    /// nothing is left to be loaded during a capture: density and solve, and force.
-    ran: [[bool; 2]; 2],
+    /// nothing is left to be loaded during a capture: density and solve, force, and force by region.
+    ran: [[bool; 2]; 3],
     /// Whether a step is part of a graph of the caller's, whose runs nobody tells of.
     captured: bool,
     times: StageTimes,
@@ -96,7 +96,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// [`EngineError::Device`] with a [`CudaError`] inside, which names what of CUDA
     /// is missing, or says that there is no such device;
     /// [`EngineError::OutOfMemory`] when device memory does not suffice; [`EngineError::Regions`] for a
-    /// charge of several fence regions; and when a size or starting position is beyond what `T` can hold.
+    /// charge of more than 65535 fence regions; and when a size or starting position is beyond what `T` can hold.
     /// ([What to do then](crate::cuda#without-a-usable-gpu).)
     pub fn new(
         charge: impl Into<Arc<Charge>>,
@@ -137,7 +137,7 @@ impl<T: CudaReal> CudaEngine<T> {
             done: Done::Nothing,
             density: None,
             outside_halo: 0,
-            ran: [[false; 2]; 2],
+            ran: [[false; 2]; 3],
             captured: false,
             times: StageTimes::default(),
         })
@@ -277,7 +277,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         check_range::<T>(&charge)?;
         // Not in a capture, where it would fail with a part of it done.
         self.gpu.enter()?.check_not_capturing()?;
-        self.stages.set_charge(charge)?;
+        self.stages.set_charge(charge, self.choice.pipeline)?;
         // They hold addresses of what was before.
         self.steps = [const { None }; Pipeline::ALL.len()];
         self.solves = [const { None }; Pipeline::ALL.len()];
@@ -286,7 +286,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.density = None;
         self.outside_halo = 0;
         // The kernel of the overflow may be another one.
-        self.ran = [[false; 2]; 2];
+        self.ran = [[false; 2]; 3];
         self.captured = false;
         Ok(())
     }
@@ -354,7 +354,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         }
         self.stages.exact_density()?;
         let stats = self.stages.density.report()?.stats;
-        if self.captured && self.done >= Done::Density {
+        if (self.captured || self.stages.regions() > 1) && self.done >= Done::Density {
             self.stages.density()?; // whose statistics are read from the device each time
         }
         Ok(stats)
@@ -387,16 +387,25 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
 
     fn read_regions(&mut self, out: &mut [Evaluation]) -> Result<(), EngineError> {
         self.done.require("the regions' evaluations", Done::Solve)?;
-        check_lengths(1, &[("evaluations of regions", out.len())])?;
-        out[0] = Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? };
+        check_lengths(self.stages.regions(), &[("evaluations of regions", out.len())])?;
+        if let [only] = out {
+            *only =
+                Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? };
+            return Ok(());
+        }
+        self.stages.density.report_regions(|region, density| out[region].density = density)?;
+        let energies = self.stages.read_energies()?;
+        out.iter_mut().zip(energies).for_each(|(out, &energy)| out.energy = energy);
         Ok(())
     }
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
         let map = self.stages.map(kind, self.done)?;
-        check_bins([self.charge().grid().nx(), self.charge().grid().ny()], out)?;
+        check_bins(self.charge().stacked_bins(), out)?;
         self.gpu.read(map, out.as_mut_slice())?;
-        add_background(kind, self.stages.density.background(), out.as_mut_slice());
+        let maps = out.as_mut_slice().chunks_mut(self.charge().grid().bins());
+        let backgrounds = self.stages.density.backgrounds();
+        maps.zip(backgrounds).for_each(|(map, &b)| add_background(kind, b, map));
         Ok(())
     }
 
@@ -413,7 +422,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     ) -> Result<(), EngineError> {
         self.done.require("the gradient", Done::Force)?;
         check_lengths(2 * self.stages.bodies.len(), &[("gradient", gradient.len())])?;
-        check_weight::<T>(options, 1)?;
+        check_weight::<T>(options, self.stages.regions())?;
         Ok(self.stages.send_gradient(options, gradient)?)
     }
 }

@@ -9,7 +9,9 @@ use crate::cuda::bodies::{Arrangement, Bodies, Density, Force, Outputs, Permutat
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Pinned, check_length,
 };
-use crate::cuda::solve::{FieldSolver, Fields, SolverOptions, ThreePass, solver};
+use crate::cuda::solve::{
+    FieldSolver, Fields, SolverOptions, ThreePass, solver_of_maps, three_pass, with_total,
+};
 use crate::engine::{Choice, Done, EngineError, GradientOptions, Layout, MapKind, Pipeline};
 use std::sync::Arc;
 
@@ -33,7 +35,7 @@ pub(super) struct Stages<T: CudaReal> {
     /// As much, for values brought from one order to another, or between
     /// pairs and the host's two arrays.
     moved: DeviceVec<T>,
-    /// ρ less the charge's background.
+    /// ρ less the background, a map for each region, as all maps here.
     pub(super) centered: DeviceVec<T>,
     /// The map at exact sizes, of which only overflow and maximum are wanted.
     exact: DeviceVec<T>,
@@ -45,11 +47,12 @@ impl<T: CudaReal> Stages<T> {
     /// Uploads what stays the same and allocates all but the solvers.
     pub(super) fn new(gpu: &Gpu, charge: Arc<Charge>) -> Result<Self, CudaError> {
         let bodies = Bodies::new(gpu, charge)?;
-        let (pairs, bins) = (2 * bodies.len(), bodies.grid().bins());
+        let (pairs, regions) = (2 * bodies.len(), bodies.charge().regions());
+        let bins = bodies.grid().bins();
         Ok(Stages {
             gpu: gpu.clone(),
             solvers: [const { None }; Pipeline::ALL.len()],
-            density: Density::new(&bodies, bodies.charge().background())?,
+            density: Density::centered(&bodies)?,
             force: Force::new(&bodies)?,
             bodies,
             arrangement: Arrangement::Caller,
@@ -57,19 +60,31 @@ impl<T: CudaReal> Stages<T> {
             elsewhere: false,
             forces: gpu.zeros(pairs)?,
             moved: gpu.zeros(pairs)?,
-            centered: gpu.zeros(bins)?,
-            exact: gpu.zeros(bins)?,
-            fields: Fields::new(gpu, bins)?,
-            energy: Pinned::zeros(gpu, 1)?,
+            centered: gpu.zeros(regions * bins)?,
+            exact: gpu.zeros(regions * bins)?,
+            fields: Fields::of_maps(gpu, bins, regions)?,
+            energy: Pinned::zeros(gpu, with_total(regions))?,
         })
     }
 
-    /// Takes another charge over the same grid; the solvers stay. Nothing is changed where this fails.
-    pub(super) fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), CudaError> {
-        let fresh = Stages::new(&self.gpu, charge)?;
-        let solvers = std::mem::replace(&mut self.solvers, [const { None }; Pipeline::ALL.len()]);
-        *self = Stages { solvers, ..fresh };
+    /// Takes another charge over the same grid. The solvers stay where it has as many regions; else
+    /// there is one of `pipeline` afterwards. Nothing is changed where this fails.
+    pub(super) fn set_charge(
+        &mut self,
+        charge: Arc<Charge>,
+        pipeline: Pipeline,
+    ) -> Result<(), CudaError> {
+        let mut fresh = Stages::new(&self.gpu, charge)?;
+        match fresh.regions() == self.regions() {
+            true => std::mem::swap(&mut fresh.solvers, &mut self.solvers),
+            false => fresh.plan(pipeline)?,
+        }
+        *self = fresh;
         Ok(())
+    }
+
+    pub(super) fn regions(&self) -> usize {
+        self.bodies.charge().regions()
     }
 
     /// What runs when a pipeline is asked for: what its solver says once there is
@@ -90,8 +105,9 @@ impl<T: CudaReal> Stages<T> {
     pub(super) fn plan(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         let place = &mut self.solvers[pipeline as usize];
         if place.is_none() {
-            *place =
-                Some(solver(&self.gpu, self.bodies.grid(), pipeline, SolverOptions::default())?);
+            let (grid, maps) = (self.bodies.grid(), self.bodies.charge().regions());
+            let options = SolverOptions::default();
+            *place = Some(solver_of_maps(&self.gpu, grid, pipeline, options, maps)?);
         }
         Ok(())
     }
@@ -101,10 +117,10 @@ impl<T: CudaReal> Stages<T> {
     /// solve is 1.9 to 2.7 times as fast as the fused one wherever it has
     /// kernels, and that 1.3 to 3.4 times as fast as the row-column one.
     pub(super) fn plan_fastest(&mut self) -> Result<Choice, CudaError> {
-        match ThreePass::new(&self.gpu, self.bodies.grid()) {
+        match three_pass(&self.gpu, self.bodies.grid(), self.regions()) {
             Ok(solver) => {
                 let pipeline = Pipeline::ThreePass;
-                self.solvers[pipeline as usize] = Some(Box::new(solver));
+                self.solvers[pipeline as usize] = Some(solver);
                 let reason = "fastest on a GPU wherever it has kernels".to_owned();
                 Ok(Choice { pipeline, reason })
             }
@@ -247,9 +263,16 @@ impl<T: CudaReal> Stages<T> {
         self.gpu.read(&self.moved, gradient)
     }
 
-    /// Σ φ·ρ of the last solve; waits for it.
+    /// Σ φ·ρ of the last solve, of all regions; waits for it.
     pub(super) fn read_energy(&mut self) -> Result<f64, CudaError> {
         Ok(self.energy.receive(&self.fields.energy)?[0])
+    }
+
+    /// The same of every region, by its index.
+    pub(super) fn read_energies(&mut self) -> Result<&[f64], CudaError> {
+        let regions = self.regions();
+        let found = self.energy.receive(&self.fields.energy)?;
+        Ok(&found[found.len() - regions..])
     }
 
     /// ρ less the background, overflow and maximum, smoothed.

@@ -71,14 +71,18 @@ pub(crate) const FIRST: Pass<'static> = Pass {
     batch: false,
 };
 
-/// The kernels of the solve: file, role, what it does, and whether its lines are rows.
-pub(crate) fn solve() -> [(&'static str, Role, Defines); 4] {
-    let potential = |is: &str| vec![("PF_POTENTIAL", is.to_owned())];
+/// The kernels of the solve of one map, or with `batch` of several at once: file, role and what it does.
+pub(crate) fn solve(batch: bool) -> [(&'static str, Role, Defines); 4] {
+    let several = || if batch { vec![("PF_BATCH", "1".to_owned())] } else { Vec::new() };
+    let fields = |potential: &str| {
+        let does = [several(), vec![("PF_POTENTIAL", potential.to_owned())]].concat();
+        ("fields", Role::Fields, does)
+    };
     [
-        ("transform", Role::Rows, FIRST.defines()),
-        ("columns", Role::Solve, Vec::new()),
-        ("fields", Role::Fields, potential("1")),
-        ("fields", Role::Fields, potential("0")),
+        ("transform", Role::Rows, Pass { batch, ..FIRST }.defines()),
+        ("columns", Role::Solve, several()),
+        fields("1"),
+        fields("0"),
     ]
 }
 
@@ -92,7 +96,7 @@ pub(crate) fn slabs(
 ) -> [(&'static str, Role, Defines); 3] {
     let of = |name, value: usize| (name, value.to_string());
     let panel = |columns| of("PF_PANEL", columns);
-    let [_, _, (_, _, mut last), _] = solve();
+    let [_, _, (_, _, mut last), _] = solve(false);
     let mut first = Pass { places: ["MapRows", "SlabPanelRows"], ..FIRST }.defines();
     first.extend([of("PF_PEERS", ranks), panel(read)]);
     last.push(panel(written));

@@ -117,11 +117,11 @@ impl<T: CudaReal> LineKernel<T> {
         self.config(lines.div_ceil(self.shape.lines() as u32), maps)
     }
 
-    /// The launch of the solve's third pass for `pairs` row pairs: every group of threads has row
-    /// pairs of one of `maps` maps.
-    pub(in crate::cuda) fn cover_fields(&self, pairs: u32, maps: u32) -> LaunchConfig {
+    /// The launch of the third pass of `solves` solves for `pairs` row pairs each: every group of
+    /// threads has row pairs of one of a solve's `maps` maps.
+    pub(in crate::cuda) fn cover_fields(&self, pairs: u32, maps: u32, solves: u32) -> LaunchConfig {
         let units = pairs.div_ceil(self.shape.lanes as u32) * maps;
-        self.config(units.div_ceil(self.shape.groups as u32), 1)
+        self.config(units.div_ceil(self.shape.groups as u32), solves)
     }
 
     /// Of the solve's second pass for so many columns: its groups of columns that are neighbours,

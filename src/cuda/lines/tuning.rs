@@ -224,7 +224,7 @@ impl<T: CudaReal> Subject<T> for Solve<T> {
         ThreePass::<T>::compile(gpu, shapes, grid);
     }
     fn new(gpu: &Gpu, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError> {
-        let solver = ThreePass::shaped(gpu, shapes, grid)?;
+        let solver = ThreePass::shaped(gpu, shapes, grid, 1)?;
         Ok(Solve { solver, fields: Fields::new(gpu, grid.bins())? })
     }
     fn run(&mut self, map: &DeviceVec<T>) -> Result<(), CudaError> {

@@ -356,7 +356,7 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
         check_bins([grid.nx(), grid.ny()], out)?;
         self.peers.synchronize()?;
         self.peers.gpu(0).read(map.of(0), out.as_mut_slice())?;
-        add_background(kind, self.step.parts[0].density.background(), out.as_mut_slice());
+        add_background(kind, self.step.parts[0].density.backgrounds()[0], out.as_mut_slice());
         Ok(())
     }
 

@@ -263,7 +263,7 @@ impl<T: CudaReal> SlabSolver<T> {
         for (rank, (rho, fields)) in rho.iter().zip(fields).enumerate() {
             let (gpu, bins) = (self.peers.gpu(rank), self.rows(rank).len() * self.ny);
             check_length("density map", rho.len(), bins)?;
-            fields.check(bins)?;
+            fields.check(bins, 1)?;
             let Fields { potential, field_x, field_y, energy } = fields;
             for map in [rho, potential, field_x, field_y] {
                 gpu.check_own(map.gpu())?;
@@ -348,7 +348,7 @@ impl<T: CudaReal> SlabSolver<T> {
         launch.arg(&kernel.table).arg(&step_y).arg(&pairs).arg(partial).arg(&parts).arg(energy);
         // SAFETY: the arguments are those of fields in kernels/solve/fields.cu; every map holds
         // the rank's rows (checked by the callers), P and Q whole panels of its row pairs.
-        unsafe { launch.launch(kernel.cover_fields(pairs, 3)) }
+        unsafe { launch.launch(kernel.cover_fields(pairs, 3, 1)) }
     }
 }
 

@@ -123,7 +123,7 @@ impl<T: CudaReal> CudaBackend<T> {
             proposal: None,
             fixed_hpwl: netlist.fixed_hpwl(),
             most_pull: netlist.most_pull(),
-            map: Map::filled(charge.grid().nx(), charge.grid().ny(), T::zero()),
+            map: Map::filled(charge.stacked_bins()[0], charge.stacked_bins()[1], T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
             work: Work {

@@ -70,7 +70,7 @@ pub struct Fields<T: CudaReal> {
     pub field_x: DeviceVec<T>,
     /// E along y, `[nx][ny]`, in bin widths.
     pub field_y: DeviceVec<T>,
-    /// One number: Σ φ·ρ over bins.
+    /// One number: Σ φ·ρ over bins. Of several maps that of all, then that of each.
     pub energy: DeviceVec<f64>,
 }
 
@@ -80,21 +80,31 @@ impl<T: CudaReal> Fields<T> {
     /// # Errors
     /// When device memory runs out.
     pub fn new(gpu: &Gpu, bins: usize) -> Result<Self, CudaError> {
+        Fields::of_maps(gpu, bins, 1)
+    }
+
+    /// Those of so many maps of `bins` bins each, one after the other.
+    pub(in crate::cuda) fn of_maps(gpu: &Gpu, bins: usize, maps: usize) -> Result<Self, CudaError> {
         Ok(Fields {
-            potential: gpu.zeros(bins)?,
-            field_x: gpu.zeros(bins)?,
-            field_y: gpu.zeros(bins)?,
-            energy: gpu.zeros(1)?,
+            potential: gpu.zeros(maps * bins)?,
+            field_x: gpu.zeros(maps * bins)?,
+            field_y: gpu.zeros(maps * bins)?,
+            energy: gpu.zeros(with_total(maps))?,
         })
     }
 
-    /// Refuses fields over another number of bins.
-    pub(in crate::cuda) fn check(&self, bins: usize) -> Result<(), CudaError> {
-        check_length("energy", self.energy.len(), 1)?;
-        check_length("potential", self.potential.len(), bins)?;
-        check_length("field along x", self.field_x.len(), bins)?;
-        check_length("field along y", self.field_y.len(), bins)
+    /// Refuses fields over another number of bins, or of other maps.
+    pub(in crate::cuda) fn check(&self, bins: usize, maps: usize) -> Result<(), CudaError> {
+        check_length("energy", self.energy.len(), with_total(maps))?;
+        check_length("potential", self.potential.len(), maps * bins)?;
+        check_length("field along x", self.field_x.len(), maps * bins)?;
+        check_length("field along y", self.field_y.len(), maps * bins)
     }
+}
+
+/// What is found of so many maps: one for all, and with several maps then one for each.
+pub(in crate::cuda) fn with_total(maps: usize) -> usize {
+    if maps == 1 { 1 } else { 1 + maps }
 }
 
 /// One pipeline on one device for one grid.

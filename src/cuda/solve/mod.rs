@@ -2,6 +2,7 @@
 
 mod field_solver;
 mod fused;
+mod one_by_one;
 mod row_column;
 mod three_pass;
 
@@ -10,7 +11,7 @@ pub use fused::Fused;
 pub use row_column::RowColumn;
 pub use three_pass::ThreePass;
 
-pub(in crate::cuda) use field_solver::Green;
+pub(in crate::cuda) use field_solver::{Green, with_total};
 pub(in crate::cuda) use three_pass::SCALE;
 
 use crate::cuda::device::{CudaError, CudaReal, Gpu};
@@ -50,15 +51,54 @@ pub fn solver<T: CudaReal>(
     pipeline: Pipeline,
     options: SolverOptions,
 ) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
-    Ok(match pipeline {
+    solver_of_maps(gpu, grid, pipeline, options, 1)
+}
+
+/// The solver of a pipeline for so many maps, one after the other in memory, and fields of as many
+/// ([`Fields::of_maps`]).
+pub(in crate::cuda) fn solver_of_maps<T: CudaReal>(
+    gpu: &Gpu,
+    grid: &BinGrid,
+    pipeline: Pipeline,
+    options: SolverOptions,
+    maps: usize,
+) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
+    let solver: Box<dyn FieldSolver<T>> = match pipeline {
         Pipeline::Fused => Box::new(Fused::new(gpu, grid, options)?),
         Pipeline::RowColumn => Box::new(RowColumn::new(gpu, grid, options)?),
-        Pipeline::ThreePass => match ThreePass::new(gpu, grid) {
-            Ok(solver) => Box::new(solver),
+        Pipeline::ThreePass => match three_pass(gpu, grid, maps) {
             Err(error) if error.lets_another_stand_in() => {
                 Box::new(Fused::new(gpu, grid, options)?)
             }
-            Err(error) => return Err(error),
+            done => return done,
         },
+    };
+    one_by_one(gpu, grid, solver, maps)
+}
+
+/// The three-pass solver of so many maps: all at once, or one after the other where there is code
+/// for one alone.
+pub(in crate::cuda) fn three_pass<T: CudaReal>(
+    gpu: &Gpu,
+    grid: &BinGrid,
+    maps: usize,
+) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
+    match ThreePass::of_maps(gpu, grid, maps) {
+        Err(error) if maps > 1 && error.lets_another_stand_in() => {
+            one_by_one(gpu, grid, Box::new(ThreePass::new(gpu, grid)?), maps)
+        }
+        done => Ok(Box::new(done?)),
+    }
+}
+
+fn one_by_one<T: CudaReal>(
+    gpu: &Gpu,
+    grid: &BinGrid,
+    solver: Box<dyn FieldSolver<T>>,
+    maps: usize,
+) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
+    Ok(match maps {
+        1 => solver,
+        _ => Box::new(one_by_one::OneByOne::new(gpu, grid.bins(), solver, maps)?),
     })
 }

@@ -30,6 +30,8 @@ const OVERLAP: usize = 1 << 18;
 pub struct ThreePass<T: CudaReal> {
     gpu: Gpu,
     bins: usize,
+    /// Solved at once, one after the other in memory.
+    maps: u32,
     /// Row pairs of the map, and its columns.
     pairs: u32,
     across: u32,
@@ -45,13 +47,14 @@ pub struct ThreePass<T: CudaReal> {
     q: DeviceVec<T::Complex>,
     /// The second pass's groups of columns that are neighbours.
     units: u32,
-    /// The energy, by block of the second pass.
+    /// The energy, by map and block of the second pass, and how many blocks that has for each.
     partial: DeviceVec<f64>,
+    blocks: u32,
 }
 
 impl<T: CudaReal> ThreePass<T> {
     /// The kernels for `grid`: the first pass, the second, the third with and without φ.
-    fn instances(shapes: &Shapes, grid: &BinGrid) -> Result<[Instance; 4], CudaError> {
+    fn instances(shapes: &Shapes, grid: &BinGrid, maps: usize) -> Result<[Instance; 4], CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
         let choose = |(unit, role, does)| {
             // Columns along x, rows along y.
@@ -68,20 +71,20 @@ impl<T: CudaReal> ThreePass<T> {
                 ),
             })
         };
-        let [rows, columns, with_potential, without] = solve().map(choose);
+        let [rows, columns, with_potential, without] = solve(maps > 1).map(choose);
         Ok([rows?, columns?, with_potential?, without?])
     }
 
     /// Compiles what [`ThreePass::shaped`] needs for each of `shapes`, side by side.
     pub(in crate::cuda) fn compile(gpu: &Gpu, shapes: &[Shapes], grid: &BinGrid) {
-        let of = |shapes| Self::instances(shapes, grid);
+        let of = |shapes| Self::instances(shapes, grid, 1);
         let instances: Vec<_> = shapes.iter().flat_map(of).flatten().collect();
         LineKernel::<T>::compile(gpu, &instances);
     }
 
     /// Whether it is made for `grid`'s numbers of bins on this device.
     pub fn is_made_for(gpu: &Gpu, grid: &BinGrid) -> bool {
-        Shapes::of(gpu).is_ok_and(|shapes| Self::instances(&shapes, grid).is_ok())
+        Shapes::of(gpu).is_ok_and(|shapes| Self::instances(&shapes, grid, 1).is_ok())
     }
 
     /// Compiles (or loads) the kernels of both line lengths and allocates
@@ -91,7 +94,17 @@ impl<T: CudaReal> ThreePass<T> {
     /// [`CudaError::NoThreePass`] for a grid or device it is not made for; else
     /// when kernels cannot be compiled or memory runs out.
     pub fn new(gpu: &Gpu, grid: &BinGrid) -> Result<Self, CudaError> {
-        Self::shaped(gpu, &Shapes::of(gpu)?, grid)
+        Self::of_maps(gpu, grid, 1)
+    }
+
+    /// The same for so many maps at once, one after the other in memory: at most
+    /// [`MOST_BLOCKS`](crate::cuda::device::MOST_BLOCKS).
+    pub(in crate::cuda) fn of_maps(
+        gpu: &Gpu,
+        grid: &BinGrid,
+        maps: usize,
+    ) -> Result<Self, CudaError> {
+        Self::shaped(gpu, &Shapes::of(gpu)?, grid, maps)
     }
 
     /// The same, with lines divided as `shapes` has it.
@@ -99,21 +112,23 @@ impl<T: CudaReal> ThreePass<T> {
         gpu: &Gpu,
         shapes: &Shapes,
         grid: &BinGrid,
+        maps: usize,
     ) -> Result<Self, CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
-        let kernels = LineKernel::all(gpu, &Self::instances(shapes, grid)?)?;
+        let kernels = LineKernel::all(gpu, &Self::instances(shapes, grid, maps)?)?;
         let [rows, columns, with_potential, without] =
             <[_; 4]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
         let (units, blocks) = columns.column_units(gpu, ny)?;
         let green = Green::new(grid, SCALE / grid.bins() as f64);
-        let overlap = match grid.bins() <= OVERLAP {
+        let overlap = match maps * grid.bins() <= OVERLAP {
             true => Overlap::where_possible(&columns.function),
             false => Overlap::None,
         };
-        let between = nx / 2 * ny.next_multiple_of(panel::<T>());
+        let between = maps * (nx / 2) * ny.next_multiple_of(panel::<T>());
         Ok(ThreePass {
             gpu: gpu.clone(),
             bins: grid.bins(),
+            maps: maps as u32,
             pairs: nx as u32 / 2,
             across: nx as u32,
             rows,
@@ -124,7 +139,8 @@ impl<T: CudaReal> ThreePass<T> {
             p: gpu.zeros(between)?,
             q: gpu.zeros(between)?,
             units,
-            partial: gpu.zeros(blocks as usize)?,
+            partial: gpu.zeros(maps * blocks as usize)?,
+            blocks,
         })
     }
 
@@ -135,17 +151,18 @@ impl<T: CudaReal> ThreePass<T> {
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<[KernelUse; 4], CudaError> {
         let [with_potential, without] = &self.fields;
-        let columns = self.columns.config(self.partial.len() as u32, 1);
+        let (pairs, maps) = (self.pairs, self.maps);
+        let columns = self.columns.config(self.blocks, maps);
         // Read and written by each: so many values per bin.
         let of = |name, kernel: &LineKernel<T>, config, values: usize| {
-            let bytes = values * self.bins * size_of::<T>();
+            let bytes = values * maps as usize * self.bins * size_of::<T>();
             KernelUse::of(&self.gpu, name, &kernel.function, &config, bytes)
         };
         Ok([
-            of("rows_forward", &self.rows, self.rows.cover(self.pairs, 1), 2)?,
+            of("rows_forward", &self.rows, self.rows.cover(pairs, maps), 2)?,
             of("columns", &self.columns, columns, 3)?,
-            of("rows_inverse", with_potential, with_potential.cover_fields(self.pairs, 3), 5)?,
-            of("rows_inverse_field", without, without.cover_fields(self.pairs, 2), 4)?,
+            of("rows_inverse", with_potential, with_potential.cover_fields(pairs, 3, maps), 5)?,
+            of("rows_inverse_field", without, without.cover_fields(pairs, 2, maps), 4)?,
         ])
     }
 
@@ -165,11 +182,10 @@ impl<T: CudaReal> ThreePass<T> {
 
     /// The second and third pass.
     fn inverse_maps(&mut self, fields: &mut Fields<T>, potential: bool) -> Result<(), CudaError> {
-        fields.check(self.bins)?;
-        let blocks = self.partial.len() as u32;
+        fields.check(self.bins, self.maps as usize)?;
         // SAFETY: the arguments are those of columns in kernels/solve/columns.cu; P and Q
-        // hold a complex number for two bins of whole panels, the table was made for the kernel's
-        // stages, `units` are all of the map's columns, `partial` has a number per block.
+        // hold a complex number for two bins of whole panels of every map, the table was made for the
+        // kernel's stages, `units` are all of a map's columns, `partial` has a number per block.
         unsafe {
             Launch::new(&self.gpu, &self.columns.function)
                 .overlap(self.overlap)
@@ -179,19 +195,20 @@ impl<T: CudaReal> ThreePass<T> {
                 .arg(&self.green)
                 .arg(&self.units)
                 .arg(&self.partial)
-                .launch(self.columns.config(blocks, 1))
+                .launch(self.columns.config(self.blocks, self.maps))
         }?;
         let Fields { potential: phi, field_x, field_y, energy } = fields;
         let [with_potential, without] = &self.fields;
         let step_y = self.green.step_y();
-        let (maps, kernel) = if potential { (3, with_potential) } else { (2, without) };
+        let (each, kernel) = if potential { (3, with_potential) } else { (2, without) };
         let mut launch = Launch::new(&self.gpu, &kernel.function);
         launch.overlap(self.overlap).arg(&self.p).arg(&self.q);
         launch.arg(phi).arg(field_x).arg(field_y).arg(&kernel.table).arg(&step_y);
-        launch.arg(&self.pairs).arg(&self.partial).arg(&blocks).arg(energy);
+        launch.arg(&self.pairs).arg(&self.partial).arg(&self.blocks).arg(energy);
         // SAFETY: the arguments are those of fields in kernels/solve/fields.cu, which without
-        // the potential leaves φ alone; every map holds `bins` values, and the rest is as above.
-        unsafe { launch.launch(kernel.cover_fields(self.pairs, maps)) }
+        // the potential leaves φ alone; fields hold `bins` values for every map and the energies have
+        // been checked too, and the rest is as above.
+        unsafe { launch.launch(kernel.cover_fields(self.pairs, each, self.maps)) }
     }
 }
 
@@ -203,10 +220,10 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
     }
 
     fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
-        check_length("density map", rho.len(), self.bins)?;
+        check_length("density map", rho.len(), self.maps as usize * self.bins)?;
         let sine = 0i32;
-        // SAFETY: the arguments are those of transform in kernels/lines/transform.cu; ρ holds
-        // `bins` values, P a complex number for two bins of whole panels, the table was made for
+        // SAFETY: the arguments are those of transform in kernels/lines/transform.cu; of every map ρ
+        // holds `bins` values, P a complex number for two bins of whole panels, the table was made for
         // the kernel's stages, and blocks cover the map's row pairs. It waits before its first
         // access; what comes before need not let it start.
         unsafe {
@@ -218,7 +235,7 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
                 .arg(&self.pairs)
                 .arg(&self.across)
                 .arg(&sine)
-                .launch(self.rows.cover(self.pairs, 1))
+                .launch(self.rows.cover(self.pairs, self.maps))
         }
     }
 

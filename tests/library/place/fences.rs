@@ -1,88 +1,15 @@
 //! A placement in which cells have fences.
 
-use placefield::charge::{Charge, ChargeOptions, Rectangles};
+use crate::common::fenced_placement::cells_end_in_their_fences;
 use placefield::cpu::engine::CpuEngine;
-use placefield::design::{Design, Names, Nets, NodeKind, Nodes, Orientation, Placement};
 use placefield::engine::EngineOptions;
-use placefield::grid::{BinGrid, Rect};
-use placefield::place::{HostBackend, Outcome, PlaceOptions, Placer, start};
-use placefield::wirelength::Netlist;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
-
-const CELLS: usize = 600;
-const DIE: Rect = Rect { xl: 10.0, yl: -20.0, xh: 130.0, yh: 60.0 };
-
-/// Cells of one height that nets of three join, whatever their fences are.
-fn design() -> Design {
-    let mut random = Pcg64Mcg::seed_from_u64(8);
-    let nets = 2 * CELLS;
-    let mut names = Names::default();
-    (0..CELLS).for_each(|i| names.push(&format!("c{i}")));
-    Design {
-        nodes: Nodes {
-            names,
-            width: (0..CELLS).map(|_| 1.0 + 3.0 * random.random::<f64>()).collect(),
-            height: vec![2.0; CELLS],
-            kind: vec![NodeKind::Movable; CELLS],
-        },
-        placement: Placement {
-            x: vec![0.0; CELLS],
-            y: vec![0.0; CELLS],
-            orientation: vec![Orientation::N; CELLS],
-        },
-        nets: Some(Nets {
-            names: Names::default(),
-            net_start: (0..=nets as u32).map(|e| 3 * e).collect(),
-            weight: vec![1.0; nets],
-            pin_node: (0..3 * nets)
-                .map(|_| (random.random::<f64>() * CELLS as f64) as u32)
-                .collect(),
-            pin_dx: vec![0.0; 3 * nets],
-            pin_dy: vec![0.0; 3 * nets],
-        }),
-        ..Design::default()
-    }
-}
+use placefield::place::HostBackend;
 
 #[test]
-fn cells_end_in_their_fences() {
-    let design = design();
-    let grid = BinGrid::new(DIE, 32, 32).unwrap();
-    let nodes = &design.nodes;
-    let at = &design.placement;
-    let cells = Rectangles::movable(&nodes.width, &nodes.height, &at.x, &at.y).row_height(2.0);
-    let options = ChargeOptions::default().fillers(true);
-    let mut charge = Charge::from_rectangles(grid, &cells, &options).unwrap();
-    // An L on the left, an upright strip on the right; a third of the cells has none.
-    let fences = vec![
-        vec![Rect::at(14.0, -16.0, 20.0, 70.0), Rect::at(34.0, -16.0, 30.0, 20.0)],
-        vec![Rect::at(100.0, -10.0, 25.0, 65.0)],
-    ];
-    let region: Vec<u32> = (0..CELLS as u32).map(|i| i % 3).collect();
-    charge.set_fences(&fences, &region).unwrap();
-    let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
-    let engine =
-        CpuEngine::<f64>::new(charge.clone(), &EngineOptions::default().threads(2)).unwrap();
-    let mut backend = HostBackend::new(Box::new(engine), &netlist, 2).unwrap();
-    let (x, y) = start::centred(&charge, 5);
-    let options = PlaceOptions::default().stop_overflow(0.07);
-    let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
-    let own = |x: &[f64], y: &[f64]| {
-        let inside = |i: usize| {
-            let cell = Rect::at(x[i], y[i], nodes.width[i], nodes.height[i]);
-            let share = |fence: &Vec<Rect>| fence.iter().map(|r| r.overlap(&cell)).sum::<f64>();
-            match fences.get(i % 3) {
-                Some(fence) => share(fence),
-                None => cell.area() - fences.iter().map(share).sum::<f64>(),
-            }
-        };
-        (0..CELLS).map(inside).sum::<f64>() / charge.movable_area()
-    };
-    assert!(own(&x, &y) < 0.6);
-    while placer.step().unwrap().is_some() {}
-    assert_eq!(placer.outcome(), Some(Outcome::Converged));
-    let (x, y) = placer.positions().unwrap();
-    let share = own(&x, &y);
-    assert!(share > 0.9, "{share} of the cells' area is where it may be");
+fn cells_of_a_placement_on_the_cpu_end_in_their_fences() {
+    cells_end_in_their_fences(|charge, netlist| {
+        let options = EngineOptions::default().threads(2);
+        let engine = CpuEngine::<f64>::new(charge.clone(), &options).unwrap();
+        Box::new(HostBackend::new(Box::new(engine), netlist, 2).unwrap())
+    });
 }
