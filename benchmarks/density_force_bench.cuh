@@ -286,7 +286,8 @@ struct Bench {
     void give_back() {
         const int each = 256 * RETURN_EACH;
         launch(force_pairs, (n + each - 1) / each, 256, 0, true, stream, plan, slot_of, staged_force,
-               (real*)force_back, real(1), (const real*)nullptr, 0, (const double*)nullptr, (real*)nullptr);
+               (real*)force_back, real(1), (const real*)nullptr, 0, (const double*)nullptr, 0u,
+               (real*)nullptr);
     }
     void peer_step_density() {
         const dim3 block(2, 2, 64);

@@ -280,8 +280,6 @@ __device__ __forceinline__ u64 take_sum(const SumsOf<u32>& sums, u32 at, u32 val
 }
 __device__ __forceinline__ u64 take_sum(const SumsOf<u64>&, u32, u64 value) { return value; }
 
-__device__ __forceinline__ bool any_of(const Four<Sum>& of) { return of.v[0] | of.v[1] | of.v[2] | of.v[3]; }
-
 /// Tells the host, to read now or some steps later, the order's number in the upper half
 /// and in the lower what bodies outside their halo have added up to since it was made.
 __device__ __forceinline__ void post_age(Age* age, u32 outside, u64* posted) {
@@ -339,11 +337,8 @@ __device__ __forceinline__ void finish_bins(const Plan& plan, const real* __rest
     }
     if (vector && b < end) {
         *reinterpret_cast<Four<real>*>(rho + b) = out;
-        // Of several regions' maps most bins hold no body, and have their zeros.
-        if (!REGIONS || any_of(movable) || any_of(filler)) {
-            *reinterpret_cast<Four<Sum>*>(sums.values + b) = Four<Sum>{};
-            *reinterpret_cast<Four<Sum>*>(sums.values + sums.bins + b) = Four<Sum>{};
-        }
+        *reinterpret_cast<Four<Sum>*>(sums.values + b) = Four<Sum>{};
+        *reinterpret_cast<Four<Sum>*>(sums.values + sums.bins + b) = Four<Sum>{};
     }
     if (!F64)
         for (u32 t = thread; t < tiles_of(plan); t += (gridDim.x - 1) * blockDim.x)
@@ -393,7 +388,7 @@ PF_KERNEL(BLOCK) density_large(const Plan plan, Sum* values, u64* rest, u64* dif
 }
 
 #define PF_DENSITY_FINISH(NAME, TARGETS)                                                                               \
-    PF_KERNEL(BLOCK, F64 ? 4 : REGIONS ? 5 : 8) NAME(const Plan plan, const real* fixed, const real* targets,          \
+    PF_KERNEL(BLOCK, F64 ? 4 : REGIONS ? 6 : 8) NAME(const Plan plan, const real* fixed, const real* targets,          \
                                                      Sum* values, u64* rest, u32* outside_weight, u32 first,           \
                                                      u32 end, real* rho, u32* outside, Stats* stats, Age* age,         \
                                                      u64* posted, const real* levels) {                                \

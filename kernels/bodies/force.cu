@@ -194,17 +194,19 @@ struct Weights {
 };
 
 /// `back` need not begin where a pair can in HALVES; null: forces are not wanted. Times `factor` too, where there is one.
-/// BY_REGION: only bodies of the regions of `weights`, times theirs and not `weight`. The number at `total` goes
-/// to `energy`, unless that is null.
+/// BY_REGION: only bodies of the regions of `weights`, times theirs and not `weight`. The sum of the `count_of_energies`
+/// numbers at `energies` goes to `energy`, unless that is null.
 template <int ORDER, bool BY_REGION>
 __device__ __forceinline__ void return_forces(const Plan& plan, const u32* __restrict__ slot_of, const real2* forces,
                                               real* __restrict__ back, real weight, const real* __restrict__ factor,
-                                              bool add, const double* total, real* energy, const Regions& regions,
-                                              const Weights* weights) {
+                                              bool add, const double* energies, u32 count_of_energies,
+                                              real* energy, const Regions& regions, const Weights* weights) {
     const u32 count = u32(plan.bodies + plan.large);
     if (energy && blockIdx.x == 0 && threadIdx.x == 0) {
         wait_for_previous();
-        *energy = real(*total);
+        double sum = 0;
+        for (u32 k = 0; k < count_of_energies; ++k) sum += energies[k];
+        *energy = real(sum);
     }
     if (!back || count == 0) return;
     const u32 first = blockIdx.x * blockDim.x * RETURN_EACH + threadIdx.x;
@@ -267,8 +269,9 @@ PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks
 
 #define PF_FORCE_RETURN(SUFFIX, ORDER)                                                                                 \
     PF_KERNEL(BLOCK) force_##SUFFIX(const Plan plan, const u32* slot_of, const real2* forces, real* back, real weight, \
-                                    const real* factor, int add, const double* total, real* energy) {                  \
-        return_forces<ORDER, false>(plan, slot_of, forces, back, weight, factor, add != 0, total, energy, {}, nullptr); \
+                                    const real* factor, int add, const double* energies, u32 count, real* energy) {    \
+        return_forces<ORDER, false>(plan, slot_of, forces, back, weight, factor, add != 0, energies, count, energy,    \
+                                    {}, nullptr);                                                                      \
     }
 PF_FORCE_RETURN(pairs, PAIRS)
 PF_FORCE_RETURN(halves, HALVES)
@@ -278,8 +281,8 @@ PF_FORCE_RETURN(halves, HALVES)
     PF_KERNEL(BLOCK, 4) force_##SUFFIX##_by_region(const Plan plan, const u32* slot_of, const real2* forces,           \
                                                    real* back, const real* factor, int add, const Regions regions,     \
                                                    const __grid_constant__ Weights weights) {                          \
-        return_forces<ORDER, true>(plan, slot_of, forces, back, 1, factor, add != 0, nullptr, nullptr, regions,        \
-                                   &weights);                                                                         \
+        return_forces<ORDER, true>(plan, slot_of, forces, back, 1, factor, add != 0, nullptr, 0, nullptr, regions,     \
+                                   &weights);                                                                          \
     }
 PF_FORCE_RETURN_BY_REGION(pairs, PAIRS)
 PF_FORCE_RETURN_BY_REGION(halves, HALVES)

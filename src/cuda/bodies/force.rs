@@ -204,6 +204,7 @@ impl<T: CudaReal> Force<T> {
         };
         let of_region = options.region_weights.first().unwrap_or(&1.0);
         let weight = T::of(options.weight * of_region);
+        let one = 1u32; // the first energy is that of all regions
         let mut launch = Launch::new(&self.gpu, kernel);
         launch.overlap(self.overlap);
         launch.arg(&bodies.plan).arg(&slot_of).arg(&self.in_slots);
@@ -213,8 +214,8 @@ impl<T: CudaReal> Force<T> {
         };
         launch.arg(&weight).arg(factor).arg(&add);
         match &energy {
-            Some((found, energy)) => launch.arg(*found).arg(energy),
-            None => launch.arg(&NONE).arg(&NONE),
+            Some((found, energy)) => launch.arg(*found).arg(&one).arg(energy),
+            None => launch.arg(&NONE).arg(&one).arg(&NONE),
         };
         // SAFETY: arguments are those of force_pairs and force_halves; arrays hold one value or two
         // per body, the factor is one, the energy one and what it is copied from one at least. Before
