@@ -149,6 +149,20 @@ pub(crate) fn advise<E: Display + From<String>>(failure: E, note: &Option<String
     }
 }
 
+/// The devices that are named; every one of them must be there.
+#[cfg(feature = "cuda")]
+pub(crate) fn devices_named(devices: Devices) -> Result<Vec<usize>, crate::cuda::CudaError> {
+    let found = crate::cuda::probe();
+    let mut named = devices.ordinals(found.devices.len());
+    if named.is_empty() {
+        named.push(0); // of a machine without any, which is then said
+    }
+    match named.iter().find_map(|&device| found.obstacle(device)) {
+        Some(obstacle) => Err(obstacle),
+        None => Ok(named),
+    }
+}
+
 #[cfg(feature = "cuda")]
 mod cuda {
     use super::*;
@@ -216,15 +230,14 @@ mod cuda {
         devices: Devices,
     ) -> Result<(Box<dyn Timed<T>>, String), Failure> {
         let work = Work::Step { bodies: charge.bodies() };
-        let ordinals = devices.ordinals(probe().devices.len());
-        let (ordinals, why) = Peers::choose(&ordinals, work, &charge.grid(), T::PRECISION);
+        let named = devices_named(devices)?;
+        let (ordinals, why) = Peers::choose(&named, work, &charge.grid(), T::PRECISION);
         let note = |ordinals: &[usize], why: &str| {
             let list: Vec<String> = ordinals.iter().map(usize::to_string).collect();
             format!("engine: cuda:{} ({why})", list.join(","))
         };
         let alone = |why: &str| -> Result<(Box<dyn Timed<T>>, String), Failure> {
-            let first = ordinals.first().copied().unwrap_or(devices.first());
-            Ok((open(charge.clone(), options, first)?, note(&[first], why)))
+            Ok((open(charge.clone(), options, named[0])?, note(&named[..1], why)))
         };
         if ordinals.len() < 2 {
             return alone(&why);

@@ -255,6 +255,7 @@ pub(crate) struct Devices {
 
 impl Devices {
     /// Their ordinals, on a machine with so many.
+    #[cfg(any(feature = "cuda", test))]
     pub(crate) fn ordinals(&self, machine: usize) -> Vec<usize> {
         match self.count {
             0 => (0..machine.min(MOST_DEVICES)).collect(),

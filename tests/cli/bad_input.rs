@@ -198,8 +198,10 @@ fn numbers_beyond_the_precision() {
 
 #[test]
 fn a_device_that_is_not_there() {
-    let line = refused(&Tiny::new(), &["--engine", "cuda:99"]);
-    assert!(line.to_lowercase().contains("cuda"), "{line}");
+    for engine in ["cuda:99", "cuda:0,99", "cuda:98,99"] {
+        let line = refused(&Tiny::new(), &["--engine", engine]);
+        assert!(line.to_lowercase().contains("cuda"), "{line}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::device::{MAPS, gpu, must_have_lines, output, poisoned, values};
 use crate::engine::{agrees, positions};
 use crate::fences::runs;
 use crate::maps::{grid, off_axis};
+use crate::peers::steps_like_one;
 use crate::slabs::solves_like_one;
 use crate::solve::variants;
 use crate::transforms::{LINES, VOLUMES, ways};
@@ -65,6 +66,8 @@ cases! {
     case_placer_f64: placer::<f64>;
     case_slabs_f32: slabs::<f32>;
     case_slabs_f64: slabs::<f64>;
+    case_peers_f32: peers::<f32>;
+    case_peers_f64: peers::<f64>;
 }
 
 /// A kernel file that no case loads would go unchecked without notice.
@@ -75,8 +78,8 @@ fn the_cases_load_every_kernel_file_in_both_precisions() {
     CASES.iter().for_each(|case| case(&gpu));
     let loaded: HashSet<(&str, Precision)> =
         gpu.kernel_origins().iter().map(|found| (found.unit, found.precision)).collect();
-    // Ranks open devices of their own, and load meet there.
-    for unit in compile::units().filter(|unit| *unit != "meet") {
+    // Ranks open devices of their own, and load these there.
+    for unit in compile::units().filter(|unit| !["meet", "sums"].contains(unit)) {
         for precision in [Precision::F32, Precision::F64] {
             assert!(loaded.contains(&(unit, precision)), "{unit} in {precision}");
         }
@@ -299,4 +302,9 @@ fn placer<T: CudaReal>(gpu: &Gpu) {
 /// Two ranks, with each way of keeping spectra in the second pass.
 fn slabs<T: CudaReal>(gpu: &Gpu) {
     solves_like_one::<T>(gpu, 2, &[(64, 128), (512, 64), (1024, 64), (2048, 64)]);
+}
+
+/// Whole steps on two ranks, of rows that are no whole blocks of bins.
+fn peers<T: CudaReal>(gpu: &Gpu) {
+    steps_like_one::<T>(gpu, &[0, 0], &crate::common::bodies::some(400, [36, 40], 50, 0.9));
 }

@@ -210,10 +210,10 @@ fn on_devices<T: Element>(
     pipeline: Pipeline,
     devices: Devices,
 ) -> Result<Solved<T>, Failure> {
-    use crate::cuda::{CudaError, Peers, SlabSolver, Work, probe};
-    let asked = devices.ordinals(probe().devices.len());
+    use crate::cuda::{CudaError, Peers, SlabSolver, Work};
+    let asked = crate::cli::engines::devices_named(devices)?;
     let alone = |why: &str| {
-        let first = asked.first().copied().unwrap_or(devices.first());
+        let first = asked[0];
         let mut solved = on_device(rho, grid, pipeline, first)?;
         let note = format!("engine: cuda:{first} ({why})");
         solved.note = Some(solved.note.map_or(note.clone(), |other| format!("{note}\n{other}")));
