@@ -259,8 +259,7 @@ mod cuda {
         options: &EngineOptions,
         device: usize,
     ) -> Result<Box<dyn Backend>, Failure> {
-        let engine = CudaEngine::<T>::on(&gpu(device)?, charge, options)?;
-        Ok(Box::new(CudaBackend::new(engine, netlist)?))
+        Ok(Box::new(CudaBackend::<T>::on(&gpu(device)?, charge, options, netlist)?))
     }
 
     pub(super) fn target(device: usize) -> Result<Box<dyn Target>, Failure> {

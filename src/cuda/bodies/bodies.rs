@@ -26,8 +26,8 @@ use super::plan::{
 };
 use crate::charge::Charge;
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
-    MOST_BLOCKS, check_aligned, check_length,
+    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu,
+    KernelArgument, MOST_BLOCKS, check_aligned, check_length,
 };
 use crate::engine::Layout;
 use crate::grid::BinGrid;
@@ -86,6 +86,13 @@ impl<T: CudaReal> std::fmt::Debug for Bodies<T> {
     }
 }
 
+/// Device memory of twice as many values, which begins with these.
+fn first_half<E: DeviceValue>(gpu: &Gpu, values: &[E]) -> Result<DeviceVec<E>, CudaError> {
+    let mut both = gpu.zeros(2 * values.len())?;
+    gpu.write(values, both.slice_mut(0..values.len()))?;
+    Ok(both)
+}
+
 impl<T: CudaReal> Bodies<T> {
     /// Uploads the bodies of `charge` and allocates all that ordering needs.
     ///
@@ -137,10 +144,8 @@ impl<T: CudaReal> Bodies<T> {
         let plan = layout.plan::<T>(&charge, units);
 
         let ids = &layout.first_ids;
-        let mut slots = records::<T>(&layout.sizes, &ids[..plan.records as usize]);
-        slots.resize(2 * slots.len(), 0);
+        let slots = records::<T>(&layout.sizes, &ids[..plan.records as usize]);
         let large = records::<T>(&layout.sizes, &ids[plan.bodies as usize..]);
-        let ids = [&ids[..], &vec![0; count]].concat();
         let module = gpu.instance::<T>("order", &defines(charge.regions()))?;
         Ok(Bodies {
             id: NEXT.fetch_add(1, Relaxed),
@@ -152,8 +157,8 @@ impl<T: CudaReal> Bodies<T> {
             starts: gpu.upload(&layout.starts)?,
             fillers: gpu.upload(&layout.fillers::<T>())?,
             large: gpu.upload(&large)?,
-            ids: gpu.upload(&ids)?,
-            records: gpu.upload(&slots)?,
+            ids: first_half(gpu, ids)?,
+            records: first_half(gpu, &slots)?,
             chunks: gpu.zeros(8 * plan.max_chunks as usize)?,
             staged: gpu.zeros(2 * count)?,
             plan,

@@ -201,14 +201,15 @@ impl BodySizes {
             2 * usize::from(large) + usize::from(i as usize >= movable)
         };
         let (mut ids, mut large): (Vec<u32>, Vec<u32>) =
-            (0..sizes.len() as u32).partition(|&i| kind(i) < 2);
+            (0..sizes.len() as u32).into_par_iter().partition(|&i| kind(i) < 2);
         let place = |i: u32| kind(i) * regions + charge.region(i as usize);
         if regions > 1 {
             ids.par_sort_by_key(|&i| place(i));
             large.par_sort_by_key(|&i| place(i));
         }
         let large_movable = large.partition_point(|&i| (i as usize) < movable);
-        let first_ids = [&ids[..], &large].concat();
+        let mut first_ids = ids;
+        first_ids.extend_from_slice(&large);
         let first_slot = |k| first_ids.partition_point(|&i| place(i) < k) as u32;
         BodySizes {
             starts: (0..4 * regions).map(first_slot).collect(),
@@ -227,10 +228,16 @@ impl BodySizes {
         sizes.iter().flat_map(|size| [size.w, size.h, size.ratio].map(T::of)).collect()
     }
 
+    /// The same sum for any number of threads.
+    fn sum(&self, of: impl Fn(&Sizes) -> f64 + Sync) -> f64 {
+        let parts = self.sizes.par_chunks(1 << 16).map(|part| part.iter().map(&of).sum());
+        parts.collect::<Vec<f64>>().iter().sum()
+    }
+
     /// The units that these bodies are added up in, in chunks of so many.
     pub(super) fn units<T: CudaReal>(&self, charge: &Charge, chunk: usize) -> Units {
         let units = Units { chunk, area_bits: 0, excess_bits: 0 };
-        let most: f64 = self.sizes.iter().map(Sizes::most).sum();
+        let most = self.sum(Sizes::most);
         // All bodies' share of one bin must fit into 64 bits.
         let room = 64 - (most + 2.0).log2().ceil() as u32;
         let area_bits = match T::PRECISION {
@@ -238,7 +245,7 @@ impl BodySizes {
             Precision::F64 => (2 * units.limb_bits()).min(room),
         } as i32;
         // No overflow is more than all bodies' area and the die's, once for each region.
-        let area: f64 = self.sizes.iter().map(Sizes::area).sum();
+        let area = self.sum(Sizes::area);
         let dies = (charge.regions() * charge.grid().bins()) as f64;
         let excess_bits = 62 - (area + dies).log2().ceil() as i32;
         Units { area_bits, excess_bits, ..units }

@@ -17,7 +17,8 @@ use crate::charge::Charge;
 use crate::cuda::device::{Branch, CudaError, CudaReal, DeviceVec, Gpu, Graph, Marks};
 use crate::cuda::engine::CudaEngine;
 use crate::engine::{
-    Choice, DensityStats, Descriptor, Engine, EngineError, MapKind, check_bins, check_lengths,
+    Choice, DensityStats, Descriptor, Engine, EngineError, EngineOptions, MapKind, check_bins,
+    check_lengths,
 };
 use crate::grid::Map;
 use crate::place::bounds::Bounds;
@@ -25,6 +26,7 @@ use crate::place::ready::{NOTHING_KEPT, Ready};
 use crate::place::{Backend, Held, Sample, StageSplit, Weights};
 use crate::wirelength::Netlist;
 use rayon::prelude::*;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Marks before and behind the wirelength, then before the density, behind it, the solve and the force.
@@ -41,6 +43,33 @@ pub struct CudaBackend<T: CudaReal> {
     map: Map<T>,
     ready: Ready,
     times: StageSplit,
+}
+
+/// What a backend has besides its engine.
+struct Rest<T: CudaReal> {
+    bounds: Bounds<T>,
+    descent: Descent<T>,
+    wirelength: CudaWirelength<T>,
+}
+
+impl<T: CudaReal> Rest<T> {
+    fn new(gpu: &Gpu, charge: &Charge, netlist: &Netlist) -> Result<Self, EngineError> {
+        check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
+        let bounds = Bounds::of(charge);
+        let sizes = charge.width().par_iter().zip(charge.height());
+        let area: Vec<T> = sizes.map(|(w, h)| T::of(w * h)).collect();
+        let pin_weight: Vec<T> = netlist.pin_weights().into_iter().map(T::of).collect();
+        let bodies = DescentBodies {
+            low: [bounds.low_x, bounds.low_y],
+            high_x: &bounds.high_x,
+            high_y: &bounds.high_y,
+            area: &area,
+            pin_weight: &pin_weight,
+        };
+        let descent = Descent::new(gpu, &bodies)?;
+        let wirelength = CudaWirelength::new(gpu, netlist, charge.bodies())?;
+        Ok(Rest { bounds, descent, wirelength })
+    }
 }
 
 /// What an evaluation is made of.
@@ -106,19 +135,31 @@ impl<T: CudaReal> CudaBackend<T> {
     /// When `netlist` has other movable cells than the charge, kernels cannot be
     /// compiled, or device memory does not suffice.
     pub fn new(engine: CudaEngine<T>, netlist: &Netlist) -> Result<Self, EngineError> {
+        let rest = Rest::new(engine.gpu(), engine.charge(), netlist)?;
+        CudaBackend::of(engine, rest, netlist)
+    }
+
+    /// As [`CudaBackend::new`], with an engine of its own ([`CudaEngine::on`]) that is made at the same time.
+    ///
+    /// # Errors
+    /// As [`CudaBackend::new`] and [`CudaEngine::on`].
+    pub fn on(
+        gpu: &Gpu,
+        charge: Arc<Charge>,
+        options: &EngineOptions,
+        netlist: &Netlist,
+    ) -> Result<Self, EngineError> {
+        let (engine, rest) = std::thread::scope(|scope| {
+            let rest = scope.spawn(|| Rest::new(gpu, &charge, netlist));
+            let engine = CudaEngine::on(gpu, charge.clone(), options);
+            (engine, rest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        CudaBackend::of(engine?, rest?, netlist)
+    }
+
+    fn of(engine: CudaEngine<T>, rest: Rest<T>, netlist: &Netlist) -> Result<Self, EngineError> {
         let (charge, gpu) = (engine.charge(), engine.gpu());
-        check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
-        let bounds = Bounds::of(charge);
-        let sizes = charge.width().par_iter().zip(charge.height());
-        let area: Vec<T> = sizes.map(|(w, h)| T::of(w * h)).collect();
-        let pin_weight: Vec<T> = netlist.pin_weights().into_iter().map(T::of).collect();
-        let bodies = DescentBodies {
-            low: [bounds.low_x, bounds.low_y],
-            high_x: &bounds.high_x,
-            high_y: &bounds.high_y,
-            area: &area,
-            pin_weight: &pin_weight,
-        };
+        let Rest { bounds, descent, wirelength } = rest;
         Ok(CudaBackend {
             proposal: None,
             fixed_hpwl: netlist.fixed_hpwl(),
@@ -127,8 +168,8 @@ impl<T: CudaReal> CudaBackend<T> {
             ready: Ready::Nothing,
             times: StageSplit::default(),
             work: Work {
-                descent: Descent::new(gpu, &bodies)?,
-                wirelength: CudaWirelength::new(gpu, netlist, charge.bodies())?,
+                descent,
+                wirelength,
                 branch: Branch::new(gpu)?,
                 marks: Marks::new(gpu, MARKS)?,
                 engine,
