@@ -5,6 +5,9 @@
 //! that allocates nothing and waits for nothing. Positions and forces cross to
 //! the host when they are given and asked for, and never otherwise.
 //!
+//! Fence regions ([`Charge::set_fences`]) are computed together, each with maps of its own, one region's after
+//! the other's.
+//!
 //! Bodies are worked on in an order made from positions (the kernels' *slots*).
 //! It is made anew, on the device and outside the graph, when bodies outside their
 //! halos (they have left the tile that they were ordered into, and the 4 bins around

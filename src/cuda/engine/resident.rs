@@ -142,13 +142,14 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// What [`CudaEngine::read_evaluation`] reads, on the device: the
-    /// density's three statistics, and the energy. Once their values have come to
-    /// the host, [`CudaEngine::take_evaluation`] says what they mean.
+    /// density's three statistics, and the energy; of several regions those of each
+    /// follow. Once their values have come to the host,
+    /// [`CudaEngine::take_evaluation`] says what they mean.
     pub fn evaluation_device(&self) -> (&DeviceVec<u64>, &DeviceVec<f64>) {
         (self.stages.density.statistics(), &self.stages.fields.energy)
     }
 
-    /// The evaluation of the last step from what
+    /// The evaluation of the last step from the first of what
     /// [`CudaEngine::evaluation_device`] held after it.
     ///
     /// # Errors
@@ -202,7 +203,7 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(&self.stages.forces)
     }
 
-    /// φ on the device, `[nx][ny]`, in bin widths squared.
+    /// φ on the device, `[nx][ny]` for each region, in bin widths squared.
     ///
     /// # Errors
     /// When it has not been computed for the positions at hand.
@@ -210,7 +211,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.map(MapKind::Potential, self.done)
     }
 
-    /// Ex and Ey on the device, `[nx][ny]` each, in bin widths.
+    /// Ex and Ey on the device, `[nx][ny]` each for each region, in bin widths.
     ///
     /// # Errors
     /// When they have not been computed for the positions at hand.
@@ -219,8 +220,8 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok((map(MapKind::FieldX)?, map(MapKind::FieldY)?))
     }
 
-    /// What is solved, on the device, `[nx][ny]`: ρ less
-    /// [`Charge::background`](crate::charge::Charge::background). (ρ itself comes
+    /// What is solved, on the device, `[nx][ny]` for each region, one after the other: ρ less
+    /// [`Charge::region_background`](crate::charge::Charge::region_background). (ρ itself comes
     /// from [`Engine::read_map`](crate::engine::Engine::read_map).)
     ///
     /// # Errors
