@@ -3,13 +3,15 @@
 #
 # Checks and measures the CUDA engine on a machine with an NVIDIA GPU, from the
 # executables that scripts/gpu-pack put into FOLDER: conformance of the solve,
-# parity with the CPU, golden values, commands on arrays with either engine, NVIDIA's
+# parity with the CPU, golden values, commands on arrays with either engine, the borders (a program in C
+# on device memory, and where python3 or $TORCH_PYTHON has a PyTorch its tensors and CuPy's arrays, what a
+# call from PyTorch costs, and OpenROAD's adapter beside the copies that it makes), NVIDIA's
 # compute-sanitizer on small cases, then the benchmarks (that of several devices where
 # there are two) and 100 iterations of every pipeline side by side at the
 # statistics of adaptec1 and bigblue4, with their agreement checked (relative RMS
 # at most 2e-6 in f32 and 1e-13 in f64; with fillers 2e-5 and 1e-13).
 #
-# The parts, all of which run unless --only names some: tests, commands, sanitizers,
+# The parts, all of which run unless --only names some: tests, commands, borders, sanitizers,
 # benchmarks, comparisons.
 #
 # The device is as PLACEFIELD_DEVICE_LIMIT leaves it. CLASSES are limits of that form
@@ -26,7 +28,7 @@ set -uo pipefail
 
 usage="usage: gpu-check.sh [--only PART[,PART…]] [--classes CLASSES] [--iterations K] FOLDER RESULTS"
 classes=
-only=tests,commands,sanitizers,benchmarks,comparisons
+only=tests,commands,borders,sanitizers,benchmarks,comparisons
 iterations=100
 while [[ $# -gt 0 && "$1" == --* ]]; do
     case "$1" in
@@ -43,8 +45,8 @@ if [[ $# -ne 2 ]]; then
 fi
 for part in ${only//,/ }; do
     case "$part" in
-    tests | commands | sanitizers | benchmarks | comparisons) ;;
-    *) echo "gpu-check: no part $part: expected tests, commands, sanitizers, benchmarks or comparisons" >&2 && exit 2 ;;
+    tests | commands | borders | sanitizers | benchmarks | comparisons) ;;
+    *) echo "gpu-check: no part $part: expected tests, commands, borders, sanitizers, benchmarks or comparisons" >&2 && exit 2 ;;
     esac
 done
 # part NAME: whether it is to run.
@@ -67,7 +69,7 @@ trap 'rm -rf "$scratch"' EXIT
 log="$results/checks.log"
 : >"$log"
 export PLACEFIELD_DATA="$folder/data" PLACEFIELD_CACHE="$scratch/kernels"
-chmod u+x "$folder"/tests/* "$folder"/benchmarks/* "$folder/placefield" "$folder/utilisation-ncu"
+chmod u+x "$folder"/tests/* "$folder"/benchmarks/* "$folder"/borders/* "$folder/placefield" "$folder/utilisation-ncu"
 
 # cuFFT and NVRTC where the loader does not find them: in a toolkit's folder or Python's packages.
 libraries() {
@@ -180,6 +182,22 @@ if part commands; then
             check "dct-axis$axis-$precision" transform_both "$precision" --axes="$axis"
         done
     done
+fi
+
+if part borders; then
+    check c-device "$folder/borders/device"
+    check openroad "$folder/borders/openroad" "$results/openroad.json"
+    cat "$scratch/output"
+    python="${TORCH_PYTHON:-python3}"
+    if "$python" -c 'import torch, numpy, pytest' 2>"$scratch/output"; then
+        export PYTHONPATH="$folder/python"
+        check torch-tests "$python" -m pytest -q -p no:cacheprovider "$folder/python/tests/test_torch.py" "$folder/python/tests/test_cuda.py"
+        tail -n 3 "$scratch/output"
+        check torch-overhead "$python" "$folder/torch-overhead" --json "$results/torch-overhead.json"
+        cat "$scratch/output"
+    else
+        echo "not run: the tests of PyTorch's tensors: $(tail -n 1 "$scratch/output")"
+    fi
 fi
 
 if part sanitizers; then

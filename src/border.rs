@@ -181,16 +181,24 @@ pub(crate) fn is_missing(error: &EngineError) -> bool {
     cuda::is_missing(error)
 }
 
+/// Whether an engine's error is about memory or a stream that was given.
+#[cfg(any(feature = "capi", feature = "python"))]
+pub(crate) fn is_the_callers(error: &EngineError) -> bool {
+    cuda::is_the_callers(error)
+}
+
 #[cfg(feature = "cuda")]
 mod cuda {
     use super::*;
-    #[cfg(feature = "capi")]
+    #[cfg(any(feature = "capi", feature = "python"))]
     use crate::cuda::CudaError;
+    #[cfg(feature = "python")]
+    use crate::cuda::DeviceVec;
     use crate::cuda::interop::cudarc::driver::sys::CUstream;
-    use crate::cuda::{self, CudaEngine, DeviceVec, Fields, Gpu, SolverOptions, interop, probe};
+    use crate::cuda::{CudaEngine, Gpu, HostSolve, interop, probe};
+    use crate::engine::Layout;
     #[cfg(feature = "python")]
     use crate::engine::MapKind;
-    use crate::engine::{Layout, check_lengths};
 
     pub(super) fn devices() -> (usize, Option<String>) {
         let found = probe();
@@ -217,11 +225,14 @@ mod cuda {
         )
     }
 
-    struct OnCuda<T: EngineReal> {
-        gpu: Gpu,
-        solver: Box<dyn cuda::FieldSolver<T>>,
-        rho: DeviceVec<T>,
-        fields: Fields<T>,
+    /// Whether what is wrong is memory or a stream that the caller gave.
+    #[cfg(any(feature = "capi", feature = "python"))]
+    pub(super) fn is_the_callers(error: &EngineError) -> bool {
+        let EngineError::Device(cause) = error else { return false };
+        matches!(
+            cause.downcast_ref::<CudaError>(),
+            Some(CudaError::BadAddress { .. } | CudaError::OtherContext | CudaError::Shape(_))
+        )
     }
 
     pub(super) fn open_solver<T: EngineReal>(
@@ -229,11 +240,7 @@ mod cuda {
         ordinal: usize,
         pipeline: Pipeline,
     ) -> Result<Box<dyn HostSolver<T>>, EngineError> {
-        let gpu = Gpu::open(ordinal)?;
-        let solver = cuda::solver::<T>(&gpu, grid, pipeline, SolverOptions::default())?;
-        let rho = gpu.zeros(grid.bins())?;
-        let fields = Fields::new(&gpu, grid.bins())?;
-        Ok(Box::new(OnCuda { gpu, solver, rho, fields }))
+        Ok(Box::new(HostSolve::new(&Gpu::open(ordinal)?, grid, pipeline)?))
     }
 
     pub(super) fn open_engine<T: EngineReal>(
@@ -374,24 +381,10 @@ mod cuda {
         }
     }
 
-    impl<T: EngineReal> HostSolver<T> for OnCuda<T> {
+    impl<T: EngineReal> HostSolver<T> for HostSolve<T> {
         fn solve(&mut self, rho: &[T], fields: FieldSlices<'_, T>) -> Result<f64, EngineError> {
-            let lengths = [
-                ("density", rho.len()),
-                ("potential", fields.potential.len()),
-                ("field along x", fields.field_x.len()),
-                ("field along y", fields.field_y.len()),
-            ];
-            check_lengths(self.rho.len(), &lengths)?;
-            check_finite(&[("density of bin", rho)])?;
-            self.gpu.write(rho, &mut self.rho)?;
-            self.solver.solve(&self.rho, &mut self.fields)?;
-            self.gpu.read(&self.fields.potential, fields.potential)?;
-            self.gpu.read(&self.fields.field_x, fields.field_x)?;
-            self.gpu.read(&self.fields.field_y, fields.field_y)?;
-            let mut energy = [0.0];
-            self.gpu.read(&self.fields.energy, &mut energy)?;
-            Ok(energy[0])
+            let FieldSlices { potential, field_x, field_y } = fields;
+            HostSolve::solve(self, rho, [potential, field_x, field_y])
         }
     }
 }
@@ -409,6 +402,11 @@ mod cuda {
     #[cfg(feature = "capi")]
     pub(super) fn is_missing(error: &EngineError) -> bool {
         matches!(error, EngineError::Device(_))
+    }
+
+    #[cfg(any(feature = "capi", feature = "python"))]
+    pub(super) fn is_the_callers(_: &EngineError) -> bool {
+        false
     }
 
     fn none() -> EngineError {

@@ -48,7 +48,8 @@ enum placefield_status
     PLACEFIELD_STATUS_NULL_POINTER = 1,
     // A handle that was freed, or never was one of this kind.
     PLACEFIELD_STATUS_BAD_HANDLE = 2,
-    // A number out of its range, not finite, or not aligned memory; outputs that overlap.
+    // A number out of its range, not finite, or not aligned memory; outputs that overlap; memory that is
+    // not the device's, a stream of another context.
     PLACEFIELD_STATUS_BAD_ARGUMENT = 3,
     // A length that is not the grid's or the engine's.
     PLACEFIELD_STATUS_BAD_LENGTH = 4,

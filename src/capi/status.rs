@@ -16,7 +16,8 @@ pub enum Status {
     NullPointer = 1,
     /// A handle that was freed, or never was one of this kind.
     BadHandle = 2,
-    /// A number out of its range, not finite, or not aligned memory; outputs that overlap.
+    /// A number out of its range, not finite, or not aligned memory; outputs that overlap; memory that is
+    /// not the device's, a stream of another context.
     BadArgument = 3,
     /// A length that is not the grid's or the engine's.
     BadLength = 4,
@@ -103,6 +104,7 @@ impl From<EngineError> for Failure {
             EngineError::OutOfOrder { .. } => Status::OutOfOrder,
             EngineError::OutOfMemory { .. } => Status::OutOfMemory,
             EngineError::Device(_) if crate::border::is_missing(&error) => Status::NoDevice,
+            EngineError::Device(_) if crate::border::is_the_callers(&error) => Status::BadArgument,
             EngineError::Device(_) => Status::DeviceFailed,
             _ => Status::BadArgument,
         };

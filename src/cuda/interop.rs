@@ -54,9 +54,13 @@
 
 use super::device::{CudaError, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu};
 pub use cudarc;
+#[cfg(feature = "python")]
+use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUpointer_attribute as Attribute};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use std::ffi::c_void;
+#[cfg(feature = "python")]
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 /// The context of a [`Gpu`]: the device's primary context.
@@ -220,6 +224,125 @@ fn check_address<E: DeviceValue>(gpu: &Gpu, address: u64, length: usize) -> Resu
         return bad("the memory there ends before them");
     }
     Ok(())
+}
+
+/// The ordinal of the device whose memory is at an address; none where it is no device's.
+///
+/// # Errors
+/// Where there is no device, or the driver refuses to say.
+#[cfg(feature = "python")]
+pub(crate) fn device_of(address: u64) -> Result<Option<usize>, CudaError> {
+    static OBSTACLE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    // The driver is there and ready once it has been looked for.
+    if *OBSTACLE.get_or_init(|| super::probe().obstacle(0).is_some()) {
+        return Err(super::probe().obstacle(0).unwrap_or(CudaError::NoDevice));
+    }
+    let known = Known::of(address)?;
+    let on = usize::try_from(known.ordinal).ok().filter(|&ordinal| known.is_on(ordinal));
+    Ok(on)
+}
+
+/// Has `consumer` wait, on the device, for what was enqueued to `producer`, two streams of this device.
+///
+/// # Errors
+/// When the driver refuses, as for a consumer that is being captured.
+///
+/// # Safety
+/// Both streams live.
+#[cfg(feature = "python")]
+pub(crate) unsafe fn wait_for_stream(
+    gpu: &Gpu,
+    producer: sys::CUstream,
+    consumer: sys::CUstream,
+) -> Result<(), CudaError> {
+    gpu.context().bind_to_thread()?;
+    let event = gpu.context().new_event(None)?;
+    let plain = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+    // SAFETY: the context is current and the caller's promise. An event may go while it is waited for.
+    unsafe {
+        result::event::record(event.cu_event(), producer)?;
+        result::stream::wait_event(consumer, event.cu_event(), plain)?;
+    }
+    Ok(())
+}
+
+/// Whether what this thread enqueues becomes part of a graph of the caller's at present.
+#[cfg(feature = "python")]
+pub(crate) fn is_capturing(gpu: &Gpu) -> bool {
+    gpu.is_capturing()
+}
+
+/// Memory of somebody else's where a [`DeviceVec`] is asked for. It is not freed.
+#[cfg(feature = "python")]
+pub(crate) struct Borrowed<E: DeviceValue>(ManuallyDrop<DeviceVec<E>>);
+
+#[cfg(feature = "python")]
+impl<E: DeviceValue> Borrowed<E> {
+    /// # Errors
+    /// As [`view`].
+    ///
+    /// # Safety
+    /// As [`view_mut`], for as long as this lives and until work it was given to has run; for memory that
+    /// is only read as [`view`].
+    pub(crate) unsafe fn new(gpu: &Gpu, address: u64, length: usize) -> Result<Self, CudaError> {
+        check_address::<E>(gpu, address, length)?;
+        // SAFETY: the caller's promise; it is not freed.
+        Ok(Borrowed(ManuallyDrop::new(unsafe { DeviceVec::from_raw(gpu, address, length) })))
+    }
+}
+
+#[cfg(feature = "python")]
+impl<E: DeviceValue> std::ops::Deref for Borrowed<E> {
+    type Target = DeviceVec<E>;
+
+    fn deref(&self) -> &DeviceVec<E> {
+        &self.0
+    }
+}
+
+#[cfg(feature = "python")]
+impl<E: DeviceValue> std::ops::DerefMut for Borrowed<E> {
+    fn deref_mut(&mut self) -> &mut DeviceVec<E> {
+        &mut self.0
+    }
+}
+
+#[cfg(feature = "python")]
+impl<E: DeviceValue> Drop for Borrowed<E> {
+    fn drop(&mut self) {
+        // SAFETY: not used again.
+        drop(unsafe { ManuallyDrop::take(&mut self.0) }.into_raw());
+    }
+}
+
+/// Enqueues a solve from and to memory that was lent.
+///
+/// # Errors
+/// As [`FieldSolver::solve`](super::FieldSolver::solve).
+#[cfg(feature = "python")]
+pub(crate) fn solve_borrowed<T: super::CudaReal>(
+    solver: &mut dyn super::FieldSolver<T>,
+    rho: &DeviceVec<T>,
+    [potential, field_x, field_y]: &mut [Borrowed<T>; 3],
+    energy: &mut Borrowed<f64>,
+) -> Result<(), CudaError> {
+    // SAFETY: `from_raw` of what lives longer than the fields, which are not dropped.
+    let mut fields = unsafe {
+        let lent = |map: &DeviceVec<T>| DeviceVec::from_raw(map.gpu(), *map.address(), map.len());
+        ManuallyDrop::new(super::Fields {
+            potential: lent(potential),
+            field_x: lent(field_x),
+            field_y: lent(field_y),
+            energy: DeviceVec::from_raw(energy.gpu(), *energy.address(), energy.len()),
+        })
+    };
+    let solved = solver.solve(rho, &mut fields);
+    let super::Fields { potential, field_x, field_y, energy } = ManuallyDrop::into_inner(fields);
+    for map in [potential, field_x, field_y] {
+        map.into_raw();
+    }
+    energy.into_raw();
+    solved
 }
 
 /// The address of device memory that is to be read, for as long as the view lives.

@@ -112,4 +112,6 @@ pub use place::{
     CudaBackend, CudaWirelength, Descent, DescentBodies, DescentParameters, DescentSample,
     PointVector,
 };
+#[cfg(any(feature = "capi", feature = "python"))]
+pub(crate) use solve::HostSolve;
 pub use solve::{FieldSolver, Fields, Folding, Fused, RowColumn, SolverOptions, ThreePass, solver};

@@ -85,7 +85,7 @@ impl Memory {
         }
     }
 
-    fn address(&self) -> usize {
+    pub(super) fn address(&self) -> usize {
         match self {
             Memory::F32(values) => values.as_ptr().addr(),
             Memory::F64(values) => values.as_ptr().addr(),

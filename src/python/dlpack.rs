@@ -137,7 +137,7 @@ impl Foreign {
             return Foreign::by_dlpack(object, what, stream);
         }
         if object.hasattr("__cuda_array_interface__")? {
-            return Foreign::by_interface(object, what);
+            return Foreign::by_interface(object, what, stream);
         }
         let kind = object.get_type().name()?;
         Err(PyTypeError::new_err(format!(
@@ -214,8 +214,21 @@ impl Foreign {
         Foreign { what, place, shape, bits, address, read_only, _owner: owner }.aligned()
     }
 
-    fn by_interface(object: &Bound<'_, PyAny>, what: &'static str) -> PyResult<Self> {
+    /// By CUDA Array Interface, versions 2 and 3 (Numba's documentation). An array that names the
+    /// stream of its last work is waited for by `stream`, on the device.
+    fn by_interface(
+        object: &Bound<'_, PyAny>,
+        what: &'static str,
+        stream: usize,
+    ) -> PyResult<Self> {
         let interface = object.getattr("__cuda_array_interface__")?;
+        let entry = |key| -> PyResult<Option<Bound<'_, PyAny>>> {
+            let found = interface.call_method1("get", (key,))?;
+            Ok((!found.is_none()).then_some(found))
+        };
+        if entry("mask")?.is_some() {
+            return Err(wrong(what, "an array with a mask, of which some values do not count"));
+        }
         let shape: Vec<i64> = interface.get_item("shape")?.extract()?;
         let shape = sizes(what, &shape)?;
         let kind: String = interface.get_item("typestr")?.extract()?;
@@ -228,16 +241,32 @@ impl Foreign {
             }
         };
         let (address, read_only): (usize, bool) = interface.get_item("data")?.extract()?;
-        if let Ok(strides) = interface.get_item("strides")
-            && !strides.is_none()
-        {
+        if let Some(strides) = entry("strides")? {
             let strides: Vec<i64> = strides.extract()?;
             check_compact(what, &shape, &strides, i64::from(bits / 8))?;
         }
-        // The interface does not name the device: the driver does when the address is used.
+        let producer: Option<usize> =
+            entry("stream")?.map(|stream| stream.extract()).transpose()?;
+        if producer == Some(0) {
+            // Of the legacy default stream and a thread's own nobody knows which it would be.
+            return Err(wrong(
+                what,
+                "its stream is 0, which names none: expected 1, 2 or a stream",
+            ));
+        }
         let owner = Owner::Object(object.clone().unbind());
-        Foreign { what, place: Device::Cuda(0), shape, bits, address, read_only, _owner: owner }
-            .aligned()
+        let place = Device::Cuda(0);
+        let mut array = Foreign { what, place, shape, bits, address, read_only, _owner: owner };
+        if array.len() > 0 {
+            // The interface does not name the device: the driver does.
+            array = array.aligned()?;
+            let ordinal = device_at(what, address)?;
+            array.place = Device::Cuda(ordinal);
+            if let Some(producer) = producer {
+                order(ordinal, producer, stream)?;
+            }
+        }
+        Ok(array)
     }
 
     fn aligned(self) -> PyResult<Self> {
@@ -267,7 +296,9 @@ impl Foreign {
 
     /// An error unless it is where the work is done.
     pub(super) fn check_place(&self, place: Device) -> Result<(), Failure> {
-        if self.place == place {
+        // Of an array without numbers by `__cuda_array_interface__` nobody knows the device.
+        let nowhere = self.len() == 0 && self.place != Device::Cpu && place != Device::Cpu;
+        if self.place == place || nowhere {
             return Ok(());
         }
         let name = |place| match place {
@@ -326,6 +357,27 @@ impl Foreign {
         // SAFETY: as above, writable, and borrowed here alone.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.address as *mut T, self.len()) })
     }
+}
+
+/// The ordinal of the device whose memory is at an address.
+#[cfg(feature = "cuda")]
+fn device_at(what: &str, address: usize) -> PyResult<usize> {
+    let found = crate::cuda::interop::device_of(address as u64).map_err(Failure::from)?;
+    found.ok_or_else(|| wrong(what, "there is no memory of a CUDA device at its address"))
+}
+
+#[cfg(feature = "cuda")]
+use super::on_device::order;
+
+#[cfg(not(feature = "cuda"))]
+fn device_at(_: &str, _: usize) -> PyResult<usize> {
+    let text = "no CUDA: this library was built without the cuda feature";
+    Err(Failure::Runtime(text.to_owned()).into())
+}
+
+#[cfg(not(feature = "cuda"))]
+fn order(_: usize, _: usize, _: usize) -> Result<(), Failure> {
+    Ok(())
 }
 
 fn sizes(what: &str, shape: &[i64]) -> PyResult<Vec<usize>> {

@@ -28,6 +28,8 @@ pub(super) struct Engine {
 struct Inner {
     engine: AnyEngine,
     bodies: usize,
+    /// Counts evaluations and changes, so that a gradient can be told to be of older positions.
+    generation: u64,
 }
 
 impl Inner {
@@ -38,6 +40,7 @@ impl Inner {
 
     /// One step at positions in host memory.
     fn evaluate(&mut self, positions: &Foreign) -> Result<crate::engine::Evaluation, Failure> {
+        self.generation += 1;
         let bodies = self.bodies;
         Ok(with_engine!(&mut self.engine, engine => {
             let (x, y) = positions.values()?.split_at(bodies);
@@ -97,7 +100,7 @@ impl Engine {
         let mut engine =
             detached(py, move || Ok(open_any_engine(charge, precision, device, &options)?))?;
         let pipeline = with_engine!(&mut engine, engine => engine.as_dyn().choice().pipeline);
-        let inner = Mutex::new(Inner { engine, bodies });
+        let inner = Mutex::new(Inner { engine, bodies, generation: 0 });
         let pipeline = pipeline.name();
         Ok(Engine { inner, grid, movable, regions, precision, device, pipeline })
     }
@@ -139,7 +142,7 @@ impl Engine {
         Ok(Some(Map::from_vec(nx, ny, map.values()?.to_vec())))
     }
 
-    /// Gives the engine its charge changed.
+    /// Gives the engine its charge changed, which makes older gradients too old.
     fn change(
         &self,
         py: Python<'_>,
@@ -148,6 +151,7 @@ impl Engine {
         detached(py, || {
             let mut inner = self.lock()?;
             inner.engine.change::<Failure>(change)?;
+            inner.generation += 1;
             inner.bodies = inner.engine.charge().bodies();
             Ok(())
         })
@@ -399,6 +403,7 @@ impl Engine {
                 return Ok(inner.evaluate(&positions)?.into());
             }
             positions.check_place(self.device)?;
+            inner.generation += 1;
             let evaluation = with_engine!(&mut inner.engine, engine => {
                 // SAFETY: the array's owner, kept here, keeps its memory until the step has been
                 // waited for; the stream is a live one, as the caller says.
@@ -477,7 +482,8 @@ impl Engine {
 
     /// For `placefield.torch`, which has checked what it gives but for `bodies`, of which there may be
     /// others by now: enqueues a step at `positions` to `stream`, which writes the energy, one value, to
-    /// `energy` and weight · force to `gradient`, or none where that is 0; device addresses.
+    /// `energy` and weight · force to `gradient`, or none where that is 0; device addresses. Returns the
+    /// generation.
     #[allow(clippy::too_many_arguments)] // addresses and numbers of one call
     fn _enqueue_step(
         &self,
@@ -488,18 +494,51 @@ impl Engine {
         gradient: u64,
         weight: f64,
         stream: usize,
-    ) -> PyResult<()> {
+    ) -> PyResult<u64> {
         detached(py, || {
             let options = GradientOptions::default().layout(Layout::Halves).weight(weight);
             let gradient = (gradient != 0).then_some(gradient);
             let mut inner = self.lock()?;
             inner.check_count(bodies)?;
+            inner.generation += 1;
             // SAFETY: the package sees to it that these are tensors' of the engine's device, of so many
             // values of its precision, and that the stream is PyTorch's current one.
             with_engine!(&mut inner.engine, engine => unsafe {
                 engine.enqueue_step(&options, positions, energy, gradient, stream)?;
             });
-            Ok(())
+            Ok(inner.generation)
+        })
+    }
+
+    /// For `placefield.torch`: enqueues weight · factor · force at `positions` to `gradient`; `factor` is
+    /// one value on the device. Density and solve are enqueued again where the engine has gone on since
+    /// `generation`. Returns the generation.
+    #[allow(clippy::too_many_arguments)] // addresses and numbers of one call
+    fn _enqueue_gradient(
+        &self,
+        py: Python<'_>,
+        positions: u64,
+        bodies: usize,
+        generation: u64,
+        gradient: u64,
+        weight: f64,
+        factor: u64,
+        stream: usize,
+    ) -> PyResult<u64> {
+        detached(py, || {
+            let options = GradientOptions::default().layout(Layout::Halves).weight(weight);
+            let mut inner = self.lock()?;
+            inner.check_count(bodies)?;
+            let stale = inner.generation != generation;
+            inner.generation += u64::from(stale);
+            // SAFETY: as in `_enqueue_step`.
+            with_engine!(&mut inner.engine, engine => unsafe {
+                if stale {
+                    engine.enqueue_energy(positions, None, stream)?;
+                }
+                engine.enqueue_gradient(&options, Some(factor), gradient, stream)?;
+            });
+            Ok(inner.generation)
         })
     }
 

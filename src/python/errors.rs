@@ -44,6 +44,9 @@ impl From<PyErr> for Failure {
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         let text = error.to_string();
+        if crate::border::is_the_callers(&error) {
+            return Failure::Value(text);
+        }
         match error {
             EngineError::OutOfMemory { .. } => Failure::Memory(text),
             EngineError::Device(_) | EngineError::OutOfOrder { .. } => Failure::Runtime(text),

@@ -13,6 +13,8 @@ mod dlpack;
 mod engine;
 mod errors;
 mod evaluation;
+#[cfg(feature = "cuda")]
+mod on_device;
 mod transforms;
 
 use pyo3::prelude::*;
@@ -29,6 +31,8 @@ fn _placefield(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cuda_devices, module)?)?;
     module.add_function(wrap_pyfunction!(transforms::solve, module)?)?;
     module.add_function(wrap_pyfunction!(transforms::transform, module)?)?;
+    module.add_function(wrap_pyfunction!(transforms::solve_on_device, module)?)?;
+    module.add_function(wrap_pyfunction!(transforms::transform_on_device, module)?)?;
     module.add_function(wrap_pyfunction!(design::read_bookshelf, module)?)?;
     module.add_function(wrap_pyfunction!(design::place, module)?)?;
     Ok(())

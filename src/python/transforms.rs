@@ -1,12 +1,14 @@
-//! The field of a density, and single transforms: host memory in and out, on any device.
+//! The field of a density, and single transforms: host memory in and out, on any device; or device memory in
+//! and out.
 
 use super::arguments::{device_of, pipeline_of};
+use super::arrays::Array;
 use super::dlpack::Foreign;
 use super::errors::{Failure, detached};
 use crate::border::{Device, EngineReal, open_solver};
 use crate::cpu::engine::thread_pool;
 use crate::cpu::solve::FieldSlices;
-use crate::engine::EngineOptions;
+use crate::engine::{EngineOptions, Pipeline};
 use crate::grid::{BinGrid, Rect};
 use crate::transform::{Algorithm1d, Plan2dOptions, Transform, Transform1d};
 use pyo3::prelude::*;
@@ -29,13 +31,8 @@ pub(super) fn solve(
     let (device, pipeline) = (device_of(device)?, pipeline_of(pipeline)?);
     let options = EngineOptions::default().pipeline(pipeline).threads(threads);
     detached(py, move || {
-        let &[nx, ny] = &density.shape[..] else {
-            let found = density.shape.len();
-            return Err(Failure::Value(format!("density: expected two axes, found {found}")));
-        };
-        let die = Rect::at(0.0, 0.0, bin_size.0 * nx as f64, bin_size.1 * ny as f64);
-        let grid = BinGrid::new(die, nx, ny)?;
-        out.check_shape(&[&[3, nx, ny]])?;
+        let grid = grid_of(&density, bin_size)?;
+        out.check_shape(&[&[3, grid.nx(), grid.ny()]])?;
         out.check_type(density.bits)?;
         out.check_writable(&[&density])?;
         match density.bits {
@@ -43,6 +40,78 @@ pub(super) fn solve(
             _ => run::<f64>(&grid, device, &options, &density, &mut out),
         }
     })
+}
+
+/// The same in device memory, enqueued to `stream`: potential, field_x, field_y and energy, a double without
+/// axes, are written to `out`; without them they are the arrays returned.
+#[pyfunction]
+#[pyo3(signature = (density, out, bin_size, *, pipeline, stream))]
+pub(super) fn solve_on_device(
+    py: Python<'_>,
+    density: &Bound<'_, PyAny>,
+    out: Vec<Bound<'_, PyAny>>,
+    bin_size: (f64, f64),
+    pipeline: Option<&str>,
+    stream: usize,
+) -> PyResult<Vec<Array>> {
+    let density = Foreign::take(density, "density", stream)?;
+    let out = outputs(&out, 4, stream)?;
+    let pipeline = pipeline_of(pipeline)?;
+    detached(py, move || {
+        let grid = grid_of(&density, bin_size)?;
+        let map = &[grid.nx(), grid.ny()][..];
+        on_device(Work::Solve { grid, pipeline }, &density, &out, &[map, map, map, &[]], stream)
+    })
+}
+
+/// The grid of a density.
+fn grid_of(density: &Foreign, bin_size: (f64, f64)) -> Result<BinGrid, Failure> {
+    let &[nx, ny] = &density.shape[..] else {
+        let found = density.shape.len();
+        return Err(Failure::Value(format!("density: expected two axes, found {found}")));
+    };
+    let die = Rect::at(0.0, 0.0, bin_size.0 * nx as f64, bin_size.1 * ny as f64);
+    Ok(BinGrid::new(die, nx, ny)?)
+}
+
+/// Outputs on a device: none, or so many.
+fn outputs(out: &[Bound<'_, PyAny>], count: usize, stream: usize) -> PyResult<Vec<Foreign>> {
+    if !out.is_empty() && out.len() != count {
+        let text = format!("out: expected {count} arrays or none, found {}", out.len());
+        return Err(Failure::Value(text).into());
+    }
+    out.iter().map(|out| Foreign::take(out, "out", stream)).collect()
+}
+
+/// What is computed on a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))] // refused then
+pub(super) enum Work {
+    Lines { kind: Transform1d, n: usize, batch: usize },
+    Maps { kind: Transform, shape: [usize; 2], batch: usize },
+    Solve { grid: BinGrid, pipeline: Option<Pipeline> },
+}
+
+#[cfg(feature = "cuda")]
+fn on_device(
+    work: Work,
+    input: &Foreign,
+    given: &[Foreign],
+    shapes: &[&[usize]],
+    stream: usize,
+) -> Result<Vec<Array>, Failure> {
+    super::on_device::run(work, input, super::on_device::Outputs { given, shapes }, stream)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn on_device(
+    _: Work,
+    _: &Foreign,
+    _: &[Foreign],
+    _: &[&[usize]],
+    _: usize,
+) -> Result<Vec<Array>, Failure> {
+    Err(Failure::Runtime("no CUDA: this library was built without the cuda feature".to_owned()))
 }
 
 fn run<T: EngineReal>(
@@ -71,16 +140,7 @@ pub(super) fn transform(
     out: &Bound<'_, PyAny>,
     threads: usize,
 ) -> PyResult<()> {
-    let kind = match kind {
-        "dct" => Kind::Line(Transform1d::Dct),
-        "idct" => Kind::Line(Transform1d::Idct),
-        "idxst" => Kind::Line(Transform1d::Idxst),
-        "dct2" => Kind::Map(Transform::Dct),
-        "idct2" => Kind::Map(Transform::Idct),
-        "idct_idxst" => Kind::Map(Transform::IdctIdxst),
-        "idxst_idct" => Kind::Map(Transform::IdxstIdct),
-        other => return Err(Failure::Value(format!("kind: no transform is called {other}")).into()),
-    };
+    let kind = Kind::of(kind)?;
     let input = Foreign::take(input, "input", 1)?;
     let mut out = Foreign::take(out, "out", 1)?;
     detached(py, move || {
@@ -95,6 +155,30 @@ pub(super) fn transform(
     })
 }
 
+/// The same in device memory, enqueued to `stream`: written to the one array of `out`, or where there is none
+/// the array returned.
+#[pyfunction]
+#[pyo3(signature = (kind, input, out, *, stream))]
+pub(super) fn transform_on_device(
+    py: Python<'_>,
+    kind: &str,
+    input: &Bound<'_, PyAny>,
+    out: Vec<Bound<'_, PyAny>>,
+    stream: usize,
+) -> PyResult<Vec<Array>> {
+    let kind = Kind::of(kind)?;
+    let input = Foreign::take(input, "input", stream)?;
+    let out = outputs(&out, 1, stream)?;
+    detached(py, move || {
+        let (batch, shape) = kind.split(&input)?;
+        let work = match kind {
+            Kind::Line(kind) => Work::Lines { kind, n: shape[0], batch },
+            Kind::Map(kind) => Work::Maps { kind, shape: [shape[0], shape[1]], batch },
+        };
+        on_device(work, &input, &out, &[&input.shape], stream)
+    })
+}
+
 #[derive(Clone, Copy)]
 enum Kind {
     Line(Transform1d),
@@ -102,8 +186,24 @@ enum Kind {
 }
 
 impl Kind {
-    fn run<T: EngineReal>(self, input: &Foreign, out: &mut Foreign) -> Result<(), Failure> {
-        use crate::cpu::transforms::{Plan1d, Plan2d};
+    fn of(name: &str) -> PyResult<Self> {
+        Ok(match name {
+            "dct" => Kind::Line(Transform1d::Dct),
+            "idct" => Kind::Line(Transform1d::Idct),
+            "idxst" => Kind::Line(Transform1d::Idxst),
+            "dct2" => Kind::Map(Transform::Dct),
+            "idct2" => Kind::Map(Transform::Idct),
+            "idct_idxst" => Kind::Map(Transform::IdctIdxst),
+            "idxst_idct" => Kind::Map(Transform::IdxstIdct),
+            other => {
+                let text = format!("kind: no transform is called {other}");
+                return Err(Failure::Value(text).into());
+            }
+        })
+    }
+
+    /// How many there are in `input`, and the axes of one.
+    fn split(self, input: &Foreign) -> Result<(usize, &[usize]), Failure> {
         let axes = match self {
             Kind::Line(_) => 1,
             Kind::Map(_) => 2,
@@ -115,7 +215,12 @@ impl Kind {
             )));
         };
         let (batch, shape) = input.shape.split_at(leading);
-        let batch = batch.iter().product();
+        Ok((batch.iter().product(), shape))
+    }
+
+    fn run<T: EngineReal>(self, input: &Foreign, out: &mut Foreign) -> Result<(), Failure> {
+        use crate::cpu::transforms::{Plan1d, Plan2d};
+        let (batch, shape) = self.split(input)?;
         let (from, to) = (input.values::<T>()?, out.values_mut::<T>()?);
         match self {
             Kind::Line(kind) => {

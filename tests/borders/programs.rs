@@ -122,3 +122,12 @@ fn the_openroad_adapter_solves_poissons_equation() {
     under_address_sanitizer("openroad.cpp", Link::Dynamic, "openroad-asan");
     under_valgrind("openroad.cpp", Link::Dynamic, "openroad-valgrind");
 }
+
+/// On device memory: `scripts/gpu-check.sh` runs it where there is a device. Here the library is without CUDA.
+#[test]
+fn the_program_for_a_device_compiles_and_says_that_there_is_none() {
+    let output = Command::new(compile("device.c", Link::Static, &[], "device")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("no CUDA device: no CUDA: this library was built without"), "{said}");
+}

@@ -219,18 +219,33 @@ impl Gpu {
         values: &[E],
         to: impl Into<DeviceSliceMut<'a, E>>,
     ) -> Result<(), CudaError> {
+        // SAFETY: the values are borrowed until the wait below, for the copy from page-locked memory does
+        // not wait itself.
+        let copied = unsafe { self.write_later(values, to) };
+        if !values.is_empty() {
+            self.enter()?.synchronize()?;
+        }
+        copied
+    }
+
+    /// As [`Gpu::write`], without the wait.
+    ///
+    /// # Safety
+    /// The values stay as they are until the stream has been waited for.
+    pub(in crate::cuda) unsafe fn write_later<'a, E: DeviceValue>(
+        &self,
+        values: &[E],
+        to: impl Into<DeviceSliceMut<'a, E>>,
+    ) -> Result<(), CudaError> {
         let to = to.into();
         check_length("destination of the copy", to.len(), values.len())?;
+        let stream = self.enter_with(to.as_view())?;
         if values.is_empty() {
             return Ok(());
         }
-        let stream = self.enter_with(to.as_view())?;
         stream.check_not_capturing()?;
-        // SAFETY: both hold as many values; the host's are borrowed until the
-        // wait below, for the copy from page-locked memory does not wait itself.
-        let copied = unsafe { result::memcpy_htod_async(*to.address(), values, stream.raw()) };
-        stream.synchronize()?;
-        Ok(copied?)
+        // SAFETY: both hold as many values; the host's stay as the caller promises.
+        Ok(unsafe { result::memcpy_htod_async(*to.address(), values, stream.raw()) }?)
     }
 
     /// A copy of device memory on the host; waits for the work before it.
@@ -258,19 +273,31 @@ impl Gpu {
         values: impl Into<DeviceSlice<'a, E>>,
         to: &mut [E],
     ) -> Result<(), CudaError> {
+        // SAFETY: the host's values are borrowed until the wait below.
+        let copied = unsafe { self.read_later(values, to) };
+        self.enter()?.synchronize()?;
+        copied?;
+        Ok(self.context().check_err()?)
+    }
+
+    /// As [`Gpu::read`], without the wait.
+    ///
+    /// # Safety
+    /// Nothing uses `to` until the stream has been waited for.
+    pub(in crate::cuda) unsafe fn read_later<'a, E: DeviceValue>(
+        &self,
+        values: impl Into<DeviceSlice<'a, E>>,
+        to: &mut [E],
+    ) -> Result<(), CudaError> {
         let values = values.into();
         check_length("destination of the copy", to.len(), values.len())?;
         let stream = self.enter_with(values)?;
         stream.check_not_capturing()?;
-        let mut copied = Ok(());
-        if !to.is_empty() {
-            // SAFETY: both hold as many values; the host's are borrowed until the
-            // wait below.
-            copied = unsafe { result::memcpy_dtoh_async(to, *values.address(), stream.raw()) };
+        if to.is_empty() {
+            return Ok(());
         }
-        stream.synchronize()?;
-        copied?;
-        Ok(self.context().check_err()?)
+        // SAFETY: both hold as many values; the host's are left alone as the caller promises.
+        Ok(unsafe { result::memcpy_dtoh_async(to, *values.address(), stream.raw()) }?)
     }
 
     /// Enqueues the copy of device memory to as much of it elsewhere.

@@ -167,9 +167,10 @@ impl<T: CudaReal> CudaEngine<T> {
         if let Some(gradient) = &gradient {
             self.stages.check_gradient(layout, gradient)?;
         }
-        let capturing = self.gpu.is_capturing();
+        let (capturing, forces) = (self.gpu.is_capturing(), gradient.is_some());
         if capturing {
-            require_run(self.ran[self.returns(options)][layout as usize])?;
+            require_run(self.ran[3][layout as usize])?;
+            require_run(!forces || self.ran[self.returns(options)][layout as usize])?;
         }
         self.begin_step_in(layout, positions)?;
         let to = gradient.as_ref().map_or(0, |gradient| *gradient.address());
@@ -205,7 +206,8 @@ impl<T: CudaReal> CudaEngine<T> {
         self.density = None;
         self.done = Done::Solve;
         self.ran[0][layout as usize] = true;
-        self.ran[self.returns(options)][layout as usize] = true;
+        self.ran[self.returns(options)][layout as usize] |= forces;
+        self.ran[3][layout as usize] = true;
         Ok(())
     }
 

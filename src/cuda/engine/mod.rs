@@ -83,8 +83,9 @@ pub struct CudaEngine<T: CudaReal> {
     /// As last read.
     outside_halo: u64,
     /// By [`Layout`], whether the kernels for arrays of the caller's have run, so that
-    /// nothing is left to be loaded during a capture: density and solve, force, and force by region.
-    ran: [[bool; 2]; 3],
+    /// nothing is left to be loaded during a capture: density and solve, force, force by region, and the
+    /// energy's copy.
+    ran: [[bool; 2]; 4],
     /// Whether a step is part of a graph of the caller's, whose runs nobody tells of.
     captured: bool,
     times: StageTimes,
@@ -140,7 +141,7 @@ impl<T: CudaReal> CudaEngine<T> {
             done: Done::Nothing,
             density: None,
             outside_halo: 0,
-            ran: [[false; 2]; 3],
+            ran: [[false; 2]; 4],
             captured: false,
             times: StageTimes::default(),
         })
@@ -289,7 +290,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.density = None;
         self.outside_halo = 0;
         // The kernel of the overflow may be another one.
-        self.ran = [[false; 2]; 3];
+        self.ran = [[false; 2]; 4];
         self.captured = false;
         Ok(())
     }

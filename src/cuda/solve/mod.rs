@@ -2,6 +2,8 @@
 
 mod field_solver;
 mod fused;
+#[cfg(any(feature = "capi", feature = "python"))]
+mod host;
 mod one_by_one;
 mod row_column;
 mod three_pass;
@@ -12,6 +14,8 @@ pub use row_column::RowColumn;
 pub use three_pass::ThreePass;
 
 pub(in crate::cuda) use field_solver::{Green, with_total};
+#[cfg(any(feature = "capi", feature = "python"))]
+pub(crate) use host::HostSolve;
 pub(in crate::cuda) use three_pass::SCALE;
 
 use crate::cuda::device::{CudaError, CudaReal, Gpu};

@@ -10,6 +10,8 @@ fillers. phi is in bin widths squared and E in bin widths: multiply by bin_x**2 
 Arrays are NumPy's, PyTorch's, CuPy's, or any with ``__dlpack__`` or ``__cuda_array_interface__``. They
 are taken where they are, without a copy, so they must be contiguous and of the engine's type; what does
 not fit is a TypeError or ValueError that says so. Threads may share an engine: they wait for one another.
+Work on arrays in device memory goes to the current stream of PyTorch or CuPy, or that of the argument
+`stream` (1: the legacy default one, 2: a thread's own), after what an array says it is to come after.
 """
 
 import sys
@@ -36,16 +38,16 @@ __all__ = (
 
 
 class Field(NamedTuple):
-    """What a solve gives: maps of shape (nx, ny), and a number."""
+    """What a solve gives: maps of shape (nx, ny), and a number, which on a device is an array without axes."""
 
     potential: object
     field_x: object
     field_y: object
-    energy: float
+    energy: object
 
 
 def _is_torch(array):
-    return type(array).__module__.split(".")[0] == "torch"
+    return _library(array) == "torch"
 
 
 def _empty(like, shape):
@@ -70,17 +72,34 @@ def _column(values, default, length):
     return numpy.ascontiguousarray(values, numpy.float64)
 
 
-def _stream(device, stream):
-    """The stream to work on: what the caller says, PyTorch's current one of a CUDA device, or the legacy default."""
-    torch = sys.modules.get("torch")
-    if stream is None and torch is not None and str(device).startswith("cuda"):
+def _library(array):
+    return type(array).__module__.split(".")[0]
+
+
+def _stream(of, stream):
+    """The stream to work on: what the caller says; the current one of an array's library, or PyTorch's for the name
+    of a CUDA device; else the legacy default one."""
+    if stream is not None:
+        return stream
+    if _library(of) == "cupy":
+        return sys.modules["cupy"].cuda.get_current_stream().ptr or 1
+    device, torch = of if isinstance(of, str) else of.device if _is_torch(of) else "cpu", sys.modules.get("torch")
+    if torch is not None and str(device).startswith("cuda"):
         return torch.cuda.current_stream(device).cuda_stream or 1
-    return 1 if stream is None else stream
+    return 1
 
 
-def _device(array):
-    """Where a tensor is; of other arrays nothing is known of a stream."""
-    return array.device if _is_torch(array) else "cpu"
+def _on_device(array):
+    """Whether an array is in memory of a CUDA device."""
+    if hasattr(array, "__dlpack_device__"):
+        return array.__dlpack_device__()[0] == 2
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def _lent(like, arrays):
+    """Arrays of this library's as those of the library that `like` is of, where that takes them by DLPack."""
+    take = getattr(sys.modules.get(_library(like)), "from_dlpack", None)
+    return arrays if take is None else [take(array) for array in arrays]
 
 
 class Engine:
@@ -194,7 +213,7 @@ class Engine:
         outside the die adds to no bin and feels no force. Waits, and returns an Evaluation.
         """
         positions = _array(positions)
-        return self._engine.evaluate(positions, stream=_stream(_device(positions), stream))
+        return self._engine.evaluate(positions, stream=_stream(positions, stream))
 
     def region_of_bodies(self):
         """The region of every body: shape (bodies,)."""
@@ -222,7 +241,7 @@ class Engine:
             out = numpy.zeros((2, self.bodies), self.dtype)
         target = _array(out)
         self._engine.gradient(target, weight=1.0 if weights else weight, region_weights=weights,
-                              accumulate=accumulate, stream=_stream(_device(target), stream))
+                              accumulate=accumulate, stream=_stream(target, stream))
         return out
 
     @property
@@ -273,61 +292,82 @@ class Engine:
         return repr(self._engine)
 
 
-def solve(density, bin_size=(1.0, 1.0), *, device="cpu", pipeline=None, threads=0):
-    """Potential and field of `density`, shape (nx, ny), float32 or float64, in host memory.
+def solve(density, bin_size=(1.0, 1.0), *, device=None, pipeline=None, threads=0, stream=None):
+    """Potential and field of `density`, shape (nx, ny), float32 or float64.
 
     phi solves laplacian phi = -(rho - mean rho) with zero normal derivative; `bin_size` is the width and
     height of a bin, of which the ratio alone matters. A nearly flat density in float32 is best given less
     its mean, which has the same field. Returns a Field.
+
+    A density in host memory is solved on the CPU, or on `device`, and waited for. One in memory of a CUDA device
+    is solved there: the Field is there too, energy included, and nothing waits; numbers that are not finite are
+    not refused. Its maps are of the density's library, or Arrays where that has no from_dlpack. Plans are kept,
+    so that after a first solve of the same shape one can be captured in a torch.cuda.graph.
     """
     density = _array(density)
     if len(density.shape) != 2:
         raise ValueError(f"density: expected two axes, found {len(density.shape)}")
+    bin_size = tuple(map(float, bin_size))
+    if _on_device(density):
+        if device is not None and _is_torch(density) and str(device) not in (density.device.type, str(density.device)):
+            raise ValueError(f"device: {device}, but the density is on {density.device}")
+        out = []
+        if _is_torch(density):
+            out = [density.new_empty(density.shape) for _ in range(3)] + [density.new_empty((), dtype=sys.modules["torch"].float64)]
+        made = _placefield.solve_on_device(density, out, bin_size, pipeline=pipeline, stream=_stream(density, stream))
+        return Field(*(out or _lent(density, made)))
     out = _empty(density, (3, *density.shape))
-    energy = _placefield.solve(density, out, tuple(map(float, bin_size)), device=str(device), pipeline=pipeline,
-                               threads=threads)
+    energy = _placefield.solve(density, out, bin_size, device="cpu" if device is None else str(device),
+                               pipeline=pipeline, threads=threads)
     return Field(out[0], out[1], out[2], energy)
 
 
-def _transform(kind, x, threads):
+def _transform(kind, x, threads, stream):
     x = _array(x)
+    if _on_device(x):
+        out = [x.new_empty(x.shape)] if _is_torch(x) else []
+        made = _placefield.transform_on_device(kind, x, out, stream=_stream(x, stream))
+        return (out or _lent(x, made))[0]
     out = _empty(x, tuple(x.shape))
     _placefield.transform(kind, x, out, threads=threads)
     return out
 
 
-def dct(x, *, threads=0):
+# Of arrays in memory of a CUDA device the transform is computed there, on `stream`, and the result is there.
+
+
+def dct(x, *, threads=0, stream=None):
     """X_k = sum_n x_n cos(pi (n + 1/2) k / N) along the last axis: scipy.fft.dct(x, 2) / 2."""
-    return _transform("dct", x, threads)
+    return _transform("dct", x, threads, stream)
 
 
-def idct(x, *, threads=0):
+def idct(x, *, threads=0, stream=None):
     """x_0 / 2 + sum_{n>=1} x_n cos(pi n (k + 1/2) / N) along the last axis: scipy.fft.dct(x, 3) / 2.
 
     idct(dct(x)) is N / 2 times x."""
-    return _transform("idct", x, threads)
+    return _transform("idct", x, threads, stream)
 
 
-def idxst(x, *, threads=0):
+def idxst(x, *, threads=0, stream=None):
     """sum_{n>=1} x_n sin(pi n (k + 1/2) / N) along the last axis."""
-    return _transform("idxst", x, threads)
+    return _transform("idxst", x, threads, stream)
 
 
-def dct2(x, *, threads=0):
+def dct2(x, *, threads=0, stream=None):
     """The DCT along both of the last two axes."""
-    return _transform("dct2", x, threads)
+    return _transform("dct2", x, threads, stream)
 
 
-def idct2(x, *, threads=0):
+def idct2(x, *, threads=0, stream=None):
     """The IDCT along both of the last two axes. idct2(dct2(x)) is nx * ny / 4 times x."""
-    return _transform("idct2", x, threads)
+    return _transform("idct2", x, threads, stream)
 
 
-def idct_idxst(x, *, threads=0):
+def idct_idxst(x, *, threads=0, stream=None):
     """The IDCT along x (the second last axis), the IDXST along y (the last one): gives E along y."""
-    return _transform("idct_idxst", x, threads)
+    return _transform("idct_idxst", x, threads, stream)
 
 
-def idxst_idct(x, *, threads=0):
+def idxst_idct(x, *, threads=0, stream=None):
     """The IDXST along x (the second last axis), the IDCT along y (the last one): gives E along x."""
-    return _transform("idxst_idct", x, threads)
+    return _transform("idxst_idct", x, threads, stream)

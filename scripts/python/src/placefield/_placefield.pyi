@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -98,3 +98,7 @@ def solve(
     threads: int = 0,
 ) -> float: ...
 def transform(kind: str, input: Any, out: Any, *, threads: int = 0) -> None: ...
+def solve_on_device(
+    density: Any, out: Sequence[Any], bin_size: tuple[float, float], *, pipeline: str | None, stream: int
+) -> list[Array]: ...
+def transform_on_device(kind: str, input: Any, out: Sequence[Any], *, stream: int) -> list[Array]: ...

@@ -44,39 +44,44 @@ def _weight(pos, engine, gradient):
     raise ValueError(f"gradient: expected field, dreamplace or exact, found {gradient}")
 
 
-def _step(pos, engine, weight, gradient):
-    """The energy, and in `gradient`, unless it is None, weight times the force."""
+def _enqueue(pos, engine, weight, gradient):
+    """The energy, and in `gradient`, unless it is None, weight times the force; and the engine's generation."""
     energy = pos.new_empty(())
-    if pos.is_cuda:
-        engine._engine._enqueue_step(
-            pos.data_ptr(), pos.numel() // 2, energy.data_ptr(), 0 if gradient is None else gradient.data_ptr(), weight,
-            _stream(pos))
-    else:
-        energy.fill_(engine._engine._step_at(pos.detach(), gradient, weight))
-    return energy
+    to = 0 if gradient is None else gradient.data_ptr()
+    return energy, engine._engine._enqueue_step(pos.data_ptr(), pos.numel() // 2, energy.data_ptr(), to, weight, _stream(pos))
 
 
 class _DensityEnergy(torch.autograd.Function):
     @staticmethod
     def forward(ctx, pos, engine, weight):
+        if pos.is_cuda:
+            ctx.engine, ctx.weight = engine, weight
+            ctx.save_for_backward(pos)
+            energy, ctx.generation = _enqueue(pos, engine, weight, None)
+            return energy
         gradient = torch.empty_like(pos) if ctx.needs_input_grad[0] else None
-        energy = _step(pos, engine, weight, gradient)
         ctx.save_for_backward(gradient)
-        return energy
+        return pos.new_tensor(engine._engine._step_at(pos.detach(), gradient, weight))
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, incoming):
-        (gradient,) = ctx.saved_tensors
-        return gradient * incoming, None, None
+        (saved,) = ctx.saved_tensors
+        if not saved.is_cuda:
+            return saved * incoming, None, None
+        gradient = torch.empty_like(saved)
+        # The engine may have seen other positions since; then it computes the step again.
+        ctx.generation = ctx.engine._engine._enqueue_gradient(
+            saved.data_ptr(), saved.numel() // 2, ctx.generation, gradient.data_ptr(), ctx.weight,
+            incoming.contiguous().data_ptr(), _stream(saved))
+        return gradient, None, None
 
 
 def density_energy(pos, engine, *, gradient="field"):
     """The energy sum of phi * rho over bins at `pos`, a tensor without axes.
 
     `pos` holds lower-left corners, layout units: x of every body, then y, shape (2 * bodies,) or (2, bodies),
-    of the engine's type and on its device, contiguous. Where `pos` requires a gradient, it is computed with the
-    energy, and `backward` multiplies it by what comes in. On CUDA everything goes to PyTorch's current stream;
+    of the engine's type and on its device, contiguous. On CUDA everything goes to PyTorch's current stream;
     nothing waits, and once one step has run it can be captured in a torch.cuda.graph (call
     `engine.order_if_due` between replays now and then, which keeps them fast). Such a graph is for as long
     as the engine lives and is not changed (`set_sizes`, `refill` and the like give its memory back).
@@ -101,5 +106,7 @@ def energy_and_gradient(pos, engine, *, gradient="field"):
     host's time of a small step.
     """
     _check(pos, engine)
-    out = torch.empty_like(pos, requires_grad=False)
-    return _step(pos.detach(), engine, _weight(pos, engine, gradient), out), out
+    weight, out = _weight(pos, engine, gradient), torch.empty_like(pos, requires_grad=False)
+    if pos.is_cuda:
+        return _enqueue(pos.detach(), engine, weight, out)[0], out
+    return out.new_tensor(engine._engine._step_at(pos.detach(), out, weight)), out

@@ -1,0 +1,80 @@
+//! The solve from and to memory of the host, with as few waits as there can be.
+
+use super::{FieldSolver, Fields, SolverOptions, solver};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, Pinned};
+use crate::engine::{EngineError, Pipeline, check_finite, check_lengths};
+use crate::grid::BinGrid;
+
+/// A pipeline, the memory that it works in, and its solve as one launch.
+pub(crate) struct HostSolve<T: CudaReal> {
+    // It holds addresses of what follows, so it is dropped first.
+    graph: Option<Graph>,
+    solver: Box<dyn FieldSolver<T>>,
+    rho: DeviceVec<T>,
+    fields: Fields<T>,
+    energy: Pinned<f64>,
+    ran: bool,
+    gpu: Gpu,
+}
+
+impl<T: CudaReal> HostSolve<T> {
+    pub(crate) fn new(gpu: &Gpu, grid: &BinGrid, pipeline: Pipeline) -> Result<Self, CudaError> {
+        Ok(HostSolve {
+            graph: None,
+            solver: solver(gpu, grid, pipeline, SolverOptions::default())?,
+            rho: gpu.zeros(grid.bins())?,
+            fields: Fields::new(gpu, grid.bins())?,
+            energy: Pinned::zeros(gpu, 1)?,
+            ran: false,
+            gpu: gpu.clone(),
+        })
+    }
+
+    /// φ, Ex and Ey of ρ to `maps`, which are left as they are where a number of ρ is not finite; the energy.
+    ///
+    /// # Errors
+    /// When there is not one value per bin, one of ρ is not finite, or the device failed.
+    pub(crate) fn solve(&mut self, rho: &[T], maps: [&mut [T]; 3]) -> Result<f64, EngineError> {
+        let [potential, field_x, field_y] = maps;
+        let lengths = [
+            ("density", rho.len()),
+            ("potential", potential.len()),
+            ("field along x", field_x.len()),
+            ("field along y", field_y.len()),
+        ];
+        check_lengths(self.rho.len(), &lengths)?;
+        // SAFETY: ρ and the maps are borrowed here, and every way out of here goes by a wait behind the copies.
+        unsafe {
+            let solved = self.gpu.write_later(rho, &mut self.rho).and_then(|()| self.enqueue());
+            let energy = self.energy.receive(&self.fields.energy).map(|energy| energy[0]);
+            solved?;
+            let energy = energy?;
+            // Every wave is a sum over all bins, so one number that is not finite leaves no energy that is.
+            // Of one bin there is no wave.
+            if !energy.is_finite() || rho.len() == 1 {
+                check_finite(&[("density of bin", rho)])?;
+            }
+            let read = self
+                .gpu
+                .read_later(&self.fields.potential, potential)
+                .and_then(|()| self.gpu.read_later(&self.fields.field_x, field_x))
+                .and_then(|()| self.gpu.read_later(&self.fields.field_y, field_y));
+            self.gpu.synchronize()?;
+            read?;
+            Ok(energy)
+        }
+    }
+
+    /// The first time by plain launches, the second captured.
+    fn enqueue(&mut self) -> Result<(), CudaError> {
+        let HostSolve { graph, solver, rho, fields, gpu, .. } = self;
+        if !std::mem::replace(&mut self.ran, true) {
+            return solver.solve(rho, fields);
+        }
+        if graph.is_none() {
+            // SAFETY: kept beside the buffers and the plan that it uses, and dropped before them.
+            *graph = Some(unsafe { Graph::capture(gpu, || solver.solve(rho, fields)) }?);
+        }
+        graph.as_mut().map_or(Ok(()), Graph::launch)
+    }
+}

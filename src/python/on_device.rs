@@ -1,0 +1,206 @@
+//! Single transforms and the field solve in device memory, on a stream of the caller's.
+//!
+//! Plans are kept, the last used first: kernels, tables and memory to work in. One that a graph of the
+//! caller's holds is kept for ever.
+
+use super::arrays::{Array, Memory};
+use super::dlpack::Foreign;
+use super::errors::Failure;
+use super::transforms::Work;
+use crate::border::{Device, stream_of};
+use crate::cuda::interop::{self, Borrowed, on_stream};
+use crate::cuda::transforms::{Plan1d, Plan2d};
+use crate::cuda::{self, CudaError, CudaReal, DeviceVec, FieldSolver, Gpu, SolverOptions};
+use crate::engine::Pipeline;
+use crate::transform::{Algorithm1d, Plan2dOptions};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Plans that no graph holds; the one not used for longest goes first.
+const MOST_PLANS: usize = 8;
+
+/// What kernels that read several values at once may count on: what allocations begin at.
+const ALIGNMENT: usize = 256;
+
+enum Plan<T: CudaReal> {
+    Lines(Plan1d<T>),
+    Maps(Box<Plan2d<T>>),
+    Solve(Box<dyn FieldSolver<T>>),
+}
+
+impl<T: CudaReal> Plan<T> {
+    fn new(gpu: &Gpu, work: Work) -> Result<Self, CudaError> {
+        Ok(match work {
+            Work::Lines { kind, n, batch } => {
+                Plan::Lines(Plan1d::batched(gpu, kind, n, Algorithm1d::default(), batch)?)
+            }
+            Work::Maps { kind, shape: [nx, ny], batch } => {
+                let options = Plan2dOptions::default();
+                Plan::Maps(Box::new(Plan2d::batched(gpu, kind, nx, ny, options, batch)?))
+            }
+            Work::Solve { grid, pipeline } => {
+                let pipeline = pipeline.unwrap_or(Pipeline::ThreePass);
+                Plan::Solve(cuda::solver(gpu, &grid, pipeline, SolverOptions::default())?)
+            }
+        })
+    }
+}
+
+struct Kept {
+    /// Device, bits of a number, and what it is for.
+    of: (usize, u8, Work),
+    plan: Box<dyn Any + Send>,
+    /// Whether a graph of the caller's holds it, of which nobody says when it is gone.
+    captured: bool,
+}
+
+/// The devices that arrays have been on, opened once.
+static DEVICES: Mutex<BTreeMap<usize, Gpu>> = Mutex::new(BTreeMap::new());
+static PLANS: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+fn gpu_of(ordinal: usize) -> Result<Gpu, CudaError> {
+    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(gpu) = devices.get(&ordinal) {
+        return Ok(gpu.clone());
+    }
+    let gpu = Gpu::open(ordinal)?;
+    devices.insert(ordinal, gpu.clone());
+    Ok(gpu)
+}
+
+/// Has `consumer` wait for what was enqueued to `producer`, as `__cuda_array_interface__` numbers streams.
+pub(super) fn order(ordinal: usize, producer: usize, consumer: usize) -> Result<(), Failure> {
+    if producer.max(1) == consumer.max(1) {
+        return Ok(());
+    }
+    // SAFETY: live streams, as the array's library and the caller say.
+    let ordered = unsafe {
+        interop::wait_for_stream(&gpu_of(ordinal)?, stream_of(producer), stream_of(consumer))
+    };
+    Ok(ordered?)
+}
+
+/// What is enqueued: from `input` to `out`, of which a solve has three maps and one `energy`.
+struct Arrays<'a, T: CudaReal> {
+    input: &'a DeviceVec<T>,
+    out: &'a mut [Borrowed<T>],
+    energy: Option<&'a mut Borrowed<f64>>,
+}
+
+/// Runs the plan for some work on one device, which is made where there is none.
+fn enqueue<T: CudaReal>(gpu: &Gpu, work: Work, arrays: Arrays<'_, T>) -> Result<(), CudaError> {
+    let of = (gpu.info().ordinal, 8 * size_of::<T>() as u8, work);
+    let capturing = interop::is_capturing(gpu);
+    let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+    match plans.iter().position(|kept| kept.of == of) {
+        Some(at) => plans[..=at].rotate_right(1),
+        // Nothing is loaded nor allocated in a capture.
+        None if capturing => return Err(CudaError::Capturing),
+        None => {
+            let plan = Box::new(Plan::<T>::new(gpu, work)?);
+            plans.insert(0, Kept { of, plan, captured: false });
+            let free = |kept: &Kept| !kept.captured;
+            if plans.iter().filter(|&kept| free(kept)).count() > MOST_PLANS
+                && let Some(last) = plans.iter().rposition(free)
+            {
+                plans.remove(last);
+            }
+        }
+    }
+    let kept = &mut plans[0];
+    kept.captured |= capturing;
+    let plan = kept.plan.downcast_mut::<Plan<T>>().expect("the key names the type");
+    match (plan, arrays.out, arrays.energy) {
+        (Plan::Lines(plan), [out], _) => plan.run(arrays.input, out),
+        (Plan::Maps(plan), [out], _) => plan.run(arrays.input, out),
+        (Plan::Solve(solver), out, Some(energy)) => {
+            let out = out.try_into().expect("a solve has three maps");
+            interop::solve_borrowed(&mut **solver, arrays.input, out, energy)
+        }
+        _ => unreachable!("a transform has one output, a solve an energy"),
+    }
+}
+
+/// Where results go: arrays of the caller's, of these lengths, or new ones of these shapes.
+pub(super) struct Outputs<'a> {
+    pub(super) given: &'a [Foreign],
+    pub(super) shapes: &'a [&'a [usize]],
+}
+
+/// Enqueues `work` on `input` to `stream`: the first outputs are of its type; a solve's fourth is the energy,
+/// a double. New arrays where none were given.
+pub(super) fn run(
+    work: Work,
+    input: &Foreign,
+    outputs: Outputs<'_>,
+    stream: usize,
+) -> Result<Vec<Array>, Failure> {
+    match input.bits {
+        32 => run_as::<f32>(work, input, outputs, stream),
+        _ => run_as::<f64>(work, input, outputs, stream),
+    }
+}
+
+fn run_as<T: CudaReal>(
+    work: Work,
+    input: &Foreign,
+    Outputs { given, shapes }: Outputs<'_>,
+    stream: usize,
+) -> Result<Vec<Array>, Failure> {
+    let Device::Cuda(ordinal) = input.place else {
+        return Err(Failure::Value("expected an array in device memory".to_owned()));
+    };
+    let energy_at = matches!(work, Work::Solve { .. }).then(|| shapes.len() - 1);
+    let bits = |k| if Some(k) == energy_at { 64 } else { input.bits };
+    for (k, out) in given.iter().enumerate() {
+        out.check_shape(&[shapes[k]])?;
+        out.check_type(bits(k))?;
+        out.check_place(input.place)?;
+        let (before, _) = given.split_at(k);
+        let others: Vec<&Foreign> = before.iter().chain([input]).collect();
+        out.check_writable(&others)?;
+        if !out.address.is_multiple_of(ALIGNMENT) {
+            let text =
+                format!("out: expected memory that begins at a multiple of {ALIGNMENT} bytes");
+            return Err(Failure::Value(text));
+        }
+    }
+    let gpu = gpu_of(ordinal)?;
+    let body = || -> Result<Vec<Array>, CudaError> {
+        // SAFETY: the array's owner, kept by the caller, keeps the memory of so many values, which is used in
+        // the order of the stream that it is used on.
+        let lent = unsafe { Borrowed::<T>::new(&gpu, input.address as u64, input.len()) }?;
+        let length = |k: usize| shapes[k].iter().product::<usize>();
+        let mut made: Vec<Memory> = Vec::new();
+        if given.is_empty() {
+            for k in 0..shapes.len() {
+                made.push(match bits(k) {
+                    32 => Memory::Cuda(Box::new(gpu.zeros::<f32>(length(k))?)),
+                    _ => Memory::Cuda(Box::new(gpu.zeros::<f64>(length(k))?)),
+                });
+            }
+        }
+        let address = |k: usize| match made.get(k) {
+            Some(memory) => memory.address() as u64,
+            None => given[k].address as u64,
+        };
+        // SAFETY: as above, and `made` keeps its own.
+        let (mut out, mut energy) = unsafe {
+            let maps = energy_at.unwrap_or(shapes.len());
+            let out = (0..maps).map(|k| Borrowed::<T>::new(&gpu, address(k), length(k)));
+            let energy = energy_at.map(|k| Borrowed::<f64>::new(&gpu, address(k), 1));
+            (out.collect::<Result<Vec<_>, _>>()?, energy.transpose()?)
+        };
+        let copy = match input.address.is_multiple_of(ALIGNMENT) {
+            true => None,
+            false => Some(lent.try_clone()?),
+        };
+        let input = copy.as_ref().unwrap_or(&lent);
+        enqueue(&gpu, work, Arrays { input, out: &mut out, energy: energy.as_mut() })?;
+        let arrays = made.into_iter().zip(shapes);
+        Ok(arrays.map(|(memory, shape)| Array::new(memory, shape)).collect())
+    };
+    // SAFETY: a live stream, as the caller says.
+    Ok(unsafe { on_stream(&gpu, stream_of(stream), body) }??)
+}
