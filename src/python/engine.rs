@@ -3,11 +3,10 @@
 use super::arguments::{device_of, map_of, pipeline_of, precision_of};
 use super::dlpack::Foreign;
 use super::errors::{Failure, detached};
-use super::evaluation::Evaluation;
-use crate::border::{AnyEngine, Device, DeviceEngine, EngineReal, open_any_engine, with_engine};
+use super::evaluation::{Evaluation, write_exact, write_start};
+use crate::border::{AnyEngine, Device, open_any_engine, with_engine};
 use crate::charge::{Charge, ChargeError, ChargeOptions, MAX_BODIES, Rectangles};
-use crate::cpu::energy_gradient::energy_gradient;
-use crate::engine::{EngineOptions, GradientOptions, Layout, MapKind};
+use crate::engine::{EngineOptions, GradientOptions, Layout};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::real::Precision;
 use pyo3::prelude::*;
@@ -55,32 +54,6 @@ impl Inner {
         }
         Err(Failure::Value(format!("positions of {bodies} bodies, expected {}", self.bodies)))
     }
-}
-
-fn write_start<T: EngineReal>(
-    engine: &mut DeviceEngine<T>,
-    out: &mut Foreign,
-) -> Result<(), Failure> {
-    let (x, y) = engine.as_dyn().charge().initial_positions::<T>();
-    let (to_x, to_y) = out.values_mut::<T>()?.split_at_mut(x.len());
-    to_x.copy_from_slice(&x);
-    to_y.copy_from_slice(&y);
-    Ok(())
-}
-
-fn write_exact<T: EngineReal>(
-    engine: &mut DeviceEngine<T>,
-    positions: &Foreign,
-    out: &mut Foreign,
-) -> Result<(), Failure> {
-    let engine = engine.as_dyn();
-    let [nx, ny] = engine.charge().stacked_bins();
-    let mut potential = Map::filled(nx, ny, T::of(0.0));
-    engine.read_map(MapKind::Potential, &mut potential)?;
-    let bodies = engine.charge().bodies();
-    let (x, y) = positions.values::<T>()?.split_at(bodies);
-    let (to_x, to_y) = out.values_mut::<T>()?.split_at_mut(bodies);
-    Ok(energy_gradient(engine.charge(), &potential, [x, y], [to_x, to_y])?)
 }
 
 impl Engine {

@@ -1,5 +1,11 @@
-//! What one step yields besides maps and forces.
+//! What one step yields besides maps and forces, and arrays that are written on the host.
 
+use super::dlpack::Foreign;
+use super::errors::Failure;
+use crate::border::{DeviceEngine, EngineReal};
+use crate::cpu::energy_gradient::energy_gradient;
+use crate::engine::MapKind;
+use crate::grid::Map;
 use pyo3::prelude::*;
 
 /// Overflow, largest density and energy of one step.
@@ -32,4 +38,32 @@ impl Evaluation {
             "Evaluation(overflow={overflow:.6}, max_density={max_density:.4}, energy={energy:.6e})"
         )
     }
+}
+
+/// Where the bodies start: x of all, then y.
+pub(super) fn write_start<T: EngineReal>(
+    engine: &mut DeviceEngine<T>,
+    out: &mut Foreign,
+) -> Result<(), Failure> {
+    let (x, y) = engine.as_dyn().charge().initial_positions::<T>();
+    let (to_x, to_y) = out.values_mut::<T>()?.split_at_mut(x.len());
+    to_x.copy_from_slice(&x);
+    to_y.copy_from_slice(&y);
+    Ok(())
+}
+
+/// The derivative of the energy of the step at hand, at `positions`.
+pub(super) fn write_exact<T: EngineReal>(
+    engine: &mut DeviceEngine<T>,
+    positions: &Foreign,
+    out: &mut Foreign,
+) -> Result<(), Failure> {
+    let engine = engine.as_dyn();
+    let [nx, ny] = engine.charge().stacked_bins();
+    let mut potential = Map::filled(nx, ny, T::of(0.0));
+    engine.read_map(MapKind::Potential, &mut potential)?;
+    let bodies = engine.charge().bodies();
+    let (x, y) = positions.values::<T>()?.split_at(bodies);
+    let (to_x, to_y) = out.values_mut::<T>()?.split_at_mut(bodies);
+    Ok(energy_gradient(engine.charge(), &potential, [x, y], [to_x, to_y])?)
 }

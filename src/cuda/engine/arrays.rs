@@ -8,8 +8,6 @@
 use super::CudaEngine;
 use crate::cuda::bodies::Arrangement;
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, Graph, check_length};
-#[cfg(feature = "python")]
-use crate::cuda::interop;
 use crate::engine::{Done, EngineError, GradientOptions, Layout, check_weight};
 
 /// Steps on arrays of the caller's, each captured for the addresses that it was given the second time.
@@ -246,7 +244,8 @@ impl<T: CudaReal> CudaEngine<T> {
     /// but where a graph is kept for them.
     ///
     /// # Safety
-    /// As [`interop::view`] and [`interop::view_mut`] ask, of two values per body and of one energy.
+    /// As [`view`](crate::cuda::interop::view) and [`view_mut`](crate::cuda::interop::view_mut) ask, of two
+    /// values per body and of one energy.
     #[cfg(feature = "python")]
     pub(crate) unsafe fn enqueue_at(
         &mut self,
@@ -261,9 +260,11 @@ impl<T: CudaReal> CudaEngine<T> {
         // SAFETY: the caller's promise.
         unsafe {
             if !known {
-                interop::view::<T>(&gpu, positions, values)?;
-                interop::view_mut::<T>(&gpu, energy, 1)?;
-                gradient.map(|to| interop::view_mut::<T>(&gpu, to, values)).transpose()?;
+                crate::cuda::interop::view::<T>(&gpu, positions, values)?;
+                crate::cuda::interop::view_mut::<T>(&gpu, energy, 1)?;
+                gradient
+                    .map(|to| crate::cuda::interop::view_mut::<T>(&gpu, to, values))
+                    .transpose()?;
             }
             let positions = DeviceSlice::from_raw(&gpu, positions, values);
             let energy = DeviceSliceMut::from_raw(&gpu, energy, 1);
