@@ -86,7 +86,7 @@ pub(crate) fn open_backend<T: EngineReal>(
     let Decided { mut choice, mut note } = decide(options.engine);
     if let EngineChoice::Several(devices) = choice {
         choice = EngineChoice::Cuda(devices.first());
-        note = Some(format!("engine: cuda:{} (place runs on one device)", devices.first()));
+        note = Some(devices_note(&[devices.first()], "place runs on one device"));
     }
     let backend = match choice {
         EngineChoice::Cuda(device) => {
@@ -147,6 +147,12 @@ pub(crate) fn advise<E: Display + From<String>>(failure: E, note: &Option<String
         Some(_) => format!("{failure} (--engine cpu does without CUDA)").into(),
         None => failure,
     }
+}
+
+/// Which devices were taken, and why.
+pub(crate) fn devices_note(ordinals: &[usize], why: &str) -> String {
+    let list: Vec<String> = ordinals.iter().map(usize::to_string).collect();
+    format!("engine: cuda:{} ({why})", list.join(","))
 }
 
 /// The devices that are named; every one of them must be there.
@@ -232,12 +238,8 @@ mod cuda {
         let work = Work::Step { bodies: charge.bodies() };
         let named = devices_named(devices)?;
         let (ordinals, why) = Peers::choose(&named, work, &charge.grid(), T::PRECISION);
-        let note = |ordinals: &[usize], why: &str| {
-            let list: Vec<String> = ordinals.iter().map(usize::to_string).collect();
-            format!("engine: cuda:{} ({why})", list.join(","))
-        };
         let alone = |why: &str| -> Result<(Box<dyn Timed<T>>, String), Failure> {
-            Ok((open(charge.clone(), options, named[0])?, note(&named[..1], why)))
+            Ok((open(charge.clone(), options, named[0])?, devices_note(&named[..1], why)))
         };
         if ordinals.len() < 2 {
             return alone(&why);
@@ -245,7 +247,7 @@ mod cuda {
         match Peers::open(&ordinals) {
             Ok(peers) => {
                 let engine = PeersEngine::new(&peers, charge, options)?;
-                Ok((Box::new(engine), note(&ordinals, &why)))
+                Ok((Box::new(engine), devices_note(&ordinals, &why)))
             }
             // They do not reach each other: one does without.
             Err(error @ CudaError::Peers(_)) => alone(&error.to_string()),

@@ -294,14 +294,12 @@ impl FromStr for EngineChoice {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, number) = text.split_once(':').unwrap_or((text, "0"));
-        match (name, number.parse().ok()) {
-            ("auto", _) if name == text => Ok(EngineChoice::Auto),
-            ("cpu", _) if name == text => Ok(EngineChoice::Cpu),
-            ("cuda", Some(device)) => Ok(EngineChoice::Cuda(device)),
-            ("both", Some(device)) => Ok(EngineChoice::Both(device)),
-            ("cuda", None) if number.parse::<Devices>().is_ok() => {
-                Ok(EngineChoice::Several(number.parse().expect("it has just been parsed")))
-            }
+        match (name, number.parse().ok(), number.parse().ok()) {
+            ("auto", ..) if name == text => Ok(EngineChoice::Auto),
+            ("cpu", ..) if name == text => Ok(EngineChoice::Cpu),
+            ("cuda", Some(device), _) => Ok(EngineChoice::Cuda(device)),
+            ("both", Some(device), _) => Ok(EngineChoice::Both(device)),
+            ("cuda", None, Some(devices)) => Ok(EngineChoice::Several(devices)),
             _ => Err("expected auto, cpu, cuda, cuda:N, cuda:N,M… (each once) or cuda:all \
                       (compare: also both or both:N)"
                 .to_owned()),

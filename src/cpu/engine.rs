@@ -317,12 +317,14 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         self.done.require("the gradient", Done::Force)?;
         let bodies = self.charge.bodies();
         check_lengths(2 * bodies, &[("gradient", gradient.len())])?;
-        let weight = check_weight::<T>(options, self.charge.regions())?;
+        check_weight::<T>(options, self.charge.regions())?;
         let region = self.charge.region_of_bodies();
         let of_region = options.region_weights;
         self.pool.install(|| match *of_region {
-            [] => self.put_gradient(gradient, options, |_| weight),
-            [only] => self.put_gradient(gradient, options, |_| T::of(options.weight * only)),
+            [] | [_] => {
+                let weight = T::of(options.first_weight());
+                self.put_gradient(gradient, options, |_| weight);
+            }
             _ => self.put_gradient(gradient, options, |i| {
                 T::of(options.weight * of_region[region[i] as usize])
             }),

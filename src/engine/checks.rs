@@ -45,15 +45,12 @@ pub(crate) fn add_background<T: Real>(kind: MapKind, background: f64, map: &mut 
     }
 }
 
-/// The weight of a gradient in the precision of an engine, of a charge of so many regions.
-///
-/// # Errors
-/// When that cannot hold it, or a region's weight times it, and when there are regions' weights but not
-/// one for each region.
+/// An error where the precision of an engine cannot hold the weight of a gradient, or a region's weight times
+/// it, or where there are regions' weights but not one for each of so many regions.
 pub(crate) fn check_weight<T: Real>(
     options: &GradientOptions,
     regions: usize,
-) -> Result<T, EngineError> {
+) -> Result<(), EngineError> {
     let of_regions = options.region_weights;
     if !of_regions.is_empty() {
         check_lengths(regions, &[("weights of regions", of_regions.len())])?;
@@ -63,7 +60,7 @@ pub(crate) fn check_weight<T: Real>(
             return Err(EngineError::Weight(weight));
         }
     }
-    Ok(T::of(options.weight))
+    Ok(())
 }
 
 /// An error unless every slice has `expected` values.

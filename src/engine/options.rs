@@ -92,6 +92,12 @@ impl<'a> GradientOptions<'a> {
         GradientOptions { accumulate, ..self }
     }
 
+    /// What the force on bodies of the first region is multiplied by: that on all where regions have no
+    /// weights of their own.
+    pub(crate) fn first_weight(&self) -> f64 {
+        self.weight * self.region_weights.first().unwrap_or(&1.0)
+    }
+
     /// With the force on bodies of each fence region multiplied by its number as well.
     #[must_use]
     pub fn region_weights(self, region_weights: &'a [f64]) -> Self {

@@ -210,12 +210,13 @@ fn on_devices<T: Element>(
     pipeline: Pipeline,
     devices: Devices,
 ) -> Result<Solved<T>, Failure> {
+    use crate::cli::engines::{devices_named, devices_note};
     use crate::cuda::{CudaError, Peers, SlabSolver, Work};
-    let asked = crate::cli::engines::devices_named(devices)?;
+    let asked = devices_named(devices)?;
     let alone = |why: &str| {
         let first = asked[0];
         let mut solved = on_device(rho, grid, pipeline, first)?;
-        let note = format!("engine: cuda:{first} ({why})");
+        let note = devices_note(&[first], why);
         solved.note = Some(solved.note.map_or(note.clone(), |other| format!("{note}\n{other}")));
         Ok(solved)
     };
@@ -249,8 +250,7 @@ fn on_devices<T: Element>(
         }
     }
     let energy = peers.gpu(0).download(&fields[0].energy)?[0];
-    let list: Vec<String> = taken.iter().map(usize::to_string).collect();
-    let note = Some(format!("engine: cuda:{} ({why})", list.join(",")));
+    let note = Some(devices_note(&taken, &why));
     let device = format!("{} x {}", taken.len(), peers.gpu(0).info().name);
     let ran = Ran { engine: "cuda", device };
     Ok(Solved { maps, energy, pipeline, milliseconds, ran, note })

@@ -202,8 +202,7 @@ impl<T: CudaReal> Force<T> {
             Layout::Pairs => &self.pairs,
             Layout::Halves => &self.halves,
         };
-        let of_region = options.region_weights.first().unwrap_or(&1.0);
-        let weight = T::of(options.weight * of_region);
+        let weight = T::of(options.first_weight());
         let one = 1u32; // the first energy is that of all regions
         let mut launch = Launch::new(&self.gpu, kernel);
         launch.overlap(self.overlap);

@@ -155,11 +155,9 @@ pub(in crate::cuda) struct Units {
     excess_bits: i32,
 }
 
-impl Units {
-    /// Bits of a fixed-point number's lower limb.
-    fn limb_bits(self) -> u32 {
-        32 - (self.chunk + 1).next_power_of_two().ilog2()
-    }
+/// Bits of the lower limb of a fixed-point number, of which a chunk of so many bodies is added up.
+fn limb_bits(chunk: usize) -> u32 {
+    32 - (chunk + 1).next_power_of_two().ilog2()
 }
 
 /// Everything that is fixed once the bodies are known, on the host.
@@ -236,19 +234,18 @@ impl BodySizes {
 
     /// The units that these bodies are added up in, in chunks of so many.
     pub(super) fn units<T: CudaReal>(&self, charge: &Charge, chunk: usize) -> Units {
-        let units = Units { chunk, area_bits: 0, excess_bits: 0 };
         let most = self.sum(Sizes::most);
         // All bodies' share of one bin must fit into 64 bits.
         let room = 64 - (most + 2.0).log2().ceil() as u32;
         let area_bits = match T::PRECISION {
-            Precision::F32 => units.limb_bits(),
-            Precision::F64 => (2 * units.limb_bits()).min(room),
+            Precision::F32 => limb_bits(chunk),
+            Precision::F64 => (2 * limb_bits(chunk)).min(room),
         } as i32;
         // No overflow is more than all bodies' area and the die's, once for each region.
         let area = self.sum(Sizes::area);
         let dies = (charge.regions() * charge.grid().bins()) as f64;
         let excess_bits = 62 - (area + dies).log2().ceil() as i32;
-        Units { area_bits, excess_bits, ..units }
+        Units { chunk, area_bits, excess_bits }
     }
 
     pub(super) fn plan<T: CudaReal>(&self, charge: &Charge, units: Units) -> Plan<T> {
@@ -285,7 +282,7 @@ impl BodySizes {
             tiles_x: tiles(grid.nx()) as i32,
             tiles_y: tiles(grid.ny()) as i32,
             chunk: chunk as i32,
-            limb_bits: units.limb_bits() as i32,
+            limb_bits: limb_bits(chunk) as i32,
             regions: regions as i32,
         }
     }

@@ -376,7 +376,7 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
         let bodies = self.step.charge.bodies();
         check_lengths(2 * bodies, &[("gradient", gradient.len())])?;
         check_weight::<T>(options, 1)?;
-        let weight = T::of(options.weight * options.region_weights.first().unwrap_or(&1.0));
+        let weight = T::of(options.first_weight());
         let add = options.accumulate;
         let of = |i| match options.layout {
             Layout::Halves => [i, bodies + i],

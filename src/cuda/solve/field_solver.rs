@@ -147,17 +147,19 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
         self.inverse(fields)
     }
 
-    /// Enqueues one transform of one map, both `[nx][ny]`.
+    /// Enqueues one transform of one map, both `[nx][ny]`; an error where nothing else is said.
     ///
     /// # Errors
     /// When a map has the wrong length, the launch fails, or the pipeline has
     /// no single transforms ([`CudaError::SolvesOnly`]).
     fn transform(
         &mut self,
-        transform: Transform,
-        input: &DeviceVec<T>,
-        output: &mut DeviceVec<T>,
-    ) -> Result<(), CudaError>;
+        _transform: Transform,
+        _input: &DeviceVec<T>,
+        _output: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        Err(CudaError::SolvesOnly(self.pipeline()))
+    }
 }
 
 /// `struct Green` of `kernels/solve/green.cuh`, a kernel's argument by value.

@@ -3,7 +3,6 @@
 use super::field_solver::{FieldSolver, Fields, private};
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Launch, blocks_for, function};
 use crate::engine::Pipeline;
-use crate::transform::Transform;
 use cudarc::driver::{CudaFunction, LaunchConfig};
 
 /// Solves so many maps, one after the other. Each is copied to memory of its own, which begins where
@@ -73,15 +72,5 @@ impl<T: CudaReal> FieldSolver<T> for OneByOne<T> {
                 .arg(&self.maps)
                 .launch(one_warp)
         }
-    }
-
-    /// Of several maps there is no single transform: it is an error.
-    fn transform(
-        &mut self,
-        _: Transform,
-        _: &DeviceVec<T>,
-        _: &mut DeviceVec<T>,
-    ) -> Result<(), CudaError> {
-        Err(CudaError::SolvesOnly(self.pipeline()))
     }
 }

@@ -20,7 +20,6 @@ use crate::cuda::device::{
 use crate::cuda::lines::{Instance, LONGEST, LineKernel, Role, SHORTEST, Shapes, panel, solve};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
-use crate::transform::Transform;
 
 /// Up to here passes overlap where the device can: an H200 gains some 3 % by it
 /// at 512² and loses up to 15 % at 1024² and beyond.
@@ -241,16 +240,6 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
 
     fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
         self.inverse_maps(fields, true)
-    }
-
-    /// There is no transform of a single map in this pipeline: it is an error.
-    fn transform(
-        &mut self,
-        _: Transform,
-        _: &DeviceVec<T>,
-        _: &mut DeviceVec<T>,
-    ) -> Result<(), CudaError> {
-        Err(CudaError::SolvesOnly(Pipeline::ThreePass))
     }
 }
 
