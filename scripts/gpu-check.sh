@@ -172,6 +172,8 @@ transform_both() {
 if part commands; then
     check generate-arrays "$folder/placefield" generate --cells 20000 --out "$scratch/arrays"
     for precision in f32 f64; do
+        check "place-$precision" "$folder/placefield" place "$scratch/arrays/cells20000.aux" --engine cuda \
+            --precision "$precision" --output "$scratch/arrays/$precision.pl"
         check "eval-$precision" "$folder/placefield" eval "$scratch/arrays/cells20000.aux" --engine cpu --bins 192x100 \
             --precision "$precision" --maps "$scratch/arrays/$precision"
         check "solve-$precision" solve_both "$precision"

@@ -174,42 +174,52 @@ mod cuda {
     use super::*;
     use crate::cuda::CudaBackend;
     use crate::cuda::{CudaEngine, CudaError, Gpu, Peers, PeersEngine, Work, probe};
+    use std::sync::mpsc::{Receiver, channel};
     use std::sync::{Mutex, PoisonError};
     use std::thread::JoinHandle;
 
-    /// A device being opened.
-    type Ahead = (usize, JoinHandle<Result<Gpu, CudaError>>);
+    /// A device that a thread opens, before it loads kernels there.
+    struct Ahead {
+        device: usize,
+        /// Until it is taken.
+        opened: Option<Receiver<Result<Gpu, CudaError>>>,
+        thread: JoinHandle<()>,
+    }
 
     static AHEAD: Mutex<Option<Ahead>> = Mutex::new(None);
 
     pub(super) fn open_ahead<T: EngineReal>(device: usize, to_place: bool) {
+        let (send, opened) = channel();
         let open = move || {
-            let gpu = Gpu::open(device)?;
-            match to_place {
-                true => CudaBackend::<T>::load_kernels(&gpu)?,
-                false => CudaEngine::<T>::load_kernels(&gpu)?,
-            }
-            Ok(gpu)
+            let result = Gpu::open(device);
+            let gpu = result.as_ref().ok().cloned();
+            // Nobody may ask for it, and what cannot be loaded now is tried again where it is needed.
+            let _ = send.send(result);
+            let _ = gpu.map(|gpu| match to_place {
+                true => CudaBackend::<T>::load_kernels(&gpu),
+                false => CudaEngine::<T>::load_kernels(&gpu),
+            });
         };
         let mut ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner);
-        ahead.get_or_insert_with(|| (device, std::thread::spawn(open)));
+        ahead.get_or_insert_with(|| Ahead {
+            device,
+            opened: Some(opened),
+            thread: std::thread::spawn(open),
+        });
     }
 
     pub(super) fn finish_ahead() {
         let ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
         // What it found no longer matters.
-        ahead.into_iter().for_each(|(_, thread)| drop(thread.join()));
+        ahead.into_iter().for_each(|ahead| drop(ahead.thread.join()));
     }
 
     /// The device, opened ahead or now.
     fn gpu(device: usize) -> Result<Gpu, CudaError> {
         let mut ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner);
-        match ahead.take_if(|(ordinal, _)| *ordinal == device) {
-            Some((_, thread)) => {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            }
-            None => Gpu::open(device),
-        }
+        let opened = ahead.as_mut().filter(|ahead| ahead.device == device);
+        let opened = opened.and_then(|ahead| ahead.opened.take()?.recv().ok());
+        opened.unwrap_or_else(|| Gpu::open(device))
     }
 
     /// The name of a device that can be used, or what keeps it from that.

@@ -1,12 +1,14 @@
 //! The placer's operators on a device against those on the CPU: wirelength,
 //! its gradient, the descent's steps and sums.
 
+use crate::arrays::new_stream;
 use crate::common::{golden, numbers, relative_rms, rounded, wide};
 use crate::device::{close, gpu};
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::wirelength::CpuWirelength;
+use placefield::cuda::interop::on_stream;
 use placefield::cuda::{CudaBackend, CudaEngine, CudaReal, CudaWirelength, Gpu};
 use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use placefield::engine::{EngineOptions, MapKind};
@@ -18,6 +20,7 @@ use placefield::wirelength::{Netlist, Wirelength};
 use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use std::sync::Arc;
 
 /// A generated design of `cells` cells, in which one cell is on every 20th net.
 pub(crate) fn design(cells: u64) -> Design {
@@ -407,6 +410,36 @@ fn what_is_no_number_shows_and_what_is_out_of_order_is_refused() {
     let other = Netlist::from_design(&self::design(1000), 100).unwrap();
     let engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
     assert!(CudaBackend::new(engine, &other).is_err());
+}
+
+/// Kernels that another thread has loaded, a thread that has used no device before, and one that has the
+/// device for itself.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn any_thread_can_make_a_backend() {
+    let gpu = Gpu::open(0).unwrap();
+    let design = design(2000);
+    let charge = Arc::new(charge(&design, 64));
+    let netlist = Netlist::from_design(&design, 30).unwrap();
+    let [x, y] = scattered(&charge, 5).map(|values| wide(&rounded::<f32>(&values)));
+    let weights = Weights { gamma: 80.0, lambda: 1e-3, pin_factor: 1.0, area_factor: 1.0 };
+    let sample = |mut backend: CudaBackend<f32>| {
+        backend.start(&x, &y).unwrap();
+        backend.evaluate(&weights).unwrap()
+    };
+    let make = || CudaBackend::on(&gpu, charge.clone(), &EngineOptions::default(), &netlist);
+    std::thread::scope(|scope| {
+        scope.spawn(|| CudaBackend::<f32>::load_kernels(&gpu).unwrap());
+        scope.spawn(|| CudaBackend::<f32>::load_kernels(&gpu).unwrap());
+    });
+    let elsewhere =
+        std::thread::scope(|scope| scope.spawn(|| sample(make().unwrap())).join().unwrap());
+    let stream = new_stream(&gpu);
+    // SAFETY: the stream is of this device and lives on; nobody else uses it.
+    let alone = unsafe { on_stream(&gpu, stream.cu_stream(), || sample(make().unwrap())) };
+    let here = sample(device::<f32>(&gpu, &charge, &netlist));
+    assert_eq!(format!("{elsewhere:?}"), format!("{here:?}"));
+    assert_eq!(format!("{:?}", alone.unwrap()), format!("{here:?}"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::real::Precision;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaModule, CudaStream, DriverError, result};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How a device is opened. By default with the quickest code, and the limit that
 /// `PLACEFIELD_DEVICE_LIMIT` names.
@@ -50,9 +50,17 @@ pub(super) struct Shared {
     /// The device's own architecture, whatever its limit.
     architecture: u32,
     options: GpuOptions,
-    kernels: Mutex<HashMap<Instance, Loaded>>,
+    kernels: Mutex<HashMap<Instance, Arc<Place>>>,
     /// Whose turn it is to enqueue, and to which stream.
     pub(super) turns: Turns,
+}
+
+/// Where an instance goes once it is loaded.
+#[derive(Default)]
+struct Place {
+    loaded: OnceLock<Loaded>,
+    /// Held by who loads it, so that nothing is compiled twice.
+    loading: Mutex<()>,
 }
 
 /// Free and total bytes of device memory.
@@ -257,7 +265,9 @@ impl Gpu {
     /// Every instance of a list of kernel files with their macros, in its order. Those
     /// that are not loaded yet are compiled at the same time, each on a thread of its own
     /// as far as the machine has cores; those that could be loaded stay so where another
-    /// one fails.
+    /// one fails. What another thread is loading is waited for, and nothing else.
+    /// Afterwards the device's context is this thread's current one, which looking up
+    /// functions and their attributes needs.
     ///
     /// # Errors
     /// Of the first one that fails, as [`Gpu::kernels`].
@@ -267,40 +277,58 @@ impl Gpu {
     ) -> Result<Vec<Arc<CudaModule>>, CudaError> {
         let instances = instances.iter().map(|(unit, defines)| Instance::new::<T>(unit, defines));
         let instances: Vec<Instance> = instances.collect::<Result<_, _>>()?;
-        // Held meanwhile, so that nothing is compiled twice.
-        let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut missing: Vec<&Instance> = Vec::new();
-        for instance in &instances {
-            if !kernels.contains_key(instance) && !missing.contains(&instance) {
-                missing.push(instance);
-            }
-        }
+        let places = self.places(&instances);
+        let mut missing: Vec<(&Instance, &Arc<Place>)> = instances.iter().zip(&places).collect();
+        missing.retain(|(_, place)| place.loaded.get().is_none());
+        // Whoever wants several waits for them in one order, so that nobody waits in a circle.
+        missing.sort_by_key(|(_, place)| Arc::as_ptr(place));
+        missing.dedup_by_key(|(_, place)| Arc::as_ptr(place));
+        let _alone: Vec<_> = missing
+            .iter()
+            .map(|(_, place)| place.loading.lock().unwrap_or_else(PoisonError::into_inner))
+            .collect();
+        missing.retain(|(_, place)| place.loaded.get().is_none());
         let on = Architectures { device: self.0.architecture, last: self.info().architecture() };
         let code = self.0.options.code;
-        let loaded = compile::load_all(self.context(), &missing, on, code);
+        let wanted: Vec<&Instance> = missing.iter().map(|(instance, _)| *instance).collect();
         let mut failed = None;
-        for (instance, loaded) in missing.into_iter().zip(loaded) {
+        for ((_, place), loaded) in
+            missing.iter().zip(compile::load_all(self.context(), &wanted, on, code))
+        {
             match loaded {
-                Ok(loaded) => drop(kernels.insert(instance.clone(), loaded)),
+                Ok(loaded) => drop(place.loaded.set(loaded)),
                 Err(error) => drop(failed.get_or_insert(error)),
             }
         }
+        self.context().bind_to_thread()?;
+        let module = |place: &Arc<Place>| place.loaded.get().map(|loaded| loaded.module.clone());
         match failed {
             Some(error) => Err(error),
-            None => Ok(instances.iter().map(|instance| kernels[instance].module.clone()).collect()),
+            None => Ok(places.iter().map(|place| module(place).expect("loaded above")).collect()),
         }
+    }
+
+    /// Where each instance is, or will be.
+    fn places(&self, instances: &[Instance]) -> Vec<Arc<Place>> {
+        let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        instances
+            .iter()
+            .map(|instance| kernels.entry(instance.clone()).or_default().clone())
+            .collect()
     }
 
     /// Where each set of kernels loaded so far came from, by name.
     pub fn kernel_origins(&self) -> Vec<KernelOrigin> {
         let kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let origin = |(instance, loaded): (&Instance, &Loaded)| KernelOrigin {
-            unit: instance.unit,
-            precision: instance.precision,
-            defined: instance.defined(),
-            origin: loaded.origin,
+        let origin = |(instance, place): (&Instance, &Arc<Place>)| {
+            Some(KernelOrigin {
+                unit: instance.unit,
+                precision: instance.precision,
+                defined: instance.defined(),
+                origin: place.loaded.get()?.origin,
+            })
         };
-        let mut origins: Vec<_> = kernels.iter().map(origin).collect();
+        let mut origins: Vec<_> = kernels.iter().filter_map(origin).collect();
         origins.sort_by(|a, b| {
             let key = |o: &KernelOrigin| (o.unit, o.precision.to_string(), o.defined.clone());
             key(a).cmp(&key(b))

@@ -136,6 +136,23 @@ impl Gpu {
         Ok(Entered { gpu: self, stream, capturing: false, _not_alone: Some(not_alone) })
     }
 
+    /// Both results, computed at the same time by two threads. Where this thread has the device for itself,
+    /// another one would wait for it: then `beside` comes first.
+    pub(in crate::cuda) fn side_by_side<A: Send, B>(
+        &self,
+        beside: impl FnOnce() -> A + Send,
+        here: impl FnOnce() -> B,
+    ) -> (A, B) {
+        if self.current().is_some() {
+            return (beside(), here());
+        }
+        std::thread::scope(|scope| {
+            let beside = scope.spawn(beside);
+            let here = here();
+            (beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), here)
+        })
+    }
+
     /// Waits for everything on the device, on whichever stream.
     pub(in crate::cuda) fn wait_for_device(&self) -> Result<(), CudaError> {
         self.enter()?.check_not_capturing()?;

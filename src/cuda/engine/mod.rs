@@ -33,7 +33,7 @@ use crate::engine::{
 };
 use crate::grid::Map;
 use arrays::Replays;
-use stages::Stages;
+use stages::{Planned, Stages};
 use std::sync::Arc;
 
 /// Runs in a row that one sample of [`Timed::step_times`] averages over.
@@ -122,14 +122,13 @@ impl<T: CudaReal> CudaEngine<T> {
     ) -> Result<Self, EngineError> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
-        let mut stages = Stages::new(gpu, charge)?;
-        let choice = match options.pipeline {
-            Some(pipeline) => {
-                stages.plan(pipeline)?;
-                Choice::asked_for(pipeline)
-            }
-            None => stages.plan_fastest()?,
-        };
+        let (grid, regions) = (charge.grid(), charge.regions());
+        let (stages, planned) = gpu.side_by_side(
+            || Stages::new(gpu, charge),
+            || Planned::new(gpu, &grid, regions, options.pipeline),
+        );
+        let mut stages = stages?;
+        let choice = stages.take(planned?);
         Ok(CudaEngine {
             steps: [const { None }; Pipeline::ALL.len()],
             solves: [const { None }; Pipeline::ALL.len()],

@@ -13,6 +13,7 @@ use crate::cuda::solve::{
     FieldSolver, Fields, SolverOptions, ThreePass, solver_of_maps, three_pass, with_total,
 };
 use crate::engine::{Choice, Done, EngineError, GradientOptions, Layout, MapKind, Pipeline};
+use crate::grid::BinGrid;
 use std::sync::Arc;
 
 /// Device memory and kernels for one charge. Arrays of bodies hold a pair (x, y)
@@ -41,6 +42,40 @@ pub(super) struct Stages<T: CudaReal> {
     exact: DeviceVec<T>,
     pub(super) fields: Fields<T>,
     energy: Pinned<f64>,
+}
+
+/// A solver for some maps, and why it was chosen.
+pub(super) struct Planned<T: CudaReal> {
+    solver: Box<dyn FieldSolver<T>>,
+    choice: Choice,
+}
+
+impl<T: CudaReal> Planned<T> {
+    /// The solver of the pipeline asked for, else that which is fastest for the grid. Measured on an H200, f32
+    /// and f64, from 8² to 8192², odd and prime sizes among them: the three-pass
+    /// solve is 1.9 to 2.7 times as fast as the fused one wherever it has
+    /// kernels, and that 1.3 to 3.4 times as fast as the row-column one.
+    pub(super) fn new(
+        gpu: &Gpu,
+        grid: &BinGrid,
+        maps: usize,
+        asked_for: Option<Pipeline>,
+    ) -> Result<Self, CudaError> {
+        let of = |pipeline| solver_of_maps(gpu, grid, pipeline, SolverOptions::default(), maps);
+        if let Some(pipeline) = asked_for {
+            return Ok(Planned { solver: of(pipeline)?, choice: Choice::asked_for(pipeline) });
+        }
+        let (solver, pipeline, reason) = match three_pass(gpu, grid, maps) {
+            Ok(solver) => {
+                (solver, Pipeline::ThreePass, "fastest on a GPU wherever it has kernels".to_owned())
+            }
+            Err(error) if error.lets_another_stand_in() => {
+                (of(Pipeline::Fused)?, Pipeline::Fused, error.to_string())
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Planned { solver, choice: Choice { pipeline, reason } })
+    }
 }
 
 impl<T: CudaReal> Stages<T> {
@@ -106,31 +141,16 @@ impl<T: CudaReal> Stages<T> {
         let place = &mut self.solvers[pipeline as usize];
         if place.is_none() {
             let (grid, maps) = (self.bodies.grid(), self.bodies.charge().regions());
-            let options = SolverOptions::default();
-            *place = Some(solver_of_maps(&self.gpu, grid, pipeline, options, maps)?);
+            *place = Some(Planned::new(&self.gpu, grid, maps, Some(pipeline))?.solver);
         }
         Ok(())
     }
 
-    /// Makes the solver that is fastest for the grid. Measured on an H200, f32
-    /// and f64, from 8² to 8192², odd and prime sizes among them: the three-pass
-    /// solve is 1.9 to 2.7 times as fast as the fused one wherever it has
-    /// kernels, and that 1.3 to 3.4 times as fast as the row-column one.
-    pub(super) fn plan_fastest(&mut self) -> Result<Choice, CudaError> {
-        match three_pass(&self.gpu, self.bodies.grid(), self.regions()) {
-            Ok(solver) => {
-                let pipeline = Pipeline::ThreePass;
-                self.solvers[pipeline as usize] = Some(solver);
-                let reason = "fastest on a GPU wherever it has kernels".to_owned();
-                Ok(Choice { pipeline, reason })
-            }
-            Err(error) if error.lets_another_stand_in() => {
-                let pipeline = Pipeline::Fused;
-                self.plan(pipeline)?;
-                Ok(Choice { pipeline, reason: error.to_string() })
-            }
-            Err(error) => Err(error),
-        }
+    /// Keeps a solver, and tells which one it is and why.
+    pub(super) fn take(&mut self, planned: Planned<T>) -> Choice {
+        let Planned { solver, choice } = planned;
+        self.solvers[choice.pipeline as usize] = Some(solver);
+        choice
     }
 
     /// Makes a new order of the bodies from where they stand, in caller order.

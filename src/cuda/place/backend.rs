@@ -149,11 +149,10 @@ impl<T: CudaReal> CudaBackend<T> {
         options: &EngineOptions,
         netlist: &Netlist,
     ) -> Result<Self, EngineError> {
-        let (engine, rest) = std::thread::scope(|scope| {
-            let rest = scope.spawn(|| Rest::new(gpu, &charge, netlist));
-            let engine = CudaEngine::on(gpu, charge.clone(), options);
-            (engine, rest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        });
+        let (rest, engine) = gpu.side_by_side(
+            || Rest::new(gpu, &charge, netlist),
+            || CudaEngine::on(gpu, charge.clone(), options),
+        );
         CudaBackend::of(engine?, rest?, netlist)
     }
 
