@@ -10,8 +10,9 @@
 //   GroupRows     rows there
 // Between passes rows 2r and 2r+1 stay together as complex numbers, in panels of columns,
 // [panel][row pair][column of the panel], so that passes along either axis read and write
-// neighbours. The last panel may have columns that the map has not; they hold zeros or what
-// came of zeros, and are never read along rows. Where blocks have too few columns to write whole
+// neighbours. The last panel may have columns that the map has not: passes along rows write
+// zeros there, so that a pass along columns may take them with the others, and never read them.
+// Where blocks have too few columns to write whole
 // sectors of a map, a DCT begins along columns and leaves columns 2c and 2c+1 together, in
 // groups of the C lines of a block, [group][row][C].
 //
@@ -177,11 +178,12 @@ template <typename Fft, bool> struct GroupRows {
 
 template <typename Fft, bool> struct PanelRows {
     using Value = cplx;
+    static constexpr u32 N = Fft::LENGTH;
     size_t first;
     u32 pair, pairs;
 
     __device__ __forceinline__ PanelRows(u32 map, u32 line, u32 lines, u32)
-        : first(map * panels(Fft::LENGTH, lines)), pair(line), pairs(lines) {}
+        : first(map * panels(N, lines)), pair(line), pairs(lines) {}
 
     __device__ __forceinline__ void load_coefficients(cplx* v, u32 t, const cplx* in) const {
         in += first;
@@ -191,6 +193,9 @@ template <typename Fft, bool> struct PanelRows {
     __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, cplx* out, real, Keep&) const {
         out += first;
         Fft::coefficients(v, t, [&](u32 k, cplx& a) { out[panel_at(k, pair, pairs)] = a; });
+        if constexpr (N % PANEL != 0)
+            for (u32 k = N + t; k < (N + PANEL - 1) / PANEL * PANEL; k += Fft::T)
+                out[panel_at(k, pair, pairs)] = make(0, 0);
     }
 };
 

@@ -224,7 +224,7 @@ fn rho<T: CudaReal>(engine: &mut CudaEngine<T>) -> Vec<T> {
 /// Every kernel of bodies in several regions, and several solves by each pipeline.
 pub(crate) fn runs<T: CudaReal>(gpu: &Gpu) {
     agrees::<T>(gpu, &strips([40, 36], 3, &options().fillers(true)));
-    ways::<T>(gpu, &strips([40, 40], 3, &options().fillers(true)));
+    ways::<T>(gpu, &strips([40, 36], 3, &options().fillers(true)));
     weights::<T>(gpu, &strips([64, 40], 66, &options()));
     goes_on_with_other_regions::<T>(boxed(gpu));
     // More tiles than a block that makes an order can count in shared memory.
