@@ -109,19 +109,34 @@ check() {
     entries+=("{\"name\": \"$name\", \"result\": \"$verdict\", \"seconds\": $seconds}")
 }
 
-# suite CRATE FILTER: the tests whose names contain FILTER; there must be some.
-suite() {
-    "$folder/tests/$1" "$2" --include-ignored --test-threads=1 | tee "$scratch/suite" &&
-        ! grep -q '^running 0 tests' "$scratch/suite"
+# single NAME TEST [COMMAND…]: one test of a device in a process of its own, under COMMAND, so that
+# what it breaks does not take others with it; it must have run. Its output and exit status go to
+# tests/NAME.log and .status in the scratch folder.
+single() {
+    local file="$scratch/tests/$1" test="$2"
+    shift 2
+    timeout 500 "$@" "$folder/tests/cuda" --exact "$test" --include-ignored >"$file.log" 2>&1 &&
+        grep -q '1 passed' "$file.log"
+    echo $? >"$file.status"
 }
-
-# sanitize KIND TEST FILE: a sanitizer that ran nothing has found nothing, so the
-# test must have passed too. Output and exit status go to FILE.log and FILE.status.
-sanitize() {
-    timeout 500 "$tool" --tool "$1" --error-exitcode 1 "$folder/tests/cuda" --exact "$2" --ignored >"$3.log" 2>&1 &&
-        grep -q '1 passed' "$3.log"
-    echo $? >"$3.status"
+# singles N: one for every line of arguments from standard input, N of them at a time. (Tests that
+# need the device for themselves wait until they have it.)
+singles() { xargs -P "$1" -L 1 bash -c 'single "$@"' single; }
+# passed NAME…: whether all of these did; what failed comes last.
+passed() {
+    local name bad=()
+    for name; do
+        if [[ "$(cat "$scratch/tests/$name.status")" == 0 ]]; then cat "$scratch/tests/$name.log"; else bad+=("$name"); fi
+    done
+    for name in "${bad[@]}"; do cat "$scratch/tests/$name.log"; done
+    [[ ${#bad[@]} -eq 0 ]]
 }
+export folder scratch
+export -f single
+mkdir "$scratch/tests"
+# run_tests TEST…: under their own names, as many at a time as there are cores: most of their time
+# is the compiler's.
+run_tests() { printf '%s\n' "$@" | sed 's/.*/& &/' | singles "$(nproc)"; }
 
 # Fails where no device can be used.
 info() {
@@ -132,11 +147,13 @@ check info info
 cat "$scratch/output"
 device="$(sed -n 's/^  device 0  \(.*\), compute capability [0-9.]*, [0-9]* MiB.*/\1/p' "$scratch/info")"
 if part tests; then
-    # One by one, so that what one of them breaks does not take the others with it.
-    for suite in $("$folder/tests/cuda" --list | sed -n 's/::.*: test$//p' | sort -u); do
-        check "cuda-$suite" suite cuda "$suite::"
+    # The cases of the sanitizers are in a test that runs them all.
+    tests="$("$folder/tests/cuda" --list | sed -n '/^sanitizer::case_/!s/: test$//p')"
+    check tests run_tests $tests
+    for suite in $(sed 's/::.*//' <<<"$tests" | sort -u); do
+        check "cuda-$suite" passed $(grep "^$suite::" <<<"$tests")
     done
-    check allocation suite allocation on_a_device
+    check allocation "$folder/tests/allocation" on_a_device --include-ignored --test-threads=1
 fi
 
 # The numbers of a NumPy file of f32 or f64, one a line; its header is 128 bytes.
@@ -209,21 +226,12 @@ if part sanitizers; then
         check sanitizer sh -c 'echo "there is no compute-sanitizer, or no case for it"; exit 1'
     else
         # Without a sanitizer first, which also compiles what they need.
-        part tests || check cuda-sanitizer suite cuda sanitizer::
-        export tool folder
-        export -f sanitize
-        mkdir "$scratch/sanitized"
+        part tests || { check cases run_tests $cases && check cuda-cases passed $cases; }
         # A few at a time: most of what a case takes is the host's.
-        for kind in memcheck racecheck initcheck synccheck; do
-            for case in $cases; do
-                printf '%s %s %s\0' "$kind" "$case" "$scratch/sanitized/$kind-$case"
-            done
-        done | xargs -0 -P "$(($(nproc) / 2 + 1))" -I{} bash -c 'sanitize {}'
-        for kind in memcheck racecheck initcheck synccheck; do
-            for case in $cases; do
-                found="$scratch/sanitized/$kind-$case"
-                check "sanitizer-$kind-${case//::/-}" sh -c "cat '$found.log'; exit \$(cat '$found.status')"
-            done
+        jobs="$(for kind in memcheck racecheck initcheck synccheck; do printf "$kind-%s\n" $cases; done)"
+        sed "s|\([a-z]*\)-\(.*\)|& \2 $tool --tool \1 --error-exitcode 1|" <<<"$jobs" | singles "$(($(nproc) / 2 + 1))"
+        for job in $jobs; do
+            check "sanitizer-${job//::/-}" passed "$job"
         done
     fi
 fi

@@ -8,19 +8,18 @@ use placefield::cuda::{CudaError, CudaReal, DeviceVec, Fields, Gpu};
 use placefield::transform::Transform;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use std::fs::File;
 use std::ops::Deref;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-/// Whose turn the device is: every test's, or that of the one that fills it.
-static DEVICE: RwLock<()> = RwLock::new(());
+use std::{env, io};
 
 /// The first device, for as long as a test has its turn.
-pub(crate) struct Turn<Guard> {
+pub(crate) struct Turn {
     gpu: Gpu,
-    _turn: Guard,
+    /// Locked until it is closed, by threads and processes alike.
+    _turn: File,
 }
 
-impl<Guard> Deref for Turn<Guard> {
+impl Deref for Turn {
     type Target = Gpu;
 
     fn deref(&self) -> &Gpu {
@@ -28,21 +27,23 @@ impl<Guard> Deref for Turn<Guard> {
     }
 }
 
-fn first() -> Gpu {
-    Gpu::open(0).unwrap_or_else(|e| panic!("{e}"))
+/// The first device after `lock`; there must be one.
+fn after(lock: impl FnOnce(&File) -> io::Result<()>) -> Turn {
+    let path = env::temp_dir().join("placefield-tests-of-a-device");
+    let turn = File::create(&path).and_then(|file| lock(&file).map(|()| file));
+    let turn = turn.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    Turn { gpu: Gpu::open(0).unwrap_or_else(|e| panic!("{e}")), _turn: turn }
 }
 
-/// The first device while other tests use it too; there must be one. Once a test: a
-/// second turn would wait for one who waits for the first.
-pub(crate) fn gpu() -> Turn<RwLockReadGuard<'static, ()>> {
-    let turn = DEVICE.read().unwrap_or_else(PoisonError::into_inner);
-    Turn { gpu: first(), _turn: turn }
+/// The first device while other tests use it too. Once a test: a second turn would wait for one
+/// who waits for the first.
+pub(crate) fn gpu() -> Turn {
+    after(File::lock_shared)
 }
 
-/// The first device while no other test uses it.
-pub(crate) fn gpu_alone() -> Turn<RwLockWriteGuard<'static, ()>> {
-    let turn = DEVICE.write().unwrap_or_else(PoisonError::into_inner);
-    Turn { gpu: first(), _turn: turn }
+/// The first device while no other test uses it, of this process or another.
+pub(crate) fn gpu_alone() -> Turn {
+    after(File::lock)
 }
 
 /// Whether the device must have lines of n elements, where there are such stages: long ones need

@@ -22,6 +22,7 @@ use placefield::cuda::{
 };
 use placefield::engine::{Engine, EngineOptions, Pipeline};
 use placefield::transform::{Algorithm1d, Method, Plan2dOptions, Transform};
+use rayon::prelude::*;
 use std::collections::HashSet;
 
 /// Tests of one case each, and the list of them all.
@@ -74,10 +75,15 @@ cases! {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn the_cases_load_every_kernel_file_in_both_precisions() {
-    let gpu = gpu();
-    CASES.iter().for_each(|case| case(&gpu));
+    let _turn = gpu();
+    // At once, each on its own: most of it is compiling.
+    let loads = |case: &fn(&Gpu)| {
+        let gpu = Gpu::open(0).unwrap();
+        case(&gpu);
+        gpu.kernel_origins().iter().map(|of| (of.unit, of.precision)).collect::<Vec<_>>()
+    };
     let loaded: HashSet<(&str, Precision)> =
-        gpu.kernel_origins().iter().map(|found| (found.unit, found.precision)).collect();
+        CASES.par_iter().with_max_len(1).flat_map_iter(loads).collect();
     // Ranks open devices of their own, and load these there.
     for unit in compile::units().filter(|unit| !["meet", "sums"].contains(unit)) {
         for precision in [Precision::F32, Precision::F64] {
