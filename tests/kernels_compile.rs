@@ -48,11 +48,15 @@ fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -
         .chain(slabs)
         .collect();
     let with = |options| Case { unit, precision, sm, options, hot: true };
+    let options = |defines: instances::Defines| -> Vec<String> {
+        let option = |(name, value)| format!("--define-macro={name}={value}");
+        defines.into_iter().map(option).collect()
+    };
     if ["order", "density", "force"].contains(&unit) {
         return vec![with(Vec::new()), with(vec!["--define-macro=PF_REGIONS=1".to_owned()])];
     }
     if kernels.iter().all(|(of, ..)| *of != unit) {
-        return vec![with(Vec::new())];
+        return instances::inputs(unit).into_iter().map(|of| with(options(of))).collect();
     }
     let limits = instances::limits_of(sm);
     let of_length = |n: usize| {
@@ -60,9 +64,8 @@ fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -
         of.into_iter().map(move |defines| (n, defines))
     };
     let case = |(n, defines): (usize, instances::Defines)| {
-        let option = |(name, value)| format!("--define-macro={name}={value}");
-        let options = defines.into_iter().map(option).collect();
-        Case { unit, precision, sm, options, hot: n.is_power_of_two() && n <= 8192 }
+        let hot = n.is_power_of_two() && n <= 8192;
+        Case { hot, ..with(options(defines)) }
     };
     lengths.iter().copied().flat_map(of_length).map(case).collect()
 }

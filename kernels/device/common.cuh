@@ -31,8 +31,7 @@ using real2 = PairOf<real>::type;
 using cplx = real2;
 
 /// A kernel, with the arguments of __launch_bounds__. Kernels have C names, by which
-/// the host loads them; where one exists for several input types or line lengths, a
-/// macro with the end of its name as first argument defines them all.
+/// the host loads them; what there are several instances of is compiled once for each.
 #define PF_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
 
 /// Values in 16 bytes, the widest access a thread can make at once.

@@ -1,16 +1,16 @@
-// The integer types a transform can take its input from. cuFFT has none of them,
-// so the first kernel converts as it reads (Jiang et al., "Settings").
+// What a transform's first kernel reads, which the host chooses (src/cuda/device/input.rs): real
+// numbers, or integers that it converts as it reads, for cuFFT has none (Jiang et al., "Settings").
 #pragma once
 #include "device/common.cuh"
 
-/// K(SUFFIX, type) for each: src/cuda/device/input.rs.
-#define PF_INTEGERS(K)                                                                                                 \
-    K(_u8, u8)                                                                                                         \
-    K(_i8, signed char)                                                                                                \
-    K(_u16, u16)                                                                                                       \
-    K(_i16, short)                                                                                                     \
-    K(_u32, u32)                                                                                                       \
-    K(_i32, int)
+using i8 = signed char;
+using i16 = short;
+using i32 = int;
+
+#ifndef PF_INPUT
+#define PF_INPUT real
+#endif
+using Input = PF_INPUT;
 
 /// Two neighbours of an array, at an even place.
 template <typename In> struct alignas(2 * sizeof(In)) Two {

@@ -38,9 +38,8 @@ __device__ __forceinline__ cplx pre(real here, real mirror, u32 k, int sine, cpl
     return conj(w) * make(half * here, -half * mirror);
 }
 
-template <typename In>
-__device__ __forceinline__ void idct_pre_of(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
-                                            const cplx* __restrict__ w, int sine) {
+PF_KERNEL(BLOCK) idct_pre(const Input* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
+                          const cplx* __restrict__ w, int sine) {
     Index c = first_index();
     u32 k = c.j, h = n / 2 + 1;
     if (k >= h) return;
@@ -49,13 +48,6 @@ __device__ __forceinline__ void idct_pre_of(const In* __restrict__ in, cplx* __r
         out[at(c.i, k, h)] = pre(here, mirror, k, sine, w[k]);
     }
 }
-
-#define PF_IDCT_PRE(SUFFIX, In)                                                                                        \
-    PF_KERNEL(BLOCK) idct_pre##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,              \
-                                      const cplx* __restrict__ w, int sine) {                                          \
-        idct_pre_of(in, out, rows, n, w, sine);                                                                        \
-    }
-PF_IDCT_PRE(, real)
 
 /// out[j][i] = in[i][j] of map blockIdx.z. Blocks are TRANSPOSE_TILE × 8 threads.
 template <typename Keep>

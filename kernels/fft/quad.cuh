@@ -113,16 +113,13 @@ __device__ __forceinline__ void idct2_pre_quad(Quad x, cplx* out, u32 m, u32 n, 
 }
 
 /// A map at (u, v) and its mirror images.
-template <typename In>
-__device__ __forceinline__ Quad read_quad(const In* __restrict__ in, u32 m, u32 n, u32 u, u32 v) {
+__device__ __forceinline__ Quad read_quad(const Input* __restrict__ in, u32 m, u32 n, u32 u, u32 v) {
     return {real(in[at(u, v, n)]), v ? real(in[at(u, n - v, n)]) : 0, u ? real(in[at(m - u, v, n)]) : 0,
             u && v ? real(in[at(m - u, n - v, n)]) : 0};
 }
 
-template <typename In>
-__device__ __forceinline__ void idct2_pre_of(const In* __restrict__ in, cplx* __restrict__ out, u32 m, u32 n,
-                                             const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x,
-                                             int sine_y) {
+PF_KERNEL(BLOCK) idct2_pre(const Input* __restrict__ in, cplx* __restrict__ out, u32 m, u32 n,
+                           const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x, int sine_y) {
     Index c = first_index();
     u32 u = c.i, v = c.j, h = n / 2 + 1;
     if (2 * u > m || v >= h) return;
@@ -130,11 +127,3 @@ __device__ __forceinline__ void idct2_pre_of(const In* __restrict__ in, cplx* __
     out += blockIdx.z * (size_t(m) * h);
     idct2_pre_quad(read_quad(in, m, n, u, v), out, m, n, a[u], b[v], u, v, sine_x, sine_y);
 }
-
-#define PF_IDCT2_PRE(SUFFIX, In)                                                                                       \
-    PF_KERNEL(BLOCK) idct2_pre##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 m, u32 n,                \
-                                       const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x,             \
-                                       int sine_y) {                                                                   \
-        idct2_pre_of(in, out, m, n, a, b, sine_x, sine_y);                                                             \
-    }
-PF_IDCT2_PRE(, real)

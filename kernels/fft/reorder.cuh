@@ -13,7 +13,7 @@
 // finish the sine transforms: bit z of alternate_x (alternate_y) negates the odd
 // rows (columns) of map z.
 #pragma once
-#include "device/common.cuh"
+#include "fft/inputs.cuh"
 
 /// Where element n of a line goes before an N-point transform: even indices ascending, then
 /// odd indices descending (Makhoul 1980).
@@ -45,9 +45,8 @@ __device__ __forceinline__ u32 map_natural(u32 z, u32 depth) {
     return depth > 1 ? z - z % depth + natural(z % depth, depth) : z;
 }
 
-template <typename In>
-__device__ __forceinline__ void reorder_scatter_of(const In* __restrict__ in, real* __restrict__ out, u32 rows,
-                                                   u32 cols, int permute_rows, u32 depth) {
+PF_KERNEL(BLOCK) reorder_scatter(const Input* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,
+                                 int permute_rows, u32 depth) {
     Index c = first_index();
     if (c.j >= cols) return;
     size_t map = size_t(rows) * cols;
@@ -59,9 +58,8 @@ __device__ __forceinline__ void reorder_scatter_of(const In* __restrict__ in, re
     }
 }
 
-template <typename In>
-__device__ __forceinline__ void reorder_gather_of(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,
-                                                  int permute_rows, u32 depth) {
+PF_KERNEL(BLOCK) reorder_gather(const Input* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,
+                                int permute_rows, u32 depth) {
     Index c = first_index();
     if (c.j >= cols) return;
     size_t map = size_t(rows) * cols;
@@ -73,18 +71,7 @@ __device__ __forceinline__ void reorder_gather_of(const In* __restrict__ in, rea
     }
 }
 
-/// Both, of inputs of type In, converted as they are read.
-#define PF_REORDER(SUFFIX, In)                                                                                         \
-    PF_KERNEL(BLOCK) reorder_scatter##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,    \
-                                             int permute_rows, u32 depth) {                                            \
-        reorder_scatter_of(in, out, rows, cols, permute_rows, depth);                                                  \
-    }                                                                                                                  \
-    PF_KERNEL(BLOCK) reorder_gather##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,     \
-                                            int permute_rows, u32 depth) {                                             \
-        reorder_gather_of(in, out, rows, cols, permute_rows, depth);                                                   \
-    }
-PF_REORDER(, real)
-
+/// Of real numbers alone.
 PF_KERNEL(BLOCK) reorder_wide(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols, int permute_rows,
                               u32 depth) {
     Index c = first_index();

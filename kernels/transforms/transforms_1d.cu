@@ -1,7 +1,6 @@
 // The four ways from a 1-D DCT, or its inverse, to a real FFT (Jiang et al.,
 // algorithm 1): of 4n, 2n (mirrored or padded) and n values. The last one's
-// kernels are in reorder.cuh and lines.cuh; here are those of the others, and
-// all with integer inputs.
+// kernels are in reorder.cuh and lines.cuh; here are those of the others.
 //
 // Lines are [rows][n], n contiguous, and the FFT's sides [rows][length] and
 // [rows][length/2 + 1]. w[k] = e^{-jπk/2n}. Blocks of 256 threads cover the rows, with a
@@ -11,39 +10,34 @@
 //
 // The inverses take the same steps backwards. Those of the two 2n-point ones are
 // one and the same: the coefficients times conj(w), n zeros, and the first half of what the inverse FFT gives.
-#include "fft/inputs.cuh"
 #include "fft/lines.cuh"
 
-PF_INTEGERS(PF_REORDER)
-PF_INTEGERS(PF_IDCT_PRE)
-
 /// out[row][j] = f(line, j) for j < 2n, from lines of n.
-template <typename In, typename Out, typename F>
-__device__ __forceinline__ void extend_lines(const In* __restrict__ in, Out* __restrict__ out, u32 rows, u32 n, F f) {
+template <typename Out, typename F>
+__device__ __forceinline__ void extend_lines(const Input* __restrict__ in, Out* __restrict__ out, u32 rows, u32 n, F f) {
     Index c = first_index();
     if (c.j >= 2 * n) return;
     for (; c.i < rows; c.i += row_stride()) out[at(c.i, c.j, 2 * n)] = f(in + at(c.i, 0, n), c.j);
 }
 
 /// Element j of a line and its mirror image.
-template <typename In> __device__ __forceinline__ real mirrored(const In* line, u32 j, u32 n) {
+__device__ __forceinline__ real mirrored(const Input* line, u32 j, u32 n) {
     return real(line[j < n ? j : 2 * n - 1 - j]);
 }
 
 /// What is before the forward FFTs. 4n: zero at even places; the line, then its mirror image,
 /// at odd ones (a thread writes two values). Mirrored: the line and its mirror image. Padded:
 /// the line and as many zeros.
-#define PF_DCT_PRE_LONG(SUFFIX, In)                                                                                    \
-    PF_KERNEL(BLOCK) dct_pre_4n##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {          \
-        extend_lines(in, reinterpret_cast<cplx*>(out), rows, n,                                                        \
-                     [=](const In* line, u32 j) { return make(0, mirrored(line, j, n)); });                            \
-    }                                                                                                                  \
-    PF_KERNEL(BLOCK) dct_pre_mirrored##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {    \
-        extend_lines(in, out, rows, n, [=](const In* line, u32 j) { return mirrored(line, j, n); });                   \
-    }                                                                                                                  \
-    PF_KERNEL(BLOCK) dct_pre_padded##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {      \
-        extend_lines(in, out, rows, n, [=](const In* line, u32 j) { return j < n ? real(line[j]) : real(0); });        \
-    }
+PF_KERNEL(BLOCK) dct_pre_4n(const Input* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {
+    extend_lines(in, reinterpret_cast<cplx*>(out), rows, n,
+                 [=](const Input* line, u32 j) { return make(0, mirrored(line, j, n)); });
+}
+PF_KERNEL(BLOCK) dct_pre_mirrored(const Input* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {
+    extend_lines(in, out, rows, n, [=](const Input* line, u32 j) { return mirrored(line, j, n); });
+}
+PF_KERNEL(BLOCK) dct_pre_padded(const Input* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {
+    extend_lines(in, out, rows, n, [=](const Input* line, u32 j) { return j < n ? real(line[j]) : real(0); });
+}
 
 /// DCT from a spectrum of `half` complex numbers a row: scale · Re(w X) where
 /// `rotated`, else scale · Re(X).
@@ -60,15 +54,13 @@ PF_KERNEL(BLOCK) dct_post_long(const cplx* __restrict__ in, real* __restrict__ o
 
 /// Coefficient k of a cosine or sine transform of a line: that one takes them
 /// from the other end, with a zero first.
-template <typename In>
-__device__ __forceinline__ real coefficient(const In* __restrict__ line, u32 k, u32 n, int sine) {
+__device__ __forceinline__ real coefficient(const Input* __restrict__ line, u32 k, u32 n, int sine) {
     return !sine ? real(line[k]) : k ? real(line[n - k]) : real(0);
 }
 
 /// ½ conj(w) X, then zeros: n + 1 complex numbers.
-template <typename In>
-__device__ __forceinline__ void idct_pre_2n_of(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
-                                               const cplx* __restrict__ w, int sine) {
+PF_KERNEL(BLOCK) idct_pre_2n(const Input* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
+                             const cplx* __restrict__ w, int sine) {
     Index c = first_index();
     u32 k = c.j;
     if (k > n) return;
@@ -79,9 +71,8 @@ __device__ __forceinline__ void idct_pre_2n_of(const In* __restrict__ in, cplx* 
 }
 
 /// ¼ X, a zero, -¼ X backwards: the spectrum of a line like dct_pre_4n's.
-template <typename In>
-__device__ __forceinline__ void idct_pre_4n_of(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
-                                               int sine) {
+PF_KERNEL(BLOCK) idct_pre_4n(const Input* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
+                             const cplx* __restrict__, int sine) {
     Index c = first_index();
     u32 k = c.j;
     if (k > 2 * n) return;
@@ -91,21 +82,6 @@ __device__ __forceinline__ void idct_pre_4n_of(const In* __restrict__ in, cplx* 
         out[at(c.i, k, 2 * n + 1)] = make(quarter * x, 0);
     }
 }
-
-#define PF_IDCT_PRE_LONG(SUFFIX, In)                                                                                   \
-    PF_KERNEL(BLOCK) idct_pre_2n##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,           \
-                                         const cplx* __restrict__ w, int sine) {                                       \
-        idct_pre_2n_of(in, out, rows, n, w, sine);                                                                     \
-    }                                                                                                                  \
-    PF_KERNEL(BLOCK) idct_pre_4n##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,           \
-                                         const cplx* __restrict__, int sine) {                                         \
-        idct_pre_4n_of(in, out, rows, n, sine);                                                                        \
-    }
-
-PF_DCT_PRE_LONG(, real)
-PF_IDCT_PRE_LONG(, real)
-PF_INTEGERS(PF_DCT_PRE_LONG)
-PF_INTEGERS(PF_IDCT_PRE_LONG)
 
 /// Value k of a row is element step·k + first of `length`; odd ones negated for a
 /// sine transform.

@@ -1,5 +1,5 @@
-// What single 2-D transforms have beyond the field solve's (quad.cuh): integer
-// inputs, the threshold of lossy compression, and the transposed variant, which
+// What single 2-D transforms have beyond the field solve's (quad.cuh):
+// the threshold of lossy compression, and the transposed variant, which
 // transforms an [m][n] map through an FFT of [n][m] (Jiang et al., "Results on
 // 2D DCTs"): the transpose is part of the pre- and post-processing, through tiles in
 // shared memory, so that both sides of every kernel are whole lines.
@@ -8,12 +8,8 @@
 // [m][n/2 + 1], transposed [n][m/2 + 1]. a[k] = e^{-jπk/2m}, b[k] = e^{-jπk/2n}.
 // One read and one write an element. Blocks of 256 threads, 32 × 8 for a tile of 32 × 32
 // elements and 256 × 1 for one of TILE_U × TILE_V quads; shared memory holds a tile.
-#include "fft/inputs.cuh"
 #include "fft/quad.cuh"
 #include "fft/transpose.cuh"
-
-PF_INTEGERS(PF_REORDER)
-PF_INTEGERS(PF_IDCT2_PRE)
 
 /// As dct2_post, with zero for what is smaller than epsilon; `kept` gets the
 /// number of coefficients that are not.
@@ -26,8 +22,7 @@ PF_KERNEL(BLOCK) dct2_post_threshold(const cplx* __restrict__ in, real* __restri
 }
 
 /// out[reordered(j)][reordered(i)] = in[i][j].
-template <typename In>
-__device__ __forceinline__ void reorder_transposed_of(const In* __restrict__ in, real* __restrict__ out, u32 m, u32 n) {
+PF_KERNEL(BLOCK) reorder_transposed(const Input* __restrict__ in, real* __restrict__ out, u32 m, u32 n) {
     const size_t map = size_t(m) * n;
     in += blockIdx.z * map;
     out += blockIdx.z * map;
@@ -36,12 +31,6 @@ __device__ __forceinline__ void reorder_transposed_of(const In* __restrict__ in,
         [&](u32 i, u32 j) { return real(in[at(i, j, n)]); },
         [&](u32 i, u32 j, real x) { out[at(reordered(j, n), reordered(i, m), m)] = x; });
 }
-#define PF_REORDER_TRANSPOSED(SUFFIX, In)                                                                              \
-    PF_KERNEL(BLOCK) reorder_transposed##SUFFIX(const In* __restrict__ in, real* __restrict__ out, u32 m, u32 n) {     \
-        reorder_transposed_of(in, out, m, n);                                                                          \
-    }
-PF_REORDER_TRANSPOSED(, real)
-PF_INTEGERS(PF_REORDER_TRANSPOSED)
 
 /// out[i][j] = ±in[reordered(j)][reordered(i)], minus in odd rows with alternate_x and in odd columns
 /// with alternate_y. (The tile is one of the transposed map: its rows are columns of out.)
@@ -128,10 +117,8 @@ PF_KERNEL(BLOCK) dct2_post_transposed_threshold(const cplx* __restrict__ in, rea
 }
 
 /// From coefficients to the spectrum of the transposed map.
-template <typename In>
-__device__ __forceinline__ void idct2_pre_transposed_of(const In* __restrict__ in, cplx* __restrict__ out, u32 m, u32 n,
-                                                        const cplx* __restrict__ a, const cplx* __restrict__ b,
-                                                        int sine_x, int sine_y) {
+PF_KERNEL(BLOCK) idct2_pre_transposed(const Input* __restrict__ in, cplx* __restrict__ out, u32 m, u32 n,
+                                      const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x, int sine_y) {
     __shared__ QuadTile tile;
     u32 h = m / 2 + 1;
     in += blockIdx.z * (size_t(m) * n);
@@ -145,11 +132,3 @@ __device__ __forceinline__ void idct2_pre_transposed_of(const In* __restrict__ i
     Quad x = {tile.x[0][i][j], tile.x[2][i][j], tile.x[1][i][j], tile.x[3][i][j]};
     idct2_pre_quad(x, out, n, m, b[v], a[u], v, u, sine_y, sine_x);
 }
-#define PF_IDCT2_PRE_TRANSPOSED(SUFFIX, In)                                                                            \
-    PF_KERNEL(BLOCK) idct2_pre_transposed##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 m, u32 n,     \
-                                                  const cplx* __restrict__ a, const cplx* __restrict__ b, int sine_x,  \
-                                                  int sine_y) {                                                        \
-        idct2_pre_transposed_of(in, out, m, n, a, b, sine_x, sine_y);                                                  \
-    }
-PF_IDCT2_PRE_TRANSPOSED(, real)
-PF_INTEGERS(PF_IDCT2_PRE_TRANSPOSED)

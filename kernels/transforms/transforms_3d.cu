@@ -14,11 +14,8 @@
 // with C[N] = 0. They hold for complex lines, so they can be taken one axis after
 // the other (dct_pair and idct_pair with conj(w)); along the last one, the lines being real,
 // one of the pair is enough.
-#include "fft/inputs.cuh"
-#include "lines/real_lines.cuh"
 #include "fft/reorder.cuh"
-
-PF_INTEGERS(PF_REORDER)
+#include "lines/real_lines.cuh"
 
 __device__ __forceinline__ cplx scaled(real s, cplx a) { return make(s * a.x, s * a.y); }
 
@@ -75,10 +72,8 @@ PF_KERNEL(BLOCK) dct3_post(const cplx* __restrict__ in, real* __restrict__ out, 
         }
 }
 
-template <typename In>
-__device__ __forceinline__ void idct3_pre_of(const In* __restrict__ in, cplx* __restrict__ out, u32 l, u32 m, u32 n,
-                                             const cplx* __restrict__ wl, const cplx* __restrict__ wm,
-                                             const cplx* __restrict__ wn) {
+PF_KERNEL(BLOCK) idct3_pre(const Input* __restrict__ in, cplx* __restrict__ out, u32 l, u32 m, u32 n,
+                           const cplx* __restrict__ wl, const cplx* __restrict__ wm, const cplx* __restrict__ wn) {
     Octet o(l, m, n);
     if (!o.inside()) return;
     u32 h = n / 2 + 1;
@@ -92,7 +87,7 @@ __device__ __forceinline__ void idct3_pre_of(const In* __restrict__ in, cplx* __
         for (int j = 0; j < 2; ++j) {
             // Index N stands for a zero.
             bool there = (!i || o.t) && (!j || o.u);
-            const In* line = in + o.row(i, j) * n;
+            const Input* line = in + o.row(i, j) * n;
             x[i][j] = there ? c * make(real(line[o.v]), o.v ? -real(line[n - o.v]) : real(0)) : make(0, 0);
         }
     idct_pair(conj(a), x[0][0], x[1][0]);
@@ -105,11 +100,3 @@ __device__ __forceinline__ void idct3_pre_of(const In* __restrict__ in, cplx* __
         for (int j = 0; j < 2; ++j)
             if ((!i || o.has_mirror(0)) && (!j || o.has_mirror(1))) out[o.row(i, j) * h] = x[i][j];
 }
-#define PF_IDCT3_PRE(SUFFIX, In)                                                                                       \
-    PF_KERNEL(BLOCK) idct3_pre##SUFFIX(const In* __restrict__ in, cplx* __restrict__ out, u32 l, u32 m, u32 n,         \
-                                       const cplx* __restrict__ wl, const cplx* __restrict__ wm,                       \
-                                       const cplx* __restrict__ wn) {                                                  \
-        idct3_pre_of(in, out, l, m, n, wl, wm, wn);                                                                    \
-    }
-PF_IDCT3_PRE(, real)
-PF_INTEGERS(PF_IDCT3_PRE)

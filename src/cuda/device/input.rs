@@ -9,35 +9,23 @@ use crate::transform::Sample;
 /// than `T` has is rounded. Sealed, as [`DeviceValue`] is: it chooses kernels.
 pub trait Input<T>: DeviceValue + Sample {
     #[doc(hidden)]
-    /// What the names of the kernels that read it end in (`kernels/fft/inputs.cuh`).
-    const SUFFIX: &'static str;
-    #[doc(hidden)]
-    /// Its name in the kernels.
+    /// Its name in the kernels, with which those that read it are compiled
+    /// (`kernels/fft/inputs.cuh`).
     const TYPE: &'static str;
 }
 
 impl Input<f32> for f32 {
-    const SUFFIX: &'static str = "";
     const TYPE: &'static str = "real";
 }
 impl Input<f64> for f64 {
-    const SUFFIX: &'static str = "";
     const TYPE: &'static str = "real";
 }
 
 macro_rules! integers {
-    ($($integer:ident $suffix:literal $name:literal),*) => {
+    ($($integer:ident),*) => {
         $(impl<T> Input<T> for $integer {
-            const SUFFIX: &'static str = $suffix;
-            const TYPE: &'static str = $name;
+            const TYPE: &'static str = stringify!($integer);
         })*
     };
 }
-integers!(
-    u8 "_u8" "u8",
-    i8 "_i8" "signed char",
-    u16 "_u16" "u16",
-    i16 "_i16" "short",
-    u32 "_u32" "u32",
-    i32 "_i32" "int"
-);
+integers!(u8, i8, u16, i16, u32, i32);

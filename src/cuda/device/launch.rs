@@ -42,6 +42,22 @@ impl Kernel {
         Launch::new(gpu, &self.function)
     }
 
+    /// Enqueues it.
+    ///
+    /// # Errors
+    /// As [`Launch::launch`].
+    ///
+    /// # Safety
+    /// As [`Launch::launch`].
+    pub(in crate::cuda) unsafe fn launch(
+        &self,
+        gpu: &Gpu,
+        arguments: &[&dyn KernelArgument],
+    ) -> Result<(), CudaError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.on(gpu).args(arguments).launch(self.config) }
+    }
+
     /// The kernel of this name in `module`.
     pub(in crate::cuda) fn new(
         module: &Arc<CudaModule>,
@@ -264,6 +280,17 @@ impl<'a> Launch<'a> {
         }
         self.arguments[self.count] = argument.pointer();
         self.count += 1;
+        self
+    }
+
+    /// The next arguments.
+    ///
+    /// # Panics
+    /// When there are too many.
+    pub(in crate::cuda) fn args(&mut self, arguments: &[&'a dyn KernelArgument]) -> &mut Self {
+        for &argument in arguments {
+            self.arg(argument);
+        }
         self
     }
 

@@ -32,13 +32,13 @@ pub(in crate::cuda) struct CufftLines<T: CudaReal> {
     pub(in crate::cuda) inverse_fft: InverseFft<T>,
     pub(in crate::cuda) dct_post: Kernel,
     pub(in crate::cuda) idct_pre: Kernel,
-    /// [`Input::SUFFIX`] of what is transformed.
+    /// [`Input::TYPE`] of what is transformed.
     input: &'static str,
 }
 
 impl<T: CudaReal> CufftLines<T> {
-    /// `module` is any that includes `lines.cuh` and instantiates it for
-    /// `input`. The FFTs have no work area yet.
+    /// `module` is any that includes `lines.cuh`, for kernels that read `input`. The FFTs have no
+    /// work area yet.
     pub(in crate::cuda) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
@@ -57,7 +57,7 @@ impl<T: CudaReal> CufftLines<T> {
             forward_fft: ForwardFft::new(gpu, &[n], rows)?,
             inverse_fft: InverseFft::new(gpu, &[n], rows)?,
             dct_post: Kernel::new(module, "dct_post", half)?,
-            idct_pre: Kernel::new(module, format!("idct_pre{input}"), half)?,
+            idct_pre: Kernel::new(module, "idct_pre", half)?,
             input,
         })
     }
@@ -84,18 +84,10 @@ impl<T: CudaReal> CufftLines<T> {
     ) -> Result<(), CudaError> {
         check_length("transformed lines", output.len(), self.elements())?;
         assert!(half.len() >= self.half_spectra());
+        let CufftLines { gpu, rows, n, twiddles, .. } = self;
         // SAFETY: the types are those of dct_post in kernels/fft/lines.cuh; lengths
         // are checked above, the table holds n + 1 elements.
-        unsafe {
-            self.dct_post
-                .on(&self.gpu)
-                .arg(half)
-                .arg(output)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&self.twiddles)
-                .launch(self.dct_post.config)
-        }
+        unsafe { self.dct_post.launch(gpu, &[half, output, rows, n, twiddles]) }
     }
 
     /// Enqueues the inverse's pre-processing of every row.
@@ -106,22 +98,13 @@ impl<T: CudaReal> CufftLines<T> {
         sine: bool,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.elements())?;
-        assert!(half.len() >= self.half_spectra() && I::SUFFIX == self.input);
+        assert!(half.len() >= self.half_spectra() && I::TYPE == self.input);
+        let CufftLines { gpu, rows, n, twiddles, .. } = self;
         let sine = i32::from(sine);
         // SAFETY: the types are those of idct_pre in kernels/fft/lines.cuh, `input`
         // of the type it was chosen for; lengths are checked above, the table
         // holds n + 1 elements.
-        unsafe {
-            self.idct_pre
-                .on(&self.gpu)
-                .arg(input)
-                .arg(half)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&self.twiddles)
-                .arg(&sine)
-                .launch(self.idct_pre.config)
-        }
+        unsafe { self.idct_pre.launch(gpu, &[input, half, rows, n, twiddles, &sine]) }
     }
 }
 
@@ -184,25 +167,10 @@ impl<T: CudaReal> Transpose<T> {
         // TILE × BLOCK / TILE threads.
         unsafe {
             match threshold {
-                None => self
-                    .kernel
-                    .on(gpu)
-                    .arg(input)
-                    .arg(output)
-                    .arg(rows)
-                    .arg(cols)
-                    .launch(self.kernel.config),
-                Some(Threshold { epsilon, kept, parts }) => self
-                    .threshold
-                    .on(gpu)
-                    .arg(input)
-                    .arg(output)
-                    .arg(rows)
-                    .arg(cols)
-                    .arg(&epsilon)
-                    .arg(kept)
-                    .arg(parts)
-                    .launch(self.threshold.config),
+                None => self.kernel.launch(gpu, &[input, output, rows, cols]),
+                Some(Threshold { epsilon, kept, parts }) => {
+                    self.threshold.launch(gpu, &[input, output, rows, cols, &epsilon, kept, parts])
+                }
             }
         }
     }
@@ -225,11 +193,11 @@ pub(in crate::cuda) struct Passes<T: CudaReal> {
 }
 
 impl<T: CudaReal> Passes<T> {
-    /// For `batch` arrays of this shape, slowest axis first. `module` is any that
-    /// includes `lines.cuh` and instantiates it for `input`.
+    /// For `batch` arrays of this shape, slowest axis first, whose values are of type `input`.
+    /// `unit` is any kernel file that includes `lines.cuh`.
     pub(in crate::cuda) fn new(
         gpu: &Gpu,
-        module: &Arc<CudaModule>,
+        unit: &str,
         shape: &[usize],
         batch: usize,
         how: Reorder,
@@ -238,10 +206,12 @@ impl<T: CudaReal> Passes<T> {
         let each: usize = shape.iter().product();
         let axis = |(k, &n): (usize, &usize)| {
             let rest = each / n;
-            let input = if k == 0 { input } else { "" };
+            // The passes after the first read what it wrote.
+            let input = if k == 0 { input } else { T::TYPE };
+            let module = gpu.kernels_reading::<T>(input, unit)?;
             Ok(AxisPass {
-                lines: CufftLines::new(gpu, module, (batch * rest, n), how, input)?,
-                transpose: Transpose::new(gpu, module, batch, (rest, n))?,
+                lines: CufftLines::new(gpu, &module, (batch * rest, n), how, input)?,
+                transpose: Transpose::new(gpu, &module, batch, (rest, n))?,
             })
         };
         let mut axes =

@@ -29,12 +29,12 @@ pub(in crate::cuda) struct Quads<T: CudaReal> {
     pub(in crate::cuda) idct2_pre: Kernel,
     /// dct2_post with a threshold.
     dct2_post_threshold: Option<Kernel>,
-    /// [`Input::SUFFIX`] of what an inverse reads.
+    /// [`Input::TYPE`] of what an inverse reads.
     input: &'static str,
 }
 
 impl<T: CudaReal> Quads<T> {
-    /// `module` is any that includes `quad.cuh` and instantiates it for `input`.
+    /// `module` is any that includes `quad.cuh`, for kernels that read `input`.
     pub(in crate::cuda) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
@@ -62,7 +62,7 @@ impl<T: CudaReal> Quads<T> {
             b: twiddles::<T>(gpu, ny)?,
             cached: i32::from(cached),
             dct2_post: Kernel::new(module, post, post_config)?,
-            idct2_pre: Kernel::new(module, format!("idct2_pre{input}"), full)?,
+            idct2_pre: Kernel::new(module, "idct2_pre", full)?,
             dct2_post_threshold: None,
             input,
         })
@@ -99,7 +99,7 @@ impl<T: CudaReal> Quads<T> {
         Ok(Quads {
             half_spectra: maps * ny * (nx / 2 + 1),
             dct2_post: kernel("dct2_post_transposed")?,
-            idct2_pre: kernel(&format!("idct2_pre_transposed{input}"))?,
+            idct2_pre: kernel("idct2_pre_transposed")?,
             dct2_post_threshold: Some(kernel("dct2_post_transposed_threshold")?),
             ..Quads::new(gpu, module, (nx, ny), maps, PostProcessing::default(), input)?
         })
@@ -131,30 +131,10 @@ impl<T: CudaReal> Quads<T> {
         // nx and ny.
         unsafe {
             match (threshold, &self.dct2_post_threshold) {
-                (None, _) => self
-                    .dct2_post
-                    .on(gpu)
-                    .arg(spectra)
-                    .arg(output)
-                    .arg(nx)
-                    .arg(ny)
-                    .arg(a)
-                    .arg(b)
-                    .arg(cached)
-                    .launch(self.dct2_post.config),
-                (Some(Threshold { epsilon: e, kept, parts }), Some(kernel)) => kernel
-                    .on(gpu)
-                    .arg(spectra)
-                    .arg(output)
-                    .arg(nx)
-                    .arg(ny)
-                    .arg(a)
-                    .arg(b)
-                    .arg(cached)
-                    .arg(&e)
-                    .arg(kept)
-                    .arg(parts)
-                    .launch(kernel.config),
+                (None, _) => self.dct2_post.launch(gpu, &[spectra, output, nx, ny, a, b, cached]),
+                (Some(Threshold { epsilon: e, kept, parts }), Some(kernel)) => {
+                    kernel.launch(gpu, &[spectra, output, nx, ny, a, b, cached, &e, kept, parts])
+                }
                 (Some(_), None) => panic!("made without a threshold"),
             }
         }
@@ -168,24 +148,12 @@ impl<T: CudaReal> Quads<T> {
         sines: Sines,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.elements())?;
-        assert!(spectra.len() >= self.half_spectra && I::SUFFIX == self.input);
+        assert!(spectra.len() >= self.half_spectra && I::TYPE == self.input);
         let (sine_x, sine_y) = (i32::from(sines.x), i32::from(sines.y));
         let Quads { gpu, nx, ny, a, b, .. } = self;
         // SAFETY: the types are those of idct2_pre in kernels/fft/quad.cuh and of
         // idct2_pre_transposed in kernels/transforms/transforms_2d.cu, `input` of the type it
         // was chosen for; lengths as above.
-        unsafe {
-            self.idct2_pre
-                .on(gpu)
-                .arg(input)
-                .arg(spectra)
-                .arg(nx)
-                .arg(ny)
-                .arg(a)
-                .arg(b)
-                .arg(&sine_x)
-                .arg(&sine_y)
-                .launch(self.idct2_pre.config)
-        }
+        unsafe { self.idct2_pre.launch(gpu, &[input, spectra, nx, ny, a, b, &sine_x, &sine_y]) }
     }
 }

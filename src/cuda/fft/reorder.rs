@@ -58,14 +58,14 @@ pub(in crate::cuda) struct Reordering<T> {
     cols: u32,
     depth: u32,
     all_axes: i32,
-    /// [`Input::SUFFIX`] of what is reordered.
+    /// [`Input::TYPE`] of what is reordered.
     input: &'static str,
     of: PhantomData<fn(T)>,
 }
 
 impl<T: CudaReal> Reordering<T> {
-    /// `module` is any that includes `reorder.cuh`, and instantiates it for
-    /// `input`, the [`Input::SUFFIX`] of what is reordered.
+    /// `module` is any that includes `reorder.cuh`, for kernels that read `input`, the
+    /// [`Input::TYPE`] of what is reordered.
     pub(in crate::cuda) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
@@ -84,14 +84,14 @@ impl<T: CudaReal> Reordering<T> {
         };
         // Integers are read one at a time.
         let (from, from_width) = match name {
-            "wide" if !input.is_empty() => ("scatter", cols),
+            "wide" if input != T::TYPE => ("scatter", cols),
             _ => (name, width),
         };
         Ok(Reordering {
             gpu: gpu.clone(),
             reorder: Kernel::new(
                 module,
-                format!("reorder_{from}{input}"),
+                format!("reorder_{from}"),
                 stacked(cover_lines(32, (from_width, rows)), count),
             )?,
             restore: Kernel::new(
@@ -131,24 +131,15 @@ impl<T: CudaReal> Reordering<T> {
         output: DeviceSliceMut<'_, T>,
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.elements())?;
-        assert!(output.len() >= self.elements() && I::SUFFIX == self.input);
+        assert!(output.len() >= self.elements() && I::TYPE == self.input);
         assert!(output.address().is_multiple_of(16), "the wide form needs 16-byte boundaries");
+        let Reordering { gpu, rows, cols, all_axes, depth, .. } = self;
         // SAFETY: the types are those of reorder_* in kernels/fft/reorder.cuh; both
         // buffers hold every map's
         // elements, the input of the type the kernel was chosen for (checked
         // above), and are distinct borrows; the map, an allocation of its own,
         // and the output begin at 16-byte boundaries.
-        unsafe {
-            self.reorder
-                .on(&self.gpu)
-                .arg(input)
-                .arg(&output)
-                .arg(&self.rows)
-                .arg(&self.cols)
-                .arg(&self.all_axes)
-                .arg(&self.depth)
-                .launch(self.reorder.config)
-        }
+        unsafe { self.reorder.launch(gpu, &[input, &output, rows, cols, all_axes, depth]) }
     }
 
     /// Enqueues the reordering after an inverse transform. One output takes all
@@ -176,27 +167,16 @@ impl<T: CudaReal> Reordering<T> {
             sines.iter().enumerate().map(|(k, s)| u32::from(of(s)) << k).sum::<u32>()
         };
         let (alternate_x, alternate_y) = (mask(|s| s.x), mask(|s| s.y));
-        let config = stacked(self.restore.config, maps);
+        let Reordering { gpu, rows, cols, all_axes, depth, .. } = self;
+        let mut launch = self.restore.on(gpu);
+        launch.arg(input).args(&targets.each_ref().map(|target| target as _));
+        launch.args(&[rows, cols, all_axes, depth, &alternate_x, &alternate_y]);
         // SAFETY: the types are those of restore_* in kernels/fft/reorder.cuh
         // (addresses stand for pointers); `input` and the outputs hold the
         // maps launched for (checked above), all distinct borrows; a map begins
         // at a 16-byte boundary wherever the wide form is chosen, for its rows
         // then are multiples of 32 bytes. Without a second address, which is
         // zero then, the kernel takes the first for all maps.
-        unsafe {
-            self.restore
-                .on(&self.gpu)
-                .arg(input)
-                .arg(&targets[0])
-                .arg(&targets[1])
-                .arg(&targets[2])
-                .arg(&self.rows)
-                .arg(&self.cols)
-                .arg(&self.all_axes)
-                .arg(&self.depth)
-                .arg(&alternate_x)
-                .arg(&alternate_y)
-                .launch(config)
-        }
+        unsafe { launch.launch(stacked(self.restore.config, maps)) }
     }
 }

@@ -20,6 +20,18 @@ pub(crate) fn instance(shape: &Shape, limits: Limits, lines: usize, does: Define
     defines
 }
 
+/// The integers that a transform can read, as the kernels call them: `src/cuda/device/input.rs`.
+#[allow(dead_code)] // the crate asks the types
+pub(crate) const INTEGERS: [&str; 6] = ["u8", "i8", "u16", "i16", "u32", "i32"];
+
+/// The instances of a file that has none of any length: one, or one for each type that it reads.
+#[allow(dead_code)] // the crate's plans name theirs
+pub(crate) fn inputs(unit: &str) -> Vec<Defines> {
+    let integers: &[&str] = if unit.starts_with("transforms_") { &INTEGERS } else { &[] };
+    let of = |input: &&str| vec![("PF_INPUT", input.to_string())];
+    [Vec::new()].into_iter().chain(integers.iter().map(of)).collect()
+}
+
 /// One pass of a transform: `kernels/lines/transform.cu`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pass<'a> {

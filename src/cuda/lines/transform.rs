@@ -48,7 +48,7 @@ pub(in crate::cuda) struct LineTransform<T: CudaReal> {
     passes: Vec<Pass<T>>,
     /// The last pass of a DCT with a threshold.
     last_threshold: Option<Pass<T>>,
-    /// [`Input::SUFFIX`] of what the first pass reads.
+    /// [`Input::TYPE`] of what the first pass reads.
     input: &'static str,
     values: usize,
     /// Between the passes of the two fastest axes, with memory for whole panels.
@@ -253,7 +253,7 @@ impl<T: CudaReal> LineTransform<T> {
             shapes: shapes.clone(),
             last_threshold: None,
             passes: kernels.zip(steps).map(|(kernel, step)| Pass::new(kernel, step)).collect(),
-            input: I::SUFFIX,
+            input: I::TYPE,
             values,
             between: gpu.zeros(between)?,
         }))
@@ -317,7 +317,7 @@ impl<T: CudaReal> LineTransform<T> {
     ) -> Result<(), CudaError> {
         check_length("array to transform", input.len(), self.values)?;
         check_length("transformed array", output.len(), self.values)?;
-        assert_eq!(I::SUFFIX, self.input);
+        assert_eq!(I::TYPE, self.input);
         let last = self.passes.len() - 1;
         for (k, pass) in self.passes.iter().enumerate() {
             let pass = match &self.last_threshold {
@@ -368,5 +368,26 @@ impl<T: CudaReal> LineTransform<T> {
             KernelUse::of(&self.gpu, name, &pass.kernel.function, &pass.config, reads + map)
         };
         self.passes.iter().map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_integers_are_those_that_code_is_compiled_for() {
+        fn names<T: Input<f32>>() -> &'static str {
+            T::TYPE
+        }
+        let all = [
+            names::<u8>(),
+            names::<i8>(),
+            names::<u16>(),
+            names::<i16>(),
+            names::<u32>(),
+            names::<i32>(),
+        ];
+        assert_eq!(all, instances::INTEGERS);
     }
 }

@@ -9,13 +9,13 @@
 use super::field_solver::{FieldSolver, Fields, Folding, Green, SolverOptions, private};
 use crate::cuda::device::reals;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Launch, SumScratch, check_length, cover_for_sum,
+    CudaError, CudaReal, DeviceVec, Gpu, Kernel, SumScratch, check_length, cover_for_sum, function,
 };
 use crate::cuda::fft::{ForwardFft, InverseFft, Maps, Quads, Reordering, Sines, share_work_area};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::{PostProcessing, Transform};
-use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
+use cudarc::driver::CudaModule;
 use std::sync::Arc;
 
 /// The fused pipeline for one grid.
@@ -72,7 +72,7 @@ impl<T: CudaReal> Fused<T> {
                 options.reorder,
                 Maps::one(grid.nx(), grid.ny()),
                 true,
-                "",
+                T::TYPE,
             )?,
             stages: Stages::new(gpu, &module, grid, options.post)?,
             forward_fft,
@@ -171,9 +171,8 @@ struct Stages<T: CudaReal> {
     quads: Quads<T>,
     green: Green<T>,
     sum: SumScratch,
-    solve_pre: CudaFunction,
-    solve_spectra: CudaFunction,
-    sum_config: LaunchConfig,
+    solve_pre: Kernel,
+    solve_spectra: Kernel,
 }
 
 impl<T: CudaReal> Stages<T> {
@@ -183,20 +182,17 @@ impl<T: CudaReal> Stages<T> {
         grid: &BinGrid,
         post: PostProcessing,
     ) -> Result<Self, CudaError> {
-        let solve_pre = module.load_function("solve_pre")?;
-        let solve_spectra = module.load_function("solve_spectra")?;
+        let spectra = function(module, "solve_spectra")?;
         // One thread for four elements.
-        let sum_config =
-            cover_for_sum(gpu, &solve_spectra, (grid.ny() / 2 + 1, grid.nx() / 2 + 1))?;
+        let config = cover_for_sum(gpu, &spectra, (grid.ny() / 2 + 1, grid.nx() / 2 + 1))?;
         Ok(Stages {
             gpu: gpu.clone(),
-            quads: Quads::new(gpu, module, (grid.nx(), grid.ny()), 1, post, "")?,
+            quads: Quads::new(gpu, module, (grid.nx(), grid.ny()), 1, post, T::TYPE)?,
             // The kernels take a quarter of this: see ENERGY in kernels/solve/fused.cu.
             green: Green::new(grid, 1.0 / grid.bins() as f64),
-            sum: SumScratch::new(gpu, sum_config)?,
-            solve_pre,
-            solve_spectra,
-            sum_config,
+            sum: SumScratch::new(gpu, config)?,
+            solve_pre: Kernel::new(module, "solve_pre", config)?,
+            solve_spectra: Kernel::new(module, "solve_spectra", config)?,
         })
     }
 
@@ -212,24 +208,14 @@ impl<T: CudaReal> Stages<T> {
         assert!(
             input.len() == self.quads.elements() && spectrum.len() >= self.quads.half_spectra()
         );
+        let Quads { nx, ny, a, b, .. } = &self.quads;
+        let SumScratch { partial, ticket } = &self.sum;
+        let mut launch = self.solve_pre.on(&self.gpu);
+        launch.args(&[input, spectrum, nx, ny, a, b, &self.green, &map, partial, ticket, energy]);
         // SAFETY: the types are those of solve_pre in kernels/solve/fused.cu; lengths
         // are checked above, `energy` by the caller, and the scratch was made
         // for this launch, whose blocks are of BLOCK threads.
-        unsafe {
-            Launch::new(&self.gpu, &self.solve_pre)
-                .arg(input)
-                .arg(spectrum)
-                .arg(&self.quads.nx)
-                .arg(&self.quads.ny)
-                .arg(&self.quads.a)
-                .arg(&self.quads.b)
-                .arg(&self.green)
-                .arg(&map)
-                .arg(&self.sum.partial)
-                .arg(&self.sum.ticket)
-                .arg(energy)
-                .launch(self.sum_config)
-        }
+        unsafe { launch.launch(self.solve_pre.config) }
     }
 
     /// Enqueues the pass from ρ's FFT spectrum, the first of `spectra`, to the
@@ -241,24 +227,15 @@ impl<T: CudaReal> Stages<T> {
     ) -> Result<(), CudaError> {
         let spectra = &*spectra;
         assert!(spectra.len() == 3 * self.quads.half_spectra());
+        let Quads { nx, ny, a, b, .. } = &self.quads;
+        let SumScratch { partial, ticket } = &self.sum;
+        let mut launch = self.solve_spectra.on(&self.gpu);
+        launch.args(&[spectra, spectra, nx, ny, a, b, &self.green, partial, ticket, energy]);
         // SAFETY: the types are those of solve_spectra in kernels/solve/fused.cu,
         // which allows its input to be the
         // first of its outputs; lengths are checked above, `energy` by the
         // caller, and the scratch was made for this launch, whose blocks are of
         // BLOCK threads.
-        unsafe {
-            Launch::new(&self.gpu, &self.solve_spectra)
-                .arg(spectra)
-                .arg(spectra)
-                .arg(&self.quads.nx)
-                .arg(&self.quads.ny)
-                .arg(&self.quads.a)
-                .arg(&self.quads.b)
-                .arg(&self.green)
-                .arg(&self.sum.partial)
-                .arg(&self.sum.ticket)
-                .arg(energy)
-                .launch(self.sum_config)
-        }
+        unsafe { launch.launch(self.solve_spectra.config) }
     }
 }

@@ -68,8 +68,7 @@ impl<T: CudaReal> FieldSolver<T> for OneByOne<T> {
         // after the first number (checked above).
         unsafe {
             Launch::new(&self.gpu, &self.energies)
-                .arg(&fields.energy)
-                .arg(&self.maps)
+                .args(&[&fields.energy, &self.maps])
                 .launch(one_warp)
         }
     }

@@ -9,20 +9,18 @@
 
 use super::field_solver::{FieldSolver, Fields, Green, SolverOptions, private};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Launch, SumScratch, check_length, cover_for_sum,
+    CudaError, CudaReal, DeviceVec, Gpu, Kernel, SumScratch, check_length, cover_for_sum, function,
 };
-use crate::cuda::fft::{Passes, Sines};
+use crate::cuda::fft::{CufftLines, Passes, Sines};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
-use cudarc::driver::{CudaFunction, LaunchConfig};
 
 /// The row-column pipeline for one grid.
 pub struct RowColumn<T: CudaReal> {
     gpu: Gpu,
     passes: Passes<T>,
-    solve_pre: CudaFunction,
-    sum_config: LaunchConfig,
+    solve_pre: Kernel,
     sum: SumScratch,
     green: Green<T>,
     /// ρ's DCT spectrum.
@@ -36,15 +34,15 @@ impl<T: CudaReal> RowColumn<T> {
     /// # Errors
     /// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
     pub fn new(gpu: &Gpu, grid: &BinGrid, options: SolverOptions) -> Result<Self, CudaError> {
-        let module = gpu.kernels::<T>("row_column")?;
-        let solve_pre = module.load_function("solve_pre")?;
-        let sum_config = cover_for_sum(gpu, &solve_pre, (grid.ny() / 2 + 1, grid.nx()))?;
+        let (unit, shape) = ("row_column", [grid.nx(), grid.ny()]);
+        let module = gpu.kernels::<T>(unit)?;
+        let solve_pre = function(&module, "solve_pre")?;
+        let config = cover_for_sum(gpu, &solve_pre, (grid.ny() / 2 + 1, grid.nx()))?;
         Ok(RowColumn {
             gpu: gpu.clone(),
-            passes: Passes::new(gpu, &module, &[grid.nx(), grid.ny()], 1, options.reorder, "")?,
-            solve_pre,
-            sum_config,
-            sum: SumScratch::new(gpu, sum_config)?,
+            passes: Passes::new(gpu, unit, &shape, 1, options.reorder, T::TYPE)?,
+            solve_pre: Kernel::new(&module, "solve_pre", config)?,
+            sum: SumScratch::new(gpu, config)?,
             green: Green::new(grid, 4.0 / grid.bins() as f64),
             spectrum: gpu.zeros(grid.bins())?,
         })
@@ -54,25 +52,16 @@ impl<T: CudaReal> RowColumn<T> {
     /// φ (and the energy), 1 is Ex, 2 is Ey.
     fn solve_pre(&mut self, map: i32, energy: &mut DeviceVec<f64>) -> Result<(), CudaError> {
         let Passes { axes, half, .. } = &mut self.passes;
-        let along_y = &axes[0].lines;
+        let CufftLines { rows, n, twiddles, .. } = &axes[0].lines;
+        let SumScratch { partial, ticket } = &self.sum;
+        let mut launch = self.solve_pre.on(&self.gpu);
+        launch.args(&[&self.spectrum, half, rows, n, twiddles, &self.green]);
+        launch.args(&[&map, partial, ticket, energy]);
         // SAFETY: the types are those of solve_pre in kernels/solve/row_column.cu; the
         // spectrum holds nx × ny elements and `half` at least nx × (ny/2 + 1);
         // the scratch was made for this launch, whose blocks are of BLOCK
         // threads; `energy` has been checked to hold one number.
-        unsafe {
-            Launch::new(&self.gpu, &self.solve_pre)
-                .arg(&self.spectrum)
-                .arg(&*half)
-                .arg(&along_y.rows)
-                .arg(&along_y.n)
-                .arg(&along_y.twiddles)
-                .arg(&self.green)
-                .arg(&map)
-                .arg(&self.sum.partial)
-                .arg(&self.sum.ticket)
-                .arg(energy)
-                .launch(self.sum_config)
-        }
+        unsafe { launch.launch(self.solve_pre.config) }
     }
 }
 

@@ -182,28 +182,21 @@ impl<T: CudaReal> ThreePass<T> {
     /// The second and third pass.
     fn inverse_maps(&mut self, fields: &mut Fields<T>, potential: bool) -> Result<(), CudaError> {
         fields.check(self.bins, self.maps as usize)?;
+        let ThreePass { p, q, green, units, partial, pairs, blocks, .. } = &*self;
+        let mut launch = Launch::new(&self.gpu, &self.columns.function);
+        launch.overlap(self.overlap);
+        launch.args(&[p, q, &self.columns.table, green, units, partial]);
         // SAFETY: the arguments are those of columns in kernels/solve/columns.cu; P and Q
         // hold a complex number for two bins of whole panels of every map, the table was made for the
         // kernel's stages, `units` are all of a map's columns, `partial` has a number per block.
-        unsafe {
-            Launch::new(&self.gpu, &self.columns.function)
-                .overlap(self.overlap)
-                .arg(&self.p)
-                .arg(&self.q)
-                .arg(&self.columns.table)
-                .arg(&self.green)
-                .arg(&self.units)
-                .arg(&self.partial)
-                .launch(self.columns.config(self.blocks, self.maps))
-        }?;
+        unsafe { launch.launch(self.columns.config(*blocks, self.maps)) }?;
         let Fields { potential: phi, field_x, field_y, energy } = fields;
         let [with_potential, without] = &self.fields;
-        let step_y = self.green.step_y();
+        let step_y = green.step_y();
         let (each, kernel) = if potential { (3, with_potential) } else { (2, without) };
         let mut launch = Launch::new(&self.gpu, &kernel.function);
-        launch.overlap(self.overlap).arg(&self.p).arg(&self.q);
-        launch.arg(phi).arg(field_x).arg(field_y).arg(&kernel.table).arg(&step_y);
-        launch.arg(&self.pairs).arg(&self.partial).arg(&self.blocks).arg(energy);
+        launch.overlap(self.overlap).args(&[p, q, phi, field_x, field_y, &kernel.table, &step_y]);
+        launch.args(&[pairs, partial, blocks, energy]);
         // SAFETY: the arguments are those of fields in kernels/solve/fields.cu, which without
         // the potential leaves φ alone; fields hold `bins` values for every map and the energies have
         // been checked too, and the rest is as above.
@@ -220,22 +213,14 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
 
     fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
         check_length("density map", rho.len(), self.maps as usize * self.bins)?;
-        let sine = 0i32;
+        let ThreePass { p, rows, pairs, across, .. } = &*self;
+        let mut launch = Launch::new(&self.gpu, &rows.function);
+        launch.overlap(self.overlap).args(&[rho, p, &rows.table, pairs, across, &0i32]);
         // SAFETY: the arguments are those of transform in kernels/lines/transform.cu; of every map ρ
         // holds `bins` values, P a complex number for two bins of whole panels, the table was made for
         // the kernel's stages, and blocks cover the map's row pairs. It waits before its first
         // access; what comes before need not let it start.
-        unsafe {
-            Launch::new(&self.gpu, &self.rows.function)
-                .overlap(self.overlap)
-                .arg(rho)
-                .arg(&self.p)
-                .arg(&self.rows.table)
-                .arg(&self.pairs)
-                .arg(&self.across)
-                .arg(&sine)
-                .launch(self.rows.cover(self.pairs, self.maps))
-        }
+        unsafe { launch.launch(rows.cover(*pairs, self.maps)) }
     }
 
     fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {

@@ -76,14 +76,13 @@ impl<T: CudaReal, I: Input<T>> Plan1d<T, I> {
             _ => None,
         };
         let by_cufft = || -> Result<_, CudaError> {
-            let module = gpu.kernels::<T>("transforms_1d")?;
+            let module = gpu.kernels_reading::<T>(I::TYPE, "transforms_1d")?;
             if matches!(algorithm, Algorithm1d::Fastest | Algorithm1d::NPoint) {
-                let mut lines =
-                    CufftLines::new(gpu, &module, (batch, n), Reorder::Wide, I::SUFFIX)?;
+                let mut lines = CufftLines::new(gpu, &module, (batch, n), Reorder::Wide, I::TYPE)?;
                 share_work_area(gpu, &mut lines.ffts())?;
                 return Ok((Implementation::Short(Box::new(lines)), n));
             }
-            let long = Long::new(gpu, &module, kind, (batch, n), algorithm, I::SUFFIX)?;
+            let long = Long::new(gpu, &module, kind, (batch, n), algorithm, I::TYPE)?;
             let length = long.length as usize;
             Ok((Implementation::Long(Box::new(long)), length))
         };
@@ -264,7 +263,7 @@ impl<T: CudaReal> Long<T> {
             length: length as u32,
             twiddles: twiddles::<T>(gpu, n)?,
             fft: RealFft::new(gpu, forward, &[length], rows)?,
-            pre: Kernel::new(module, format!("{pre}{input}"), cover_lines(128, (width, rows)))?,
+            pre: Kernel::new(module, pre, cover_lines(128, (width, rows)))?,
             post: Kernel::new(module, post, cover_lines(128, (n, rows)))?,
             input,
         })
@@ -290,18 +289,11 @@ impl<T: CudaReal> Long<T> {
         values: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let (lines, real, _) = self.sizes();
-        assert!(input.len() == lines && values.len() >= real && I::SUFFIX == self.input);
+        assert!(input.len() == lines && values.len() >= real && I::TYPE == self.input);
+        let Long { gpu, rows, n, .. } = self;
         // SAFETY: the types are those of dct_pre_* in kernels/transforms/transforms_1d.cu,
         // `input` of the type it was chosen for; lengths are asserted.
-        unsafe {
-            self.pre
-                .on(&self.gpu)
-                .arg(input)
-                .arg(values)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .launch(self.pre.config)
-        }
+        unsafe { self.pre.launch(gpu, &[input, values, rows, n]) }
     }
 
     fn forward_post(
@@ -319,22 +311,11 @@ impl<T: CudaReal> Long<T> {
             _ => (1.0, 1),
         };
         let (scale, half) = (T::of(scale), self.length / 2 + 1);
+        let Long { gpu, rows, n, twiddles, post, .. } = self;
         // SAFETY: the types are those of dct_post_long in
         // kernels/transforms/transforms_1d.cu; lengths are asserted, the table holds n + 1
         // elements.
-        unsafe {
-            self.post
-                .on(&self.gpu)
-                .arg(spectra)
-                .arg(output)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&half)
-                .arg(&self.twiddles)
-                .arg(&scale)
-                .arg(&turned)
-                .launch(self.post.config)
-        }
+        unsafe { post.launch(gpu, &[spectra, output, rows, n, &half, twiddles, &scale, &turned]) }
     }
 
     fn inverse_pre<I: Input<T>>(
@@ -344,22 +325,13 @@ impl<T: CudaReal> Long<T> {
         sine: bool,
     ) -> Result<(), CudaError> {
         let (lines, _, complex) = self.sizes();
-        assert!(input.len() == lines && spectra.len() >= complex && I::SUFFIX == self.input);
+        assert!(input.len() == lines && spectra.len() >= complex && I::TYPE == self.input);
+        let Long { gpu, rows, n, twiddles, .. } = self;
         let sine = i32::from(sine);
         // SAFETY: the types are those of idct_pre_2n and idct_pre_4n in
         // kernels/transforms/transforms_1d.cu, `input` of the type it was chosen for;
         // lengths are asserted, the table holds n + 1 elements.
-        unsafe {
-            self.pre
-                .on(&self.gpu)
-                .arg(input)
-                .arg(spectra)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&self.twiddles)
-                .arg(&sine)
-                .launch(self.pre.config)
-        }
+        unsafe { self.pre.launch(gpu, &[input, spectra, rows, n, twiddles, &sine]) }
     }
 
     fn inverse_post(
@@ -374,22 +346,11 @@ impl<T: CudaReal> Long<T> {
             Algorithm1d::FourN => (2u32, 1u32),
             _ => (1, 0),
         };
+        let Long { gpu, rows, n, length, post, .. } = self;
         let sine = i32::from(sine);
         // SAFETY: the types are those of idct_post_long in
         // kernels/transforms/transforms_1d.cu; lengths are asserted, and the last element
         // read of a row, step·(n-1) + first, is one of `length`.
-        unsafe {
-            self.post
-                .on(&self.gpu)
-                .arg(values)
-                .arg(output)
-                .arg(&self.rows)
-                .arg(&self.n)
-                .arg(&self.length)
-                .arg(&step)
-                .arg(&first)
-                .arg(&sine)
-                .launch(self.post.config)
-        }
+        unsafe { post.launch(gpu, &[values, output, rows, n, length, &step, &first, &sine]) }
     }
 }

@@ -126,13 +126,12 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
         let implementation = match (lines, options.method) {
             (Some(lines), _) => Implementation::Lines(Box::new(lines)),
             (None, Method::RowColumn) => {
-                let module = gpu.kernels::<T>("transforms_1d")?;
-                let shape = [nx, ny];
-                let passes = Passes::new(gpu, &module, &shape, batch, options.reorder, I::SUFFIX)?;
+                let (unit, how) = ("transforms_1d", options.reorder);
+                let passes = Passes::new(gpu, unit, &[nx, ny], batch, how, I::TYPE)?;
                 Implementation::RowColumn(Box::new(passes))
             }
             (None, _) => {
-                let fused = FusedStages::new(gpu, kind, (nx, ny), batch, options, I::SUFFIX)?;
+                let fused = FusedStages::new(gpu, kind, (nx, ny), batch, options, I::TYPE)?;
                 Implementation::Fused(Box::new(fused))
             }
         };
@@ -317,7 +316,7 @@ impl<T: CudaReal> FusedStages<T> {
         input: &'static str,
     ) -> Result<Self, CudaError> {
         let forward = kind == Transform::Dct;
-        let module = gpu.kernels::<T>("transforms_2d")?;
+        let module = gpu.kernels_reading::<T>(input, "transforms_2d")?;
         let transposed = match options.layout {
             FftLayout::Auto => transposes::<T>(nx, ny),
             FftLayout::Straight => false,

@@ -64,12 +64,12 @@ impl<T: CudaReal, I: Input<T>> Plan3d<T, I> {
         let implementation = match (lines, method) {
             (Some(lines), _) => Implementation::Lines(Box::new(lines)),
             (None, Method::RowColumn) => {
-                let module = gpu.kernels::<T>("transforms_1d")?;
-                let passes = Passes::new(gpu, &module, &shape, batch, Reorder::Wide, I::SUFFIX)?;
+                let (unit, how) = ("transforms_1d", Reorder::Wide);
+                let passes = Passes::new(gpu, unit, &shape, batch, how, I::TYPE)?;
                 Implementation::RowColumn(Box::new(passes))
             }
             (None, _) => {
-                let fused = FusedStages::new(gpu, kind, shape, batch, I::SUFFIX)?;
+                let fused = FusedStages::new(gpu, kind, shape, batch, I::TYPE)?;
                 Implementation::Fused(Box::new(fused))
             }
         };
@@ -203,12 +203,12 @@ impl<T: CudaReal> FusedStages<T> {
         let [l, m, n] = shape;
         let forward = kind == TransformNd::Dct;
         let values = batch * l * m * n;
-        let module = gpu.kernels::<T>("transforms_3d")?;
+        let module = gpu.kernels_reading::<T>(input, "transforms_3d")?;
         let maps = Maps { count: batch * l, depth: l, rows: m, cols: n };
         // One thread for eight elements.
         let config = stacked(cover(128, (n / 2 + 1, m / 2 + 1)), batch * (l / 2 + 1));
         check_grid(&shape, batch, batch * l, config.grid_dim.1 as usize)?;
-        let name = if forward { "dct3_post".to_owned() } else { format!("idct3_pre{input}") };
+        let name = if forward { "dct3_post" } else { "idct3_pre" };
         Ok(FusedStages {
             gpu: gpu.clone(),
             kind,
@@ -256,38 +256,14 @@ impl<T: CudaReal> FusedStages<T> {
         // SAFETY: the types are those of dct3_post in kernels/transforms/transforms_3d.cu;
         // the spectra were made for this shape and batch, the output's length is
         // asserted, and the tables hold at least l, m and n elements.
-        unsafe {
-            self.turn
-                .on(&self.gpu)
-                .arg(&self.spectra)
-                .arg(output)
-                .arg(l)
-                .arg(m)
-                .arg(n)
-                .arg(wl)
-                .arg(wm)
-                .arg(wn)
-                .launch(self.turn.config)
-        }
+        unsafe { self.turn.launch(&self.gpu, &[&self.spectra, output, l, m, n, wl, wm, wn]) }
     }
 
     fn pre<I: Input<T>>(&mut self, input: &DeviceVec<I>) -> Result<(), CudaError> {
         let ([l, m, n], [wl, wm, wn]) = (&self.shape, &self.twiddles);
-        assert!(input.len() == self.values && I::SUFFIX == self.input);
+        assert!(input.len() == self.values && I::TYPE == self.input);
         // SAFETY: the types are those of idct3_pre in kernels/transforms/transforms_3d.cu,
         // `input` of the type it was chosen for; lengths as above.
-        unsafe {
-            self.turn
-                .on(&self.gpu)
-                .arg(input)
-                .arg(&self.spectra)
-                .arg(l)
-                .arg(m)
-                .arg(n)
-                .arg(wl)
-                .arg(wm)
-                .arg(wn)
-                .launch(self.turn.config)
-        }
+        unsafe { self.turn.launch(&self.gpu, &[input, &self.spectra, l, m, n, wl, wm, wn]) }
     }
 }

@@ -35,7 +35,7 @@ impl<T: CudaReal> TransposedReordering<T> {
             nx: nx as u32,
             ny: ny as u32,
             elements: maps * nx * ny,
-            reorder: Kernel::new(module, format!("reorder_transposed{input}"), config)?,
+            reorder: Kernel::new(module, "reorder_transposed", config)?,
             restore: Kernel::new(module, "restore_transposed", config)?,
             input,
             of: PhantomData,
@@ -50,19 +50,12 @@ impl<T: CudaReal> TransposedReordering<T> {
     ) -> Result<(), CudaError> {
         check_length("map to transform", input.len(), self.elements)?;
         check_length("transformed map", output.len(), self.elements)?;
-        assert_eq!(I::SUFFIX, self.input);
+        assert_eq!(I::TYPE, self.input);
+        let TransposedReordering { gpu, nx, ny, .. } = self;
         // SAFETY: the types are those of reorder_transposed in
         // kernels/transforms/transforms_2d.cu, `input` of the type it was chosen for;
         // lengths are checked above.
-        unsafe {
-            self.reorder
-                .on(&self.gpu)
-                .arg(input)
-                .arg(output)
-                .arg(&self.nx)
-                .arg(&self.ny)
-                .launch(self.reorder.config)
-        }
+        unsafe { self.reorder.launch(gpu, &[input, output, nx, ny]) }
     }
 
     /// Enqueues the reordering after an inverse transform.
@@ -74,19 +67,10 @@ impl<T: CudaReal> TransposedReordering<T> {
     ) -> Result<(), CudaError> {
         check_length("transformed map", output.len(), self.elements)?;
         assert!(input.len() >= self.elements);
+        let TransposedReordering { gpu, nx, ny, .. } = self;
         let (odd_x, odd_y) = (i32::from(sines.x), i32::from(sines.y));
         // SAFETY: the types are those of restore_transposed in
         // kernels/transforms/transforms_2d.cu; lengths are checked above.
-        unsafe {
-            self.restore
-                .on(&self.gpu)
-                .arg(input)
-                .arg(output)
-                .arg(&self.nx)
-                .arg(&self.ny)
-                .arg(&odd_x)
-                .arg(&odd_y)
-                .launch(self.restore.config)
-        }
+        unsafe { self.restore.launch(gpu, &[input, output, nx, ny, &odd_x, &odd_y]) }
     }
 }
