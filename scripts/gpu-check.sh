@@ -147,8 +147,8 @@ check info info
 cat "$scratch/output"
 device="$(sed -n 's/^  device 0  \(.*\), compute capability [0-9.]*, [0-9]* MiB.*/\1/p' "$scratch/info")"
 if part tests; then
-    # The cases of the sanitizers are in a test that runs them all.
-    tests="$("$folder/tests/cuda" --list | sed -n '/^sanitizer::case_/!s/: test$//p')"
+    # The cases of the sanitizers are in a test that runs them all. In this order the long ones come first.
+    tests="$("$folder/tests/cuda" --list | sed -n '/^sanitizer::case_/!s/: test$//p' | sort -r)"
     check tests run_tests $tests
     for suite in $(sed 's/::.*//' <<<"$tests" | sort -u); do
         check "cuda-$suite" passed $(grep "^$suite::" <<<"$tests")

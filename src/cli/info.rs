@@ -129,7 +129,7 @@ fn print(info: &Info) -> io::Result<()> {
         Some(why) => writeln!(out, "cuda  not available: {why}")?,
         None => writeln!(
             out,
-            "cuda  pipelines {pipelines}; f32, f64 (auto: three-pass where both numbers of bins are even and without large prime factors, else fused)"
+            "cuda  pipelines {pipelines}; f32, f64 (auto: three-pass where both numbers of bins are multiples of 4 without prime factors above 5, else fused)"
         )?,
     }
     if cfg!(not(feature = "cuda")) {

@@ -324,7 +324,7 @@ fn bodies_outside_halos_that_no_order_mends_call_for_none() {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_placer_on_the_device_never_meets_the_host() {
-    let gpu = gpu();
+    let gpu = gpu_alone();
     let charge = mixed(80, 100, 4000, 1.0);
     let [x, y] = positions::<f32>(&charge, 30.0, 8);
     let mut engine =

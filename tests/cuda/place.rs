@@ -3,7 +3,7 @@
 
 use crate::arrays::new_stream;
 use crate::common::{golden, numbers, relative_rms, rounded, wide};
-use crate::device::{close, gpu};
+use crate::device::{close, gpu, gpu_alone};
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
@@ -358,7 +358,7 @@ fn a_placement_converges_where_the_hosts_does_with_the_same_bits_every_time() {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn an_iteration_allocates_nothing() {
-    let gpu = gpu();
+    let gpu = gpu_alone();
     let design = design(2000);
     let charge = charge(&design, 32);
     let netlist = Netlist::from_design(&design, 100).unwrap();

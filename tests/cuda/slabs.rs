@@ -151,10 +151,13 @@ fn a_rank_that_does_not_come_is_named() {
     graphs[0].launch().unwrap();
     graphs[2].launch().unwrap();
     let error = peers.synchronize().unwrap_err();
-    assert!(matches!(error, CudaError::PeerMissing { rank: 0, peer: 1 }), "{error}");
+    // Whichever of them gave up first.
+    let CudaError::PeerMissing { rank: rank @ (0 | 2), peer: 1 } = error else { panic!("{error}") };
     assert_eq!(
         error.to_string(),
-        "rank 0 waited in vain for rank 1: work of that one failed or was not asked for"
+        format!(
+            "rank {rank} waited in vain for rank 1: work of that one failed or was not asked for"
+        )
     );
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
     // Nobody waits again.

@@ -74,6 +74,16 @@ fn agrees_with_the_definition<T: CudaReal>() {
         (100, 72),
         (120, 160),
         (240, 300),
+        (40, 36),
+        (36, 40),
+        (24, 216),
+        (320, 48),
+        (16, 1000),
+        (1280, 32),
+        (20, 1536),
+        (60, 1500),
+        (1800, 64),
+        (2000, 36),
     ] {
         let (grid, rho) = (grid(nx, ny), off_axis::<T>(nx, ny));
         let map = Map::from_vec(nx, ny, wide(&rho));
@@ -152,15 +162,15 @@ fn bits<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>) -> ([Vec<T>; 3], u64) {
     (maps.map(|map| gpu.download(map).unwrap()), energy)
 }
 
-/// Between two solves of one map another of a much larger one. Panels of 8 columns (in `f64` 4) are
-/// not filled by these maps; of 37 columns the fused pipeline stands in.
+/// Between two solves of one map another of a much larger one. In `f32` the last panel has columns
+/// that these maps have not; of 37 columns the fused pipeline stands in.
 fn the_same_bits_after_another_map<T: CudaReal>(gpu: &Gpu) {
-    for (nx, ny) in [(40, 36), (40, 37), (64, 18), (512, 50), (1024, 90), (2048, 36), (4096, 30)] {
+    for (nx, ny) in [(40, 36), (40, 37), (64, 20), (512, 60), (1024, 100), (2048, 36), (4096, 20)] {
         let options = SolverOptions::default();
         let grid = grid(nx, ny);
         let mut solver = solver::<T>(gpu, &grid, Pipeline::ThreePass, options).unwrap();
         let three = solver.pipeline() == Pipeline::ThreePass;
-        assert!(three == ny.is_multiple_of(2) || !must_have_lines::<T>(gpu, nx), "{nx} x {ny}");
+        assert!(three == (ny != 37) || !must_have_lines::<T>(gpu, nx), "{nx} x {ny}");
         let rho = off_axis::<T>(nx, ny);
         let other: Vec<T> = rho.iter().rev().map(|&v| v * T::of(1e3)).collect();
         let [rho, other] = [rho, other].map(|map| gpu.upload(&map).unwrap());

@@ -62,7 +62,7 @@ fn lines_agree_with_the_reference_in_f64() {
 }
 
 /// Odd, prime, one wide, rectangular either way, powers of two, divisors of 10000.
-const SIZES: [(usize, usize); 41] = [
+const SIZES: [(usize, usize); 60] = [
     (1, 1),
     (1, 2),
     (2, 1),
@@ -104,6 +104,25 @@ const SIZES: [(usize, usize); 41] = [
     (40, 1536),
     (3000, 24),
     (36, 7680),
+    (1, 64),
+    (64, 1),
+    (3, 3),
+    (7, 11),
+    (16, 16),
+    (20, 36),
+    (48, 30),
+    (45, 60),
+    (27, 81),
+    (125, 25),
+    (96, 200),
+    (225, 16),
+    (50, 250),
+    (16, 1800),
+    (1280, 32),
+    (20, 9000),
+    (6000, 16),
+    (211, 64),
+    (32, 127),
 ];
 
 /// Every way to a 2-D transform.

@@ -116,7 +116,7 @@ pub(crate) const LONGEST: usize = 16384;
 
 /// Radices of the stages between the first and the last.
 const RADICES: [usize; 10] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 16];
-/// Elements a thread can have.
+/// Elements a thread can have: multiples of 4, and so lengths are.
 const ELEMENTS: [usize; 7] = [4, 8, 12, 16, 20, 24, 32];
 /// Most elements a thread has registers for, by bytes of a real number.
 const fn most_elements(real: usize) -> usize {
@@ -417,7 +417,7 @@ pub(crate) fn candidates(role: Role, real: usize, n: usize, limits: Limits) -> V
 /// How the table divides lines of n elements on a device with these limits; `None` where no
 /// row fits. `real` is the size of a real number in bytes.
 pub(crate) fn choose(role: Role, real: usize, n: usize, limits: Limits) -> Option<Shape> {
-    if !n.is_multiple_of(2) || !(SHORTEST..=LONGEST).contains(&n) {
+    if !(SHORTEST..=LONGEST).contains(&n) {
         return None;
     }
     let rows = || TABLE.iter().filter(|row| row.takes(role, real, n));

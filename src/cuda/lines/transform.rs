@@ -6,8 +6,8 @@
 //! its line in registers. For each value and axis one is read and one written.
 //!
 //! The two fastest axes are taken as maps, with panels between their passes; every slower axis
-//! is the columns of maps of all faster ones, transformed in place. Lines must have an even
-//! length that there are stages for, and fit the device's shared memory.
+//! is the columns of maps of all faster ones, transformed in place. Lines must have a
+//! length that there are stages for (multiples of 4: `shapes.rs`), and fit the device's shared memory.
 
 use super::instances;
 use super::kernel::{Instance, LineKernel, Shapes};

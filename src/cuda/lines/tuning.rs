@@ -191,12 +191,7 @@ pub fn tune<T: CudaReal>(
     let mut shapes = Shapes::from_table(gpu)?;
     let mut rows = Vec::new();
     for role in [Role::Solve, Role::Fields, Role::Rows, Role::Columns] {
-        let row = match role {
-            Role::Columns => best::<T, TransformPair<T>>(gpu, &mut shapes, role, &grid, &map)?,
-            Role::Rows => best::<T, Both<T>>(gpu, &mut shapes, role, &grid, &map)?,
-            _ => best::<T, Solve<T>>(gpu, &mut shapes, role, &grid, &map)?,
-        };
-        if let Some(row) = row {
+        if let Some(row) = best(gpu, &mut shapes, role, &grid, &map)? {
             done(&row);
             rows.push(row);
         }
@@ -204,115 +199,87 @@ pub fn tune<T: CudaReal>(
     Ok(rows)
 }
 
-/// Something that is timed.
-trait Subject<T: CudaReal>: Sized {
-    /// Compiles what it needs with each of `shapes`.
-    fn compile(gpu: &Gpu, shapes: &[Shapes], grid: &BinGrid);
-    fn new(gpu: &Gpu, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError>;
-    fn run(&mut self, map: &DeviceVec<T>) -> Result<(), CudaError>;
-    fn results(&self) -> Vec<&DeviceVec<T>>;
-    fn results_mut(&mut self) -> Vec<&mut DeviceVec<T>>;
-}
-
-struct Solve<T: CudaReal> {
-    solver: ThreePass<T>,
-    fields: Fields<T>,
-}
-
-impl<T: CudaReal> Subject<T> for Solve<T> {
-    fn compile(gpu: &Gpu, shapes: &[Shapes], grid: &BinGrid) {
-        ThreePass::<T>::compile(gpu, shapes, grid);
-    }
-    fn new(gpu: &Gpu, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError> {
-        let solver = ThreePass::shaped(gpu, shapes, grid, 1)?;
-        Ok(Solve { solver, fields: Fields::new(gpu, grid.bins())? })
-    }
-    fn run(&mut self, map: &DeviceVec<T>) -> Result<(), CudaError> {
-        self.solver.solve(map, &mut self.fields)
-    }
-    fn results(&self) -> Vec<&DeviceVec<T>> {
-        vec![&self.fields.potential, &self.fields.field_x, &self.fields.field_y]
-    }
-    fn results_mut(&mut self) -> Vec<&mut DeviceVec<T>> {
-        vec![&mut self.fields.potential, &mut self.fields.field_x, &mut self.fields.field_y]
-    }
-}
-
 const INVERSE: Direction<'_> = Direction::Inverse { sines: &[false, true] };
 
-/// A DCT and an IDCT_IDXST of what it leaves.
-struct TransformPair<T: CudaReal> {
-    dct: LineTransform<T>,
-    idct: LineTransform<T>,
-    results: [DeviceVec<T>; 2],
+/// What is timed for a role: a solve, a DCT and an IDCT_IDXST of what it leaves, or both.
+struct Subject<T: CudaReal> {
+    solve: Option<(ThreePass<T>, Fields<T>)>,
+    transforms: Option<([LineTransform<T>; 2], [DeviceVec<T>; 2])>,
 }
 
-impl<T: CudaReal> Subject<T> for TransformPair<T> {
-    fn compile(gpu: &Gpu, shapes: &[Shapes], grid: &BinGrid) {
-        for direction in [Direction::Forward, INVERSE] {
+impl<T: CudaReal> Subject<T> {
+    /// Whether passes of this role are in solves and in transforms.
+    fn parts(role: Role) -> [bool; 2] {
+        [role != Role::Columns, matches!(role, Role::Rows | Role::Columns)]
+    }
+
+    /// Compiles what it needs with each of `shapes`.
+    fn compile(gpu: &Gpu, role: Role, shapes: &[Shapes], grid: &BinGrid) {
+        let [solve, transforms] = Self::parts(role);
+        if solve {
+            ThreePass::<T>::compile(gpu, shapes, grid);
+        }
+        for direction in [Direction::Forward, INVERSE].into_iter().filter(|_| transforms) {
             LineTransform::<T>::compile::<T>(gpu, shapes, direction, &[grid.nx(), grid.ny()]);
         }
     }
-    fn new(gpu: &Gpu, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError> {
+
+    fn new(gpu: &Gpu, role: Role, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError> {
+        let [solve, transforms] = Self::parts(role);
         let shape = [grid.nx(), grid.ny()];
         let plan = |direction| {
             let plan = LineTransform::shaped::<T>(gpu, shapes, direction, &shape, 1)?;
             let reason = "no lines of this length on this device";
             plan.ok_or(CudaError::NoTransform { shape: shape.to_vec(), batch: 1, reason })
         };
-        Ok(TransformPair {
-            dct: plan(Direction::Forward)?,
-            idct: plan(INVERSE)?,
-            results: [gpu.zeros(grid.bins())?, gpu.zeros(grid.bins())?],
-        })
+        let solve = match solve {
+            true => {
+                Some((ThreePass::shaped(gpu, shapes, grid, 1)?, Fields::new(gpu, grid.bins())?))
+            }
+            false => None,
+        };
+        let zeros = || gpu.zeros(grid.bins());
+        let transforms = match transforms {
+            true => Some(([plan(Direction::Forward)?, plan(INVERSE)?], [zeros()?, zeros()?])),
+            false => None,
+        };
+        Ok(Subject { solve, transforms })
     }
-    fn run(&mut self, map: &DeviceVec<T>) -> Result<(), CudaError> {
-        let [spectrum, back] = &mut self.results;
-        self.dct.run(map, spectrum, None)?;
-        self.idct.run(spectrum, back, None)
-    }
-    fn results(&self) -> Vec<&DeviceVec<T>> {
-        self.results.iter().collect()
-    }
-    fn results_mut(&mut self) -> Vec<&mut DeviceVec<T>> {
-        self.results.iter_mut().collect()
-    }
-}
 
-/// A solve and a pair of transforms.
-struct Both<T: CudaReal>(Solve<T>, TransformPair<T>);
-
-impl<T: CudaReal> Subject<T> for Both<T> {
-    fn compile(gpu: &Gpu, shapes: &[Shapes], grid: &BinGrid) {
-        Solve::<T>::compile(gpu, shapes, grid);
-        TransformPair::<T>::compile(gpu, shapes, grid);
-    }
-    fn new(gpu: &Gpu, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError> {
-        Ok(Both(Solve::new(gpu, shapes, grid)?, TransformPair::new(gpu, shapes, grid)?))
-    }
     fn run(&mut self, map: &DeviceVec<T>) -> Result<(), CudaError> {
-        self.0.run(map)?;
-        self.1.run(map)
+        if let Some((solver, fields)) = &mut self.solve {
+            solver.solve(map, fields)?;
+        }
+        if let Some(([dct, idct], [spectrum, back])) = &mut self.transforms {
+            dct.run(map, spectrum, None)?;
+            idct.run(spectrum, back, None)?;
+        }
+        Ok(())
     }
-    fn results(&self) -> Vec<&DeviceVec<T>> {
-        [self.0.results(), self.1.results()].concat()
-    }
-    fn results_mut(&mut self) -> Vec<&mut DeviceVec<T>> {
-        self.0.results_mut().into_iter().chain(self.1.results_mut()).collect()
+
+    fn results(&mut self) -> Vec<&mut DeviceVec<T>> {
+        let mut all = Vec::new();
+        if let Some((_, Fields { potential, field_x, field_y, .. })) = &mut self.solve {
+            all.extend([potential, field_x, field_y]);
+        }
+        if let Some((_, results)) = &mut self.transforms {
+            all.extend(results);
+        }
+        all
     }
 }
 
 /// Some values of every result, after a run on results that are NaN in those places.
-fn sampled<T: CudaReal, S: Subject<T>>(
+fn sampled<T: CudaReal>(
     gpu: &Gpu,
-    subject: &mut S,
+    subject: &mut Subject<T>,
     map: &DeviceVec<T>,
 ) -> Result<Vec<f64>, CudaError> {
     let places: Vec<_> = (0..SAMPLES)
         .map(|k| k * (map.len() / SAMPLES))
         .map(|start| start..(start + COMPARED).min(map.len()))
         .collect();
-    for result in subject.results_mut() {
+    for result in subject.results() {
         for place in &places {
             gpu.write(&vec![T::nan(); place.len()], result.slice_mut(place.clone()))?;
         }
@@ -329,9 +296,9 @@ fn sampled<T: CudaReal, S: Subject<T>>(
 }
 
 /// Microseconds of a run: the median of several replays of a graph.
-fn time<T: CudaReal, S: Subject<T>>(
+fn time<T: CudaReal>(
     gpu: &Gpu,
-    subject: &mut S,
+    subject: &mut Subject<T>,
     map: &DeviceVec<T>,
 ) -> Result<f64, CudaError> {
     let runs = if map.len() > 1 << 24 { 2 } else { 10 };
@@ -367,6 +334,7 @@ fn kinds(all: &[Shape], seed: &Shape) -> Vec<Shape> {
 struct Trial<'a, T: CudaReal> {
     gpu: &'a Gpu,
     shapes: &'a Shapes,
+    role: Role,
     grid: &'a BinGrid,
     map: &'a DeviceVec<T>,
     /// The seed's results, and how far others may be off.
@@ -379,13 +347,14 @@ struct Trial<'a, T: CudaReal> {
 
 impl<T: CudaReal> Trial<'_, T> {
     /// Times `candidates`, those that are timed already left out.
-    fn time<S: Subject<T>>(&mut self, mut candidates: Vec<Shape>) -> Result<(), CudaError> {
+    fn time(&mut self, mut candidates: Vec<Shape>) -> Result<(), CudaError> {
         candidates.retain(|shape| self.timed.iter().all(|(_, other)| other != shape));
         let with = |shape: &Shape| self.shapes.clone().with(*shape);
         for some in candidates.chunks(AT_ONCE) {
-            S::compile(self.gpu, &some.iter().map(with).collect::<Vec<_>>(), self.grid);
+            let shapes: Vec<_> = some.iter().map(with).collect();
+            Subject::<T>::compile(self.gpu, self.role, &shapes, self.grid);
             for shape in some {
-                match self.candidate::<S>(shape) {
+                match self.candidate(shape) {
                     Ok(Some(microseconds)) => self.timed.push((microseconds, *shape)),
                     Ok(None) | Err(CudaError::Compile { .. }) => self.failed += 1,
                     Err(error) => return Err(error),
@@ -396,9 +365,8 @@ impl<T: CudaReal> Trial<'_, T> {
     }
 
     /// Microseconds; `None` where the results differ from the seed's.
-    fn candidate<S: Subject<T>>(&self, shape: &Shape) -> Result<Option<f64>, CudaError> {
-        let shapes = self.shapes.clone().with(*shape);
-        let mut subject = S::new(self.gpu, &shapes, self.grid)?;
+    fn candidate(&self, shape: &Shape) -> Result<Option<f64>, CudaError> {
+        let mut subject = self.subject(shape)?;
         let got = sampled(self.gpu, &mut subject, self.map)?;
         let squares = got.iter().zip(&self.want).map(|(a, b)| (a - b) * (a - b));
         let error = (squares.sum::<f64>() / self.want.len() as f64).sqrt();
@@ -407,6 +375,11 @@ impl<T: CudaReal> Trial<'_, T> {
             true => time(self.gpu, &mut subject, self.map).map(Some),
             false => Ok(None),
         }
+    }
+
+    /// What is timed with this shape.
+    fn subject(&self, shape: &Shape) -> Result<Subject<T>, CudaError> {
+        Subject::new(self.gpu, self.role, &self.shapes.clone().with(*shape), self.grid)
     }
 
     /// The fastest so far, the seed left out.
@@ -418,7 +391,7 @@ impl<T: CudaReal> Trial<'_, T> {
 }
 
 /// The best way for one pass, which `shapes` has from then on.
-fn best<T: CudaReal, S: Subject<T>>(
+fn best<T: CudaReal>(
     gpu: &Gpu,
     shapes: &mut Shapes,
     role: Role,
@@ -427,23 +400,23 @@ fn best<T: CudaReal, S: Subject<T>>(
 ) -> Result<Option<Tuned>, CudaError> {
     let n = grid.nx();
     let Some(seed) = shapes.choose::<T>(role, n) else { return Ok(None) };
-    let mut seeded = S::new(gpu, shapes, grid)?;
+    let mut seeded = Subject::new(gpu, role, shapes, grid)?;
     let want = sampled(gpu, &mut seeded, map)?;
     let size = (want.iter().map(|v| v * v).sum::<f64>() / want.len() as f64).sqrt();
     let limit = size * T::epsilon().wide() * 64.0;
     let timed = vec![(time(gpu, &mut seeded, map)?, seed)];
     let all = candidates(role, size_of::<T>(), n, shapes.limits);
-    let mut trial = Trial { gpu, shapes, grid, map, want, limit, timed, failed: 0 };
-    trial.time::<S>(kinds(&all, &seed))?;
+    let mut trial = Trial { gpu, shapes, role, grid, map, want, limit, timed, failed: 0 };
+    trial.time(kinds(&all, &seed))?;
     let mut near: Vec<_> = trial.fastest(BEST).iter().map(kind).collect();
     near.push(kind(&seed));
-    trial.time::<S>(all.into_iter().filter(|shape| near.contains(&kind(shape))).collect())?;
+    trial.time(all.into_iter().filter(|shape| near.contains(&kind(shape))).collect())?;
     // The nearest ones once more, in turns with the seed.
     let mut last: Vec<(f64, Shape)> =
         [seed].into_iter().chain(trial.fastest(BEST)).map(|shape| (f64::INFINITY, shape)).collect();
     for _ in 0..3 {
         for (microseconds, shape) in &mut last {
-            let mut subject = S::new(gpu, &trial.shapes.clone().with(*shape), grid)?;
+            let mut subject = trial.subject(shape)?;
             *microseconds = time(gpu, &mut subject, map)?.min(*microseconds);
         }
     }

@@ -8,8 +8,8 @@
 //! where the fused pipeline moves 28; without the potential, 9. How and why:
 //! [`crate::spectral`].
 //!
-//! Lines have an even length from 16 to 16384 that there are stages for (no prime factor but 2, 3
-//! and 5: `src/cuda/lines/shapes.rs`), and a block's lines must fit the device's shared memory and
+//! Lines have a length from 16 to 16384 that there are stages for (multiples of 4 with no prime factor
+//! but 2, 3 and 5, not all of them: `src/cuda/lines/shapes.rs`), and a block's lines must fit the device's shared memory and
 //! registers. [`ThreePass::new`] says so where they do not, and
 //! [`solver`](super::solver()) takes the fused pipeline then.
 
@@ -64,8 +64,8 @@ impl<T: CudaReal> ThreePass<T> {
                 ny,
                 reason: format!(
                     "no lines of {n} on a device with {} bytes of shared memory for a block: \
-                     expected an even number from {SHORTEST} to {LONGEST} without large prime \
-                     factors, and shorter ones where there is little shared memory",
+                     expected a multiple of 4 from {SHORTEST} to {LONGEST} without prime factors \
+                     above 5, and shorter ones where there is little shared memory",
                     shapes.limits.shared
                 ),
             })

@@ -93,8 +93,8 @@ impl<T: CudaReal, I: Input<T>> Plan2d<T, I> {
 
     /// A plan for `batch` maps, one after the other in memory.
     ///
-    /// [`Method::Fastest`] is [`Path2d::Lines`] where both lengths are even, have no large prime
-    /// factor and fit the device's shared memory, and else [`Method::Fused`], for which the
+    /// [`Method::Fastest`] is [`Path2d::Lines`] where both lengths are multiples of 4, have no prime
+    /// factor above 5 and fit the device's shared memory, and else [`Method::Fused`], for which the
     /// other options are. [`FftLayout::Transposed`] has tiled forms of its own, for which
     /// [`Plan2dOptions::reorder`] and [`Plan2dOptions::post`] do not matter.
     ///
