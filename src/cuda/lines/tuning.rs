@@ -204,7 +204,8 @@ const INVERSE: Direction<'_> = Direction::Inverse { sines: &[false, true] };
 /// What is timed for a role: a solve, a DCT and an IDCT_IDXST of what it leaves, or both.
 struct Subject<T: CudaReal> {
     solve: Option<(ThreePass<T>, Fields<T>)>,
-    transforms: Option<([LineTransform<T>; 2], [DeviceVec<T>; 2])>,
+    /// Each with its result, which the next one reads.
+    transforms: Vec<(LineTransform<T>, DeviceVec<T>)>,
 }
 
 impl<T: CudaReal> Subject<T> {
@@ -232,27 +233,25 @@ impl<T: CudaReal> Subject<T> {
             let reason = "no lines of this length on this device";
             plan.ok_or(CudaError::NoTransform { shape: shape.to_vec(), batch: 1, reason })
         };
-        let solve = match solve {
-            true => {
-                Some((ThreePass::shaped(gpu, shapes, grid, 1)?, Fields::new(gpu, grid.bins())?))
-            }
-            false => None,
-        };
-        let zeros = || gpu.zeros(grid.bins());
-        let transforms = match transforms {
-            true => Some(([plan(Direction::Forward)?, plan(INVERSE)?], [zeros()?, zeros()?])),
-            false => None,
-        };
-        Ok(Subject { solve, transforms })
+        let mut subject = Subject { solve: None, transforms: Vec::new() };
+        if solve {
+            let solver = ThreePass::shaped(gpu, shapes, grid, 1)?;
+            subject.solve = Some((solver, Fields::new(gpu, grid.bins())?));
+        }
+        for direction in [Direction::Forward, INVERSE].into_iter().filter(|_| transforms) {
+            subject.transforms.push((plan(direction)?, gpu.zeros(grid.bins())?));
+        }
+        Ok(subject)
     }
 
     fn run(&mut self, map: &DeviceVec<T>) -> Result<(), CudaError> {
         if let Some((solver, fields)) = &mut self.solve {
             solver.solve(map, fields)?;
         }
-        if let Some(([dct, idct], [spectrum, back])) = &mut self.transforms {
-            dct.run(map, spectrum, None)?;
-            idct.run(spectrum, back, None)?;
+        let mut from = map;
+        for (plan, result) in &mut self.transforms {
+            plan.run(from, result, None)?;
+            from = result;
         }
         Ok(())
     }
@@ -262,9 +261,7 @@ impl<T: CudaReal> Subject<T> {
         if let Some((_, Fields { potential, field_x, field_y, .. })) = &mut self.solve {
             all.extend([potential, field_x, field_y]);
         }
-        if let Some((_, results)) = &mut self.transforms {
-            all.extend(results);
-        }
+        all.extend(self.transforms.iter_mut().map(|(_, result)| result));
         all
     }
 }
