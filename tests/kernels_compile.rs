@@ -55,6 +55,9 @@ fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -
     if ["order", "density", "force"].contains(&unit) {
         return vec![with(Vec::new()), with(vec!["--define-macro=PF_REGIONS=1".to_owned()])];
     }
+    if unit == "wirelength" {
+        return vec![with(Vec::new()), with(vec!["--define-macro=PF_SEVERAL=1".to_owned()])];
+    }
     if kernels.iter().all(|(of, ..)| *of != unit) {
         return instances::inputs(unit).into_iter().map(|of| with(options(of))).collect();
     }

@@ -67,8 +67,9 @@ struct Plan {
     int chunk;      // most bodies in a chunk
     int limb_bits;  // f64: bits of a fixed-point number's lower limb
     int regions;    // fence regions
+    int rank, ranks;  // whose tiles and large bodies are worked on, of so many devices
 };
-static_assert(sizeof(Plan) == (F64 ? 216 : 136), "as in src/cuda");
+static_assert(sizeof(Plan) == (F64 ? 224 : 144), "as in src/cuda");
 
 /// What differs between fence regions; only with PF_REGIONS anything is read. Same layout as
 /// `RegionTables` in src/cuda.
@@ -107,6 +108,21 @@ __device__ __forceinline__ const Plan& plan_in(const Plan& plan, const Regions&,
 __device__ __forceinline__ u32 tiles_of(const Plan& plan) { return u32(plan.tiles_x * plan.tiles_y); }
 __device__ __forceinline__ u32 all_tiles(const Plan& plan) {
     return REGIONS ? tiles_of(plan) * u32(plan.regions) : tiles_of(plan);
+}
+
+/// Whether large body `k` is worked on here.
+__device__ __forceinline__ bool own_large(const Plan& plan, u32 k) { return k % u32(plan.ranks) == u32(plan.rank); }
+
+/// Slots of the bodies in a rank's tiles, as the last order has them; `OWN` in src/cuda.
+struct alignas(16) OwnSlots {
+    u32 movable_begin, movable_end, filler_begin, filler_end;
+};
+
+/// Whether the body in a slot is worked on here.
+__device__ __forceinline__ bool own_slot(const Plan& plan, const OwnSlots& own, u32 slot) {
+    if (slot >= u32(plan.bodies)) return own_large(plan, slot - u32(plan.bodies));
+    return slot < u32(plan.movable) ? slot >= own.movable_begin && slot < own.movable_end
+                                    : slot >= own.filler_begin && slot < own.filler_end;
 }
 
 /// Bins of all regions' maps.

@@ -5,6 +5,7 @@
 //   force_pairs    forces from slot order to the caller's, times a weight, written or added to
 //                  what is there; x and y of a body side by side
 //   force_halves   the same, x of all bodies before y of all
+//   force_shares   the forces on this rank's bodies to those ranks that have the bodies in their share
 //   force_pairs_by_region, force_halves_by_region  with PF_REGIONS: the same, times a weight of the region
 //
 // force_pairs and force_halves also copy a step's energy where it is wanted.
@@ -19,6 +20,7 @@
 // their halos. force_pairs and force_halves: RETURN_EACH bodies a thread, of each 2 values and an
 // index read and 2 values written, the reads at random.
 #include "bodies/bodies.cuh"
+#include "bodies/shares.cuh"
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 
@@ -258,7 +260,7 @@ PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks
                                             real2* forces, const Regions regions) {
     wait_for_previous();
     if (blockIdx.x < u32(plan.large)) {
-        gather_large(plan, blockIdx.x, large, corners, ex, ey, forces, regions);
+        if (own_large(plan, blockIdx.x)) gather_large(plan, blockIdx.x, large, corners, ex, ey, forces, regions);
         return;
     }
     Chunk chunk = chunks[blockIdx.x - plan.large];
@@ -275,6 +277,37 @@ PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks
     }
 PF_FORCE_RETURN(pairs, PAIRS)
 PF_FORCE_RETURN(halves, HALVES)
+
+/// Every rank's forces, a pair per body in the caller's order, of which a rank has those of its share.
+/// Same layout as in src/cuda.
+struct AllForces {
+    real2* of[MOST_RANKS];
+};
+
+/// The forces on the bodies in this rank's tiles, to the ranks whose share the bodies are in.
+PF_KERNEL(BLOCK) force_shares(const Plan plan, const u32* __restrict__ slot_of, const real2* __restrict__ forces,
+                              const OwnSlots* __restrict__ own_slots, const __grid_constant__ Shares shares,
+                              const __grid_constant__ AllForces all) {
+    const u32 count = u32(plan.bodies + plan.large), first = blockIdx.x * blockDim.x * RETURN_EACH + threadIdx.x;
+    const OwnSlots own = *own_slots;
+    u32 slot[RETURN_EACH];
+    real2 force[RETURN_EACH];
+    bool mine[RETURN_EACH];
+#pragma unroll
+    for (u32 k = 0; k < RETURN_EACH; ++k) {
+        const u32 at = first + k * blockDim.x;
+        slot[k] = at < count ? __ldcs(slot_of + at) : 0;
+        mine[k] = at < count && own_slot(plan, own, slot[k]);
+    }
+#pragma unroll
+    for (u32 k = 0; k < RETURN_EACH; ++k)
+        if (mine[k]) force[k] = forces[slot[k]];
+#pragma unroll
+    for (u32 k = 0; k < RETURN_EACH; ++k) {
+        const u32 at = first + k * blockDim.x;
+        if (mine[k]) all.of[rank_of_body(shares, at)][at] = force[k];
+    }
+}
 
 #if PF_REGIONS
 #define PF_FORCE_RETURN_BY_REGION(SUFFIX, ORDER)                                                                       \

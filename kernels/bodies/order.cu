@@ -143,6 +143,16 @@ __device__ __forceinline__ u32 chunks_for(const Plan& plan, u32 movable, u32 fil
     return (movable + fillers + plan.chunk - 1) / plan.chunk;
 }
 
+/// The rank that a tile is worked on by: tiles stand in the order of x, and a rank has an interval of
+/// them, by half for their number and by half for the bodies in those before. Every rank makes the
+/// same order of tiles from the same positions.
+__device__ __forceinline__ u32 rank_of(const Plan& plan, const Tile& tile, u32 t) {
+    if (plan.ranks == 1) return 0;
+    const u64 tiles = all_tiles(plan), bodies = max(plan.bodies, 1);
+    const u64 before = tile.movable + (tile.filler - u32(plan.movable));
+    return u32((before * tiles + t * bodies) * u32(plan.ranks) / (2 * tiles * bodies));
+}
+
 /// Tiles per thread and round of order_tiles.
 constexpr u32 TILES_EACH = 2;
 
@@ -151,7 +161,7 @@ constexpr u32 TILES_EACH = 2;
 /// order's age zero. Threads have neighbouring tiles, through shared memory:
 /// for sums over them, and to read and write whole lines.
 __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__ counts, uint2* __restrict__ cursors,
-                                           Tile* __restrict__ tiles, Age* age) {
+                                           Tile* __restrict__ tiles, Age* age, OwnSlots* own) {
     __shared__ uint2 part[1024 * TILES_EACH];
     __shared__ u32 part_chunk[1024 * TILES_EACH];
     wait_for_previous();
@@ -159,6 +169,7 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
     if (threadIdx.x == 0) {
         age->order += 1;
         age->excess = 0;
+        *own = OwnSlots{};
     }
     const u32 size = all_tiles(plan), mine = threadIdx.x * TILES_EACH;
     u32 movable = 0, filler = plan.movable, list = 0;
@@ -199,15 +210,27 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
     if (threadIdx.x == 0) tiles[size] = {movable, filler, list, 0};
 }
 
-/// The whole grid: a warp per tile, a chunk per lane. Unused ones are without bodies.
+/// The whole grid: a warp per tile, a chunk per lane. Unused ones, and those of other ranks' tiles, are
+/// without bodies.
 __device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __restrict__ tiles,
-                                            Chunk* __restrict__ chunks, u32 half) {
+                                            Chunk* __restrict__ chunks, u32 half, OwnSlots* own_slots) {
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
     const u32 size = all_tiles(plan);
     for (u32 t = thread / 32; t < size; t += threads / 32) {
         const Tile tile = tiles[t], next = tiles[t + 1];
         const u32 movable = next.movable - tile.movable, fillers = next.filler - tile.filler;
-        const u32 parts = next.chunk - tile.chunk;
+        const u32 parts = next.chunk - tile.chunk, rank = u32(plan.rank);
+        const bool mine = rank_of(plan, tile, t) == rank;
+        if (mine && threadIdx.x % 32 == 0) {
+            if (t == 0 || rank_of(plan, tiles[t - 1], t - 1) != rank) {
+                own_slots->movable_begin = tile.movable;
+                own_slots->filler_begin = tile.filler;
+            }
+            if (t + 1 == size || rank_of(plan, next, t + 1) != rank) {
+                own_slots->movable_end = next.movable;
+                own_slots->filler_end = next.filler;
+            }
+        }
         for (u32 k = threadIdx.x % 32; k < parts; k += 32) {
             Chunk chunk;
             chunk.movable_begin = tile.movable + part_begin(movable, parts, k);
@@ -219,7 +242,7 @@ __device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __rest
             chunk.low = (int(own % plan.tiles_y) << TILE_SHIFT) - HALO;
             chunk.limit = (1u << 27) / parts;
             chunk.half = half | region << 1;
-            chunks[tile.chunk + k] = chunk;
+            chunks[tile.chunk + k] = mine ? chunk : Chunk{};
         }
     }
     for (u32 at = tiles[size].chunk + thread; at < u32(plan.max_chunks); at += threads) chunks[at] = Chunk{};
@@ -311,17 +334,17 @@ PF_ORDER_COUNT(slots, SLOTS)
 PF_ORDER_COUNT(pairs, PAIRS)
 PF_ORDER_COUNT(halves, HALVES)
 
-PF_KERNEL(1024) order_tiles(const Plan plan, uint2* counts, uint2* cursors, Tile* tiles, Age* age) {
-    list_tiles(plan, counts, cursors, tiles, age);
+PF_KERNEL(1024) order_tiles(const Plan plan, uint2* counts, uint2* cursors, Tile* tiles, Age* age, OwnSlots* own) {
+    list_tiles(plan, counts, cursors, tiles, age, own);
 }
 
 PF_KERNEL(512, 8 / sizeof(real)) order_place(const Plan plan, const real2* staged, u32* cursors, u32* ids,
                                              Record* records, u32 half, const Wanted wanted, const Tile* tiles,
-                                             Chunk* chunks, int local, const Regions regions) {
+                                             Chunk* chunks, int local, const Regions regions, OwnSlots* own) {
     const u32 all = plan.bodies + plan.large, other = half ^ 1;
     place_bodies(plan, staged, cursors, ids + half * all, ids + other * all, records + half * plan.records,
                  records + other * plan.records, wanted, local != 0, regions);
-    list_chunks(plan, tiles, chunks, other);
+    list_chunks(plan, tiles, chunks, other, own);
 }
 
 PF_KERNEL(BLOCK) order_invert(u32 count, const u32* id_of, u32* slot_of) {

@@ -96,25 +96,19 @@ __device__ __forceinline__ void grid_sum(double value, double factor, double* pa
     if (thread == 0) *out = factor * sum;
 }
 
-/// As grid_sum for N values at once, in a grid of any number of blocks along x: sum k
-/// goes to out[k], and `partial` has N values a block. True in the last block, whose
-/// threads can then read what every block has written.
-template <int N>
-__device__ __forceinline__ bool grid_sums(const double (&values)[N], double* partial, u32* ticket, double* out) {
-    static_assert(N <= BLOCK / 32, "a warp adds the blocks' parts of one sum");
+/// The block's sums of N values, which all threads of BLOCK bring: sum k goes to out[k * stride].
+template <int N> __device__ __forceinline__ void block_sums(const double (&values)[N], double* out, u32 stride) {
 #pragma unroll
     for (int k = 0; k < N; ++k) {
         const double sum = block_sum(values[k]);
-        if (threadIdx.x == 0) partial[k * gridDim.x + blockIdx.x] = sum;
+        if (threadIdx.x == 0) out[k * stride] = sum;
     }
-    if (!is_last_block(threadIdx.x, gridDim.x, ticket)) return false;
-    const u32 lane = threadIdx.x % 32, k = threadIdx.x / 32;
-    if (k < N) {
-        double sum = 0;
-        for (u32 i = lane; i < gridDim.x; i += 32) sum += __ldcg(partial + k * gridDim.x + i);
-        sum = warp_sum(sum);
-        if (lane == 0) out[k] = sum;
-    }
-    __syncthreads();
-    return true;
+}
+
+/// The sum of `count` numbers by a block of BLOCK threads, in the first.
+__device__ __forceinline__ double sum_parts(const double* __restrict__ parts, u32 count) {
+    double sum = 0;
+#pragma unroll 4
+    for (u32 k = threadIdx.x; k < count; k += BLOCK) sum += __ldcg(parts + k);
+    return block_sum(sum);
 }

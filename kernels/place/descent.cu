@@ -2,21 +2,25 @@
 // step, and the preconditioned gradient with the sums that steer the next one
 // (Lu et al., "ePlace", TODAES 2015, section 5; DREAMPlace, section III-C).
 //
+//   descent_place     positions from a vector, for an evaluation there
 //   descent_step      u' = v - step g,  v' = clamp(u' + momentum (u' - u)),  sum (v' - v)^2
 //   descent_gradient  g' = (dWA - lambda force) / max(1, beta pin weight + alpha lambda area)
 //                     and the sums |dWA|, |force|, g'^2, (g' - g)^2
+//   descent_sample    the blocks' sums, added up, and what else the host wants to know
 //
 // Numbers that change from one evaluation to the next come from device memory
 // (`Parameters`), and so does which of the vectors are read and which written: one captured graph
-// serves every step. Blocks have 256 threads; grids are of fixed size, with a grid-stride loop
-// over bodies. Sums are in f64 in a fixed order (grid_sums, in shared memory): the same
-// bits on every run of a device. Movable cells stand first, then fillers, which have no
-// pins. Vectors are two arrays, x and y; what goes to the engine and comes from it is pairs,
-// x and y of a body side by side.
+// serves every step. Blocks have 256 threads and the bodies that are dealt to them
+// (bodies/shares.cuh), on several devices each the blocks of its share: the
+// vectors there hold a value for every body, of which those of the share are used. Sums are in f64 in a fixed
+// order, which does not depend on how many devices there are: the same bits on every run. Movable cells stand
+// first, then fillers, which have no pins. Vectors are two arrays, x and y; what goes to the engine and comes from
+// it is pairs, x and y of a body side by side. Positions go to every device, which all of them need.
 //
 // Memory traffic, values per body: a step reads 6 (v, u, g) and writes 6 (u', v', and v' again
 // where the engine reads it); a gradient reads 4 (g, force), for movable cells 3 more (dWA, pin
 // weight), and writes 2. Upper bounds (2) and areas (1) are read of bodies up to `uniform`.
+#include "bodies/shares.cuh"
 #include "device/reduce.cuh"
 
 /// `Parameters` in src/cuda. The last three are whole numbers: which v is the current one and
@@ -44,9 +48,21 @@ struct Bodies {
     const real* area;
     const real* pin_weight;  // of movable cells
     real low_x, low_y;
-    u32 bodies, movable;
     u32 uniform;  // bodies from here on are as large as this one
 };
+
+/// Where positions go: every rank's pairs. Same layout as `Everywhere` in src/cuda.
+struct Everywhere {
+    real2* positions[MOST_RANKS];
+    u32 ranks, unused;
+
+    __device__ __forceinline__ void put(u32 i, real2 at) const {
+        for (u32 rank = 0; rank < ranks; ++rank) positions[rank][i] = at;
+    }
+};
+
+/// Where the sums of all blocks go: sum k of block b to of[k * blocks + b].
+__device__ __forceinline__ double* part(const Deal& deal, double* of) { return of + deal.first + blockIdx.x; }
 
 /// NaN where `value` is NaN.
 __device__ __forceinline__ real clamp(real value, real low, real high) {
@@ -63,21 +79,29 @@ __device__ __forceinline__ real advance(real v, real u, real g, real step, real 
 
 __device__ __forceinline__ double square(double a) { return a * a; }
 
-PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const Bodies bodies, const Parameters* __restrict__ parameters,
-                                           const Vectors vectors, real2* positions, double* partial, u32* ticket,
-                                           double* moved) {
+PF_KERNEL(BLOCK) descent_place(const Deal deal, const Vector v, const __grid_constant__ Everywhere to) {
+    const Dealt own = dealt(deal);
+    for (u32 k = threadIdx.x; k < own.count; k += BLOCK) {
+        const u32 i = own.body(k);
+        to.put(i, make(v.x[i], v.y[i]));
+    }
+}
+
+PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const Deal deal, const Bodies bodies,
+                                           const Parameters* __restrict__ parameters, const Vectors vectors,
+                                           const __grid_constant__ Everywhere to, double* moved) {
     const real step = real(parameters->step), momentum = real(parameters->momentum);
     const bool turn = parameters->turn != 0;
     const Vector v = one_of(vectors.v, parameters->v), next_v = one_of(vectors.v, parameters->next_v);
     const Vector u = one_of(vectors.u, turn), next_u = one_of(vectors.u, !turn), g = one_of(vectors.g, turn);
+    const Dealt own = dealt(deal);
     double sums[1] = {0};
     // Two bodies at a time: what is fetched of both is asked for before anything is written.
-    const u32 stride = gridDim.x * BLOCK;
-    for (u32 first = blockIdx.x * BLOCK + threadIdx.x; first < bodies.bodies; first += 2 * stride) {
+    for (u32 first = threadIdx.x; first < own.count; first += 2 * BLOCK) {
         real2 at[2], other[2], slope[2], high[2];
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
-            const u32 i = min(first + k * stride, bodies.bodies - 1), size = min(i, bodies.uniform);
+            const u32 i = own.body(min(first + k * BLOCK, own.count - 1)), size = min(i, bodies.uniform);
             at[k] = make(v.x[i], v.y[i]);
             other[k] = make(u.x[i], u.y[i]);
             slope[k] = make(g.x[i], g.y[i]);
@@ -85,39 +109,37 @@ PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const Bodies bodies, const Parameters
         }
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
-            const u32 i = first + k * stride;
-            if (i >= bodies.bodies) break;
+            if (first + k * BLOCK >= own.count) break;
+            const u32 i = own.body(first + k * BLOCK);
             const real x =
                 advance(at[k].x, other[k].x, slope[k].x, step, momentum, bodies.low_x, high[k].x, next_u.x + i);
             const real y =
                 advance(at[k].y, other[k].y, slope[k].y, step, momentum, bodies.low_y, high[k].y, next_u.y + i);
             next_v.x[i] = x;
             next_v.y[i] = y;
-            positions[i] = make(x, y);
+            to.put(i, make(x, y));
             sums[0] += square(double(x) - double(at[k].x)) + square(double(y) - double(at[k].y));
         }
     }
-    grid_sums(sums, partial, ticket, moved);
+    block_sums(sums, part(deal, moved), deal.blocks);
 }
 
 /// With `proposed` at the vectors that the last step led to. Without it at the current ones: there
-/// is nothing to compare with, and those two sums are zero. The last block gathers all there is to
-/// say of the evaluation in `sample`: its own four sums, then that of the step, HPWL and WA as the
-/// wirelength's kernel left them, then the engine's energy and the three values of its density's
-/// statistics, as bit patterns.
-PF_KERNEL(BLOCK, 4) descent_gradient(const Bodies bodies, const Parameters* __restrict__ parameters,
+/// is nothing to compare with, and that sum is zero.
+PF_KERNEL(BLOCK, 4) descent_gradient(const Deal deal, const Bodies bodies, const Parameters* __restrict__ parameters,
                                      const Vectors vectors, int proposed, const Vector wirelength, const real2* forces,
-                                     double* partial, u32* ticket, const double* moved, const double* lengths,
-                                     const double* energy, const u64* density, double* sample) {
+                                     double* parts) {
     const real lambda = real(parameters->lambda);
     const real per_pin = real(parameters->pin_factor);
     const real area_weight = real(parameters->area_factor * parameters->lambda);
     const bool turn = parameters->turn != 0;
     const Vector v = one_of(vectors.v, parameters->v);
     const Vector g = one_of(vectors.g, turn), next_g = one_of(vectors.g, proposed ? !turn : turn);
+    const Dealt own = dealt(deal);
     double sums[4] = {0, 0, 0, 0};
-    for (u32 i = blockIdx.x * BLOCK + threadIdx.x; i < bodies.bodies; i += gridDim.x * BLOCK) {
-        const bool movable = i < bodies.movable;
+    for (u32 at = threadIdx.x; at < own.count; at += BLOCK) {
+        const u32 i = own.body(at);
+        const bool movable = at < own.cells;
         const u32 k = i < bodies.uniform ? i : bodies.uniform;
         const real wx = movable ? wirelength.x[i] : real(0), wy = movable ? wirelength.y[i] : real(0);
         const real2 force = forces[i];
@@ -139,12 +161,41 @@ PF_KERNEL(BLOCK, 4) descent_gradient(const Bodies bodies, const Parameters* __re
         sums[1] += fabs(double(fx)) + fabs(double(fy));
         sums[2] += square(gx) + square(gy);
     }
-    if (!grid_sums(sums, partial, ticket, sample)) return;
-    if (threadIdx.x == 0) {
-        sample[4] = proposed ? *moved : 0;
-        sample[5] = lengths[0];
-        sample[6] = lengths[1];
-        sample[7] = *energy;
-        for (int k = 0; k < 3; ++k) sample[8 + k] = __longlong_as_double(density[k]);
+    block_sums(sums, part(deal, parts), deal.blocks);
+}
+
+/// What every rank knows of an evaluation: its density's statistics, and whom it has waited for in vain
+/// (null on one device). Same layout as `Witnesses` in src/cuda.
+struct Witnesses {
+    const u64* statistics[MOST_RANKS];
+    const u32* missing[MOST_RANKS];
+    u32 ranks, unused;
+};
+
+/// All there is to say of an evaluation: the gradient's four sums, then that of the step, HPWL and WA as the
+/// wirelength's kernels left them, the engine's energy, its density's excess, maximum and bodies outside their halos, as
+/// bit patterns, and 1 + the first rank that has waited in vain. Grid: a block for each of the five sums, which are
+/// the gradient's `parts` and `moved`, a number for each of `blocks`.
+PF_KERNEL(BLOCK) descent_sample(const double* parts, const double* moved, u32 blocks, int proposed,
+                                const double* lengths, const double* energy, const __grid_constant__ Witnesses all,
+                                double* sample) {
+    const bool last = blockIdx.x == 4;
+    const double sum = sum_parts(last ? moved : parts + blockIdx.x * blocks, blocks);
+    if (threadIdx.x != 0) return;
+    sample[blockIdx.x] = last && !proposed ? 0 : sum;
+    if (!last) return;
+    sample[5] = lengths[0];
+    sample[6] = lengths[1];
+    sample[7] = *energy;
+    u64 found[3] = {0, 0, 0};
+    u32 missing = 0;
+    for (u32 rank = 0; rank < all.ranks; ++rank) {
+        const u64* const own = all.statistics[rank];
+        found[0] += own[0];
+        found[1] = max(found[1], own[1]);  // of numbers that are not negative: ordered as their bits are
+        found[2] += own[2];
+        if (!missing && all.missing[rank] && *static_cast<const volatile u32*>(all.missing[rank])) missing = 1 + rank;
     }
+    for (int k = 0; k < 3; ++k) sample[8 + k] = __longlong_as_double(found[k]);
+    sample[11] = missing;
 }

@@ -12,17 +12,18 @@
 //   wirelength_nets    WA and HPWL of all nets, and the gradient at every pin
 //   wirelength_gather  gradient of a cell: the sum over its pins; a thread per
 //                      cell, a warp per cell of more than HEAVY pins
+//   wirelength_lengths the blocks' HPWL and WA, added up
 //
-// Blocks have 256 threads. Those of wirelength_nets, as many as run at once (persistent),
-// take turns in three lists: wide nets (the whole block; HPWL alone where one is left out of
-// WA), then large nets and chunks of small nets (a warp each, small ones a lane each), in which a warp
-// waits for no other one.
+// Blocks have 256 threads. Each of wirelength_nets has an interval of three lists: of wide nets (the whole block; HPWL
+// alone where one is left out of WA), then of large nets and of chunks of small nets (a warp each, small ones a lane
+// each), in which a warp waits for no other one. How many blocks there are depends on the nets alone.
+// On several devices each runs some of the blocks, with PF_SEVERAL: a pin's gradient goes to the device that has the
+// cell in its share (bodies/shares.cuh), and there alone is the cell's sum made.
 // One kernel for all three: in three, one after the other, each with its tail, wirelength took 60
 // and not 41 µs at adaptec1's size on an H200.
 //
 // No floating-point atomics: a pin's gradient is written once, a cell sums its pins in a
-// fixed order, and totals are sums in f64 over a grid of fixed size (grid_sums): the same
-// bits on every run of a device.
+// fixed order, and totals are sums in f64 in a fixed order: the same bits on every run, and for any number of devices.
 //
 // Data. Nets stand in an order of their own, small ones first, each one's pins next to each
 // other: `net_start` (one more than nets), `weight`; per pin the `pin_body` it sits on and
@@ -40,7 +41,12 @@
 // many as it holds; the others are fetched three times. Per net 2. Per pin of a cell 1 (its index)
 // and 2 at random (its gradient); per cell 1 and 2 written. Shared memory: 2 values per pin of a
 // warp's chunk (8 KiB in f32, 16 KiB in f64).
+#include "bodies/shares.cuh"
 #include "device/reduce.cuh"
+
+#ifndef PF_SEVERAL
+#define PF_SEVERAL 0
+#endif
 
 constexpr u32 NO_BODY = 0xffffffffu;
 /// Most pins of a chunk: CHUNK_PINS in src/cuda.
@@ -51,7 +57,7 @@ constexpr u32 ROOM = CHUNK_PINS / 32;
 constexpr u32 HEAVY = 64;
 // Blocks of wirelength_nets that a multiprocessor runs at once, at least: as many as do without
 // spilling anything.
-constexpr int NETS_BLOCKS = F64 ? 2 : 6;
+constexpr int NETS_BLOCKS = F64 ? 2 : PF_SEVERAL ? 5 : 6;
 
 /// What connects the bodies. Same layout as `NetAddresses` in src/cuda.
 struct Nets {
@@ -60,6 +66,29 @@ struct Nets {
     const u32* pin_body;
     const cplx* pin_offset;
 };
+
+/// Where the gradients of pins go. Same layout as `PinGradients` in src/cuda.
+struct PinGradients {
+    cplx* of[MOST_RANKS];  // every rank's, of all pins
+    Shares shares;
+    u32 rank, unused;
+
+    /// That of `pin`, which sits on `body`.
+    __device__ __forceinline__ void put(u32 pin, u32 body, cplx gradient) const {
+#if PF_SEVERAL
+        if (body != NO_BODY) of[rank_of_cell(shares, body)][pin] = gradient;
+#else
+        of[0][pin] = gradient;
+#endif
+    }
+};
+static_assert(sizeof(PinGradients) == MOST_RANKS * 8 + (2 * MOST_RANKS + 4) * 4, "as in src/cuda");
+
+/// Of `pin` again, which was fetched before; of no matter on one device.
+__device__ __forceinline__ u32 body_again(const Nets& nets, u32 pin) { return PF_SEVERAL ? nets.pin_body[pin] : 0; }
+
+/// Where the interval of block `block` of `blocks` begins, of `count` things.
+__device__ __forceinline__ u32 interval(u32 count, u32 block, u32 blocks) { return u32(u64(count) * block / blocks); }
 
 __device__ __forceinline__ cplx pin_at(const Nets& nets, const cplx* __restrict__ corners, u32 pin) {
     const u32 body = nets.pin_body[pin];
@@ -159,7 +188,7 @@ __device__ __forceinline__ Lengths lengths(const Average& x, const Average& y, r
 /// through the warp's shared memory.
 __device__ __forceinline__ Lengths small_nets(const Nets& nets, const cplx* __restrict__ corners, Smoothing by,
                                               uint2 begin, uint2 end, real* x, real* y,
-                                              cplx* __restrict__ pin_gradient) {
+                                              const PinGradients& gradients) {
     const u32 lane = threadIdx.x % 32, pins = end.y - begin.y;
     // All that a lane fetches is asked for before any of it is waited for.
     u32 body[ROOM];
@@ -198,7 +227,7 @@ __device__ __forceinline__ Lengths small_nets(const Nets& nets, const cplx* __re
 #pragma unroll
     for (u32 k = 0; k < ROOM; ++k) {
         const u32 p = k * 32 + lane;
-        if (p < pins) pin_gradient[begin.y + p] = make(x[p], y[p]);
+        if (p < pins) gradients.put(begin.y + p, body_again(nets, begin.y + p), make(x[p], y[p]));
     }
     return found;
 }
@@ -241,17 +270,18 @@ template <u32 THREADS> struct Kept {
         }
     }
     __device__ __forceinline__ void write(const Average (&axis)[2], real weight, real scale,
-                                          cplx* __restrict__ pin_gradient) const {
+                                          const PinGradients& gradients) const {
         for (u32 p = begin + lane; p < end; p += THREADS) {
             const cplx pin = again(p);
-            pin_gradient[p] = make(weight * axis[0].gradient(pin.x, scale), weight * axis[1].gradient(pin.y, scale));
+            gradients.put(p, body_again(nets, p),
+                          make(weight * axis[0].gradient(pin.x, scale), weight * axis[1].gradient(pin.y, scale)));
         }
     }
 };
 
 /// One net by a warp; the lengths are in its first lane.
 __device__ __forceinline__ Lengths large_net(const Kept<32>& pins, Smoothing by, real weight,
-                                             cplx* __restrict__ pin_gradient) {
+                                             const PinGradients& gradients) {
     cplx low, high;
     pins.edges(low, high);
     Average axis[2] = {between(warp_min(low.x), warp_max(high.x)), between(warp_min(low.y), warp_max(high.y))};
@@ -263,14 +293,14 @@ __device__ __forceinline__ Lengths large_net(const Kept<32>& pins, Smoothing by,
         a.sn = warp_total(a.sn);
         a.close();
     }
-    pins.write(axis, weight, by.scale, pin_gradient);
+    pins.write(axis, weight, by.scale, gradients);
     return pins.lane == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
 }
 
 /// One net by the block, WA and gradient only where it is `smooth`; the lengths are in the first
 /// thread. `parts` has eight numbers a warp.
 __device__ __forceinline__ Lengths wide_net(const Kept<BLOCK>& pins, Smoothing by, real weight, bool smooth,
-                                            real (*parts)[8], cplx* __restrict__ pin_gradient) {
+                                            real (*parts)[8], const PinGradients& gradients) {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     cplx low, high;
     pins.edges(low, high);
@@ -325,26 +355,30 @@ __device__ __forceinline__ Lengths wide_net(const Kept<BLOCK>& pins, Smoothing b
         a.close();
     }
     __syncthreads();
-    pins.write(axis, weight, by.scale, pin_gradient);
+    pins.write(axis, weight, by.scale, gradients);
     return threadIdx.x == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
 }
 
 /// Nets below `small` are small, those from there to `large` large, the others, up to `all`,
 /// wide; those below `smooth` take part in WA. `chunk` has the first net of each of `chunks` chunks and its
-/// first pin, and their end. `gamma` is one number; `sums` become HPWL and WA.
+/// first pin, and their end. `gamma` is one number; HPWL and WA of block b go to sums[b] and sums[blocks + b]. The first
+/// block that runs here is `first`, of `blocks` on all devices.
 PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
                                               u32 small, u32 large, u32 smooth, u32 all, u32 chunks,
-                                              const uint2* __restrict__ chunk, cplx* __restrict__ pin_gradient,
-                                              double* partial, u32* ticket, double* sums) {
+                                              const uint2* __restrict__ chunk,
+                                              const __grid_constant__ PinGradients gradients, u32 first, u32 blocks,
+                                              double* sums) {
     __shared__ real x[BLOCK * ROOM], y[BLOCK * ROOM];
     // Aligned so that four of a warp's are one store.
     __shared__ alignas(16) real parts[BLOCK / 32][8];
     constexpr u32 WARPS = BLOCK / 32;
+    const u32 block = first + blockIdx.x;
     const Smoothing by = {real(*gamma), real(LOG2_E / *gamma)};
     double total[2] = {0, 0};
-    for (u32 net = large + blockIdx.x; net < all; net += gridDim.x) {
+    const u32 last_wide = large + interval(all - large, block + 1, blocks);
+    for (u32 net = large + interval(all - large, block, blocks); net < last_wide; ++net) {
         const Kept<BLOCK> pins = {nets, corners, nets.net_start[net], nets.net_start[net + 1], threadIdx.x, x, y};
-        const Lengths found = wide_net(pins, by, nets.weight[net], net < smooth, parts, pin_gradient);
+        const Lengths found = wide_net(pins, by, nets.weight[net], net < smooth, parts, gradients);
         total[0] += found.hpwl;
         total[1] += found.wa;
         // `parts` is written anew, and x and y are other threads' from here on.
@@ -352,34 +386,40 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __res
     }
     const u32 warp = threadIdx.x / 32, larges = large - small;
     real *own_x = x + warp * CHUNK_PINS, *own_y = y + warp * CHUNK_PINS;
-    // The blocks that had no wide net come first.
-    for (u32 work = (gridDim.x - 1 - blockIdx.x) * WARPS + warp; work < larges + chunks; work += gridDim.x * WARPS) {
-        Lengths found;
-        if (work < larges) {
-            const u32 net = small + work;
-            const Kept<32> pins = {nets,  corners, nets.net_start[net], nets.net_start[net + 1], threadIdx.x % 32,
-                                   own_x, own_y};
-            found = large_net(pins, by, nets.weight[net], pin_gradient);
-        } else {
-            const u32 k = work - larges;
-            found = small_nets(nets, corners, by, chunk[k], chunk[k + 1], own_x, own_y, pin_gradient);
-        }
+    const u32 last_large = small + interval(larges, block + 1, blocks);
+    for (u32 net = small + interval(larges, block, blocks) + warp; net < last_large; net += WARPS) {
+        const Kept<32> pins = {nets,  corners, nets.net_start[net], nets.net_start[net + 1], threadIdx.x % 32,
+                               own_x, own_y};
+        const Lengths found = large_net(pins, by, nets.weight[net], gradients);
         total[0] += found.hpwl;
         total[1] += found.wa;
         __syncwarp();
     }
-    grid_sums(total, partial, ticket, sums);
+    const u32 last_chunk = interval(chunks, block + 1, blocks);
+    for (u32 k = interval(chunks, block, blocks) + warp; k < last_chunk; k += WARPS) {
+        const Lengths found = small_nets(nets, corners, by, chunk[k], chunk[k + 1], own_x, own_y, gradients);
+        total[0] += found.hpwl;
+        total[1] += found.wa;
+        __syncwarp();
+    }
+    block_sums(total, sums + block, blocks);
 }
 
-/// Blocks below `light` take a cell per thread, the others one of the `heavies`
+/// Grid: a block for HPWL, one for WA, of which `parts` has a number for each of `blocks`.
+PF_KERNEL(BLOCK) wirelength_lengths(const double* parts, u32 blocks, double* lengths) {
+    const double sum = sum_parts(parts + blockIdx.x * blocks, blocks);
+    if (threadIdx.x == 0) lengths[blockIdx.x] = sum;
+}
+
+/// Cells from `first` on, below `cells`. Blocks below `light` take a cell per thread, the others one of the `heavies`
 /// cells listed in `heavy` per warp.
-PF_KERNEL(BLOCK) wirelength_gather(u32 cells, u32 light, u32 heavies, const u32* __restrict__ heavy,
+PF_KERNEL(BLOCK) wirelength_gather(u32 first, u32 cells, u32 light, u32 heavies, const u32* __restrict__ heavy,
                                    const u32* __restrict__ body_start, const u32* __restrict__ body_pin,
                                    const cplx* __restrict__ pin_gradient, real* __restrict__ gx,
                                    real* __restrict__ gy) {
     cplx sum = make(real(0), real(0));
     if (blockIdx.x < light) {
-        const u32 body = blockIdx.x * BLOCK + threadIdx.x;
+        const u32 body = first + blockIdx.x * BLOCK + threadIdx.x;
         if (body >= cells) return;
         const u32 begin = body_start[body], end = body_start[body + 1];
         if (end - begin > HEAVY) return;

@@ -3,8 +3,6 @@
 //! the same: everything that follows from what was changed is computed anew, by what is here.
 //! Only fillers stay as they are until [`Charge::refill`].
 
-#[cfg(feature = "cuda")]
-use super::Source;
 use super::fences::Region;
 use super::{
     Charge, ChargeError, check_length, check_total, fillers, fixed, raised, rectangles, smoothing,
@@ -114,34 +112,6 @@ impl Charge {
         changed.fill()?;
         *self = changed;
         Ok(())
-    }
-
-    /// Some of the bodies, ascending: a charge of theirs in which everything that is not of a body alone
-    /// (fixed area, target densities, background, movable area) is that of all.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn share(&self, bodies: &[u32]) -> Charge {
-        let movable = bodies.partition_point(|&i| (i as usize) < self.movable);
-        let of = |column: &[f64]| -> Vec<f64> {
-            bodies.par_iter().map(|&i| column[i as usize]).collect()
-        };
-        let macros = (0..movable as u32)
-            .into_par_iter()
-            .filter(|&k| self.macros.binary_search(&bodies[k as usize]).is_ok());
-        Charge {
-            grid: self.grid,
-            regions: self.regions.clone(),
-            region: bodies.iter().filter_map(|&i| self.region.get(i as usize).copied()).collect(),
-            movable,
-            width: of(&self.width),
-            height: of(&self.height),
-            ratio: of(&self.ratio),
-            macros: macros.collect(),
-            initial_x: of(&self.initial_x),
-            initial_y: of(&self.initial_y),
-            warnings: Vec::new(),
-            source: Source { targets: self.source.targets.clone(), ..Source::default() },
-            ..*self
-        }
     }
 
     fn change(

@@ -76,19 +76,20 @@ pub(crate) struct ChosenBackend {
     pub(crate) note: Option<String>,
 }
 
-/// Opens what places on the engine of `options`, of two on the first.
+/// Opens what places on the engine of `options`.
 pub(crate) fn open_backend<T: EngineReal>(
     charge: Arc<Charge>,
     netlist: &Netlist,
     options: &SolveArgs,
 ) -> Result<ChosenBackend, Failure> {
     let engine_options = options.engine_options();
-    let Decided { mut choice, mut note } = decide(options.engine);
-    if let EngineChoice::Several(devices) = choice {
-        choice = EngineChoice::Cuda(devices.first());
-        note = Some(devices_note(&[devices.first()], "place runs on one device"));
-    }
+    let Decided { choice, note } = decide(options.engine);
     let backend = match choice {
+        EngineChoice::Several(devices) => {
+            let (backend, note) =
+                cuda::open_backend_on::<T>(charge, netlist, &engine_options, devices)?;
+            return Ok(ChosenBackend { backend, note: Some(note) });
+        }
         EngineChoice::Cuda(device) => {
             cuda::open_backend::<T>(charge, netlist, &engine_options, device)
                 .map_err(|e| advise(e, &note))?
@@ -239,6 +240,30 @@ mod cuda {
         Ok(Box::new(CudaEngine::on(&gpu(device)?, charge, options)?))
     }
 
+    /// As many of the devices as are worth it for `work`, or the one that is to do without the others; and
+    /// which were taken, and why.
+    fn choose<T: EngineReal>(
+        devices: Devices,
+        work: Work,
+        charge: &Charge,
+    ) -> Result<(Result<Peers, usize>, String), CudaError> {
+        let named = devices_named(devices)?;
+        let (ordinals, why) = Peers::choose(&named, work, &charge.grid(), T::PRECISION);
+        let alone = |why: &str| Ok((Err(named[0]), devices_note(&named[..1], why)));
+        if ordinals.len() < 2 {
+            return alone(&why);
+        }
+        if charge.regions() > 1 {
+            return alone("fence regions are for one device");
+        }
+        match Peers::open(&ordinals) {
+            Ok(peers) => Ok((Ok(peers), devices_note(&ordinals, &why))),
+            // They do not reach each other: one does without.
+            Err(error @ CudaError::Peers(_)) => alone(&error.to_string()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// An engine on as many of the devices as are worth it, and which those are.
     pub(super) fn open_several<T: EngineReal>(
         charge: Charge,
@@ -246,23 +271,28 @@ mod cuda {
         devices: Devices,
     ) -> Result<(Box<dyn Timed<T>>, String), Failure> {
         let work = Work::Step { bodies: charge.bodies() };
-        let named = devices_named(devices)?;
-        let (ordinals, why) = Peers::choose(&named, work, &charge.grid(), T::PRECISION);
-        let alone = |why: &str| -> Result<(Box<dyn Timed<T>>, String), Failure> {
-            Ok((open(charge.clone(), options, named[0])?, devices_note(&named[..1], why)))
+        let (taken, note) = choose::<T>(devices, work, &charge)?;
+        let engine: Box<dyn Timed<T>> = match taken {
+            Ok(peers) => Box::new(PeersEngine::new(&peers, charge, options)?),
+            Err(first) => open(charge, options, first)?,
         };
-        if ordinals.len() < 2 {
-            return alone(&why);
-        }
-        match Peers::open(&ordinals) {
-            Ok(peers) => {
-                let engine = PeersEngine::new(&peers, charge, options)?;
-                Ok((Box::new(engine), devices_note(&ordinals, &why)))
-            }
-            // They do not reach each other: one does without.
-            Err(error @ CudaError::Peers(_)) => alone(&error.to_string()),
-            Err(error) => Err(error.into()),
-        }
+        Ok((engine, note))
+    }
+
+    /// What places on as many of the devices as are worth it, and which those are.
+    pub(super) fn open_backend_on<T: EngineReal>(
+        charge: Arc<Charge>,
+        netlist: &Netlist,
+        options: &EngineOptions,
+        devices: Devices,
+    ) -> Result<(Box<dyn Backend>, String), Failure> {
+        let work = Work::Place { bodies: charge.bodies() };
+        let (taken, note) = choose::<T>(devices, work, &charge)?;
+        let backend: Box<dyn Backend> = match taken {
+            Ok(peers) => Box::new(CudaBackend::<T>::on_peers(&peers, charge, options, netlist)?),
+            Err(first) => open_backend::<T>(charge, netlist, options, first)?,
+        };
+        Ok((backend, note))
     }
 
     pub(super) fn open_backend<T: EngineReal>(
@@ -314,7 +344,17 @@ mod cuda {
         Err(NONE.into())
     }
 
-    #[allow(clippy::extra_unused_type_parameters)] // the CUDA build's needs it
+    #[allow(clippy::extra_unused_type_parameters)] // as above
+    pub(super) fn open_backend_on<T: EngineReal>(
+        _: Arc<Charge>,
+        _: &Netlist,
+        _: &EngineOptions,
+        _: Devices,
+    ) -> Result<(Box<dyn Backend>, String), Failure> {
+        Err(NONE.into())
+    }
+
+    #[allow(clippy::extra_unused_type_parameters)] // as above
     pub(super) fn open_backend<T: EngineReal>(
         _: Arc<Charge>,
         _: &Netlist,

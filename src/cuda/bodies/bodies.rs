@@ -103,19 +103,24 @@ impl<T: CudaReal> Bodies<T> {
         let charge = charge.into();
         let sizes = BodySizes::new(&charge);
         let units = sizes.units::<T>(&charge, Self::chunk(gpu, charge.bodies()));
-        Self::of_sizes(gpu, charge, &sizes, units)
+        Self::of_sizes(gpu, charge, &sizes, units, [0, 1])
     }
 
-    /// The units in which [`Bodies::new`] adds up the bodies of `charge`.
-    pub(in crate::cuda) fn units(gpu: &Gpu, charge: &Charge) -> Units {
-        BodySizes::new(charge).units::<T>(charge, Self::chunk(gpu, charge.bodies()))
-    }
-
-    /// Some of the bodies of a charge, themselves a charge, in units of all: their sums can be added to
-    /// those of the others.
-    pub(in crate::cuda) fn some(gpu: &Gpu, part: Charge, units: Units) -> Result<Self, CudaError> {
-        let sizes = BodySizes::new(&part);
-        Self::of_sizes(gpu, part.into(), &sizes, units)
+    /// The same on several devices, each of which works on the bodies in tiles of its own, an interval of them
+    /// along x that every order draws anew: orders must be made on all of them from the same positions.
+    /// `make` makes the rest of a device's part of them.
+    pub(in crate::cuda) fn on_each<R: Send>(
+        gpus: &[&Gpu],
+        charge: &Arc<Charge>,
+        make: impl Fn(usize, Self) -> Result<R, CudaError> + Sync,
+    ) -> Result<Vec<R>, CudaError> {
+        let sizes = BodySizes::new(charge);
+        // Chunks, and with them units, are those of one device.
+        let units = sizes.units::<T>(charge, Self::chunk(gpus[0], charge.bodies()));
+        Gpu::on_each(gpus, |rank, gpu| {
+            let of = [rank, gpus.len()];
+            make(rank, Self::of_sizes(gpu, charge.clone(), &sizes, units, of)?)
+        })
     }
 
     /// Most bodies in a chunk, of so many bodies on the device.
@@ -132,6 +137,7 @@ impl<T: CudaReal> Bodies<T> {
         charge: Arc<Charge>,
         layout: &BodySizes,
         units: Units,
+        [rank, ranks]: [usize; 2],
     ) -> Result<Self, CudaError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let count = charge.bodies();
@@ -141,7 +147,7 @@ impl<T: CudaReal> Bodies<T> {
         if charge.regions() > MOST_BLOCKS as usize {
             return Err(CudaError::Regions(charge.regions()));
         }
-        let plan = layout.plan::<T>(&charge, units);
+        let plan = layout.plan::<T>(&charge, units).of_rank(rank, ranks);
 
         let ids = &layout.first_ids;
         let slots = records::<T>(&layout.sizes, &ids[..plan.records as usize]);
@@ -248,6 +254,11 @@ impl<T: CudaReal> Bodies<T> {
             Layout::Pairs => check_aligned(what, address, 2 * size_of::<T>()),
             Layout::Halves => Ok(()),
         }
+    }
+
+    /// The slots of the bodies that are worked on here, of several devices.
+    pub(super) fn own_slots(&self) -> &DeviceVec<u32> {
+        self.ordering.own()
     }
 
     pub(super) fn check_ordered(&self) -> Result<(), CudaError> {

@@ -5,6 +5,7 @@
 //! widths. Each body's sum runs in one fixed order: the same bits on every run.
 
 use super::bodies::Bodies;
+use super::deal::{Addresses, Shares};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument, Launch,
     Overlap, blocks_for, check_length, function,
@@ -49,6 +50,7 @@ pub struct Force<T: CudaReal> {
     /// To the caller's order, by [`Layout`].
     pairs: CudaFunction,
     halves: CudaFunction,
+    shares: CudaFunction,
     /// The same with a weight for each region, where there are several.
     by_region: Option<[CudaFunction; 2]>,
     /// Forces in slot order, before they are brought to the caller's.
@@ -83,6 +85,7 @@ impl<T: CudaReal> Force<T> {
             slots,
             pairs: function(&module, "force_pairs")?,
             halves: function(&module, "force_halves")?,
+            shares: function(&module, "force_shares")?,
             in_slots: gpu.zeros(2 * bodies.len())?,
             bodies: bodies.id,
             gpu,
@@ -221,6 +224,40 @@ impl<T: CudaReal> Force<T> {
         // it waits the kernel reads slots, the factor and the gradient, which the one before it does
         // not write.
         unsafe { launch.launch(config(if forces { bodies.len() } else { 1 })) }
+    }
+
+    /// As [`Force::run`], of the bodies that are worked on here, of several devices: each goes to the one of
+    /// `all`, arrays of all ranks with a pair for every body, whose rank has the body in its share.
+    ///
+    /// # Safety
+    /// `all` hold a pair for every body each, in memory that this device reaches, one for each rank of
+    /// `shares`, and nothing uses what is written there before ranks have met.
+    pub(in crate::cuda) unsafe fn run_shares(
+        &mut self,
+        bodies: &Bodies<T>,
+        field: (&DeviceVec<T>, &DeviceVec<T>),
+        shares: &Shares,
+        all: &Addresses,
+    ) -> Result<(), CudaError> {
+        bodies.check_corners(&bodies.staged)?;
+        self.check(bodies, field, &self.in_slots.as_view())?;
+        if bodies.is_empty() {
+            return Ok(());
+        }
+        let slot_of = bodies.slot_of()?.indices();
+        self.gather(bodies, &bodies.staged, field, &self.in_slots)?;
+        // SAFETY: the arguments are those of force_shares; `in_slots` has a pair per slot; the rest is the
+        // caller's promise.
+        unsafe {
+            Launch::new(&self.gpu, &self.shares)
+                .arg(&bodies.plan)
+                .arg(&slot_of)
+                .arg(&self.in_slots)
+                .arg(bodies.own_slots())
+                .arg(shares)
+                .arg(all)
+                .launch(blocks_for(bodies.len().div_ceil(RETURN_EACH)))
+        }
     }
 
     /// As [`Force::run`], for lower-left corners in slot order; forces come in

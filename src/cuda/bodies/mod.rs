@@ -3,6 +3,7 @@
 mod age;
 #[allow(clippy::module_inception)]
 mod bodies;
+mod deal;
 mod density;
 mod force;
 mod order;
@@ -11,6 +12,7 @@ mod plan;
 
 pub use age::MOST_STEPS_PER_ORDER;
 pub use bodies::{Arrangement, Bodies};
+pub(in crate::cuda) use deal::{Addresses, Deal, MOST_RANKS, Shares, grid_of};
 pub(in crate::cuda) use density::BINS_PER_BLOCK;
 pub use density::{Density, DensityReport, RawStatistics};
 pub use force::Force;

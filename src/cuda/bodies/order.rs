@@ -36,6 +36,8 @@ pub(super) struct Ordering {
     cursors: DeviceVec<u32>,
     /// `Tile` in the kernels, one more than there are.
     listed: DeviceVec<u32>,
+    /// `OwnSlots` in the kernels: slots of the bodies that are worked on here.
+    own: DeviceVec<u32>,
     /// Slot of every body, when `inverted`.
     slot_of: DeviceVec<u32>,
     inverted: AtomicBool,
@@ -116,6 +118,7 @@ impl Ordering {
             counts: gpu.zeros(2 * tiles)?,
             cursors: gpu.zeros(2 * tiles)?,
             listed: gpu.zeros(4 * (tiles + 1))?,
+            own: gpu.zeros(4)?,
             slot_of: gpu.zeros(bodies)?,
             inverted: AtomicBool::new(false),
             half: 0,
@@ -130,6 +133,11 @@ impl Ordering {
     /// Where an order that is asked for it writes the slot of every body.
     pub(super) fn slot_of_address(&self) -> CUdeviceptr {
         *self.slot_of.address()
+    }
+
+    /// The slots of the bodies that are worked on here, of several devices.
+    pub(super) fn own(&self) -> &DeviceVec<u32> {
+        &self.own
     }
 
     /// Whether the order just made has written the slot of every body.
@@ -217,6 +225,7 @@ impl Ordering {
                 .arg(&self.cursors)
                 .arg(&self.listed)
                 .arg(*age)
+                .arg(&self.own)
                 .launch(one)?;
             Launch::new(gpu, &self.place)
                 .overlap(self.overlap)
@@ -231,6 +240,7 @@ impl Ordering {
                 .arg(*chunks)
                 .arg(&local)
                 .arg(regions)
+                .arg(&self.own)
                 .launch(config)?;
         }
         self.half ^= 1;

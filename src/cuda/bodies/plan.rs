@@ -76,10 +76,12 @@ pub(super) struct Plan<T> {
     chunk: i32,
     limb_bits: i32,
     pub(super) regions: i32,
+    rank: i32,
+    ranks: i32,
 }
 
 // As in kernels/bodies/bodies.cuh.
-const _: () = assert!(size_of::<Plan<f32>>() == 136 && size_of::<Plan<f64>>() == 216);
+const _: () = assert!(size_of::<Plan<f32>>() == 144 && size_of::<Plan<f64>>() == 224);
 
 // SAFETY: plain numbers, laid out as the C++ struct of that name (both sides
 // follow the C rules); kernels take it by value.
@@ -95,6 +97,12 @@ impl<T: CudaReal> Plan<T> {
     pub(super) fn of_region(mut self, target: f64, background: f64) -> Self {
         self.target = T::of(T::of(target).wide() - background);
         self.background = T::of(background);
+        self
+    }
+
+    /// For a device that works on its part of the bodies alone, of `ranks`.
+    pub(super) fn of_rank(mut self, rank: usize, ranks: usize) -> Self {
+        (self.rank, self.ranks) = (rank as i32, ranks as i32);
         self
     }
 
@@ -145,11 +153,11 @@ impl Sizes {
     }
 }
 
-/// In which units bodies are added up: bodies whose sums are added to each other must have the same.
+/// In which units bodies are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cuda) struct Units {
+pub(super) struct Units {
     /// Most bodies in a chunk.
-    pub(super) chunk: usize,
+    chunk: usize,
     /// Bits to the right of the point: of an area in a bin, and of the overflow.
     area_bits: i32,
     excess_bits: i32,
@@ -284,6 +292,8 @@ impl BodySizes {
             chunk: chunk as i32,
             limb_bits: limb_bits(chunk) as i32,
             regions: regions as i32,
+            rank: 0,
+            ranks: 1,
         }
     }
 }

@@ -153,6 +153,30 @@ impl Gpu {
         })
     }
 
+    /// What `make` makes on each of several devices, at the same time by a thread for each; one after the other
+    /// where there is one, or this thread has one of them for itself.
+    pub(in crate::cuda) fn on_each<R: Send, E: Send>(
+        gpus: &[&Gpu],
+        make: impl Fn(usize, &Gpu) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
+        if gpus.len() == 1 || gpus.iter().any(|gpu| gpu.current().is_some()) {
+            return gpus.iter().enumerate().map(|(rank, gpu)| make(rank, gpu)).collect();
+        }
+        let made: Vec<_> = std::thread::scope(|scope| {
+            let make = &make;
+            let of = |(rank, gpu): (usize, &&_)| (rank, Gpu::clone(gpu));
+            let threads = gpus.iter().enumerate().map(of);
+            let threads: Vec<_> =
+                threads.map(|(rank, gpu)| scope.spawn(move || make(rank, &gpu))).collect();
+            let join = |made: std::thread::ScopedJoinHandle<'_, _>| {
+                made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            // All of them are waited for before the first error is told.
+            threads.into_iter().map(join).collect()
+        });
+        made.into_iter().collect()
+    }
+
     /// Waits for everything on the device, on whichever stream.
     pub(in crate::cuda) fn wait_for_device(&self) -> Result<(), CudaError> {
         self.enter()?.check_not_capturing()?;

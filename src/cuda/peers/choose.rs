@@ -15,6 +15,11 @@ pub enum Work {
         /// Movable cells and fillers.
         bodies: usize,
     },
+    /// A placement of so many bodies.
+    Place {
+        /// Movable cells and fillers.
+        bodies: usize,
+    },
 }
 
 /// Bins from which on two devices solve in less time than one.
@@ -49,8 +54,10 @@ impl Peers {
         }
         let (what, size, least) = match work {
             Work::Solve => ("bins", grid.bins(), least_bins(precision)),
-            Work::Step { bodies } if grid.bins() >= least_bins(precision) => ("bodies", bodies, 0),
-            Work::Step { bodies } => ("bodies", bodies, least_bodies(precision)),
+            Work::Step { bodies } | Work::Place { bodies } => {
+                let wide = grid.bins() >= least_bins(precision);
+                ("bodies", bodies, if wide { 0 } else { least_bodies(precision) })
+            }
         };
         match size >= least {
             true => (devices.to_vec(), format!("{size} {what}")),

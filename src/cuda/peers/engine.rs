@@ -1,9 +1,13 @@
 //! The CUDA engine on several devices.
 
 use super::Peers;
-use super::step::{Part, Stage, Step};
+pub(in crate::cuda) use super::step::Stage;
+use super::step::{Part, Step};
 use crate::charge::Charge;
-use crate::cuda::device::{CudaReal, DeviceSlice, DeviceSliceMut, Graph, measure};
+use crate::cuda::bodies::{Addresses, RawStatistics};
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Graph, measure,
+};
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
     GradientOptions, Layout, MapKind, Pipeline, StageTimes, StepTimes, Timed, add_background,
@@ -12,6 +16,7 @@ use crate::engine::{
 };
 use crate::grid::Map;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,21 +29,23 @@ const RUNS_PER_SAMPLE: usize = 10;
 /// Density, overflow and maximum have the bits of one device
 /// ([`CudaEngine`](crate::cuda::CudaEngine)); the potential, the field and what follows from them those of
 /// the solve by slabs ([`SlabSolver`](crate::cuda::SlabSolver)) on as many ranks. The trait takes and
-/// returns arrays of the host. Bodies are divided by where they stand along x, anew whenever positions
-/// from the host show that many have strayed; a placer whose arrays live on the devices asks which are
-/// whose ([`PeersEngine::bodies`]), writes positions on each and enqueues steps:
+/// returns arrays of the host. Which device works on a body depends on where it stands along x, anew with every
+/// order of the bodies; whose share it is in ([`PeersEngine::share`]), and where its force goes therefore, stays. A
+/// placer whose arrays live on the devices moves the bodies of each share there and enqueues steps:
 ///
 /// ```no_run
 /// # use placefield::{charge::Charge, cuda::{DeviceSlice, DeviceSliceMut, Peers, PeersEngine}, engine::{Engine, EngineError, EngineOptions}};
-/// # fn place(charge: Charge, x: &[f32], y: &[f32], mut move_along: impl FnMut(usize, DeviceSlice<'_, f32>, DeviceSliceMut<'_, f32>)) -> Result<(), EngineError> {
+/// # use std::ops::Range;
+/// # fn place(charge: Charge, x: &[f32], y: &[f32], mut move_along: impl FnMut([Range<usize>; 2], DeviceSlice<'_, f32>, DeviceSliceMut<'_, f32>)) -> Result<(), EngineError> {
 /// let peers = Peers::open(&[0, 1])?;
 /// let mut engine = PeersEngine::<f32>::new(&peers, charge, &EngineOptions::default())?;
 /// engine.evaluate(x, y)?;
 /// for _ in 0..100 {
 ///     for rank in 0..peers.count() {
-///         // Kernels of the placer on peers.gpu(rank): x and y of each of engine.bodies(rank).
+///         // Kernels of the placer on peers.gpu(rank): x and y of each body of the share.
+///         let share = engine.share(rank);
 ///         let (forces, corners) = engine.force_and_positions_device(rank)?;
-///         move_along(rank, forces, corners);
+///         move_along(share, forces, corners);
 ///     }
 ///     engine.enqueue_step()?;
 /// }
@@ -54,7 +61,9 @@ pub struct PeersEngine<T: CudaReal> {
     done: Done,
     density: Option<DensityStats>,
     times: StageTimes,
-    /// Pairs of a rank, on their way from or to the host.
+    /// Whether every rank has the positions of all bodies.
+    spread: bool,
+    /// Pairs of all bodies, on their way from or to the host.
     pairs: Vec<T>,
 }
 
@@ -72,8 +81,7 @@ impl<T: CudaReal> PeersEngine<T> {
     ) -> Result<Self, EngineError> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
-        let (x, _) = charge.initial_positions::<T>();
-        let (step, choice) = Step::new(peers, &charge, &x, options.pipeline)?;
+        let (step, choice) = Step::new(peers, &charge, options.pipeline)?;
         Ok(PeersEngine {
             graphs: [const { None }; Pipeline::ALL.len()],
             step,
@@ -82,6 +90,7 @@ impl<T: CudaReal> PeersEngine<T> {
             done: Done::Nothing,
             density: None,
             times: StageTimes::default(),
+            spread: false,
             pairs: Vec::new(),
         })
     }
@@ -91,18 +100,18 @@ impl<T: CudaReal> PeersEngine<T> {
         &self.peers
     }
 
-    /// The bodies of a rank by their index in the charge, ascending: what its arrays on the device hold.
-    /// Positions given by the host may change them.
+    /// The bodies of a rank's share by their index in the charge: movable cells and fillers.
     ///
     /// # Panics
     /// When there is no such rank.
-    pub fn bodies(&self, rank: usize) -> &[u32] {
-        &self.step.split.ids[rank]
+    pub fn share(&self, rank: usize) -> [Range<usize>; 2] {
+        assert!(rank < self.peers.count(), "rank {rank} of {}", self.peers.count());
+        self.step.deal.share(rank, self.peers.count())
     }
 
-    /// Forces of a rank's bodies to be read and their lower-left corners to be written, x and y of a body
-    /// side by side, by work on the stream of `peers.gpu(rank)`. What followed from the positions before
-    /// is stale then.
+    /// Forces on the bodies of a rank's share to be read and their lower-left corners to be written, x and y of a
+    /// body side by side, in arrays of all bodies, by work on the stream of `peers.gpu(rank)`. What followed from
+    /// the positions before is stale then.
     ///
     /// # Errors
     /// When positions were never given.
@@ -114,20 +123,10 @@ impl<T: CudaReal> PeersEngine<T> {
         rank: usize,
     ) -> Result<(DeviceSlice<'_, T>, DeviceSliceMut<'_, T>), EngineError> {
         self.done.require("the positions", Done::Positions)?;
-        self.done = Done::Positions;
-        self.density = None;
+        self.moved();
+        self.spread = false;
         let Part { corners, forces, .. } = &mut self.step.parts[rank];
         Ok((forces.as_view(), corners.as_view_mut()))
-    }
-
-    /// Divides the bodies anew by positions that the host knows, and takes them.
-    ///
-    /// # Errors
-    /// As [`Engine::set_positions`], and when memory runs out.
-    pub fn divide(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError> {
-        self.check(x, y)?;
-        self.divide_at(x)?;
-        self.take(|i| [x[i], y[i]])
     }
 
     /// Enqueues density, solve and force for the positions on the devices, by the pipeline of
@@ -138,7 +137,7 @@ impl<T: CudaReal> PeersEngine<T> {
     /// then, and nothing of this engine is of use any more.
     pub fn enqueue_step(&mut self) -> Result<(), EngineError> {
         self.done.require("a step", Done::Positions)?;
-        self.step.order_if_due()?;
+        self.prepare()?;
         self.enqueue_by(self.choice.pipeline)
     }
 
@@ -165,10 +164,101 @@ impl<T: CudaReal> PeersEngine<T> {
                 *none = Some(unsafe { self.step.graphs(&stages) }?);
             }
         }
+        self.stepped();
+        Ok(())
+    }
+
+    /// Brings positions to every rank, and orders the bodies where that is due.
+    fn prepare(&mut self) -> Result<(), EngineError> {
+        if !std::mem::replace(&mut self.spread, true) {
+            self.step.enqueue([Stage::Spread, Stage::Meet])?;
+        }
+        Ok(self.step.order_if_due()?)
+    }
+
+    /// A step has been enqueued.
+    fn stepped(&mut self) {
         self.step.parts.iter_mut().for_each(|part| part.bodies.age.stepped());
         self.density = None;
         self.done = Done::Force;
-        Ok(())
+    }
+
+    /// What followed from the positions before is stale.
+    fn moved(&mut self) {
+        self.done = Done::Positions;
+        self.density = None;
+    }
+
+    /// How many orders of the bodies by tile have been made.
+    pub(in crate::cuda) fn orders(&self) -> u32 {
+        self.step.parts[0].bodies.orders()
+    }
+
+    /// Positions of all bodies on every rank, written by a placer of this crate on every rank: addresses of all.
+    pub(in crate::cuda) fn all_positions(&self) -> Addresses {
+        self.step.all_corners()
+    }
+
+    /// A rank's positions of all bodies.
+    pub(in crate::cuda) fn positions_device(&self, rank: usize) -> &DeviceVec<T> {
+        &self.step.parts[rank].corners
+    }
+
+    /// Forces on the bodies of a rank's share, in an array of all.
+    pub(in crate::cuda) fn forces_device(&self, rank: usize) -> &DeviceVec<T> {
+        &self.step.parts[rank].forces
+    }
+
+    /// A rank's part of the density's statistics, and the energy of the whole, which is rank 0's.
+    pub(in crate::cuda) fn evaluation_device(
+        &self,
+        rank: usize,
+    ) -> (&DeviceVec<u64>, &DeviceVec<f64>) {
+        (self.step.parts[rank].density.statistics(), self.step.energy_device())
+    }
+
+    /// Density, solve and force, to be enqueued one after the other on all ranks; afterwards ranks are to meet.
+    pub(in crate::cuda) fn stages(&self) -> [Vec<Stage>; 3] {
+        let solve = self.step.solve(self.choice.pipeline).collect();
+        [Step::<T>::density(false).collect(), solve, Step::<T>::force().collect()]
+    }
+
+    /// Enqueues one of [`PeersEngine::stages`], a meeting, or what brings positions to all ranks, on one of them.
+    pub(in crate::cuda) fn enqueue_on(
+        &mut self,
+        rank: usize,
+        stage: Stage,
+    ) -> Result<(), CudaError> {
+        self.step.enqueue_on(rank, stage)
+    }
+
+    /// Orders the bodies if that is due, where they stand by what is enqueued so far.
+    pub(in crate::cuda) fn order_if_due(&mut self) -> Result<(), CudaError> {
+        self.step.order_if_due()
+    }
+
+    /// Work of a placer of this crate has written positions of all bodies on every rank.
+    pub(in crate::cuda) fn positions_written(&mut self) {
+        self.moved();
+        self.spread = true;
+    }
+
+    /// The same, and a step for them has been enqueued.
+    pub(in crate::cuda) fn stages_enqueued(&mut self) {
+        self.spread = true;
+        self.stepped();
+    }
+
+    /// What [`PeersEngine::read_evaluation`] reads, from numbers that have come to the host.
+    pub(in crate::cuda) fn take_evaluation(
+        &mut self,
+        statistics: RawStatistics,
+        energy: f64,
+    ) -> Result<Evaluation, EngineError> {
+        self.done.require("the evaluation's read-back", Done::Force)?;
+        let density = self.step.parts[0].density.report_of(statistics).stats;
+        self.density = Some(density);
+        Ok(Evaluation { density, energy })
     }
 
     fn check(&self, x: &[T], y: &[T]) -> Result<(), EngineError> {
@@ -183,36 +273,32 @@ impl<T: CudaReal> PeersEngine<T> {
         self.density = None;
     }
 
-    fn divide_at(&mut self, x: &[T]) -> Result<(), EngineError> {
-        self.forget();
-        Ok(self.step.divide(x)?)
-    }
-
-    /// Takes the position of every body.
-    fn take(&mut self, position: impl Fn(usize) -> [T; 2] + Sync) -> Result<(), EngineError> {
-        for (rank, Part { corners, .. }) in self.step.parts.iter_mut().enumerate() {
-            let ids = &self.step.split.ids[rank];
-            self.pairs.resize(2 * ids.len(), T::of(0.0));
-            let pairs = self.pairs.par_chunks_exact_mut(2).with_min_len(1 << 12);
-            pairs.zip(ids).for_each(|(pair, &i)| pair.copy_from_slice(&position(i as usize)));
-            self.peers.gpu(rank).write(&self.pairs, corners)?;
+    /// Takes the position of every body, a pair each: every rank those of its share, which it brings to the others.
+    fn take(&mut self, pairs: &[T]) -> Result<(), EngineError> {
+        for rank in 0..self.peers.count() {
+            for Range { start, end } in self.share(rank) {
+                let to = self.step.parts[rank].corners.slice_mut(2 * start..2 * end);
+                self.peers.gpu(rank).write(&pairs[2 * start..2 * end], to)?;
+            }
         }
-        self.done = Done::Positions;
-        self.density = None;
+        self.moved();
+        self.spread = false;
         Ok(())
     }
 
-    /// Gives the force on every body.
-    fn give(&mut self, mut to: impl FnMut(usize, [T; 2])) -> Result<(), EngineError> {
+    /// Gives the force on every body, a pair each.
+    fn give(&mut self, to: impl FnOnce(&[T])) -> Result<(), EngineError> {
         self.peers.synchronize()?;
+        let mut pairs = std::mem::take(&mut self.pairs);
+        pairs.resize(2 * self.step.charge.bodies(), T::of(0.0));
         for (rank, Part { forces, .. }) in self.step.parts.iter().enumerate() {
-            let ids = &self.step.split.ids[rank];
-            self.pairs.resize(2 * ids.len(), T::of(0.0));
-            self.peers.gpu(rank).read(forces, &mut self.pairs)?;
-            for (pair, &i) in self.pairs.chunks_exact(2).zip(ids) {
-                to(i as usize, [pair[0], pair[1]]);
+            for Range { start, end } in self.share(rank) {
+                let to = &mut pairs[2 * start..2 * end];
+                self.peers.gpu(rank).read(forces.slice(2 * start..2 * end), to)?;
             }
         }
+        to(&pairs);
+        self.pairs = pairs;
         Ok(())
     }
 
@@ -244,8 +330,7 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
         check_same_grid(&self.step.charge, &charge)?;
         check_range::<T>(&charge)?;
         self.forget();
-        let (x, _) = charge.initial_positions::<T>();
-        Ok(self.step.set_charge(charge, &x)?)
+        Ok(self.step.set_charge(charge)?)
     }
 
     fn descriptor(&self) -> Descriptor {
@@ -268,10 +353,13 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
 
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError> {
         self.check(x, y)?;
-        if self.step.split.is_stale(&self.step.charge, x) {
-            self.divide_at(x)?;
-        }
-        self.take(|i| [x[i], y[i]])
+        let mut pairs = std::mem::take(&mut self.pairs);
+        pairs.resize(2 * x.len(), T::of(0.0));
+        let all = pairs.par_chunks_exact_mut(2).with_min_len(1 << 12).zip(x.par_iter().zip(y));
+        all.for_each(|(pair, (&x, &y))| pair.copy_from_slice(&[x, y]));
+        let taken = self.take(&pairs);
+        self.pairs = pairs;
+        taken
     }
 
     fn set_positions_in(&mut self, layout: Layout, positions: &[T]) -> Result<(), EngineError> {
@@ -282,17 +370,13 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
                 let (x, y) = positions.split_at(bodies);
                 self.set_positions(x, y)
             }
-            Layout::Pairs => {
-                let axis = |k| positions.iter().skip(k).step_by(2).copied().collect();
-                let [x, y]: [Vec<T>; 2] = [axis(0), axis(1)];
-                self.set_positions(&x, &y)
-            }
+            Layout::Pairs => self.take(positions),
         }
     }
 
     fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the density", Done::Positions)?;
-        self.step.order_if_due()?;
+        self.prepare()?;
         self.times.density = self.run(Step::<T>::density(false))?;
         self.density = None;
         let stats = self.read_density()?;
@@ -306,7 +390,7 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
         if self.done >= Done::Density {
             self.read_density()?; // before what follows takes its place on the devices
         } else {
-            self.step.order_if_due()?;
+            self.prepare()?;
         }
         self.run(Step::<T>::density(true))?;
         let raw = self.step.statistics()?;
@@ -364,7 +448,10 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
         self.done.require("the forces' read-back", Done::Force)?;
         let bodies = self.step.charge.bodies();
         check_lengths(bodies, &[("x forces", fx.len()), ("y forces", fy.len())])?;
-        self.give(|i, [x, y]| (fx[i], fy[i]) = (x, y))
+        self.give(|pairs| {
+            let all = pairs.par_chunks_exact(2).with_min_len(1 << 12).zip(fx).zip(fy);
+            all.for_each(|((pair, fx), fy)| (*fx, *fy) = (pair[0], pair[1]));
+        })
     }
 
     fn write_gradient(
@@ -382,10 +469,12 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
             Layout::Halves => [i, bodies + i],
             Layout::Pairs => [2 * i, 2 * i + 1],
         };
-        self.give(|i, force| {
-            for (at, force) in of(i).into_iter().zip(force) {
-                let before = if add { gradient[at].wide() } else { 0.0 };
-                gradient[at] = T::of(before + weight.wide() * force.wide());
+        self.give(|pairs| {
+            for (i, pair) in pairs.chunks_exact(2).enumerate() {
+                for (at, force) in of(i).into_iter().zip(pair) {
+                    let before = if add { gradient[at].wide() } else { 0.0 };
+                    gradient[at] = T::of(before + weight.wide() * force.wide());
+                }
             }
         })
     }
@@ -403,8 +492,8 @@ impl<T: CudaReal> Timed<T> for PeersEngine<T> {
     ) -> Result<Option<StepTimes>, EngineError> {
         self.done.require("a step", Done::Positions)?;
         // Repeated at one place, bodies outside their halos would call for another order.
-        if !self.step.parts[0].bodies.is_ordered() {
-            self.step.order_if_due()?;
+        if !self.spread || !self.step.parts[0].bodies.is_ordered() {
+            self.prepare()?;
         }
         self.step.plan(pipeline)?;
         self.enqueue_by(pipeline)?;

@@ -15,15 +15,16 @@ mod engine;
 mod reach;
 mod shared;
 mod slabs;
-mod split;
 mod step;
 mod sums;
 
 pub use batch::BatchSolver;
 pub use choose::Work;
 pub use engine::PeersEngine;
+pub(in crate::cuda) use engine::Stage;
 pub use slabs::SlabSolver;
 
+use crate::cuda::bodies::Addresses;
 use crate::cuda::device::{CudaError, DeviceVec, Gpu, KernelArgument, Launch, function};
 use cudarc::driver::{CudaFunction, LaunchConfig};
 use std::sync::Arc;
@@ -126,6 +127,15 @@ impl Peers {
     /// later.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         self.0.synchronize()
+    }
+
+    /// Where each rank says whom it has waited for in vain: 0, or 1 and that rank.
+    pub(in crate::cuda) fn missing(&self) -> Addresses {
+        let mut words = Addresses::of(self.0.0.iter().map(|rank| &rank.signals));
+        for word in &mut words.0[..self.count()] {
+            *word += (MISSING * WORDS * size_of::<u32>()) as u64;
+        }
+        words
     }
 
     /// Enqueues [`Peers::meet_on`] on every rank.

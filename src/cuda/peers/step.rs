@@ -1,33 +1,39 @@
 //! Every stage of an evaluation on all ranks, with the memory it works in.
 //!
-//! A rank has the bodies that stand together along x ([`Split`]) and owns as many of the bins. It adds
+//! Every rank knows all bodies and where they stand. It works on those in tiles of its own, an interval of tiles
+//! along x that every order of the bodies draws anew ([`Bodies::on_each`]), and owns as many of the bins. It adds
 //! its bodies to sums of all bins in its own memory; what lies in bins of others goes to their sums
 //! (`kernels/peers/sums.cu`), and of what its own then hold it makes ρ. The maps lie at one address for
 //! all ranks, rows in their owner's memory ([`SharedMap`]): the solve by slabs leaves the fields there,
-//! and a body that reaches into another rank's rows reads them over the link.
+//! and a body that reaches into another rank's rows reads them over the link. The force on a body goes to the rank
+//! that has it in its share ([`Deal`]), for good, and that moves it: positions come from there.
 //!
 //! The sums are integers in the units of all bodies, so that ρ, overflow and maximum have the bits of
 //! one device. Where the grid has no solve by slabs, rank 0 solves alone.
 
 use super::shared::{SharedMap, lend};
 use super::slabs::SlabSolver;
-use super::split::Split;
 use super::sums::SendSums;
 use super::{Peers, divide};
 use crate::charge::Charge;
-use crate::cuda::bodies::{BINS_PER_BLOCK, Bodies, Density, Force, RawStatistics};
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Graph};
+use crate::cuda::bodies::{
+    Addresses, BINS_PER_BLOCK, Bodies, Deal, Density, Force, RawStatistics, Shares,
+};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, Launch, function};
 use crate::cuda::solve::{FieldSolver, SolverOptions, solver};
 use crate::engine::{Choice, Pipeline};
 use crate::grid::BinGrid;
+use cudarc::driver::CudaFunction;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// What is enqueued on every rank in turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Stage {
+pub(in crate::cuda) enum Stage {
     /// Ranks wait for each other.
     Meet,
+    /// The positions of the bodies in a rank's share to all others.
+    Spread,
     /// A rank's bodies to its own sums; at exact sizes or smoothed.
     Deposit { exact: bool },
     /// Its sums of others' bins to them.
@@ -38,7 +44,7 @@ pub(super) enum Stage {
     Pass(usize),
     /// The whole solve, by rank 0.
     Alone(Pipeline),
-    /// The force on its bodies.
+    /// The force on its bodies, to those that have them in their share.
     Force,
 }
 
@@ -47,7 +53,7 @@ pub(super) struct Part<T: CudaReal> {
     pub(super) bodies: Bodies<T>,
     pub(super) density: Density<T>,
     force: Force<T>,
-    /// Lower-left corners, layout units, and forces: pairs, bodies in the split's order.
+    /// Lower-left corners, layout units, and forces: pairs of all bodies, of the forces those of the share.
     pub(super) corners: DeviceVec<T>,
     pub(super) forces: DeviceVec<T>,
 }
@@ -56,8 +62,13 @@ pub(super) struct Part<T: CudaReal> {
 pub(super) struct Step<T: CudaReal> {
     pub(super) peers: Peers,
     pub(super) charge: Arc<Charge>,
-    pub(super) split: Split<T>,
+    pub(super) deal: Deal,
+    shares: Shares,
     pub(super) parts: Vec<Part<T>>,
+    /// Corners and forces of all ranks.
+    corners: Addresses,
+    forces: Addresses,
+    spread: Vec<CudaFunction>,
     send: SendSums,
     /// The first bin of each rank, and their number: those of which it makes ρ.
     first: Vec<usize>,
@@ -75,11 +86,10 @@ pub(super) struct Step<T: CudaReal> {
 }
 
 impl<T: CudaReal> Step<T> {
-    /// Makes everything but the graphs, for bodies that begin at `x`.
+    /// Makes everything but the graphs.
     pub(super) fn new(
         peers: &Peers,
         charge: &Arc<Charge>,
-        x: &[T],
         pipeline: Option<Pipeline>,
     ) -> Result<(Self, Choice), CudaError> {
         check_regions(charge)?;
@@ -94,13 +104,18 @@ impl<T: CudaReal> Step<T> {
         let first: Vec<usize> = (0..count).map(begin).chain([grid.bins()]).collect();
         let own_rows = (0..count)
             .all(|rank| rows(rank).is_some_and(|rows| rows.start * grid.ny() == first[rank]));
-        let split = Split::new(charge, x, count);
-        let parts = parts(peers, charge, &split)?;
+        let parts = parts(peers, charge)?;
+        let deal = Deal::new(charge.movable(), charge.bodies());
+        let spread = |rank| function(&peers.gpu(rank).kernels::<T>("spread")?, "spread_positions");
         let send = send(peers, &parts, &first)?;
         let shared = || SharedMap::new(peers, grid.bins(), &first);
         let step = Step {
             charge: charge.clone(),
-            split,
+            deal,
+            shares: deal.shares(count),
+            corners: Addresses::of(parts.iter().map(|part| &part.corners)),
+            forces: Addresses::of(parts.iter().map(|part| &part.forces)),
+            spread: (0..count).map(spread).collect::<Result<_, _>>()?,
             parts,
             send,
             centered: shared()?,
@@ -118,22 +133,19 @@ impl<T: CudaReal> Step<T> {
         Ok((step, choice))
     }
 
-    /// Divides the bodies anew by where they are. Graphs made before hold what is no more.
-    pub(super) fn divide(&mut self, x: &[T]) -> Result<(), CudaError> {
-        self.peers.synchronize()?;
-        let split = Split::new(&self.charge, x, self.peers.count());
-        let parts = parts(&self.peers, &self.charge, &split)?;
-        self.send = send(&self.peers, &parts, &self.first)?;
-        (self.split, self.parts) = (split, parts);
-        self.peers.synchronize()
-    }
-
-    /// Takes another charge over the same grid, of bodies that begin at `x`; the solvers stay. Nothing is
-    /// changed where this fails.
-    pub(super) fn set_charge(&mut self, charge: Arc<Charge>, x: &[T]) -> Result<(), CudaError> {
+    /// Takes another charge over the same grid; the solvers stay. Graphs made before hold what is no more.
+    /// Nothing is changed where this fails.
+    pub(super) fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), CudaError> {
         check_regions(&charge)?;
-        let before = std::mem::replace(&mut self.charge, charge);
-        self.divide(x).inspect_err(|_| self.charge = before)
+        self.peers.synchronize()?;
+        let parts = parts(&self.peers, &charge)?;
+        self.send = send(&self.peers, &parts, &self.first)?;
+        self.corners = Addresses::of(parts.iter().map(|part| &part.corners));
+        self.forces = Addresses::of(parts.iter().map(|part| &part.forces));
+        self.deal = Deal::new(charge.movable(), charge.bodies());
+        self.shares = self.deal.shares(self.peers.count());
+        (self.charge, self.parts) = (charge, parts);
+        self.peers.synchronize()
     }
 
     /// What runs when a pipeline is asked for.
@@ -181,13 +193,16 @@ impl<T: CudaReal> Step<T> {
 
     /// A whole step.
     pub(super) fn whole(&self, pipeline: Pipeline) -> Vec<Stage> {
-        Self::density(false).chain(self.solve(pipeline)).chain(Self::force()).collect()
+        let step = Self::density(false).chain(self.solve(pipeline)).chain(Self::force());
+        step.chain([Stage::Meet]).collect()
     }
 
-    /// Orders the bodies of every rank on which that is due.
+    /// Orders the bodies on all ranks where that is due on one: each has its part of one and the same order.
     pub(super) fn order_if_due(&mut self) -> Result<(), CudaError> {
-        for Part { bodies, corners, .. } in &mut self.parts {
-            if bodies.age.decide(bodies.len()) {
+        let own = self.charge.bodies() / self.parts.len();
+        let decide = |due, part: &mut Part<T>| part.bodies.age.decide(own) | due;
+        if self.parts.iter_mut().fold(false, decide) {
+            for Part { bodies, corners, .. } in &mut self.parts {
                 bodies.order(corners)?;
             }
         }
@@ -223,17 +238,18 @@ impl<T: CudaReal> Step<T> {
         Ok(graphs)
     }
 
-    fn enqueue_on(&mut self, rank: usize, stage: Stage) -> Result<(), CudaError> {
+    pub(super) fn enqueue_on(&mut self, rank: usize, stage: Stage) -> Result<(), CudaError> {
         let several = self.parts.len() > 1;
-        let Part { bodies, density, force, corners, forces } = &mut self.parts[rank];
+        let Part { bodies, density, force, corners, .. } = &mut self.parts[rank];
         match stage {
             Stage::Meet if several => self.peers.meet_on(rank),
+            Stage::Spread if several => self.spread_from(rank),
             Stage::Deposit { exact } => density.deposit_part(bodies, exact, corners),
-            // SAFETY: densities are replaced once all ranks have been waited for (`divide`, `drop`);
+            // SAFETY: densities are replaced once all ranks have been waited for (`set_charge`, `drop`);
             // ranks meet between deposits, this, and where bins are finished (`density`), and before
             // deposits that follow none reads or writes another rank's sums.
             Stage::Send if several => unsafe { self.send.run(self.peers.gpu(rank), rank) },
-            Stage::Meet | Stage::Send => Ok(()),
+            Stage::Meet | Stage::Send | Stage::Spread => Ok(()),
             Stage::Finish { exact } => {
                 let rho = if exact { &mut self.exact } else { &mut self.centered };
                 let all = 0..rho.of(rank).len();
@@ -264,9 +280,35 @@ impl<T: CudaReal> Step<T> {
             }
             Stage::Force => {
                 let [_, ex, ey] = &self.fields;
-                force.run(bodies, (ex.of(rank), ey.of(rank)), forces)
+                let field = (ex.of(rank), ey.of(rank));
+                // SAFETY: every rank's forces hold a pair for each body, are replaced once all ranks have
+                // been waited for, can be reached from here (`Peers::open`), and are read after
+                // ranks have met again.
+                unsafe { force.run_shares(bodies, field, &self.shares, &self.forces) }
             }
         }
+    }
+
+    fn spread_from(&self, rank: usize) -> Result<(), CudaError> {
+        let (number, count) = (rank as u32, self.parts.len() as u32);
+        let Some((dealt, config)) = self.deal.launch(rank, self.parts.len()) else {
+            return Ok(());
+        };
+        // SAFETY: the arguments are those of spread_positions in kernels/peers/spread.cu; every rank's
+        // corners hold a pair for each body, as the forces do above; others read them after ranks have met.
+        unsafe {
+            Launch::new(self.peers.gpu(rank), &self.spread[rank])
+                .arg(&dealt)
+                .arg(&self.corners)
+                .arg(&number)
+                .arg(&count)
+                .launch(config)
+        }
+    }
+
+    /// Corners of all ranks.
+    pub(super) fn all_corners(&self) -> Addresses {
+        self.corners
     }
 
     /// Overflow and maximum of all ranks' last density, and bodies outside their halos.
@@ -282,6 +324,11 @@ impl<T: CudaReal> Step<T> {
     }
 
     /// Σ φ·ρ of the last solve.
+    pub(super) fn energy_device(&self) -> &DeviceVec<f64> {
+        &self.energy[0]
+    }
+
+    /// The same; waits for it.
     pub(super) fn energy(&self) -> Result<f64, CudaError> {
         self.peers.synchronize()?;
         Ok(self.peers.gpu(0).download(&self.energy[0])?[0])
@@ -335,25 +382,18 @@ fn plan<T: CudaReal>(
     Ok((slabs, alone, choice))
 }
 
-fn parts<T: CudaReal>(
-    peers: &Peers,
-    charge: &Charge,
-    split: &Split<T>,
-) -> Result<Vec<Part<T>>, CudaError> {
-    // Chunks, and with them units, are those of one device.
-    let units = Bodies::<T>::units(peers.gpu(0), charge);
-    let part = |(rank, ids): (usize, &Vec<u32>)| {
-        let gpu = peers.gpu(rank);
-        let bodies = Bodies::some(gpu, charge.share(ids), units)?;
+fn parts<T: CudaReal>(peers: &Peers, charge: &Arc<Charge>) -> Result<Vec<Part<T>>, CudaError> {
+    let gpus: Vec<&Gpu> = (0..peers.count()).map(|rank| peers.gpu(rank)).collect();
+    Bodies::on_each(&gpus, charge, |rank, bodies| {
+        let pairs = || gpus[rank].zeros(2 * charge.bodies());
         Ok(Part {
             density: Density::new(&bodies, charge.background())?,
             force: Force::new(&bodies)?,
-            corners: gpu.zeros(2 * ids.len())?,
-            forces: gpu.zeros(2 * ids.len())?,
+            corners: pairs()?,
+            forces: pairs()?,
             bodies,
         })
-    };
-    split.ids.iter().enumerate().map(part).collect()
+    })
 }
 
 fn send<T: CudaReal>(

@@ -1,9 +1,14 @@
-//! A [`Backend`] that lives on an NVIDIA GPU.
+//! A [`Backend`] that lives on one or several NVIDIA GPUs.
 //!
 //! Positions, gradients and the kept placement stay in device memory; the host
-//! sends nine numbers per evaluation and reads eleven, which is the only time
-//! that it waits. A proposal is one captured graph: step, then wirelength beside density,
+//! sends nine numbers per evaluation and reads twelve, which is the only time
+//! that it waits. A proposal is one captured graph for each device: step, then wirelength beside density,
 //! solve and force, then the gradient; which vectors take which part is among the numbers sent.
+//!
+//! Several devices ([`PeersEngine`]) have a share of the bodies each, which they move, and of the nets.
+//! Every device gets the positions of all bodies and works on the density of those in its tiles; forces
+//! and pins' gradients go to the device that moves the body. All sums are in an order of their own, so that
+//! whatever does not come from φ or E has the bits of one device, and all has where the solve has.
 //!
 //! Bodies stay in the caller's order, and the engine orders them by tile before a
 //! step when enough of them are outside their halos. In slot order an H200 would save
@@ -11,14 +16,18 @@
 //! and spend a part of that again: every pin would look up its body's slot, and
 //! every new order, one in five iterations, would move ten more arrays.
 
-use super::descent::{Descent, DescentBodies, DescentParameters, PointVector};
+use super::descent::{
+    Descent, DescentBodies, DescentParameters, Everywhere, PointVector, Witnesses,
+};
 use super::wirelength::CudaWirelength;
 use crate::charge::Charge;
+use crate::cuda::bodies::{Addresses, MOST_RANKS, RawStatistics};
 use crate::cuda::device::{Branch, CudaError, CudaReal, DeviceVec, Gpu, Graph, Marks};
 use crate::cuda::engine::CudaEngine;
+use crate::cuda::peers::{Peers, PeersEngine, Stage};
 use crate::engine::{
-    Choice, DensityStats, Descriptor, Engine, EngineError, EngineOptions, MapKind, check_bins,
-    check_lengths,
+    Choice, DensityStats, Descriptor, Engine, EngineError, EngineOptions, Evaluation, MapKind,
+    check_bins, check_lengths,
 };
 use crate::grid::Map;
 use crate::place::bounds::Bounds;
@@ -32,10 +41,15 @@ use std::time::Instant;
 /// Marks before and behind the wirelength, then before the density, behind it, the solve and the force.
 const MARKS: usize = 6;
 
-/// Wirelength, density, steps and norms on a device.
+/// Wirelength, density, steps and norms on one device or several.
 pub struct CudaBackend<T: CudaReal> {
     // Graphs hold addresses of what the others own, so they are dropped first.
-    proposal: Option<Graph>,
+    /// One for each rank, once there are any.
+    proposal: Vec<Graph>,
+    /// Of each rank the wirelength's, beside the engine's stages. In one after the other an iteration took 9 % longer
+    /// at adaptec1's size on an H200, 5 % at bigblue3's, and the same at bigblue4's, where each of them
+    /// keeps the device busy.
+    branches: Vec<Branch>,
     work: Work<T>,
     bounds: Bounds<T>,
     fixed_hpwl: f64,
@@ -48,12 +62,28 @@ pub struct CudaBackend<T: CudaReal> {
 /// What a backend has besides its engine.
 struct Rest<T: CudaReal> {
     bounds: Bounds<T>,
+    ranks: Vec<Rank<T>>,
+}
+
+/// What of it a device has.
+struct Rank<T: CudaReal> {
+    gpu: Gpu,
     descent: Descent<T>,
     wirelength: CudaWirelength<T>,
 }
 
+impl<T: CudaReal> Rank<T> {
+    /// One of the vectors.
+    fn held(&self, held: Held) -> Result<&[DeviceVec<T>; 2], EngineError> {
+        match vector(held) {
+            Some(which) => Ok(self.descent.vector(which)),
+            None => self.descent.kept().ok_or(NOTHING_KEPT),
+        }
+    }
+}
+
 impl<T: CudaReal> Rest<T> {
-    fn new(gpu: &Gpu, charge: &Charge, netlist: &Netlist) -> Result<Self, EngineError> {
+    fn new(gpus: &[&Gpu], charge: &Charge, netlist: &Netlist) -> Result<Self, EngineError> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         let bounds = Bounds::of(charge);
         let sizes = charge.width().par_iter().zip(charge.height());
@@ -66,65 +96,261 @@ impl<T: CudaReal> Rest<T> {
             area: &area,
             pin_weight: &pin_weight,
         };
-        let descent = Descent::new(gpu, &bodies)?;
-        let wirelength = CudaWirelength::new(gpu, netlist, charge.bodies())?;
-        Ok(Rest { bounds, descent, wirelength })
+        let descents = Descent::on_each(gpus, &bodies)?;
+        let wirelengths = CudaWirelength::on_each(gpus, netlist, charge.bodies())?;
+        let rank = |((gpu, descent), wirelength): ((&&Gpu, _), _)| Rank {
+            gpu: Gpu::clone(gpu),
+            descent,
+            wirelength,
+        };
+        let ranks = gpus.iter().zip(descents).zip(wirelengths).map(rank).collect();
+        Ok(Rest { bounds, ranks })
+    }
+}
+
+/// What evaluates density, field and force.
+enum Devices<T: CudaReal> {
+    One(Box<CudaEngine<T>>),
+    Several(Box<PeersEngine<T>>),
+}
+
+impl<T: CudaReal> Devices<T> {
+    fn engine(&self) -> &dyn Engine<T> {
+        match self {
+            Devices::One(engine) => &**engine,
+            Devices::Several(engine) => &**engine,
+        }
+    }
+
+    fn engine_mut(&mut self) -> &mut dyn Engine<T> {
+        match self {
+            Devices::One(engine) => &mut **engine,
+            Devices::Several(engine) => &mut **engine,
+        }
+    }
+
+    /// Where positions are to be written, which makes stale what followed from those before.
+    fn everywhere(&mut self) -> Everywhere {
+        match self {
+            Devices::One(engine) => {
+                let mut of = Addresses([0; MOST_RANKS]);
+                of.0[0] = *engine.positions_device_mut().address();
+                Everywhere::of(of, 1)
+            }
+            Devices::Several(engine) => {
+                Everywhere::of(engine.all_positions(), engine.peers().count())
+            }
+        }
+    }
+
+    fn positions(&self, rank: usize) -> &DeviceVec<T> {
+        match self {
+            Devices::One(engine) => engine.positions_device(),
+            Devices::Several(engine) => engine.positions_device(rank),
+        }
+    }
+
+    fn forces(&self, rank: usize) -> Result<&DeviceVec<T>, EngineError> {
+        match self {
+            Devices::One(engine) => engine.force_device(),
+            Devices::Several(engine) => Ok(engine.forces_device(rank)),
+        }
+    }
+
+    /// The energy, and what every rank knows of the evaluation.
+    fn evaluation(&self) -> (&DeviceVec<f64>, Witnesses) {
+        match self {
+            Devices::One(engine) => {
+                let (statistics, energy) = engine.evaluation_device();
+                let nobody = Addresses([0; MOST_RANKS]);
+                (energy, Witnesses::of([statistics].into_iter(), nobody))
+            }
+            Devices::Several(engine) => {
+                let of = |rank| engine.evaluation_device(rank).0;
+                let statistics = (0..engine.peers().count()).map(of);
+                let missing = engine.peers().missing();
+                (engine.evaluation_device(0).1, Witnesses::of(statistics, missing))
+            }
+        }
+    }
+
+    fn take_evaluation(
+        &mut self,
+        statistics: RawStatistics,
+        energy: f64,
+    ) -> Result<Evaluation, EngineError> {
+        match self {
+            Devices::One(engine) => engine.take_evaluation(statistics, energy),
+            Devices::Several(engine) => engine.take_evaluation(statistics, energy),
+        }
     }
 }
 
 /// What an evaluation is made of.
 struct Work<T: CudaReal> {
-    descent: Descent<T>,
-    wirelength: CudaWirelength<T>,
-    /// The wirelength's, beside the engine's stages. In one after the other an iteration took 9 % longer
-    /// at adaptec1's size on an H200, 5 % at bigblue3's, and the same at bigblue4's, where each of them
-    /// keeps the device busy.
-    branch: Branch,
+    ranks: Vec<Rank<T>>,
+    /// On the first rank.
     marks: Marks,
-    engine: CudaEngine<T>,
+    engine: Devices<T>,
+}
+
+/// What is enqueued on every rank in turn.
+#[derive(Clone, Copy)]
+enum Task {
+    /// Positions from one of the vectors, or where a step leads.
+    Place(Held),
+    Step,
+    /// Several ranks wait for each other.
+    Meet,
+    /// Gradients of pins, and the sums over those of cells; HPWL and WA on the first rank.
+    Nets,
+    Pulls,
+    Lengths,
+    /// Density, solve and force, on one device, and a part of them on several.
+    Stages,
+    Stage(Stage),
+    /// The gradient of the bodies, and on the first rank the numbers of the evaluation.
+    Gradient {
+        proposed: bool,
+    },
+    Sample {
+        proposed: bool,
+    },
+    /// On the first rank.
+    Mark(usize),
+}
+
+/// What of an evaluation comes before its two sides, the wirelength's and the density's, and after them.
+struct Tasks {
+    before: Vec<Task>,
+    aside: Vec<Task>,
+    ahead: Vec<Task>,
+    after: Vec<Task>,
 }
 
 impl<T: CudaReal> Work<T> {
-    /// Enqueues the gradient where the engine's positions are, at v of the current point or of
-    /// the one that the last step `proposed`.
-    fn gradient(&mut self, proposed: bool) -> Result<(), EngineError> {
-        let Work { descent, wirelength, branch, marks, engine } = self;
-        let aside = |engine: &mut CudaEngine<T>| {
-            marks.set(0)?;
-            wirelength.run(descent.gamma(), engine.positions_device())?;
-            Ok::<_, EngineError>(marks.set(1)?)
-        };
-        let ahead = |engine: &mut CudaEngine<T>| {
-            let mut mark = 2;
-            marks.set(mark)?;
-            engine.enqueue_stages(|| {
-                mark += 1;
-                marks.set(mark)
-            })
-        };
-        // SAFETY: both read the engine's positions and write arrays of their own.
-        unsafe { branch.side_by_side(engine, aside, ahead) }?;
-        let (force, evaluation) = (engine.force_device()?, engine.evaluation_device());
-        Ok(descent.gradient(proposed, wirelength, force, evaluation)?)
-    }
-
-    /// One of the vectors, where all that is `ready` has been done.
-    fn held(
-        descent: &Descent<T>,
-        ready: Ready,
-        held: Held,
-    ) -> Result<&[DeviceVec<T>; 2], EngineError> {
-        ready.require_vector(held)?;
-        match vector(held) {
-            Some(which) => Ok(descent.vector(which)),
-            None => descent.kept().ok_or(NOTHING_KEPT),
+    /// Of an evaluation where `first` leads, of a point `proposed` or of the current one.
+    fn tasks(&self, first: Task, proposed: bool) -> Tasks {
+        let [gradient, sample] = [Task::Gradient { proposed }, Task::Sample { proposed }];
+        match &self.engine {
+            Devices::One(_) => Tasks {
+                before: vec![first],
+                aside: vec![Task::Mark(0), Task::Nets, Task::Pulls, Task::Lengths, Task::Mark(1)],
+                ahead: vec![Task::Stages],
+                after: vec![gradient, sample],
+            },
+            Devices::Several(engine) => {
+                let mut ahead = vec![Task::Mark(2)];
+                for (k, stages) in engine.stages().into_iter().enumerate() {
+                    ahead.extend(stages.into_iter().map(Task::Stage));
+                    ahead.push(Task::Mark(3 + k));
+                }
+                Tasks {
+                    before: vec![first, Task::Meet],
+                    aside: vec![Task::Mark(0), Task::Nets, Task::Mark(1)],
+                    ahead,
+                    // What came from other ranks: pins' gradients and forces, then sums.
+                    after: vec![
+                        Task::Meet,
+                        Task::Pulls,
+                        Task::Lengths,
+                        gradient,
+                        Task::Meet,
+                        sample,
+                    ],
+                }
+            }
         }
     }
 
-    /// Enqueues a step from the current point and the gradient where it leads.
-    fn proposal(&mut self) -> Result<(), EngineError> {
-        self.descent.step(self.engine.positions_device_mut())?;
-        self.gradient(true)
+    /// Enqueues an evaluation by plain launches, each task on all ranks before the next, so that no rank
+    /// that waits for another keeps the host from enqueueing what that one is to do.
+    fn enqueue_all(&mut self, first: Task, proposed: bool) -> Result<(), EngineError> {
+        let Tasks { before, aside, ahead, after } = self.tasks(first, proposed);
+        self.enqueue_each(&before)?;
+        if let Devices::Several(engine) = &mut self.engine {
+            engine.order_if_due()?;
+        }
+        [aside, ahead, after].iter().try_for_each(|tasks| self.enqueue_each(tasks))?;
+        if let Devices::Several(engine) = &mut self.engine {
+            engine.stages_enqueued();
+        }
+        Ok(())
+    }
+
+    fn enqueue_each(&mut self, tasks: &[Task]) -> Result<(), EngineError> {
+        for &task in tasks {
+            (0..self.ranks.len()).try_for_each(|rank| self.enqueue(rank, task))?;
+        }
+        Ok(())
+    }
+
+    /// Enqueues a proposal on a rank during a capture.
+    fn capture(&mut self, rank: usize, branch: &Branch) -> Result<(), EngineError> {
+        let Tasks { before, aside, ahead, after } = self.tasks(Task::Step, true);
+        let all = |work: &mut Self, tasks: Vec<Task>| {
+            tasks.into_iter().try_for_each(|task| work.enqueue(rank, task))
+        };
+        all(self, before)?;
+        // SAFETY: both read the engine's positions and write arrays of their own.
+        unsafe { branch.side_by_side(self, |work| all(work, aside), |work| all(work, ahead)) }?;
+        all(self, after)
+    }
+
+    fn enqueue(&mut self, number: usize, task: Task) -> Result<(), EngineError> {
+        let Work { ranks, marks, engine } = self;
+        let first = number == 0;
+        let rank = &mut ranks[number];
+        match task {
+            Task::Place(held) => {
+                let vector = rank.held(held)?;
+                // SAFETY: positions of all ranks hold a pair for every body and can be reached from each
+                // (`Peers::open`); ranks have met since they were last read, and meet before they are
+                // read again (`tasks`, `exact_density`).
+                unsafe { rank.descent.place(vector, &engine.everywhere()) }?;
+            }
+            // SAFETY: as above.
+            Task::Step => unsafe { rank.descent.step_to(&engine.everywhere()) }?,
+            Task::Meet => {
+                if let Devices::Several(engine) = engine {
+                    engine.enqueue_on(number, Stage::Meet)?;
+                }
+            }
+            // SAFETY: the ranks' operators were made together and live as long; they meet before they
+            // use what goes to them, and have met since.
+            Task::Nets => {
+                unsafe { rank.wirelength.nets(rank.descent.gamma(), engine.positions(number)) }?
+            }
+            Task::Pulls => rank.wirelength.gather()?,
+            Task::Lengths if first => rank.wirelength.total()?,
+            Task::Stages => {
+                if let Devices::One(engine) = engine {
+                    let mut mark = 2;
+                    marks.set(mark)?;
+                    engine.enqueue_stages(|| {
+                        mark += 1;
+                        marks.set(mark)
+                    })?;
+                }
+            }
+            Task::Stage(stage) => {
+                if let Devices::Several(engine) = engine {
+                    engine.enqueue_on(number, stage)?;
+                }
+            }
+            Task::Gradient { proposed } => {
+                let forces = engine.forces(number)?;
+                rank.descent.gradient_of_share(proposed, &rank.wirelength, forces)?;
+            }
+            Task::Sample { proposed } if first => {
+                let (energy, all) = engine.evaluation();
+                // SAFETY: statistics and signals are the engine's, which lives as long as this.
+                unsafe { rank.descent.sample(proposed, &rank.wirelength, energy, &all) }?;
+            }
+            Task::Mark(mark) if first => marks.set(mark)?,
+            Task::Lengths | Task::Sample { .. } | Task::Mark(_) => {}
+        }
+        Ok(())
     }
 }
 
@@ -135,8 +361,8 @@ impl<T: CudaReal> CudaBackend<T> {
     /// When `netlist` has other movable cells than the charge, kernels cannot be
     /// compiled, or device memory does not suffice.
     pub fn new(engine: CudaEngine<T>, netlist: &Netlist) -> Result<Self, EngineError> {
-        let rest = Rest::new(engine.gpu(), engine.charge(), netlist)?;
-        CudaBackend::of(engine, rest, netlist)
+        let rest = Rest::new(&[engine.gpu()], engine.charge(), netlist)?;
+        CudaBackend::of(Devices::One(Box::new(engine)), rest, netlist)
     }
 
     /// As [`CudaBackend::new`], with an engine of its own ([`CudaEngine::on`]) that is made at the same time.
@@ -149,30 +375,54 @@ impl<T: CudaReal> CudaBackend<T> {
         options: &EngineOptions,
         netlist: &Netlist,
     ) -> Result<Self, EngineError> {
-        let (rest, engine) = gpu.side_by_side(
-            || Rest::new(gpu, &charge, netlist),
-            || CudaEngine::on(gpu, charge.clone(), options),
-        );
+        let engine = || {
+            let engine = CudaEngine::on(gpu, charge.clone(), options)?;
+            Ok(Devices::One(Box::new(engine)))
+        };
+        CudaBackend::at_once(&[gpu], &charge, netlist, engine)
+    }
+
+    /// The same on several devices, with an engine on all of them ([`PeersEngine::new`]).
+    ///
+    /// # Errors
+    /// As [`CudaBackend::new`] and [`PeersEngine::new`].
+    pub fn on_peers(
+        peers: &Peers,
+        charge: Arc<Charge>,
+        options: &EngineOptions,
+        netlist: &Netlist,
+    ) -> Result<Self, EngineError> {
+        let gpus: Vec<&Gpu> = (0..peers.count()).map(|rank| peers.gpu(rank)).collect();
+        let engine = || {
+            let engine = PeersEngine::new(peers, charge.clone(), options)?;
+            Ok(Devices::Several(Box::new(engine)))
+        };
+        CudaBackend::at_once(&gpus, &charge, netlist, engine)
+    }
+
+    fn at_once(
+        gpus: &[&Gpu],
+        charge: &Charge,
+        netlist: &Netlist,
+        engine: impl FnOnce() -> Result<Devices<T>, EngineError>,
+    ) -> Result<Self, EngineError> {
+        let (rest, engine) = gpus[0].side_by_side(|| Rest::new(gpus, charge, netlist), engine);
         CudaBackend::of(engine?, rest?, netlist)
     }
 
-    fn of(engine: CudaEngine<T>, rest: Rest<T>, netlist: &Netlist) -> Result<Self, EngineError> {
-        let (charge, gpu) = (engine.charge(), engine.gpu());
-        let Rest { bounds, descent, wirelength } = rest;
+    fn of(engine: Devices<T>, rest: Rest<T>, netlist: &Netlist) -> Result<Self, EngineError> {
+        let Rest { bounds, ranks } = rest;
+        let [nx, ny] = engine.engine().charge().stacked_bins();
+        let branch = |rank: &Rank<T>| Branch::new(&rank.gpu);
         Ok(CudaBackend {
-            proposal: None,
+            proposal: Vec::new(),
+            branches: ranks.iter().map(branch).collect::<Result<_, _>>()?,
             fixed_hpwl: netlist.fixed_hpwl(),
             most_pull: netlist.most_pull(),
-            map: Map::filled(charge.stacked_bins()[0], charge.stacked_bins()[1], T::zero()),
+            map: Map::filled(nx, ny, T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
-            work: Work {
-                descent,
-                wirelength,
-                branch: Branch::new(gpu)?,
-                marks: Marks::new(gpu, MARKS)?,
-                engine,
-            },
+            work: Work { marks: Marks::new(&ranks[0].gpu, MARKS)?, ranks, engine },
             bounds,
         })
     }
@@ -187,40 +437,64 @@ impl<T: CudaReal> CudaBackend<T> {
         gpu.prepare::<T>(&units.map(|unit| (unit, &[][..]))).map(drop)
     }
 
-    /// The engine that it evaluates by.
-    pub fn engine(&self) -> &CudaEngine<T> {
-        &self.work.engine
+    /// How many orders of the bodies by tile have been made.
+    pub fn orders(&self) -> u32 {
+        match &self.work.engine {
+            Devices::One(engine) => engine.bodies().orders(),
+            Devices::Several(engine) => engine.orders(),
+        }
     }
 
     fn send(&mut self, weights: &Weights, step: f64, momentum: f64) -> Result<(), EngineError> {
         let Weights { gamma, lambda, pin_factor, area_factor } = *weights;
         let parameters =
             DescentParameters { gamma, lambda, pin_factor, area_factor, step, momentum };
-        Ok(self.work.descent.send(&parameters)?)
+        let mut descents = self.descents();
+        Ok(descents.try_for_each(|descent| descent.send(&parameters))?)
+    }
+
+    /// Of every rank.
+    fn descents(&mut self) -> impl Iterator<Item = &mut Descent<T>> {
+        self.work.ranks.iter_mut().map(|rank| &mut rank.descent)
     }
 
     /// Enqueues a proposal: the first one as plain launches,
-    /// which load what a capture could not, then as a graph.
+    /// which load what a capture could not, then as graphs.
     fn enqueue_proposal(&mut self) -> Result<(), EngineError> {
-        let work = &mut self.work;
-        if let Some(graph) = &mut self.proposal {
-            return work.engine.replay(graph);
+        let CudaBackend { proposal, branches, work, .. } = self;
+        match (&mut work.engine, &mut proposal[..]) {
+            (Devices::One(engine), [graph]) => return engine.replay(graph),
+            (Devices::Several(engine), [_, ..]) => {
+                engine.order_if_due()?;
+                proposal.iter_mut().try_for_each(Graph::launch)?;
+                engine.stages_enqueued();
+                return Ok(());
+            }
+            _ => {}
         }
-        work.proposal()?;
-        work.engine.order_if_due()?;
-        let gpu = work.engine.gpu().clone();
-        // SAFETY: the graph is kept beside `work`, whose device memory stays
-        // where it is until it is dropped, and is dropped before it; all work of
-        // this backend goes to the one stream of its engine. Nothing is ordered
-        // during capture, for that was just done if it was due.
-        let graph = unsafe { Graph::capture(&gpu, || work.proposal().map_err(Captured)) };
-        self.proposal = Some(graph.map_err(|Captured(error)| error)?);
+        work.enqueue_all(Task::Step, true)?;
+        if let Devices::One(engine) = &mut work.engine {
+            engine.order_if_due()?;
+        }
+        let graph = |(rank, branch): (usize, &Branch)| {
+            let gpu = work.ranks[rank].gpu.clone();
+            // SAFETY: the graphs are kept beside `work`, whose device memory stays
+            // where it is until it is dropped, and are dropped before it; all work of
+            // this backend goes to the one stream of each rank. Nothing is ordered
+            // during capture, for that was just done if it was due.
+            unsafe { Graph::capture(&gpu, || work.capture(rank, branch)) }
+        };
+        *proposal = branches.iter().enumerate().map(graph).collect::<Result<_, EngineError>>()?;
         Ok(())
     }
 
     /// Waits for an evaluation begun at `start` and reads its numbers.
     fn receive(&mut self, start: Instant) -> Result<Sample, EngineError> {
-        let found = self.work.descent.receive()?;
+        let (found, missing) = self.work.ranks[0].descent.receive_from_all()?;
+        if let (Devices::Several(engine), true) = (&self.work.engine, missing) {
+            engine.peers().synchronize()?;
+            return Err(CudaError::Peers("a rank has waited for another in vain".into()).into());
+        }
         let evaluation = self.work.engine.take_evaluation(found.statistics, found.energy)?;
         let between = |k, l| self.work.marks.ms_between(k, l);
         let staged = [between(0, 1)?, between(2, 3)?, between(3, 4)?, between(4, 5)?];
@@ -244,12 +518,12 @@ impl<T: CudaReal> CudaBackend<T> {
     }
 }
 
-/// What stops a capture: the device's refusal, or that of what is captured.
-struct Captured(EngineError);
-
-impl From<CudaError> for Captured {
-    fn from(error: CudaError) -> Self {
-        Captured(error.into())
+impl<T: CudaReal> Drop for CudaBackend<T> {
+    fn drop(&mut self) {
+        // What writes into one rank's memory may run on another one's stream.
+        if let Devices::Several(engine) = &self.work.engine {
+            let _ = engine.peers().synchronize();
+        }
     }
 }
 
@@ -265,7 +539,7 @@ fn vector(held: Held) -> Option<PointVector> {
 
 impl<T: CudaReal> Backend for CudaBackend<T> {
     fn charge(&self) -> &Charge {
-        self.work.engine.charge()
+        self.work.engine.engine().charge()
     }
 
     fn most_pull(&self) -> f64 {
@@ -273,11 +547,11 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
     }
 
     fn descriptor(&self) -> Descriptor {
-        self.work.engine.descriptor()
+        self.work.engine.engine().descriptor()
     }
 
     fn choice(&self) -> Choice {
-        self.work.engine.choice().clone()
+        self.work.engine.engine().choice().clone()
     }
 
     fn start(&mut self, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
@@ -285,7 +559,7 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         check_lengths(bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
         let at = |i: usize| self.bounds.clamp(i, T::of(x[i]), T::of(y[i]));
         let (x, y): (Vec<T>, Vec<T>) = (0..bodies).into_par_iter().map(at).unzip();
-        self.work.descent.start(&x, &y)?;
+        self.descents().try_for_each(|descent| descent.start(&x, &y))?;
         self.ready = Ready::Started;
         Ok(())
     }
@@ -294,10 +568,7 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         self.ready.require("a gradient", Ready::Started)?;
         let start = Instant::now();
         self.send(weights, 0.0, 0.0)?;
-        let Work { descent, engine, .. } = &mut self.work;
-        let [x, y] = descent.vector(PointVector::V);
-        engine.set_positions_device(x, y)?;
-        self.work.gradient(false)?;
+        self.work.enqueue_all(Task::Place(Held::Current), false)?;
         let sample = self.receive(start)?;
         self.ready = Ready::Evaluated;
         Ok(sample)
@@ -320,24 +591,29 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
 
     fn accept(&mut self) -> Result<(), EngineError> {
         self.ready.require("a step's acceptance", Ready::Proposed)?;
-        self.work.descent.swap();
+        self.descents().for_each(Descent::swap);
         self.ready = Ready::Evaluated;
         Ok(())
     }
 
     fn keep(&mut self) -> Result<(), EngineError> {
         self.ready.require("a placement to keep", Ready::Started)?;
-        self.work.descent.keep();
+        self.descents().for_each(Descent::keep);
         Ok(())
     }
 
     fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError> {
         let bodies = self.charge().bodies();
         check_lengths(bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
+        self.ready.require_vector(held)?;
         let mut values = vec![T::zero(); bodies];
-        let Work { descent, engine, .. } = &self.work;
-        for (from, to) in Work::held(descent, self.ready, held)?.iter().zip([x, y]) {
-            engine.gpu().read(from, &mut values)?;
+        for (axis, to) in [x, y].into_iter().enumerate() {
+            for rank in &self.work.ranks {
+                let from = rank.held(held)?;
+                for range in rank.descent.share() {
+                    rank.gpu.read(from[axis].slice(range.clone()), &mut values[range])?;
+                }
+            }
             to.par_iter_mut().zip(&values).for_each(|(to, value)| *to = value.wide());
         }
         Ok(())
@@ -348,28 +624,29 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         check_lengths(bodies, &[("x of a vector", x.len()), ("y of a vector", y.len())])?;
         let round = |from: &[f64]| from.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
         let (x, y) = (round(x), round(y));
-        let descent = &mut self.work.descent;
-        match vector(held) {
-            Some(which) => descent.set_vector(which, &x, &y)?,
-            None => descent.set_kept(&x, &y)?,
-        }
+        self.descents().try_for_each(|descent| match vector(held) {
+            Some(which) => descent.set_vector(which, &x, &y),
+            None => descent.set_kept(&x, &y),
+        })?;
         self.ready = self.ready.after_write(held);
         Ok(())
     }
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<f64>) -> Result<(), EngineError> {
         check_bins([self.map.nx(), self.map.ny()], out)?;
-        self.work.engine.read_map(kind, &mut self.map)?;
+        self.work.engine.engine_mut().read_map(kind, &mut self.map)?;
         let values = out.as_mut_slice().iter_mut().zip(self.map.as_slice());
         values.for_each(|(to, from)| *to = from.wide());
         Ok(())
     }
 
     fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError> {
-        let Work { descent, engine, .. } = &mut self.work;
-        let [x, y] = Work::<T>::held(descent, self.ready, held)?;
-        engine.set_positions_device(x, y)?;
-        engine.exact_density()
+        self.ready.require_vector(held)?;
+        self.work.enqueue_each(&[Task::Place(held), Task::Meet])?;
+        if let Devices::Several(engine) = &mut self.work.engine {
+            engine.positions_written();
+        }
+        self.work.engine.engine_mut().exact_density()
     }
 
     fn times(&self) -> StageSplit {

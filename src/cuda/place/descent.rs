@@ -10,22 +10,28 @@
 //!
 //! Weights, step, momentum and which vectors take which part come from device memory, so that
 //! all of it can be captured in one [`Graph`](crate::cuda::Graph) and replayed with other numbers; the
-//! sums come back in one read of 88 bytes. Sums are in f64 in a fixed order: the
-//! same bits on every run of a device.
+//! sums come back in one read of 96 bytes. Sums are in f64 in a fixed order: the
+//! same bits on every run, and for any number of devices.
+//!
+//! On several devices each moves the bodies of its share ([`Deal`]), writes their positions to all of them, and leaves
+//! its blocks' sums with the first, which adds them up.
 
 use super::wirelength::CudaWirelength;
-use crate::cuda::bodies::RawStatistics;
+use crate::cuda::bodies::{Addresses, Deal, MOST_RANKS, RawStatistics, grid_of};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument, Launch,
-    Pinned, SumScratch, blocks_at_once, blocks_for, check_aligned, check_length,
+    Pinned, check_aligned, check_length, function,
 };
+use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaFunction, LaunchConfig};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Sums of `descent_gradient`.
 const SUMS: usize = 4;
-/// Numbers of a sample: the sums, that of the step, HPWL, WA, energy, three statistics.
-const SAMPLE: usize = SUMS + 7;
+/// Numbers of a sample: the sums, that of the step, HPWL, WA, energy, three statistics, and whether a rank
+/// has waited in vain.
+const SAMPLE: usize = SUMS + 8;
 /// Numbers that are sent: those of [`DescentParameters`], and which vectors take part.
 const SENT: usize = 9;
 
@@ -90,6 +96,10 @@ pub struct DescentSample {
 /// Nothing is allocated after creation.
 pub struct Descent<T: CudaReal> {
     gpu: Gpu,
+    deal: Deal,
+    /// Which rank this is, and of how many.
+    rank: usize,
+    ranks: usize,
     bodies: usize,
     movable: usize,
     low: [T; 2],
@@ -107,14 +117,12 @@ pub struct Descent<T: CudaReal> {
     next: usize,
     kept: Option<usize>,
     turn: usize,
+    place: CudaFunction,
     step: CudaFunction,
-    step_config: LaunchConfig,
     gradient: CudaFunction,
-    gradient_config: LaunchConfig,
-    /// Of the step and of the gradient.
-    scratch: [SumScratch; 2],
-    /// Σ (v' − v)² of the last step.
-    moved: DeviceVec<f64>,
+    total: CudaFunction,
+    /// The sums of all ranks' blocks, in memory of the first: of the gradient, then Σ (v' − v)² of the step.
+    parts: Arc<DeviceVec<f64>>,
     parameters: DeviceVec<f64>,
     sample: DeviceVec<f64>,
     /// What is copied to and from the device, in page-locked memory: copies of it do not wait.
@@ -139,14 +147,14 @@ type Pair = [CUdeviceptr; 2];
 /// `Vectors` in `kernels/place/descent.cu`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Addresses {
+struct Vectors {
     v: [Pair; 3],
     u: [Pair; 2],
     g: [Pair; 2],
 }
 
 // SAFETY: addresses in C order, as the kernels declare them.
-unsafe impl KernelArgument for Addresses {}
+unsafe impl KernelArgument for Vectors {}
 
 /// `Vector` as an argument of its own.
 #[repr(transparent)]
@@ -164,13 +172,55 @@ struct Constants<T> {
     area: CUdeviceptr,
     pin_weight: CUdeviceptr,
     low: [T; 2],
-    bodies: u32,
-    movable: u32,
     uniform: u32,
 }
 
 // SAFETY: addresses and plain numbers in C order, as the kernels declare them.
 unsafe impl<T: CudaReal> KernelArgument for Constants<T> {}
+
+/// Where positions go: `Everywhere` in `kernels/place/descent.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Everywhere {
+    positions: Addresses,
+    ranks: u32,
+    unused: u32,
+}
+
+// SAFETY: addresses and numbers in C order, as the kernels declare them.
+unsafe impl KernelArgument for Everywhere {}
+
+impl Everywhere {
+    /// To arrays of so many ranks.
+    pub(super) fn of(positions: Addresses, ranks: usize) -> Self {
+        Everywhere { positions, ranks: ranks as u32, unused: 0 }
+    }
+}
+
+/// What ranks know of an evaluation: `Witnesses` in `kernels/place/descent.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Witnesses {
+    statistics: Addresses,
+    missing: Addresses,
+    ranks: u32,
+    unused: u32,
+}
+
+// SAFETY: as above.
+unsafe impl KernelArgument for Witnesses {}
+
+impl Witnesses {
+    /// Three statistics of the density each, and the word in which each of several ranks says whom it has
+    /// waited for in vain.
+    pub(super) fn of<'a>(
+        statistics: impl ExactSizeIterator<Item = &'a DeviceVec<u64>>,
+        missing: Addresses,
+    ) -> Self {
+        let ranks = statistics.len() as u32;
+        Witnesses { statistics: Addresses::of(statistics), missing, ranks, unused: 0 }
+    }
+}
 
 fn pair<T: CudaReal>([x, y]: &[DeviceVec<T>; 2]) -> Pair {
     [*x.address(), *y.address()]
@@ -192,6 +242,14 @@ impl<T: CudaReal> Descent<T> {
     /// [`CudaError::Length`] when `bodies`' slices differ in length, other errors
     /// when kernels cannot be compiled or memory runs out.
     pub fn new(gpu: &Gpu, bodies: &DescentBodies<'_, T>) -> Result<Self, CudaError> {
+        Ok(Self::on_each(&[gpu], bodies)?.remove(0))
+    }
+
+    /// The same on several devices that reach each other's memory, each with its share of the bodies.
+    pub(super) fn on_each(
+        gpus: &[&Gpu],
+        bodies: &DescentBodies<'_, T>,
+    ) -> Result<Vec<Self>, CudaError> {
         let (count, movable) = (bodies.area.len(), bodies.pin_weight.len());
         check_length("largest x of bodies", bodies.high_x.len(), count)?;
         check_length("largest y of bodies", bodies.high_y.len(), count)?;
@@ -199,14 +257,21 @@ impl<T: CudaReal> Descent<T> {
         if i32::try_from(count).is_err() {
             return Err(CudaError::TooManyBodies(count));
         }
+        let deal = Deal::new(movable, count);
+        let parts = Arc::new(gpus[0].zeros((SUMS + 1) * deal.blocks())?);
+        Gpu::on_each(gpus, |rank, gpu| Self::of_rank(gpu, bodies, deal, [rank, gpus.len()], &parts))
+    }
+
+    fn of_rank(
+        gpu: &Gpu,
+        bodies: &DescentBodies<'_, T>,
+        deal: Deal,
+        [rank, ranks]: [usize; 2],
+        parts: &Arc<DeviceVec<f64>>,
+    ) -> Result<Self, CudaError> {
+        let (count, movable) = (bodies.area.len(), bodies.pin_weight.len());
         let module = gpu.kernels::<T>("descent")?;
-        let load = |name| -> Result<_, CudaError> {
-            let kernel = module.load_function(name)?;
-            let config = blocks_at_once(gpu, &kernel, blocks_for(count).grid_dim.0 as usize)?;
-            Ok((kernel, config))
-        };
-        let ((step, step_config), (gradient, gradient_config)) =
-            (load("descent_step")?, load("descent_gradient")?);
+        let load = |name| function(&module, name);
         let vector = || -> Result<_, CudaError> { Ok([gpu.zeros(count)?, gpu.zeros(count)?]) };
         let uniform = uniform_from([bodies.high_x, bodies.high_y, bodies.area]);
         let listed = count.min(uniform + 1);
@@ -225,23 +290,27 @@ impl<T: CudaReal> Descent<T> {
             next: 1,
             kept: None,
             turn: 0,
-            step,
-            scratch: [
-                SumScratch::of(gpu, 1, step_config)?,
-                SumScratch::of(gpu, SUMS, gradient_config)?,
-            ],
-            step_config,
-            gradient,
-            gradient_config,
-            moved: gpu.zeros(1)?,
+            place: load("descent_place")?,
+            step: load("descent_step")?,
+            gradient: load("descent_gradient")?,
+            total: load("descent_sample")?,
+            parts: parts.clone(),
             parameters: gpu.zeros(SENT)?,
             sample: gpu.zeros(SAMPLE)?,
             sent: Pinned::zeros(gpu, SENT)?,
             received: Pinned::zeros(gpu, SAMPLE)?,
             gpu: gpu.clone(),
+            deal,
+            rank,
+            ranks,
             bodies: count,
             movable,
         })
+    }
+
+    /// The movable cells and the fillers whose values the vectors hold here.
+    pub(super) fn share(&self) -> [Range<usize>; 2] {
+        self.deal.share(self.rank, self.ranks)
     }
 
     /// Sets u and v of the current point.
@@ -249,14 +318,8 @@ impl<T: CudaReal> Descent<T> {
     /// # Errors
     /// When a slice has another length than there are bodies, or the copy fails.
     pub fn start(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
-        self.leave_kept();
-        for (axis, from) in [x, y].into_iter().enumerate() {
-            check_length("positions to start from", from.len(), self.bodies)?;
-            let (v, u) = (&mut self.v[self.current][axis], &mut self.u[self.turn][axis]);
-            self.gpu.write(from, &mut *v)?;
-            self.gpu.copy(&*v, u)?;
-        }
-        Ok(())
+        self.set_vector(PointVector::V, x, y)?;
+        self.set_vector(PointVector::U, x, y)
     }
 
     /// x and y of one of the current point's vectors, one value per body.
@@ -281,7 +344,7 @@ impl<T: CudaReal> Descent<T> {
             PointVector::U => &mut self.u[self.turn],
             PointVector::G => &mut self.g[self.turn],
         };
-        write_pair(&self.gpu, [x, y], to, self.bodies)
+        write_pair(&self.gpu, [x, y], to, self.deal.share(self.rank, self.ranks))
     }
 
     /// Keeps v of the current point as it is, in place of what was kept before. Nothing is copied.
@@ -300,7 +363,7 @@ impl<T: CudaReal> Descent<T> {
     /// When a slice has another length than there are bodies, or the copy fails.
     pub fn set_kept(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
         let kept = self.other_than(self.next);
-        write_pair(&self.gpu, [x, y], &mut self.v[kept], self.bodies)?;
+        write_pair(&self.gpu, [x, y], &mut self.v[kept], self.deal.share(self.rank, self.ranks))?;
         self.kept = Some(kept);
         Ok(())
     }
@@ -354,22 +417,58 @@ impl<T: CudaReal> Descent<T> {
     pub fn step(&mut self, positions: DeviceSliceMut<'_, T>) -> Result<(), CudaError> {
         check_length("positions", positions.len(), 2 * self.bodies)?;
         check_aligned("positions", *positions.address(), 2 * size_of::<T>())?;
+        self.gpu.check_own(positions.gpu())?;
+        let mut addresses = Addresses([0; MOST_RANKS]);
+        addresses.0[0] = *positions.address();
+        // SAFETY: two values per body, borrowed exclusively, of this device (checked above).
+        unsafe { self.step_to(&Everywhere::of(addresses, 1)) }
+    }
+
+    /// The same of the share, to positions of all ranks.
+    ///
+    /// # Safety
+    /// `to` is arrays with a pair for every body, in memory that this device reaches; nothing reads what is
+    /// written there before ranks have met, and nothing wrote or read it before that they have not met after.
+    pub(super) unsafe fn step_to(&mut self, to: &Everywhere) -> Result<(), CudaError> {
+        let Some((dealt, config)) = self.deal.launch(self.rank, self.ranks) else {
+            return Ok(());
+        };
         let constants = self.constants();
         let vectors = self.addresses();
-        let SumScratch { partial, ticket } = &self.scratch[0];
+        let moved = self.moved();
         // SAFETY: arguments are those of descent_step (addresses stand for
-        // pointers); every vector has one value per body, `positions` two; bounds and areas
-        // reach to `uniform`; `partial` has one value per block.
+        // pointers); every vector has one value per body, what is in `to` two; bounds and areas
+        // reach to `uniform`; the first rank's `parts` have one value more per block of all ranks than the
+        // gradient's sums.
         unsafe {
             Launch::new(&self.gpu, &self.step)
+                .arg(&dealt)
                 .arg(&constants)
                 .arg(&self.parameters)
                 .arg(&vectors)
-                .arg(&positions)
-                .arg(partial)
-                .arg(ticket)
-                .arg(&self.moved)
-                .launch(self.step_config)
+                .arg(to)
+                .arg(&moved)
+                .launch(config)
+        }
+    }
+
+    /// Enqueues the copy of a vector, one of this descent's, to positions of all ranks.
+    ///
+    /// # Safety
+    /// As [`Descent::step_to`].
+    pub(super) unsafe fn place(
+        &self,
+        vector: &[DeviceVec<T>; 2],
+        to: &Everywhere,
+    ) -> Result<(), CudaError> {
+        let Some((dealt, config)) = self.deal.launch(self.rank, self.ranks) else {
+            return Ok(());
+        };
+        let vector = Vector(pair(vector));
+        // SAFETY: arguments are those of descent_place; the vector has one value per body; the rest is the
+        // caller's promise.
+        unsafe {
+            Launch::new(&self.gpu, &self.place).arg(&dealt).arg(&vector).arg(to).launch(config)
         }
     }
 
@@ -388,38 +487,79 @@ impl<T: CudaReal> Descent<T> {
         forces: &DeviceVec<T>,
         (statistics, energy): (&DeviceVec<u64>, &DeviceVec<f64>),
     ) -> Result<(), CudaError> {
+        self.gradient_of_share(proposed, wirelength, forces)?;
+        // Of several regions those of each follow.
+        check_length("statistics", statistics.len().min(3), 3)?;
+        self.gpu.check_own(statistics.gpu())?;
+        let own = Witnesses::of([statistics].into_iter(), Addresses([0; MOST_RANKS]));
+        // SAFETY: three statistics at least, of this device.
+        unsafe { self.sample(proposed, wirelength, energy, &own) }
+    }
+
+    /// g of the bodies of the share, and the sums of their blocks.
+    pub(super) fn gradient_of_share(
+        &mut self,
+        proposed: bool,
+        wirelength: &CudaWirelength<T>,
+        forces: &DeviceVec<T>,
+    ) -> Result<(), CudaError> {
         let (wx, wy) = wirelength.gradient();
         check_length("wirelength's gradient", wx.len(), self.movable)?;
         check_length("forces", forces.len(), 2 * self.bodies)?;
-        // Of several regions those of each follow.
-        check_length("statistics", statistics.len().min(3), 3)?;
-        check_length("energy", energy.len().min(1), 1)?;
         self.gpu.check_own(wx.gpu())?;
+        let Some((dealt, config)) = self.deal.launch(self.rank, self.ranks) else {
+            return Ok(());
+        };
         let pull = Vector([*wx.address(), *wy.address()]);
         let vectors = self.addresses();
         let proposed = i32::from(proposed);
         let constants = self.constants();
-        let SumScratch { partial, ticket } = &self.scratch[1];
+        let parts = *self.parts.address();
         // SAFETY: arguments are those of descent_gradient (addresses stand for
         // pointers); vectors have one value per body, forces two, wirelength's
-        // gradient and pin weights one per movable cell; areas reach to `uniform`; `partial` has
-        // SUMS per block.
+        // gradient and pin weights one per movable cell; areas reach to `uniform`; the first rank's `parts` have
+        // SUMS per block of all ranks.
         unsafe {
             Launch::new(&self.gpu, &self.gradient)
+                .arg(&dealt)
                 .arg(&constants)
                 .arg(&self.parameters)
                 .arg(&vectors)
                 .arg(&proposed)
                 .arg(&pull)
                 .arg(forces)
-                .arg(partial)
-                .arg(ticket)
-                .arg(&self.moved)
+                .arg(&parts)
+                .launch(config)
+        }
+    }
+
+    /// Enqueues, on the first rank once all have met after their gradients, the numbers that
+    /// [`Descent::receive`] brings.
+    ///
+    /// # Safety
+    /// What is in `all` is of this device or can be reached from it, and lives until this has run.
+    pub(super) unsafe fn sample(
+        &mut self,
+        proposed: bool,
+        wirelength: &CudaWirelength<T>,
+        energy: &DeviceVec<f64>,
+        all: &Witnesses,
+    ) -> Result<(), CudaError> {
+        check_length("energy", energy.len().min(1), 1)?;
+        let (proposed, blocks) = (i32::from(proposed), self.deal.blocks() as u32);
+        let moved = self.moved();
+        // SAFETY: arguments are those of descent_sample; `parts` have SUMS and one more for each of `blocks`.
+        unsafe {
+            Launch::new(&self.gpu, &self.total)
+                .arg(&*self.parts)
+                .arg(&moved)
+                .arg(&blocks)
+                .arg(&proposed)
                 .arg(wirelength.lengths())
                 .arg(energy)
-                .arg(statistics)
+                .arg(all)
                 .arg(&self.sample)
-                .launch(self.gradient_config)
+                .launch(grid_of(SUMS + 1))
         }
     }
 
@@ -428,8 +568,13 @@ impl<T: CudaReal> Descent<T> {
     /// # Errors
     /// What failed on the device since the last wait.
     pub fn receive(&mut self) -> Result<DescentSample, CudaError> {
+        Ok(self.receive_from_all()?.0)
+    }
+
+    /// The same of all ranks, and whether one of them has waited for another in vain.
+    pub(super) fn receive_from_all(&mut self) -> Result<(DescentSample, bool), CudaError> {
         let found = self.received.receive(&self.sample)?;
-        Ok(DescentSample {
+        let sample = DescentSample {
             wirelength_norm: found[0],
             force_norm: found[1],
             gradient_squared: found[2],
@@ -439,7 +584,13 @@ impl<T: CudaReal> Descent<T> {
             wirelength: found[6],
             energy: found[7],
             statistics: [8, 9, 10].map(|k| found[k].to_bits()).into(),
-        })
+        };
+        Ok((sample, found[11] != 0.0))
+    }
+
+    /// Where the step's sums of blocks are.
+    fn moved(&self) -> CUdeviceptr {
+        self.parts.address() + (SUMS * self.deal.blocks() * size_of::<f64>()) as CUdeviceptr
     }
 
     fn constants(&self) -> Constants<T> {
@@ -448,14 +599,12 @@ impl<T: CudaReal> Descent<T> {
             area: *self.area.address(),
             pin_weight: *self.pin_weight.address(),
             low: self.low,
-            bodies: self.bodies as u32,
-            movable: self.movable as u32,
             uniform: self.uniform as u32,
         }
     }
 
-    fn addresses(&self) -> Addresses {
-        Addresses {
+    fn addresses(&self) -> Vectors {
+        Vectors {
             v: self.v.each_ref().map(pair),
             u: self.u.each_ref().map(pair),
             g: self.g.each_ref().map(pair),
@@ -463,16 +612,18 @@ impl<T: CudaReal> Descent<T> {
     }
 }
 
-/// Copies the host's x and y, `bodies` values each, to a vector on the device.
+/// Copies a share of the host's x and y to a vector on the device.
 fn write_pair<T: CudaReal>(
     gpu: &Gpu,
     from: [&[T]; 2],
     to: &mut [DeviceVec<T>; 2],
-    bodies: usize,
+    share: [Range<usize>; 2],
 ) -> Result<(), CudaError> {
     for (from, to) in from.into_iter().zip(to) {
-        check_length("values of a vector", from.len(), bodies)?;
-        gpu.write(from, to)?;
+        check_length("values of a vector", from.len(), to.len())?;
+        for range in share.clone() {
+            gpu.write(&from[range.clone()], to.slice_mut(range))?;
+        }
     }
     Ok(())
 }
@@ -495,8 +646,9 @@ mod tests {
     fn a_sample_is_laid_out_as_in_the_kernels() {
         let source = kernel_source("descent");
         assert!(source.contains(&format!("double sums[{SUMS}] = ")));
-        assert!(source.contains(&format!("sample[{SUMS}] = proposed ? *moved : 0;")));
+        assert!(source.contains(&format!("const bool last = blockIdx.x == {SUMS};")));
         assert!(source.contains(&format!("sample[{}] = lengths[0];", SUMS + 1)));
-        assert!(source.contains(&format!("k < 3; ++k) sample[{} + k] = ", SAMPLE - 3)));
+        assert!(source.contains(&format!("k < 3; ++k) sample[{} + k] = ", SAMPLE - 4)));
+        assert!(source.contains(&format!("sample[{}] = missing;", SAMPLE - 1)));
     }
 }

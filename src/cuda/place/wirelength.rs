@@ -6,16 +6,20 @@
 //! brought to an order of this operator's own: small ones first, some thousands at a time by
 //! number of pins, and cut into chunks that a warp takes, so that its lanes
 //! take the same number of turns. Every sum runs in a fixed order: the same
-//! bits on every run of a device.
+//! bits on every run, and for any number of devices, of which each takes an interval of the nets and makes the sums
+//! of the cells in its share ([`Deal`]).
 
+use crate::cuda::bodies::{Addresses, Deal, Shares, grid_of};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch, MOST_PINS,
-    blocks_at_once, blocks_for, check_length,
+    blocks_for, check_length,
 };
 use crate::wirelength::{Netlist, Wirelength, blocks, cut};
+use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaFunction, LaunchConfig};
 use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// A thread takes nets of at most this many pins, a warp those of more …
 const SMALL_NET: usize = 16;
@@ -31,6 +35,8 @@ const HEAVY: u32 = 64;
 
 /// Threads of a warp, and most nets of a chunk.
 const WARP: u32 = 32;
+/// Most blocks, some four times as many as an H200 runs at once: half of them keep it busy.
+const MOST_BLOCKS: usize = 3072;
 
 /// The weighted-average wirelength of one netlist on a device.
 pub struct CudaWirelength<T: CudaReal> {
@@ -39,18 +45,22 @@ pub struct CudaWirelength<T: CudaReal> {
     bodies: usize,
     nets: DeviceNets<T>,
     lengths_and_pins: CudaFunction,
-    config: LaunchConfig,
-    partial: DeviceVec<f64>,
-    ticket: DeviceVec<u32>,
+    /// Blocks of all ranks, and those that run here.
+    blocks: usize,
+    own_blocks: Range<usize>,
+    /// HPWL of every block, then WA, in memory of the first rank.
+    parts: Arc<DeviceVec<f64>>,
+    total: CudaFunction,
     gather: CudaFunction,
-    gather_config: LaunchConfig,
-    /// Blocks of `gather` that take a cell per thread.
-    light: u32,
+    /// The cells that it sums the pins of.
+    cells: Range<usize>,
     /// Cells of many pins, and how many.
     heavy: DeviceVec<u32>,
     heavies: u32,
     /// A pair per pin.
     pin_gradient: DeviceVec<T>,
+    /// Those of all ranks.
+    pin_gradients: PinGradients,
     gradient: [DeviceVec<T>; 2],
     /// HPWL and WA.
     lengths: DeviceVec<f64>,
@@ -74,8 +84,20 @@ struct DeviceNets<T: CudaReal> {
     all: u32,
     body_start: DeviceVec<u32>,
     body_pin: DeviceVec<u32>,
-    cells: u32,
 }
+
+/// `PinGradients` in `kernels/place/wirelength.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct PinGradients {
+    of: Addresses,
+    shares: Shares,
+    rank: u32,
+    unused: u32,
+}
+
+// SAFETY: addresses and numbers in C order, as the kernels declare them.
+unsafe impl KernelArgument for PinGradients {}
 
 /// `Nets` in `kernels/place/wirelength.cu`.
 #[repr(C)]
@@ -97,6 +119,15 @@ impl<T: CudaReal> CudaWirelength<T> {
     /// [`CudaError::Length`] when the netlist has more movable cells than there
     /// are bodies; when there are 2³² − 256 pins or more, kernels cannot be compiled or memory runs out.
     pub fn new(gpu: &Gpu, netlist: &Netlist, bodies: usize) -> Result<Self, CudaError> {
+        Ok(Self::on_each(&[gpu], netlist, bodies)?.remove(0))
+    }
+
+    /// The same on several devices that reach each other's memory.
+    pub(super) fn on_each(
+        gpus: &[&Gpu],
+        netlist: &Netlist,
+        bodies: usize,
+    ) -> Result<Vec<Self>, CudaError> {
         let cells = netlist.movable();
         if cells > bodies {
             return Err(CudaError::Length {
@@ -107,39 +138,47 @@ impl<T: CudaReal> CudaWirelength<T> {
         }
         check_pins(netlist.pins())?;
         let layout = Layout::new(netlist);
-        let module = gpu.kernels::<T>("wirelength")?;
-        let load = |name: &str| module.load_function(name);
-        let nets = layout.upload(gpu, netlist)?;
-        let warps = BLOCK / WARP;
-        let work =
-            (nets.all - nets.large).max((nets.large - nets.small + nets.chunks).div_ceil(warps));
-        let lengths_and_pins = load("wirelength_nets")?;
-        let config = blocks_at_once(gpu, &lengths_and_pins, work as usize)?;
+        let blocks = layout.blocks(netlist);
+        let parts = Arc::new(gpus[0].zeros(2 * blocks)?);
+        let deal = Deal::new(cells, bodies);
         let heavy = layout.heavy(netlist);
-        let light = blocks_for(cells).grid_dim.0;
-        let heavies = heavy.len() as u32;
-        Ok(CudaWirelength {
-            partial: gpu.zeros(2 * config.grid_dim.0 as usize)?,
-            ticket: gpu.zeros(1)?,
-            lengths_and_pins,
-            config,
-            gather: load("wirelength_gather")?,
-            gather_config: LaunchConfig {
-                grid_dim: (light + heavies.div_ceil(warps), 1, 1),
-                block_dim: (BLOCK, 1, 1),
-                shared_mem_bytes: 0,
-            },
-            light,
-            heavy: gpu.upload(&heavy)?,
-            heavies,
-            nets,
-            pin_gradient: gpu.zeros(2 * layout.smooth_pins)?,
-            gradient: [gpu.zeros(cells)?, gpu.zeros(cells)?],
-            lengths: gpu.zeros(2)?,
-            fixed_hpwl: netlist.fixed_hpwl(),
-            gpu: gpu.clone(),
-            bodies,
-        })
+        let several = gpus.len() > 1;
+        let all = Gpu::on_each(gpus, |rank, gpu| {
+            let defines = [("PF_SEVERAL", "1".to_owned())];
+            let module = gpu.instance::<T>("wirelength", if several { &defines } else { &[] })?;
+            let load = |name: &str| module.load_function(name);
+            let [share, _] = deal.share(rank, gpus.len());
+            let heavy: Vec<u32> =
+                heavy.iter().copied().filter(|&cell| share.contains(&(cell as usize))).collect();
+            Ok::<_, CudaError>(CudaWirelength {
+                lengths_and_pins: load("wirelength_nets")?,
+                blocks,
+                own_blocks: blocks * rank / gpus.len()..blocks * (rank + 1) / gpus.len(),
+                parts: parts.clone(),
+                total: load("wirelength_lengths")?,
+                gather: load("wirelength_gather")?,
+                cells: share,
+                heavy: gpu.upload(&heavy)?,
+                heavies: heavy.len() as u32,
+                nets: layout.upload(gpu, netlist)?,
+                pin_gradient: gpu.zeros(2 * layout.smooth_pins)?,
+                pin_gradients: PinGradients {
+                    of: Addresses::of::<T>([]),
+                    shares: deal.shares(gpus.len()),
+                    rank: rank as u32,
+                    unused: 0,
+                },
+                gradient: [gpu.zeros(cells)?, gpu.zeros(cells)?],
+                lengths: gpu.zeros(2)?,
+                fixed_hpwl: netlist.fixed_hpwl(),
+                gpu: gpu.clone(),
+                bodies,
+            })
+        });
+        let mut all = all?;
+        let of = Addresses::of(all.iter().map(|rank| &rank.pin_gradient));
+        all.iter_mut().for_each(|rank| rank.pin_gradients.of = of);
+        Ok(all)
     }
 
     /// Enqueues HPWL, WA and its gradient for the lower-left `corners` of the bodies, x and y of
@@ -153,15 +192,37 @@ impl<T: CudaReal> CudaWirelength<T> {
         gamma: impl Into<DeviceSlice<'a, f64>>,
         corners: &DeviceVec<T>,
     ) -> Result<(), CudaError> {
+        // SAFETY: pins' gradients go to memory of this device.
+        unsafe { self.nets(gamma, corners) }?;
+        self.gather()?;
+        self.total()
+    }
+
+    /// Enqueues the gradients of the pins of this rank's nets, which go to the ranks that have the cells in their
+    /// share, and the lengths of its blocks, which go to the first.
+    ///
+    /// # Safety
+    /// Other ranks of the same [`CudaWirelength::on_each`] live until this has run, and use what goes to them
+    /// once ranks have met after it; none has used it before, that ranks have not met after.
+    pub(super) unsafe fn nets<'a>(
+        &mut self,
+        gamma: impl Into<DeviceSlice<'a, f64>>,
+        corners: &DeviceVec<T>,
+    ) -> Result<(), CudaError> {
         let gamma = gamma.into();
         check_length("lower-left corners", corners.len(), 2 * self.bodies)?;
         check_length("smoothing length", gamma.len(), 1)?;
         let nets = self.nets.addresses();
+        let (first, blocks) = (self.own_blocks.start as u32, self.blocks as u32);
+        let parts = *self.parts.address();
+        if self.own_blocks.is_empty() {
+            return Ok(());
+        }
         // SAFETY: arguments are those of wirelength_nets. Bodies of pins are below
-        // `cells`, at most the pairs of corners (`new` and here); nets below
-        // `smooth` have their pins below the length of pin_gradient; a chunk has
-        // at most WARP nets and CHUNK_PINS pins (`Layout`); partial has two
-        // values per block.
+        // `cells`, at most the pairs of corners (`on_each` and here); nets below
+        // `smooth` have their pins below the length of every pin_gradient; a chunk has
+        // at most WARP nets and CHUNK_PINS pins (`Layout`); the first rank's `parts` have two
+        // values per block of all ranks.
         unsafe {
             Launch::new(&self.gpu, &self.lengths_and_pins)
                 .arg(&nets)
@@ -173,25 +234,28 @@ impl<T: CudaReal> CudaWirelength<T> {
                 .arg(&self.nets.all)
                 .arg(&self.nets.chunks)
                 .arg(&self.nets.chunk)
-                .arg(&self.pin_gradient)
-                .arg(&self.partial)
-                .arg(&self.ticket)
-                .arg(&self.lengths)
-                .launch(self.config)?;
+                .arg(&self.pin_gradients)
+                .arg(&first)
+                .arg(&blocks)
+                .arg(&parts)
+                .launch(grid_of(self.own_blocks.len()))
         }
-        self.gather()
     }
 
-    /// Enqueues the sums over every cell's pins.
-    fn gather(&mut self) -> Result<(), CudaError> {
+    /// Enqueues the sums over the pins of the cells in this rank's share.
+    pub(super) fn gather(&mut self) -> Result<(), CudaError> {
+        let light = blocks_for(self.cells.len()).grid_dim.0;
+        let (first, end) = (self.cells.start as u32, self.cells.end as u32);
+        let config = grid_of((light + self.heavies.div_ceil(BLOCK / WARP)) as usize);
         let [gx, gy] = &mut self.gradient;
         // SAFETY: arguments are those of wirelength_gather; body_start has one
         // value more than there are cells, and the pins in body_pin belong to
         // nets of the weighted average, each of which has a pair in pin_gradient.
         unsafe {
             Launch::new(&self.gpu, &self.gather)
-                .arg(&self.nets.cells)
-                .arg(&self.light)
+                .arg(&first)
+                .arg(&end)
+                .arg(&light)
                 .arg(&self.heavies)
                 .arg(&self.heavy)
                 .arg(&self.nets.body_start)
@@ -199,7 +263,20 @@ impl<T: CudaReal> CudaWirelength<T> {
                 .arg(&self.pin_gradient)
                 .arg(gx)
                 .arg(gy)
-                .launch(self.gather_config)
+                .launch(config)
+        }
+    }
+
+    /// Enqueues, on the first rank, the sums of all blocks' lengths.
+    pub(super) fn total(&mut self) -> Result<(), CudaError> {
+        let blocks = self.blocks as u32;
+        // SAFETY: arguments are those of wirelength_lengths; `parts` have two values per block.
+        unsafe {
+            Launch::new(&self.gpu, &self.total)
+                .arg(&*self.parts)
+                .arg(&blocks)
+                .arg(&self.lengths)
+                .launch(grid_of(2))
         }
     }
 
@@ -296,6 +373,14 @@ impl Layout {
         self.place_of[e] + (pin - netlist.pins_of(e).start) as u32
     }
 
+    /// Blocks of the kernel that takes the nets, of all ranks: a number that depends on the nets alone.
+    fn blocks(&self, netlist: &Netlist) -> usize {
+        let warps = (BLOCK / WARP) as usize;
+        let (wide, large) = (netlist.nets() - self.large, self.large - self.small);
+        let chunks = self.chunk.len() - 1;
+        wide.max(large.max(chunks).div_ceil(warps)).clamp(1, MOST_BLOCKS)
+    }
+
     /// Cells of more pins than a thread sums.
     fn heavy(&self, netlist: &Netlist) -> Vec<u32> {
         let pins =
@@ -328,7 +413,6 @@ impl Layout {
             all: netlist.nets() as u32,
             body_start: gpu.upload(body_start)?,
             body_pin: gpu.upload(&body_pin)?,
-            cells: netlist.movable() as u32,
         })
     }
 

@@ -1,0 +1,179 @@
+//! How bodies are dealt out to blocks that sum over them, and these to ranks:
+//! `kernels/bodies/shares.cuh`.
+
+use crate::cuda::device::{BLOCK, DeviceValue, DeviceVec, KernelArgument};
+use cudarc::driver::LaunchConfig;
+use cudarc::driver::sys::CUdeviceptr;
+use std::ops::Range;
+
+/// Most ranks: `MOST_RANKS` there.
+pub(in crate::cuda) const MOST_RANKS: usize = 16;
+/// Most blocks, some four times as many as an H200 runs at once: half of them keep it busy.
+const MOST_BLOCKS: usize = 2048;
+/// Bodies of a block where there are fewer blocks, two a thread.
+const LEAST_EACH: usize = 510;
+
+/// Bodies, movable cells first, and how they are dealt out to blocks, which depends on their numbers alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cuda) struct Deal {
+    cells: usize,
+    bodies: usize,
+    blocks: usize,
+    cells_each: usize,
+    fillers_each: usize,
+}
+
+/// `Deal` in the kernels: what one rank takes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cuda) struct Dealt {
+    cells: u32,
+    bodies: u32,
+    each: [u32; 2],
+    first: u32,
+    blocks: u32,
+}
+
+// SAFETY: plain numbers in C order, as the kernels declare them.
+unsafe impl KernelArgument for Dealt {}
+
+/// `Shares` in the kernels.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cuda) struct Shares {
+    first_cell: [u32; MOST_RANKS],
+    first_filler: [u32; MOST_RANKS],
+    cells: u32,
+    ranks: u32,
+}
+
+// SAFETY: as above.
+unsafe impl KernelArgument for Shares {}
+
+/// An array of every rank's: addresses of them.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cuda) struct Addresses(pub(in crate::cuda) [CUdeviceptr; MOST_RANKS]);
+
+// SAFETY: as many addresses as the kernels declare.
+unsafe impl KernelArgument for Addresses {}
+
+impl Addresses {
+    /// Of arrays of the ranks.
+    pub(in crate::cuda) fn of<'a, E: DeviceValue>(
+        arrays: impl IntoIterator<Item = &'a DeviceVec<E>>,
+    ) -> Self {
+        let mut addresses = [0; MOST_RANKS];
+        for (to, array) in addresses.iter_mut().zip(arrays) {
+            *to = *array.address();
+        }
+        Addresses(addresses)
+    }
+}
+
+/// So many blocks of [`BLOCK`] threads.
+pub(in crate::cuda) fn grid_of(blocks: usize) -> LaunchConfig {
+    LaunchConfig { grid_dim: (blocks as u32, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
+}
+
+impl Deal {
+    /// Of `bodies`, the first `cells` of which are movable cells.
+    pub(in crate::cuda) fn new(cells: usize, bodies: usize) -> Self {
+        let blocks = bodies.div_ceil(LEAST_EACH).clamp(1, MOST_BLOCKS);
+        let (cells_each, fillers_each) =
+            (cells.div_ceil(blocks), (bodies - cells).div_ceil(blocks));
+        Deal { cells, bodies, blocks, cells_each, fillers_each }
+    }
+
+    /// Blocks of all ranks.
+    pub(in crate::cuda) fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    /// The blocks of a rank, of `count`.
+    fn blocks_of(&self, rank: usize, count: usize) -> Range<usize> {
+        self.blocks * rank / count..self.blocks * (rank + 1) / count
+    }
+
+    /// The movable cells and the fillers that a rank, of `count`, has.
+    pub(in crate::cuda) fn share(&self, rank: usize, count: usize) -> [Range<usize>; 2] {
+        let blocks = self.blocks_of(rank, count);
+        let (begin, end) = (self.first(blocks.start), self.first(blocks.end));
+        [begin[0]..end[0], begin[1]..end[1]]
+    }
+
+    /// The first movable cell and filler of a block.
+    fn first(&self, block: usize) -> [usize; 2] {
+        let cell = (block * self.cells_each).min(self.cells);
+        [cell, self.cells + (block * self.fillers_each).min(self.bodies - self.cells)]
+    }
+
+    /// What the kernels of a rank take, and their launch; none where there are fewer blocks than ranks and
+    /// this one has none.
+    pub(in crate::cuda) fn launch(
+        &self,
+        rank: usize,
+        count: usize,
+    ) -> Option<(Dealt, LaunchConfig)> {
+        let blocks = self.blocks_of(rank, count);
+        let dealt = Dealt {
+            cells: self.cells as u32,
+            bodies: self.bodies as u32,
+            each: [self.cells_each as u32, self.fillers_each as u32],
+            first: blocks.start as u32,
+            blocks: self.blocks as u32,
+        };
+        (!blocks.is_empty()).then(|| (dealt, grid_of(blocks.len())))
+    }
+
+    /// Whose share is whose, of `count` ranks.
+    pub(in crate::cuda) fn shares(&self, count: usize) -> Shares {
+        let mut shares = Shares {
+            first_cell: [0; MOST_RANKS],
+            first_filler: [0; MOST_RANKS],
+            cells: self.cells as u32,
+            ranks: count as u32,
+        };
+        for rank in 0..count {
+            let [cells, fillers] = self.share(rank, count);
+            shares.first_cell[rank] = cells.start as u32;
+            shares.first_filler[rank] = fillers.start as u32;
+        }
+        shares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::device::kernel_constant;
+
+    #[test]
+    fn every_body_is_in_one_share_and_shares_are_alike() {
+        for (cells, bodies) in [(0, 0), (1, 1), (3, 900), (900, 900), (1_000_000, 3_000_001)] {
+            let deal = Deal::new(cells, bodies);
+            for count in [1, 2, 3, 16] {
+                let shares: Vec<_> = (0..count).map(|rank| deal.share(rank, count)).collect();
+                for (kind, all) in [(0, 0..cells), (1, cells..bodies)] {
+                    assert_eq!(shares[0][kind].start, all.start);
+                    assert_eq!(shares[count - 1][kind].end, all.end);
+                    let ends = shares.windows(2).all(|two| two[0][kind].end == two[1][kind].start);
+                    assert!(ends, "{shares:?}");
+                }
+                if bodies > 1 << 20 {
+                    let sizes =
+                        || shares.iter().map(|[cells, fillers]| cells.len() + fillers.len());
+                    assert!(sizes().max().unwrap() - sizes().min().unwrap() <= bodies / 500);
+                }
+            }
+            assert_eq!(deal.blocks_of(0, 1), 0..deal.blocks());
+        }
+    }
+
+    #[test]
+    fn there_are_as_many_ranks_as_in_the_kernels() {
+        let found = kernel_constant("bodies/shares.cuh", "MOST_RANKS");
+        assert_eq!(found, MOST_RANKS.to_string());
+        assert_eq!(size_of::<Shares>(), (2 * MOST_RANKS + 2) * 4);
+    }
+}
