@@ -33,7 +33,8 @@
 //!
 //! [`Peers`] are devices of one machine that reach each other's memory. [`SlabSolver`] solves one
 //! large map on all of them (worth it from some 8192² bins on), [`PeersEngine`] takes whole steps of one
-//! design (from some 2 million bodies on), [`BatchSolver`] spreads independent maps.
+//! design (from some 2 million bodies on), [`CudaBackend::on_peers`] places one, [`BatchSolver`] spreads
+//! independent maps.
 //! [`Peers::choose`] says how many devices are worth it.
 //!
 //! ```no_run

@@ -316,10 +316,11 @@ impl<T: CudaReal> Work<T> {
                     engine.enqueue_on(number, Stage::Meet)?;
                 }
             }
-            // SAFETY: the ranks' operators were made together and live as long; they meet before they
-            // use what goes to them, and have met since.
             Task::Nets => {
-                unsafe { rank.wirelength.nets(rank.descent.gamma(), engine.positions(number)) }?
+                let (gamma, positions) = (rank.descent.gamma(), engine.positions(number));
+                // SAFETY: the ranks' operators were made together and live as long; they meet before they
+                // use what goes to them, and have met since.
+                unsafe { rank.wirelength.nets(gamma, positions) }?;
             }
             Task::Pulls => rank.wirelength.gather()?,
             Task::Lengths if first => rank.wirelength.total()?,

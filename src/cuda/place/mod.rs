@@ -1,4 +1,4 @@
-//! A placement on a device: wirelength, the descent's vectors, and the
+//! A placement on one device or several: wirelength, the descent's vectors, and the
 //! [`Backend`](crate::place::Backend) made of them and an engine.
 
 mod backend;
