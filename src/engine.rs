@@ -431,7 +431,9 @@ mod tests {
     #[test]
     fn options_differ_from_the_default_in_what_is_said() {
         let options = EngineOptions::default().pipeline(Pipeline::Fused).threads(2);
-        assert_eq!(options, EngineOptions { pipeline: Some(Pipeline::Fused), threads: 2 });
+        let written =
+            EngineOptions { pipeline: Some(Pipeline::Fused), threads: 2, deterministic: false };
+        assert_eq!(options, written);
         assert_eq!(options.pipeline(None).threads(0), EngineOptions::default());
     }
 }

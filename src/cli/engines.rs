@@ -256,7 +256,8 @@ mod cuda {
         if charge.regions() > 1 {
             return alone("fence regions are for one device");
         }
-        match Peers::open(&ordinals) {
+        let gpus = ordinals.iter().map(|&device| gpu(device)).collect::<Result<_, _>>()?;
+        match Peers::on(gpus) {
             Ok(peers) => Ok((Ok(peers), devices_note(&ordinals, &why))),
             // They do not reach each other: one does without.
             Err(error @ CudaError::Peers(_)) => alone(&error.to_string()),

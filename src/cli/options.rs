@@ -52,9 +52,8 @@ pub(crate) struct SolveArgs {
     /// Threads on the CPU; 0 takes all there are
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
-    /// The same bits on every run: every engine always gives them
-    #[arg(long, hide = true)]
-    #[allow(dead_code)] // accepted, and without effect
+    /// The bits of one device on several: the first of them solves alone. (Runs alike always give the same bits)
+    #[arg(long)]
     deterministic: bool,
     /// Seed of the fillers' positions, and of a placement's start
     #[arg(long, value_name = "SEED", default_value_t = 1000, allow_hyphen_values = true,
@@ -226,7 +225,8 @@ impl SolveArgs {
     }
 
     pub(crate) fn engine_options(&self) -> EngineOptions {
-        EngineOptions::default().pipeline(self.pipeline()).threads(self.threads)
+        let options = EngineOptions::default().pipeline(self.pipeline()).threads(self.threads);
+        options.deterministic(self.deterministic)
     }
 }
 

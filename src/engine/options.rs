@@ -17,6 +17,10 @@ pub struct EngineOptions {
     pub pipeline: Option<Pipeline>,
     /// Threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all there are.
     pub threads: usize,
+    /// Whether an engine on several devices is to have the bits of one device in everything: the first device
+    /// then solves alone. On one device and on the CPU it changes nothing: the same positions give the same bits
+    /// on every run in any case.
+    pub deterministic: bool,
 }
 
 impl EngineOptions {
@@ -30,6 +34,12 @@ impl EngineOptions {
     #[must_use]
     pub fn threads(self, threads: usize) -> Self {
         EngineOptions { threads, ..self }
+    }
+
+    /// With the bits of one device on any number of them, or without.
+    #[must_use]
+    pub fn deterministic(self, deterministic: bool) -> Self {
+        EngineOptions { deterministic, ..self }
     }
 }
 

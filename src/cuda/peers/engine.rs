@@ -28,7 +28,8 @@ const RUNS_PER_SAMPLE: usize = 10;
 ///
 /// Density, overflow and maximum have the bits of one device
 /// ([`CudaEngine`](crate::cuda::CudaEngine)); the potential, the field and what follows from them those of
-/// the solve by slabs ([`SlabSolver`](crate::cuda::SlabSolver)) on as many ranks. The trait takes and
+/// the solve by slabs ([`SlabSolver`](crate::cuda::SlabSolver)) on as many ranks, or with
+/// [`EngineOptions::deterministic`] those of one device, too. The trait takes and
 /// returns arrays of the host. Which device works on a body depends on where it stands along x, anew with every
 /// order of the bodies; whose share it is in ([`PeersEngine::share`]), and where its force goes therefore, stays. A
 /// placer whose arrays live on the devices moves the bodies of each share there and enqueues steps:
@@ -81,7 +82,7 @@ impl<T: CudaReal> PeersEngine<T> {
     ) -> Result<Self, EngineError> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
-        let (step, choice) = Step::new(peers, &charge, options.pipeline)?;
+        let (step, choice) = Step::new(peers, &charge, options)?;
         Ok(PeersEngine {
             graphs: [const { None }; Pipeline::ALL.len()],
             step,

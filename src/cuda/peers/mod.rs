@@ -79,15 +79,21 @@ impl Peers {
     /// [`CudaError::Peers`] for no device or more than 16, for devices that do not reach
     /// each other's memory or get wrong data there; else as [`Gpu::open`].
     pub fn open(devices: &[usize]) -> Result<Peers, CudaError> {
-        if devices.is_empty() || devices.len() > MOST_RANKS {
-            let found = devices.len();
-            return Err(CudaError::Peers(format!("{found} ranks: expected 1 to {MOST_RANKS}")));
-        }
-        let gpus = devices.iter().map(|&d| Gpu::open(d)).collect::<Result<Vec<_>, _>>()?;
+        check_count(devices.len())?;
+        Peers::on(devices.iter().map(|&d| Gpu::open(d)).collect::<Result<_, _>>()?)
+    }
+
+    /// The same on devices that are open.
+    ///
+    /// # Errors
+    /// As [`Peers::open`].
+    pub fn on(gpus: Vec<Gpu>) -> Result<Peers, CudaError> {
+        check_count(gpus.len())?;
         reach::connect(&gpus)?;
+        let count = gpus.len();
         let rank = |gpu: Gpu| {
             let module = gpu.kernels::<f32>("meet")?;
-            let signals = gpu.zeros((ANNOUNCED + devices.len()) * WORDS)?;
+            let signals = gpu.zeros((ANNOUNCED + count) * WORDS)?;
             // They must be zero before another rank announces itself.
             gpu.synchronize()?;
             Ok(Rank { meet: function(&module, "meet")?, signals, gpu })
@@ -173,6 +179,13 @@ impl Peers {
                 .launch(one_warp)
         }
     }
+}
+
+fn check_count(found: usize) -> Result<(), CudaError> {
+    if (1..=MOST_RANKS).contains(&found) {
+        return Ok(());
+    }
+    Err(CudaError::Peers(format!("{found} ranks: expected 1 to {MOST_RANKS}")))
 }
 
 impl Ranks {

@@ -20,8 +20,8 @@ use crate::cuda::bodies::{
     Addresses, BINS_PER_BLOCK, Bodies, Deal, Density, Force, RawStatistics, Shares,
 };
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, Launch, function};
-use crate::cuda::solve::{FieldSolver, SolverOptions, solver};
-use crate::engine::{Choice, Pipeline};
+use crate::cuda::solve::{FieldSolver, SolverOptions, ThreePass, solver};
+use crate::engine::{Choice, EngineOptions, Pipeline};
 use crate::grid::BinGrid;
 use cudarc::driver::CudaFunction;
 use std::ops::Range;
@@ -90,11 +90,11 @@ impl<T: CudaReal> Step<T> {
     pub(super) fn new(
         peers: &Peers,
         charge: &Arc<Charge>,
-        pipeline: Option<Pipeline>,
+        options: &EngineOptions,
     ) -> Result<(Self, Choice), CudaError> {
         check_regions(charge)?;
         let (grid, count) = (charge.grid(), peers.count());
-        let (slabs, alone, choice) = plan(peers, &grid, pipeline)?;
+        let (slabs, alone, choice) = plan(peers, &grid, options)?;
         let rows = |rank| slabs.as_ref().map(|slabs: &SlabSolver<T>| slabs.rows(rank));
         let blocks = divide(grid.bins().div_ceil(BINS_PER_BLOCK), count);
         let begin = |rank| match rows(rank) {
@@ -152,7 +152,12 @@ impl<T: CudaReal> Step<T> {
     pub(super) fn path(&self, pipeline: Pipeline) -> Pipeline {
         match &self.alone[pipeline as usize] {
             Some(solver) => solver.pipeline(),
-            None if pipeline == Pipeline::ThreePass && self.slabs.is_none() => Pipeline::Fused,
+            None if pipeline == Pipeline::ThreePass && self.slabs.is_none() => {
+                match ThreePass::<T>::is_made_for(self.peers.gpu(0), &self.charge.grid()) {
+                    true => pipeline,
+                    false => Pipeline::Fused,
+                }
+            }
             None => pipeline,
         }
     }
@@ -356,22 +361,27 @@ type Solvers<T> =
 fn plan<T: CudaReal>(
     peers: &Peers,
     grid: &BinGrid,
-    pipeline: Option<Pipeline>,
+    options: &EngineOptions,
 ) -> Result<Solvers<T>, CudaError> {
     let mut alone = [const { None }; Pipeline::ALL.len()];
-    let (slabs, stood_in) = match SlabSolver::new(peers, grid) {
-        Ok(slabs) => (Some(slabs), None),
-        Err(error) if error.lets_another_stand_in() => (None, Some(error)),
-        Err(error) => return Err(error),
+    let by_slabs = || match SlabSolver::new(peers, grid) {
+        Ok(slabs) => Ok((Some(slabs), None)),
+        Err(error) if error.lets_another_stand_in() => Ok((None, Some(error.to_string()))),
+        Err(error) => Err(error),
     };
-    let choice = match (pipeline, stood_in) {
+    let (slabs, stood_in) = match options.deterministic {
+        // Other kernels, which the compiler may round differently.
+        true => (None, Some("the bits of one device are wanted".to_owned())),
+        false => by_slabs()?,
+    };
+    let choice = match (options.pipeline, stood_in) {
         (Some(pipeline), _) => Choice::asked_for(pipeline),
         (None, None) => {
             let reason = "fastest on GPUs wherever it has kernels".to_owned();
             Choice { pipeline: Pipeline::ThreePass, reason }
         }
-        (None, Some(error)) => {
-            let reason = format!("{error}; the first device solves alone");
+        (None, Some(why)) => {
+            let reason = format!("{why}; the first device solves alone");
             Choice { pipeline: Pipeline::ThreePass, reason }
         }
     };

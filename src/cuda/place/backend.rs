@@ -7,8 +7,9 @@
 //!
 //! Several devices ([`PeersEngine`]) have a share of the bodies each, which they move, and of the nets.
 //! Every device gets the positions of all bodies and works on the density of those in its tiles; forces
-//! and pins' gradients go to the device that moves the body. All sums are in an order of their own, so that
-//! whatever does not come from φ or E has the bits of one device, and all has where the solve has.
+//! and pins' gradients go to the device that moves the body. No sum depends on how many devices there are: a
+//! placement has the bits of one device where the solve has them
+//! ([`EngineOptions::deterministic`]; else the solve by slabs may round differently here and there).
 //!
 //! Bodies stay in the caller's order, and the engine orders them by tile before a
 //! step when enough of them are outside their halos. In slot order an H200 would save
