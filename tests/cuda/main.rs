@@ -18,6 +18,7 @@ mod limits;
 mod maps;
 mod peers;
 mod place;
+mod place_peers;
 mod reference;
 mod replays;
 mod sanitizer;

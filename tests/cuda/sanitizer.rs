@@ -300,14 +300,14 @@ fn volumes<T: CudaReal>(gpu: &Gpu) {
 
 /// Wirelength, its gradient, and a few steps of the descent.
 fn placer<T: CudaReal>(gpu: &Gpu) {
-    use crate::place::{charge, design, device, place, placed_like_one, wirelength_is_the_cpus};
+    use crate::place::{charge, design, device, place, wirelength_is_the_cpus};
     wirelength_is_the_cpus::<T>(gpu, 1500);
     let design = design(1500);
     let charge = charge(&design, 24);
     let netlist = placefield::wirelength::Netlist::from_design(&design, 100).unwrap();
     let (_, sample, _) = place(&mut device::<T>(gpu, &charge, &netlist), 4);
     assert!(sample.is_finite());
-    placed_like_one::<T>(gpu, &[0, 0], 3);
+    crate::place_peers::placed_like_one::<T>(gpu, &[0, 0], 3);
 }
 
 /// Two ranks, with each way of keeping spectra in the second pass.

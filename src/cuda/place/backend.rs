@@ -17,22 +17,20 @@
 //! and spend a part of that again: every pin would look up its body's slot, and
 //! every new order, one in five iterations, would move ten more arrays.
 
-use super::descent::{
-    Descent, DescentBodies, DescentParameters, Everywhere, PointVector, Witnesses,
-};
+use super::descent::{Descent, DescentBodies, DescentParameters};
 use super::wirelength::CudaWirelength;
+use super::work::{Devices, Rank, Task, Work, vector};
 use crate::charge::Charge;
-use crate::cuda::bodies::{Addresses, MOST_RANKS, RawStatistics};
-use crate::cuda::device::{Branch, CudaError, CudaReal, DeviceVec, Gpu, Graph, Marks};
+use crate::cuda::device::{Branch, CudaError, CudaReal, Gpu, Graph, Marks};
 use crate::cuda::engine::CudaEngine;
-use crate::cuda::peers::{Peers, PeersEngine, Stage};
+use crate::cuda::peers::{Peers, PeersEngine};
 use crate::engine::{
-    Choice, DensityStats, Descriptor, Engine, EngineError, EngineOptions, Evaluation, MapKind,
-    check_bins, check_lengths,
+    Choice, DensityStats, Descriptor, Engine, EngineError, EngineOptions, MapKind, check_bins,
+    check_lengths,
 };
 use crate::grid::Map;
 use crate::place::bounds::Bounds;
-use crate::place::ready::{NOTHING_KEPT, Ready};
+use crate::place::ready::Ready;
 use crate::place::{Backend, Held, Sample, StageSplit, Weights};
 use crate::wirelength::Netlist;
 use rayon::prelude::*;
@@ -66,23 +64,6 @@ struct Rest<T: CudaReal> {
     ranks: Vec<Rank<T>>,
 }
 
-/// What of it a device has.
-struct Rank<T: CudaReal> {
-    gpu: Gpu,
-    descent: Descent<T>,
-    wirelength: CudaWirelength<T>,
-}
-
-impl<T: CudaReal> Rank<T> {
-    /// One of the vectors.
-    fn held(&self, held: Held) -> Result<&[DeviceVec<T>; 2], EngineError> {
-        match vector(held) {
-            Some(which) => Ok(self.descent.vector(which)),
-            None => self.descent.kept().ok_or(NOTHING_KEPT),
-        }
-    }
-}
-
 impl<T: CudaReal> Rest<T> {
     fn new(gpus: &[&Gpu], charge: &Charge, netlist: &Netlist) -> Result<Self, EngineError> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
@@ -106,253 +87,6 @@ impl<T: CudaReal> Rest<T> {
         };
         let ranks = gpus.iter().zip(descents).zip(wirelengths).map(rank).collect();
         Ok(Rest { bounds, ranks })
-    }
-}
-
-/// What evaluates density, field and force.
-enum Devices<T: CudaReal> {
-    One(Box<CudaEngine<T>>),
-    Several(Box<PeersEngine<T>>),
-}
-
-impl<T: CudaReal> Devices<T> {
-    fn engine(&self) -> &dyn Engine<T> {
-        match self {
-            Devices::One(engine) => &**engine,
-            Devices::Several(engine) => &**engine,
-        }
-    }
-
-    fn engine_mut(&mut self) -> &mut dyn Engine<T> {
-        match self {
-            Devices::One(engine) => &mut **engine,
-            Devices::Several(engine) => &mut **engine,
-        }
-    }
-
-    /// Where positions are to be written, which makes stale what followed from those before.
-    fn everywhere(&mut self) -> Everywhere {
-        match self {
-            Devices::One(engine) => {
-                let mut of = Addresses([0; MOST_RANKS]);
-                of.0[0] = *engine.positions_device_mut().address();
-                Everywhere::of(of, 1)
-            }
-            Devices::Several(engine) => {
-                Everywhere::of(engine.all_positions(), engine.peers().count())
-            }
-        }
-    }
-
-    fn positions(&self, rank: usize) -> &DeviceVec<T> {
-        match self {
-            Devices::One(engine) => engine.positions_device(),
-            Devices::Several(engine) => engine.positions_device(rank),
-        }
-    }
-
-    fn forces(&self, rank: usize) -> Result<&DeviceVec<T>, EngineError> {
-        match self {
-            Devices::One(engine) => engine.force_device(),
-            Devices::Several(engine) => Ok(engine.forces_device(rank)),
-        }
-    }
-
-    /// The energy, and what every rank knows of the evaluation.
-    fn evaluation(&self) -> (&DeviceVec<f64>, Witnesses) {
-        match self {
-            Devices::One(engine) => {
-                let (statistics, energy) = engine.evaluation_device();
-                let nobody = Addresses([0; MOST_RANKS]);
-                (energy, Witnesses::of([statistics].into_iter(), nobody))
-            }
-            Devices::Several(engine) => {
-                let of = |rank| engine.evaluation_device(rank).0;
-                let statistics = (0..engine.peers().count()).map(of);
-                let missing = engine.peers().missing();
-                (engine.evaluation_device(0).1, Witnesses::of(statistics, missing))
-            }
-        }
-    }
-
-    fn take_evaluation(
-        &mut self,
-        statistics: RawStatistics,
-        energy: f64,
-    ) -> Result<Evaluation, EngineError> {
-        match self {
-            Devices::One(engine) => engine.take_evaluation(statistics, energy),
-            Devices::Several(engine) => engine.take_evaluation(statistics, energy),
-        }
-    }
-}
-
-/// What an evaluation is made of.
-struct Work<T: CudaReal> {
-    ranks: Vec<Rank<T>>,
-    /// On the first rank.
-    marks: Marks,
-    engine: Devices<T>,
-}
-
-/// What is enqueued on every rank in turn.
-#[derive(Clone, Copy)]
-enum Task {
-    /// Positions from one of the vectors, or where a step leads.
-    Place(Held),
-    Step,
-    /// Several ranks wait for each other.
-    Meet,
-    /// Gradients of pins, and the sums over those of cells; HPWL and WA on the first rank.
-    Nets,
-    Pulls,
-    Lengths,
-    /// Density, solve and force, on one device, and a part of them on several.
-    Stages,
-    Stage(Stage),
-    /// The gradient of the bodies, and on the first rank the numbers of the evaluation.
-    Gradient {
-        proposed: bool,
-    },
-    Sample {
-        proposed: bool,
-    },
-    /// On the first rank.
-    Mark(usize),
-}
-
-/// What of an evaluation comes before its two sides, the wirelength's and the density's, and after them.
-struct Tasks {
-    before: Vec<Task>,
-    aside: Vec<Task>,
-    ahead: Vec<Task>,
-    after: Vec<Task>,
-}
-
-impl<T: CudaReal> Work<T> {
-    /// Of an evaluation where `first` leads, of a point `proposed` or of the current one.
-    fn tasks(&self, first: Task, proposed: bool) -> Tasks {
-        let [gradient, sample] = [Task::Gradient { proposed }, Task::Sample { proposed }];
-        match &self.engine {
-            Devices::One(_) => Tasks {
-                before: vec![first],
-                aside: vec![Task::Mark(0), Task::Nets, Task::Pulls, Task::Lengths, Task::Mark(1)],
-                ahead: vec![Task::Stages],
-                after: vec![gradient, sample],
-            },
-            Devices::Several(engine) => {
-                let mut ahead = vec![Task::Mark(2)];
-                for (k, stages) in engine.stages().into_iter().enumerate() {
-                    ahead.extend(stages.into_iter().map(Task::Stage));
-                    ahead.push(Task::Mark(3 + k));
-                }
-                Tasks {
-                    before: vec![first, Task::Meet],
-                    aside: vec![Task::Mark(0), Task::Nets, Task::Mark(1)],
-                    ahead,
-                    // What came from other ranks: pins' gradients and forces, then sums.
-                    after: vec![
-                        Task::Meet,
-                        Task::Pulls,
-                        Task::Lengths,
-                        gradient,
-                        Task::Meet,
-                        sample,
-                    ],
-                }
-            }
-        }
-    }
-
-    /// Enqueues an evaluation by plain launches, each task on all ranks before the next, so that no rank
-    /// that waits for another keeps the host from enqueueing what that one is to do.
-    fn enqueue_all(&mut self, first: Task, proposed: bool) -> Result<(), EngineError> {
-        let Tasks { before, aside, ahead, after } = self.tasks(first, proposed);
-        self.enqueue_each(&before)?;
-        if let Devices::Several(engine) = &mut self.engine {
-            engine.order_if_due()?;
-        }
-        [aside, ahead, after].iter().try_for_each(|tasks| self.enqueue_each(tasks))?;
-        if let Devices::Several(engine) = &mut self.engine {
-            engine.stages_enqueued();
-        }
-        Ok(())
-    }
-
-    fn enqueue_each(&mut self, tasks: &[Task]) -> Result<(), EngineError> {
-        for &task in tasks {
-            (0..self.ranks.len()).try_for_each(|rank| self.enqueue(rank, task))?;
-        }
-        Ok(())
-    }
-
-    /// Enqueues a proposal on a rank during a capture.
-    fn capture(&mut self, rank: usize, branch: &Branch) -> Result<(), EngineError> {
-        let Tasks { before, aside, ahead, after } = self.tasks(Task::Step, true);
-        let all = |work: &mut Self, tasks: Vec<Task>| {
-            tasks.into_iter().try_for_each(|task| work.enqueue(rank, task))
-        };
-        all(self, before)?;
-        // SAFETY: both read the engine's positions and write arrays of their own.
-        unsafe { branch.side_by_side(self, |work| all(work, aside), |work| all(work, ahead)) }?;
-        all(self, after)
-    }
-
-    fn enqueue(&mut self, number: usize, task: Task) -> Result<(), EngineError> {
-        let Work { ranks, marks, engine } = self;
-        let first = number == 0;
-        let rank = &mut ranks[number];
-        match task {
-            Task::Place(held) => {
-                let vector = rank.held(held)?;
-                // SAFETY: positions of all ranks hold a pair for every body and can be reached from each
-                // (`Peers::open`); ranks have met since they were last read, and meet before they are
-                // read again (`tasks`, `exact_density`).
-                unsafe { rank.descent.place(vector, &engine.everywhere()) }?;
-            }
-            // SAFETY: as above.
-            Task::Step => unsafe { rank.descent.step_to(&engine.everywhere()) }?,
-            Task::Meet => {
-                if let Devices::Several(engine) = engine {
-                    engine.enqueue_on(number, Stage::Meet)?;
-                }
-            }
-            Task::Nets => {
-                let (gamma, positions) = (rank.descent.gamma(), engine.positions(number));
-                // SAFETY: the ranks' operators were made together and live as long; they meet before they
-                // use what goes to them, and have met since.
-                unsafe { rank.wirelength.nets(gamma, positions) }?;
-            }
-            Task::Pulls => rank.wirelength.gather()?,
-            Task::Lengths if first => rank.wirelength.total()?,
-            Task::Stages => {
-                if let Devices::One(engine) = engine {
-                    let mut mark = 2;
-                    marks.set(mark)?;
-                    engine.enqueue_stages(|| {
-                        mark += 1;
-                        marks.set(mark)
-                    })?;
-                }
-            }
-            Task::Stage(stage) => {
-                if let Devices::Several(engine) = engine {
-                    engine.enqueue_on(number, stage)?;
-                }
-            }
-            Task::Gradient { proposed } => {
-                let forces = engine.forces(number)?;
-                rank.descent.gradient_of_share(proposed, &rank.wirelength, forces)?;
-            }
-            Task::Sample { proposed } if first => {
-                let (energy, all) = engine.evaluation();
-                // SAFETY: statistics and signals are the engine's, which lives as long as this.
-                unsafe { rank.descent.sample(proposed, &rank.wirelength, energy, &all) }?;
-            }
-            Task::Mark(mark) if first => marks.set(mark)?,
-            Task::Lengths | Task::Sample { .. } | Task::Mark(_) => {}
-        }
-        Ok(())
     }
 }
 
@@ -526,16 +260,6 @@ impl<T: CudaReal> Drop for CudaBackend<T> {
         if let Devices::Several(engine) = &self.work.engine {
             let _ = engine.peers().synchronize();
         }
-    }
-}
-
-/// Which of the current point's vectors is meant; none for the placement kept.
-fn vector(held: Held) -> Option<PointVector> {
-    match held {
-        Held::Current => Some(PointVector::V),
-        Held::Sequence => Some(PointVector::U),
-        Held::Gradient => Some(PointVector::G),
-        Held::Kept => None,
     }
 }
 

@@ -16,11 +16,12 @@
 //! On several devices each moves the bodies of its share ([`Deal`]), writes their positions to all of them, and leaves
 //! its blocks' sums with the first, which adds them up.
 
+use super::arguments::{Constants, Everywhere, Vector, Vectors, Witnesses, pair};
 use super::wirelength::CudaWirelength;
 use crate::cuda::bodies::{Addresses, Deal, MOST_RANKS, RawStatistics, grid_of};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument, Launch,
-    Pinned, check_aligned, check_length, function,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Pinned,
+    check_aligned, check_length, function,
 };
 use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::CUdeviceptr;
@@ -139,91 +140,6 @@ pub enum PointVector {
     U,
     /// The gradient at v.
     G,
-}
-
-/// `Vector` in `kernels/place/descent.cu`.
-type Pair = [CUdeviceptr; 2];
-
-/// `Vectors` in `kernels/place/descent.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Vectors {
-    v: [Pair; 3],
-    u: [Pair; 2],
-    g: [Pair; 2],
-}
-
-// SAFETY: addresses in C order, as the kernels declare them.
-unsafe impl KernelArgument for Vectors {}
-
-/// `Vector` as an argument of its own.
-#[repr(transparent)]
-#[derive(Clone, Copy)]
-struct Vector(Pair);
-
-// SAFETY: as above.
-unsafe impl KernelArgument for Vector {}
-
-/// `Bodies` in `kernels/place/descent.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Constants<T> {
-    high: Pair,
-    area: CUdeviceptr,
-    pin_weight: CUdeviceptr,
-    low: [T; 2],
-    uniform: u32,
-}
-
-// SAFETY: addresses and plain numbers in C order, as the kernels declare them.
-unsafe impl<T: CudaReal> KernelArgument for Constants<T> {}
-
-/// Where positions go: `Everywhere` in `kernels/place/descent.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Everywhere {
-    positions: Addresses,
-    ranks: u32,
-    unused: u32,
-}
-
-// SAFETY: addresses and numbers in C order, as the kernels declare them.
-unsafe impl KernelArgument for Everywhere {}
-
-impl Everywhere {
-    /// To arrays of so many ranks.
-    pub(super) fn of(positions: Addresses, ranks: usize) -> Self {
-        Everywhere { positions, ranks: ranks as u32, unused: 0 }
-    }
-}
-
-/// What ranks know of an evaluation: `Witnesses` in `kernels/place/descent.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Witnesses {
-    statistics: Addresses,
-    missing: Addresses,
-    ranks: u32,
-    unused: u32,
-}
-
-// SAFETY: as above.
-unsafe impl KernelArgument for Witnesses {}
-
-impl Witnesses {
-    /// Three statistics of the density each, and the word in which each of several ranks says whom it has
-    /// waited for in vain.
-    pub(super) fn of<'a>(
-        statistics: impl ExactSizeIterator<Item = &'a DeviceVec<u64>>,
-        missing: Addresses,
-    ) -> Self {
-        let ranks = statistics.len() as u32;
-        Witnesses { statistics: Addresses::of(statistics), missing, ranks, unused: 0 }
-    }
-}
-
-fn pair<T: CudaReal>([x, y]: &[DeviceVec<T>; 2]) -> Pair {
-    [*x.address(), *y.address()]
 }
 
 /// Of values per body, the first from which on all are as the last one.

@@ -1,9 +1,11 @@
 //! A placement on one device or several: wirelength, the descent's vectors, and the
 //! [`Backend`](crate::place::Backend) made of them and an engine.
 
+mod arguments;
 mod backend;
 mod descent;
 mod wirelength;
+mod work;
 
 pub use backend::CudaBackend;
 pub use descent::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};

@@ -1,0 +1,170 @@
+//! Placements on several ranks, against one device: the same bits where the solve has them, and otherwise as
+//! good. Ranks are streams of one device here; with more devices, those as well.
+
+use crate::common::fences::{self, Cells};
+use crate::device::{close, gpu, gpu_alone};
+use crate::place::{bare_netlist, charge, design, device, place, scattered};
+use crate::slabs::places;
+use placefield::charge::Charge;
+use placefield::cli::generate::{Spec, generate};
+use placefield::cuda::{CudaBackend, CudaReal, Gpu, Peers};
+use placefield::engine::{EngineError, EngineOptions};
+use placefield::place::{Backend, Held, Outcome, Sample, Weights};
+use placefield::wirelength::Netlist;
+
+fn several<T: CudaReal>(
+    peers: &Peers,
+    charge: &Charge,
+    netlist: &Netlist,
+) -> Result<CudaBackend<T>, EngineError> {
+    let options = EngineOptions::default().deterministic(true);
+    CudaBackend::on_peers(peers, charge.clone().into(), &options, netlist)
+}
+
+/// All but the energy, of which devices add up parts in an order of their own, and which steers nothing.
+fn steering(sample: Sample) -> Sample {
+    Sample { energy: 0.0, ..sample }
+}
+
+/// Placements, and what a backend does besides, have the bits of one device on ranks of these.
+pub(crate) fn placed_like_one<T: CudaReal>(gpu: &Gpu, devices: &[usize], iterations: usize) {
+    let design = design(3000);
+    // Bins of rows that are no whole blocks, and of a number that no number of ranks divides.
+    let charge = charge(&design, 50);
+    let netlist = Netlist::from_design(&design, 30).unwrap();
+    let what = format!("{} on {devices:?}", T::PRECISION);
+    let peers = Peers::open(devices).unwrap();
+    let mut one = device::<T>(gpu, &charge, &netlist);
+    let mut ranks = several::<T>(&peers, &charge, &netlist).unwrap();
+    let (outcome, want, wanted) = place(&mut one, iterations);
+    let (found, got, at) = place(&mut ranks, iterations);
+    assert_eq!((steering(got), found), (steering(want), outcome), "{what}");
+    assert!(at == wanted, "{what}: the same bits");
+    close(&format!("{what}: energy"), got.energy, want.energy, 1e-5);
+    let read = |backend: &mut CudaBackend<T>, held| {
+        let (mut x, mut y) = (vec![0.0; charge.bodies()], vec![0.0; charge.bodies()]);
+        backend.read(held, &mut x, &mut y).unwrap();
+        [x, y]
+    };
+    for held in Held::ALL {
+        assert!(read(&mut ranks, held) == read(&mut one, held), "{what}: {held:?}");
+    }
+    for held in [Held::Current, Held::Kept, Held::Sequence] {
+        let exact = [&mut one, &mut ranks].map(|backend| backend.exact_density(held).unwrap());
+        assert_eq!(exact[0], exact[1], "{what}: exact density of {held:?}");
+    }
+    // Gone on from by others, and then back from a jump that orders all bodies anew.
+    let mut fresh = several::<T>(&peers, &charge, &netlist).unwrap();
+    let [x, y] = scattered(&charge, 4);
+    fresh.start(&x, &y).unwrap();
+    for held in Held::ALL {
+        let [x, y] = read(&mut one, held);
+        fresh.write(held, &x, &y).unwrap();
+    }
+    let weights = Weights { gamma: 80.0, lambda: 1e-4, pin_factor: 1.0, area_factor: 1.0 };
+    let unit = charge.grid().bin_x();
+    for (step, momentum) in [(0.1 * unit, 0.3), (200.0 * unit, 0.9), (unit, 0.0)] {
+        let next = [&mut one, &mut ranks, &mut fresh].map(|backend| {
+            let sample = backend.propose(step, momentum, &weights).unwrap();
+            backend.accept().unwrap();
+            steering(sample)
+        });
+        assert_eq!((next[1], next[2]), (next[0], next[0]), "{what}: a step of {step}");
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn one_to_three_ranks_place_like_one_device() {
+    let gpu = gpu();
+    for devices in (1..=3).flat_map(places) {
+        placed_like_one::<f32>(&gpu, &devices, 1000);
+        placed_like_one::<f64>(&gpu, &devices, 60);
+    }
+}
+
+/// Bits may differ by slabs, which placements that steer by them make more of.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn by_slabs_placements_are_as_good_as_those_of_one_device() {
+    let gpu = gpu();
+    let design = generate(&Spec::with_cells(3000)).unwrap();
+    let charge = charge(&design, 48);
+    let netlist = Netlist::from_design(&design, 100).unwrap();
+    let options = EngineOptions::default();
+    let (outcome, want, _) = place(&mut device::<f32>(&gpu, &charge, &netlist), 1000);
+    assert_eq!(outcome, Some(Outcome::Converged));
+    for devices in (2..=3).flat_map(places) {
+        let peers = Peers::open(&devices).unwrap();
+        let shared = std::sync::Arc::new(charge.clone());
+        let mut ranks = CudaBackend::<f32>::on_peers(&peers, shared, &options, &netlist).unwrap();
+        let (outcome, got, _) = place(&mut ranks, 1000);
+        assert_eq!(outcome, Some(Outcome::Converged));
+        close(&format!("HPWL on {devices:?}"), got.hpwl, want.hpwl, 1e-3);
+    }
+}
+
+/// Of few cells most ranks have none in their share, or no net.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn few_cells_are_placed_on_many_ranks() {
+    let gpu = gpu();
+    let design = generate(&Spec::with_cells(40)).unwrap();
+    let charge = charge(&design, 64);
+    let netlist = Netlist::from_design(&design, 100).unwrap();
+    let (_, want, wanted) = place(&mut device::<f32>(&gpu, &charge, &netlist), 100);
+    for devices in places(3) {
+        let peers = Peers::open(&devices).unwrap();
+        let mut ranks = several::<f32>(&peers, &charge, &netlist).unwrap();
+        let (_, got, at) = place(&mut ranks, 100);
+        assert_eq!(steering(got), steering(want));
+        assert!(at == wanted, "the same bits");
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn what_several_devices_cannot_place_is_refused() {
+    let _gpu = gpu();
+    let peers = Peers::open(&[0, 0]).unwrap();
+    let fenced = Cells::new().together(&fences::options());
+    let cells = fenced.movable();
+    let apart: Vec<Vec<usize>> = (1..cells).map(|k| vec![k - 1, k]).collect();
+    let netlist = bare_netlist(&apart, &vec![1.0; apart.len()], cells);
+    let refused = several::<f32>(&peers, &fenced, &netlist).err().unwrap();
+    assert!(refused.to_string().contains("fence regions"), "{refused}");
+    let design = design(2000);
+    let other = Netlist::from_design(&crate::place::design(1000), 100).unwrap();
+    let refused = several::<f32>(&peers, &charge(&design, 32), &other).err();
+    assert!(matches!(refused, Some(EngineError::Length { .. })), "{refused:?}");
+}
+
+/// One device without room for its part: an error that says so, at once, and nothing kept.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_device_without_room_for_a_placement_is_an_error() {
+    let gpu = gpu_alone();
+    let design = design(3000);
+    let charge = charge(&design, 512);
+    let netlist = Netlist::from_design(&design, 100).unwrap();
+    let peers = Peers::open(&places(2).pop().unwrap()).unwrap();
+    let last = peers.gpu(1).clone();
+    let mut kept = Vec::new();
+    let mut size = last.memory().unwrap().free;
+    while size > 1 << 20 {
+        match last.zeros::<u8>(size) {
+            Ok(memory) => kept.push(memory),
+            Err(_) => size /= 2,
+        }
+    }
+    let begun = std::time::Instant::now();
+    let refused = several::<f64>(&peers, &charge, &netlist).err();
+    assert!(matches!(refused, Some(EngineError::OutOfMemory { .. })), "{refused:?}");
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    drop(kept);
+    last.synchronize().unwrap();
+    let (_, got, at) = place(&mut several::<f64>(&peers, &charge, &netlist).unwrap(), 5);
+    let (_, want, wanted) = place(&mut device::<f64>(&gpu, &charge, &netlist), 5);
+    assert_eq!(steering(got), steering(want));
+    assert!(at == wanted, "the same bits");
+}
