@@ -260,7 +260,11 @@ fn place<T: EngineReal>(
 
     opened.design.settle(&placed.x, &placed.y);
     let design = &opened.design;
-    write_pl(&args.output, design)?;
+    let hpwl = std::thread::scope(|scope| {
+        let hpwl = scope.spawn(|| design.hpwl());
+        write_pl(&args.output, design)?;
+        Ok::<_, Failure>(joined(hpwl.join()))
+    })?;
     let Placed { seed, outcome, iteration, .. } = placed;
     let limit = (outcome == Outcome::Plateau)
         .then(|| limits::limit(&charge, &placed.x, &placed.y))
@@ -278,7 +282,7 @@ fn place<T: EngineReal>(
         limit: limit.as_deref(),
         iteration,
         result: Quality {
-            hpwl: design.hpwl().unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
+            hpwl: hpwl.unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
             smoothed: placed.sample().density.overflow,
             exact: placed.exact,
             standard_cells: placed.standard_cells,
