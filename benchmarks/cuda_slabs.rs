@@ -4,19 +4,22 @@
 //!
 //! Every device of the machine is a rank. A solve by slabs is a graph for each rank; all are
 //! launched together, and a sample is the time from there until every rank is done, by the host's
-//! clock, over as many solves in a row as take a few milliseconds. One device solves likewise. Times
+//! clock, over as many solves in a row as take a few milliseconds. One device solves likewise. So do
+//! ranks that send messages by NCCL, where it is installed, but without graphs: in one process, and in
+//! one process each, of which rank 0's time counts. Times
 //! are medians of 15 samples after 3, in microseconds per solve. Everything stays in device memory.
 
+use placefield::Precision;
 use placefield::cuda::{
     BatchSolver, CudaError, CudaReal, DeviceInfo, FieldSolver, Fields, Graph, Peers, SlabSolver,
-    SolverOptions, Spread, ThreePass, probe,
+    SolverOptions, Spread, ThreePass, World, WorldOptions, probe,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use serde::Serialize;
-use std::process::ExitCode;
+use serde::{Deserialize, Serialize};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 const SAMPLES: usize = 15;
@@ -24,14 +27,16 @@ const WARM_UP: usize = 3;
 /// Bins along an axis, and the precisions that are timed there (some take more memory than one of
 /// two devices may have).
 const SIZES: [usize; 6] = [512, 1024, 2048, 4096, 8192, 16384];
+/// Says to a process of this program which rank it is.
+const RANK: &str = "PLACEFIELD_BENCH_RANK";
 /// Solves of a batch, and their bins along an axis.
 const BATCH: (usize, usize) = (64, 1024);
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Row {
     bins: usize,
-    precision: &'static str,
-    what: &'static str,
+    precision: Precision,
+    what: String,
     devices: usize,
     microseconds: Spread,
 }
@@ -54,7 +59,11 @@ fn main() -> ExitCode {
     if sizes.is_empty() {
         sizes = SIZES.to_vec();
     }
-    match run(&sizes, file) {
+    let outcome = match std::env::var(RANK) {
+        Ok(which) => as_rank(&which, &sizes),
+        Err(_) => run(&sizes, file),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cuda_slabs: {error}");
@@ -72,6 +81,9 @@ fn run(sizes: &[usize], file: Option<String>) -> Result<(), Box<dyn std::error::
         slabs::<f64>(devices.len(), bins, &mut rows)?;
     }
     batch(devices.len(), &mut rows)?;
+    if devices.len() > 1 {
+        processes(devices.len(), sizes, &mut rows)?;
+    }
     if let Some(file) = file {
         std::fs::write(file, serde_json::to_string_pretty(&Report { devices, rows })?)?;
     }
@@ -113,9 +125,10 @@ fn slabs<T: CudaReal>(
     let grid = square(bins)?;
     // Some 4 ms and at least 3.
     let in_a_row = ((1 << 26) / (bins * bins)).clamp(3, 100);
-    let mut add = |devices, what, microseconds: Spread| {
+    let mut add = |devices, what: &str, microseconds: Spread| {
         println!("{bins:6} {} {devices} {what}: {:.1} us", T::PRECISION, microseconds.median);
-        rows.push(Row { bins, precision: T::PRECISION.name(), what, devices, microseconds });
+        let (precision, what) = (T::PRECISION, what.to_owned());
+        rows.push(Row { bins, precision, what, devices, microseconds });
     };
     let rho = noise::<T>(bins * bins);
     for ranks in 1..=devices {
@@ -142,6 +155,82 @@ fn slabs<T: CudaReal>(
         let mut graphs = unsafe { solver.graphs(&slabs, &mut fields) }?;
         let all = || graphs.iter_mut().try_for_each(Graph::launch);
         add(ranks, "slabs", time(&peers, in_a_row, all)?);
+        drop((graphs, solver, peers));
+        if ranks > 1 {
+            match Peers::open_by_nccl(&(0..ranks).collect::<Vec<_>>()) {
+                Ok(peers) => add(ranks, "slabs by NCCL", by_messages::<T>(&peers, bins)?),
+                Err(error) => println!("{error}"),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn by_messages<T: CudaReal>(peers: &Peers, bins: usize) -> Result<Spread, CudaError> {
+    let grid = square(bins).expect("all sizes are grids");
+    let mut solver = SlabSolver::<T>::new(peers, &grid)?;
+    let slabs = solver.upload(&noise::<T>(bins * bins))?;
+    let mut fields = solver.fields()?;
+    let in_a_row = ((1 << 26) / (bins * bins)).clamp(3, 100);
+    time(peers, in_a_row, || solver.solve(&slabs, &mut fields))
+}
+
+/// Starts this program again, a rank each.
+fn processes(
+    ranks: usize,
+    sizes: &[usize],
+    rows: &mut Vec<Row>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let place = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let start = |rank: usize| {
+        let sizes = sizes.iter().map(usize::to_string);
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(sizes).env(RANK, format!("{rank} {ranks} {place}"));
+        command.stdout(Stdio::piped()).spawn()
+    };
+    let started = (0..ranks).map(start).collect::<Result<Vec<_>, _>>()?;
+    for child in started {
+        let said = child.wait_with_output()?.stdout;
+        for line in String::from_utf8(said)?.lines() {
+            let row: Row = serde_json::from_str(line)?;
+            println!(
+                "{:6} {} {ranks} {}: {:.1} us",
+                row.bins, row.precision, row.what, row.microseconds.median
+            );
+            rows.push(row);
+        }
+    }
+    Ok(())
+}
+
+/// One of them: times all sizes with the others; rank 0 prints.
+fn as_rank(which: &str, sizes: &[usize]) -> Result<(), Box<dyn std::error::Error>> {
+    let [rank, ranks, place] = which.split(' ').collect::<Vec<_>>()[..] else {
+        return Err(format!("{RANK}={which}: expected RANK RANKS HOST:PORT").into());
+    };
+    let (rank, ranks) = (rank.parse()?, ranks.parse()?);
+    let world = World::join(&WorldOptions::new(rank, ranks, place)?)?;
+    let peers = Peers::join(&world, rank)?;
+    let add = |precision, bins, microseconds| -> Result<(), serde_json::Error> {
+        let what = "slabs by NCCL, a process each".to_owned();
+        let row = Row { bins, precision, what, devices: ranks, microseconds };
+        if rank == 0 {
+            println!("{}", serde_json::to_string(&row)?);
+        }
+        Ok(())
+    };
+    for &bins in sizes {
+        let f32_and_f64 = [
+            (Precision::F32, by_messages::<f32>(&peers, bins)),
+            (Precision::F64, by_messages::<f64>(&peers, bins)),
+        ];
+        for (precision, timed) in f32_and_f64 {
+            match timed {
+                Ok(microseconds) => add(precision, bins, microseconds)?,
+                Err(CudaError::NoThreePass { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
     Ok(())
 }
@@ -163,8 +252,8 @@ fn batch(devices: usize, rows: &mut Vec<Row>) -> Result<(), Box<dyn std::error::
         println!("{count} solves of {bins}^2 on {ranks}: {:.1} us", microseconds.median);
         rows.push(Row {
             bins,
-            precision: "f32",
-            what: "batch of 64",
+            precision: Precision::F32,
+            what: "batch of 64".to_owned(),
             devices: ranks,
             microseconds,
         });

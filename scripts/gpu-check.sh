@@ -71,7 +71,7 @@ log="$results/checks.log"
 export PLACEFIELD_DATA="$folder/data" PLACEFIELD_CACHE="$scratch/kernels"
 chmod u+x "$folder"/tests/* "$folder"/benchmarks/* "$folder"/borders/* "$folder/placefield" "$folder/utilisation-ncu"
 
-# cuFFT and NVRTC where the loader does not find them: in a toolkit's folder or Python's packages.
+# cuFFT, NVRTC and NCCL where the loader does not find them: in a toolkit's folder or Python's packages.
 libraries() {
     local root
     for root in "${CUDA_HOME:-/usr/local/cuda}" /usr/local/cuda* \
@@ -79,12 +79,14 @@ libraries() {
         [[ -d "$root" ]] && find -L "$root" -maxdepth 4 -name "$1*" -printf '%h\n' -quit 2>/dev/null
     done | head -1
 }
-for library in "cuFFT libcufft.so.1" "NVRTC libnvrtc.so.1"; do
+for library in "cuFFT libcufft.so.1" "NVRTC libnvrtc.so.1" "NCCL libnccl.so.2"; do
     "$folder/placefield" info | grep -q "^  ${library% *} *not found" || continue
     found="$(libraries "${library#* }")"
     [[ -n "$found" ]] && LD_LIBRARY_PATH="$found${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 done
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}"
+# Ranks send messages from one to another: NCCL needs no NVLink multicast for that.
+export NCCL_NVLS_ENABLE="${NCCL_NVLS_ENABLE:-0}"
 
 entries=()
 failed=0

@@ -6,5 +6,10 @@ mod out_of_memory;
 static ALLOCATOR: out_of_memory::Allocator = out_of_memory::Allocator;
 
 fn main() -> std::process::ExitCode {
+    // Ranks send messages from one to another: NCCL needs no NVLink multicast for that.
+    if cfg!(feature = "cuda") && std::env::var_os("NCCL_NVLS_ENABLE").is_none() {
+        // SAFETY: no other thread has been started.
+        unsafe { std::env::set_var("NCCL_NVLS_ENABLE", "0") };
+    }
     placefield::cli::main()
 }

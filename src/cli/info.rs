@@ -42,6 +42,7 @@ struct Cuda {
     driver: Option<String>,
     cufft: Option<String>,
     nvrtc: Option<String>,
+    nccl: Option<String>,
     /// Whether the kernels are in the program, and else where they are kept once compiled.
     precompiled: bool,
     cache: Option<PathBuf>,
@@ -87,7 +88,7 @@ fn cuda() -> Cuda {
 
 #[cfg(feature = "cuda")]
 fn cuda() -> Cuda {
-    use crate::cuda::{DeviceLimit, compile, probe};
+    use crate::cuda::{DeviceLimit, Peers, compile, probe};
     let found = probe();
     let version = |v: Option<(i32, i32)>| v.map(|(major, minor)| format!("{major}.{minor}"));
     let limit = DeviceLimit::from_environment();
@@ -110,6 +111,7 @@ fn cuda() -> Cuda {
         driver: version(found.driver_version),
         cufft: version(found.cufft_version),
         nvrtc: version(found.nvrtc),
+        nccl: Peers::nccl_version(),
         precompiled: found.precompiled,
         cache: compile::cache_folder(),
         devices: devices.collect(),
@@ -144,6 +146,7 @@ fn print(info: &Info) -> io::Result<()> {
     writeln!(out, "  driver    {}", version(&cuda.driver))?;
     writeln!(out, "  cuFFT     {}", version(&cuda.cufft))?;
     writeln!(out, "  NVRTC     {}", version(&cuda.nvrtc))?;
+    writeln!(out, "  NCCL      {}", version(&cuda.nccl))?;
     writeln!(out, "  kernels   {kernels}; cached in {cache}")?;
     for device in &cuda.devices {
         let unfit = device.obstacle.as_ref().map_or(String::new(), |why| format!(": {why}"));

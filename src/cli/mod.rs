@@ -27,6 +27,7 @@ pub mod paper;
 mod pictures;
 mod place;
 mod plot;
+mod ranks;
 pub mod report;
 mod results;
 mod shell;

@@ -35,7 +35,8 @@
 //! large map on all of them (worth it from some 8192² bins on), [`PeersEngine`] takes whole steps of one
 //! design (from some 2 million bodies on), [`CudaBackend::on_peers`] places one, [`BatchSolver`] spreads
 //! independent maps.
-//! [`Peers::choose`] says how many devices are worth it.
+//! [`Peers::choose`] says how many devices are worth it. Devices of one process that do not reach each
+//! other's memory send messages by NCCL ([`Peers::open_any`]), which suits solves and batches alone.
 //!
 //! ```no_run
 //! use placefield::cuda::{Peers, SlabSolver};
@@ -49,6 +50,27 @@
 //! solver.solve(&rho, &mut fields)?;
 //! peers.synchronize()?;
 //! let below = peers.gpu(1).download(&fields[1].potential)?; // of solver.rows(1)
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! With a process for each GPU, on one host or several, processes meet first ([`World`]), at options of
+//! one's own or those of `torchrun` and `mpirun`; then each has its rank's part. NCCL has to be on the
+//! loader's path. Whatever fails on one rank is an error of all within seconds.
+//!
+//! ```no_run
+//! use placefield::cuda::{Peers, SlabSolver, World, WorldOptions};
+//! use placefield::grid::{BinGrid, Rect};
+//!
+//! let options = WorldOptions::from_environment(None)?.expect("started by torchrun or mpirun");
+//! let world = World::join(&options)?;
+//! let peers = Peers::join(&world, world.local_rank())?;
+//! let grid = BinGrid::new(Rect::at(0.0, 0.0, 1e4, 1e4), 8192, 8192)?;
+//! let mut solver = SlabSolver::<f32>::new(&peers, &grid)?;
+//! let own = vec![1.0; solver.rows(world.rank()).len() * grid.ny()]; // this rank's rows
+//! let rho = [peers.gpu(world.rank()).upload(&own)?];
+//! let mut fields = solver.fields()?;
+//! solver.solve(&rho, &mut fields)?;
+//! let whole = solver.gather(&fields)?; // in the process of rank 0
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -108,7 +130,9 @@ pub use device::{
 pub use engine::CudaEngine;
 pub use fft::{ForwardFft, InverseFft};
 pub use lines::tuning;
-pub use peers::{BatchSolver, Peers, PeersEngine, SlabSolver, Work};
+pub use peers::{
+    BatchSolver, Peers, PeersEngine, SlabSolver, Work, World, WorldError, WorldOptions,
+};
 pub use place::{
     CudaBackend, CudaWirelength, Descent, DescentBodies, DescentParameters, DescentSample,
     PointVector,

@@ -9,11 +9,15 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 /// Numbers without symmetry.
-fn values(count: usize) -> Vec<f64> {
+pub(crate) fn values(count: usize) -> Vec<f64> {
     (0..count).map(|i| ((i * i * 31 + 7 * i) % 17) as f64 / 4.0 - 1.0).collect()
 }
 
-fn write<T: npyz::AutoSerialize + npyz::Serialize>(path: &Path, shape: &[u64], values: &[T]) {
+pub(crate) fn write<T: npyz::AutoSerialize + npyz::Serialize>(
+    path: &Path,
+    shape: &[u64],
+    values: &[T],
+) {
     use npyz::WriterBuilder;
     let file = std::fs::File::create(path).unwrap();
     let options = npyz::WriteOptions::new().default_dtype().shape(shape);

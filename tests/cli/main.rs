@@ -14,6 +14,7 @@ mod generated;
 mod legality;
 mod pictures;
 mod place;
+mod ranks;
 mod real;
 mod report;
 mod tables;

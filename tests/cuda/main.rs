@@ -19,6 +19,7 @@ mod maps;
 mod peers;
 mod place;
 mod place_peers;
+mod ranks;
 mod reference;
 mod replays;
 mod sanitizer;

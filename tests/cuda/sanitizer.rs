@@ -11,7 +11,7 @@ use crate::engine::{agrees, positions};
 use crate::fences::runs;
 use crate::maps::{grid, off_axis};
 use crate::peers::steps_like_one;
-use crate::slabs::solves_like_one;
+use crate::slabs::ranks_solve_like_one;
 use crate::solve::variants;
 use crate::transforms::{LINES, VOLUMES, ways};
 use placefield::Precision;
@@ -312,7 +312,7 @@ fn placer<T: CudaReal>(gpu: &Gpu) {
 
 /// Two ranks, with each way of keeping spectra in the second pass.
 fn slabs<T: CudaReal>(gpu: &Gpu) {
-    solves_like_one::<T>(gpu, 2, &[(64, 128), (512, 64), (1024, 64), (2048, 64)]);
+    ranks_solve_like_one::<T>(gpu, 2, &[(64, 128), (512, 64), (1024, 64), (2048, 64)]);
 }
 
 /// Whole steps on two ranks, of rows that are no whole blocks of bins.

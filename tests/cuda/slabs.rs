@@ -19,14 +19,14 @@ pub(crate) fn places(ranks: usize) -> Vec<Vec<usize>> {
 }
 
 /// φ, Ex, Ey and the energy.
-type Solved<T> = ([Vec<T>; 3], f64);
+pub(crate) type Solved<T> = ([Vec<T>; 3], f64);
 
-fn read<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>) -> Solved<T> {
+pub(crate) fn read<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>) -> Solved<T> {
     let maps = [&fields.potential, &fields.field_x, &fields.field_y];
     (maps.map(|map| gpu.download(map).unwrap()), gpu.download(&fields.energy).unwrap()[0])
 }
 
-fn by_one<T: CudaReal>(gpu: &Gpu, (nx, ny): (usize, usize), rho: &[T]) -> Solved<T> {
+pub(crate) fn by_one<T: CudaReal>(gpu: &Gpu, (nx, ny): (usize, usize), rho: &[T]) -> Solved<T> {
     let grid = grid(nx, ny);
     let mut solver = ThreePass::<T>::new(gpu, &grid).unwrap_or_else(|e| panic!("{nx} x {ny}: {e}"));
     let mut fields = poisoned(gpu, nx * ny);
@@ -46,33 +46,37 @@ fn joined<T: CudaReal>(peers: &Peers, fields: &[Fields<T>], energy: f64) -> [Vec
     maps
 }
 
-pub(crate) fn solves_like_one<T: CudaReal>(gpu: &Gpu, ranks: usize, sizes: &[(usize, usize)]) {
+/// Each size on so many ranks, wherever they may be.
+pub(crate) fn ranks_solve_like_one<T: CudaReal>(gpu: &Gpu, ranks: usize, sizes: &[(usize, usize)]) {
     for devices in places(ranks) {
         let peers = Peers::open(&devices).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(peers.count(), ranks);
-        for &(nx, ny) in sizes {
-            let rho = off_axis::<T>(nx, ny);
-            let (want, energy) = by_one(gpu, (nx, ny), &rho);
-            let grid = grid(nx, ny);
-            let mut solver =
-                SlabSolver::<T>::new(&peers, &grid).unwrap_or_else(|e| panic!("{nx} x {ny}: {e}"));
-            let slabs = solver.upload(&rho).unwrap();
-            let poison = |rank| poisoned(peers.gpu(rank), solver.rows(rank).len() * ny);
-            let mut fields: Vec<Fields<T>> = (0..ranks).map(poison).collect();
-            // Nothing may be left over from one solve to the next, nor may one overtake another.
-            for turn in 0..3 {
-                solver.solve(&slabs, &mut fields).unwrap();
-                peers.synchronize().unwrap();
-                let got = joined(&peers, &fields, energy);
-                for ((got, want), name) in got.iter().zip(&want).zip(["phi", "Ex", "Ey"]) {
-                    let what = format!("{nx} x {ny} {} on {devices:?}, turn {turn}", T::PRECISION);
-                    let error = relative_rms(&wide(got), &wide(want));
-                    println!(
-                        "{what} {name}: {error:.1e}{}",
-                        if got == want { ", same" } else { "" }
-                    );
-                    assert!(error <= limit::<T>(), "{what}: {name} is off by {error:e}");
-                }
+        println!("on {devices:?}");
+        solves_like_one::<T>(gpu, &peers, sizes);
+    }
+}
+
+pub(crate) fn solves_like_one<T: CudaReal>(gpu: &Gpu, peers: &Peers, sizes: &[(usize, usize)]) {
+    for &(nx, ny) in sizes {
+        let rho = off_axis::<T>(nx, ny);
+        let (want, energy) = by_one(gpu, (nx, ny), &rho);
+        let mut solver = SlabSolver::<T>::new(peers, &grid(nx, ny))
+            .unwrap_or_else(|e| panic!("{nx} x {ny}: {e}"));
+        let slabs = solver.upload(&rho).unwrap();
+        let poison = |rank| poisoned(peers.gpu(rank), solver.rows(rank).len() * ny);
+        let mut fields: Vec<Fields<T>> = (0..peers.count()).map(poison).collect();
+        // Nothing may be left over from one solve to the next, nor may one overtake another.
+        for turn in 0..3 {
+            solver.solve(&slabs, &mut fields).unwrap();
+            peers.synchronize().unwrap();
+            let got = joined(peers, &fields, energy);
+            assert!(solver.gather(&fields).unwrap().as_ref() == Some(&got), "gathered");
+            for ((got, want), name) in got.iter().zip(&want).zip(["phi", "Ex", "Ey"]) {
+                let ranks = peers.count();
+                let what = format!("{nx} x {ny} {} on {ranks}, turn {turn}", T::PRECISION);
+                let error = relative_rms(&wide(got), &wide(want));
+                println!("{what} {name}: {error:.1e}{}", if got == want { ", same" } else { "" });
+                assert!(error <= limit::<T>(), "{what}: {name} is off by {error:e}");
             }
         }
     }
@@ -85,14 +89,14 @@ const SIZES: [(usize, usize); 8] =
 #[ignore = "needs an NVIDIA GPU"]
 fn one_to_four_ranks_solve_like_one_device_in_f32() {
     let gpu = gpu();
-    (1..=4).for_each(|ranks| solves_like_one::<f32>(&gpu, ranks, &SIZES));
+    (1..=4).for_each(|ranks| ranks_solve_like_one::<f32>(&gpu, ranks, &SIZES));
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn one_to_four_ranks_solve_like_one_device_in_f64() {
     let gpu = gpu();
-    (1..=4).for_each(|ranks| solves_like_one::<f64>(&gpu, ranks, &SIZES));
+    (1..=4).for_each(|ranks| ranks_solve_like_one::<f64>(&gpu, ranks, &SIZES));
 }
 
 #[test]
@@ -100,11 +104,11 @@ fn one_to_four_ranks_solve_like_one_device_in_f64() {
 fn long_lines_are_solved_by_two_and_three_ranks() {
     let gpu = gpu();
     for ranks in [2, 3] {
-        solves_like_one::<f32>(&gpu, ranks, &[(2048, 2048), (4096, 512)]);
-        solves_like_one::<f64>(&gpu, ranks, &[(2048, 512)]);
+        ranks_solve_like_one::<f32>(&gpu, ranks, &[(2048, 2048), (4096, 512)]);
+        ranks_solve_like_one::<f64>(&gpu, ranks, &[(2048, 512)]);
         if gpu.info().shared_memory >= 163 << 10 {
-            solves_like_one::<f32>(&gpu, ranks, &[(8192, 256)]);
-            solves_like_one::<f64>(&gpu, ranks, &[(4096, 256)]);
+            ranks_solve_like_one::<f32>(&gpu, ranks, &[(8192, 256)]);
+            ranks_solve_like_one::<f64>(&gpu, ranks, &[(4096, 256)]);
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::cli::input::{use_threads, with_precision};
 use crate::cli::memory;
 use crate::cli::options::{Devices, EngineChoice, PipelineArg};
 use crate::cli::outputs::{Names, Outputs};
+use crate::cli::ranks::{RankArgs, World, told, writes};
 use crate::cli::report::FieldReport;
 use crate::cli::results::{list, tell, write_json};
 use crate::cpu::solve::{Fields, Solver};
@@ -39,6 +40,8 @@ pub(crate) struct SolveArrayArgs {
     /// Write the numbers as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    ranks: RankArgs,
 }
 
 /// `--bin-size`.
@@ -82,13 +85,22 @@ struct Solved<T> {
     note: Option<String>,
 }
 
-/// Reads, solves, writes, prints.
+/// Reads, solves, writes, prints; of several processes rank 0 writes and prints.
 pub(crate) fn run(args: &SolveArrayArgs) -> Result<(), Failure> {
     args.array.engine.only_one()?;
-    Outputs::default()
-        .file("--json", args.json.as_ref())
-        .folder("--out", Some(&args.out), Names::These(&FILES))
-        .check(std::slice::from_ref(&args.rho))?;
+    let world = args.ranks.join(args.array.engine)?;
+    told(&world, run_as(args, world.as_ref()))
+}
+
+fn run_as(args: &SolveArrayArgs, world: Option<&World>) -> Result<(), Failure> {
+    let outputs = Outputs::default().file("--json", args.json.as_ref()).folder(
+        "--out",
+        Some(&args.out),
+        Names::These(&FILES),
+    );
+    if world.is_none_or(writes) {
+        outputs.check(std::slice::from_ref(&args.rho))?;
+    }
     use_threads(args.array.threads)?;
     let rho = Array::read(&args.rho)?;
     let [nx, ny] = rho.shape[..] else {
@@ -100,17 +112,31 @@ pub(crate) fn run(args: &SolveArrayArgs) -> Result<(), Failure> {
     let grid = BinGrid::new(die, nx, ny).map_err(|e| format!("{}: {e}", rho.path))?;
     let precision = args.array.precision(&rho);
     memory::check_bins(&grid, precision)?;
-    with_precision!(precision, T => solve::<T>(args, &rho, &grid))
+    with_precision!(precision, T => solve::<T>(args, &rho, &grid, world))
 }
 
-fn solve<T: Element>(args: &SolveArrayArgs, rho: &Array, grid: &BinGrid) -> Result<(), Failure> {
+fn solve<T: Element>(
+    args: &SolveArrayArgs,
+    rho: &Array,
+    grid: &BinGrid,
+    world: Option<&World>,
+) -> Result<(), Failure> {
     let shape = [grid.nx(), grid.ny()];
     // Without its mean ρ has the same field, and loses less when it is rounded.
     let mean = rho.values.iter().sum::<f64>() / rho.values.len() as f64;
     let centred = Map::from_vec(shape[0], shape[1], rounded::<T>(rho, mean)?);
     let Decided { choice, note } = decide(args.array.engine);
     let pipeline = args.pipeline.pipeline().unwrap_or(Pipeline::ThreePass);
+    if let Some(world) = world {
+        agree(world, rho, grid, T::PRECISION)?;
+    }
     let solved = match choice {
+        choice if let Some(world) = world => {
+            let Some(solved) = on_ranks(&centred, grid, pipeline, world, choice)? else {
+                return Ok(());
+            };
+            solved
+        }
         EngineChoice::Cuda(device) => {
             on_device(&centred, grid, pipeline, device).map_err(|e| advise(e, &note))?
         }
@@ -227,8 +253,18 @@ fn on_devices<T: Element>(
     if taken.len() < 2 {
         return alone(&why);
     }
-    let made =
-        Peers::open(&taken).and_then(|peers| Ok((SlabSolver::<T>::new(&peers, grid)?, peers)));
+    let opened = match Peers::open(&taken) {
+        // By messages two take longer than one, which may lack the memory.
+        Err(CudaError::Peers(reason)) if taken.len() < Peers::FEWEST_BY_NCCL => {
+            match alone(&format!("{reason}; {} by NCCL take more time", taken.len())) {
+                Err(error) if is_out_of_memory(&error) => Peers::open_any(&taken),
+                outcome => return outcome,
+            }
+        }
+        Err(CudaError::Peers(_)) => Peers::open_any(&taken),
+        opened => opened,
+    };
+    let made = opened.and_then(|peers| Ok((SlabSolver::<T>::new(&peers, grid)?, peers)));
     let (mut solver, peers) = match made {
         Ok(made) => made,
         Err(error @ (CudaError::Peers(_) | CudaError::NoThreePass { .. })) => {
@@ -242,18 +278,84 @@ fn on_devices<T: Element>(
     solver.solve(&rho, &mut fields)?;
     peers.synchronize()?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-    let mut maps = [const { Vec::new() }; 3];
-    for (rank, fields) in fields.iter().enumerate() {
-        let slabs = [&fields.potential, &fields.field_x, &fields.field_y];
-        for (map, slab) in maps.iter_mut().zip(slabs) {
-            map.extend(peers.gpu(rank).download(slab)?);
-        }
-    }
+    let maps = solver.gather(&fields)?.expect("rank 0 is of this process");
     let energy = peers.gpu(0).download(&fields[0].energy)?[0];
-    let note = Some(devices_note(&taken, &why));
+    let note = Some(devices_note(&taken, &format!("{why}, by {}", peers.link())));
     let device = format!("{} x {}", taken.len(), peers.gpu(0).info().name);
     let ran = Ran { engine: "cuda", device };
     Ok(Solved { maps, energy, pipeline, milliseconds, ran, note })
+}
+
+#[cfg(feature = "cuda")]
+fn is_out_of_memory(error: &Failure) -> bool {
+    matches!(error.downcast_ref(), Some(crate::cuda::CudaError::OutOfMemory { .. }))
+}
+
+/// Fails unless all ranks solve the same.
+#[cfg(feature = "cuda")]
+fn agree(
+    world: &World,
+    rho: &Array,
+    grid: &BinGrid,
+    precision: crate::Precision,
+) -> Result<(), Failure> {
+    let aspect = grid.bin_x() / grid.bin_y();
+    Ok(world.agree(&[
+        ("the number of bins", sizes(&[grid.nx(), grid.ny()])),
+        ("a bin's width by its height", aspect.to_string()),
+        ("the precision", precision.to_string()),
+        ("the density (its hash)", crate::cli::ranks::digest(&rho.values)),
+    ])?)
+}
+
+/// With the other processes, each of which has some rows; in that of rank 0 all of it comes together.
+#[cfg(feature = "cuda")]
+fn on_ranks<T: Element>(
+    rho: &Map<T>,
+    grid: &BinGrid,
+    pipeline: Pipeline,
+    world: &World,
+    choice: EngineChoice,
+) -> Result<Option<Solved<T>>, Failure> {
+    use crate::cli::ranks::device_of;
+    use crate::cuda::{Peers, SlabSolver};
+    if pipeline != Pipeline::ThreePass {
+        return Err("ranks solve by three-pass alone".into());
+    }
+    let peers = Peers::join(world, device_of(world, choice))?;
+    let mut solver = SlabSolver::<T>::new(&peers, grid)?;
+    let (rho, mut fields) = (solver.upload(rho.as_slice())?, solver.fields()?);
+    peers.synchronize()?;
+    // All begin at once.
+    world.agree(&[])?;
+    let start = Instant::now();
+    solver.solve(&rho, &mut fields)?;
+    peers.synchronize()?;
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    let Some(maps) = solver.gather(&fields)? else { return Ok(None) };
+    let energy = peers.gpu(0).download(&fields[0].energy)?[0];
+    let (ranks, hosts) = (world.size(), world.hosts());
+    let on = if hosts == 1 { "one host".to_owned() } else { format!("{hosts} hosts") };
+    let note = Some(format!("engine: {ranks} ranks on {on} by {}", peers.link()));
+    let device = format!("{ranks} x {}", peers.gpu(0).info().name);
+    let ran = Ran { engine: "cuda", device };
+    Ok(Some(Solved { maps, energy, pipeline, milliseconds, ran, note }))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn agree(world: &World, _: &Array, _: &BinGrid, _: crate::Precision) -> Result<(), Failure> {
+    match *world {}
+}
+
+#[cfg(not(feature = "cuda"))]
+fn on_ranks<T: Element>(
+    _: &Map<T>,
+    _: &BinGrid,
+    _: Pipeline,
+    world: &World,
+    _: EngineChoice,
+) -> Result<Option<Solved<T>>, Failure> {
+    match *world {}
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -1,5 +1,6 @@
 //! What can go wrong while a device is opened or used.
 
+use crate::cuda::peers::WorldError;
 use crate::engine::{EngineError, Pipeline, out_of_memory};
 use crate::transform::ShapeError;
 use cudarc::cufft::result::CufftError;
@@ -31,6 +32,9 @@ pub enum CudaError {
     /// No `libcufft`.
     #[error("no CUDA: cuFFT (libcufft) is not on the loader's path (LD_LIBRARY_PATH)")]
     NoCufft,
+    /// No `libnccl`.
+    #[error("NCCL (libnccl.so.2) is not on the loader's path (LD_LIBRARY_PATH)")]
+    NoNccl,
     /// No `libnvrtc`, and this program was built without machine code for its kernels.
     #[error("no CUDA: NVRTC (libnvrtc) is not on the loader's path (LD_LIBRARY_PATH)")]
     NoNvrtc,
@@ -177,6 +181,17 @@ pub enum CudaError {
         rank: usize,
         /// For whom.
         peer: usize,
+    },
+    /// Processes that do not, or no longer, work together.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// Anything that NCCL refuses, or a rank that another one waited for in vain.
+    #[error("NCCL, {what}: {reason}")]
+    Nccl {
+        /// What was asked of it.
+        what: &'static str,
+        /// Its answer.
+        reason: String,
     },
     /// Lengths of zero, or too large.
     #[error(transparent)]

@@ -4,7 +4,7 @@ use super::error::CudaError;
 use super::gpu::Gpu;
 use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{CudaEvent, DriverError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The time between two points of a stream's work.
 pub struct Stopwatch {
@@ -118,7 +118,7 @@ impl Marks {
 }
 
 /// Median and extremes of repeated measurements, in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// The middle value.
     pub median: f64,

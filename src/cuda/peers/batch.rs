@@ -6,15 +6,16 @@ use crate::cuda::solve::{FieldSolver, Fields, SolverOptions, solver};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 
-/// Solves any number of maps over one grid, map k on rank k modulo the number of ranks.
+/// Solves any number of maps over one grid, map k on rank k modulo the number of ranks. Nothing goes
+/// from rank to rank: each process has the maps of its own ranks.
 pub struct BatchSolver<T: CudaReal> {
     peers: Peers,
-    /// One for each rank: maps of a rank follow each other.
+    /// One for each rank of this process: maps of a rank follow each other.
     solvers: Vec<Box<dyn FieldSolver<T>>>,
 }
 
 impl<T: CudaReal> BatchSolver<T> {
-    /// A solver on every rank.
+    /// A solver on every rank of this process.
     ///
     /// # Errors
     /// As [`solver`].
@@ -25,16 +26,25 @@ impl<T: CudaReal> BatchSolver<T> {
         options: SolverOptions,
     ) -> Result<Self, CudaError> {
         let on = |rank| solver::<T>(peers.gpu(rank), grid, pipeline, options);
-        let solvers = (0..peers.count()).map(on).collect::<Result<_, _>>()?;
+        let solvers = peers.told(peers.local().map(on).collect())?;
         Ok(BatchSolver { peers: peers.clone(), solvers })
     }
 
+    /// Which of `count` maps are of this process: all of them, where it has all ranks.
+    pub fn maps(&self, count: usize) -> impl Iterator<Item = usize> + use<T> {
+        let (local, ranks) = (self.peers.local(), self.peers.count());
+        (0..count).filter(move |map| local.contains(&(map % ranks)))
+    }
+
     /// The device on which map k, its ρ and its fields are.
+    ///
+    /// # Panics
+    /// When it is not one of this process's ([`BatchSolver::maps`]).
     pub fn gpu(&self, map: usize) -> &Gpu {
         self.peers.gpu(map % self.peers.count())
     }
 
-    /// Enqueues the solve of every map.
+    /// Enqueues the solve of every map of this process, in the order of [`BatchSolver::maps`].
     ///
     /// # Errors
     /// When there are not as many fields as maps, one is on another device than
@@ -46,9 +56,9 @@ impl<T: CudaReal> BatchSolver<T> {
     ) -> Result<(), CudaError> {
         check_length("fields of a batch of solves", fields.len(), rho.len())?;
         let ranks = self.solvers.len();
-        for (k, (rho, fields)) in rho.iter().zip(fields).enumerate() {
-            self.solvers[k % ranks].solve(rho, fields)?;
-        }
-        Ok(())
+        let mut all = rho.iter().zip(fields).enumerate();
+        let outcome =
+            all.try_for_each(|(k, (rho, fields))| self.solvers[k % ranks].solve(rho, fields));
+        self.peers.told(outcome)
     }
 }

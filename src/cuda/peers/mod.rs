@@ -1,75 +1,84 @@
-//! Work that several devices of a machine share.
+//! Work that several devices share, of one machine or of several.
 //!
-//! [`Peers`] are ranks, a device each, that can write into each other's memory: over NVLink or
-//! PCIe, as the driver allows. [`SlabSolver`] solves one large map on all of them,
-//! [`PeersEngine`] takes whole steps of one design, and [`BatchSolver`] solves independent maps side by
-//! side. One thread drives all ranks: what it asks for is
+//! [`Peers`] are ranks, a device each. Those of one process write into each other's memory, over NVLink
+//! or PCIe, as the driver allows ([`Peers::open`]); one thread drives all of them: what it asks for is
 //! enqueued on every rank's stream, and ranks wait for each other on the devices, by flags in each
-//! other's memory (`kernels/peers`), not on the host.
+//! other's memory (`kernels/peers`), not on the host. Where devices do not reach each other's memory
+//! ([`Peers::open_by_nccl`]), and where every rank is a process of its own, on one host or several
+//! ([`World`], [`Peers::join`]), they send each other messages by NCCL.
 //!
-//! Ranks may share a device; then they are as many streams on it, which is good for tests alone.
+//! [`SlabSolver`] solves one large map on all ranks and [`BatchSolver`] independent maps side by side,
+//! however ranks are linked; [`PeersEngine`] takes whole steps of one design on ranks that reach each
+//! other's memory.
+//!
+//! Ranks that write into each other's memory may share a device; then they are as many streams on it,
+//! which is good for tests alone.
 
 mod batch;
 mod choose;
 mod engine;
+mod exchange;
+mod nccl;
 mod reach;
 mod shared;
+mod signals;
 mod slabs;
 mod step;
 mod sums;
+mod world;
 
 pub use batch::BatchSolver;
 pub use choose::Work;
 pub use engine::PeersEngine;
 pub(in crate::cuda) use engine::Stage;
 pub use slabs::SlabSolver;
+pub use world::{World, WorldError, WorldOptions};
 
 use crate::cuda::bodies::Addresses;
-use crate::cuda::device::{CudaError, DeviceVec, Gpu, KernelArgument, Launch, function};
-use cudarc::driver::{CudaFunction, LaunchConfig};
+use crate::cuda::device::{CudaError, Gpu};
+use nccl::{Messages, Transfer};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use signals::Signals;
+use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Most ranks: `MOST_RANKS` of `kernels/peers/meet.cu`.
 const MOST_RANKS: usize = 16;
-/// Numbers between signals: `WORDS` of `kernels/peers/meet.cu`.
-const WORDS: usize = 32;
+
 /// Where each of `parts` intervals of `0..count` begins, and their end.
 fn divide(count: usize, parts: usize) -> Vec<usize> {
     (0..=parts).map(|k| count * k / parts).collect()
 }
 
-/// Where the rank stands that one has waited for in vain: `MISSING` there.
-const MISSING: usize = 1;
-/// Signals before those of each rank.
-const ANNOUNCED: usize = 2;
-/// How long a rank waits for another. What takes longest on the way to a meeting is a pass of the
-/// largest solve, some 50 ms.
-const PATIENCE: Duration = Duration::from_secs(4);
-
-/// Devices that write into each other's memory, and wait for each other. Clones share them.
+/// Devices that share work, and wait for each other. Clones share them.
 #[derive(Clone)]
 pub struct Peers(Arc<Ranks>);
 
 /// The ranks, which wait for each other's work before their memory goes.
-struct Ranks(Vec<Rank>);
-
-struct Rank {
-    gpu: Gpu,
-    meet: CudaFunction,
-    /// In units of [`WORDS`]: how often it has met the others, whom it missed, and what each rank
-    /// has announced.
-    signals: DeviceVec<u32>,
+struct Ranks {
+    link: Link,
+    /// This process's.
+    gpus: Vec<Gpu>,
+    /// The first of them, and how many there are in all processes.
+    first: usize,
+    count: usize,
+    /// The other processes.
+    world: Option<World>,
 }
 
-/// `struct Signals` of `kernels/peers/meet.cu`, a kernel's argument by value.
-#[repr(C)]
-struct Signals([u64; MOST_RANKS]);
-
-// SAFETY: as many addresses as the kernel declares.
-unsafe impl KernelArgument for Signals {}
+/// How ranks come by what others have.
+enum Link {
+    /// They write it into each other's memory, and meet.
+    Memory(Signals),
+    Messages(Messages),
+}
 
 impl Peers {
+    /// Devices of one host that solve a large map in less time than one by messages: reckoned from two
+    /// H200s, which take longer (benchmarks/performance.md).
+    pub const FEWEST_BY_NCCL: usize = 4;
+
     /// Opens a rank on each of `devices`, by ordinal; one may be named more than once.
     ///
     /// Every rank writes to the memory of every other one, which checks what arrived, and reads
@@ -80,7 +89,7 @@ impl Peers {
     /// each other's memory or get wrong data there; else as [`Gpu::open`].
     pub fn open(devices: &[usize]) -> Result<Peers, CudaError> {
         check_count(devices.len())?;
-        Peers::on(devices.iter().map(|&d| Gpu::open(d)).collect::<Result<_, _>>()?)
+        Peers::on(open(devices)?)
     }
 
     /// The same on devices that are open.
@@ -89,59 +98,138 @@ impl Peers {
     /// As [`Peers::open`].
     pub fn on(gpus: Vec<Gpu>) -> Result<Peers, CudaError> {
         check_count(gpus.len())?;
-        reach::connect(&gpus)?;
-        let count = gpus.len();
-        let rank = |gpu: Gpu| {
-            let module = gpu.kernels::<f32>("meet")?;
-            let signals = gpu.zeros((ANNOUNCED + count) * WORDS)?;
-            // They must be zero before another rank announces itself.
-            gpu.synchronize()?;
-            Ok(Rank { meet: function(&module, "meet")?, signals, gpu })
-        };
-        let ranks = gpus.into_iter().map(rank).collect::<Result<Vec<_>, CudaError>>()?;
-        let peers = Peers(Arc::new(Ranks(ranks)));
-        // A kernel's first launch may wait for all of a device's work: for none that waits itself.
-        for rank in 0..peers.count() {
-            peers.meet_first(rank, 0)?;
-            peers.gpu(rank).synchronize()?;
-        }
-        for _ in 0..3 {
-            peers.meet()?;
-        }
-        peers.synchronize()?;
-        Ok(peers)
+        let (link, count) = (Link::Memory(Signals::new(&gpus)?), gpus.len());
+        Ok(Peers(Arc::new(Ranks { link, gpus, first: 0, count, world: None })))
     }
 
-    /// Number of ranks.
+    /// Opens a rank on each of `devices`, by ordinal, that send each other messages by NCCL: for devices
+    /// that do not reach each other's memory. A test message goes from each to each.
+    ///
+    /// NCCL must not be kept from using several devices in one process, and should be kept from NVLink
+    /// multicast, which is not needed here: `NCCL_NVLS_ENABLE=0`.
+    ///
+    /// # Errors
+    /// [`CudaError::NoNccl`] where it is not installed; [`CudaError::Peers`] for no device or more than
+    /// 16, one that is named twice, or an NCCL before 2.14; [`CudaError::Nccl`] for what it refuses;
+    /// else as [`Gpu::open`].
+    pub fn open_by_nccl(devices: &[usize]) -> Result<Peers, CudaError> {
+        check_count(devices.len())?;
+        let gpus = open(devices)?;
+        let (link, count) = (Link::Messages(Messages::open(&gpus)?), gpus.len());
+        Ok(Peers(Arc::new(Ranks { link, gpus, first: 0, count, world: None })))
+    }
+
+    /// [`Peers::open`], and where devices do not reach each other's memory [`Peers::open_by_nccl`].
+    ///
+    /// # Errors
+    /// As those; [`CudaError::Peers`] with both reasons where neither will do.
+    pub fn open_any(devices: &[usize]) -> Result<Peers, CudaError> {
+        match Peers::open(devices) {
+            Err(CudaError::Peers(reason)) if devices.len() > 1 => Peers::open_by_nccl(devices)
+                .map_err(|other| CudaError::Peers(format!("{reason}; {other}"))),
+            outcome => outcome,
+        }
+    }
+
+    /// Opens this process's rank, on a device by ordinal, and connects it with those of the other
+    /// processes, all of which call this.
+    ///
+    /// # Errors
+    /// As [`Peers::open_by_nccl`]; [`CudaError::World`] when any rank fails, or two have the same device
+    /// or other versions of NCCL. All ranks get an error then.
+    pub fn join(world: &World, device: usize) -> Result<Peers, CudaError> {
+        let joined = || {
+            let gpu = Gpu::open(device)?;
+            let link = Link::Messages(Messages::join(&gpu, world)?);
+            let (first, count, world) = (world.rank(), world.size(), Some(world.clone()));
+            Ok(Peers(Arc::new(Ranks { link, gpus: vec![gpu], first, count, world })))
+        };
+        world.told(joined())
+    }
+
+    /// The version of NCCL, where it is on the loader's path and new enough.
+    pub fn nccl_version() -> Option<String> {
+        nccl::version()
+    }
+
+    /// Number of ranks, in all processes.
     pub fn count(&self) -> usize {
-        self.0.0.len()
+        self.0.count
+    }
+
+    /// The ranks that are of this process.
+    pub fn local(&self) -> Range<usize> {
+        self.0.first..self.0.first + self.0.gpus.len()
     }
 
     /// A rank's device.
     ///
     /// # Panics
-    /// When there is no such rank.
+    /// When there is no such rank in this process.
     pub fn gpu(&self, rank: usize) -> &Gpu {
-        &self.0.0[rank].gpu
+        &self.0.gpus[rank - self.0.first]
     }
 
-    /// Waits until everything enqueued so far has run on every rank.
+    /// How ranks are linked, in words.
+    pub fn link(&self) -> String {
+        match &self.0.link {
+            Link::Memory(_) => "peer access".to_owned(),
+            Link::Messages(messages) => format!("NCCL {}", messages.version()),
+        }
+    }
+
+    /// Waits until everything enqueued so far has run on every rank of this process.
     ///
     /// # Errors
-    /// What failed on a device; [`CudaError::PeerMissing`] when a rank has waited in vain for
-    /// another: what was computed since then is worth nothing, nor is what these ranks compute
-    /// later.
+    /// What failed on a device; [`CudaError::PeerMissing`], [`CudaError::Nccl`] or
+    /// [`CudaError::World`] when a rank has waited in vain for another, or another process has failed:
+    /// what was computed since the last wait is worth nothing, nor is what these ranks compute later.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         self.0.synchronize()
     }
 
-    /// Where each rank says whom it has waited for in vain: 0, or 1 and that rank.
+    /// Where each rank says whom it has waited for in vain: 0, or 1 and that rank. Nowhere where it
+    /// waits for nobody on its device.
     pub(in crate::cuda) fn missing(&self) -> Addresses {
-        let mut words = Addresses::of(self.0.0.iter().map(|rank| &rank.signals));
-        for word in &mut words.0[..self.count()] {
-            *word += (MISSING * WORDS * size_of::<u32>()) as u64;
+        match &self.0.link {
+            Link::Memory(signals) => signals.missing(),
+            Link::Messages(_) => Addresses([0; MOST_RANKS]),
         }
-        words
+    }
+
+    /// Has the other processes know when work of this one fails.
+    fn told<V>(&self, outcome: Result<V, CudaError>) -> Result<V, CudaError> {
+        match &self.0.world {
+            Some(world) => world.told(outcome),
+            None => outcome,
+        }
+    }
+
+    /// The values of all ranks, from those of this process's.
+    fn gather<V: Serialize + DeserializeOwned + Clone>(
+        &self,
+        what: &str,
+        own: &[V],
+    ) -> Result<Vec<V>, CudaError> {
+        match &self.0.world {
+            Some(world) => Ok(world.gather(what, &own.to_vec())?.concat()),
+            None => Ok(own.to_vec()),
+        }
+    }
+
+    /// Whether ranks write into each other's memory.
+    fn reach_memory(&self) -> bool {
+        matches!(self.0.link, Link::Memory(_))
+    }
+
+    /// Refuses ranks that do not, for work that is done in all of their memory.
+    pub(super) fn check_reach(&self) -> Result<(), CudaError> {
+        if self.reach_memory() { Ok(()) } else { Err(self.no_reach()) }
+    }
+
+    fn no_reach(&self) -> CudaError {
+        let by = self.link();
+        CudaError::Peers(format!("this needs devices that reach each other's memory, not {by}"))
     }
 
     /// Enqueues [`Peers::meet_on`] on every rank.
@@ -149,34 +237,26 @@ impl Peers {
         (0..self.count()).try_for_each(|rank| self.meet_on(rank))
     }
 
-    /// Enqueues on a rank's stream: what comes next there runs after everything that was enqueued on
-    /// other ranks before they met as often.
+    /// Enqueues on the stream of a rank that writes into the others' memory: what comes next there runs
+    /// after everything that was enqueued on other ranks before they met as often.
     fn meet_on(&self, rank: usize) -> Result<(), CudaError> {
-        self.meet_first(rank, self.count())
+        match &self.0.link {
+            Link::Memory(signals) => signals.meet(self.gpu(rank), rank),
+            Link::Messages(_) => Err(self.no_reach()),
+        }
     }
 
-    /// The same, with the first `count` ranks.
-    fn meet_first(&self, rank: usize, count: usize) -> Result<(), CudaError> {
-        let mut signals = Signals([0; MOST_RANKS]);
-        for (address, rank) in signals.0.iter_mut().zip(&self.0.0) {
-            *address = *rank.signals.address();
-        }
-        let (number, count) = (rank as u32, count as u32);
-        let limit = PATIENCE.as_nanos() as u64;
-        let one_warp =
-            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
-        let Rank { gpu, meet, .. } = &self.0.0[rank];
-        // SAFETY: the arguments are those of meet in kernels/peers/meet.cu; every rank's signals
-        // are as many as it counts on, live as long as `self`, whose last owner waits for all ranks
-        // before they go, and can be reached from here (`Peers::open`); nothing but this kernel
-        // writes them.
-        unsafe {
-            Launch::new(gpu, meet)
-                .arg(&signals)
-                .arg(&number)
-                .arg(&count)
-                .arg(&limit)
-                .launch(one_warp)
+    /// Enqueues what goes from rank to rank, for each of this process's; not for ranks that reach each
+    /// other's memory.
+    ///
+    /// # Safety
+    /// The memory is of the ranks' devices and lives until their streams have passed this; what is sent is
+    /// not written before, and what is received not used.
+    unsafe fn exchange(&self, transfers: &[Vec<Transfer>]) -> Result<(), CudaError> {
+        match &self.0.link {
+            // SAFETY: the caller's promise.
+            Link::Messages(messages) => unsafe { messages.exchange(transfers) },
+            Link::Memory(_) => Err(CudaError::Peers("these ranks send no messages".to_owned())),
         }
     }
 }
@@ -188,24 +268,16 @@ fn check_count(found: usize) -> Result<(), CudaError> {
     Err(CudaError::Peers(format!("{found} ranks: expected 1 to {MOST_RANKS}")))
 }
 
+fn open(devices: &[usize]) -> Result<Vec<Gpu>, CudaError> {
+    devices.iter().map(|&device| Gpu::open(device)).collect()
+}
+
 impl Ranks {
     fn synchronize(&self) -> Result<(), CudaError> {
-        let mut first = Ok(());
-        // All of them, whatever one says: their memory may be freed next.
-        for (k, Rank { gpu, signals, .. }) in self.0.iter().enumerate() {
-            let word = signals.slice(MISSING * WORDS..MISSING * WORDS + 1);
-            let outcome = match gpu.download(word) {
-                Ok(word) if word[0] == 0 => Ok(()),
-                Ok(word) => Err(CudaError::PeerMissing { rank: k, peer: word[0] as usize - 1 }),
-                Err(error) => Err(error),
-            };
-            first = match (first, outcome) {
-                // Who was missed failed itself, and says at what.
-                (Err(CudaError::PeerMissing { .. }), Err(error)) => Err(error),
-                (first, outcome) => first.and(outcome),
-            };
+        match &self.link {
+            Link::Memory(signals) => signals.synchronize(&self.gpus),
+            Link::Messages(messages) => messages.synchronize(),
         }
-        first
     }
 }
 
@@ -213,18 +285,5 @@ impl Drop for Ranks {
     fn drop(&mut self) {
         // What announces itself in one rank's memory may run on another one's stream.
         let _ = self.synchronize();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cuda::device::kernel_constant;
-
-    #[test]
-    fn signals_stand_where_the_kernels_look() {
-        let constant = |name| kernel_constant("meet", name);
-        assert_eq!(constant("MOST_RANKS"), MOST_RANKS.to_string());
-        assert_eq!(constant("WORDS"), WORDS.to_string());
     }
 }

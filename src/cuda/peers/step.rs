@@ -93,6 +93,7 @@ impl<T: CudaReal> Step<T> {
         options: &EngineOptions,
     ) -> Result<(Self, Choice), CudaError> {
         check_regions(charge)?;
+        peers.check_reach()?;
         let (grid, count) = (charge.grid(), peers.count());
         let (slabs, alone, choice) = plan(peers, &grid, options)?;
         let rows = |rank| slabs.as_ref().map(|slabs: &SlabSolver<T>| slabs.rows(rank));

@@ -1,0 +1,454 @@
+//! Ranks that send each other messages over NCCL: devices that do not reach each other's memory, and
+//! processes with a rank each, on one host or several.
+//!
+//! What ranks exchange is enqueued on their streams, as kernels are. NCCL itself would wait for ever for a
+//! rank that does not come; so communicators are made not to block, and a thread watches exchanges under
+//! way: when a rank is lost, or one exchange takes longer than the ranks' patience, it ends
+//! the communicators, and what waits for the devices goes on, to an error.
+//!
+//! Messages from rank to rank alone are used, so that NCCL needs no NVLink multicast.
+
+mod library;
+
+use super::{World, WorldError};
+use crate::cuda::device::{CudaError, DeviceVec, Entered, Gpu};
+use cudarc::driver::CudaEvent;
+use cudarc::driver::sys::{self, CUresult};
+use library::{Comm, EXCHANGE, Nccl, UniqueId};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The library's version, where it can be used.
+pub(super) fn version() -> Option<String> {
+    Nccl::get().ok().map(Nccl::version_text)
+}
+
+/// How long NCCL may take to connect ranks that are all there.
+const CONNECTING: Duration = Duration::from_secs(60);
+/// How long an exchange may take in one process.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// Between two looks at what is under way.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long ranks that end their work wait for each other.
+const CLOSING: Duration = Duration::from_secs(3);
+/// Numbers from each rank to each in the test.
+const PATTERN: usize = 256;
+
+/// Bytes that a rank sends to another one, or gets from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Transfer {
+    pub(super) send: bool,
+    pub(super) peer: usize,
+    pub(super) address: u64,
+    pub(super) bytes: usize,
+}
+
+/// The communicators of this process's ranks.
+pub(super) struct Messages {
+    shared: Arc<Shared>,
+    watch: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    nccl: &'static Nccl,
+    world: Option<World>,
+    patience: Duration,
+    gpus: Vec<Gpu>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    /// None once they are aborted.
+    comms: Vec<Comm>,
+    /// What each rank has enqueued and is not known to be over.
+    under_way: Vec<VecDeque<Exchange>>,
+    failure: Option<Failure>,
+    closing: bool,
+}
+
+// SAFETY: communicators may be used from any thread, one at a time: they are behind a mutex.
+unsafe impl Send for State {}
+
+/// An exchange on one rank's stream.
+struct Exchange {
+    reached: CudaEvent,
+    over: CudaEvent,
+    /// When it was first seen to be reached.
+    since: Option<Instant>,
+}
+
+/// Why nothing is exchanged any more.
+#[derive(Clone)]
+enum Failure {
+    World(WorldError),
+    Nccl(String),
+}
+
+impl From<Failure> for CudaError {
+    fn from(failure: Failure) -> CudaError {
+        match failure {
+            Failure::World(error) => error.into(),
+            Failure::Nccl(reason) => CudaError::Nccl { what: EXCHANGE, reason },
+        }
+    }
+}
+
+/// What ranks tell each other before NCCL connects them.
+#[derive(Serialize, Deserialize)]
+struct Card {
+    nccl: String,
+    device: String,
+    /// Of rank 0.
+    id: Option<Vec<u8>>,
+}
+
+impl Messages {
+    /// Connects devices of one process, a rank each.
+    pub(super) fn open(gpus: &[Gpu]) -> Result<Messages, CudaError> {
+        let nccl = Nccl::get()?;
+        let own = |gpu: &Gpu| gpu.context().cu_device();
+        for (k, gpu) in gpus.iter().enumerate() {
+            if gpus[..k].iter().any(|other| own(other) == own(gpu)) {
+                let reason = format!("device {} is named twice: NCCL takes each once", own(gpu));
+                return Err(CudaError::Peers(reason));
+            }
+        }
+        Messages::connect(nccl, gpus, (0, gpus.len()), nccl.unique_id()?, None)
+    }
+
+    /// Connects this process's device with those of the others.
+    pub(super) fn join(gpu: &Gpu, world: &World) -> Result<Messages, CudaError> {
+        let nccl = Nccl::get()?;
+        let id = (world.rank() == 0).then(|| nccl.unique_id()).transpose()?;
+        let card = Card {
+            nccl: nccl.version_text(),
+            device: format!("{} of {}", bus(gpu)?, world.host()),
+            id: id.map(|UniqueId(bytes)| bytes.to_vec()),
+        };
+        let cards = world.gather("NCCL", &card)?;
+        let disagree = |why: String| Err(WorldError::Disagree(why).into());
+        for (rank, card) in cards.iter().enumerate() {
+            if card.nccl != cards[0].nccl {
+                let (own, other) = (&cards[0].nccl, &card.nccl);
+                return disagree(format!("NCCL is {own} on rank 0 and {other} on rank {rank}"));
+            }
+            if let Some(same) = cards[..rank].iter().position(|other| other.device == card.device) {
+                let reason =
+                    format!("ranks {same} and {rank} have the same device: NCCL takes each once");
+                return Err(CudaError::Peers(reason));
+            }
+        }
+        let id = cards[0].id.clone().and_then(|bytes| bytes.try_into().ok());
+        let Some(id) = id else { return disagree("rank 0 gave no id for NCCL".to_owned()) };
+        let (own, world) = ([gpu.clone()], world.clone());
+        let ranks = (world.rank(), world.size());
+        Messages::connect(nccl, &own, ranks, UniqueId(id), Some(world))
+    }
+
+    /// Makes the communicators of ranks `first` and the following, of `count`, and tries them.
+    fn connect(
+        nccl: &'static Nccl,
+        gpus: &[Gpu],
+        (first, count): (usize, usize),
+        id: UniqueId,
+        world: Option<World>,
+    ) -> Result<Messages, CudaError> {
+        let state = State {
+            comms: Vec::new(),
+            under_way: gpus.iter().map(|_| VecDeque::new()).collect(),
+            failure: None,
+            closing: false,
+        };
+        let shared = Arc::new(Shared {
+            nccl,
+            patience: world.as_ref().map_or(PATIENCE, World::patience),
+            world,
+            gpus: gpus.to_vec(),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        });
+        let what = "communicators of all ranks";
+        let mut state = shared.lock();
+        // What was made before one fails is ended with the others.
+        let begun = nccl.group(what, || {
+            for (rank, gpu) in (first..).zip(gpus) {
+                let current = gpu.enter()?;
+                state.comms.push(nccl.begin(id, rank, count)?);
+                drop(current);
+            }
+            Ok(())
+        });
+        let made = begun.and_then(|()| shared.settle(&state, what, CONNECTING));
+        made.map_err(|error| shared.end(&mut state, error))?;
+        drop(state);
+        let watching = shared.clone();
+        let watch = Some(std::thread::spawn(move || watching.watch()));
+        let messages = Messages { shared, watch };
+        messages.try_all(first, count)?;
+        Ok(messages)
+    }
+
+    /// Every rank sends every other one a pattern, which also makes the connections between them.
+    fn try_all(&self, first: usize, count: usize) -> Result<(), CudaError> {
+        let pattern = |from: usize, to: usize| {
+            let seed = (from * count + to) as u32 + 1;
+            (0..PATTERN as u32).map(move |i| (i + 1).wrapping_mul(2_654_435_761).wrapping_mul(seed))
+        };
+        let mut rooms: Vec<(DeviceVec<u32>, DeviceVec<u32>)> = Vec::new();
+        for (rank, gpu) in (first..).zip(&self.shared.gpus) {
+            let out: Vec<u32> = (0..count).flat_map(|to| pattern(rank, to)).collect();
+            rooms.push((gpu.upload(&out)?, gpu.zeros(count * PATTERN)?));
+        }
+        let of = |rank: usize, (out, room): &(DeviceVec<u32>, DeviceVec<u32>)| {
+            let bytes = PATTERN * size_of::<u32>();
+            let to = |peer: usize, send: bool| {
+                let start = if send { *out.address() } else { *room.address() };
+                Transfer { send, peer, address: start + (peer * bytes) as u64, bytes }
+            };
+            let others = (0..count).filter(|&peer| peer != rank);
+            others.flat_map(|peer| [to(peer, true), to(peer, false)]).collect()
+        };
+        let transfers: Vec<Vec<_>> =
+            rooms.iter().enumerate().map(|(k, room)| of(first + k, room)).collect();
+        // SAFETY: so many numbers are in each room, which are waited for below.
+        unsafe { self.exchange_within(&transfers, CONNECTING) }?;
+        self.synchronize()?;
+        for (rank, (gpu, (_, room))) in (first..).zip(self.shared.gpus.iter().zip(&rooms)) {
+            let got = gpu.download(room)?;
+            for from in (0..count).filter(|&from| from != rank) {
+                let got = &got[from * PATTERN..][..PATTERN];
+                if !got.iter().copied().eq(pattern(from, rank)) {
+                    let reason = format!("what NCCL brought rank {rank} from rank {from} is wrong");
+                    return Err(CudaError::Peers(reason));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Enqueues the transfers of each of this process's ranks; what a rank sends another one comes in
+    /// the order of that one's receipts.
+    ///
+    /// # Safety
+    /// The memory is of the ranks' devices and lives until their streams have passed this; what is sent is
+    /// not written before, and what is received not used.
+    pub(super) unsafe fn exchange(&self, transfers: &[Vec<Transfer>]) -> Result<(), CudaError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.exchange_within(transfers, self.shared.patience) }
+    }
+
+    /// # Safety
+    /// As [`Messages::exchange`].
+    unsafe fn exchange_within(
+        &self,
+        transfers: &[Vec<Transfer>],
+        limit: Duration,
+    ) -> Result<(), CudaError> {
+        if transfers.iter().all(Vec::is_empty) {
+            return Ok(());
+        }
+        let Shared { nccl, gpus, .. } = &*self.shared;
+        let mut state = self.shared.lock();
+        self.shared.check(&state)?;
+        // No other thread begins a capture until it is enqueued.
+        let streams = gpus.iter().map(Gpu::enter).collect::<Result<Vec<Entered<'_>>, _>>()?;
+        streams.iter().try_for_each(Entered::check_not_capturing)?;
+        let reached = self.shared.marks(&streams)?;
+        let comms = state.comms.clone();
+        let enqueued = nccl.group(EXCHANGE, || {
+            for ((comm, stream), of) in comms.iter().zip(&streams).zip(transfers) {
+                for &Transfer { send, peer, address, bytes } in of.iter().filter(|t| t.bytes > 0) {
+                    // SAFETY: communicators are ready (whatever is asked of them is waited for) and not
+                    // aborted (`check`); the rest is the caller's promise.
+                    unsafe { nccl.transfer(*comm, stream.raw(), (send, peer), (address, bytes)) }?;
+                }
+            }
+            Ok(())
+        });
+        let enqueued = enqueued.and_then(|()| self.shared.settle(&state, EXCHANGE, limit));
+        enqueued.map_err(|error| self.shared.end(&mut state, error))?;
+        let over = self.shared.marks(&streams)?;
+        for (queue, (reached, over)) in
+            state.under_way.iter_mut().zip(reached.into_iter().zip(over))
+        {
+            queue.push_back(Exchange { reached, over, since: None });
+        }
+        Ok(())
+    }
+
+    /// Waits for the devices.
+    pub(super) fn synchronize(&self) -> Result<(), CudaError> {
+        let mut outcome = Ok(());
+        for gpu in &self.shared.gpus {
+            outcome = outcome.and(gpu.synchronize());
+        }
+        // What was cut off is no result.
+        let mut state = self.shared.lock();
+        match outcome.and_then(|()| self.shared.check(&state)) {
+            Err(error) if state.failure.is_none() => Err(self.shared.end(&mut state, error)),
+            outcome => outcome,
+        }
+    }
+
+    /// The version of NCCL.
+    pub(super) fn version(&self) -> String {
+        self.shared.nccl.version_text()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fails where something has before, on whichever rank.
+    fn check(&self, state: &State) -> Result<(), CudaError> {
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone().into());
+        }
+        self.world.as_ref().map_or(Ok(()), |world| Ok(world.check()?))
+    }
+
+    /// A mark on every stream.
+    fn marks(&self, streams: &[Entered<'_>]) -> Result<Vec<CudaEvent>, CudaError> {
+        let mark = |(gpu, stream): (&Gpu, &Entered<'_>)| {
+            gpu.context().bind_to_thread()?;
+            let event = gpu.context().new_event(None)?;
+            stream.record(&event)?;
+            Ok(event)
+        };
+        self.gpus.iter().zip(streams).map(mark).collect()
+    }
+
+    /// Waits until NCCL has done what was asked of it, on this host.
+    fn settle(&self, state: &State, what: &'static str, limit: Duration) -> Result<(), CudaError> {
+        let start = Instant::now();
+        for &comm in &state.comms {
+            // SAFETY: made by `begin`; aborted ones are no longer in the list.
+            while !unsafe { self.nccl.is_ready(what, comm) }? {
+                self.check(state)?;
+                if start.elapsed() > limit {
+                    return Err(late(what, limit));
+                }
+                match start.elapsed() < Duration::from_millis(1) {
+                    true => std::thread::yield_now(),
+                    false => std::thread::sleep(Duration::from_micros(50)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the communicators for this reason, which all ranks are told, or one that came before.
+    fn end(&self, state: &mut State, error: CudaError) -> CudaError {
+        if let Some(world) = &self.world {
+            // The first failure of all counts; this is no other where it came from there.
+            world.fail(&error.to_string());
+        }
+        let failure = match self.world.as_ref().map(|world| (world.rank(), world.check())) {
+            // Which may be what this rank has just said.
+            Some((own, Err(failure))) if !matches!(failure, WorldError::Failed { rank, .. } if rank == own) => {
+                Failure::World(failure)
+            }
+            _ => match &error {
+                CudaError::Nccl { reason, .. } => Failure::Nccl(reason.clone()),
+                other => Failure::Nccl(other.to_string()),
+            },
+        };
+        let own = matches!(failure, Failure::Nccl(_));
+        state.failure.get_or_insert(failure.clone());
+        let comms = std::mem::take(&mut state.comms);
+        // SAFETY: they are no longer in the list.
+        unsafe { self.nccl.abort(&comms) };
+        if own { error } else { failure.into() }
+    }
+
+    /// Looks at what is under way until the ranks are closed.
+    fn watch(&self) {
+        let mut state = self.lock();
+        while !state.closing && state.failure.is_none() {
+            if let Err(error) = self.look(&mut state) {
+                self.end(&mut state, error);
+                return;
+            }
+            let waited = self.changed.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn look(&self, state: &mut State) -> Result<(), CudaError> {
+        self.check(state)?;
+        for &comm in &state.comms {
+            // SAFETY: made by `begin`; aborted ones are no longer in the list.
+            unsafe { self.nccl.is_ready(EXCHANGE, comm) }?;
+        }
+        for (gpu, queue) in self.gpus.iter().zip(&mut state.under_way) {
+            gpu.context().bind_to_thread()?;
+            while let Some(first) = queue.front_mut() {
+                if passed(&first.over)? {
+                    queue.pop_front();
+                    continue;
+                }
+                if passed(&first.reached)? {
+                    let since = *first.since.get_or_insert_with(Instant::now);
+                    if since.elapsed() > self.patience {
+                        return Err(late(EXCHANGE, self.patience));
+                    }
+                }
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn late(what: &'static str, limit: Duration) -> CudaError {
+    let seconds = limit.as_secs_f32();
+    let reason = format!(
+        "not over after {seconds} s: work of another rank failed, or was not asked for there"
+    );
+    CudaError::Nccl { what, reason }
+}
+
+/// Whether a stream has come to the event.
+fn passed(event: &CudaEvent) -> Result<bool, CudaError> {
+    // SAFETY: the event lives, and its context is current.
+    match unsafe { sys::cuEventQuery(event.cu_event()) } {
+        CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+        answer => Ok(answer.result().map(|()| true)?),
+    }
+}
+
+/// Where a device is on its host.
+fn bus(gpu: &Gpu) -> Result<String, CudaError> {
+    let mut text = [0u8; 32];
+    let room = text.len() as i32;
+    // SAFETY: writes a text of at most so many bytes, with a zero at its end.
+    unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr().cast(), room, gpu.context().cu_device()) }
+        .result()?;
+    Ok(text.iter().take_while(|&&byte| byte != 0).map(|&byte| char::from(byte)).collect())
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        let failed = self.synchronize().is_err();
+        if let (Some(world), false) = (&self.shared.world, failed) {
+            // What another rank still reads must not go.
+            let _ = world.gather_until("the end", &(), Some(Instant::now() + CLOSING));
+        }
+        let mut state = self.shared.lock();
+        state.closing = true;
+        self.shared.changed.notify_all();
+        let comms = std::mem::take(&mut state.comms);
+        drop(state);
+        // SAFETY: they are no longer in the list; nothing is under way on them.
+        unsafe { self.shared.nccl.abort(&comms) };
+        if let Some(watch) = self.watch.take() {
+            let _ = watch.join();
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! How ranks that reach each other's memory wait for each other: `kernels/peers/meet.cu`.
+
+use super::reach;
+use crate::cuda::bodies::Addresses;
+use crate::cuda::device::{CudaError, DeviceVec, Gpu, Launch, function};
+use cudarc::driver::{CudaFunction, LaunchConfig};
+use std::time::Duration;
+
+/// Numbers between signals: `WORDS` of `kernels/peers/meet.cu`.
+const WORDS: usize = 32;
+/// Where the rank stands that one has waited for in vain: `MISSING` there.
+const MISSING: usize = 1;
+/// Signals before those of each rank.
+const ANNOUNCED: usize = 2;
+/// How long a rank waits for another. What takes longest on the way to a meeting is a pass of the
+/// largest solve, some 50 ms.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// The signals of all ranks.
+pub(super) struct Signals(Vec<Own>);
+
+struct Own {
+    meet: CudaFunction,
+    /// In units of [`WORDS`]: how often the rank has met the others, whom it missed, and what each
+    /// rank has announced.
+    words: DeviceVec<u32>,
+}
+
+impl Signals {
+    /// For a rank on each of `gpus`: checks that they reach each other, and has them meet.
+    pub(super) fn new(gpus: &[Gpu]) -> Result<Self, CudaError> {
+        reach::connect(gpus)?;
+        let own = |gpu: &Gpu| {
+            let module = gpu.kernels::<f32>("meet")?;
+            let words = gpu.zeros((ANNOUNCED + gpus.len()) * WORDS)?;
+            // They must be zero before another rank announces itself.
+            gpu.synchronize()?;
+            Ok(Own { meet: function(&module, "meet")?, words })
+        };
+        let signals = Signals(gpus.iter().map(own).collect::<Result<_, CudaError>>()?);
+        // A kernel's first launch may wait for all of a device's work: for none that waits itself.
+        for (rank, gpu) in gpus.iter().enumerate() {
+            signals.meet_first(gpu, rank, 0)?;
+            gpu.synchronize()?;
+        }
+        for _ in 0..3 {
+            for (rank, gpu) in gpus.iter().enumerate() {
+                signals.meet(gpu, rank)?;
+            }
+        }
+        signals.synchronize(gpus)?;
+        Ok(signals)
+    }
+
+    /// Enqueues on a rank's stream: what comes next there runs after everything that was enqueued on
+    /// other ranks before they met as often.
+    pub(super) fn meet(&self, gpu: &Gpu, rank: usize) -> Result<(), CudaError> {
+        self.meet_first(gpu, rank, self.0.len())
+    }
+
+    /// The same, with the first `count` ranks.
+    fn meet_first(&self, gpu: &Gpu, rank: usize, count: usize) -> Result<(), CudaError> {
+        let signals = Addresses::of(self.0.iter().map(|own| &own.words));
+        let (number, count) = (rank as u32, count as u32);
+        let limit = PATIENCE.as_nanos() as u64;
+        let one_warp =
+            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
+        // SAFETY: the arguments are those of meet in kernels/peers/meet.cu; every rank's signals
+        // are as many as it counts on, live as long as `self`, whose owner waits for all ranks
+        // before they go, and can be reached from here (`Signals::new`); nothing but this kernel
+        // writes them.
+        unsafe {
+            Launch::new(gpu, &self.0[rank].meet)
+                .arg(&signals)
+                .arg(&number)
+                .arg(&count)
+                .arg(&limit)
+                .launch(one_warp)
+        }
+    }
+
+    /// Where each rank says whom it has waited for in vain: 0, or 1 and that rank.
+    pub(super) fn missing(&self) -> Addresses {
+        let mut words = Addresses::of(self.0.iter().map(|own| &own.words));
+        for word in &mut words.0[..self.0.len()] {
+            *word += (MISSING * WORDS * size_of::<u32>()) as u64;
+        }
+        words
+    }
+
+    /// Waits for all ranks, and says which waited in vain.
+    pub(super) fn synchronize(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
+        let mut first = Ok(());
+        // All of them, whatever one says: their memory may be freed next.
+        for (k, (gpu, Own { words, .. })) in gpus.iter().zip(&self.0).enumerate() {
+            let word = words.slice(MISSING * WORDS..MISSING * WORDS + 1);
+            let outcome = match gpu.download(word) {
+                Ok(word) if word[0] == 0 => Ok(()),
+                Ok(word) => Err(CudaError::PeerMissing { rank: k, peer: word[0] as usize - 1 }),
+                Err(error) => Err(error),
+            };
+            first = match (first, outcome) {
+                // Who was missed failed itself, and says at what.
+                (Err(CudaError::PeerMissing { .. }), Err(error)) => Err(error),
+                (first, outcome) => first.and(outcome),
+            };
+        }
+        first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::device::kernel_constant;
+    use crate::cuda::peers::MOST_RANKS;
+
+    #[test]
+    fn signals_stand_where_the_kernels_look() {
+        let constant = |name| kernel_constant("meet", name);
+        assert_eq!(constant("MOST_RANKS"), MOST_RANKS.to_string());
+        assert_eq!(constant("WORDS"), WORDS.to_string());
+    }
+}

@@ -1,0 +1,258 @@
+//! Ranks that send messages by NCCL: in one process, and in one each. The processes are this test program,
+//! started again; NCCL takes each device once, so they need two.
+
+use crate::common::bodies::mixed;
+use crate::common::{limit, relative_rms, wide};
+use crate::device::{gpu_alone, poisoned};
+use crate::maps::{grid, off_axis};
+use crate::slabs::{by_one, read, solves_like_one};
+use placefield::cuda::{
+    BatchSolver, CudaError, CudaReal, Gpu, Peers, SlabSolver, SolverOptions, World, WorldOptions,
+    probe,
+};
+use placefield::engine::Pipeline;
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a started process is to do: `ROLE RANK PLACE`.
+const ROLE: &str = "PLACEFIELD_TEST_ROLE";
+/// How many processes there are.
+const WORLD: usize = 2;
+const SIZES: [(usize, usize); 6] =
+    [(64, 64), (128, 512), (72, 100), (100, 72), (1024, 512), (512, 1024)];
+
+fn has_two() -> bool {
+    probe().devices.len() >= 2
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU and NCCL"]
+fn messages_in_one_process_solve_like_one_device() {
+    let gpu = gpu_alone();
+    let devices = probe().devices.len().min(4);
+    for ranks in 1..=devices {
+        let peers =
+            Peers::open_by_nccl(&(0..ranks).collect::<Vec<_>>()).unwrap_or_else(|e| panic!("{e}"));
+        assert!(peers.link().starts_with("NCCL 2."), "{}", peers.link());
+        solves_like_one::<f32>(&gpu, &peers, &SIZES);
+        solves_like_one::<f64>(&gpu, &peers, &SIZES);
+        if ranks > 1 {
+            solves_like_one::<f32>(&gpu, &peers, &[(2048, 2048), (4096, 512)]);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU and NCCL"]
+fn what_messages_cannot_do_is_refused() {
+    let _alone = gpu_alone();
+    let error = Peers::open_by_nccl(&[0, 0]).err().unwrap().to_string();
+    assert_eq!(error, "several devices: device 0 is named twice: NCCL takes each once");
+    let peers = Peers::open_by_nccl(&[0]).unwrap();
+    let mut solver = SlabSolver::<f32>::new(&peers, &grid(64, 64)).unwrap();
+    let (rho, mut fields) =
+        (solver.upload(&off_axis::<f32>(64, 64)).unwrap(), solver.fields().unwrap());
+    // SAFETY: nothing is captured.
+    let refused = unsafe { solver.graphs(&rho, &mut fields) };
+    assert!(matches!(refused.err(), Some(CudaError::Peers(_))));
+    let charge = mixed(64, 64, 0, 1.0);
+    let refused = placefield::cuda::PeersEngine::<f32>::new(&peers, charge, &Default::default());
+    assert!(refused.err().unwrap().to_string().contains("reach each other's memory"));
+}
+
+/// Starts this test program again as a rank: it runs the same test, which then is that rank.
+fn start(test: &str, role: &str, rank: usize, place: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .env(ROLE, format!("{role} {rank} {place}"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Is the rank that this process was started as, if it was.
+fn is_rank() -> bool {
+    let Ok(what) = std::env::var(ROLE) else { return false };
+    let [role, rank, place] = what.split(' ').collect::<Vec<_>>()[..] else { panic!("{what}") };
+    let outcome = as_rank(role, rank.parse().unwrap(), place);
+    println!("[[{}]]", outcome.map_or_else(|error| error.to_string(), str::to_owned));
+    true
+}
+
+/// What each process printed between brackets, and how long all took.
+fn all(test: &str, role: &str) -> ([String; WORLD], Duration) {
+    let begin = Instant::now();
+    let place = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let ranks: [Child; WORLD] = std::array::from_fn(|rank| start(test, role, rank, &place));
+    let said = ranks.map(|child| {
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        println!("{role}: {text}{}", String::from_utf8_lossy(&output.stderr));
+        let begin = text.find("[[").map_or(0, |at| at + 2);
+        text[begin..].split("]]").next().unwrap_or_default().to_owned()
+    });
+    (said, begin.elapsed())
+}
+
+/// What NCCL would refuse with fewer words.
+const ONE_DEVICE: &str =
+    "several devices: ranks 0 and 1 have the same device: NCCL takes each once";
+
+#[test]
+#[ignore = "needs an NVIDIA GPU and NCCL"]
+fn two_processes_solve_like_one_device() {
+    if is_rank() {
+        return;
+    }
+    let _alone = gpu_alone();
+    let (said, _) = all("ranks::two_processes_solve_like_one_device", "solve");
+    assert_eq!(said, [if has_two() { "done" } else { ONE_DEVICE }; WORLD]);
+}
+
+/// A process that ends in the middle, one that is asked for nothing more, one without memory, and one
+/// that leaves too early.
+#[test]
+#[ignore = "needs an NVIDIA GPU and NCCL"]
+fn faults_of_one_rank_are_errors_of_all() {
+    if is_rank() {
+        return;
+    }
+    let _alone = gpu_alone();
+    let all = |role| all("ranks::faults_of_one_rank_are_errors_of_all", role);
+    let ([first, second], took) = all("die");
+    if !has_two() {
+        assert_eq!([first.as_str(), second.as_str()], [ONE_DEVICE; WORLD]);
+        return;
+    }
+    assert_eq!(first, "rank 1 failed: its process ended");
+    assert!(took < Duration::from_secs(25), "{took:?}");
+    let ([first, second], _) = all("idle");
+    let late = "NCCL, an exchange between ranks: not over after 2 s: work of another rank failed, or \
+                was not asked for there";
+    assert_eq!(first, late);
+    assert_eq!(second, format!("rank 0 failed: {late}"));
+    let ([first, second], _) = all("full");
+    assert!(second.starts_with("out of GPU memory: "), "{second}");
+    assert_eq!(first, format!("rank 1 failed: {second}"));
+    let ([first, second], _) = all("other");
+    let disagree = "rank 1 failed: it is at \"the end\", rank 0 at \"columns at once\"";
+    assert_eq!([first.as_str(), second.as_str()], [disagree, "left"]);
+}
+
+fn as_rank(role: &str, rank: usize, place: &str) -> Result<&'static str, CudaError> {
+    let options = WorldOptions::new(rank, WORLD, place)?.patience(Duration::from_secs(2));
+    let world = World::join(&options)?;
+    let peers = Peers::join(&world, world.local_rank() % probe().devices.len().max(1))?;
+    assert_eq!((peers.count(), peers.local()), (WORLD, rank..rank + 1));
+    if role == "solve" {
+        for turn in 0..2 {
+            for size in SIZES.into_iter().chain([(2048, 2048), (4096, 512)]) {
+                one_map::<f32>(&peers, size, turn)?;
+                one_map::<f64>(&peers, size, turn)?;
+            }
+        }
+        batch(&peers)?;
+        return Ok("done");
+    }
+    let begin = Instant::now();
+    let outcome = fault(role, rank, &world, &peers);
+    println!("after {:.1} s", begin.elapsed().as_secs_f64());
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    outcome
+}
+
+/// Rank 1 does not do its part.
+fn fault(role: &str, rank: usize, world: &World, peers: &Peers) -> Result<&'static str, CudaError> {
+    let gpu = peers.gpu(rank);
+    let (nx, ny) = if role == "full" { (8192, 8192) } else { (2048, 2048) };
+    let _room = match (role, rank) {
+        ("full", 1) => Some(gpu.zeros::<u8>(gpu.memory()?.free - (256 << 20))?),
+        ("other", 1) => return Ok("left"),
+        _ => None,
+    };
+    let mut solver = SlabSolver::<f32>::new(peers, &grid(nx, ny))?;
+    let rho = solver.upload(&off_axis::<f32>(nx, ny))?;
+    let mut fields = solver.fields()?;
+    solver.solve(&rho, &mut fields)?;
+    peers.synchronize()?;
+    match (role, rank) {
+        ("die", 1) => std::process::abort(),
+        // As long as the other waits.
+        ("idle", 1) => {
+            while world.check().is_ok() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            world.check()?;
+        }
+        _ => {}
+    }
+    for _ in 0..100_000 {
+        solver.solve(&rho, &mut fields)?;
+        // Not `Peers::synchronize`: whatever waits for a device goes on.
+        gpu.synchronize()?;
+    }
+    peers.synchronize()?;
+    Ok("done")
+}
+
+fn one_map<T: CudaReal>(
+    peers: &Peers,
+    (nx, ny): (usize, usize),
+    turn: usize,
+) -> Result<(), CudaError> {
+    let rho = off_axis::<T>(nx, ny);
+    let mut solver = SlabSolver::<T>::new(peers, &grid(nx, ny))?;
+    let slabs = solver.upload(&rho)?;
+    let mut fields: Vec<_> = peers
+        .local()
+        .map(|rank| poisoned::<T>(peers.gpu(rank), solver.rows(rank).len() * ny))
+        .collect();
+    for _ in 0..3 {
+        solver.solve(&slabs, &mut fields)?;
+    }
+    let Some(got) = solver.gather(&fields)? else { return Ok(()) };
+    let what = format!("{nx} x {ny} {}, turn {turn}", T::PRECISION);
+    let gpu = Gpu::open(0)?;
+    let (want, energy) = by_one(&gpu, (nx, ny), &rho);
+    let own = read(peers.gpu(0), &fields[0]).1;
+    assert!((own - energy).abs() <= 1e-6 * energy.abs(), "{what}: energy {own} for {energy}");
+    // Two ranks in one device's memory: the same kernels, so the same bits.
+    let shared = Peers::open(&[0, 0])?;
+    let mut solver = SlabSolver::<T>::new(&shared, &grid(nx, ny))?;
+    let (slabs, mut fields) = (solver.upload(&rho)?, solver.fields()?);
+    solver.solve(&slabs, &mut fields)?;
+    let same = solver.gather(&fields)?.unwrap();
+    for (k, name) in ["phi", "Ex", "Ey"].into_iter().enumerate() {
+        let error = relative_rms(&wide(&got[k]), &wide(&want[k]));
+        println!("{what} {name}: {error:.1e}{}", if got[k] == want[k] { ", same" } else { "" });
+        assert!(error <= limit::<T>(), "{what}: {name} is off by {error:e}");
+        assert!(got[k] == same[k], "{what}: {name} has other bits than by peer access");
+    }
+    assert_eq!(own, read(shared.gpu(0), &fields[0]).1, "{what}");
+    Ok(())
+}
+
+/// Each process has its own maps of a batch.
+fn batch(peers: &Peers) -> Result<(), CudaError> {
+    let (nx, ny) = (128, 64);
+    let options = SolverOptions::default();
+    let mut solver = BatchSolver::<f32>::new(peers, &grid(nx, ny), Pipeline::ThreePass, options)?;
+    let map = |k: usize| -> Vec<f32> {
+        off_axis::<f32>(nx, ny).iter().map(|v| v * (k + 1) as f32).collect()
+    };
+    for count in [0, 1, 7] {
+        let own: Vec<usize> = solver.maps(count).collect();
+        assert_eq!(own, (peers.local().start..count).step_by(WORLD).collect::<Vec<_>>());
+        let rho: Vec<_> = own.iter().map(|&k| solver.gpu(k).upload(&map(k)).unwrap()).collect();
+        let mut fields: Vec<_> = own.iter().map(|&k| poisoned(solver.gpu(k), nx * ny)).collect();
+        solver.solve(&rho, &mut fields)?;
+        peers.synchronize()?;
+        for (&k, fields) in own.iter().zip(&fields) {
+            let gpu = solver.gpu(k);
+            assert!(read(gpu, fields) == by_one(gpu, (nx, ny), &map(k)), "map {k} of {count}");
+        }
+    }
+    Ok(())
+}
