@@ -151,6 +151,7 @@ pub(crate) fn advise<E: Display + From<String>>(failure: E, note: &Option<String
 }
 
 /// Which devices were taken, and why.
+#[cfg(feature = "cuda")]
 pub(crate) fn devices_note(ordinals: &[usize], why: &str) -> String {
     let list: Vec<String> = ordinals.iter().map(usize::to_string).collect();
     format!("engine: cuda:{} ({why})", list.join(","))
