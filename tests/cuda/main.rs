@@ -28,3 +28,4 @@ mod solve;
 mod sound;
 mod three_pass;
 mod transforms;
+mod tuning;
