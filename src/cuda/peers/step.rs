@@ -205,8 +205,9 @@ impl<T: CudaReal> Step<T> {
 
     /// Orders the bodies on all ranks where that is due on one: each has its part of one and the same order.
     pub(super) fn order_if_due(&mut self) -> Result<(), CudaError> {
-        let own = self.charge.bodies() / self.parts.len();
-        let decide = |due, part: &mut Part<T>| part.bodies.age.decide(own) | due;
+        // It costs each of them what it costs one device, of all bodies.
+        let all = self.charge.bodies();
+        let decide = |due, part: &mut Part<T>| part.bodies.age.decide(all) | due;
         if self.parts.iter_mut().fold(false, decide) {
             for Part { bodies, corners, .. } in &mut self.parts {
                 bodies.order(corners)?;
