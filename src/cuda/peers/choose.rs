@@ -30,11 +30,11 @@ fn least_bins(precision: Precision) -> usize {
     }
 }
 
-/// Bodies from which on two devices take a step in less time than one.
+/// Bodies from which on two devices take a step, or place, in less time than one.
 fn least_bodies(precision: Precision) -> usize {
     match precision {
-        Precision::F32 => 2_000_000,
-        Precision::F64 => 1_000_000,
+        Precision::F32 => 4_000_000,
+        Precision::F64 => 2_000_000,
     }
 }
 
