@@ -32,6 +32,11 @@ pub fn golden(name: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
+/// What a test has started this process for, by a variable of this name; nothing where a person has.
+pub fn started_for(variable: &str) -> Option<String> {
+    std::env::var(variable).ok()
+}
+
 /// The folder of a real design, e.g. `"ibm01"`. An archive is unpacked once and kept.
 pub fn design_dir(name: &str) -> PathBuf {
     let set = std::env::var_os("PLACEFIELD_DATA");

@@ -2,13 +2,13 @@
 //! started again; NCCL takes each device once, so they need two.
 
 use crate::common::bodies::mixed;
-use crate::common::{limit, relative_rms, wide};
+use crate::common::{limit, relative_rms, started_for, wide};
 use crate::device::{gpu_alone, poisoned};
 use crate::maps::{grid, off_axis};
 use crate::slabs::{by_one, read, solves_like_one};
 use placefield::cuda::{
-    BatchSolver, CudaError, CudaReal, Gpu, Peers, SlabSolver, SolverOptions, World, WorldOptions,
-    probe,
+    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, SlabSolver, SolverOptions, World,
+    WorldOptions, probe,
 };
 use placefield::engine::Pipeline;
 use std::net::TcpListener;
@@ -74,7 +74,7 @@ fn start(test: &str, role: &str, rank: usize, place: &str) -> Child {
 
 /// Is the rank that this process was started as, if it was.
 fn is_rank() -> bool {
-    let Ok(what) = std::env::var(ROLE) else { return false };
+    let Some(what) = started_for(ROLE) else { return false };
     let [role, rank, place] = what.split(' ').collect::<Vec<_>>()[..] else { panic!("{what}") };
     let outcome = as_rank(role, rank.parse().unwrap(), place);
     println!("[[{}]]", outcome.map_or_else(|error| error.to_string(), str::to_owned));
@@ -103,12 +103,11 @@ const ONE_DEVICE: &str =
 #[test]
 #[ignore = "needs an NVIDIA GPU and NCCL"]
 fn two_processes_solve_like_one_device() {
-    if is_rank() {
-        return;
+    if !is_rank() {
+        let _alone = gpu_alone();
+        let (said, _) = all("ranks::two_processes_solve_like_one_device", "solve");
+        assert_eq!(said, [if has_two() { "done" } else { ONE_DEVICE }; WORLD]);
     }
-    let _alone = gpu_alone();
-    let (said, _) = all("ranks::two_processes_solve_like_one_device", "solve");
-    assert_eq!(said, [if has_two() { "done" } else { ONE_DEVICE }; WORLD]);
 }
 
 /// A process that ends in the middle, one that is asked for nothing more, one without memory, and one
@@ -116,16 +115,18 @@ fn two_processes_solve_like_one_device() {
 #[test]
 #[ignore = "needs an NVIDIA GPU and NCCL"]
 fn faults_of_one_rank_are_errors_of_all() {
-    if is_rank() {
-        return;
+    if !is_rank() {
+        let _alone = gpu_alone();
+        let all = |role: &str| all("ranks::faults_of_one_rank_are_errors_of_all", role);
+        match has_two() {
+            true => faults(all),
+            false => assert_eq!(all("die").0, [ONE_DEVICE; WORLD]),
+        }
     }
-    let _alone = gpu_alone();
-    let all = |role| all("ranks::faults_of_one_rank_are_errors_of_all", role);
-    let ([first, second], took) = all("die");
-    if !has_two() {
-        assert_eq!([first.as_str(), second.as_str()], [ONE_DEVICE; WORLD]);
-        return;
-    }
+}
+
+fn faults(all: impl Fn(&str) -> ([String; WORLD], Duration)) {
+    let ([first, _], took) = all("die");
     assert_eq!(first, "rank 1 failed: its process ended");
     assert!(took < Duration::from_secs(25), "{took:?}");
     let ([first, second], _) = all("idle");
@@ -212,11 +213,25 @@ fn one_map<T: CudaReal>(
     for _ in 0..3 {
         solver.solve(&slabs, &mut fields)?;
     }
-    let Some(got) = solver.gather(&fields)? else { return Ok(()) };
+    match solver.gather(&fields)? {
+        Some(got) => is_like_one(peers, (nx, ny), turn, &got, &fields[0]),
+        None => Ok(()), // which rank 0 has
+    }
+}
+
+/// What rank 0 has gathered, beside one device and two ranks on it.
+fn is_like_one<T: CudaReal>(
+    peers: &Peers,
+    (nx, ny): (usize, usize),
+    turn: usize,
+    got: &[Vec<T>; 3],
+    fields: &Fields<T>,
+) -> Result<(), CudaError> {
+    let rho = off_axis::<T>(nx, ny);
     let what = format!("{nx} x {ny} {}, turn {turn}", T::PRECISION);
     let gpu = Gpu::open(0)?;
     let (want, energy) = by_one(&gpu, (nx, ny), &rho);
-    let own = read(peers.gpu(0), &fields[0]).1;
+    let own = read(peers.gpu(0), fields).1;
     assert!((own - energy).abs() <= 1e-6 * energy.abs(), "{what}: energy {own} for {energy}");
     // Two ranks in one device's memory: the same kernels, so the same bits.
     let shared = Peers::open(&[0, 0])?;
