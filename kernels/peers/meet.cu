@@ -11,7 +11,7 @@
 // stream does next.
 #include "device/common.cuh"
 
-/// Most ranks: MOST_RANKS in src/cuda/peers/mod.rs.
+/// Most ranks: MOST_RANKS in src/cuda/bodies/deal.rs.
 constexpr u32 MOST_RANKS = 16;
 /// Numbers between signals, 128 bytes: WORDS in src/cuda/peers/mod.rs.
 constexpr u32 WORDS = 32;

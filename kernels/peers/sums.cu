@@ -9,7 +9,7 @@
 // for more than its own bodies.
 #include "bodies/sums.cuh"
 
-/// Most ranks: MOST_RANKS in src/cuda/peers/mod.rs.
+/// Most ranks: MOST_RANKS in src/cuda/bodies/deal.rs.
 constexpr u32 MOST_RANKS = 16;
 
 /// Where every rank has its sums, and which bins it owns: same layout as `AllSums` in

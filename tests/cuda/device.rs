@@ -46,6 +46,19 @@ pub(crate) fn gpu_alone() -> Turn {
     after(File::lock)
 }
 
+/// Takes the device's free memory, but for less than 1 MiB at a time.
+pub(crate) fn fill(gpu: &Gpu) -> Vec<DeviceVec<u8>> {
+    let mut kept = Vec::new();
+    let mut size = gpu.memory().unwrap().free;
+    while size > 1 << 20 {
+        match gpu.zeros::<u8>(size) {
+            Ok(memory) => kept.push(memory),
+            Err(_) => size /= 2,
+        }
+    }
+    kept
+}
+
 /// Whether the device must have lines of n elements, where there are such stages: long ones need
 /// the shared memory of a data centre's GPU.
 pub(crate) fn must_have_lines<T>(gpu: &Gpu, n: usize) -> bool {

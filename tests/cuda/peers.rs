@@ -5,7 +5,7 @@
 use crate::common::bodies::{mixed, some};
 use crate::common::fences::{self, Cells};
 use crate::common::{limit, pairs, relative_rms, wide};
-use crate::device::{close, gpu, gpu_alone};
+use crate::device::{close, fill, gpu, gpu_alone};
 use crate::engine::{Seen, positions, see};
 use crate::slabs::places;
 use placefield::charge::Charge;
@@ -244,14 +244,7 @@ fn a_device_without_room_is_an_error() {
     let devices = places(2).pop().unwrap();
     let peers = Peers::open(&devices).unwrap();
     let last = peers.gpu(1).clone();
-    let mut kept = Vec::new();
-    let mut size = last.memory().unwrap().free;
-    while size > 1 << 20 {
-        match last.zeros::<u8>(size) {
-            Ok(memory) => kept.push(memory),
-            Err(_) => size /= 2,
-        }
-    }
+    let kept = fill(&last);
     let start = std::time::Instant::now();
     let make = || PeersEngine::<f64>::new(&peers, charge.clone(), &EngineOptions::default());
     assert!(matches!(make().err(), Some(EngineError::OutOfMemory { .. })));

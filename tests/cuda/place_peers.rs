@@ -2,7 +2,7 @@
 //! good. Ranks are streams of one device here; with more devices, those as well.
 
 use crate::common::fences::{self, Cells};
-use crate::device::{close, gpu, gpu_alone};
+use crate::device::{close, fill, gpu, gpu_alone};
 use crate::place::{bare_netlist, charge, design, device, place, scattered};
 use crate::slabs::places;
 use placefield::charge::Charge;
@@ -149,14 +149,7 @@ fn a_device_without_room_for_a_placement_is_an_error() {
     let netlist = Netlist::from_design(&design, 100).unwrap();
     let peers = Peers::open(&places(2).pop().unwrap()).unwrap();
     let last = peers.gpu(1).clone();
-    let mut kept = Vec::new();
-    let mut size = last.memory().unwrap().free;
-    while size > 1 << 20 {
-        match last.zeros::<u8>(size) {
-            Ok(memory) => kept.push(memory),
-            Err(_) => size /= 2,
-        }
-    }
+    let kept = fill(&last);
     let begun = std::time::Instant::now();
     let refused = several::<f64>(&peers, &charge, &netlist).err();
     assert!(matches!(refused, Some(EngineError::OutOfMemory { .. })), "{refused:?}");

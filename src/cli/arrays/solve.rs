@@ -272,18 +272,33 @@ fn on_devices<T: Element>(
         }
         Err(error) => return Err(error.into()),
     };
+    let note = devices_note(&taken, &format!("{why}, by {}", peers.link()));
+    let solved = by_slabs(rho, &peers, &mut solver, note, || Ok(()))?;
+    Ok(solved.expect("rank 0 is of this process"))
+}
+
+/// The solve by ranks, which begin once `ready` has returned; in the process of rank 0 all of it comes together.
+#[cfg(feature = "cuda")]
+fn by_slabs<T: Element>(
+    rho: &Map<T>,
+    peers: &crate::cuda::Peers,
+    solver: &mut crate::cuda::SlabSolver<T>,
+    note: String,
+    ready: impl FnOnce() -> Result<(), Failure>,
+) -> Result<Option<Solved<T>>, Failure> {
     let (rho, mut fields) = (solver.upload(rho.as_slice())?, solver.fields()?);
     peers.synchronize()?;
+    ready()?;
     let start = Instant::now();
     solver.solve(&rho, &mut fields)?;
     peers.synchronize()?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-    let maps = solver.gather(&fields)?.expect("rank 0 is of this process");
+    let Some(maps) = solver.gather(&fields)? else { return Ok(None) };
     let energy = peers.gpu(0).download(&fields[0].energy)?[0];
-    let note = Some(devices_note(&taken, &format!("{why}, by {}", peers.link())));
-    let device = format!("{} x {}", taken.len(), peers.gpu(0).info().name);
+    let device = format!("{} x {}", peers.count(), peers.gpu(0).info().name);
     let ran = Ran { engine: "cuda", device };
-    Ok(Solved { maps, energy, pipeline, milliseconds, ran, note })
+    let pipeline = Pipeline::ThreePass;
+    Ok(Some(Solved { maps, energy, pipeline, milliseconds, ran, note: Some(note) }))
 }
 
 #[cfg(feature = "cuda")]
@@ -324,22 +339,11 @@ fn on_ranks<T: Element>(
     }
     let peers = Peers::join(world, device_of(world, choice))?;
     let mut solver = SlabSolver::<T>::new(&peers, grid)?;
-    let (rho, mut fields) = (solver.upload(rho.as_slice())?, solver.fields()?);
-    peers.synchronize()?;
-    // All begin at once.
-    world.agree(&[])?;
-    let start = Instant::now();
-    solver.solve(&rho, &mut fields)?;
-    peers.synchronize()?;
-    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-    let Some(maps) = solver.gather(&fields)? else { return Ok(None) };
-    let energy = peers.gpu(0).download(&fields[0].energy)?[0];
     let (ranks, hosts) = (world.size(), world.hosts());
     let on = if hosts == 1 { "one host".to_owned() } else { format!("{hosts} hosts") };
-    let note = Some(format!("engine: {ranks} ranks on {on} by {}", peers.link()));
-    let device = format!("{ranks} x {}", peers.gpu(0).info().name);
-    let ran = Ran { engine: "cuda", device };
-    Ok(Some(Solved { maps, energy, pipeline, milliseconds, ran, note }))
+    let note = format!("engine: {ranks} ranks on {on} by {}", peers.link());
+    // All begin at once.
+    by_slabs(rho, &peers, &mut solver, note, || Ok(world.agree(&[])?))
 }
 
 #[cfg(not(feature = "cuda"))]

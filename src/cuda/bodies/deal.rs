@@ -6,7 +6,7 @@ use cudarc::driver::LaunchConfig;
 use cudarc::driver::sys::CUdeviceptr;
 use std::ops::Range;
 
-/// Most ranks: `MOST_RANKS` there.
+/// Most ranks: `MOST_RANKS` there and in `kernels/peers`.
 pub(in crate::cuda) const MOST_RANKS: usize = 16;
 /// Most blocks, some four times as many as an H200 runs at once: half of them keep it busy.
 const MOST_BLOCKS: usize = 2048;
@@ -59,21 +59,36 @@ pub(in crate::cuda) struct Addresses(pub(in crate::cuda) [CUdeviceptr; MOST_RANK
 unsafe impl KernelArgument for Addresses {}
 
 impl Addresses {
+    /// Of nobody's.
+    pub(in crate::cuda) const NONE: Self = Addresses([0; MOST_RANKS]);
+
+    /// Of an array of the only rank's.
+    pub(in crate::cuda) fn alone(address: CUdeviceptr) -> Self {
+        let mut addresses = Self::NONE;
+        addresses.0[0] = address;
+        addresses
+    }
+
     /// Of arrays of the ranks.
     pub(in crate::cuda) fn of<'a, E: DeviceValue>(
         arrays: impl IntoIterator<Item = &'a DeviceVec<E>>,
     ) -> Self {
-        let mut addresses = [0; MOST_RANKS];
-        for (to, array) in addresses.iter_mut().zip(arrays) {
+        let mut addresses = Self::NONE;
+        for (to, array) in addresses.0.iter_mut().zip(arrays) {
             *to = *array.address();
         }
-        Addresses(addresses)
+        addresses
     }
 }
 
 /// So many blocks of [`BLOCK`] threads.
 pub(in crate::cuda) fn grid_of(blocks: usize) -> LaunchConfig {
     LaunchConfig { grid_dim: (blocks as u32, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
+}
+
+/// Which of `blocks` are a rank's, of `count`.
+pub(in crate::cuda) fn blocks_of(blocks: usize, rank: usize, count: usize) -> Range<usize> {
+    blocks * rank / count..blocks * (rank + 1) / count
 }
 
 impl Deal {
@@ -90,14 +105,9 @@ impl Deal {
         self.blocks
     }
 
-    /// The blocks of a rank, of `count`.
-    fn blocks_of(&self, rank: usize, count: usize) -> Range<usize> {
-        self.blocks * rank / count..self.blocks * (rank + 1) / count
-    }
-
     /// The movable cells and the fillers that a rank, of `count`, has.
     pub(in crate::cuda) fn share(&self, rank: usize, count: usize) -> [Range<usize>; 2] {
-        let blocks = self.blocks_of(rank, count);
+        let blocks = blocks_of(self.blocks, rank, count);
         let (begin, end) = (self.first(blocks.start), self.first(blocks.end));
         [begin[0]..end[0], begin[1]..end[1]]
     }
@@ -115,7 +125,7 @@ impl Deal {
         rank: usize,
         count: usize,
     ) -> Option<(Dealt, LaunchConfig)> {
-        let blocks = self.blocks_of(rank, count);
+        let blocks = blocks_of(self.blocks, rank, count);
         let dealt = Dealt {
             cells: self.cells as u32,
             bodies: self.bodies as u32,
@@ -166,7 +176,7 @@ mod tests {
                     assert!(sizes().max().unwrap() - sizes().min().unwrap() <= bodies / 500);
                 }
             }
-            assert_eq!(deal.blocks_of(0, 1), 0..deal.blocks());
+            assert_eq!(blocks_of(deal.blocks(), 0, 1), 0..deal.blocks());
         }
     }
 

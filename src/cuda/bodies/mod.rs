@@ -12,7 +12,7 @@ mod plan;
 
 pub use age::MOST_STEPS_PER_ORDER;
 pub use bodies::{Arrangement, Bodies};
-pub(in crate::cuda) use deal::{Addresses, Deal, MOST_RANKS, Shares, grid_of};
+pub(in crate::cuda) use deal::{Addresses, Deal, MOST_RANKS, Shares, blocks_of, grid_of};
 pub(in crate::cuda) use density::BINS_PER_BLOCK;
 pub use density::{Density, DensityReport, RawStatistics};
 pub use force::Force;

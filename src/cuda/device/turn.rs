@@ -136,14 +136,14 @@ impl Gpu {
         Ok(Entered { gpu: self, stream, capturing: false, _not_alone: Some(not_alone) })
     }
 
-    /// Both results, computed at the same time by two threads. Where this thread has the device for itself,
-    /// another one would wait for it: then `beside` comes first.
+    /// Both results, computed at the same time by two threads that use these devices. Where this thread has one
+    /// of them for itself, another one would wait for it: then `beside` comes first.
     pub(in crate::cuda) fn side_by_side<A: Send, B>(
-        &self,
+        gpus: &[&Gpu],
         beside: impl FnOnce() -> A + Send,
         here: impl FnOnce() -> B,
     ) -> (A, B) {
-        if self.current().is_some() {
+        if gpus.iter().any(|gpu| gpu.current().is_some()) {
             return (beside(), here());
         }
         std::thread::scope(|scope| {
@@ -164,10 +164,8 @@ impl Gpu {
         }
         let made: Vec<_> = std::thread::scope(|scope| {
             let make = &make;
-            let of = |(rank, gpu): (usize, &&_)| (rank, Gpu::clone(gpu));
-            let threads = gpus.iter().enumerate().map(of);
-            let threads: Vec<_> =
-                threads.map(|(rank, gpu)| scope.spawn(move || make(rank, &gpu))).collect();
+            let start = |(rank, &gpu)| scope.spawn(move || make(rank, gpu));
+            let threads: Vec<_> = gpus.iter().enumerate().map(start).collect();
             let join = |made: std::thread::ScopedJoinHandle<'_, _>| {
                 made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };

@@ -123,7 +123,8 @@ impl<T: CudaReal> CudaEngine<T> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
         let (grid, regions) = (charge.grid(), charge.regions());
-        let (stages, planned) = gpu.side_by_side(
+        let (stages, planned) = Gpu::side_by_side(
+            &[gpu],
             || Stages::new(gpu, charge),
             || Planned::new(gpu, &grid, regions, options.pipeline),
         );

@@ -34,7 +34,7 @@ pub(in crate::cuda) use engine::Stage;
 pub use slabs::SlabSolver;
 pub use world::{World, WorldError, WorldOptions};
 
-use crate::cuda::bodies::Addresses;
+use crate::cuda::bodies::{Addresses, MOST_RANKS};
 use crate::cuda::device::{CudaError, Gpu};
 use nccl::{Messages, Transfer};
 use serde::Serialize;
@@ -42,9 +42,6 @@ use serde::de::DeserializeOwned;
 use signals::Signals;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Most ranks: `MOST_RANKS` of `kernels/peers/meet.cu`.
-const MOST_RANKS: usize = 16;
 
 /// Where each of `parts` intervals of `0..count` begins, and their end.
 fn divide(count: usize, parts: usize) -> Vec<usize> {
@@ -193,7 +190,7 @@ impl Peers {
     pub(in crate::cuda) fn missing(&self) -> Addresses {
         match &self.0.link {
             Link::Memory(signals) => signals.missing(),
-            Link::Messages(_) => Addresses([0; MOST_RANKS]),
+            Link::Messages(_) => Addresses::NONE,
         }
     }
 

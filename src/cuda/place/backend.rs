@@ -142,7 +142,7 @@ impl<T: CudaReal> CudaBackend<T> {
         netlist: &Netlist,
         engine: impl FnOnce() -> Result<Devices<T>, EngineError>,
     ) -> Result<Self, EngineError> {
-        let (rest, engine) = gpus[0].side_by_side(|| Rest::new(gpus, charge, netlist), engine);
+        let (rest, engine) = Gpu::side_by_side(gpus, || Rest::new(gpus, charge, netlist), engine);
         CudaBackend::of(engine?, rest?, netlist)
     }
 

@@ -18,7 +18,7 @@
 
 use super::arguments::{Constants, Everywhere, Vector, Vectors, Witnesses, pair};
 use super::wirelength::CudaWirelength;
-use crate::cuda::bodies::{Addresses, Deal, MOST_RANKS, RawStatistics, grid_of};
+use crate::cuda::bodies::{Addresses, Deal, RawStatistics, grid_of};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Pinned,
     check_aligned, check_length, function,
@@ -334,8 +334,7 @@ impl<T: CudaReal> Descent<T> {
         check_length("positions", positions.len(), 2 * self.bodies)?;
         check_aligned("positions", *positions.address(), 2 * size_of::<T>())?;
         self.gpu.check_own(positions.gpu())?;
-        let mut addresses = Addresses([0; MOST_RANKS]);
-        addresses.0[0] = *positions.address();
+        let addresses = Addresses::alone(*positions.address());
         // SAFETY: two values per body, borrowed exclusively, of this device (checked above).
         unsafe { self.step_to(&Everywhere::of(addresses, 1)) }
     }
@@ -407,7 +406,7 @@ impl<T: CudaReal> Descent<T> {
         // Of several regions those of each follow.
         check_length("statistics", statistics.len().min(3), 3)?;
         self.gpu.check_own(statistics.gpu())?;
-        let own = Witnesses::of([statistics].into_iter(), Addresses([0; MOST_RANKS]));
+        let own = Witnesses::of([statistics].into_iter(), Addresses::NONE);
         // SAFETY: three statistics at least, of this device.
         unsafe { self.sample(proposed, wirelength, energy, &own) }
     }

@@ -9,7 +9,7 @@
 //! bits on every run, and for any number of devices, of which each takes an interval of the nets and makes the sums
 //! of the cells in its share ([`Deal`]).
 
-use crate::cuda::bodies::{Addresses, Deal, Shares, grid_of};
+use crate::cuda::bodies::{Addresses, Deal, Shares, blocks_of, grid_of};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch, MOST_PINS,
     blocks_for, check_length,
@@ -153,7 +153,7 @@ impl<T: CudaReal> CudaWirelength<T> {
             Ok::<_, CudaError>(CudaWirelength {
                 lengths_and_pins: load("wirelength_nets")?,
                 blocks,
-                own_blocks: blocks * rank / gpus.len()..blocks * (rank + 1) / gpus.len(),
+                own_blocks: blocks_of(blocks, rank, gpus.len()),
                 parts: parts.clone(),
                 total: load("wirelength_lengths")?,
                 gather: load("wirelength_gather")?,
@@ -163,7 +163,7 @@ impl<T: CudaReal> CudaWirelength<T> {
                 nets: layout.upload(gpu, netlist)?,
                 pin_gradient: gpu.zeros(2 * layout.smooth_pins)?,
                 pin_gradients: PinGradients {
-                    of: Addresses::of::<T>([]),
+                    of: Addresses::NONE,
                     shares: deal.shares(gpus.len()),
                     rank: rank as u32,
                     unused: 0,

@@ -3,7 +3,7 @@
 use super::arguments::{Everywhere, Witnesses};
 use super::descent::{Descent, PointVector};
 use super::wirelength::CudaWirelength;
-use crate::cuda::bodies::{Addresses, MOST_RANKS, RawStatistics};
+use crate::cuda::bodies::{Addresses, RawStatistics};
 use crate::cuda::device::{Branch, CudaReal, DeviceVec, Gpu, Marks};
 use crate::cuda::engine::CudaEngine;
 use crate::cuda::peers::{PeersEngine, Stage};
@@ -53,9 +53,8 @@ impl<T: CudaReal> Devices<T> {
     pub(super) fn everywhere(&mut self) -> Everywhere {
         match self {
             Devices::One(engine) => {
-                let mut of = Addresses([0; MOST_RANKS]);
-                of.0[0] = *engine.positions_device_mut().address();
-                Everywhere::of(of, 1)
+                let positions = engine.positions_device_mut();
+                Everywhere::of(Addresses::alone(*positions.address()), 1)
             }
             Devices::Several(engine) => {
                 Everywhere::of(engine.all_positions(), engine.peers().count())
@@ -82,8 +81,7 @@ impl<T: CudaReal> Devices<T> {
         match self {
             Devices::One(engine) => {
                 let (statistics, energy) = engine.evaluation_device();
-                let nobody = Addresses([0; MOST_RANKS]);
-                (energy, Witnesses::of([statistics].into_iter(), nobody))
+                (energy, Witnesses::of([statistics].into_iter(), Addresses::NONE))
             }
             Devices::Several(engine) => {
                 let of = |rank| engine.evaluation_device(rank).0;
