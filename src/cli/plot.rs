@@ -63,7 +63,9 @@ fn range(text: &str) -> Result<(f64, f64), String> {
 
 impl PlotArgs {
     fn draw_options(&self) -> Result<DrawOptions, Failure> {
-        if self.range.is_some() && self.pictures.len() != 1 {
+        // The histogram has no colours.
+        let map = matches!(self.pictures[..], [name] if name != PictureName::Histogram);
+        if self.range.is_some() && !map {
             let message = "'--range' is of one map: name one with '--pictures'";
             return Err(usage(ErrorKind::ArgumentConflict, message));
         }

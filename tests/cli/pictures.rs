@@ -154,4 +154,6 @@ fn pictures_are_chosen_with_their_format_and_range() {
         let args = [&base[..], &[&wrong[0], &wrong[1]]].concat();
         crate::placefield(&args).assert().code(2);
     }
+    let histogram = [&base[..], &[&"--pictures", &"histogram", &"--range", &"0:1"]].concat();
+    crate::placefield(&histogram).assert().code(2);
 }
