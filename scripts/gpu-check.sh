@@ -113,13 +113,15 @@ check() {
 
 # single NAME TEST [COMMAND…]: one test of a device in a process of its own, under COMMAND, so that
 # what it breaks does not take others with it; it must have run. Its output and exit status go to
-# tests/NAME.log and .status in the scratch folder.
+# tests/NAME.log and .status in the scratch folder, a line of it to the log when it ends.
 single() {
-    local file="$scratch/tests/$1" test="$2"
+    local name="$1" file="$scratch/tests/$1" test="$2" begun=$SECONDS status
     shift 2
     timeout 500 "$@" "$folder/tests/cuda" --exact "$test" --include-ignored >"$file.log" 2>&1 &&
         grep -q '1 passed' "$file.log"
-    echo $? >"$file.status"
+    status=$?
+    echo $status >"$file.status"
+    echo "$name: exit status $status after $((SECONDS - begun)) s" >>"$log"
 }
 # singles N: one for every line of arguments from standard input, N of them at a time. (Tests that
 # need the device for themselves wait until they have it.)
@@ -133,7 +135,7 @@ passed() {
     for name in "${bad[@]}"; do cat "$scratch/tests/$name.log"; done
     [[ ${#bad[@]} -eq 0 ]]
 }
-export folder scratch
+export folder scratch log
 export -f single
 mkdir "$scratch/tests"
 # run_tests TEST…: under their own names, as many at a time as there are cores: most of their time
