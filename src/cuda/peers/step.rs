@@ -212,6 +212,9 @@ impl<T: CudaReal> Step<T> {
             for Part { bodies, corners, .. } in &mut self.parts {
                 bodies.order(corners)?;
             }
+            // A rank that goes on writes where bodies stand next to all others, which have to have read where
+            // they stand now: else orders differ, and bodies are missed or taken twice.
+            self.enqueue([Stage::Meet])?;
         }
         Ok(())
     }
