@@ -86,16 +86,22 @@ impl Compression {
     }
 }
 
+/// Files that were packed one after the other give their texts one after the other, and zeros behind them, as tapes
+/// leave them, nothing, as `gzip -d` does.
 #[cfg(feature = "gzip")]
-fn gunzip(compressed: &[u8]) -> io::Result<Vec<u8>> {
+fn gunzip(mut compressed: &[u8]) -> io::Result<Vec<u8>> {
     use io::Read;
     /// A trailer is not believed beyond this many times the compressed length.
     const MOST: usize = 16;
     let trailer = compressed.last_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size));
     let capacity = (trailer as usize).min(MOST * compressed.len());
     let mut text = Vec::with_capacity(capacity.saturating_add(1));
-    flate2::read::MultiGzDecoder::new(compressed).read_to_end(&mut text)?;
-    Ok(text)
+    loop {
+        flate2::bufread::GzDecoder::new(&mut compressed).read_to_end(&mut text)?;
+        if compressed.iter().all(|&byte| byte == 0) {
+            return Ok(text);
+        }
+    }
 }
 
 /// Files that were packed one after the other, with padding between or behind them, give their
@@ -201,7 +207,10 @@ mod tests {
         let level = flate2::Compression::default();
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
         encoder.write_all(&text).unwrap();
-        whole_or_not_at_all("gzip", &encoder.finish().unwrap(), &text);
+        let packed = encoder.finish().unwrap();
+        whole_or_not_at_all("gzip", &packed, &text);
+        assert_eq!(unpack(&[&packed[..], &[0; 500]].concat()).unwrap(), text);
+        assert!(unpack(&[&packed[..], &[0; 3], &packed].concat()).is_err(), "zeros end a file");
     }
 
     #[cfg(feature = "xz")]
