@@ -52,11 +52,13 @@ fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -
         let option = |(name, value)| format!("--define-macro={name}={value}");
         defines.into_iter().map(option).collect()
     };
-    if ["order", "density", "force"].contains(&unit) {
-        return vec![with(Vec::new()), with(vec!["--define-macro=PF_REGIONS=1".to_owned()])];
-    }
-    if unit == "wirelength" {
-        return vec![with(Vec::new()), with(vec!["--define-macro=PF_SEVERAL=1".to_owned()])];
+    let bodies = ["order", "density", "force"].contains(&unit);
+    let several = bodies && unit != "density" || unit == "wirelength";
+    if bodies || several {
+        let other =
+            |name, wanted: bool| wanted.then(|| with(vec![format!("--define-macro={name}=1")]));
+        let others = [other("PF_REGIONS", bodies), other("PF_SEVERAL", several)];
+        return [with(Vec::new())].into_iter().chain(others.into_iter().flatten()).collect();
     }
     if kernels.iter().all(|(of, ..)| *of != unit) {
         return instances::inputs(unit).into_iter().map(|of| with(options(of))).collect();

@@ -113,18 +113,6 @@ __device__ __forceinline__ u32 all_tiles(const Plan& plan) {
 /// Whether large body `k` is worked on here.
 __device__ __forceinline__ bool own_large(const Plan& plan, u32 k) { return k % u32(plan.ranks) == u32(plan.rank); }
 
-/// Slots of the bodies in a rank's tiles, as the last order has them; `OWN` in src/cuda.
-struct alignas(16) OwnSlots {
-    u32 movable_begin, movable_end, filler_begin, filler_end;
-};
-
-/// Whether the body in a slot is worked on here.
-__device__ __forceinline__ bool own_slot(const Plan& plan, const OwnSlots& own, u32 slot) {
-    if (slot >= u32(plan.bodies)) return own_large(plan, slot - u32(plan.bodies));
-    return slot < u32(plan.movable) ? slot >= own.movable_begin && slot < own.movable_end
-                                    : slot >= own.filler_begin && slot < own.filler_end;
-}
-
 /// Bins of all regions' maps.
 __device__ __forceinline__ u32 all_bins(const Plan& plan) {
     const u32 bins = u32(plan.nx) * u32(plan.ny);

@@ -5,7 +5,8 @@
 //   force_pairs    forces from slot order to the caller's, times a weight, written or added to
 //                  what is there; x and y of a body side by side
 //   force_halves   the same, x of all bodies before y of all
-//   force_shares   the forces on this rank's bodies to those ranks that have the bodies in their share
+//   force_shares   with PF_SEVERAL: as force_slots, but each force goes to the rank that has the body in its share,
+//                  in the caller's order
 //   force_pairs_by_region, force_halves_by_region  with PF_REGIONS: the same, times a weight of the region
 //
 // force_pairs and force_halves also copy a step's energy where it is wanted.
@@ -89,20 +90,53 @@ __device__ __forceinline__ real2 gather(const Plan& plan, const Body& body, cons
     return force;
 }
 
+/// Forces in slot order.
+struct InSlots {
+    real2* __restrict__ forces;
+
+    __device__ __forceinline__ void put(u32 slot, u32, real2 force) const { forces[slot] = force; }
+    __device__ __forceinline__ void put_large(u32 slot, u32, real2 force) const { forces[slot] = force; }
+};
+
+#if PF_SEVERAL
+/// Forces of the ranks that have the bodies in their shares: a pair per body in the caller's order.
+/// Same layout as `AllForces` in src/cuda.
+struct AllForces {
+    real2* of[MOST_RANKS];
+    Shares shares;
+};
+static_assert(sizeof(AllForces) == MOST_RANKS * 8 + sizeof(Shares), "as in src/cuda");
+
+struct InShares {
+    const AllForces& all;
+    const u32* __restrict__ ids;  // two halves of so many
+    u32 count;
+
+    __device__ __forceinline__ void put(u32 slot, u32 half, real2 force) const {
+        put_large(0, ids[half * count + slot], force);
+    }
+    __device__ __forceinline__ void put_large(u32, u32 id, real2 force) const {
+        all.of[rank_of_body(all.shares, id)][id] = force;
+    }
+};
+#endif
+
 /// The bodies of slots [begin, end).
-template <bool RECORD>
+template <bool RECORD, typename Forces>
 __device__ __forceinline__ void gather_slots(const Plan& plan, const Chunk& chunk, u32 begin, u32 end,
                                              const Record* __restrict__ records, const real2* __restrict__ corners,
                                              const real2* patch, const real* __restrict__ ex,
-                                             const real* __restrict__ ey, real2* __restrict__ forces) {
+                                             const real* __restrict__ ey, const Forces& forces) {
     for_each_body<GATHER_AHEAD, SLOTS, RECORD>(
-        plan, chunk.half, begin, end, records, nullptr, corners,
-        [&](u32 slot, const Body& body) { forces[slot] = gather(plan, body, chunk, patch, ex, ey); });
+        plan, chunk.half, begin, end, records, nullptr, corners, [&](u32 slot, const Body& body) {
+            forces.put(slot, chunk.half, gather(plan, body, chunk, patch, ex, ey));
+        });
 }
 
+template <typename Forces>
 __device__ __forceinline__ void gather_chunk(const Plan& plan, const Chunk& chunk, const Record* __restrict__ records,
                                              const real2* __restrict__ corners, const real* __restrict__ ex,
-                                             const real* __restrict__ ey, real2* __restrict__ forces) {
+                                             const real* __restrict__ ey, const Forces& forces) {
     extern __shared__ double2 field_storage[];
     real2* const patch = reinterpret_cast<real2*>(field_storage);
     if (!F64 && plan.ny % 4 == 0) {
@@ -149,9 +183,10 @@ __device__ __forceinline__ void gather_chunk(const Plan& plan, const Chunk& chun
 }
 
 /// One block per large body; its warps take rows of bins in turn.
+template <typename Forces>
 __device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Record* __restrict__ large,
                                              const real2* __restrict__ corners, const real* __restrict__ ex,
-                                             const real* __restrict__ ey, real2* __restrict__ forces,
+                                             const real* __restrict__ ey, const Forces& forces,
                                              const Regions& regions) {
     __shared__ real warp_x[8], warp_y[8];
     const Record body = large[k];
@@ -182,7 +217,7 @@ __device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Reco
     const real weight = weight_of(plan, body.ratio) * plan.force_unit;
     force.x *= weight;
     force.y *= weight;
-    forces[plan.bodies + k] = force;
+    forces.put_large(plan.bodies + k, u32(body.id), force);
 }
 
 /// Bodies per thread of force_pairs and force_halves, whose accesses at random are in flight at once.
@@ -255,9 +290,11 @@ __device__ __forceinline__ void return_forces(const Plan& plan, const u32* __res
     }
 }
 
-PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks, const Record* large,
-                                            const Record* records, const real2* corners, const real* ex, const real* ey,
-                                            real2* forces, const Regions regions) {
+/// Blocks: large bodies, then chunks.
+template <typename Forces>
+__device__ __forceinline__ void gather_bodies(const Plan& plan, const Chunk* chunks, const Record* large,
+                                              const Record* records, const real2* corners, const real* ex,
+                                              const real* ey, const Forces& forces, const Regions& regions) {
     wait_for_previous();
     if (blockIdx.x < u32(plan.large)) {
         if (own_large(plan, blockIdx.x)) gather_large(plan, blockIdx.x, large, corners, ex, ey, forces, regions);
@@ -269,6 +306,22 @@ PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks
     gather_chunk(plan_in(plan, regions, region), chunk, records, corners, ex + bin, ey + bin, forces);
 }
 
+PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks, const Record* large,
+                                            const Record* records, const real2* corners, const real* ex, const real* ey,
+                                            real2* forces, const Regions regions) {
+    gather_bodies(plan, chunks, large, records, corners, ex, ey, InSlots{forces}, regions);
+}
+
+#if PF_SEVERAL
+PF_KERNEL(BLOCK, GATHER_BLOCKS) force_shares(const Plan plan, const Chunk* chunks, const Record* large,
+                                             const Record* records, const real2* corners, const real* ex,
+                                             const real* ey, const u32* ids, const __grid_constant__ AllForces all,
+                                             const Regions regions) {
+    const InShares forces = {all, ids, u32(plan.bodies + plan.large)};
+    gather_bodies(plan, chunks, large, records, corners, ex, ey, forces, regions);
+}
+#endif
+
 #define PF_FORCE_RETURN(SUFFIX, ORDER)                                                                                 \
     PF_KERNEL(BLOCK) force_##SUFFIX(const Plan plan, const u32* slot_of, const real2* forces, real* back, real weight, \
                                     const real* factor, int add, const double* energies, u32 count, real* energy) {    \
@@ -277,37 +330,6 @@ PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks
     }
 PF_FORCE_RETURN(pairs, PAIRS)
 PF_FORCE_RETURN(halves, HALVES)
-
-/// Every rank's forces, a pair per body in the caller's order, of which a rank has those of its share.
-/// Same layout as in src/cuda.
-struct AllForces {
-    real2* of[MOST_RANKS];
-};
-
-/// The forces on the bodies in this rank's tiles, to the ranks whose share the bodies are in.
-PF_KERNEL(BLOCK) force_shares(const Plan plan, const u32* __restrict__ slot_of, const real2* __restrict__ forces,
-                              const OwnSlots* __restrict__ own_slots, const __grid_constant__ Shares shares,
-                              const __grid_constant__ AllForces all) {
-    const u32 count = u32(plan.bodies + plan.large), first = blockIdx.x * blockDim.x * RETURN_EACH + threadIdx.x;
-    const OwnSlots own = *own_slots;
-    u32 slot[RETURN_EACH];
-    real2 force[RETURN_EACH];
-    bool mine[RETURN_EACH];
-#pragma unroll
-    for (u32 k = 0; k < RETURN_EACH; ++k) {
-        const u32 at = first + k * blockDim.x;
-        slot[k] = at < count ? __ldcs(slot_of + at) : 0;
-        mine[k] = at < count && own_slot(plan, own, slot[k]);
-    }
-#pragma unroll
-    for (u32 k = 0; k < RETURN_EACH; ++k)
-        if (mine[k]) force[k] = forces[slot[k]];
-#pragma unroll
-    for (u32 k = 0; k < RETURN_EACH; ++k) {
-        const u32 at = first + k * blockDim.x;
-        if (mine[k]) all.of[rank_of_body(shares, at)][at] = force[k];
-    }
-}
 
 #if PF_REGIONS
 #define PF_FORCE_RETURN_BY_REGION(SUFFIX, ORDER)                                                                       \

@@ -28,7 +28,14 @@
 //
 // The order within a tile comes from atomic counters and differs from run to run. Neither
 // the density (integer sums) nor a force (a sum over one body's bins) depends on it.
+//
+// With PF_SEVERAL bodies are worked on by several ranks, each of which has the tiles of an interval and the slots of
+// their bodies, its own slots. A rank makes its part of an order from these alone: it counts its bodies, and once
+// ranks have met, reads what all of them counted, from which each makes the same list of tiles. Tiles are divided
+// anew; a body that comes to a tile of another rank is written to that one's slots, with its position. Before the first
+// order a rank's own slots are those of its share (shares.cuh). Large bodies stay with the rank that they are dealt to.
 #include "bodies/bodies.cuh"
+#include "bodies/shares.cuh"
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 
@@ -38,6 +45,44 @@ __device__ __forceinline__ u32 counter_of(const Plan& plan, const Regions& regio
               j = span_of(plan.y, corner.y, real(0), real(0)).first;
     const u32 before = REGIONS ? region_at(plan, regions, slot) * tiles_of(plan) : 0;
     return (before + tile_at(plan, i, j)) * 2 + (int(slot) >= plan.movable ? 1 : 0);
+}
+
+/// A rank's own slots, as an order has them.
+struct alignas(16) OwnSlots {
+    u32 movable_begin, movable_end, filler_begin, filler_end;
+};
+
+#if PF_SEVERAL
+/// What an order on several ranks is made from and written to, every rank's. Same layout as `AllBodies` in src/cuda.
+struct AllBodies {
+    u32* counts[MOST_RANKS];      // by tile and class, two halves: of this order, and zeros
+    u32* ids[MOST_RANKS];         // and the next two: two halves
+    Record* records[MOST_RANKS];
+    real2* corners[MOST_RANKS];   // a pair per body, in the caller's order
+    u8* worker[MOST_RANKS];       // the rank that works on each body of the share
+    Shares shares;
+    OwnSlots* own;  // of this rank, two halves
+    u32 half;       // in which the order before is
+    u32 unused;
+};
+static_assert(sizeof(AllBodies) == 5 * MOST_RANKS * 8 + sizeof(Shares) + 16, "as in src/cuda");
+#define PF_ALL_BODIES , const __grid_constant__ AllBodies ranks
+#else
+struct AllBodies {};
+#define PF_ALL_BODIES
+__device__ constexpr AllBodies ranks = {};
+#endif
+
+/// The slot that is number `k` here: on several ranks one of the rank's own, and beyond these none.
+__device__ __forceinline__ int slot_at(const Plan& plan, const AllBodies& ranks, u32 k) {
+#if PF_SEVERAL
+    // movable_begin, movable_end, filler_begin, filler_end; this half is not written meanwhile.
+    const uint4 own = __ldg(reinterpret_cast<const uint4*>(ranks.own + ranks.half));
+    const u32 movable = own.y - own.x, slot = k < movable ? own.x + k : own.z + (k - movable);
+    return k < movable || slot < own.w ? slot : plan.bodies + plan.large;
+#else
+    return k;
+#endif
 }
 
 /// Bodies per thread of order_count and order_place. Measured on an H200 (4.9 million
@@ -81,18 +126,18 @@ __device__ __forceinline__ u32 count_together(bool local, const Histogram& histo
 template <int ORDER>
 __device__ __forceinline__ void count_bodies(const Plan& plan, const u32* __restrict__ ids,
                                              const real2* __restrict__ corners, u32* counts, real2* staged,
-                                             bool local, const Regions& regions) {
+                                             bool local, const Regions& regions, const AllBodies& ranks) {
     const Histogram histogram = clear_histogram(local ? 2 * all_tiles(plan) : 0);
     const int first = blockIdx.x * blockDim.x * ORDER_EACH + threadIdx.x;
     real2 corner[ORDER_EACH];
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = first + k * blockDim.x;
+        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
         if (slot < plan.bodies) corner[k] = corner_at<ORDER>(plan, corners, ORDER == SLOTS ? slot : ids[slot]);
     }
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = first + k * blockDim.x;
+        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
         u32 counter = NO_COUNTER;
         if (slot < plan.bodies) {
             staged[slot] = corner[k];
@@ -128,7 +173,7 @@ __device__ __forceinline__ void block_prefix(u32 (&value)[3], u32 (&total)[3]) {
 /// Where a tile's bodies begin, movable cells and fillers, and its chunks; they end
 /// where the next tile's begin.
 struct alignas(16) Tile {
-    u32 movable, filler, chunk, unused;
+    u32 movable, filler, chunk, rank;  // and the rank that works on it
 };
 static_assert(sizeof(Tile) == 4 * sizeof(u32), "as in src/cuda");
 
@@ -143,14 +188,36 @@ __device__ __forceinline__ u32 chunks_for(const Plan& plan, u32 movable, u32 fil
     return (movable + fillers + plan.chunk - 1) / plan.chunk;
 }
 
-/// The rank that a tile is worked on by: tiles stand in the order of x, and a rank has an interval of
+/// The rank that works on tile `t`: tiles stand in the order of x, and a rank has an interval of
 /// them, by half for their number and by half for the bodies in those before. Every rank makes the
 /// same order of tiles from the same positions.
-__device__ __forceinline__ u32 rank_of(const Plan& plan, const Tile& tile, u32 t) {
-    if (plan.ranks == 1) return 0;
+__device__ __forceinline__ u32 rank_of(const Plan& plan, uint2 first, u32 t) {
+    if (!SEVERAL) return 0;
     const u64 tiles = all_tiles(plan), bodies = max(plan.bodies, 1);
-    const u64 before = tile.movable + (tile.filler - u32(plan.movable));
+    const u64 before = first.x + (first.y - u32(plan.movable));
     return u32((before * tiles + t * bodies) * u32(plan.ranks) / (2 * tiles * bodies));
+}
+
+/// How many bodies tile `t` has, and of them those of ranks `before` this one. Counters become zero for the next order:
+/// on several ranks those of the half that nobody reads any more.
+__device__ __forceinline__ uint2 take_counts(const Plan& plan, uint2* __restrict__ counts, u32 t, uint2& before,
+                                             const AllBodies& ranks) {
+    before = make_uint2(0, 0);
+#if PF_SEVERAL
+    uint2 sum = before;
+    const u32 tiles = all_tiles(plan), rank = u32(plan.rank);
+    for (u32 k = 0; k < u32(plan.ranks); ++k) {
+        if (k == rank) before = sum;
+        const uint2 own = reinterpret_cast<const uint2*>(ranks.counts[k])[ranks.half * tiles + t];
+        sum = make_uint2(sum.x + own.x, sum.y + own.y);
+    }
+    reinterpret_cast<uint2*>(ranks.counts[rank])[(ranks.half ^ 1) * tiles + t] = make_uint2(0, 0);
+    return sum;
+#else
+    const uint2 count = counts[t];
+    counts[t] = before;
+    return count;
+#endif
 }
 
 /// Tiles per thread and round of order_tiles.
@@ -161,7 +228,7 @@ constexpr u32 TILES_EACH = 2;
 /// order's age zero. Threads have neighbouring tiles, through shared memory:
 /// for sums over them, and to read and write whole lines.
 __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__ counts, uint2* __restrict__ cursors,
-                                           Tile* __restrict__ tiles, Age* age, OwnSlots* own) {
+                                           Tile* __restrict__ tiles, Age* age, const AllBodies& ranks) {
     __shared__ uint2 part[1024 * TILES_EACH];
     __shared__ u32 part_chunk[1024 * TILES_EACH];
     wait_for_previous();
@@ -169,27 +236,30 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
     if (threadIdx.x == 0) {
         age->order += 1;
         age->excess = 0;
-        *own = OwnSlots{};
+#if PF_SEVERAL
+        ranks.own[ranks.half ^ 1] = OwnSlots{};
+#endif
     }
     const u32 size = all_tiles(plan), mine = threadIdx.x * TILES_EACH;
     u32 movable = 0, filler = plan.movable, list = 0;
     for (u32 base = 0; base < size; base += 1024 * TILES_EACH) {
+        uint2 of_others[TILES_EACH];
         __syncthreads();
 #pragma unroll
         for (u32 e = 0; e < TILES_EACH; ++e) {
             const u32 at = e * 1024 + threadIdx.x;
-            part[at] = base + at < size ? counts[base + at] : make_uint2(0, 0);
-            if (base + at < size) counts[base + at] = make_uint2(0, 0);
+            part[at] = make_uint2(0, 0);
+            if (base + at < size) part[at] = take_counts(plan, counts, base + at, of_others[e], ranks);
         }
         __syncthreads();
-        u32 before[3] = {}, all[3];
+        u32 before[3] = {}, sum[3];
         for (u32 e = 0; e < TILES_EACH; ++e) {
             const uint2 count = part[mine + e];
             before[0] += count.x;
             before[1] += count.y;
             before[2] += chunks_for(plan, count.x, count.y);
         }
-        block_prefix(before, all);
+        block_prefix(before, sum);
         for (u32 e = 0; e < TILES_EACH; ++e) {
             const uint2 count = part[mine + e];
             part[mine + e] = make_uint2(movable + before[0], filler + before[1]);
@@ -199,13 +269,16 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
             before[2] += chunks_for(plan, count.x, count.y);
         }
         __syncthreads();
-        for (u32 at = threadIdx.x; at < 1024 * TILES_EACH && base + at < size; at += 1024) {
-            cursors[base + at] = part[at];
-            tiles[base + at] = {part[at].x, part[at].y, part_chunk[at], 0};
+#pragma unroll
+        for (u32 e = 0; e < TILES_EACH; ++e) {
+            const u32 at = e * 1024 + threadIdx.x;
+            if (base + at >= size) break;
+            cursors[base + at] = make_uint2(part[at].x + of_others[e].x, part[at].y + of_others[e].y);
+            tiles[base + at] = {part[at].x, part[at].y, part_chunk[at], rank_of(plan, part[at], base + at)};
         }
-        movable += all[0];
-        filler += all[1];
-        list += all[2];
+        movable += sum[0];
+        filler += sum[1];
+        list += sum[2];
     }
     if (threadIdx.x == 0) tiles[size] = {movable, filler, list, 0};
 }
@@ -213,24 +286,30 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
 /// The whole grid: a warp per tile, a chunk per lane. Unused ones, and those of other ranks' tiles, are
 /// without bodies.
 __device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __restrict__ tiles,
-                                            Chunk* __restrict__ chunks, u32 half, OwnSlots* own_slots) {
+                                            Chunk* __restrict__ chunks, u32 half, const AllBodies& ranks) {
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
     const u32 size = all_tiles(plan);
     for (u32 t = thread / 32; t < size; t += threads / 32) {
         const Tile tile = tiles[t], next = tiles[t + 1];
         const u32 movable = next.movable - tile.movable, fillers = next.filler - tile.filler;
-        const u32 parts = next.chunk - tile.chunk, rank = u32(plan.rank);
-        const bool mine = rank_of(plan, tile, t) == rank;
+        const u32 parts = next.chunk - tile.chunk;
+#if PF_SEVERAL
+        const u32 rank = u32(plan.rank);
+        const bool mine = tile.rank == rank;
         if (mine && threadIdx.x % 32 == 0) {
-            if (t == 0 || rank_of(plan, tiles[t - 1], t - 1) != rank) {
-                own_slots->movable_begin = tile.movable;
-                own_slots->filler_begin = tile.filler;
+            OwnSlots* const own = ranks.own + half;
+            if (t == 0 || tiles[t - 1].rank != rank) {
+                own->movable_begin = tile.movable;
+                own->filler_begin = tile.filler;
             }
-            if (t + 1 == size || rank_of(plan, next, t + 1) != rank) {
-                own_slots->movable_end = next.movable;
-                own_slots->filler_end = next.filler;
+            if (t + 1 == size || next.rank != rank) {
+                own->movable_end = next.movable;
+                own->filler_end = next.filler;
             }
         }
+#else
+        constexpr bool mine = true;
+#endif
         for (u32 k = threadIdx.x % 32; k < parts; k += 32) {
             Chunk chunk;
             chunk.movable_begin = tile.movable + part_begin(movable, parts, k);
@@ -262,26 +341,29 @@ static_assert(sizeof(Wanted) == 24, "as in src/cuda");
 __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __restrict__ staged, u32* cursors,
                                              const u32* __restrict__ ids, u32* __restrict__ new_ids,
                                              const Record* __restrict__ records, Record* __restrict__ new_records,
-                                             const Wanted& wanted, bool local, const Regions& regions) {
+                                             const Wanted& wanted, const Tile* tiles, bool local,
+                                             const Regions& regions, const AllBodies& ranks) {
     const Histogram histogram = clear_histogram(local ? 2 * all_tiles(plan) : 0);
     if (!local) wait_for_previous();
     const int first = blockIdx.x * blockDim.x * ORDER_EACH + threadIdx.x, all = plan.bodies + plan.large;
     real2 corner[ORDER_EACH];
     // Counter and rank within the block, 16 bits each; or the slot itself.
     u32 place[ORDER_EACH], id[ORDER_EACH];
+    u32 worker[ORDER_EACH];  // the counter, until tiles are listed; not used on one device
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = first + k * blockDim.x;
+        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
         if (slot < plan.bodies) corner[k] = staged[slot];
         if (slot < all) id[k] = ids[slot];
     }
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = first + k * blockDim.x;
+        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
         u32 counter = NO_COUNTER;
         if (slot < plan.bodies) counter = counter_of(plan, regions, corner[k], slot);
         const u32 before = count_together(local, histogram, cursors, counter);
         place[k] = local ? counter << 16 | before : before;
+        worker[k] = counter;
     }
     if (local) wait_for_previous();
     __syncthreads();
@@ -292,10 +374,11 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = first + k * blockDim.x;
+        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
         place[k] = slot >= plan.bodies ? slot
                    : local             ? histogram.counts[place[k] >> 16] + (place[k] & 0xffff)
                                        : place[k];
+        if (SEVERAL && slot < plan.bodies) worker[k] = tiles[worker[k] / 2].rank;
     }
     // Records in flight, as many at once as registers hold.
     constexpr int AHEAD = 16 / sizeof(real);
@@ -304,19 +387,31 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
         Record record[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k) {
-            const int slot = first + (base + k) * blockDim.x;
+            const int slot = slot_at(plan, ranks, first + (base + k) * blockDim.x);
             if (slot < plan.records) record[k] = read_once(records + slot);
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k) {
-            const int slot = first + (base + k) * blockDim.x;
-            if (slot < plan.records) new_records[place[base + k]] = record[k];
+            const int slot = slot_at(plan, ranks, first + (base + k) * blockDim.x);
+            if (slot >= plan.records) continue;
+#if PF_SEVERAL
+            new_records = ranks.records[worker[base + k]] + (ranks.half ^ 1) * plan.records;
+#endif
+            new_records[place[base + k]] = record[k];
         }
     }
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = first + k * blockDim.x;
+        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
         if (slot >= all) break;
+#if PF_SEVERAL
+        const u32 now = worker[k];
+        new_ids = ranks.ids[now] + (ranks.half ^ 1) * all;
+        if (now != u32(plan.rank)) {
+            ranks.corners[now][id[k]] = corner[k];
+            ranks.worker[rank_of_body(ranks.shares, id[k])][id[k]] = u8(now);
+        }
+#endif
         new_ids[place[k]] = id[k];
         if (wanted.slot_of) wanted.slot_of[id[k]] = place[k];
         if (wanted.from) wanted.from[place[k]] = slot;
@@ -327,24 +422,24 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
 #define PF_ORDER_COUNT(SUFFIX, ORDER)                                                                                  \
     PF_KERNEL(512, 8 / sizeof(real)) order_count_##SUFFIX(const Plan plan, const u32* ids, const real2* corners,       \
                                                           u32* counts, real2* staged, int local,                       \
-                                                          const Regions regions) {                                     \
-        count_bodies<ORDER>(plan, ids, corners, counts, staged, local != 0, regions);                                  \
+                                                          const Regions regions PF_ALL_BODIES) {                       \
+        count_bodies<ORDER>(plan, ids, corners, counts, staged, local != 0, regions, ranks);                             \
     }
 PF_ORDER_COUNT(slots, SLOTS)
 PF_ORDER_COUNT(pairs, PAIRS)
 PF_ORDER_COUNT(halves, HALVES)
 
-PF_KERNEL(1024) order_tiles(const Plan plan, uint2* counts, uint2* cursors, Tile* tiles, Age* age, OwnSlots* own) {
-    list_tiles(plan, counts, cursors, tiles, age, own);
+PF_KERNEL(1024) order_tiles(const Plan plan, uint2* counts, uint2* cursors, Tile* tiles, Age* age PF_ALL_BODIES) {
+    list_tiles(plan, counts, cursors, tiles, age, ranks);
 }
 
 PF_KERNEL(512, 8 / sizeof(real)) order_place(const Plan plan, const real2* staged, u32* cursors, u32* ids,
                                              Record* records, u32 half, const Wanted wanted, const Tile* tiles,
-                                             Chunk* chunks, int local, const Regions regions, OwnSlots* own) {
-    const u32 all = plan.bodies + plan.large, other = half ^ 1;
-    place_bodies(plan, staged, cursors, ids + half * all, ids + other * all, records + half * plan.records,
-                 records + other * plan.records, wanted, local != 0, regions);
-    list_chunks(plan, tiles, chunks, other, own);
+                                             Chunk* chunks, int local, const Regions regions PF_ALL_BODIES) {
+    const u32 count = plan.bodies + plan.large, other = half ^ 1;
+    place_bodies(plan, staged, cursors, ids + half * count, ids + other * count, records + half * plan.records,
+                 records + other * plan.records, wanted, tiles, local != 0, regions, ranks);
+    list_chunks(plan, tiles, chunks, other, ranks);
 }
 
 PF_KERNEL(BLOCK) order_invert(u32 count, const u32* id_of, u32* slot_of) {

@@ -1,14 +1,20 @@
-// How bodies are dealt out to blocks that sum over them, and these to ranks (src/cuda/bodies/deal.rs).
+// How bodies are divided among blocks that sum over them, and these among ranks (src/cuda/bodies/shares.rs).
 //
 // A block takes as many movable cells as every other one, neighbours in the caller's order, and as many
 // fillers. How many blocks there are depends on the number of bodies alone: a block's sums, added
 // in the order of blocks, have the same bits however many devices the blocks run on. A rank has the bodies of
-// blocks that follow one another: its share.
+// blocks that follow one another: its share. It moves them, and gets the forces on them. The rank that works on a
+// body's density and force, where the body stands, may be another one (order.cu): its worker.
+//
+// Kernels of several ranks are compiled with PF_SEVERAL, so that those of one device know nothing of ranks.
 #pragma once
 #include "device/common.cuh"
+#include "peers/ranks.cuh"
 
-/// Most ranks: MOST_RANKS in src/cuda/bodies/deal.rs.
-constexpr u32 MOST_RANKS = 16;
+#ifndef PF_SEVERAL
+#define PF_SEVERAL 0
+#endif
+constexpr bool SEVERAL = PF_SEVERAL;
 
 /// The first movable cell and filler of every rank's share. Same layout as in src/cuda.
 struct Shares {
@@ -32,26 +38,55 @@ __device__ __forceinline__ u32 rank_of_body(const Shares& shares, u32 body) {
     return rank;
 }
 
-/// How bodies are dealt out to blocks. Same layout as `Deal` in src/cuda.
-struct Deal {
+/// How bodies are divided among blocks, and which of these run here. Same layout as `RankBlocks` in src/cuda.
+struct BodyBlocks {
     u32 cells, bodies;
     u32 cells_each, fillers_each;
     u32 first;   // the first block that runs here
     u32 blocks;  // of all ranks
 };
-static_assert(sizeof(Deal) == 6 * sizeof(u32), "as in src/cuda");
+static_assert(sizeof(BodyBlocks) == 6 * sizeof(u32), "as in src/cuda");
 
 /// The bodies of one block.
-struct Dealt {
+struct BlockBodies {
     u32 cell, cells, filler, count;
 
     /// Number k of them, of `count`.
     __device__ __forceinline__ u32 body(u32 k) const { return k < cells ? cell + k : filler + (k - cells); }
 };
 
-__device__ __forceinline__ Dealt dealt(const Deal& deal) {
-    const u32 block = deal.first + blockIdx.x;
-    const u32 cell = min(block * deal.cells_each, deal.cells), cells = min(deal.cells_each, deal.cells - cell);
-    const u32 filler = deal.cells + min(block * deal.fillers_each, deal.bodies - deal.cells);
-    return {cell, cells, filler, cells + min(deal.fillers_each, deal.bodies - filler)};
+__device__ __forceinline__ BlockBodies bodies_of_block(const BodyBlocks& of) {
+    const u32 block = of.first + blockIdx.x;
+    const u32 cell = min(block * of.cells_each, of.cells), cells = min(of.cells_each, of.cells - cell);
+    const u32 filler = of.cells + min(block * of.fillers_each, of.bodies - of.cells);
+    return {cell, cells, filler, cells + min(of.fillers_each, of.bodies - filler)};
 }
+
+/// Every rank's positions, a pair per body in the caller's order, and who needs those of this rank's share.
+/// Same layout as `Positions` in src/cuda.
+struct Positions {
+    real2* of[MOST_RANKS];
+    const u8* worker;  // the rank that works on each body; null on one device
+    const u16* nets;   // of every movable cell, a bit for each rank that has a net of it; null where no rank has any
+    u32 cells;
+    u32 rank, ranks;  // whose share it is
+    u32 unused;
+
+    /// A bit for each rank that needs a body's position. Of no matter on one device.
+    __device__ __forceinline__ u32 needed_by(u32 i) const {
+        if (ranks == 1) return 0;
+        const u32 of_nets = nets && i < cells ? __ldg(nets + i) : 0;
+        return of_nets | 1u << __ldg(worker + i);
+    }
+    /// To the other ranks that need it.
+    __device__ __forceinline__ void send(u32 i, real2 at, u32 needed) const {
+        for (u32 other = 0; other < ranks; ++other)
+            if (other != rank && needed >> other & 1) of[other][i] = at;
+    }
+    /// To those and to this rank itself.
+    __device__ __forceinline__ void put(u32 i, real2 at, u32 needed) const {
+        of[rank][i] = at;
+        send(i, at, needed);
+    }
+};
+static_assert(sizeof(Positions) == (MOST_RANKS + 4) * sizeof(u64), "as in src/cuda");

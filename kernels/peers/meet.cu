@@ -10,15 +10,14 @@
 // devices' memory, before the announcement; ld.acquire.sys orders it before what the waiting rank's
 // stream does next.
 #include "device/common.cuh"
+#include "peers/ranks.cuh"
 
-/// Most ranks: MOST_RANKS in src/cuda/bodies/deal.rs.
-constexpr u32 MOST_RANKS = 16;
-/// Numbers between signals, 128 bytes: WORDS in src/cuda/peers/mod.rs.
+/// Numbers between signals, 128 bytes: WORDS in src/cuda/peers/signals.rs.
 constexpr u32 WORDS = 32;
 /// Where a rank's signals stand, in units of WORDS.
 enum Signal : u32 { GENERATION, MISSING, ANNOUNCED };
 
-/// Every rank's signals: same layout as `Signals` in src/cuda/peers/mod.rs.
+/// Every rank's signals: same layout as `Addresses` in src/cuda.
 struct Signals {
     u32* of[MOST_RANKS];
 };

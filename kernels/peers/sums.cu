@@ -8,9 +8,7 @@
 // f32: what arrives goes to the 64 bits in `rest` (bodies/sums.cuh), for the owner's 32 have no room
 // for more than its own bodies.
 #include "bodies/sums.cuh"
-
-/// Most ranks: MOST_RANKS in src/cuda/bodies/deal.rs.
-constexpr u32 MOST_RANKS = 16;
+#include "peers/ranks.cuh"
 
 /// Where every rank has its sums, and which bins it owns: same layout as `AllSums` in
 /// src/cuda/peers/sums.rs. A kernel's argument by value.

@@ -10,17 +10,18 @@
 //
 // Numbers that change from one evaluation to the next come from device memory
 // (`Parameters`), and so does which of the vectors are read and which written: one captured graph
-// serves every step. Blocks have 256 threads and the bodies that are dealt to them
-// (bodies/shares.cuh), on several devices each the blocks of its share: the
+// serves every step. Blocks have 256 threads and as many bodies as
+// the others (bodies/shares.cuh), on several devices each the blocks of its share: the
 // vectors there hold a value for every body, of which those of the share are used. Sums are in f64 in a fixed
 // order, which does not depend on how many devices there are: the same bits on every run. Movable cells stand
 // first, then fillers, which have no pins. Vectors are two arrays, x and y; what goes to the engine and comes from
-// it is pairs, x and y of a body side by side. Positions go to every device, which all of them need.
+// it is pairs, x and y of a body side by side. Positions also go to the other devices that need them.
 //
 // Memory traffic, values per body: a step reads 6 (v, u, g) and writes 6 (u', v', and v' again
 // where the engine reads it); a gradient reads 4 (g, force), for movable cells 3 more (dWA, pin
 // weight), and writes 2. Upper bounds (2) and areas (1) are read of bodies up to `uniform`.
 #include "bodies/shares.cuh"
+#include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 
 /// `Parameters` in src/cuda. The last three are whole numbers: which v is the current one and
@@ -51,18 +52,8 @@ struct Bodies {
     u32 uniform;  // bodies from here on are as large as this one
 };
 
-/// Where positions go: every rank's pairs. Same layout as `Everywhere` in src/cuda.
-struct Everywhere {
-    real2* positions[MOST_RANKS];
-    u32 ranks, unused;
-
-    __device__ __forceinline__ void put(u32 i, real2 at) const {
-        for (u32 rank = 0; rank < ranks; ++rank) positions[rank][i] = at;
-    }
-};
-
 /// Where the sums of all blocks go: sum k of block b to of[k * blocks + b].
-__device__ __forceinline__ double* part(const Deal& deal, double* of) { return of + deal.first + blockIdx.x; }
+__device__ __forceinline__ double* part(const BodyBlocks& blocks, double* of) { return of + blocks.first + blockIdx.x; }
 
 /// NaN where `value` is NaN.
 __device__ __forceinline__ real clamp(real value, real low, real high) {
@@ -79,26 +70,27 @@ __device__ __forceinline__ real advance(real v, real u, real g, real step, real 
 
 __device__ __forceinline__ double square(double a) { return a * a; }
 
-PF_KERNEL(BLOCK) descent_place(const Deal deal, const Vector v, const __grid_constant__ Everywhere to) {
-    const Dealt own = dealt(deal);
+PF_KERNEL(BLOCK) descent_place(const BodyBlocks blocks, const Vector v, const __grid_constant__ Positions to) {
+    const BlockBodies own = bodies_of_block(blocks);
     for (u32 k = threadIdx.x; k < own.count; k += BLOCK) {
         const u32 i = own.body(k);
-        to.put(i, make(v.x[i], v.y[i]));
+        to.put(i, make(v.x[i], v.y[i]), to.needed_by(i));
     }
 }
 
-PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const Deal deal, const Bodies bodies,
+PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const BodyBlocks blocks, const Bodies bodies,
                                            const Parameters* __restrict__ parameters, const Vectors vectors,
-                                           const __grid_constant__ Everywhere to, double* moved) {
+                                           const __grid_constant__ Positions to, double* moved) {
     const real step = real(parameters->step), momentum = real(parameters->momentum);
     const bool turn = parameters->turn != 0;
     const Vector v = one_of(vectors.v, parameters->v), next_v = one_of(vectors.v, parameters->next_v);
     const Vector u = one_of(vectors.u, turn), next_u = one_of(vectors.u, !turn), g = one_of(vectors.g, turn);
-    const Dealt own = dealt(deal);
+    const BlockBodies own = bodies_of_block(blocks);
     double sums[1] = {0};
     // Two bodies at a time: what is fetched of both is asked for before anything is written.
     for (u32 first = threadIdx.x; first < own.count; first += 2 * BLOCK) {
         real2 at[2], other[2], slope[2], high[2];
+        u32 needed[2];
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
             const u32 i = own.body(min(first + k * BLOCK, own.count - 1)), size = min(i, bodies.uniform);
@@ -106,6 +98,7 @@ PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const Deal deal, const Bodies bodies,
             other[k] = make(u.x[i], u.y[i]);
             slope[k] = make(g.x[i], g.y[i]);
             high[k] = make(bodies.high_x[size], bodies.high_y[size]);
+            needed[k] = to.needed_by(i);
         }
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
@@ -117,16 +110,16 @@ PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const Deal deal, const Bodies bodies,
                 advance(at[k].y, other[k].y, slope[k].y, step, momentum, bodies.low_y, high[k].y, next_u.y + i);
             next_v.x[i] = x;
             next_v.y[i] = y;
-            to.put(i, make(x, y));
+            to.put(i, make(x, y), needed[k]);
             sums[0] += square(double(x) - double(at[k].x)) + square(double(y) - double(at[k].y));
         }
     }
-    block_sums(sums, part(deal, moved), deal.blocks);
+    block_sums(sums, part(blocks, moved), blocks.blocks);
 }
 
 /// With `proposed` at the vectors that the last step led to. Without it at the current ones: there
 /// is nothing to compare with, and that sum is zero.
-PF_KERNEL(BLOCK, 4) descent_gradient(const Deal deal, const Bodies bodies, const Parameters* __restrict__ parameters,
+PF_KERNEL(BLOCK, 4) descent_gradient(const BodyBlocks blocks, const Bodies bodies, const Parameters* __restrict__ parameters,
                                      const Vectors vectors, int proposed, const Vector wirelength, const real2* forces,
                                      double* parts) {
     const real lambda = real(parameters->lambda);
@@ -135,7 +128,7 @@ PF_KERNEL(BLOCK, 4) descent_gradient(const Deal deal, const Bodies bodies, const
     const bool turn = parameters->turn != 0;
     const Vector v = one_of(vectors.v, parameters->v);
     const Vector g = one_of(vectors.g, turn), next_g = one_of(vectors.g, proposed ? !turn : turn);
-    const Dealt own = dealt(deal);
+    const BlockBodies own = bodies_of_block(blocks);
     double sums[4] = {0, 0, 0, 0};
     for (u32 at = threadIdx.x; at < own.count; at += BLOCK) {
         const u32 i = own.body(at);
@@ -161,12 +154,12 @@ PF_KERNEL(BLOCK, 4) descent_gradient(const Deal deal, const Bodies bodies, const
         sums[1] += fabs(double(fx)) + fabs(double(fy));
         sums[2] += square(gx) + square(gy);
     }
-    block_sums(sums, part(deal, parts), deal.blocks);
+    block_sums(sums, part(blocks, parts), blocks.blocks);
 }
 
 /// What every rank knows of an evaluation: its density's statistics, and whom it has waited for in vain
-/// (null on one device). Same layout as `Witnesses` in src/cuda.
-struct Witnesses {
+/// (null on one device). Same layout as `RankReports` in src/cuda.
+struct RankReports {
     const u64* statistics[MOST_RANKS];
     const u32* missing[MOST_RANKS];
     u32 ranks, unused;
@@ -177,9 +170,10 @@ struct Witnesses {
 /// bit patterns, and 1 + the first rank that has waited in vain. Grid: a block for each of the five sums, which are
 /// the gradient's `parts` and `moved`, a number for each of `blocks`.
 PF_KERNEL(BLOCK) descent_sample(const double* parts, const double* moved, u32 blocks, int proposed,
-                                const double* lengths, const double* energy, const __grid_constant__ Witnesses all,
+                                const double* lengths, const double* energy, const __grid_constant__ RankReports all,
                                 double* sample) {
     const bool last = blockIdx.x == 4;
+    wait_for_previous();
     const double sum = sum_parts(last ? moved : parts + blockIdx.x * blocks, blocks);
     if (threadIdx.x != 0) return;
     sample[blockIdx.x] = last && !proposed ? 0 : sum;

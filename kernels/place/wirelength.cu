@@ -11,13 +11,13 @@
 //
 //   wirelength_nets    WA and HPWL of all nets, and the gradient at every pin
 //   wirelength_gather  gradient of a cell: the sum over its pins; a thread per
-//                      cell, a warp per cell of more than HEAVY pins
-//   wirelength_lengths the blocks' HPWL and WA, added up
+//                      cell, a warp per cell of more than HEAVY pins. And the sums of HPWL and WA
 //
-// Blocks have 256 threads. Each of wirelength_nets has an interval of three lists: of wide nets (the whole block; HPWL
-// alone where one is left out of WA), then of large nets and of chunks of small nets (a warp each, small ones a lane
-// each), in which a warp waits for no other one. How many blocks there are depends on the nets alone.
-// On several devices each runs some of the blocks, with PF_SEVERAL: a pin's gradient goes to the device that has the
+// Blocks have 256 threads. Those of wirelength_nets are as many as run at once, and take intervals in turn: of wide nets
+// (the whole block; HPWL alone where one is left out of WA), then a warp each, which waits for no other one, of large nets
+// and of chunks of small nets (a lane each). How many intervals there are depends on the nets alone, and each has a sum
+// of its own.
+// On several devices each has some of the intervals, with PF_SEVERAL: a pin's gradient goes to the device that has the
 // cell in its share (bodies/shares.cuh), and there alone is the cell's sum made.
 // One kernel for all three: in three, one after the other, each with its tail, wirelength took 60
 // and not 41 µs at adaptec1's size on an H200.
@@ -44,10 +44,6 @@
 #include "bodies/shares.cuh"
 #include "device/reduce.cuh"
 
-#ifndef PF_SEVERAL
-#define PF_SEVERAL 0
-#endif
-
 constexpr u32 NO_BODY = 0xffffffffu;
 /// Most pins of a chunk: CHUNK_PINS in src/cuda.
 constexpr u32 CHUNK_PINS = 128;
@@ -57,7 +53,11 @@ constexpr u32 ROOM = CHUNK_PINS / 32;
 constexpr u32 HEAVY = 64;
 // Blocks of wirelength_nets that a multiprocessor runs at once, at least: as many as do without
 // spilling anything.
-constexpr int NETS_BLOCKS = F64 ? 2 : PF_SEVERAL ? 5 : 6;
+#if __CUDA_ARCH__ >= 1000
+constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 4 : 5;
+#else
+constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 5 : 6;
+#endif
 
 /// What connects the bodies. Same layout as `NetAddresses` in src/cuda.
 struct Nets {
@@ -87,8 +87,17 @@ static_assert(sizeof(PinGradients) == MOST_RANKS * 8 + (2 * MOST_RANKS + 4) * 4,
 /// Of `pin` again, which was fetched before; of no matter on one device.
 __device__ __forceinline__ u32 body_again(const Nets& nets, u32 pin) { return PF_SEVERAL ? nets.pin_body[pin] : 0; }
 
-/// Where the interval of block `block` of `blocks` begins, of `count` things.
-__device__ __forceinline__ u32 interval(u32 count, u32 block, u32 blocks) { return u32(u64(count) * block / blocks); }
+/// How nets are divided into intervals, and which of these are taken here. Same layout as `NetIntervals` in src/cuda.
+struct NetIntervals {
+    u32 warps, blocks;  // of large and small nets, a warp each, and of wide nets, a block each, on all devices
+    u32 warp_begin, warp_end, block_begin, block_end;
+
+    __device__ __forceinline__ u32 count() const { return warps + blocks; }
+};
+static_assert(sizeof(NetIntervals) == 6 * sizeof(u32), "as in src/cuda");
+
+/// Where interval `k` of `intervals` begins, of `count` things.
+__device__ __forceinline__ u32 interval(u32 count, u32 k, u32 intervals) { return u32(u64(count) * k / intervals); }
 
 __device__ __forceinline__ cplx pin_at(const Nets& nets, const cplx* __restrict__ corners, u32 pin) {
     const u32 body = nets.pin_body[pin];
@@ -361,65 +370,98 @@ __device__ __forceinline__ Lengths wide_net(const Kept<BLOCK>& pins, Smoothing b
 
 /// Nets below `small` are small, those from there to `large` large, the others, up to `all`,
 /// wide; those below `smooth` take part in WA. `chunk` has the first net of each of `chunks` chunks and its
-/// first pin, and their end. `gamma` is one number; HPWL and WA of block b go to sums[b] and sums[blocks + b]. The first
-/// block that runs here is `first`, of `blocks` on all devices.
+/// first pin, and their end. `gamma` is one number; HPWL of a warp's interval k goes to sums[k], of a block's to those
+/// behind all warps', and WA behind all HPWL.
 PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
                                               u32 small, u32 large, u32 smooth, u32 all, u32 chunks,
                                               const uint2* __restrict__ chunk,
-                                              const __grid_constant__ PinGradients gradients, u32 first, u32 blocks,
-                                              double* sums) {
+                                              const __grid_constant__ PinGradients gradients,
+                                              const NetIntervals of, double* sums) {
     __shared__ real x[BLOCK * ROOM], y[BLOCK * ROOM];
     // Aligned so that four of a warp's are one store.
     __shared__ alignas(16) real parts[BLOCK / 32][8];
     constexpr u32 WARPS = BLOCK / 32;
-    const u32 block = first + blockIdx.x;
     const Smoothing by = {real(*gamma), real(LOG2_E / *gamma)};
-    double total[2] = {0, 0};
-    const u32 last_wide = large + interval(all - large, block + 1, blocks);
-    for (u32 net = large + interval(all - large, block, blocks); net < last_wide; ++net) {
-        const Kept<BLOCK> pins = {nets, corners, nets.net_start[net], nets.net_start[net + 1], threadIdx.x, x, y};
-        const Lengths found = wide_net(pins, by, nets.weight[net], net < smooth, parts, gradients);
-        total[0] += found.hpwl;
-        total[1] += found.wa;
-        // `parts` is written anew, and x and y are other threads' from here on.
-        __syncthreads();
+    for (u32 at = of.block_begin + blockIdx.x; at < of.block_end; at += gridDim.x) {
+        double hpwl = 0, wa = 0;
+        const u32 end = large + interval(all - large, at + 1, of.blocks);
+        for (u32 net = large + interval(all - large, at, of.blocks); net < end; ++net) {
+            const Kept<BLOCK> pins = {nets, corners, nets.net_start[net], nets.net_start[net + 1], threadIdx.x, x, y};
+            const Lengths found = wide_net(pins, by, nets.weight[net], net < smooth, parts, gradients);
+            hpwl += found.hpwl;
+            wa += found.wa;
+            // `parts` is written anew, and x and y are other threads' from here on.
+            __syncthreads();
+        }
+        if (threadIdx.x == 0) {
+            sums[of.warps + at] = hpwl;
+            sums[of.count() + of.warps + at] = wa;
+        }
     }
-    const u32 warp = threadIdx.x / 32, larges = large - small;
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     real *own_x = x + warp * CHUNK_PINS, *own_y = y + warp * CHUNK_PINS;
-    const u32 last_large = small + interval(larges, block + 1, blocks);
-    for (u32 net = small + interval(larges, block, blocks) + warp; net < last_large; net += WARPS) {
-        const Kept<32> pins = {nets,  corners, nets.net_start[net], nets.net_start[net + 1], threadIdx.x % 32,
-                               own_x, own_y};
-        const Lengths found = large_net(pins, by, nets.weight[net], gradients);
-        total[0] += found.hpwl;
-        total[1] += found.wa;
-        __syncwarp();
+    for (u32 at = of.warp_begin + blockIdx.x * WARPS + warp; at < of.warp_end; at += gridDim.x * WARPS) {
+        double hpwl = 0, wa = 0;
+        const u32 last_large = small + interval(large - small, at + 1, of.warps);
+        for (u32 net = small + interval(large - small, at, of.warps); net < last_large; ++net) {
+            const Kept<32> pins = {nets, corners, nets.net_start[net], nets.net_start[net + 1], lane, own_x, own_y};
+            const Lengths found = large_net(pins, by, nets.weight[net], gradients);
+            hpwl += found.hpwl;
+            wa += found.wa;
+            __syncwarp();
+        }
+        const u32 last_chunk = interval(chunks, at + 1, of.warps);
+        for (u32 k = interval(chunks, at, of.warps); k < last_chunk; ++k) {
+            const Lengths found = small_nets(nets, corners, by, chunk[k], chunk[k + 1], own_x, own_y, gradients);
+            hpwl += found.hpwl;
+            wa += found.wa;
+            __syncwarp();
+        }
+        hpwl = warp_sum(hpwl);
+        wa = warp_sum(wa);
+        if (lane == 0) {
+            sums[at] = hpwl;
+            sums[of.count() + at] = wa;
+        }
     }
-    const u32 last_chunk = interval(chunks, block + 1, blocks);
-    for (u32 k = interval(chunks, block, blocks) + warp; k < last_chunk; k += WARPS) {
-        const Lengths found = small_nets(nets, corners, by, chunk[k], chunk[k + 1], own_x, own_y, gradients);
-        total[0] += found.hpwl;
-        total[1] += found.wa;
-        __syncwarp();
-    }
-    block_sums(total, sums + block, blocks);
 }
 
-/// Grid: a block for HPWL, one for WA, of which `parts` has a number for each of `blocks`.
-PF_KERNEL(BLOCK) wirelength_lengths(const double* parts, u32 blocks, double* lengths) {
-    const double sum = sum_parts(parts + blockIdx.x * blocks, blocks);
-    if (threadIdx.x == 0) lengths[blockIdx.x] = sum;
+/// The sums of wirelength_nets, of all devices, and how they are added up: by so many blocks, each of which leaves its sum
+/// of HPWL and of WA with `partial`; the last one to come (`ticket`, see is_last_block) leaves all with `lengths`. Same
+/// layout as `LengthSums` in src/cuda.
+struct LengthSums {
+    const double* sums;
+    double *partial, *lengths;
+    u32* ticket;
+    u32 count, blocks;
+};
+static_assert(sizeof(LengthSums) == 5 * sizeof(u64), "as in src/cuda");
+
+__device__ __forceinline__ void add_lengths(const LengthSums& of) {
+    const u32 begin = interval(of.count, blockIdx.x, of.blocks), end = interval(of.count, blockIdx.x + 1, of.blocks);
+    for (u32 k = 0; k < 2; ++k) {
+        const double sum = sum_parts(of.sums + k * of.count + begin, end - begin);
+        if (threadIdx.x == 0) of.partial[k * of.blocks + blockIdx.x] = sum;
+    }
+    if (!is_last_block(threadIdx.x, of.blocks, of.ticket)) return;
+    for (u32 k = 0; k < 2; ++k) {
+        const double sum = sum_parts(of.partial + k * of.blocks, of.blocks);
+        if (threadIdx.x == 0) of.lengths[k] = sum;
+    }
 }
 
-/// Cells from `first` on, below `cells`. Blocks below `light` take a cell per thread, the others one of the `heavies`
-/// cells listed in `heavy` per warp.
-PF_KERNEL(BLOCK) wirelength_gather(u32 first, u32 cells, u32 light, u32 heavies, const u32* __restrict__ heavy,
+/// Cells from `first` on, below `cells`. Behind the blocks that add up lengths come `light` that take a cell per thread,
+/// the others take one of the `heavies` cells listed in `heavy` per warp.
+PF_KERNEL(BLOCK) wirelength_gather(const LengthSums lengths, u32 first, u32 cells, u32 light, u32 heavies,
+                                   const u32* __restrict__ heavy,
                                    const u32* __restrict__ body_start, const u32* __restrict__ body_pin,
                                    const cplx* __restrict__ pin_gradient, real* __restrict__ gx,
                                    real* __restrict__ gy) {
+    if (blockIdx.x < lengths.blocks) return add_lengths(lengths);
+    const u32 block = blockIdx.x - lengths.blocks;
     cplx sum = make(real(0), real(0));
-    if (blockIdx.x < light) {
-        const u32 body = first + blockIdx.x * BLOCK + threadIdx.x;
+    if (block < light) {
+        const u32 body = first + block * BLOCK + threadIdx.x;
         if (body >= cells) return;
         const u32 begin = body_start[body], end = body_start[body + 1];
         if (end - begin > HEAVY) return;
@@ -436,7 +478,7 @@ PF_KERNEL(BLOCK) wirelength_gather(u32 first, u32 cells, u32 light, u32 heavies,
         gy[body] = sum.y;
         return;
     }
-    const u32 at = ((blockIdx.x - light) * BLOCK + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    const u32 at = ((block - light) * BLOCK + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (at >= heavies) return;
     const u32 body = heavy[at];
     for (u32 k = body_start[body] + lane; k < body_start[body + 1]; k += 32) {

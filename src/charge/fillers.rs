@@ -7,7 +7,7 @@
 //! and the widest twentieth, as tall as a row.
 
 use super::{Charge, ChargeError};
-use crate::grid::Rect;
+use crate::grid::{BinGrid, Rect};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
@@ -15,6 +15,9 @@ use rayon::prelude::*;
 /// Most fillers that are made. Movable cells tiny against the die ask for more
 /// than memory holds; 2^26 is 25 times what the largest contest design needs.
 pub const MAX_FILLERS: usize = 1 << 26;
+
+/// Bins along x of a stripe of fillers that follow one another.
+const STRIPE: f64 = 32.0;
 
 /// How the movable area compares with the space there is.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +61,8 @@ fn mean_width(mut sorted: Vec<f64>) -> f64 {
 }
 
 /// Adds the fillers that the `budget` of a region asks for, uniformly over its rectangles `over`, which
-/// do not overlap.
+/// do not overlap. Those that follow one another stand together: engines find what they need of them in one place,
+/// and several devices have most of the fillers that they work on.
 pub(super) fn add(
     charge: &mut Charge,
     region: usize,
@@ -97,7 +101,19 @@ pub(super) fn add(
             *y = at.yl + random.random::<f64>() * (at.height() - row_height).max(0.0);
         }
     });
+    let (x, y) = in_stripes(&charge.grid, x, y);
     charge.add_fillers_in(region, width, row_height, &x, &y)
+}
+
+/// The same points, one stripe of the bins after the other, by y in each.
+fn in_stripes(grid: &BinGrid, x: Vec<f64>, y: Vec<f64>) -> (Vec<f64>, Vec<f64>) {
+    let (low, width) = (grid.die().xl, STRIPE * grid.bin_x());
+    let point = |(x, y): (f64, f64)| (((x - low) / width) as u32, y, x);
+    let mut points: Vec<(u32, f64, f64)> = x.into_par_iter().zip(y).map(point).collect();
+    points.par_sort_unstable_by(|(stripe, y, x), (other, v, u)| {
+        stripe.cmp(other).then(y.total_cmp(v)).then(x.total_cmp(u))
+    });
+    points.into_par_iter().map(|(_, y, x)| (x, y)).unzip()
 }
 
 /// Where each rectangle's share of `count` things ends when they are dealt out by area.
@@ -123,18 +139,19 @@ mod tests {
     #[test]
     fn fillers_are_those_of_one_sequence() {
         use crate::charge::{ChargeOptions, Rectangles};
-        use crate::grid::{BinGrid, Rect};
-        let grid = BinGrid::new(Rect::at(5.0, -3.0, 300.0, 400.0), 4, 4).unwrap();
+        let grid = BinGrid::new(Rect::at(5.0, -3.0, 300.0, 400.0), 48, 4).unwrap();
         let cells = Rectangles::movable(&[1.0], &[1.0], &[5.0], &[5.0]);
         let options = ChargeOptions::default().fillers(true).seed(11);
         let charge = Charge::from_rectangles(grid, &cells, &options).unwrap();
         assert_eq!(charge.fillers(), 119_999);
         let mut random = Pcg64::seed_from_u64(11);
-        for i in 1..charge.bodies() {
-            let (u, v): (f64, f64) = (random.random(), random.random());
-            let at = (charge.initial_x()[i], charge.initial_y()[i]);
-            assert_eq!(at, (5.0 + u * 299.0, -3.0 + v * 399.0), "filler {i}");
-        }
+        let mut drawn: Vec<(f64, f64)> = (1..charge.bodies())
+            .map(|_| (5.0 + random.random::<f64>() * 299.0, -3.0 + random.random::<f64>() * 399.0))
+            .collect();
+        // The second of two stripes begins at 5 + 200. Within each they stand by y.
+        drawn.sort_by(|(x, y), (u, v)| (*x >= 205.0).cmp(&(*u >= 205.0)).then(y.total_cmp(v)));
+        let found = charge.initial_x()[1..].iter().zip(&charge.initial_y()[1..]);
+        assert!(found.map(|(x, y)| (*x, *y)).eq(drawn));
     }
 
     #[test]

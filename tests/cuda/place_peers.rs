@@ -2,15 +2,20 @@
 //! good. Ranks are streams of one device here; with more devices, those as well.
 
 use crate::common::fences::{self, Cells};
+use crate::common::started_for;
 use crate::device::{close, fill, gpu, gpu_alone};
 use crate::place::{bare_netlist, charge, design, device, place, scattered};
 use crate::slabs::places;
 use placefield::charge::Charge;
 use placefield::cli::generate::{Spec, generate};
+use placefield::cuda::interop::cudarc::driver::{CudaContext, LaunchConfig};
+use placefield::cuda::interop::cudarc::nvrtc::Ptx;
 use placefield::cuda::{CudaBackend, CudaReal, Gpu, Peers};
 use placefield::engine::{EngineError, EngineOptions};
-use placefield::place::{Backend, Held, Outcome, Sample, Weights};
+use placefield::place::{Backend, Held, Outcome, PlaceOptions, Placer, Sample, Weights, start};
 use placefield::wirelength::Netlist;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 fn several<T: CudaReal>(
     peers: &Peers,
@@ -160,4 +165,84 @@ fn a_device_without_room_for_a_placement_is_an_error() {
     let (_, want, wanted) = place(&mut device::<f64>(&gpu, &charge, &netlist), 5);
     assert_eq!(steering(got), steering(want));
     assert!(at == wanted, "the same bits");
+}
+
+/// Writes to no one's memory: the device's context is lost to the process from there on.
+const FAULT: &str = "
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry fault()
+{
+    .reg .b64 %address;
+    mov.u64 %address, 16;
+    st.global.u64 [%address], %address;
+    ret;
+}";
+
+/// Places on ranks of these devices until the last one fails, and says how.
+fn until_lost(devices: &[usize]) -> String {
+    let design = design(3000);
+    let charge = charge(&design, 64);
+    let netlist = Netlist::from_design(&design, 100).unwrap();
+    let peers = Peers::open(devices).unwrap();
+    let mut ranks = several::<f32>(&peers, &charge, &netlist).unwrap();
+    let last = CudaContext::new(devices[devices.len() - 1]).unwrap();
+    let fault = last.load_module(Ptx::from_src(FAULT)).unwrap().load_function("fault").unwrap();
+    let (x, y) = start::centred(&charge, 3);
+    let options = PlaceOptions::default().iterations(1_000_000).stop_overflow(0.0);
+    let mut placer = Placer::new(&mut ranks, &x, &y, &options).unwrap();
+    (0..20).for_each(|_| assert!(placer.step().unwrap().is_some()));
+    let lost = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(20));
+        let one = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+        let stream = last.new_stream().unwrap();
+        let begun = Instant::now();
+        // SAFETY: the kernel takes no arguments. What it does is contained in its context, which is of this
+        // process: every later use is refused.
+        unsafe { stream.launch_builder(&fault).launch(one) }.unwrap();
+        begun
+    });
+    let error = loop {
+        match placer.step() {
+            Ok(record) => assert!(record.is_some(), "the placement ended before its device"),
+            Err(error) => break error.to_string(),
+        }
+    };
+    let begun = lost.join().unwrap();
+    drop(placer);
+    drop(ranks);
+    drop(peers);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{error} after {:?}", begun.elapsed());
+    error
+}
+
+/// One device that is lost in the middle: an error that names its rank, within ten seconds, and no hang at the end. In
+/// a process of its own, whose last the device is.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_device_lost_during_a_placement_is_an_error() {
+    const DEVICES: &str = "PLACEFIELD_TEST_LOST";
+    if let Some(devices) = started_for(DEVICES) {
+        let devices: Vec<usize> = devices.split(',').map(|k| k.parse().unwrap()).collect();
+        println!("[[{}]]", until_lost(&devices));
+        return;
+    }
+    let _alone = gpu_alone();
+    for devices in places(2) {
+        let list = devices.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "place_peers::a_device_lost_during_a_placement_is_an_error"])
+            .args(["--ignored", "--nocapture"])
+            .env(DEVICES, list)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        println!("{devices:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success());
+        let said = text.split("[[").nth(1).and_then(|rest| rest.split("]]").next()).unwrap();
+        // Where ranks share a device, all of them fail.
+        let rank = if devices[0] == devices[1] { "rank 0: " } else { "rank 1: " };
+        assert!(said.contains(rank) && said.contains("ILLEGAL_ADDRESS"), "{said}");
+    }
 }

@@ -19,11 +19,12 @@
 //! ([`Arrangement::Slots`]).
 
 use super::age::OrderAge;
-use super::order::{Corners, Ordering, Parts, Wanted};
+use super::order::{AllBodies, Corners, Ordering, Parts, Wanted, first_own};
 use super::permute::{self, Moves, Permutation, PermutationView};
 use super::plan::{
     BUSY, BodySizes, LARGEST_CHUNK, PATCH, Plan, RegionTables, SMALL_CHUNK, Units, defines, records,
 };
+use super::shares::{Addresses, BodyBlocks};
 use crate::charge::Charge;
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu,
@@ -64,6 +65,8 @@ pub struct Bodies<T: CudaReal> {
     count: u32,
     pub(in crate::cuda) age: OrderAge,
     ordering: Ordering,
+    /// Whether ranks share them.
+    pub(super) several: bool,
     moves: Moves,
     /// Of the regions: their first slots, and the sizes of their fillers.
     starts: DeviceVec<u32>,
@@ -103,23 +106,29 @@ impl<T: CudaReal> Bodies<T> {
         let charge = charge.into();
         let sizes = BodySizes::new(&charge);
         let units = sizes.units::<T>(&charge, Self::chunk(gpu, charge.bodies()));
-        Self::of_sizes(gpu, charge, &sizes, units, [0, 1])
+        Self::of_sizes(gpu, charge, &sizes, units, None)
     }
 
-    /// The same on several devices, each of which works on the bodies in tiles of its own, an interval of them
-    /// along x that every order draws anew: orders must be made on all of them from the same positions.
-    /// `make` makes the rest of a device's part of them.
+    /// The same on several ranks, each of which works on the bodies in tiles of its own, an interval of them
+    /// along x that every order draws anew ([`Bodies::count_own`]); before the first, on those of its share.
+    /// `make` makes the rest of a rank's part of them, and for each body gets the rank that works on it, as far as it
+    /// is in the share.
     pub(in crate::cuda) fn on_each<R: Send>(
         gpus: &[&Gpu],
         charge: &Arc<Charge>,
-        make: impl Fn(usize, Self) -> Result<R, CudaError> + Sync,
+        make: impl Fn(usize, Self, DeviceVec<u8>) -> Result<R, CudaError> + Sync,
     ) -> Result<Vec<R>, CudaError> {
         let sizes = BodySizes::new(charge);
         // Chunks, and with them units, are those of one device.
         let units = sizes.units::<T>(charge, Self::chunk(gpus[0], charge.bodies()));
         Gpu::on_each(gpus, |rank, gpu| {
-            let of = [rank, gpus.len()];
-            make(rank, Self::of_sizes(gpu, charge.clone(), &sizes, units, of)?)
+            let ranks = gpus.len();
+            let mut worker = vec![rank as u8; charge.bodies()];
+            for (k, &id) in sizes.large.iter().enumerate() {
+                worker[id as usize] = (k % ranks) as u8; // `own_large` in the kernels
+            }
+            let bodies = Self::of_sizes(gpu, charge.clone(), &sizes, units, Some([rank, ranks]))?;
+            make(rank, bodies, gpu.upload(&worker)?)
         })
     }
 
@@ -137,7 +146,7 @@ impl<T: CudaReal> Bodies<T> {
         charge: Arc<Charge>,
         layout: &BodySizes,
         units: Units,
-        [rank, ranks]: [usize; 2],
+        of_ranks: Option<[usize; 2]>,
     ) -> Result<Self, CudaError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let count = charge.bodies();
@@ -147,18 +156,22 @@ impl<T: CudaReal> Bodies<T> {
         if charge.regions() > MOST_BLOCKS as usize {
             return Err(CudaError::Regions(charge.regions()));
         }
+        let [rank, ranks] = of_ranks.unwrap_or([0, 1]);
         let plan = layout.plan::<T>(&charge, units).of_rank(rank, ranks);
+        let share = BodyBlocks::new(charge.movable(), count).share(rank, ranks);
+        let own = of_ranks.map(|_| first_own(layout, share));
 
         let ids = &layout.first_ids;
         let slots = records::<T>(&layout.sizes, &ids[..plan.records as usize]);
         let large = records::<T>(&layout.sizes, &ids[plan.bodies as usize..]);
-        let module = gpu.instance::<T>("order", &defines(charge.regions()))?;
+        let module = gpu.instance::<T>("order", &defines(charge.regions(), own.is_some()))?;
         Ok(Bodies {
             id: NEXT.fetch_add(1, Relaxed),
             gpu: gpu.clone(),
             count: count as u32,
             age: OrderAge::new(gpu)?,
-            ordering: Ordering::new(gpu, &module, &plan, count < Self::busy(gpu))?,
+            ordering: Ordering::new(gpu, &module, &plan, count < Self::busy(gpu), own)?,
+            several: own.is_some(),
             moves: Moves::new(&module)?,
             starts: gpu.upload(&layout.starts)?,
             fillers: gpu.upload(&layout.fillers::<T>())?,
@@ -225,9 +238,9 @@ impl<T: CudaReal> Bodies<T> {
         self.plan.of_region(self.charge.region_target_density(region), background)
     }
 
-    /// A file of kernels, compiled for one region or for several.
-    pub(super) fn kernels(&self, unit: &str) -> Result<Arc<CudaModule>, CudaError> {
-        self.gpu.instance::<T>(unit, &defines(self.charge.regions()))
+    /// A file of kernels, compiled for one region or for several, and for one rank or `several`.
+    pub(super) fn kernels(&self, unit: &str, several: bool) -> Result<Arc<CudaModule>, CudaError> {
+        self.gpu.instance::<T>(unit, &defines(self.charge.regions(), several))
     }
 
     /// What kernels take of the regions.
@@ -256,9 +269,59 @@ impl<T: CudaReal> Bodies<T> {
         }
     }
 
-    /// The slots of the bodies that are worked on here, of several devices.
-    pub(super) fn own_slots(&self) -> &DeviceVec<u32> {
-        self.ordering.own()
+    /// What orders on these ranks are made from and written to, with every rank's lower-left corners, a pair for each
+    /// body, and of each body in its share the rank that works on it.
+    pub(in crate::cuda) fn together<'a>(
+        all: impl Iterator<Item = &'a Self> + Clone,
+        corners: Addresses,
+        worker: Addresses,
+        blocks: BodyBlocks,
+    ) -> AllBodies {
+        let ids = Addresses::of(all.clone().map(|bodies| &bodies.ids));
+        let records = Addresses::of(all.clone().map(|bodies| &bodies.records));
+        let shares = blocks.shares(all.clone().count());
+        AllBodies::of(all.map(|bodies| &bodies.ordering), ids, records, [corners, worker], shares)
+    }
+
+    /// Enqueues the first half of a new order on this rank: how many of its bodies are in every tile. It has
+    /// their corners; ranks meet before the second half.
+    ///
+    /// # Safety
+    /// `ranks` are [`Bodies::together`], which live until all of it has run, and whose arrays nothing else
+    /// uses before ranks have met after [`Bodies::place_own`].
+    pub(in crate::cuda) unsafe fn count_own(
+        &mut self,
+        corners: &DeviceVec<T>,
+        ranks: &AllBodies,
+    ) -> Result<(), CudaError> {
+        self.check_corners(corners)?;
+        // What follows takes the order for made, which in a capture it is not.
+        self.gpu.enter()?.check_not_capturing()?;
+        let parts = self.parts_of(corners);
+        // SAFETY: as in `make_order`, and the caller's promise.
+        unsafe { self.ordering.count(&self.gpu, &parts, Some(ranks)) }
+    }
+
+    /// The second half: tiles are divided among ranks anew, and this rank's bodies go to those that then have their
+    /// tiles.
+    ///
+    /// # Safety
+    /// As [`Bodies::count_own`], which came before it.
+    pub(in crate::cuda) unsafe fn place_own(
+        &mut self,
+        corners: &DeviceVec<T>,
+        ranks: &AllBodies,
+    ) -> Result<(), CudaError> {
+        let parts = self.parts_of(corners);
+        // SAFETY: as in `make_order`, and the caller's promise.
+        unsafe { self.ordering.place(&self.gpu, &parts, Some(ranks)) }?;
+        self.ordering.made(false);
+        self.age.ordered();
+        Ok(())
+    }
+
+    fn parts_of(&self, corners: &DeviceVec<T>) -> Parts<'_, T> {
+        self.parts((Corners::Caller(Layout::Pairs), *corners.address()), Wanted::NOTHING)
     }
 
     pub(super) fn check_ordered(&self) -> Result<(), CudaError> {
@@ -304,9 +367,7 @@ impl<T: CudaReal> Bodies<T> {
         Self::check_layout("lower-left corners", layout, *corners.address())?;
         let slot_of = self.ordering.slot_of_address();
         let wanted = Wanted { slot_of, from: 0, corners: 0 };
-        self.make_order((Corners::Caller(layout), *corners.address()), wanted)?;
-        self.ordering.set_inverted(true);
-        Ok(())
+        self.make_order((Corners::Caller(layout), *corners.address()), wanted)
     }
 
     /// As [`Bodies::order`], from where the last density in the caller's order saw the bodies, which
@@ -320,7 +381,6 @@ impl<T: CudaReal> Bodies<T> {
         let slot_of = self.ordering.slot_of_address();
         let wanted = Wanted { slot_of, from: 0, corners: *spare.address() };
         self.make_order((Corners::Slots, *self.staged.address()), wanted)?;
-        self.ordering.set_inverted(true);
         // Large bodies keep their slots, which are the last, and are not brought along.
         let moved = 2 * self.plan.bodies as usize;
         self.gpu.copy(spare.slice(0..moved), self.staged.slice_mut(0..moved))
@@ -342,20 +402,30 @@ impl<T: CudaReal> Bodies<T> {
         self.check_ordered()?;
         self.check_own("a permutation", from.bodies)?;
         let (corners, from) = (*corners.address(), *from.from.address());
-        self.make_order((Corners::Slots, corners), Wanted { slot_of: 0, from, corners })?;
-        // Most callers in slots never ask, and it takes as long as half an order.
-        self.ordering.set_inverted(false);
-        Ok(())
+        // Most callers in slots never ask for slots of bodies, and it takes as long as half an order.
+        self.make_order((Corners::Slots, corners), Wanted { slot_of: 0, from, corners })
     }
 
     /// From corners at an address. Lengths and devices have been checked.
     fn make_order(&mut self, corners: (Corners, u64), wanted: Wanted) -> Result<(), CudaError> {
         // What follows here takes the order for made, which in a capture it is not.
         self.gpu.enter()?.check_not_capturing()?;
-        let ids = *self.id_of().from.address();
-        let parts = Parts {
+        let parts = self.parts(corners, wanted);
+        // SAFETY: corners and what is wanted were checked by the callers, the rest
+        // was made of these lengths by `new`.
+        unsafe {
+            self.ordering.count(&self.gpu, &parts, None)?;
+            self.ordering.place(&self.gpu, &parts, None)?;
+        }
+        self.ordering.made(wanted.slot_of != 0);
+        self.age.ordered();
+        Ok(())
+    }
+
+    fn parts(&self, corners: (Corners, u64), wanted: Wanted) -> Parts<'_, T> {
+        Parts {
             plan: &self.plan,
-            ids,
+            ids: *self.id_of().from.address(),
             corners,
             staged: &self.staged,
             all_ids: &self.ids,
@@ -364,12 +434,7 @@ impl<T: CudaReal> Bodies<T> {
             age: &self.age.device,
             regions: self.region_tables(),
             wanted,
-        };
-        // SAFETY: corners and what is wanted were checked by the callers, the rest
-        // was made of these lengths by `new`.
-        unsafe { self.ordering.make(&self.gpu, &parts) }?;
-        self.age.ordered();
-        Ok(())
+        }
     }
 
     /// A permutation for [`Bodies::order_slots`] to write; to begin with it leaves

@@ -126,7 +126,7 @@ impl<T: CudaReal> Density<T> {
             }
             levels.extend(bodies.plan_of(region, *background).levels());
         }
-        let module = bodies.kernels("density")?;
+        let module = bodies.kernels("density", false)?;
         let narrow = T::PRECISION == Precision::F32;
         let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
         let load = |name: &str| function(&module, name);

@@ -5,7 +5,7 @@
 //! widths. Each body's sum runs in one fixed order: the same bits on every run.
 
 use super::bodies::Bodies;
-use super::deal::{Addresses, Shares};
+use super::shares::{Addresses, Shares};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument, Launch,
     Overlap, blocks_for, check_length, function,
@@ -30,6 +30,18 @@ struct WeightsOf<T> {
 // SAFETY: plain numbers in C order, as the kernels declare them.
 unsafe impl<T: CudaReal> KernelArgument for WeightsOf<T> {}
 
+/// `AllForces` in `kernels/bodies/force.cu`: forces on all ranks, a pair for every body, of which a rank has those of
+/// its share.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(in crate::cuda) struct AllForces {
+    pub(in crate::cuda) of: Addresses,
+    pub(in crate::cuda) shares: Shares,
+}
+
+// SAFETY: addresses and numbers in C order, as the kernels declare them.
+unsafe impl KernelArgument for AllForces {}
+
 /// Up to so many bins forces are gathered by a kernel whose launch overlaps with the end of the one before.
 const OVERLAP: usize = 1 << 18;
 
@@ -50,7 +62,8 @@ pub struct Force<T: CudaReal> {
     /// To the caller's order, by [`Layout`].
     pairs: CudaFunction,
     halves: CudaFunction,
-    shares: CudaFunction,
+    /// To all ranks, of bodies that they share.
+    shares: Option<CudaFunction>,
     /// The same with a weight for each region, where there are several.
     by_region: Option<[CudaFunction; 2]>,
     /// Forces in slot order, before they are brought to the caller's.
@@ -67,7 +80,7 @@ impl<T: CudaReal> Force<T> {
     /// When kernels cannot be compiled or memory runs out.
     pub fn new(bodies: &Bodies<T>) -> Result<Self, CudaError> {
         let gpu = bodies.gpu.clone();
-        let module = bodies.kernels("force")?;
+        let module = bodies.kernels("force", bodies.several)?;
         let slots = function(&module, "force_slots")?;
         let by_region = |name| function(&module, name);
         let overlap = Overlap::where_possible(&slots);
@@ -85,8 +98,11 @@ impl<T: CudaReal> Force<T> {
             slots,
             pairs: function(&module, "force_pairs")?,
             halves: function(&module, "force_halves")?,
-            shares: function(&module, "force_shares")?,
-            in_slots: gpu.zeros(2 * bodies.len())?,
+            shares: match bodies.several {
+                true => Some(function(&module, "force_shares")?),
+                false => None,
+            },
+            in_slots: gpu.zeros(if bodies.several { 0 } else { 2 * bodies.len() })?,
             bodies: bodies.id,
             gpu,
         })
@@ -226,37 +242,38 @@ impl<T: CudaReal> Force<T> {
         unsafe { launch.launch(config(if forces { bodies.len() } else { 1 })) }
     }
 
-    /// As [`Force::run`], of the bodies that are worked on here, of several devices: each goes to the one of
-    /// `all`, arrays of all ranks with a pair for every body, whose rank has the body in its share.
+    /// As [`Force::run`], of this rank's bodies, of several: the force on each goes to the rank that has the body in its
+    /// share.
     ///
     /// # Safety
-    /// `all` hold a pair for every body each, in memory that this device reaches, one for each rank of
-    /// `shares`, and nothing uses what is written there before ranks have met.
+    /// `all` hold a pair for every body each, in memory that this device reaches, one for each rank of its
+    /// shares, and nothing uses what is written there before ranks have met.
     pub(in crate::cuda) unsafe fn run_shares(
         &mut self,
         bodies: &Bodies<T>,
-        field: (&DeviceVec<T>, &DeviceVec<T>),
-        shares: &Shares,
-        all: &Addresses,
+        (ex, ey): (&DeviceVec<T>, &DeviceVec<T>),
+        all: &AllForces,
     ) -> Result<(), CudaError> {
-        bodies.check_corners(&bodies.staged)?;
-        self.check(bodies, field, &self.in_slots.as_view())?;
-        if bodies.is_empty() {
-            return Ok(());
-        }
-        let slot_of = bodies.slot_of()?.indices();
-        self.gather(bodies, &bodies.staged, field, &self.in_slots)?;
-        // SAFETY: the arguments are those of force_shares; `in_slots` has a pair per slot; the rest is the
-        // caller's promise.
+        self.check_bodies(bodies, (ex, ey))?;
+        let Some(kernel) = &self.shares else {
+            return Err(CudaError::OtherBodies("forces of several ranks"));
+        };
+        let regions = bodies.region_tables();
+        // SAFETY: the arguments are those of force_shares, as those of force_slots (`gather`); there are two ids
+        // for each body; the rest is the caller's promise.
         unsafe {
-            Launch::new(&self.gpu, &self.shares)
+            Launch::new(&self.gpu, kernel)
                 .arg(&bodies.plan)
-                .arg(&slot_of)
-                .arg(&self.in_slots)
-                .arg(bodies.own_slots())
-                .arg(shares)
+                .arg(&bodies.chunks)
+                .arg(&bodies.large)
+                .arg(&bodies.records)
+                .arg(&bodies.staged)
+                .arg(ex)
+                .arg(ey)
+                .arg(&bodies.ids)
                 .arg(all)
-                .launch(blocks_for(bodies.len().div_ceil(RETURN_EACH)))
+                .arg(&regions)
+                .launch(bodies.config(bodies.plan.large, 2 * size_of::<T>() / 4))
         }
     }
 
@@ -309,14 +326,22 @@ impl<T: CudaReal> Force<T> {
     fn check(
         &self,
         bodies: &Bodies<T>,
-        (ex, ey): (&DeviceVec<T>, &DeviceVec<T>),
+        field: (&DeviceVec<T>, &DeviceVec<T>),
         forces: &DeviceSlice<'_, T>,
+    ) -> Result<(), CudaError> {
+        self.check_bodies(bodies, field)?;
+        check_length("forces", forces.len(), 2 * bodies.len())
+    }
+
+    fn check_bodies(
+        &self,
+        bodies: &Bodies<T>,
+        (ex, ey): (&DeviceVec<T>, &DeviceVec<T>),
     ) -> Result<(), CudaError> {
         bodies.check_own("a force", self.bodies)?;
         bodies.check_ordered()?;
         check_length("field along x", ex.len(), bodies.bins())?;
-        check_length("field along y", ey.len(), bodies.bins())?;
-        check_length("forces", forces.len(), 2 * bodies.len())
+        check_length("field along y", ey.len(), bodies.bins())
     }
 }
 

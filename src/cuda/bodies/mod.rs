@@ -3,18 +3,21 @@
 mod age;
 #[allow(clippy::module_inception)]
 mod bodies;
-mod deal;
 mod density;
 mod force;
 mod order;
 mod permute;
 mod plan;
+mod shares;
 
 pub use age::MOST_STEPS_PER_ORDER;
 pub use bodies::{Arrangement, Bodies};
-pub(in crate::cuda) use deal::{Addresses, Deal, MOST_RANKS, Shares, blocks_of, grid_of};
 pub(in crate::cuda) use density::BINS_PER_BLOCK;
 pub use density::{Density, DensityReport, RawStatistics};
 pub use force::Force;
-pub(in crate::cuda) use force::Outputs;
+pub(in crate::cuda) use force::{AllForces, Outputs};
+pub(in crate::cuda) use order::AllBodies;
 pub use permute::{Permutation, PermutationView};
+pub(in crate::cuda) use shares::{
+    Addresses, BodyBlocks, MOST_RANKS, Positions, Shares, blocks_of, grid_of,
+};

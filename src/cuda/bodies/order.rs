@@ -3,13 +3,15 @@
 //! An order is made from the one before: three kernels, of which each may start
 //! beside the end of the one before it.
 
-use super::plan::{Plan, RegionTables};
+use super::plan::{BodySizes, Plan, RegionTables};
+use super::shares::{Addresses, Shares};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, Launch, Overlap, blocks_for, function,
 };
 use crate::engine::Layout;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -36,8 +38,8 @@ pub(super) struct Ordering {
     cursors: DeviceVec<u32>,
     /// `Tile` in the kernels, one more than there are.
     listed: DeviceVec<u32>,
-    /// `OwnSlots` in the kernels: slots of the bodies that are worked on here.
-    own: DeviceVec<u32>,
+    /// With several ranks two halves of `OwnSlots` in the kernels: the slots of this one's bodies.
+    own: Option<DeviceVec<u32>>,
     /// Slot of every body, when `inverted`.
     slot_of: DeviceVec<u32>,
     inverted: AtomicBool,
@@ -76,10 +78,63 @@ pub(super) struct Wanted {
     pub(super) corners: CUdeviceptr,
 }
 
+impl Wanted {
+    pub(super) const NOTHING: Self = Wanted { slot_of: 0, from: 0, corners: 0 };
+}
+
 const _: () = assert!(size_of::<Wanted>() == 24); // as in kernels/bodies/order.cu
 
 // SAFETY: three addresses in C order, as the kernels declare them.
 unsafe impl KernelArgument for Wanted {}
+
+/// `AllBodies` in `kernels/bodies/order.cu`: what orders on several ranks are made from and written to.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(in crate::cuda) struct AllBodies {
+    pub(super) counts: Addresses,
+    pub(super) ids: Addresses,
+    pub(super) records: Addresses,
+    /// Lower-left corners, a pair per body, in the caller's order.
+    pub(in crate::cuda) corners: Addresses,
+    /// Of each body of a rank's share the rank that works on it.
+    pub(in crate::cuda) worker: Addresses,
+    pub(in crate::cuda) shares: Shares,
+    /// Of the rank that makes its part.
+    own: CUdeviceptr,
+    half: u32,
+    unused: u32,
+}
+
+const _: () =
+    assert!(size_of::<AllBodies>() == 5 * size_of::<Addresses>() + size_of::<Shares>() + 16);
+
+// SAFETY: addresses and numbers in C order, as the kernels declare them.
+unsafe impl KernelArgument for AllBodies {}
+
+impl AllBodies {
+    /// Of ranks with these orders, bodies and records.
+    pub(super) fn of<'a>(
+        orders: impl Iterator<Item = &'a Ordering>,
+        ids: Addresses,
+        records: Addresses,
+        [corners, worker]: [Addresses; 2],
+        shares: Shares,
+    ) -> Self {
+        let counts = Addresses::of(orders.map(|order| &order.counts));
+        AllBodies { counts, ids, records, corners, worker, shares, own: 0, half: 0, unused: 0 }
+    }
+}
+
+/// The slots before the first order of the bodies in a share, `OwnSlots` in the kernels.
+pub(super) fn first_own(layout: &BodySizes, [cells, fillers]: [Range<usize>; 2]) -> [u32; 4] {
+    let (movable, bodies) = layout.slots();
+    let ids = &layout.first_ids;
+    let slot = |begin: usize, end: usize, id: usize| {
+        (begin + ids[begin..end].partition_point(|&other| (other as usize) < id)) as u32
+    };
+    let (cell, filler) = (|id| slot(0, movable, id), |id| slot(movable, bodies, id));
+    [cell(cells.start), cell(cells.end), filler(fillers.start), filler(fillers.end)]
+}
 
 /// What an order is made from and what it changes besides [`Ordering`]'s own memory.
 pub(super) struct Parts<'a, T: CudaReal> {
@@ -102,6 +157,7 @@ impl Ordering {
         module: &Arc<CudaModule>,
         plan: &Plan<T>,
         few: bool,
+        own: Option<[u32; 4]>,
     ) -> Result<Self, CudaError> {
         let load = |name: &str| function(module, name);
         let tiles = (plan.regions * plan.tiles_x) as usize * plan.tiles_y as usize;
@@ -115,10 +171,13 @@ impl Ordering {
             place: load("order_place")?,
             invert: load("order_invert")?,
             threads: if few { FEW_THREADS } else { THREADS },
-            counts: gpu.zeros(2 * tiles)?,
+            counts: gpu.zeros(if own.is_some() { 4 } else { 2 } * tiles)?,
             cursors: gpu.zeros(2 * tiles)?,
             listed: gpu.zeros(4 * (tiles + 1))?,
-            own: gpu.zeros(4)?,
+            own: match own {
+                Some([a, b, c, d]) => Some(gpu.upload(&[a, b, c, d, 0, 0, 0, 0])?),
+                None => None,
+            },
             slot_of: gpu.zeros(bodies)?,
             inverted: AtomicBool::new(false),
             half: 0,
@@ -135,13 +194,9 @@ impl Ordering {
         *self.slot_of.address()
     }
 
-    /// The slots of the bodies that are worked on here, of several devices.
-    pub(super) fn own(&self) -> &DeviceVec<u32> {
-        &self.own
-    }
-
-    /// Whether the order just made has written the slot of every body.
-    pub(super) fn set_inverted(&mut self, inverted: bool) {
+    /// An order has been enqueued, which has written the slot of every body or not.
+    pub(super) fn made(&mut self, inverted: bool) {
+        self.half ^= 1;
         self.inverted.store(inverted, Relaxed);
     }
 
@@ -172,7 +227,7 @@ impl Ordering {
     fn config(&self, bodies: usize) -> (LaunchConfig, i32) {
         let each = self.threads as usize * EACH;
         // A counter per tile and class, and 16 bits for each that a body touches.
-        let bytes = 4 * self.counts.len() + 2 * each;
+        let bytes = 4 * self.cursors.len() + 2 * each;
         let local = bytes <= HISTOGRAM_BYTES;
         let config = LaunchConfig {
             grid_dim: (bodies.div_ceil(each).max(1) as u32, 1, 1),
@@ -182,69 +237,81 @@ impl Ordering {
         (config, i32::from(local))
     }
 
-    /// Enqueues a new order.
+    /// Enqueues the first half of a new order: how many bodies every tile has. With several ranks, of this one's.
     ///
     /// # Safety
     /// Corners, as they are said to be, and `staged` hold a pair per body, `all_ids` two values per body,
     /// `ids` one (in `all_ids`) unless corners are in slots, `records` two records per slot that has
     /// any, `chunks` 8 values for each of the plan's `max_chunks`, and what is
     /// wanted one value, of `corners` a pair, per body, and the regions' tables are those of the bodies;
-    /// all of it of `gpu`.
-    pub(super) unsafe fn make<T: CudaReal>(
-        &mut self,
+    /// all of it of `gpu`. `ranks` are given where there are several, each of which has such arrays and lives until
+    /// all of it has run; ranks meet after this, and again after [`Ordering::place`].
+    pub(super) unsafe fn count<T: CudaReal>(
+        &self,
         gpu: &Gpu,
         parts: &Parts<'_, T>,
+        ranks: Option<&AllBodies>,
     ) -> Result<(), CudaError> {
-        let Parts { plan, ids, corners, staged, all_ids, records, chunks, age, regions, wanted } =
-            parts;
+        let Parts { plan, ids, corners, staged, regions, .. } = parts;
         let (order, corners) = corners;
+        let (config, local) = self.config(self.slot_of.len());
+        let ranks = self.own_of(ranks);
+        let counts = match &ranks {
+            Some(_) => self.counts.slice(self.half() * self.cursors.len()..self.counts.len()),
+            None => self.counts.as_view(),
+        };
+        let mut launch = Launch::new(gpu, &self.count[order.index()]);
+        let arguments = launch.arg(*plan).arg(ids).arg(corners).arg(&counts).arg(*staged);
+        arguments.arg(&local).arg(regions);
+        if let Some(ranks) = &ranks {
+            launch.arg(ranks);
+        }
+        // SAFETY: arguments are those of kernels/bodies/order.cu, of the lengths the caller promises; counts
+        // hold one value per region, tile and class, with several ranks twice.
+        unsafe { launch.launch(config) }
+    }
+
+    /// The second half: the bodies to their slots, and the list of chunks.
+    ///
+    /// # Safety
+    /// As [`Ordering::count`], which came before it.
+    pub(super) unsafe fn place<T: CudaReal>(
+        &self,
+        gpu: &Gpu,
+        parts: &Parts<'_, T>,
+        ranks: Option<&AllBodies>,
+    ) -> Result<(), CudaError> {
+        let Parts { plan, staged, all_ids, records, chunks, age, regions, wanted, .. } = parts;
         let (config, local) = self.config(self.slot_of.len());
         let one =
             LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1024, 1, 1), shared_mem_bytes: 0 };
-        // SAFETY: arguments are those of kernels/bodies/order.cu, of the lengths the
-        // caller promises; counts and cursors hold one value per region, tile
-        // and class.
+        let ranks = self.own_of(ranks);
+        let mut tiles = Launch::new(gpu, &self.tiles);
+        let arguments = tiles.overlap(self.overlap).arg(*plan).arg(&self.counts);
+        arguments.arg(&self.cursors).arg(&self.listed).arg(*age);
+        let mut place = Launch::new(gpu, &self.place);
+        let arguments = place.overlap(self.overlap).arg(*plan).arg(*staged).arg(&self.cursors);
+        let arguments = arguments.arg(*all_ids).arg(*records).arg(&self.half).arg(wanted);
+        arguments.arg(&self.listed).arg(*chunks).arg(&local).arg(regions);
+        if let Some(ranks) = &ranks {
+            tiles.arg(ranks);
+            place.arg(ranks);
+        }
+        // SAFETY: as in `count`; cursors hold one value per region, tile and class.
         // There is room for max_chunks chunks, and no order makes more: a tile of n
         // bodies has at most n / chunk + 1. order_tiles waits before it reads;
         // order_place may start once it has waited, and reads before its own wait
         // what order_count and the order before have written.
         unsafe {
-            Launch::new(gpu, &self.count[order.index()])
-                .arg(*plan)
-                .arg(ids)
-                .arg(corners)
-                .arg(&self.counts)
-                .arg(*staged)
-                .arg(&local)
-                .arg(regions)
-                .launch(config)?;
-            Launch::new(gpu, &self.tiles)
-                .overlap(self.overlap)
-                .arg(*plan)
-                .arg(&self.counts)
-                .arg(&self.cursors)
-                .arg(&self.listed)
-                .arg(*age)
-                .arg(&self.own)
-                .launch(one)?;
-            Launch::new(gpu, &self.place)
-                .overlap(self.overlap)
-                .arg(*plan)
-                .arg(*staged)
-                .arg(&self.cursors)
-                .arg(*all_ids)
-                .arg(*records)
-                .arg(&self.half)
-                .arg(wanted)
-                .arg(&self.listed)
-                .arg(*chunks)
-                .arg(&local)
-                .arg(regions)
-                .arg(&self.own)
-                .launch(config)?;
+            tiles.launch(one)?;
+            place.launch(config)
         }
-        self.half ^= 1;
-        Ok(())
+    }
+
+    /// What this rank's kernels take, of several.
+    fn own_of(&self, ranks: Option<&AllBodies>) -> Option<AllBodies> {
+        let own = self.own.as_ref().zip(ranks);
+        own.map(|(own, ranks)| AllBodies { own: *own.address(), half: self.half, ..*ranks })
     }
 }
 

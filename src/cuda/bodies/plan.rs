@@ -228,6 +228,11 @@ impl BodySizes {
         }
     }
 
+    /// Slots of movable cells, and of all bodies that are not large.
+    pub(super) fn slots(&self) -> (usize, usize) {
+        (self.movable - self.large_movable, self.sizes.len() - self.large.len())
+    }
+
     /// Width, height and ratio of every region's fillers; of no matter where they have several sizes.
     pub(super) fn fillers<T: CudaReal>(&self) -> Vec<T> {
         let sizes = self.fillers.clone().unwrap_or(vec![NO_SIZE; self.starts.len() / 4]);
@@ -260,8 +265,7 @@ impl BodySizes {
         let Units { chunk, area_bits, excess_bits } = units;
         let grid = &charge.grid();
         let tiles = |bins: usize| bins.div_ceil(TILE);
-        let bodies = self.sizes.len() - self.large.len();
-        let movable = self.movable - self.large_movable;
+        let (movable, bodies) = self.slots();
         let filler = self.fillers.as_ref().map_or(NO_SIZE, |fillers| fillers[0]);
         let regions = charge.regions();
         let tile_count = regions * tiles(grid.nx()) * tiles(grid.ny());
@@ -324,9 +328,10 @@ const _: () = assert!(size_of::<RegionTables>() == 16); // as in kernels/bodies/
 // SAFETY: two addresses in C order, as the kernels declare them.
 unsafe impl KernelArgument for RegionTables {}
 
-/// What kernels of bodies in so many regions are compiled with.
-pub(super) fn defines(regions: usize) -> Vec<(&'static str, String)> {
-    if regions > 1 { vec![("PF_REGIONS", "1".to_owned())] } else { Vec::new() }
+/// What kernels of bodies in so many regions are compiled with, and of bodies that several ranks share.
+pub(super) fn defines(regions: usize, several: bool) -> Vec<(&'static str, String)> {
+    let of = |name, wanted: bool| wanted.then(|| (name, "1".to_owned()));
+    of("PF_REGIONS", regions > 1).into_iter().chain(of("PF_SEVERAL", several)).collect()
 }
 
 /// Bytes of a `Record` in `kernels/bodies/bodies.cuh`: three numbers, and an index as wide as one.

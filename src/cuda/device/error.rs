@@ -182,6 +182,14 @@ pub enum CudaError {
         /// For whom.
         peer: usize,
     },
+    /// What failed on one of several ranks.
+    #[error("rank {rank}: {source}")]
+    OnRank {
+        /// Which.
+        rank: usize,
+        /// What.
+        source: Box<CudaError>,
+    },
     /// Processes that do not, or no longer, work together.
     #[error(transparent)]
     World(#[from] WorldError),

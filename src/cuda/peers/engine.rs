@@ -4,7 +4,7 @@ use super::Peers;
 pub(in crate::cuda) use super::step::Stage;
 use super::step::{Part, Step};
 use crate::charge::Charge;
-use crate::cuda::bodies::{Addresses, RawStatistics};
+use crate::cuda::bodies::{Positions, RawStatistics};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Graph, measure,
 };
@@ -62,7 +62,7 @@ pub struct PeersEngine<T: CudaReal> {
     done: Done,
     density: Option<DensityStats>,
     times: StageTimes,
-    /// Whether every rank has the positions of all bodies.
+    /// Whether every rank has the positions of the bodies that it works on.
     spread: bool,
     /// Pairs of all bodies, on their way from or to the host.
     pairs: Vec<T>,
@@ -107,7 +107,7 @@ impl<T: CudaReal> PeersEngine<T> {
     /// When there is no such rank.
     pub fn share(&self, rank: usize) -> [Range<usize>; 2] {
         assert!(rank < self.peers.count(), "rank {rank} of {}", self.peers.count());
-        self.step.deal.share(rank, self.peers.count())
+        self.step.blocks.share(rank, self.peers.count())
     }
 
     /// Forces on the bodies of a rank's share to be read and their lower-left corners to be written, x and y of a
@@ -169,7 +169,7 @@ impl<T: CudaReal> PeersEngine<T> {
         Ok(())
     }
 
-    /// Brings positions to every rank, and orders the bodies where that is due.
+    /// Brings positions to the ranks that need them, and orders the bodies where that is due.
     fn prepare(&mut self) -> Result<(), EngineError> {
         if !std::mem::replace(&mut self.spread, true) {
             self.step.enqueue([Stage::Spread, Stage::Meet])?;
@@ -195,12 +195,12 @@ impl<T: CudaReal> PeersEngine<T> {
         self.step.parts[0].bodies.orders()
     }
 
-    /// Positions of all bodies on every rank, written by a placer of this crate on every rank: addresses of all.
-    pub(in crate::cuda) fn all_positions(&self) -> Addresses {
-        self.step.all_corners()
+    /// Positions on all ranks, of which a placer of this crate writes those of the rank's share.
+    pub(in crate::cuda) fn positions(&self, rank: usize) -> Positions {
+        self.step.positions(rank)
     }
 
-    /// A rank's positions of all bodies.
+    /// A rank's positions, an array of all bodies, of which those hold that are in the share or needed.
     pub(in crate::cuda) fn positions_device(&self, rank: usize) -> &DeviceVec<T> {
         &self.step.parts[rank].corners
     }
@@ -224,7 +224,7 @@ impl<T: CudaReal> PeersEngine<T> {
         [Step::<T>::density(false).collect(), solve, Step::<T>::force().collect()]
     }
 
-    /// Enqueues one of [`PeersEngine::stages`], a meeting, or what brings positions to all ranks, on one of them.
+    /// Enqueues one of [`PeersEngine::stages`] or a meeting on one of the ranks.
     pub(in crate::cuda) fn enqueue_on(
         &mut self,
         rank: usize,
@@ -238,7 +238,7 @@ impl<T: CudaReal> PeersEngine<T> {
         self.step.order_if_due()
     }
 
-    /// Work of a placer of this crate has written positions of all bodies on every rank.
+    /// Work of a placer of this crate has written positions to all ranks that need them.
     pub(in crate::cuda) fn positions_written(&mut self) {
         self.moved();
         self.spread = true;
@@ -274,7 +274,7 @@ impl<T: CudaReal> PeersEngine<T> {
         self.density = None;
     }
 
-    /// Takes the position of every body, a pair each: every rank those of its share, which it brings to the others.
+    /// Takes the position of every body, a pair each: every rank those of its share.
     fn take(&mut self, pairs: &[T]) -> Result<(), EngineError> {
         for rank in 0..self.peers.count() {
             for Range { start, end } in self.share(rank) {

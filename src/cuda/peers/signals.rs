@@ -97,7 +97,7 @@ impl Signals {
             let outcome = match gpu.download(word) {
                 Ok(word) if word[0] == 0 => Ok(()),
                 Ok(word) => Err(CudaError::PeerMissing { rank: k, peer: word[0] as usize - 1 }),
-                Err(error) => Err(error),
+                Err(error) => Err(CudaError::OnRank { rank: k, source: Box::new(error) }),
             };
             first = match (first, outcome) {
                 // Who was missed failed itself, and says at what.
@@ -113,12 +113,9 @@ impl Signals {
 mod tests {
     use super::*;
     use crate::cuda::device::kernel_constant;
-    use crate::cuda::peers::MOST_RANKS;
 
     #[test]
     fn signals_stand_where_the_kernels_look() {
-        let constant = |name| kernel_constant("meet", name);
-        assert_eq!(constant("MOST_RANKS"), MOST_RANKS.to_string());
-        assert_eq!(constant("WORDS"), WORDS.to_string());
+        assert_eq!(kernel_constant("meet", "WORDS"), WORDS.to_string());
     }
 }

@@ -1,12 +1,14 @@
 //! Every stage of an evaluation on all ranks, with the memory it works in.
 //!
-//! Every rank knows all bodies and where they stand. It works on those in tiles of its own, an interval of tiles
+//! Every rank knows what all bodies are, and works on those in tiles of its own, an interval of tiles
 //! along x that every order of the bodies draws anew ([`Bodies::on_each`]), and owns as many of the bins. It adds
 //! its bodies to sums of all bins in its own memory; what lies in bins of others goes to their sums
 //! (`kernels/peers/sums.cu`), and of what its own then hold it makes ρ. The maps lie at one address for
 //! all ranks, rows in their owner's memory ([`SharedMap`]): the solve by slabs leaves the fields there,
 //! and a body that reaches into another rank's rows reads them over the link. The force on a body goes to the rank
-//! that has it in its share ([`Deal`]), for good, and that moves it: positions come from there.
+//! that has it in its share ([`BodyBlocks`]), for good, and that moves it: the position goes from there to the rank that
+//! works on it. Shares are intervals of the bodies' order in the charge; where bodies that follow one another stand together,
+//! as fillers do, most are worked on by the rank that has them, and little goes over the link.
 //!
 //! The sums are integers in the units of all bodies, so that ρ, overflow and maximum have the bits of
 //! one device. Where the grid has no solve by slabs, rank 0 solves alone.
@@ -17,7 +19,8 @@ use super::sums::SendSums;
 use super::{Peers, divide};
 use crate::charge::Charge;
 use crate::cuda::bodies::{
-    Addresses, BINS_PER_BLOCK, Bodies, Deal, Density, Force, RawStatistics, Shares,
+    Addresses, AllBodies, AllForces, BINS_PER_BLOCK, Bodies, BodyBlocks, Density, Force, Positions,
+    RawStatistics,
 };
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, Launch, function};
 use crate::cuda::solve::{FieldSolver, SolverOptions, ThreePass, solver};
@@ -32,14 +35,21 @@ use std::sync::Arc;
 pub(in crate::cuda) enum Stage {
     /// Ranks wait for each other.
     Meet,
-    /// The positions of the bodies in a rank's share to all others.
+    /// The positions of the bodies in a rank's share to those that work on them.
     Spread,
+    /// Two halves of an order of the bodies; not in graphs.
+    Count,
+    Order,
     /// A rank's bodies to its own sums; at exact sizes or smoothed.
-    Deposit { exact: bool },
+    Deposit {
+        exact: bool,
+    },
     /// Its sums of others' bins to them.
     Send,
     /// ρ of its own bins, and their part of overflow and maximum.
-    Finish { exact: bool },
+    Finish {
+        exact: bool,
+    },
     /// A pass of the solve by slabs.
     Pass(usize),
     /// The whole solve, by rank 0.
@@ -53,21 +63,23 @@ pub(super) struct Part<T: CudaReal> {
     pub(super) bodies: Bodies<T>,
     pub(super) density: Density<T>,
     force: Force<T>,
-    /// Lower-left corners, layout units, and forces: pairs of all bodies, of the forces those of the share.
+    /// Lower-left corners, layout units: pairs of all bodies, of which those hold that are in the share or worked on.
     pub(super) corners: DeviceVec<T>,
+    /// Pairs of all bodies, of which those of the share hold.
     pub(super) forces: DeviceVec<T>,
+    /// Of each body of the share, the rank that works on it.
+    worker: DeviceVec<u8>,
 }
 
 /// Memory and kernels of all ranks for one charge.
 pub(super) struct Step<T: CudaReal> {
     pub(super) peers: Peers,
     pub(super) charge: Arc<Charge>,
-    pub(super) deal: Deal,
-    shares: Shares,
+    pub(super) blocks: BodyBlocks,
     pub(super) parts: Vec<Part<T>>,
-    /// Corners and forces of all ranks.
-    corners: Addresses,
-    forces: Addresses,
+    /// Of all ranks.
+    together: AllBodies,
+    forces: AllForces,
     spread: Vec<CudaFunction>,
     send: SendSums,
     /// The first bin of each rank, and their number: those of which it makes ρ.
@@ -97,25 +109,25 @@ impl<T: CudaReal> Step<T> {
         let (grid, count) = (charge.grid(), peers.count());
         let (slabs, alone, choice) = plan(peers, &grid, options)?;
         let rows = |rank| slabs.as_ref().map(|slabs: &SlabSolver<T>| slabs.rows(rank));
-        let blocks = divide(grid.bins().div_ceil(BINS_PER_BLOCK), count);
+        let bin_blocks = divide(grid.bins().div_ceil(BINS_PER_BLOCK), count);
         let begin = |rank| match rows(rank) {
             Some(Range { start, .. }) => start * grid.ny() / BINS_PER_BLOCK * BINS_PER_BLOCK,
-            None => blocks[rank] * BINS_PER_BLOCK,
+            None => bin_blocks[rank] * BINS_PER_BLOCK,
         };
         let first: Vec<usize> = (0..count).map(begin).chain([grid.bins()]).collect();
         let own_rows = (0..count)
             .all(|rank| rows(rank).is_some_and(|rows| rows.start * grid.ny() == first[rank]));
         let parts = parts(peers, charge)?;
-        let deal = Deal::new(charge.movable(), charge.bodies());
+        let blocks = BodyBlocks::new(charge.movable(), charge.bodies());
+        let (together, forces) = of_all(&parts, blocks);
         let spread = |rank| function(&peers.gpu(rank).kernels::<T>("spread")?, "spread_positions");
         let send = send(peers, &parts, &first)?;
         let shared = || SharedMap::new(peers, grid.bins(), &first);
         let step = Step {
             charge: charge.clone(),
-            deal,
-            shares: deal.shares(count),
-            corners: Addresses::of(parts.iter().map(|part| &part.corners)),
-            forces: Addresses::of(parts.iter().map(|part| &part.forces)),
+            blocks,
+            together,
+            forces,
             spread: (0..count).map(spread).collect::<Result<_, _>>()?,
             parts,
             send,
@@ -141,10 +153,8 @@ impl<T: CudaReal> Step<T> {
         self.peers.synchronize()?;
         let parts = parts(&self.peers, &charge)?;
         self.send = send(&self.peers, &parts, &self.first)?;
-        self.corners = Addresses::of(parts.iter().map(|part| &part.corners));
-        self.forces = Addresses::of(parts.iter().map(|part| &part.forces));
-        self.deal = Deal::new(charge.movable(), charge.bodies());
-        self.shares = self.deal.shares(self.peers.count());
+        self.blocks = BodyBlocks::new(charge.movable(), charge.bodies());
+        (self.together, self.forces) = of_all(&parts, self.blocks);
         (self.charge, self.parts) = (charge, parts);
         self.peers.synchronize()
     }
@@ -203,18 +213,14 @@ impl<T: CudaReal> Step<T> {
         step.chain([Stage::Meet]).collect()
     }
 
-    /// Orders the bodies on all ranks where that is due on one: each has its part of one and the same order.
+    /// Orders the bodies on all ranks where that is due on one, where they stand by what is enqueued so far; ranks have
+    /// met since.
     pub(super) fn order_if_due(&mut self) -> Result<(), CudaError> {
-        // It costs each of them what it costs one device, of all bodies.
-        let all = self.charge.bodies();
-        let decide = |due, part: &mut Part<T>| part.bodies.age.decide(all) | due;
+        // It costs each of them what it costs one device, of as many bodies.
+        let each = self.charge.bodies().div_ceil(self.parts.len());
+        let decide = |due, part: &mut Part<T>| part.bodies.age.decide(each) | due;
         if self.parts.iter_mut().fold(false, decide) {
-            for Part { bodies, corners, .. } in &mut self.parts {
-                bodies.order(corners)?;
-            }
-            // A rank that goes on writes where bodies stand next to all others, which have to have read where
-            // they stand now: else orders differ, and bodies are missed or taken twice.
-            self.enqueue([Stage::Meet])?;
+            self.enqueue([Stage::Count, Stage::Meet, Stage::Order, Stage::Meet])?;
         }
         Ok(())
     }
@@ -254,6 +260,11 @@ impl<T: CudaReal> Step<T> {
         match stage {
             Stage::Meet if several => self.peers.meet_on(rank),
             Stage::Spread if several => self.spread_from(rank),
+            // SAFETY: bodies are replaced once all ranks have been waited for (`set_charge`, `drop`); ranks meet
+            // between the two, and after them (`order_if_due`).
+            Stage::Count => unsafe { bodies.count_own(corners, &self.together) },
+            // SAFETY: as above.
+            Stage::Order => unsafe { bodies.place_own(corners, &self.together) },
             Stage::Deposit { exact } => density.deposit_part(bodies, exact, corners),
             // SAFETY: densities are replaced once all ranks have been waited for (`set_charge`, `drop`);
             // ranks meet between deposits, this, and where bins are finished (`density`), and before
@@ -294,31 +305,30 @@ impl<T: CudaReal> Step<T> {
                 // SAFETY: every rank's forces hold a pair for each body, are replaced once all ranks have
                 // been waited for, can be reached from here (`Peers::open`), and are read after
                 // ranks have met again.
-                unsafe { force.run_shares(bodies, field, &self.shares, &self.forces) }
+                unsafe { force.run_shares(bodies, field, &self.forces) }
             }
         }
     }
 
     fn spread_from(&self, rank: usize) -> Result<(), CudaError> {
-        let (number, count) = (rank as u32, self.parts.len() as u32);
-        let Some((dealt, config)) = self.deal.launch(rank, self.parts.len()) else {
+        let Some((own, config)) = self.blocks.launch(rank, self.parts.len()) else {
             return Ok(());
         };
+        let positions = self.positions(rank);
         // SAFETY: the arguments are those of spread_positions in kernels/peers/spread.cu; every rank's
         // corners hold a pair for each body, as the forces do above; others read them after ranks have met.
         unsafe {
             Launch::new(self.peers.gpu(rank), &self.spread[rank])
-                .arg(&dealt)
-                .arg(&self.corners)
-                .arg(&number)
-                .arg(&count)
+                .arg(&own)
+                .arg(&positions)
                 .launch(config)
         }
     }
 
-    /// Corners of all ranks.
-    pub(super) fn all_corners(&self) -> Addresses {
-        self.corners
+    /// Positions of all ranks, to be written by one.
+    pub(super) fn positions(&self, rank: usize) -> Positions {
+        let worker = &self.parts[rank].worker;
+        Positions::on_rank(self.together.corners, worker, [rank, self.parts.len()])
     }
 
     /// Overflow and maximum of all ranks' last density, and bodies outside their halos.
@@ -399,16 +409,27 @@ fn plan<T: CudaReal>(
 
 fn parts<T: CudaReal>(peers: &Peers, charge: &Arc<Charge>) -> Result<Vec<Part<T>>, CudaError> {
     let gpus: Vec<&Gpu> = (0..peers.count()).map(|rank| peers.gpu(rank)).collect();
-    Bodies::on_each(&gpus, charge, |rank, bodies| {
+    Bodies::on_each(&gpus, charge, |rank, bodies, worker| {
         let pairs = || gpus[rank].zeros(2 * charge.bodies());
         Ok(Part {
             density: Density::new(&bodies, charge.background())?,
             force: Force::new(&bodies)?,
             corners: pairs()?,
             forces: pairs()?,
+            worker,
             bodies,
         })
     })
+}
+
+/// What kernels take of all ranks.
+fn of_all<T: CudaReal>(parts: &[Part<T>], blocks: BodyBlocks) -> (AllBodies, AllForces) {
+    let corners = Addresses::of(parts.iter().map(|part| &part.corners));
+    let worker = Addresses::of(parts.iter().map(|part| &part.worker));
+    let bodies = parts.iter().map(|part| &part.bodies);
+    let together = Bodies::together(bodies, corners, worker, blocks);
+    let of = Addresses::of(parts.iter().map(|part| &part.forces));
+    (together, AllForces { of, shares: together.shares })
 }
 
 fn send<T: CudaReal>(

@@ -72,14 +72,3 @@ impl SendSums {
         unsafe { Launch::new(gpu, &self.send[rank]).arg(&all).launch(config) }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cuda::device::kernel_constant;
-
-    #[test]
-    fn there_are_as_many_ranks_as_in_the_kernel() {
-        assert_eq!(kernel_constant("sums", "MOST_RANKS"), MOST_RANKS.to_string());
-    }
-}

@@ -41,29 +41,10 @@ pub(super) struct Constants<T> {
 // SAFETY: addresses and plain numbers in C order, as the kernels declare them.
 unsafe impl<T: CudaReal> KernelArgument for Constants<T> {}
 
-/// Where positions go: `Everywhere` in `kernels/place/descent.cu`.
+/// What ranks know of an evaluation: `RankReports` in `kernels/place/descent.cu`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Everywhere {
-    positions: Addresses,
-    ranks: u32,
-    unused: u32,
-}
-
-// SAFETY: addresses and numbers in C order, as the kernels declare them.
-unsafe impl KernelArgument for Everywhere {}
-
-impl Everywhere {
-    /// To arrays of so many ranks.
-    pub(super) fn of(positions: Addresses, ranks: usize) -> Self {
-        Everywhere { positions, ranks: ranks as u32, unused: 0 }
-    }
-}
-
-/// What ranks know of an evaluation: `Witnesses` in `kernels/place/descent.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Witnesses {
+pub(super) struct RankReports {
     statistics: Addresses,
     missing: Addresses,
     ranks: u32,
@@ -71,9 +52,9 @@ pub(super) struct Witnesses {
 }
 
 // SAFETY: as above.
-unsafe impl KernelArgument for Witnesses {}
+unsafe impl KernelArgument for RankReports {}
 
-impl Witnesses {
+impl RankReports {
     /// Three statistics of the density each, and the word in which each of several ranks says whom it has
     /// waited for in vain.
     pub(super) fn of<'a>(
@@ -81,7 +62,7 @@ impl Witnesses {
         missing: Addresses,
     ) -> Self {
         let ranks = statistics.len() as u32;
-        Witnesses { statistics: Addresses::of(statistics), missing, ranks, unused: 0 }
+        RankReports { statistics: Addresses::of(statistics), missing, ranks, unused: 0 }
     }
 }
 

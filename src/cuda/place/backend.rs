@@ -6,8 +6,8 @@
 //! solve and force, then the gradient; which vectors take which part is among the numbers sent.
 //!
 //! Several devices ([`PeersEngine`]) have a share of the bodies each, which they move, and of the nets.
-//! Every device gets the positions of all bodies and works on the density of those in its tiles; forces
-//! and pins' gradients go to the device that moves the body. No sum depends on how many devices there are: a
+//! Every device works on the density of the bodies in its tiles, and gets the positions of these and of the cells on its
+//! nets; forces and pins' gradients go to the device that moves the body. No sum depends on how many devices there are: a
 //! placement has the bits of one device where the solve has them
 //! ([`EngineOptions::deterministic`]; else the solve by slabs may round differently here and there).
 //!
@@ -181,6 +181,20 @@ impl<T: CudaReal> CudaBackend<T> {
         }
     }
 
+    /// An evaluation's numbers, or of several ranks what failed first, which others may only have met with.
+    fn evaluated(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<Sample, EngineError>,
+    ) -> Result<Sample, EngineError> {
+        let outcome = work(self);
+        match (outcome, &self.work.engine) {
+            (Err(error), Devices::Several(engine)) => {
+                Err(engine.peers().synchronize().err().map_or(error, EngineError::from))
+            }
+            (outcome, _) => outcome,
+        }
+    }
+
     fn send(&mut self, weights: &Weights, step: f64, momentum: f64) -> Result<(), EngineError> {
         let Weights { gamma, lambda, pin_factor, area_factor } = *weights;
         let parameters =
@@ -227,8 +241,7 @@ impl<T: CudaReal> CudaBackend<T> {
     /// Waits for an evaluation begun at `start` and reads its numbers.
     fn receive(&mut self, start: Instant) -> Result<Sample, EngineError> {
         let (found, missing) = self.work.ranks[0].descent.receive_from_all()?;
-        if let (Devices::Several(engine), true) = (&self.work.engine, missing) {
-            engine.peers().synchronize()?;
+        if missing {
             return Err(CudaError::Peers("a rank has waited for another in vain".into()).into());
         }
         let evaluation = self.work.engine.take_evaluation(found.statistics, found.energy)?;
@@ -293,9 +306,11 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
     fn evaluate(&mut self, weights: &Weights) -> Result<Sample, EngineError> {
         self.ready.require("a gradient", Ready::Started)?;
         let start = Instant::now();
-        self.send(weights, 0.0, 0.0)?;
-        self.work.enqueue_all(Task::Place(Held::Current), false)?;
-        let sample = self.receive(start)?;
+        let sample = self.evaluated(|backend| {
+            backend.send(weights, 0.0, 0.0)?;
+            backend.work.enqueue_all(Task::Place(Held::Current), false)?;
+            backend.receive(start)
+        })?;
         self.ready = Ready::Evaluated;
         Ok(sample)
     }
@@ -308,9 +323,11 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
     ) -> Result<Sample, EngineError> {
         self.ready.require("a step", Ready::Evaluated)?;
         let start = Instant::now();
-        self.send(weights, step, momentum)?;
-        self.enqueue_proposal()?;
-        let sample = self.receive(start)?;
+        let sample = self.evaluated(|backend| {
+            backend.send(weights, step, momentum)?;
+            backend.enqueue_proposal()?;
+            backend.receive(start)
+        })?;
         self.ready = Ready::Proposed;
         Ok(sample)
     }

@@ -13,14 +13,14 @@
 //! sums come back in one read of 96 bytes. Sums are in f64 in a fixed order: the
 //! same bits on every run, and for any number of devices.
 //!
-//! On several devices each moves the bodies of its share ([`Deal`]), writes their positions to all of them, and leaves
+//! On several devices each moves the bodies of its share ([`BodyBlocks`]), writes their positions to those that need them, and leaves
 //! its blocks' sums with the first, which adds them up.
 
-use super::arguments::{Constants, Everywhere, Vector, Vectors, Witnesses, pair};
+use super::arguments::{Constants, RankReports, Vector, Vectors, pair};
 use super::wirelength::CudaWirelength;
-use crate::cuda::bodies::{Addresses, Deal, RawStatistics, grid_of};
+use crate::cuda::bodies::{Addresses, BodyBlocks, Positions, RawStatistics, grid_of};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Pinned,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap, Pinned,
     check_aligned, check_length, function,
 };
 use cudarc::driver::CudaFunction;
@@ -97,7 +97,7 @@ pub struct DescentSample {
 /// Nothing is allocated after creation.
 pub struct Descent<T: CudaReal> {
     gpu: Gpu,
-    deal: Deal,
+    blocks: BodyBlocks,
     /// Which rank this is, and of how many.
     rank: usize,
     ranks: usize,
@@ -122,6 +122,7 @@ pub struct Descent<T: CudaReal> {
     step: CudaFunction,
     gradient: CudaFunction,
     total: CudaFunction,
+    overlap: Overlap,
     /// The sums of all ranks' blocks, in memory of the first: of the gradient, then Σ (v' − v)² of the step.
     parts: Arc<DeviceVec<f64>>,
     parameters: DeviceVec<f64>,
@@ -173,21 +174,24 @@ impl<T: CudaReal> Descent<T> {
         if i32::try_from(count).is_err() {
             return Err(CudaError::TooManyBodies(count));
         }
-        let deal = Deal::new(movable, count);
-        let parts = Arc::new(gpus[0].zeros((SUMS + 1) * deal.blocks())?);
-        Gpu::on_each(gpus, |rank, gpu| Self::of_rank(gpu, bodies, deal, [rank, gpus.len()], &parts))
+        let blocks = BodyBlocks::new(movable, count);
+        let parts = Arc::new(gpus[0].zeros((SUMS + 1) * blocks.blocks())?);
+        Gpu::on_each(gpus, |rank, gpu| {
+            Self::of_rank(gpu, bodies, blocks, [rank, gpus.len()], &parts)
+        })
     }
 
     fn of_rank(
         gpu: &Gpu,
         bodies: &DescentBodies<'_, T>,
-        deal: Deal,
+        blocks: BodyBlocks,
         [rank, ranks]: [usize; 2],
         parts: &Arc<DeviceVec<f64>>,
     ) -> Result<Self, CudaError> {
         let (count, movable) = (bodies.area.len(), bodies.pin_weight.len());
         let module = gpu.kernels::<T>("descent")?;
         let load = |name| function(&module, name);
+        let total = load("descent_sample")?;
         let vector = || -> Result<_, CudaError> { Ok([gpu.zeros(count)?, gpu.zeros(count)?]) };
         let uniform = uniform_from([bodies.high_x, bodies.high_y, bodies.area]);
         let listed = count.min(uniform + 1);
@@ -209,14 +213,15 @@ impl<T: CudaReal> Descent<T> {
             place: load("descent_place")?,
             step: load("descent_step")?,
             gradient: load("descent_gradient")?,
-            total: load("descent_sample")?,
+            overlap: Overlap::where_possible(&total),
+            total,
             parts: parts.clone(),
             parameters: gpu.zeros(SENT)?,
             sample: gpu.zeros(SAMPLE)?,
             sent: Pinned::zeros(gpu, SENT)?,
             received: Pinned::zeros(gpu, SAMPLE)?,
             gpu: gpu.clone(),
-            deal,
+            blocks,
             rank,
             ranks,
             bodies: count,
@@ -226,7 +231,7 @@ impl<T: CudaReal> Descent<T> {
 
     /// The movable cells and the fillers whose values the vectors hold here.
     pub(super) fn share(&self) -> [Range<usize>; 2] {
-        self.deal.share(self.rank, self.ranks)
+        self.blocks.share(self.rank, self.ranks)
     }
 
     /// Sets u and v of the current point.
@@ -260,7 +265,7 @@ impl<T: CudaReal> Descent<T> {
             PointVector::U => &mut self.u[self.turn],
             PointVector::G => &mut self.g[self.turn],
         };
-        write_pair(&self.gpu, [x, y], to, self.deal.share(self.rank, self.ranks))
+        write_pair(&self.gpu, [x, y], to, self.blocks.share(self.rank, self.ranks))
     }
 
     /// Keeps v of the current point as it is, in place of what was kept before. Nothing is copied.
@@ -279,7 +284,7 @@ impl<T: CudaReal> Descent<T> {
     /// When a slice has another length than there are bodies, or the copy fails.
     pub fn set_kept(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
         let kept = self.other_than(self.next);
-        write_pair(&self.gpu, [x, y], &mut self.v[kept], self.deal.share(self.rank, self.ranks))?;
+        write_pair(&self.gpu, [x, y], &mut self.v[kept], self.blocks.share(self.rank, self.ranks))?;
         self.kept = Some(kept);
         Ok(())
     }
@@ -334,18 +339,18 @@ impl<T: CudaReal> Descent<T> {
         check_length("positions", positions.len(), 2 * self.bodies)?;
         check_aligned("positions", *positions.address(), 2 * size_of::<T>())?;
         self.gpu.check_own(positions.gpu())?;
-        let addresses = Addresses::alone(*positions.address());
         // SAFETY: two values per body, borrowed exclusively, of this device (checked above).
-        unsafe { self.step_to(&Everywhere::of(addresses, 1)) }
+        unsafe { self.step_to(&Positions::alone(*positions.address())) }
     }
 
-    /// The same of the share, to positions of all ranks.
+    /// The same of the share, to this rank and the others that need them.
     ///
     /// # Safety
-    /// `to` is arrays with a pair for every body, in memory that this device reaches; nothing reads what is
+    /// `to` is arrays with a pair for every body, in memory that this device reaches, and says of each body and cell who
+    /// needs it; nothing reads what is
     /// written there before ranks have met, and nothing wrote or read it before that they have not met after.
-    pub(super) unsafe fn step_to(&mut self, to: &Everywhere) -> Result<(), CudaError> {
-        let Some((dealt, config)) = self.deal.launch(self.rank, self.ranks) else {
+    pub(super) unsafe fn step_to(&mut self, to: &Positions) -> Result<(), CudaError> {
+        let Some((own, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
         };
         let constants = self.constants();
@@ -357,7 +362,7 @@ impl<T: CudaReal> Descent<T> {
         // gradient's sums.
         unsafe {
             Launch::new(&self.gpu, &self.step)
-                .arg(&dealt)
+                .arg(&own)
                 .arg(&constants)
                 .arg(&self.parameters)
                 .arg(&vectors)
@@ -367,24 +372,22 @@ impl<T: CudaReal> Descent<T> {
         }
     }
 
-    /// Enqueues the copy of a vector, one of this descent's, to positions of all ranks.
+    /// Enqueues the copy of a vector, one of this descent's, to positions, as [`Descent::step_to`].
     ///
     /// # Safety
     /// As [`Descent::step_to`].
     pub(super) unsafe fn place(
         &self,
         vector: &[DeviceVec<T>; 2],
-        to: &Everywhere,
+        to: &Positions,
     ) -> Result<(), CudaError> {
-        let Some((dealt, config)) = self.deal.launch(self.rank, self.ranks) else {
+        let Some((own, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
         };
         let vector = Vector(pair(vector));
         // SAFETY: arguments are those of descent_place; the vector has one value per body; the rest is the
         // caller's promise.
-        unsafe {
-            Launch::new(&self.gpu, &self.place).arg(&dealt).arg(&vector).arg(to).launch(config)
-        }
+        unsafe { Launch::new(&self.gpu, &self.place).arg(&own).arg(&vector).arg(to).launch(config) }
     }
 
     /// Enqueues g of the point that the last step `proposed`, or of the current one, from what
@@ -406,7 +409,7 @@ impl<T: CudaReal> Descent<T> {
         // Of several regions those of each follow.
         check_length("statistics", statistics.len().min(3), 3)?;
         self.gpu.check_own(statistics.gpu())?;
-        let own = Witnesses::of([statistics].into_iter(), Addresses::NONE);
+        let own = RankReports::of([statistics].into_iter(), Addresses::NONE);
         // SAFETY: three statistics at least, of this device.
         unsafe { self.sample(proposed, wirelength, energy, &own) }
     }
@@ -422,7 +425,7 @@ impl<T: CudaReal> Descent<T> {
         check_length("wirelength's gradient", wx.len(), self.movable)?;
         check_length("forces", forces.len(), 2 * self.bodies)?;
         self.gpu.check_own(wx.gpu())?;
-        let Some((dealt, config)) = self.deal.launch(self.rank, self.ranks) else {
+        let Some((own, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
         };
         let pull = Vector([*wx.address(), *wy.address()]);
@@ -436,7 +439,7 @@ impl<T: CudaReal> Descent<T> {
         // SUMS per block of all ranks.
         unsafe {
             Launch::new(&self.gpu, &self.gradient)
-                .arg(&dealt)
+                .arg(&own)
                 .arg(&constants)
                 .arg(&self.parameters)
                 .arg(&vectors)
@@ -458,14 +461,16 @@ impl<T: CudaReal> Descent<T> {
         proposed: bool,
         wirelength: &CudaWirelength<T>,
         energy: &DeviceVec<f64>,
-        all: &Witnesses,
+        all: &RankReports,
     ) -> Result<(), CudaError> {
         check_length("energy", energy.len().min(1), 1)?;
-        let (proposed, blocks) = (i32::from(proposed), self.deal.blocks() as u32);
+        let (proposed, blocks) = (i32::from(proposed), self.blocks.blocks() as u32);
         let moved = self.moved();
-        // SAFETY: arguments are those of descent_sample; `parts` have SUMS and one more for each of `blocks`.
+        // SAFETY: arguments are those of descent_sample; `parts` have SUMS and one more for each of `blocks`; it
+        // waits before it reads.
         unsafe {
             Launch::new(&self.gpu, &self.total)
+                .overlap(self.overlap)
                 .arg(&*self.parts)
                 .arg(&moved)
                 .arg(&blocks)
@@ -505,7 +510,7 @@ impl<T: CudaReal> Descent<T> {
 
     /// Where the step's sums of blocks are.
     fn moved(&self) -> CUdeviceptr {
-        self.parts.address() + (SUMS * self.deal.blocks() * size_of::<f64>()) as CUdeviceptr
+        self.parts.address() + (SUMS * self.blocks.blocks() * size_of::<f64>()) as CUdeviceptr
     }
 
     fn constants(&self) -> Constants<T> {

@@ -7,19 +7,20 @@
 //! number of pins, and cut into chunks that a warp takes, so that its lanes
 //! take the same number of turns. Every sum runs in a fixed order: the same
 //! bits on every run, and for any number of devices, of which each takes an interval of the nets and makes the sums
-//! of the cells in its share ([`Deal`]).
+//! of the cells in its share ([`BodyBlocks`]).
 
-use crate::cuda::bodies::{Addresses, Deal, Shares, blocks_of, grid_of};
+use crate::cuda::bodies::{Addresses, BodyBlocks, Shares, blocks_of, grid_of};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch, MOST_PINS,
-    blocks_for, check_length,
+    blocks_at_once, blocks_for, check_length,
 };
 use crate::wirelength::{Netlist, Wirelength, blocks, cut};
-use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaFunction, LaunchConfig};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 /// A thread takes nets of at most this many pins, a warp those of more …
 const SMALL_NET: usize = 16;
@@ -35,8 +36,12 @@ const HEAVY: u32 = 64;
 
 /// Threads of a warp, and most nets of a chunk.
 const WARP: u32 = 32;
-/// Most blocks, some four times as many as an H200 runs at once: half of them keep it busy.
-const MOST_BLOCKS: usize = 3072;
+/// Most intervals of nets that a warp takes, some four times as many as an H200 runs at once.
+const MOST_WARPS: usize = 24576;
+/// Most intervals of wide nets.
+const MOST_WIDE: usize = 2048;
+/// Blocks that add up the intervals' lengths.
+const ADDERS: usize = 16;
 
 /// The weighted-average wirelength of one netlist on a device.
 pub struct CudaWirelength<T: CudaReal> {
@@ -45,12 +50,15 @@ pub struct CudaWirelength<T: CudaReal> {
     bodies: usize,
     nets: DeviceNets<T>,
     lengths_and_pins: CudaFunction,
-    /// Blocks of all ranks, and those that run here.
-    blocks: usize,
-    own_blocks: Range<usize>,
-    /// HPWL of every block, then WA, in memory of the first rank.
+    config: LaunchConfig,
+    intervals: NetIntervals,
+    /// HPWL of every interval, then WA, in memory of the first rank.
     parts: Arc<DeviceVec<f64>>,
-    total: CudaFunction,
+    /// Sums of them, and the ticket of the blocks that make these.
+    partial: DeviceVec<f64>,
+    ticket: DeviceVec<u32>,
+    /// How many blocks do: none but on the first rank.
+    adders: usize,
     gather: CudaFunction,
     /// The cells that it sums the pins of.
     cells: Range<usize>,
@@ -64,6 +72,8 @@ pub struct CudaWirelength<T: CudaReal> {
     gradient: [DeviceVec<T>; 2],
     /// HPWL and WA.
     lengths: DeviceVec<f64>,
+    /// With several ranks, of each movable cell a bit for every rank that has a net of it.
+    needed: Option<DeviceVec<u16>>,
     fixed_hpwl: f64,
 }
 
@@ -98,6 +108,58 @@ struct PinGradients {
 
 // SAFETY: addresses and numbers in C order, as the kernels declare them.
 unsafe impl KernelArgument for PinGradients {}
+
+/// `NetIntervals` in `kernels/place/wirelength.cu`: how nets are divided, which depends on them alone, and which intervals
+/// are a rank's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct NetIntervals {
+    warps: u32,
+    blocks: u32,
+    warp: [u32; 2],
+    block: [u32; 2],
+}
+
+// SAFETY: numbers in C order, as the kernels declare them.
+unsafe impl KernelArgument for NetIntervals {}
+
+impl NetIntervals {
+    fn count(&self) -> usize {
+        (self.warps + self.blocks) as usize
+    }
+
+    /// A launch of `kernel`, which takes a rank's intervals in turn.
+    fn config(&self, gpu: &Gpu, kernel: &CudaFunction) -> Result<LaunchConfig, CudaError> {
+        let each = BLOCK / WARP;
+        let [warps, blocks] = [self.warp, self.block].map(|[begin, end]| end - begin);
+        blocks_at_once(gpu, kernel, warps.div_ceil(each).max(blocks) as usize)
+    }
+
+    fn of_rank(self, rank: usize, ranks: usize) -> Self {
+        let of = |count: u32| {
+            let Range { start, end } = blocks_of(count as usize, rank, ranks);
+            [start as u32, end as u32]
+        };
+        NetIntervals { warp: of(self.warps), block: of(self.blocks), ..self }
+    }
+}
+
+/// `LengthSums` in `kernels/place/wirelength.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct LengthSums {
+    sums: CUdeviceptr,
+    partial: CUdeviceptr,
+    lengths: CUdeviceptr,
+    ticket: CUdeviceptr,
+    count: u32,
+    blocks: u32,
+}
+
+const _: () = assert!(size_of::<NetIntervals>() == 24 && size_of::<LengthSums>() == 40); // as there
+
+// SAFETY: addresses and numbers in C order, as the kernels declare them.
+unsafe impl KernelArgument for LengthSums {}
 
 /// `Nets` in `kernels/place/wirelength.cu`.
 #[repr(C)]
@@ -138,24 +200,33 @@ impl<T: CudaReal> CudaWirelength<T> {
         }
         check_pins(netlist.pins())?;
         let layout = Layout::new(netlist);
-        let blocks = layout.blocks(netlist);
-        let parts = Arc::new(gpus[0].zeros(2 * blocks)?);
-        let deal = Deal::new(cells, bodies);
+        let intervals = layout.intervals(netlist);
+        let parts = Arc::new(gpus[0].zeros(2 * intervals.count())?);
+        let division = BodyBlocks::new(cells, bodies);
         let heavy = layout.heavy(netlist);
         let several = gpus.len() > 1;
+        let needed = several.then(|| layout.needed(netlist, intervals, gpus.len()));
         let all = Gpu::on_each(gpus, |rank, gpu| {
             let defines = [("PF_SEVERAL", "1".to_owned())];
             let module = gpu.instance::<T>("wirelength", if several { &defines } else { &[] })?;
             let load = |name: &str| module.load_function(name);
-            let [share, _] = deal.share(rank, gpus.len());
+            let lengths_and_pins = load("wirelength_nets")?;
+            let intervals = intervals.of_rank(rank, gpus.len());
+            let [share, _] = division.share(rank, gpus.len());
             let heavy: Vec<u32> =
                 heavy.iter().copied().filter(|&cell| share.contains(&(cell as usize))).collect();
             Ok::<_, CudaError>(CudaWirelength {
-                lengths_and_pins: load("wirelength_nets")?,
-                blocks,
-                own_blocks: blocks_of(blocks, rank, gpus.len()),
+                config: intervals.config(gpu, &lengths_and_pins)?,
+                lengths_and_pins,
+                intervals,
                 parts: parts.clone(),
-                total: load("wirelength_lengths")?,
+                partial: gpu.zeros(2 * ADDERS)?,
+                ticket: gpu.zeros(1)?,
+                adders: if rank == 0 { ADDERS } else { 0 },
+                needed: match &needed {
+                    Some(needed) => Some(gpu.upload(needed)?),
+                    None => None,
+                },
                 gather: load("wirelength_gather")?,
                 cells: share,
                 heavy: gpu.upload(&heavy)?,
@@ -164,7 +235,7 @@ impl<T: CudaReal> CudaWirelength<T> {
                 pin_gradient: gpu.zeros(2 * layout.smooth_pins)?,
                 pin_gradients: PinGradients {
                     of: Addresses::NONE,
-                    shares: deal.shares(gpus.len()),
+                    shares: division.shares(gpus.len()),
                     rank: rank as u32,
                     unused: 0,
                 },
@@ -194,12 +265,11 @@ impl<T: CudaReal> CudaWirelength<T> {
     ) -> Result<(), CudaError> {
         // SAFETY: pins' gradients go to memory of this device.
         unsafe { self.nets(gamma, corners) }?;
-        self.gather()?;
-        self.total()
+        self.gather()
     }
 
     /// Enqueues the gradients of the pins of this rank's nets, which go to the ranks that have the cells in their
-    /// share, and the lengths of its blocks, which go to the first.
+    /// share, and the lengths of its intervals, which go to the first.
     ///
     /// # Safety
     /// Other ranks of the same [`CudaWirelength::on_each`] live until this has run, and use what goes to them
@@ -213,16 +283,12 @@ impl<T: CudaReal> CudaWirelength<T> {
         check_length("lower-left corners", corners.len(), 2 * self.bodies)?;
         check_length("smoothing length", gamma.len(), 1)?;
         let nets = self.nets.addresses();
-        let (first, blocks) = (self.own_blocks.start as u32, self.blocks as u32);
         let parts = *self.parts.address();
-        if self.own_blocks.is_empty() {
-            return Ok(());
-        }
         // SAFETY: arguments are those of wirelength_nets. Bodies of pins are below
         // `cells`, at most the pairs of corners (`on_each` and here); nets below
         // `smooth` have their pins below the length of every pin_gradient; a chunk has
         // at most WARP nets and CHUNK_PINS pins (`Layout`); the first rank's `parts` have two
-        // values per block of all ranks.
+        // values per interval of all ranks.
         unsafe {
             Launch::new(&self.gpu, &self.lengths_and_pins)
                 .arg(&nets)
@@ -235,24 +301,35 @@ impl<T: CudaReal> CudaWirelength<T> {
                 .arg(&self.nets.chunks)
                 .arg(&self.nets.chunk)
                 .arg(&self.pin_gradients)
-                .arg(&first)
-                .arg(&blocks)
+                .arg(&self.intervals)
                 .arg(&parts)
-                .launch(grid_of(self.own_blocks.len()))
+                .launch(self.config)
         }
     }
 
-    /// Enqueues the sums over the pins of the cells in this rank's share.
+    /// Enqueues the sums over the pins of the cells in this rank's share, and on the first rank those of all intervals'
+    /// lengths.
     pub(super) fn gather(&mut self) -> Result<(), CudaError> {
         let light = blocks_for(self.cells.len()).grid_dim.0;
         let (first, end) = (self.cells.start as u32, self.cells.end as u32);
-        let config = grid_of((light + self.heavies.div_ceil(BLOCK / WARP)) as usize);
+        let blocks = light + self.heavies.div_ceil(BLOCK / WARP);
+        let config = grid_of(self.adders + blocks as usize);
+        let lengths = LengthSums {
+            sums: *self.parts.address(),
+            partial: *self.partial.address(),
+            lengths: *self.lengths.address(),
+            ticket: *self.ticket.address(),
+            count: self.intervals.count() as u32,
+            blocks: self.adders as u32,
+        };
         let [gx, gy] = &mut self.gradient;
         // SAFETY: arguments are those of wirelength_gather; body_start has one
         // value more than there are cells, and the pins in body_pin belong to
-        // nets of the weighted average, each of which has a pair in pin_gradient.
+        // nets of the weighted average, each of which has a pair in pin_gradient; `parts` have two values
+        // per interval, `partial` per block that adds them, whose ticket is zero between launches.
         unsafe {
             Launch::new(&self.gpu, &self.gather)
+                .arg(&lengths)
                 .arg(&first)
                 .arg(&end)
                 .arg(&light)
@@ -267,17 +344,9 @@ impl<T: CudaReal> CudaWirelength<T> {
         }
     }
 
-    /// Enqueues, on the first rank, the sums of all blocks' lengths.
-    pub(super) fn total(&mut self) -> Result<(), CudaError> {
-        let blocks = self.blocks as u32;
-        // SAFETY: arguments are those of wirelength_lengths; `parts` have two values per block.
-        unsafe {
-            Launch::new(&self.gpu, &self.total)
-                .arg(&*self.parts)
-                .arg(&blocks)
-                .arg(&self.lengths)
-                .launch(grid_of(2))
-        }
+    /// With several ranks, of each movable cell a bit for every rank that has a net of it.
+    pub(super) fn needed(&self) -> Option<&DeviceVec<u16>> {
+        self.needed.as_ref()
     }
 
     /// ∂WA/∂x and ∂WA/∂y of every movable cell, as the last
@@ -373,12 +442,38 @@ impl Layout {
         self.place_of[e] + (pin - netlist.pins_of(e).start) as u32
     }
 
-    /// Blocks of the kernel that takes the nets, of all ranks: a number that depends on the nets alone.
-    fn blocks(&self, netlist: &Netlist) -> usize {
-        let warps = (BLOCK / WARP) as usize;
+    /// How nets are divided: all of them, which of several ranks each has its part of.
+    fn intervals(&self, netlist: &Netlist) -> NetIntervals {
         let (wide, large) = (netlist.nets() - self.large, self.large - self.small);
-        let chunks = self.chunk.len() - 1;
-        wide.max(large.max(chunks).div_ceil(warps)).clamp(1, MOST_BLOCKS)
+        let warps = large.max(self.chunk.len() - 1).clamp(1, MOST_WARPS) as u32;
+        let blocks = wide.clamp(1, MOST_WIDE) as u32;
+        NetIntervals { warps, blocks, warp: [0, warps], block: [0, blocks] }
+    }
+
+    /// Of each movable cell a bit for every rank that has a net of it.
+    fn needed(&self, netlist: &Netlist, intervals: NetIntervals, ranks: usize) -> Vec<u16> {
+        let needed: Vec<AtomicU16> = (0..netlist.movable()).map(|_| AtomicU16::new(0)).collect();
+        let part = |count: usize, at: u32, of: u32| count * at as usize / of as usize;
+        for rank in 0..ranks {
+            let NetIntervals { warps, blocks, warp, block } = intervals.of_rank(rank, ranks);
+            let small =
+                warp.map(|at| self.chunk[part(self.chunk.len() - 1, at, warps)][0] as usize);
+            let large = warp.map(|at| self.small + part(self.large - self.small, at, warps));
+            let wide = block.map(|at| self.large + part(self.net.len() - self.large, at, blocks));
+            let nets = [small, large, wide].map(|[begin, end]| &self.net[begin..end]);
+            for nets in nets {
+                nets.par_iter().with_min_len(1 << 10).for_each(|&net| {
+                    for &body in &netlist.pin_body()[netlist.pins_of(net as usize)] {
+                        if let Some(of) = needed.get(body as usize)
+                            && of.load(Relaxed) >> rank & 1 == 0
+                        {
+                            of.fetch_or(1 << rank, Relaxed);
+                        }
+                    }
+                });
+            }
+        }
+        needed.into_iter().map(AtomicU16::into_inner).collect()
     }
 
     /// Cells of more pins than a thread sums.
@@ -525,6 +620,51 @@ mod tests {
         for (row, body) in netlist.body_start().windows(2).zip(0..) {
             let mut row = rows[row[0] as usize..row[1] as usize].iter();
             assert!(row.all(|&place| bodies[place as usize] == body));
+        }
+    }
+
+    /// Nets go to ranks by the intervals that the kernel takes, which are all of them.
+    #[cfg(feature = "cli")]
+    #[test]
+    fn cells_are_needed_where_their_nets_are() {
+        use crate::cli::generate::{Spec, generate};
+        let design = generate(&Spec::with_cells(3000)).unwrap();
+        let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
+        let layout = Layout::new(&netlist);
+        let all = layout.intervals(&netlist);
+        let mut places: Vec<Range<usize>> = Vec::new();
+        places.extend(layout.chunk.windows(2).map(|w| w[0][0] as usize..w[1][0] as usize));
+        places.extend((layout.small..netlist.nets()).map(|place| place..place + 1));
+        let begin = |count: usize, k: usize, of: u32| count * k / of as usize;
+        for ranks in [2, 3] {
+            let mut want = vec![0; netlist.movable()];
+            let mut taken = vec![0; places.len()];
+            let chunks = layout.chunk.len() - 1;
+            let large = layout.large - layout.small;
+            let wide = netlist.nets() - layout.large;
+            for rank in 0..ranks {
+                let of = all.of_rank(rank, ranks);
+                let mut take = |first: usize, count: usize, [from, to]: [u32; 2], of: u32| {
+                    for k in from as usize..to as usize {
+                        for at in first + begin(count, k, of)..first + begin(count, k + 1, of) {
+                            taken[at] += 1;
+                            for net in &layout.net[places[at].clone()] {
+                                for &body in &netlist.pin_body()[netlist.pins_of(*net as usize)] {
+                                    if let Some(bits) = want.get_mut(body as usize) {
+                                        *bits |= 1 << rank;
+                                    }
+                                }
+                            }
+                        }
+                    }
+                };
+                take(0, chunks, of.warp, of.warps);
+                take(chunks, large, of.warp, of.warps);
+                take(chunks + large, wide, of.block, of.blocks);
+            }
+            assert!(taken.iter().all(|&times| times == 1), "{ranks} ranks");
+            assert!(layout.needed(&netlist, all, ranks) == want, "{ranks} ranks");
+            assert!(want.contains(&0b01) && want.contains(&0b10) && want.contains(&0b11));
         }
     }
 

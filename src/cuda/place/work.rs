@@ -1,9 +1,9 @@
 //! What an evaluation of a placer on devices is made of: tasks, and how they are enqueued on every rank.
 
-use super::arguments::{Everywhere, Witnesses};
+use super::arguments::RankReports;
 use super::descent::{Descent, PointVector};
 use super::wirelength::CudaWirelength;
-use crate::cuda::bodies::{Addresses, RawStatistics};
+use crate::cuda::bodies::{Addresses, Positions, RawStatistics};
 use crate::cuda::device::{Branch, CudaReal, DeviceVec, Gpu, Marks};
 use crate::cuda::engine::CudaEngine;
 use crate::cuda::peers::{PeersEngine, Stage};
@@ -49,15 +49,18 @@ impl<T: CudaReal> Devices<T> {
         }
     }
 
-    /// Where positions are to be written, which makes stale what followed from those before.
-    pub(super) fn everywhere(&mut self) -> Everywhere {
+    /// Where a rank's positions are to be written, which makes stale what followed from those before; `nets` are the
+    /// ranks whose nets each movable cell is on.
+    pub(super) fn positions_mut(
+        &mut self,
+        rank: usize,
+        nets: Option<&DeviceVec<u16>>,
+    ) -> Positions {
         match self {
-            Devices::One(engine) => {
-                let positions = engine.positions_device_mut();
-                Everywhere::of(Addresses::alone(*positions.address()), 1)
-            }
+            Devices::One(engine) => Positions::alone(*engine.positions_device_mut().address()),
             Devices::Several(engine) => {
-                Everywhere::of(engine.all_positions(), engine.peers().count())
+                let positions = engine.positions(rank);
+                nets.map_or(positions, |nets| positions.needed_by_nets(nets))
             }
         }
     }
@@ -77,17 +80,17 @@ impl<T: CudaReal> Devices<T> {
     }
 
     /// The energy, and what every rank knows of the evaluation.
-    pub(super) fn evaluation(&self) -> (&DeviceVec<f64>, Witnesses) {
+    pub(super) fn evaluation(&self) -> (&DeviceVec<f64>, RankReports) {
         match self {
             Devices::One(engine) => {
                 let (statistics, energy) = engine.evaluation_device();
-                (energy, Witnesses::of([statistics].into_iter(), Addresses::NONE))
+                (energy, RankReports::of([statistics].into_iter(), Addresses::NONE))
             }
             Devices::Several(engine) => {
                 let of = |rank| engine.evaluation_device(rank).0;
                 let statistics = (0..engine.peers().count()).map(of);
                 let missing = engine.peers().missing();
-                (engine.evaluation_device(0).1, Witnesses::of(statistics, missing))
+                (engine.evaluation_device(0).1, RankReports::of(statistics, missing))
             }
         }
     }
@@ -120,10 +123,9 @@ pub(super) enum Task {
     Step,
     /// Several ranks wait for each other.
     Meet,
-    /// Gradients of pins, and the sums over those of cells; HPWL and WA on the first rank.
+    /// Gradients of pins, and the sums over those of cells; on the first rank HPWL and WA, too.
     Nets,
     Pulls,
-    Lengths,
     /// Density, solve and force, on one device, and a part of them on several.
     Stages,
     Stage(Stage),
@@ -153,7 +155,7 @@ impl<T: CudaReal> Work<T> {
         match &self.engine {
             Devices::One(_) => Tasks {
                 before: vec![first],
-                aside: vec![Task::Mark(0), Task::Nets, Task::Pulls, Task::Lengths, Task::Mark(1)],
+                aside: vec![Task::Mark(0), Task::Nets, Task::Pulls, Task::Mark(1)],
                 ahead: vec![Task::Stages],
                 after: vec![gradient, sample],
             },
@@ -168,14 +170,7 @@ impl<T: CudaReal> Work<T> {
                     aside: vec![Task::Mark(0), Task::Nets, Task::Mark(1)],
                     ahead,
                     // What came from other ranks: pins' gradients and forces, then sums.
-                    after: vec![
-                        Task::Meet,
-                        Task::Pulls,
-                        Task::Lengths,
-                        gradient,
-                        Task::Meet,
-                        sample,
-                    ],
+                    after: vec![Task::Meet, Task::Pulls, gradient, Task::Meet, sample],
                 }
             }
         }
@@ -221,14 +216,18 @@ impl<T: CudaReal> Work<T> {
         let rank = &mut ranks[number];
         match task {
             Task::Place(held) => {
+                let to = engine.positions_mut(number, rank.wirelength.needed());
                 let vector = rank.held(held)?;
                 // SAFETY: positions of all ranks hold a pair for every body and can be reached from each
                 // (`Peers::open`); ranks have met since they were last read, and meet before they are
                 // read again (`tasks`, `exact_density`).
-                unsafe { rank.descent.place(vector, &engine.everywhere()) }?;
+                unsafe { rank.descent.place(vector, &to) }?;
             }
-            // SAFETY: as above.
-            Task::Step => unsafe { rank.descent.step_to(&engine.everywhere()) }?,
+            Task::Step => {
+                let to = engine.positions_mut(number, rank.wirelength.needed());
+                // SAFETY: as above.
+                unsafe { rank.descent.step_to(&to) }?;
+            }
             Task::Meet => {
                 if let Devices::Several(engine) = engine {
                     engine.enqueue_on(number, Stage::Meet)?;
@@ -241,7 +240,6 @@ impl<T: CudaReal> Work<T> {
                 unsafe { rank.wirelength.nets(gamma, positions) }?;
             }
             Task::Pulls => rank.wirelength.gather()?,
-            Task::Lengths if first => rank.wirelength.total()?,
             Task::Stages => {
                 if let Devices::One(engine) = engine {
                     let mut mark = 2;
@@ -267,7 +265,7 @@ impl<T: CudaReal> Work<T> {
                 unsafe { rank.descent.sample(proposed, &rank.wirelength, energy, &all) }?;
             }
             Task::Mark(mark) if first => marks.set(mark)?,
-            Task::Lengths | Task::Sample { .. } | Task::Mark(_) => {}
+            Task::Sample { .. } | Task::Mark(_) => {}
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! How bodies are dealt out to blocks that sum over them, and these to ranks:
+//! How bodies are divided among blocks that sum over them, and these among ranks:
 //! `kernels/bodies/shares.cuh`.
 
 use crate::cuda::device::{BLOCK, DeviceValue, DeviceVec, KernelArgument};
@@ -6,16 +6,16 @@ use cudarc::driver::LaunchConfig;
 use cudarc::driver::sys::CUdeviceptr;
 use std::ops::Range;
 
-/// Most ranks: `MOST_RANKS` there and in `kernels/peers`.
+/// Most ranks: `MOST_RANKS` in `kernels/peers/ranks.cuh`.
 pub(in crate::cuda) const MOST_RANKS: usize = 16;
 /// Most blocks, some four times as many as an H200 runs at once: half of them keep it busy.
 const MOST_BLOCKS: usize = 2048;
 /// Bodies of a block where there are fewer blocks, two a thread.
 const LEAST_EACH: usize = 510;
 
-/// Bodies, movable cells first, and how they are dealt out to blocks, which depends on their numbers alone.
+/// Bodies, movable cells first, and how they are divided among blocks, which depends on their numbers alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cuda) struct Deal {
+pub(in crate::cuda) struct BodyBlocks {
     cells: usize,
     bodies: usize,
     blocks: usize,
@@ -23,10 +23,10 @@ pub(in crate::cuda) struct Deal {
     fillers_each: usize,
 }
 
-/// `Deal` in the kernels: what one rank takes.
+/// `BodyBlocks` in the kernels: those that one rank takes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cuda) struct Dealt {
+pub(in crate::cuda) struct RankBlocks {
     cells: u32,
     bodies: u32,
     each: [u32; 2],
@@ -35,7 +35,7 @@ pub(in crate::cuda) struct Dealt {
 }
 
 // SAFETY: plain numbers in C order, as the kernels declare them.
-unsafe impl KernelArgument for Dealt {}
+unsafe impl KernelArgument for RankBlocks {}
 
 /// `Shares` in the kernels.
 #[repr(C)]
@@ -81,6 +81,48 @@ impl Addresses {
     }
 }
 
+/// `Positions` in the kernels: a pair for every body on every rank, and who needs those of a rank's share.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(in crate::cuda) struct Positions {
+    of: Addresses,
+    worker: CUdeviceptr,
+    nets: CUdeviceptr,
+    cells: u32,
+    rank: u32,
+    ranks: u32,
+    unused: u32,
+}
+
+// SAFETY: as above.
+unsafe impl KernelArgument for Positions {}
+
+const _: () = assert!(size_of::<Positions>() == (MOST_RANKS + 4) * 8); // as in kernels/bodies/shares.cuh
+
+impl Positions {
+    /// Of the only device.
+    pub(in crate::cuda) fn alone(address: CUdeviceptr) -> Self {
+        let of = Addresses::alone(address);
+        Positions { of, worker: 0, nets: 0, cells: 0, rank: 0, ranks: 1, unused: 0 }
+    }
+
+    /// Of `ranks`, to be written by one, which has for each body the rank that works on it.
+    pub(in crate::cuda) fn on_rank(
+        of: Addresses,
+        worker: &DeviceVec<u8>,
+        [rank, ranks]: [usize; 2],
+    ) -> Self {
+        let worker = *worker.address();
+        let (rank, ranks) = (rank as u32, ranks as u32);
+        Positions { of, worker, nets: 0, cells: 0, rank, ranks, unused: 0 }
+    }
+
+    /// The same, and of the movable cells also for the ranks in `nets`, a bit for each.
+    pub(in crate::cuda) fn needed_by_nets(self, nets: &DeviceVec<u16>) -> Self {
+        Positions { nets: *nets.address(), cells: nets.len() as u32, ..self }
+    }
+}
+
 /// So many blocks of [`BLOCK`] threads.
 pub(in crate::cuda) fn grid_of(blocks: usize) -> LaunchConfig {
     LaunchConfig { grid_dim: (blocks as u32, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
@@ -91,13 +133,13 @@ pub(in crate::cuda) fn blocks_of(blocks: usize, rank: usize, count: usize) -> Ra
     blocks * rank / count..blocks * (rank + 1) / count
 }
 
-impl Deal {
+impl BodyBlocks {
     /// Of `bodies`, the first `cells` of which are movable cells.
     pub(in crate::cuda) fn new(cells: usize, bodies: usize) -> Self {
         let blocks = bodies.div_ceil(LEAST_EACH).clamp(1, MOST_BLOCKS);
         let (cells_each, fillers_each) =
             (cells.div_ceil(blocks), (bodies - cells).div_ceil(blocks));
-        Deal { cells, bodies, blocks, cells_each, fillers_each }
+        BodyBlocks { cells, bodies, blocks, cells_each, fillers_each }
     }
 
     /// Blocks of all ranks.
@@ -124,16 +166,16 @@ impl Deal {
         &self,
         rank: usize,
         count: usize,
-    ) -> Option<(Dealt, LaunchConfig)> {
+    ) -> Option<(RankBlocks, LaunchConfig)> {
         let blocks = blocks_of(self.blocks, rank, count);
-        let dealt = Dealt {
+        let own = RankBlocks {
             cells: self.cells as u32,
             bodies: self.bodies as u32,
             each: [self.cells_each as u32, self.fillers_each as u32],
             first: blocks.start as u32,
             blocks: self.blocks as u32,
         };
-        (!blocks.is_empty()).then(|| (dealt, grid_of(blocks.len())))
+        (!blocks.is_empty()).then(|| (own, grid_of(blocks.len())))
     }
 
     /// Whose share is whose, of `count` ranks.
@@ -161,12 +203,12 @@ mod tests {
     #[test]
     fn every_body_is_in_one_share_and_shares_are_alike() {
         for (cells, bodies) in [(0, 0), (1, 1), (3, 900), (900, 900), (1_000_000, 3_000_001)] {
-            let deal = Deal::new(cells, bodies);
+            let all = BodyBlocks::new(cells, bodies);
             for count in [1, 2, 3, 16] {
-                let shares: Vec<_> = (0..count).map(|rank| deal.share(rank, count)).collect();
-                for (kind, all) in [(0, 0..cells), (1, cells..bodies)] {
-                    assert_eq!(shares[0][kind].start, all.start);
-                    assert_eq!(shares[count - 1][kind].end, all.end);
+                let shares: Vec<_> = (0..count).map(|rank| all.share(rank, count)).collect();
+                for (kind, range) in [(0, 0..cells), (1, cells..bodies)] {
+                    assert_eq!(shares[0][kind].start, range.start);
+                    assert_eq!(shares[count - 1][kind].end, range.end);
                     let ends = shares.windows(2).all(|two| two[0][kind].end == two[1][kind].start);
                     assert!(ends, "{shares:?}");
                 }
@@ -176,13 +218,13 @@ mod tests {
                     assert!(sizes().max().unwrap() - sizes().min().unwrap() <= bodies / 500);
                 }
             }
-            assert_eq!(blocks_of(deal.blocks(), 0, 1), 0..deal.blocks());
+            assert_eq!(blocks_of(all.blocks(), 0, 1), 0..all.blocks());
         }
     }
 
     #[test]
     fn there_are_as_many_ranks_as_in_the_kernels() {
-        let found = kernel_constant("bodies/shares.cuh", "MOST_RANKS");
+        let found = kernel_constant("peers/ranks.cuh", "MOST_RANKS");
         assert_eq!(found, MOST_RANKS.to_string());
         assert_eq!(size_of::<Shares>(), (2 * MOST_RANKS + 2) * 4);
     }
