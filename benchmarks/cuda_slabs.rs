@@ -2,17 +2,17 @@
 //!
 //! `cargo bench --bench cuda_slabs -- [FILE.json] [N…]`
 //!
-//! Every device of the machine is a rank. A solve by slabs is a graph for each rank; all are
+//! In each of the three pipelines. Every device of the machine is a rank. A solve by slabs is a graph for each rank; all are
 //! launched together, and a sample is the time from there until every rank is done, by the host's
 //! clock, over as many solves in a row as take a few milliseconds. One device solves likewise. So do
 //! ranks that send messages by NCCL, where it is installed, but without graphs: in one process, and in
-//! one process each, of which rank 0's time counts. Times
+//! one process each (three passes alone), of which rank 0's time counts. Times
 //! are medians of 15 samples after 3, in microseconds per solve. Everything stays in device memory.
 
 use placefield::Precision;
 use placefield::cuda::{
-    BatchSolver, CudaError, CudaReal, DeviceInfo, FieldSolver, Fields, Graph, Peers, SlabSolver,
-    SolverOptions, Spread, ThreePass, World, WorldOptions, probe,
+    self, BatchSolver, CudaError, CudaReal, DeviceInfo, Fields, Graph, Peers, SlabSolver,
+    SolverOptions, Spread, World, WorldOptions, probe,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};
@@ -36,6 +36,7 @@ const BATCH: (usize, usize) = (64, 1024);
 struct Row {
     bins: usize,
     precision: Precision,
+    pipeline: Pipeline,
     what: String,
     devices: usize,
     microseconds: Spread,
@@ -122,43 +123,50 @@ fn slabs<T: CudaReal>(
     bins: usize,
     rows: &mut Vec<Row>,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let grid = square(bins)?;
-    // Some 4 ms and at least 3.
-    let in_a_row = ((1 << 26) / (bins * bins)).clamp(3, 100);
-    let mut add = |devices, what: &str, microseconds: Spread| {
-        println!("{bins:6} {} {devices} {what}: {:.1} us", T::PRECISION, microseconds.median);
+    let (grid, options) = (square(bins)?, SolverOptions::default());
+    let mut add = |devices, pipeline, what: &str, microseconds: Spread| {
+        println!(
+            "{bins:6} {} {devices} {pipeline} {what}: {:.1} us",
+            T::PRECISION,
+            microseconds.median
+        );
         let (precision, what) = (T::PRECISION, what.to_owned());
-        rows.push(Row { bins, precision, what, devices, microseconds });
+        rows.push(Row { bins, precision, pipeline, what, devices, microseconds });
     };
     let rho = noise::<T>(bins * bins);
-    for ranks in 1..=devices {
+    for (ranks, pipeline) in (1..=devices).flat_map(|ranks| Pipeline::ALL.map(|of| (ranks, of))) {
         let peers = Peers::open(&(0..ranks).collect::<Vec<_>>())?;
         if ranks == 1 {
             let gpu = peers.gpu(0);
-            let mut solver = match ThreePass::<T>::new(gpu, &grid) {
-                Ok(solver) => solver,
-                Err(error @ CudaError::NoThreePass { .. }) => {
-                    println!("{error}");
-                    return Ok(());
-                }
-                Err(error) => return Err(error.into()),
-            };
+            let mut solver = cuda::solver::<T>(gpu, &grid, pipeline, options)?;
             let (rho, mut fields) = (gpu.upload(&rho)?, Fields::new(gpu, bins * bins)?);
             // SAFETY: solver, ρ and fields outlive the graph.
             let mut graph = unsafe { Graph::capture(gpu, || solver.solve(&rho, &mut fields)) }?;
-            add(1, "solve", time(&peers, in_a_row, || graph.launch())?);
+            let pipeline = solver.pipeline();
+            add(1, pipeline, "solve", time(&peers, in_a_row(bins), || graph.launch())?);
         }
-        let mut solver = SlabSolver::<T>::new(&peers, &grid)?;
+        let mut solver = SlabSolver::<T>::with_pipeline(&peers, &grid, pipeline, options)?;
+        if solver.pipeline() != pipeline {
+            println!("{bins}: no {pipeline}");
+            continue;
+        }
         let slabs = solver.upload(&rho)?;
         let mut fields = solver.fields()?;
         // SAFETY: solver, ρ and fields outlive the graphs.
         let mut graphs = unsafe { solver.graphs(&slabs, &mut fields) }?;
         let all = || graphs.iter_mut().try_for_each(Graph::launch);
-        add(ranks, "slabs", time(&peers, in_a_row, all)?);
+        add(ranks, pipeline, "slabs", time(&peers, in_a_row(bins), all)?);
         drop((graphs, solver, peers));
         if ranks > 1 {
             match Peers::open_by_nccl(&(0..ranks).collect::<Vec<_>>()) {
-                Ok(peers) => add(ranks, "slabs by NCCL", by_messages::<T>(&peers, bins)?),
+                Ok(peers) => {
+                    add(
+                        ranks,
+                        pipeline,
+                        "slabs by NCCL",
+                        by_messages::<T>(&peers, pipeline, bins)?,
+                    );
+                }
                 Err(error) => println!("{error}"),
             }
         }
@@ -166,13 +174,21 @@ fn slabs<T: CudaReal>(
     Ok(())
 }
 
-fn by_messages<T: CudaReal>(peers: &Peers, bins: usize) -> Result<Spread, CudaError> {
-    let grid = square(bins).expect("all sizes are grids");
-    let mut solver = SlabSolver::<T>::new(peers, &grid)?;
+/// Solves that are enqueued before ranks are waited for: some 4 ms and at least 3.
+fn in_a_row(bins: usize) -> usize {
+    ((1 << 26) / (bins * bins)).clamp(3, 100)
+}
+
+fn by_messages<T: CudaReal>(
+    peers: &Peers,
+    pipeline: Pipeline,
+    bins: usize,
+) -> Result<Spread, CudaError> {
+    let (grid, options) = (square(bins).expect("all sizes are grids"), SolverOptions::default());
+    let mut solver = SlabSolver::<T>::with_pipeline(peers, &grid, pipeline, options)?;
     let slabs = solver.upload(&noise::<T>(bins * bins))?;
     let mut fields = solver.fields()?;
-    let in_a_row = ((1 << 26) / (bins * bins)).clamp(3, 100);
-    time(peers, in_a_row, || solver.solve(&slabs, &mut fields))
+    time(peers, in_a_row(bins), || solver.solve(&slabs, &mut fields))
 }
 
 /// Starts this program again, a rank each.
@@ -211,9 +227,10 @@ fn as_rank(which: &str, sizes: &[usize]) -> Result<(), Box<dyn std::error::Error
     let (rank, ranks) = (rank.parse()?, ranks.parse()?);
     let world = World::join(&WorldOptions::new(rank, ranks, place)?)?;
     let peers = Peers::join(&world, rank)?;
+    let pipeline = Pipeline::ThreePass;
     let add = |precision, bins, microseconds| -> Result<(), serde_json::Error> {
         let what = "slabs by NCCL, a process each".to_owned();
-        let row = Row { bins, precision, what, devices: ranks, microseconds };
+        let row = Row { bins, precision, pipeline, what, devices: ranks, microseconds };
         if rank == 0 {
             println!("{}", serde_json::to_string(&row)?);
         }
@@ -221,15 +238,11 @@ fn as_rank(which: &str, sizes: &[usize]) -> Result<(), Box<dyn std::error::Error
     };
     for &bins in sizes {
         let f32_and_f64 = [
-            (Precision::F32, by_messages::<f32>(&peers, bins)),
-            (Precision::F64, by_messages::<f64>(&peers, bins)),
+            (Precision::F32, by_messages::<f32>(&peers, pipeline, bins)),
+            (Precision::F64, by_messages::<f64>(&peers, pipeline, bins)),
         ];
         for (precision, timed) in f32_and_f64 {
-            match timed {
-                Ok(microseconds) => add(precision, bins, microseconds)?,
-                Err(CudaError::NoThreePass { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+            add(precision, bins, timed?)?;
         }
     }
     Ok(())
@@ -253,6 +266,7 @@ fn batch(devices: usize, rows: &mut Vec<Row>) -> Result<(), Box<dyn std::error::
         rows.push(Row {
             bins,
             precision: Precision::F32,
+            pipeline: Pipeline::ThreePass,
             what: "batch of 64".to_owned(),
             devices: ranks,
             microseconds,

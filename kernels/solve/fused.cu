@@ -72,16 +72,17 @@ PF_KERNEL(BLOCK) solve_pre(const real* __restrict__ in, cplx* __restrict__ out, 
 /// pre-processing of all three inverses in one pass: a thread's two complex
 /// numbers hold exactly the four coefficients that its six outputs need, so the
 /// DCT spectrum itself never goes to memory. `in` may be the first of the three
-/// spectra in `out`.
-PF_KERNEL(BLOCK) solve_spectra(const cplx* in, cplx* out, u32 m, u32 n, const cplx* __restrict__ a,
-                               const cplx* __restrict__ b, Green green, double* partial, u32* ticket, double* energy) {
-    u32 v = blockIdx.x * blockDim.x + threadIdx.x, h = n / 2 + 1;
-    size_t spectrum = size_t(m) * h;
+/// spectra in `out`. The spectra are the `width` columns [m][width] from `first` on.
+PF_KERNEL(BLOCK) solve_spectra(const cplx* in, cplx* out, u32 m, u32 n, u32 first, u32 width,
+                               const cplx* __restrict__ a, const cplx* __restrict__ b, Green green, double* partial,
+                               u32* ticket, double* energy) {
+    u32 column = blockIdx.x * blockDim.x + threadIdx.x, v = first + column;
+    size_t spectrum = size_t(m) * width;
     double total = 0;
-    u32 rows = v < h ? m / 2 + 1 : 0;
+    u32 rows = column < width ? m / 2 + 1 : 0;
     for (u32 u = blockIdx.y * blockDim.y + threadIdx.y; u < rows; u += gridDim.y * blockDim.y) {
         bool mirror_u = u && 2 * u < m, mirror_v = v && 2 * v < n;
-        size_t here = at(u, v, h), mirror = u ? at(m - u, v, h) : here;
+        size_t here = at(u, column, width), mirror = u ? at(m - u, column, width) : here;
         cplx p = in[here], q = in[mirror], au = a[u], bv = b[v];
         Quad x = post(p, q, au, bv, u, v);
         real wx = green.step_x * u, mirror_wx = green.step_x * (m - u);

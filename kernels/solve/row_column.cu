@@ -12,23 +12,24 @@
 #include "solve/green.cuh"
 
 /// Pre-processing of the inverse along y with the solve's spectral scaling folded in: map 0 is φ
-/// (and writes the energy), 1 is Ex, 2 is Ey.
-PF_KERNEL(BLOCK) solve_pre(const real* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
+/// (and writes the energy), 1 is Ex, 2 is Ey. The rows are those from `first` on.
+PF_KERNEL(BLOCK) solve_pre(const real* __restrict__ in, cplx* __restrict__ out, u32 first, u32 rows, u32 n,
                            const cplx* __restrict__ w, Green green, int map, double* partial, u32* ticket,
                            double* energy) {
     u32 v = blockIdx.x * blockDim.x + threadIdx.x, h = n / 2 + 1;
     u32 count = v < h ? rows : 0;
     double total = 0;
-    for (u32 u = blockIdx.y * blockDim.y + threadIdx.y; u < count; u += gridDim.y * blockDim.y) {
+    for (u32 i = blockIdx.y * blockDim.y + threadIdx.y; i < count; i += gridDim.y * blockDim.y) {
+        u32 u = first + i;
         bool mirror_v = v && 2 * v < n;
         real wx = green.step_x * u, wy = green.step_y * v, mirror_wy = green.step_y * (n - v);
-        real x = in[at(u, v, n)], mirror = v ? in[at(u, n - v, n)] : real(0);
+        real x = in[at(i, v, n)], mirror = v ? in[at(i, n - v, n)] : real(0);
         real p = x * green(wx, wy), mirror_p = mirror * green(wx, mirror_wy);
         real across = u ? real(1) : real(0.5), along = v ? real(1) : real(0.5);
         total += across * (along * x * p + (mirror_v ? mirror * mirror_p : real(0)));
         real factor = map == 0 ? real(1) : map == 1 ? wx : wy;
         real mirror_factor = map == 2 ? mirror_wy : factor;
-        out[at(u, v, h)] = pre(factor * p, mirror_factor * mirror_p, v, map == 2, w[v]);
+        out[at(i, v, h)] = pre(factor * p, mirror_factor * mirror_p, v, map == 2, w[v]);
     }
     // Uniform over the grid: map is the same everywhere.
     if (map == 0) grid_sum(total, 1.0, partial, ticket, energy);

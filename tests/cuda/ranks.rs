@@ -35,10 +35,13 @@ fn messages_in_one_process_solve_like_one_device() {
         let peers =
             Peers::open_by_nccl(&(0..ranks).collect::<Vec<_>>()).unwrap_or_else(|e| panic!("{e}"));
         assert!(peers.link().starts_with("NCCL 2."), "{}", peers.link());
-        solves_like_one::<f32>(&gpu, &peers, &SIZES);
-        solves_like_one::<f64>(&gpu, &peers, &SIZES);
+        let three = Pipeline::ThreePass;
+        for pipeline in Pipeline::ALL {
+            solves_like_one::<f32>(&gpu, &peers, pipeline, &SIZES);
+            solves_like_one::<f64>(&gpu, &peers, pipeline, &SIZES);
+        }
         if ranks > 1 {
-            solves_like_one::<f32>(&gpu, &peers, &[(2048, 2048), (4096, 512)]);
+            solves_like_one::<f32>(&gpu, &peers, three, &[(2048, 2048), (4096, 512)]);
         }
     }
 }
@@ -230,7 +233,7 @@ fn is_like_one<T: CudaReal>(
     let rho = off_axis::<T>(nx, ny);
     let what = format!("{nx} x {ny} {}, turn {turn}", T::PRECISION);
     let gpu = Gpu::open(0)?;
-    let (want, energy) = by_one(&gpu, (nx, ny), &rho);
+    let (want, energy) = by_one(&gpu, Pipeline::ThreePass, (nx, ny), &rho);
     let own = read(peers.gpu(0), fields).1;
     assert!((own - energy).abs() <= 1e-6 * energy.abs(), "{what}: energy {own} for {energy}");
     // Two ranks in one device's memory: the same kernels, so the same bits.
@@ -266,7 +269,8 @@ fn batch(peers: &Peers) -> Result<(), CudaError> {
         peers.synchronize()?;
         for (&k, fields) in own.iter().zip(&fields) {
             let gpu = solver.gpu(k);
-            assert!(read(gpu, fields) == by_one(gpu, (nx, ny), &map(k)), "map {k} of {count}");
+            let want = by_one(gpu, Pipeline::ThreePass, (nx, ny), &map(k));
+            assert!(read(gpu, fields) == want, "map {k} of {count}");
         }
     }
     Ok(())

@@ -89,7 +89,8 @@ fn the_cases_load_every_kernel_file_in_both_precisions() {
         others.into_par_iter().with_max_len(1).flat_map_iter(loads).collect();
     loaded.extend(ranks.into_iter().flat_map(loads));
     // Ranks open devices of their own, and load these there.
-    for unit in compile::units().filter(|unit| !["meet", "spread", "sums"].contains(unit)) {
+    let of_ranks = ["lines", "meet", "spread", "sums"];
+    for unit in compile::units().filter(|unit| !of_ranks.contains(unit)) {
         for precision in [Precision::F32, Precision::F64] {
             assert!(loaded.contains(&(unit, precision)), "{unit} in {precision}");
         }
@@ -311,7 +312,11 @@ fn placer<T: CudaReal>(gpu: &Gpu) {
 
 /// Two ranks, with each way of keeping spectra in the second pass.
 fn slabs<T: CudaReal>(gpu: &Gpu) {
-    ranks_solve_like_one::<T>(gpu, 2, &[(64, 128), (512, 64), (1024, 64), (2048, 64)]);
+    let three = Pipeline::ThreePass;
+    ranks_solve_like_one::<T>(gpu, 2, three, &[(64, 128), (512, 64), (1024, 64), (2048, 64)]);
+    for pipeline in [Pipeline::Fused, Pipeline::RowColumn] {
+        ranks_solve_like_one::<T>(gpu, 2, pipeline, &[(64, 128), (31, 17)]);
+    }
 }
 
 /// Whole steps on two ranks, of rows that are no whole blocks of bins, and a few steps of a placement.

@@ -5,8 +5,7 @@ use crate::common::{limit, relative_rms, wide};
 use crate::device::{gpu, gpu_alone, poisoned};
 use crate::maps::{grid, off_axis};
 use placefield::cuda::{
-    BatchSolver, CudaError, CudaReal, FieldSolver, Fields, Gpu, Peers, SlabSolver, SolverOptions,
-    ThreePass, probe,
+    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, SlabSolver, SolverOptions, probe, solver,
 };
 use placefield::engine::Pipeline;
 
@@ -26,9 +25,15 @@ pub(crate) fn read<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>) -> Solved<T> {
     (maps.map(|map| gpu.download(map).unwrap()), gpu.download(&fields.energy).unwrap()[0])
 }
 
-pub(crate) fn by_one<T: CudaReal>(gpu: &Gpu, (nx, ny): (usize, usize), rho: &[T]) -> Solved<T> {
-    let grid = grid(nx, ny);
-    let mut solver = ThreePass::<T>::new(gpu, &grid).unwrap_or_else(|e| panic!("{nx} x {ny}: {e}"));
+pub(crate) fn by_one<T: CudaReal>(
+    gpu: &Gpu,
+    pipeline: Pipeline,
+    (nx, ny): (usize, usize),
+    rho: &[T],
+) -> Solved<T> {
+    let made = solver::<T>(gpu, &grid(nx, ny), pipeline, SolverOptions::default());
+    let mut solver = made.unwrap_or_else(|e| panic!("{nx} x {ny}: {e}"));
+    assert_eq!(solver.pipeline(), pipeline, "{nx} x {ny}");
     let mut fields = poisoned(gpu, nx * ny);
     solver.solve(&gpu.upload(rho).unwrap(), &mut fields).unwrap();
     read(gpu, &fields)
@@ -47,21 +52,33 @@ fn joined<T: CudaReal>(peers: &Peers, fields: &[Fields<T>], energy: f64) -> [Vec
 }
 
 /// Each size on so many ranks, wherever they may be.
-pub(crate) fn ranks_solve_like_one<T: CudaReal>(gpu: &Gpu, ranks: usize, sizes: &[(usize, usize)]) {
+pub(crate) fn ranks_solve_like_one<T: CudaReal>(
+    gpu: &Gpu,
+    ranks: usize,
+    pipeline: Pipeline,
+    sizes: &[(usize, usize)],
+) {
     for devices in places(ranks) {
         let peers = Peers::open(&devices).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(peers.count(), ranks);
         println!("on {devices:?}");
-        solves_like_one::<T>(gpu, &peers, sizes);
+        solves_like_one::<T>(gpu, &peers, pipeline, sizes);
     }
 }
 
-pub(crate) fn solves_like_one<T: CudaReal>(gpu: &Gpu, peers: &Peers, sizes: &[(usize, usize)]) {
+pub(crate) fn solves_like_one<T: CudaReal>(
+    gpu: &Gpu,
+    peers: &Peers,
+    pipeline: Pipeline,
+    sizes: &[(usize, usize)],
+) {
     for &(nx, ny) in sizes {
         let rho = off_axis::<T>(nx, ny);
-        let (want, energy) = by_one(gpu, (nx, ny), &rho);
-        let mut solver = SlabSolver::<T>::new(peers, &grid(nx, ny))
+        let (want, energy) = by_one(gpu, pipeline, (nx, ny), &rho);
+        let (grid, options) = (grid(nx, ny), SolverOptions::default());
+        let mut solver = SlabSolver::<T>::with_pipeline(peers, &grid, pipeline, options)
             .unwrap_or_else(|e| panic!("{nx} x {ny}: {e}"));
+        assert_eq!(solver.pipeline(), pipeline, "{nx} x {ny}");
         let slabs = solver.upload(&rho).unwrap();
         let poison = |rank| poisoned(peers.gpu(rank), solver.rows(rank).len() * ny);
         let mut fields: Vec<Fields<T>> = (0..peers.count()).map(poison).collect();
@@ -73,7 +90,8 @@ pub(crate) fn solves_like_one<T: CudaReal>(gpu: &Gpu, peers: &Peers, sizes: &[(u
             assert!(solver.gather(&fields).unwrap().as_ref() == Some(&got), "gathered");
             for ((got, want), name) in got.iter().zip(&want).zip(["phi", "Ex", "Ey"]) {
                 let ranks = peers.count();
-                let what = format!("{nx} x {ny} {} on {ranks}, turn {turn}", T::PRECISION);
+                let what =
+                    format!("{pipeline} {nx} x {ny} {} on {ranks}, turn {turn}", T::PRECISION);
                 let error = relative_rms(&wide(got), &wide(want));
                 println!("{what} {name}: {error:.1e}{}", if got == want { ", same" } else { "" });
                 assert!(error <= limit::<T>(), "{what}: {name} is off by {error:e}");
@@ -89,26 +107,78 @@ const SIZES: [(usize, usize); 8] =
 #[ignore = "needs an NVIDIA GPU"]
 fn one_to_four_ranks_solve_like_one_device_in_f32() {
     let gpu = gpu();
-    (1..=4).for_each(|ranks| ranks_solve_like_one::<f32>(&gpu, ranks, &SIZES));
+    let all = |ranks| ranks_solve_like_one::<f32>(&gpu, ranks, Pipeline::ThreePass, &SIZES);
+    (1..=4).for_each(all);
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn one_to_four_ranks_solve_like_one_device_in_f64() {
     let gpu = gpu();
-    (1..=4).for_each(|ranks| ranks_solve_like_one::<f64>(&gpu, ranks, &SIZES));
+    let all = |ranks| ranks_solve_like_one::<f64>(&gpu, ranks, Pipeline::ThreePass, &SIZES);
+    (1..=4).for_each(all);
+}
+
+/// Any sizes, of which 7 x 6 gives each of four ranks a row or two and a column of the spectrum.
+fn around_cufft<T: CudaReal>(pipeline: Pipeline) {
+    let gpu = gpu();
+    let sizes = [
+        (7, 6),
+        (8, 7),
+        (31, 17),
+        (64, 256),
+        (256, 64),
+        (101, 67),
+        (72, 100),
+        (1000, 300),
+        (512, 1024),
+    ];
+    (1..=4).for_each(|ranks| ranks_solve_like_one::<T>(&gpu, ranks, pipeline, &sizes));
+    ranks_solve_like_one::<T>(&gpu, 1, pipeline, &[(2, 5), (5, 2)]);
+    let peers = Peers::open(&[0; 4]).unwrap();
+    for (nx, ny) in [(6, 64), (64, 3), (1, 1)] {
+        let options = SolverOptions::default();
+        let made = SlabSolver::<T>::with_pipeline(&peers, &grid(nx, ny), pipeline, options);
+        let error = made.err().unwrap().to_string();
+        assert!(error.contains("for 4 ranks, each of which takes two rows"), "{error}");
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn the_fused_pipeline_by_slabs_is_that_of_one_device() {
+    around_cufft::<f32>(Pipeline::Fused);
+    around_cufft::<f64>(Pipeline::Fused);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn the_row_column_pipeline_by_slabs_is_that_of_one_device() {
+    around_cufft::<f32>(Pipeline::RowColumn);
+    around_cufft::<f64>(Pipeline::RowColumn);
+}
+
+/// Where the three passes have no lines.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn fused_stands_in_for_three_passes() {
+    let peers = Peers::open(&[0, 0]).unwrap();
+    let (three, options) = (Pipeline::ThreePass, SolverOptions::default());
+    let made = |nx, ny| SlabSolver::<f32>::with_pipeline(&peers, &grid(nx, ny), three, options);
+    assert_eq!(made(67, 64).unwrap().pipeline(), Pipeline::Fused);
+    assert_eq!(made(64, 64).unwrap().pipeline(), Pipeline::ThreePass);
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn long_lines_are_solved_by_two_and_three_ranks() {
-    let gpu = gpu();
+    let (gpu, three) = (gpu(), Pipeline::ThreePass);
     for ranks in [2, 3] {
-        ranks_solve_like_one::<f32>(&gpu, ranks, &[(2048, 2048), (4096, 512)]);
-        ranks_solve_like_one::<f64>(&gpu, ranks, &[(2048, 512)]);
+        ranks_solve_like_one::<f32>(&gpu, ranks, three, &[(2048, 2048), (4096, 512)]);
+        ranks_solve_like_one::<f64>(&gpu, ranks, three, &[(2048, 512)]);
         if gpu.info().shared_memory >= 163 << 10 {
-            ranks_solve_like_one::<f32>(&gpu, ranks, &[(8192, 256)]);
-            ranks_solve_like_one::<f64>(&gpu, ranks, &[(4096, 256)]);
+            ranks_solve_like_one::<f32>(&gpu, ranks, three, &[(8192, 256)]);
+            ranks_solve_like_one::<f64>(&gpu, ranks, three, &[(4096, 256)]);
         }
     }
 }
@@ -118,12 +188,15 @@ fn long_lines_are_solved_by_two_and_three_ranks() {
 #[ignore = "needs an NVIDIA GPU"]
 fn graphs_of_all_ranks_run_in_step() {
     let gpu = gpu();
-    let (nx, ny) = (512, 512);
-    for devices in places(3) {
+    let ((nx, ny), options) = ((512, 512), SolverOptions::default());
+    for (devices, pipeline) in
+        places(3).into_iter().flat_map(|at| Pipeline::ALL.map(|pipeline| (at.clone(), pipeline)))
+    {
         let peers = Peers::open(&devices).unwrap();
         let rho = off_axis::<f32>(nx, ny);
-        let (want, energy) = by_one(&gpu, (nx, ny), &rho);
-        let mut solver = SlabSolver::<f32>::new(&peers, &grid(nx, ny)).unwrap();
+        let (want, energy) = by_one(&gpu, pipeline, (nx, ny), &rho);
+        let mut solver =
+            SlabSolver::<f32>::with_pipeline(&peers, &grid(nx, ny), pipeline, options).unwrap();
         let slabs = solver.upload(&rho).unwrap();
         let mut fields = solver.fields().unwrap();
         // SAFETY: solver, ρ and fields outlive the graphs.
@@ -155,14 +228,9 @@ fn a_rank_that_does_not_come_is_named() {
     graphs[0].launch().unwrap();
     graphs[2].launch().unwrap();
     let error = peers.synchronize().unwrap_err();
-    // Whichever of them gave up first.
-    let CudaError::PeerMissing { rank: rank @ (0 | 2), peer: 1 } = error else { panic!("{error}") };
-    assert_eq!(
-        error.to_string(),
-        format!(
-            "rank {rank} waited in vain for rank 1: work of that one failed or was not asked for"
-        )
-    );
+    assert!(matches!(error, CudaError::PeerMissing { rank: 0, peer: 1 }), "{error}");
+    let expected = "rank 0 waited in vain for rank 1: work of that one failed or was not asked for";
+    assert_eq!(error.to_string(), expected);
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
     // Nobody waits again.
     graphs[0].launch().unwrap();
@@ -229,7 +297,7 @@ fn a_batch_is_solved_map_by_map() {
             solver.solve(&rho, &mut fields).unwrap();
             peers.synchronize().unwrap();
             for (k, map) in maps.iter().enumerate() {
-                let want = by_one(&gpu, (nx, ny), map);
+                let want = by_one(&gpu, Pipeline::ThreePass, (nx, ny), map);
                 assert!(
                     read(solver.gpu(k), &fields[k]) == want,
                     "map {k} of {count} on {devices:?}"

@@ -128,7 +128,7 @@ fn solve<T: Element>(
     let Decided { choice, note } = decide(args.array.engine);
     let pipeline = args.pipeline.pipeline().unwrap_or(Pipeline::ThreePass);
     if let Some(world) = world {
-        agree(world, rho, grid, T::PRECISION)?;
+        agree(world, rho, grid, (pipeline, T::PRECISION))?;
     }
     let solved = match choice {
         choice if let Some(world) = world => {
@@ -221,11 +221,16 @@ fn on_device<T: Element>(
         gpu.download(&fields.field_x)?,
         gpu.download(&fields.field_y)?,
     ];
-    let note = (solver.pipeline() != pipeline)
-        .then(|| format!("pipeline: {} stands in for {pipeline} at this size", solver.pipeline()));
+    let note = stands_in(pipeline, solver.pipeline());
     let ran = Ran { engine: "cuda", device: gpu.info().name.clone() };
     let energy = gpu.download(&fields.energy)?[0];
     Ok(Solved { maps, energy, pipeline: solver.pipeline(), milliseconds, ran, note })
+}
+
+/// What is said where another pipeline runs than was asked for.
+#[cfg(feature = "cuda")]
+fn stands_in(asked: Pipeline, ran: Pipeline) -> Option<String> {
+    (ran != asked).then(|| format!("pipeline: {ran} stands in for {asked} at this size"))
 }
 
 /// On as many devices as are worth it.
@@ -237,7 +242,7 @@ fn on_devices<T: Element>(
     devices: Devices,
 ) -> Result<Solved<T>, Failure> {
     use crate::cli::engines::{devices_named, devices_note};
-    use crate::cuda::{CudaError, Peers, SlabSolver, Work};
+    use crate::cuda::{CudaError, Peers, SlabSolver, SolverOptions, Work};
     let asked = devices_named(devices)?;
     let alone = |why: &str| {
         let first = asked[0];
@@ -246,10 +251,7 @@ fn on_devices<T: Element>(
         solved.note = Some(solved.note.map_or(note.clone(), |other| format!("{note}\n{other}")));
         Ok(solved)
     };
-    if pipeline != Pipeline::ThreePass {
-        return alone("several devices solve by three-pass alone");
-    }
-    let (taken, why) = Peers::choose(&asked, Work::Solve, grid, T::PRECISION);
+    let (taken, why) = Peers::choose(&asked, Work::Solve { pipeline }, grid, T::PRECISION);
     if taken.len() < 2 {
         return alone(&why);
     }
@@ -264,15 +266,18 @@ fn on_devices<T: Element>(
         Err(CudaError::Peers(_)) => Peers::open_any(&taken),
         opened => opened,
     };
-    let made = opened.and_then(|peers| Ok((SlabSolver::<T>::new(&peers, grid)?, peers)));
+    let options = SolverOptions::default();
+    let made = opened.and_then(|peers| {
+        Ok((SlabSolver::<T>::with_pipeline(&peers, grid, pipeline, options)?, peers))
+    });
     let (mut solver, peers) = match made {
         Ok(made) => made,
-        Err(error @ (CudaError::Peers(_) | CudaError::NoThreePass { .. })) => {
-            return alone(&error.to_string());
-        }
+        Err(error @ CudaError::Peers(_)) => return alone(&error.to_string()),
         Err(error) => return Err(error.into()),
     };
     let note = devices_note(&taken, &format!("{why}, by {}", peers.link()));
+    let note = std::iter::once(note).chain(stands_in(pipeline, solver.pipeline()));
+    let note = note.collect::<Vec<_>>().join("\n");
     let solved = by_slabs(rho, &peers, &mut solver, note, || Ok(()))?;
     Ok(solved.expect("rank 0 is of this process"))
 }
@@ -297,7 +302,7 @@ fn by_slabs<T: Element>(
     let energy = peers.gpu(0).download(&fields[0].energy)?[0];
     let device = format!("{} x {}", peers.count(), peers.gpu(0).info().name);
     let ran = Ran { engine: "cuda", device };
-    let pipeline = Pipeline::ThreePass;
+    let pipeline = solver.pipeline();
     Ok(Some(Solved { maps, energy, pipeline, milliseconds, ran, note: Some(note) }))
 }
 
@@ -312,12 +317,13 @@ fn agree(
     world: &World,
     rho: &Array,
     grid: &BinGrid,
-    precision: crate::Precision,
+    (pipeline, precision): (Pipeline, crate::Precision),
 ) -> Result<(), Failure> {
     let aspect = grid.bin_x() / grid.bin_y();
     Ok(world.agree(&[
         ("the number of bins", sizes(&[grid.nx(), grid.ny()])),
         ("a bin's width by its height", aspect.to_string()),
+        ("the pipeline", pipeline.to_string()),
         ("the precision", precision.to_string()),
         ("the density (its hash)", crate::cli::ranks::digest(&rho.values)),
     ])?)
@@ -333,21 +339,26 @@ fn on_ranks<T: Element>(
     choice: EngineChoice,
 ) -> Result<Option<Solved<T>>, Failure> {
     use crate::cli::ranks::device_of;
-    use crate::cuda::{Peers, SlabSolver};
-    if pipeline != Pipeline::ThreePass {
-        return Err("ranks solve by three-pass alone".into());
-    }
+    use crate::cuda::{Peers, SlabSolver, SolverOptions};
     let peers = Peers::join(world, device_of(world, choice))?;
-    let mut solver = SlabSolver::<T>::new(&peers, grid)?;
+    let options = SolverOptions::default();
+    let mut solver = SlabSolver::<T>::with_pipeline(&peers, grid, pipeline, options)?;
     let (ranks, hosts) = (world.size(), world.hosts());
     let on = if hosts == 1 { "one host".to_owned() } else { format!("{hosts} hosts") };
     let note = format!("engine: {ranks} ranks on {on} by {}", peers.link());
+    let note = std::iter::once(note).chain(stands_in(pipeline, solver.pipeline()));
+    let note = note.collect::<Vec<_>>().join("\n");
     // All begin at once.
     by_slabs(rho, &peers, &mut solver, note, || Ok(world.agree(&[])?))
 }
 
 #[cfg(not(feature = "cuda"))]
-fn agree(world: &World, _: &Array, _: &BinGrid, _: crate::Precision) -> Result<(), Failure> {
+fn agree(
+    world: &World,
+    _: &Array,
+    _: &BinGrid,
+    _: (Pipeline, crate::Precision),
+) -> Result<(), Failure> {
     match *world {}
 }
 

@@ -27,6 +27,8 @@ pub(in crate::cuda) mod private {
         const FORWARD: cufftType;
         /// cuFFT's type of a complex-to-real transform.
         const INVERSE: cufftType;
+        /// cuFFT's type of a complex-to-complex transform.
+        const COMPLEX: cufftType;
 
         /// Enqueues a real-to-complex transform.
         ///
@@ -48,14 +50,26 @@ pub(in crate::cuda) mod private {
             input: *mut C,
             output: *mut Self,
         ) -> Result<(), CufftError>;
+
+        /// Enqueues a complex-to-complex transform in place, forward or inverse.
+        ///
+        /// # Safety
+        /// As [`Cufft::run_forward`], with a plan of type [`Cufft::COMPLEX`].
+        unsafe fn run_complex(
+            plan: cufftHandle,
+            values: *mut C,
+            forward: bool,
+        ) -> Result<(), CufftError>;
     }
 
     macro_rules! cufft {
-        ($real:ty, $name:literal, $forward:ident $exec_forward:ident, $inverse:ident $exec_inverse:ident) => {
+        ($real:ty, $name:literal, $forward:ident $exec_forward:ident, $inverse:ident $exec_inverse:ident,
+         $complex:ident $exec_complex:ident) => {
             impl Cufft<Complex<$real>> for $real {
                 const C_NAME: &'static str = $name;
                 const FORWARD: cufftType = cufftType::$forward;
                 const INVERSE: cufftType = cufftType::$inverse;
+                const COMPLEX: cufftType = cufftType::$complex;
 
                 unsafe fn run_forward(
                     plan: cufftHandle,
@@ -74,11 +88,22 @@ pub(in crate::cuda) mod private {
                     // SAFETY: as above.
                     unsafe { result::$exec_inverse(plan, input.cast(), output) }
                 }
+                unsafe fn run_complex(
+                    plan: cufftHandle,
+                    values: *mut Complex<$real>,
+                    forward: bool,
+                ) -> Result<(), CufftError> {
+                    // cuFFT's CUFFT_FORWARD and CUFFT_INVERSE.
+                    let direction = if forward { -1 } else { 1 };
+                    let values = values.cast();
+                    // SAFETY: as above.
+                    unsafe { result::$exec_complex(plan, values, values, direction) }
+                }
             }
         };
     }
-    cufft!(f32, "float", CUFFT_R2C exec_r2c, CUFFT_C2R exec_c2r);
-    cufft!(f64, "double", CUFFT_D2Z exec_d2z, CUFFT_Z2D exec_z2d);
+    cufft!(f32, "float", CUFFT_R2C exec_r2c, CUFFT_C2R exec_c2r, CUFFT_C2C exec_c2c);
+    cufft!(f64, "double", CUFFT_D2Z exec_d2z, CUFFT_Z2D exec_z2d, CUFFT_Z2Z exec_z2z);
 }
 
 impl CudaReal for f32 {

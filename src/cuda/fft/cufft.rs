@@ -29,7 +29,15 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(gpu: &Gpu, kind: cufftType, shape: &[usize], batch: usize) -> Result<Plan, CudaError> {
+    /// Of dense arrays one after the other, or `by_columns`: complex ones of the columns of an array
+    /// `[shape[0]][batch]`.
+    fn new(
+        gpu: &Gpu,
+        kind: cufftType,
+        shape: &[usize],
+        batch: usize,
+        by_columns: bool,
+    ) -> Result<Plan, CudaError> {
         let fail = |answer: CufftError| {
             CudaError::cufft(format!("plan of {batch} transforms of {shape:?}"), answer)
         };
@@ -44,6 +52,10 @@ impl Plan {
         };
         let mut lengths = shape.iter().map(|&n| integer(n)).collect::<Result<Vec<i32>, _>>()?;
         let count = integer(batch)?;
+        let mut same = lengths.clone();
+        // Without lengths to embed in both sides are dense and the distances are ignored.
+        let (embed, stride, distance) =
+            if by_columns { (same.as_mut_ptr(), count, 1) } else { (null_mut(), 1, 0) };
         let stream = gpu.enter()?;
         let (last, slow) = shape.split_last().expect("a transform has at least one axis");
         let slow: usize = slow.iter().product();
@@ -53,25 +65,23 @@ impl Plan {
             work_bytes: 0,
             work: None,
             reals: batch * slow * last,
-            complexes: batch * slow * (last / 2 + 1),
+            complexes: batch * slow * if by_columns { *last } else { last / 2 + 1 },
             stream: AtomicPtr::new(null_mut()),
         };
-        let none = std::ptr::null_mut();
         // SAFETY: the handle is live and its context current; `lengths` holds
-        // one length per axis and outlives the call; no strides are given, so
-        // both sides are dense and the distances are ignored.
+        // one length per axis, as `embed` does if it is any, and both outlive the call.
         unsafe {
             result::set_auto_allocation(plan.handle, false).map_err(fail)?;
             plan.work_bytes = result::make_plan_many(
                 plan.handle,
                 lengths.len() as i32,
                 lengths.as_mut_ptr(),
-                none,
-                1,
-                0,
-                none,
-                1,
-                0,
+                embed,
+                stride,
+                distance,
+                embed,
+                stride,
+                distance,
                 kind,
                 count,
             )
@@ -152,7 +162,7 @@ macro_rules! planned {
                 shape: &[usize],
                 batch: usize,
             ) -> Result<Self, CudaError> {
-                Ok($name(Plan::new(gpu, T::$kind, shape, batch)?, PhantomData))
+                Ok($name(Plan::new(gpu, T::$kind, shape, batch, false)?, PhantomData))
             }
 
             /// `batch` transforms of arrays of this shape (slowest axis first),
@@ -167,19 +177,53 @@ macro_rules! planned {
                 Ok(plan)
             }
         }
+    };
+}
+planned!(ForwardFft, FORWARD);
+planned!(InverseFft, INVERSE);
 
-        impl<T: CudaReal> Planned for $name<T> {
+macro_rules! shares_work_area {
+    ($($name:ident),*) => {
+        $(impl<T: CudaReal> Planned for $name<T> {
             fn work_bytes(&self) -> usize {
                 self.0.work_bytes
             }
             fn set_work_area(&mut self, work: &Arc<DeviceVec<u8>>) -> Result<(), CudaError> {
                 self.0.set_work_area(work)
             }
-        }
+        })*
     };
 }
-planned!(ForwardFft, FORWARD);
-planned!(InverseFft, INVERSE);
+shares_work_area!(ForwardFft, InverseFft, ColumnFft);
+
+/// Complex FFTs along the slow axis of arrays `[n][width]`, in place and unnormalised.
+pub(in crate::cuda) struct ColumnFft<T>(Plan, PhantomData<fn(T)>);
+
+impl<T: CudaReal> ColumnFft<T> {
+    /// Of all columns of an array.
+    pub(in crate::cuda) fn new(gpu: &Gpu, n: usize, width: usize) -> Result<Self, CudaError> {
+        Ok(ColumnFft(Plan::new(gpu, T::COMPLEX, &[n], width, true)?, PhantomData))
+    }
+
+    /// Enqueues it, forward or inverse.
+    ///
+    /// # Panics
+    /// When the array has another size than it was made for.
+    pub(in crate::cuda) fn run(
+        &mut self,
+        values: DeviceSliceMut<'_, T::Complex>,
+        forward: bool,
+    ) -> Result<(), CudaError> {
+        let plan = &self.0;
+        assert!(values.len() == plan.complexes && plan.work.is_some());
+        let stream = plan.gpu.enter_with(values.as_view())?;
+        plan.bind(&stream)?;
+        let at = *values.address() as *mut T::Complex;
+        // SAFETY: the plan is live and of this type, its context is current and the array is as
+        // large as it needs (asserted above).
+        unsafe { T::run_complex(plan.handle, at, forward) }.map_err(|e| plan.failure(e))
+    }
+}
 
 impl<T: CudaReal> ForwardFft<T> {
     /// Enqueues the transform. `input` is left as it is.

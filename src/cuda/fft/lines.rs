@@ -252,7 +252,7 @@ impl<T: CudaReal> Passes<T> {
         for (k, AxisPass { lines, transpose }) in axes.iter_mut().enumerate() {
             match k {
                 0 => lines.reordering.reorder(input, second.as_view_mut())?,
-                _ => lines.reordering.reorder(first, second.as_view_mut())?,
+                _ => lines.reordering.reorder(&*first, second.as_view_mut())?,
             }
             lines.forward_fft.run(&*second, &mut *half)?;
             lines.post(half, second)?;
@@ -292,7 +292,7 @@ impl<T: CudaReal> Passes<T> {
             }
             lines.inverse_fft.run(&mut *half, &mut *first)?;
             // A line's own axis is the columns here, whichever axis of the map it is.
-            lines.reordering.restore(first, [second], [Sines { x: false, y: sine }])?;
+            lines.reordering.restore(first, [&mut *second], [Sines { x: false, y: sine }])?;
             transpose.run(second, if k == last { &mut *output } else { &mut *first }, None)?;
         }
         Ok(())

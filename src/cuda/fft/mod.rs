@@ -11,7 +11,7 @@ mod twiddles;
 
 pub use cufft::{ForwardFft, InverseFft};
 
-pub(in crate::cuda) use cufft::share_work_area;
+pub(in crate::cuda) use cufft::{ColumnFft, share_work_area};
 pub(in crate::cuda) use lines::{CufftLines, Passes, Transpose, tiles};
 pub(in crate::cuda) use quads::Quads;
 pub(in crate::cuda) use real_fft::RealFft;

@@ -2,8 +2,8 @@
 //! `kernels/fft/reorder.cuh`.
 
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSliceMut, DeviceVec, Gpu, Input, Kernel, check_length, cover_lines,
-    stacked,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Input, Kernel, check_aligned,
+    check_length, cover_lines, stacked,
 };
 use crate::transform::{Reorder, Transform};
 use cudarc::driver::CudaModule;
@@ -119,36 +119,43 @@ impl<T: CudaReal> Reordering<T> {
         &self.restore
     }
 
+    /// What the kernels take a map to begin at a multiple of.
+    fn boundary(&self) -> usize {
+        if self.restore.name.ends_with("wide") { 16 } else { size_of::<T>() }
+    }
+
     fn elements(&self) -> usize {
         self.maps.count * self.maps.elements()
     }
 
     /// Enqueues the reordering before a forward transform. `output` may be
     /// longer than the map.
-    pub(in crate::cuda) fn reorder<I: Input<T>>(
+    pub(in crate::cuda) fn reorder<'a, I: Input<T>>(
         &self,
-        input: &DeviceVec<I>,
+        input: impl Into<DeviceSlice<'a, I>>,
         output: DeviceSliceMut<'_, T>,
     ) -> Result<(), CudaError> {
+        let input = input.into();
         check_length("map to transform", input.len(), self.elements())?;
         assert!(output.len() >= self.elements() && I::TYPE == self.input);
         assert!(output.address().is_multiple_of(16), "the wide form needs 16-byte boundaries");
+        check_aligned("map to transform", *input.address(), self.boundary())?;
         let Reordering { gpu, rows, cols, all_axes, depth, .. } = self;
         // SAFETY: the types are those of reorder_* in kernels/fft/reorder.cuh; both
         // buffers hold every map's
         // elements, the input of the type the kernel was chosen for (checked
-        // above), and are distinct borrows; the map, an allocation of its own,
-        // and the output begin at 16-byte boundaries.
-        unsafe { self.reorder.launch(gpu, &[input, &output, rows, cols, all_axes, depth]) }
+        // above), and are distinct borrows, which begin where the kernel can read and
+        // write as many bytes at once.
+        unsafe { self.reorder.launch(gpu, &[&input, &output, rows, cols, all_axes, depth]) }
     }
 
     /// Enqueues the reordering after an inverse transform. One output takes all
     /// maps, with the signs that `sines[0]` asks for; of several, `outputs[k]`
     /// takes map k of `input` with those of `sines[k]`.
-    pub(in crate::cuda) fn restore<const MAPS: usize>(
+    pub(in crate::cuda) fn restore<'a, const MAPS: usize>(
         &self,
         input: &DeviceVec<T>,
-        outputs: [&mut DeviceVec<T>; MAPS],
+        outputs: [impl Into<DeviceSliceMut<'a, T>>; MAPS],
         sines: [Sines; MAPS],
     ) -> Result<(), CudaError> {
         const { assert!(MAPS >= 1 && MAPS <= 3, "the kernel takes one to three maps") };
@@ -158,9 +165,10 @@ impl<T: CudaReal> Reordering<T> {
         };
         assert!(input.len() >= maps * self.maps.elements());
         let mut targets = [0u64; 3];
-        for (target, output) in targets.iter_mut().zip(outputs) {
+        for (target, output) in targets.iter_mut().zip(outputs.map(Into::into)) {
             check_length("transformed map", output.len(), each)?;
             self.gpu.check_own(output.gpu())?;
+            check_aligned("transformed map", *output.address(), self.boundary())?;
             *target = *output.address();
         }
         let mask = |of: fn(&Sines) -> bool| {
@@ -173,7 +181,7 @@ impl<T: CudaReal> Reordering<T> {
         launch.args(&[rows, cols, all_axes, depth, &alternate_x, &alternate_y]);
         // SAFETY: the types are those of restore_* in kernels/fft/reorder.cuh
         // (addresses stand for pointers); `input` and the outputs hold the
-        // maps launched for (checked above), all distinct borrows; a map begins
+        // maps launched for (checked above), all distinct borrows; every map begins
         // at a 16-byte boundary wherever the wide form is chosen, for its rows
         // then are multiples of 32 bytes. Without a second address, which is
         // zero then, the kernel takes the first for all maps.

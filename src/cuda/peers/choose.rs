@@ -1,6 +1,7 @@
 //! How many devices are worth it.
 
 use super::Peers;
+use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::real::Precision;
 
@@ -9,7 +10,10 @@ use crate::real::Precision;
 #[non_exhaustive]
 pub enum Work {
     /// A solve of a map that lies on the devices.
-    Solve,
+    Solve {
+        /// By which pipeline.
+        pipeline: Pipeline,
+    },
     /// A step of so many bodies: density, solve and force.
     Step {
         /// Movable cells and fillers.
@@ -23,10 +27,11 @@ pub enum Work {
 }
 
 /// Bins from which on two devices solve in less time than one.
-fn least_bins(precision: Precision) -> usize {
-    match precision {
-        Precision::F32 => 1 << 25,
-        Precision::F64 => 1 << 24,
+fn least_bins(pipeline: Pipeline, precision: Precision) -> usize {
+    match (pipeline, precision) {
+        (Pipeline::ThreePass, Precision::F32) => 1 << 25,
+        (Pipeline::ThreePass, Precision::F64) => 1 << 24,
+        (Pipeline::Fused | Pipeline::RowColumn, _) => 1 << 22,
     }
 }
 
@@ -53,9 +58,9 @@ impl Peers {
             return first("one device was named or found".to_owned());
         }
         let (what, size, least) = match work {
-            Work::Solve => ("bins", grid.bins(), least_bins(precision)),
+            Work::Solve { pipeline } => ("bins", grid.bins(), least_bins(pipeline, precision)),
             Work::Step { bodies } | Work::Place { bodies } => {
-                let wide = grid.bins() >= least_bins(precision);
+                let wide = grid.bins() >= least_bins(Pipeline::ThreePass, precision);
                 ("bodies", bodies, if wide { 0 } else { least_bodies(precision) })
             }
         };
@@ -77,9 +82,10 @@ mod tests {
     fn several_devices_are_for_what_is_large() {
         let grid = |n| BinGrid::new(Rect::at(0.0, 0.0, 1.0, 1.0), n, n).unwrap();
         let choose = |work, n, precision| Peers::choose(&[3, 1], work, &grid(n), precision).0;
-        assert_eq!(choose(Work::Solve, 8192, Precision::F32), [3, 1]);
-        assert_eq!(choose(Work::Solve, 4096, Precision::F64), [3, 1]);
-        assert_eq!(choose(Work::Solve, 4096, Precision::F32), [3]);
+        let solve = Work::Solve { pipeline: Pipeline::ThreePass };
+        assert_eq!(choose(solve, 8192, Precision::F32), [3, 1]);
+        assert_eq!(choose(solve, 4096, Precision::F64), [3, 1]);
+        assert_eq!(choose(solve, 4096, Precision::F32), [3]);
         let step = |bodies| Work::Step { bodies };
         assert_eq!(choose(step(20_000_000), 4096, Precision::F32), [3, 1]);
         assert_eq!(choose(step(200_000), 512, Precision::F64), [3]);

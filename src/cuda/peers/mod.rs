@@ -15,6 +15,7 @@
 //! which is good for tests alone.
 
 mod batch;
+mod blocks;
 mod choose;
 mod engine;
 mod exchange;

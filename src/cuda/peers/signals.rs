@@ -88,31 +88,47 @@ impl Signals {
         words
     }
 
-    /// Waits for all ranks, and says which waited in vain.
+    /// Waits for all ranks, and says which was the first that waited in vain for one that itself waited for
+    /// nobody: what one misses may be late for that reason alone.
     pub(super) fn synchronize(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
-        let mut first = Ok(());
+        let (mut first, mut missed) = (Ok(()), vec![None; gpus.len()]);
         // All of them, whatever one says: their memory may be freed next.
         for (k, (gpu, Own { words, .. })) in gpus.iter().zip(&self.0).enumerate() {
             let word = words.slice(MISSING * WORDS..MISSING * WORDS + 1);
             let outcome = match gpu.download(word) {
-                Ok(word) if word[0] == 0 => Ok(()),
-                Ok(word) => Err(CudaError::PeerMissing { rank: k, peer: word[0] as usize - 1 }),
+                Ok(word) => {
+                    missed[k] = (word[0] as usize).checked_sub(1);
+                    Ok(())
+                }
                 Err(error) => Err(CudaError::OnRank { rank: k, source: Box::new(error) }),
             };
-            first = match (first, outcome) {
-                // Who was missed failed itself, and says at what.
-                (Err(CudaError::PeerMissing { .. }), Err(error)) => Err(error),
-                (first, outcome) => first.and(outcome),
-            };
+            // Who was missed failed itself, and says at what.
+            first = first.and(outcome);
         }
-        first
+        first?;
+        who_missed(&missed)
+            .map_or(Ok(()), |(rank, peer)| Err(CudaError::PeerMissing { rank, peer }))
     }
+}
+
+/// Of whom each rank missed: the first rank whose peer missed nobody, else the first of all.
+fn who_missed(missed: &[Option<usize>]) -> Option<(usize, usize)> {
+    let all = || missed.iter().enumerate().filter_map(|(rank, &peer)| Some((rank, peer?)));
+    all().find(|&(_, peer)| missed[peer].is_none()).or_else(|| all().next())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cuda::device::kernel_constant;
+
+    #[test]
+    fn who_did_not_come_is_told_from_who_was_late() {
+        assert_eq!(who_missed(&[None; 3]), None);
+        assert_eq!(who_missed(&[Some(1), None, Some(1)]), Some((0, 1)));
+        assert_eq!(who_missed(&[Some(2), None, Some(1)]), Some((2, 1)));
+        assert_eq!(who_missed(&[Some(1), Some(0)]), Some((0, 1)));
+    }
 
     #[test]
     fn signals_stand_where_the_kernels_look() {

@@ -278,7 +278,7 @@ impl<T: CudaReal> Step<T> {
                 density.finish_part(bodies, exact, own, &rho.part_mut(rank, all))
             }
             Stage::Pass(pass) => {
-                let slabs = self.slabs.as_ref().expect("passes are of a solve by slabs");
+                let slabs = self.slabs.as_mut().expect("passes are of a solve by slabs");
                 let Range { start, end } = slabs.rows(rank);
                 let ny = self.charge.grid().ny();
                 let own = start * ny..end * ny;
@@ -288,7 +288,7 @@ impl<T: CudaReal> Step<T> {
                     _ => {
                         let maps = self.fields.each_mut();
                         let maps = maps.map(|map| map.part_mut(rank, own.clone()));
-                        slabs.third_pass(rank, &maps, &self.energy[rank])
+                        slabs.third_pass(rank, maps, &self.energy[rank])
                     }
                 }
             }

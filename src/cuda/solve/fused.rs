@@ -16,6 +16,7 @@ use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::{PostProcessing, Transform};
 use cudarc::driver::CudaModule;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The fused pipeline for one grid.
@@ -40,7 +41,7 @@ enum Inverses<T: CudaReal> {
 }
 
 /// φ, Ex, Ey: the sine transforms each is made by.
-const SINES: [Sines; 3] =
+pub(in crate::cuda) const SINES: [Sines; 3] =
     [Sines { x: false, y: false }, Sines { x: true, y: false }, Sines { x: false, y: true }];
 
 impl<T: CudaReal> Fused<T> {
@@ -74,7 +75,7 @@ impl<T: CudaReal> Fused<T> {
                 true,
                 T::TYPE,
             )?,
-            stages: Stages::new(gpu, &module, grid, options.post)?,
+            stages: Stages::new(gpu, &module, grid, 0..grid.ny() / 2 + 1, options.post)?,
             forward_fft,
             inverse_fft,
             inverses,
@@ -165,8 +166,11 @@ fn dct2<T: CudaReal>(
 }
 
 /// The kernels between the FFTs and their tables.
-struct Stages<T: CudaReal> {
+pub(in crate::cuda) struct Stages<T: CudaReal> {
     gpu: Gpu,
+    /// The spectra's first column, and how many there are.
+    first: u32,
+    width: u32,
     /// Those of single transforms.
     quads: Quads<T>,
     green: Green<T>,
@@ -176,17 +180,22 @@ struct Stages<T: CudaReal> {
 }
 
 impl<T: CudaReal> Stages<T> {
-    fn new(
+    /// For spectra of these columns; all of them for [`Stages::solve_pre`].
+    pub(in crate::cuda) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
         grid: &BinGrid,
+        columns: Range<usize>,
         post: PostProcessing,
     ) -> Result<Self, CudaError> {
+        assert!(columns.end <= grid.ny() / 2 + 1);
         let spectra = function(module, "solve_spectra")?;
         // One thread for four elements.
-        let config = cover_for_sum(gpu, &spectra, (grid.ny() / 2 + 1, grid.nx() / 2 + 1))?;
+        let config = cover_for_sum(gpu, &spectra, (columns.len(), grid.nx() / 2 + 1))?;
         Ok(Stages {
             gpu: gpu.clone(),
+            first: columns.start as u32,
+            width: columns.len() as u32,
             quads: Quads::new(gpu, module, (grid.nx(), grid.ny()), 1, post, T::TYPE)?,
             // The kernels take a quarter of this: see ENERGY in kernels/solve/fused.cu.
             green: Green::new(grid, 1.0 / grid.bins() as f64),
@@ -220,17 +229,19 @@ impl<T: CudaReal> Stages<T> {
 
     /// Enqueues the pass from ρ's FFT spectrum, the first of `spectra`, to the
     /// three that the inverses start from.
-    fn solve_spectra(
+    pub(in crate::cuda) fn solve_spectra(
         &mut self,
         spectra: &mut DeviceVec<T::Complex>,
         energy: &mut DeviceVec<f64>,
     ) -> Result<(), CudaError> {
         let spectra = &*spectra;
-        assert!(spectra.len() == 3 * self.quads.half_spectra());
+        let Stages { first, width, .. } = &*self;
+        assert!(spectra.len() == 3 * self.quads.nx as usize * *width as usize);
         let Quads { nx, ny, a, b, .. } = &self.quads;
         let SumScratch { partial, ticket } = &self.sum;
         let mut launch = self.solve_spectra.on(&self.gpu);
-        launch.args(&[spectra, spectra, nx, ny, a, b, &self.green, partial, ticket, energy]);
+        launch.args(&[spectra, spectra, nx, ny, first, width, a, b, &self.green]);
+        launch.args(&[partial, ticket, energy]);
         // SAFETY: the types are those of solve_spectra in kernels/solve/fused.cu,
         // which allows its input to be the
         // first of its outputs; lengths are checked above, `energy` by the

@@ -14,8 +14,10 @@ pub use row_column::RowColumn;
 pub use three_pass::ThreePass;
 
 pub(in crate::cuda) use field_solver::{Green, with_total};
+pub(in crate::cuda) use fused::{SINES, Stages as FusedStages};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use host::HostSolve;
+pub(in crate::cuda) use row_column::{Scaling, UNIT as ROW_COLUMN, green as row_column_green};
 pub(in crate::cuda) use three_pass::SCALE;
 
 use crate::cuda::device::{CudaError, CudaReal, Gpu};

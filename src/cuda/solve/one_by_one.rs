@@ -63,12 +63,13 @@ impl<T: CudaReal> FieldSolver<T> for OneByOne<T> {
             self.gpu.copy(field_y, fields.field_y.slice_mut(bins))?;
             self.gpu.copy(energy, fields.energy.slice_mut(map + 1..map + 2))?;
         }
+        let each = fields.energy.slice(1..maps + 1);
         let one_warp = LaunchConfig { block_dim: (32, 1, 1), ..blocks_for(1) };
         // SAFETY: the arguments are those of kernels/solve/energies.cu; there is an energy for each map
         // after the first number (checked above).
         unsafe {
             Launch::new(&self.gpu, &self.energies)
-                .args(&[&fields.energy, &self.maps])
+                .args(&[&each, &self.maps, &fields.energy])
                 .launch(one_warp)
         }
     }

@@ -15,14 +15,12 @@ use crate::cuda::fft::{CufftLines, Passes, Sines};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
+use std::ops::Range;
 
 /// The row-column pipeline for one grid.
 pub struct RowColumn<T: CudaReal> {
-    gpu: Gpu,
     passes: Passes<T>,
-    solve_pre: Kernel,
-    sum: SumScratch,
-    green: Green<T>,
+    scaling: Scaling<T>,
     /// ρ's DCT spectrum.
     spectrum: DeviceVec<T>,
 }
@@ -34,34 +32,78 @@ impl<T: CudaReal> RowColumn<T> {
     /// # Errors
     /// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
     pub fn new(gpu: &Gpu, grid: &BinGrid, options: SolverOptions) -> Result<Self, CudaError> {
-        let (unit, shape) = ("row_column", [grid.nx(), grid.ny()]);
-        let module = gpu.kernels::<T>(unit)?;
-        let solve_pre = function(&module, "solve_pre")?;
-        let config = cover_for_sum(gpu, &solve_pre, (grid.ny() / 2 + 1, grid.nx()))?;
+        let shape = [grid.nx(), grid.ny()];
         Ok(RowColumn {
-            gpu: gpu.clone(),
-            passes: Passes::new(gpu, unit, &shape, 1, options.reorder, T::TYPE)?,
-            solve_pre: Kernel::new(&module, "solve_pre", config)?,
-            sum: SumScratch::new(gpu, config)?,
-            green: Green::new(grid, 4.0 / grid.bins() as f64),
+            passes: Passes::new(gpu, UNIT, &shape, 1, options.reorder, T::TYPE)?,
+            scaling: Scaling::new(gpu, green(grid), 0..grid.nx(), grid.ny())?,
             spectrum: gpu.zeros(grid.bins())?,
         })
     }
 
-    /// Enqueues the pre-processing along y of one of the solve's inverses: 0 is
-    /// φ (and the energy), 1 is Ex, 2 is Ey.
     fn solve_pre(&mut self, map: i32, energy: &mut DeviceVec<f64>) -> Result<(), CudaError> {
         let Passes { axes, half, .. } = &mut self.passes;
-        let CufftLines { rows, n, twiddles, .. } = &axes[0].lines;
-        let SumScratch { partial, ticket } = &self.sum;
-        let mut launch = self.solve_pre.on(&self.gpu);
-        launch.args(&[&self.spectrum, half, rows, n, twiddles, &self.green]);
-        launch.args(&[&map, partial, ticket, energy]);
-        // SAFETY: the types are those of solve_pre in kernels/solve/row_column.cu; the
-        // spectrum holds nx × ny elements and `half` at least nx × (ny/2 + 1);
-        // the scratch was made for this launch, whose blocks are of BLOCK
-        // threads; `energy` has been checked to hold one number.
-        unsafe { launch.launch(self.solve_pre.config) }
+        self.scaling.run(&axes[0].lines, &self.spectrum, half, map, energy)
+    }
+}
+
+/// The pipeline's kernels.
+pub(in crate::cuda) const UNIT: &str = "row_column";
+
+/// Green's function with the factor of a round trip of the transforms.
+pub(in crate::cuda) fn green<T: CudaReal>(grid: &BinGrid) -> Green<T> {
+    Green::new(grid, 4.0 / grid.bins() as f64)
+}
+
+/// The pre-processing of the solve's inverses along the rows of ρ's spectrum, or of an interval of
+/// them, with its spectral scaling folded in.
+pub(in crate::cuda) struct Scaling<T: CudaReal> {
+    gpu: Gpu,
+    kernel: Kernel,
+    sum: SumScratch,
+    green: Green<T>,
+    first: u32,
+}
+
+impl<T: CudaReal> Scaling<T> {
+    /// Of rows of n coefficients; of columns, with x and y of Green's function swapped.
+    pub(in crate::cuda) fn new(
+        gpu: &Gpu,
+        green: Green<T>,
+        rows: Range<usize>,
+        n: usize,
+    ) -> Result<Self, CudaError> {
+        let module = gpu.kernels::<T>(UNIT)?;
+        let config = cover_for_sum(gpu, &function(&module, "solve_pre")?, (n / 2 + 1, rows.len()))?;
+        Ok(Scaling {
+            gpu: gpu.clone(),
+            kernel: Kernel::new(&module, "solve_pre", config)?,
+            sum: SumScratch::new(gpu, config)?,
+            green,
+            first: rows.start as u32,
+        })
+    }
+
+    /// Enqueues that of φ (0, with the energy), of the field across the rows (1: Ex, where rows go along y)
+    /// or of that along them (2).
+    pub(in crate::cuda) fn run(
+        &mut self,
+        lines: &CufftLines<T>,
+        spectrum: &DeviceVec<T>,
+        half: &mut DeviceVec<T::Complex>,
+        map: i32,
+        energy: &mut DeviceVec<f64>,
+    ) -> Result<(), CudaError> {
+        check_length("spectrum", spectrum.len(), lines.elements())?;
+        check_length("energy", energy.len(), 1)?;
+        assert!(half.len() >= lines.half_spectra());
+        let Scaling { gpu, kernel, sum: SumScratch { partial, ticket }, green, first } = self;
+        let CufftLines { rows, n, twiddles, .. } = lines;
+        let mut launch = kernel.on(gpu);
+        launch.args(&[spectrum, half, first, rows, n, twiddles, green, &map]);
+        launch.args(&[partial, ticket, energy]);
+        // SAFETY: the types are those of solve_pre in kernels/solve/row_column.cu; lengths are checked
+        // above; the scratch was made for this launch, whose blocks are of BLOCK threads.
+        unsafe { launch.launch(kernel.config) }
     }
 }
 

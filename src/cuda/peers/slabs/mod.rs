@@ -1,0 +1,487 @@
+//! One solve on several devices, by slabs.
+//!
+//! Every rank has a slab of the rows of all maps, for what is done along y, and a slab of the columns, for what
+//! is done along x. A solve is three passes, in whichever pipeline: from the rank's rows of ρ to
+//! all ranks' columns; from its columns to all ranks' rows; and from its rows to those of the fields. Before the
+//! second and the third pass all ranks meet, or send each other messages.
+//!
+//! Nothing else need be waited for: what the first pass of the next solve overwrites, ranks have
+//! read in their second pass, before they met for the third; what its second pass overwrites, they
+//! have read in their third, before they meet again.
+
+mod fused;
+mod row_column;
+mod three_pass;
+
+use super::blocks::{AllToAll, Block, Side};
+use super::nccl::Transfer;
+use super::{Peers, divide};
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Graph, Launch, blocks_for,
+    check_length, function,
+};
+use crate::cuda::solve::{Fields, SolverOptions};
+use crate::engine::Pipeline;
+use crate::grid::BinGrid;
+use cudarc::driver::{CudaFunction, LaunchConfig};
+use std::ops::Range;
+
+/// The solve of one grid on all ranks. Of ranks in several processes each process makes one
+/// and has it do the same; maps are those of its own ranks.
+pub struct SlabSolver<T: CudaReal> {
+    peers: Peers,
+    pipeline: Pipeline,
+    nx: usize,
+    ny: usize,
+    /// The first row of each rank, all of them even, and their number.
+    first_row: Vec<usize>,
+    /// This process's.
+    ranks: Vec<Box<dyn Passes<T>>>,
+}
+
+/// What a rank does in a solve, on its device's stream. Arguments are checked.
+trait Passes<T: CudaReal>: Send {
+    /// From its rows of ρ to what the second pass of any rank reads. Nobody makes it again before all have made
+    /// their second.
+    fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError>;
+
+    /// From its columns to what the third pass of any rank reads.
+    fn second(&mut self) -> Result<(), CudaError>;
+
+    /// To its rows of φ, Ex and Ey, and the whole energy.
+    fn third(
+        &mut self,
+        maps: [DeviceSliceMut<'_, T>; 3],
+        energy: &DeviceVec<f64>,
+    ) -> Result<(), CudaError>;
+
+    /// The messages after the first pass (0) and the second (1), where ranks send any.
+    fn transfers(&self, after: usize) -> &[Transfer];
+
+    /// What has come is brought to where the next pass reads it.
+    fn arrived(&self, after: usize) -> Result<(), CudaError>;
+}
+
+impl<T: CudaReal> SlabSolver<T> {
+    /// The three-pass solve: compiles (or loads) the kernels and allocates everything a solve needs, on every
+    /// rank.
+    ///
+    /// # Errors
+    /// [`CudaError::NoThreePass`] for a grid that has no three-pass solve on these devices, or fewer
+    /// row pairs or panels of columns (128 bytes of complex numbers) than there are ranks; else when
+    /// kernels cannot be compiled or memory runs out, on any rank.
+    pub fn new(peers: &Peers, grid: &BinGrid) -> Result<Self, CudaError> {
+        match SlabSolver::make(peers, grid, Pipeline::ThreePass, || three_pass::make(peers, grid)) {
+            // All ranks find that, and may go on.
+            Err(error @ CudaError::NoThreePass { .. }) => Err(error),
+            outcome => peers.told(outcome),
+        }
+    }
+
+    /// The solve by a pipeline, as [`solver`](crate::cuda::solver) on one device; for those
+    /// around cuFFT every rank needs two rows and a column. Where the grid has no three-pass solve by slabs, the
+    /// fused pipeline stands in for it, which [`SlabSolver::pipeline`] says.
+    ///
+    /// # Errors
+    /// [`CudaError::Peers`] for fewer rows or columns than ranks need; else when kernels cannot be compiled,
+    /// cuFFT refuses a length or memory runs out, on any rank.
+    pub fn with_pipeline(
+        peers: &Peers,
+        grid: &BinGrid,
+        pipeline: Pipeline,
+        options: SolverOptions,
+    ) -> Result<Self, CudaError> {
+        let made = match pipeline {
+            Pipeline::ThreePass => match SlabSolver::new(peers, grid) {
+                Err(error) if error.lets_another_stand_in() => {
+                    return SlabSolver::with_pipeline(peers, grid, Pipeline::Fused, options);
+                }
+                outcome => return outcome,
+            },
+            Pipeline::Fused => {
+                SlabSolver::make(peers, grid, pipeline, || fused::make(peers, grid, options))
+            }
+            Pipeline::RowColumn => {
+                SlabSolver::make(peers, grid, pipeline, || row_column::make(peers, grid, options))
+            }
+        };
+        peers.told(made)
+    }
+
+    fn make(
+        peers: &Peers,
+        grid: &BinGrid,
+        pipeline: Pipeline,
+        ranks: impl FnOnce() -> Result<Vec<Box<dyn Passes<T>>>, CudaError>,
+    ) -> Result<Self, CudaError> {
+        let (nx, ny, ranks) = (grid.nx(), grid.ny(), ranks()?);
+        // Zeros must be there before another rank writes.
+        peers.synchronize()?;
+        peers.gather("a solver", &vec![(); ranks.len()])?;
+        let first_row = first_rows(nx, peers.count());
+        Ok(SlabSolver { peers: peers.clone(), pipeline, nx, ny, first_row, ranks })
+    }
+
+    /// Which pipeline this is.
+    pub fn pipeline(&self) -> Pipeline {
+        self.pipeline
+    }
+
+    /// The ranks.
+    pub fn peers(&self) -> &Peers {
+        &self.peers
+    }
+
+    /// The rows (indices along x) of every map that a rank has, of this process or another.
+    ///
+    /// # Panics
+    /// When there is no such rank.
+    pub fn rows(&self, rank: usize) -> Range<usize> {
+        self.first_row[rank]..self.first_row[rank + 1]
+    }
+
+    /// Copies of each of this process's ranks' rows of a map in host memory, `[nx][ny]`.
+    ///
+    /// # Errors
+    /// When the map has the wrong length or memory runs out.
+    pub fn upload(&self, map: &[T]) -> Result<Vec<DeviceVec<T>>, CudaError> {
+        check_length("map", map.len(), self.nx * self.ny)?;
+        let part = |rank| {
+            let Range { start, end } = self.rows(rank);
+            self.peers.gpu(rank).upload(&map[start * self.ny..end * self.ny])
+        };
+        self.peers.local().map(part).collect()
+    }
+
+    /// Zero fields over the rows of each of this process's ranks.
+    ///
+    /// # Errors
+    /// When memory runs out.
+    pub fn fields(&self) -> Result<Vec<Fields<T>>, CudaError> {
+        let of = |rank| Fields::new(self.peers.gpu(rank), self.rows(rank).len() * self.ny);
+        self.peers.local().map(of).collect()
+    }
+
+    /// φ, Ex and Ey of all ranks in host memory, `[nx][ny]` each, in the process of rank 0; in
+    /// others, none. Waits for the solve. All processes call it.
+    ///
+    /// # Errors
+    /// As [`Peers::synchronize`], and when there are not as many fields as ranks in this process.
+    pub fn gather(&self, fields: &[Fields<T>]) -> Result<Option<[Vec<T>; 3]>, CudaError> {
+        self.peers.told(self.gather_maps(fields))
+    }
+
+    fn gather_maps(&self, fields: &[Fields<T>]) -> Result<Option<[Vec<T>; 3]>, CudaError> {
+        self.check_fields(fields)?;
+        self.peers.synchronize()?;
+        let local = self.peers.local();
+        let maps: [Vec<&DeviceVec<T>>; 3] = [
+            fields.iter().map(|fields| &fields.potential).collect(),
+            fields.iter().map(|fields| &fields.field_x).collect(),
+            fields.iter().map(|fields| &fields.field_y).collect(),
+        ];
+        let message = |send, peer, map: &DeviceVec<T>| {
+            let (address, bytes) = (*map.address(), map.len() * size_of::<T>());
+            Transfer { send, peer, address, bytes }
+        };
+        let mut all = [const { Vec::new() }; 3];
+        for (slabs, all) in maps.iter().zip(&mut all) {
+            if local.start > 0 {
+                let transfers: Vec<_> =
+                    slabs.iter().map(|map| vec![message(true, 0, map)]).collect();
+                // SAFETY: the maps live until the wait below.
+                unsafe { self.peers.exchange(&transfers) }?;
+                self.peers.synchronize()?;
+                continue;
+            }
+            for (rank, slab) in local.clone().zip(slabs) {
+                all.extend(self.peers.gpu(rank).download(*slab)?);
+            }
+            if local.end == self.peers.count() {
+                continue;
+            }
+            // What others have of this map, beside what is solved.
+            let (gpu, others) = (self.peers.gpu(0), local.end..self.peers.count());
+            let room = |rank| gpu.zeros::<T>(self.rows(rank).len() * self.ny);
+            let rooms = others.clone().map(room).collect::<Result<Vec<_>, _>>()?;
+            let mut transfers = vec![Vec::new(); local.len()];
+            transfers[0] =
+                others.zip(&rooms).map(|(peer, room)| message(false, peer, room)).collect();
+            // SAFETY: the rooms live until the wait below.
+            unsafe { self.peers.exchange(&transfers) }?;
+            self.peers.synchronize()?;
+            for room in &rooms {
+                all.extend(gpu.download(room)?);
+            }
+        }
+        Ok((local.start == 0).then_some(all))
+    }
+
+    /// Enqueues the solve on all ranks, each with its own rows of ρ and of the fields; every one
+    /// gets the whole energy. [`Peers::synchronize`] waits for it.
+    ///
+    /// # Errors
+    /// When there are not as many maps as ranks, one has the wrong length or is on another device,
+    /// or a launch fails; ranks that were ahead of it miss the others then, and
+    /// [`Peers::synchronize`] says so.
+    pub fn solve(
+        &mut self,
+        rho: &[DeviceVec<T>],
+        fields: &mut [Fields<T>],
+    ) -> Result<(), CudaError> {
+        let outcome = self.passes(rho, fields);
+        self.peers.told(outcome)
+    }
+
+    fn passes(&mut self, rho: &[DeviceVec<T>], fields: &mut [Fields<T>]) -> Result<(), CudaError> {
+        self.check(rho, fields)?;
+        // Pass by pass, so that no rank waits for the host.
+        for (rank, rho) in self.peers.local().zip(rho) {
+            self.first_pass(rank, &rho.as_view())?;
+        }
+        self.between(0)?;
+        self.peers.local().try_for_each(|rank| self.second_pass(rank))?;
+        self.between(1)?;
+        let ranks = self.peers.local();
+        ranks.zip(fields).try_for_each(|(rank, fields)| self.third_pass_to(rank, fields))
+    }
+
+    /// After the first pass, or the second: what others need goes to them, and what they have comes.
+    fn between(&self, after: usize) -> Result<(), CudaError> {
+        if self.peers.reach_memory() {
+            return self.peers.meet();
+        }
+        let transfers: Vec<_> =
+            self.ranks.iter().map(|rank| rank.transfers(after).to_vec()).collect();
+        // SAFETY: all of it is memory of these ranks, which lives as long as `self`, and `self` waits for
+        // them before it frees it; passes before and after are on the same streams.
+        unsafe { self.peers.exchange(&transfers) }?;
+        self.ranks.iter().try_for_each(|rank| rank.arrived(after))
+    }
+
+    /// A graph of the solve for each rank. All are launched equally often; none runs to its end
+    /// before all others have been launched.
+    ///
+    /// # Errors
+    /// As [`SlabSolver::solve`], and [`CudaError::Peers`] for ranks that send messages.
+    ///
+    /// # Safety
+    /// As [`Graph::capture`]: this solver, ρ and the fields live for as long as the graphs are
+    /// launched.
+    pub unsafe fn graphs(
+        &mut self,
+        rho: &[DeviceVec<T>],
+        fields: &mut [Fields<T>],
+    ) -> Result<Vec<Graph>, CudaError> {
+        self.peers.check_reach()?;
+        self.check(rho, fields)?;
+        let mut graphs = Vec::new();
+        for (rank, (rho, fields)) in rho.iter().zip(fields).enumerate() {
+            let peers = self.peers.clone();
+            let passes = || {
+                self.first_pass(rank, &rho.as_view())?;
+                peers.meet_on(rank)?;
+                self.second_pass(rank)?;
+                peers.meet_on(rank)?;
+                self.third_pass_to(rank, fields)
+            };
+            // SAFETY: the caller's promise.
+            graphs.push(unsafe { Graph::capture(peers.gpu(rank), passes) }?);
+        }
+        Ok(graphs)
+    }
+
+    /// Before anything is enqueued: a rank that stops half way leaves the others waiting.
+    fn check(&self, rho: &[DeviceVec<T>], fields: &[Fields<T>]) -> Result<(), CudaError> {
+        check_length("density maps of all ranks", rho.len(), self.ranks.len())?;
+        self.check_fields(fields)?;
+        for (rank, rho) in self.peers.local().zip(rho) {
+            check_length("density map", rho.len(), self.rows(rank).len() * self.ny)?;
+            self.peers.gpu(rank).check_own(rho.gpu())?;
+        }
+        Ok(())
+    }
+
+    fn check_fields(&self, fields: &[Fields<T>]) -> Result<(), CudaError> {
+        check_length("fields of all ranks", fields.len(), self.ranks.len())?;
+        for (rank, fields) in self.peers.local().zip(fields) {
+            let gpu = self.peers.gpu(rank);
+            fields.check(self.rows(rank).len() * self.ny, 1)?;
+            let Fields { potential, field_x, field_y, energy } = fields;
+            for map in [potential, field_x, field_y] {
+                gpu.check_own(map.gpu())?;
+            }
+            gpu.check_own(energy.gpu())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn first_pass(
+        &mut self,
+        rank: usize,
+        rho: &DeviceSlice<'_, T>,
+    ) -> Result<(), CudaError> {
+        check_length("density map", rho.len(), self.rows(rank).len() * self.ny)?;
+        self.on(rank).first(*rho)
+    }
+
+    pub(super) fn second_pass(&mut self, rank: usize) -> Result<(), CudaError> {
+        self.on(rank).second()
+    }
+
+    fn third_pass_to(&mut self, rank: usize, fields: &mut Fields<T>) -> Result<(), CudaError> {
+        let Fields { potential, field_x, field_y, energy } = fields;
+        let maps = [potential, field_x, field_y].map(|map| map.as_view_mut());
+        self.third_pass(rank, maps, energy)
+    }
+
+    /// To the rank's rows of φ, Ex and Ey, and the energy.
+    pub(super) fn third_pass(
+        &mut self,
+        rank: usize,
+        maps: [DeviceSliceMut<'_, T>; 3],
+        energy: &DeviceVec<f64>,
+    ) -> Result<(), CudaError> {
+        for map in &maps {
+            check_length("field", map.len(), self.rows(rank).len() * self.ny)?;
+        }
+        check_length("energy", energy.len(), 1)?;
+        self.on(rank).third(maps, energy)
+    }
+
+    fn on(&mut self, rank: usize) -> &mut dyn Passes<T> {
+        &mut *self.ranks[rank - self.peers.local().start]
+    }
+}
+
+impl<T: CudaReal> Drop for SlabSolver<T> {
+    fn drop(&mut self) {
+        // What writes into one rank's memory may run on another one's stream.
+        let _ = self.peers.synchronize();
+    }
+}
+
+/// The first row of each of `count` ranks, and their number. All ranks' first rows are even.
+fn first_rows(nx: usize, count: usize) -> Vec<usize> {
+    divide(nx.div_ceil(2), count).iter().map(|pair| (2 * pair).min(nx)).collect()
+}
+
+/// Which rows and columns are whose, in a pipeline around cuFFT.
+struct Division {
+    nx: usize,
+    /// The first of each rank, and their number.
+    rows: Vec<usize>,
+    columns: Vec<usize>,
+    /// Bytes of a value.
+    size: usize,
+}
+
+impl Division {
+    /// Of maps, or spectra, of so many columns.
+    fn new(count: usize, nx: usize, columns: usize, size: usize) -> Result<Division, CudaError> {
+        if nx.div_ceil(2) < count || columns < count {
+            return Err(CudaError::Peers(format!(
+                "too few of {nx} rows or {columns} columns for {count} ranks, each of which takes two \
+                 rows and one column at least"
+            )));
+        }
+        let (rows, columns) = (first_rows(nx, count), divide(columns, count));
+        Ok(Division { nx, rows, columns, size })
+    }
+
+    /// The first row, and the number, of a rank.
+    fn rows_of(&self, rank: usize) -> (usize, usize) {
+        (self.rows[rank], self.rows[rank + 1] - self.rows[rank])
+    }
+
+    fn columns_of(&self, rank: usize) -> (usize, usize) {
+        (self.columns[rank], self.columns[rank + 1] - self.columns[rank])
+    }
+
+    fn all_columns(&self) -> usize {
+        self.columns[self.columns.len() - 1]
+    }
+
+    /// Lines of `length` values from and to (array, value in it, values from one line to the next).
+    fn block(
+        &self,
+        (length, lines): (usize, usize),
+        from: (usize, usize, usize),
+        to: (usize, usize, usize),
+    ) -> Block {
+        let side = |(array, start, pitch): (usize, usize, usize)| Side {
+            array,
+            start: start * self.size,
+            pitch: pitch * self.size,
+        };
+        Block { from: side(from), to: side(to), bytes: length * self.size, lines }
+    }
+}
+
+/// A rank's part of the energy, and those of all ranks.
+struct Energy {
+    gpu: Gpu,
+    sum: CudaFunction,
+    own: DeviceVec<f64>,
+    parts: DeviceVec<f64>,
+}
+
+impl Energy {
+    fn new(peers: &Peers, rank: usize) -> Result<Energy, CudaError> {
+        let gpu = peers.gpu(rank);
+        let sum = function(&gpu.kernels::<f64>("energies")?, "energies")?;
+        let (own, parts) = (gpu.zeros(1)?, gpu.zeros(peers.count())?);
+        Ok(Energy { gpu: gpu.clone(), sum, own, parts })
+    }
+
+    /// The arrays that [`energy_block`] is of.
+    fn arrays(&self) -> [u64; 2] {
+        [*self.own.address(), *self.parts.address()]
+    }
+
+    /// Enqueues that all parts are added up.
+    fn sum(&self, energy: &DeviceVec<f64>) -> Result<(), CudaError> {
+        let Energy { gpu, sum, parts, .. } = self;
+        let (count, one_warp) =
+            (parts.len() as u32, LaunchConfig { block_dim: (32, 1, 1), ..blocks_for(1) });
+        // SAFETY: the arguments are those of kernels/solve/energies.cu; there are `count` parts, and room for
+        // one number (checked by `SlabSolver`).
+        unsafe { Launch::new(gpu, sum).args(&[parts, &count, energy]).launch(one_warp) }
+    }
+}
+
+/// A rank's part of the energy, to all ranks' array of parts, which comes after the array it is in.
+fn energy_block(rank: usize, array: usize) -> Block {
+    let size = size_of::<f64>();
+    let side = |array, start| Side { array, start, pitch: size };
+    Block { from: side(array, 0), to: side(array + 1, rank * size), bytes: size, lines: 1 }
+}
+
+/// An exchange of blocks of these arrays, of each of this process's ranks.
+fn all_to_all(
+    peers: &Peers,
+    arrays: &[Vec<u64>],
+    blocks: impl Fn(usize, usize) -> Vec<Block>,
+) -> Result<Vec<AllToAll>, CudaError> {
+    let (first, reached) = (peers.local().start, peers.reach_memory());
+    let address = |rank: usize, array: usize| arrays[rank - first][array];
+    let on =
+        |rank| AllToAll::new(peers.gpu(rank), (rank, peers.count()), reached, address, &blocks);
+    peers.local().map(on).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_cover_everything_and_differ_by_one_at_most() {
+        for (count, parts) in [(1, 1), (7, 3), (512, 4), (5, 5)] {
+            let first = divide(count, parts);
+            assert_eq!((first[0], first[parts], first.len()), (0, count, parts + 1));
+            let sizes: Vec<_> = first.windows(2).map(|two| two[1] - two[0]).collect();
+            let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
+            assert!(*least >= 1 && most - least <= 1, "{sizes:?}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The row-column pipeline by slabs: that of [`RowColumn`](crate::cuda::RowColumn), whose
+//! transposes go from rank to rank.
+//!
+//! A rank transforms its rows along y and transposes them; each other one gets its columns of that, transforms them
+//! along x, scales, transforms the three results back along x and transposes them; and back along y. What a
+//! transform by itself does besides, to transpose its result back, is spared between two that follow
+//! each other: a rank sends (1 + 3)·nx·ny·(P−1)/P² values of P ranks, in one all-to-all after the first pass and
+//! one after the second.
+
+use super::super::Peers;
+use super::super::blocks::{AllToAll, Block};
+use super::super::nccl::Transfer;
+use super::{Division, Energy, Passes, all_to_all, energy_block};
+use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu};
+use crate::cuda::fft::{CufftLines, Sines, Transpose, share_work_area};
+use crate::cuda::solve::{ROW_COLUMN, SINES, Scaling, SolverOptions, row_column_green};
+use crate::grid::BinGrid;
+
+/// A rank's plans and memory.
+struct Rank<T: CudaReal> {
+    along_y: Lines<T>,
+    along_x: Lines<T>,
+    scaling: Scaling<T>,
+    half: DeviceVec<T::Complex>,
+    /// Its columns, `[column][nx]`, of the map that is transformed, then of its spectrum.
+    columns: DeviceVec<T>,
+    /// Its columns of three fields, `[nx][column]` each.
+    fields: [DeviceVec<T>; 3],
+    /// Its rows of them.
+    rows: [DeviceVec<T>; 3],
+    energy: Energy,
+    exchanges: Vec<AllToAll>,
+}
+
+/// Transforms of a rank's rows or columns, and a map of them before and after a transpose.
+struct Lines<T: CudaReal> {
+    lines: CufftLines<T>,
+    transpose: Transpose<T>,
+    map: DeviceVec<T>,
+    other: DeviceVec<T>,
+}
+
+impl<T: CudaReal> Lines<T> {
+    fn new(gpu: &Gpu, size: (usize, usize), options: SolverOptions) -> Result<Self, CudaError> {
+        let module = gpu.kernels::<T>(ROW_COLUMN)?;
+        Ok(Lines {
+            lines: CufftLines::new(gpu, &module, size, options.reorder, T::TYPE)?,
+            transpose: Transpose::new(gpu, &module, 1, size)?,
+            map: gpu.zeros(size.0 * size.1)?,
+            other: gpu.zeros(size.0 * size.1)?,
+        })
+    }
+}
+
+// Places in `Rank::arrays`.
+const TURNED: usize = 0;
+const COLUMNS: usize = 1;
+const FIELDS: usize = 2;
+const ROWS: usize = 5;
+const ENERGY: usize = 8;
+
+/// What each of this process's ranks does.
+pub(super) fn make<T: CudaReal>(
+    peers: &Peers,
+    grid: &BinGrid,
+    options: SolverOptions,
+) -> Result<Vec<Box<dyn Passes<T>>>, CudaError> {
+    let division = Division::new(peers.count(), grid.nx(), grid.ny(), size_of::<T>())?;
+    let on = |rank| Rank::<T>::new(peers, rank, grid, &division, options);
+    let mut ranks = peers.local().map(on).collect::<Result<Vec<_>, CudaError>>()?;
+    let arrays: Vec<_> = ranks.iter().map(Rank::arrays).collect();
+    for blocks in [forward, back] {
+        let exchanges = all_to_all(peers, &arrays, |from, to| blocks(&division, from, to))?;
+        ranks.iter_mut().zip(exchanges).for_each(|(rank, own)| rank.exchanges.push(own));
+    }
+    let boxed = |rank| -> Box<dyn Passes<T>> { Box::new(rank) };
+    Ok(ranks.into_iter().map(boxed).collect())
+}
+
+/// Rows of a rank, which are columns once they are transposed, to the columns of another.
+fn forward(division: &Division, from: usize, to: usize) -> Vec<Block> {
+    let ((row, rows), (column, columns)) = (division.rows_of(from), division.columns_of(to));
+    let there = (COLUMNS, row, division.nx);
+    vec![division.block((rows, columns), (TURNED, column * rows, rows), there)]
+}
+
+/// Columns of three fields, transposed to rows, to the rows of another rank, and the energy.
+fn back(division: &Division, from: usize, to: usize) -> Vec<Block> {
+    let ((row, rows), (column, columns)) = (division.rows_of(to), division.columns_of(from));
+    let of = |map: usize| {
+        let there = (ROWS + map, column, division.all_columns());
+        division.block((columns, rows), (FIELDS + map, row * columns, columns), there)
+    };
+    (0..SINES.len()).map(of).chain([energy_block(from, ENERGY)]).collect()
+}
+
+impl<T: CudaReal> Rank<T> {
+    fn new(
+        peers: &Peers,
+        rank: usize,
+        grid: &BinGrid,
+        division: &Division,
+        options: SolverOptions,
+    ) -> Result<Self, CudaError> {
+        let (gpu, nx, ny) = (peers.gpu(rank), grid.nx(), grid.ny());
+        let ((_, rows), (first, columns)) = (division.rows_of(rank), division.columns_of(rank));
+        let mut along_y = Lines::new(gpu, (rows, ny), options)?;
+        let mut along_x = Lines::new(gpu, (columns, nx), options)?;
+        let half = along_y.lines.half_spectra().max(along_x.lines.half_spectra());
+        let mut ffts: Vec<_> =
+            [&mut along_y, &mut along_x].into_iter().flat_map(|of| of.lines.ffts()).collect();
+        share_work_area(gpu, &mut ffts)?;
+        let three = |values: usize| -> Result<[DeviceVec<T>; 3], CudaError> {
+            Ok([gpu.zeros(values)?, gpu.zeros(values)?, gpu.zeros(values)?])
+        };
+        let green = row_column_green::<T>(grid).transposed();
+        Ok(Rank {
+            along_y,
+            along_x,
+            scaling: Scaling::new(gpu, green, first..first + columns, nx)?,
+            half: gpu.zeros(half)?,
+            columns: gpu.zeros(columns * nx)?,
+            fields: three(columns * nx)?,
+            rows: three(rows * ny)?,
+            energy: Energy::new(peers, rank)?,
+            exchanges: Vec::new(),
+        })
+    }
+
+    fn arrays(&self) -> Vec<u64> {
+        let Rank { along_y, columns, fields, rows, energy, .. } = self;
+        let maps = [&along_y.other, columns].into_iter().chain(fields).chain(rows);
+        maps.map(|map| *map.address()).chain(energy.arrays()).collect()
+    }
+}
+
+impl<T: CudaReal> Passes<T> for Rank<T> {
+    fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
+        let Rank { along_y: Lines { lines, transpose, map, other }, half, exchanges, .. } = self;
+        lines.reordering.reorder(rho, map.as_view_mut())?;
+        lines.forward_fft.run(&*map, &mut *half)?;
+        lines.post(half, map)?;
+        transpose.run(map, other, None)?;
+        // SAFETY: blocks are of the arrays, whose sizes `Rank::new` has from the same division (tested below);
+        // they live as long as the solver, which keeps the order of the passes and waits for all ranks
+        // before it frees them.
+        unsafe { exchanges[0].begin() }
+    }
+
+    fn second(&mut self) -> Result<(), CudaError> {
+        let Rank { along_x, scaling, half, columns, fields, energy, exchanges, .. } = self;
+        let Lines { lines, transpose, map, other } = along_x;
+        lines.reordering.reorder(&*columns, map.as_view_mut())?;
+        lines.forward_fft.run(&*map, &mut *half)?;
+        lines.post(half, columns)?;
+        // Lines go along x here: Ex is the field along them.
+        for ((field, scaled), sines) in fields.iter_mut().zip([0, 2, 1]).zip(SINES) {
+            scaling.run(lines, columns, half, scaled, &mut energy.own)?;
+            lines.inverse_fft.run(&mut *half, &mut *map)?;
+            lines.reordering.restore(map, [&mut *other], [Sines { x: false, y: sines.x }])?;
+            transpose.run(other, field, None)?;
+        }
+        // SAFETY: as in the first pass.
+        unsafe { exchanges[1].begin() }
+    }
+
+    fn third(
+        &mut self,
+        outputs: [DeviceSliceMut<'_, T>; 3],
+        energy: &DeviceVec<f64>,
+    ) -> Result<(), CudaError> {
+        let Rank { along_y: Lines { lines, map, .. }, half, rows, .. } = self;
+        for ((row, output), sines) in rows.iter().zip(outputs).zip(SINES) {
+            lines.pre(row, half, sines.y)?;
+            lines.inverse_fft.run(&mut *half, &mut *map)?;
+            lines.reordering.restore(map, [output], [Sines { x: false, y: sines.y }])?;
+        }
+        self.energy.sum(energy)
+    }
+
+    fn transfers(&self, after: usize) -> &[Transfer] {
+        &self.exchanges[after].transfers
+    }
+
+    fn arrived(&self, after: usize) -> Result<(), CudaError> {
+        // SAFETY: as in the first pass.
+        unsafe { self.exchanges[after].end() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::blocks::tests::{array_at, exchange};
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn rows_become_columns_of_all_ranks_and_rows_again() {
+        let size = 4;
+        for (ranks, nx, ny, reached) in [
+            (1, 1, 1, true),
+            (2, 8, 5, true),
+            (2, 7, 4, false),
+            (3, 11, 3, true),
+            (4, 30, 9, false),
+        ] {
+            let division = Division::new(ranks, nx, ny, size).unwrap();
+            let mut memory = HashMap::new();
+            let value = |row: usize, column: usize| (row * 1000 + column) as u64;
+            for rank in 0..ranks {
+                let (first, rows) = division.rows_of(rank);
+                for (row, v) in (0..rows).flat_map(|row| (0..ny).map(move |v| (row, v))) {
+                    let at = array_at(rank, TURNED) + ((v * rows + row) * size) as u64;
+                    memory.insert(at, value(first + row, v));
+                }
+                memory.extend([0, 4].map(|half| (array_at(rank, ENERGY) + half, half)));
+            }
+            exchange(&mut memory, ranks, reached, size, |a, b| forward(&division, a, b));
+            for rank in 0..ranks {
+                let (first, own) = division.columns_of(rank);
+                for (row, v) in (0..nx).flat_map(|row| (0..own).map(move |v| (row, v))) {
+                    let at = array_at(rank, COLUMNS) + ((v * nx + row) * size) as u64;
+                    assert_eq!(memory[&at], value(row, first + v), "{ranks} ranks, {nx} x {ny}");
+                    for map in 0..3 {
+                        let at = array_at(rank, FIELDS + map) + ((row * own + v) * size) as u64;
+                        memory.insert(at, value(row, first + v) + map as u64 * 1_000_000);
+                    }
+                }
+            }
+            exchange(&mut memory, ranks, reached, size, |a, b| back(&division, a, b));
+            for (rank, map) in (0..ranks).flat_map(|rank| (0..3).map(move |map| (rank, map))) {
+                let (first, rows) = division.rows_of(rank);
+                for (row, v) in (0..rows).flat_map(|row| (0..ny).map(move |v| (row, v))) {
+                    let at = array_at(rank, ROWS + map) + ((row * ny + v) * size) as u64;
+                    let want = value(first + row, v) + map as u64 * 1_000_000;
+                    assert_eq!(memory[&at], want, "{ranks} ranks, {nx} x {ny}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The three-pass solve by slabs: `kernels/lines/transform.cu`,
+//! `kernels/solve/columns.cu` and `kernels/solve/fields.cu`, with the places of
+//! `kernels/peers/peers.cuh`.
+//!
+//! The three passes are those of [`ThreePass`](crate::cuda::ThreePass). A rank's columns are whole panels.
+//! The first pass stores each row's transform straight into the memory of the ranks
+//! that own the columns; the second stores P and Q into that of the ranks that own the rows; the
+//! third is local. A rank sends (1 + 2)·nx·ny·(P−1)/P² values of P ranks. Ranks that do not reach each
+//! other's memory store likewise, but in memory of their own, from where it is sent (`exchange.rs`).
+
+use super::super::exchange::{Division, Exchange, Places};
+use super::super::nccl::Transfer;
+use super::super::{Peers, divide};
+use super::Passes;
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument, Launch,
+};
+use crate::cuda::lines::{Instance, Keep, LineKernel, Role, Shapes, slabs};
+use crate::cuda::solve::{Green, SCALE};
+use crate::grid::BinGrid;
+
+/// Bytes that go from device to device at once: of a row pair in a panel of the first pass.
+const PIECE: usize = 128;
+
+/// A rank's kernels and memory.
+struct Rank<T: CudaReal> {
+    gpu: Gpu,
+    green: Green<T>,
+    /// Row pairs.
+    pairs: u32,
+    rows: LineKernel<T>,
+    columns: LineKernel<T>,
+    fields: LineKernel<T>,
+    /// Its panels, `[panel][row pair][column]`, of all row pairs: ρ's transform along y.
+    panels: DeviceVec<T::Complex>,
+    /// P and Q of its row pairs, likewise, all panels.
+    p: DeviceVec<T::Complex>,
+    q: DeviceVec<T::Complex>,
+    /// The energy, by blocks of the second pass on all ranks.
+    partial: DeviceVec<f64>,
+    /// Groups of columns that the second pass takes, and its blocks.
+    units: u32,
+    blocks: u32,
+    /// Where the first and the second pass store.
+    slabs: [Slabs; 2],
+    /// Of ranks that send messages, with P and Q that go to others.
+    exchange: Option<(Exchange, [DeviceVec<T::Complex>; 2])>,
+}
+
+/// `struct Slabs` of `kernels/peers/peers.cuh`, a kernel's argument by value: addresses,
+/// then pairs of 32-bit numbers.
+#[derive(Clone, Default)]
+struct Slabs(Box<[u64]>);
+
+// SAFETY: laid out as the kernels declare it (`Slabs::new`); the memory that its addresses are of
+// is for the launches of `Rank` to answer for.
+unsafe impl KernelArgument for Slabs {
+    fn pointer(&self) -> *mut std::ffi::c_void {
+        self.0.as_ptr().cast_mut().cast()
+    }
+}
+
+impl Slabs {
+    /// `memory` are the addresses of every rank's panels, P, Q and parts of the energy.
+    fn new(
+        memory: &[[u64; 4]],
+        [first_pair, first_panel]: [&[usize]; 2],
+        rank: usize,
+        first_partial: u32,
+    ) -> Self {
+        let addresses = (0..4).flat_map(|what| memory.iter().map(move |of| of[what]));
+        let mut numbers: Vec<u32> =
+            first_pair.iter().chain(first_panel).map(|&first| first as u32).collect();
+        numbers.extend([rank as u32, first_partial]);
+        // An even number of them: as the addresses are aligned, so is the end.
+        let pairs = numbers.chunks_exact(2).map(|two| {
+            let bytes: [[u8; 4]; 2] = [two[0].to_ne_bytes(), two[1].to_ne_bytes()];
+            u64::from_ne_bytes(bytes.concat().try_into().expect("two times four bytes"))
+        });
+        Slabs(addresses.chain(pairs).collect())
+    }
+}
+
+/// What each of this process's ranks does.
+pub(super) fn make<T: CudaReal>(
+    peers: &Peers,
+    grid: &BinGrid,
+) -> Result<Vec<Box<dyn Passes<T>>>, CudaError> {
+    let (nx, ny, count) = (grid.nx(), grid.ny(), peers.count());
+    let size = size_of::<T::Complex>();
+    let width = PIECE / size;
+    let (pairs, panels) = (nx / 2, ny.div_ceil(width));
+    let no = |reason: String| CudaError::NoThreePass { nx, ny, reason };
+    if pairs < count || panels < count {
+        return Err(no(format!(
+            "too few for {count} ranks, each of which takes two rows and {width} columns at least"
+        )));
+    }
+    let shapes: Vec<Shapes> =
+        peers.local().map(|rank| Shapes::of(peers.gpu(rank))).collect::<Result<_, _>>()?;
+    // Columns that a block of the second pass stores at once: the most of any rank, where they
+    // differ, which is an even number where any stores two at a time. None where it has no such lines.
+    let at_once = |shapes: &Shapes| {
+        let shape = shapes.choose::<T>(Role::Solve, nx)?;
+        shapes.choose::<T>(Role::Rows, ny)?;
+        shapes.choose::<T>(Role::Fields, ny)?;
+        Some(if shape.keep == Keep::Separate { 2 * shape.lanes } else { shape.lanes })
+    };
+    let own: Vec<Option<usize>> = shapes.iter().map(at_once).collect();
+    let all: Option<Vec<usize>> = peers.gather("columns at once", &own)?.into_iter().collect();
+    let Some(written) = all.and_then(|all| all.into_iter().max()) else {
+        return Err(no(format!("no lines of {nx} or {ny}")));
+    };
+    let (first_pair, first_panel) = (divide(pairs, count), divide(panels, count));
+    let columns_of = |rank: usize| {
+        let (begin, end) = (first_panel[rank] * width, first_panel[rank + 1] * width);
+        end.min(ny) - begin
+    };
+    let division = Division { pairs: &first_pair, panels: &first_panel, width, columns: ny, size };
+    let by_messages = !peers.reach_memory();
+    let green = Green::new(grid, SCALE / grid.bins() as f64);
+    let mut ranks: Vec<Rank<T>> = Vec::new();
+    for (rank, shapes) in peers.local().zip(&shapes) {
+        let gpu = peers.gpu(rank);
+        let own_pairs = first_pair[rank + 1] - first_pair[rank];
+        let mut instances = Vec::new();
+        for (unit, role, does) in slabs(count, width, written) {
+            let (n, lines) =
+                if role == Role::Solve { (nx, columns_of(rank) / 2) } else { (ny, own_pairs) };
+            let instance = Instance::choose::<T>(shapes, (unit, role, does), (n, lines));
+            instances.push(instance.ok_or_else(|| no(format!("no lines of {n}")))?);
+        }
+        let kernels = LineKernel::all(gpu, &instances)?;
+        let [rows, columns, fields] =
+            <[_; 3]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
+        let (units, blocks) = columns.column_units(gpu, columns_of(rank))?;
+        let own_panels = first_panel[rank + 1] - first_panel[rank];
+        let own = panels * width * own_pairs;
+        let others = if by_messages { division.others(rank) } else { 0 };
+        ranks.push(Rank {
+            gpu: gpu.clone(),
+            green,
+            pairs: own_pairs as u32,
+            panels: gpu.zeros(own_panels * pairs * width)?,
+            p: gpu.zeros(own)?,
+            q: gpu.zeros(own.max(others))?,
+            partial: gpu.zeros(0)?,
+            rows,
+            columns,
+            fields,
+            units,
+            blocks,
+            slabs: Default::default(),
+            exchange: None,
+        });
+    }
+    let own: Vec<u32> = ranks.iter().map(|rank| rank.blocks).collect();
+    let first_partial: Vec<usize> = peers
+        .gather("blocks", &own)?
+        .iter()
+        .scan(0, |end, &blocks| {
+            *end += blocks as usize;
+            Some(*end)
+        })
+        .collect();
+    let first_partial = [&[0], &first_partial[..]].concat();
+    for (rank, of) in peers.local().zip(&mut ranks) {
+        of.partial = peers.gpu(rank).zeros(first_partial[count])?;
+    }
+    let address = |rank: &Rank<T>| {
+        [*rank.panels.address(), *rank.p.address(), *rank.q.address(), *rank.partial.address()]
+    };
+    let memory: Vec<_> = ranks.iter().map(address).collect();
+    for (rank, of) in peers.local().zip(&mut ranks) {
+        let part = first_partial[rank] as u32;
+        if !by_messages {
+            let slabs = Slabs::new(&memory, [&first_pair, &first_panel], rank, part);
+            of.slabs = [slabs.clone(), slabs];
+            continue;
+        }
+        let out = || peers.gpu(rank).zeros(division.others(rank));
+        let out = [out()?, out()?];
+        let [panels, p, q, partial] = address(of);
+        let to_others = [*out[0].address(), *out[1].address()];
+        let at = Places { panels, p, q, out: to_others, partial };
+        let exchange = Exchange::new(division, rank, at, &first_partial);
+        // The first pass stores its own row pairs alone, counted from the first of them.
+        let mut own_pairs = vec![0; count];
+        own_pairs.push(exchange.own_pairs);
+        of.slabs = [
+            Slabs::new(&exchange.first, [&own_pairs, &first_panel], rank, part),
+            Slabs::new(&exchange.second, [&first_pair, &first_panel], rank, part),
+        ];
+        of.exchange = Some((exchange, out));
+    }
+    let boxed = |rank| -> Box<dyn Passes<T>> { Box::new(rank) };
+    Ok(ranks.into_iter().map(boxed).collect())
+}
+
+impl<T: CudaReal> Passes<T> for Rank<T> {
+    fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
+        let Rank { gpu, rows, slabs, pairs, .. } = self;
+        let (across, sine) = (0u32, 0i32);
+        // SAFETY: the arguments are those of transform in kernels/lines/transform.cu with
+        // PF_PEERS; ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold
+        // all row pairs of its columns, live as long as the solver, which waits for all ranks before
+        // it frees them, and are read in the second pass alone, before ranks meet; or
+        // else what is stored to fits in the rank's own P (`Exchange`).
+        unsafe {
+            Launch::new(gpu, &rows.function)
+                .arg(&rho)
+                .arg(&slabs[0])
+                .arg(&rows.table)
+                .arg(pairs)
+                .arg(&across)
+                .arg(&sine)
+                .launch(rows.cover(*pairs, 1))
+        }
+    }
+
+    fn second(&mut self) -> Result<(), CudaError> {
+        let Rank { gpu, columns, slabs, units, blocks, green, .. } = self;
+        // SAFETY: the arguments are those of columns in kernels/solve/columns.cu with PF_PEERS;
+        // `units` are all of the rank's columns; P and Q hold whole panels of each rank's row
+        // pairs, the parts of the energy a number for every block of every rank; they
+        // live as the panels do, and are read in the third pass alone.
+        unsafe {
+            Launch::new(gpu, &columns.function)
+                .arg(&slabs[1])
+                .arg(&columns.table)
+                .arg(green)
+                .arg(units)
+                .launch(columns.config(*blocks, 1))
+        }
+    }
+
+    fn third(
+        &mut self,
+        maps: [DeviceSliceMut<'_, T>; 3],
+        energy: &DeviceVec<f64>,
+    ) -> Result<(), CudaError> {
+        let Rank { gpu, fields: kernel, p, q, partial, pairs, green, .. } = self;
+        let [potential, field_x, field_y] = &maps;
+        let (parts, step_y) = (partial.len() as u32, green.step_y());
+        let mut launch = Launch::new(gpu, &kernel.function);
+        launch.arg(p).arg(q).arg(potential).arg(field_x).arg(field_y);
+        launch.arg(&kernel.table).arg(&step_y).arg(pairs).arg(partial).arg(&parts).arg(energy);
+        // SAFETY: the arguments are those of fields in kernels/solve/fields.cu; every map holds
+        // the rank's rows (checked by `SlabSolver`), P and Q whole panels of its row pairs.
+        unsafe { launch.launch(kernel.cover_fields(*pairs, 3, 1)) }
+    }
+
+    fn transfers(&self, after: usize) -> &[Transfer] {
+        self.exchange.as_ref().map_or(&[], |(exchange, _)| &exchange.transfers[after])
+    }
+
+    fn arrived(&self, after: usize) -> Result<(), CudaError> {
+        match &self.exchange {
+            // SAFETY: it is all of this rank's memory, which lives as long as the solver, and that waits for
+            // the rank before it frees it; passes before and after are on the same stream.
+            Some((exchange, _)) if after == 0 => unsafe { exchange.unpack(&self.gpu) },
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_argument_is_addresses_then_numbers() {
+        let memory = [[1, 2, 3, 4], [5, 6, 7, 8]];
+        let slabs = Slabs::new(&memory, [&[0, 9, 20], &[0, 3, 7]], 1, 11);
+        assert_eq!(slabs.0[..8], [1, 5, 2, 6, 3, 7, 4, 8]);
+        let numbers: Vec<u32> = slabs.0[8..]
+            .iter()
+            .flat_map(|two| {
+                let bytes = two.to_ne_bytes();
+                [0, 4].map(|k| u32::from_ne_bytes(bytes[k..k + 4].try_into().unwrap()))
+            })
+            .collect();
+        assert_eq!(numbers, [0, 9, 20, 0, 3, 7, 1, 11]);
+    }
+}
