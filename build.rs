@@ -37,7 +37,7 @@ type Defines = Vec<(&'static str, String)>;
 fn instances(unit: &str, real: &str, target: Target) -> Vec<Defines> {
     let kernels = lines::solve(false);
     if unit != "transform" && kernels.iter().all(|(of, ..)| *of != unit) {
-        return lines::inputs(unit);
+        return lines::others(unit);
     }
     let bytes = if real == "double" { 8 } else { 4 };
     let mut limits = vec![lines::limits_of(target.architecture())];

@@ -10,9 +10,10 @@
 //! last line of a size and precision says how many times that lower bound it takes.
 
 use placefield::cuda::{
-    CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Folding, ForwardFft, Fused, Gpu, Graph,
-    InverseFft, RowColumn, SolverOptions, Spread, ThreePass, measure,
+    CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Folding, Gpu, Graph, RealFft,
+    SolverOptions, Spectral, Spread, ThreePass, measure,
 };
+use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};
 use placefield::transform::{PostProcessing, Reorder, Transform};
 use rand::{RngExt, SeedableRng};
@@ -187,7 +188,7 @@ fn transforms<T: CudaReal>(
         ("DCT fused, gather", with(Gather, Efficient, PerTransform)),
         ("DCT fused, naive post-processing", with(Wide, Naive, PerTransform)),
     ] {
-        let mut solver = Fused::<T>::new(gpu, grid, options)?;
+        let mut solver = Spectral::<T>::new(gpu, grid, Pipeline::Fused, options)?;
         bench.replay(what, || solver.transform(Transform::Dct, rho, map))?;
         if options == SolverOptions::default() {
             bench.replay("IDCT fused", || solver.transform(Transform::Idct, rho, map))?;
@@ -195,7 +196,8 @@ fn transforms<T: CudaReal>(
                 .replay("IDCT_IDXST fused", || solver.transform(Transform::IdctIdxst, rho, map))?;
         }
     }
-    let mut row_column = RowColumn::<T>::new(gpu, grid, SolverOptions::default())?;
+    let mut row_column =
+        Spectral::<T>::new(gpu, grid, Pipeline::RowColumn, SolverOptions::default())?;
     for (what, transform) in [
         ("DCT row-column", Transform::Dct),
         ("IDCT row-column", Transform::Idct),
@@ -215,18 +217,19 @@ fn solves<T: CudaReal>(
     let gpu = bench.gpu;
     let mut fields = Fields::new(gpu, grid.bins())?;
 
-    let mut row_column = RowColumn::<T>::new(gpu, grid, SolverOptions::default())?;
+    let mut row_column =
+        Spectral::<T>::new(gpu, grid, Pipeline::RowColumn, SolverOptions::default())?;
     bench.replay("solve row-column", || row_column.solve(rho, &mut fields))?;
     bench.plain("solve row-column", || row_column.solve(rho, &mut fields))?;
     drop(row_column);
 
     let options = with(Reorder::Wide, PostProcessing::Efficient, Folding::PerTransform);
-    let mut apart = Fused::<T>::new(gpu, grid, options)?;
+    let mut apart = Spectral::<T>::new(gpu, grid, Pipeline::Fused, options)?;
     bench.replay("solve fused, per transform", || apart.solve(rho, &mut fields))?;
     bench.plain("solve fused, per transform", || apart.solve(rho, &mut fields))?;
     drop(apart);
 
-    let mut fused = Fused::<T>::new(gpu, grid, SolverOptions::default())?;
+    let mut fused = Spectral::<T>::new(gpu, grid, Pipeline::Fused, SolverOptions::default())?;
     bench.replay("solve fused", || fused.solve(rho, &mut fields))?;
     bench.plain("solve fused", || fused.solve(rho, &mut fields))?;
     bench.replay("solve fused: forward", || fused.forward(rho))?;
@@ -259,12 +262,12 @@ fn ffts<T: CudaReal>(bench: &mut Bench, size: usize) -> Result<(), CudaError> {
     let shape = [size, size];
     let mut spectra = gpu.zeros::<T::Complex>(3 * size * (size / 2 + 1))?;
     let mut maps = gpu.zeros::<T>(3 * size * size)?;
-    let mut forward = ForwardFft::alone(gpu, &shape, 1)?;
-    bench.replay("cuFFT R2C", || forward.run(&maps, &mut spectra))?;
-    let mut inverse = InverseFft::alone(gpu, &shape, 1)?;
-    bench.replay("cuFFT C2R", || inverse.run(&mut spectra, &mut maps))?;
-    let mut batch = InverseFft::alone(gpu, &shape, 3)?;
-    bench.replay("cuFFT C2R, batch of 3", || batch.run(&mut spectra, &mut maps))?;
-    let mut lines = ForwardFft::alone(gpu, &shape[..1], size)?;
-    bench.replay("cuFFT R2C of every row", || lines.run(&maps, &mut spectra))
+    let mut forward = RealFft::forward(gpu, &shape, 1)?;
+    bench.replay("cuFFT R2C", || forward.run_forward(&maps, &mut spectra))?;
+    let mut inverse = RealFft::inverse(gpu, &shape, 1)?;
+    bench.replay("cuFFT C2R", || inverse.run_inverse(&mut spectra, &mut maps))?;
+    let mut batch = RealFft::inverse(gpu, &shape, 3)?;
+    bench.replay("cuFFT C2R, batch of 3", || batch.run_inverse(&mut spectra, &mut maps))?;
+    let mut lines = RealFft::forward(gpu, &shape[..1], size)?;
+    bench.replay("cuFFT R2C of every row", || lines.run_forward(&maps, &mut spectra))
 }

@@ -1,5 +1,5 @@
-//! Every way to a 2-D and 3-D DCT and IDCT, single ones on a device: what [`Plan2d`] and
-//! [`Plan3d`] take by themselves was chosen by these times. (`placefield bench` has the paper's
+//! Every way to a 2-D and 3-D DCT and IDCT, single ones on a device: what a [`Plan`]
+//! takes by itself was chosen by these times. (`placefield bench` has the paper's
 //! shapes and pipelines.)
 //!
 //! `cargo bench --bench cuda_transforms -- [FILE.json]`
@@ -8,9 +8,9 @@
 //! and is replayed 15 times; a number is the median over replays of the mean run,
 //! in microseconds.
 
-use placefield::cuda::transforms::{Plan2d, Plan3d};
+use placefield::cuda::transforms::Plan;
 use placefield::cuda::{CudaError, CudaReal, Gpu, Graph, Spread, measure};
-use placefield::transform::{FftLayout, Method, Plan2dOptions, Transform, TransformNd};
+use placefield::transform::{Method, Plan2dOptions, Transform, TransformNd};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -98,17 +98,12 @@ fn map<T: CudaReal>(gpu: &Gpu, shape: [usize; 2], rows: &mut Vec<Row>) -> Result
     let values: Vec<T> = (0..nx * ny).map(|_| T::of(random.random())).collect();
     let (x, mut y) = (gpu.upload(&values)?, gpu.zeros(nx * ny)?);
     let auto = Plan2dOptions::default();
-    let ways = [
-        auto.method(Method::RowColumn),
-        auto.method(Method::Fused).layout(FftLayout::Straight),
-        auto.method(Method::Fused).layout(FftLayout::Transposed),
-        auto,
-    ];
+    let ways = [auto.method(Method::RowColumn), auto.method(Method::Fused), auto];
     for kind in [Transform::Dct, Transform::Idct] {
         let precision = T::PRECISION.name();
         print!("{precision} {nx:>5} x {ny:<5} {kind:?}");
         for options in ways {
-            let mut plan = Plan2d::<T, T>::batched(gpu, kind, nx, ny, options, 1)?;
+            let mut plan = Plan::<T, T>::of_maps(gpu, kind, nx, ny, options, 1)?;
             let time = time(gpu, nx * ny, || plan.run(&x, &mut y))?;
             let how = match options == auto {
                 true => format!("default, {:?}", plan.path()),
@@ -130,7 +125,7 @@ fn volume<T: CudaReal>(gpu: &Gpu, shape: [usize; 3], rows: &mut Vec<Row>) -> Res
         let precision = T::PRECISION.name();
         print!("{precision} {shape:?} {kind:?}");
         for method in Method::ALL {
-            let mut plan = Plan3d::<T>::batched(gpu, kind, shape, method, 1)?;
+            let mut plan = Plan::<T>::of_arrays(gpu, kind, &shape, method, 1)?;
             let time = time(gpu, count, || plan.run(&x, &mut y))?;
             print!("  {} {:.2}", method.name(), time.median);
             let (transform, how) = (format!("{kind:?}"), method.name().to_owned());

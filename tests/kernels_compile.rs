@@ -61,7 +61,7 @@ fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -
         return [with(Vec::new())].into_iter().chain(others.into_iter().flatten()).collect();
     }
     if kernels.iter().all(|(of, ..)| *of != unit) {
-        return instances::inputs(unit).into_iter().map(|of| with(options(of))).collect();
+        return instances::others(unit).into_iter().map(|of| with(options(of))).collect();
     }
     let limits = instances::limits_of(sm);
     let of_length = |n: usize| {
@@ -211,9 +211,10 @@ fn candidates_can_run() {
 #[test]
 #[ignore = "needs NVRTC: run scripts/kernels-check"]
 fn a_refusal_shows_the_compilers_words() {
-    let refused = compile("fused", Precision::F32, Target::Cubin(90), &["--define-macro=cplx=+"]);
+    let refused =
+        compile("spectral", Precision::F32, Target::Cubin(90), &["--define-macro=cplx=+"]);
     let message = refused.unwrap_err().to_string();
-    assert!(message.contains("kernel file fused.cu does not compile for sm_90"), "{message}");
+    assert!(message.contains("kernel file spectral.cu does not compile for sm_90"), "{message}");
     assert!(message.contains("error"), "{message}");
 }
 

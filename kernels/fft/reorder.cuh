@@ -1,19 +1,23 @@
-// The reordering before a forward transform and after an inverse one, on
-// [rows][cols] maps with cols contiguous: out[reordered(i)][reordered(j)] = in[i][j] and
-// back. With permute_rows = 0 the rows stay where they are (one axis at a time).
-// blockIdx.z is the map; with depth > 1 every `depth` maps are a volume, and its
-// maps are reordered as its rows are. One read and one write an element.
+// The reordering before a forward transform and after an inverse one, along the last PF_RANK axes of
+// arrays [l][m][n], n contiguous: out[reordered(h)][reordered(i)][reordered(j)] = in[h][i][j] and back.
+// Of one axis m counts lines; l is 1 but for three. One read and one write an element.
 //
 // Three ways to do it, chosen by the host: scatter (a thread reads one element
 // where it stands), gather (a thread writes one element where it stands), and
 // wide (a thread moves 32 bytes in and 32 bytes out, all in 16-byte accesses;
-// needs cols divisible by twice LANES). Blocks of 256 threads cover a map, with
-// a grid-stride loop over rows where those need more than 65535 blocks; no shared
-// memory. The inverse kernels write volumes, or up to three separate maps, and
+// needs n divisible by twice LANES). Blocks of 256 threads cover a map of [m][n], with
+// a grid-stride loop over rows where those need more than 65535 blocks; blockIdx.z counts maps. No shared
+// memory. The inverse kernels write one array after the other, or up to three separate maps, and
 // finish the sine transforms: bit z of alternate_x (alternate_y) negates the odd
 // rows (columns) of map z.
 #pragma once
 #include "fft/inputs.cuh"
+
+#ifndef PF_RANK
+#define PF_RANK 2
+#endif
+/// Axes that are transformed together.
+constexpr int RANK = PF_RANK;
 
 /// Where element n of a line goes before an N-point transform: even indices ascending, then
 /// odd indices descending (Makhoul 1980).
@@ -37,52 +41,61 @@ __device__ __forceinline__ u32 row_stride() { return gridDim.y * blockDim.y; }
 
 __device__ __forceinline__ size_t at(u32 i, u32 j, u32 cols) { return size_t(i) * cols + j; }
 
-/// Where map z of volumes of `depth` maps goes, and which map comes to its place.
-__device__ __forceinline__ u32 map_reordered(u32 z, u32 depth) {
-    return depth > 1 ? z - z % depth + reordered(z % depth, depth) : z;
+/// Of an element or place along one axis, the place that it goes to or the element that stands there.
+template <bool PLACE> __device__ __forceinline__ u32 other_of(u32 k, u32 length) {
+    return PLACE ? natural(k, length) : reordered(k, length);
 }
-__device__ __forceinline__ u32 map_natural(u32 z, u32 depth) {
-    return depth > 1 ? z - z % depth + natural(z % depth, depth) : z;
+/// The same of a row and of a map, which change places where their axis is transformed.
+template <bool PLACE> __device__ __forceinline__ u32 other_row(u32 i, u32 m) { return RANK > 1 ? other_of<PLACE>(i, m) : i; }
+template <bool PLACE> __device__ __forceinline__ u32 other_map(u32 z, u32 l) {
+    return RANK > 2 ? z - z % l + other_of<PLACE>(z % l, l) : z;
 }
 
-PF_KERNEL(BLOCK) reorder_scatter(const Input* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,
-                                 int permute_rows, u32 depth) {
-    Index c = first_index();
-    if (c.j >= cols) return;
-    size_t map = size_t(rows) * cols;
-    in += blockIdx.z * map;
-    out += map_reordered(blockIdx.z, depth) * map;
-    for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? reordered(c.i, rows) : c.i;
-        out[at(i, reordered(c.j, cols), cols)] = real(in[at(c.i, c.j, cols)]);
+/// Calls f(map, row, column, place) for a thread's elements, each with the distance of its place from
+/// the array's first. PLACE: threads are dealt out to places, otherwise to elements.
+template <bool PLACE, typename F> __device__ __forceinline__ void each_element(u32 l, u32 m, u32 n, F f) {
+    const Index c = first_index();
+    if (c.j >= n) return;
+    const u32 z = blockIdx.z, map = other_map<PLACE>(z, l), j = other_of<PLACE>(c.j, n);
+    const size_t first = size_t(PLACE ? z : map) * m * n;
+    for (u32 i = c.i; i < m; i += row_stride()) {
+        const u32 row = other_row<PLACE>(i, m);
+        if (PLACE) f(map, row, j, first + at(i, c.j, n));
+        else f(z, i, c.j, first + at(row, j, n));
     }
 }
 
-PF_KERNEL(BLOCK) reorder_gather(const Input* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,
-                                int permute_rows, u32 depth) {
-    Index c = first_index();
-    if (c.j >= cols) return;
-    size_t map = size_t(rows) * cols;
-    in += map_natural(blockIdx.z, depth) * map;
-    out += blockIdx.z * map;
-    for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? natural(c.i, rows) : c.i;
-        out[at(c.i, c.j, cols)] = real(in[at(i, natural(c.j, cols), cols)]);
+/// Calls f(map, row, column, even, odd) for pieces of 2·LANES elements of a row, even ones of which go to
+/// the LANES places from `even` on, odd ones backwards to those from `odd` on.
+template <typename F> __device__ __forceinline__ void each_piece(u32 l, u32 m, u32 n, F f) {
+    const Index c = first_index();
+    const u32 half = c.j * LANES;
+    if (2 * half >= n) return;
+    const size_t first = size_t(other_map<false>(blockIdx.z, l)) * m * n;
+    for (u32 i = c.i; i < m; i += row_stride()) {
+        const size_t row = first + at(other_row<false>(i, m), 0, n);
+        f(blockIdx.z, i, 2 * half, row + half, row + n - LANES - half);
     }
+}
+
+template <bool PLACE> __device__ __forceinline__ void reorder(const Input* in, real* out, u32 l, u32 m, u32 n) {
+    each_element<PLACE>(l, m, n, [&](u32 z, u32 i, u32 j, size_t place) {
+        out[place] = real(in[(size_t(z) * m + i) * n + j]);
+    });
+}
+
+PF_KERNEL(BLOCK) reorder_scatter(const Input* __restrict__ in, real* __restrict__ out, u32 l, u32 m, u32 n) {
+    reorder<false>(in, out, l, m, n);
+}
+
+PF_KERNEL(BLOCK) reorder_gather(const Input* __restrict__ in, real* __restrict__ out, u32 l, u32 m, u32 n) {
+    reorder<true>(in, out, l, m, n);
 }
 
 /// Of real numbers alone.
-PF_KERNEL(BLOCK) reorder_wide(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols, int permute_rows,
-                              u32 depth) {
-    Index c = first_index();
-    u32 half = c.j * LANES;  // this thread's even elements go to half…, its odd ones to the mirror image
-    if (2 * half >= cols) return;
-    size_t map = size_t(rows) * cols;
-    in += blockIdx.z * map;
-    out += map_reordered(blockIdx.z, depth) * map;
-    for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? reordered(c.i, rows) : c.i;
-        const Pack* source = reinterpret_cast<const Pack*>(in + at(c.i, 2 * half, cols));
+PF_KERNEL(BLOCK) reorder_wide(const real* __restrict__ in, real* __restrict__ out, u32 l, u32 m, u32 n) {
+    each_piece(l, m, n, [&](u32 z, u32 i, u32 j, size_t to_even, size_t to_odd) {
+        const Pack* source = reinterpret_cast<const Pack*>(in + (size_t(z) * m + i) * n + j);
         Pack low = source[0], high = source[1], even, odd;
 #pragma unroll
         for (u32 k = 0; k < LANES; ++k) {
@@ -90,69 +103,51 @@ PF_KERNEL(BLOCK) reorder_wide(const real* __restrict__ in, real* __restrict__ ou
             even.v[k] = from.v[2 * k % LANES];
             odd.v[LANES - 1 - k] = from.v[(2 * k + 1) % LANES];
         }
-        *reinterpret_cast<Pack*>(out + at(i, half, cols)) = even;
-        *reinterpret_cast<Pack*>(out + at(i, cols - LANES - half, cols)) = odd;
-    }
+        *reinterpret_cast<Pack*>(out + to_even) = even;
+        *reinterpret_cast<Pack*>(out + to_odd) = odd;
+    });
 }
 
 /// Where maps go, and the signs of their odd rows and columns: three
-/// separate maps, or with `b` null a stack of any height at `a`.
+/// separate maps, or with `b` null as many as there are at `a`.
 struct Destination {
-    real* out;
-    real odd_row, odd_col;
+    real *a, *b, *c;
+    u32 alternate_x, alternate_y;
 
-    __device__ __forceinline__ Destination(real* a, real* b, real* c, u32 place, size_t map, u32 alternate_x,
-                                           u32 alternate_y) {
-        out = !b ? a + place * map : place == 0 ? a : place == 1 ? b : c;
-        u32 bit = b ? place : 0;
-        odd_row = alternate_x >> bit & 1 ? real(-1) : real(1);
-        odd_col = alternate_y >> bit & 1 ? real(-1) : real(1);
+    __device__ __forceinline__ real* row(u32 z, u32 i, u32 m, u32 n) const {
+        return b ? (z == 0 ? a : z == 1 ? b : c) + at(i, 0, n) : a + (size_t(z) * m + i) * n;
     }
-    __device__ __forceinline__ real row_sign(u32 i) const { return i & 1 ? odd_row : real(1); }
-    __device__ __forceinline__ real sign(u32 i, u32 j) const { return row_sign(i) * (j & 1 ? odd_col : real(1)); }
+    __device__ __forceinline__ real sign(u32 bits, u32 z, u32 k) const {
+        return k & 1 && bits >> (b ? z : 0) & 1 ? real(-1) : real(1);
+    }
+    __device__ __forceinline__ real row_sign(u32 z, u32 i) const { return sign(alternate_x, z, i); }
+    __device__ __forceinline__ real column_sign(u32 z, u32 j) const { return sign(alternate_y, z, j); }
 };
 
-PF_KERNEL(BLOCK) restore_scatter(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 rows, u32 cols,
-                                 int permute_rows, u32 depth, u32 alternate_x, u32 alternate_y) {
-    Index c = first_index();
-    if (c.j >= cols) return;
-    size_t map = size_t(rows) * cols;
-    Destination to(out0, out1, out2, map_natural(blockIdx.z, depth), map, alternate_x, alternate_y);
-    in += blockIdx.z * map;
-    u32 j = natural(c.j, cols);
-    for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? natural(c.i, rows) : c.i;
-        to.out[at(i, j, cols)] = to.sign(i, j) * in[at(c.i, c.j, cols)];
-    }
+template <bool PLACE>
+__device__ __forceinline__ void restore(const real* in, const Destination& to, u32 l, u32 m, u32 n) {
+    each_element<PLACE>(l, m, n, [&](u32 z, u32 i, u32 j, size_t place) {
+        to.row(z, i, m, n)[j] = to.row_sign(z, i) * to.column_sign(z, j) * in[place];
+    });
 }
 
-PF_KERNEL(BLOCK) restore_gather(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 rows, u32 cols,
-                                int permute_rows, u32 depth, u32 alternate_x, u32 alternate_y) {
-    Index c = first_index();
-    if (c.j >= cols) return;
-    size_t map = size_t(rows) * cols;
-    Destination to(out0, out1, out2, blockIdx.z, map, alternate_x, alternate_y);
-    in += map_reordered(blockIdx.z, depth) * map;
-    u32 j = reordered(c.j, cols);
-    for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? reordered(c.i, rows) : c.i;
-        to.out[at(c.i, c.j, cols)] = to.sign(c.i, c.j) * in[at(i, j, cols)];
-    }
+PF_KERNEL(BLOCK) restore_scatter(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 l, u32 m, u32 n,
+                                 u32 alternate_x, u32 alternate_y) {
+    restore<true>(in, Destination{out0, out1, out2, alternate_x, alternate_y}, l, m, n);
 }
 
-PF_KERNEL(BLOCK) restore_wide(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 rows, u32 cols,
-                              int permute_rows, u32 depth, u32 alternate_x, u32 alternate_y) {
-    Index c = first_index();
-    u32 half = c.j * LANES;
-    if (2 * half >= cols) return;
-    size_t map = size_t(rows) * cols;
-    Destination to(out0, out1, out2, blockIdx.z, map, alternate_x, alternate_y);
-    in += map_reordered(blockIdx.z, depth) * map;
-    for (; c.i < rows; c.i += row_stride()) {
-        u32 i = permute_rows ? reordered(c.i, rows) : c.i;
-        Pack even = *reinterpret_cast<const Pack*>(in + at(i, half, cols));
-        Pack odd = *reinterpret_cast<const Pack*>(in + at(i, cols - LANES - half, cols));
-        real sign = to.row_sign(c.i), odd_sign = sign * to.odd_col;
+PF_KERNEL(BLOCK) restore_gather(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 l, u32 m, u32 n,
+                                u32 alternate_x, u32 alternate_y) {
+    restore<false>(in, Destination{out0, out1, out2, alternate_x, alternate_y}, l, m, n);
+}
+
+PF_KERNEL(BLOCK) restore_wide(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 l, u32 m, u32 n,
+                              u32 alternate_x, u32 alternate_y) {
+    const Destination to = {out0, out1, out2, alternate_x, alternate_y};
+    each_piece(l, m, n, [&](u32 z, u32 i, u32 j, size_t from_even, size_t from_odd) {
+        const Pack even = *reinterpret_cast<const Pack*>(in + from_even);
+        const Pack odd = *reinterpret_cast<const Pack*>(in + from_odd);
+        const real sign = to.row_sign(z, i), odd_sign = sign * to.column_sign(z, 1);
         Pack low, high;
 #pragma unroll
         for (u32 k = 0; k < LANES; ++k) {
@@ -160,8 +155,8 @@ PF_KERNEL(BLOCK) restore_wide(const real* __restrict__ in, real* out0, real* out
             into.v[2 * k % LANES] = sign * even.v[k];
             into.v[(2 * k + 1) % LANES] = odd_sign * odd.v[LANES - 1 - k];
         }
-        Pack* target = reinterpret_cast<Pack*>(to.out + at(c.i, 2 * half, cols));
+        Pack* target = reinterpret_cast<Pack*>(to.row(z, i, m, n) + j);
         target[0] = low;
         target[1] = high;
-    }
+    });
 }

@@ -23,6 +23,7 @@
 //                 own the columns (peers/peers.cuh)
 #pragma once
 #include "fft/inputs.cuh"
+#include "lines/block_fft.cuh"
 #include "lines/real_lines.cuh"
 #include "peers/peers.cuh"
 

@@ -7,7 +7,7 @@
 //   IDXST(x)[n] = (-1)^n IDCT(0, x[N-1], …, x[1])[n]
 // in the scaling of Jiang et al. The halves are left out here.
 #pragma once
-#include "lines/block_fft.cuh"
+#include "device/common.cuh"
 
 /// From V[k] and V[N-k] to twice the DCT at k and N-k, of both lines.
 __device__ __forceinline__ void dct_pair(cplx w, cplx& k, cplx& n) {

@@ -128,7 +128,7 @@ pub use device::{
     KernelOrigin, KernelUse, Marks, MemoryInfo, Spread, Stopwatch, compile, measure, probe,
 };
 pub use engine::CudaEngine;
-pub use fft::{ForwardFft, InverseFft};
+pub use fft::RealFft;
 pub use lines::tuning;
 pub use peers::{
     BatchSolver, Peers, PeersEngine, SlabSolver, Work, World, WorldError, WorldOptions,
@@ -139,4 +139,4 @@ pub use place::{
 };
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use solve::HostSolve;
-pub use solve::{FieldSolver, Fields, Folding, Fused, RowColumn, SolverOptions, ThreePass, solver};
+pub use solve::{FieldSolver, Fields, Folding, SolverOptions, Spectral, ThreePass, solver};

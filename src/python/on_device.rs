@@ -9,7 +9,7 @@ use super::errors::Failure;
 use super::transforms::Work;
 use crate::border::{Device, stream_of};
 use crate::cuda::interop::{self, Borrowed, on_stream};
-use crate::cuda::transforms::{Plan1d, Plan2d};
+use crate::cuda::transforms;
 use crate::cuda::{self, CudaError, CudaReal, DeviceVec, FieldSolver, Gpu, SolverOptions};
 use crate::engine::Pipeline;
 use crate::transform::{Algorithm1d, Plan2dOptions};
@@ -24,8 +24,7 @@ const MOST_PLANS: usize = 8;
 const ALIGNMENT: usize = 256;
 
 enum Plan<T: CudaReal> {
-    Lines(Plan1d<T>),
-    Maps(Box<Plan2d<T>>),
+    Transform(Box<transforms::Plan<T>>),
     Solve(Box<dyn FieldSolver<T>>),
 }
 
@@ -33,11 +32,14 @@ impl<T: CudaReal> Plan<T> {
     fn new(gpu: &Gpu, work: Work) -> Result<Self, CudaError> {
         Ok(match work {
             Work::Lines { kind, n, batch } => {
-                Plan::Lines(Plan1d::batched(gpu, kind, n, Algorithm1d::default(), batch)?)
+                let algorithm = Algorithm1d::default();
+                let plan = transforms::Plan::of_lines(gpu, kind, n, algorithm, batch)?;
+                Plan::Transform(Box::new(plan))
             }
             Work::Maps { kind, shape: [nx, ny], batch } => {
                 let options = Plan2dOptions::default();
-                Plan::Maps(Box::new(Plan2d::batched(gpu, kind, nx, ny, options, batch)?))
+                let plan = transforms::Plan::of_maps(gpu, kind, nx, ny, options, batch)?;
+                Plan::Transform(Box::new(plan))
             }
             Work::Solve { grid, pipeline } => {
                 let pipeline = pipeline.unwrap_or(Pipeline::ThreePass);
@@ -112,8 +114,7 @@ fn enqueue<T: CudaReal>(gpu: &Gpu, work: Work, arrays: Arrays<'_, T>) -> Result<
     kept.captured |= capturing;
     let plan = kept.plan.downcast_mut::<Plan<T>>().expect("the key names the type");
     match (plan, arrays.out, arrays.energy) {
-        (Plan::Lines(plan), [out], _) => plan.run(arrays.input, out),
-        (Plan::Maps(plan), [out], _) => plan.run(arrays.input, out),
+        (Plan::Transform(plan), [out], _) => plan.run(arrays.input, out),
         (Plan::Solve(solver), out, Some(energy)) => {
             let out = out.try_into().expect("a solve has three maps");
             interop::solve_borrowed(&mut **solver, arrays.input, out, energy)

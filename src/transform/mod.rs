@@ -114,7 +114,8 @@ impl Method {
     }
 }
 
-/// Which axis of a map takes the real FFT of the fused method (Jiang et al., §IV-C).
+/// Which axis of a map takes the real FFT of the fused method on a CPU (Jiang et al., §IV-C). On a
+/// GPU it is y.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FftLayout {

@@ -15,7 +15,7 @@ use crate::slabs::ranks_solve_like_one;
 use crate::solve::variants;
 use crate::transforms::{LINES, VOLUMES, ways};
 use placefield::Precision;
-use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, PlanNd};
+use placefield::cuda::transforms::{Input, Path, Plan};
 use placefield::cuda::{
     Arrangement, Bodies, CudaEngine, CudaError, CudaReal, Density, DeviceVec, Fields, Force, Gpu,
     SolverOptions, ThreePass, compile, solver,
@@ -217,14 +217,14 @@ fn lines<T: CudaReal>(gpu: &Gpu) {
     let one_of_bytes = gpu.upload(&vec![5u8; long]).unwrap();
     for (kind, _) in LINES {
         for algorithm in Algorithm1d::ALL {
-            let mut plan = Plan1d::<T, u8>::batched(gpu, kind, 33, algorithm, 20).unwrap();
+            let mut plan = Plan::<T, u8>::of_lines(gpu, kind, 33, algorithm, 20).unwrap();
             fills(gpu, 33 * 20, |out| plan.run(&bytes, out));
-            let mut plan = Plan1d::<T, T>::batched(gpu, kind, 33, algorithm, 20).unwrap();
+            let mut plan = Plan::<T, T>::of_lines(gpu, kind, 33, algorithm, 20).unwrap();
             fills(gpu, 33 * 20, |out| plan.run(&floats, out));
         }
-        let mut plan = Plan1d::<T, T>::new(gpu, kind, long).unwrap();
+        let mut plan = Plan::<T, T>::of_lines(gpu, kind, long, Algorithm1d::Fastest, 1).unwrap();
         fills(gpu, long, |out| plan.run(&one, out));
-        let mut plan = Plan1d::<T, u8>::new(gpu, kind, long).unwrap();
+        let mut plan = Plan::<T, u8>::of_lines(gpu, kind, long, Algorithm1d::Fastest, 1).unwrap();
         fills(gpu, long, |out| plan.run(&one_of_bytes, out));
     }
 }
@@ -236,20 +236,20 @@ fn transforms<T: CudaReal, I: Input<T>>(
     (nx, ny): (usize, usize),
     input: &[I],
     options: Plan2dOptions,
-    path: Option<Path2d>,
+    path: Option<Path>,
 ) {
     let count = 2 * nx * ny;
     let input = gpu.upload(input).unwrap();
-    let check = |plan: &Plan2d<T, I>| {
+    let check = |plan: &Plan<T, I>| {
         assert!(path.is_none_or(|p| plan.path() == p), "{nx} x {ny}: {:?}", plan.path());
     };
     for (kind, ..) in MAPS {
-        let mut plan = Plan2d::<T, I>::batched(gpu, kind, nx, ny, options, 2).unwrap();
+        let mut plan = Plan::<T, I>::of_maps(gpu, kind, nx, ny, options, 2).unwrap();
         check(&plan);
         fills(gpu, count, |out| plan.run(&input, out));
     }
     let mut kept = gpu.zeros::<u64>(1).unwrap();
-    let plan = Plan2d::<T, I>::batched(gpu, Transform::Dct, nx, ny, options, 2).unwrap();
+    let plan = Plan::<T, I>::of_maps(gpu, Transform::Dct, nx, ny, options, 2).unwrap();
     let mut plan = plan.with_threshold().unwrap();
     fills(gpu, count, |out| plan.run_thresholded(&input, T::one(), out, &mut kept));
     let kept = gpu.download(&kept).unwrap()[0];
@@ -269,7 +269,7 @@ fn maps<T: CudaReal>(gpu: &Gpu) {
 fn by_lines<T: CudaReal>(gpu: &Gpu, lengths: &[usize]) {
     let auto = Plan2dOptions::default();
     for (nx, ny) in lengths.iter().flat_map(|&n| [(n, 64), (20, n)]) {
-        let path = must_have_lines::<T>(gpu, nx.max(ny)).then_some(Path2d::Lines);
+        let path = must_have_lines::<T>(gpu, nx.max(ny)).then_some(Path::Lines);
         transforms::<T, T>(gpu, (nx, ny), &values(2 * nx * ny), auto, path);
         transforms::<T, u8>(gpu, (nx, ny), &vec![3; 2 * nx * ny], auto, path);
     }
@@ -289,11 +289,11 @@ fn volumes<T: CudaReal>(gpu: &Gpu) {
     let floats = gpu.upload(&values::<T>(16 * 16 * 16)).unwrap();
     for (kind, _) in VOLUMES {
         for method in Method::ALL {
-            let mut plan = Plan3d::<T, u8>::batched(gpu, kind, [3, 11, 20], method, 1).unwrap();
+            let mut plan = Plan::<T, u8>::of_arrays(gpu, kind, &[3, 11, 20], method, 1).unwrap();
             fills(gpu, 33 * 20, |out| plan.run(&bytes, out));
-            let mut plan = Plan3d::<T, T>::batched(gpu, kind, [16, 16, 16], method, 1).unwrap();
+            let mut plan = Plan::<T, T>::of_arrays(gpu, kind, &[16, 16, 16], method, 1).unwrap();
             fills(gpu, 16 * 16 * 16, |out| plan.run(&floats, out));
-            let mut plan = PlanNd::<T, T>::batched(gpu, kind, &[4, 8, 8, 16], method, 1).unwrap();
+            let mut plan = Plan::<T, T>::of_arrays(gpu, kind, &[4, 8, 8, 16], method, 1).unwrap();
             fills(gpu, 16 * 16 * 16, |out| plan.run(&floats, out));
         }
     }

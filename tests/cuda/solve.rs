@@ -6,7 +6,7 @@ use crate::device::{self, MAPS, gpu, output, poisoned};
 use crate::maps::{grid, off_axis};
 use crate::reference::{Line, transform_2d};
 use placefield::cuda::{
-    CudaError, CudaReal, FieldSolver, Fields, Folding, Fused, Gpu, Graph, SolverOptions, solver,
+    CudaError, CudaReal, FieldSolver, Fields, Folding, Gpu, Graph, SolverOptions, Spectral, solver,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;
@@ -183,7 +183,8 @@ fn a_replayed_graph_gives_the_same_bits() {
 #[ignore = "needs an NVIDIA GPU"]
 fn a_capture_that_fails_leaves_the_stream_usable() {
     let gpu = gpu();
-    let mut short = Fused::<f32>::new(&gpu, &grid(8, 8), SolverOptions::default()).unwrap();
+    let mut short =
+        Spectral::<f32>::new(&gpu, &grid(8, 8), Pipeline::Fused, SolverOptions::default()).unwrap();
     let rho = gpu.zeros::<f32>(63).unwrap();
     let mut fields = Fields::new(&gpu, 64).unwrap();
     // SAFETY: the graph is never launched.

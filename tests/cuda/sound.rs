@@ -7,10 +7,10 @@ use crate::device::{check, gpu};
 use crate::maps::{grid, off_axis};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cuda::compile::Code;
-use placefield::cuda::transforms::Plan2d;
+use placefield::cuda::transforms::Plan;
 use placefield::cuda::{
     Arrangement, Bodies, CudaEngine, CudaError, CudaReal, Density, Descent, DescentBodies, Fields,
-    Force, ForwardFft, Gpu, GpuOptions, Graph, InverseFft, SolverOptions, solver,
+    Force, Gpu, GpuOptions, Graph, RealFft, SolverOptions, solver,
 };
 use placefield::engine::{Engine, EngineError, EngineOptions, MapKind, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};
@@ -40,7 +40,7 @@ fn memory_of_another_opening_of_the_device_is_refused() {
         let mut fields = Fields::new(&other, n).unwrap();
         assert!(is_other_gpu(solver.solve(&mine, &mut fields)), "{pipeline}");
     }
-    let mut plan = Plan2d::<f32>::new(&gpu, Transform::Dct, 64, 64).unwrap();
+    let mut plan = Plan::<f32>::of_map(&gpu, Transform::Dct, 64, 64).unwrap();
     let (mine, mut theirs) = (gpu.zeros(n).unwrap(), other.zeros(n).unwrap());
     assert!(is_other_gpu(plan.run(&mine, &mut theirs)));
     assert!(is_other_gpu(plan.run(&theirs, &mut gpu.zeros(n).unwrap())));
@@ -203,11 +203,11 @@ fn views_that_begin_between_pairs_are_refused() {
     assert!(refused(descent.step(positions.slice_mut(1..9))));
     descent.step(positions.slice_mut(2..10)).unwrap();
     let mut spectrum = gpu.zeros(5).unwrap();
-    let mut forward = ForwardFft::<f32>::alone(&gpu, &[8], 1).unwrap();
-    assert!(refused(forward.run(positions.slice(1..9), &mut spectrum)));
-    let mut inverse = InverseFft::<f32>::alone(&gpu, &[8], 1).unwrap();
-    assert!(refused(inverse.run(&mut spectrum, positions.slice_mut(1..9))));
-    forward.run(positions.slice(2..10), &mut spectrum).unwrap();
+    let mut forward = RealFft::<f32>::forward(&gpu, &[8], 1).unwrap();
+    assert!(refused(forward.run_forward(positions.slice(1..9), &mut spectrum)));
+    let mut inverse = RealFft::<f32>::inverse(&gpu, &[8], 1).unwrap();
+    assert!(refused(inverse.run_inverse(&mut spectrum, positions.slice_mut(1..9))));
+    forward.run_forward(positions.slice(2..10), &mut spectrum).unwrap();
     gpu.synchronize().unwrap();
 }
 
@@ -224,7 +224,7 @@ fn lengths_beyond_what_cufft_counts_are_refused() {
         (&[1 << 63, 2], 1),
     ];
     for (shape, batch) in shapes {
-        let found = ForwardFft::<f32>::alone(&gpu, shape, batch);
+        let found = RealFft::<f32>::forward(&gpu, shape, batch);
         let refused = matches!(found, Err(CudaError::Shape(_) | CudaError::NoTransform { .. }));
         assert!(refused, "{batch} of {shape:?}");
     }

@@ -6,7 +6,7 @@ use crate::device::{gpu, must_have_lines, poisoned};
 use crate::maps::{grid, off_axis};
 use placefield::Precision;
 use placefield::cuda::{CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, SolverOptions};
-use placefield::cuda::{Fused, ThreePass, solver};
+use placefield::cuda::{Spectral, ThreePass, solver};
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Map};
 use placefield::transform::{Transform, oracle};
@@ -143,7 +143,9 @@ fn agrees_with_the_fused_pipeline_on_long_lines() {
         let rho: Vec<f32> = off_axis(nx, ny);
         let exact: Vec<f64> = wide(&rho);
         let want = {
-            let mut fused = Fused::<f64>::new(&gpu, &grid, SolverOptions::default()).unwrap();
+            let mut fused =
+                Spectral::<f64>::new(&gpu, &grid, Pipeline::Fused, SolverOptions::default())
+                    .unwrap();
             let mut fields = poisoned(&gpu, nx * ny);
             fused.solve(&gpu.upload(&exact).unwrap(), &mut fields).unwrap();
             read(&gpu, &fields)

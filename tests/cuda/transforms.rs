@@ -5,10 +5,10 @@ use crate::common::wide;
 use crate::device::{MAPS, check, gpu, must_have_lines, output, values};
 use crate::maps::off_axis;
 use crate::reference::{Line, line, transform_2d, transform_nd};
-use placefield::cuda::transforms::{Input, Path2d, Plan1d, Plan2d, Plan3d, PlanNd, Stage};
+use placefield::cuda::transforms::{Input, Path, Plan, Stage};
 use placefield::cuda::{CudaError, CudaReal, Graph};
 use placefield::transform::{
-    Algorithm1d, FftLayout, Method, Plan2dOptions, PostProcessing, Reorder, Transform, Transform1d,
+    Algorithm1d, Method, Plan2dOptions, PostProcessing, Reorder, Transform, Transform1d,
     TransformNd,
 };
 use rand::{RngExt, SeedableRng};
@@ -37,8 +37,7 @@ fn lines_agree<T: CudaReal>() {
             for (kind, reference) in LINES {
                 let want = batches(&wide(&x), n, |x| line(reference, x));
                 for algorithm in Algorithm1d::ALL {
-                    let mut plan =
-                        Plan1d::<T, T>::batched(&gpu, kind, n, algorithm, batch).unwrap();
+                    let mut plan = Plan::<T, T>::of_lines(&gpu, kind, n, algorithm, batch).unwrap();
                     for _ in 0..2 {
                         let got = output(&gpu, n * batch, |out| plan.run(&input, out));
                         check(&got, &want, &format!("{batch} {kind:?} of {n} by {algorithm:?}"));
@@ -133,10 +132,9 @@ pub(crate) fn ways() -> Vec<Plan2dOptions> {
         let base = fused.reorder(reorder);
         ways.push(base.method(Method::RowColumn));
         for post in [PostProcessing::Efficient, PostProcessing::Naive] {
-            ways.push(base.layout(FftLayout::Straight).post(post));
+            ways.push(base.post(post));
         }
     }
-    ways.push(fused.layout(FftLayout::Transposed));
     ways
 }
 
@@ -157,7 +155,7 @@ fn maps_agree<T: CudaReal>() {
         for (kind, along_x, along_y) in MAPS {
             let want = batches(&wide(&x), nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
             for options in ways() {
-                let mut plan = Plan2d::<T, T>::batched(&gpu, kind, nx, ny, options, batch).unwrap();
+                let mut plan = Plan::<T, T>::of_maps(&gpu, kind, nx, ny, options, batch).unwrap();
                 let what = format!("{batch} {kind:?} of {nx} x {ny} {:?} {options:?}", plan.path());
                 for _ in 0..2 {
                     check(&output(&gpu, x.len(), |out| plan.run(&input, out)), &want, &what);
@@ -184,22 +182,20 @@ fn maps_agree_with_the_reference_in_f64() {
 fn a_plan_says_which_way_it_goes() {
     let gpu = gpu();
     let path = |nx, ny, options| {
-        Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, nx, ny, options, 1).unwrap().path()
+        Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, nx, ny, options, 1).unwrap().path()
     };
     let auto = Plan2dOptions::default();
     let fused = auto.method(Method::Fused);
-    let with = |layout| fused.layout(layout);
-    assert_eq!(path(64, 128, auto), Path2d::Lines);
-    assert_eq!(path(64, 128, with(FftLayout::Straight)), Path2d::Straight);
-    assert_eq!(path(64, 128, with(FftLayout::Transposed)), Path2d::Transposed);
-    assert_eq!(path(100, 64, auto), Path2d::Lines);
-    assert_eq!(path(64, 300, auto), Path2d::Lines);
-    assert_eq!(path(720, 1536, auto), Path2d::Lines);
-    assert_eq!(path(63, 128, auto), Path2d::Straight);
-    assert_eq!(path(64, 194, auto), Path2d::Straight);
-    assert_eq!(path(64, 128, fused.reorder(Reorder::Gather)), Path2d::Straight);
+    assert_eq!(path(64, 128, auto), Path::Lines);
+    assert_eq!(path(64, 128, fused), Path::Fused);
+    assert_eq!(path(100, 64, auto), Path::Lines);
+    assert_eq!(path(64, 300, auto), Path::Lines);
+    assert_eq!(path(720, 1536, auto), Path::Lines);
+    assert_eq!(path(63, 128, auto), Path::Fused);
+    assert_eq!(path(64, 194, auto), Path::Fused);
+    assert_eq!(path(64, 128, fused.reorder(Reorder::Gather)), Path::Fused);
     let row_column = auto.method(Method::RowColumn);
-    assert_eq!(path(64, 128, row_column), Path2d::RowColumn);
+    assert_eq!(path(64, 128, row_column), Path::RowColumn);
 }
 
 /// Maps with an axis of 10000, whichever it is, and batches of them.
@@ -213,8 +209,8 @@ fn long_axes_agree<T: CudaReal>() {
                 let want =
                     batches(&wide(&x), nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
                 let auto = Plan2dOptions::default();
-                let mut plan = Plan2d::<T, T>::batched(&gpu, kind, nx, ny, auto, batch).unwrap();
-                let lines = plan.path() == Path2d::Lines;
+                let mut plan = Plan::<T, T>::of_maps(&gpu, kind, nx, ny, auto, batch).unwrap();
+                let lines = plan.path() == Path::Lines;
                 assert!(lines || !must_have_lines::<T>(&gpu, 10000), "{nx} x {ny}");
                 let what = format!("{batch} {kind:?} of {nx} x {ny}");
                 for _ in 0..2 {
@@ -253,7 +249,7 @@ fn volumes_agree<T: CudaReal>() {
         for (kind, reference) in VOLUMES {
             let want = batches(&wide(&x), each, |x| transform_nd(x, &shape, reference));
             for method in Method::ALL {
-                let mut plan = Plan3d::<T, T>::batched(&gpu, kind, shape, method, batch).unwrap();
+                let mut plan = Plan::<T, T>::of_arrays(&gpu, kind, &shape, method, batch).unwrap();
                 for _ in 0..2 {
                     let got = output(&gpu, x.len(), |out| plan.run(&input, out));
                     check(&got, &want, &format!("{batch} {kind:?} of {shape:?} {method:?}"));
@@ -280,7 +276,7 @@ fn volumes_agree<T: CudaReal>() {
             let one = |x: &[T]| transform_nd(&wide(x), shape, reference);
             let want: Vec<f64> = x.chunks(each).flat_map(one).collect();
             for method in Method::ALL {
-                let mut plan = PlanNd::<T, T>::batched(&gpu, kind, shape, method, batch).unwrap();
+                let mut plan = Plan::<T, T>::of_arrays(&gpu, kind, shape, method, batch).unwrap();
                 let got = output(&gpu, x.len(), |out| plan.run(&input, out));
                 check(&got, &want, &format!("{kind:?} of {shape:?} {method:?}"));
             }
@@ -310,7 +306,7 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
     let name = std::any::type_name::<I>();
     for (kind, reference) in LINES {
         for (n, algorithm) in Algorithm1d::ALL.into_iter().flat_map(|a| [(16, a), (3, a)]) {
-            let mut plan = Plan1d::<T, I>::batched(&gpu, kind, n, algorithm, x.len() / n).unwrap();
+            let mut plan = Plan::<T, I>::of_lines(&gpu, kind, n, algorithm, x.len() / n).unwrap();
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             let want = batches(&exact, n, |x| line(reference, x));
             check(&got, &want, &format!("{kind:?} of {n} {name} by {algorithm:?}"));
@@ -319,7 +315,7 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
     for (kind, along_x, along_y) in MAPS {
         let want = batches(&exact, 16 * 12, |x| transform_2d(x, 16, 12, along_x, along_y));
         for options in ways() {
-            let mut plan = Plan2d::<T, I>::batched(&gpu, kind, 16, 12, options, 2).unwrap();
+            let mut plan = Plan::<T, I>::of_maps(&gpu, kind, 16, 12, options, 2).unwrap();
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             check(&got, &want, &format!("{kind:?} of {name} {options:?}"));
         }
@@ -331,19 +327,19 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
         for (kind, along_x, along_y) in MAPS {
             let want = batches(&exact, nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
             let auto = Plan2dOptions::default();
-            let mut plan = Plan2d::<T, I>::batched(&gpu, kind, nx, ny, auto, 2).unwrap();
-            assert_eq!(plan.path(), Path2d::Lines);
+            let mut plan = Plan::<T, I>::of_maps(&gpu, kind, nx, ny, auto, 2).unwrap();
+            assert_eq!(plan.path(), Path::Lines);
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             check(&got, &want, &format!("{kind:?} of {nx} x {ny} {name}"));
         }
     }
     for (kind, reference) in VOLUMES {
         for method in Method::ALL {
-            let mut plan = Plan3d::<T, I>::batched(&gpu, kind, [4, 8, 12], method, 1).unwrap();
+            let mut plan = Plan::<T, I>::of_arrays(&gpu, kind, &[4, 8, 12], method, 1).unwrap();
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             let want = transform_nd(&exact, &[4, 8, 12], reference);
             check(&got, &want, &format!("3-D {kind:?} of {name} {method:?}"));
-            let mut plan = PlanNd::<T, I>::batched(&gpu, kind, &[4, 2, 8, 6], method, 1).unwrap();
+            let mut plan = Plan::<T, I>::of_arrays(&gpu, kind, &[4, 2, 8, 6], method, 1).unwrap();
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             let want = transform_nd(&exact, &[4, 2, 8, 6], reference);
             check(&got, &want, &format!("4-D {kind:?} of {name} {method:?}"));
@@ -375,7 +371,7 @@ fn stages_one_at_a_time_and_graphs_give_the_same_bits() {
     let input = gpu.upload(&x).unwrap();
     for (kind, ..) in MAPS {
         for options in ways() {
-            let mut plan = Plan2d::<f64, f64>::batched(&gpu, kind, nx, ny, options, 1).unwrap();
+            let mut plan = Plan::<f64, f64>::of_maps(&gpu, kind, nx, ny, options, 1).unwrap();
             let whole = output(&gpu, nx * ny, |out| plan.run(&input, out));
             if options.method == Method::Fused {
                 let staged = output(&gpu, nx * ny, |out| {
@@ -391,7 +387,7 @@ fn stages_one_at_a_time_and_graphs_give_the_same_bits() {
         }
     }
     let mut plan =
-        Plan3d::<f64, f64>::batched(&gpu, TransformNd::Idct, [8, 10, 28], Method::Fused, 1)
+        Plan::<f64, f64>::of_arrays(&gpu, TransformNd::Idct, &[8, 10, 28], Method::Fused, 1)
             .unwrap();
     let whole = output(&gpu, nx * ny, |out| plan.run(&input, out));
     let staged = output(&gpu, nx * ny, |out| {
@@ -404,11 +400,11 @@ fn stages_one_at_a_time_and_graphs_give_the_same_bits() {
 #[ignore = "needs an NVIDIA GPU"]
 fn kernels_say_what_they_take() {
     let gpu = gpu();
-    let straight = Plan2dOptions::default().method(Method::Fused).layout(FftLayout::Straight);
-    let plan = Plan2d::<f64, u8>::batched(&gpu, Transform::Dct, 64, 96, straight, 1).unwrap();
+    let straight = Plan2dOptions::default().method(Method::Fused);
+    let plan = Plan::<f64, u8>::of_maps(&gpu, Transform::Dct, 64, 96, straight, 1).unwrap();
     let [pre, post] = &plan.kernels().unwrap()[..] else { panic!("two kernels") };
     assert_eq!((pre.name.as_str(), pre.bytes), ("reorder_scatter", 64 * 96 * 9));
-    assert_eq!(post.name, "dct2_post");
+    assert_eq!(post.name, "dct_post");
     assert_eq!(post.bytes, 64 * 49 * 16 + 64 * 96 * 8);
     for kernel in [pre, post] {
         assert!((129..=256).contains(&(kernel.block.0 * kernel.block.1)), "{kernel:?}");
@@ -416,14 +412,14 @@ fn kernels_say_what_they_take() {
         assert!(kernel.registers > 0 && kernel.blocks > 0 && kernel.blocks_per_sm > 0);
     }
     let auto = Plan2dOptions::default();
-    let two = Plan2d::<f32, f32>::batched(&gpu, Transform::Idct, 64, 128, auto, 1).unwrap();
+    let two = Plan::<f32, f32>::of_maps(&gpu, Transform::Idct, 64, 128, auto, 1).unwrap();
     let names: Vec<_> = two.kernels().unwrap().into_iter().map(|k| k.name).collect();
     assert_eq!(names, ["columns 64", "rows 128"]);
     let row_column = auto.method(Method::RowColumn);
-    let plan = Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, 64, 128, row_column, 1).unwrap();
+    let plan = Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, 64, 128, row_column, 1).unwrap();
     assert_eq!(plan.kernels().unwrap().len(), 6);
     let plan =
-        Plan1d::<f32, i16>::batched(&gpu, Transform1d::Idct, 10, Algorithm1d::FourN, 3).unwrap();
+        Plan::<f32, i16>::of_lines(&gpu, Transform1d::Idct, 10, Algorithm1d::FourN, 3).unwrap();
     let [pre, post] = &plan.kernels().unwrap()[..] else { panic!("two kernels") };
     assert_eq!((pre.name.as_str(), pre.bytes), ("idct_pre_4n", 3 * (10 * 2 + 21 * 8)));
     assert_eq!((post.name.as_str(), post.bytes), ("idct_post_long", 3 * 10 * 8));
@@ -435,28 +431,28 @@ fn refusals_are_typed() {
     let gpu = gpu();
     let auto = Plan2dOptions::default();
     let new =
-        |nx, ny| Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, nx, ny, auto, 1).err().unwrap();
+        |nx, ny| Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, nx, ny, auto, 1).err().unwrap();
     assert!(matches!(new(0, 4), CudaError::Shape(_)));
     assert!(matches!(new(usize::MAX, 4), CudaError::Shape(_)));
     assert!(matches!(new(1 << 29, 1), CudaError::NoTransform { .. }));
-    let many = Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, 3, 3, auto, 65536).err().unwrap();
+    let many = Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, 3, 3, auto, 65536).err().unwrap();
     assert!(matches!(many, CudaError::NoTransform { batch: 65536, .. }), "{many}");
-    let no_line = Plan1d::<f32, f32>::batched(&gpu, Transform1d::Dct, 4, Algorithm1d::NPoint, 0);
+    let no_line = Plan::<f32, f32>::of_lines(&gpu, Transform1d::Dct, 4, Algorithm1d::NPoint, 0);
     assert!(matches!(no_line.err().unwrap(), CudaError::Shape(_)));
-    let none = Plan3d::<f32, f32>::batched(&gpu, TransformNd::Dct, [2, 0, 2], Method::Fused, 1);
+    let none = Plan::<f32, f32>::of_arrays(&gpu, TransformNd::Dct, &[2, 0, 2], Method::Fused, 1);
     assert!(matches!(none.err().unwrap(), CudaError::Shape(_)));
 
     let (input, mut output) = (gpu.zeros::<f32>(4096).unwrap(), gpu.zeros::<f32>(4096).unwrap());
     let (short, mut kept) = (gpu.zeros::<f32>(4095).unwrap(), gpu.zeros::<u64>(1).unwrap());
     for options in ways() {
         let mut plan =
-            Plan2d::<f32, f32>::batched(&gpu, Transform::Idct, 64, 64, options, 1).unwrap();
+            Plan::<f32, f32>::of_maps(&gpu, Transform::Idct, 64, 64, options, 1).unwrap();
         let wrong = plan.run(&short, &mut output).unwrap_err();
         assert!(matches!(wrong, CudaError::Length { expected: 4096, found: 4095, .. }), "{wrong}");
         let wrong = plan.run_thresholded(&input, 1.0, &mut output, &mut kept).unwrap_err();
         assert!(matches!(wrong, CudaError::NotPlanned { .. }), "{wrong}");
     }
-    let mut two = Plan2d::<f32, f32>::batched(&gpu, Transform::Dct, 64, 64, auto, 1).unwrap();
+    let mut two = Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, 64, 64, auto, 1).unwrap();
     let wrong = two.run_stage(Stage::Fft, &input, &mut output).unwrap_err();
     assert!(matches!(wrong, CudaError::NotPlanned { .. }), "{wrong}");
     two.run(&input, &mut output).unwrap();
@@ -466,8 +462,6 @@ fn refusals_are_typed() {
 #[test]
 fn plans_can_be_sent_to_another_thread() {
     fn sent<T: Send>() {}
-    sent::<Plan1d<f32, u8>>();
-    sent::<Plan2d<f64>>();
-    sent::<Plan3d<f32>>();
-    sent::<PlanNd<f32>>();
+    sent::<Plan<f32, u8>>();
+    sent::<Plan<f64>>();
 }

@@ -268,18 +268,17 @@ impl<T: Element> Transforms<T> for OnCpu {
 #[cfg(feature = "cuda")]
 impl<T: Element> Transforms<T> for crate::cuda::Gpu {
     fn run(&self, step: Step, shape: &[usize], batch: usize, x: &[T]) -> Result<Vec<T>, Failure> {
-        use crate::cuda::transforms::{Plan1d, Plan2d};
+        use crate::cuda::transforms::Plan;
         let x = self.upload(x)?;
         let mut out = self.zeros(x.len())?;
         match step {
             Step::Lines(kind) => {
-                let plan = Plan1d::batched(self, kind, shape[0], Algorithm1d::default(), batch);
+                let plan = Plan::of_lines(self, kind, shape[0], Algorithm1d::default(), batch);
                 plan?.run(&x, &mut out)?;
             }
             Step::Maps(kind) => {
                 let options = Plan2dOptions::default();
-                Plan2d::batched(self, kind, shape[0], shape[1], options, batch)?
-                    .run(&x, &mut out)?;
+                Plan::of_maps(self, kind, shape[0], shape[1], options, batch)?.run(&x, &mut out)?;
             }
         }
         Ok(self.download(&out)?)

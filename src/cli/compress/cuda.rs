@@ -1,7 +1,7 @@
 //! The transforms of image compression on a device.
 
 use super::{ChannelRun, CompressError, Samples, ThresholdPair};
-use crate::cuda::transforms::Plan2d;
+use crate::cuda::transforms::Plan;
 use crate::cuda::{CudaError, CudaReal, DeviceVec, Gpu};
 use crate::transform::Transform;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use std::time::Instant;
 pub struct CudaThresholdPair<T: CudaReal> {
     gpu: Gpu,
     dct: Dct<T>,
-    idct: Plan2d<T>,
+    idct: Plan<T>,
     spectrum: DeviceVec<T>,
     restored: DeviceVec<T>,
     kept: DeviceVec<u64>,
@@ -18,8 +18,8 @@ pub struct CudaThresholdPair<T: CudaReal> {
 
 /// By the samples it reads.
 enum Dct<T: CudaReal> {
-    U8(Plan2d<T, u8>),
-    U16(Plan2d<T, u16>),
+    U8(Plan<T, u8>),
+    U16(Plan<T, u16>),
 }
 
 impl<T: CudaReal> CudaThresholdPair<T> {
@@ -29,12 +29,12 @@ impl<T: CudaReal> CudaThresholdPair<T> {
     /// When a size is zero or beyond the device, or kernels cannot be made.
     pub fn new(gpu: &Gpu, height: usize, width: usize, bits: u32) -> Result<Self, CudaError> {
         let dct = match bits {
-            8 => Dct::U8(Plan2d::new(gpu, Transform::Dct, height, width)?.with_threshold()?),
-            _ => Dct::U16(Plan2d::new(gpu, Transform::Dct, height, width)?.with_threshold()?),
+            8 => Dct::U8(Plan::of_map(gpu, Transform::Dct, height, width)?.with_threshold()?),
+            _ => Dct::U16(Plan::of_map(gpu, Transform::Dct, height, width)?.with_threshold()?),
         };
         Ok(CudaThresholdPair {
             dct,
-            idct: Plan2d::new(gpu, Transform::Idct, height, width)?,
+            idct: Plan::of_map(gpu, Transform::Idct, height, width)?,
             spectrum: gpu.zeros(height * width)?,
             restored: gpu.zeros(height * width)?,
             kept: gpu.zeros(1)?,

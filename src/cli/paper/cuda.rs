@@ -8,10 +8,10 @@
 
 use super::target::{BenchError, Direction, Machine, Target, Work, Workload, random};
 use crate::charge::Charge;
-use crate::cuda::transforms::{Plan1d, Plan2d, Plan3d, Stage};
+use crate::cuda::transforms::{Plan, Stage};
 use crate::cuda::{
-    CudaEngine, CudaError, CudaReal, Fields, ForwardFft, Gpu, Graph, InverseFft, SolverOptions,
-    Stopwatch, probe, solver,
+    CudaEngine, CudaError, CudaReal, Fields, Gpu, Graph, RealFft, SolverOptions, Stopwatch, probe,
+    solver,
 };
 use crate::engine::{Engine, EngineError, EngineOptions, Pipeline};
 use crate::real::Precision;
@@ -62,16 +62,16 @@ impl CudaTarget {
                 stage::<T>(gpu, shape, Stage::Pre, reorder, PostProcessing::default())?
             }
             &Work::Fft(shape, Direction::Forward) => {
-                let mut fft = ForwardFft::<T>::alone(gpu, &shape, 1)?;
+                let mut fft = RealFft::<T>::forward(gpu, &shape, 1)?;
                 let x = gpu.upload(&random::<T>(shape[0] * shape[1]))?;
                 let mut spectrum = gpu.zeros(shape[0] * (shape[1] / 2 + 1))?;
-                Box::new(move || fft.run(&x, &mut spectrum))
+                Box::new(move || fft.run_forward(&x, &mut spectrum))
             }
             &Work::Fft(shape, Direction::Inverse) => {
-                let mut fft = InverseFft::<T>::alone(gpu, &shape, 1)?;
+                let mut fft = RealFft::<T>::inverse(gpu, &shape, 1)?;
                 let mut spectrum = gpu.zeros(shape[0] * (shape[1] / 2 + 1))?;
                 let mut out = gpu.zeros::<T>(shape[0] * shape[1])?;
-                Box::new(move || fft.run(&mut spectrum, &mut out))
+                Box::new(move || fft.run_inverse(&mut spectrum, &mut out))
             }
             &Work::PostProcess(shape, post) => {
                 stage::<T>(gpu, shape, Stage::Post, Reorder::default(), post)?
@@ -80,7 +80,7 @@ impl CudaTarget {
                 map::<T>(gpu, shape, Transform::Dct, straight(reorder, post))?
             }
             &Work::Line(n, algorithm) => {
-                let mut plan = Plan1d::<T>::batched(gpu, Transform1d::Dct, n, algorithm, 1)?;
+                let mut plan = Plan::<T>::of_lines(gpu, Transform1d::Dct, n, algorithm, 1)?;
                 let (x, mut out) = maps(gpu, n)?;
                 Box::new(move || plan.run(&x, &mut out))
             }
@@ -92,7 +92,7 @@ impl CudaTarget {
                     Direction::Forward => TransformNd::Dct,
                     Direction::Inverse => TransformNd::Idct,
                 };
-                let mut plan = Plan3d::<T>::batched(gpu, kind, shape, method(pipeline), 1)?;
+                let mut plan = Plan::<T>::of_arrays(gpu, kind, &shape, method(pipeline), 1)?;
                 let (x, mut out) = maps(gpu, shape.iter().product())?;
                 Box::new(move || plan.run(&x, &mut out))
             }
@@ -114,7 +114,7 @@ impl CudaTarget {
         let [nx, ny] = shape;
         let options = straight(Reorder::default(), PostProcessing::default());
         let plan =
-            Plan2d::<T>::batched(&self.gpu, Transform::Dct, nx, ny, options, 1).map_err(failed)?;
+            Plan::<T>::of_maps(&self.gpu, Transform::Dct, nx, ny, options, 1).map_err(failed)?;
         let kernels = plan.kernels().map_err(failed)?;
         match &kernels[..] {
             [pre, .., post] => Ok([pre.occupancy, post.occupancy]),
@@ -308,7 +308,7 @@ fn map<T: CudaReal>(
     transform: Transform,
     options: Plan2dOptions,
 ) -> Result<Run, CudaError> {
-    let mut plan = Plan2d::<T>::batched(gpu, transform, nx, ny, options, 1)?;
+    let mut plan = Plan::<T>::of_maps(gpu, transform, nx, ny, options, 1)?;
     let (x, mut out) = maps(gpu, nx * ny)?;
     Ok(Box::new(move || plan.run(&x, &mut out)))
 }
@@ -322,7 +322,7 @@ fn stage<T: CudaReal>(
     post: PostProcessing,
 ) -> Result<Run, CudaError> {
     let options = straight(reorder, post);
-    let mut plan = Plan2d::<T>::batched(gpu, Transform::Dct, nx, ny, options, 1)?;
+    let mut plan = Plan::<T>::of_maps(gpu, Transform::Dct, nx, ny, options, 1)?;
     let (x, mut out) = maps(gpu, nx * ny)?;
     plan.run(&x, &mut out)?;
     Ok(Box::new(move || plan.run_stage(stage, &x, &mut out)))
@@ -336,9 +336,9 @@ fn compress<T: CudaReal>(
     threshold: f64,
 ) -> Result<Run, CudaError> {
     let options = options(pipeline);
-    let dct = Plan2d::<T>::batched(gpu, Transform::Dct, nx, ny, options, 1)?;
+    let dct = Plan::<T>::of_maps(gpu, Transform::Dct, nx, ny, options, 1)?;
     let mut dct = dct.with_threshold()?;
-    let mut idct = Plan2d::<T>::batched(gpu, Transform::Idct, nx, ny, options, 1)?;
+    let mut idct = Plan::<T>::of_maps(gpu, Transform::Idct, nx, ny, options, 1)?;
     let (x, mut spectrum) = maps(gpu, nx * ny)?;
     let (mut out, mut kept) = (gpu.zeros(nx * ny)?, gpu.zeros(1)?);
     Ok(Box::new(move || {

@@ -252,19 +252,6 @@ impl Gpu {
         self.instance::<T>(unit, &[])
     }
 
-    /// As [`Gpu::kernels`], of a file with kernels that read values of type `input`
-    /// ([`Input::TYPE`](super::Input)).
-    pub(in crate::cuda) fn kernels_reading<T: CudaReal>(
-        &self,
-        input: &str,
-        unit: &str,
-    ) -> Result<Arc<CudaModule>, CudaError> {
-        match input == T::TYPE {
-            true => self.kernels::<T>(unit),
-            false => self.instance::<T>(unit, &[("PF_INPUT", input.to_owned())]),
-        }
-    }
-
     /// As [`Gpu::kernels`], compiled with the macros `defines`, in any order: a file of
     /// which there are many instances.
     pub(in crate::cuda) fn instance<T: CudaReal>(

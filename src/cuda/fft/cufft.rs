@@ -14,35 +14,53 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// A cuFFT plan; destroyed when dropped.
-struct Plan {
+/// Real FFTs of dense arrays in one direction, unnormalised: forward the last axis of length n becomes
+/// n/2 + 1 complex numbers; the inverse is that of the forward one times the number of elements.
+pub struct RealFft<T: CudaReal> {
     gpu: Gpu,
-    handle: cufftHandle,
+    forward: bool,
+    means: Means,
     work_bytes: usize,
     work: Option<Arc<DeviceVec<u8>>>,
     /// Real elements of one run, all batches.
     reals: usize,
     /// Complex elements of one run, all batches.
     complexes: usize,
+    of: PhantomData<fn(T)>,
+}
+
+/// What does an FFT.
+enum Means {
+    /// A plan of real numbers.
+    Real(Plan),
+    /// A plan of complex numbers, for a last axis of one value.
+    Complex(Plan),
+    /// Nothing, for an FFT of one value, of which cuFFT 12 has no plans.
+    Copy,
+}
+
+/// A cuFFT plan; destroyed when dropped.
+struct Plan {
+    gpu: Gpu,
+    handle: cufftHandle,
     /// The stream that runs go to.
     stream: AtomicPtr<sys::CUstream_st>,
 }
 
 impl Plan {
     /// Of dense arrays one after the other, or `by_columns`: complex ones of the columns of an array
-    /// `[shape[0]][batch]`.
+    /// `[shape[0]][batch]`. With the size of its work area.
     fn new(
         gpu: &Gpu,
         kind: cufftType,
         shape: &[usize],
         batch: usize,
         by_columns: bool,
-    ) -> Result<Plan, CudaError> {
+    ) -> Result<(Plan, usize), CudaError> {
         let fail = |answer: CufftError| {
             CudaError::cufft(format!("plan of {batch} transforms of {shape:?}"), answer)
         };
         check_cufft()?;
-        check_shape(shape, batch)?;
         let integer = |n: usize| {
             i32::try_from(n).map_err(|_| CudaError::NoTransform {
                 shape: shape.to_vec(),
@@ -51,70 +69,44 @@ impl Plan {
             })
         };
         let mut lengths = shape.iter().map(|&n| integer(n)).collect::<Result<Vec<i32>, _>>()?;
-        let count = integer(batch)?;
-        let mut same = lengths.clone();
-        // Without lengths to embed in both sides are dense and the distances are ignored.
-        let (embed, stride, distance) =
-            if by_columns { (same.as_mut_ptr(), count, 1) } else { (null_mut(), 1, 0) };
+        let (rank, count) = (lengths.len() as i32, integer(batch)?);
         let stream = gpu.enter()?;
-        let (last, slow) = shape.split_last().expect("a transform has at least one axis");
-        let slow: usize = slow.iter().product();
         let mut plan = Plan {
             gpu: gpu.clone(),
             handle: result::create().map_err(fail)?,
-            work_bytes: 0,
-            work: None,
-            reals: batch * slow * last,
-            complexes: batch * slow * if by_columns { *last } else { last / 2 + 1 },
             stream: AtomicPtr::new(null_mut()),
         };
+        let (handle, lengths) = (plan.handle, lengths.as_mut_ptr());
+        // Without lengths to embed in both sides are dense and the distances are ignored.
+        let (embed, stride, distance) =
+            if by_columns { (lengths, count, 1) } else { (null_mut(), 1, 0) };
         // SAFETY: the handle is live and its context current; `lengths` holds
-        // one length per axis, as `embed` does if it is any, and both outlive the call.
-        unsafe {
-            result::set_auto_allocation(plan.handle, false).map_err(fail)?;
-            plan.work_bytes = result::make_plan_many(
-                plan.handle,
-                lengths.len() as i32,
-                lengths.as_mut_ptr(),
-                embed,
-                stride,
-                distance,
-                embed,
-                stride,
-                distance,
-                kind,
+        // one length per axis and outlives the call.
+        let work_bytes = unsafe {
+            result::set_auto_allocation(handle, false).map_err(fail)?;
+            let bytes = result::make_plan_many(
+                handle, rank, lengths, embed, stride, distance, embed, stride, distance, kind,
                 count,
-            )
-            .map_err(fail)?;
-            result::set_stream(plan.handle, stream.raw().cast()).map_err(fail)?;
-        }
+            );
+            result::set_stream(handle, stream.raw().cast()).map_err(fail)?;
+            bytes.map_err(fail)?
+        };
         plan.stream = AtomicPtr::new(stream.raw());
-        Ok(plan)
-    }
-
-    fn set_work_area(&mut self, work: &Arc<DeviceVec<u8>>) -> Result<(), CudaError> {
-        let _current = self.gpu.enter_with(work.as_ref())?;
-        let area = *work.address() as *mut _;
-        // SAFETY: the handle is live, and the area (kept as long as the plan)
-        // is at least as large as the plan asked for: see `share_work_area`.
-        unsafe { result::set_work_area(self.handle, area) }.map_err(|e| self.failure(e))?;
-        self.work = Some(work.clone());
-        Ok(())
+        Ok((plan, work_bytes))
     }
 
     /// Has the next run go where work goes at present.
-    fn bind(&self, stream: &Entered<'_>) -> Result<(), CudaError> {
+    fn on(&self, stream: &Entered<'_>) -> Result<cufftHandle, CudaError> {
         if self.stream.swap(stream.raw(), Relaxed) != stream.raw() {
             // SAFETY: the handle is live, and the stream is of its context, which is current.
-            unsafe { result::set_stream(self.handle, stream.raw().cast()) }
-                .map_err(|e| self.failure(e))?;
+            unsafe { result::set_stream(self.handle, stream.raw().cast()) }.map_err(failure)?;
         }
-        Ok(())
+        Ok(self.handle)
     }
+}
 
-    fn failure(&self, answer: CufftError) -> CudaError {
-        CudaError::cufft("transform", answer)
-    }
+fn failure(answer: CufftError) -> CudaError {
+    CudaError::cufft("transform", answer)
 }
 
 impl Drop for Plan {
@@ -127,82 +119,208 @@ impl Drop for Plan {
     }
 }
 
-/// A plan of either direction, for [`share_work_area`].
-pub(in crate::cuda) trait Planned {
-    /// Bytes its work area must have.
-    fn work_bytes(&self) -> usize;
-    /// Gives it its work area.
-    fn set_work_area(&mut self, work: &Arc<DeviceVec<u8>>) -> Result<(), CudaError>;
-}
-
-/// Gives all plans one work area. They run one after the other on one stream,
+/// Gives all one work area. They run one after the other on one stream,
 /// so one that fits the largest is enough.
-pub(in crate::cuda) fn share_work_area(
+pub(in crate::cuda) fn share_work_area<T: CudaReal>(
     gpu: &Gpu,
-    plans: &mut [&mut dyn Planned],
+    ffts: &mut [&mut RealFft<T>],
 ) -> Result<(), CudaError> {
-    let bytes = plans.iter().map(|plan| plan.work_bytes()).max().unwrap_or(0);
+    let bytes = ffts.iter().map(|fft| fft.work_bytes).max().unwrap_or(0);
     let work = Arc::new(gpu.zeros(bytes.max(1))?);
-    plans.iter_mut().try_for_each(|plan| plan.set_work_area(&work))
-}
-
-/// Real-to-complex FFTs of dense arrays, unnormalised; the last axis of length
-/// n becomes n/2 + 1 complex numbers.
-pub struct ForwardFft<T>(Plan, PhantomData<fn(T)>);
-
-/// Complex-to-real FFTs, unnormalised: the inverse of [`ForwardFft`] times the
-/// number of elements.
-pub struct InverseFft<T>(Plan, PhantomData<fn(T)>);
-
-macro_rules! planned {
-    ($name:ident, $kind:ident) => {
-        impl<T: CudaReal> $name<T> {
-            pub(in crate::cuda) fn new(
-                gpu: &Gpu,
-                shape: &[usize],
-                batch: usize,
-            ) -> Result<Self, CudaError> {
-                Ok($name(Plan::new(gpu, T::$kind, shape, batch, false)?, PhantomData))
-            }
-
-            /// `batch` transforms of arrays of this shape (slowest axis first),
-            /// one after the other in memory, with a work area of their own.
-            ///
-            /// # Errors
-            /// When a length or the batch is zero or beyond what cuFFT counts, cuFFT refuses
-            /// the shape, or memory runs out.
-            pub fn alone(gpu: &Gpu, shape: &[usize], batch: usize) -> Result<Self, CudaError> {
-                let mut plan = Self::new(gpu, shape, batch)?;
-                share_work_area(gpu, &mut [&mut plan])?;
-                Ok(plan)
-            }
+    for fft in ffts {
+        let _current = gpu.enter_with(work.as_ref())?;
+        let area = *work.address() as *mut _;
+        if let Means::Real(plan) | Means::Complex(plan) = &fft.means {
+            // SAFETY: the handle is live, and the area (kept as long as the plan)
+            // is at least as large as the plan asked for.
+            unsafe { result::set_work_area(plan.handle, area) }.map_err(failure)?;
         }
-    };
+        fft.work = Some(work.clone());
+    }
+    Ok(())
 }
-planned!(ForwardFft, FORWARD);
-planned!(InverseFft, INVERSE);
 
-macro_rules! shares_work_area {
-    ($($name:ident),*) => {
-        $(impl<T: CudaReal> Planned for $name<T> {
-            fn work_bytes(&self) -> usize {
-                self.0.work_bytes
+impl<T: CudaReal> RealFft<T> {
+    /// Without a work area.
+    pub(in crate::cuda) fn new(
+        gpu: &Gpu,
+        forward: bool,
+        shape: &[usize],
+        batch: usize,
+    ) -> Result<Self, CudaError> {
+        let reals = check_shape(shape, batch)?;
+        let (&last, slow) = shape.split_last().expect("checked: a shape has an axis");
+        let mut lengths: Vec<usize> = slow.iter().copied().filter(|&n| n > 1).collect();
+        let (means, work_bytes) = match (last, lengths.is_empty()) {
+            (1, true) => (Means::Copy, 0),
+            (1, false) => {
+                let (plan, bytes) = Plan::new(gpu, T::COMPLEX, &lengths, batch, false)?;
+                (Means::Complex(plan), bytes)
             }
-            fn set_work_area(&mut self, work: &Arc<DeviceVec<u8>>) -> Result<(), CudaError> {
-                self.0.set_work_area(work)
+            _ => {
+                lengths.push(last);
+                let kind = if forward { T::FORWARD } else { T::INVERSE };
+                let (plan, bytes) = Plan::new(gpu, kind, &lengths, batch, false)?;
+                (Means::Real(plan), bytes)
             }
-        })*
-    };
+        };
+        let complexes = reals / last * (last / 2 + 1);
+        let (gpu, of) = (gpu.clone(), PhantomData);
+        Ok(RealFft { gpu, forward, means, work_bytes, work: None, reals, complexes, of })
+    }
+
+    fn alone(gpu: &Gpu, forward: bool, shape: &[usize], batch: usize) -> Result<Self, CudaError> {
+        let mut fft = Self::new(gpu, forward, shape, batch)?;
+        share_work_area(gpu, &mut [&mut fft])?;
+        Ok(fft)
+    }
+
+    /// `batch` real-to-complex FFTs of arrays of this shape (slowest axis first),
+    /// one after the other in memory, with a work area of their own.
+    ///
+    /// # Errors
+    /// When a length or the batch is zero or beyond what cuFFT counts, cuFFT refuses
+    /// the shape, or memory runs out.
+    pub fn forward(gpu: &Gpu, shape: &[usize], batch: usize) -> Result<Self, CudaError> {
+        Self::alone(gpu, true, shape, batch)
+    }
+
+    /// The same, complex to real.
+    ///
+    /// # Errors
+    /// As [`RealFft::forward`].
+    pub fn inverse(gpu: &Gpu, shape: &[usize], batch: usize) -> Result<Self, CudaError> {
+        Self::alone(gpu, false, shape, batch)
+    }
+
+    /// Enqueues a forward FFT. `input` is left as it is.
+    ///
+    /// # Errors
+    /// When a buffer belongs to another [`Gpu`] or the real one does not begin where a
+    /// complex number can, or cuFFT refuses.
+    ///
+    /// # Panics
+    /// When it is an inverse, or a buffer is shorter than its shape and batch need.
+    pub fn run_forward<'a, 'b>(
+        &mut self,
+        input: impl Into<DeviceSlice<'a, T>>,
+        output: impl Into<DeviceSliceMut<'b, T::Complex>>,
+    ) -> Result<(), CudaError> {
+        let (input, output) = (input.into(), output.into());
+        assert!(self.forward && self.work.is_some());
+        assert!(input.len() >= self.reals && output.len() >= self.complexes);
+        check_aligned("values to transform", *input.address(), size_of::<T::Complex>())?;
+        self.gpu.check_own(output.gpu())?;
+        let stream = self.gpu.enter_with(input)?;
+        let (from, to) = (*input.address(), *output.address());
+        if let Means::Real(plan) = &self.means {
+            let (handle, from, to) = (plan.on(&stream)?, from as *mut T, to as *mut T::Complex);
+            // SAFETY: the plan is live and of this type, its context is current and
+            // the buffers are as long as it needs (asserted above); a transform out
+            // of place does not write its real input.
+            return unsafe { T::run_forward(handle, from, to) }.map_err(failure);
+        }
+        // SAFETY: there is a complex number for each real one (asserted above), of the current context.
+        unsafe {
+            let bytes = self.complexes * size_of::<T::Complex>();
+            sys::cuMemsetD8Async(to, 0, bytes, stream.raw()).result()?;
+            self.copy_reals((from, size_of::<T>()), (to, size_of::<T::Complex>()), &stream)?;
+        }
+        self.run_complex(to, self.forward, &stream)
+    }
+
+    /// Enqueues an inverse FFT, which overwrites `input`.
+    ///
+    /// # Errors
+    /// As [`RealFft::run_forward`].
+    ///
+    /// # Panics
+    /// When it is a forward one, or a buffer is shorter than its shape and batch need.
+    pub fn run_inverse<'a, 'b>(
+        &mut self,
+        input: impl Into<DeviceSliceMut<'a, T::Complex>>,
+        output: impl Into<DeviceSliceMut<'b, T>>,
+    ) -> Result<(), CudaError> {
+        let (input, output) = (input.into(), output.into());
+        assert!(!self.forward && self.work.is_some());
+        assert!(input.len() >= self.complexes && output.len() >= self.reals);
+        check_aligned("transformed values", *output.address(), size_of::<T::Complex>())?;
+        self.gpu.check_own(output.gpu())?;
+        let stream = self.gpu.enter_with(input.as_view())?;
+        let (from, to) = (*input.address(), *output.address());
+        if let Means::Real(plan) = &self.means {
+            let (handle, from, to) = (plan.on(&stream)?, from as *mut T::Complex, to as *mut T);
+            // SAFETY: the plan is live and of this type, its context is current and
+            // the buffers are as long as it needs (asserted above).
+            return unsafe { T::run_inverse(handle, from, to) }.map_err(failure);
+        }
+        self.run_complex(from, self.forward, &stream)?;
+        // SAFETY: there is a complex number for each real one (asserted above), of the current context.
+        unsafe { self.copy_reals((from, size_of::<T::Complex>()), (to, size_of::<T>()), &stream) }
+    }
+
+    /// A complex FFT in place, where there is one.
+    fn run_complex(
+        &self,
+        values: sys::CUdeviceptr,
+        forward: bool,
+        stream: &Entered<'_>,
+    ) -> Result<(), CudaError> {
+        let Means::Complex(plan) = &self.means else { return Ok(()) };
+        let (handle, values) = (plan.on(stream)?, values as *mut T::Complex);
+        // SAFETY: as above; such an FFT may be in place.
+        unsafe { T::run_complex(handle, values, forward) }.map_err(failure)
+    }
+
+    /// Copies all real numbers, from and to addresses so many bytes apart.
+    ///
+    /// # Safety
+    /// As many of either are memory of the current context.
+    unsafe fn copy_reals(
+        &self,
+        (from, apart): (sys::CUdeviceptr, usize),
+        (to, apart_there): (sys::CUdeviceptr, usize),
+        stream: &Entered<'_>,
+    ) -> Result<(), CudaError> {
+        let copy = sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcHost: null_mut(),
+            srcDevice: from,
+            srcArray: null_mut(),
+            srcPitch: apart,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            dstHost: null_mut(),
+            dstDevice: to,
+            dstArray: null_mut(),
+            dstPitch: apart_there,
+            WidthInBytes: size_of::<T>(),
+            Height: self.reals,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream.raw()).result()? };
+        Ok(())
+    }
 }
-shares_work_area!(ForwardFft, InverseFft, ColumnFft);
 
 /// Complex FFTs along the slow axis of arrays `[n][width]`, in place and unnormalised.
-pub(in crate::cuda) struct ColumnFft<T>(Plan, PhantomData<fn(T)>);
+pub(in crate::cuda) struct ColumnFft<T: CudaReal>(pub(in crate::cuda) RealFft<T>);
 
 impl<T: CudaReal> ColumnFft<T> {
-    /// Of all columns of an array.
+    /// Of all columns of an array, without a work area.
     pub(in crate::cuda) fn new(gpu: &Gpu, n: usize, width: usize) -> Result<Self, CudaError> {
-        Ok(ColumnFft(Plan::new(gpu, T::COMPLEX, &[n], width, true)?, PhantomData))
+        let complexes = check_shape(&[n], width)?;
+        let (means, work_bytes) = if n == 1 {
+            (Means::Copy, 0)
+        } else {
+            let (plan, bytes) = Plan::new(gpu, T::COMPLEX, &[n], width, true)?;
+            (Means::Complex(plan), bytes)
+        };
+        let (gpu, work, reals, of) = (gpu.clone(), None, 0, PhantomData);
+        Ok(ColumnFft(RealFft { gpu, forward: true, means, work_bytes, work, reals, complexes, of }))
     }
 
     /// Enqueues it, forward or inverse.
@@ -214,68 +332,8 @@ impl<T: CudaReal> ColumnFft<T> {
         values: DeviceSliceMut<'_, T::Complex>,
         forward: bool,
     ) -> Result<(), CudaError> {
-        let plan = &self.0;
-        assert!(values.len() == plan.complexes && plan.work.is_some());
-        let stream = plan.gpu.enter_with(values.as_view())?;
-        plan.bind(&stream)?;
-        let at = *values.address() as *mut T::Complex;
-        // SAFETY: the plan is live and of this type, its context is current and the array is as
-        // large as it needs (asserted above).
-        unsafe { T::run_complex(plan.handle, at, forward) }.map_err(|e| plan.failure(e))
-    }
-}
-
-impl<T: CudaReal> ForwardFft<T> {
-    /// Enqueues the transform. `input` is left as it is.
-    ///
-    /// # Errors
-    /// When a buffer belongs to another [`Gpu`] or the real one does not begin where a
-    /// complex number can, or cuFFT refuses.
-    ///
-    /// # Panics
-    /// When a buffer is shorter than the plan's shape and batch need.
-    pub fn run<'a, 'b>(
-        &mut self,
-        input: impl Into<DeviceSlice<'a, T>>,
-        output: impl Into<DeviceSliceMut<'b, T::Complex>>,
-    ) -> Result<(), CudaError> {
-        let (plan, input, output) = (&self.0, input.into(), output.into());
-        assert!(input.len() >= plan.reals && output.len() >= plan.complexes && plan.work.is_some());
-        check_aligned("values to transform", *input.address(), size_of::<T::Complex>())?;
-        plan.gpu.check_own(output.gpu())?;
-        let stream = plan.gpu.enter_with(input)?;
-        plan.bind(&stream)?;
-        let (from, to) = (*input.address() as *mut T, *output.address() as *mut T::Complex);
-        // SAFETY: the plan is live and of this type, its context is current and
-        // the buffers are as long as it needs (asserted above); a transform out
-        // of place does not write its real input.
-        unsafe { T::run_forward(plan.handle, from, to) }.map_err(|e| plan.failure(e))
-    }
-}
-
-impl<T: CudaReal> InverseFft<T> {
-    /// Enqueues the transform, which overwrites `input`.
-    ///
-    /// # Errors
-    /// When a buffer belongs to another [`Gpu`] or the real one does not begin where a
-    /// complex number can, or cuFFT refuses.
-    ///
-    /// # Panics
-    /// When a buffer is shorter than the plan's shape and batch need.
-    pub fn run<'a, 'b>(
-        &mut self,
-        input: impl Into<DeviceSliceMut<'a, T::Complex>>,
-        output: impl Into<DeviceSliceMut<'b, T>>,
-    ) -> Result<(), CudaError> {
-        let (plan, input, output) = (&self.0, input.into(), output.into());
-        assert!(input.len() >= plan.complexes && output.len() >= plan.reals && plan.work.is_some());
-        check_aligned("transformed values", *output.address(), size_of::<T::Complex>())?;
-        plan.gpu.check_own(output.gpu())?;
-        let stream = plan.gpu.enter_with(input.as_view())?;
-        plan.bind(&stream)?;
-        let (from, to) = (*input.address() as *mut T::Complex, *output.address() as *mut T);
-        // SAFETY: the plan is live and of this type, its context is current and
-        // the buffers are as long as it needs (asserted above).
-        unsafe { T::run_inverse(plan.handle, from, to) }.map_err(|e| plan.failure(e))
+        assert!(values.len() == self.0.complexes && self.0.work.is_some());
+        let stream = self.0.gpu.enter_with(values.as_view())?;
+        self.0.run_complex(*values.address(), forward, &stream)
     }
 }

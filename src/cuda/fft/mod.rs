@@ -1,20 +1,14 @@
-//! FFTs and what comes before and after them in a transform: cuFFT, batched
-//! lines, reordering, quads of 2-D spectra.
+//! Transforms through cuFFT's FFTs, with what comes before and after them.
 
 mod cufft;
-mod lines;
-mod quads;
-mod real_fft;
-mod reorder;
+mod fused;
+mod rounds;
 mod threshold;
-mod twiddles;
 
-pub use cufft::{ForwardFft, InverseFft};
+pub use cufft::RealFft;
+pub use fused::Stage;
 
 pub(in crate::cuda) use cufft::{ColumnFft, share_work_area};
-pub(in crate::cuda) use lines::{CufftLines, Passes, Transpose, tiles};
-pub(in crate::cuda) use quads::Quads;
-pub(in crate::cuda) use real_fft::RealFft;
-pub(in crate::cuda) use reorder::{Maps, Reordering, Sines};
+pub(in crate::cuda) use fused::{FusedTransform, Sines, twiddles};
+pub(in crate::cuda) use rounds::{Made, Rounds, Transpose};
 pub(in crate::cuda) use threshold::{Counter, Threshold};
-pub(in crate::cuda) use twiddles::twiddles;

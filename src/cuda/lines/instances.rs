@@ -24,12 +24,24 @@ pub(crate) fn instance(shape: &Shape, limits: Limits, lines: usize, does: Define
 #[allow(dead_code)] // the crate asks the types
 pub(crate) const INTEGERS: [&str; 6] = ["u8", "i8", "u16", "i16", "u32", "i32"];
 
-/// The instances of a file that has none of any length: one, or one for each type that it reads.
+/// What `kernels/fft/transforms.cu` and `kernels/solve/spectral.cu` are compiled with for transforms of so many
+/// axes at once that read values of type `input`.
+pub(crate) fn spectral(axes: usize, input: &str) -> Defines {
+    vec![("PF_INPUT", input.to_owned()), ("PF_RANK", axes.to_string())]
+}
+
+/// The instances of a file that has none of any length.
 #[allow(dead_code)] // the crate's plans name theirs
-pub(crate) fn inputs(unit: &str) -> Vec<Defines> {
-    let integers: &[&str] = if unit.starts_with("transforms_") { &INTEGERS } else { &[] };
-    let of = |input: &&str| vec![("PF_INPUT", input.to_string())];
-    [Vec::new()].into_iter().chain(integers.iter().map(of)).collect()
+pub(crate) fn others(unit: &str) -> Vec<Defines> {
+    let of = |axes| move |input: &&str| spectral(axes, input);
+    match unit {
+        "transforms" => {
+            let inputs = [&["real"][..], &INTEGERS].concat();
+            (1..=3).flat_map(|axes| inputs.iter().map(of(axes)).collect::<Vec<_>>()).collect()
+        }
+        "spectral" => vec![spectral(1, "real"), spectral(2, "real")],
+        _ => vec![Vec::new()],
+    }
 }
 
 /// One pass of a transform: `kernels/lines/transform.cu`.

@@ -16,7 +16,6 @@ use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, KernelUse, Launch, MOST_BLOCKS, check_length,
 };
 use crate::cuda::fft::Threshold;
-use crate::transform::TransformNd;
 use cudarc::driver::LaunchConfig;
 
 /// A DCT, or inverses along every axis, slowest first.
@@ -29,16 +28,6 @@ pub(in crate::cuda) enum Direction<'a> {
         /// One for each axis, or none at all.
         sines: &'a [bool],
     },
-}
-
-impl Direction<'_> {
-    /// Of a transform that is the same along every axis.
-    pub(in crate::cuda) fn of(kind: TransformNd) -> Self {
-        match kind {
-            TransformNd::Dct => Direction::Forward,
-            TransformNd::Idct => Direction::Inverse { sines: &[] },
-        }
-    }
 }
 
 /// The kernels of a transform of a batch of arrays.

@@ -1,23 +1,20 @@
 //! The solve on a device: ρ → φ, Ex, Ey and the energy, by any of three pipelines.
 
 mod field_solver;
-mod fused;
 #[cfg(any(feature = "capi", feature = "python"))]
 mod host;
 mod one_by_one;
-mod row_column;
+mod spectral;
 mod three_pass;
 
 pub use field_solver::{FieldSolver, Fields, Folding, SolverOptions};
-pub use fused::Fused;
-pub use row_column::RowColumn;
+pub use spectral::Spectral;
 pub use three_pass::ThreePass;
 
 pub(in crate::cuda) use field_solver::{Green, with_total};
-pub(in crate::cuda) use fused::{SINES, Stages as FusedStages};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use host::HostSolve;
-pub(in crate::cuda) use row_column::{Scaling, UNIT as ROW_COLUMN, green as row_column_green};
+pub(in crate::cuda) use spectral::{SINES, Scaling, UNIT as SPECTRAL, green};
 pub(in crate::cuda) use three_pass::SCALE;
 
 use crate::cuda::device::{CudaError, CudaReal, Gpu};
@@ -70,11 +67,12 @@ pub(in crate::cuda) fn solver_of_maps<T: CudaReal>(
     maps: usize,
 ) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
     let solver: Box<dyn FieldSolver<T>> = match pipeline {
-        Pipeline::Fused => Box::new(Fused::new(gpu, grid, options)?),
-        Pipeline::RowColumn => Box::new(RowColumn::new(gpu, grid, options)?),
+        Pipeline::Fused | Pipeline::RowColumn => {
+            Box::new(Spectral::new(gpu, grid, pipeline, options)?)
+        }
         Pipeline::ThreePass => match three_pass(gpu, grid, maps) {
             Err(error) if error.lets_another_stand_in() => {
-                Box::new(Fused::new(gpu, grid, options)?)
+                Box::new(Spectral::new(gpu, grid, Pipeline::Fused, options)?)
             }
             done => return done,
         },

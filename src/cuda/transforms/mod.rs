@@ -2,22 +2,19 @@
 //! lines, maps, volumes and arrays of more dimensions (definitions:
 //! [`crate::transform`]), batched, in `f32` and `f64`, of any lengths from 1 on.
 //!
-//! | plan | transforms | how |
-//! |---|---|---|
-//! | [`Plan1d`] | DCT, IDCT, IDXST | by a real FFT of 4N, 2N (mirrored or padded) or N values |
-//! | [`Plan2d`] | DCT, IDCT, IDCT_IDXST, IDXST_IDCT | row-column, or fused: one 2-D real FFT |
-//! | [`Plan3d`] | DCT, IDCT | row-column, or fused: one 3-D real FFT |
-//! | [`PlanNd`] | DCT, IDCT | rounds of 2-D and 3-D transforms |
+//! [`Plan`] is for lines ([`Plan::of_lines`]: DCT, IDCT, IDXST), maps ([`Plan::of_maps`]: DCT, IDCT, IDCT_IDXST,
+//! IDXST_IDCT) and arrays of any number of axes ([`Plan::of_arrays`]: DCT, IDCT). [`Path`] says how it computes: by
+//! line kernels of our own where there are such for all lengths, otherwise through cuFFT.
 //!
 //! ```no_run
 //! use placefield::cuda::Gpu;
-//! use placefield::cuda::transforms::Plan2d;
+//! use placefield::cuda::transforms::Plan;
 //! use placefield::transform::Transform;
 //!
 //! let gpu = Gpu::open(0)?;
 //! let picture = gpu.upload(&vec![128u8; 480 * 640])?;
 //! let mut spectrum = gpu.zeros::<f32>(480 * 640)?;
-//! let mut dct = Plan2d::new(&gpu, Transform::Dct, 480, 640)?;
+//! let mut dct = Plan::of_map(&gpu, Transform::Dct, 480, 640)?;
 //! dct.run(&picture, &mut spectrum)?;
 //! # Ok::<(), placefield::cuda::CudaError>(())
 //! ```
@@ -29,48 +26,17 @@
 //! after the other, last axis contiguous. The input may hold integers
 //! ([`Input`]): the first kernel converts as it reads.
 //!
-//! Every plan has three [`Stage`]s where it is made of one FFT, and can enqueue
+//! A plan has three [`Stage`]s where it is made of one FFT, and can enqueue
 //! one at a time, to be timed; [`KernelUse`] says what its own kernels take of
 //! the device.
 
-use crate::cuda::device::{CudaError, MOST_BLOCKS};
-mod plan1d;
-mod plan2d;
-mod plan3d;
-mod plan_nd;
-mod transposed;
+mod longer;
+mod plan;
 
+use crate::cuda::device::CudaError;
 pub use crate::cuda::device::{Input, KernelUse};
-pub use plan_nd::PlanNd;
-pub use plan1d::Plan1d;
-pub use plan2d::{Path2d, Plan2d};
-pub use plan3d::Plan3d;
-
-/// The stages of a transform through one FFT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Stage {
-    /// Reordering of a forward transform; twiddling of an inverse one.
-    Pre,
-    /// The real FFT, by cuFFT. An inverse one destroys what it reads: run it
-    /// after [`Stage::Pre`] where values matter.
-    Fft,
-    /// Twiddling of a forward transform; reordering of an inverse one.
-    Post,
-}
-
-impl Stage {
-    /// All three, in order.
-    pub const ALL: [Stage; 3] = [Stage::Pre, Stage::Fft, Stage::Post];
-
-    /// `pre`, `fft` or `post`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Stage::Pre => "pre",
-            Stage::Fft => "fft",
-            Stage::Post => "post",
-        }
-    }
-}
+pub use crate::cuda::fft::Stage;
+pub use plan::{Path, Plan};
 
 /// Lengths and batches that cuFFT and a launch can take.
 fn check_shape(shape: &[usize], batch: usize) -> Result<(), CudaError> {
@@ -86,16 +52,4 @@ fn check_shape(shape: &[usize], batch: usize) -> Result<(), CudaError> {
         batch,
         reason: "expected lengths of at most 2^28 and fewer than 2^31 lines",
     })
-}
-
-/// `maps` launches in one, each of `rows` rows of blocks.
-fn check_grid(shape: &[usize], batch: usize, maps: usize, rows: usize) -> Result<(), CudaError> {
-    if maps > MOST_BLOCKS as usize || rows > MOST_BLOCKS as usize {
-        return Err(CudaError::NoTransform {
-            shape: shape.to_vec(),
-            batch,
-            reason: "more maps or rows than one launch takes (65535 blocks along an axis)",
-        });
-    }
-    Ok(())
 }

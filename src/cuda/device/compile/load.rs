@@ -303,7 +303,7 @@ mod tests {
     fn an_instance_is_its_file_precision_and_macros_in_any_order() {
         let of = |defines: &[(&'static str, &str)]| {
             let defines: Vec<_> = defines.iter().map(|&(k, v)| (k, v.to_owned())).collect();
-            Instance::new::<f32>("fused", &defines).unwrap()
+            Instance::new::<f32>("spectral", &defines).unwrap()
         };
         let one = of(&[("B", "2"), ("A", "1")]);
         assert_eq!(one, of(&[("A", "1"), ("B", "2")]));
@@ -367,7 +367,7 @@ mod tests {
     /// A key that lacks one of these would bring back another's code.
     #[test]
     fn the_key_tells_apart_all_that_code_depends_on() {
-        let base = Instance::new::<f32>("fused", &[("A", "1".into())]).unwrap();
+        let base = Instance::new::<f32>("spectral", &[("A", "1".into())]).unwrap();
         let name = |i: &Instance, target, nvrtc| i.entry(target, nvrtc).name().to_owned();
         let mut names = vec![
             name(&base, Target::Cubin(90), (13, 0)),
@@ -375,7 +375,7 @@ mod tests {
             name(&base, Target::Ptx(90), (13, 0)),
             name(&base, Target::Cubin(90), (12, 9)),
             name(
-                &Instance::new::<f64>("fused", &[("A", "1".into())]).unwrap(),
+                &Instance::new::<f64>("spectral", &[("A", "1".into())]).unwrap(),
                 Target::Cubin(90),
                 (13, 0),
             ),
@@ -385,7 +385,7 @@ mod tests {
                 (13, 0),
             ),
             name(
-                &Instance::new::<f32>("fused", &[("A", "2".into())]).unwrap(),
+                &Instance::new::<f32>("spectral", &[("A", "2".into())]).unwrap(),
                 Target::Cubin(90),
                 (13, 0),
             ),

@@ -1,4 +1,4 @@
-//! The fused pipeline by slabs: that of [`Fused`](crate::cuda::Fused), with the 2-D FFTs divided.
+//! The fused pipeline by slabs: that of [`Spectral`](crate::cuda::Spectral), with the 2-D FFTs divided.
 //!
 //! Reordering and the real FFTs along y are of a rank's rows, the complex FFTs along x and what
 //! is between forward and inverse transform of its columns of the spectra: the four coefficients that a thread needs there
@@ -14,17 +14,20 @@ use super::super::blocks::{AllToAll, Block};
 use super::super::nccl::Transfer;
 use super::{Division, Energy, Passes, all_to_all, energy_block};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec};
-use crate::cuda::fft::{ColumnFft, ForwardFft, InverseFft, Maps, Reordering, share_work_area};
-use crate::cuda::solve::{FusedStages, SINES, SolverOptions};
+use crate::cuda::fft::{ColumnFft, FusedTransform, RealFft, share_work_area};
+use crate::cuda::solve::{SINES, SPECTRAL, Scaling, SolverOptions};
 use crate::grid::BinGrid;
 
 /// A rank's plans and memory.
 struct Rank<T: CudaReal> {
-    reordering: Reordering<T>,
-    forward: ForwardFft<T>,
-    inverse: InverseFft<T>,
+    /// Of its rows, which it reorders.
+    own: FusedTransform<T>,
+    forward: RealFft<T>,
+    inverse: RealFft<T>,
     along_x: ColumnFft<T>,
-    stages: FusedStages<T>,
+    /// Of the map, for its twiddles.
+    whole: FusedTransform<T>,
+    scaling: Scaling<T>,
     /// Its rows of three maps, reordered.
     maps: DeviceVec<T>,
     /// Its rows of three spectra, `[row][ny/2 + 1]` each, of which the first is ρ's until the others are made.
@@ -100,18 +103,21 @@ impl<T: CudaReal> Rank<T> {
     ) -> Result<Self, CudaError> {
         let (gpu, nx, ny) = (peers.gpu(rank), grid.nx(), grid.ny());
         let ((_, rows), (first, columns)) = (division.rows_of(rank), division.columns_of(rank));
-        let module = gpu.kernels::<T>("fused")?;
-        let own = Maps::one(rows, ny);
-        let mut forward = ForwardFft::new(gpu, &[ny], rows)?;
-        let mut inverse = InverseFft::new(gpu, &[ny], SINES.len() * rows)?;
+        let how = (options.reorder, options.post);
+        let of =
+            |shape: &[usize]| FusedTransform::new(gpu, SPECTRAL, (shape, 1), &[], how, T::TYPE);
+        let (own, whole) = (of(&[rows, ny])?, of(&[nx, ny])?);
+        let mut forward = RealFft::new(gpu, true, &[ny], rows)?;
+        let mut inverse = RealFft::new(gpu, false, &[ny], SINES.len() * rows)?;
         let mut along_x = ColumnFft::new(gpu, nx, columns)?;
-        share_work_area(gpu, &mut [&mut forward, &mut inverse, &mut along_x])?;
+        share_work_area(gpu, &mut [&mut forward, &mut inverse, &mut along_x.0])?;
         Ok(Rank {
-            reordering: Reordering::new(gpu, &module, options.reorder, own, true, T::TYPE)?,
+            scaling: Scaling::of_spectra(&whole, grid, first..first + columns)?,
+            own,
+            whole,
             forward,
             inverse,
             along_x,
-            stages: FusedStages::new(gpu, &module, grid, first..first + columns, options.post)?,
             maps: gpu.zeros(SINES.len() * rows * ny)?,
             rows: gpu.zeros(SINES.len() * rows * division.all_columns())?,
             columns: gpu.zeros(SINES.len() * nx * columns)?,
@@ -128,9 +134,9 @@ impl<T: CudaReal> Rank<T> {
 
 impl<T: CudaReal> Passes<T> for Rank<T> {
     fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
-        let Rank { reordering, forward, maps, rows, exchanges, .. } = self;
-        reordering.reorder(rho, maps.as_view_mut())?;
-        forward.run(&*maps, rows)?;
+        let Rank { own, forward, maps, rows, exchanges, .. } = self;
+        own.reorder(rho, maps.as_view_mut())?;
+        forward.run_forward(&*maps, rows)?;
         // SAFETY: blocks are of the arrays, whose sizes `Rank::new` has from the same division (tested below);
         // they live as long as the solver, which keeps the order of the passes and waits for all ranks
         // before it frees them.
@@ -138,10 +144,10 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
     }
 
     fn second(&mut self) -> Result<(), CudaError> {
-        let Rank { along_x, stages, columns, energy, exchanges, .. } = self;
+        let Rank { along_x, whole, scaling, columns, energy, exchanges, .. } = self;
         let one = columns.len() / SINES.len();
         along_x.run(columns.slice_mut(0..one), true)?;
-        stages.solve_spectra(columns, &mut energy.own)?;
+        scaling.spectra(whole, columns, &mut energy.own)?;
         for map in 0..SINES.len() {
             along_x.run(columns.slice_mut(map * one..(map + 1) * one), false)?;
         }
@@ -154,9 +160,9 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
         outputs: [DeviceSliceMut<'_, T>; 3],
         energy: &DeviceVec<f64>,
     ) -> Result<(), CudaError> {
-        let Rank { reordering, inverse, maps, rows, .. } = self;
-        inverse.run(rows, &mut *maps)?;
-        reordering.restore(maps, outputs, SINES)?;
+        let Rank { own, inverse, maps, rows, .. } = self;
+        inverse.run_inverse(rows, &mut *maps)?;
+        own.restore(maps, outputs, SINES)?;
         self.energy.sum(energy)
     }
 

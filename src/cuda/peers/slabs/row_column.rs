@@ -1,4 +1,4 @@
-//! The row-column pipeline by slabs: that of [`RowColumn`](crate::cuda::RowColumn), whose
+//! The row-column pipeline by slabs: that of [`Spectral`](crate::cuda::Spectral), whose
 //! transposes go from rank to rank.
 //!
 //! A rank transforms its rows along y and transposes them; each other one gets its columns of that, transforms them
@@ -12,8 +12,8 @@ use super::super::blocks::{AllToAll, Block};
 use super::super::nccl::Transfer;
 use super::{Division, Energy, Passes, all_to_all, energy_block};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu};
-use crate::cuda::fft::{CufftLines, Sines, Transpose, share_work_area};
-use crate::cuda::solve::{ROW_COLUMN, SINES, Scaling, SolverOptions, row_column_green};
+use crate::cuda::fft::{FusedTransform, Sines, Transpose, share_work_area};
+use crate::cuda::solve::{SINES, SPECTRAL, Scaling, SolverOptions, green};
 use crate::grid::BinGrid;
 
 /// A rank's plans and memory.
@@ -34,7 +34,7 @@ struct Rank<T: CudaReal> {
 
 /// Transforms of a rank's rows or columns, and a map of them before and after a transpose.
 struct Lines<T: CudaReal> {
-    lines: CufftLines<T>,
+    lines: FusedTransform<T>,
     transpose: Transpose<T>,
     map: DeviceVec<T>,
     other: DeviceVec<T>,
@@ -42,10 +42,12 @@ struct Lines<T: CudaReal> {
 
 impl<T: CudaReal> Lines<T> {
     fn new(gpu: &Gpu, size: (usize, usize), options: SolverOptions) -> Result<Self, CudaError> {
-        let module = gpu.kernels::<T>(ROW_COLUMN)?;
+        let ((lines, n), how) = (size, (options.reorder, options.post));
+        let both = &[true, false];
+        let lines = FusedTransform::new(gpu, SPECTRAL, (&[n], lines), both, how, T::TYPE)?;
         Ok(Lines {
-            lines: CufftLines::new(gpu, &module, size, options.reorder, T::TYPE)?,
-            transpose: Transpose::new(gpu, &module, 1, size)?,
+            transpose: Transpose::new(gpu, &lines.module, 1, size)?,
+            lines,
             map: gpu.zeros(size.0 * size.1)?,
             other: gpu.zeros(size.0 * size.1)?,
         })
@@ -113,11 +115,12 @@ impl<T: CudaReal> Rank<T> {
         let three = |values: usize| -> Result<[DeviceVec<T>; 3], CudaError> {
             Ok([gpu.zeros(values)?, gpu.zeros(values)?, gpu.zeros(values)?])
         };
-        let green = row_column_green::<T>(grid).transposed();
+        let green = green::<T>(grid).transposed();
+        let scaling = Scaling::of_rows(&along_x.lines, green, first..first + columns, nx)?;
         Ok(Rank {
             along_y,
             along_x,
-            scaling: Scaling::new(gpu, green, first..first + columns, nx)?,
+            scaling,
             half: gpu.zeros(half)?,
             columns: gpu.zeros(columns * nx)?,
             fields: three(columns * nx)?,
@@ -137,9 +140,9 @@ impl<T: CudaReal> Rank<T> {
 impl<T: CudaReal> Passes<T> for Rank<T> {
     fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
         let Rank { along_y: Lines { lines, transpose, map, other }, half, exchanges, .. } = self;
-        lines.reordering.reorder(rho, map.as_view_mut())?;
-        lines.forward_fft.run(&*map, &mut *half)?;
-        lines.post(half, map)?;
+        lines.reorder(rho, map.as_view_mut())?;
+        lines.forward_fft(&*map, &mut *half)?;
+        lines.post(half, map, None)?;
         transpose.run(map, other, None)?;
         // SAFETY: blocks are of the arrays, whose sizes `Rank::new` has from the same division (tested below);
         // they live as long as the solver, which keeps the order of the passes and waits for all ranks
@@ -150,14 +153,14 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
     fn second(&mut self) -> Result<(), CudaError> {
         let Rank { along_x, scaling, half, columns, fields, energy, exchanges, .. } = self;
         let Lines { lines, transpose, map, other } = along_x;
-        lines.reordering.reorder(&*columns, map.as_view_mut())?;
-        lines.forward_fft.run(&*map, &mut *half)?;
-        lines.post(half, columns)?;
+        lines.reorder(&*columns, map.as_view_mut())?;
+        lines.forward_fft(&*map, &mut *half)?;
+        lines.post(half, columns, None)?;
         // Lines go along x here: Ex is the field along them.
         for ((field, scaled), sines) in fields.iter_mut().zip([0, 2, 1]).zip(SINES) {
-            scaling.run(lines, columns, half, scaled, &mut energy.own)?;
-            lines.inverse_fft.run(&mut *half, &mut *map)?;
-            lines.reordering.restore(map, [&mut *other], [Sines { x: false, y: sines.x }])?;
+            scaling.pre(lines, columns, half, scaled, &mut energy.own)?;
+            lines.inverse_fft(&mut *half, &mut *map)?;
+            lines.restore(map, [&mut *other], [Sines { x: false, y: sines.x }])?;
             transpose.run(other, field, None)?;
         }
         // SAFETY: as in the first pass.
@@ -171,9 +174,9 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
     ) -> Result<(), CudaError> {
         let Rank { along_y: Lines { lines, map, .. }, half, rows, .. } = self;
         for ((row, output), sines) in rows.iter().zip(outputs).zip(SINES) {
-            lines.pre(row, half, sines.y)?;
-            lines.inverse_fft.run(&mut *half, &mut *map)?;
-            lines.reordering.restore(map, [output], [Sines { x: false, y: sines.y }])?;
+            lines.pre(row, half, Sines { x: false, y: sines.y })?;
+            lines.inverse_fft(&mut *half, &mut *map)?;
+            lines.restore(map, [output], [Sines { x: false, y: sines.y }])?;
         }
         self.energy.sum(energy)
     }

@@ -1,6 +1,6 @@
 // The four ways from a 1-D DCT, or its inverse, to a real FFT (Jiang et al.,
 // algorithm 1): of 4n, 2n (mirrored or padded) and n values. The last one's
-// kernels are in reorder.cuh and lines.cuh; here are those of the others.
+// kernels are in reorder.cuh and spectra.cuh; here are those of the others.
 //
 // Lines are [rows][n], n contiguous, and the FFT's sides [rows][length] and
 // [rows][length/2 + 1]. w[k] = e^{-jπk/2n}. Blocks of 256 threads cover the rows, with a
@@ -10,7 +10,8 @@
 //
 // The inverses take the same steps backwards. Those of the two 2n-point ones are
 // one and the same: the coefficients times conj(w), n zeros, and the first half of what the inverse FFT gives.
-#include "fft/lines.cuh"
+#pragma once
+#include "fft/reorder.cuh"
 
 /// out[row][j] = f(line, j) for j < 2n, from lines of n.
 template <typename Out, typename F>

@@ -1,0 +1,338 @@
+//! Transforms of one to three axes through one real FFT of them: `kernels/fft`, around cuFFT.
+//!
+//! A forward one is a reordering, the FFT and a post-processing; an inverse is a
+//! pre-processing, the FFT and a reordering (Jiang et al., algorithms 1 and 2, and on higher
+//! dimensions). For each value 2 are read or written in each of pre- and post-processing and, by cuFFT,
+//! 2 or more for each axis between them.
+
+use super::cufft::RealFft;
+use super::threshold::Threshold;
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Input, Kernel,
+    KernelArgument, MOST_BLOCKS, check_aligned, check_length, cover, cover_lines, fit, stacked,
+};
+use crate::cuda::lines::spectral;
+use crate::transform::twiddle::quarter_wave;
+use crate::transform::{PostProcessing, Reorder, Transform};
+use cudarc::driver::{CudaModule, LaunchConfig};
+use std::sync::Arc;
+
+/// The stages of a transform through one FFT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// Reordering of a forward transform; twiddling of an inverse one.
+    Pre,
+    /// The real FFT, by cuFFT. An inverse one destroys what it reads: run it
+    /// after [`Stage::Pre`] where values matter.
+    Fft,
+    /// Twiddling of a forward transform; reordering of an inverse one.
+    Post,
+}
+
+impl Stage {
+    /// All three, in order.
+    pub const ALL: [Stage; 3] = [Stage::Pre, Stage::Fft, Stage::Post];
+
+    /// `pre`, `fft` or `post`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Pre => "pre",
+            Stage::Fft => "fft",
+            Stage::Post => "post",
+        }
+    }
+}
+
+/// The axes of a map along which an inverse is of sines: odd rows (x) or
+/// columns (y) of what it gives are negated.
+#[derive(Clone, Copy, Default)]
+pub(in crate::cuda) struct Sines {
+    pub(in crate::cuda) x: bool,
+    pub(in crate::cuda) y: bool,
+}
+
+impl Sines {
+    /// Those of a 2-D transform.
+    pub(in crate::cuda) fn of(transform: Transform) -> Sines {
+        Sines { x: transform == Transform::IdxstIdct, y: transform == Transform::IdctIdxst }
+    }
+}
+
+/// e^{-jπk/2n} for k = 0…n, computed in `f64` and rounded once.
+pub(in crate::cuda) fn twiddles<T: CudaReal>(
+    gpu: &Gpu,
+    n: usize,
+) -> Result<DeviceVec<T::Complex>, CudaError> {
+    let table: Vec<T::Complex> =
+        quarter_wave(n).into_iter().map(|w| T::complex(w.re, w.im)).collect();
+    gpu.upload(&table)
+}
+
+/// A batch of transforms along one, two or three axes, forward, inverse or both ways.
+pub(in crate::cuda) struct FusedTransform<T: CudaReal> {
+    pub(in crate::cuda) gpu: Gpu,
+    axes: usize,
+    pub(in crate::cuda) module: Arc<CudaModule>,
+    /// Slowest axis first, as the kernels take them: of lines `[1, lines, n]`, of maps `[1, m, n]`.
+    lengths: [u32; 3],
+    /// e^{-jπk/2N} of each that is transformed.
+    twiddles: [DeviceVec<T::Complex>; 3],
+    /// Values of all arrays, and complex numbers of all spectra.
+    values: usize,
+    half_spectra: usize,
+    /// Whether the spectra fit in the device's cache.
+    cached: i32,
+    /// `None` in a direction that it was not made for.
+    forward: Option<RealFft<T>>,
+    inverse: Option<RealFft<T>>,
+    reorder: Kernel,
+    post: Kernel,
+    /// `post` with a threshold, of single transforms.
+    threshold: Option<Kernel>,
+    pre: Kernel,
+    restore: Kernel,
+    /// [`Input::TYPE`] of what is transformed.
+    input: &'static str,
+}
+
+impl<T: CudaReal> FusedTransform<T> {
+    /// For `batch` arrays of `shape`, slowest axis first, whose values are of type `input`. `unit` is a kernel
+    /// file that includes `fft/spectra.cuh`. The FFTs, one for each of `directions` (forward or not), have no
+    /// work area yet.
+    pub(in crate::cuda) fn new(
+        gpu: &Gpu,
+        unit: &str,
+        (shape, batch): (&[usize], usize),
+        directions: &[bool],
+        (reorder, post): (Reorder, PostProcessing),
+        input: &'static str,
+    ) -> Result<Self, CudaError> {
+        let module = gpu.instance::<T>(unit, &spectral(shape.len(), input))?;
+        let (lengths, batch_of_maps) = match *shape {
+            [n] => ([1, batch, n], 1),
+            [m, n] => ([1, m, n], batch),
+            [l, m, n] => ([l, m, n], batch),
+            _ => unreachable!("one to three axes are transformed at once"),
+        };
+        let [l, m, n] = lengths;
+        if batch_of_maps * l > MOST_BLOCKS as usize {
+            let reason = "more maps than one launch takes (65535 blocks along an axis)";
+            return Err(CudaError::NoTransform { shape: shape.to_vec(), batch, reason });
+        }
+        let table = |axis: usize| match axis + shape.len() >= 3 {
+            true => twiddles::<T>(gpu, lengths[axis]),
+            false => gpu.zeros(0),
+        };
+        let fft = |forward| match directions.contains(&forward) {
+            true => RealFft::new(gpu, forward, shape, batch).map(Some),
+            false => Ok(None),
+        };
+        let kernel = |name: &str, config| Kernel::new(&module, name, config);
+        let rows_covered = |mut config: LaunchConfig| {
+            config.grid_dim.1 = config.grid_dim.1.min(MOST_BLOCKS);
+            stacked(config, batch_of_maps * (l / 2 + 1))
+        };
+        // One thread for all that is at a place and at its mirror images.
+        let images = (n / 2 + 1, if shape.len() == 1 { m } else { m / 2 + 1 });
+        let all = rows_covered(cover(128, images));
+        let (post, config) = match (post, shape.len()) {
+            (PostProcessing::Naive, 2) => ("dct_post_naive", rows_covered(cover(128, (n, m)))),
+            (_, 2) => ("dct_post", rows_covered(fit(128, images))),
+            _ => ("dct_post", all),
+        };
+        // Twice LANES in `kernels/device/common.cuh`: 32 bytes a thread.
+        let chunk = 32 / size_of::<T>();
+        let (way, width) = match reorder {
+            Reorder::Wide if n.is_multiple_of(chunk) => ("wide", n / chunk),
+            Reorder::Wide | Reorder::Scatter => ("scatter", n),
+            Reorder::Gather => ("gather", n),
+        };
+        // Integers are read one at a time.
+        let (way_there, width_there) = match way {
+            "wide" if input != T::TYPE => ("scatter", n),
+            _ => (way, width),
+        };
+        let maps = |width| stacked(cover_lines(32, (width, m)), batch_of_maps * l);
+        let half_spectra = batch_of_maps * l * m * (n / 2 + 1);
+        let cached = half_spectra * size_of::<T::Complex>() <= gpu.info().l2_cache;
+        Ok(FusedTransform {
+            gpu: gpu.clone(),
+            axes: shape.len(),
+            lengths: lengths.map(|n| n as u32),
+            twiddles: [table(0)?, table(1)?, table(2)?],
+            values: batch_of_maps * l * m * n,
+            half_spectra,
+            cached: i32::from(cached),
+            forward: fft(true)?,
+            inverse: fft(false)?,
+            reorder: kernel(&format!("reorder_{way_there}"), maps(width_there))?,
+            post: kernel(post, config)?,
+            threshold: (unit == "transforms")
+                .then(|| kernel("dct_post_threshold", all))
+                .transpose()?,
+            pre: kernel("idct_pre", all)?,
+            restore: kernel(&format!("restore_{way}"), maps(width))?,
+            input,
+            module,
+        })
+    }
+
+    /// Its FFTs, for [`share_work_area`](super::share_work_area).
+    pub(in crate::cuda) fn ffts(&mut self) -> impl Iterator<Item = &mut RealFft<T>> {
+        self.forward.iter_mut().chain(&mut self.inverse)
+    }
+
+    /// Axes that it transforms.
+    pub(in crate::cuda) fn axes_at_once(&self) -> usize {
+        self.axes
+    }
+
+    /// Rows of a map, or lines.
+    pub(in crate::cuda) fn rows(&self) -> usize {
+        self.lengths[1] as usize
+    }
+
+    /// Values of all arrays.
+    pub(in crate::cuda) fn values(&self) -> usize {
+        self.values
+    }
+
+    /// Complex numbers of all spectra.
+    pub(in crate::cuda) fn half_spectra(&self) -> usize {
+        self.half_spectra
+    }
+
+    /// Lengths and twiddles, as kernels around its FFTs take them.
+    pub(in crate::cuda) fn axes(&self) -> [&dyn KernelArgument; 6] {
+        let ([l, m, n], [wl, wm, wn]) = (&self.lengths, &self.twiddles);
+        [l, m, n, wl, wm, wn]
+    }
+
+    /// The kernels before and after the FFT.
+    pub(in crate::cuda) fn kernels(&self, forward: bool) -> [&Kernel; 2] {
+        if forward { [&self.reorder, &self.post] } else { [&self.pre, &self.restore] }
+    }
+
+    /// Enqueues the forward FFT.
+    pub(in crate::cuda) fn forward_fft<'a, 'b>(
+        &mut self,
+        values: impl Into<DeviceSlice<'a, T>>,
+        spectra: impl Into<DeviceSliceMut<'b, T::Complex>>,
+    ) -> Result<(), CudaError> {
+        self.forward.as_mut().expect("made for forward transforms").run_forward(values, spectra)
+    }
+
+    /// Enqueues the inverse FFT, which overwrites the spectra.
+    pub(in crate::cuda) fn inverse_fft(
+        &mut self,
+        spectra: &mut DeviceVec<T::Complex>,
+        values: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        self.inverse.as_mut().expect("made for inverse transforms").run_inverse(spectra, values)
+    }
+
+    /// What the kernels take an array to begin at a multiple of.
+    fn boundary(&self) -> usize {
+        if self.restore.name.ends_with("wide") { 16 } else { size_of::<T>() }
+    }
+
+    /// Enqueues the reordering before a forward FFT. `output` may be
+    /// longer than the arrays.
+    pub(in crate::cuda) fn reorder<'a, I: Input<T>>(
+        &self,
+        input: impl Into<DeviceSlice<'a, I>>,
+        output: DeviceSliceMut<'_, T>,
+    ) -> Result<(), CudaError> {
+        let input = input.into();
+        check_length("array to transform", input.len(), self.values)?;
+        assert!(output.len() >= self.values && I::TYPE == self.input);
+        assert!(output.address().is_multiple_of(16), "the wide form needs 16-byte boundaries");
+        check_aligned("array to transform", *input.address(), self.boundary())?;
+        let [l, m, n] = &self.lengths;
+        // SAFETY: the types are those of reorder_* in kernels/fft/reorder.cuh; both
+        // buffers hold every value, the input of the type the kernel was chosen for (checked
+        // above), and are distinct borrows, which begin where the kernel can read and
+        // write as many bytes at once.
+        unsafe { self.reorder.launch(&self.gpu, &[&input, &output, l, m, n]) }
+    }
+
+    /// Enqueues the post-processing after a forward FFT.
+    pub(in crate::cuda) fn post(
+        &self,
+        spectra: &DeviceVec<T::Complex>,
+        output: &mut DeviceVec<T>,
+        threshold: Option<Threshold<T>>,
+    ) -> Result<(), CudaError> {
+        check_length("transformed array", output.len(), self.values)?;
+        assert!(spectra.len() >= self.half_spectra);
+        let kernel = match &threshold {
+            Some(_) => self.threshold.as_ref().expect("a kernel file of single transforms"),
+            None => &self.post,
+        };
+        let epsilon;
+        let mut launch = kernel.on(&self.gpu);
+        launch.arg(spectra).arg(&*output).args(&self.axes()).arg(&self.cached);
+        if let Some(Threshold { epsilon: e, kept, parts }) = threshold {
+            epsilon = e;
+            launch.arg(&epsilon).arg(kept).arg(parts);
+        }
+        // SAFETY: the types are those of dct_post and its other forms in kernels/fft/spectra.cuh and
+        // kernels/fft/transforms.cu; the buffers hold the spectra and all values (checked above), the tables an
+        // element more than each length.
+        unsafe { launch.launch(kernel.config) }
+    }
+
+    /// Enqueues the pre-processing before an inverse FFT.
+    pub(in crate::cuda) fn pre<I: Input<T>>(
+        &self,
+        input: &DeviceVec<I>,
+        spectra: &mut DeviceVec<T::Complex>,
+        sines: Sines,
+    ) -> Result<(), CudaError> {
+        check_length("array to transform", input.len(), self.values)?;
+        assert!(spectra.len() >= self.half_spectra && I::TYPE == self.input);
+        let sines = i32::from(sines.y) + 2 * i32::from(sines.x);
+        let mut launch = self.pre.on(&self.gpu);
+        launch.arg(input).arg(&*spectra).args(&self.axes()).arg(&sines);
+        // SAFETY: the types are those of idct_pre in kernels/fft/spectra.cuh, `input` of the type
+        // that it was compiled for; lengths as above.
+        unsafe { launch.launch(self.pre.config) }
+    }
+
+    /// Enqueues the reordering after an inverse FFT. One output takes all
+    /// arrays, with the signs that `sines[0]` asks for; of several, `outputs[k]`
+    /// takes map k of `input` with those of `sines[k]`, and this is made for one map.
+    pub(in crate::cuda) fn restore<'a, const MAPS: usize>(
+        &self,
+        input: &DeviceVec<T>,
+        outputs: [impl Into<DeviceSliceMut<'a, T>>; MAPS],
+        sines: [Sines; MAPS],
+    ) -> Result<(), CudaError> {
+        const { assert!(MAPS >= 1 && MAPS <= 3, "the kernel takes one to three maps") };
+        let mut config = self.restore.config;
+        assert!(input.len() >= MAPS * self.values && (MAPS == 1 || config.grid_dim.2 == 1));
+        config.grid_dim.2 *= MAPS as u32;
+        let mut targets = [0u64; 3];
+        for (target, output) in targets.iter_mut().zip(outputs.map(Into::into)) {
+            check_length("transformed array", output.len(), self.values)?;
+            self.gpu.check_own(output.gpu())?;
+            check_aligned("transformed array", *output.address(), self.boundary())?;
+            *target = *output.address();
+        }
+        let mask = |of: fn(&Sines) -> bool| {
+            sines.iter().enumerate().map(|(k, s)| u32::from(of(s)) << k).sum::<u32>()
+        };
+        let (alternate_x, alternate_y) = (mask(|s| s.x), mask(|s| s.y));
+        let [l, m, n] = &self.lengths;
+        let mut launch = self.restore.on(&self.gpu);
+        launch.arg(input).args(&targets.each_ref().map(|target| target as _));
+        launch.args(&[l, m, n, &alternate_x, &alternate_y]);
+        // SAFETY: the types are those of restore_* in kernels/fft/reorder.cuh
+        // (addresses stand for pointers); `input` and the outputs hold the
+        // maps launched for (checked above), all distinct borrows; every map begins
+        // at a 16-byte boundary wherever the wide form is chosen, for its rows
+        // then are multiples of 32 bytes. Without a second address, which is
+        // zero then, the kernel takes the first for all maps.
+        unsafe { launch.launch(config) }
+    }
+}

@@ -1,0 +1,262 @@
+//! The pipelines of cuFFT on a device, fused and row-column: `kernels/solve/spectral.cu`.
+//!
+//! Fused, a forward DCT is reorder → 2-D real FFT → post-processing; an inverse is
+//! pre-processing → 2-D real inverse FFT → reorder (Jiang et al., algorithm 2).
+//! In values read or written per bin a solve moves 28 with
+//! [`Folding::Shared`] and 32 with [`Folding::PerTransform`], counting a 2-D
+//! FFT as two passes. Row-column, a transform is eight passes over the map, along y and then along x, and a solve 32
+//! (64 values). Scaling in the spectrum costs no pass of its own, for the pre-processing does it.
+
+use super::field_solver::{FieldSolver, Fields, Folding, Green, SolverOptions, private};
+use crate::cuda::device::reals;
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceVec, Gpu, Kernel, SumScratch, check_length, cover_for_sum, function,
+};
+use crate::cuda::fft::{FusedTransform, Made, RealFft, Rounds, Sines, share_work_area};
+use crate::engine::Pipeline;
+use crate::grid::BinGrid;
+use crate::transform::Transform;
+use std::ops::Range;
+
+/// The kernels of both pipelines.
+pub(in crate::cuda) const UNIT: &str = "spectral";
+
+/// The fused or the row-column pipeline for one grid.
+pub struct Spectral<T: CudaReal> {
+    pipeline: Pipeline,
+    transforms: Rounds<T>,
+    way: Way<T>,
+    scaling: Scaling<T>,
+}
+
+/// A kernel of the spectrum between a solve's FFTs: Green's function with the factor of a round trip of the transforms.
+pub(in crate::cuda) struct Scaling<T: CudaReal> {
+    gpu: Gpu,
+    kernel: Kernel,
+    sum: SumScratch,
+    green: Green<T>,
+    /// The first row or column that is in memory, and how many.
+    first: u32,
+    count: u32,
+}
+
+impl<T: CudaReal> Scaling<T> {
+    /// `solve_spectra`, of these columns of the map's spectrum.
+    pub(in crate::cuda) fn of_spectra(
+        transform: &FusedTransform<T>,
+        grid: &BinGrid,
+        columns: Range<usize>,
+    ) -> Result<Self, CudaError> {
+        assert!(columns.end <= grid.ny() / 2 + 1);
+        let cells = (columns.len(), grid.nx() / 2 + 1);
+        Self::new(transform, "solve_spectra", green(grid), columns, cells)
+    }
+
+    /// `solve_pre`, of these rows of n coefficients; of columns with x and y of Green's function swapped.
+    /// Rows of a map that is transformed as a whole are all of them.
+    pub(in crate::cuda) fn of_rows(
+        transform: &FusedTransform<T>,
+        green: Green<T>,
+        rows: Range<usize>,
+        n: usize,
+    ) -> Result<Self, CudaError> {
+        let (maps, count) = (transform.axes_at_once() == 2, rows.len());
+        let cells = (n / 2 + 1, if maps { count / 2 + 1 } else { count });
+        Self::new(transform, "solve_pre", green, rows, cells)
+    }
+
+    fn new(
+        transform: &FusedTransform<T>,
+        name: &str,
+        green: Green<T>,
+        part: Range<usize>,
+        cells: (usize, usize),
+    ) -> Result<Self, CudaError> {
+        let FusedTransform { gpu, module, .. } = transform;
+        // One thread for all that is at a place and at its mirror images.
+        let config = cover_for_sum(gpu, &function(module, name)?, cells)?;
+        Ok(Scaling {
+            gpu: gpu.clone(),
+            kernel: Kernel::new(module, name, config)?,
+            sum: SumScratch::new(gpu, config)?,
+            green,
+            first: part.start as u32,
+            count: part.len() as u32,
+        })
+    }
+
+    /// Enqueues the pass from ρ's FFT spectrum, the first of `spectra`, to the
+    /// three that the inverses start from.
+    pub(in crate::cuda) fn spectra(
+        &mut self,
+        transform: &FusedTransform<T>,
+        spectra: &mut DeviceVec<T::Complex>,
+        energy: &mut DeviceVec<f64>,
+    ) -> Result<(), CudaError> {
+        let Scaling { gpu, kernel, sum: SumScratch { partial, ticket }, green, first, count } =
+            self;
+        assert!(spectra.len() == 3 * transform.rows() * *count as usize);
+        check_length("energy", energy.len(), 1)?;
+        let mut launch = kernel.on(gpu);
+        launch.arg(&*spectra).arg(&*spectra).args(&transform.axes());
+        launch.args(&[green, first, count, partial, ticket, energy]);
+        // SAFETY: the types are those of solve_spectra in kernels/solve/spectral.cu,
+        // which allows its input to be the
+        // first of its outputs; lengths are checked above, and the scratch was made
+        // for this launch, whose blocks are of BLOCK threads.
+        unsafe { launch.launch(kernel.config) }
+    }
+
+    /// Enqueues the pre-processing of one of the solve's inverses along the rows: that of φ (0, with the energy), of the
+    /// field across the rows (1: Ex, where rows go along y) or of that along them (2).
+    pub(in crate::cuda) fn pre(
+        &mut self,
+        transform: &FusedTransform<T>,
+        spectrum: &DeviceVec<T>,
+        half: &mut DeviceVec<T::Complex>,
+        map: i32,
+        energy: &mut DeviceVec<f64>,
+    ) -> Result<(), CudaError> {
+        let Scaling { gpu, kernel, sum: SumScratch { partial, ticket }, green, first, .. } = self;
+        check_length("spectrum", spectrum.len(), transform.values())?;
+        check_length("energy", energy.len(), 1)?;
+        assert!(half.len() >= transform.half_spectra());
+        let mut launch = kernel.on(gpu);
+        launch.arg(spectrum).arg(&*half).args(&transform.axes());
+        launch.args(&[green, first, &map, partial, ticket, energy]);
+        // SAFETY: the types are those of solve_pre in kernels/solve/spectral.cu; lengths are checked
+        // above; the scratch was made for this launch, whose blocks are of BLOCK threads.
+        unsafe { launch.launch(kernel.config) }
+    }
+}
+
+/// Green's function with the factor of a round trip of the transforms.
+pub(in crate::cuda) fn green<T: CudaReal>(grid: &BinGrid) -> Green<T> {
+    Green::new(grid, 4.0 / grid.bins() as f64)
+}
+
+/// How a solve's inverses begin.
+enum Way<T: CudaReal> {
+    /// All three as one batch, from ρ's FFT spectrum.
+    Shared(RealFft<T>),
+    /// One after the other, from ρ's DCT spectrum, written out in between.
+    Separate(DeviceVec<T>),
+}
+
+/// φ, Ex, Ey: the sine transforms each is made by.
+pub(in crate::cuda) const SINES: [Sines; 3] =
+    [Sines { x: false, y: false }, Sines { x: true, y: false }, Sines { x: false, y: true }];
+
+impl<T: CudaReal> Spectral<T> {
+    /// Compiles (or loads) kernels, plans the FFTs and allocates everything a
+    /// solve by [`Pipeline::Fused`] or [`Pipeline::RowColumn`] needs. Of the options only
+    /// [`SolverOptions::reorder`] matters to the latter.
+    ///
+    /// # Errors
+    /// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
+    ///
+    /// # Panics
+    /// When it is another pipeline.
+    pub fn new(
+        gpu: &Gpu,
+        grid: &BinGrid,
+        pipeline: Pipeline,
+        options: SolverOptions,
+    ) -> Result<Self, CudaError> {
+        let shape = &[grid.nx(), grid.ny()];
+        let shared = options.folding == Folding::Shared;
+        let (taken, shared): (&[usize], _) = match pipeline {
+            Pipeline::Fused => (&[2], shared),
+            Pipeline::RowColumn => (&[1, 1], false),
+            Pipeline::ThreePass => panic!("the three-pass solve has no FFTs of cuFFT"),
+        };
+        let (directions, SolverOptions { reorder, post, .. }) = (&[true, false], options);
+        let (unit, batch, input) = (UNIT, 1, T::TYPE);
+        let made = Made { unit, shape, batch, directions, reorder, post, input };
+        let mut transforms = Rounds::new(gpu, &made, taken, if shared { 3 } else { 1 })?;
+        let first = &transforms.rounds[0];
+        let scaling = match shared {
+            true => Scaling::of_spectra(first, grid, 0..grid.ny() / 2 + 1)?,
+            false => Scaling::of_rows(first, green(grid), 0..grid.nx(), grid.ny())?,
+        };
+        let way = match shared {
+            true => {
+                let mut batch = RealFft::new(gpu, false, shape, SINES.len())?;
+                let ffts = transforms.rounds[0].ffts().chain([&mut batch]);
+                share_work_area(gpu, &mut ffts.collect::<Vec<_>>())?;
+                Way::Shared(batch)
+            }
+            false => Way::Separate(gpu.zeros(grid.bins())?),
+        };
+        Ok(Spectral { pipeline, transforms, way, scaling })
+    }
+
+    /// The sine transforms of each round.
+    fn sines(&self, Sines { x, y }: Sines) -> ([Sines; 2], usize) {
+        match self.pipeline {
+            Pipeline::RowColumn => ([Sines { x: false, y }, Sines { x: false, y: x }], 2),
+            _ => ([Sines { x, y }; 2], 1),
+        }
+    }
+}
+
+impl<T: CudaReal> private::Sealed for Spectral<T> {}
+
+impl<T: CudaReal> FieldSolver<T> for Spectral<T> {
+    fn pipeline(&self) -> Pipeline {
+        self.pipeline
+    }
+
+    fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
+        match &mut self.way {
+            Way::Separate(spectrum) => self.transforms.dct(rho, spectrum, None),
+            Way::Shared(_) => {
+                // The last spectrum's place is free until the inverses begin, and
+                // the next kernel writes over it while it is still in the cache.
+                let Rounds { rounds, spectra, .. } = &mut self.transforms;
+                let round = &mut rounds[0];
+                let (first, last) = spectra.split_at_mut(2 * round.half_spectra());
+                let mut map = reals::<T>(last).first(round.values());
+                round.reorder(rho, map.reborrow())?;
+                round.forward_fft(map.as_view(), first)
+            }
+        }
+    }
+
+    fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
+        check_length("energy", fields.energy.len(), 1)?;
+        let all = SINES.map(|sines| self.sines(sines));
+        let Fields { potential, field_x, field_y, energy } = fields;
+        let outputs = [potential, field_x, field_y];
+        let Spectral { transforms, way, scaling, .. } = self;
+        match way {
+            Way::Shared(batch) => {
+                let Rounds { rounds, spectra, reordered, .. } = transforms;
+                scaling.spectra(&rounds[0], spectra, energy)?;
+                batch.run_inverse(&mut *spectra, &mut *reordered)?;
+                rounds[0].restore(reordered, outputs, SINES)
+            }
+            Way::Separate(spectrum) => {
+                for (map, (output, (sines, rounds))) in outputs.into_iter().zip(all).enumerate() {
+                    let round = &transforms.rounds[0];
+                    scaling.pre(round, spectrum, &mut transforms.spectra, map as i32, energy)?;
+                    transforms.rest_of_inverse(output, &sines[..rounds])?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn transform(
+        &mut self,
+        transform: Transform,
+        input: &DeviceVec<T>,
+        output: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        if transform == Transform::Dct {
+            return self.transforms.dct(input, output, None);
+        }
+        let (sines, rounds) = self.sines(Sines::of(transform));
+        self.transforms.inverse(input, output, &sines[..rounds])
+    }
+}

@@ -1,0 +1,322 @@
+//! One plan for every transform: lines, maps, volumes and arrays of more axes.
+
+use super::longer::Longer;
+use super::{Stage, check_shape};
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
+};
+use crate::cuda::fft::{Counter, Made, Rounds, Sines, Threshold};
+use crate::cuda::lines::{Direction, LineTransform};
+use crate::transform::{Algorithm1d, Method, Plan2dOptions, Transform, Transform1d, TransformNd};
+use std::marker::PhantomData;
+
+/// How a [`Plan`] computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Path {
+    /// One pass along each axis, with all that comes before and after a line's FFT
+    /// done in registers: 2 values read or written for each, and axis.
+    Lines,
+    /// Pre-processing, one real FFT of all axes by cuFFT, post-processing; of more than three axes two or three at
+    /// a time, with transposes between.
+    Fused,
+    /// One axis at a time, with transposes between: four passes along each.
+    RowColumn,
+    /// A line through an FFT of more values than it has.
+    Longer,
+}
+
+/// A plan for a batch of arrays in precision `T`; its input holds
+/// values of type `I`.
+pub struct Plan<T: CudaReal, I: Input<T> = T> {
+    gpu: Gpu,
+    forward: bool,
+    shape: Vec<usize>,
+    batch: usize,
+    way: Way<T>,
+    /// Of a plan that is ready for thresholds.
+    counter: Option<Counter>,
+    of: PhantomData<fn(I)>,
+}
+
+enum Way<T: CudaReal> {
+    Lines(Box<LineTransform<T>>),
+    /// With the sines of every round.
+    Rounds(Box<Rounds<T>>, Vec<Sines>),
+    Longer(Box<Longer<T>>),
+}
+
+/// How many of the last axes every round takes, the last ones first.
+fn rounds(method: Method, axes: usize) -> Vec<usize> {
+    match axes {
+        _ if method == Method::RowColumn => vec![1; axes],
+        0..=3 => vec![axes],
+        _ if axes.is_multiple_of(2) => vec![2; axes / 2],
+        _ => [vec![2; (axes - 3) / 2], vec![3]].concat(),
+    }
+}
+
+impl<T: CudaReal, I: Input<T>> Plan<T, I> {
+    /// A plan for `batch` lines of `n` values, one after the other in memory. [`Algorithm1d::Fastest`] is
+    /// [`Path::Lines`] where there are such lines, else [`Algorithm1d::NPoint`].
+    ///
+    /// # Errors
+    /// As [`Plan::of_maps`].
+    pub fn of_lines(
+        gpu: &Gpu,
+        kind: Transform1d,
+        n: usize,
+        algorithm: Algorithm1d,
+        batch: usize,
+    ) -> Result<Self, CudaError> {
+        let method = match algorithm {
+            Algorithm1d::Fastest => Method::Fastest,
+            Algorithm1d::NPoint => Method::Fused,
+            _ => {
+                check_shape(&[n], batch)?;
+                let longer = Longer::new(gpu, kind, (batch, n), algorithm, I::TYPE)?;
+                let (forward, way) = (kind == Transform1d::Dct, Way::Longer(Box::new(longer)));
+                return Ok(Self::by(gpu, forward, way, (&[n], batch)));
+            }
+        };
+        let sines = [kind == Transform1d::Idxst];
+        let options = Plan2dOptions::default().method(method);
+        Self::any(gpu, kind == Transform1d::Dct, &sines, (&[n], batch), options)
+    }
+
+    /// A plan for one map, with the default options.
+    ///
+    /// # Errors
+    /// As [`Plan::of_maps`].
+    pub fn of_map(gpu: &Gpu, kind: Transform, nx: usize, ny: usize) -> Result<Self, CudaError> {
+        Self::of_maps(gpu, kind, nx, ny, Plan2dOptions::default(), 1)
+    }
+
+    /// A plan for `batch` maps of `nx` × `ny` values, one after the other in memory.
+    ///
+    /// [`Method::Fastest`] is [`Path::Lines`] where both lengths are multiples of 4, have no prime
+    /// factor above 5 and fit the device's shared memory, and else [`Method::Fused`], for which the
+    /// other options are. Maps go through FFTs as they lie, whatever [`Plan2dOptions::layout`] says.
+    ///
+    /// # Errors
+    /// [`CudaError::Shape`] for lengths or batches of zero or beyond any memory,
+    /// [`CudaError::NoTransform`] for those beyond what cuFFT and a launch can
+    /// take; else when kernels cannot be compiled, cuFFT refuses the lengths, or
+    /// memory runs out.
+    pub fn of_maps(
+        gpu: &Gpu,
+        kind: Transform,
+        nx: usize,
+        ny: usize,
+        options: Plan2dOptions,
+        batch: usize,
+    ) -> Result<Self, CudaError> {
+        let Sines { x, y } = Sines::of(kind);
+        Self::any(gpu, kind == Transform::Dct, &[x, y], (&[nx, ny], batch), options)
+    }
+
+    /// A plan for `batch` arrays of `shape`, slowest axis first, one after the other
+    /// in memory.
+    ///
+    /// # Errors
+    /// As [`Plan::of_maps`].
+    pub fn of_arrays(
+        gpu: &Gpu,
+        kind: TransformNd,
+        shape: &[usize],
+        method: Method,
+        batch: usize,
+    ) -> Result<Self, CudaError> {
+        let options = Plan2dOptions::default().method(method);
+        let sines = vec![false; shape.len()];
+        Self::any(gpu, kind == TransformNd::Dct, &sines, (shape, batch), options)
+    }
+
+    fn any(
+        gpu: &Gpu,
+        forward: bool,
+        sines: &[bool],
+        (shape, batch): (&[usize], usize),
+        options: Plan2dOptions,
+    ) -> Result<Self, CudaError> {
+        check_shape(shape, batch)?;
+        let direction = if forward { Direction::Forward } else { Direction::Inverse { sines } };
+        let lines = match options.method {
+            Method::Fastest => LineTransform::new::<I>(gpu, direction, shape, batch)?,
+            _ => None,
+        };
+        let way = match lines {
+            Some(lines) => Way::Lines(Box::new(lines)),
+            None => {
+                let (directions, Plan2dOptions { reorder, post, .. }) = (&[forward], options);
+                let (unit, input) = ("transforms", I::TYPE);
+                let made = Made { unit, shape, batch, directions, reorder, post, input };
+                let taken = rounds(options.method, shape.len());
+                let rounds = Rounds::new(gpu, &made, &taken, 1)?;
+                let mut left = sines;
+                let of_round = taken.iter().map(|&axes| {
+                    let (rest, own) = left.split_at(left.len() - axes);
+                    left = rest;
+                    let sine = |before: usize| own.iter().rev().nth(before) == Some(&true);
+                    Sines { x: sine(1), y: sine(0) }
+                });
+                Way::Rounds(Box::new(rounds), of_round.collect())
+            }
+        };
+        Ok(Self::by(gpu, forward, way, (shape, batch)))
+    }
+
+    fn by(gpu: &Gpu, forward: bool, way: Way<T>, (shape, batch): (&[usize], usize)) -> Self {
+        let (gpu, shape, counter) = (gpu.clone(), shape.to_vec(), None);
+        Plan { gpu, forward, shape, batch, way, counter, of: PhantomData }
+    }
+
+    /// Makes a DCT's plan ready for [`Plan::run_thresholded`].
+    ///
+    /// # Errors
+    /// [`CudaError::NotPlanned`] for an inverse, or a line's longer FFT; else when a kernel cannot be compiled.
+    pub fn with_threshold(mut self) -> Result<Self, CudaError> {
+        match &mut self.way {
+            Way::Lines(lines) if self.forward => lines.prepare_threshold::<I>()?,
+            Way::Rounds(..) if self.forward => {}
+            _ => return Err(CudaError::NotPlanned { what: "a threshold", needs: "a DCT" }),
+        }
+        self.counter = Some(Counter::new(&self.gpu)?);
+        Ok(self)
+    }
+
+    /// Lengths, slowest axis first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Number of arrays.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// Values of all arrays.
+    fn values(&self) -> usize {
+        self.batch * self.shape.iter().product::<usize>()
+    }
+
+    /// How it computes.
+    pub fn path(&self) -> Path {
+        match &self.way {
+            Way::Lines(_) => Path::Lines,
+            Way::Rounds(_, sines) if sines.len() == self.shape.len() && sines.len() > 1 => {
+                Path::RowColumn
+            }
+            Way::Rounds(..) => Path::Fused,
+            Way::Longer(_) => Path::Longer,
+        }
+    }
+
+    /// Enqueues the transform of every array; both buffers hold as many values as all arrays.
+    ///
+    /// # Errors
+    /// When a buffer has the wrong length or a launch fails.
+    pub fn run(
+        &mut self,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        self.run_with(input, output, None)
+    }
+
+    /// Enqueues a DCT whose coefficients smaller in magnitude than `epsilon`
+    /// become zero, as the last kernel writes them: no pass of its own
+    /// (Jiang et al., "Image Compression"). `kept`, one number, gets how many are not.
+    ///
+    /// # Errors
+    /// [`CudaError::NotPlanned`] for a plan without [`Plan::with_threshold`]; else as [`Plan::run`].
+    pub fn run_thresholded(
+        &mut self,
+        input: &DeviceVec<I>,
+        epsilon: T,
+        output: &mut DeviceVec<T>,
+        kept: &mut DeviceVec<u64>,
+    ) -> Result<(), CudaError> {
+        let Some(mut counter) = self.counter.take() else {
+            let needs = "a DCT's plan made ready by with_threshold";
+            return Err(CudaError::NotPlanned { what: "a threshold", needs });
+        };
+        let threshold = counter.threshold(epsilon, kept);
+        let done = threshold.and_then(|threshold| self.run_with(input, output, Some(threshold)));
+        self.counter = Some(counter);
+        done
+    }
+
+    fn run_with(
+        &mut self,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
+        threshold: Option<Threshold<T>>,
+    ) -> Result<(), CudaError> {
+        self.check(input, output)?;
+        match &mut self.way {
+            Way::Lines(lines) => lines.run(input, output, threshold),
+            Way::Rounds(rounds, _) if self.forward => rounds.dct(input, output, threshold),
+            Way::Rounds(rounds, sines) => rounds.inverse(input, output, sines),
+            Way::Longer(longer) => {
+                Stage::ALL.into_iter().try_for_each(|stage| longer.run(stage, input, output))
+            }
+        }
+    }
+
+    /// Enqueues one stage of a transform through one FFT on what the one before it left in
+    /// the plan, or for a DCT through one of as many values, whose first stage leaves it there, in `output`.
+    ///
+    /// # Errors
+    /// [`CudaError::NotPlanned`] for a plan that is not made of stages; else as
+    /// [`Plan::run`].
+    pub fn run_stage(
+        &mut self,
+        stage: Stage,
+        input: &DeviceVec<I>,
+        output: &mut DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        self.check(input, output)?;
+        match &mut self.way {
+            Way::Longer(longer) => longer.run(stage, input, output),
+            Way::Rounds(rounds, sines) if sines.len() == 1 => {
+                rounds.stage((stage, self.forward), input, output, sines[0])
+            }
+            _ => {
+                let needs = "a plan of one FFT";
+                Err(CudaError::NotPlanned { what: "a single stage", needs })
+            }
+        }
+    }
+
+    fn check(&self, input: &DeviceVec<I>, output: &DeviceVec<T>) -> Result<(), CudaError> {
+        check_length("array to transform", input.len(), self.values())?;
+        check_length("transformed array", output.len(), self.values())
+    }
+
+    /// The plan's own kernels in the order in which they run, the FFTs left out.
+    ///
+    /// # Errors
+    /// When the driver refuses to say.
+    pub fn kernels(&self) -> Result<Vec<KernelUse>, CudaError> {
+        let map = self.values() * size_of::<T>();
+        let of = |(kernel, bytes): (&Kernel, usize)| KernelUse::of_kernel(&self.gpu, kernel, bytes);
+        match &self.way {
+            Way::Lines(lines) => lines.uses(size_of::<I>()),
+            Way::Longer(longer) => {
+                let bytes = longer.bytes(size_of::<I>());
+                [&longer.pre, &longer.post].into_iter().zip(bytes).map(of).collect()
+            }
+            Way::Rounds(rounds, sines) => {
+                let read = self.values() * size_of::<I>();
+                let spectra = rounds.rounds[0].half_spectra() * size_of::<T::Complex>();
+                let bytes = match (sines.len(), self.forward) {
+                    (1, true) => vec![read + map, spectra + map],
+                    (1, false) => vec![read + spectra, 2 * map],
+                    (rounds, _) => vec![2 * map; 3 * rounds],
+                };
+                rounds.kernels(self.forward).into_iter().zip(bytes).map(of).collect()
+            }
+        }
+    }
+}
