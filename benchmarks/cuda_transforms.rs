@@ -61,8 +61,25 @@ struct Report {
 }
 
 fn main() -> ExitCode {
-    let file = std::env::args().skip(1).find(|a| a != "--bench");
-    match run(file) {
+    // Shapes as in 512x1024 or 64x64x64, those of the tables where there are none, and a file.
+    let (mut file, mut shapes) = (None, Vec::new());
+    for argument in std::env::args().skip(1).filter(|a| a != "--bench") {
+        let lengths: Result<Vec<usize>, _> = argument.split('x').map(str::parse).collect();
+        match lengths {
+            Ok(shape) => shapes.push(shape),
+            Err(_) => file = Some(argument),
+        }
+    }
+    if shapes.is_empty() {
+        for (short, long) in SHAPES {
+            shapes.push(vec![short, long]);
+            if short < long {
+                shapes.push(vec![long, short]);
+            }
+        }
+        shapes.extend(VOLUMES.map(Vec::from));
+    }
+    match run(&shapes, file) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cuda_transforms: {error}");
@@ -71,19 +88,22 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(file: Option<String>) -> Result<(), Box<dyn std::error::Error>> {
+fn run(shapes: &[Vec<usize>], file: Option<String>) -> Result<(), Box<dyn std::error::Error>> {
     let gpu = Gpu::open(0)?;
     println!("{}", gpu.info().name);
     let mut rows = Vec::new();
-    for (short, long) in SHAPES {
-        for shape in [[short, long], [long, short]].iter().take(1 + usize::from(short < long)) {
-            map::<f64>(&gpu, *shape, &mut rows)?;
-            map::<f32>(&gpu, *shape, &mut rows)?;
+    for shape in shapes {
+        match shape[..] {
+            [nx, ny] => {
+                map::<f64>(&gpu, [nx, ny], &mut rows)?;
+                map::<f32>(&gpu, [nx, ny], &mut rows)?;
+            }
+            [l, m, n] => {
+                volume::<f64>(&gpu, [l, m, n], &mut rows)?;
+                volume::<f32>(&gpu, [l, m, n], &mut rows)?;
+            }
+            _ => return Err("expected two or three lengths".into()),
         }
-    }
-    for shape in VOLUMES {
-        volume::<f64>(&gpu, shape, &mut rows)?;
-        volume::<f32>(&gpu, shape, &mut rows)?;
     }
     if let Some(file) = file {
         let report = Report { device: gpu.info().clone(), rows };

@@ -36,9 +36,9 @@ const SIZES: [(usize, usize); 18] = [
 ];
 
 /// φ, Ex, Ey and the energy of ρ.
-struct Expected([Vec<f64>; 3], f64);
+pub(crate) struct Expected(pub(crate) [Vec<f64>; 3], pub(crate) f64);
 
-fn expected(grid: &BinGrid, rho: &[f64]) -> Expected {
+pub(crate) fn expected(grid: &BinGrid, rho: &[f64]) -> Expected {
     let (nx, ny) = (grid.nx(), grid.ny());
     let spectrum = transform_2d(rho, nx, ny, Line::Dct, Line::Dct);
     let wx = |k: usize| PI * (k / ny) as f64 / nx as f64;

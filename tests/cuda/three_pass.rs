@@ -4,12 +4,13 @@
 use crate::common::{limit, relative_rms, wide};
 use crate::device::{gpu, must_have_lines, poisoned};
 use crate::maps::{grid, off_axis};
+use crate::solve::{Expected, expected};
 use placefield::Precision;
 use placefield::cuda::{CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, SolverOptions};
 use placefield::cuda::{Spectral, ThreePass, solver};
 use placefield::engine::Pipeline;
-use placefield::grid::{BinGrid, Map};
-use placefield::transform::{Transform, oracle};
+use placefield::grid::BinGrid;
+use placefield::transform::Transform;
 
 /// φ, Ex, Ey and the energy, on the host.
 struct Solved {
@@ -37,9 +38,14 @@ fn check(got: &Solved, want: &Solved, limit: f64, potential: bool, what: &str) {
         println!("{what} {name}: {error:.1e}");
         assert!(error <= limit, "{what}: {name} is off by {error:e}");
     }
-    let error = (got.energy - want.energy).abs() / want.energy.abs();
+    let error = (got.energy - want.energy).abs();
     println!("{what} energy: {error:.1e}");
-    assert!(error <= limit, "{what}: energy {} for {}", got.energy, want.energy);
+    assert!(
+        error <= limit * want.energy.abs(),
+        "{what}: energy {} for {}",
+        got.energy,
+        want.energy
+    );
 }
 
 /// Solves with and without the potential, each twice: nothing may be left over.
@@ -59,37 +65,78 @@ fn solves_like<T: CudaReal>(gpu: &Gpu, grid: &BinGrid, rho: &[T], want: &Solved,
     }
 }
 
+/// With [`LONG`] 60 sizes: powers of two, 3- and 5-smooth, oblong either way; 1, 2, odd and prime lengths and others
+/// there are no lines of, for which the fused pipeline stands in.
+const SHORT: [(usize, usize); 47] = [
+    (1, 1),
+    (1, 2),
+    (2, 1),
+    (3, 3),
+    (5, 7),
+    (9, 1),
+    (13, 31),
+    (31, 64),
+    (64, 31),
+    (1, 64),
+    (64, 2),
+    (101, 103),
+    (127, 16),
+    (36, 250),
+    (225, 40),
+    (18, 72),
+    (16, 16),
+    (16, 64),
+    (36, 16),
+    (20, 96),
+    (40, 36),
+    (36, 40),
+    (24, 216),
+    (120, 48),
+    (60, 100),
+    (72, 100),
+    (100, 72),
+    (120, 160),
+    (240, 300),
+    (320, 48),
+    (64, 64),
+    (64, 256),
+    (128, 64),
+    (256, 128),
+    (512, 64),
+    (128, 512),
+    (16, 1000),
+    (1280, 32),
+    (20, 1536),
+    (60, 1500),
+    (1800, 64),
+    (2000, 36),
+    (2000, 16),
+    (1800, 100),
+    (36, 1500),
+    (1280, 216),
+    (320, 1000),
+];
+
 fn agrees_with_the_definition<T: CudaReal>() {
     let gpu = gpu();
-    for (nx, ny) in [
-        (64, 64),
-        (64, 256),
-        (128, 64),
-        (256, 128),
-        (512, 64),
-        (128, 512),
-        (16, 16),
-        (20, 96),
-        (72, 100),
-        (100, 72),
-        (120, 160),
-        (240, 300),
-        (40, 36),
-        (36, 40),
-        (24, 216),
-        (320, 48),
-        (16, 1000),
-        (1280, 32),
-        (20, 1536),
-        (60, 1500),
-        (1800, 64),
-        (2000, 36),
-    ] {
+    for (nx, ny) in SHORT {
         let (grid, rho) = (grid(nx, ny), off_axis::<T>(nx, ny));
-        let map = Map::from_vec(nx, ny, wide(&rho));
-        let maps = oracle::solve(&grid, &map).map(|m| m.as_slice().to_vec());
-        let energy = maps[0].iter().zip(map.as_slice()).map(|(p, r)| p * r).sum();
-        solves_like(&gpu, &grid, &rho, &Solved { maps, energy }, limit::<T>());
+        let Expected(maps, energy) = expected(&grid, &wide(&rho));
+        let want = Solved { maps, energy };
+        if ThreePass::<T>::is_made_for(&gpu, &grid) {
+            solves_like(&gpu, &grid, &rho, &want, limit::<T>());
+            continue;
+        }
+        let of_lines = |n: usize| n >= 16 && n.is_multiple_of(4);
+        let both = of_lines(nx) && of_lines(ny);
+        assert!(!both || !must_have_lines::<T>(&gpu, nx.max(ny)), "{nx} x {ny}");
+        let options = SolverOptions::default();
+        let mut solver = solver::<T>(&gpu, &grid, Pipeline::ThreePass, options).unwrap();
+        assert_eq!(solver.pipeline(), Pipeline::Fused);
+        let mut fields = poisoned(&gpu, nx * ny);
+        solver.solve(&gpu.upload(&rho).unwrap(), &mut fields).unwrap();
+        let what = format!("{nx} x {ny} {} by another", T::PRECISION);
+        check(&read(&gpu, &fields), &want, limit::<T>(), true, &what);
     }
 }
 
@@ -113,28 +160,30 @@ fn is_made_for(gpu: &Gpu, grid: &BinGrid) -> bool {
     is
 }
 
+/// Sizes for which the definition takes too long.
+const LONG: [(usize, usize); 13] = [
+    (512, 512),
+    (1024, 1024),
+    (2048, 512),
+    (512, 4096),
+    (2048, 2048),
+    (4096, 4096),
+    (8192, 64),
+    (64, 8192),
+    (1000, 1000),
+    (1536, 1280),
+    (2000, 3000),
+    (10000, 100),
+    (100, 10000),
+];
+
 /// The fused pipeline in `f64` is the reference: it has its own tests against
 /// the definition.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn agrees_with_the_fused_pipeline_on_long_lines() {
     let gpu = gpu();
-    let sizes = [
-        (512, 512),
-        (1024, 1024),
-        (2048, 512),
-        (512, 4096),
-        (2048, 2048),
-        (4096, 4096),
-        (8192, 64),
-        (64, 8192),
-        (1000, 1000),
-        (1536, 1280),
-        (2000, 3000),
-        (10000, 100),
-        (100, 10000),
-    ];
-    for (nx, ny) in sizes {
+    for (nx, ny) in LONG {
         let grid = grid(nx, ny);
         if !is_made_for(&gpu, &grid) {
             continue;
