@@ -108,46 +108,49 @@ PF_KERNEL(BLOCK) reorder_wide(const real* __restrict__ in, real* __restrict__ ou
     });
 }
 
-/// Where maps go, and the signs of their odd rows and columns: three
-/// separate maps, or with `b` null as many as there are at `a`.
+/// Where a map goes, and the signs of its odd rows and columns: one of three
+/// separate maps, or with `b` null the z-th of as many as there are at `a`.
 struct Destination {
-    real *a, *b, *c;
-    u32 alternate_x, alternate_y;
+    real* out;
+    real odd_row, odd_col;
 
-    __device__ __forceinline__ real* row(u32 z, u32 i, u32 m, u32 n) const {
-        return b ? (z == 0 ? a : z == 1 ? b : c) + at(i, 0, n) : a + (size_t(z) * m + i) * n;
+    __device__ __forceinline__ Destination(real* a, real* b, real* c, u32 z, size_t map, u32 alternate_x,
+                                           u32 alternate_y) {
+        out = !b ? a + z * map : z == 0 ? a : z == 1 ? b : c;
+        const u32 bit = b ? z : 0;
+        odd_row = alternate_x >> bit & 1 ? real(-1) : real(1);
+        odd_col = alternate_y >> bit & 1 ? real(-1) : real(1);
     }
-    __device__ __forceinline__ real sign(u32 bits, u32 z, u32 k) const {
-        return k & 1 && bits >> (b ? z : 0) & 1 ? real(-1) : real(1);
-    }
-    __device__ __forceinline__ real row_sign(u32 z, u32 i) const { return sign(alternate_x, z, i); }
-    __device__ __forceinline__ real column_sign(u32 z, u32 j) const { return sign(alternate_y, z, j); }
+    __device__ __forceinline__ real row_sign(u32 i) const { return i & 1 ? odd_row : real(1); }
+    __device__ __forceinline__ real sign(u32 i, u32 j) const { return row_sign(i) * (j & 1 ? odd_col : real(1)); }
 };
 
 template <bool PLACE>
-__device__ __forceinline__ void restore(const real* in, const Destination& to, u32 l, u32 m, u32 n) {
-    each_element<PLACE>(l, m, n, [&](u32 z, u32 i, u32 j, size_t place) {
-        to.row(z, i, m, n)[j] = to.row_sign(z, i) * to.column_sign(z, j) * in[place];
-    });
+__device__ __forceinline__ void restore(const real* in, real* out0, real* out1, real* out2, u32 l, u32 m, u32 n,
+                                        u32 alternate_x, u32 alternate_y) {
+    const u32 z = PLACE ? other_map<true>(blockIdx.z, l) : blockIdx.z;
+    const Destination to(out0, out1, out2, z, size_t(m) * n, alternate_x, alternate_y);
+    each_element<PLACE>(
+        l, m, n, [&](u32, u32 i, u32 j, size_t place) { to.out[at(i, j, n)] = to.sign(i, j) * in[place]; });
 }
 
 PF_KERNEL(BLOCK) restore_scatter(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 l, u32 m, u32 n,
                                  u32 alternate_x, u32 alternate_y) {
-    restore<true>(in, Destination{out0, out1, out2, alternate_x, alternate_y}, l, m, n);
+    restore<true>(in, out0, out1, out2, l, m, n, alternate_x, alternate_y);
 }
 
 PF_KERNEL(BLOCK) restore_gather(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 l, u32 m, u32 n,
                                 u32 alternate_x, u32 alternate_y) {
-    restore<false>(in, Destination{out0, out1, out2, alternate_x, alternate_y}, l, m, n);
+    restore<false>(in, out0, out1, out2, l, m, n, alternate_x, alternate_y);
 }
 
 PF_KERNEL(BLOCK) restore_wide(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 l, u32 m, u32 n,
                               u32 alternate_x, u32 alternate_y) {
-    const Destination to = {out0, out1, out2, alternate_x, alternate_y};
-    each_piece(l, m, n, [&](u32 z, u32 i, u32 j, size_t from_even, size_t from_odd) {
+    const Destination to(out0, out1, out2, blockIdx.z, size_t(m) * n, alternate_x, alternate_y);
+    each_piece(l, m, n, [&](u32, u32 i, u32 j, size_t from_even, size_t from_odd) {
         const Pack even = *reinterpret_cast<const Pack*>(in + from_even);
         const Pack odd = *reinterpret_cast<const Pack*>(in + from_odd);
-        const real sign = to.row_sign(z, i), odd_sign = sign * to.column_sign(z, 1);
+        const real sign = to.row_sign(i), odd_sign = sign * to.odd_col;
         Pack low, high;
 #pragma unroll
         for (u32 k = 0; k < LANES; ++k) {
@@ -155,7 +158,7 @@ PF_KERNEL(BLOCK) restore_wide(const real* __restrict__ in, real* out0, real* out
             into.v[2 * k % LANES] = sign * even.v[k];
             into.v[(2 * k + 1) % LANES] = odd_sign * odd.v[LANES - 1 - k];
         }
-        Pack* target = reinterpret_cast<Pack*>(to.row(z, i, m, n) + j);
+        Pack* target = reinterpret_cast<Pack*>(to.out + at(i, j, n));
         target[0] = low;
         target[1] = high;
     });

@@ -211,9 +211,14 @@ PF_KERNEL(BLOCK) dct_post_naive(const cplx* __restrict__ in, real* __restrict__ 
     out = map_of(out, l, m, n);
     for (u32 u = c.i; u < m; u += row_stride()) {
         const u32 mirror = u ? m - u : 0;
-        const bool there = v < h;
-        const cplx p = there ? in[at(u, v, h)] : conj(in[at(mirror, n - v, h)]);
-        const cplx q = there ? in[at(mirror, v, h)] : conj(in[at(u, n - v, h)]);
+        cplx p, q;
+        if (v < h) {
+            p = in[at(u, v, h)];
+            q = in[at(mirror, v, h)];
+        } else {
+            p = conj(in[at(mirror, n - v, h)]);
+            q = conj(in[at(u, n - v, h)]);
+        }
         out[at(u, v, n)] = real(0.5) * (wn[v] * (wm[u] * p + conj(wm[u]) * q)).x;
     }
 }

@@ -2,67 +2,31 @@
 #pragma once
 #include "device/common.cuh"
 
-/// cos(πi/32), i = 0…16; a constant where i is one.
-__device__ __forceinline__ constexpr double cos_32(int i) {
-    return i == 0    ? 1.0
-           : i == 1  ? 0.99518472667219688624
-           : i == 2  ? 0.98078528040323044913
-           : i == 3  ? 0.95694033573220886494
-           : i == 4  ? 0.92387953251128675613
-           : i == 5  ? 0.88192126434835502971
-           : i == 6  ? 0.83146961230254523708
-           : i == 7  ? 0.77301045336273696081
-           : i == 8  ? 0.70710678118654752440
-           : i == 9  ? 0.63439328416364549822
-           : i == 10 ? 0.55557023301960222474
-           : i == 11 ? 0.47139673682599764856
-           : i == 12 ? 0.38268343236508977173
-           : i == 13 ? 0.29028467725446236764
-           : i == 14 ? 0.19509032201612826785
-           : i == 15 ? 0.09801714032956060199
-                     : 0.0;
-}
-
-/// cos(πi/20), i = 0…10; a constant where i is one.
-__device__ __forceinline__ constexpr double cos_20(int i) {
-    return i == 0   ? 1.0
-           : i == 1 ? 0.98768834059513772619
-           : i == 2 ? 0.95105651629515357212
-           : i == 3 ? 0.89100652418836786236
-           : i == 4 ? 0.80901699437494742410
-           : i == 5 ? 0.70710678118654752440
-           : i == 6 ? 0.58778525229247312917
-           : i == 7 ? 0.45399049973954679156
-           : i == 8 ? 0.30901699437494742410
-           : i == 9 ? 0.15643446504023086901
-                    : 0.0;
-}
-
-/// cos(πi/24), i = 0…12; a constant where i is one.
-__device__ __forceinline__ constexpr double cos_24(int i) {
-    return i == 0    ? 1.0
-           : i == 1  ? 0.99144486137381041114
-           : i == 2  ? 0.96592582628906828675
-           : i == 3  ? 0.92387953251128675613
-           : i == 4  ? 0.86602540378443864676
-           : i == 5  ? 0.79335334029123516458
-           : i == 6  ? 0.70710678118654752440
-           : i == 7  ? 0.60876142900872063942
-           : i == 8  ? 0.5
-           : i == 9  ? 0.38268343236508977173
-           : i == 10 ? 0.25881904510252076235
-           : i == 11 ? 0.13052619222005159155
-                     : 0.0;
+/// cos(πi/2P), i = 0…P, for P = 16, 12 or 10; a constant where i is one.
+template <int P> __device__ __forceinline__ constexpr double cosine(int i) {
+    static_assert(P == 16 || P == 12 || P == 10, "no table for these parts");
+    constexpr double SIXTEEN[] = {
+        1.0, 0.99518472667219688624, 0.98078528040323044913, 0.95694033573220886494, 0.92387953251128675613,
+        0.88192126434835502971, 0.83146961230254523708, 0.77301045336273696081, 0.70710678118654752440,
+        0.63439328416364549822, 0.55557023301960222474, 0.47139673682599764856, 0.38268343236508977173,
+        0.29028467725446236764, 0.19509032201612826785, 0.09801714032956060199, 0.0};
+    constexpr double TWELVE[] = {
+        1.0, 0.99144486137381041114, 0.96592582628906828675, 0.92387953251128675613, 0.86602540378443864676,
+        0.79335334029123516458, 0.70710678118654752440, 0.60876142900872063942, 0.5, 0.38268343236508977173,
+        0.25881904510252076235, 0.13052619222005159155, 0.0};
+    constexpr double TEN[] = {
+        1.0, 0.98768834059513772619, 0.95105651629515357212, 0.89100652418836786236, 0.80901699437494742410,
+        0.70710678118654752440, 0.58778525229247312917, 0.45399049973954679156, 0.30901699437494742410,
+        0.15643446504023086901, 0.0};
+    return P == 16 ? SIXTEEN[i] : P == 12 ? TWELVE[i] : TEN[i];
 }
 
 /// Multiplies by e^{iπn/2R}, 0 <= n <= R, for R a divisor of 16, 12 or 10.
 template <int R> __device__ __forceinline__ cplx rotate(cplx a, int n) {
-    static_assert(16 % R == 0 || 12 % R == 0 || 10 % R == 0, "no table for this radix");
     if (n == 0) return a;
     if (n == R) return make(-a.y, a.x);
-    if (16 % R == 0) return a * make(real(cos_32(n * (16 / R))), real(cos_32(16 - n * (16 / R))));
-    if (12 % R == 0) return a * make(real(cos_24(n * (12 / R))), real(cos_24(12 - n * (12 / R))));
-    return a * make(real(cos_20(n * (10 / R))), real(cos_20(10 - n * (10 / R))));
+    constexpr int P = 16 % R == 0 ? 16 : 12 % R == 0 ? 12 : 10;
+    return a * make(real(cosine<P>(n * (P / R))), real(cosine<P>(P - n * (P / R))));
 }
 
 /// A DFT of X points in place, exponent of sign S; X is 2, 3, 4, 5, 6, 8, 10, 12, 15 or 16.
@@ -75,7 +39,7 @@ template <int S> __device__ __forceinline__ void dft2(cplx& a, cplx& b) {
 }
 
 template <int S> __device__ __forceinline__ void dft3(cplx& v0, cplx& v1, cplx& v2) {
-    const real s = real(cos_24(4));
+    const real s = real(cosine<12>(4));
     const cplx a = v1 + v2, d = v1 - v2;
     const cplx m = make(v0.x - real(0.5) * a.x, v0.y - real(0.5) * a.y), n = times_i<S>(make(s * d.x, s * d.y));
     v0 = v0 + a;
@@ -92,7 +56,7 @@ template <int S> __device__ __forceinline__ void dft4(cplx& v0, cplx& v1, cplx& 
 }
 
 template <int S> __device__ __forceinline__ void dft5(cplx& v0, cplx& v1, cplx& v2, cplx& v3, cplx& v4) {
-    const real c1 = real(cos_20(8)), c2 = real(-cos_20(4)), s1 = real(cos_20(2)), s2 = real(cos_20(6));
+    const real c1 = real(cosine<10>(8)), c2 = real(-cosine<10>(4)), s1 = real(cosine<10>(2)), s2 = real(cosine<10>(6));
     const cplx a = v1 + v4, b = v2 + v3, c = v1 - v4, d = v2 - v3;
     const cplx e = make(v0.x + c1 * a.x + c2 * b.x, v0.y + c1 * a.y + c2 * b.y);
     const cplx f = make(v0.x + c2 * a.x + c1 * b.x, v0.y + c2 * a.y + c1 * b.y);
@@ -157,15 +121,15 @@ template <int S> __device__ __forceinline__ void dft8(cplx* v) {
 template <int S> __device__ __forceinline__ void dft16(cplx* v) {
 #pragma unroll
     for (int r = 0; r < 4; ++r) dft4<S>(v[r], v[r + 4], v[r + 8], v[r + 12]);
-    const real c1 = real(cos_32(4)), s1 = real(S * cos_32(12)), h = real(cos_32(8));
+    const real c1 = real(cosine<16>(4)), s1 = real(S * cosine<16>(12)), h = real(cosine<16>(8));
     // Element r + 4q is multiplied by e^{S·2πi·rq/16}.
     v[5] = v[5] * make(c1, s1);
     v[9] = make(h * (v[9].x - S * v[9].y), h * (v[9].y + S * v[9].x));
-    v[13] = v[13] * make(real(cos_32(12)), real(S * cos_32(4)));
+    v[13] = v[13] * make(real(cosine<16>(12)), real(S * cosine<16>(4)));
     v[6] = make(h * (v[6].x - S * v[6].y), h * (v[6].y + S * v[6].x));
     v[10] = times_i<S>(v[10]);
     v[14] = make(-h * (v[14].x + S * v[14].y), h * (S * v[14].x - v[14].y));
-    v[7] = v[7] * make(real(cos_32(12)), real(S * cos_32(4)));
+    v[7] = v[7] * make(real(cosine<16>(12)), real(S * cosine<16>(4)));
     v[11] = make(-h * (v[11].x + S * v[11].y), h * (S * v[11].x - v[11].y));
     v[15] = v[15] * make(-c1, -s1);
 #pragma unroll
