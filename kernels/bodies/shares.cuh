@@ -1,9 +1,9 @@
 // How bodies are divided among blocks that sum over them, and these among ranks (src/cuda/bodies/shares.rs).
 //
-// A block takes as many movable cells as every other one, neighbours in the caller's order, and as many
-// fillers. How many blocks there are depends on the number of bodies alone: a block's sums, added
-// in the order of blocks, have the same bits however many devices the blocks run on. A rank has the bodies of
-// blocks that follow one another: its share. It moves them, and gets the forces on them. The rank that works on a
+// A group of blocks takes as many movable cells as every other one, neighbours in the caller's order, and as many
+// fillers; its blocks take these in turn, 256 at a time. How many groups and blocks there are depends on the number of bodies
+// alone: a block's sums, added in the order of blocks, have the same bits however many devices the blocks run on. A
+// rank has the bodies of groups that follow one another: its share. It moves them, and gets the forces on them. The rank that works on a
 // body's density and force, where the body stands, may be another one (order.cu): its worker.
 //
 // Kernels of several ranks are compiled with PF_SEVERAL, so that those of one device know nothing of ranks.
@@ -41,25 +41,27 @@ __device__ __forceinline__ u32 rank_of_body(const Shares& shares, u32 body) {
 /// How bodies are divided among blocks, and which of these run here. Same layout as `RankBlocks` in src/cuda.
 struct BodyBlocks {
     u32 cells, bodies;
-    u32 cells_each, fillers_each;
-    u32 first;   // the first block that runs here
-    u32 blocks;  // of all ranks
+    u32 cells_each, fillers_each;  // of a group
+    u32 group;                     // blocks of a group
+    u32 first;                     // the first block that runs here
+    u32 blocks;                    // of all ranks
 };
-static_assert(sizeof(BodyBlocks) == 6 * sizeof(u32), "as in src/cuda");
+static_assert(sizeof(BodyBlocks) == 7 * sizeof(u32), "as in src/cuda");
 
-/// The bodies of one block.
+/// The bodies of one block: numbers `begin`, begin + stride … of the `count` of its group, for the first thread.
 struct BlockBodies {
-    u32 cell, cells, filler, count;
+    u32 cell, cells, filler, count, begin, stride;
 
-    /// Number k of them, of `count`.
+    /// Number k of the group.
     __device__ __forceinline__ u32 body(u32 k) const { return k < cells ? cell + k : filler + (k - cells); }
 };
 
 __device__ __forceinline__ BlockBodies bodies_of_block(const BodyBlocks& of) {
-    const u32 block = of.first + blockIdx.x;
-    const u32 cell = min(block * of.cells_each, of.cells), cells = min(of.cells_each, of.cells - cell);
-    const u32 filler = of.cells + min(block * of.fillers_each, of.bodies - of.cells);
-    return {cell, cells, filler, cells + min(of.fillers_each, of.bodies - filler)};
+    const u32 block = of.first + blockIdx.x, group = block / of.group;
+    const u32 cell = min(group * of.cells_each, of.cells), cells = min(of.cells_each, of.cells - cell);
+    const u32 filler = of.cells + min(group * of.fillers_each, of.bodies - of.cells);
+    const u32 count = cells + min(of.fillers_each, of.bodies - filler);
+    return {cell, cells, filler, count, block % of.group * BLOCK + threadIdx.x, of.group * BLOCK};
 }
 
 /// Every rank's positions, a pair per body in the caller's order, and who needs those of this rank's share.

@@ -4,7 +4,7 @@
 /// Grid: the blocks of the rank's share.
 PF_KERNEL(BLOCK) spread_positions(const BodyBlocks blocks, const __grid_constant__ Positions all) {
     const BlockBodies own = bodies_of_block(blocks);
-    for (u32 k = threadIdx.x; k < own.count; k += BLOCK) {
+    for (u32 k = own.begin; k < own.count; k += own.stride) {
         const u32 i = own.body(k);
         all.send(i, all.of[all.rank][i], all.needed_by(i));
     }

@@ -72,7 +72,7 @@ __device__ __forceinline__ double square(double a) { return a * a; }
 
 PF_KERNEL(BLOCK) descent_place(const BodyBlocks blocks, const Vector v, const __grid_constant__ Positions to) {
     const BlockBodies own = bodies_of_block(blocks);
-    for (u32 k = threadIdx.x; k < own.count; k += BLOCK) {
+    for (u32 k = own.begin; k < own.count; k += own.stride) {
         const u32 i = own.body(k);
         to.put(i, make(v.x[i], v.y[i]), to.needed_by(i));
     }
@@ -88,12 +88,12 @@ PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const BodyBlocks blocks, const Bodies
     const BlockBodies own = bodies_of_block(blocks);
     double sums[1] = {0};
     // Two bodies at a time: what is fetched of both is asked for before anything is written.
-    for (u32 first = threadIdx.x; first < own.count; first += 2 * BLOCK) {
+    for (u32 first = own.begin; first < own.count; first += 2 * own.stride) {
         real2 at[2], other[2], slope[2], high[2];
         u32 needed[2];
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
-            const u32 i = own.body(min(first + k * BLOCK, own.count - 1)), size = min(i, bodies.uniform);
+            const u32 i = own.body(min(first + k * own.stride, own.count - 1)), size = min(i, bodies.uniform);
             at[k] = make(v.x[i], v.y[i]);
             other[k] = make(u.x[i], u.y[i]);
             slope[k] = make(g.x[i], g.y[i]);
@@ -102,8 +102,8 @@ PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const BodyBlocks blocks, const Bodies
         }
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
-            if (first + k * BLOCK >= own.count) break;
-            const u32 i = own.body(first + k * BLOCK);
+            if (first + k * own.stride >= own.count) break;
+            const u32 i = own.body(first + k * own.stride);
             const real x =
                 advance(at[k].x, other[k].x, slope[k].x, step, momentum, bodies.low_x, high[k].x, next_u.x + i);
             const real y =
@@ -130,7 +130,7 @@ PF_KERNEL(BLOCK, 4) descent_gradient(const BodyBlocks blocks, const Bodies bodie
     const Vector g = one_of(vectors.g, turn), next_g = one_of(vectors.g, proposed ? !turn : turn);
     const BlockBodies own = bodies_of_block(blocks);
     double sums[4] = {0, 0, 0, 0};
-    for (u32 at = threadIdx.x; at < own.count; at += BLOCK) {
+    for (u32 at = own.begin; at < own.count; at += own.stride) {
         const u32 i = own.body(at);
         const bool movable = at < own.cells;
         const u32 k = i < bodies.uniform ? i : bodies.uniform;

@@ -68,7 +68,14 @@ pub(crate) fn placed_like_one<T: CudaReal>(gpu: &Gpu, devices: &[usize], iterati
     }
     let weights = Weights { gamma: 80.0, lambda: 1e-4, pin_factor: 1.0, area_factor: 1.0 };
     let unit = charge.grid().bin_x();
-    for (step, momentum) in [(0.1 * unit, 0.3), (200.0 * unit, 0.9), (unit, 0.0)] {
+    let steps =
+        [(0.1 * unit, 0.3), (200.0 * unit, 0.9), (unit, 0.0), (90.0 * unit, 0.1), (unit, 0.0)];
+    for (turn, (step, momentum)) in steps.into_iter().enumerate() {
+        // One rank is late: whatever the others do, they wait for what it has and leave what it still reads.
+        let late = peers.gpu(turn % peers.count());
+        let from = late.zeros::<u8>(32 << 20).unwrap();
+        let mut to = late.zeros::<u8>(32 << 20).unwrap();
+        (0..50).for_each(|_| late.copy(&from, to.as_view_mut()).unwrap());
         let next = [&mut one, &mut ranks, &mut fresh].map(|backend| {
             let sample = backend.propose(step, momentum, &weights).unwrap();
             backend.accept().unwrap();

@@ -8,8 +8,10 @@ use std::ops::Range;
 
 /// Most ranks: `MOST_RANKS` in `kernels/peers/ranks.cuh`.
 pub(in crate::cuda) const MOST_RANKS: usize = 16;
-/// Most blocks, some four times as many as an H200 runs at once: half of them keep it busy.
-const MOST_BLOCKS: usize = 2048;
+/// Most groups of blocks: many ranks divide them evenly.
+const MOST_GROUPS: usize = 48;
+/// Most blocks of a group. All groups' are some four times as many as an H200 runs at once: half of them keep it busy.
+const MOST_OF_A_GROUP: usize = 40;
 /// Bodies of a block where there are fewer blocks, two a thread.
 const LEAST_EACH: usize = 510;
 
@@ -18,7 +20,9 @@ const LEAST_EACH: usize = 510;
 pub(in crate::cuda) struct BodyBlocks {
     cells: usize,
     bodies: usize,
-    blocks: usize,
+    groups: usize,
+    /// Blocks of a group, and its cells and fillers.
+    of_a_group: usize,
     cells_each: usize,
     fillers_each: usize,
 }
@@ -30,6 +34,7 @@ pub(in crate::cuda) struct RankBlocks {
     cells: u32,
     bodies: u32,
     each: [u32; 2],
+    group: u32,
     first: u32,
     blocks: u32,
 }
@@ -136,46 +141,49 @@ pub(in crate::cuda) fn blocks_of(blocks: usize, rank: usize, count: usize) -> Ra
 impl BodyBlocks {
     /// Of `bodies`, the first `cells` of which are movable cells.
     pub(in crate::cuda) fn new(cells: usize, bodies: usize) -> Self {
-        let blocks = bodies.div_ceil(LEAST_EACH).clamp(1, MOST_BLOCKS);
+        let blocks = bodies.div_ceil(LEAST_EACH).clamp(1, MOST_GROUPS * MOST_OF_A_GROUP);
+        let groups = blocks.min(MOST_GROUPS);
         let (cells_each, fillers_each) =
-            (cells.div_ceil(blocks), (bodies - cells).div_ceil(blocks));
-        BodyBlocks { cells, bodies, blocks, cells_each, fillers_each }
+            (cells.div_ceil(groups), (bodies - cells).div_ceil(groups));
+        let of_a_group = blocks.div_ceil(groups);
+        BodyBlocks { cells, bodies, groups, of_a_group, cells_each, fillers_each }
     }
 
     /// Blocks of all ranks.
     pub(in crate::cuda) fn blocks(&self) -> usize {
-        self.blocks
+        self.groups * self.of_a_group
     }
 
     /// The movable cells and the fillers that a rank, of `count`, has.
     pub(in crate::cuda) fn share(&self, rank: usize, count: usize) -> [Range<usize>; 2] {
-        let blocks = blocks_of(self.blocks, rank, count);
-        let (begin, end) = (self.first(blocks.start), self.first(blocks.end));
+        let groups = blocks_of(self.groups, rank, count);
+        let (begin, end) = (self.first(groups.start), self.first(groups.end));
         [begin[0]..end[0], begin[1]..end[1]]
     }
 
-    /// The first movable cell and filler of a block.
-    fn first(&self, block: usize) -> [usize; 2] {
-        let cell = (block * self.cells_each).min(self.cells);
-        [cell, self.cells + (block * self.fillers_each).min(self.bodies - self.cells)]
+    /// The first movable cell and filler of a group.
+    fn first(&self, group: usize) -> [usize; 2] {
+        let cell = (group * self.cells_each).min(self.cells);
+        [cell, self.cells + (group * self.fillers_each).min(self.bodies - self.cells)]
     }
 
-    /// What the kernels of a rank take, and their launch; none where there are fewer blocks than ranks and
+    /// What the kernels of a rank take, and their launch; none where there are fewer groups than ranks and
     /// this one has none.
     pub(in crate::cuda) fn launch(
         &self,
         rank: usize,
         count: usize,
     ) -> Option<(RankBlocks, LaunchConfig)> {
-        let blocks = blocks_of(self.blocks, rank, count);
+        let groups = blocks_of(self.groups, rank, count);
         let own = RankBlocks {
             cells: self.cells as u32,
             bodies: self.bodies as u32,
             each: [self.cells_each as u32, self.fillers_each as u32],
-            first: blocks.start as u32,
-            blocks: self.blocks as u32,
+            group: self.of_a_group as u32,
+            first: (groups.start * self.of_a_group) as u32,
+            blocks: self.blocks() as u32,
         };
-        (!blocks.is_empty()).then(|| (own, grid_of(blocks.len())))
+        (!groups.is_empty()).then(|| (own, grid_of(groups.len() * self.of_a_group)))
     }
 
     /// Whose share is whose, of `count` ranks.
@@ -215,7 +223,10 @@ mod tests {
                 if bodies > 1 << 20 {
                     let sizes =
                         || shares.iter().map(|[cells, fillers]| cells.len() + fillers.len());
-                    assert!(sizes().max().unwrap() - sizes().min().unwrap() <= bodies / 500);
+                    assert!(
+                        sizes().max().unwrap() - sizes().min().unwrap()
+                            <= bodies.div_ceil(MOST_GROUPS)
+                    );
                 }
             }
             assert_eq!(blocks_of(all.blocks(), 0, 1), 0..all.blocks());

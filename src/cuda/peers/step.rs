@@ -220,6 +220,8 @@ impl<T: CudaReal> Step<T> {
         let each = self.charge.bodies().div_ceil(self.parts.len());
         let decide = |due, part: &mut Part<T>| part.bodies.age.decide(each) | due;
         if self.parts.iter_mut().fold(false, decide) {
+            // After it, too: a rank that goes on writes where bodies stand next, which others have to have read where
+            // they stand now, and uses slots that others write.
             self.enqueue([Stage::Count, Stage::Meet, Stage::Order, Stage::Meet])?;
         }
         Ok(())
