@@ -87,17 +87,23 @@ static_assert(sizeof(PinGradients) == MOST_RANKS * 8 + (2 * MOST_RANKS + 4) * 4,
 /// Of `pin` again, which was fetched before; of no matter on one device.
 __device__ __forceinline__ u32 body_again(const Nets& nets, u32 pin) { return PF_SEVERAL ? nets.pin_body[pin] : 0; }
 
-/// How nets are divided into intervals, and which of these are taken here. Same layout as `NetIntervals` in src/cuda.
-struct NetIntervals {
-    u32 warps, blocks;  // of large and small nets, a warp each, and of wide nets, a block each, on all devices
-    u32 warp_begin, warp_end, block_begin, block_end;
+/// A list of nets or chunks, cut into intervals of `each`, and which of these are taken here. Same layout as `NetList` in
+/// src/cuda.
+struct NetList {
+    u32 count, each;
+    u32 begin, end;  // intervals
+    u32 sums;        // where the sum of the first interval goes
 
-    __device__ __forceinline__ u32 count() const { return warps + blocks; }
+    __device__ __forceinline__ u32 start(u32 interval) const { return min(interval * each, count); }
 };
-static_assert(sizeof(NetIntervals) == 6 * sizeof(u32), "as in src/cuda");
 
-/// Where interval `k` of `intervals` begins, of `count` things.
-__device__ __forceinline__ u32 interval(u32 count, u32 k, u32 intervals) { return u32(u64(count) * k / intervals); }
+/// Wide nets, which are a block's, then large ones and chunks of small ones, which are a warp's. Same layout as `NetLists` in
+/// src/cuda.
+struct NetLists {
+    NetList wide, large, chunks;
+    u32 sums;  // intervals of all lists, on all devices
+};
+static_assert(sizeof(NetLists) == 16 * sizeof(u32), "as in src/cuda");
 
 __device__ __forceinline__ cplx pin_at(const Nets& nets, const cplx* __restrict__ corners, u32 pin) {
     const u32 body = nets.pin_body[pin];
@@ -368,24 +374,30 @@ __device__ __forceinline__ Lengths wide_net(const Kept<BLOCK>& pins, Smoothing b
     return threadIdx.x == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
 }
 
-/// Nets below `small` are small, those from there to `large` large, the others, up to `all`,
-/// wide; those below `smooth` take part in WA. `chunk` has the first net of each of `chunks` chunks and its
-/// first pin, and their end. `gamma` is one number; HPWL of a warp's interval k goes to sums[k], of a block's to those
-/// behind all warps', and WA behind all HPWL.
+/// HPWL and WA of a warp's interval to its place among the sums.
+__device__ __forceinline__ void leave(Lengths total, u32 at, const NetLists& of, double* sums) {
+    total = {warp_sum(total.hpwl), warp_sum(total.wa)};
+    if (threadIdx.x % 32 != 0) return;
+    sums[at] = total.hpwl;
+    sums[of.sums + at] = total.wa;
+}
+
+/// Small nets stand first, large ones from `small` on and wide ones from `large` on; those below `smooth` take part in WA.
+/// `chunk` has the first net of each chunk and its first pin, and their end. `gamma` is one number; HPWL of every interval
+/// goes to `sums`, then WA.
 PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
-                                              u32 small, u32 large, u32 smooth, u32 all, u32 chunks,
-                                              const uint2* __restrict__ chunk,
+                                              u32 small, u32 large, u32 smooth, const uint2* __restrict__ chunk,
                                               const __grid_constant__ PinGradients gradients,
-                                              const NetIntervals of, double* sums) {
+                                              const __grid_constant__ NetLists of, double* sums) {
     __shared__ real x[BLOCK * ROOM], y[BLOCK * ROOM];
     // Aligned so that four of a warp's are one store.
     __shared__ alignas(16) real parts[BLOCK / 32][8];
     constexpr u32 WARPS = BLOCK / 32;
     const Smoothing by = {real(*gamma), real(LOG2_E / *gamma)};
-    for (u32 at = of.block_begin + blockIdx.x; at < of.block_end; at += gridDim.x) {
+    for (u32 at = of.wide.begin + blockIdx.x; at < of.wide.end; at += gridDim.x) {
         double hpwl = 0, wa = 0;
-        const u32 end = large + interval(all - large, at + 1, of.blocks);
-        for (u32 net = large + interval(all - large, at, of.blocks); net < end; ++net) {
+        const u32 end = large + of.wide.start(at + 1);
+        for (u32 net = large + of.wide.start(at); net < end; ++net) {
             const Kept<BLOCK> pins = {nets, corners, nets.net_start[net], nets.net_start[net + 1], threadIdx.x, x, y};
             const Lengths found = wide_net(pins, by, nets.weight[net], net < smooth, parts, gradients);
             hpwl += found.hpwl;
@@ -394,37 +406,38 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __res
             __syncthreads();
         }
         if (threadIdx.x == 0) {
-            sums[of.warps + at] = hpwl;
-            sums[of.count() + of.warps + at] = wa;
+            sums[of.wide.sums + at] = hpwl;
+            sums[of.sums + of.wide.sums + at] = wa;
         }
     }
-    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    real *own_x = x + warp * CHUNK_PINS, *own_y = y + warp * CHUNK_PINS;
-    for (u32 at = of.warp_begin + blockIdx.x * WARPS + warp; at < of.warp_end; at += gridDim.x * WARPS) {
-        double hpwl = 0, wa = 0;
-        const u32 last_large = small + interval(large - small, at + 1, of.warps);
-        for (u32 net = small + interval(large - small, at, of.warps); net < last_large; ++net) {
+    // The blocks that had no wide net come first.
+    const u32 warp = (gridDim.x - 1 - blockIdx.x) * WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
+    real *own_x = x + threadIdx.x / 32 * CHUNK_PINS, *own_y = y + threadIdx.x / 32 * CHUNK_PINS;
+    for (u32 at = of.large.begin + warp; at < of.large.end; at += gridDim.x * WARPS) {
+        Lengths total = {0, 0};
+        const u32 end = small + of.large.start(at + 1);
+        for (u32 net = small + of.large.start(at); net < end; ++net) {
             const Kept<32> pins = {nets, corners, nets.net_start[net], nets.net_start[net + 1], lane, own_x, own_y};
             const Lengths found = large_net(pins, by, nets.weight[net], gradients);
-            hpwl += found.hpwl;
-            wa += found.wa;
+            total = {total.hpwl + found.hpwl, total.wa + found.wa};
             __syncwarp();
         }
-        const u32 last_chunk = interval(chunks, at + 1, of.warps);
-        for (u32 k = interval(chunks, at, of.warps); k < last_chunk; ++k) {
+        leave(total, of.large.sums + at, of, sums);
+    }
+    for (u32 at = of.chunks.begin + warp; at < of.chunks.end; at += gridDim.x * WARPS) {
+        Lengths total = {0, 0};
+        const u32 end = of.chunks.start(at + 1);
+        for (u32 k = of.chunks.start(at); k < end; ++k) {
             const Lengths found = small_nets(nets, corners, by, chunk[k], chunk[k + 1], own_x, own_y, gradients);
-            hpwl += found.hpwl;
-            wa += found.wa;
+            total = {total.hpwl + found.hpwl, total.wa + found.wa};
             __syncwarp();
         }
-        hpwl = warp_sum(hpwl);
-        wa = warp_sum(wa);
-        if (lane == 0) {
-            sums[at] = hpwl;
-            sums[of.count() + at] = wa;
-        }
+        leave(total, of.chunks.sums + at, of, sums);
     }
 }
+
+/// Where interval `k` of `intervals` begins, of `count` things.
+__device__ __forceinline__ u32 interval(u32 count, u32 k, u32 intervals) { return u32(u64(count) * k / intervals); }
 
 /// The sums of wirelength_nets, of all devices, and how they are added up: by so many blocks, each of which leaves its sum
 /// of HPWL and of WA with `partial`; the last one to come (`ticket`, see is_last_block) leaves all with `lengths`. Same

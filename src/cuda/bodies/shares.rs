@@ -10,8 +10,8 @@ use std::ops::Range;
 pub(in crate::cuda) const MOST_RANKS: usize = 16;
 /// Most groups of blocks: many ranks divide them evenly.
 const MOST_GROUPS: usize = 48;
-/// Most blocks of a group. All groups' are some four times as many as an H200 runs at once: half of them keep it busy.
-const MOST_OF_A_GROUP: usize = 40;
+/// Most blocks of a group. All groups' are four times as many as an H200 runs at once: half of them keep it busy.
+const MOST_OF_A_GROUP: usize = 44;
 /// Bodies of a block where there are fewer blocks, two a thread.
 const LEAST_EACH: usize = 510;
 

@@ -36,12 +36,13 @@ const HEAVY: u32 = 64;
 
 /// Threads of a warp, and most nets of a chunk.
 const WARP: u32 = 32;
-/// Most intervals of nets that a warp takes, some four times as many as an H200 runs at once.
-const MOST_WARPS: usize = 24576;
+/// Most intervals of large nets and of chunks, which a warp takes each, so many that warps end at much the same time: an H200
+/// runs 6336 at once.
+const MOST_INTERVALS: usize = 1 << 17;
 /// Most intervals of wide nets.
 const MOST_WIDE: usize = 2048;
 /// Blocks that add up the intervals' lengths.
-const ADDERS: usize = 16;
+const ADDERS: usize = 64;
 
 /// The weighted-average wirelength of one netlist on a device.
 pub struct CudaWirelength<T: CudaReal> {
@@ -51,7 +52,7 @@ pub struct CudaWirelength<T: CudaReal> {
     nets: DeviceNets<T>,
     lengths_and_pins: CudaFunction,
     config: LaunchConfig,
-    intervals: NetIntervals,
+    lists: NetLists,
     /// HPWL of every interval, then WA, in memory of the first rank.
     parts: Arc<DeviceVec<f64>>,
     /// Sums of them, and the ticket of the blocks that make these.
@@ -85,13 +86,11 @@ struct DeviceNets<T: CudaReal> {
     pin_offset: DeviceVec<T>,
     /// A pair per chunk, and one more.
     chunk: DeviceVec<u32>,
-    chunks: u32,
-    /// Nets below `small` are small, those from there to `large` large, the others, up to
-    /// `all`, wide; those below `smooth` take part in the weighted average.
+    /// Nets below `small` are small, those from there to `large` large, the others
+    /// wide; those below `smooth` take part in the weighted average.
     small: u32,
     large: u32,
     smooth: u32,
-    all: u32,
     body_start: DeviceVec<u32>,
     body_pin: DeviceVec<u32>,
 }
@@ -109,38 +108,73 @@ struct PinGradients {
 // SAFETY: addresses and numbers in C order, as the kernels declare them.
 unsafe impl KernelArgument for PinGradients {}
 
-/// `NetIntervals` in `kernels/place/wirelength.cu`: how nets are divided, which depends on them alone, and which intervals
-/// are a rank's.
+/// `NetList` in `kernels/place/wirelength.cu`: so many nets or chunks, cut into intervals, and which of these are a
+/// rank's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct NetIntervals {
-    warps: u32,
-    blocks: u32,
-    warp: [u32; 2],
-    block: [u32; 2],
+struct NetList {
+    count: u32,
+    each: u32,
+    intervals: [u32; 2],
+    sums: u32,
+}
+
+/// `NetLists` there. How they are cut depends on the nets alone.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct NetLists {
+    wide: NetList,
+    large: NetList,
+    chunks: NetList,
+    sums: u32,
 }
 
 // SAFETY: numbers in C order, as the kernels declare them.
-unsafe impl KernelArgument for NetIntervals {}
+unsafe impl KernelArgument for NetLists {}
 
-impl NetIntervals {
-    fn count(&self) -> usize {
-        (self.warps + self.blocks) as usize
+impl NetList {
+    /// So many, in intervals of one rank, of which there are `most` at most.
+    fn new(count: usize, most: usize, sums: u32) -> Self {
+        let each = count.div_ceil(most).max(1);
+        let intervals = [0, count.div_ceil(each) as u32];
+        NetList { count: count as u32, each: each as u32, intervals, sums }
+    }
+
+    fn of_rank(self, rank: usize, ranks: usize) -> Self {
+        let Range { start, end } = blocks_of(self.intervals[1] as usize, rank, ranks);
+        NetList { intervals: [start as u32, end as u32], ..self }
+    }
+
+    fn len(&self) -> u32 {
+        self.intervals[1] - self.intervals[0]
+    }
+
+    /// What is in this rank's intervals.
+    fn range(&self) -> Range<usize> {
+        let [begin, end] = self.intervals.map(|k| (k * self.each).min(self.count) as usize);
+        begin..end
+    }
+}
+
+impl NetLists {
+    fn new(wide: usize, large: usize, chunks: usize) -> Self {
+        let wide = NetList::new(wide, MOST_WIDE, 0);
+        let large = NetList::new(large, MOST_INTERVALS, wide.len());
+        let chunks = NetList::new(chunks, MOST_INTERVALS, large.sums + large.len());
+        NetLists { wide, large, chunks, sums: chunks.sums + chunks.len() }
+    }
+
+    fn of_rank(self, rank: usize, ranks: usize) -> Self {
+        let of = |list: NetList| list.of_rank(rank, ranks);
+        let (wide, large, chunks) = (of(self.wide), of(self.large), of(self.chunks));
+        NetLists { wide, large, chunks, ..self }
     }
 
     /// A launch of `kernel`, which takes a rank's intervals in turn.
     fn config(&self, gpu: &Gpu, kernel: &CudaFunction) -> Result<LaunchConfig, CudaError> {
-        let each = BLOCK / WARP;
-        let [warps, blocks] = [self.warp, self.block].map(|[begin, end]| end - begin);
-        blocks_at_once(gpu, kernel, warps.div_ceil(each).max(blocks) as usize)
-    }
-
-    fn of_rank(self, rank: usize, ranks: usize) -> Self {
-        let of = |count: u32| {
-            let Range { start, end } = blocks_of(count as usize, rank, ranks);
-            [start as u32, end as u32]
-        };
-        NetIntervals { warp: of(self.warps), block: of(self.blocks), ..self }
+        let warps = self.large.len().max(self.chunks.len());
+        let blocks = warps.div_ceil(BLOCK / WARP).max(self.wide.len());
+        blocks_at_once(gpu, kernel, blocks as usize)
     }
 }
 
@@ -156,7 +190,7 @@ struct LengthSums {
     blocks: u32,
 }
 
-const _: () = assert!(size_of::<NetIntervals>() == 24 && size_of::<LengthSums>() == 40); // as there
+const _: () = assert!(size_of::<NetLists>() == 64 && size_of::<LengthSums>() == 40); // as there
 
 // SAFETY: addresses and numbers in C order, as the kernels declare them.
 unsafe impl KernelArgument for LengthSums {}
@@ -200,25 +234,25 @@ impl<T: CudaReal> CudaWirelength<T> {
         }
         check_pins(netlist.pins())?;
         let layout = Layout::new(netlist);
-        let intervals = layout.intervals(netlist);
-        let parts = Arc::new(gpus[0].zeros(2 * intervals.count())?);
+        let lists = layout.lists(netlist);
+        let parts = Arc::new(gpus[0].zeros(2 * lists.sums as usize)?);
         let division = BodyBlocks::new(cells, bodies);
         let heavy = layout.heavy(netlist);
         let several = gpus.len() > 1;
-        let needed = several.then(|| layout.needed(netlist, intervals, gpus.len()));
+        let needed = several.then(|| layout.needed(netlist, lists, gpus.len()));
         let all = Gpu::on_each(gpus, |rank, gpu| {
             let defines = [("PF_SEVERAL", "1".to_owned())];
             let module = gpu.instance::<T>("wirelength", if several { &defines } else { &[] })?;
             let load = |name: &str| module.load_function(name);
             let lengths_and_pins = load("wirelength_nets")?;
-            let intervals = intervals.of_rank(rank, gpus.len());
+            let lists = lists.of_rank(rank, gpus.len());
             let [share, _] = division.share(rank, gpus.len());
             let heavy: Vec<u32> =
                 heavy.iter().copied().filter(|&cell| share.contains(&(cell as usize))).collect();
             Ok::<_, CudaError>(CudaWirelength {
-                config: intervals.config(gpu, &lengths_and_pins)?,
+                config: lists.config(gpu, &lengths_and_pins)?,
                 lengths_and_pins,
-                intervals,
+                lists,
                 parts: parts.clone(),
                 partial: gpu.zeros(2 * ADDERS)?,
                 ticket: gpu.zeros(1)?,
@@ -297,11 +331,9 @@ impl<T: CudaReal> CudaWirelength<T> {
                 .arg(&self.nets.small)
                 .arg(&self.nets.large)
                 .arg(&self.nets.smooth)
-                .arg(&self.nets.all)
-                .arg(&self.nets.chunks)
                 .arg(&self.nets.chunk)
                 .arg(&self.pin_gradients)
-                .arg(&self.intervals)
+                .arg(&self.lists)
                 .arg(&parts)
                 .launch(self.config)
         }
@@ -319,7 +351,7 @@ impl<T: CudaReal> CudaWirelength<T> {
             partial: *self.partial.address(),
             lengths: *self.lengths.address(),
             ticket: *self.ticket.address(),
-            count: self.intervals.count() as u32,
+            count: self.lists.sums,
             blocks: self.adders as u32,
         };
         let [gx, gy] = &mut self.gradient;
@@ -442,27 +474,22 @@ impl Layout {
         self.place_of[e] + (pin - netlist.pins_of(e).start) as u32
     }
 
-    /// How nets are divided: all of them, which of several ranks each has its part of.
-    fn intervals(&self, netlist: &Netlist) -> NetIntervals {
+    /// All nets, which of several ranks each has its part of.
+    fn lists(&self, netlist: &Netlist) -> NetLists {
         let (wide, large) = (netlist.nets() - self.large, self.large - self.small);
-        let warps = large.max(self.chunk.len() - 1).clamp(1, MOST_WARPS) as u32;
-        let blocks = wide.clamp(1, MOST_WIDE) as u32;
-        NetIntervals { warps, blocks, warp: [0, warps], block: [0, blocks] }
+        NetLists::new(wide, large, self.chunk.len() - 1)
     }
 
     /// Of each movable cell a bit for every rank that has a net of it.
-    fn needed(&self, netlist: &Netlist, intervals: NetIntervals, ranks: usize) -> Vec<u16> {
+    fn needed(&self, netlist: &Netlist, lists: NetLists, ranks: usize) -> Vec<u16> {
         let needed: Vec<AtomicU16> = (0..netlist.movable()).map(|_| AtomicU16::new(0)).collect();
-        let part = |count: usize, at: u32, of: u32| count * at as usize / of as usize;
         for rank in 0..ranks {
-            let NetIntervals { warps, blocks, warp, block } = intervals.of_rank(rank, ranks);
-            let small =
-                warp.map(|at| self.chunk[part(self.chunk.len() - 1, at, warps)][0] as usize);
-            let large = warp.map(|at| self.small + part(self.large - self.small, at, warps));
-            let wide = block.map(|at| self.large + part(self.net.len() - self.large, at, blocks));
-            let nets = [small, large, wide].map(|[begin, end]| &self.net[begin..end]);
-            for nets in nets {
-                nets.par_iter().with_min_len(1 << 10).for_each(|&net| {
+            let NetLists { wide, large, chunks, .. } = lists.of_rank(rank, ranks);
+            let Range { start, end } = chunks.range();
+            let small = self.chunk[start][0] as usize..self.chunk[end][0] as usize;
+            let after = |first: usize, of: Range<usize>| first + of.start..first + of.end;
+            for nets in [small, after(self.small, large.range()), after(self.large, wide.range())] {
+                self.net[nets].par_iter().with_min_len(1 << 10).for_each(|&net| {
                     for &body in &netlist.pin_body()[netlist.pins_of(net as usize)] {
                         if let Some(of) = needed.get(body as usize)
                             && of.load(Relaxed) >> rank & 1 == 0
@@ -501,11 +528,9 @@ impl Layout {
                 [netlist.pin_x(), netlist.pin_y()].map(|along| T::of(along[pin]))
             }))?,
             chunk: gpu.upload(self.chunk.as_flattened())?,
-            chunks: (self.chunk.len() - 1) as u32,
             small: self.small as u32,
             large: self.large as u32,
             smooth: netlist.smooth() as u32,
-            all: netlist.nets() as u32,
             body_start: gpu.upload(body_start)?,
             body_pin: gpu.upload(&body_pin)?,
         })
@@ -631,39 +656,41 @@ mod tests {
         let design = generate(&Spec::with_cells(3000)).unwrap();
         let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
         let layout = Layout::new(&netlist);
-        let all = layout.intervals(&netlist);
-        let mut places: Vec<Range<usize>> = Vec::new();
-        places.extend(layout.chunk.windows(2).map(|w| w[0][0] as usize..w[1][0] as usize));
-        places.extend((layout.small..netlist.nets()).map(|place| place..place + 1));
-        let begin = |count: usize, k: usize, of: u32| count * k / of as usize;
-        for ranks in [2, 3] {
+        // Wide nets, large ones and chunks: several of each to an interval, too.
+        let [wide, large] = [netlist.nets() - layout.large, layout.large - layout.small];
+        let chunks = layout.chunk.len() - 1;
+        let mut lists = layout.lists(&netlist);
+        assert_eq!(lists.sums as usize, wide + large + chunks);
+        for (most, ranks) in [(1 << 17, 2), (7, 2), (7, 3)] {
+            lists.large = NetList::new(large, most, 0);
+            lists.chunks = NetList::new(chunks, most, 0);
             let mut want = vec![0; netlist.movable()];
-            let mut taken = vec![0; places.len()];
-            let chunks = layout.chunk.len() - 1;
-            let large = layout.large - layout.small;
-            let wide = netlist.nets() - layout.large;
+            let mut taken = vec![0; netlist.nets()];
+            let mut take = |rank: usize, places: Range<usize>| {
+                for place in places {
+                    taken[place] += 1;
+                    let net = layout.net[place] as usize;
+                    for &body in &netlist.pin_body()[netlist.pins_of(net)] {
+                        want.get_mut(body as usize).into_iter().for_each(|bits| *bits |= 1 << rank);
+                    }
+                }
+            };
             for rank in 0..ranks {
-                let of = all.of_rank(rank, ranks);
-                let mut take = |first: usize, count: usize, [from, to]: [u32; 2], of: u32| {
-                    for k in from as usize..to as usize {
-                        for at in first + begin(count, k, of)..first + begin(count, k + 1, of) {
-                            taken[at] += 1;
-                            for net in &layout.net[places[at].clone()] {
-                                for &body in &netlist.pin_body()[netlist.pins_of(*net as usize)] {
-                                    if let Some(bits) = want.get_mut(body as usize) {
-                                        *bits |= 1 << rank;
-                                    }
-                                }
-                            }
-                        }
+                let of = lists.of_rank(rank, ranks);
+                let each = |list: NetList, take: &mut dyn FnMut(usize)| {
+                    for k in list.intervals[0]..list.intervals[1] {
+                        let start = |k: u32| (k * list.each).min(list.count) as usize;
+                        (start(k)..start(k + 1)).for_each(&mut *take);
                     }
                 };
-                take(0, chunks, of.warp, of.warps);
-                take(chunks, large, of.warp, of.warps);
-                take(chunks + large, wide, of.block, of.blocks);
+                each(of.chunks, &mut |k| {
+                    take(rank, layout.chunk[k][0] as usize..layout.chunk[k + 1][0] as usize);
+                });
+                each(of.large, &mut |k| take(rank, layout.small + k..layout.small + k + 1));
+                each(of.wide, &mut |k| take(rank, layout.large + k..layout.large + k + 1));
             }
             assert!(taken.iter().all(|&times| times == 1), "{ranks} ranks");
-            assert!(layout.needed(&netlist, all, ranks) == want, "{ranks} ranks");
+            assert!(layout.needed(&netlist, lists, ranks) == want, "{ranks} ranks");
             assert!(want.contains(&0b01) && want.contains(&0b10) && want.contains(&0b11));
         }
     }
