@@ -69,8 +69,6 @@ cases! {
     case_slabs_f64: slabs::<f64>;
     case_peers_f32: peers::<f32>;
     case_peers_f64: peers::<f64>;
-    case_placing_peers_f32: placing_peers::<f32>;
-    case_placing_peers_f64: placing_peers::<f64>;
 }
 
 /// A kernel file that no case loads would go unchecked without notice.
@@ -310,11 +308,6 @@ fn placer<T: CudaReal>(gpu: &Gpu) {
     let netlist = placefield::wirelength::Netlist::from_design(&design, 100).unwrap();
     let (_, sample, _) = place(&mut device::<T>(gpu, &charge, &netlist), 4);
     assert!(sample.is_finite());
-}
-
-/// A few iterations on two ranks, and jumps after which bodies are ordered anew.
-fn placing_peers<T: CudaReal>(gpu: &Gpu) {
-    crate::place_peers::placed_like_one::<T>(gpu, &[0, 0], 2);
 }
 
 /// Two ranks, with each way of keeping spectra in the second pass.
