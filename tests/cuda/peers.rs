@@ -10,7 +10,7 @@ use crate::engine::{Seen, positions, see};
 use crate::slabs::places;
 use placefield::charge::Charge;
 use placefield::cuda::{
-    Arrangement, Bodies, CudaEngine, CudaReal, Density, Force, Gpu, Peers, PeersEngine,
+    Arrangement, Bodies, CudaEngine, CudaReal, Density, Force, Gpu, Graph, Peers, PeersEngine,
 };
 use placefield::engine::{
     Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Layout, MapKind, Pipeline,
@@ -233,6 +233,57 @@ fn what_an_engine_on_several_devices_refuses_leaves_it_usable() {
     assert!(fenced.err().unwrap().to_string().contains("fence regions"));
     let first = engine.evaluate(&x, &good).unwrap();
     assert_eq!(engine.evaluate(&x, &good).unwrap(), first);
+}
+
+/// Two threads, each with an engine on the same ranks: what one asks ranks to wait for does not let the other's go on.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn two_threads_step_on_the_same_ranks() {
+    let _gpu = gpu();
+    for devices in (2..=3).flat_map(places) {
+        let peers = Peers::open(&devices).unwrap();
+        let charges = [mixed(128, 96, 700, 0.9), mixed(64, 256, 300, 0.8)];
+        let steps = |charge: &Charge, count: u64| -> Vec<(Evaluation, Vec<Vec<f32>>)> {
+            let options = EngineOptions::default();
+            let mut engine = PeersEngine::<f32>::new(&peers, charge.clone(), &options).unwrap();
+            let step = |turn: u64| {
+                let shift = (turn % 3) as f64 * 5.0 * charge.grid().bin_x();
+                let at = positions::<f32>(charge, shift, turn);
+                let found = engine.evaluate(&at[0], &at[1]).unwrap();
+                let seen = see(&mut engine);
+                (found, seen.maps.into_iter().chain(seen.force).collect())
+            };
+            (0..count).map(step).collect()
+        };
+        let alone = charges.each_ref().map(|charge| steps(charge, 60));
+        let together = std::thread::scope(|scope| {
+            let steps = &steps;
+            let threads = charges.each_ref().map(|charge| scope.spawn(move || steps(charge, 60)));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        assert!(together == alone, "on {devices:?}");
+    }
+}
+
+/// Far more work on one rank than on the other, before they work together.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_rank_may_be_far_behind_before_a_step() {
+    let _alone = gpu_alone();
+    let charge = mixed(64, 64, 300, 0.9);
+    let mut engine = several::<f32>(&places(2).pop().unwrap(), &charge);
+    let at = positions::<f32>(&charge, 0.0, 1);
+    let want = engine.evaluate(&at[0], &at[1]).unwrap();
+    let late = engine.peers().gpu(1).clone();
+    let from = late.zeros::<u8>(1 << 30).unwrap();
+    let mut to = late.zeros::<u8>(1 << 30).unwrap();
+    // Some five seconds at 4 TB/s, in one launch: of single copies only a thousand can be under way.
+    let copies = || (0..10_000).try_for_each(|_| late.copy(&from, to.as_view_mut()));
+    // SAFETY: the arrays live until all of it has run.
+    let mut copies = unsafe { Graph::capture(&late, copies) }.unwrap();
+    copies.launch().unwrap();
+    engine.enqueue_step().unwrap();
+    assert_eq!(engine.read_evaluation().unwrap(), want);
 }
 
 /// One device without room for its share: an error that says so, at once, and nothing kept.

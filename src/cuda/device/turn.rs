@@ -98,6 +98,11 @@ impl Entered<'_> {
         // SAFETY: as in `synchronize`; the event is of the same context.
         Ok(unsafe { result::event::record(event.cu_event(), self.stream) }?)
     }
+
+    /// Has what is enqueued next wait for what was before the event's last mark, on this device or another.
+    pub(in crate::cuda) fn wait_for(&self, event: &CudaEvent) -> Result<(), CudaError> {
+        wait_for(event, self.stream)
+    }
 }
 
 /// A [`Gpu`] while this thread alone may enqueue to it, or to one stream; ends with what was before it.
@@ -372,7 +377,7 @@ impl Drop for EndTurn<'_> {
 
 fn wait_for(event: &CudaEvent, stream: sys::CUstream) -> Result<(), CudaError> {
     let plain = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-    // SAFETY: event and stream are of the context that is current.
+    // SAFETY: the stream is of the context that is current; the event lives, and may be of another one.
     Ok(unsafe { result::stream::wait_event(stream, event.cu_event(), plain) }?)
 }
 

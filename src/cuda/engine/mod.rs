@@ -334,11 +334,13 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
 
     fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the density", Done::Positions)?;
+        // What fails half way leaves nothing of before.
+        self.done = Done::Positions;
+        self.density = None;
         self.timed(0, |engine| {
             engine.order_if_due()?;
             engine.stages.density()
         })?;
-        self.density = None;
         let stats = self.read_density()?;
         self.times.density = self.watches[0].elapsed_ms()?;
         self.stages.bodies.age.stepped();

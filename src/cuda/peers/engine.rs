@@ -112,7 +112,8 @@ impl<T: CudaReal> PeersEngine<T> {
 
     /// Forces on the bodies of a rank's share to be read and their lower-left corners to be written, x and y of a
     /// body side by side, in arrays of all bodies, by work on the stream of `peers.gpu(rank)`. What followed from
-    /// the positions before is stale then.
+    /// the positions before is stale then. Corners of bodies in other shares are other ranks' to write, which
+    /// do so without waiting for this one: work that writes them, too, leaves any mixture of both.
     ///
     /// # Errors
     /// When positions were never given.
@@ -154,26 +155,30 @@ impl<T: CudaReal> PeersEngine<T> {
     /// A step in the order at hand.
     fn enqueue_by(&mut self, pipeline: Pipeline) -> Result<(), EngineError> {
         match &mut self.graphs[pipeline as usize] {
-            Some(graphs) => graphs.iter_mut().try_for_each(Graph::launch)?,
-            none => {
+            Some(graphs) => {
+                self.peers.launch(graphs)?;
+                self.stepped();
+            }
+            None => {
                 // What a kernel's first launch loads is loaded by this one, so that nothing is left to
                 // be loaded during capture.
                 let stages = self.step.whole(pipeline);
                 self.step.enqueue(stages.iter().copied())?;
+                self.stepped();
                 self.peers.synchronize()?;
                 // SAFETY: `step` is dropped after the graphs, and they go when it changes.
-                *none = Some(unsafe { self.step.graphs(&stages) }?);
+                self.graphs[pipeline as usize] = Some(unsafe { self.step.graphs(&stages) }?);
             }
         }
-        self.stepped();
         Ok(())
     }
 
-    /// Brings positions to the ranks that need them, and orders the bodies where that is due.
+    /// Brings positions to the ranks that need them, and orders the bodies where that is due. Ranks have met then: one
+    /// that was given more to do before does not keep others waiting in a graph.
     fn prepare(&mut self) -> Result<(), EngineError> {
-        if !std::mem::replace(&mut self.spread, true) {
-            self.step.enqueue([Stage::Spread, Stage::Meet])?;
-        }
+        let spread = (!self.spread).then_some(Stage::Spread);
+        self.step.enqueue(spread.into_iter().chain([Stage::Meet]))?;
+        self.spread = true;
         Ok(self.step.order_if_due()?)
     }
 
@@ -224,7 +229,12 @@ impl<T: CudaReal> PeersEngine<T> {
         [Step::<T>::density(false).collect(), solve, Step::<T>::force().collect()]
     }
 
-    /// Enqueues one of [`PeersEngine::stages`] or a meeting on one of the ranks.
+    /// Enqueues one of [`PeersEngine::stages`] or a meeting on all ranks; not in a capture.
+    pub(in crate::cuda) fn enqueue(&mut self, stage: Stage) -> Result<(), CudaError> {
+        self.step.enqueue([stage])
+    }
+
+    /// The same on one of them; a meeting only in a capture.
     pub(in crate::cuda) fn enqueue_on(
         &mut self,
         rank: usize,
@@ -377,9 +387,10 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
 
     fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the density", Done::Positions)?;
+        // What fails half way leaves nothing of before.
+        self.moved();
         self.prepare()?;
         self.times.density = self.run(Step::<T>::density(false))?;
-        self.density = None;
         let stats = self.read_density()?;
         self.step.parts.iter_mut().for_each(|part| part.bodies.age.stepped());
         self.done = Done::Density;
@@ -402,6 +413,7 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
         self.done.require("the field", Done::Density)?;
         self.step.plan(pipeline)?;
         let stages = self.step.solve(pipeline);
+        self.done = Done::Density;
         self.times.forward = 0.0;
         self.times.inverse = self.run(stages)?;
         self.done = Done::Solve;
@@ -410,6 +422,7 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
 
     fn compute_force(&mut self) -> Result<(), EngineError> {
         self.done.require("the force", Done::Solve)?;
+        self.done = Done::Solve;
         self.times.force = self.run(Step::<T>::force())?;
         self.done = Done::Force;
         Ok(())
@@ -512,8 +525,8 @@ impl<T: CudaReal> Timed<T> for PeersEngine<T> {
         // SAFETY: they are launched here alone.
         let mut of_solve = unsafe { self.step.graphs(&solve) }?;
         let of_step = self.graphs[pipeline as usize].as_mut().expect("the step before made them");
-        let step_graph = milliseconds(&mut || of_step.iter_mut().try_for_each(Graph::launch))?;
-        let solve_graph = milliseconds(&mut || of_solve.iter_mut().try_for_each(Graph::launch))?;
+        let step_graph = milliseconds(&mut || self.peers.launch(of_step))?;
+        let solve_graph = milliseconds(&mut || self.peers.launch(&mut of_solve))?;
         self.peers.synchronize()?;
         self.density = None;
         self.done = Done::Force;

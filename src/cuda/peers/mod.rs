@@ -36,13 +36,13 @@ pub use slabs::SlabSolver;
 pub use world::{World, WorldError, WorldOptions};
 
 use crate::cuda::bodies::{Addresses, MOST_RANKS};
-use crate::cuda::device::{CudaError, Gpu};
+use crate::cuda::device::{CudaError, Gpu, Graph};
 use nccl::{Messages, Transfer};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use signals::Signals;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Where each of `parts` intervals of `0..count` begins, and their end.
 fn divide(count: usize, parts: usize) -> Vec<usize> {
@@ -63,6 +63,8 @@ struct Ranks {
     count: usize,
     /// The other processes.
     world: Option<World>,
+    /// Held while ranks are asked to wait for each other: each has to be asked in the same order.
+    in_turn: Mutex<()>,
 }
 
 /// How ranks come by what others have.
@@ -97,7 +99,14 @@ impl Peers {
     pub fn on(gpus: Vec<Gpu>) -> Result<Peers, CudaError> {
         check_count(gpus.len())?;
         let (link, count) = (Link::Memory(Signals::new(&gpus)?), gpus.len());
-        Ok(Peers(Arc::new(Ranks { link, gpus, first: 0, count, world: None })))
+        Ok(Peers(Arc::new(Ranks {
+            link,
+            gpus,
+            first: 0,
+            count,
+            world: None,
+            in_turn: Mutex::default(),
+        })))
     }
 
     /// Opens a rank on each of `devices`, by ordinal, that send each other messages by NCCL: for devices
@@ -114,7 +123,14 @@ impl Peers {
         check_count(devices.len())?;
         let gpus = open(devices)?;
         let (link, count) = (Link::Messages(Messages::open(&gpus)?), gpus.len());
-        Ok(Peers(Arc::new(Ranks { link, gpus, first: 0, count, world: None })))
+        Ok(Peers(Arc::new(Ranks {
+            link,
+            gpus,
+            first: 0,
+            count,
+            world: None,
+            in_turn: Mutex::default(),
+        })))
     }
 
     /// [`Peers::open`], and where devices do not reach each other's memory [`Peers::open_by_nccl`].
@@ -140,7 +156,8 @@ impl Peers {
             let gpu = Gpu::open(device)?;
             let link = Link::Messages(Messages::join(&gpu, world)?);
             let (first, count, world) = (world.rank(), world.size(), Some(world.clone()));
-            Ok(Peers(Arc::new(Ranks { link, gpus: vec![gpu], first, count, world })))
+            let in_turn = Mutex::default();
+            Ok(Peers(Arc::new(Ranks { link, gpus: vec![gpu], first, count, world, in_turn })))
         };
         world.told(joined())
     }
@@ -230,18 +247,35 @@ impl Peers {
         CudaError::Peers(format!("this needs devices that reach each other's memory, not {by}"))
     }
 
-    /// Enqueues [`Peers::meet_on`] on every rank.
+    /// Has all ranks wait for each other: what is enqueued next on any of them runs after everything that was enqueued
+    /// on each before. Not in a capture.
     fn meet(&self) -> Result<(), CudaError> {
-        (0..self.count()).try_for_each(|rank| self.meet_on(rank))
+        let Link::Memory(signals) = &self.0.link else { return Err(self.no_reach()) };
+        if self.count() == 1 {
+            return Ok(());
+        }
+        let _turn = self.in_turn();
+        signals.wait_for_all(&self.0.gpus)
     }
 
-    /// Enqueues on the stream of a rank that writes into the others' memory: what comes next there runs
-    /// after everything that was enqueued on other ranks before they met as often.
+    /// Enqueues in a capture of a rank's stream: what comes next there runs after everything that was enqueued on other
+    /// ranks before they met as often. Graphs of all ranks are launched by [`Peers::launch`].
     fn meet_on(&self, rank: usize) -> Result<(), CudaError> {
         match &self.0.link {
             Link::Memory(signals) => signals.meet(self.gpu(rank), rank),
             Link::Messages(_) => Err(self.no_reach()),
         }
+    }
+
+    /// Launches a graph of each rank. Ranks meet in them as often, and nothing of other threads in which they do comes
+    /// between.
+    pub(super) fn launch(&self, graphs: &mut [Graph]) -> Result<(), CudaError> {
+        let _turn = self.in_turn();
+        graphs.iter_mut().try_for_each(Graph::launch)
+    }
+
+    fn in_turn(&self) -> MutexGuard<'_, ()> {
+        self.0.in_turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Enqueues what goes from rank to rank, for each of this process's; not for ranks that reach each

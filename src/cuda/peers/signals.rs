@@ -1,9 +1,10 @@
-//! How ranks that reach each other's memory wait for each other: `kernels/peers/meet.cu`.
+//! How ranks that reach each other's memory wait for each other: in graphs by flags, `kernels/peers/meet.cu`,
+//! and elsewhere by events.
 
 use super::reach;
 use crate::cuda::bodies::Addresses;
 use crate::cuda::device::{CudaError, DeviceVec, Gpu, Launch, function};
-use cudarc::driver::{CudaFunction, LaunchConfig};
+use cudarc::driver::{CudaEvent, CudaFunction, LaunchConfig};
 use std::time::Duration;
 
 /// Numbers between signals: `WORDS` of `kernels/peers/meet.cu`.
@@ -12,8 +13,8 @@ const WORDS: usize = 32;
 const MISSING: usize = 1;
 /// Signals before those of each rank.
 const ANNOUNCED: usize = 2;
-/// How long a rank waits for another. What takes longest on the way to a meeting is a pass of the
-/// largest solve, some 50 ms.
+/// How long a rank waits for another in a graph. What takes longest on the way to a meeting is a pass of the
+/// largest solve, some 50 ms; graphs begin when all ranks are done with what was enqueued before.
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// The signals of all ranks.
@@ -24,6 +25,8 @@ struct Own {
     /// In units of [`WORDS`]: how often the rank has met the others, whom it missed, and what each
     /// rank has announced.
     words: DeviceVec<u32>,
+    /// How far the rank's stream was when ranks last waited for each other by events.
+    reached: CudaEvent,
 }
 
 impl Signals {
@@ -35,7 +38,8 @@ impl Signals {
             let words = gpu.zeros((ANNOUNCED + gpus.len()) * WORDS)?;
             // They must be zero before another rank announces itself.
             gpu.synchronize()?;
-            Ok(Own { meet: function(&module, "meet")?, words })
+            let reached = gpu.context().new_event(None)?;
+            Ok(Own { meet: function(&module, "meet")?, words, reached })
         };
         let signals = Signals(gpus.iter().map(own).collect::<Result<_, CudaError>>()?);
         // A kernel's first launch may wait for all of a device's work: for none that waits itself.
@@ -50,6 +54,22 @@ impl Signals {
         }
         signals.synchronize(gpus)?;
         Ok(signals)
+    }
+
+    /// Enqueues on all ranks' streams: what comes next there runs after everything that was enqueued on
+    /// any of them before. Nothing of it waits on a device, however far apart the ranks are.
+    pub(super) fn wait_for_all(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
+        for (gpu, Own { reached, .. }) in gpus.iter().zip(&self.0) {
+            let stream = gpu.enter()?;
+            stream.check_not_capturing()?;
+            stream.record(reached)?;
+        }
+        for (k, gpu) in gpus.iter().enumerate() {
+            let stream = gpu.enter()?;
+            let mut others = self.0.iter().enumerate().filter(|(other, _)| *other != k);
+            others.try_for_each(|(_, own)| stream.wait_for(&own.reached))?;
+        }
+        Ok(())
     }
 
     /// Enqueues on a rank's stream: what comes next there runs after everything that was enqueued on

@@ -227,15 +227,15 @@ impl<T: CudaReal> Step<T> {
         Ok(())
     }
 
-    /// Enqueues stages on all ranks, each on all of them before the next, so that no rank that waits for
-    /// another keeps the host from enqueueing what that one is to do.
+    /// Enqueues stages on all ranks, each on all of them before the next; not in a capture.
     pub(super) fn enqueue(
         &mut self,
         stages: impl IntoIterator<Item = Stage>,
     ) -> Result<(), CudaError> {
         for stage in stages {
-            for rank in 0..self.parts.len() {
-                self.enqueue_on(rank, stage)?;
+            match stage {
+                Stage::Meet => self.peers.meet()?,
+                _ => (0..self.parts.len()).try_for_each(|rank| self.enqueue_on(rank, stage))?,
             }
         }
         Ok(())
@@ -256,6 +256,7 @@ impl<T: CudaReal> Step<T> {
         Ok(graphs)
     }
 
+    /// Enqueues a stage on one rank; meetings only in a capture.
     pub(super) fn enqueue_on(&mut self, rank: usize, stage: Stage) -> Result<(), CudaError> {
         let several = self.parts.len() > 1;
         let Part { bodies, density, force, corners, .. } = &mut self.parts[rank];

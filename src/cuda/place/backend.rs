@@ -118,7 +118,9 @@ impl<T: CudaReal> CudaBackend<T> {
         CudaBackend::at_once(&[gpu], &charge, netlist, engine)
     }
 
-    /// The same on several devices, with an engine on all of them ([`PeersEngine::new`]).
+    /// The same on several devices, with an engine on all of them ([`PeersEngine::new`]). A proposal begins on each
+    /// device as soon as it is done with what others have it do meanwhile; where that keeps one more than four seconds behind
+    /// another, the placement ends with an error. (Waiting for each other at first would cost every proposal some microseconds.)
     ///
     /// # Errors
     /// As [`CudaBackend::new`] and [`PeersEngine::new`].
@@ -216,7 +218,7 @@ impl<T: CudaReal> CudaBackend<T> {
             (Devices::One(engine), [graph]) => return engine.replay(graph),
             (Devices::Several(engine), [_, ..]) => {
                 engine.order_if_due()?;
-                proposal.iter_mut().try_for_each(Graph::launch)?;
+                engine.peers().launch(proposal)?;
                 engine.stages_enqueued();
                 return Ok(());
             }

@@ -176,8 +176,7 @@ impl<T: CudaReal> Work<T> {
         }
     }
 
-    /// Enqueues an evaluation by plain launches, each task on all ranks before the next, so that no rank
-    /// that waits for another keeps the host from enqueueing what that one is to do.
+    /// Enqueues an evaluation by plain launches, each task on all ranks before the next.
     pub(super) fn enqueue_all(&mut self, first: Task, proposed: bool) -> Result<(), EngineError> {
         let Tasks { before, aside, ahead, after } = self.tasks(first, proposed);
         self.enqueue_each(&before)?;
@@ -193,7 +192,11 @@ impl<T: CudaReal> Work<T> {
 
     pub(super) fn enqueue_each(&mut self, tasks: &[Task]) -> Result<(), EngineError> {
         for &task in tasks {
-            (0..self.ranks.len()).try_for_each(|rank| self.enqueue(rank, task))?;
+            match (task, &mut self.engine) {
+                (Task::Meet, Devices::Several(engine)) => engine.enqueue(Stage::Meet)?,
+                (Task::Stage(stage), Devices::Several(engine)) => engine.enqueue(stage)?,
+                _ => (0..self.ranks.len()).try_for_each(|rank| self.enqueue(rank, task))?,
+            }
         }
         Ok(())
     }
@@ -210,7 +213,8 @@ impl<T: CudaReal> Work<T> {
         all(self, after)
     }
 
-    pub(super) fn enqueue(&mut self, number: usize, task: Task) -> Result<(), EngineError> {
+    /// Enqueues a task on one rank; meetings only in a capture.
+    fn enqueue(&mut self, number: usize, task: Task) -> Result<(), EngineError> {
         let Work { ranks, marks, engine } = self;
         let first = number == 0;
         let rank = &mut ranks[number];

@@ -267,7 +267,7 @@ impl<T: CudaReal> SlabSolver<T> {
     ///
     /// # Safety
     /// As [`Graph::capture`]: this solver, ρ and the fields live for as long as the graphs are
-    /// launched.
+    /// launched. While one of each rank is launched, no other thread launches graphs of these ranks.
     pub unsafe fn graphs(
         &mut self,
         rho: &[DeviceVec<T>],
