@@ -39,6 +39,11 @@ impl<T: CudaReal> Transpose<T> {
         maps: usize,
         (rows, cols): (usize, usize),
     ) -> Result<Self, CudaError> {
+        if maps > MOST_BLOCKS as usize {
+            let reason =
+                "more maps to transpose than one launch takes (65535 blocks along an axis)";
+            return Err(CudaError::NoTransform { shape: vec![rows, cols], batch: maps, reason });
+        }
         let down = (rows as u32).div_ceil(TILE).min(MOST_BLOCKS);
         let config = LaunchConfig {
             grid_dim: ((cols as u32).div_ceil(TILE), down, maps as u32),
