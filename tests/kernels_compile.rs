@@ -36,6 +36,22 @@ struct Case {
     hot: bool,
 }
 
+/// What a 2-D DCT and its inverses take beyond the first pass of the solve.
+fn transforms() -> [(&'static str, shapes::Role, instances::Defines); 3] {
+    use instances::{FIRST, Pass};
+    let last = Pass { halves: 2, ..FIRST };
+    let back = Pass { forward: false, ..FIRST };
+    let [rows, columns] = [shapes::Role::Rows, shapes::Role::Columns];
+    let pass = |role, pass: Pass<'_>| ("transform", role, pass.defines());
+    let panel = ["PanelColumns", "MapColumns"];
+    let last_rows = Pass { places: ["PanelRows", "MapRows"], input: "cplx", halves: 2, ..back };
+    [
+        pass(columns, Pass { places: panel, input: "cplx", ..last }),
+        pass(columns, Pass { places: ["MapColumns", "PanelColumns"], ..back }),
+        pass(rows, last_rows),
+    ]
+}
+
 /// The instances of one file for an architecture, of lines of these lengths.
 fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -> Vec<Case> {
     let real = if precision == Precision::F64 { 8 } else { 4 };
@@ -44,7 +60,7 @@ fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -
     let kernels: Vec<_> = instances::solve(false)
         .into_iter()
         .chain([forward, columns, fields])
-        .chain(instances::transforms())
+        .chain(transforms())
         .chain(slabs)
         .collect();
     let with = |options| Case { unit, precision, sm, options, hot: true };

@@ -6,7 +6,6 @@
 //! 2 or more for each axis between them.
 
 use super::cufft::RealFft;
-use super::threshold::Threshold;
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Input, Kernel,
     KernelArgument, MOST_BLOCKS, check_aligned, check_length, cover, cover_lines, fit, stacked,
@@ -56,6 +55,15 @@ impl Sines {
     pub(in crate::cuda) fn of(transform: Transform) -> Sines {
         Sines { x: transform == Transform::IdxstIdct, y: transform == Transform::IdctIdxst }
     }
+}
+
+/// Which coefficients a DCT keeps: `kernels/fft/keep.cuh`. Those smaller in magnitude than `epsilon` become zero, and `kept`, one
+/// number, gets how many are not.
+pub(in crate::cuda) struct Threshold<'a, T> {
+    pub(in crate::cuda) epsilon: T,
+    pub(in crate::cuda) kept: &'a mut DeviceVec<u64>,
+    /// `Kept` in the kernels.
+    pub(in crate::cuda) parts: &'a mut DeviceVec<u64>,
 }
 
 /// e^{-jπk/2n} for k = 0…n, computed in `f64` and rounded once.

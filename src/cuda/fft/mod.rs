@@ -3,12 +3,10 @@
 mod cufft;
 mod fused;
 mod rounds;
-mod threshold;
 
 pub use cufft::RealFft;
 pub use fused::Stage;
 
 pub(in crate::cuda) use cufft::{ColumnFft, share_work_area};
-pub(in crate::cuda) use fused::{FusedTransform, Sines, twiddles};
+pub(in crate::cuda) use fused::{FusedTransform, Sines, Threshold, twiddles};
 pub(in crate::cuda) use rounds::{Made, Rounds, Transpose};
-pub(in crate::cuda) use threshold::{Counter, Threshold};

@@ -7,8 +7,7 @@
 //! transpose: the fused transform.
 
 use super::cufft::share_work_area;
-use super::fused::{FusedTransform, Sines, Stage};
-use super::threshold::Threshold;
+use super::fused::{FusedTransform, Sines, Stage, Threshold};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, MOST_BLOCKS, check_length,
 };

@@ -132,24 +132,6 @@ pub(crate) fn slabs(
     ]
 }
 
-/// What a 2-D DCT and its inverses take beyond [`FIRST`].
-#[allow(dead_code)] // for the check that every kernel compiles
-pub(crate) fn transforms() -> [(&'static str, Role, Defines); 3] {
-    let last = Pass { halves: 2, ..FIRST };
-    let back = Pass { forward: false, ..FIRST };
-    let pass = |pass: Pass<'_>| pass.defines();
-    let panel = ["PanelColumns", "MapColumns"];
-    [
-        ("transform", Role::Columns, pass(Pass { places: panel, input: "cplx", ..last })),
-        ("transform", Role::Columns, pass(Pass { places: ["MapColumns", "PanelColumns"], ..back })),
-        (
-            "transform",
-            Role::Rows,
-            pass(Pass { places: ["PanelRows", "MapRows"], input: "cplx", halves: 2, ..back }),
-        ),
-    ]
-}
-
 /// What devices of architecture `sm` (ten times the compute capability) have: NVIDIA, CUDA C++
 /// Programming Guide, "Technical Specifications per Compute Capability".
 #[allow(dead_code)] // the crate asks the device

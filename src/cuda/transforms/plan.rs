@@ -5,7 +5,7 @@ use super::{Stage, check_shape};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
 };
-use crate::cuda::fft::{Counter, Made, Rounds, Sines, Threshold};
+use crate::cuda::fft::{Made, Rounds, Sines, Threshold};
 use crate::cuda::lines::{Direction, LineTransform};
 use crate::transform::{Algorithm1d, Method, Plan2dOptions, Transform, Transform1d, TransformNd};
 use std::marker::PhantomData;
@@ -34,8 +34,8 @@ pub struct Plan<T: CudaReal, I: Input<T> = T> {
     shape: Vec<usize>,
     batch: usize,
     way: Way<T>,
-    /// Of a plan that is ready for thresholds.
-    counter: Option<Counter>,
+    /// What a plan that is ready for thresholds counts in: `Kept` of the kernels.
+    counter: Option<DeviceVec<u64>>,
     of: PhantomData<fn(I)>,
 }
 
@@ -181,7 +181,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
             Way::Rounds(..) if self.forward => {}
             _ => return Err(CudaError::NotPlanned { what: "a threshold", needs: "a DCT" }),
         }
-        self.counter = Some(Counter::new(&self.gpu)?);
+        self.counter = Some(self.gpu.zeros(2)?);
         Ok(self)
     }
 
@@ -237,13 +237,14 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         output: &mut DeviceVec<T>,
         kept: &mut DeviceVec<u64>,
     ) -> Result<(), CudaError> {
-        let Some(mut counter) = self.counter.take() else {
+        check_length("count of kept coefficients", kept.len(), 1)?;
+        let Some(mut parts) = self.counter.take() else {
             let needs = "a DCT's plan made ready by with_threshold";
             return Err(CudaError::NotPlanned { what: "a threshold", needs });
         };
-        let threshold = counter.threshold(epsilon, kept);
-        let done = threshold.and_then(|threshold| self.run_with(input, output, Some(threshold)));
-        self.counter = Some(counter);
+        let threshold = Threshold { epsilon, kept, parts: &mut parts };
+        let done = self.run_with(input, output, Some(threshold));
+        self.counter = Some(parts);
         done
     }
 
