@@ -8,8 +8,8 @@
 //! disk ([`compile`]).
 //!
 //! The solve takes ρ to φ, Ex, Ey and the energy Σ φ·ρ ([`FieldSolver`]), all of
-//! them in device memory, by any of three pipelines: [`RowColumn`] (1-D transforms
-//! and transposes), [`Fused`] (Jiang et al.: one 2-D real FFT per 2-D DCT) and
+//! them in device memory, by any of three pipelines: row-column (1-D transforms
+//! and transposes) and fused (Jiang et al.: one 2-D real FFT per 2-D DCT), both [`Spectral`], and
 //! [`ThreePass`] (three passes over memory for the whole solve). Maps are
 //! `[nx][ny]`, y contiguous; lengths are bin widths.
 //!
