@@ -255,10 +255,10 @@ fn two_threads_step_on_the_same_ranks() {
             };
             (0..count).map(step).collect()
         };
-        let alone = charges.each_ref().map(|charge| steps(charge, 60));
+        let alone = charges.each_ref().map(|charge| steps(charge, 30));
         let together = std::thread::scope(|scope| {
             let steps = &steps;
-            let threads = charges.each_ref().map(|charge| scope.spawn(move || steps(charge, 60)));
+            let threads = charges.each_ref().map(|charge| scope.spawn(move || steps(charge, 30)));
             threads.map(|thread| thread.join().unwrap())
         });
         assert!(together == alone, "on {devices:?}");

@@ -82,7 +82,9 @@ impl<T: CudaReal> PeersEngine<T> {
     ) -> Result<Self, EngineError> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
+        let turn = peers.in_turn();
         let (step, choice) = Step::new(peers, &charge, options)?;
+        drop(turn);
         Ok(PeersEngine {
             graphs: [const { None }; Pipeline::ALL.len()],
             step,
@@ -166,6 +168,7 @@ impl<T: CudaReal> PeersEngine<T> {
                 self.step.enqueue(stages.iter().copied())?;
                 self.stepped();
                 self.peers.synchronize()?;
+                let _turn = self.peers.in_turn();
                 // SAFETY: `step` is dropped after the graphs, and they go when it changes.
                 self.graphs[pipeline as usize] = Some(unsafe { self.step.graphs(&stages) }?);
             }
@@ -341,6 +344,7 @@ impl<T: CudaReal> Engine<T> for PeersEngine<T> {
         check_same_grid(&self.step.charge, &charge)?;
         check_range::<T>(&charge)?;
         self.forget();
+        let _turn = self.peers.in_turn();
         Ok(self.step.set_charge(charge)?)
     }
 

@@ -274,7 +274,9 @@ impl Peers {
         graphs.iter_mut().try_for_each(Graph::launch)
     }
 
-    fn in_turn(&self) -> MutexGuard<'_, ()> {
+    /// While this is held no other thread has ranks wait for each other: for what the driver may let wait for all of a
+    /// device's work, as loading code and making graphs, and so for a rank that waits itself. Not for what asks for meetings.
+    pub(in crate::cuda) fn in_turn(&self) -> MutexGuard<'_, ()> {
         self.0.in_turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

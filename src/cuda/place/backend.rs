@@ -228,6 +228,10 @@ impl<T: CudaReal> CudaBackend<T> {
         if let Devices::One(engine) = &mut work.engine {
             engine.order_if_due()?;
         }
+        let turns = match &work.engine {
+            Devices::One(_) => None,
+            Devices::Several(engine) => Some(engine.peers().clone()),
+        };
         let graph = |(rank, branch): (usize, &Branch)| {
             let gpu = work.ranks[rank].gpu.clone();
             // SAFETY: the graphs are kept beside `work`, whose device memory stays
@@ -236,6 +240,7 @@ impl<T: CudaReal> CudaBackend<T> {
             // during capture, for that was just done if it was due.
             unsafe { Graph::capture(&gpu, || work.capture(rank, branch)) }
         };
+        let _turn = turns.as_ref().map(Peers::in_turn);
         *proposal = branches.iter().enumerate().map(graph).collect::<Result<_, EngineError>>()?;
         Ok(())
     }
