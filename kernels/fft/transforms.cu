@@ -8,7 +8,7 @@
 
 /// As dct_post, with zero for what is smaller than epsilon; `kept` gets the
 /// number of coefficients that are not.
-PF_KERNEL(BLOCK, 4) dct_post_threshold(const cplx* __restrict__ in, real* __restrict__ out, u32 l, u32 m, u32 n,
+PF_KERNEL(BLOCK, 2) dct_post_threshold(const cplx* __restrict__ in, real* __restrict__ out, u32 l, u32 m, u32 n,
                                     const cplx* __restrict__ wl, const cplx* __restrict__ wm,
                                     const cplx* __restrict__ wn, int cached, real epsilon, u64* kept, Kept* parts) {
     KeepLarge keep = {epsilon, kept, parts};
