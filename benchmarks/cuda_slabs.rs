@@ -134,40 +134,41 @@ fn slabs<T: CudaReal>(
         rows.push(Row { bins, precision, pipeline, what, devices, microseconds });
     };
     let rho = noise::<T>(bins * bins);
-    for (ranks, pipeline) in (1..=devices).flat_map(|ranks| Pipeline::ALL.map(|of| (ranks, of))) {
-        let peers = Peers::open(&(0..ranks).collect::<Vec<_>>())?;
-        if ranks == 1 {
-            let gpu = peers.gpu(0);
-            let mut solver = cuda::solver::<T>(gpu, &grid, pipeline, options)?;
-            let (rho, mut fields) = (gpu.upload(&rho)?, Fields::new(gpu, bins * bins)?);
-            // SAFETY: solver, ρ and fields outlive the graph.
-            let mut graph = unsafe { Graph::capture(gpu, || solver.solve(&rho, &mut fields)) }?;
-            let pipeline = solver.pipeline();
-            add(1, pipeline, "solve", time(&peers, in_a_row(bins), || graph.launch())?);
+    for ranks in 1..=devices {
+        let ordinals: Vec<usize> = (0..ranks).collect();
+        let peers = Peers::open(&ordinals)?;
+        let by_nccl = (ranks > 1).then(|| Peers::open_by_nccl(&ordinals));
+        if let Some(Err(error)) = &by_nccl {
+            println!("{error}");
         }
-        let mut solver = SlabSolver::<T>::with_pipeline(&peers, &grid, pipeline, options)?;
-        if solver.pipeline() != pipeline {
-            println!("{bins}: no {pipeline}");
-            continue;
-        }
-        let slabs = solver.upload(&rho)?;
-        let mut fields = solver.fields()?;
-        // SAFETY: solver, ρ and fields outlive the graphs.
-        let mut graphs = unsafe { solver.graphs(&slabs, &mut fields) }?;
-        let all = || graphs.iter_mut().try_for_each(Graph::launch);
-        add(ranks, pipeline, "slabs", time(&peers, in_a_row(bins), all)?);
-        drop((graphs, solver, peers));
-        if ranks > 1 {
-            match Peers::open_by_nccl(&(0..ranks).collect::<Vec<_>>()) {
-                Ok(peers) => {
-                    add(
-                        ranks,
-                        pipeline,
-                        "slabs by NCCL",
-                        by_messages::<T>(&peers, pipeline, bins)?,
-                    );
+        for pipeline in Pipeline::ALL {
+            if ranks == 1 {
+                let gpu = peers.gpu(0);
+                let mut solver = cuda::solver::<T>(gpu, &grid, pipeline, options)?;
+                if solver.pipeline() != pipeline {
+                    println!("{bins}: no {pipeline}");
+                    continue;
                 }
-                Err(error) => println!("{error}"),
+                let (rho, mut fields) = (gpu.upload(&rho)?, Fields::new(gpu, bins * bins)?);
+                // SAFETY: solver, ρ and fields outlive the graph.
+                let mut graph = unsafe { Graph::capture(gpu, || solver.solve(&rho, &mut fields)) }?;
+                add(1, pipeline, "solve", time(&peers, in_a_row(bins), || graph.launch())?);
+            }
+            let mut solver = SlabSolver::<T>::with_pipeline(&peers, &grid, pipeline, options)?;
+            if solver.pipeline() != pipeline {
+                continue;
+            }
+            let slabs = solver.upload(&rho)?;
+            let mut fields = solver.fields()?;
+            // SAFETY: solver, ρ and fields outlive the graphs.
+            let mut graphs = unsafe { solver.graphs(&slabs, &mut fields) }?;
+            let all = || graphs.iter_mut().try_for_each(Graph::launch);
+            add(ranks, pipeline, "slabs", time(&peers, in_a_row(bins), all)?);
+            drop((graphs, solver));
+            if let Some(Ok(peers)) = &by_nccl
+                && let Some(timed) = by_messages(peers, pipeline, bins, &rho)?
+            {
+                add(ranks, pipeline, "slabs by NCCL", timed);
             }
         }
     }
@@ -179,16 +180,21 @@ fn in_a_row(bins: usize) -> usize {
     ((1 << 26) / (bins * bins)).clamp(3, 100)
 }
 
+/// Nothing where another pipeline stands in.
 fn by_messages<T: CudaReal>(
     peers: &Peers,
     pipeline: Pipeline,
     bins: usize,
-) -> Result<Spread, CudaError> {
+    rho: &[T],
+) -> Result<Option<Spread>, CudaError> {
     let (grid, options) = (square(bins).expect("all sizes are grids"), SolverOptions::default());
     let mut solver = SlabSolver::<T>::with_pipeline(peers, &grid, pipeline, options)?;
-    let slabs = solver.upload(&noise::<T>(bins * bins))?;
+    if solver.pipeline() != pipeline {
+        return Ok(None);
+    }
+    let slabs = solver.upload(rho)?;
     let mut fields = solver.fields()?;
-    time(peers, in_a_row(bins), || solver.solve(&slabs, &mut fields))
+    time(peers, in_a_row(bins), || solver.solve(&slabs, &mut fields)).map(Some)
 }
 
 /// Starts this program again, a rank each.
@@ -238,11 +244,13 @@ fn as_rank(which: &str, sizes: &[usize]) -> Result<(), Box<dyn std::error::Error
     };
     for &bins in sizes {
         let f32_and_f64 = [
-            (Precision::F32, by_messages::<f32>(&peers, pipeline, bins)),
-            (Precision::F64, by_messages::<f64>(&peers, pipeline, bins)),
+            (Precision::F32, by_messages(&peers, pipeline, bins, &noise::<f32>(bins * bins))),
+            (Precision::F64, by_messages(&peers, pipeline, bins, &noise::<f64>(bins * bins))),
         ];
         for (precision, timed) in f32_and_f64 {
-            add(precision, bins, timed?)?;
+            if let Some(timed) = timed? {
+                add(precision, bins, timed)?;
+            }
         }
     }
     Ok(())

@@ -55,7 +55,7 @@ fn transforms() -> [(&'static str, shapes::Role, instances::Defines); 3] {
 /// The instances of one file for an architecture, of lines of these lengths.
 fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -> Vec<Case> {
     let real = if precision == Precision::F64 { 8 } else { 4 };
-    let slabs = instances::slabs(2, 64 / real, 16 / real);
+    let slabs = instances::slabs(2, 64 / real, 16 / real, true);
     let [forward, columns, fields, _] = instances::solve(true);
     let kernels: Vec<_> = instances::solve(false)
         .into_iter()

@@ -1,7 +1,7 @@
 // The last of the three passes of the field solve (src/spectral.rs), along y: φ = IDCT(P), Ex = IDCT(Q) and
 // Ey = IDXST(w_y P): w_y is constant along a column, so φ and Ey share P.
 //
-// PF_POTENTIAL: φ, Ex and Ey; otherwise Ex and Ey. How lines are divided: shape.cuh. A block takes
+// PF_POTENTIAL: 1: φ, Ex and Ey; 0: Ex and Ey; of a solve by slabs, 2: φ and Ey, 3: Ex. How lines are divided: shape.cuh. A block takes
 // GROUPS·C row pairs, those of a group neighbours and of one map; the groups of a row pair's maps
 // are neighbours: P's second reader finds it in L2. Two values are read and three written for
 // each bin, without φ two and two. Block 0 also adds up the energy. PF_BATCH: there is more than
@@ -32,8 +32,8 @@ fields(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict_
     const Place place = place_in(memory);
     const u32 t = place.t, line = blockIdx.x * GROUPS + place.group;
     enum Map { PHI, EX, EY };
-    constexpr u32 MAPS = PF_POTENTIAL ? 3 : 2;
-    const Map map = Map(line % MAPS + (3 - MAPS));
+    constexpr u32 MAPS = PF_POTENTIAL == 1 ? 3 : PF_POTENTIAL == 3 ? 1 : 2;
+    const Map map = Map(PF_POTENTIAL == 2 ? line % MAPS * EY : line % MAPS + (PF_POTENTIAL != 1));
     u32 pair = line / MAPS * C + place.lane;
     // Rows that are not there: threads work on the last ones, and store nothing.
     const bool present = PF_WHOLE || pair < pairs;
@@ -61,7 +61,7 @@ fields(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict_
     Fft::run<1>(v, place, table);
     if (!EARLY) let_next_start();
     if (present) MapRows<Fft, false>(solve, pair, pairs, 0).store_neighbours(v, t, out, 1, map == EY ? -1 : 1);
-    if (blockIdx.x != 0 || threadIdx.x >= 32) return;
+    if (blockIdx.x != 0 || threadIdx.x >= 32 || PF_POTENTIAL == 3) return;
 #if PF_BATCH
     sum_energy(partial + solve * partials, partials, energy + 1 + solve);
     if (solve != 0) return;

@@ -134,6 +134,16 @@ fn one_to_four_ranks_step_like_one_device_in_f64() {
     all::<f64>(&gpu());
 }
 
+/// Maps of which the field along x is solved in a pass of its own.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn large_maps_are_stepped_like_one_device() {
+    let gpu = gpu();
+    for devices in places(3) {
+        steps_like_one::<f32>(&gpu, &devices, &mixed(2048, 1024, 500, 0.8));
+    }
+}
+
 /// Bodies that all stand in bins of other ranks, few bodies for many ranks, and none.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]

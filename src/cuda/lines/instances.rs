@@ -111,25 +111,25 @@ pub(crate) fn solve(batch: bool) -> [(&'static str, Role, Defines); 4] {
 }
 
 /// The kernels of the solve by slabs on `ranks` devices: `read` columns a panel from the first
-/// pass to the second, `written` from there to the third.
+/// pass to the second, `written` from there to the third; that one twice, first for φ and Ey and then
+/// for Ex, where `parted`.
 #[allow(dead_code)] // not precompiled
 pub(crate) fn slabs(
     ranks: usize,
     read: usize,
     written: usize,
-) -> [(&'static str, Role, Defines); 3] {
+    parted: bool,
+) -> Vec<(&'static str, Role, Defines)> {
     let of = |name, value: usize| (name, value.to_string());
     let panel = |columns| of("PF_PANEL", columns);
-    let [_, _, (_, _, mut last), _] = solve(false);
     let mut first = Pass { places: ["MapRows", "SlabPanelRows"], ..FIRST }.defines();
     first.extend([of("PF_PEERS", ranks), panel(read)]);
-    last.push(panel(written));
     let columns = vec![of("PF_PEERS", ranks), panel(read), of("PF_WRITTEN", written)];
-    [
-        ("transform", Role::Rows, first),
-        ("columns", Role::Solve, columns),
-        ("fields", Role::Fields, last),
-    ]
+    let kernels = [("transform", Role::Rows, first), ("columns", Role::Solve, columns)];
+    let fields =
+        |potential| ("fields", Role::Fields, vec![of("PF_POTENTIAL", potential), panel(written)]);
+    let last: &[usize] = if parted { &[2, 3] } else { &[1] };
+    kernels.into_iter().chain(last.iter().copied().map(fields)).collect()
 }
 
 /// What devices of architecture `sm` (ten times the compute capability) have: NVIDIA, CUDA C++

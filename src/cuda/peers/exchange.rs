@@ -53,6 +53,21 @@ impl Division<'_> {
         self.pairs[peer] - if rank < peer { self.pairs_of(rank) } else { 0 }
     }
 
+    /// Of a rank's numbers of others' rows, one after the other: where those of a peer begin, in bytes, their bytes, and
+    /// where they belong in that one's rows.
+    pub(super) fn to_peer(self, rank: usize, peer: usize) -> [usize; 3] {
+        let start = self.columns_of(rank) * self.others_before(rank, peer);
+        let rows = self.pairs_of(peer);
+        [start, self.columns_of(rank) * rows, self.columns_before(rank) * rows]
+    }
+
+    /// Where the second pass, which counts columns from the map's first, is to store a peer's rows, for them to lie
+    /// in memory from `out` on.
+    pub(super) fn second_target(&self, rank: usize, peer: usize, out: u64) -> u64 {
+        let [start, _, there] = self.to_peer(rank, peer);
+        (out + start as u64).wrapping_sub(there as u64)
+    }
+
     /// Complex numbers that a rank has of other ranks' rows in its own columns.
     pub(super) fn others(&self, rank: usize) -> usize {
         self.columns_of(rank) / self.size * (self.all_pairs() - self.pairs_of(rank))
@@ -105,13 +120,11 @@ impl Exchange {
         let own = of.pairs_of(rank);
         // What the first pass makes lies in P, what comes of the others in Q.
         let made = |peer: usize| at.p + (of.columns_before(peer) * own) as u64;
-        let others = |peer: usize| (of.columns_of(rank) * of.others_before(rank, peer)) as u64;
+        let others = |peer: usize| of.to_peer(rank, peer)[0] as u64;
         let source = |peer| if peer == rank { made(peer) } else { at.q + others(peer) };
         let target = |peer: usize, out: u64, own: u64| match peer == rank {
             true => own,
-            // The pass counts columns from the map's first.
-            false => (out + others(peer))
-                .wrapping_sub((of.columns_before(rank) * of.pairs_of(peer)) as u64),
+            false => of.second_target(rank, peer, out),
         };
         let mut transfers = [Vec::new(), Vec::new()];
         for peer in (0..of.ranks()).filter(|&peer| peer != rank) {

@@ -50,8 +50,8 @@ pub(in crate::cuda) enum Stage {
     Finish {
         exact: bool,
     },
-    /// A pass of the solve by slabs.
-    Pass(usize),
+    /// A pass of the solve by slabs in this pipeline.
+    Pass(Pipeline, usize),
     /// The whole solve, by rank 0.
     Alone(Pipeline),
     /// The force on its bodies, to those that have them in their share.
@@ -84,10 +84,10 @@ pub(super) struct Step<T: CudaReal> {
     send: SendSums,
     /// The first bin of each rank, and their number: those of which it makes ρ.
     first: Vec<usize>,
-    /// Whether those are the rows that it solves.
-    own_rows: bool,
-    slabs: Option<SlabSolver<T>>,
-    /// Solvers of rank 0, by [`Pipeline::ALL`].
+    /// Whether several ranks may solve together, and how they do, by [`Pipeline::ALL`].
+    by_slabs: bool,
+    slabs: [Option<SlabSolver<T>>; Pipeline::ALL.len()],
+    /// Solvers of rank 0, likewise.
     alone: [Option<Box<dyn FieldSolver<T>>>; Pipeline::ALL.len()],
     /// ρ less the background, smoothed; at exact sizes; φ, Ex and Ey.
     pub(super) centered: SharedMap<T>,
@@ -107,7 +107,7 @@ impl<T: CudaReal> Step<T> {
         check_regions(charge)?;
         peers.check_reach()?;
         let (grid, count) = (charge.grid(), peers.count());
-        let (slabs, alone, choice) = plan(peers, &grid, options)?;
+        let (slabs, choice) = plan(peers, &grid, options)?;
         let rows = |rank| slabs.as_ref().map(|slabs: &SlabSolver<T>| slabs.rows(rank));
         let bin_blocks = divide(grid.bins().div_ceil(BINS_PER_BLOCK), count);
         let begin = |rank| match rows(rank) {
@@ -115,15 +115,13 @@ impl<T: CudaReal> Step<T> {
             None => bin_blocks[rank] * BINS_PER_BLOCK,
         };
         let first: Vec<usize> = (0..count).map(begin).chain([grid.bins()]).collect();
-        let own_rows = (0..count)
-            .all(|rank| rows(rank).is_some_and(|rows| rows.start * grid.ny() == first[rank]));
         let parts = parts(peers, charge)?;
         let blocks = BodyBlocks::new(charge.movable(), charge.bodies());
         let (together, forces) = of_all(&parts, blocks);
         let spread = |rank| function(&peers.gpu(rank).kernels::<T>("spread")?, "spread_positions");
         let send = send(peers, &parts, &first)?;
         let shared = || SharedMap::new(peers, grid.bins(), &first);
-        let step = Step {
+        let mut step = Step {
             charge: charge.clone(),
             blocks,
             together,
@@ -136,11 +134,13 @@ impl<T: CudaReal> Step<T> {
             fields: [shared()?, shared()?, shared()?],
             energy: (0..count).map(|rank| peers.gpu(rank).zeros(1)).collect::<Result<_, _>>()?,
             first,
-            own_rows,
-            slabs,
-            alone,
+            by_slabs: !options.deterministic && count > 1,
+            slabs: [const { None }; Pipeline::ALL.len()],
+            alone: [const { None }; Pipeline::ALL.len()],
             peers: peers.clone(),
         };
+        step.slabs[Pipeline::ThreePass as usize] = slabs;
+        step.plan(choice.pipeline)?;
         // Zeros must be there before another rank writes.
         peers.synchronize()?;
         Ok((step, choice))
@@ -163,7 +163,7 @@ impl<T: CudaReal> Step<T> {
     pub(super) fn path(&self, pipeline: Pipeline) -> Pipeline {
         match &self.alone[pipeline as usize] {
             Some(solver) => solver.pipeline(),
-            None if pipeline == Pipeline::ThreePass && self.slabs.is_none() => {
+            None if pipeline == Pipeline::ThreePass && self.slabs[pipeline as usize].is_none() => {
                 match ThreePass::<T>::is_made_for(self.peers.gpu(0), &self.charge.grid()) {
                     true => pipeline,
                     false => Pipeline::Fused,
@@ -175,12 +175,22 @@ impl<T: CudaReal> Step<T> {
 
     /// Makes the solver of a pipeline, if it is not there yet.
     pub(super) fn plan(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
-        let by_slabs = pipeline == Pipeline::ThreePass && self.slabs.is_some();
-        let place = &mut self.alone[pipeline as usize];
-        if place.is_none() && !by_slabs {
-            let options = SolverOptions::default();
-            *place = Some(solver(self.peers.gpu(0), &self.charge.grid(), pipeline, options)?);
+        let (k, grid, options) = (pipeline as usize, self.charge.grid(), SolverOptions::default());
+        if self.slabs[k].is_some() || self.alone[k].is_some() {
+            return Ok(());
         }
+        // Of three passes that has been tried (`plan`).
+        if self.by_slabs && pipeline != Pipeline::ThreePass {
+            match SlabSolver::with_pipeline(&self.peers, &grid, pipeline, options) {
+                // Fewer rows or columns than ranks.
+                Err(CudaError::Peers(_)) => {}
+                made => {
+                    self.slabs[k] = Some(made?);
+                    return Ok(());
+                }
+            }
+        }
+        self.alone[k] = Some(solver(self.peers.gpu(0), &grid, pipeline, options)?);
         Ok(())
     }
 
@@ -190,15 +200,16 @@ impl<T: CudaReal> Step<T> {
     }
 
     pub(super) fn solve(&self, pipeline: Pipeline) -> impl Iterator<Item = Stage> + use<T> {
-        let stages = match &self.slabs {
-            Some(_) if pipeline == Pipeline::ThreePass => {
-                let [first, second, third] = [0, 1, 2].map(Stage::Pass);
-                let passes = [first, Stage::Meet, second, Stage::Meet, third];
+        let stages = match &self.slabs[pipeline as usize] {
+            Some(slabs) => {
+                let passes = 0..slabs.passes_of_a_solve();
+                let passes = passes.flat_map(|pass| [Stage::Meet, Stage::Pass(pipeline, pass)]);
                 // A rank whose rows begin within a block of bins has some of them from the one before.
-                let meet = (!self.own_rows).then_some(Stage::Meet);
-                meet.into_iter().chain(passes).collect()
+                let ny = self.charge.grid().ny();
+                let own_rows = |rank| slabs.rows(rank).start * ny == self.first[rank];
+                passes.skip(usize::from((0..self.parts.len()).all(own_rows))).collect()
             }
-            _ => vec![Stage::Meet, Stage::Alone(pipeline)],
+            None => vec![Stage::Meet, Stage::Alone(pipeline)],
         };
         stages.into_iter()
     }
@@ -280,8 +291,9 @@ impl<T: CudaReal> Step<T> {
                 let own = self.first[rank]..self.first[rank + 1];
                 density.finish_part(bodies, exact, own, &rho.part_mut(rank, all))
             }
-            Stage::Pass(pass) => {
-                let slabs = self.slabs.as_mut().expect("passes are of a solve by slabs");
+            Stage::Pass(pipeline, pass) => {
+                let slabs = self.slabs[pipeline as usize].as_mut();
+                let slabs = slabs.expect("passes are of a solve by slabs");
                 let Range { start, end } = slabs.rows(rank);
                 let ny = self.charge.grid().ny();
                 let own = start * ny..end * ny;
@@ -291,7 +303,7 @@ impl<T: CudaReal> Step<T> {
                     _ => {
                         let maps = self.fields.each_mut();
                         let maps = maps.map(|map| map.part_mut(rank, own.clone()));
-                        slabs.third_pass(rank, maps, &self.energy[rank])
+                        slabs.last_pass(rank, pass, maps, &self.energy[rank])
                     }
                 }
             }
@@ -372,16 +384,12 @@ fn check_regions(charge: &Charge) -> Result<(), CudaError> {
     }
 }
 
-type Solvers<T> =
-    (Option<SlabSolver<T>>, [Option<Box<dyn FieldSolver<T>>>; Pipeline::ALL.len()], Choice);
-
-/// The solver of the pipeline that is asked for, or the fastest.
+/// The three passes by slabs, where the grid has them, and the pipeline that is asked for or the fastest.
 fn plan<T: CudaReal>(
     peers: &Peers,
     grid: &BinGrid,
     options: &EngineOptions,
-) -> Result<Solvers<T>, CudaError> {
-    let mut alone = [const { None }; Pipeline::ALL.len()];
+) -> Result<(Option<SlabSolver<T>>, Choice), CudaError> {
     let by_slabs = || match SlabSolver::new(peers, grid) {
         Ok(slabs) => Ok((Some(slabs), None)),
         Err(error) if error.lets_another_stand_in() => Ok((None, Some(error.to_string()))),
@@ -403,11 +411,7 @@ fn plan<T: CudaReal>(
             Choice { pipeline: Pipeline::ThreePass, reason }
         }
     };
-    if choice.pipeline != Pipeline::ThreePass || slabs.is_none() {
-        let solver = solver(peers.gpu(0), grid, choice.pipeline, SolverOptions::default())?;
-        alone[choice.pipeline as usize] = Some(solver);
-    }
-    Ok((slabs, alone, choice))
+    Ok((slabs, choice))
 }
 
 fn parts<T: CudaReal>(peers: &Peers, charge: &Arc<Charge>) -> Result<Vec<Part<T>>, CudaError> {

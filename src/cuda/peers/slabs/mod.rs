@@ -3,11 +3,12 @@
 //! Every rank has a slab of the rows of all maps, for what is done along y, and a slab of the columns, for what
 //! is done along x. A solve is three passes, in whichever pipeline: from the rank's rows of ρ to
 //! all ranks' columns; from its columns to all ranks' rows; and from its rows to those of the fields. Before the
-//! second and the third pass all ranks meet, or send each other messages.
+//! second and the third pass all ranks meet, or send each other messages. Where what the second pass made is still
+//! on its way during the third, there is a fourth.
 //!
 //! Nothing else need be waited for: what the first pass of the next solve overwrites, ranks have
 //! read in their second pass, before they met for the third; what its second pass overwrites, they
-//! have read in their third, before they meet again.
+//! have read in their third, or fourth, before they meet again.
 
 mod fused;
 mod row_column;
@@ -54,6 +55,20 @@ trait Passes<T: CudaReal>: Send {
         maps: [DeviceSliceMut<'_, T>; 3],
         energy: &DeviceVec<f64>,
     ) -> Result<(), CudaError>;
+
+    /// Whether a part of that is left for a fourth pass, before which ranks meet as well.
+    fn parted(&self) -> bool {
+        false
+    }
+
+    /// What the third pass has left.
+    fn fourth(
+        &mut self,
+        _maps: [DeviceSliceMut<'_, T>; 3],
+        _energy: &DeviceVec<f64>,
+    ) -> Result<(), CudaError> {
+        Ok(())
+    }
 
     /// The messages after the first pass (0) and the second (1), where ranks send any.
     fn transfers(&self, after: usize) -> &[Transfer];
@@ -242,8 +257,19 @@ impl<T: CudaReal> SlabSolver<T> {
         self.between(0)?;
         self.peers.local().try_for_each(|rank| self.second_pass(rank))?;
         self.between(1)?;
-        let ranks = self.peers.local();
-        ranks.zip(fields).try_for_each(|(rank, fields)| self.third_pass_to(rank, fields))
+        for pass in 2..self.passes_of_a_solve() {
+            if pass > 2 {
+                self.peers.meet()?;
+            }
+            let mut ranks = self.peers.local().zip(&mut *fields);
+            ranks.try_for_each(|(rank, fields)| self.last_pass_to(rank, pass, fields))?;
+        }
+        Ok(())
+    }
+
+    /// Three, or four.
+    pub(super) fn passes_of_a_solve(&self) -> usize {
+        if self.ranks.iter().any(|rank| rank.parted()) { 4 } else { 3 }
     }
 
     /// After the first pass, or the second: what others need goes to them, and what they have comes.
@@ -283,7 +309,13 @@ impl<T: CudaReal> SlabSolver<T> {
                 peers.meet_on(rank)?;
                 self.second_pass(rank)?;
                 peers.meet_on(rank)?;
-                self.third_pass_to(rank, fields)
+                for pass in 2..self.passes_of_a_solve() {
+                    if pass > 2 {
+                        peers.meet_on(rank)?;
+                    }
+                    self.last_pass_to(rank, pass, fields)?;
+                }
+                Ok::<(), CudaError>(())
             };
             // SAFETY: the caller's promise.
             graphs.push(unsafe { Graph::capture(peers.gpu(rank), passes) }?);
@@ -329,16 +361,22 @@ impl<T: CudaReal> SlabSolver<T> {
         self.on(rank).second()
     }
 
-    fn third_pass_to(&mut self, rank: usize, fields: &mut Fields<T>) -> Result<(), CudaError> {
-        let Fields { potential, field_x, field_y, energy } = fields;
-        let maps = [potential, field_x, field_y].map(|map| map.as_view_mut());
-        self.third_pass(rank, maps, energy)
-    }
-
-    /// To the rank's rows of φ, Ex and Ey, and the energy.
-    pub(super) fn third_pass(
+    fn last_pass_to(
         &mut self,
         rank: usize,
+        pass: usize,
+        fields: &mut Fields<T>,
+    ) -> Result<(), CudaError> {
+        let Fields { potential, field_x, field_y, energy } = fields;
+        let maps = [potential, field_x, field_y].map(|map| map.as_view_mut());
+        self.last_pass(rank, pass, maps, energy)
+    }
+
+    /// The third (2) or, where there is one, the fourth: to the rank's rows of φ, Ex and Ey, and the energy.
+    pub(super) fn last_pass(
+        &mut self,
+        rank: usize,
+        pass: usize,
         maps: [DeviceSliceMut<'_, T>; 3],
         energy: &DeviceVec<f64>,
     ) -> Result<(), CudaError> {
@@ -346,7 +384,10 @@ impl<T: CudaReal> SlabSolver<T> {
             check_length("field", map.len(), self.rows(rank).len() * self.ny)?;
         }
         check_length("energy", energy.len(), 1)?;
-        self.on(rank).third(maps, energy)
+        match pass {
+            2 => self.on(rank).third(maps, energy),
+            _ => self.on(rank).fourth(maps, energy),
+        }
     }
 
     fn on(&mut self, rank: usize) -> &mut dyn Passes<T> {

@@ -5,7 +5,8 @@
 //! The three passes are those of [`ThreePass`](crate::cuda::ThreePass). A rank's columns are whole panels.
 //! The first pass stores each row's transform straight into the memory of the ranks
 //! that own the columns; the second stores P and Q into that of the ranks that own the rows; the
-//! third is local. A rank sends (1 + 2)·nx·ny·(P−1)/P² values of P ranks. Ranks that do not reach each
+//! third is local. Of large maps the second pass leaves Q for other ranks in its own memory: it travels while the
+//! third makes φ and Ey, of P alone, and ranks meet once more before Ex. A rank sends (1 + 2)·nx·ny·(P−1)/P² values of P ranks. Ranks that do not reach each
 //! other's memory store likewise, but in memory of their own, from where it is sent (`exchange.rs`).
 
 use super::super::exchange::{Division, Exchange, Places};
@@ -13,14 +14,18 @@ use super::super::nccl::Transfer;
 use super::super::{Peers, divide};
 use super::Passes;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument, Launch,
+    Branch, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
+    Launch,
 };
 use crate::cuda::lines::{Instance, Keep, LineKernel, Role, Shapes, slabs};
 use crate::cuda::solve::{Green, SCALE};
 use crate::grid::BinGrid;
+use cudarc::driver::sys;
 
 /// Bytes that go from device to device at once: of a row pair in a panel of the first pass.
 const PIECE: usize = 128;
+/// Bytes of a map from which on it takes less time to let Q travel during a pass than to meet once less.
+const LEAST_PARTED: usize = 8 << 20;
 
 /// A rank's kernels and memory.
 struct Rank<T: CudaReal> {
@@ -30,7 +35,8 @@ struct Rank<T: CudaReal> {
     pairs: u32,
     rows: LineKernel<T>,
     columns: LineKernel<T>,
-    fields: LineKernel<T>,
+    /// Of all three, or of φ and Ey and then of Ex.
+    fields: Vec<LineKernel<T>>,
     /// Its panels, `[panel][row pair][column]`, of all row pairs: ρ's transform along y.
     panels: DeviceVec<T::Complex>,
     /// P and Q of its row pairs, likewise, all panels.
@@ -43,8 +49,18 @@ struct Rank<T: CudaReal> {
     blocks: u32,
     /// Where the first and the second pass store.
     slabs: [Slabs; 2],
+    /// Where there is a fourth pass: Q for others, and where what of it goes, in how many bytes.
+    later: Option<Later<T>>,
     /// Of ranks that send messages, with P and Q that go to others.
     exchange: Option<(Exchange, [DeviceVec<T::Complex>; 2])>,
+}
+
+/// What goes to others while the third pass runs.
+struct Later<T: CudaReal> {
+    branch: Branch,
+    _q: DeviceVec<T::Complex>,
+    /// From, to, bytes.
+    copies: Vec<(u64, u64, usize)>,
 }
 
 /// `struct Slabs` of `kernels/peers/peers.cuh`, a kernel's argument by value: addresses,
@@ -118,21 +134,23 @@ pub(super) fn make<T: CudaReal>(
     };
     let division = Division { pairs: &first_pair, panels: &first_panel, width, columns: ny, size };
     let by_messages = !peers.reach_memory();
+    let parted = !by_messages && count > 1 && grid.bins() * size_of::<T>() >= LEAST_PARTED;
     let green = Green::new(grid, SCALE / grid.bins() as f64);
     let mut ranks: Vec<Rank<T>> = Vec::new();
     for (rank, shapes) in peers.local().zip(&shapes) {
         let gpu = peers.gpu(rank);
         let own_pairs = first_pair[rank + 1] - first_pair[rank];
         let mut instances = Vec::new();
-        for (unit, role, does) in slabs(count, width, written) {
+        for (unit, role, does) in slabs(count, width, written, parted) {
             let (n, lines) =
                 if role == Role::Solve { (nx, columns_of(rank) / 2) } else { (ny, own_pairs) };
             let instance = Instance::choose::<T>(shapes, (unit, role, does), (n, lines));
             instances.push(instance.ok_or_else(|| no(format!("no lines of {n}")))?);
         }
-        let kernels = LineKernel::all(gpu, &instances)?;
-        let [rows, columns, fields] =
-            <[_; 3]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
+        let mut kernels = LineKernel::all(gpu, &instances)?.into_iter();
+        let mut next = || kernels.next().expect("one for each instance");
+        let (rows, columns) = (next(), next());
+        let fields = kernels.collect();
         let (units, blocks) = columns.column_units(gpu, columns_of(rank))?;
         let own_panels = first_panel[rank + 1] - first_panel[rank];
         let own = panels * width * own_pairs;
@@ -151,6 +169,7 @@ pub(super) fn make<T: CudaReal>(
             units,
             blocks,
             slabs: Default::default(),
+            later: None,
             exchange: None,
         });
     }
@@ -174,8 +193,20 @@ pub(super) fn make<T: CudaReal>(
     for (rank, of) in peers.local().zip(&mut ranks) {
         let part = first_partial[rank] as u32;
         if !by_messages {
-            let slabs = Slabs::new(&memory, [&first_pair, &first_panel], rank, part);
-            of.slabs = [slabs.clone(), slabs];
+            let slabs = |memory| Slabs::new(memory, [&first_pair, &first_panel], rank, part);
+            let mut second = memory.clone();
+            if parted {
+                let gpu = peers.gpu(rank);
+                let (q, mut copies) = (gpu.zeros(division.others(rank))?, Vec::new());
+                for peer in (0..count).filter(|&peer| peer != rank) {
+                    let [start, bytes, there] = division.to_peer(rank, peer);
+                    let from = *q.address() + start as u64;
+                    copies.push((from, memory[peer][2] + there as u64, bytes));
+                    second[peer][2] = division.second_target(rank, peer, *q.address());
+                }
+                of.later = Some(Later { branch: Branch::new(gpu)?, _q: q, copies });
+            }
+            of.slabs = [slabs(&memory), slabs(&second)];
             continue;
         }
         let out = || peers.gpu(rank).zeros(division.others(rank));
@@ -195,6 +226,37 @@ pub(super) fn make<T: CudaReal>(
     }
     let boxed = |rank| -> Box<dyn Passes<T>> { Box::new(rank) };
     Ok(ranks.into_iter().map(boxed).collect())
+}
+
+impl<T: CudaReal> Rank<T> {
+    /// Enqueues that so many of the fields are made, by one of the kernels for that.
+    fn fields_of(
+        &self,
+        kernel: usize,
+        count: u32,
+        [potential, field_x, field_y]: &[DeviceSliceMut<'_, T>; 3],
+        energy: &DeviceVec<f64>,
+    ) -> Result<(), CudaError> {
+        let Rank { gpu, fields, p, q, partial, pairs, green, .. } = self;
+        let (kernel, parts, step_y) = (&fields[kernel], partial.len() as u32, green.step_y());
+        let mut launch = Launch::new(gpu, &kernel.function);
+        launch.arg(p).arg(q).arg(potential).arg(field_x).arg(field_y);
+        launch.arg(&kernel.table).arg(&step_y).arg(pairs).arg(partial).arg(&parts).arg(energy);
+        // SAFETY: the arguments are those of fields in kernels/solve/fields.cu; every map holds
+        // the rank's rows (checked by `SlabSolver`), P and Q whole panels of its row pairs.
+        unsafe { launch.launch(kernel.cover_fields(*pairs, count, 1)) }
+    }
+
+    /// Enqueues that other ranks get their Q.
+    fn send_later(&self) -> Result<(), CudaError> {
+        let stream = self.gpu.enter()?;
+        for &(from, to, bytes) in self.later.iter().flat_map(|later| &later.copies) {
+            // SAFETY: both lie within memory of these ranks (`Division::to_peer`, tested as part of
+            // `Exchange`), which they reach and which lives as long as the solver.
+            unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.raw()) }.result()?;
+        }
+        Ok(())
+    }
 }
 
 impl<T: CudaReal> Passes<T> for Rank<T> {
@@ -239,15 +301,24 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
         maps: [DeviceSliceMut<'_, T>; 3],
         energy: &DeviceVec<f64>,
     ) -> Result<(), CudaError> {
-        let Rank { gpu, fields: kernel, p, q, partial, pairs, green, .. } = self;
-        let [potential, field_x, field_y] = &maps;
-        let (parts, step_y) = (partial.len() as u32, green.step_y());
-        let mut launch = Launch::new(gpu, &kernel.function);
-        launch.arg(p).arg(q).arg(potential).arg(field_x).arg(field_y);
-        launch.arg(&kernel.table).arg(&step_y).arg(pairs).arg(partial).arg(&parts).arg(energy);
-        // SAFETY: the arguments are those of fields in kernels/solve/fields.cu; every map holds
-        // the rank's rows (checked by `SlabSolver`), P and Q whole panels of its row pairs.
-        unsafe { launch.launch(kernel.cover_fields(*pairs, 3, 1)) }
+        let Some(later) = &self.later else { return self.fields_of(0, 3, &maps, energy) };
+        let send = |rank: &mut &Self| rank.send_later();
+        let first = |rank: &mut &Self| rank.fields_of(0, 2, &maps, energy);
+        // SAFETY: what is sent goes to Q of other ranks, which none reads before ranks have met again, from
+        // memory that the second pass alone writes.
+        unsafe { later.branch.side_by_side(&mut &*self, send, first) }
+    }
+
+    fn parted(&self) -> bool {
+        self.later.is_some()
+    }
+
+    fn fourth(
+        &mut self,
+        maps: [DeviceSliceMut<'_, T>; 3],
+        energy: &DeviceVec<f64>,
+    ) -> Result<(), CudaError> {
+        self.fields_of(1, 1, &maps, energy)
     }
 
     fn transfers(&self, after: usize) -> &[Transfer] {
