@@ -22,7 +22,7 @@
 
 #if PF_PEERS
 /// What the passes of one rank need to know of all: same layout as `Slabs` in
-/// src/cuda/peers/slabs.rs. A kernel's argument by value.
+/// src/cuda/peers/slabs/three_pass.rs. A kernel's argument by value.
 struct Slabs {
     cplx* columns[PF_PEERS];      // every rank's panels [panel][row pair][column], all row pairs
     cplx* p[PF_PEERS];            // every rank's P, [panel][row pair][column], all panels

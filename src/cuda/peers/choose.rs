@@ -31,7 +31,8 @@ fn least_bins(pipeline: Pipeline, precision: Precision) -> usize {
     match (pipeline, precision) {
         (Pipeline::ThreePass, Precision::F32) => 1 << 25,
         (Pipeline::ThreePass, Precision::F64) => 1 << 24,
-        (Pipeline::Fused | Pipeline::RowColumn, _) => 1 << 22,
+        (Pipeline::Fused, _) => 1 << 24,
+        (Pipeline::RowColumn, _) => 1 << 20,
     }
 }
 
@@ -86,6 +87,8 @@ mod tests {
         assert_eq!(choose(solve, 8192, Precision::F32), [3, 1]);
         assert_eq!(choose(solve, 4096, Precision::F64), [3, 1]);
         assert_eq!(choose(solve, 4096, Precision::F32), [3]);
+        let solve = Work::Solve { pipeline: Pipeline::RowColumn };
+        assert_eq!(choose(solve, 1024, Precision::F32), [3, 1]);
         let step = |bodies| Work::Step { bodies };
         assert_eq!(choose(step(20_000_000), 4096, Precision::F32), [3, 1]);
         assert_eq!(choose(step(200_000), 512, Precision::F64), [3]);

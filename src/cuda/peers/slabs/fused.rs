@@ -10,10 +10,10 @@
 //! has reordered its own, each half is an interval of all rows reordered.
 
 use super::super::Peers;
-use super::super::blocks::{AllToAll, Block};
-use super::super::nccl::Transfer;
-use super::{Division, Energy, Passes, all_to_all, energy_block};
-use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec};
+use super::super::blocks::Block;
+use super::Passes;
+use super::around_cufft::{self, AroundCufft, Division};
+use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu};
 use crate::cuda::fft::{ColumnFft, FusedTransform, RealFft, share_work_area};
 use crate::cuda::solve::{SINES, SPECTRAL, Scaling, SolverOptions};
 use crate::grid::BinGrid;
@@ -34,14 +34,11 @@ struct Rank<T: CudaReal> {
     rows: DeviceVec<T::Complex>,
     /// Its columns of them, `[nx][column]` each.
     columns: DeviceVec<T::Complex>,
-    energy: Energy,
-    exchanges: Vec<AllToAll>,
 }
 
 // Places in `Rank::arrays`.
 const ROWS: usize = 0;
 const COLUMNS: usize = 1;
-const ENERGY: usize = 2;
 
 /// What each of this process's ranks does.
 pub(super) fn make<T: CudaReal>(
@@ -51,15 +48,8 @@ pub(super) fn make<T: CudaReal>(
 ) -> Result<Vec<Box<dyn Passes<T>>>, CudaError> {
     let (columns, size) = (grid.ny() / 2 + 1, size_of::<T::Complex>());
     let division = Division::new(peers.count(), grid.nx(), columns, size)?;
-    let on = |rank| Rank::<T>::new(peers, rank, grid, &division, options);
-    let mut ranks = peers.local().map(on).collect::<Result<Vec<_>, CudaError>>()?;
-    let arrays: Vec<_> = ranks.iter().map(Rank::arrays).collect();
-    for blocks in [forward, back] {
-        let exchanges = all_to_all(peers, &arrays, |from, to| blocks(&division, from, to))?;
-        ranks.iter_mut().zip(exchanges).for_each(|(rank, own)| rank.exchanges.push(own));
-    }
-    let boxed = |rank| -> Box<dyn Passes<T>> { Box::new(rank) };
-    Ok(ranks.into_iter().map(boxed).collect())
+    let on = |rank| Rank::<T>::new(peers.gpu(rank), rank, grid, &division, options);
+    around_cufft::make(peers, &division, on, [forward, back])
 }
 
 /// A rank's even rows and its odd ones, reordered: the first among its own, the first of all, and how many.
@@ -79,7 +69,7 @@ fn forward(division: &Division, from: usize, to: usize) -> Vec<Block> {
     halves(division, from).map(half).into()
 }
 
-/// Three spectra along y, from the columns of a rank to the rows of another, and its energy.
+/// Three spectra along y, from the columns of a rank to the rows of another.
 fn back(division: &Division, from: usize, to: usize) -> Vec<Block> {
     let (all, (first, columns)) = (division.all_columns(), division.columns_of(from));
     let (nx, rows) = (division.nx, division.rows_of(to).1);
@@ -90,18 +80,18 @@ fn back(division: &Division, from: usize, to: usize) -> Vec<Block> {
             division.block((columns, count), here, there)
         })
     };
-    (0..SINES.len()).flat_map(of).chain([energy_block(from, ENERGY)]).collect()
+    (0..SINES.len()).flat_map(of).collect()
 }
 
 impl<T: CudaReal> Rank<T> {
     fn new(
-        peers: &Peers,
+        gpu: &Gpu,
         rank: usize,
         grid: &BinGrid,
         division: &Division,
         options: SolverOptions,
     ) -> Result<Self, CudaError> {
-        let (gpu, nx, ny) = (peers.gpu(rank), grid.nx(), grid.ny());
+        let (nx, ny) = (grid.nx(), grid.ny());
         let ((_, rows), (first, columns)) = (division.rows_of(rank), division.columns_of(rank));
         let how = (options.reorder, options.post);
         let of =
@@ -121,58 +111,37 @@ impl<T: CudaReal> Rank<T> {
             maps: gpu.zeros(SINES.len() * rows * ny)?,
             rows: gpu.zeros(SINES.len() * rows * division.all_columns())?,
             columns: gpu.zeros(SINES.len() * nx * columns)?,
-            energy: Energy::new(peers, rank)?,
-            exchanges: Vec::new(),
         })
-    }
-
-    fn arrays(&self) -> Vec<u64> {
-        let Rank { rows, columns, energy, .. } = self;
-        [&[*rows.address(), *columns.address()], &energy.arrays()[..]].concat()
     }
 }
 
-impl<T: CudaReal> Passes<T> for Rank<T> {
-    fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
-        let Rank { own, forward, maps, rows, exchanges, .. } = self;
-        own.reorder(rho, maps.as_view_mut())?;
-        forward.run_forward(&*maps, rows)?;
-        // SAFETY: blocks are of the arrays, whose sizes `Rank::new` has from the same division (tested below);
-        // they live as long as the solver, which keeps the order of the passes and waits for all ranks
-        // before it frees them.
-        unsafe { exchanges[0].begin() }
+impl<T: CudaReal> AroundCufft<T> for Rank<T> {
+    fn arrays(&self) -> Vec<u64> {
+        let Rank { rows, columns, .. } = self;
+        vec![*rows.address(), *columns.address()]
     }
 
-    fn second(&mut self) -> Result<(), CudaError> {
-        let Rank { along_x, whole, scaling, columns, energy, exchanges, .. } = self;
+    fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
+        let Rank { own, forward, maps, rows, .. } = self;
+        own.reorder(rho, maps.as_view_mut())?;
+        forward.run_forward(&*maps, rows)
+    }
+
+    fn second(&mut self, energy: &mut DeviceVec<f64>) -> Result<(), CudaError> {
+        let Rank { along_x, whole, scaling, columns, .. } = self;
         let one = columns.len() / SINES.len();
         along_x.run(columns.slice_mut(0..one), true)?;
-        scaling.spectra(whole, columns, &mut energy.own)?;
+        scaling.spectra(whole, columns, energy)?;
         for map in 0..SINES.len() {
             along_x.run(columns.slice_mut(map * one..(map + 1) * one), false)?;
         }
-        // SAFETY: as in the first pass.
-        unsafe { exchanges[1].begin() }
+        Ok(())
     }
 
-    fn third(
-        &mut self,
-        outputs: [DeviceSliceMut<'_, T>; 3],
-        energy: &DeviceVec<f64>,
-    ) -> Result<(), CudaError> {
+    fn third(&mut self, outputs: [DeviceSliceMut<'_, T>; 3]) -> Result<(), CudaError> {
         let Rank { own, inverse, maps, rows, .. } = self;
         inverse.run_inverse(rows, &mut *maps)?;
-        own.restore(maps, outputs, SINES)?;
-        self.energy.sum(energy)
-    }
-
-    fn transfers(&self, after: usize) -> &[Transfer] {
-        &self.exchanges[after].transfers
-    }
-
-    fn arrived(&self, after: usize) -> Result<(), CudaError> {
-        // SAFETY: as in the first pass.
-        unsafe { self.exchanges[after].end() }
+        own.restore(maps, outputs, SINES)
     }
 }
 
@@ -209,7 +178,6 @@ mod tests {
                     let at = (reordered(row, rows) * columns + v) * size;
                     memory.insert(array_at(rank, ROWS) + at as u64, value(0, first + row, v));
                 }
-                memory.insert(array_at(rank, ENERGY), 7 + rank as u64);
             }
             exchange(&mut memory, ranks, reached, size, |a, b| forward(&division, a, b));
             for rank in 0..ranks {
@@ -239,16 +207,12 @@ mod tests {
                         assert_eq!(got, value(map + 1, first + row, v), "{ranks} ranks, {nx} rows");
                     }
                 }
-                for other in 0..ranks {
-                    let part = memory[&(array_at(rank, ENERGY + 1) + 8 * other as u64)];
-                    assert_eq!(part, 7 + other as u64);
-                }
                 let within = |(start, values): (u64, usize)| start..start + (values * size) as u64;
                 let arrays = [
                     within((array_at(rank, ROWS), 3 * rows * columns)),
                     within((array_at(rank, COLUMNS), 3 * nx * division.columns_of(rank).1)),
                 ];
-                let mine = array_at(rank, ROWS)..array_at(rank, ENERGY);
+                let mine = array_at(rank, ROWS)..array_at(rank, COLUMNS + 1);
                 let stray = memory
                     .keys()
                     .find(|at| mine.contains(at) && !arrays.iter().any(|array| array.contains(at)));

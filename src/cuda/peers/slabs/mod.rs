@@ -10,21 +10,19 @@
 //! read in their second pass, before they met for the third; what its second pass overwrites, they
 //! have read in their third, or fourth, before they meet again.
 
+mod around_cufft;
 mod fused;
 mod row_column;
 mod three_pass;
 
-use super::blocks::{AllToAll, Block, Side};
 use super::nccl::Transfer;
 use super::{Peers, divide};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Graph, Launch, blocks_for,
-    check_length, function,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Graph, check_length,
 };
 use crate::cuda::solve::{Fields, SolverOptions};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
-use cudarc::driver::{CudaFunction, LaunchConfig};
 use std::ops::Range;
 
 /// The solve of one grid on all ranks. Of ranks in several processes each process makes one
@@ -405,110 +403,6 @@ impl<T: CudaReal> Drop for SlabSolver<T> {
 /// The first row of each of `count` ranks, and their number. All ranks' first rows are even.
 fn first_rows(nx: usize, count: usize) -> Vec<usize> {
     divide(nx.div_ceil(2), count).iter().map(|pair| (2 * pair).min(nx)).collect()
-}
-
-/// Which rows and columns are whose, in a pipeline around cuFFT.
-struct Division {
-    nx: usize,
-    /// The first of each rank, and their number.
-    rows: Vec<usize>,
-    columns: Vec<usize>,
-    /// Bytes of a value.
-    size: usize,
-}
-
-impl Division {
-    /// Of maps, or spectra, of so many columns.
-    fn new(count: usize, nx: usize, columns: usize, size: usize) -> Result<Division, CudaError> {
-        if nx.div_ceil(2) < count || columns < count {
-            return Err(CudaError::Peers(format!(
-                "too few of {nx} rows or {columns} columns for {count} ranks, each of which takes two \
-                 rows and one column at least"
-            )));
-        }
-        let (rows, columns) = (first_rows(nx, count), divide(columns, count));
-        Ok(Division { nx, rows, columns, size })
-    }
-
-    /// The first row, and the number, of a rank.
-    fn rows_of(&self, rank: usize) -> (usize, usize) {
-        (self.rows[rank], self.rows[rank + 1] - self.rows[rank])
-    }
-
-    fn columns_of(&self, rank: usize) -> (usize, usize) {
-        (self.columns[rank], self.columns[rank + 1] - self.columns[rank])
-    }
-
-    fn all_columns(&self) -> usize {
-        self.columns[self.columns.len() - 1]
-    }
-
-    /// Lines of `length` values from and to (array, value in it, values from one line to the next).
-    fn block(
-        &self,
-        (length, lines): (usize, usize),
-        from: (usize, usize, usize),
-        to: (usize, usize, usize),
-    ) -> Block {
-        let side = |(array, start, pitch): (usize, usize, usize)| Side {
-            array,
-            start: start * self.size,
-            pitch: pitch * self.size,
-        };
-        Block { from: side(from), to: side(to), bytes: length * self.size, lines }
-    }
-}
-
-/// A rank's part of the energy, and those of all ranks.
-struct Energy {
-    gpu: Gpu,
-    sum: CudaFunction,
-    own: DeviceVec<f64>,
-    parts: DeviceVec<f64>,
-}
-
-impl Energy {
-    fn new(peers: &Peers, rank: usize) -> Result<Energy, CudaError> {
-        let gpu = peers.gpu(rank);
-        let sum = function(&gpu.kernels::<f64>("energies")?, "energies")?;
-        let (own, parts) = (gpu.zeros(1)?, gpu.zeros(peers.count())?);
-        Ok(Energy { gpu: gpu.clone(), sum, own, parts })
-    }
-
-    /// The arrays that [`energy_block`] is of.
-    fn arrays(&self) -> [u64; 2] {
-        [*self.own.address(), *self.parts.address()]
-    }
-
-    /// Enqueues that all parts are added up.
-    fn sum(&self, energy: &DeviceVec<f64>) -> Result<(), CudaError> {
-        let Energy { gpu, sum, parts, .. } = self;
-        let (count, one_warp) =
-            (parts.len() as u32, LaunchConfig { block_dim: (32, 1, 1), ..blocks_for(1) });
-        // SAFETY: the arguments are those of kernels/solve/energies.cu; there are `count` parts, and room for
-        // one number (checked by `SlabSolver`).
-        unsafe { Launch::new(gpu, sum).args(&[parts, &count, energy]).launch(one_warp) }
-    }
-}
-
-/// A rank's part of the energy, to all ranks' array of parts, which comes after the array it is in.
-fn energy_block(rank: usize, array: usize) -> Block {
-    let size = size_of::<f64>();
-    let side = |array, start| Side { array, start, pitch: size };
-    Block { from: side(array, 0), to: side(array + 1, rank * size), bytes: size, lines: 1 }
-}
-
-/// An exchange of blocks of these arrays, of each of this process's ranks.
-fn all_to_all(
-    peers: &Peers,
-    arrays: &[Vec<u64>],
-    blocks: impl Fn(usize, usize) -> Vec<Block>,
-) -> Result<Vec<AllToAll>, CudaError> {
-    let (first, reached) = (peers.local().start, peers.reach_memory());
-    let address = |rank: usize, array: usize| arrays[rank - first][array];
-    let on =
-        |rank| AllToAll::new(peers.gpu(rank), (rank, peers.count()), reached, address, &blocks);
-    peers.local().map(on).collect()
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@
 //! one after the second.
 
 use super::super::Peers;
-use super::super::blocks::{AllToAll, Block};
-use super::super::nccl::Transfer;
-use super::{Division, Energy, Passes, all_to_all, energy_block};
+use super::super::blocks::Block;
+use super::Passes;
+use super::around_cufft::{self, AroundCufft, Division};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu};
 use crate::cuda::fft::{FusedTransform, Sines, Transpose, share_work_area};
 use crate::cuda::solve::{SINES, SPECTRAL, Scaling, SolverOptions, green};
@@ -28,8 +28,6 @@ struct Rank<T: CudaReal> {
     fields: [DeviceVec<T>; 3],
     /// Its rows of them.
     rows: [DeviceVec<T>; 3],
-    energy: Energy,
-    exchanges: Vec<AllToAll>,
 }
 
 /// Transforms of a rank's rows or columns, and a map of them before and after a transpose.
@@ -59,7 +57,6 @@ const TURNED: usize = 0;
 const COLUMNS: usize = 1;
 const FIELDS: usize = 2;
 const ROWS: usize = 5;
-const ENERGY: usize = 8;
 
 /// What each of this process's ranks does.
 pub(super) fn make<T: CudaReal>(
@@ -68,15 +65,8 @@ pub(super) fn make<T: CudaReal>(
     options: SolverOptions,
 ) -> Result<Vec<Box<dyn Passes<T>>>, CudaError> {
     let division = Division::new(peers.count(), grid.nx(), grid.ny(), size_of::<T>())?;
-    let on = |rank| Rank::<T>::new(peers, rank, grid, &division, options);
-    let mut ranks = peers.local().map(on).collect::<Result<Vec<_>, CudaError>>()?;
-    let arrays: Vec<_> = ranks.iter().map(Rank::arrays).collect();
-    for blocks in [forward, back] {
-        let exchanges = all_to_all(peers, &arrays, |from, to| blocks(&division, from, to))?;
-        ranks.iter_mut().zip(exchanges).for_each(|(rank, own)| rank.exchanges.push(own));
-    }
-    let boxed = |rank| -> Box<dyn Passes<T>> { Box::new(rank) };
-    Ok(ranks.into_iter().map(boxed).collect())
+    let on = |rank| Rank::<T>::new(peers.gpu(rank), rank, grid, &division, options);
+    around_cufft::make(peers, &division, on, [forward, back])
 }
 
 /// Rows of a rank, which are columns once they are transposed, to the columns of another.
@@ -86,25 +76,25 @@ fn forward(division: &Division, from: usize, to: usize) -> Vec<Block> {
     vec![division.block((rows, columns), (TURNED, column * rows, rows), there)]
 }
 
-/// Columns of three fields, transposed to rows, to the rows of another rank, and the energy.
+/// Columns of three fields, transposed to rows, to the rows of another rank.
 fn back(division: &Division, from: usize, to: usize) -> Vec<Block> {
     let ((row, rows), (column, columns)) = (division.rows_of(to), division.columns_of(from));
     let of = |map: usize| {
         let there = (ROWS + map, column, division.all_columns());
         division.block((columns, rows), (FIELDS + map, row * columns, columns), there)
     };
-    (0..SINES.len()).map(of).chain([energy_block(from, ENERGY)]).collect()
+    (0..SINES.len()).map(of).collect()
 }
 
 impl<T: CudaReal> Rank<T> {
     fn new(
-        peers: &Peers,
+        gpu: &Gpu,
         rank: usize,
         grid: &BinGrid,
         division: &Division,
         options: SolverOptions,
     ) -> Result<Self, CudaError> {
-        let (gpu, nx, ny) = (peers.gpu(rank), grid.nx(), grid.ny());
+        let (nx, ny) = (grid.nx(), grid.ny());
         let ((_, rows), (first, columns)) = (division.rows_of(rank), division.columns_of(rank));
         let mut along_y = Lines::new(gpu, (rows, ny), options)?;
         let mut along_x = Lines::new(gpu, (columns, nx), options)?;
@@ -125,69 +115,49 @@ impl<T: CudaReal> Rank<T> {
             columns: gpu.zeros(columns * nx)?,
             fields: three(columns * nx)?,
             rows: three(rows * ny)?,
-            energy: Energy::new(peers, rank)?,
-            exchanges: Vec::new(),
         })
-    }
-
-    fn arrays(&self) -> Vec<u64> {
-        let Rank { along_y, columns, fields, rows, energy, .. } = self;
-        let maps = [&along_y.other, columns].into_iter().chain(fields).chain(rows);
-        maps.map(|map| *map.address()).chain(energy.arrays()).collect()
     }
 }
 
-impl<T: CudaReal> Passes<T> for Rank<T> {
+impl<T: CudaReal> AroundCufft<T> for Rank<T> {
+    fn arrays(&self) -> Vec<u64> {
+        let Rank { along_y, columns, fields, rows, .. } = self;
+        let maps = [&along_y.other, columns].into_iter().chain(fields).chain(rows);
+        maps.map(|map| *map.address()).collect()
+    }
+
     fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
-        let Rank { along_y: Lines { lines, transpose, map, other }, half, exchanges, .. } = self;
+        let Rank { along_y: Lines { lines, transpose, map, other }, half, .. } = self;
         lines.reorder(rho, map.as_view_mut())?;
         lines.forward_fft(&*map, &mut *half)?;
         lines.post(half, map, None)?;
-        transpose.run(map, other, None)?;
-        // SAFETY: blocks are of the arrays, whose sizes `Rank::new` has from the same division (tested below);
-        // they live as long as the solver, which keeps the order of the passes and waits for all ranks
-        // before it frees them.
-        unsafe { exchanges[0].begin() }
+        transpose.run(map, other, None)
     }
 
-    fn second(&mut self) -> Result<(), CudaError> {
-        let Rank { along_x, scaling, half, columns, fields, energy, exchanges, .. } = self;
+    fn second(&mut self, energy: &mut DeviceVec<f64>) -> Result<(), CudaError> {
+        let Rank { along_x, scaling, half, columns, fields, .. } = self;
         let Lines { lines, transpose, map, other } = along_x;
         lines.reorder(&*columns, map.as_view_mut())?;
         lines.forward_fft(&*map, &mut *half)?;
         lines.post(half, columns, None)?;
         // Lines go along x here: Ex is the field along them.
         for ((field, scaled), sines) in fields.iter_mut().zip([0, 2, 1]).zip(SINES) {
-            scaling.pre(lines, columns, half, scaled, &mut energy.own)?;
+            scaling.pre(lines, columns, half, scaled, energy)?;
             lines.inverse_fft(&mut *half, &mut *map)?;
             lines.restore(map, [&mut *other], [Sines { x: false, y: sines.x }])?;
             transpose.run(other, field, None)?;
         }
-        // SAFETY: as in the first pass.
-        unsafe { exchanges[1].begin() }
+        Ok(())
     }
 
-    fn third(
-        &mut self,
-        outputs: [DeviceSliceMut<'_, T>; 3],
-        energy: &DeviceVec<f64>,
-    ) -> Result<(), CudaError> {
+    fn third(&mut self, outputs: [DeviceSliceMut<'_, T>; 3]) -> Result<(), CudaError> {
         let Rank { along_y: Lines { lines, map, .. }, half, rows, .. } = self;
         for ((row, output), sines) in rows.iter().zip(outputs).zip(SINES) {
             lines.pre(row, half, Sines { x: false, y: sines.y })?;
             lines.inverse_fft(&mut *half, &mut *map)?;
             lines.restore(map, [output], [Sines { x: false, y: sines.y }])?;
         }
-        self.energy.sum(energy)
-    }
-
-    fn transfers(&self, after: usize) -> &[Transfer] {
-        &self.exchanges[after].transfers
-    }
-
-    fn arrived(&self, after: usize) -> Result<(), CudaError> {
-        // SAFETY: as in the first pass.
-        unsafe { self.exchanges[after].end() }
+        Ok(())
     }
 }
 
@@ -216,7 +186,6 @@ mod tests {
                     let at = array_at(rank, TURNED) + ((v * rows + row) * size) as u64;
                     memory.insert(at, value(first + row, v));
                 }
-                memory.extend([0, 4].map(|half| (array_at(rank, ENERGY) + half, half)));
             }
             exchange(&mut memory, ranks, reached, size, |a, b| forward(&division, a, b));
             for rank in 0..ranks {
