@@ -1,6 +1,6 @@
 //! One solve on several devices beside one device, and a batch of independent ones.
 //!
-//! `cargo bench --bench cuda_slabs -- [FILE.json] [N…]`
+//! `cargo bench --bench cuda_slabs -- [FILE.json] [N…] [PIPELINE…] [--no-nccl]`
 //!
 //! In each of the three pipelines. Every device of the machine is a rank. A solve by slabs is a graph for each rank; all are
 //! launched together, and a sample is the time from there until every rank is done, by the host's
@@ -50,19 +50,25 @@ struct Report {
 
 fn main() -> ExitCode {
     let mut file = None;
-    let mut sizes = Vec::new();
+    let (mut sizes, mut pipelines, mut nccl) = (Vec::new(), Vec::new(), true);
     for argument in std::env::args().skip(1).filter(|a| a != "--bench") {
-        match argument.parse() {
-            Ok(size) => sizes.push(size),
-            Err(_) => file = Some(argument),
+        let named = |pipeline: &Pipeline| pipeline.to_string() == argument;
+        match (argument.parse(), Pipeline::ALL.into_iter().find(named)) {
+            (Ok(size), _) => sizes.push(size),
+            (_, Some(pipeline)) => pipelines.push(pipeline),
+            _ if argument == "--no-nccl" => nccl = false,
+            _ => file = Some(argument),
         }
+    }
+    if pipelines.is_empty() {
+        pipelines = Pipeline::ALL.to_vec();
     }
     if sizes.is_empty() {
         sizes = SIZES.to_vec();
     }
     let outcome = match std::env::var(RANK) {
         Ok(which) => as_rank(&which, &sizes),
-        Err(_) => run(&sizes, file),
+        Err(_) => run(&sizes, &pipelines, nccl, file),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -73,16 +79,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(sizes: &[usize], file: Option<String>) -> Result<(), Box<dyn std::error::Error>> {
+fn run(
+    sizes: &[usize],
+    pipelines: &[Pipeline],
+    nccl: bool,
+    file: Option<String>,
+) -> Result<(), Box<dyn std::error::Error>> {
     let devices = probe().devices;
     println!("{} devices: {}", devices.len(), devices.first().map_or("none", |d| &d.name));
     let mut rows = Vec::new();
     for &bins in sizes {
-        slabs::<f32>(devices.len(), bins, &mut rows)?;
-        slabs::<f64>(devices.len(), bins, &mut rows)?;
+        slabs::<f32>(devices.len(), bins, (pipelines, nccl), &mut rows)?;
+        slabs::<f64>(devices.len(), bins, (pipelines, nccl), &mut rows)?;
     }
     batch(devices.len(), &mut rows)?;
-    if devices.len() > 1 {
+    if devices.len() > 1 && nccl && pipelines.contains(&Pipeline::ThreePass) {
         processes(devices.len(), sizes, &mut rows)?;
     }
     if let Some(file) = file {
@@ -121,6 +132,7 @@ fn time(
 fn slabs<T: CudaReal>(
     devices: usize,
     bins: usize,
+    (pipelines, nccl): (&[Pipeline], bool),
     rows: &mut Vec<Row>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let (grid, options) = (square(bins)?, SolverOptions::default());
@@ -137,11 +149,11 @@ fn slabs<T: CudaReal>(
     for ranks in 1..=devices {
         let ordinals: Vec<usize> = (0..ranks).collect();
         let peers = Peers::open(&ordinals)?;
-        let by_nccl = (ranks > 1).then(|| Peers::open_by_nccl(&ordinals));
+        let by_nccl = (nccl && ranks > 1).then(|| Peers::open_by_nccl(&ordinals));
         if let Some(Err(error)) = &by_nccl {
             println!("{error}");
         }
-        for pipeline in Pipeline::ALL {
+        for &pipeline in pipelines {
             if ranks == 1 {
                 let gpu = peers.gpu(0);
                 let mut solver = cuda::solver::<T>(gpu, &grid, pipeline, options)?;
