@@ -134,13 +134,23 @@ fn one_to_four_ranks_step_like_one_device_in_f64() {
     all::<f64>(&gpu());
 }
 
-/// Maps of which the field along x is solved in a pass of its own.
+/// Maps of which the field along x is solved in a pass of its own, stage by stage and by graphs.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn large_maps_are_stepped_like_one_device() {
     let gpu = gpu();
+    let charge = mixed(4096, 4096, 500, 0.8);
+    let mut one = CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
+    let at = positions::<f32>(&charge, 0.0, 1);
+    let want = one.evaluate(&at[0], &at[1]).unwrap();
+    let wanted = see(&mut one);
     for devices in places(3) {
-        steps_like_one::<f32>(&gpu, &devices, &mixed(2048, 1024, 500, 0.8));
+        let mut ranks = several::<f32>(&devices, &charge);
+        for turn in 0..2 {
+            let now = ranks.evaluate(&at[0], &at[1]).unwrap();
+            let what = format!("on {devices:?}, turn {turn}");
+            same(&gpu, &what, &charge, &at, (&see(&mut ranks), &wanted), (now, want));
+        }
     }
 }
 

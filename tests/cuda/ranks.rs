@@ -113,8 +113,8 @@ fn two_processes_solve_like_one_device() {
     }
 }
 
-/// A process that ends in the middle, one that is asked for nothing more, one without memory, and one
-/// that leaves too early.
+/// A process that ends in the middle, one that is asked for nothing more, one without memory for a solver or for
+/// fields, and one that leaves too early.
 #[test]
 #[ignore = "needs an NVIDIA GPU and NCCL"]
 fn faults_of_one_rank_are_errors_of_all() {
@@ -137,9 +137,11 @@ fn faults(all: impl Fn(&str) -> ([String; WORLD], Duration)) {
                 was not asked for there";
     assert_eq!(first, late);
     assert_eq!(second, format!("rank 0 failed: {late}"));
-    let ([first, second], _) = all("full");
-    assert!(second.starts_with("out of GPU memory: "), "{second}");
-    assert_eq!(first, format!("rank 1 failed: {second}"));
+    for role in ["full", "full-later"] {
+        let ([first, second], _) = all(role);
+        assert!(second.starts_with("out of GPU memory: "), "{role}: {second}");
+        assert_eq!(first, format!("rank 1 failed: {second}"), "{role}");
+    }
     let ([first, second], _) = all("other");
     let disagree = "rank 1 failed: it is at \"the end\", rank 0 at \"columns at once\"";
     assert_eq!([first.as_str(), second.as_str()], [disagree, "left"]);
@@ -170,13 +172,15 @@ fn as_rank(role: &str, rank: usize, place: &str) -> Result<&'static str, CudaErr
 /// Rank 1 does not do its part.
 fn fault(role: &str, rank: usize, world: &World, peers: &Peers) -> Result<&'static str, CudaError> {
     let gpu = peers.gpu(rank);
-    let (nx, ny) = if role == "full" { (8192, 8192) } else { (2048, 2048) };
+    let (nx, ny) = if role.starts_with("full") { (8192, 8192) } else { (2048, 2048) };
+    let fill = || gpu.zeros::<u8>(gpu.memory()?.free - (256 << 20));
     let _room = match (role, rank) {
-        ("full", 1) => Some(gpu.zeros::<u8>(gpu.memory()?.free - (256 << 20))?),
+        ("full", 1) => Some(fill()?),
         ("other", 1) => return Ok("left"),
         _ => None,
     };
     let mut solver = SlabSolver::<f32>::new(peers, &grid(nx, ny))?;
+    let _rest = if (role, rank) == ("full-later", 1) { Some(fill()?) } else { None };
     let rho = solver.upload(&off_axis::<f32>(nx, ny))?;
     let mut fields = solver.fields()?;
     solver.solve(&rho, &mut fields)?;

@@ -183,6 +183,13 @@ fn long_lines_are_solved_by_two_and_three_ranks() {
     }
 }
 
+/// Q travels while the third pass runs.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn large_maps_are_solved_in_four_passes() {
+    ranks_solve_like_one::<f32>(&gpu(), 3, Pipeline::ThreePass, &[(4096, 4096)]);
+}
+
 /// Replays of graphs, launched many times before anyone waits.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]

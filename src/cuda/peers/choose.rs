@@ -27,12 +27,18 @@ pub enum Work {
 }
 
 /// Bins from which on two devices solve in less time than one.
-fn least_bins(pipeline: Pipeline, precision: Precision) -> usize {
-    match (pipeline, precision) {
-        (Pipeline::ThreePass, Precision::F32) => 1 << 25,
-        (Pipeline::ThreePass, Precision::F64) => 1 << 24,
-        (Pipeline::Fused, _) => 1 << 24,
-        (Pipeline::RowColumn, _) => 1 << 20,
+fn least_bins(pipeline: Pipeline) -> usize {
+    match pipeline {
+        Pipeline::ThreePass | Pipeline::Fused => 1 << 24,
+        Pipeline::RowColumn => 1 << 20,
+    }
+}
+
+/// Bins from which on they take a step of however few bodies in less time.
+fn least_bins_of_a_step(precision: Precision) -> usize {
+    match precision {
+        Precision::F32 => 1 << 25,
+        Precision::F64 => 1 << 24,
     }
 }
 
@@ -59,9 +65,9 @@ impl Peers {
             return first("one device was named or found".to_owned());
         }
         let (what, size, least) = match work {
-            Work::Solve { pipeline } => ("bins", grid.bins(), least_bins(pipeline, precision)),
+            Work::Solve { pipeline } => ("bins", grid.bins(), least_bins(pipeline)),
             Work::Step { bodies } | Work::Place { bodies } => {
-                let wide = grid.bins() >= least_bins(Pipeline::ThreePass, precision);
+                let wide = grid.bins() >= least_bins_of_a_step(precision);
                 ("bodies", bodies, if wide { 0 } else { least_bodies(precision) })
             }
         };
@@ -86,7 +92,7 @@ mod tests {
         let solve = Work::Solve { pipeline: Pipeline::ThreePass };
         assert_eq!(choose(solve, 8192, Precision::F32), [3, 1]);
         assert_eq!(choose(solve, 4096, Precision::F64), [3, 1]);
-        assert_eq!(choose(solve, 4096, Precision::F32), [3]);
+        assert_eq!(choose(solve, 2048, Precision::F64), [3]);
         let solve = Work::Solve { pipeline: Pipeline::RowColumn };
         assert_eq!(choose(solve, 1024, Precision::F32), [3, 1]);
         let step = |bodies| Work::Step { bodies };

@@ -252,11 +252,12 @@ impl Messages {
             return Ok(());
         }
         let Shared { nccl, gpus, .. } = &*self.shared;
-        let mut state = self.shared.lock();
-        self.shared.check(&state)?;
-        // No other thread begins a capture until it is enqueued.
+        // No other thread begins a capture until it is enqueued. Devices first, then the state: a thread that has
+        // a device alone may wait for the state, so none that holds it may wait for a device.
         let streams = gpus.iter().map(Gpu::enter).collect::<Result<Vec<Entered<'_>>, _>>()?;
         streams.iter().try_for_each(Entered::check_not_capturing)?;
+        let mut state = self.shared.lock();
+        self.shared.check(&state)?;
         let reached = self.shared.marks(&streams)?;
         let comms = state.comms.clone();
         let enqueued = nccl.group(EXCHANGE, || {
@@ -285,6 +286,10 @@ impl Messages {
         let mut outcome = Ok(());
         for gpu in &self.shared.gpus {
             outcome = outcome.and(gpu.synchronize());
+        }
+        // The caller's mistake, which no other rank need know of.
+        if let Err(CudaError::Capturing) = outcome {
+            return outcome;
         }
         // What was cut off is no result.
         let mut state = self.shared.lock();

@@ -163,7 +163,8 @@ impl<T: CudaReal> SlabSolver<T> {
             let Range { start, end } = self.rows(rank);
             self.peers.gpu(rank).upload(&map[start * self.ny..end * self.ny])
         };
-        self.peers.local().map(part).collect()
+        // Other processes count on what this one has.
+        self.peers.told(self.peers.local().map(part).collect())
     }
 
     /// Zero fields over the rows of each of this process's ranks.
@@ -172,7 +173,7 @@ impl<T: CudaReal> SlabSolver<T> {
     /// When memory runs out.
     pub fn fields(&self) -> Result<Vec<Fields<T>>, CudaError> {
         let of = |rank| Fields::new(self.peers.gpu(rank), self.rows(rank).len() * self.ny);
-        self.peers.local().map(of).collect()
+        self.peers.told(self.peers.local().map(of).collect())
     }
 
     /// φ, Ex and Ey of all ranks in host memory, `[nx][ny]` each, in the process of rank 0; in
@@ -197,16 +198,20 @@ impl<T: CudaReal> SlabSolver<T> {
             let (address, bytes) = (*map.address(), map.len() * size_of::<T>());
             Transfer { send, peer, address, bytes }
         };
+        // Before each exchange processes wait on the host: there rank 0 may take as long as it does to copy a map.
+        let ready = || self.peers.gather("a map", &vec![(); local.len()]);
         let mut all = [const { Vec::new() }; 3];
         for (slabs, all) in maps.iter().zip(&mut all) {
             if local.start > 0 {
                 let transfers: Vec<_> =
                     slabs.iter().map(|map| vec![message(true, 0, map)]).collect();
+                ready()?;
                 // SAFETY: the maps live until the wait below.
                 unsafe { self.peers.exchange(&transfers) }?;
                 self.peers.synchronize()?;
                 continue;
             }
+            all.reserve_exact(self.nx * self.ny);
             for (rank, slab) in local.clone().zip(slabs) {
                 all.extend(self.peers.gpu(rank).download(*slab)?);
             }
@@ -220,6 +225,7 @@ impl<T: CudaReal> SlabSolver<T> {
             let mut transfers = vec![Vec::new(); local.len()];
             transfers[0] =
                 others.zip(&rooms).map(|(peer, room)| message(false, peer, room)).collect();
+            ready()?;
             // SAFETY: the rooms live until the wait below.
             unsafe { self.peers.exchange(&transfers) }?;
             self.peers.synchronize()?;

@@ -24,8 +24,9 @@ use cudarc::driver::sys;
 
 /// Bytes that go from device to device at once: of a row pair in a panel of the first pass.
 const PIECE: usize = 128;
-/// Bytes of a map from which on it takes less time to let Q travel during a pass than to meet once less.
-const LEAST_PARTED: usize = 8 << 20;
+/// Bytes of a map from which on it takes less time to let Q travel during a pass than to meet once less
+/// (benchmarks/experiments.md, "Solves by slabs").
+const LEAST_PARTED: usize = 64 << 20;
 
 /// A rank's kernels and memory.
 struct Rank<T: CudaReal> {
