@@ -61,6 +61,10 @@ enum Destination {
 fn destination(path: &Path) -> io::Result<Destination> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        // A new file would take its name all the same.
+        Ok(meta) if meta.is_file() && meta.permissions().readonly() => {
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file there is read-only"))
+        }
         Ok(meta) if meta.is_file() => {
             Ok(Destination::Replace(path.canonicalize()?, Some(meta.permissions())))
         }
@@ -164,6 +168,10 @@ mod tests {
             write_whole(&path, |w| w.write_all(b"new")).unwrap();
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, mode);
         }
+        fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+        let error = write_whole(&path, |w| w.write_all(b"newer")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
     }
 
     #[cfg(unix)]

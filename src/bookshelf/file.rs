@@ -26,7 +26,7 @@ impl Text {
         if path == Path::new(STANDARD_INPUT) {
             io::stdin().lock().read_to_end(&mut text)?;
         } else {
-            check(path)?;
+            check_readable(path)?;
             text = fs::read(path)?;
         }
         match compression::of(&text) {
@@ -112,7 +112,7 @@ impl Large {
 
 /// An error for what is neither a file nor a pipe. (A device such as a terminal or `/dev/zero`
 /// may never end.)
-fn check(path: &Path) -> io::Result<()> {
+pub(crate) fn check_readable(path: &Path) -> io::Result<()> {
     let kind = fs::metadata(path)?.file_type();
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());

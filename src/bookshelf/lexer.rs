@@ -153,10 +153,13 @@ fn long_number<'a>(at: &'a [u8], what: &'static str) -> Parsed<'a, f64> {
     }
     let (rest, digits) = token(what)(at)?;
     match std::str::from_utf8(digits).ok().and_then(|s| s.parse::<f64>().ok()) {
-        Some(value) if value.is_finite() => Ok((rest, value)),
+        Some(value) if value.abs() <= LARGEST => Ok((rest, value)),
         _ => fail(at, what),
     }
 }
+
+/// The largest number that is read, whose square and sums of squares are finite.
+const LARGEST: f64 = 1e100;
 
 /// Most digits that [`plain_decimal`] reads.
 const MOST_DIGITS: usize = 15;

@@ -25,6 +25,8 @@ mod chunks;
 mod compression;
 mod error;
 mod file;
+#[cfg(feature = "cli")]
+pub(crate) use file::check_readable;
 mod index;
 mod lexer;
 mod nets;

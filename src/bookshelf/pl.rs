@@ -54,8 +54,11 @@ pub(super) fn parse<'a>(
     if lexer::first_line(source.head()).is_empty() {
         return Err(Miss::expected(body, "the place of a node"));
     }
-    let body = source.body(body)?;
     let nodes = kind.len();
+    if nodes > 0 && lexer::next_line(body).is_empty() {
+        return Err(Miss::expected(lexer::next_line(body), "the place of a node"));
+    }
+    let body = source.body(body)?;
     let mut placement = Placement {
         x: vec![0.0; nodes],
         y: vec![0.0; nodes],

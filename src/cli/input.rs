@@ -4,11 +4,12 @@ use super::engines;
 use super::failure::Failure;
 use super::memory;
 use super::options::{Bins, EvaluationArgs, SolveArgs};
+use crate::Precision;
 use crate::bookshelf::{self, ReadOptions};
 use crate::charge::Charge;
 use crate::design::Design;
 use crate::engine::{EngineError, check_range};
-use crate::grid::BinGrid;
+use crate::grid::{BinGrid, Rect};
 use crate::place::default_bins;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -67,12 +68,30 @@ pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Fai
         None => default_bins(design, die, args.target_density()),
     };
     let grid = BinGrid::new(die, nx, ny)?;
+    check_coordinates(design, die, args.precision())?;
     memory::check_bins(&grid, args.precision())?;
     let charge = Charge::from_design(design, grid, &args.charge_options())?;
     // The engine asks this too; here the body has a name.
     with_precision!(args.precision(), T => check_range::<T>(&charge))
         .map_err(|error| name_node(design, error))?;
     Ok(charge)
+}
+
+/// Of a row's height, the most that coordinates may be rounded by.
+const COARSEST: f64 = 1.0 / 64.0;
+
+/// Refuses single precision for a die so far from the origin that cells cannot be told apart in it.
+fn check_coordinates(design: &Design, die: Rect, precision: Precision) -> Result<(), Failure> {
+    let farthest = [die.xl, die.yl, die.xh, die.yh].map(f64::abs).into_iter().fold(0.0, f64::max);
+    // Between numbers of single precision there.
+    let step = farthest * f64::from(f32::EPSILON);
+    match design.row_height() {
+        Some(row) if precision == Precision::F32 && step > COARSEST * row => Err(format!(
+            "f32 holds coordinates of {farthest:e} in steps of {step:.1}, for rows that are {row} high: expected --precision f64"
+        )
+        .into()),
+        _ => Ok(()),
+    }
 }
 
 /// An error about a body, after the name of the node that it is.

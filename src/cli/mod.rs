@@ -86,7 +86,7 @@ enum Command {
 
 /// Parses the command line, runs it and says how it went.
 pub fn main() -> ExitCode {
-    let matches = Cli::command().get_matches();
+    let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     let result = match &cli.command {
         Command::Eval(args) => eval::run(args),
@@ -104,8 +104,8 @@ pub fn main() -> ExitCode {
         Command::Info(args) => info::run(args),
         #[cfg(feature = "cuda")]
         Command::Tune(args) => tune::run(args),
-        Command::Completions(args) => shell::completions(args, Cli::command()),
-        Command::Man(args) => shell::man(args, Cli::command()),
+        Command::Completions(args) => shell::completions(args, command()),
+        Command::Man(args) => shell::man(args, command()),
     };
     engines::finish_ahead();
     match result {
@@ -131,9 +131,21 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The command line. What looks like a negative number is a value, which is told what was expected.
+fn command() -> clap::Command {
+    fn with_negative_numbers(command: clap::Command) -> clap::Command {
+        let values = |arg: clap::Arg| match arg.get_action().takes_values() {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        };
+        command.mut_args(values).mut_subcommands(with_negative_numbers)
+    }
+    with_negative_numbers(Cli::command())
+}
+
 /// The subcommand that was called, whose usage an error shows.
 fn called(mut matches: &clap::ArgMatches) -> clap::Command {
-    let mut command = Cli::command();
+    let mut command = command();
     command.build();
     while let Some((name, below)) = matches.subcommand() {
         let Some(found) = command.find_subcommand(name).cloned() else { break };

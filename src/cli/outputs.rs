@@ -196,5 +196,5 @@ pub(crate) fn read_input(path: &Path) -> Result<Vec<u8>, Failure> {
         io::Read::read_to_end(&mut io::stdin().lock(), &mut bytes)?;
         return Ok(bytes);
     }
-    std::fs::read(path).map_err(|e| named(path, e))
+    bookshelf::check_readable(path).and_then(|()| std::fs::read(path)).map_err(|e| named(path, e))
 }

@@ -294,3 +294,54 @@ fn an_error_that_nobody_takes_is_still_an_exit_code() {
         assert_eq!(run(&tiny.file("none"), stderr()), Some(1));
     }
 }
+
+#[test]
+fn a_placement_of_no_node_is_refused() {
+    let tiny = Tiny::new();
+    tiny.write("pl", b"UCLA pl 1.0\n# nothing else\n");
+    assert_eq!(refused(&tiny, &[]), "t.pl:3:1: expected the place of a node, found end of file");
+}
+
+#[test]
+fn numbers_whose_squares_are_not_finite_are_refused() {
+    let width = |width: &str| {
+        let tiny = Tiny::new();
+        tiny.edit("nodes", "c 3 2", &format!("c {width} 2"));
+        refused(&tiny, &[])
+    };
+    for large in ["1e308", "1e101"] {
+        let found = format!("t.nodes:7:5: expected a width of at least 0, found `{large}`");
+        assert_eq!(width(large), found);
+    }
+}
+
+#[test]
+fn a_die_too_far_away_for_single_precision_is_refused() {
+    let tiny = Tiny::new();
+    let rows: String = (0..8).map(|i| crate::tiny::row(1_000_000 + 2 * i, 1_000_000, 40)).collect();
+    tiny.write("scl", format!("UCLA scl 1.0\nNumRows : 8\n{rows}").as_bytes());
+    for (at, far) in [("18 5", "1000018 1000005"), ("5 2", "1000005 1000002")] {
+        tiny.edit("pl", at, far);
+    }
+    let line = refused(&tiny, &[]);
+    assert!(line.starts_with("f32 holds coordinates of 1.00004e6 in steps of 0.1"), "{line}");
+    let (near, far) = (Tiny::new(), tiny.aux());
+    near.edit("pl", "12 4", "0 0");
+    near.edit("pl", "30 8", "0 0");
+    tiny.edit("pl", "12 4", "1000000 1000000");
+    tiny.edit("pl", "30 8", "1000000 1000000");
+    let max = |aux: &Path| {
+        let json = crate::eval_json(&[&aux, &"--bins", &"5x4", &"--precision", &"f64"]);
+        json["density"]["max_smoothed"].as_f64().unwrap()
+    };
+    assert_eq!(max(&far), max(&near.aux()));
+    assert!(max(&far) > 0.0);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_never_ends_is_not_read() {
+    let out = tempfile::tempdir().unwrap();
+    let line = failure(&[&"solve", &"/dev/zero", &"--out", &out.path()]);
+    assert_eq!(line, "placefield: /dev/zero: neither a file nor a pipe");
+}

@@ -422,3 +422,24 @@ fn pipelines_are_compared_along_a_placement() {
     assert!(placement["totals"][1]["solve_ms"].as_f64().unwrap() >= solves(1) * (1.0 - 1e-12));
     assert!(names_in(&plots).contains(&"compare_total.svg".to_owned()));
 }
+
+#[test]
+fn a_cell_larger_than_the_die_is_named() {
+    let tiny = Tiny::new();
+    tiny.edit("nodes", "a 4 2", "a 4 20");
+    let out = tiny.folder().join("out.pl");
+    let line = failure(&[&"place", &tiny.aux(), &"-o", &out]);
+    let want =
+        "placefield: node `a`: 4 x 20: expected a movable node no larger than the die, 40 x 16";
+    assert_eq!(line, want);
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_placement_is_not_written_under_a_compressed_name() {
+    let tiny = Tiny::new();
+    let out = tiny.folder().join("out.pl.gz");
+    let said = predicate::str::contains("a placement is written as plain text");
+    placefield(&[&"place", &tiny.aux(), &"-o", &out]).assert().code(2).stderr(said);
+    assert!(!out.exists());
+}

@@ -36,7 +36,16 @@ impl Array {
         if !bytes.starts_with(b"\x93NUMPY") {
             return Err("not a NumPy file: expected \\x93NUMPY at its beginning".to_owned());
         }
-        let file = NpyFile::new(bytes).map_err(|e| format!("damaged NumPy file: {e}"))?;
+        let damaged = |e: std::io::Error| match e.kind() {
+            std::io::ErrorKind::UnexpectedEof => {
+                "damaged NumPy file: expected more than it holds".to_owned()
+            }
+            // Some messages show the header below their first line.
+            _ => {
+                format!("damaged NumPy file: {}", e.to_string().lines().next().unwrap_or_default())
+            }
+        };
+        let file = NpyFile::new(bytes).map_err(damaged)?;
         let shape = file.shape().iter().map(|&n| usize::try_from(n));
         let shape: Vec<usize> = shape.collect::<Result<_, _>>().map_err(|e| e.to_string())?;
         let (kind, size) = element(&file.dtype())?;
@@ -71,7 +80,7 @@ impl Array {
             (_, 4) => read!(u32),
             (_, _) => read!(u64),
         };
-        let mut values = values.map_err(|e| format!("damaged NumPy file: {e}"))?;
+        let mut values = values.map_err(damaged)?;
         if fortran {
             let reversed: Vec<usize> = shape.iter().rev().copied().collect();
             let axes: Vec<usize> = (0..shape.len()).rev().collect();

@@ -93,14 +93,6 @@ pub(crate) fn run(args: &SolveArrayArgs) -> Result<(), Failure> {
 }
 
 fn run_as(args: &SolveArrayArgs, world: Option<&World>) -> Result<(), Failure> {
-    let outputs = Outputs::default().file("--json", args.json.as_ref()).folder(
-        "--out",
-        Some(&args.out),
-        Names::These(&FILES),
-    );
-    if world.is_none_or(writes) {
-        outputs.check(std::slice::from_ref(&args.rho))?;
-    }
     use_threads(args.array.threads)?;
     let rho = Array::read(&args.rho)?;
     let [nx, ny] = rho.shape[..] else {
@@ -125,6 +117,12 @@ fn solve<T: Element>(
     // Without its mean ρ has the same field, and loses less when it is rounded.
     let mean = rho.values.iter().sum::<f64>() / rho.values.len() as f64;
     let centred = Map::from_vec(shape[0], shape[1], rounded::<T>(rho, mean)?);
+    if world.is_none_or(writes) {
+        Outputs::default()
+            .file("--json", args.json.as_ref())
+            .folder("--out", Some(&args.out), Names::These(&FILES))
+            .check(std::slice::from_ref(&args.rho))?;
+    }
     let Decided { choice, note } = decide(args.array.engine);
     let pipeline = args.pipeline.pipeline().unwrap_or(Pipeline::ThreePass);
     if let Some(world) = world {
@@ -144,6 +142,7 @@ fn solve<T: Element>(
         _ => on_cpu(&centred, grid, pipeline),
     };
     let Solved { maps, energy, pipeline, milliseconds, ran, note: other } = solved;
+    check_result("the energy", &[energy])?;
     maps.iter().try_for_each(|map| check_result("the field", map))?;
 
     let mut files = Vec::new();

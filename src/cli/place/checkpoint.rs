@@ -5,6 +5,7 @@
 //! sequence, gradient and the best placement, each all x, then all y.
 
 use crate::Real;
+use crate::bookshelf;
 use crate::charge::Charge;
 use crate::cli::failure::{Failure, named};
 use crate::output::write_whole;
@@ -132,7 +133,9 @@ pub(super) fn read<T: Real>(
     path: &Path,
     subject: &Subject,
 ) -> Result<(Checkpoint, Vec<Record>), Failure> {
-    let file = File::open(path).map_err(|e| named(path, e))?;
+    let file = bookshelf::check_readable(path)
+        .and_then(|()| File::open(path))
+        .map_err(|e| named(path, e))?;
     let bytes = file.metadata().map_err(|e| named(path, e))?.len();
     let mut file = BufReader::new(file);
     let mut line = Vec::new();

@@ -154,6 +154,12 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
         .folder("--plots", args.plots.as_ref(), PICTURES)
         .folder("--frames", args.frames.as_ref(), PICTURES)
         .check(&inputs)?;
+    let ending = args.output.extension().unwrap_or_default();
+    if ending == "gz" || ending == "xz" {
+        let message =
+            format!("'--output' {}: a placement is written as plain text", args.output.display());
+        return Err(usage(ErrorKind::InvalidValue, &message));
+    }
     engines::open_ahead(&args.evaluation.options, true);
     let opened = open_design(&args.aux, &args.evaluation)?;
     with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened, begun))
@@ -175,6 +181,16 @@ fn place<T: EngineReal>(
         (charge_of(&opened.design, &options), joined(netlist.join()))
     });
     let charge = Arc::new(charge?);
+    if let Some(cell) = limits::too_large(&charge) {
+        let node = opened.design.movable().nth(cell).expect("a movable cell is a node");
+        let (name, die) = (opened.design.nodes.names.get(node), charge.grid().die());
+        let [(width, height), (most_x, most_y)] =
+            [opened.design.size(node), (die.width(), die.height())];
+        return Err(format!(
+            "node `{name}`: {width} x {height}: expected a movable node no larger than the die, {most_x} x {most_y}"
+        )
+        .into());
+    }
     opened.warnings.extend(charge.warnings().iter().cloned());
     opened.warnings.extend(limits::obstacles(&charge, args.stop_overflow));
     let netlist = netlist.map_err(|e| format!("{e}, so there is nothing to place by"))?;

@@ -370,6 +370,9 @@ impl Summary<'_> {
             self.iteration,
             self.result.smoothed
         );
+        if let Some(cells) = self.result.standard_cells {
+            line = format!("{line}, {cells:.4} of the standard cells alone");
+        }
         if let Some(limit) = self.limit {
             line = format!("{line}; {limit}");
         }

@@ -220,9 +220,11 @@ impl World {
             let other = |values: &Vec<(String, String)>| values.get(k) != Some(&all[0][k]);
             if let Some(rank) = all.iter().position(other) {
                 let value = all[rank].get(k).map_or("nothing", |(_, value)| value);
-                return Err(WorldError::Disagree(format!(
-                    "{name} is {first} on rank 0 and {value} on rank {rank}"
-                )));
+                let what = format!("{name} is {first} on rank 0 and {value} on rank {rank}");
+                // Every rank finds this, unless it hears of another's end before: then it hears this.
+                let disagree = WorldError::Disagree(what);
+                self.0.shared.fail(disagree.clone());
+                return Err(disagree);
             }
         }
         Ok(())
