@@ -4,6 +4,7 @@
 mod arguments;
 mod backend;
 mod descent;
+mod nets;
 mod wirelength;
 mod work;
 

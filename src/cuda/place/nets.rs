@@ -1,0 +1,436 @@
+//! The nets of a wirelength on a device: their order, and how they are divided among blocks, warps and ranks, for
+//! `kernels/place/wirelength.cu`.
+
+use crate::cuda::bodies::blocks_of;
+use crate::cuda::device::{
+    BLOCK, CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, blocks_at_once,
+};
+use crate::wirelength::{Netlist, blocks, cut};
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaFunction, LaunchConfig};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+
+/// A thread takes nets of at most this many pins, a warp those of more …
+const SMALL_NET: usize = 16;
+/// … up to this many, and a block those beyond.
+const LARGE_NET: usize = 256;
+/// Most pins of a chunk: `CHUNK_PINS` in `kernels/place/wirelength.cu`.
+const CHUNK_PINS: usize = 128;
+/// So many small nets in the netlist's order are sorted by their number of pins: enough that chunks
+/// are of one size, few enough that their pins' cells stay near one another.
+const SORTED_NETS: usize = 4096;
+/// A thread sums the pins of a cell of at most this many: `HEAVY` in `kernels/place/wirelength.cu`.
+pub(super) const HEAVY: u32 = 64;
+
+/// Threads of a warp, and most nets of a chunk.
+pub(super) const WARP: u32 = 32;
+/// Most intervals of large nets and of chunks, which a warp takes each, so many that warps end at much the same time: an H200
+/// runs 6336 at once.
+const MOST_INTERVALS: usize = 1 << 17;
+/// Most intervals of wide nets.
+const MOST_WIDE: usize = 2048;
+
+pub(super) struct DeviceNets<T: CudaReal> {
+    pub(super) net_start: DeviceVec<u32>,
+    pub(super) weight: DeviceVec<T>,
+    pub(super) pin_body: DeviceVec<u32>,
+    /// A pair per pin.
+    pub(super) pin_offset: DeviceVec<T>,
+    /// A pair per chunk, and one more.
+    pub(super) chunk: DeviceVec<u32>,
+    /// Nets below `small` are small, those from there to `large` large, the others
+    /// wide; those below `smooth` take part in the weighted average.
+    pub(super) small: u32,
+    pub(super) large: u32,
+    pub(super) smooth: u32,
+    pub(super) body_start: DeviceVec<u32>,
+    pub(super) body_pin: DeviceVec<u32>,
+}
+
+/// `NetList` in `kernels/place/wirelength.cu`: so many nets or chunks, cut into intervals, and which of these are a
+/// rank's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NetList {
+    count: u32,
+    each: u32,
+    intervals: [u32; 2],
+    sums: u32,
+}
+
+/// `NetLists` there. How they are cut depends on the nets alone.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NetLists {
+    wide: NetList,
+    large: NetList,
+    chunks: NetList,
+    pub(super) sums: u32,
+}
+
+// SAFETY: numbers in C order, as the kernels declare them.
+unsafe impl KernelArgument for NetLists {}
+
+impl NetList {
+    /// So many, in intervals of one rank, of which there are `most` at most.
+    fn new(count: usize, most: usize, sums: u32) -> Self {
+        let each = count.div_ceil(most).max(1);
+        let intervals = [0, count.div_ceil(each) as u32];
+        NetList { count: count as u32, each: each as u32, intervals, sums }
+    }
+
+    pub(super) fn of_rank(self, rank: usize, ranks: usize) -> Self {
+        let Range { start, end } = blocks_of(self.intervals[1] as usize, rank, ranks);
+        NetList { intervals: [start as u32, end as u32], ..self }
+    }
+
+    fn len(&self) -> u32 {
+        self.intervals[1] - self.intervals[0]
+    }
+
+    /// What is in this rank's intervals.
+    fn range(&self) -> Range<usize> {
+        let [begin, end] = self.intervals.map(|k| (k * self.each).min(self.count) as usize);
+        begin..end
+    }
+}
+
+impl NetLists {
+    fn new(wide: usize, large: usize, chunks: usize) -> Self {
+        let wide = NetList::new(wide, MOST_WIDE, 0);
+        let large = NetList::new(large, MOST_INTERVALS, wide.len());
+        let chunks = NetList::new(chunks, MOST_INTERVALS, large.sums + large.len());
+        NetLists { wide, large, chunks, sums: chunks.sums + chunks.len() }
+    }
+
+    pub(super) fn of_rank(self, rank: usize, ranks: usize) -> Self {
+        let of = |list: NetList| list.of_rank(rank, ranks);
+        let (wide, large, chunks) = (of(self.wide), of(self.large), of(self.chunks));
+        NetLists { wide, large, chunks, ..self }
+    }
+
+    /// A launch of `kernel`, which takes a rank's intervals in turn.
+    pub(super) fn config(
+        &self,
+        gpu: &Gpu,
+        kernel: &CudaFunction,
+    ) -> Result<LaunchConfig, CudaError> {
+        let warps = self.large.len().max(self.chunks.len());
+        let blocks = warps.div_ceil(BLOCK / WARP).max(self.wide.len());
+        blocks_at_once(gpu, kernel, blocks as usize)
+    }
+}
+
+const _: () = assert!(size_of::<NetLists>() == 64); // as there
+
+/// `Nets` in `kernels/place/wirelength.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct NetAddresses {
+    net_start: CUdeviceptr,
+    weight: CUdeviceptr,
+    pin_body: CUdeviceptr,
+    pin_offset: CUdeviceptr,
+}
+
+// SAFETY: addresses in C order, as the kernels declare them.
+unsafe impl KernelArgument for NetAddresses {}
+
+impl<T: CudaReal> DeviceNets<T> {
+    pub(super) fn addresses(&self) -> NetAddresses {
+        NetAddresses {
+            net_start: *self.net_start.address(),
+            weight: *self.weight.address(),
+            pin_body: *self.pin_body.address(),
+            pin_offset: *self.pin_offset.address(),
+        }
+    }
+}
+
+/// The order of a netlist's nets and pins on the device.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// Net of the netlist at every place, small ones first.
+    net: Vec<u32>,
+    small: usize,
+    /// First net that a block takes.
+    large: usize,
+    /// First net and first pin of every chunk of small nets, and their end.
+    chunk: Vec<[u32; 2]>,
+    /// First pin of every net, and their end.
+    net_start: Vec<u32>,
+    /// Place of the first pin of every net of the netlist.
+    place_of: Vec<u32>,
+    /// Pins of nets that take part in the weighted average; they stand first.
+    pub(super) smooth_pins: usize,
+}
+
+impl Layout {
+    pub(super) fn new(netlist: &Netlist) -> Self {
+        let degree = |net: u32| netlist.pins_of(net as usize).len();
+        let (mut net, large): (Vec<u32>, Vec<u32>) =
+            (0..netlist.smooth() as u32).partition(|&e| degree(e) <= SMALL_NET);
+        let small = net.len();
+        net.par_chunks_mut(SORTED_NETS).for_each(|nets| nets.sort_by_key(|&e| degree(e)));
+        let chunk = chunks(&net, degree);
+        let (large, wide): (Vec<u32>, Vec<u32>) =
+            large.into_iter().partition(|&e| degree(e) <= LARGE_NET);
+        net.extend(large);
+        let large = net.len();
+        net.extend(wide);
+        net.extend(netlist.smooth() as u32..netlist.nets() as u32);
+
+        let mut net_start = Vec::with_capacity(net.len() + 1);
+        net_start.push(0);
+        net_start.extend(net.iter().scan(0, |end, &e| {
+            *end += degree(e) as u32;
+            Some(*end)
+        }));
+        let mut place_of = vec![0; net.len()];
+        net.iter().zip(&net_start).for_each(|(&e, &start)| place_of[e as usize] = start);
+        let smooth_pins = net_start[netlist.smooth()] as usize;
+        Layout { net, small, large, chunk, net_start, place_of, smooth_pins }
+    }
+
+    /// Place of pin `pin` of net `e`.
+    fn place(&self, netlist: &Netlist, e: usize, pin: usize) -> u32 {
+        self.place_of[e] + (pin - netlist.pins_of(e).start) as u32
+    }
+
+    /// All nets, which of several ranks each has its part of.
+    pub(super) fn lists(&self, netlist: &Netlist) -> NetLists {
+        let (wide, large) = (netlist.nets() - self.large, self.large - self.small);
+        NetLists::new(wide, large, self.chunk.len() - 1)
+    }
+
+    /// Of each movable cell a bit for every rank that has a net of it.
+    pub(super) fn needed(&self, netlist: &Netlist, lists: NetLists, ranks: usize) -> Vec<u16> {
+        let needed: Vec<AtomicU16> = (0..netlist.movable()).map(|_| AtomicU16::new(0)).collect();
+        for rank in 0..ranks {
+            let NetLists { wide, large, chunks, .. } = lists.of_rank(rank, ranks);
+            let Range { start, end } = chunks.range();
+            let small = self.chunk[start][0] as usize..self.chunk[end][0] as usize;
+            let after = |first: usize, of: Range<usize>| first + of.start..first + of.end;
+            for nets in [small, after(self.small, large.range()), after(self.large, wide.range())] {
+                self.net[nets].par_iter().with_min_len(1 << 10).for_each(|&net| {
+                    for &body in &netlist.pin_body()[netlist.pins_of(net as usize)] {
+                        if let Some(of) = needed.get(body as usize)
+                            && of.load(Relaxed) >> rank & 1 == 0
+                        {
+                            of.fetch_or(1 << rank, Relaxed);
+                        }
+                    }
+                });
+            }
+        }
+        needed.into_iter().map(AtomicU16::into_inner).collect()
+    }
+
+    /// Cells of more pins than a thread sums.
+    pub(super) fn heavy(&self, netlist: &Netlist) -> Vec<u32> {
+        let pins =
+            |b: &u32| netlist.body_start()[*b as usize + 1] - netlist.body_start()[*b as usize];
+        (0..netlist.movable() as u32).filter(|b| pins(b) > HEAVY).collect()
+    }
+
+    pub(super) fn upload<T: CudaReal>(
+        &self,
+        gpu: &Gpu,
+        netlist: &Netlist,
+    ) -> Result<DeviceNets<T>, CudaError> {
+        let weight: Vec<T> =
+            self.net.iter().map(|&e| T::of(netlist.weight()[e as usize])).collect();
+        let body_pin = self.body_pin(netlist);
+        let body_start =
+            if netlist.body_start().is_empty() { &[0][..] } else { netlist.body_start() };
+        Ok(DeviceNets {
+            net_start: gpu.upload(&self.net_start)?,
+            weight: gpu.upload(&weight)?,
+            pin_body: gpu.upload(&self.placed(netlist, |pin| [netlist.pin_body()[pin]]))?,
+            pin_offset: gpu.upload(&self.placed(netlist, |pin| {
+                [netlist.pin_x(), netlist.pin_y()].map(|along| T::of(along[pin]))
+            }))?,
+            chunk: gpu.upload(self.chunk.as_flattened())?,
+            small: self.small as u32,
+            large: self.large as u32,
+            smooth: netlist.smooth() as u32,
+            body_start: gpu.upload(body_start)?,
+            body_pin: gpu.upload(&body_pin)?,
+        })
+    }
+
+    /// `N` values of every pin at its place.
+    fn placed<B: Copy + Default + Send, const N: usize>(
+        &self,
+        netlist: &Netlist,
+        value: impl Fn(usize) -> [B; N] + Sync,
+    ) -> Vec<B> {
+        let mut placed = vec![B::default(); N * netlist.pins()];
+        let ends = blocks(self.net.len()).map(|block| N * self.net_start[block.end] as usize);
+        let parts = cut(&mut placed, ends);
+        let blocks: Vec<_> = blocks(self.net.len()).collect();
+        blocks.into_par_iter().zip(parts).for_each(|(block, part)| {
+            let pins = self.net[block].iter().flat_map(|&e| netlist.pins_of(e as usize));
+            let values = pins.flat_map(&value);
+            part.iter_mut().zip(values).for_each(|(to, value)| *to = value);
+        });
+        placed
+    }
+
+    /// The places of every cell's pins.
+    fn body_pin(&self, netlist: &Netlist) -> Vec<u32> {
+        let mut pin_place = vec![0; self.smooth_pins];
+        let ends = blocks(netlist.smooth()).map(|block| netlist.net_start()[block.end] as usize);
+        let parts = cut(&mut pin_place, ends);
+        let blocks: Vec<_> = blocks(netlist.smooth()).collect();
+        blocks.into_par_iter().zip(parts).for_each(|(block, part)| {
+            let pins = block.flat_map(|e| netlist.pins_of(e).map(move |pin| (e, pin)));
+            part.iter_mut().zip(pins).for_each(|(to, (e, pin))| *to = self.place(netlist, e, pin));
+        });
+        netlist.body_pin().par_iter().map(|&pin| pin_place[pin as usize]).collect()
+    }
+}
+
+/// Cuts nets into runs that a warp takes at once: the first net and pin of each, and their end.
+fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<[u32; 2]> {
+    let mut starts = vec![[0; 2]];
+    let (mut net, mut pin) = (0, 0);
+    for &e in nets {
+        let pins = degree(e) as u32;
+        let [first_net, first_pin] = starts[starts.len() - 1];
+        if net == first_net + WARP || pin + pins > first_pin + CHUNK_PINS as u32 {
+            starts.push([net, pin]);
+        }
+        (net, pin) = (net + 1, pin + pins);
+    }
+    if net > 0 {
+        starts.push([net, pin]);
+    }
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::device::kernel_constant;
+    use crate::design::Design;
+
+    #[cfg(feature = "cli")]
+    fn degrees_of_small(layout: &Layout) -> Vec<u32> {
+        layout.net_start[..=layout.small].windows(2).map(|w| w[1] - w[0]).collect()
+    }
+
+    #[cfg(feature = "cli")] // it has the generator
+    #[test]
+    fn every_pin_has_a_place_of_its_own_and_chunks_hold_what_a_block_can() {
+        use crate::cli::generate::{Spec, generate};
+        let design = generate(&Spec::with_cells(3000)).unwrap();
+        let netlist = Netlist::from_design(&design, 30).unwrap();
+        let layout = Layout::new(&netlist);
+        let pins_of = |e| netlist.pins_of(e).map(move |pin| (e, pin));
+        let all_pins = (0..netlist.nets()).flat_map(pins_of);
+        let mut places: Vec<u32> =
+            all_pins.map(|(e, pin)| layout.place(&netlist, e, pin)).collect();
+        places.sort_unstable();
+        assert!(places.iter().enumerate().all(|(k, &place)| place as usize == k));
+        assert!(layout.small < netlist.smooth() && netlist.smooth() < netlist.nets());
+        assert_eq!(layout.large, netlist.smooth(), "no net of less than 30 pins is wide");
+        let all = Layout::new(&Netlist::from_design(&design, Netlist::ALL).unwrap());
+        let degrees: Vec<u32> = all.net_start.windows(2).map(|w| w[1] - w[0]).collect();
+        assert!(all.small < all.large && all.large < degrees.len());
+        assert!(degrees[all.small..all.large].iter().all(|d| (17..=256).contains(d)));
+        assert!(degrees[all.large..].iter().all(|d| *d > 256));
+        assert_eq!(layout.chunk.last().unwrap()[0] as usize, layout.small);
+        for ends in layout.chunk.windows(2) {
+            let [first, last] = [ends[0][0] as usize, ends[1][0] as usize];
+            assert!(first < last && last - first <= WARP as usize);
+            let starts = &layout.net_start[first..=last];
+            assert_eq!([starts[0], starts[last - first]], [ends[0][1], ends[1][1]]);
+            assert!((starts[last - first] - starts[0]) as usize <= CHUNK_PINS);
+            assert!(starts.windows(2).all(|w| w[1] - w[0] >= 2));
+        }
+        for sorted in degrees_of_small(&layout).chunks(SORTED_NETS) {
+            assert!(sorted.is_sorted());
+        }
+        // A net's pins stay together and in order.
+        let bodies = layout.placed(&netlist, |pin| [netlist.pin_body()[pin]]);
+        let offsets = layout.placed(&netlist, |pin| [netlist.pin_x()[pin], netlist.pin_y()[pin]]);
+        for (place, &net) in layout.net.iter().enumerate() {
+            for (k, pin) in netlist.pins_of(net as usize).enumerate() {
+                let at = layout.net_start[place] + k as u32;
+                assert_eq!(layout.place(&netlist, net as usize, pin), at);
+                assert_eq!(bodies[at as usize], netlist.pin_body()[pin]);
+                assert_eq!(offsets[2 * at as usize + 1], netlist.pin_y()[pin]);
+            }
+        }
+        let rows = layout.body_pin(&netlist);
+        assert!((*rows.iter().max().unwrap() as usize) < layout.smooth_pins);
+        for (row, body) in netlist.body_start().windows(2).zip(0..) {
+            let mut row = rows[row[0] as usize..row[1] as usize].iter();
+            assert!(row.all(|&place| bodies[place as usize] == body));
+        }
+    }
+
+    /// Nets go to ranks by the intervals that the kernel takes, which are all of them.
+    #[cfg(feature = "cli")]
+    #[test]
+    fn cells_are_needed_where_their_nets_are() {
+        use crate::cli::generate::{Spec, generate};
+        let design = generate(&Spec::with_cells(3000)).unwrap();
+        let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
+        let layout = Layout::new(&netlist);
+        // Wide nets, large ones and chunks: several of each to an interval, too.
+        let [wide, large] = [netlist.nets() - layout.large, layout.large - layout.small];
+        let chunks = layout.chunk.len() - 1;
+        let mut lists = layout.lists(&netlist);
+        assert_eq!(lists.sums as usize, wide + large + chunks);
+        for (most, ranks) in [(1 << 17, 2), (7, 2), (7, 3)] {
+            lists.large = NetList::new(large, most, 0);
+            lists.chunks = NetList::new(chunks, most, 0);
+            let mut want = vec![0; netlist.movable()];
+            let mut taken = vec![0; netlist.nets()];
+            let mut take = |rank: usize, places: Range<usize>| {
+                for place in places {
+                    taken[place] += 1;
+                    let net = layout.net[place] as usize;
+                    for &body in &netlist.pin_body()[netlist.pins_of(net)] {
+                        want.get_mut(body as usize).into_iter().for_each(|bits| *bits |= 1 << rank);
+                    }
+                }
+            };
+            for rank in 0..ranks {
+                let of = lists.of_rank(rank, ranks);
+                let each = |list: NetList, take: &mut dyn FnMut(usize)| {
+                    for k in list.intervals[0]..list.intervals[1] {
+                        let start = |k: u32| (k * list.each).min(list.count) as usize;
+                        (start(k)..start(k + 1)).for_each(&mut *take);
+                    }
+                };
+                each(of.chunks, &mut |k| {
+                    take(rank, layout.chunk[k][0] as usize..layout.chunk[k + 1][0] as usize);
+                });
+                each(of.large, &mut |k| take(rank, layout.small + k..layout.small + k + 1));
+                each(of.wide, &mut |k| take(rank, layout.large + k..layout.large + k + 1));
+            }
+            assert!(taken.iter().all(|&times| times == 1), "{ranks} ranks");
+            assert!(layout.needed(&netlist, lists, ranks) == want, "{ranks} ranks");
+            assert!(want.contains(&0b01) && want.contains(&0b10) && want.contains(&0b11));
+        }
+    }
+
+    #[test]
+    fn a_netlist_without_nets_has_a_layout() {
+        let design = Design { nets: Some(Default::default()), ..Design::default() };
+        let netlist = Netlist::from_design(&design, 100).unwrap();
+        let layout = Layout::new(&netlist);
+        assert_eq!((layout.chunk, layout.net_start), (vec![[0; 2]], vec![0]));
+    }
+
+    #[test]
+    fn chunks_and_heavy_cells_are_those_of_the_kernels() {
+        assert_eq!(kernel_constant("wirelength", "CHUNK_PINS"), CHUNK_PINS.to_string());
+        assert_eq!(kernel_constant("wirelength", "HEAVY"), HEAVY.to_string());
+    }
+}
