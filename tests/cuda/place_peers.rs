@@ -224,32 +224,39 @@ fn until_lost(devices: &[usize]) -> String {
     error
 }
 
+/// Which devices a process of [`a_device_lost_during_a_placement_is_an_error`] places on.
+const LOST: &str = "PLACEFIELD_TEST_LOST";
+
 /// One device that is lost in the middle: an error that names its rank, within ten seconds, and no hang at the end. In
 /// a process of its own, whose last the device is.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_device_lost_during_a_placement_is_an_error() {
-    const DEVICES: &str = "PLACEFIELD_TEST_LOST";
-    if let Some(devices) = started_for(DEVICES) {
-        let devices: Vec<usize> = devices.split(',').map(|k| k.parse().unwrap()).collect();
-        println!("[[{}]]", until_lost(&devices));
-        return;
+    match started_for(LOST) {
+        Some(devices) => {
+            let devices: Vec<usize> = devices.split(',').map(|k| k.parse().unwrap()).collect();
+            println!("[[{}]]", until_lost(&devices));
+        }
+        None => {
+            let _alone = gpu_alone();
+            places(2).iter().for_each(|devices| tells_of_the_loss(devices));
+        }
     }
-    let _alone = gpu_alone();
-    for devices in places(2) {
-        let list = devices.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "place_peers::a_device_lost_during_a_placement_is_an_error"])
-            .args(["--ignored", "--nocapture"])
-            .env(DEVICES, list)
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        println!("{devices:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success());
-        let said = text.split("[[").nth(1).and_then(|rest| rest.split("]]").next()).unwrap();
-        // A rank whose kernels use the lost device's memory fails like that one.
-        let of_a_rank = said.starts_with("rank 0: ") || said.starts_with("rank 1: ");
-        assert!(of_a_rank && said.contains("ILLEGAL_ADDRESS"), "{said}");
-    }
+}
+
+fn tells_of_the_loss(devices: &[usize]) {
+    let list = devices.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "place_peers::a_device_lost_during_a_placement_is_an_error"])
+        .args(["--ignored", "--nocapture"])
+        .env(LOST, list)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{devices:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success());
+    let said = text.split("[[").nth(1).and_then(|rest| rest.split("]]").next()).unwrap();
+    // A rank whose kernels use the lost device's memory fails like that one.
+    let of_a_rank = said.starts_with("rank 0: ") || said.starts_with("rank 1: ");
+    assert!(of_a_rank && said.contains("ILLEGAL_ADDRESS"), "{said}");
 }
