@@ -89,7 +89,9 @@ pub unsafe fn stream(gpu: &Gpu) -> Arc<CudaStream> {
 /// `stream`, a stream of the caller's (null: the legacy default stream): after what was enqueued to
 /// `gpu` before and ahead of what is enqueued afterwards, wherever that goes. The streams wait for
 /// one another on the device, by events. Reading results in `body` waits for `stream` alone. Other
-/// threads that use `gpu` wait meanwhile, as for a capture.
+/// threads that use `gpu` wait meanwhile, as for a capture. What several devices do together
+/// ([`Peers`](super::Peers)) is not to be asked for in `body`: another thread that asks them for something may
+/// wait for this one, and this one for it.
 ///
 /// While `stream` is being captured (`cuStreamBeginCapture`, PyTorch's `torch.cuda.graph`), what is
 /// enqueued becomes a part of the caller's graph. What loads kernels, allocates, copies from or to
