@@ -153,13 +153,10 @@ fn long_number<'a>(at: &'a [u8], what: &'static str) -> Parsed<'a, f64> {
     }
     let (rest, digits) = token(what)(at)?;
     match std::str::from_utf8(digits).ok().and_then(|s| s.parse::<f64>().ok()) {
-        Some(value) if value.abs() <= LARGEST => Ok((rest, value)),
+        Some(value) if value.is_finite() => Ok((rest, value)),
         _ => fail(at, what),
     }
 }
-
-/// The largest number that is read, whose square and sums of squares are finite.
-const LARGEST: f64 = 1e100;
 
 /// Most digits that [`plain_decimal`] reads.
 const MOST_DIGITS: usize = 15;
@@ -231,14 +228,17 @@ fn short_decimal(i: &[u8]) -> Option<(&[u8], f64)> {
     Some((&text[length..], if negative { -value } else { value }))
 }
 
-/// A finite number of at least zero.
+/// The largest size, for areas and sums of them to be finite.
+const LARGEST: f64 = 1e100;
+
+/// A number of at least zero and at most [`LARGEST`].
 #[inline(always)]
 pub(super) fn size<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, f64> {
     #[inline(always)]
     move |i| {
         let at = skip_blanks(i);
         match number(what)(at)? {
-            (rest, value) if value >= 0.0 => Ok((rest, value)),
+            (rest, value) if (0.0..=LARGEST).contains(&value) => Ok((rest, value)),
             _ => fail(at, what),
         }
     }
