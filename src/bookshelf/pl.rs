@@ -54,9 +54,9 @@ pub(super) fn parse<'a>(
     if lexer::first_line(source.head()).is_empty() {
         return Err(Miss::expected(body, "the place of a node"));
     }
-    let nodes = kind.len();
-    if nodes > 0 && lexer::next_line(body).is_empty() {
-        return Err(Miss::expected(lexer::next_line(body), "the place of a node"));
+    let (nodes, first) = (kind.len(), lexer::next_line(body));
+    if nodes > 0 && first.is_empty() {
+        return Err(Miss::expected(first, "the place of a node"));
     }
     let body = source.body(body)?;
     let mut placement = Placement {

@@ -204,6 +204,10 @@ pub(super) mod tests {
     const FAR: u64 = 1 << 32;
     const ROOM: u64 = 1 << 56;
 
+    /// Ranks, rows and columns of divisions that exchanges are tested with, and whether the ranks reach each other.
+    pub(in super::super) const DIVISIONS: [(usize, usize, usize, bool); 5] =
+        [(1, 1, 1, true), (2, 8, 5, true), (2, 7, 4, false), (3, 11, 3, true), (4, 30, 9, false)];
+
     fn copy(memory: &mut HashMap<u64, u64>, lines: &[Lines], size: u64) {
         for of in lines {
             for (line, k) in (0..of.count)

@@ -99,14 +99,7 @@ impl Peers {
     pub fn on(gpus: Vec<Gpu>) -> Result<Peers, CudaError> {
         check_count(gpus.len())?;
         let (link, count) = (Link::Memory(Signals::new(&gpus)?), gpus.len());
-        Ok(Peers(Arc::new(Ranks {
-            link,
-            gpus,
-            first: 0,
-            count,
-            world: None,
-            in_turn: Mutex::default(),
-        })))
+        Ok(Peers::linked(link, gpus, (0, count), None))
     }
 
     /// Opens a rank on each of `devices`, by ordinal, that send each other messages by NCCL: for devices
@@ -123,14 +116,7 @@ impl Peers {
         check_count(devices.len())?;
         let gpus = open(devices)?;
         let (link, count) = (Link::Messages(Messages::open(&gpus)?), gpus.len());
-        Ok(Peers(Arc::new(Ranks {
-            link,
-            gpus,
-            first: 0,
-            count,
-            world: None,
-            in_turn: Mutex::default(),
-        })))
+        Ok(Peers::linked(link, gpus, (0, count), None))
     }
 
     /// [`Peers::open`], and where devices do not reach each other's memory [`Peers::open_by_nccl`].
@@ -155,11 +141,21 @@ impl Peers {
         let joined = || {
             let gpu = Gpu::open(device)?;
             let link = Link::Messages(Messages::join(&gpu, world)?);
-            let (first, count, world) = (world.rank(), world.size(), Some(world.clone()));
-            let in_turn = Mutex::default();
-            Ok(Peers(Arc::new(Ranks { link, gpus: vec![gpu], first, count, world, in_turn })))
+            let own = (world.rank(), world.size());
+            Ok(Peers::linked(link, vec![gpu], own, Some(world.clone())))
         };
         world.told(joined())
+    }
+
+    /// Ranks on these devices: the first of them, and how many there are in all processes.
+    fn linked(
+        link: Link,
+        gpus: Vec<Gpu>,
+        (first, count): (usize, usize),
+        world: Option<World>,
+    ) -> Peers {
+        let in_turn = Mutex::default();
+        Peers(Arc::new(Ranks { link, gpus, first, count, world, in_turn }))
     }
 
     /// The version of NCCL, where it is on the loader's path and new enough.

@@ -147,7 +147,7 @@ impl<T: CudaReal> AroundCufft<T> for Rank<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::blocks::tests::{array_at, exchange};
+    use super::super::super::blocks::tests::{DIVISIONS, array_at, exchange};
     use super::*;
     use std::collections::HashMap;
 
@@ -159,13 +159,7 @@ mod tests {
     #[test]
     fn rows_reordered_by_their_ranks_are_all_rows_reordered() {
         let size = 8;
-        for (ranks, nx, columns, reached) in [
-            (1, 1, 1, true),
-            (2, 8, 5, true),
-            (2, 7, 4, false),
-            (3, 11, 3, true),
-            (4, 30, 9, false),
-        ] {
+        for (ranks, nx, columns, reached) in DIVISIONS {
             let division = Division::new(ranks, nx, columns, size).unwrap();
             let mut memory = HashMap::new();
             let value = |map: usize, row: usize, column: usize| {

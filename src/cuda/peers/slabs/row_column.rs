@@ -163,20 +163,14 @@ impl<T: CudaReal> AroundCufft<T> for Rank<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::blocks::tests::{array_at, exchange};
+    use super::super::super::blocks::tests::{DIVISIONS, array_at, exchange};
     use super::*;
     use std::collections::HashMap;
 
     #[test]
     fn rows_become_columns_of_all_ranks_and_rows_again() {
         let size = 4;
-        for (ranks, nx, ny, reached) in [
-            (1, 1, 1, true),
-            (2, 8, 5, true),
-            (2, 7, 4, false),
-            (3, 11, 3, true),
-            (4, 30, 9, false),
-        ] {
+        for (ranks, nx, ny, reached) in DIVISIONS {
             let division = Division::new(ranks, nx, ny, size).unwrap();
             let mut memory = HashMap::new();
             let value = |row: usize, column: usize| (row * 1000 + column) as u64;
