@@ -54,7 +54,7 @@ const ALL: [Compression; 4] = [
 pub(super) const LONGEST_MAGIC: usize = 6;
 
 /// The endings of the compressed files that are read.
-pub(super) fn endings() -> impl Iterator<Item = &'static str> {
+pub(crate) fn endings() -> impl Iterator<Item = &'static str> {
     ALL.iter().filter(|c| c.unpack.is_some()).map(|c| c.ending)
 }
 

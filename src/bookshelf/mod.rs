@@ -26,7 +26,7 @@ mod compression;
 mod error;
 mod file;
 #[cfg(feature = "cli")]
-pub(crate) use file::check_readable;
+pub(crate) use {compression::endings as compressed_endings, file::check_readable};
 mod index;
 mod lexer;
 mod nets;

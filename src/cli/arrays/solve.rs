@@ -275,9 +275,7 @@ fn on_devices<T: Element>(
         Err(error) => return Err(error.into()),
     };
     let note = devices_note(&taken, &format!("{why}, by {}", peers.link()));
-    let note = std::iter::once(note).chain(stands_in(pipeline, solver.pipeline()));
-    let note = note.collect::<Vec<_>>().join("\n");
-    let solved = by_slabs(rho, &peers, &mut solver, note, || Ok(()))?;
+    let solved = by_slabs(rho, &peers, &mut solver, (pipeline, note), || Ok(()))?;
     Ok(solved.expect("rank 0 is of this process"))
 }
 
@@ -287,7 +285,7 @@ fn by_slabs<T: Element>(
     rho: &Map<T>,
     peers: &crate::cuda::Peers,
     solver: &mut crate::cuda::SlabSolver<T>,
-    note: String,
+    (asked, note): (Pipeline, String),
     ready: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<Option<Solved<T>>, Failure> {
     let (rho, mut fields) = (solver.upload(rho.as_slice())?, solver.fields()?);
@@ -302,7 +300,8 @@ fn by_slabs<T: Element>(
     let device = format!("{} x {}", peers.count(), peers.gpu(0).info().name);
     let ran = Ran { engine: "cuda", device };
     let pipeline = solver.pipeline();
-    Ok(Some(Solved { maps, energy, pipeline, milliseconds, ran, note: Some(note) }))
+    let notes = std::iter::once(note).chain(stands_in(asked, pipeline)).collect::<Vec<_>>();
+    Ok(Some(Solved { maps, energy, pipeline, milliseconds, ran, note: Some(notes.join("\n")) }))
 }
 
 #[cfg(feature = "cuda")]
@@ -345,10 +344,8 @@ fn on_ranks<T: Element>(
     let (ranks, hosts) = (world.size(), world.hosts());
     let on = if hosts == 1 { "one host".to_owned() } else { format!("{hosts} hosts") };
     let note = format!("engine: {ranks} ranks on {on} by {}", peers.link());
-    let note = std::iter::once(note).chain(stands_in(pipeline, solver.pipeline()));
-    let note = note.collect::<Vec<_>>().join("\n");
     // All begin at once.
-    by_slabs(rho, &peers, &mut solver, note, || Ok(world.agree(&[])?))
+    by_slabs(rho, &peers, &mut solver, (pipeline, note), || Ok(world.agree(&[])?))
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -17,7 +17,7 @@ use super::outputs::{Outputs, PICTURES, design_files, identity, one_standard_inp
 use super::pictures;
 use super::results::{tell, write_json};
 use super::stop;
-use crate::bookshelf::write_pl;
+use crate::bookshelf::{compressed_endings, write_pl};
 use crate::charge::Charge;
 use crate::cpu::engine::milliseconds;
 use crate::design::Hpwl;
@@ -155,7 +155,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
         .folder("--frames", args.frames.as_ref(), PICTURES)
         .check(&inputs)?;
     let ending = args.output.extension().unwrap_or_default();
-    if ending == "gz" || ending == "xz" {
+    if compressed_endings().any(|compressed| ending == &compressed[1..]) {
         let message =
             format!("'--output' {}: a placement is written as plain text", args.output.display());
         return Err(usage(ErrorKind::InvalidValue, &message));
