@@ -231,9 +231,9 @@ if part sanitizers; then
     else
         # Without a sanitizer first, which also compiles what they need.
         part tests || { check cases run_tests $cases && check cuda-cases passed $cases; }
-        # A few at a time: most of what a case takes is the host's.
-        jobs="$(for kind in memcheck racecheck initcheck synccheck; do printf "$kind-%s\n" $cases; done)"
-        sed "s|\([a-z]*\)-\(.*\)|& \2 $tool --tool \1 --error-exitcode 1|" <<<"$jobs" | singles "$(($(nproc) / 2 + 1))"
+        # The longest first, as many at a time as there are cores: most of what a case takes is the host's.
+        jobs="$(for kind in racecheck initcheck memcheck synccheck; do printf "$kind-%s\n" $cases; done)"
+        sed "s|\([a-z]*\)-\(.*\)|& \2 $tool --tool \1 --error-exitcode 1|" <<<"$jobs" | singles "$(nproc)"
         for job in $jobs; do
             check "sanitizer-${job//::/-}" passed "$job"
         done

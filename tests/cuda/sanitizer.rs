@@ -92,6 +92,10 @@ fn the_cases_load_every_kernel_file_in_both_precisions() {
     let of_ranks = ["lines", "meet", "spread", "sums"];
     for unit in compile::units().filter(|unit| !of_ranks.contains(unit)) {
         for precision in [Precision::F32, Precision::F64] {
+            // Energies are f64 whatever the maps are.
+            if (unit, precision) == ("energies", Precision::F32) {
+                continue;
+            }
             assert!(loaded.contains(&(unit, precision)), "{unit} in {precision}");
         }
     }

@@ -303,7 +303,7 @@ impl<T: CudaReal> Step<T> {
                     _ => {
                         let maps = self.fields.each_mut();
                         let maps = maps.map(|map| map.part_mut(rank, own.clone()));
-                        slabs.last_pass(rank, pass, maps, &self.energy[rank])
+                        slabs.last_pass(rank, pass, maps, self.energy[rank].as_view_mut())
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! The solve on a device: ρ → φ, Ex, Ey and the energy, by any of three pipelines.
 
+mod energies;
 mod field_solver;
 #[cfg(any(feature = "capi", feature = "python"))]
 mod host;
@@ -11,6 +12,7 @@ pub use field_solver::{FieldSolver, Fields, Folding, SolverOptions};
 pub use spectral::Spectral;
 pub use three_pass::ThreePass;
 
+pub(in crate::cuda) use energies::EnergySum;
 pub(in crate::cuda) use field_solver::{Green, with_total};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use host::HostSolve;

@@ -5,10 +5,8 @@ use super::super::blocks::{AllToAll, Block, Side};
 use super::super::nccl::Transfer;
 use super::super::{Peers, divide};
 use super::{Passes, first_rows};
-use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, blocks_for, function,
-};
-use cudarc::driver::{CudaFunction, LaunchConfig};
+use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec};
+use crate::cuda::solve::EnergySum;
 
 /// A rank's passes in such a pipeline.
 pub(super) trait AroundCufft<T: CudaReal>: Send + 'static {
@@ -86,10 +84,10 @@ impl<T: CudaReal, R: AroundCufft<T>> Passes<T> for Rank<R> {
     fn third(
         &mut self,
         maps: [DeviceSliceMut<'_, T>; 3],
-        energy: &DeviceVec<f64>,
+        energy: DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
         self.own.third(maps)?;
-        self.energy.sum(energy)
+        self.energy.sum.run(self.energy.parts.as_view(), energy)
     }
 
     fn transfers(&self, after: usize) -> &[Transfer] {
@@ -161,28 +159,16 @@ impl Division {
 
 /// A rank's part of the energy, and those of all ranks.
 struct Energy {
-    gpu: Gpu,
-    sum: CudaFunction,
     own: DeviceVec<f64>,
     parts: DeviceVec<f64>,
+    sum: EnergySum,
 }
 
 impl Energy {
     fn new(peers: &Peers, rank: usize) -> Result<Energy, CudaError> {
         let gpu = peers.gpu(rank);
-        let sum = function(&gpu.kernels::<f64>("energies")?, "energies")?;
         let (own, parts) = (gpu.zeros(1)?, gpu.zeros(peers.count())?);
-        Ok(Energy { gpu: gpu.clone(), sum, own, parts })
-    }
-
-    /// Enqueues that all parts are added up.
-    fn sum(&self, energy: &DeviceVec<f64>) -> Result<(), CudaError> {
-        let Energy { gpu, sum, parts, .. } = self;
-        let (count, one_warp) =
-            (parts.len() as u32, LaunchConfig { block_dim: (32, 1, 1), ..blocks_for(1) });
-        // SAFETY: the arguments are those of kernels/solve/energies.cu; there are `count` parts, and room for
-        // one number (checked by `SlabSolver`).
-        unsafe { Launch::new(gpu, sum).args(&[parts, &count, energy]).launch(one_warp) }
+        Ok(Energy { own, parts, sum: EnergySum::new(gpu)? })
     }
 }
 

@@ -51,7 +51,7 @@ trait Passes<T: CudaReal>: Send {
     fn third(
         &mut self,
         maps: [DeviceSliceMut<'_, T>; 3],
-        energy: &DeviceVec<f64>,
+        energy: DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError>;
 
     /// Whether a part of that is left for a fourth pass, before which ranks meet as well.
@@ -63,7 +63,7 @@ trait Passes<T: CudaReal>: Send {
     fn fourth(
         &mut self,
         _maps: [DeviceSliceMut<'_, T>; 3],
-        _energy: &DeviceVec<f64>,
+        _energy: DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
         Ok(())
     }
@@ -373,7 +373,7 @@ impl<T: CudaReal> SlabSolver<T> {
     ) -> Result<(), CudaError> {
         let Fields { potential, field_x, field_y, energy } = fields;
         let maps = [potential, field_x, field_y].map(|map| map.as_view_mut());
-        self.last_pass(rank, pass, maps, energy)
+        self.last_pass(rank, pass, maps, energy.as_view_mut())
     }
 
     /// The third (2) or, where there is one, the fourth: to the rank's rows of φ, Ex and Ey, and the energy.
@@ -382,7 +382,7 @@ impl<T: CudaReal> SlabSolver<T> {
         rank: usize,
         pass: usize,
         maps: [DeviceSliceMut<'_, T>; 3],
-        energy: &DeviceVec<f64>,
+        energy: DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
         for map in &maps {
             check_length("field", map.len(), self.rows(rank).len() * self.ny)?;

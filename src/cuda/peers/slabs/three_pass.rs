@@ -236,7 +236,7 @@ impl<T: CudaReal> Rank<T> {
         kernel: usize,
         count: u32,
         [potential, field_x, field_y]: &[DeviceSliceMut<'_, T>; 3],
-        energy: &DeviceVec<f64>,
+        energy: &DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
         let Rank { gpu, fields, p, q, partial, pairs, green, .. } = self;
         let (kernel, parts, step_y) = (&fields[kernel], partial.len() as u32, green.step_y());
@@ -300,11 +300,11 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
     fn third(
         &mut self,
         maps: [DeviceSliceMut<'_, T>; 3],
-        energy: &DeviceVec<f64>,
+        energy: DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
-        let Some(later) = &self.later else { return self.fields_of(0, 3, &maps, energy) };
+        let Some(later) = &self.later else { return self.fields_of(0, 3, &maps, &energy) };
         let send = |rank: &mut &Self| rank.send_later();
-        let first = |rank: &mut &Self| rank.fields_of(0, 2, &maps, energy);
+        let first = |rank: &mut &Self| rank.fields_of(0, 2, &maps, &energy);
         // SAFETY: what is sent goes to Q of other ranks, which none reads before ranks have met again, from
         // memory that the second pass alone writes.
         unsafe { later.branch.side_by_side(&mut &*self, send, first) }
@@ -317,9 +317,9 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
     fn fourth(
         &mut self,
         maps: [DeviceSliceMut<'_, T>; 3],
-        energy: &DeviceVec<f64>,
+        energy: DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
-        self.fields_of(1, 1, &maps, energy)
+        self.fields_of(1, 1, &maps, &energy)
     }
 
     fn transfers(&self, after: usize) -> &[Transfer] {

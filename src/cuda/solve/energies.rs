@@ -1,0 +1,34 @@
+//! The energy of several solves that were done one after the other, or of the parts of one:
+//! `kernels/solve/energies.cu`.
+
+use crate::cuda::device::{
+    CudaError, DeviceSlice, DeviceSliceMut, Gpu, Kernel, blocks_for, check_length,
+};
+use cudarc::driver::LaunchConfig;
+
+/// Adds up energies.
+pub(in crate::cuda) struct EnergySum {
+    gpu: Gpu,
+    kernel: Kernel,
+}
+
+impl EnergySum {
+    pub(in crate::cuda) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        let one_warp = LaunchConfig { block_dim: (32, 1, 1), ..blocks_for(1) };
+        let kernel = Kernel::new(&gpu.kernels::<f64>("energies")?, "energies", one_warp)?;
+        Ok(EnergySum { gpu: gpu.clone(), kernel })
+    }
+
+    /// Enqueues that `total`, one number, becomes the sum of `parts`.
+    pub(in crate::cuda) fn run(
+        &self,
+        parts: DeviceSlice<'_, f64>,
+        total: DeviceSliceMut<'_, f64>,
+    ) -> Result<(), CudaError> {
+        check_length("energy", total.len(), 1)?;
+        let count = parts.len() as u32;
+        // SAFETY: the arguments are those of energies in kernels/solve/energies.cu; there are `count` parts, and
+        // room for one number (checked above).
+        unsafe { self.kernel.launch(&self.gpu, &[&parts, &count, &total]) }
+    }
+}
