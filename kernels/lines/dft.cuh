@@ -76,18 +76,40 @@ __device__ __forceinline__ constexpr int unit(int p, int q) {
     return k;
 }
 
-/// P·Q points, P and Q without a common divisor: with element Qa + Pb and the output that is
-/// c modulo P and d modulo Q there is no twiddle between DFTs of Q over b and of P over a
-/// (Good 1958).
-template <int P, int Q, int S> __device__ __forceinline__ void dft_coprime(cplx* v) {
+/// Multiplies by e^{S·2πin/16}; n is 0, 1, 2, 3, 4, 6 or 9.
+template <int S> __device__ __forceinline__ cplx turn(cplx a, int n) {
+    const real c = real(cosine<16>(4)), s = real(cosine<16>(12)), h = real(cosine<16>(8));
+    switch (n) {
+        case 0: return a;
+        case 1: return a * make(c, S * s);
+        case 2: return make(h * (a.x - S * a.y), h * (a.y + S * a.x));
+        case 3: return a * make(s, S * c);
+        case 4: return times_i<S>(a);
+        case 6: return make(-h * (a.x + S * a.y), h * (S * a.x - a.y));
+        default: return a * make(-c, -S * s);
+    }
+}
+
+/// P·Q points: DFTs of Q, then of P. P and Q without a common divisor: with element Qa + Pb and
+/// the output that is c modulo P and d modulo Q there is no twiddle between DFTs of Q over b and
+/// of P over a (Good 1958). Else, of 8 and 16 points, with element a + Pb and output Qc + d (Cooley
+/// and Tukey 1965).
+template <int P, int Q, int S> __device__ __forceinline__ void dft_of_product(cplx* v) {
+    constexpr bool COPRIME = P % 2 != 0 || Q % 2 != 0;
     cplx rows[P][Q];
 #pragma unroll
     for (int a = 0; a < P; ++a) {
 #pragma unroll
-        for (int b = 0; b < Q; ++b) rows[a][b] = v[(Q * a + P * b) % (P * Q)];
+        for (int b = 0; b < Q; ++b) rows[a][b] = v[((COPRIME ? Q : 1) * a + P * b) % (P * Q)];
         dft<Q, S>(rows[a]);
     }
-    constexpr int FIRST = unit(P, Q), SECOND = unit(Q, P);
+    if (!COPRIME) {
+#pragma unroll
+        for (int a = 1; a < P; ++a)
+#pragma unroll
+            for (int d = 1; d < Q; ++d) rows[a][d] = turn<S>(rows[a][d], a * d * 16 / (P * Q));
+    }
+    constexpr int FIRST = COPRIME ? unit(P, Q) : Q, SECOND = COPRIME ? unit(Q, P) : 1;
 #pragma unroll
     for (int d = 0; d < Q; ++d) {
         cplx column[P];
@@ -99,61 +121,14 @@ template <int P, int Q, int S> __device__ __forceinline__ void dft_coprime(cplx*
     }
 }
 
-template <int S> __device__ __forceinline__ void dft8(cplx* v) {
-    const real h = real(0.70710678118654752440);
-    dft4<S>(v[0], v[2], v[4], v[6]);
-    dft4<S>(v[1], v[3], v[5], v[7]);
-    cplx a = v[3], b = v[7], c = v[5];
-    a = make(h * (a.x - S * a.y), h * (a.y + S * a.x));
-    b = make(-h * (b.x + S * b.y), h * (S * b.x - b.y));
-    c = times_i<S>(c);
-    cplx e0 = v[0], e1 = v[2], e2 = v[4], e3 = v[6], o = v[1];
-    v[0] = e0 + o;
-    v[4] = e0 - o;
-    v[1] = e1 + a;
-    v[5] = e1 - a;
-    v[2] = e2 + c;
-    v[6] = e2 - c;
-    v[3] = e3 + b;
-    v[7] = e3 - b;
-}
-
-template <int S> __device__ __forceinline__ void dft16(cplx* v) {
-#pragma unroll
-    for (int r = 0; r < 4; ++r) dft4<S>(v[r], v[r + 4], v[r + 8], v[r + 12]);
-    const real c1 = real(cosine<16>(4)), s1 = real(S * cosine<16>(12)), h = real(cosine<16>(8));
-    // Element r + 4q is multiplied by e^{S·2πi·rq/16}.
-    v[5] = v[5] * make(c1, s1);
-    v[9] = make(h * (v[9].x - S * v[9].y), h * (v[9].y + S * v[9].x));
-    v[13] = v[13] * make(real(cosine<16>(12)), real(S * cosine<16>(4)));
-    v[6] = make(h * (v[6].x - S * v[6].y), h * (v[6].y + S * v[6].x));
-    v[10] = times_i<S>(v[10]);
-    v[14] = make(-h * (v[14].x + S * v[14].y), h * (S * v[14].x - v[14].y));
-    v[7] = v[7] * make(real(cosine<16>(12)), real(S * cosine<16>(4)));
-    v[11] = make(-h * (v[11].x + S * v[11].y), h * (S * v[11].x - v[11].y));
-    v[15] = v[15] * make(-c1, -s1);
-#pragma unroll
-    for (int q = 0; q < 4; ++q) dft4<S>(v[4 * q], v[4 * q + 1], v[4 * q + 2], v[4 * q + 3]);
-    // Output q + 4p now stands at 4q + p.
-#pragma unroll
-    for (int q = 0; q < 4; ++q)
-#pragma unroll
-        for (int p = q + 1; p < 4; ++p) {
-            cplx t = v[4 * q + p];
-            v[4 * q + p] = v[4 * p + q];
-            v[4 * p + q] = t;
-        }
-}
-
 template <int X, int S> __device__ __forceinline__ void dft(cplx* v) {
     if constexpr (X == 2) dft2<S>(v[0], v[1]);
     else if constexpr (X == 3) dft3<S>(v[0], v[1], v[2]);
     else if constexpr (X == 4) dft4<S>(v[0], v[1], v[2], v[3]);
     else if constexpr (X == 5) dft5<S>(v[0], v[1], v[2], v[3], v[4]);
-    else if constexpr (X == 8) dft8<S>(v);
-    else if constexpr (X == 16) dft16<S>(v);
-    else if constexpr (X % 4 != 0 && X % 2 == 0) dft_coprime<2, X / 2, S>(v);
-    else dft_coprime<3, X / 3, S>(v);
+    else if constexpr (X == 16) dft_of_product<4, 4, S>(v);
+    else if constexpr (X == 8 || X % 4 != 0 && X % 2 == 0) dft_of_product<2, X / 2, S>(v);
+    else dft_of_product<3, X / 3, S>(v);
 }
 
 /// The twiddles of a stage of radix X, w[1] to w[X-1], from a table's powers 1, 2, 4 and 8.
