@@ -19,8 +19,9 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 pub struct RealFft<T: CudaReal> {
     gpu: Gpu,
     forward: bool,
-    means: Means,
-    work_bytes: usize,
+    /// Of real numbers, or complex ones for a last axis of one value; none for an FFT of one value, of which
+    /// cuFFT 12 has no plans.
+    plan: Option<Plan>,
     work: Option<Arc<DeviceVec<u8>>>,
     /// Real elements of one run, all batches.
     reals: usize,
@@ -29,34 +30,27 @@ pub struct RealFft<T: CudaReal> {
     of: PhantomData<fn(T)>,
 }
 
-/// What does an FFT.
-enum Means {
-    /// A plan of real numbers.
-    Real(Plan),
-    /// A plan of complex numbers, for a last axis of one value.
-    Complex(Plan),
-    /// Nothing, for an FFT of one value, of which cuFFT 12 has no plans.
-    Copy,
-}
-
 /// A cuFFT plan; destroyed when dropped.
 struct Plan {
     gpu: Gpu,
     handle: cufftHandle,
+    /// Whether it is of complex numbers in place.
+    complex: bool,
+    work_bytes: usize,
     /// The stream that runs go to.
     stream: AtomicPtr<sys::CUstream_st>,
 }
 
 impl Plan {
     /// Of dense arrays one after the other, or `by_columns`: complex ones of the columns of an array
-    /// `[shape[0]][batch]`. With the size of its work area.
-    fn new(
+    /// `[shape[0]][batch]`. It has no work area yet.
+    fn new<T: CudaReal>(
         gpu: &Gpu,
         kind: cufftType,
         shape: &[usize],
         batch: usize,
         by_columns: bool,
-    ) -> Result<(Plan, usize), CudaError> {
+    ) -> Result<Plan, CudaError> {
         let fail = |answer: CufftError| {
             CudaError::cufft(format!("plan of {batch} transforms of {shape:?}"), answer)
         };
@@ -74,6 +68,8 @@ impl Plan {
         let mut plan = Plan {
             gpu: gpu.clone(),
             handle: result::create().map_err(fail)?,
+            complex: kind == T::COMPLEX,
+            work_bytes: 0,
             stream: AtomicPtr::new(null_mut()),
         };
         let (handle, lengths) = (plan.handle, lengths.as_mut_ptr());
@@ -82,7 +78,7 @@ impl Plan {
             if by_columns { (lengths, count, 1) } else { (null_mut(), 1, 0) };
         // SAFETY: the handle is live and its context current; `lengths` holds
         // one length per axis and outlives the call.
-        let work_bytes = unsafe {
+        plan.work_bytes = unsafe {
             result::set_auto_allocation(handle, false).map_err(fail)?;
             let bytes = result::make_plan_many(
                 handle, rank, lengths, embed, stride, distance, embed, stride, distance, kind,
@@ -92,7 +88,7 @@ impl Plan {
             bytes.map_err(fail)?
         };
         plan.stream = AtomicPtr::new(stream.raw());
-        Ok((plan, work_bytes))
+        Ok(plan)
     }
 
     /// Has the next run go where work goes at present.
@@ -125,12 +121,13 @@ pub(in crate::cuda) fn share_work_area<T: CudaReal>(
     gpu: &Gpu,
     ffts: &mut [&mut RealFft<T>],
 ) -> Result<(), CudaError> {
-    let bytes = ffts.iter().map(|fft| fft.work_bytes).max().unwrap_or(0);
+    let plans = ffts.iter().filter_map(|fft| fft.plan.as_ref());
+    let bytes = plans.map(|plan| plan.work_bytes).max().unwrap_or(0);
     let work = Arc::new(gpu.zeros(bytes.max(1))?);
     for fft in ffts {
         let _current = gpu.enter_with(work.as_ref())?;
         let area = *work.address() as *mut _;
-        if let Means::Real(plan) | Means::Complex(plan) = &fft.means {
+        if let Some(plan) = &fft.plan {
             // SAFETY: the handle is live, and the area (kept as long as the plan)
             // is at least as large as the plan asked for.
             unsafe { result::set_work_area(plan.handle, area) }.map_err(failure)?;
@@ -151,22 +148,18 @@ impl<T: CudaReal> RealFft<T> {
         let reals = check_shape(shape, batch)?;
         let (&last, slow) = shape.split_last().expect("checked: a shape has an axis");
         let mut lengths: Vec<usize> = slow.iter().copied().filter(|&n| n > 1).collect();
-        let (means, work_bytes) = match (last, lengths.is_empty()) {
-            (1, true) => (Means::Copy, 0),
-            (1, false) => {
-                let (plan, bytes) = Plan::new(gpu, T::COMPLEX, &lengths, batch, false)?;
-                (Means::Complex(plan), bytes)
-            }
-            _ => {
-                lengths.push(last);
-                let kind = if forward { T::FORWARD } else { T::INVERSE };
-                let (plan, bytes) = Plan::new(gpu, kind, &lengths, batch, false)?;
-                (Means::Real(plan), bytes)
-            }
+        if last > 1 {
+            lengths.push(last);
+        }
+        let kind = match (last, forward) {
+            (1, _) => T::COMPLEX,
+            (_, true) => T::FORWARD,
+            (_, false) => T::INVERSE,
         };
+        let plan = (!lengths.is_empty()).then(|| Plan::new::<T>(gpu, kind, &lengths, batch, false));
         let complexes = reals / last * (last / 2 + 1);
-        let (gpu, of) = (gpu.clone(), PhantomData);
-        Ok(RealFft { gpu, forward, means, work_bytes, work: None, reals, complexes, of })
+        let (gpu, plan, of) = (gpu.clone(), plan.transpose()?, PhantomData);
+        Ok(RealFft { gpu, forward, plan, work: None, reals, complexes, of })
     }
 
     fn alone(gpu: &Gpu, forward: bool, shape: &[usize], batch: usize) -> Result<Self, CudaError> {
@@ -213,7 +206,7 @@ impl<T: CudaReal> RealFft<T> {
         self.gpu.check_own(output.gpu())?;
         let stream = self.gpu.enter_with(input)?;
         let (from, to) = (*input.address(), *output.address());
-        if let Means::Real(plan) = &self.means {
+        if let Some(plan @ Plan { complex: false, .. }) = &self.plan {
             let (handle, from, to) = (plan.on(&stream)?, from as *mut T, to as *mut T::Complex);
             // SAFETY: the plan is live and of this type, its context is current and
             // the buffers are as long as it needs (asserted above); a transform out
@@ -248,7 +241,7 @@ impl<T: CudaReal> RealFft<T> {
         self.gpu.check_own(output.gpu())?;
         let stream = self.gpu.enter_with(input.as_view())?;
         let (from, to) = (*input.address(), *output.address());
-        if let Means::Real(plan) = &self.means {
+        if let Some(plan @ Plan { complex: false, .. }) = &self.plan {
             let (handle, from, to) = (plan.on(&stream)?, from as *mut T::Complex, to as *mut T);
             // SAFETY: the plan is live and of this type, its context is current and
             // the buffers are as long as it needs (asserted above).
@@ -266,7 +259,7 @@ impl<T: CudaReal> RealFft<T> {
         forward: bool,
         stream: &Entered<'_>,
     ) -> Result<(), CudaError> {
-        let Means::Complex(plan) = &self.means else { return Ok(()) };
+        let Some(plan @ Plan { complex: true, .. }) = &self.plan else { return Ok(()) };
         let (handle, values) = (plan.on(stream)?, values as *mut T::Complex);
         // SAFETY: as above; such an FFT may be in place.
         unsafe { T::run_complex(handle, values, forward) }.map_err(failure)
@@ -313,14 +306,9 @@ impl<T: CudaReal> ColumnFft<T> {
     /// Of all columns of an array, without a work area.
     pub(in crate::cuda) fn new(gpu: &Gpu, n: usize, width: usize) -> Result<Self, CudaError> {
         let complexes = check_shape(&[n], width)?;
-        let (means, work_bytes) = if n == 1 {
-            (Means::Copy, 0)
-        } else {
-            let (plan, bytes) = Plan::new(gpu, T::COMPLEX, &[n], width, true)?;
-            (Means::Complex(plan), bytes)
-        };
-        let (gpu, work, reals, of) = (gpu.clone(), None, 0, PhantomData);
-        Ok(ColumnFft(RealFft { gpu, forward: true, means, work_bytes, work, reals, complexes, of }))
+        let plan = (n > 1).then(|| Plan::new::<T>(gpu, T::COMPLEX, &[n], width, true));
+        let (gpu, plan, work, reals, of) = (gpu.clone(), plan.transpose()?, None, 0, PhantomData);
+        Ok(ColumnFft(RealFft { gpu, forward: true, plan, work, reals, complexes, of }))
     }
 
     /// Enqueues it, forward or inverse.

@@ -66,6 +66,13 @@ pub(in crate::cuda) struct Threshold<'a, T> {
     pub(in crate::cuda) parts: &'a mut DeviceVec<u64>,
 }
 
+impl<T: CudaReal> Threshold<'_, T> {
+    /// As kernels take it, after all that they take without.
+    pub(in crate::cuda) fn arguments(&self) -> [&dyn KernelArgument; 3] {
+        [&self.epsilon, &*self.kept, &*self.parts]
+    }
+}
+
 /// e^{-jπk/2n} for k = 0…n, computed in `f64` and rounded once.
 pub(in crate::cuda) fn twiddles<T: CudaReal>(
     gpu: &Gpu,
@@ -277,12 +284,10 @@ impl<T: CudaReal> FusedTransform<T> {
             Some(_) => self.threshold.as_ref().expect("a kernel file of single transforms"),
             None => &self.post,
         };
-        let epsilon;
         let mut launch = kernel.on(&self.gpu);
         launch.arg(spectra).arg(&*output).args(&self.axes()).arg(&self.cached);
-        if let Some(Threshold { epsilon: e, kept, parts }) = threshold {
-            epsilon = e;
-            launch.arg(&epsilon).arg(kept).arg(parts);
+        if let Some(threshold) = &threshold {
+            launch.args(&threshold.arguments());
         }
         // SAFETY: the types are those of dct_post and its other forms in kernels/fft/spectra.cuh and
         // kernels/fft/transforms.cu; the buffers hold the spectra and all values (checked above), the tables an

@@ -69,18 +69,16 @@ impl<T: CudaReal> Transpose<T> {
     ) -> Result<(), CudaError> {
         check_length("transformed map", output.len(), self.elements)?;
         assert!(input.len() == self.elements);
-        let Transpose { gpu, rows, cols, .. } = self;
+        let kernel = if threshold.is_some() { &self.threshold } else { &self.kernel };
+        let mut launch = kernel.on(&self.gpu);
+        launch.args(&[input, output, &self.rows, &self.cols]);
+        if let Some(threshold) = &threshold {
+            launch.args(&threshold.arguments());
+        }
         // SAFETY: the types are those of transpose and transpose_threshold in
         // kernels/fft/transpose.cuh, lengths are checked above, and blocks are
         // TILE × BLOCK / TILE threads.
-        unsafe {
-            match threshold {
-                None => self.kernel.launch(gpu, &[input, output, rows, cols]),
-                Some(Threshold { epsilon, kept, parts }) => {
-                    self.threshold.launch(gpu, &[input, output, rows, cols, &epsilon, kept, parts])
-                }
-            }
-        }
+        unsafe { launch.launch(kernel.config) }
     }
 }
 

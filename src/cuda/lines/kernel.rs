@@ -4,9 +4,10 @@ use super::instances::{Defines, instance};
 use super::shapes::{Keep, Limits, Role, Shape, choose};
 use super::tuning::measured;
 use super::twiddles::twiddles;
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, function};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Kernel};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
-use cudarc::driver::{CudaFunction, LaunchConfig};
+use cudarc::driver::{CudaModule, LaunchConfig};
+use std::sync::Arc;
 
 /// How lines are divided on a device: by the table, or as was measured to be faster there.
 #[derive(Clone, Debug)]
@@ -52,92 +53,88 @@ impl Shapes {
     }
 }
 
+/// The lines that a kernel takes, of each of `maps` maps.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cuda) struct Lines {
+    /// Elements of a line.
+    pub(in crate::cuda) n: usize,
+    /// Pairs of real lines.
+    pub(in crate::cuda) count: usize,
+    /// What is made of each: several maps by the third pass of the solve.
+    pub(in crate::cuda) each: usize,
+    pub(in crate::cuda) maps: usize,
+}
+
 /// A kernel to be compiled: what it does, and how its lines are divided.
 #[derive(Clone, Debug)]
 pub(in crate::cuda) struct Instance {
     unit: &'static str,
     shape: Shape,
     defines: Defines,
+    lines: Lines,
 }
 
 impl Instance {
-    /// The kernel called `unit`, as its file is, for `lines` lines of n elements that does what
-    /// `does` says. `None` where the device cannot have such lines.
+    /// The kernel called `unit`, as its file is, that does with `lines` what `does` says.
+    /// `None` where the device cannot have such lines.
     pub(in crate::cuda) fn choose<T: CudaReal>(
         shapes: &Shapes,
         (unit, role, does): (&'static str, Role, Defines),
-        (n, lines): (usize, usize),
+        lines: Lines,
     ) -> Option<Self> {
-        let shape = shapes.choose::<T>(role, n)?;
-        Some(Instance { unit, shape, defines: instance(&shape, shapes.limits, lines, does) })
+        let shape = shapes.choose::<T>(role, lines.n)?;
+        let defines = instance(&shape, shapes.limits, lines.count, does);
+        Some(Instance { unit, shape, defines, lines })
     }
 }
 
-/// An instance on a device, with its table of twiddles.
+/// An instance on a device, with its launch and its table of twiddles.
 pub(in crate::cuda) struct LineKernel<T: CudaReal> {
-    pub(in crate::cuda) function: CudaFunction,
-    pub(in crate::cuda) shape: Shape,
+    pub(in crate::cuda) kernel: Kernel,
     pub(in crate::cuda) table: DeviceVec<T::Complex>,
+    /// Groups of lines of a map: every group of threads of a block takes one, those of persistent blocks
+    /// several.
+    pub(in crate::cuda) units: u32,
 }
 
 impl<T: CudaReal> LineKernel<T> {
     /// All of a plan's: what has to be compiled is compiled side by side.
     pub(in crate::cuda) fn all(gpu: &Gpu, instances: &[Instance]) -> Result<Vec<Self>, CudaError> {
-        let wanted: Vec<_> = instances.iter().map(|i| (i.unit, &i.defines[..])).collect();
-        let modules = gpu.prepare::<T>(&wanted)?;
-        let kernels = instances.iter().zip(modules).map(|(instance, module)| {
-            let shape = instance.shape;
-            let function = function(&module, instance.unit)?;
-            let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            function.set_attribute(most, shape.bytes() as i32)?;
-            let table: Vec<T::Complex> =
-                twiddles(&shape).into_iter().map(|(re, im)| T::complex(re, im)).collect();
-            Ok(LineKernel { function, shape, table: gpu.upload(&table)? })
-        });
-        kernels.collect()
+        let modules = Self::compile(gpu, instances)?;
+        instances.iter().zip(modules).map(|(instance, of)| Self::new(gpu, instance, &of)).collect()
     }
 
-    /// Compiles instances side by side; those that fail do so again when they are asked for.
-    pub(in crate::cuda) fn compile(gpu: &Gpu, instances: &[Instance]) {
-        let wanted: Vec<_> = instances.iter().map(|i| (i.unit, &i.defines[..])).collect();
-        let _ = gpu.prepare::<T>(&wanted);
-    }
-
-    /// A launch of so many blocks, for each of `maps` maps.
-    pub(in crate::cuda) fn config(&self, blocks: u32, maps: u32) -> LaunchConfig {
-        LaunchConfig {
-            grid_dim: (blocks, maps, 1),
-            block_dim: (self.shape.threads() as u32, 1, 1),
-            shared_mem_bytes: self.shape.bytes() as u32,
-        }
-    }
-
-    /// The launch for `lines` lines of each of `maps` maps.
-    pub(in crate::cuda) fn cover(&self, lines: u32, maps: u32) -> LaunchConfig {
-        self.config(lines.div_ceil(self.shape.lines() as u32), maps)
-    }
-
-    /// The launch of the third pass of `solves` solves for `pairs` row pairs each: every group of
-    /// threads has row pairs of one of a solve's `maps` maps.
-    pub(in crate::cuda) fn cover_fields(&self, pairs: u32, maps: u32, solves: u32) -> LaunchConfig {
-        let units = pairs.div_ceil(self.shape.lanes as u32) * maps;
-        self.config(units.div_ceil(self.shape.groups as u32), solves)
-    }
-
-    /// Of the solve's second pass for so many columns: its groups of columns that are neighbours,
-    /// and its blocks, of which persistent ones are as many as run at once.
-    pub(in crate::cuda) fn column_units(
-        &self,
+    /// Compiles instances side by side.
+    pub(in crate::cuda) fn compile(
         gpu: &Gpu,
-        columns: usize,
-    ) -> Result<(u32, u32), CudaError> {
-        let units = columns.div_ceil(2 * self.shape.lines()) as u32;
-        if self.shape.keep != Keep::Separate {
-            return Ok((units, units));
+        instances: &[Instance],
+    ) -> Result<Vec<Arc<CudaModule>>, CudaError> {
+        let wanted: Vec<_> = instances.iter().map(|i| (i.unit, &i.defines[..])).collect();
+        gpu.prepare::<T>(&wanted)
+    }
+
+    fn new(gpu: &Gpu, instance: &Instance, module: &Arc<CudaModule>) -> Result<Self, CudaError> {
+        let &Instance { unit, shape, lines: Lines { count, each, maps, .. }, .. } = instance;
+        let (threads, bytes) = (shape.threads() as u32, shape.bytes());
+        let units = (count.div_ceil(shape.lanes) * each) as u32;
+        let config = LaunchConfig {
+            grid_dim: (units.div_ceil(shape.groups as u32), maps as u32, 1),
+            block_dim: (threads, 1, 1),
+            shared_mem_bytes: bytes as u32,
+        };
+        let mut kernel = Kernel::new(module, unit, config)?;
+        let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        kernel.function.set_attribute(most, bytes as i32)?;
+        if shape.keep == Keep::Separate {
+            // Persistent: as many blocks as run at once.
+            let function = &kernel.function;
+            let on_each =
+                function.occupancy_max_active_blocks_per_multiprocessor(threads, bytes, None)?;
+            let at_once = on_each.max(1) * gpu.info().multiprocessors as u32;
+            kernel.config.grid_dim.0 = units.min(at_once);
         }
-        let (threads, bytes) = (self.shape.threads() as u32, self.shape.bytes());
-        let each =
-            self.function.occupancy_max_active_blocks_per_multiprocessor(threads, bytes, None)?;
-        Ok((units, units.min(each.max(1) * gpu.info().multiprocessors as u32)))
+        let table: Vec<T::Complex> =
+            twiddles(&shape).into_iter().map(|w| T::complex(w.re, w.im)).collect();
+        Ok(LineKernel { kernel, table: gpu.upload(&table)?, units })
     }
 }

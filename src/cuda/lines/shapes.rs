@@ -88,19 +88,13 @@ pub(crate) struct Limits {
 
 /// A row of [`TABLE`]: for lines up to `most` elements on devices whose blocks can have `shared` KB.
 struct Row {
-    role: Role,
-    real: usize,
     shared: usize,
     most: usize,
     /// What divides the lengths.
     of: usize,
-    /// Where the length allows it; else the next best number.
-    elements: usize,
-    lanes: usize,
-    split: bool,
-    recompute: bool,
-    keep: Keep,
-    resident: usize,
+    /// With the number of elements a thread where the length allows it, else the next best number;
+    /// `n`, `middle` and `groups` follow from the length.
+    shape: Shape,
 }
 
 impl Row {
@@ -261,7 +255,10 @@ const fn row(
     (elements, lanes, split): (usize, usize, bool),
     (keep, recompute, resident): (Keep, bool, usize),
 ) -> Row {
-    Row { role, real, shared, most, of: 1, elements, lanes, split, recompute, keep, resident }
+    let (n, middle, groups) = (most, [1, 1], 1);
+    let shape =
+        Shape { role, n, elements, middle, lanes, groups, split, recompute, keep, resident, real };
+    Row { shared, most, of: 1, shape }
 }
 
 /// For every role and precision, lengths of one kind first, then shorter lines first, then larger
@@ -339,79 +336,70 @@ const TABLE: &[Row] = {
 
 impl Row {
     fn takes(&self, role: Role, real: usize, n: usize) -> bool {
-        self.role == role && self.real == real && n <= self.most && n.is_multiple_of(self.of)
+        let Shape { role: own, real: bytes, .. } = self.shape;
+        (own, bytes) == (role, real) && n <= self.most && n.is_multiple_of(self.of)
     }
 
     /// Its shape for lines of n elements, with the number of elements a thread nearest to
     /// the row's that n has stages for.
     fn shape(&self, n: usize) -> Option<Shape> {
+        let Shape { role, elements: wanted, lanes, resident, real, .. } = self.shape;
         let stages = ELEMENTS.iter().filter_map(|&e| Some((e, middle(n, e)?)));
         let cost = |&(elements, middle): &(usize, [usize; 2])| {
             let stages = 2 + middle.iter().filter(|&&x| x > 1).count();
             let work = (stages * room(n, elements, middle)) as f64 / elements as f64;
-            work * (1.0 + (elements as f64 / self.elements as f64).ln().abs())
+            work * (1.0 + (elements as f64 / wanted as f64).ln().abs())
         };
-        let allowed = stages.filter(|&(e, m)| room(n, e, m) <= most_elements(self.real));
+        let allowed = stages.filter(|&(e, m)| room(n, e, m) <= most_elements(real));
         let (elements, middle) = allowed.min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
-        let together = n / elements * self.lanes;
-        let most = self.elements.max(room(n, elements, middle));
-        Some(Shape {
-            role: self.role,
-            n,
-            elements,
-            middle,
-            lanes: self.lanes,
-            groups: if self.role == Role::Solve { 1 } else { WARP.div_ceil(together) },
-            split: self.split,
-            recompute: self.recompute,
-            keep: self.keep,
-            resident: self.resident * self.elements / most,
-            real: self.real,
-        })
+        let groups = groups(role, WARP, n / elements * lanes);
+        let resident = resident * wanted / wanted.max(room(n, elements, middle));
+        Some(Shape { n, elements, middle, groups, resident, ..self.shape })
     }
+}
+
+/// Groups of so many threads in a block of `threads` or a few more; one in the solve.
+fn groups(role: Role, threads: usize, of: usize) -> usize {
+    if role == Role::Solve { 1 } else { threads.div_ceil(of) }
 }
 
 /// Every way of dividing lines of n elements that is worth a try on a device with these limits.
 pub(crate) fn candidates(role: Role, real: usize, n: usize, limits: Limits) -> Vec<Shape> {
-    let mut found: Vec<Shape> = Vec::new();
     let keeps: &[Keep] = if role == Role::Solve { &[R, S, PQ] } else { &[R] };
     let residents: &[usize] = if real == 8 { &[384, 512, 768] } else { &[512, 768, 1024] };
-    for elements in ELEMENTS {
-        let Some(middle) = middle(n, elements) else { continue };
-        for (lanes, &keep) in [1, 2, 4].into_iter().flat_map(|c| keeps.iter().map(move |k| (c, k)))
-        {
-            let together = n / elements * lanes;
-            for (split, recompute) in [(false, false), (false, true), (true, false), (true, true)] {
-                for (&resident, threads) in
-                    residents.iter().flat_map(|r| [32usize, 128].map(|t| (r, t)))
-                {
-                    let groups = if role == Role::Solve { 1 } else { threads.div_ceil(together) };
-                    let shape = Shape {
-                        role,
-                        n,
-                        elements,
-                        middle,
-                        lanes,
-                        groups,
-                        split,
-                        recompute,
-                        keep,
-                        resident,
-                        real,
-                    };
-                    // Registers for as many blocks are the same kernel.
-                    let same = |other: &Shape| {
-                        let blocks = other.blocks(limits) == shape.blocks(limits);
-                        blocks && Shape { resident, ..*other } == shape
-                    };
-                    if shape.runs_on(limits) && !found.iter().any(same) {
-                        found.push(shape);
-                    }
-                }
-            }
+    let Row { shape: any, .. } = row(role, (real, 0, n), (0, 0, false), (R, false, 0));
+    let of = |elements| Some(Shape { elements, middle: middle(n, elements)?, ..any });
+    let all: Vec<Shape> = ELEMENTS.into_iter().filter_map(of).collect();
+    let all = varied(&all, &[1, 2, 4], |lanes, shape| Shape { lanes, ..shape });
+    let all = varied(&all, keeps, |keep, shape| Shape { keep, ..shape });
+    let all = varied(&all, &[false, true], |split, shape| Shape { split, ..shape });
+    let all = varied(&all, &[false, true], |recompute, shape| Shape { recompute, ..shape });
+    let all = varied(&all, residents, |resident, shape| Shape { resident, ..shape });
+    let mut all = varied(&all, &[32, 128], |threads, shape| {
+        let groups = groups(role, threads, shape.per_line() * shape.lanes);
+        Shape { groups, ..shape }
+    });
+    all.retain(|shape| shape.runs_on(limits));
+    // Registers for as many blocks are the same kernel.
+    let mut found: Vec<Shape> = Vec::new();
+    for shape in all {
+        let alike = |other: &Shape| {
+            let blocks = other.blocks(limits) == shape.blocks(limits);
+            blocks && Shape { resident: shape.resident, ..*other } == shape
+        };
+        if !found.iter().any(alike) {
+            found.push(shape);
         }
     }
     found
+}
+
+/// Each of `shapes` with each of `values`.
+fn varied<V: Copy>(shapes: &[Shape], values: &[V], with: impl Fn(V, Shape) -> Shape) -> Vec<Shape> {
+    shapes
+        .iter()
+        .flat_map(|&shape| values.iter().map(|&v| with(v, shape)).collect::<Vec<_>>())
+        .collect()
 }
 
 /// How the table divides lines of n elements on a device with these limits; `None` where no
@@ -424,6 +412,8 @@ pub(crate) fn choose(role: Role, real: usize, n: usize, limits: Limits) -> Optio
     let fitting = rows().filter(|row| row.shared << 10 <= limits.shared);
     let as_they_are = fitting.filter_map(|row| row.shape(n));
     // Where none fits, in as little shared memory as there can be.
-    let smallest = rows().filter_map(|row| Row { lanes: 1, split: true, ..*row }.shape(n));
+    let smallest = rows().filter_map(|row| {
+        Row { shape: Shape { lanes: 1, split: true, ..row.shape }, ..*row }.shape(n)
+    });
     as_they_are.chain(smallest).find(|shape| shape.runs_on(limits))
 }

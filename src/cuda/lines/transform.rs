@@ -10,13 +10,12 @@
 //! length that there are stages for (multiples of 4: `shapes.rs`), and fit the device's shared memory.
 
 use super::instances;
-use super::kernel::{Instance, LineKernel, Shapes};
+use super::kernel::{Instance, LineKernel, Lines, Shapes};
 use super::shapes::{Role, Shape};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Input, KernelUse, Launch, MOST_BLOCKS, check_length,
+    CudaError, CudaReal, DeviceVec, Gpu, Input, KernelUse, MOST_BLOCKS, check_length,
 };
 use crate::cuda::fft::Threshold;
-use cudarc::driver::LaunchConfig;
 
 /// A DCT, or inverses along every axis, slowest first.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +33,10 @@ pub(in crate::cuda) enum Direction<'a> {
 pub(in crate::cuda) struct LineTransform<T: CudaReal> {
     gpu: Gpu,
     shapes: Shapes,
-    passes: Vec<Pass<T>>,
-    /// The last pass of a DCT with a threshold.
-    last_threshold: Option<Pass<T>>,
+    /// Launches along one axis each, in the order in which they run.
+    passes: Vec<(LineKernel<T>, Step)>,
+    /// The last one's kernel of a DCT with a threshold.
+    with_threshold: Option<LineKernel<T>>,
     /// [`Input::TYPE`] of what the first pass reads.
     input: &'static str,
     values: usize,
@@ -44,30 +44,15 @@ pub(in crate::cuda) struct LineTransform<T: CudaReal> {
     between: DeviceVec<T::Complex>,
 }
 
-/// A launch along one axis.
-struct Pass<T: CudaReal> {
-    kernel: LineKernel<T>,
-    config: LaunchConfig,
-    step: Step,
-}
-
-impl<T: CudaReal> Pass<T> {
-    fn new(kernel: LineKernel<T>, step: Step) -> Self {
-        Pass { config: kernel.cover(step.lines, step.maps), kernel, step }
-    }
-}
-
 /// What a pass does.
 #[derive(Clone, Copy)]
-struct Step {
+pub(super) struct Step {
     role: Role,
     n: usize,
     /// Lines (pairs of real ones) of a map, and what they are taken from: columns of a map of
     /// columns, rows of one of rows, columns side by side in groups.
     lines: u32,
     across: u32,
-    /// An odd number of rows.
-    odd: bool,
     maps: u32,
     sine: bool,
     from: Memory,
@@ -121,9 +106,7 @@ fn steps(direction: Direction<'_>, shape: &[usize], batch: usize) -> Option<Vec<
             }
         };
         let (lines, across, maps) = (count(lines)?, count(across)?, maps as u32);
-        let n = shape[axis];
-        let odd = axes == 1 && !outer.is_multiple_of(2);
-        steps.push(Step { role, n, lines, across, odd, maps, sine: sine(axis), from, to });
+        steps.push(Step { role, n: shape[axis], lines, across, maps, sine: sine(axis), from, to });
     }
     if !forward {
         steps.reverse();
@@ -156,6 +139,19 @@ fn few_columns<T: CudaReal>(gpu: &Gpu, shapes: &Shapes, nx: usize, ny: usize) ->
 }
 
 impl Step {
+    /// Where lines stand in one memory or the other: `kernels/lines/places.cuh`. A DCT leaves
+    /// `groups` between its passes where it begins along columns.
+    fn place(&self, memory: Memory, groups: bool) -> &'static str {
+        match (memory, self.role) {
+            (Memory::Between, Role::Rows) if groups => "GroupRows",
+            (Memory::Between, Role::Rows) => "PanelRows",
+            (_, Role::Rows) => "MapRows",
+            (Memory::Between, _) if groups => "GroupColumns",
+            (Memory::Between, _) => "PanelColumns",
+            _ => "MapColumns",
+        }
+    }
+
     /// The instance that does it; the last pass makes up for the halves of all.
     fn instance<T: CudaReal>(
         &self,
@@ -166,35 +162,25 @@ impl Step {
         threshold: bool,
     ) -> Option<Instance> {
         let rows = self.role == Role::Rows;
-        let panel = if rows { "PanelRows" } else { "PanelColumns" };
-        let map = if rows { "MapRows" } else { "MapColumns" };
-        let from = match self.from {
-            Memory::Between if forward && rows => "GroupRows",
-            Memory::Between => panel,
-            _ => map,
-        };
-        let to = match self.to {
-            Memory::Between if forward && !rows => "GroupColumns",
-            Memory::Between => panel,
-            _ => map,
-        };
-        let reads = match self.from {
-            Memory::Input => input,
-            Memory::Output => "real",
-            Memory::Between => "cplx",
-        };
+        let alone = ![self.from, self.to].contains(&Memory::Between);
         let pass = instances::Pass {
             forward,
-            places: [from, to],
-            input: reads,
-            odd: self.odd,
+            places: [self.place(self.from, forward && rows), self.place(self.to, forward && !rows)],
+            input: match self.from {
+                Memory::Input => input,
+                Memory::Output => "real",
+                Memory::Between => "cplx",
+            },
+            // Of lines alone: maps have a multiple of 4.
+            odd: rows && alone && !self.across.is_multiple_of(2),
             halves,
             threshold,
             in_place: self.from == self.to,
             batch: self.maps > 1,
         };
-        let what = ("transform", self.role, pass.defines());
-        Instance::choose::<T>(shapes, what, (self.n, self.lines as usize))
+        let (count, maps) = (self.lines as usize, self.maps as usize);
+        let lines = Lines { n: self.n, count, each: 1, maps };
+        Instance::choose::<T>(shapes, ("transform", self.role, pass.defines()), lines)
     }
 }
 
@@ -231,7 +217,7 @@ impl<T: CudaReal> LineTransform<T> {
         let Some((steps, instances)) = Self::instances::<I>(shapes, direction, shape, batch) else {
             return Ok(None);
         };
-        let kernels = LineKernel::all(gpu, &instances)?.into_iter();
+        let kernels = LineKernel::all(gpu, &instances)?;
         let values = batch * shape.iter().product::<usize>();
         let between = match *shape {
             [.., rows, n] => values / n / rows * (rows / 2) * n.next_multiple_of(panel::<T>()),
@@ -240,8 +226,8 @@ impl<T: CudaReal> LineTransform<T> {
         Ok(Some(LineTransform {
             gpu: gpu.clone(),
             shapes: shapes.clone(),
-            last_threshold: None,
-            passes: kernels.zip(steps).map(|(kernel, step)| Pass::new(kernel, step)).collect(),
+            with_threshold: None,
+            passes: kernels.into_iter().zip(steps).collect(),
             input: I::TYPE,
             values,
             between: gpu.zeros(between)?,
@@ -249,7 +235,7 @@ impl<T: CudaReal> LineTransform<T> {
     }
 
     /// Its steps, and the instances that do them.
-    fn instances<I: Input<T>>(
+    pub(super) fn instances<I: Input<T>>(
         shapes: &Shapes,
         direction: Direction<'_>,
         shape: &[usize],
@@ -276,24 +262,11 @@ impl<T: CudaReal> LineTransform<T> {
         Some((steps, instances))
     }
 
-    /// Compiles what [`LineTransform::shaped`] needs for each of `shapes`, side by side.
-    pub(super) fn compile<I: Input<T>>(
-        gpu: &Gpu,
-        shapes: &[Shapes],
-        direction: Direction<'_>,
-        shape: &[usize],
-    ) {
-        let of = |shapes| Self::instances::<I>(shapes, direction, shape, 1);
-        let instances: Vec<_> = shapes.iter().filter_map(of).flat_map(|(_, all)| all).collect();
-        LineKernel::<T>::compile(gpu, &instances);
-    }
-
     /// Of a DCT, makes it ready for a threshold.
     pub(in crate::cuda) fn prepare_threshold<I: Input<T>>(&mut self) -> Result<(), CudaError> {
-        let step = self.passes.last().expect("a transform has an axis").step;
+        let (_, step) = self.passes.last().expect("a transform has an axis");
         let instance = step.instance::<T>(&self.shapes, true, I::TYPE, self.passes.len(), true);
-        let mut kernels = LineKernel::all(&self.gpu, &Vec::from_iter(instance))?;
-        self.last_threshold = kernels.pop().map(|kernel| Pass::new(kernel, step));
+        self.with_threshold = LineKernel::all(&self.gpu, instance.as_slice())?.pop();
         Ok(())
     }
 
@@ -308,13 +281,13 @@ impl<T: CudaReal> LineTransform<T> {
         check_length("transformed array", output.len(), self.values)?;
         assert_eq!(I::TYPE, self.input);
         let last = self.passes.len() - 1;
-        for (k, pass) in self.passes.iter().enumerate() {
-            let pass = match &self.last_threshold {
-                Some(with) if k == last && threshold.is_some() => with,
-                _ => pass,
+        for (k, (plain, step)) in self.passes.iter().enumerate() {
+            let threshold = if k == last { threshold.take() } else { None };
+            let LineKernel { kernel, table, .. } = match &threshold {
+                Some(_) => self.with_threshold.as_ref().expect("the plan is ready for a threshold"),
+                None => plain,
             };
-            let Pass { kernel, config, step } = pass;
-            let mut launch = Launch::new(&self.gpu, &kernel.function);
+            let mut launch = kernel.on(&self.gpu);
             match step.from {
                 Memory::Input => launch.arg(input),
                 Memory::Output => launch.arg(&*output),
@@ -325,24 +298,17 @@ impl<T: CudaReal> LineTransform<T> {
                 _ => launch.arg(&*output),
             };
             let sine = i32::from(step.sine);
-            launch.arg(&kernel.table).arg(&step.lines).arg(&step.across);
-            let epsilon;
-            match if k == last { threshold.take() } else { None } {
-                Some(threshold) => {
-                    assert!(self.last_threshold.is_some(), "the plan is ready for a threshold");
-                    epsilon = threshold.epsilon;
-                    launch.arg(&epsilon).arg(threshold.kept).arg(threshold.parts);
-                }
-                None => {
-                    launch.arg(&sine);
-                }
-            }
+            launch.args(&[table, &step.lines, &step.across]);
+            match &threshold {
+                Some(threshold) => launch.args(&threshold.arguments()),
+                None => launch.arg(&sine),
+            };
             // SAFETY: the arguments are those of kernels/lines/transform.cu, in their order, for
             // an instance that was compiled for this step; input and output hold `values` values
             // (checked above), the input of the type it was compiled for (asserted), `between` a
             // complex number for two values of whole panels, the table is that of the kernel's
             // stages, and the blocks cover the lines of all maps.
-            unsafe { launch.launch(*config) }?;
+            unsafe { launch.launch(kernel.config) }?;
         }
         Ok(())
     }
@@ -351,10 +317,10 @@ impl<T: CudaReal> LineTransform<T> {
     /// value that the first one reads.
     pub(in crate::cuda) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
         let map = self.values * size_of::<T>();
-        let of = |pass: &Pass<T>| {
-            let reads = if pass.step.from == Memory::Input { self.values * input } else { map };
-            let name = format!("{} {}", pass.step.role.name(), pass.step.n);
-            KernelUse::of(&self.gpu, name, &pass.kernel.function, &pass.config, reads + map)
+        let of = |(LineKernel { kernel, .. }, step): &(LineKernel<T>, Step)| {
+            let reads = if step.from == Memory::Input { self.values * input } else { map };
+            let name = format!("{} {}", step.role.name(), step.n);
+            KernelUse::of(&self.gpu, name, &kernel.function, &kernel.config, reads + map)
         };
         self.passes.iter().map(of).collect()
     }

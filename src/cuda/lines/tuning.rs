@@ -7,7 +7,7 @@
 //! nothing. What the file says is checked as every choice is, so that it can cost time, never
 //! correctness.
 
-use super::kernel::Shapes;
+use super::kernel::{Instance, LineKernel, Shapes};
 use super::shapes::{Keep, Limits, Role, Shape, candidates};
 use super::transform::{Direction, LineTransform};
 use crate::cuda::device::compile::{cache_folder, source_hash};
@@ -18,32 +18,12 @@ use crate::output::write_whole;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The format of the file, and what its rows mean.
-const VERSION: u32 = 1;
-
-/// What a file is for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Header {
-    version: u32,
-    placefield: String,
-    kernels: String,
-    device: String,
-    multiprocessors: i32,
-    shared_memory: usize,
-}
-
-impl Header {
-    fn of(gpu: &Gpu) -> Self {
-        let info = gpu.info();
-        Header {
-            version: VERSION,
-            placefield: env!("CARGO_PKG_VERSION").into(),
-            kernels: format!("{:016x}", source_hash()),
-            device: info.name.clone(),
-            multiprocessors: info.multiprocessors,
-            shared_memory: info.shared_memory,
-        }
-    }
+/// What the file is for: its format and what its rows mean, this version, its kernels, the device.
+fn made_for(gpu: &Gpu) -> String {
+    let (version, kernels, info) = (env!("CARGO_PKG_VERSION"), source_hash(), gpu.info());
+    let (count, shared) = (info.multiprocessors, info.shared_memory);
+    let device = format!("{}, {count} multiprocessors, {shared} bytes", info.name);
+    format!("format 2, placefield {version}, kernels {kernels:016x}, {device}")
 }
 
 /// How the lines of one pass are best divided.
@@ -120,7 +100,7 @@ impl Tuned {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct File {
-    made_for: Header,
+    made_for: String,
     rows: Vec<Tuned>,
 }
 
@@ -133,7 +113,7 @@ pub fn file(gpu: &Gpu) -> Option<PathBuf> {
 
 fn read(gpu: &Gpu) -> Option<File> {
     let found: File = serde_json::from_slice(&std::fs::read(file(gpu)?).ok()?).ok()?;
-    (found.made_for == Header::of(gpu)).then_some(found)
+    (found.made_for == made_for(gpu)).then_some(found)
 }
 
 /// What was measured on a device, as far as it can run there.
@@ -156,7 +136,7 @@ pub fn keep(gpu: &Gpu, rows: &[Tuned]) -> std::io::Result<PathBuf> {
     all.retain(|old| rows.iter().all(|new| key(new) != key(old)));
     all.extend_from_slice(rows);
     all.sort_by_key(key);
-    let text = serde_json::to_string_pretty(&File { made_for: Header::of(gpu), rows: all })?;
+    let text = serde_json::to_string_pretty(&File { made_for: made_for(gpu), rows: all })?;
     path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
     write_whole(&path, |file| file.write_all(text.as_bytes()))?;
     Ok(path)
@@ -199,7 +179,8 @@ pub fn tune<T: CudaReal>(
     Ok(rows)
 }
 
-const INVERSE: Direction<'_> = Direction::Inverse { sines: &[false, true] };
+const DIRECTIONS: [Direction<'_>; 2] =
+    [Direction::Forward, Direction::Inverse { sines: &[false, true] }];
 
 /// What is timed for a role: a solve, a DCT and an IDCT_IDXST of what it leaves, or both.
 struct Subject<T: CudaReal> {
@@ -214,15 +195,14 @@ impl<T: CudaReal> Subject<T> {
         [role != Role::Columns, matches!(role, Role::Rows | Role::Columns)]
     }
 
-    /// Compiles what it needs with each of `shapes`.
-    fn compile(gpu: &Gpu, role: Role, shapes: &[Shapes], grid: &BinGrid) {
+    /// The instances that it needs.
+    fn instances(role: Role, shapes: &Shapes, grid: &BinGrid) -> Vec<Instance> {
         let [solve, transforms] = Self::parts(role);
-        if solve {
-            ThreePass::<T>::compile(gpu, shapes, grid);
-        }
-        for direction in [Direction::Forward, INVERSE].into_iter().filter(|_| transforms) {
-            LineTransform::<T>::compile::<T>(gpu, shapes, direction, &[grid.nx(), grid.ny()]);
-        }
+        let solve = solve.then(|| ThreePass::<T>::instances(shapes, grid, 1)).into_iter();
+        let transforms = DIRECTIONS.into_iter().filter(|_| transforms).filter_map(|direction| {
+            LineTransform::instances::<T>(shapes, direction, &[grid.nx(), grid.ny()], 1)
+        });
+        solve.flatten().flatten().chain(transforms.flat_map(|(_, all)| all)).collect()
     }
 
     fn new(gpu: &Gpu, role: Role, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError> {
@@ -231,17 +211,15 @@ impl<T: CudaReal> Subject<T> {
         let plan = |direction| {
             let plan = LineTransform::shaped::<T>(gpu, shapes, direction, &shape, 1)?;
             let reason = "no lines of this length on this device";
-            plan.ok_or(CudaError::NoTransform { shape: shape.to_vec(), batch: 1, reason })
+            let none = || CudaError::NoTransform { shape: shape.to_vec(), batch: 1, reason };
+            Ok((plan.ok_or_else(none)?, gpu.zeros(grid.bins())?))
         };
-        let mut subject = Subject { solve: None, transforms: Vec::new() };
-        if solve {
-            let solver = ThreePass::shaped(gpu, shapes, grid, 1)?;
-            subject.solve = Some((solver, Fields::new(gpu, grid.bins())?));
-        }
-        for direction in [Direction::Forward, INVERSE].into_iter().filter(|_| transforms) {
-            subject.transforms.push((plan(direction)?, gpu.zeros(grid.bins())?));
-        }
-        Ok(subject)
+        let solver = || -> Result<_, CudaError> {
+            Ok((ThreePass::shaped(gpu, shapes, grid, 1)?, Fields::new(gpu, grid.bins())?))
+        };
+        let plans = DIRECTIONS.into_iter().filter(|_| transforms).map(plan);
+        let transforms = plans.collect::<Result<_, CudaError>>()?;
+        Ok(Subject { solve: solve.then(solver).transpose()?, transforms })
     }
 
     fn run(&mut self, map: &DeviceVec<T>) -> Result<(), CudaError> {
@@ -346,10 +324,11 @@ impl<T: CudaReal> Trial<'_, T> {
     /// Times `candidates`, those that are timed already left out.
     fn time(&mut self, mut candidates: Vec<Shape>) -> Result<(), CudaError> {
         candidates.retain(|shape| self.timed.iter().all(|(_, other)| other != shape));
-        let with = |shape: &Shape| self.shapes.clone().with(*shape);
         for some in candidates.chunks(AT_ONCE) {
-            let shapes: Vec<_> = some.iter().map(with).collect();
-            Subject::<T>::compile(self.gpu, self.role, &shapes, self.grid);
+            let of = |shape| Subject::<T>::instances(self.role, &self.with(shape), self.grid);
+            let instances: Vec<_> = some.iter().flat_map(of).collect();
+            // Those that fail do so again when they are asked for.
+            let _ = LineKernel::<T>::compile(self.gpu, &instances);
             for shape in some {
                 match self.candidate(shape) {
                     Ok(Some(microseconds)) => self.timed.push((microseconds, *shape)),
@@ -374,9 +353,14 @@ impl<T: CudaReal> Trial<'_, T> {
         }
     }
 
+    /// The shapes with this one.
+    fn with(&self, shape: &Shape) -> Shapes {
+        self.shapes.clone().with(*shape)
+    }
+
     /// What is timed with this shape.
     fn subject(&self, shape: &Shape) -> Result<Subject<T>, CudaError> {
-        Subject::new(self.gpu, self.role, &self.shapes.clone().with(*shape), self.grid)
+        Subject::new(self.gpu, self.role, &self.with(shape), self.grid)
     }
 
     /// The fastest so far, the seed left out.

@@ -1,53 +1,34 @@
 //! The twiddles that a line's FFT reads.
 
 use super::shapes::Shape;
+use crate::transform::twiddle::quarter_wave;
+use num_complex::Complex;
 
 /// As `Stages` of `kernels/lines/block_fft.cuh` has them: for every stage but the
 /// first, of radix X after stages of total length L, and for every power of two p < X,
 /// e^{-2πipm/(LX)} for m < L; then e^{iπk/2n} for k up to the number of a line's threads.
-pub(super) fn twiddles(shape: &Shape) -> Vec<(f64, f64)> {
+pub(super) fn twiddles(shape: &Shape) -> Vec<Complex<f64>> {
     let Shape { n, elements, middle: [second, third], .. } = *shape;
     let end = elements / 2;
     let mut table = Vec::new();
     let mut length = end;
     for radix in [second, third, end] {
+        let quarter = quarter_wave(length * radix);
         let powers = std::iter::successors(Some(1), |p| Some(2 * p)).take_while(|&p| p < radix);
         for power in powers {
-            table.extend((0..length).map(|m| {
-                let (sin, cos) = turn(power * m, length * radix);
-                (cos, -sin)
-            }));
+            table.extend((0..length).map(|m| root(&quarter, power * m)));
         }
         length *= radix;
     }
     debug_assert_eq!(length, n);
-    table.extend((0..=shape.per_line()).map(|k| {
-        let (sin, cos) = turn(k, 4 * n);
-        (cos, sin)
-    }));
+    table.extend(quarter_wave(n)[..=shape.per_line()].iter().map(Complex::conj));
     table
 }
 
-/// Sine and cosine of the `part`-th of `whole` parts of a turn, by those of an
-/// angle in the first octant: neither is taken of a large rounded angle.
-fn turn(part: usize, whole: usize) -> (f64, f64) {
-    let eighths = 8 * (part % whole);
-    let angle = |parts: usize| std::f64::consts::TAU * parts as f64 / (8 * whole) as f64;
-    let octant = eighths / whole;
-    // From the nearest multiple of a quarter turn.
-    let quarter = octant.div_ceil(2);
-    let (sin, cos) = if octant.is_multiple_of(2) {
-        angle(eighths - 2 * quarter * whole).sin_cos()
-    } else {
-        let (sin, cos) = angle(2 * quarter * whole - eighths).sin_cos();
-        (-sin, cos)
-    };
-    match quarter % 4 {
-        0 => (sin, cos),
-        1 => (cos, -sin),
-        2 => (-sin, -cos),
-        _ => (-cos, sin),
-    }
+/// e^{-2πik/n}, by the quarter of the circle that [`quarter_wave`] of n has.
+fn root(quarter: &[Complex<f64>], k: usize) -> Complex<f64> {
+    let n = quarter.len() - 1;
+    quarter[4 * k % n] * Complex::new(0.0, -1.0).powu((4 * k / n % 4) as u32)
 }
 
 #[cfg(test)]
@@ -56,15 +37,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_are_exact_at_the_quarters_and_right_between() {
-        for (part, want) in [(0, (0.0, 1.0)), (1, (1.0, 0.0)), (2, (0.0, -1.0)), (3, (-1.0, 0.0))] {
-            assert_eq!(turn(part, 4), want);
-            assert_eq!(turn(8 * part, 32), want);
+    fn roots_are_exact_at_the_quarters_and_right_between() {
+        for (k, want) in [(0, (1.0, 0.0)), (1, (0.0, -1.0)), (2, (-1.0, 0.0)), (3, (0.0, 1.0))] {
+            for n in [4, 32] {
+                let w = root(&quarter_wave(n), k * n / 4);
+                assert_eq!((w.re, w.im), want);
+            }
         }
-        for part in 0..64 {
-            let (sin, cos) = (std::f64::consts::TAU * part as f64 / 64.0).sin_cos();
-            let (s, c) = turn(part, 64);
-            assert!((s - sin).abs() < 1e-15 && (c - cos).abs() < 1e-15, "{part}");
+        for n in [6, 64] {
+            let quarter = quarter_wave(n);
+            for k in 0..2 * n {
+                let want = Complex::cis(-std::f64::consts::TAU * k as f64 / n as f64);
+                assert!((root(&quarter, k) - want).norm() < 4e-15, "{k} of {n}");
+            }
         }
     }
 
@@ -78,9 +63,9 @@ mod tests {
         let stages = 3 * 8 + 2 * 64 + 3 * 256;
         assert_eq!(table.len(), stages + 129);
         let angle = -std::f64::consts::TAU * 4.0 * 3.0 / 64.0;
-        assert!((table[2 * 8 + 3].0 - angle.cos()).abs() < 1e-15);
-        assert!((table[2 * 8 + 3].1 - angle.sin()).abs() < 1e-15);
+        assert!((table[2 * 8 + 3].re - angle.cos()).abs() < 1e-15);
+        assert!((table[2 * 8 + 3].im - angle.sin()).abs() < 1e-15);
         let angle = std::f64::consts::PI * 128.0 / 4096.0;
-        assert!((table[stages + 128].1 - angle.sin()).abs() < 1e-15);
+        assert!((table[stages + 128].im - angle.sin()).abs() < 1e-15);
     }
 }

@@ -14,10 +14,10 @@
 //! [`solver`](super::solver()) takes the fused pipeline then.
 
 use super::field_solver::{FieldSolver, Fields, Green, private};
-use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, KernelUse, Launch, Overlap, check_length,
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, KernelUse, Overlap, check_length};
+use crate::cuda::lines::{
+    Instance, LONGEST, LineKernel, Lines, Role, SHORTEST, Shapes, panel, solve,
 };
-use crate::cuda::lines::{Instance, LONGEST, LineKernel, Role, SHORTEST, Shapes, panel, solve};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 
@@ -44,8 +44,6 @@ pub struct ThreePass<T: CudaReal> {
     /// first holds ρ's transform along y.
     p: DeviceVec<T::Complex>,
     q: DeviceVec<T::Complex>,
-    /// The second pass's groups of columns that are neighbours.
-    units: u32,
     /// The energy, by map and block of the second pass, and how many blocks that has for each.
     partial: DeviceVec<f64>,
     blocks: u32,
@@ -53,12 +51,17 @@ pub struct ThreePass<T: CudaReal> {
 
 impl<T: CudaReal> ThreePass<T> {
     /// The kernels for `grid`: the first pass, the second, the third with and without φ.
-    fn instances(shapes: &Shapes, grid: &BinGrid, maps: usize) -> Result<[Instance; 4], CudaError> {
+    pub(in crate::cuda) fn instances(
+        shapes: &Shapes,
+        grid: &BinGrid,
+        maps: usize,
+    ) -> Result<[Instance; 4], CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
-        let choose = |(unit, role, does)| {
+        let choose = |(unit, role, does), each| {
             // Columns along x, rows along y.
             let (n, across) = if role == Role::Solve { (nx, ny) } else { (ny, nx) };
-            let instance = Instance::choose::<T>(shapes, (unit, role, does), (n, across / 2));
+            let lines = Lines { n, count: across / 2, each, maps };
+            let instance = Instance::choose::<T>(shapes, (unit, role, does), lines);
             instance.ok_or_else(|| CudaError::NoThreePass {
                 nx,
                 ny,
@@ -70,15 +73,9 @@ impl<T: CudaReal> ThreePass<T> {
                 ),
             })
         };
-        let [rows, columns, with_potential, without] = solve(maps > 1).map(choose);
-        Ok([rows?, columns?, with_potential?, without?])
-    }
-
-    /// Compiles what [`ThreePass::shaped`] needs for each of `shapes`, side by side.
-    pub(in crate::cuda) fn compile(gpu: &Gpu, shapes: &[Shapes], grid: &BinGrid) {
-        let of = |shapes| Self::instances(shapes, grid, 1);
-        let instances: Vec<_> = shapes.iter().flat_map(of).flatten().collect();
-        LineKernel::<T>::compile(gpu, &instances);
+        let [rows, columns, with_potential, without] = solve(maps > 1);
+        let [rows, columns] = [choose(rows, 1)?, choose(columns, 1)?];
+        Ok([rows, columns, choose(with_potential, 3)?, choose(without, 2)?])
     }
 
     /// Whether it is made for `grid`'s numbers of bins on this device.
@@ -117,10 +114,10 @@ impl<T: CudaReal> ThreePass<T> {
         let kernels = LineKernel::all(gpu, &Self::instances(shapes, grid, maps)?)?;
         let [rows, columns, with_potential, without] =
             <[_; 4]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
-        let (units, blocks) = columns.column_units(gpu, ny)?;
+        let blocks = columns.kernel.config.grid_dim.0;
         let green = Green::new(grid, SCALE / grid.bins() as f64);
         let overlap = match maps * grid.bins() <= OVERLAP {
-            true => Overlap::where_possible(&columns.function),
+            true => Overlap::where_possible(&columns.kernel.function),
             false => Overlap::None,
         };
         let between = maps * (nx / 2) * ny.next_multiple_of(panel::<T>());
@@ -137,7 +134,6 @@ impl<T: CudaReal> ThreePass<T> {
             green,
             p: gpu.zeros(between)?,
             q: gpu.zeros(between)?,
-            units,
             partial: gpu.zeros(maps * blocks as usize)?,
             blocks,
         })
@@ -150,18 +146,16 @@ impl<T: CudaReal> ThreePass<T> {
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<[KernelUse; 4], CudaError> {
         let [with_potential, without] = &self.fields;
-        let (pairs, maps) = (self.pairs, self.maps);
-        let columns = self.columns.config(self.blocks, maps);
         // Read and written by each: so many values per bin.
-        let of = |name, kernel: &LineKernel<T>, config, values: usize| {
-            let bytes = values * maps as usize * self.bins * size_of::<T>();
-            KernelUse::of(&self.gpu, name, &kernel.function, &config, bytes)
+        let of = |name, LineKernel { kernel, .. }: &LineKernel<T>, values: usize| {
+            let bytes = values * self.maps as usize * self.bins * size_of::<T>();
+            KernelUse::of(&self.gpu, name, &kernel.function, &kernel.config, bytes)
         };
         Ok([
-            of("rows_forward", &self.rows, self.rows.cover(pairs, maps), 2)?,
-            of("columns", &self.columns, columns, 3)?,
-            of("rows_inverse", with_potential, with_potential.cover_fields(pairs, 3, maps), 5)?,
-            of("rows_inverse_field", without, without.cover_fields(pairs, 2, maps), 4)?,
+            of("rows_forward", &self.rows, 2)?,
+            of("columns", &self.columns, 3)?,
+            of("rows_inverse", with_potential, 5)?,
+            of("rows_inverse_field", without, 4)?,
         ])
     }
 
@@ -182,25 +176,25 @@ impl<T: CudaReal> ThreePass<T> {
     /// The second and third pass.
     fn inverse_maps(&mut self, fields: &mut Fields<T>, potential: bool) -> Result<(), CudaError> {
         fields.check(self.bins, self.maps as usize)?;
-        let ThreePass { p, q, green, units, partial, pairs, blocks, .. } = &*self;
-        let mut launch = Launch::new(&self.gpu, &self.columns.function);
-        launch.overlap(self.overlap);
-        launch.args(&[p, q, &self.columns.table, green, units, partial]);
+        let ThreePass { gpu, p, q, green, partial, pairs, blocks, .. } = &*self;
+        let LineKernel { kernel, table, units } = &self.columns;
+        let mut launch = kernel.on(gpu);
+        launch.overlap(self.overlap).args(&[p, q, table, green, units, partial]);
         // SAFETY: the arguments are those of columns in kernels/solve/columns.cu; P and Q
         // hold a complex number for two bins of whole panels of every map, the table was made for the
         // kernel's stages, `units` are all of a map's columns, `partial` has a number per block.
-        unsafe { launch.launch(self.columns.config(*blocks, self.maps)) }?;
+        unsafe { launch.launch(kernel.config) }?;
         let Fields { potential: phi, field_x, field_y, energy } = fields;
         let [with_potential, without] = &self.fields;
         let step_y = green.step_y();
-        let (each, kernel) = if potential { (3, with_potential) } else { (2, without) };
-        let mut launch = Launch::new(&self.gpu, &kernel.function);
-        launch.overlap(self.overlap).args(&[p, q, phi, field_x, field_y, &kernel.table, &step_y]);
+        let LineKernel { kernel, table, .. } = if potential { with_potential } else { without };
+        let mut launch = kernel.on(gpu);
+        launch.overlap(self.overlap).args(&[p, q, phi, field_x, field_y, table, &step_y]);
         launch.args(&[pairs, partial, blocks, energy]);
         // SAFETY: the arguments are those of fields in kernels/solve/fields.cu, which without
         // the potential leaves φ alone; fields hold `bins` values for every map and the energies have
         // been checked too, and the rest is as above.
-        unsafe { launch.launch(kernel.cover_fields(self.pairs, each, self.maps)) }
+        unsafe { launch.launch(kernel.config) }
     }
 }
 
@@ -213,14 +207,14 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
 
     fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
         check_length("density map", rho.len(), self.maps as usize * self.bins)?;
-        let ThreePass { p, rows, pairs, across, .. } = &*self;
-        let mut launch = Launch::new(&self.gpu, &rows.function);
-        launch.overlap(self.overlap).args(&[rho, p, &rows.table, pairs, across, &0i32]);
+        let ThreePass { p, rows: LineKernel { kernel, table, .. }, pairs, across, .. } = &*self;
+        let mut launch = kernel.on(&self.gpu);
+        launch.overlap(self.overlap).args(&[rho, p, table, pairs, across, &0i32]);
         // SAFETY: the arguments are those of transform in kernels/lines/transform.cu; of every map ρ
         // holds `bins` values, P a complex number for two bins of whole panels, the table was made for
         // the kernel's stages, and blocks cover the map's row pairs. It waits before its first
         // access; what comes before need not let it start.
-        unsafe { launch.launch(rows.cover(*pairs, self.maps)) }
+        unsafe { launch.launch(kernel.config) }
     }
 
     fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {

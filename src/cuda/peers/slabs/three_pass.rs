@@ -15,9 +15,8 @@ use super::super::{Peers, divide};
 use super::Passes;
 use crate::cuda::device::{
     Branch, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
-    Launch,
 };
-use crate::cuda::lines::{Instance, Keep, LineKernel, Role, Shapes, slabs};
+use crate::cuda::lines::{Instance, Keep, LineKernel, Lines, Role, Shapes, slabs};
 use crate::cuda::solve::{Green, SCALE};
 use crate::grid::BinGrid;
 use cudarc::driver::sys;
@@ -45,9 +44,6 @@ struct Rank<T: CudaReal> {
     q: DeviceVec<T::Complex>,
     /// The energy, by blocks of the second pass on all ranks.
     partial: DeviceVec<f64>,
-    /// Groups of columns that the second pass takes, and its blocks.
-    units: u32,
-    blocks: u32,
     /// Where the first and the second pass store.
     slabs: [Slabs; 2],
     /// Where there is a fourth pass: Q for others, and where what of it goes, in how many bytes.
@@ -142,17 +138,21 @@ pub(super) fn make<T: CudaReal>(
         let gpu = peers.gpu(rank);
         let own_pairs = first_pair[rank + 1] - first_pair[rank];
         let mut instances = Vec::new();
-        for (unit, role, does) in slabs(count, width, written, parted) {
-            let (n, lines) =
+        // Maps that each pass makes.
+        let maps: &[usize] = if parted { &[1, 1, 2, 1] } else { &[1, 1, 3] };
+        for ((unit, role, does), &each) in
+            slabs(count, width, written, parted).into_iter().zip(maps)
+        {
+            let (n, count) =
                 if role == Role::Solve { (nx, columns_of(rank) / 2) } else { (ny, own_pairs) };
-            let instance = Instance::choose::<T>(shapes, (unit, role, does), (n, lines));
+            let lines = Lines { n, count, each, maps: 1 };
+            let instance = Instance::choose::<T>(shapes, (unit, role, does), lines);
             instances.push(instance.ok_or_else(|| no(format!("no lines of {n}")))?);
         }
         let mut kernels = LineKernel::all(gpu, &instances)?.into_iter();
         let mut next = || kernels.next().expect("one for each instance");
         let (rows, columns) = (next(), next());
         let fields = kernels.collect();
-        let (units, blocks) = columns.column_units(gpu, columns_of(rank))?;
         let own_panels = first_panel[rank + 1] - first_panel[rank];
         let own = panels * width * own_pairs;
         let others = if by_messages { division.others(rank) } else { 0 };
@@ -167,14 +167,12 @@ pub(super) fn make<T: CudaReal>(
             rows,
             columns,
             fields,
-            units,
-            blocks,
             slabs: Default::default(),
             later: None,
             exchange: None,
         });
     }
-    let own: Vec<u32> = ranks.iter().map(|rank| rank.blocks).collect();
+    let own: Vec<u32> = ranks.iter().map(|rank| rank.columns.kernel.config.grid_dim.0).collect();
     let first_partial: Vec<usize> = peers
         .gather("blocks", &own)?
         .iter()
@@ -230,22 +228,22 @@ pub(super) fn make<T: CudaReal>(
 }
 
 impl<T: CudaReal> Rank<T> {
-    /// Enqueues that so many of the fields are made, by one of the kernels for that.
+    /// Enqueues that fields are made by one of the kernels for that.
     fn fields_of(
         &self,
         kernel: usize,
-        count: u32,
         [potential, field_x, field_y]: &[DeviceSliceMut<'_, T>; 3],
         energy: &DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
         let Rank { gpu, fields, p, q, partial, pairs, green, .. } = self;
-        let (kernel, parts, step_y) = (&fields[kernel], partial.len() as u32, green.step_y());
-        let mut launch = Launch::new(gpu, &kernel.function);
-        launch.arg(p).arg(q).arg(potential).arg(field_x).arg(field_y);
-        launch.arg(&kernel.table).arg(&step_y).arg(pairs).arg(partial).arg(&parts).arg(energy);
+        let LineKernel { kernel, table, .. } = &fields[kernel];
+        let (parts, step_y) = (partial.len() as u32, green.step_y());
+        let mut launch = kernel.on(gpu);
+        launch.args(&[p, q, potential, field_x, field_y, table, &step_y]);
+        launch.args(&[pairs, partial, &parts, energy]);
         // SAFETY: the arguments are those of fields in kernels/solve/fields.cu; every map holds
         // the rank's rows (checked by `SlabSolver`), P and Q whole panels of its row pairs.
-        unsafe { launch.launch(kernel.cover_fields(*pairs, count, 1)) }
+        unsafe { launch.launch(kernel.config) }
     }
 
     /// Enqueues that other ranks get their Q.
@@ -262,39 +260,23 @@ impl<T: CudaReal> Rank<T> {
 
 impl<T: CudaReal> Passes<T> for Rank<T> {
     fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
-        let Rank { gpu, rows, slabs, pairs, .. } = self;
+        let Rank { gpu, rows: LineKernel { kernel, table, .. }, slabs, pairs, .. } = self;
         let (across, sine) = (0u32, 0i32);
         // SAFETY: the arguments are those of transform in kernels/lines/transform.cu with
         // PF_PEERS; ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold
         // all row pairs of its columns, live as long as the solver, which waits for all ranks before
         // it frees them, and are read in the second pass alone, before ranks meet; or
         // else what is stored to fits in the rank's own P (`Exchange`).
-        unsafe {
-            Launch::new(gpu, &rows.function)
-                .arg(&rho)
-                .arg(&slabs[0])
-                .arg(&rows.table)
-                .arg(pairs)
-                .arg(&across)
-                .arg(&sine)
-                .launch(rows.cover(*pairs, 1))
-        }
+        unsafe { kernel.launch(gpu, &[&rho, &slabs[0], table, pairs, &across, &sine]) }
     }
 
     fn second(&mut self) -> Result<(), CudaError> {
-        let Rank { gpu, columns, slabs, units, blocks, green, .. } = self;
+        let Rank { gpu, columns: LineKernel { kernel, table, units }, slabs, green, .. } = self;
         // SAFETY: the arguments are those of columns in kernels/solve/columns.cu with PF_PEERS;
         // `units` are all of the rank's columns; P and Q hold whole panels of each rank's row
         // pairs, the parts of the energy a number for every block of every rank; they
         // live as the panels do, and are read in the third pass alone.
-        unsafe {
-            Launch::new(gpu, &columns.function)
-                .arg(&slabs[1])
-                .arg(&columns.table)
-                .arg(green)
-                .arg(units)
-                .launch(columns.config(*blocks, 1))
-        }
+        unsafe { kernel.launch(gpu, &[&slabs[1], table, green, units]) }
     }
 
     fn third(
@@ -302,9 +284,9 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
         maps: [DeviceSliceMut<'_, T>; 3],
         energy: DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
-        let Some(later) = &self.later else { return self.fields_of(0, 3, &maps, &energy) };
+        let Some(later) = &self.later else { return self.fields_of(0, &maps, &energy) };
         let send = |rank: &mut &Self| rank.send_later();
-        let first = |rank: &mut &Self| rank.fields_of(0, 2, &maps, &energy);
+        let first = |rank: &mut &Self| rank.fields_of(0, &maps, &energy);
         // SAFETY: what is sent goes to Q of other ranks, which none reads before ranks have met again, from
         // memory that the second pass alone writes.
         unsafe { later.branch.side_by_side(&mut &*self, send, first) }
@@ -319,7 +301,7 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
         maps: [DeviceSliceMut<'_, T>; 3],
         energy: DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
-        self.fields_of(1, 1, &maps, &energy)
+        self.fields_of(1, &maps, &energy)
     }
 
     fn transfers(&self, after: usize) -> &[Transfer] {
