@@ -13,12 +13,13 @@
 #pragma once
 #include "fft/reorder.cuh"
 
-/// out[row][j] = f(line, j) for j < 2n, from lines of n.
-template <typename Out, typename F>
-__device__ __forceinline__ void extend_lines(const Input* __restrict__ in, Out* __restrict__ out, u32 rows, u32 n, F f) {
+/// out[row][j] = f(line, j) for j < `length`, from lines of n.
+template <typename In, typename Out, typename F>
+__device__ __forceinline__ void each_of_lines(const In* __restrict__ in, u32 n, Out* __restrict__ out, u32 length,
+                                              u32 rows, F f) {
     Index c = first_index();
-    if (c.j >= 2 * n) return;
-    for (; c.i < rows; c.i += row_stride()) out[at(c.i, c.j, 2 * n)] = f(in + at(c.i, 0, n), c.j);
+    if (c.j >= length) return;
+    for (; c.i < rows; c.i += row_stride()) out[at(c.i, c.j, length)] = f(in + at(c.i, 0, n), c.j);
 }
 
 /// Element j of a line and its mirror image.
@@ -30,27 +31,23 @@ __device__ __forceinline__ real mirrored(const Input* line, u32 j, u32 n) {
 /// at odd ones (a thread writes two values). Mirrored: the line and its mirror image. Padded:
 /// the line and as many zeros.
 PF_KERNEL(BLOCK) dct_pre_4n(const Input* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {
-    extend_lines(in, reinterpret_cast<cplx*>(out), rows, n,
-                 [=](const Input* line, u32 j) { return make(0, mirrored(line, j, n)); });
+    each_of_lines(in, n, reinterpret_cast<cplx*>(out), 2 * n, rows,
+                  [=](const Input* line, u32 j) { return make(0, mirrored(line, j, n)); });
 }
 PF_KERNEL(BLOCK) dct_pre_mirrored(const Input* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {
-    extend_lines(in, out, rows, n, [=](const Input* line, u32 j) { return mirrored(line, j, n); });
+    each_of_lines(in, n, out, 2 * n, rows, [=](const Input* line, u32 j) { return mirrored(line, j, n); });
 }
 PF_KERNEL(BLOCK) dct_pre_padded(const Input* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {
-    extend_lines(in, out, rows, n, [=](const Input* line, u32 j) { return j < n ? real(line[j]) : real(0); });
+    each_of_lines(in, n, out, 2 * n, rows,
+                  [=](const Input* line, u32 j) { return j < n ? real(line[j]) : real(0); });
 }
 
 /// DCT from a spectrum of `half` complex numbers a row: scale · Re(w X) where
 /// `rotated`, else scale · Re(X).
 PF_KERNEL(BLOCK) dct_post_long(const cplx* __restrict__ in, real* __restrict__ out, u32 rows, u32 n, u32 half,
                                const cplx* __restrict__ w, real scale, int rotated) {
-    Index c = first_index();
-    u32 k = c.j;
-    if (k >= n) return;
-    for (; c.i < rows; c.i += row_stride()) {
-        cplx x = in[at(c.i, k, half)];
-        out[at(c.i, k, n)] = scale * (rotated ? (w[k] * x).x : x.x);
-    }
+    each_of_lines(in, half, out, n, rows,
+                  [=](const cplx* line, u32 k) { return scale * (rotated ? w[k] * line[k] : line[k]).x; });
 }
 
 /// Coefficient k of a cosine or sine transform of a line: that one takes them
@@ -62,35 +59,26 @@ __device__ __forceinline__ real coefficient(const Input* __restrict__ line, u32 
 /// ½ conj(w) X, then zeros: n + 1 complex numbers.
 PF_KERNEL(BLOCK) idct_pre_2n(const Input* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
                              const cplx* __restrict__ w, int sine) {
-    Index c = first_index();
-    u32 k = c.j;
-    if (k > n) return;
-    for (; c.i < rows; c.i += row_stride()) {
-        real x = k < n ? real(0.5) * coefficient(in + at(c.i, 0, n), k, n, sine) : real(0);
-        out[at(c.i, k, n + 1)] = make(x * w[k].x, -x * w[k].y);
-    }
+    each_of_lines(in, n, out, n + 1, rows, [=](const Input* line, u32 k) {
+        const real x = k < n ? real(0.5) * coefficient(line, k, n, sine) : real(0);
+        return make(x * w[k].x, -x * w[k].y);
+    });
 }
 
 /// ¼ X, a zero, -¼ X backwards: the spectrum of a line like dct_pre_4n's.
 PF_KERNEL(BLOCK) idct_pre_4n(const Input* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
                              const cplx* __restrict__, int sine) {
-    Index c = first_index();
-    u32 k = c.j;
-    if (k > 2 * n) return;
-    const real quarter = k < n ? real(0.25) : real(-0.25);
-    for (; c.i < rows; c.i += row_stride()) {
-        real x = k == n ? real(0) : coefficient(in + at(c.i, 0, n), k < n ? k : 2 * n - k, n, sine);
-        out[at(c.i, k, 2 * n + 1)] = make(quarter * x, 0);
-    }
+    each_of_lines(in, n, out, 2 * n + 1, rows, [=](const Input* line, u32 k) {
+        const real quarter = k < n ? real(0.25) : real(-0.25);
+        return make(k == n ? real(0) : quarter * coefficient(line, k < n ? k : 2 * n - k, n, sine), 0);
+    });
 }
 
 /// Value k of a row is element step·k + first of `length`; odd ones negated for a
 /// sine transform.
 PF_KERNEL(BLOCK) idct_post_long(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 n, u32 length,
                                 u32 step, u32 first, int sine) {
-    Index c = first_index();
-    u32 k = c.j;
-    if (k >= n) return;
-    const real sign = sine && k & 1 ? real(-1) : real(1);
-    for (; c.i < rows; c.i += row_stride()) out[at(c.i, k, n)] = sign * in[at(c.i, step * k + first, length)];
+    each_of_lines(in, length, out, n, rows, [=](const real* line, u32 k) {
+        return (sine && k & 1 ? real(-1) : real(1)) * line[step * k + first];
+    });
 }

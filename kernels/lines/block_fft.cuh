@@ -182,29 +182,24 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
         // The wait for the last reader comes here, not after the reads, so that
         // the arithmetic between them overlaps with slower warps' reads.
         sync(place);
-        if constexpr (SPLIT) {
-            outputs<L, X, FROM>(from, place, [&](int e, Slot* at) { *at = v[e].x; });
-            sync(place);
-            real re[ROOM];
+        real re[ROOM];
 #pragma unroll
-            for (int b = 0; b < each(Y); ++b)
-#pragma unroll
-                for (int i = 0; i < Y; ++i) re[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, second, b, i);
-            sync(place);
-            outputs<L, X, FROM>(from, place, [&](int e, Slot* at) { *at = v[e].y; });
+        for (int part = 0; part <= SPLIT; ++part) {
+            if (part > 0) sync(place);
+            outputs<L, X, FROM>(from, place, [&](int e, Slot* at) {
+                if constexpr (SPLIT) *at = part ? v[e].y : v[e].x;
+                else *at = v[e];
+            });
             sync(place);
 #pragma unroll
             for (int b = 0; b < each(Y); ++b)
 #pragma unroll
-                for (int i = 0; i < Y; ++i)
-                    v[b * Y + i] = make(re[b * Y + i], source<Slot, L, X, Y, TO>(to, place, second, b, i));
-        } else {
-            outputs<L, X, FROM>(from, place, [&](int e, Slot* at) { *at = v[e]; });
-            sync(place);
-#pragma unroll
-            for (int b = 0; b < each(Y); ++b)
-#pragma unroll
-                for (int i = 0; i < Y; ++i) v[b * Y + i] = source<Slot, L, X, Y, TO>(to, place, second, b, i);
+                for (int i = 0; i < Y; ++i) {
+                    const Slot in = source<Slot, L, X, Y, TO>(to, place, second, b, i);
+                    if constexpr (!SPLIT) v[b * Y + i] = in;
+                    else if (part == 0) re[b * Y + i] = in;
+                    else v[b * Y + i] = make(re[b * Y + i], in);
+                }
         }
     }
 

@@ -43,15 +43,29 @@ __device__ __forceinline__ size_t panels(u32 columns, u32 pairs) {
     return size_t((columns + PANEL - 1) / PANEL * PANEL) * pairs;
 }
 
-/// Reads a column of a panel, from `column` on, and the one `next` columns on as one line.
-template <typename Fft> __device__ __forceinline__ void load_panel_columns(cplx* v, u32 t, const cplx* column, int next) {
-    const cplx* const ends[2] = {column + t * PANEL, column + (Fft::LENGTH - 1 - t) * PANEL};
+/// Reads neighbours of rows in pairs: those at `offset` from t (end 0) or from N-1-t (end 1) are at
+/// ends[end][offset · step] of the even row, `next` further on of the odd one.
+template <typename Fft, typename Two, typename Step>
+__device__ __forceinline__ void load_rows(cplx* v, const Two* const (&ends)[2], Step step, Step next) {
     Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
-        const cplx* at = ends[end] + offset * int(PANEL);
-        const cplx x = at[0], y = at[next];
+        const cplx x = as_cplx(ends[end][offset * step]), y = as_cplx(ends[end][offset * step + next]);
         a = make(x.x, y.x);
         b = make(x.y, y.y);
     });
+}
+/// Writes them, elements 2q times `even`, 2q+1 times `odd`.
+template <typename Fft>
+__device__ __forceinline__ void store_rows(cplx* v, cplx* const (&ends)[2], int step, int next, real even, real odd) {
+    Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
+        ends[end][offset * step] = make(even * a.x, odd * b.x);
+        ends[end][offset * step + next] = make(even * a.y, odd * b.y);
+    });
+}
+
+/// Reads a column of a panel, from `column` on, and the one `next` columns on as one line.
+template <typename Fft> __device__ __forceinline__ void load_panel_columns(cplx* v, u32 t, const cplx* column, int next) {
+    const cplx* const ends[2] = {column + t * PANEL, column + (Fft::LENGTH - 1 - t) * PANEL};
+    load_rows<Fft>(v, ends, int(PANEL), next);
 }
 
 /// ODD: the number of rows, `across`, is odd, and the last line's two rows are the same one.
@@ -69,6 +83,7 @@ template <typename Fft, bool ODD> struct MapRows {
     template <typename In> __device__ __forceinline__ void load_neighbours(cplx* v, u32 t, const In* map) const {
         const auto* even = twos(map + first);
         const decltype(even) ends[2] = {even + t, even + (N - 1 - t)};
+        // (load_rows would have the next row's distance in a register where the number of rows is odd.)
         Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
             const cplx x = as_cplx(ends[end][offset]), y = as_cplx(ends[end][offset + odd_row() / 2]);
             a = make(x.x, y.x);
@@ -79,14 +94,10 @@ template <typename Fft, bool ODD> struct MapRows {
         const In* even = map + first;
         Fft::coefficients(v, t, [&](u32 k, cplx& a) { a = make(real(even[k]), real(even[k + odd_row()])); });
     }
-    /// Even elements times `even`, odd ones times `odd`.
     __device__ __forceinline__ void store_neighbours(cplx* v, u32 t, real* map, real even, real odd) const {
         cplx* const row = reinterpret_cast<cplx*>(map + first);
         cplx* const ends[2] = {row + t, row + (N - 1 - t)};
-        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
-            ends[end][offset] = make(even * a.x, odd * b.x);
-            ends[end][offset + odd_row() / 2] = make(even * a.y, odd * b.y);
-        });
+        store_rows<Fft>(v, ends, 1, odd_row() / 2, even, odd);
     }
     template <typename Keep>
     __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, real* map, real scale, Keep& keep) const {
@@ -168,12 +179,7 @@ template <typename Fft, bool> struct GroupRows {
         const long long rows = 2 * lines;
         const auto at = [&](u32 q) { return in + map + ((q / group) * rows + 2 * line) * group + q % group; };
         const cplx* const ends[2] = {at(t), at(N - 1 - t)};
-        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
-            const cplx* from = ends[end] + offset * rows;
-            const cplx x = from[0], y = from[group];
-            a = make(x.x, y.x);
-            b = make(x.y, y.y);
-        });
+        load_rows<Fft>(v, ends, rows, (long long)(group));
     }
 };
 
@@ -231,10 +237,6 @@ template <typename Fft, bool> struct PanelColumns {
     __device__ __forceinline__ void store_neighbours(cplx* v, u32 t, cplx* out, real even, real odd) const {
         out += first;
         cplx* const ends[2] = {out + t * PANEL, out + (N - 1 - t) * PANEL};
-        Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
-            cplx* at = ends[end] + offset * int(PANEL);
-            at[0] = make(even * a.x, odd * b.x);
-            at[1] = make(even * a.y, odd * b.y);
-        });
+        store_rows<Fft>(v, ends, int(PANEL), 1, even, odd);
     }
 };

@@ -8,6 +8,15 @@
 
 constexpr int WARPS = (THREADS + 31) / 32;
 
+/// Adds up what warps have of the block's part of the energy Σ φ·ρ (by Parseval).
+template <typename Columns> __device__ __forceinline__ void store_energy(const Columns& columns, const double* warps) {
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    double energy = 0;
+    for (int i = 0; i < WARPS; ++i) energy += warps[i];
+    columns.energy(blockIdx.x, energy);
+}
+
 /// A block takes 2C columns, C as real parts and C as imaginary parts; it has read its columns
 /// before it writes. P and Q of a column share an FFT. The block's part of the energy Σ φ·ρ (by
 /// Parseval) goes to `columns.energy`.
@@ -77,11 +86,5 @@ __device__ __forceinline__ void joined_columns(const Columns& columns, const cpl
         }
         here.advance(C);
     }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        double energy = 0;
-        for (int i = 0; i < WARPS; ++i) energy += warps[i];
-        columns.energy(blockIdx.x, energy);
-    }
+    store_energy(columns, warps);
 }
-

@@ -137,10 +137,5 @@ __device__ __forceinline__ void separate_columns(const Columns& columns, const c
         }
     }
     let_next_start();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        double energy = 0;
-        for (int i = 0; i < WARPS; ++i) energy += warps[i];
-        columns.energy(blockIdx.x, energy);
-    }
+    store_energy(columns, warps);
 }
