@@ -83,18 +83,35 @@ pub(in crate::cuda) fn twiddles<T: CudaReal>(
     gpu.upload(&table)
 }
 
+/// What transforms are made for.
+#[derive(Clone, Copy)]
+pub(in crate::cuda) struct Made<'a> {
+    /// Kernel file that includes `fft/spectra.cuh`: `transforms`, or `spectral` for a solve.
+    pub(in crate::cuda) unit: &'a str,
+    /// Lengths, slowest axis first.
+    pub(in crate::cuda) shape: &'a [usize],
+    pub(in crate::cuda) batch: usize,
+    /// Forward, inverse, or both.
+    pub(in crate::cuda) directions: &'a [bool],
+    pub(in crate::cuda) reorder: Reorder,
+    pub(in crate::cuda) post: PostProcessing,
+    /// [`Input::TYPE`] of what is read first.
+    pub(in crate::cuda) input: &'static str,
+}
+
 /// A batch of transforms along one, two or three axes, forward, inverse or both ways.
 pub(in crate::cuda) struct FusedTransform<T: CudaReal> {
     pub(in crate::cuda) gpu: Gpu,
-    axes: usize,
+    /// Axes that it transforms.
+    pub(in crate::cuda) rank: usize,
     pub(in crate::cuda) module: Arc<CudaModule>,
     /// Slowest axis first, as the kernels take them: of lines `[1, lines, n]`, of maps `[1, m, n]`.
-    lengths: [u32; 3],
+    pub(in crate::cuda) lengths: [u32; 3],
     /// e^{-jπk/2N} of each that is transformed.
     twiddles: [DeviceVec<T::Complex>; 3],
     /// Values of all arrays, and complex numbers of all spectra.
-    values: usize,
-    half_spectra: usize,
+    pub(in crate::cuda) values: usize,
+    pub(in crate::cuda) half_spectra: usize,
     /// Whether the spectra fit in the device's cache.
     cached: i32,
     /// `None` in a direction that it was not made for.
@@ -111,17 +128,9 @@ pub(in crate::cuda) struct FusedTransform<T: CudaReal> {
 }
 
 impl<T: CudaReal> FusedTransform<T> {
-    /// For `batch` arrays of `shape`, slowest axis first, whose values are of type `input`. `unit` is a kernel
-    /// file that includes `fft/spectra.cuh`. The FFTs, one for each of `directions` (forward or not), have no
-    /// work area yet.
-    pub(in crate::cuda) fn new(
-        gpu: &Gpu,
-        unit: &str,
-        (shape, batch): (&[usize], usize),
-        directions: &[bool],
-        (reorder, post): (Reorder, PostProcessing),
-        input: &'static str,
-    ) -> Result<Self, CudaError> {
+    /// For arrays of one to three axes. The FFTs, one for each direction, have no work area yet.
+    pub(in crate::cuda) fn new(gpu: &Gpu, made: &Made<'_>) -> Result<Self, CudaError> {
+        let &Made { unit, shape, batch, directions, reorder, post, input } = made;
         let module = gpu.instance::<T>(unit, &spectral(shape.len(), input))?;
         let (lengths, batch_of_maps) = match *shape {
             [n] => ([1, batch, n], 1),
@@ -172,7 +181,7 @@ impl<T: CudaReal> FusedTransform<T> {
         let cached = half_spectra * size_of::<T::Complex>() <= gpu.info().l2_cache;
         Ok(FusedTransform {
             gpu: gpu.clone(),
-            axes: shape.len(),
+            rank: shape.len(),
             lengths: lengths.map(|n| n as u32),
             twiddles: [table(0)?, table(1)?, table(2)?],
             values: batch_of_maps * l * m * n,
@@ -197,26 +206,6 @@ impl<T: CudaReal> FusedTransform<T> {
         self.forward.iter_mut().chain(&mut self.inverse)
     }
 
-    /// Axes that it transforms.
-    pub(in crate::cuda) fn axes_at_once(&self) -> usize {
-        self.axes
-    }
-
-    /// Rows of a map, or lines.
-    pub(in crate::cuda) fn rows(&self) -> usize {
-        self.lengths[1] as usize
-    }
-
-    /// Values of all arrays.
-    pub(in crate::cuda) fn values(&self) -> usize {
-        self.values
-    }
-
-    /// Complex numbers of all spectra.
-    pub(in crate::cuda) fn half_spectra(&self) -> usize {
-        self.half_spectra
-    }
-
     /// Lengths and twiddles, as kernels around its FFTs take them.
     pub(in crate::cuda) fn axes(&self) -> [&dyn KernelArgument; 6] {
         let ([l, m, n], [wl, wm, wn]) = (&self.lengths, &self.twiddles);
@@ -226,6 +215,19 @@ impl<T: CudaReal> FusedTransform<T> {
     /// The kernels before and after the FFT.
     pub(in crate::cuda) fn kernels(&self, forward: bool) -> [&Kernel; 2] {
         if forward { [&self.reorder, &self.post] } else { [&self.pre, &self.restore] }
+    }
+
+    /// Enqueues a forward transform, by way of the output and the spectra.
+    pub(in crate::cuda) fn dct<I: Input<T>>(
+        &mut self,
+        input: &DeviceVec<I>,
+        spectra: &mut DeviceVec<T::Complex>,
+        output: &mut DeviceVec<T>,
+        threshold: Option<Threshold<T>>,
+    ) -> Result<(), CudaError> {
+        self.reorder(input, output.as_view_mut())?;
+        self.forward_fft(&*output, &mut *spectra)?;
+        self.post(spectra, output, threshold)
     }
 
     /// Enqueues the forward FFT.

@@ -7,11 +7,10 @@
 //! transpose: the fused transform.
 
 use super::cufft::share_work_area;
-use super::fused::{FusedTransform, Sines, Stage, Threshold};
+use super::fused::{FusedTransform, Made, Sines, Stage, Threshold};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, MOST_BLOCKS, check_length,
 };
-use crate::transform::{PostProcessing, Reorder};
 use cudarc::driver::{CudaModule, LaunchConfig};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -82,21 +81,6 @@ impl<T: CudaReal> Transpose<T> {
     }
 }
 
-/// What a transform is made for.
-pub(in crate::cuda) struct Made<'a> {
-    /// Kernel file: `transforms`, or `spectral` for a solve.
-    pub(in crate::cuda) unit: &'a str,
-    /// Lengths, slowest axis first.
-    pub(in crate::cuda) shape: &'a [usize],
-    pub(in crate::cuda) batch: usize,
-    /// Forward, inverse, or both.
-    pub(in crate::cuda) directions: &'a [bool],
-    pub(in crate::cuda) reorder: Reorder,
-    pub(in crate::cuda) post: PostProcessing,
-    /// [`Input::TYPE`] of what is read first.
-    pub(in crate::cuda) input: &'static str,
-}
-
 /// A transform along all axes of arrays, and the buffers
 /// between its kernels.
 pub(in crate::cuda) struct Rounds<T: CudaReal> {
@@ -119,7 +103,7 @@ impl<T: CudaReal> Rounds<T> {
         taken: &[usize],
         copies: usize,
     ) -> Result<Self, CudaError> {
-        let &Made { unit, shape, batch, directions, reorder, post, input } = made;
+        let &Made { shape, batch, .. } = made;
         assert_eq!(taken.iter().sum::<usize>(), shape.len());
         let each: usize = shape.iter().product();
         let (mut rounds, mut transposes) = (Vec::new(), Vec::new());
@@ -130,10 +114,9 @@ impl<T: CudaReal> Rounds<T> {
             let n: usize = last.iter().product();
             let rest = each / n;
             // The rounds after the first read what it wrote.
-            let input = if rounds.is_empty() { input } else { T::TYPE };
-            let arrays = (last, batch * rest);
-            let how = (reorder, post);
-            let round = FusedTransform::new(gpu, unit, arrays, directions, how, input)?;
+            let input = if rounds.is_empty() { made.input } else { T::TYPE };
+            let made = Made { shape: last, batch: batch * rest, input, ..*made };
+            let round = FusedTransform::new(gpu, &made)?;
             if taken.len() > 1 {
                 transposes.push(Transpose::new(gpu, &round.module, batch, (rest, n))?);
             }
@@ -141,9 +124,10 @@ impl<T: CudaReal> Rounds<T> {
         }
         let mut ffts: Vec<_> = rounds.iter_mut().flat_map(FusedTransform::ffts).collect();
         share_work_area(gpu, &mut ffts)?;
-        let half = rounds.iter().map(FusedTransform::half_spectra).max().unwrap_or(1);
+        let half = rounds.iter().map(|round| round.half_spectra).max().unwrap_or(1);
         let several = !transposes.is_empty();
-        let kept = if several || directions.contains(&false) { copies * batch * each } else { 0 };
+        let kept =
+            if several || made.directions.contains(&false) { copies * batch * each } else { 0 };
         Ok(Rounds {
             rounds,
             transposes,
@@ -170,19 +154,15 @@ impl<T: CudaReal> Rounds<T> {
         mut threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         let Rounds { rounds, transposes, spectra, reordered, turned } = self;
+        if transposes.is_empty() {
+            return rounds[0].dct(input, spectra, output, threshold);
+        }
         let last = rounds.len() - 1;
-        for (k, round) in rounds.iter_mut().enumerate() {
-            let transpose = transposes.get(k);
-            let target = if transpose.is_some() { &mut *turned } else { &mut *output };
+        for (k, (round, transpose)) in rounds.iter_mut().zip(transposes).enumerate() {
             match k {
-                0 => round.reorder(input, target.as_view_mut())?,
-                _ => round.reorder(&*reordered, target.as_view_mut())?,
+                0 => round.dct(input, spectra, turned, None)?,
+                _ => round.dct(reordered, spectra, turned, None)?,
             }
-            round.forward_fft(&*target, &mut *spectra)?;
-            let Some(transpose) = transpose else {
-                return round.post(spectra, target, threshold);
-            };
-            round.post(spectra, target, None)?;
             let to = if k == last { &mut *output } else { &mut *reordered };
             transpose.run(turned, to, if k == last { threshold.take() } else { None })?;
         }

@@ -17,4 +17,4 @@ mod twiddles;
 pub(in crate::cuda) use instances::{slabs, solve, spectral};
 pub(in crate::cuda) use kernel::{Instance, LineKernel, Lines, Shapes};
 pub(in crate::cuda) use shapes::{Keep, LONGEST, Role, SHORTEST};
-pub(in crate::cuda) use transform::{Direction, LineTransform, panel};
+pub(in crate::cuda) use transform::{Arrays, LineTransform, panel};

@@ -17,16 +17,16 @@ use crate::cuda::device::{
 };
 use crate::cuda::fft::Threshold;
 
-/// A DCT, or inverses along every axis, slowest first.
+/// A transform of a batch of arrays.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cuda) enum Direction<'a> {
-    /// DCT along every axis.
-    Forward,
-    /// Along each axis the inverse: of sines where this says so, else of cosines.
-    Inverse {
-        /// One for each axis, or none at all.
-        sines: &'a [bool],
-    },
+pub(in crate::cuda) struct Arrays<'a> {
+    /// A DCT along every axis, else the inverses.
+    pub(in crate::cuda) forward: bool,
+    /// Of an inverse, whether it is of sines along each axis, else of cosines.
+    pub(in crate::cuda) sines: &'a [bool],
+    /// Lengths, slowest axis first.
+    pub(in crate::cuda) shape: &'a [usize],
+    pub(in crate::cuda) batch: usize,
 }
 
 /// The kernels of a transform of a batch of arrays.
@@ -73,14 +73,16 @@ pub(in crate::cuda) fn panel<T: CudaReal>() -> usize {
 }
 
 /// The passes of a transform, in the order in which they run; `None` beyond what a launch counts.
-fn steps(direction: Direction<'_>, shape: &[usize], batch: usize) -> Option<Vec<Step>> {
+fn steps(&Arrays { forward, sines, shape, batch }: &Arrays<'_>) -> Option<Vec<Step>> {
     let count = |n: usize| u32::try_from(n).ok();
-    let forward = matches!(direction, Direction::Forward);
-    let sine = |axis: usize| match direction {
-        Direction::Forward => false,
-        Direction::Inverse { sines } => sines.get(axis) == Some(&true),
-    };
     let axes = shape.len();
+    // Where the array is after so many passes.
+    let memory = |passes: usize| match passes {
+        0 => Memory::Input,
+        _ if passes == axes => Memory::Output,
+        _ if passes == if forward { 1 } else { axes - 1 } => Memory::Between,
+        _ => Memory::Output,
+    };
     let mut steps = Vec::new();
     // In the order of a DCT, the fastest axis first.
     for (k, axis) in (0..axes).rev().enumerate() {
@@ -94,19 +96,11 @@ fn steps(direction: Direction<'_>, shape: &[usize], batch: usize) -> Option<Vec<
         if maps > MOST_BLOCKS as usize {
             return None;
         }
-        let (from, to) = match (forward, k) {
-            (true, 0) if axes > 1 => (Memory::Input, Memory::Between),
-            (true, 0) => (Memory::Input, Memory::Output),
-            (true, 1) => (Memory::Between, Memory::Output),
-            (true, _) => (Memory::Output, Memory::Output),
-            (false, 0) if axes > 1 => (Memory::Between, Memory::Output),
-            (false, _) => {
-                let to = if k == 1 { Memory::Between } else { Memory::Output };
-                (if k + 1 == axes { Memory::Input } else { Memory::Output }, to)
-            }
-        };
+        let passes = if forward { k } else { axes - 1 - k };
+        let (from, to) = (memory(passes), memory(passes + 1));
         let (lines, across, maps) = (count(lines)?, count(across)?, maps as u32);
-        steps.push(Step { role, n: shape[axis], lines, across, maps, sine: sine(axis), from, to });
+        let (n, sine) = (shape[axis], !forward && sines[axis]);
+        steps.push(Step { role, n, lines, across, maps, sine, from, to });
     }
     if !forward {
         steps.reverse();
@@ -185,22 +179,20 @@ impl Step {
 }
 
 impl<T: CudaReal> LineTransform<T> {
-    /// For `batch` arrays of `shape`, slowest axis first, whose values are of type `I`. `None`
-    /// where the device cannot have lines of these lengths, or would have too few of them.
+    /// For arrays whose values are of type `I`. `None` where the device cannot have lines of these
+    /// lengths, or would have too few of them.
     pub(in crate::cuda) fn new<I: Input<T>>(
         gpu: &Gpu,
-        direction: Direction<'_>,
-        shape: &[usize],
-        batch: usize,
+        arrays: &Arrays<'_>,
     ) -> Result<Option<Self>, CudaError> {
         let shapes = Shapes::of(gpu)?;
-        if let (1, &[nx, ny]) = (batch, shape)
+        if let (1, &[nx, ny]) = (arrays.batch, arrays.shape)
             && nx >= MANY_ROWS
             && few_columns::<T>(gpu, &shapes, nx, ny)
         {
             return Ok(None);
         }
-        match Self::shaped::<I>(gpu, &shapes, direction, shape, batch) {
+        match Self::shaped::<I>(gpu, &shapes, arrays) {
             Err(error) if error.lets_another_stand_in() => Ok(None),
             done => done,
         }
@@ -210,14 +202,13 @@ impl<T: CudaReal> LineTransform<T> {
     pub(super) fn shaped<I: Input<T>>(
         gpu: &Gpu,
         shapes: &Shapes,
-        direction: Direction<'_>,
-        shape: &[usize],
-        batch: usize,
+        arrays: &Arrays<'_>,
     ) -> Result<Option<Self>, CudaError> {
-        let Some((steps, instances)) = Self::instances::<I>(shapes, direction, shape, batch) else {
+        let Some((steps, instances)) = Self::instances::<I>(shapes, arrays) else {
             return Ok(None);
         };
         let kernels = LineKernel::all(gpu, &instances)?;
+        let &Arrays { shape, batch, .. } = arrays;
         let values = batch * shape.iter().product::<usize>();
         let between = match *shape {
             [.., rows, n] => values / n / rows * (rows / 2) * n.next_multiple_of(panel::<T>()),
@@ -237,13 +228,10 @@ impl<T: CudaReal> LineTransform<T> {
     /// Its steps, and the instances that do them.
     pub(super) fn instances<I: Input<T>>(
         shapes: &Shapes,
-        direction: Direction<'_>,
-        shape: &[usize],
-        batch: usize,
+        arrays: &Arrays<'_>,
     ) -> Option<(Vec<Step>, Vec<Instance>)> {
-        let forward = matches!(direction, Direction::Forward);
-        let mut steps = steps(direction, shape, batch)?;
-        if let (true, &[.., nx, ny]) = (forward && shape.len() > 1, shape) {
+        let mut steps = steps(arrays)?;
+        if let Arrays { forward: true, shape: &[.., nx, ny], .. } = *arrays {
             let rows = shapes.choose::<T>(Role::Rows, ny)?;
             let columns = shapes.choose::<T>(Role::Columns, nx)?;
             let butterflies = 2 * rows.per_line();
@@ -257,7 +245,7 @@ impl<T: CudaReal> LineTransform<T> {
         let mut instances = Vec::new();
         for (k, step) in steps.iter().enumerate() {
             let halves = if k == last { steps.len() } else { 0 };
-            instances.push(step.instance::<T>(shapes, forward, I::TYPE, halves, false)?);
+            instances.push(step.instance::<T>(shapes, arrays.forward, I::TYPE, halves, false)?);
         }
         Some((steps, instances))
     }

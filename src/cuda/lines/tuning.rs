@@ -9,7 +9,7 @@
 
 use super::kernel::{Instance, LineKernel, Shapes};
 use super::shapes::{Keep, Limits, Role, Shape, candidates};
-use super::transform::{Direction, LineTransform};
+use super::transform::{Arrays, LineTransform};
 use crate::cuda::device::compile::{cache_folder, source_hash};
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, measure};
 use crate::cuda::solve::{FieldSolver, Fields, ThreePass};
@@ -179,9 +179,6 @@ pub fn tune<T: CudaReal>(
     Ok(rows)
 }
 
-const DIRECTIONS: [Direction<'_>; 2] =
-    [Direction::Forward, Direction::Inverse { sines: &[false, true] }];
-
 /// What is timed for a role: a solve, a DCT and an IDCT_IDXST of what it leaves, or both.
 struct Subject<T: CudaReal> {
     solve: Option<(ThreePass<T>, Fields<T>)>,
@@ -195,21 +192,26 @@ impl<T: CudaReal> Subject<T> {
         [role != Role::Columns, matches!(role, Role::Rows | Role::Columns)]
     }
 
+    /// The transforms.
+    fn arrays<'a>(role: Role, shape: &'a [usize]) -> impl Iterator<Item = Arrays<'a>> {
+        let [_, transforms] = Self::parts(role);
+        let directions = [true, false].into_iter().filter(move |_| transforms);
+        directions.map(move |forward| Arrays { forward, sines: &[false, true], shape, batch: 1 })
+    }
+
     /// The instances that it needs.
     fn instances(role: Role, shapes: &Shapes, grid: &BinGrid) -> Vec<Instance> {
-        let [solve, transforms] = Self::parts(role);
+        let ([solve, _], shape) = (Self::parts(role), [grid.nx(), grid.ny()]);
         let solve = solve.then(|| ThreePass::<T>::instances(shapes, grid, 1)).into_iter();
-        let transforms = DIRECTIONS.into_iter().filter(|_| transforms).filter_map(|direction| {
-            LineTransform::instances::<T>(shapes, direction, &[grid.nx(), grid.ny()], 1)
-        });
+        let transforms = Self::arrays(role, &shape)
+            .filter_map(|arrays| LineTransform::<T>::instances::<T>(shapes, &arrays));
         solve.flatten().flatten().chain(transforms.flat_map(|(_, all)| all)).collect()
     }
 
     fn new(gpu: &Gpu, role: Role, shapes: &Shapes, grid: &BinGrid) -> Result<Self, CudaError> {
-        let [solve, transforms] = Self::parts(role);
-        let shape = [grid.nx(), grid.ny()];
-        let plan = |direction| {
-            let plan = LineTransform::shaped::<T>(gpu, shapes, direction, &shape, 1)?;
+        let ([solve, _], shape) = (Self::parts(role), [grid.nx(), grid.ny()]);
+        let plan = |arrays| {
+            let plan = LineTransform::shaped::<T>(gpu, shapes, &arrays)?;
             let reason = "no lines of this length on this device";
             let none = || CudaError::NoTransform { shape: shape.to_vec(), batch: 1, reason };
             Ok((plan.ok_or_else(none)?, gpu.zeros(grid.bins())?))
@@ -217,8 +219,7 @@ impl<T: CudaReal> Subject<T> {
         let solver = || -> Result<_, CudaError> {
             Ok((ThreePass::shaped(gpu, shapes, grid, 1)?, Fields::new(gpu, grid.bins())?))
         };
-        let plans = DIRECTIONS.into_iter().filter(|_| transforms).map(plan);
-        let transforms = plans.collect::<Result<_, CudaError>>()?;
+        let transforms = Self::arrays(role, &shape).map(plan).collect::<Result<_, CudaError>>()?;
         Ok(Subject { solve: solve.then(solver).transpose()?, transforms })
     }
 

@@ -8,18 +8,15 @@
 //! (64 values). Scaling in the spectrum costs no pass of its own, for the pre-processing does it.
 
 use super::field_solver::{FieldSolver, Fields, Folding, Green, SolverOptions, private};
-use crate::cuda::device::reals;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Kernel, SumScratch, check_length, cover_for_sum, function,
+    CudaError, CudaReal, DeviceVec, Gpu, Kernel, KernelArgument, SumScratch, check_length,
+    cover_for_sum, function, reals,
 };
 use crate::cuda::fft::{FusedTransform, Made, RealFft, Rounds, Sines, share_work_area};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
 use std::ops::Range;
-
-/// The kernels of both pipelines.
-pub(in crate::cuda) const UNIT: &str = "spectral";
 
 /// The fused or the row-column pipeline for one grid.
 pub struct Spectral<T: CudaReal> {
@@ -60,7 +57,7 @@ impl<T: CudaReal> Scaling<T> {
         rows: Range<usize>,
         n: usize,
     ) -> Result<Self, CudaError> {
-        let (maps, count) = (transform.axes_at_once() == 2, rows.len());
+        let (maps, count) = (transform.rank == 2, rows.len());
         let cells = (n / 2 + 1, if maps { count / 2 + 1 } else { count });
         Self::new(transform, "solve_pre", green, rows, cells)
     }
@@ -93,18 +90,11 @@ impl<T: CudaReal> Scaling<T> {
         spectra: &mut DeviceVec<T::Complex>,
         energy: &mut DeviceVec<f64>,
     ) -> Result<(), CudaError> {
-        let Scaling { gpu, kernel, sum: SumScratch { partial, ticket }, green, first, count } =
-            self;
-        assert!(spectra.len() == 3 * transform.rows() * *count as usize);
-        check_length("energy", energy.len(), 1)?;
-        let mut launch = kernel.on(gpu);
-        launch.arg(&*spectra).arg(&*spectra).args(&transform.axes());
-        launch.args(&[green, first, count, partial, ticket, energy]);
+        assert!(spectra.len() == 3 * transform.lengths[1] as usize * self.count as usize);
         // SAFETY: the types are those of solve_spectra in kernels/solve/spectral.cu,
         // which allows its input to be the
-        // first of its outputs; lengths are checked above, and the scratch was made
-        // for this launch, whose blocks are of BLOCK threads.
-        unsafe { launch.launch(kernel.config) }
+        // first of its outputs; lengths are checked above.
+        unsafe { self.enqueue(transform, [spectra, spectra], &self.count, energy) }
     }
 
     /// Enqueues the pre-processing of one of the solve's inverses along the rows: that of φ (0, with the energy), of the
@@ -117,17 +107,44 @@ impl<T: CudaReal> Scaling<T> {
         map: i32,
         energy: &mut DeviceVec<f64>,
     ) -> Result<(), CudaError> {
-        let Scaling { gpu, kernel, sum: SumScratch { partial, ticket }, green, first, .. } = self;
-        check_length("spectrum", spectrum.len(), transform.values())?;
-        check_length("energy", energy.len(), 1)?;
-        assert!(half.len() >= transform.half_spectra());
-        let mut launch = kernel.on(gpu);
-        launch.arg(spectrum).arg(&*half).args(&transform.axes());
-        launch.args(&[green, first, &map, partial, ticket, energy]);
+        check_length("spectrum", spectrum.len(), transform.values)?;
+        assert!(half.len() >= transform.half_spectra);
         // SAFETY: the types are those of solve_pre in kernels/solve/spectral.cu; lengths are checked
-        // above; the scratch was made for this launch, whose blocks are of BLOCK threads.
+        // above.
+        unsafe { self.enqueue(transform, [spectrum, half], &map, energy) }
+    }
+
+    /// Enqueues the kernel, whose own argument is `count` or `map`.
+    ///
+    /// # Safety
+    /// Input and output have the lengths, and all the types, that the kernel counts on.
+    unsafe fn enqueue(
+        &self,
+        transform: &FusedTransform<T>,
+        [input, output]: [&dyn KernelArgument; 2],
+        own: &dyn KernelArgument,
+        energy: &mut DeviceVec<f64>,
+    ) -> Result<(), CudaError> {
+        let Scaling { gpu, kernel, sum: SumScratch { partial, ticket }, green, first, .. } = self;
+        check_length("energy", energy.len(), 1)?;
+        let mut launch = kernel.on(gpu);
+        launch.args(&[input, output]).args(&transform.axes());
+        launch.args(&[green, first, own, partial, ticket, energy]);
+        // SAFETY: the caller's promise; the scratch was made for this launch, whose blocks are of
+        // BLOCK threads.
         unsafe { launch.launch(kernel.config) }
     }
+}
+
+/// What the transforms of a solve are made for: of `batch` arrays of one or two axes.
+pub(in crate::cuda) fn made<'a, T: CudaReal>(
+    shape: &'a [usize],
+    batch: usize,
+    directions: &'a [bool],
+    options: SolverOptions,
+) -> Made<'a> {
+    let SolverOptions { reorder, post, .. } = options;
+    Made { unit: "spectral", shape, batch, directions, reorder, post, input: T::TYPE }
 }
 
 /// Green's function with the factor of a round trip of the transforms.
@@ -170,9 +187,7 @@ impl<T: CudaReal> Spectral<T> {
             Pipeline::RowColumn => (&[1, 1], false),
             Pipeline::ThreePass => panic!("the three-pass solve has no FFTs of cuFFT"),
         };
-        let (directions, SolverOptions { reorder, post, .. }) = (&[true, false], options);
-        let (unit, batch, input) = (UNIT, 1, T::TYPE);
-        let made = Made { unit, shape, batch, directions, reorder, post, input };
+        let made = made::<T>(shape, 1, &[true, false], options);
         let mut transforms = Rounds::new(gpu, &made, taken, if shared { 3 } else { 1 })?;
         let first = &transforms.rounds[0];
         let scaling = match shared {
@@ -215,8 +230,8 @@ impl<T: CudaReal> FieldSolver<T> for Spectral<T> {
                 // the next kernel writes over it while it is still in the cache.
                 let Rounds { rounds, spectra, .. } = &mut self.transforms;
                 let round = &mut rounds[0];
-                let (first, last) = spectra.split_at_mut(2 * round.half_spectra());
-                let mut map = reals::<T>(last).first(round.values());
+                let (first, last) = spectra.split_at_mut(2 * round.half_spectra);
+                let mut map = reals::<T>(last).first(round.values);
                 round.reorder(rho, map.reborrow())?;
                 round.forward_fft(map.as_view(), first)
             }

@@ -6,7 +6,7 @@ use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
 };
 use crate::cuda::fft::{Made, Rounds, Sines, Threshold};
-use crate::cuda::lines::{Direction, LineTransform};
+use crate::cuda::lines::{Arrays, LineTransform};
 use crate::transform::{Algorithm1d, Method, Plan2dOptions, Transform, Transform1d, TransformNd};
 use std::marker::PhantomData;
 
@@ -140,9 +140,9 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         options: Plan2dOptions,
     ) -> Result<Self, CudaError> {
         check_shape(shape, batch)?;
-        let direction = if forward { Direction::Forward } else { Direction::Inverse { sines } };
+        let arrays = Arrays { forward, sines, shape, batch };
         let lines = match options.method {
-            Method::Fastest => LineTransform::new::<I>(gpu, direction, shape, batch)?,
+            Method::Fastest => LineTransform::new::<I>(gpu, &arrays)?,
             _ => None,
         };
         let way = match lines {
@@ -310,7 +310,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
             }
             Way::Rounds(rounds, sines) => {
                 let read = self.values() * size_of::<I>();
-                let spectra = rounds.rounds[0].half_spectra() * size_of::<T::Complex>();
+                let spectra = rounds.rounds[0].half_spectra * size_of::<T::Complex>();
                 let bytes = match (sines.len(), self.forward) {
                     (1, true) => vec![read + map, spectra + map],
                     (1, false) => vec![read + spectra, 2 * map],

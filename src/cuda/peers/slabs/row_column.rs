@@ -13,7 +13,7 @@ use super::Passes;
 use super::around_cufft::{self, AroundCufft, Division};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu};
 use crate::cuda::fft::{FusedTransform, Sines, Transpose, share_work_area};
-use crate::cuda::solve::{SINES, SPECTRAL, Scaling, SolverOptions, green};
+use crate::cuda::solve::{SINES, Scaling, SolverOptions, green, made};
 use crate::grid::BinGrid;
 
 /// A rank's plans and memory.
@@ -40,9 +40,8 @@ struct Lines<T: CudaReal> {
 
 impl<T: CudaReal> Lines<T> {
     fn new(gpu: &Gpu, size: (usize, usize), options: SolverOptions) -> Result<Self, CudaError> {
-        let ((lines, n), how) = (size, (options.reorder, options.post));
-        let both = &[true, false];
-        let lines = FusedTransform::new(gpu, SPECTRAL, (&[n], lines), both, how, T::TYPE)?;
+        let (lines, n) = size;
+        let lines = FusedTransform::new(gpu, &made::<T>(&[n], lines, &[true, false], options))?;
         Ok(Lines {
             transpose: Transpose::new(gpu, &lines.module, 1, size)?,
             lines,
@@ -98,7 +97,7 @@ impl<T: CudaReal> Rank<T> {
         let ((_, rows), (first, columns)) = (division.rows_of(rank), division.columns_of(rank));
         let mut along_y = Lines::new(gpu, (rows, ny), options)?;
         let mut along_x = Lines::new(gpu, (columns, nx), options)?;
-        let half = along_y.lines.half_spectra().max(along_x.lines.half_spectra());
+        let half = along_y.lines.half_spectra.max(along_x.lines.half_spectra);
         let mut ffts: Vec<_> =
             [&mut along_y, &mut along_x].into_iter().flat_map(|of| of.lines.ffts()).collect();
         share_work_area(gpu, &mut ffts)?;
