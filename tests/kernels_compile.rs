@@ -52,8 +52,22 @@ fn transforms() -> [(&'static str, shapes::Role, instances::Defines); 3] {
     ]
 }
 
+/// How much is compiled.
+#[derive(Clone, Copy, PartialEq)]
+enum Extent {
+    /// The lengths of [`ARCHITECTURES`]; transforms of integers through cuFFT in their largest form, of three axes.
+    Usual,
+    /// Every length and every instance.
+    All,
+}
+
 /// The instances of one file for an architecture, of lines of these lengths.
-fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -> Vec<Case> {
+fn cases(
+    unit: &'static str,
+    precision: Precision,
+    (sm, lengths): (u32, &[usize]),
+    extent: Extent,
+) -> Vec<Case> {
     let real = if precision == Precision::F64 { 8 } else { 4 };
     let slabs = instances::slabs(2, 64 / real, 16 / real, true);
     let [forward, columns, fields, _] = instances::solve(true);
@@ -77,7 +91,14 @@ fn cases(unit: &'static str, precision: Precision, sm: u32, lengths: &[usize]) -
         return [with(Vec::new())].into_iter().chain(others.into_iter().flatten()).collect();
     }
     if kernels.iter().all(|(of, ..)| *of != unit) {
-        return instances::others(unit).into_iter().map(|of| with(options(of))).collect();
+        let integers_of_three = instances::INTEGERS.map(|input| instances::spectral(3, input));
+        let of_real =
+            |of: &instances::Defines| of.is_empty() || of.contains(&("PF_INPUT", "real".into()));
+        let taken = |of: &instances::Defines| {
+            extent == Extent::All || of_real(of) || integers_of_three.contains(of)
+        };
+        let others = instances::others(unit).into_iter().filter(taken);
+        return others.map(|of| with(options(of))).collect();
     }
     let limits = instances::limits_of(sm);
     let of_length = |n: usize| {
@@ -102,9 +123,8 @@ fn first_release(sm: u32) -> (i32, i32) {
     if sm >= 100 { (12, 8) } else { (12, 0) }
 }
 
-/// Compiles every file for every architecture that this NVRTC knows, line kernels for the lengths
-/// that `lengths` makes of the architecture's.
-fn compile_all(lengths: impl Fn(&'static [usize]) -> Vec<usize>) {
+/// Compiles every file for every architecture that this NVRTC knows.
+fn compile_all(extent: Extent) {
     let version = nvrtc_version().expect("NVRTC is on the loader's path");
     let (known, unknown): (Vec<_>, Vec<_>) =
         ARCHITECTURES.into_iter().partition(|&(sm, _)| version >= first_release(sm));
@@ -112,9 +132,13 @@ fn compile_all(lengths: impl Fn(&'static [usize]) -> Vec<usize>) {
         println!("NVRTC {}.{} does not know sm_{sm}: not checked", version.0, version.1);
     }
     let mut all: Vec<Case> = Vec::new();
-    for (unit, &(sm, hot)) in units().flat_map(|unit| known.iter().map(move |of| (unit, of))) {
+    for (unit, &(sm, usual)) in units().flat_map(|unit| known.iter().map(move |of| (unit, of))) {
+        let lengths = match extent {
+            Extent::Usual => usual.to_vec(),
+            Extent::All => (shapes::SHORTEST..=shapes::LONGEST).collect(),
+        };
         for precision in [Precision::F32, Precision::F64] {
-            all.extend(cases(unit, precision, sm, &lengths(hot)));
+            all.extend(cases(unit, precision, (sm, &lengths), extent));
         }
     }
     let check = |case: &Case| {
@@ -152,20 +176,20 @@ fn compile_all(lengths: impl Fn(&'static [usize]) -> Vec<usize>) {
 #[test]
 #[ignore = "needs NVRTC: run scripts/kernels-check"]
 fn every_kernel_compiles_and_the_hot_ones_spill_nothing() {
-    compile_all(<[usize]>::to_vec);
+    compile_all(Extent::Usual);
 }
 
 #[test]
 #[ignore = "takes an hour or two: run scripts/kernels-check --all"]
 fn every_length_compiles() {
-    compile_all(|_| (shapes::SHORTEST..=shapes::LONGEST).collect());
+    compile_all(Extent::All);
 }
 
 #[test]
 #[ignore = "needs NVRTC: run scripts/kernels-check"]
 fn the_portable_form_compiles() {
     for unit in units() {
-        let cases = cases(unit, Precision::F32, 75, &[512]);
+        let cases = cases(unit, Precision::F32, (75, &[512]), Extent::Usual);
         assert!(!cases.is_empty(), "{unit}");
         for case in cases {
             let text = String::from_utf8(compiled(&case, Target::Ptx(75), &[]).image).unwrap();
