@@ -199,6 +199,20 @@ pub enum EngineError {
         /// The name of the precision.
         precision: &'static str,
     },
+    /// A die or bin so large or small that areas times fields leave the range of the engine's precision.
+    #[error("the {what} has an area of {area:e}: {precision} computes with {least:e} to {most:e}")]
+    AreaOutOfRange {
+        /// `"die"` or `"bin"`.
+        what: &'static str,
+        /// Its area, square layout units.
+        area: f64,
+        /// The least area of a bin.
+        least: f64,
+        /// The largest area of a die.
+        most: f64,
+        /// The name of the precision.
+        precision: &'static str,
+    },
     /// A charge over another grid than the engine's.
     #[error("a charge over {} x {} bins of {:?}: the engine is for {} x {} bins of {:?}", .found.nx(), .found.ny(), .found.die(), .expected.nx(), .expected.ny(), .expected.die())]
     OtherGrid {

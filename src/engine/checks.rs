@@ -1,10 +1,12 @@
 //! What every engine asks of what it is given, and what of an evaluation has been computed.
 
 use super::{EngineError, GradientOptions, Layout, MapKind};
+use crate::Precision;
 use crate::charge::Charge;
 use crate::grid::Map;
 use crate::real::Real;
 use rayon::prelude::*;
+use std::ops::RangeInclusive;
 
 /// The last stage that holds for the positions at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,11 +84,27 @@ pub(crate) fn check_same_grid(ours: &Charge, theirs: &Charge) -> Result<(), Engi
     if expected == found { Ok(()) } else { Err(EngineError::OtherGrid { expected, found }) }
 }
 
-/// Whether `T` can hold every size and starting position, as engines ask of a charge.
+/// Areas, in square layout units, that a precision computes with: those of bins are no less and
+/// that of the die no more, for products of areas with fields and weights to stay in its range.
+fn areas(precision: Precision) -> RangeInclusive<f64> {
+    match precision {
+        Precision::F32 => 1e-30..=1e30,
+        Precision::F64 => 1e-290..=1e290,
+    }
+}
+
+/// Whether `T` can hold every size and starting position, and areas, as engines ask of a charge.
 ///
 /// # Errors
 /// At the first one that it cannot hold.
 pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
+    let (areas, grid) = (areas(T::PRECISION), charge.grid());
+    for (what, area) in [("die", grid.die().area()), ("bin", grid.bin_area())] {
+        if !areas.contains(&area) {
+            let (&least, &most, precision) = (areas.start(), areas.end(), T::PRECISION.name());
+            return Err(EngineError::AreaOutOfRange { what, area, least, most, precision });
+        }
+    }
     let columns = [
         ("width of body", charge.width()),
         ("height of body", charge.height()),
