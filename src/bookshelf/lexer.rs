@@ -315,7 +315,8 @@ fn odd_end_of_line(start: &[u8]) -> (&[u8], &[u8]) {
 pub(super) fn skip_line(i: &[u8]) -> &[u8] {
     match i {
         [b'\n', rest @ ..] => rest,
-        _ => i.find_substring(&b"\n"[..]).map_or(&[], |end| &i[end + 1..]),
+        // Of the text, also where it ends: errors say where what they are about stands in it.
+        _ => i.find_substring(&b"\n"[..]).map_or(&i[i.len()..], |end| &i[end + 1..]),
     }
 }
 

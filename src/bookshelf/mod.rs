@@ -357,7 +357,7 @@ mod tests {
             (
                 ["a 1\n", "", ""],
                 "d.nodes",
-                "70002:4: expected a height of at least 0, found end of line",
+                "70002:4: expected a height from 0 to 1e100, found end of line",
             ),
             (
                 ["node7 1 1\n", "", ""],

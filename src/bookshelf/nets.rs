@@ -321,6 +321,10 @@ mod tests {
                 "3:1: expected pin 2 of the 2 of net `n`, found end of file",
             ),
             (
+                "NetDegree : 2 n\na I : 1 0",
+                "2:10: expected pin 2 of the 2 of net `n`, found end of file",
+            ),
+            (
                 "NetDegree : 2 n\na I\nNetDegree : 0\n",
                 "3:1: expected pin 2 of the 2 of net `n`, found `NetDegree`",
             ),

@@ -99,8 +99,8 @@ struct Node<'a> {
 
 fn node(i: &[u8]) -> lexer::Parsed<'_, Node<'_>> {
     let (i, name) = lexer::name("the name of a node")(i)?;
-    let (i, width) = lexer::size("a width of at least 0")(i)?;
-    let (i, height) = lexer::size("a height of at least 0")(i)?;
+    let (i, width) = lexer::size("a width from 0 to 1e100")(i)?;
+    let (i, height) = lexer::size("a height from 0 to 1e100")(i)?;
     let (i, kind) = if let Some(i) = lexer::behind_keyword(i, "terminal") {
         (i, NodeKind::Fixed)
     } else if let Some(i) = lexer::behind_keyword(i, "terminal_NI") {
@@ -161,12 +161,12 @@ mod tests {
     fn what_is_wrong_is_said_where_it_is() {
         let cases = [
             ("", "1:1: expected a node, found end of file"),
-            ("a 1 1\na2 x 1\n", "2:4: expected a width of at least 0, found `x`"),
-            ("a 1\nb 1 1", "1:4: expected a height of at least 0, found end of line"),
-            ("a 1", "1:4: expected a height of at least 0, found end of file"),
-            ("a 1 -2\n", "1:5: expected a height of at least 0, found `-2`"),
-            ("a nan 1\n", "1:3: expected a width of at least 0, found `nan`"),
-            ("a 1 1e999\n", "1:5: expected a height of at least 0, found `1e999`"),
+            ("a 1 1\na2 x 1\n", "2:4: expected a width from 0 to 1e100, found `x`"),
+            ("a 1\nb 1 1", "1:4: expected a height from 0 to 1e100, found end of line"),
+            ("a 1", "1:4: expected a height from 0 to 1e100, found end of file"),
+            ("a 1 -2\n", "1:5: expected a height from 0 to 1e100, found `-2`"),
+            ("a nan 1\n", "1:3: expected a width from 0 to 1e100, found `nan`"),
+            ("a 1 1e999\n", "1:5: expected a height from 0 to 1e100, found `1e999`"),
             ("a\x01 1 1\n", "1:1: expected the name of a node, found `a\\u{1}`"),
             ("NumNodes : 2\na 1 1\n", "1:12: expected 2 nodes as the header counts, found 1"),
             ("NumNodes : 0\na 1 1\n", "1:12: expected 0 nodes as the header counts, found 1"),

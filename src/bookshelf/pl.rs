@@ -90,8 +90,14 @@ pub(super) fn parse<'a>(
 
     let mut notes = Notes::default();
     notes.tally(unread, "places end in words that are not read");
-    let missing = placed.iter().filter(|&&p| !p).count();
-    notes.count(missing, "nodes are not placed and lie at 0 0");
+    // A file for some nodes alone is one for a placer to begin with, and nothing counts the places of
+    // one that was cut at the end of a line; that a fixed node has none is hardly ever meant.
+    let missing = |of: &dyn Fn(NodeKind) -> bool| {
+        placed.iter().zip(&*kind).filter(|&(&placed, &kind)| !placed && of(kind)).count()
+    };
+    notes.count(missing(&|_| true), "nodes are not placed and lie at 0 0");
+    let fixed = missing(&|kind| kind != NodeKind::Movable);
+    notes.count(fixed, "of the nodes that are not placed are fixed, and take room at 0 0");
     Ok((placement, notes))
 }
 
@@ -233,6 +239,16 @@ mod tests {
             assert_eq!(kind, want, "{mark}");
             assert_eq!(file.warnings, ["d.pl: 1 nodes are not placed and lie at 0 0"]);
         }
+    }
+
+    #[test]
+    fn fixed_nodes_without_a_place_are_told_apart() {
+        let (file, _) = read("a 0 0 : N\nni 0 0 : N\n").unwrap();
+        let said = [
+            "2 nodes are not placed and lie at 0 0",
+            "1 of the nodes that are not placed are fixed, and take room at 0 0",
+        ];
+        assert_eq!(file.warnings, said.map(|said| format!("d.pl: {said}")));
     }
 
     #[test]

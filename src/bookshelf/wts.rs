@@ -26,7 +26,7 @@ pub struct WtsFile {
 /// first is weighed.
 ///
 /// # Errors
-/// At the first line that is not a name and a weight of at least 0.
+/// At the first line that is not a name and a weight from 0 to 1e100.
 pub fn parse_wts(
     text: &[u8],
     path: &Path,
@@ -74,7 +74,7 @@ fn parse_chunk<'a>(
     let mut i = lexer::next_line(chunk);
     while !i.is_empty() {
         let (rest, name) = lexer::word("the name of a net")(i).map_err(unwrap_miss)?;
-        let weight = lexer::size("a weight of at least 0");
+        let weight = lexer::size("a weight from 0 to 1e100");
         let (rest, weight) = weight(rest).map_err(unwrap_miss)?;
         match nets.find(name) {
             Some(net) => weights.push((net, weight)),
@@ -129,10 +129,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_where_it_is() {
         let cases = [
-            ("n0", "1:3: expected a weight of at least 0, found end of file"),
-            ("n0 x\n", "1:4: expected a weight of at least 0, found `x`"),
-            ("n0 -1\n", "1:4: expected a weight of at least 0, found `-1`"),
-            ("n0 inf\n", "1:4: expected a weight of at least 0, found `inf`"),
+            ("n0", "1:3: expected a weight from 0 to 1e100, found end of file"),
+            ("n0 x\n", "1:4: expected a weight from 0 to 1e100, found `x`"),
+            ("n0 -1\n", "1:4: expected a weight from 0 to 1e100, found `-1`"),
+            ("n0 inf\n", "1:4: expected a weight from 0 to 1e100, found `inf`"),
             ("n0 1 2\n", "1:6: expected end of line, found `2`"),
             ("UCLA pl 1.0\n", "1:6: expected a `wts` file, found `pl`"),
         ];

@@ -334,7 +334,7 @@ fn another_placement_is_read_for_the_nodes_of_a_design() {
     assert_eq!(loaded.placement.orientation[1], Orientation::FW);
     use NodeKind::*;
     assert_eq!(loaded.kind, [Fixed, Movable, Fixed, FixedNoImage]);
-    assert_eq!(loaded.warnings.len(), 1, "{:?}", loaded.warnings);
+    assert_eq!(loaded.warnings.len(), 2, "{:?}", loaded.warnings);
     small.write("pl", "z 1 2 : S\n");
     let error = placefield::bookshelf::read_placement(&small.path("pl"), &design.nodes);
     assert!(error.unwrap_err().to_string().contains("expected a node"));
@@ -395,7 +395,7 @@ fn every_broken_file_is_one_clear_error() {
         (
             "nodes",
             half(NODES, "b 6"),
-            "d.nodes:5:4: expected a height of at least 0, found end of file",
+            "d.nodes:5:4: expected a height from 0 to 1e100, found end of file",
         ),
         (
             "nodes",
@@ -415,12 +415,12 @@ fn every_broken_file_is_one_clear_error() {
         (
             "nodes",
             NODES.replace("b 6", "b -6"),
-            "d.nodes:5:3: expected a width of at least 0, found `-6`",
+            "d.nodes:5:3: expected a width from 0 to 1e100, found `-6`",
         ),
         (
             "nodes",
             NODES.replace("b 6", "b NaN"),
-            "d.nodes:5:3: expected a width of at least 0, found `NaN`",
+            "d.nodes:5:3: expected a width from 0 to 1e100, found `NaN`",
         ),
         (
             "nodes",
@@ -460,7 +460,7 @@ fn every_broken_file_is_one_clear_error() {
             NETS.replace("Nets : 2", "Nets : 1"),
             "d.nets:2:11: expected 1 nets as the header counts, found 2",
         ),
-        ("wts", "n0 heavy\n".into(), "d.wts:1:4: expected a weight of at least 0, found `heavy`"),
+        ("wts", "n0 heavy\n".into(), "d.wts:1:4: expected a weight from 0 to 1e100, found `heavy`"),
         ("scl", String::new(), "d.scl:1:1: expected `CoreRow`, found end of file"),
         (
             "scl",
