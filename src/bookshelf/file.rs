@@ -166,12 +166,13 @@ impl Ahead {
         let compressed = paths.filter(|path| is_compressed(path));
         Ahead(
             compressed
-                .map(|path| {
-                    let thread = std::thread::spawn({
+                .filter_map(|path| {
+                    let read = {
                         let path = path.clone();
                         move || Text::read(&path)
-                    });
-                    (path, thread)
+                    };
+                    // Without a thread it is read when it is opened.
+                    Some((path, std::thread::Builder::new().spawn(read).ok()?))
                 })
                 .collect(),
         )

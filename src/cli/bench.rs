@@ -8,7 +8,7 @@ use super::options::{PrecisionArg, thread_count};
 use super::outputs::{Outputs, PICTURES};
 use super::paper::{self, Experiment, Report, Settings, printed};
 use super::report::page::Page;
-use super::results::{list, write_json};
+use super::results::{list, spinner, write_json};
 use super::stop;
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
@@ -244,8 +244,7 @@ fn measure(experiments: &[Experiment], args: &RunArgs, tables: bool) -> Result<R
         args.note.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
         out.flush()?;
     }
-    let show = Show { bar: ProgressBar::new_spinner(), tables };
-    show.bar.enable_steady_tick(std::time::Duration::from_millis(200));
+    let show = Show { bar: spinner(String::new()), tables };
     let report = paper::run(experiments, &*target, settings, seconds, &show);
     show.bar.finish_and_clear();
     let mut report = report?;

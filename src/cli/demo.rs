@@ -4,7 +4,7 @@ use super::compare::command as compare;
 use super::evaluation::evaluate;
 use super::failure::{Failure, usage};
 use super::generate::{Spec, generate, write_bookshelf};
-use super::input::open_design;
+use super::input::{open_design, use_threads};
 use super::options::EngineChoice;
 use super::options::EvaluationArgs;
 use super::place::{self, PlaceArgs};
@@ -36,6 +36,7 @@ pub(crate) struct DemoArgs {
 /// Generates, writes, reads back, evaluates, draws, compares, places.
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     args.engine.only_one()?;
+    use_threads(0)?;
     let design = generate(&Spec::with_cells(args.cells))
         .map_err(|e| usage(ErrorKind::ValueValidation, &e.to_string()))?;
     make_folder(&args.out)?;

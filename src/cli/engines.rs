@@ -203,11 +203,12 @@ mod cuda {
             });
         };
         let mut ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner);
-        ahead.get_or_insert_with(|| Ahead {
-            device,
-            opened: Some(opened),
-            thread: std::thread::spawn(open),
-        });
+        // Without a thread it is opened where it is needed.
+        if ahead.is_none()
+            && let Ok(thread) = std::thread::Builder::new().spawn(open)
+        {
+            *ahead = Some(Ahead { device, opened: Some(opened), thread });
+        }
     }
 
     pub(super) fn finish_ahead() {

@@ -4,6 +4,7 @@ use super::engines;
 use super::failure::Failure;
 use super::memory;
 use super::options::{Bins, EvaluationArgs, SolveArgs};
+use super::results::spinner;
 use crate::Precision;
 use crate::bookshelf::{self, ReadOptions};
 use crate::charge::Charge;
@@ -12,14 +13,20 @@ use crate::engine::{EngineError, check_range};
 use crate::grid::{BinGrid, Rect};
 use crate::place::default_bins;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::time::Instant;
 
-/// Has all that follows run on this many threads, 0 for as many as there are: once a run.
+/// Has all that follows run on this many threads, 0 for as many as there are; what has been said
+/// first holds.
+///
+/// # Errors
+/// When they cannot be started.
 pub(crate) fn use_threads(threads: usize) -> Result<(), Failure> {
-    if threads > 0 {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
-    }
-    Ok(())
+    static STARTED: Once = Once::new();
+    let mut started = Ok(());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    STARTED.call_once(|| started = pool.build_global());
+    started.map_err(|e| format!("no threads could be started: {e}").into())
 }
 
 /// A design in memory, and what reading it said.
@@ -43,11 +50,9 @@ impl Opened {
 
 /// Reads the design; a spinner turns meanwhile on a terminal.
 pub(crate) fn open_design(aux: &Path, args: &EvaluationArgs) -> Result<Opened, Failure> {
-    let spinner =
-        indicatif::ProgressBar::new_spinner().with_message(format!("reading {}", aux.display()));
-    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
     let start = Instant::now();
     use_threads(args.options.threads())?;
+    let spinner = spinner(format!("reading {}", aux.display()));
     engines::open_ahead(&args.options, false);
     let mut options = ReadOptions::default().pin_offset(args.pin_offset());
     options.pl = args.pl.clone();
@@ -94,13 +99,17 @@ fn check_coordinates(design: &Design, die: Rect, precision: Precision) -> Result
     }
 }
 
-/// An error about a body, after the name of the node that it is.
+/// An error about a body, after the name of the node that it is; one about single precision, with
+/// the way out.
 fn name_node(design: &Design, error: EngineError) -> Failure {
     match error {
         EngineError::OutOfRange { index, .. } => match design.movable().nth(index) {
             Some(node) => format!("node `{}`: {error}", design.nodes.names.get(node)).into(),
             None => error.into(),
         },
+        EngineError::AreaOutOfRange { precision, .. } if precision == Precision::F32.name() => {
+            format!("{error}: expected --precision f64").into()
+        }
         _ => error.into(),
     }
 }

@@ -2,8 +2,10 @@
 
 use super::failure::{Failure, named};
 use crate::output::{check_writable, write_whole};
+use indicatif::ProgressBar;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// Writes `path` (`-`: standard output) through `write`, whole or not at all.
 pub(crate) fn write_output(
@@ -64,4 +66,14 @@ pub(crate) fn tell(notes: &[String], warnings: &[String]) {
 /// A line on stderr. One that nobody takes, as behind `2>&1 | head -1`, is lost, which is no error.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// A spinner that turns on a terminal.
+pub(crate) fn spinner(message: String) -> ProgressBar {
+    let spinner = ProgressBar::new_spinner().with_message(message);
+    // What turns it is a thread, whose absence is no reason to end.
+    if !spinner.is_hidden() && std::thread::Builder::new().spawn(|| ()).is_ok() {
+        spinner.enable_steady_tick(Duration::from_millis(100));
+    }
+    spinner
 }

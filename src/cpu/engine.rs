@@ -142,7 +142,15 @@ pub fn thread_pool(threads: usize) -> Result<ThreadPool, EngineError> {
         .num_threads(threads)
         .thread_name(|i| format!("placefield-{i}"))
         .build()
-        .map_err(|e| EngineError::Threads { threads, reason: e.to_string() })
+        .map_err(|e| EngineError::Threads {
+            threads: if threads == 0 { available() } else { threads },
+            reason: e.to_string(),
+        })
+}
+
+/// Threads that the system says it has.
+fn available() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
 pub(crate) fn milliseconds(since: Instant) -> f64 {

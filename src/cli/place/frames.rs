@@ -73,7 +73,9 @@ impl Frames {
         let worker = Worker::new(wanted, design, charge)?;
         let (shots, taken) = sync_channel(WAITING);
         let builder = std::thread::Builder::new().name("frames".to_owned());
-        let worker = builder.spawn(move || worker.run(&taken))?;
+        let worker = builder
+            .spawn(move || worker.run(&taken))
+            .map_err(|e| format!("the thread that draws frames cannot be started: {e}"))?;
         let grid = charge.grid();
         let potential = wanted.folder.as_ref().map(|_| Map::filled(grid.nx(), grid.ny(), 0.0));
         let movable = charge.movable();

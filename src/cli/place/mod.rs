@@ -175,11 +175,10 @@ fn place<T: EngineReal>(
         true => args.evaluation.options.with_fillers(),
         false => args.evaluation.options.clone(),
     };
-    let (charge, netlist) = std::thread::scope(|scope| {
-        let netlist =
-            scope.spawn(|| Netlist::from_design(&opened.design, args.experts.large_net()));
-        (charge_of(&opened.design, &options), joined(netlist.join()))
-    });
+    let (charge, netlist) = beside(
+        || Netlist::from_design(&opened.design, args.experts.large_net()),
+        || charge_of(&opened.design, &options),
+    );
     let charge = Arc::new(charge?);
     if let Some(cell) = limits::too_large(&charge) {
         let node = opened.design.movable().nth(cell).expect("a movable cell is a node");
@@ -201,14 +200,10 @@ fn place<T: EngineReal>(
             .warm(args.init == InitArg::File),
     );
     // The first start is made while the engine is.
-    let (chosen, mut first) = std::thread::scope(|scope| {
-        let start = args
-            .resume
-            .is_none()
-            .then(|| scope.spawn(|| first_positions(args, &charge, options.seed())));
-        let chosen = engines::open_backend::<T>(charge.clone(), &netlist, &options);
-        (chosen, start.map(|start| joined(start.join())))
-    });
+    let (chosen, mut first) = beside(
+        || args.resume.is_none().then(|| first_positions(args, &charge, options.seed())),
+        || engines::open_backend::<T>(charge.clone(), &netlist, &options),
+    );
     let engines::ChosenBackend { mut backend, note } = chosen?;
     let descriptor = backend.descriptor();
     let wanted = FramesWanted { folder: args.frames.clone(), page: args.report.is_some() };
@@ -276,11 +271,8 @@ fn place<T: EngineReal>(
 
     opened.design.settle(&placed.x, &placed.y);
     let design = &opened.design;
-    let hpwl = std::thread::scope(|scope| {
-        let hpwl = scope.spawn(|| design.hpwl());
-        write_pl(&args.output, design)?;
-        Ok::<_, Failure>(joined(hpwl.join()))
-    })?;
+    let (written, hpwl) = beside(|| design.hpwl(), || write_pl(&args.output, design));
+    written?;
     let Placed { seed, outcome, iteration, .. } = placed;
     let limit = (outcome == Outcome::Plateau)
         .then(|| limits::limit(&charge, &placed.x, &placed.y))
@@ -350,9 +342,14 @@ fn place<T: EngineReal>(
     ended(&summary, &args.output)
 }
 
-/// What a thread has returned; its panic is this thread's.
-fn joined<R>(result: std::thread::Result<R>) -> R {
-    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+/// What `here` gives on this thread and, after it, what `there` gives meanwhile on one of the pool.
+fn beside<A, B: Send>(there: impl FnOnce() -> B + Send, here: impl FnOnce() -> A) -> (A, B) {
+    let mut given = None;
+    let a = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| given = Some(there()));
+        here()
+    });
+    (a, given.expect("the scope waits for what it has started"))
 }
 
 /// One of the placements, ended.
