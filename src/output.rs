@@ -1,9 +1,18 @@
 //! Files that appear whole or not at all.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The temporary files that this process has now. A file is made or gets its name under this lock.
+static TEMPORARIES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn temporaries() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Writes `path` through `write`: into a temporary file beside it, which gets
 /// the name only when everything is on it. On failure nothing is left behind.
@@ -17,6 +26,20 @@ pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
+    appear(vec![write_aside(path, write)?])
+}
+
+/// A file that is written and has not got its name yet; none where it was written into what is there.
+pub(crate) struct Aside(Option<(Temporary, PathBuf)>);
+
+/// The first half of [`write_whole`]: all but the name, which [`appear`] gives.
+///
+/// # Errors
+/// As [`write_whole`].
+pub(crate) fn write_aside(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<Aside> {
     match destination(path)? {
         Destination::Replace(target, permissions) => {
             let temporary = Temporary::beside(&target)?;
@@ -28,14 +51,38 @@ pub(crate) fn write_whole(
             write(&mut file)?;
             file.flush()?;
             drop(file);
-            fs::rename(&temporary.path, target)
+            Ok(Aside(Some((temporary, target))))
         }
         Destination::Into => {
             let mut file = BufWriter::new(OpenOptions::new().write(true).open(path)?);
             write(&mut file)?;
-            file.flush()
+            file.flush()?;
+            Ok(Aside(None))
         }
     }
+}
+
+/// Gives these files their names, in this order, with no interruption between them.
+///
+/// # Errors
+/// When a name cannot be given any more; those before it have theirs.
+pub(crate) fn appear(files: Vec<Aside>) -> io::Result<()> {
+    let mut there = temporaries();
+    for (temporary, target) in files.iter().filter_map(|file| file.0.as_ref()) {
+        fs::rename(&temporary.path, target)?;
+        there.remove(&temporary.path);
+    }
+    drop(there);
+    Ok(())
+}
+
+/// Removes the temporary files of this process, which is about to end: from now on none is made,
+/// and no file gets its name; who tries to waits for ever.
+#[cfg(feature = "cli")]
+pub(crate) fn abandon() {
+    let there = temporaries();
+    there.iter().for_each(|path| drop(fs::remove_file(path)));
+    std::mem::forget(there);
 }
 
 /// Whether [`write_whole`] could write `path` now; leaves nothing behind.
@@ -93,7 +140,7 @@ fn no_folder(folder: &Path) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, message)
 }
 
-/// A new file, removed when dropped unless it has been given another name.
+/// A new file, removed when dropped unless it has got another name.
 struct Temporary {
     file: File,
     path: PathBuf,
@@ -103,12 +150,16 @@ impl Temporary {
     /// In the folder of `path`, under a name that no other file there has.
     fn beside(path: &Path) -> io::Result<Temporary> {
         static MADE: AtomicU32 = AtomicU32::new(0);
+        let mut there = temporaries();
         loop {
             let number = MADE.fetch_add(1, Ordering::Relaxed);
             let name = format!(".placefield-{}-{number}.tmp", std::process::id());
             let path = path.with_file_name(name);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok(Temporary { file, path }),
+                Ok(file) => {
+                    there.insert(path.clone());
+                    return Ok(Temporary { file, path });
+                }
                 // Left by a process that had the same number.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(e),
@@ -119,8 +170,9 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // After the renaming there is nothing of this name.
-        let _ = fs::remove_file(&self.path);
+        if temporaries().remove(&self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 

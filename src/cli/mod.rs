@@ -37,8 +37,9 @@ mod tune;
 mod views;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use failure::Failure;
 use results::say;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// The electrostatic picture of a chip placement: density, potential, field and forces.
@@ -86,9 +87,30 @@ enum Command {
 
 /// Parses the command line, runs it and says how it went.
 pub fn main() -> ExitCode {
-    let matches = command().get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
-    let result = match &cli.command {
+    let matches = match command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(help_or_usage) => return print(&help_or_usage),
+    };
+    let result = Cli::from_arg_matches(&matches).map_err(Failure::from).and_then(|cli| run(&cli));
+    engines::finish_ahead();
+    // What is still in the buffer has to arrive too.
+    let result = result.and_then(|()| Ok(io::stdout().flush()?));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => match e.downcast::<clap::Error>() {
+            Ok(usage) => print(&usage.format(&mut called(&matches))),
+            Err(e) => failed(&*e),
+        },
+    }
+}
+
+/// Runs the command.
+fn run(cli: &Cli) -> Result<(), Failure> {
+    // These listen as soon as they have something to write when they are interrupted.
+    if !matches!(cli.command, Command::Place(_) | Command::Compare(_) | Command::Bench(_)) {
+        stop::end_when_asked()?;
+    }
+    match &cli.command {
         Command::Eval(args) => eval::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Compare(args) => compare::command::run(args),
@@ -106,28 +128,33 @@ pub fn main() -> ExitCode {
         Command::Tune(args) => tune::run(args),
         Command::Completions(args) => shell::completions(args, command()),
         Command::Man(args) => shell::man(args, command()),
-    };
-    engines::finish_ahead();
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) if is_broken_pipe(&*e) => ExitCode::SUCCESS,
-        Err(e) => match e.downcast::<clap::Error>() {
-            Ok(usage) => usage.format(&mut called(&matches)).exit(),
-            Err(e) if e.is::<failure::Interrupted>() => {
-                say(&format!("placefield: {e}"));
-                ExitCode::from(130)
-            }
-            Err(e) if e.is::<failure::Stopped>() => {
-                say(&format!("placefield: {e}"));
-                ExitCode::from(3)
-            }
-            Err(e) => {
-                // Errors about files name them: this one is of what was printed.
-                let what = if e.is::<io::Error>() { "standard output: " } else { "" };
-                say(&format!("placefield: {what}{}", e.to_string().replace('\n', " ")));
-                ExitCode::FAILURE
-            }
-        },
+    }
+}
+
+/// Prints help, the version or what is wrong with the command line.
+fn print(help_or_usage: &clap::Error) -> ExitCode {
+    let printed = help_or_usage.print().and_then(|()| io::stdout().flush());
+    match printed {
+        // Of wrong usage that nobody takes the exit code is left.
+        Err(e) if !help_or_usage.use_stderr() => failed(&e),
+        _ => ExitCode::from(help_or_usage.exit_code() as u8),
+    }
+}
+
+/// Says why a run failed.
+fn failed(error: &(dyn std::error::Error + 'static)) -> ExitCode {
+    if is_broken_pipe(error) {
+        return ExitCode::SUCCESS;
+    }
+    // Errors about files name them: this one is of what was printed.
+    let what = if error.is::<io::Error>() { "standard output: " } else { "" };
+    say(&format!("placefield: {what}{}", error.to_string().replace('\n', " ")));
+    if error.is::<failure::Interrupted>() {
+        ExitCode::from(130)
+    } else if error.is::<failure::Stopped>() {
+        ExitCode::from(3)
+    } else {
+        ExitCode::FAILURE
     }
 }
 

@@ -17,6 +17,8 @@ mod place;
 mod ranks;
 mod real;
 mod report;
+#[cfg(target_os = "linux")]
+mod system;
 mod tables;
 mod tiny;
 mod usage;

@@ -2,6 +2,7 @@
 
 use super::{GenerateError, Spec, generate, write_bookshelf};
 use crate::cli::failure::{Failure, usage};
+use crate::cli::input::use_threads;
 use crate::cli::results::list;
 use clap::error::ErrorKind;
 use clap::{ArgGroup, Args};
@@ -27,6 +28,7 @@ pub(crate) struct GenerateArgs {
 
 /// Generates the design, writes it and lists its files on standard output.
 pub(crate) fn run(args: &GenerateArgs) -> Result<(), Failure> {
+    use_threads(0)?;
     // Whatever is wrong with the statistics was said on the command line.
     let wrong = |e: GenerateError| usage(ErrorKind::ValueValidation, &e.to_string());
     let spec = match (&args.name, args.cells) {

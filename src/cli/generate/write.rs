@@ -6,7 +6,7 @@
 
 use crate::bookshelf::write::{Shortest, blocks, header, write_places};
 use crate::design::{Design, Nets, NodeKind, Orientation, Row, Symmetry};
-use crate::output::write_whole;
+use crate::output::{Aside, appear, write_aside};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -55,15 +55,15 @@ pub enum WriteError {
 /// Writes `<name>.nodes`, `.nets`, `.wts`, `.pl`, `.scl` and `.aux` into `dir`
 /// and gives their paths in that order. Without nets there is no `.nets` or `.wts`.
 ///
-/// Makes `dir` when it is not there. Each file appears whole or not at all; the
-/// `.aux`, which names the others, comes last.
+/// Makes `dir` when it is not there. The files appear once all are written; the `.aux`, which names
+/// the others, comes last.
 ///
 /// # Errors
 /// When something cannot be written, or a name or number does not fit the format.
 pub fn write_bookshelf(design: &Design, dir: &Path) -> Result<Vec<PathBuf>, WriteError> {
     check(design)?;
     std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.into(), source })?;
-    let mut files = Files { dir, name: &design.name, written: Vec::new() };
+    let mut files = Files { dir, name: &design.name, names: Vec::new(), written: Vec::new() };
     files.write("nodes", |out| nodes(design, out))?;
     if let Some(nets) = &design.nets {
         files.write("nets", |out| self::nets(design, nets, out))?;
@@ -71,16 +71,18 @@ pub fn write_bookshelf(design: &Design, dir: &Path) -> Result<Vec<PathBuf>, Writ
     }
     files.write("pl", |out| write_places(out, design))?;
     files.write("scl", |out| rows(&design.rows, out))?;
-    let listed = files.written.join("  ");
+    let listed = files.names.join("  ");
     files.write("aux", |out| writeln!(out, "RowBasedPlacement :  {listed}"))?;
-    Ok(files.written.iter().map(|name| dir.join(name)).collect())
+    appear(files.written).map_err(|source| WriteError::Io { path: dir.into(), source })?;
+    Ok(files.names.iter().map(|name| dir.join(name)).collect())
 }
 
 /// The files of one design.
 struct Files<'a> {
     dir: &'a Path,
     name: &'a str,
-    written: Vec<String>,
+    names: Vec<String>,
+    written: Vec<Aside>,
 }
 
 impl Files<'_> {
@@ -91,8 +93,9 @@ impl Files<'_> {
     ) -> Result<(), WriteError> {
         let name = format!("{}.{extension}", self.name);
         let path = self.dir.join(&name);
-        write_whole(&path, text).map_err(|source| WriteError::Io { path, source })?;
-        self.written.push(name);
+        let written = write_aside(&path, text);
+        self.written.push(written.map_err(|source| WriteError::Io { path, source })?);
+        self.names.push(name);
         Ok(())
     }
 }

@@ -1,0 +1,140 @@
+//! What the system refuses or ends: full disks, file sizes, threads, signals.
+
+use crate::tiny::Tiny;
+use crate::{names_in, placefield};
+use predicates::prelude::*;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+/// The program behind a line of shell that takes its arguments as `"$@"`.
+fn behind(shell: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", shell]).arg(assert_cmd::cargo::cargo_bin("placefield")).args(args);
+    command
+}
+
+#[test]
+fn output_that_cannot_be_printed_is_an_error() {
+    let tiny = Tiny::new();
+    let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
+    let cases: [&[&dyn AsRef<OsStr>]; 9] = [
+        &[&"--help"],
+        &[&"--version"],
+        &[&"help", &"eval"],
+        &[&"eval", &"--help"],
+        &[&"info"],
+        &[&"completions", &"bash"],
+        &[&"man"],
+        &[&"generate", &"--cells", &"50", &"--out", &out],
+        &[&"eval", &aux, &"--bins", &"8", &"--json", &"-"],
+    ];
+    let line = "placefield: standard output: No space left on device (os error 28)\n";
+    for args in cases {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = behind("exec \"$0\" \"$@\"", args).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
+        // A reader that has gone is no error.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = behind("exec \"$0\" \"$@\"", args).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]));
+    }
+}
+
+#[test]
+fn files_larger_than_allowed_are_an_error_and_not_left_behind() {
+    let tiny = Tiny::new();
+    let out = tempfile::tempdir().unwrap();
+    let is_one_error = |args: &[&dyn AsRef<OsStr>], file: &str| {
+        // Blocks of 512 bytes.
+        let Output { status, stderr, .. } =
+            behind("ulimit -f 8; exec \"$0\" \"$@\"", args).output().unwrap();
+        let said = String::from_utf8(stderr).unwrap();
+        let about = format!("placefield: {}: ", out.path().join(file).display());
+        assert!(
+            said.starts_with(&about) && said.ends_with("File too large (os error 27)\n"),
+            "{said}"
+        );
+        assert_eq!((status.code(), said.lines().count()), (Some(1), 1));
+        assert!(names_in(out.path()).is_empty(), "{:?}", names_in(out.path()));
+    };
+    is_one_error(&[&"generate", &"--cells", &"2000", &"--out", &out.path()], "cells2000.nodes");
+    // The nodes fit, the nets do not.
+    is_one_error(&[&"generate", &"--cells", &"50", &"--out", &out.path()], "cells50.nets");
+    let maps: [&dyn AsRef<OsStr>; 8] =
+        [&"eval", &tiny.aux(), &"--bins", &"64", &"--engine", &"cpu", &"--maps", &out.path()];
+    is_one_error(&maps, "density.npy");
+}
+
+#[test]
+fn threads_that_cannot_be_started_are_an_error() {
+    let tiny = Tiny::new();
+    let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
+    let cases: [&[&dyn AsRef<OsStr>]; 5] = [
+        &[&"eval", &aux],
+        &[&"place", &aux, &"-o", &out],
+        &[&"compare", &aux],
+        &[&"generate", &"--cells", &"50", &"--out", &out],
+        &[&"demo", &"--out", &out],
+    ];
+    for args in cases {
+        // A stack of 100 TB is more than a process can have.
+        let one_line = r"\Aplacefield: no threads? could be started[^\n]+\(os error \d+\)\n\z";
+        let said = predicate::str::is_match(one_line).unwrap();
+        let mut command = placefield(args);
+        command.env("RUST_MIN_STACK", "100000000000000");
+        command.assert().code(1).stdout("").stderr(said);
+    }
+    assert!(!out.exists());
+}
+
+/// A design being generated into `folder`, the first of its files begun, after a line of shell.
+fn generating(shell: &str, folder: &Path) -> Child {
+    let args: [&dyn AsRef<OsStr>; 5] = [&"generate", &"--cells", &"200000", &"--out", &folder];
+    let mut command = behind(shell, &args);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while names_in(folder).is_empty() {
+        assert!(child.try_wait().unwrap().is_none(), "ended before it wrote anything");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    child
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_file_half_written() {
+    let out = tempfile::tempdir().unwrap();
+    let old = "RowBasedPlacement : old.nodes\n";
+    for name in ["-INT", "-TERM", "-HUP"] {
+        let child = generating("exec \"$0\" \"$@\"", out.path());
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), &said[..]), (Some(130), "placefield: interrupted\n"));
+        assert!(names_in(out.path()).is_empty(), "{:?}", names_in(out.path()));
+    }
+    // Files of that name stay as they were, all of them.
+    let (out, aux) = (tempfile::tempdir().unwrap(), "cells200000.aux");
+    let child = generating("exec \"$0\" \"$@\"", out.path());
+    std::fs::write(out.path().join(aux), old).unwrap();
+    signal(&child, "-INT");
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert_eq!(names_in(out.path()), [aux]);
+    assert_eq!(std::fs::read_to_string(out.path().join(aux)).unwrap(), old);
+}
+
+#[test]
+fn a_run_that_shall_outlive_its_terminal_does() {
+    let out = tempfile::tempdir().unwrap();
+    let child = generating("trap '' HUP; exec \"$0\" \"$@\"", out.path());
+    signal(&child, "-HUP");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]));
+    assert_eq!(names_in(out.path()).len(), 6);
+}
