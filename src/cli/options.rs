@@ -147,6 +147,12 @@ pub(crate) fn thread_count(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|n| *n <= MAX_THREADS);
     number.ok_or_else(|| format!("expected a whole number from 0 to {MAX_THREADS}"))
 }
+
+/// Whether a list names something twice.
+pub(crate) fn has_repeats<A: PartialEq>(list: &[A]) -> bool {
+    (1..list.len()).any(|k| list[..k].contains(&list[k]))
+}
+
 impl EvaluationArgs {
     /// Where the .nets file counts pin offsets from.
     pub(crate) fn pin_offset(&self) -> PinOffset {

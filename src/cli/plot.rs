@@ -3,7 +3,7 @@
 use super::evaluation::evaluate;
 use super::failure::{Failure, usage};
 use super::input::{open_design, with_precision};
-use super::options::EvaluationArgs;
+use super::options::{EvaluationArgs, has_repeats};
 use super::outputs::{Outputs, PICTURES, design_files, one_standard_input};
 use super::pictures::{self, DrawOptions, PictureName};
 use super::results::{list, tell};
@@ -63,6 +63,10 @@ fn range(text: &str) -> Result<(f64, f64), String> {
 
 impl PlotArgs {
     fn draw_options(&self) -> Result<DrawOptions, Failure> {
+        if has_repeats(&self.pictures) {
+            let message = "'--pictures': each picture can be named once";
+            return Err(usage(ErrorKind::ValueValidation, message));
+        }
         // The histogram has no colours.
         let map = matches!(self.pictures[..], [name] if name != PictureName::Histogram);
         if self.range.is_some() && !map {

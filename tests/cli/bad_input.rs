@@ -42,7 +42,7 @@ fn each_edit(kind: &str, cases: &[(&str, &str, &str)]) {
 #[test]
 fn bad_nodes() {
     let sized = |at: &str, what: &str, found: &str| {
-        format!("{at}: expected a {what} of at least 0, found `{found}`")
+        format!("{at}: expected a {what} from 0 to 1e100, found `{found}`")
     };
     each_edit(
         "nodes",
@@ -310,7 +310,7 @@ fn numbers_whose_squares_are_not_finite_are_refused() {
         refused(&tiny, &[])
     };
     for large in ["1e308", "1e101"] {
-        let found = format!("t.nodes:7:5: expected a width of at least 0, found `{large}`");
+        let found = format!("t.nodes:7:5: expected a width from 0 to 1e100, found `{large}`");
         assert_eq!(width(large), found);
     }
 }
@@ -336,6 +336,49 @@ fn a_die_too_far_away_for_single_precision_is_refused() {
     };
     assert_eq!(max(&far), max(&near.aux()));
     assert!(max(&far) > 0.0);
+}
+
+#[test]
+fn a_die_whose_area_single_precision_cannot_compute_with_is_refused() {
+    let scaled = |power: i32| {
+        let (tiny, scale) = (Tiny::new(), 2f64.powi(power));
+        for kind in ["nodes", "nets", "pl", "scl"] {
+            let number = |word: &str| match word.parse::<f64>() {
+                Ok(value) => format!("{:e}", value * scale),
+                Err(_) => word.to_owned(),
+            };
+            let line = |line: &str| {
+                let [key, rest] = match line.split_once("NumSites : ") {
+                    Some((before, sites)) => [before, &format!("NumSites : {sites}")],
+                    None if line.contains("Num") || line.contains("NetDegree") => ["", line],
+                    None => [line, ""],
+                };
+                key.split(' ').map(number).collect::<Vec<_>>().join(" ") + rest
+            };
+            let header = |at: usize, text: &str| if at == 0 { text.to_owned() } else { line(text) };
+            let text: Vec<_> =
+                tiny.text(kind).lines().enumerate().map(|(k, l)| header(k, l)).collect();
+            tiny.write(kind, (text.join("\n") + "\n").as_bytes());
+        }
+        tiny
+    };
+    let numbers = |tiny: &Tiny, precision: &str| {
+        let json = crate::eval_json(&[&tiny.aux(), &"--bins", &"5x4", &"--precision", &precision]);
+        ["max_smoothed", "max_exact", "overflow_exact"].map(|k| json["density"][k].clone())
+    };
+    let [at_one, in_single] = ["f64", "f32"].map(|precision| numbers(&Tiny::new(), precision));
+    for power in [100, -200] {
+        let tiny = scaled(power);
+        let line = refused(&tiny, &[]);
+        assert!(line.starts_with("the die has an area of "), "{line}");
+        assert!(
+            line.ends_with(": f32 computes with 1e-30 to 1e30: expected --precision f64"),
+            "{line}"
+        );
+        assert_eq!(numbers(&tiny, "f64"), at_one);
+    }
+    assert_eq!(numbers(&scaled(44), "f32"), in_single);
+    assert_eq!(numbers(&scaled(-44), "f32"), in_single);
 }
 
 #[cfg(unix)]

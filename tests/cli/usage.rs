@@ -44,10 +44,17 @@ fn wrong_usage_exits_with_2() {
         vec!["eval", aux, "--threads", "1025"],
         vec!["eval", aux, "--pin-offset", "top"],
         vec!["plot", aux],
+        vec!["plot", aux, "--out", "b", "--pictures", "density,density"],
         vec!["compare", aux, "--iterations", "-1"],
         vec!["compare", aux, "--csv", "-", "--json", "-"],
         vec!["compare", aux, "--tolerance", "NaN"],
         vec!["place", aux, "-o", "-"],
+        vec!["place", aux, "-o", "b", "--gamma", "1e300"],
+        vec!["place", aux, "-o", "b", "--gamma", "1e-300"],
+        vec!["place", aux, "-o", "b", "--density-weight", "1e7"],
+        vec!["place", aux, "-o", "b", "--reference-rise", "1e-7"],
+        vec!["place", aux, "-o", "b", "--pressure", "inf"],
+        vec!["place", aux, "-o", "b", "--noise", "1e300"],
         vec!["compare", aux, "--tolerance", "-1"],
         vec!["compress", "a.png", "-o", "b.png"],
         vec!["compress", "a.png", "--psnr", "0", "-o", "b.png"],
@@ -73,6 +80,20 @@ fn wrong_usage_exits_with_2() {
         let usage =
             predicate::str::contains("Usage: placefield").or(predicate::str::contains("--help"));
         placefield(&[]).args(&args).assert().code(2).stdout("").stderr(usage);
+    }
+}
+
+#[test]
+fn a_number_out_of_range_is_told_the_option_and_its_range() {
+    let place = ["place", "a.aux", "-o", "b.pl"];
+    for (option, value, expected) in [
+        ("--gamma <BINS>", "1e300", "a number from 1e-6 to 1e6"),
+        ("--noise <RATIO>", "-1", "a number from 0 to 1e6"),
+    ] {
+        let name = option.split(' ').next().unwrap();
+        let said = format!("error: invalid value '{value}' for '{option}': expected {expected}\n");
+        let said = predicate::str::contains(said);
+        placefield(&[]).args(place).args([name, value]).assert().code(2).stderr(said);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::cli::evaluation::write_npy;
 use crate::cli::failure::{Failure, usage};
 use crate::cli::input::{use_threads, with_precision};
 use crate::cli::memory;
-use crate::cli::options::EngineChoice;
+use crate::cli::options::{EngineChoice, has_repeats};
 use crate::cli::outputs::Outputs;
 use crate::cli::results::{list, tell, write_json};
 use crate::transform::{Algorithm1d, Plan2dOptions, Transform, Transform1d};
@@ -134,10 +134,6 @@ pub(crate) fn run(args: &DctArgs) -> Result<(), Failure> {
 
 const NAMED_ONCE: &str = "--axes: each axis can be named once";
 const TWO_AXES: &str = "--kind: two joined transforms take two axes";
-
-fn has_repeats<A: PartialEq>(axes: &[A]) -> bool {
-    (1..axes.len()).any(|k| axes[..k].contains(&axes[k]))
-}
 
 /// The axes asked for, each below the number there are.
 fn chosen_axes(args: &DctArgs, shape: &[usize]) -> Result<Vec<usize>, Failure> {

@@ -9,10 +9,10 @@ use clap::Args;
 #[command(next_help_heading = "Schedules and parts of the objective")]
 pub(super) struct ExpertArgs {
     /// γ, the smoothing length of the wirelength, over the sum of a bin's width and height, or twice the mean distance of cells where that is more: 10 times this at overflow 1, a tenth at 0.1
-    #[arg(long, value_name = "BINS", default_value_t = Schedule::default().gamma, value_parser = positive)]
+    #[arg(long, value_name = "BINS", default_value_t = Schedule::default().gamma, value_parser = factor)]
     gamma: f64,
     /// The density's share of the first gradient of a centred start
-    #[arg(long, value_name = "SHARE", default_value_t = Schedule::default().density_share, value_parser = positive)]
+    #[arg(long, value_name = "SHARE", default_value_t = Schedule::default().density_share, value_parser = factor)]
     density_weight: f64,
     /// Largest factor on the density's weight λ in an iteration, until cells are spread roughly
     #[arg(long, value_name = "FACTOR", default_value_t = Schedule::default().growth, value_parser = growth)]
@@ -21,13 +21,13 @@ pub(super) struct ExpertArgs {
     #[arg(long, value_name = "FACTOR", default_value_t = Schedule::default().late_growth, value_parser = growth)]
     late_growth: f64,
     /// The rise of HPWL in an iteration at which λ stays, as a share of the HPWL it is expected to have in the end
-    #[arg(long, value_name = "SHARE", default_value_t = Schedule::default().reference_share, value_parser = positive)]
+    #[arg(long, value_name = "SHARE", default_value_t = Schedule::default().reference_share, value_parser = factor)]
     reference_rise: f64,
     /// Largest momentum once cells are nearly spread; 1 leaves it to Nesterov's rule
     #[arg(long, value_name = "M", default_value_t = Schedule::default().momentum, value_parser = share)]
     momentum: f64,
     /// λ is held where its share of the gradient over the wirelength's is above this
-    #[arg(long, value_name = "RATIO", default_value_t = Schedule::default().pressure, value_parser = positive)]
+    #[arg(long, value_name = "RATIO", default_value_t = Schedule::default().pressure, value_parser = factor)]
     pressure: f64,
     /// Leave nets of more pins out of the objective, not out of the HPWL reported (DREAMPlace's default is 100); without it all nets take part
     #[arg(long, value_name = "PINS", value_parser = clap::value_parser!(u32).range(2..))]
@@ -39,7 +39,7 @@ pub(super) struct ExpertArgs {
     #[arg(long)]
     no_precondition: bool,
     /// Move every body at the start by up to half of so many times its size
-    #[arg(long, value_name = "RATIO", default_value_t = 0.0, value_parser = not_negative)]
+    #[arg(long, value_name = "RATIO", default_value_t = 0.0, value_parser = noise)]
     noise: f64,
 }
 
@@ -53,12 +53,13 @@ pub(super) fn number(
     number.ok_or_else(|| format!("expected {expected}"))
 }
 
-fn positive(text: &str) -> Result<f64, String> {
-    number(text, |v| v > 0.0, "a number above 0")
+/// Beyond these nothing changes any more, and before long single precision ends.
+fn factor(text: &str) -> Result<f64, String> {
+    number(text, |v| (1e-6..=1e6).contains(&v), "a number from 1e-6 to 1e6")
 }
 
-fn not_negative(text: &str) -> Result<f64, String> {
-    number(text, |v| v >= 0.0, "a number of 0 or more")
+fn noise(text: &str) -> Result<f64, String> {
+    number(text, |v| (0.0..=1e6).contains(&v), "a number from 0 to 1e6")
 }
 
 pub(super) fn share(text: &str) -> Result<f64, String> {
