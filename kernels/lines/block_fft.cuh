@@ -270,27 +270,19 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
     /// which i and E-1-i are partners in thread 0 too, except i = 0: there those are
     /// frequencies 0 and N/2, their own partners.
     enum Order { NATURAL, PAIRED };
-    static __device__ __forceinline__ void pair_up(cplx* v, u32 t) {
-        if (t != 0) return;
-        cplx first[R / 2];
-#pragma unroll
-        for (int i = 0; i < R / 2; ++i) first[i] = v[R / 2 + i];
-#pragma unroll
-        for (int i = 0; i < R / 2; ++i) v[R / 2 + i] = v[R + R / 2 + i];
-        v[E - 1] = first[0];
-#pragma unroll
-        for (int i = 1; i < R / 2; ++i) v[E - 1 - i] = first[R / 2 - i];
+    /// Where thread 0 has element i of the second in the first.
+    static __host__ __device__ constexpr int natural(int i) {
+        if (i == E - 1) return R / 2;
+        return 2 * i / R == 1 ? i + R : 2 * i / R == 3 ? i + 1 - R : i;
     }
-    static __device__ __forceinline__ void take_apart(cplx* v, u32 t) {
+    /// From the other order to this one.
+    template <Order TO> static __device__ __forceinline__ void put_in_order(cplx* v, u32 t) {
         if (t != 0) return;
-        cplx first[R / 2];
-        first[0] = v[E - 1];
+        cplx old[E];
 #pragma unroll
-        for (int i = 1; i < R / 2; ++i) first[R / 2 - i] = v[E - 1 - i];
+        for (int i = 0; i < E; ++i) old[i] = v[i];
 #pragma unroll
-        for (int i = 0; i < R / 2; ++i) v[R + R / 2 + i] = v[R / 2 + i];
-#pragma unroll
-        for (int i = 0; i < R / 2; ++i) v[R / 2 + i] = first[i];
+        for (int i = 0; i < E; ++i) v[TO == PAIRED ? i : natural(i)] = old[TO == PAIRED ? natural(i) : i];
     }
 
     /// Calls f(frequency, a, b) on every pair of frequencies a = v[k], b = v[N-k]
@@ -304,7 +296,7 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
         const cplx* const quarter = table + Table::QUARTER;
         const u32 other = t ? t : M / 2;
         const cplx w = __ldg(quarter + t), other_w = __ldg(quarter + other);
-        if (IN == NATURAL) pair_up(v, t);
+        if (IN == NATURAL) put_in_order<PAIRED>(v, t);
         if (t != 0) {
             f(Frequency{real(t), w, 0, E - 1, false, false}, v[0], v[E - 1]);
         } else {
@@ -319,7 +311,7 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
             const real k = real(near ? t : other) + real(i * M);
             f(Frequency{k, rotate<R>(near ? w : other_w, i), i, E - 1 - i, false, false}, v[i], v[E - 1 - i]);
         }
-        if (OUT == NATURAL) take_apart(v, t);
+        if (OUT == NATURAL) put_in_order<NATURAL>(v, t);
     }
 
     /// Calls f(k, a) on every frequency k of the thread, a = v[k], in run()'s order.

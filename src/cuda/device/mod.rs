@@ -33,7 +33,7 @@ pub(in crate::cuda) use compile::{kernel_constant, kernel_source};
 pub(in crate::cuda) use error::{check_aligned, check_length};
 pub(in crate::cuda) use launch::{
     BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, MOST_PINS, Overlap, SumScratch,
-    blocks_at_once, blocks_for, cover, cover_for_sum, cover_lines, fit, function, stacked,
+    blocks_at_once, blocks_for, cover_for_sum, cover_lines, fit, function, stacked,
 };
 pub(in crate::cuda) use memory::{Pinned, reals};
 pub(in crate::cuda) use probe::check_cufft;

@@ -8,12 +8,12 @@
 use super::cufft::RealFft;
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Input, Kernel,
-    KernelArgument, MOST_BLOCKS, check_aligned, check_length, cover, cover_lines, fit, stacked,
+    KernelArgument, MOST_BLOCKS, check_aligned, check_length, cover_lines, fit, stacked,
 };
 use crate::cuda::lines::spectral;
 use crate::transform::twiddle::quarter_wave;
 use crate::transform::{PostProcessing, Reorder, Transform};
-use cudarc::driver::{CudaModule, LaunchConfig};
+use cudarc::driver::CudaModule;
 use std::sync::Arc;
 
 /// The stages of a transform through one FFT.
@@ -152,16 +152,13 @@ impl<T: CudaReal> FusedTransform<T> {
             false => Ok(None),
         };
         let kernel = |name: &str, config| Kernel::new(&module, name, config);
-        let rows_covered = |mut config: LaunchConfig| {
-            config.grid_dim.1 = config.grid_dim.1.min(MOST_BLOCKS);
-            stacked(config, batch_of_maps * (l / 2 + 1))
-        };
         // One thread for all that is at a place and at its mirror images.
         let images = (n / 2 + 1, if shape.len() == 1 { m } else { m / 2 + 1 });
-        let all = rows_covered(cover(128, images));
+        let over_slices = |config| stacked(config, batch_of_maps * (l / 2 + 1));
+        let all = over_slices(cover_lines(128, images));
         let (post, config) = match (post, shape.len()) {
-            (PostProcessing::Naive, 2) => ("dct_post_naive", rows_covered(cover(128, (n, m)))),
-            (_, 2) => ("dct_post", rows_covered(fit(128, images))),
+            (PostProcessing::Naive, 2) => ("dct_post_naive", over_slices(cover_lines(128, (n, m)))),
+            (_, 2) => ("dct_post", over_slices(fit(128, images))),
             _ => ("dct_post", all),
         };
         // Twice LANES in `kernels/device/common.cuh`: 32 bytes a thread.

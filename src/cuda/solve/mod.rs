@@ -20,6 +20,7 @@ pub(in crate::cuda) use spectral::{SINES, Scaling, green, made};
 pub(in crate::cuda) use three_pass::SCALE;
 
 use crate::cuda::device::{CudaError, CudaReal, Gpu};
+use crate::cuda::lines::Shapes;
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 
@@ -89,7 +90,7 @@ pub(in crate::cuda) fn three_pass<T: CudaReal>(
     grid: &BinGrid,
     maps: usize,
 ) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
-    match ThreePass::of_maps(gpu, grid, maps) {
+    match ThreePass::shaped(gpu, &Shapes::of(gpu)?, grid, maps) {
         Err(error) if maps > 1 && error.lets_another_stand_in() => {
             one_by_one(gpu, grid, Box::new(ThreePass::new(gpu, grid)?), maps)
         }

@@ -189,19 +189,14 @@ impl<T: CudaReal> Spectral<T> {
         };
         let made = made::<T>(shape, 1, &[true, false], options);
         let mut transforms = Rounds::new(gpu, &made, taken, if shared { 3 } else { 1 })?;
-        let first = &transforms.rounds[0];
-        let scaling = match shared {
-            true => Scaling::of_spectra(first, grid, 0..grid.ny() / 2 + 1)?,
-            false => Scaling::of_rows(first, green(grid), 0..grid.nx(), grid.ny())?,
-        };
-        let way = match shared {
-            true => {
-                let mut batch = RealFft::new(gpu, false, shape, SINES.len())?;
-                let ffts = transforms.rounds[0].ffts().chain([&mut batch]);
-                share_work_area(gpu, &mut ffts.collect::<Vec<_>>())?;
-                Way::Shared(batch)
-            }
-            false => Way::Separate(gpu.zeros(grid.bins())?),
+        let round = &mut transforms.rounds[0];
+        let (way, scaling) = if shared {
+            let mut batch = RealFft::new(gpu, false, shape, SINES.len())?;
+            share_work_area(gpu, &mut round.ffts().chain([&mut batch]).collect::<Vec<_>>())?;
+            (Way::Shared(batch), Scaling::of_spectra(round, grid, 0..grid.ny() / 2 + 1)?)
+        } else {
+            let scaling = Scaling::of_rows(round, green(grid), 0..grid.nx(), grid.ny())?;
+            (Way::Separate(gpu.zeros(grid.bins())?), scaling)
         };
         Ok(Spectral { pipeline, transforms, way, scaling })
     }

@@ -90,20 +90,11 @@ impl<T: CudaReal> ThreePass<T> {
     /// [`CudaError::NoThreePass`] for a grid or device it is not made for; else
     /// when kernels cannot be compiled or memory runs out.
     pub fn new(gpu: &Gpu, grid: &BinGrid) -> Result<Self, CudaError> {
-        Self::of_maps(gpu, grid, 1)
+        Self::shaped(gpu, &Shapes::of(gpu)?, grid, 1)
     }
 
-    /// The same for so many maps at once, one after the other in memory: at most
-    /// [`MOST_BLOCKS`](crate::cuda::device::MOST_BLOCKS).
-    pub(in crate::cuda) fn of_maps(
-        gpu: &Gpu,
-        grid: &BinGrid,
-        maps: usize,
-    ) -> Result<Self, CudaError> {
-        Self::shaped(gpu, &Shapes::of(gpu)?, grid, maps)
-    }
-
-    /// The same, with lines divided as `shapes` has it.
+    /// The same for so many maps at once, one after the other in memory, at most
+    /// [`MOST_BLOCKS`](crate::cuda::device::MOST_BLOCKS), with lines divided as `shapes` has it.
     pub(in crate::cuda) fn shaped(
         gpu: &Gpu,
         shapes: &Shapes,

@@ -69,19 +69,18 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         algorithm: Algorithm1d,
         batch: usize,
     ) -> Result<Self, CudaError> {
+        let (forward, sines) = (kind == Transform1d::Dct, &[kind == Transform1d::Idxst]);
+        let arrays = Arrays { forward, sines, shape: &[n], batch };
         let method = match algorithm {
             Algorithm1d::Fastest => Method::Fastest,
             Algorithm1d::NPoint => Method::Fused,
             _ => {
                 check_shape(&[n], batch)?;
                 let longer = Longer::new(gpu, kind, (batch, n), algorithm, I::TYPE)?;
-                let (forward, way) = (kind == Transform1d::Dct, Way::Longer(Box::new(longer)));
-                return Ok(Self::by(gpu, forward, way, (&[n], batch)));
+                return Ok(Self::by(gpu, &arrays, Way::Longer(Box::new(longer))));
             }
         };
-        let sines = [kind == Transform1d::Idxst];
-        let options = Plan2dOptions::default().method(method);
-        Self::any(gpu, kind == Transform1d::Dct, &sines, (&[n], batch), options)
+        Self::any(gpu, &arrays, Plan2dOptions::default().method(method))
     }
 
     /// A plan for one map, with the default options.
@@ -112,7 +111,8 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         batch: usize,
     ) -> Result<Self, CudaError> {
         let Sines { x, y } = Sines::of(kind);
-        Self::any(gpu, kind == Transform::Dct, &[x, y], (&[nx, ny], batch), options)
+        let forward = kind == Transform::Dct;
+        Self::any(gpu, &Arrays { forward, sines: &[x, y], shape: &[nx, ny], batch }, options)
     }
 
     /// A plan for `batch` arrays of `shape`, slowest axis first, one after the other
@@ -127,22 +127,16 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         method: Method,
         batch: usize,
     ) -> Result<Self, CudaError> {
+        let (forward, sines) = (kind == TransformNd::Dct, &vec![false; shape.len()]);
         let options = Plan2dOptions::default().method(method);
-        let sines = vec![false; shape.len()];
-        Self::any(gpu, kind == TransformNd::Dct, &sines, (shape, batch), options)
+        Self::any(gpu, &Arrays { forward, sines, shape, batch }, options)
     }
 
-    fn any(
-        gpu: &Gpu,
-        forward: bool,
-        sines: &[bool],
-        (shape, batch): (&[usize], usize),
-        options: Plan2dOptions,
-    ) -> Result<Self, CudaError> {
+    fn any(gpu: &Gpu, arrays: &Arrays<'_>, options: Plan2dOptions) -> Result<Self, CudaError> {
+        let &Arrays { forward, sines, shape, batch } = arrays;
         check_shape(shape, batch)?;
-        let arrays = Arrays { forward, sines, shape, batch };
         let lines = match options.method {
-            Method::Fastest => LineTransform::new::<I>(gpu, &arrays)?,
+            Method::Fastest => LineTransform::new::<I>(gpu, arrays)?,
             _ => None,
         };
         let way = match lines {
@@ -163,10 +157,10 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
                 Way::Rounds(Box::new(rounds), of_round.collect())
             }
         };
-        Ok(Self::by(gpu, forward, way, (shape, batch)))
+        Ok(Self::by(gpu, arrays, way))
     }
 
-    fn by(gpu: &Gpu, forward: bool, way: Way<T>, (shape, batch): (&[usize], usize)) -> Self {
+    fn by(gpu: &Gpu, &Arrays { forward, shape, batch, .. }: &Arrays<'_>, way: Way<T>) -> Self {
         let (gpu, shape, counter) = (gpu.clone(), shape.to_vec(), None);
         Plan { gpu, forward, shape, batch, way, counter, of: PhantomData }
     }
