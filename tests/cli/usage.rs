@@ -85,15 +85,20 @@ fn wrong_usage_exits_with_2() {
 
 #[test]
 fn a_number_out_of_range_is_told_the_option_and_its_range() {
-    let place = ["place", "a.aux", "-o", "b.pl"];
-    for (option, value, expected) in [
-        ("--gamma <BINS>", "1e300", "a number from 1e-6 to 1e6"),
-        ("--noise <RATIO>", "-1", "a number from 0 to 1e6"),
+    let place = &["place", "a.aux", "-o", "b.pl"][..];
+    let [solve, generate] =
+        [["solve", "a.npy", "--out", "b"], ["generate", "adaptec1", "--out", "b"]];
+    let length = "a length from 1e-100 to 1e100 or two joined by x, as in 20x12";
+    for (command, option, value, expected) in [
+        (place, "--gamma <BINS>", "1e300", "a number from 1e-6 to 1e6"),
+        (place, "--noise <RATIO>", "-1", "a number from 0 to 1e6"),
+        (&solve, "--bin-size <W[xH]>", "1e300", length),
+        (&generate, "--cells <N>", "-5", "a whole number of at least 1"),
     ] {
         let name = option.split(' ').next().unwrap();
         let said = format!("error: invalid value '{value}' for '{option}': expected {expected}\n");
         let said = predicate::str::contains(said);
-        placefield(&[]).args(place).args([name, value]).assert().code(2).stderr(said);
+        placefield(&[]).args(command).args([name, value]).assert().code(2).stderr(said);
     }
 }
 

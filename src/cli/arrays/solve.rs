@@ -47,10 +47,11 @@ pub(crate) struct SolveArrayArgs {
 /// `--bin-size`.
 fn bin_size(text: &str) -> Result<(f64, f64), String> {
     let (width, height) = text.split_once('x').unwrap_or((text, text));
-    let length = |text: &str| text.parse().ok().filter(|v: &f64| *v > 0.0 && v.is_finite());
-    length(width)
-        .zip(length(height))
-        .ok_or_else(|| "expected a length above 0 or two joined by x, as in 20x12".to_owned())
+    // Areas of dies are finite then.
+    let length = |text: &str| text.parse().ok().filter(|v| (1e-100..=1e100).contains(v));
+    length(width).zip(length(height)).ok_or_else(|| {
+        "expected a length from 1e-100 to 1e100 or two joined by x, as in 20x12".to_owned()
+    })
 }
 
 /// The names of a solve's files.

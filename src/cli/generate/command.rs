@@ -3,6 +3,7 @@
 use super::{GenerateError, Spec, generate, write_bookshelf};
 use crate::cli::failure::{Failure, usage};
 use crate::cli::input::use_threads;
+use crate::cli::options::at_least_one;
 use crate::cli::results::list;
 use clap::error::ErrorKind;
 use clap::{ArgGroup, Args};
@@ -16,8 +17,8 @@ pub(crate) struct GenerateArgs {
     /// Circuit to imitate: adaptec1 to adaptec4 or bigblue1 to bigblue4
     name: Option<String>,
     /// Instead of a name: adaptec1's statistics scaled to N movable cells
-    #[arg(long, value_name = "N")]
-    cells: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    cells: Option<usize>,
     /// Folder the files go to; made when it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<(), Failure> {
     // Whatever is wrong with the statistics was said on the command line.
     let wrong = |e: GenerateError| usage(ErrorKind::ValueValidation, &e.to_string());
     let spec = match (&args.name, args.cells) {
-        (_, Some(cells)) => Spec::with_cells(cells),
+        (_, Some(cells)) => Spec::with_cells(cells as u64),
         (name, None) => Spec::preset(name.as_deref().unwrap_or_default()).map_err(wrong)?,
     };
     let design = generate(&spec.seeded(args.seed)).map_err(wrong)?;
