@@ -7,8 +7,8 @@ use crate::device::{gpu_alone, poisoned};
 use crate::maps::{grid, off_axis};
 use crate::slabs::{by_one, read, solves_like_one};
 use placefield::cuda::{
-    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, SlabSolver, SolverOptions, World,
-    WorldOptions, probe,
+    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, SlabSolver, SolverOptions, ThreePass,
+    World, WorldOptions, probe,
 };
 use placefield::engine::Pipeline;
 use std::net::TcpListener;
@@ -172,9 +172,10 @@ fn as_rank(role: &str, rank: usize, place: &str) -> Result<&'static str, CudaErr
 /// Rank 1 does not do its part.
 fn fault(role: &str, rank: usize, world: &World, peers: &Peers) -> Result<&'static str, CudaError> {
     let gpu = peers.gpu(rank);
-    // A size that every device has lines for; its fields take more of a rank's memory than is left.
-    let (nx, ny) = if role.starts_with("full") { (4096, 4096) } else { (2048, 2048) };
-    let fill = || gpu.zeros::<u8>(gpu.memory()?.free - (96 << 20));
+    let long = if ThreePass::<f32>::is_made_for(gpu, &grid(8192, 8192)) { 8192 } else { 4096 };
+    let (nx, ny) = if role.starts_with("full") { (long, long) } else { (2048, 2048) };
+    // All but the memory of one map: a rank's part of the fields takes one and a half.
+    let fill = || gpu.zeros::<u8>(gpu.memory()?.free - 4 * nx * ny);
     let _room = match (role, rank) {
         ("full", 1) => Some(fill()?),
         ("other", 1) => return Ok("left"),
