@@ -26,8 +26,17 @@ const RUNS: [usize; 2] = [20, 4];
 const REPLAYS: usize = 15;
 /// Words per bin that the three-pass solve moves, over a copy's.
 const COPIES: f64 = 5.0;
-const SHAPES: [(usize, usize); 6] =
-    [(512, 512), (1024, 1024), (2048, 2048), (4096, 4096), (8192, 8192), (512, 2048)];
+const SHAPES: [(usize, usize); 9] = [
+    (512, 512),
+    (1000, 1000),
+    (1024, 1024),
+    (1536, 1536),
+    (2048, 2048),
+    (3000, 3000),
+    (4096, 4096),
+    (8192, 8192),
+    (512, 2048),
+];
 
 #[derive(Serialize)]
 struct Row {
