@@ -200,15 +200,17 @@ pub enum EngineError {
         precision: &'static str,
     },
     /// A die or bin so large or small that areas times fields leave the range of the engine's precision.
-    #[error("the {what} has an area of {area:e}: {precision} computes with {least:e} to {most:e}")]
+    #[error(
+        "the {what} has an area of {area:e}: {precision} computes with areas from {least:e} to {most:e}"
+    )]
     AreaOutOfRange {
         /// `"die"` or `"bin"`.
         what: &'static str,
         /// Its area, square layout units.
         area: f64,
-        /// The least area of a bin.
+        /// The least area.
         least: f64,
-        /// The largest area of a die.
+        /// The largest area.
         most: f64,
         /// The name of the precision.
         precision: &'static str,

@@ -26,7 +26,7 @@ pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    appear(vec![write_aside(path, write)?])
+    appear(vec![write_aside(path, write)?]).map_err(|(_, error)| error)
 }
 
 /// A file that is written and has not got its name yet; none where it was written into what is there.
@@ -65,11 +65,11 @@ pub(crate) fn write_aside(
 /// Gives these files their names, in this order, with no interruption between them.
 ///
 /// # Errors
-/// When a name cannot be given any more; those before it have theirs.
-pub(crate) fn appear(files: Vec<Aside>) -> io::Result<()> {
+/// When a name cannot be given any more: that one; those before it have theirs.
+pub(crate) fn appear(files: Vec<Aside>) -> Result<(), (PathBuf, io::Error)> {
     let mut there = temporaries();
     for (temporary, target) in files.iter().filter_map(|file| file.0.as_ref()) {
-        fs::rename(&temporary.path, target)?;
+        fs::rename(&temporary.path, target).map_err(|error| (target.clone(), error))?;
         there.remove(&temporary.path);
     }
     drop(there);
@@ -77,7 +77,7 @@ pub(crate) fn appear(files: Vec<Aside>) -> io::Result<()> {
 }
 
 /// Removes the temporary files of this process, which is about to end: from now on none is made,
-/// and no file gets its name; who tries to waits for ever.
+/// and no file gets its name: a thread that tries either waits until the process ends.
 #[cfg(feature = "cli")]
 pub(crate) fn abandon() {
     let there = temporaries();

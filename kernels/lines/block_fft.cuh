@@ -270,7 +270,7 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
     /// which i and E-1-i are partners in thread 0 too, except i = 0: there those are
     /// frequencies 0 and N/2, their own partners.
     enum Order { NATURAL, PAIRED };
-    /// Where thread 0 has element i of the second in the first.
+    /// The index in NATURAL order of thread 0's element i in PAIRED order.
     static __host__ __device__ constexpr int natural(int i) {
         if (i == E - 1) return R / 2;
         return 2 * i / R == 1 ? i + R : 2 * i / R == 3 ? i + 1 - R : i;

@@ -90,14 +90,14 @@ pub(super) fn parse<'a>(
 
     let mut notes = Notes::default();
     notes.tally(unread, "places end in words that are not read");
-    // A file for some nodes alone is one for a placer to begin with, and nothing counts the places of
-    // one that was cut at the end of a line; that a fixed node has none is hardly ever meant.
+    // A file may place only some nodes, for a placer to begin with, and one that was cut at a line's end
+    // looks the same; but fixed nodes are hardly ever left out on purpose.
     let missing = |of: &dyn Fn(NodeKind) -> bool| {
         placed.iter().zip(&*kind).filter(|&(&placed, &kind)| !placed && of(kind)).count()
     };
     notes.count(missing(&|_| true), "nodes are not placed and lie at 0 0");
     let fixed = missing(&|kind| kind != NodeKind::Movable);
-    notes.count(fixed, "of the nodes that are not placed are fixed, and take room at 0 0");
+    notes.count(fixed, "of the nodes that are not placed are fixed");
     Ok((placement, notes))
 }
 
@@ -246,7 +246,7 @@ mod tests {
         let (file, _) = read("a 0 0 : N\nni 0 0 : N\n").unwrap();
         let said = [
             "2 nodes are not placed and lie at 0 0",
-            "1 of the nodes that are not placed are fixed, and take room at 0 0",
+            "1 of the nodes that are not placed are fixed",
         ];
         assert_eq!(file.warnings, said.map(|said| format!("d.pl: {said}")));
     }

@@ -135,6 +135,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     let printed = |output: &OutputArgs| output.json.as_deref() != Some(Path::new("-"));
     let (report, output, asked) = match (&args.what, args.what.split()) {
         (What::Show(show), _) => {
+            stop::end_when_asked()?;
             prepare(&show.output, std::slice::from_ref(&show.report))?;
             let report = read(&show.report)?;
             if printed(&show.output) {

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::Instant;
 
-/// Has all that follows run on this many threads, 0 for as many as there are; what has been said
-/// first holds.
+/// Has all that follows run on this many threads, 0 for as many as there are; later calls
+/// change nothing.
 ///
 /// # Errors
 /// When they cannot be started.

@@ -3,8 +3,9 @@
 //!
 //! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr; 2 wrong usage: what
 //! is wrong with the command line whatever the files hold, values out of range and outputs over
-//! inputs among it; 3 a placement that stopped before its goal, and was written; 130 interrupted,
-//! with what was at hand written. A reader that goes away (a broken pipe) is not an error.
+//! inputs among it; 3 a placement that stopped before its goal, and was written; 130 interrupted
+//! by SIGINT, SIGTERM or SIGHUP: placements, comparisons and benchmarks have written what was at
+//! hand, other commands nothing half. A reader that goes away (a broken pipe) is not an error.
 
 mod arrays;
 mod bench;
@@ -106,7 +107,7 @@ pub fn main() -> ExitCode {
 
 /// Runs the command.
 fn run(cli: &Cli) -> Result<(), Failure> {
-    // These listen as soon as they have something to write when they are interrupted.
+    // These listen once there is something to write when they are interrupted; until then a signal ends them.
     if !matches!(cli.command, Command::Place(_) | Command::Compare(_) | Command::Bench(_)) {
         stop::end_when_asked()?;
     }
@@ -135,7 +136,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
 fn print(help_or_usage: &clap::Error) -> ExitCode {
     let printed = help_or_usage.print().and_then(|()| io::stdout().flush());
     match printed {
-        // Of wrong usage that nobody takes the exit code is left.
+        // When a usage error cannot be printed, its exit code still tells.
         Err(e) if !help_or_usage.use_stderr() => failed(&e),
         _ => ExitCode::from(help_or_usage.exit_code() as u8),
     }

@@ -71,8 +71,8 @@ pub(crate) fn say(line: &str) {
 /// A spinner that turns on a terminal.
 pub(crate) fn spinner(message: String) -> ProgressBar {
     let spinner = ProgressBar::new_spinner().with_message(message);
-    // What turns it is a thread, whose absence is no reason to end.
-    if !spinner.is_hidden() && std::thread::Builder::new().spawn(|| ()).is_ok() {
+    // Without a terminal no thread is started to turn it.
+    if !spinner.is_hidden() {
         spinner.enable_steady_tick(Duration::from_millis(100));
     }
     spinner

@@ -1,9 +1,8 @@
 //! Ctrl-C, SIGTERM and SIGHUP: a placement, a comparison and a benchmark end after the iteration or
-//! table at hand, so that what there is is written. All else, and whoever is asked again, ends at
-//! once, and leaves no file that is half written.
+//! table at hand, so that what there is is written. All other commands, and these after a second
+//! interruption, end at once, and leave no file that is half written.
 
 use crate::cli::failure::Failure;
-use crate::cli::results::say;
 use crate::output::abandon;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +33,7 @@ pub(in crate::cli) fn end_when_asked() -> Result<(), Failure> {
     })
 }
 
-/// Has an interruption be asked for by [`is_asked`] from now on.
+/// From now on an interruption does not end the program: [`is_asked`] tells of it.
 pub(in crate::cli) fn listen() -> Result<(), Failure> {
     LISTENING.store(true, Ordering::Relaxed);
     end_when_asked()
@@ -46,66 +45,74 @@ pub(in crate::cli) fn is_asked() -> bool {
 }
 
 fn handle() -> Result<(), ctrlc::Error> {
-    let hang_up = HangUp::now();
+    let ignored = Ignored::now();
     let mut first: Option<Instant> = None;
     ctrlc::set_handler(move || {
         if !LISTENING.load(Ordering::Relaxed) {
-            end("placefield: interrupted");
+            end("placefield: interrupted\n");
         }
         if first.get_or_insert_with(Instant::now).elapsed() > ONE_INTERRUPTION {
-            end("placefield: interrupted again: nothing more is written");
+            end("placefield: interrupted again: nothing more is written\n");
         }
         ASKED.store(true, Ordering::Relaxed);
     })?;
-    hang_up.keep();
+    ignored.keep();
     Ok(())
 }
 
+/// Ends the program, and says so where standard error takes a line at once.
+#[cfg(target_os = "linux")]
 fn end(line: &str) -> ! {
     abandon();
-    say(line);
-    // What libraries do at the end of a process is not for one whose threads still work.
-    #[cfg(target_os = "linux")]
-    // SAFETY: it runs nothing of this program's.
+    let mut stderr = libc::pollfd { fd: libc::STDERR_FILENO, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one `pollfd` is read and written, `line` is read; what libraries do at the end of a process,
+    // whose other threads still work, is left out.
     unsafe {
+        if libc::poll(&raw mut stderr, 1, 0) == 1 {
+            libc::write(stderr.fd, line.as_ptr().cast(), line.len());
+        }
         libc::_exit(INTERRUPTED)
     }
-    #[cfg(not(target_os = "linux"))]
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end(line: &str) -> ! {
+    abandon();
+    eprint!("{line}");
     std::process::exit(INTERRUPTED)
 }
 
-/// Whether SIGHUP was ignored when the program started, as `nohup` has it; then it stays so.
-struct HangUp {
-    ignored: bool,
-}
+/// The signals that were ignored when the program started, as `nohup` and the `&` of scripts have it:
+/// they stay so.
+struct Ignored(#[cfg(target_os = "linux")] Vec<libc::c_int>);
 
 #[cfg(target_os = "linux")]
-impl HangUp {
-    fn now() -> HangUp {
-        // SAFETY: all zero bytes are a `sigaction`, which is only written to.
-        let ignored = unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut action) == 0
-                && action.sa_sigaction == libc::SIG_IGN
+impl Ignored {
+    fn now() -> Ignored {
+        let ignored = |&signal: &libc::c_int| {
+            // SAFETY: all zero bytes are a `sigaction`, which is only written to.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &raw mut action) == 0
+                    && action.sa_sigaction == libc::SIG_IGN
+            }
         };
-        HangUp { ignored }
+        Ignored([libc::SIGINT, libc::SIGTERM, libc::SIGHUP].into_iter().filter(ignored).collect())
     }
 
     fn keep(&self) {
-        if self.ignored {
+        for &signal in &self.0 {
             // SAFETY: no code of this program's handles the signal.
-            unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+            unsafe { libc::signal(signal, libc::SIG_IGN) };
         }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-impl HangUp {
-    fn now() -> HangUp {
-        HangUp { ignored: false }
+impl Ignored {
+    fn now() -> Ignored {
+        Ignored()
     }
 
-    fn keep(&self) {
-        let HangUp { ignored: _ } = self;
-    }
+    fn keep(&self) {}
 }

@@ -84,8 +84,7 @@ pub(crate) fn check_same_grid(ours: &Charge, theirs: &Charge) -> Result<(), Engi
     if expected == found { Ok(()) } else { Err(EngineError::OtherGrid { expected, found }) }
 }
 
-/// Areas, in square layout units, that a precision computes with: those of bins are no less and
-/// that of the die no more, for products of areas with fields and weights to stay in its range.
+/// Areas of a bin and of the die, in square layout units, that a precision computes with, for products of areas with fields and weights to stay in its range.
 fn areas(precision: Precision) -> RangeInclusive<f64> {
     match precision {
         Precision::F32 => 1e-30..=1e30,

@@ -372,7 +372,9 @@ fn a_die_whose_area_single_precision_cannot_compute_with_is_refused() {
         let line = refused(&tiny, &[]);
         assert!(line.starts_with("the die has an area of "), "{line}");
         assert!(
-            line.ends_with(": f32 computes with 1e-30 to 1e30: expected --precision f64"),
+            line.ends_with(
+                ": f32 computes with areas from 1e-30 to 1e30: expected --precision f64"
+            ),
             "{line}"
         );
         assert_eq!(numbers(&tiny, "f64"), at_one);

@@ -52,16 +52,28 @@ fn failure(args: &[&dyn AsRef<OsStr>]) -> String {
     String::from_utf8(assert.get_output().stderr.clone()).unwrap().trim_end().to_owned()
 }
 
+/// The command with no signal ignored, whatever this process ignores.
+#[cfg(target_os = "linux")]
+fn heeding(command: &mut std::process::Command) -> &mut std::process::Command {
+    use std::os::unix::process::CommandExt;
+    let heed = || {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            // SAFETY: no code of this program's handles the signal.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: what runs between fork and exec calls `signal` alone, which may be called there.
+    unsafe { command.pre_exec(heed) }
+}
+
 /// What a run says and returns that is interrupted as soon as it listens to that.
 #[cfg(target_os = "linux")]
 fn interrupted(args: &[&dyn AsRef<OsStr>]) -> std::process::Output {
     use std::process::{Command, Stdio};
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin("placefield"))
-        .args(args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("placefield"));
+    let mut child =
+        heeding(command.args(args)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // SIGINT (2) is bit 1 of the signals it listens to.
     let status = format!("/proc/{}/status", child.id());
     let listens = || {

@@ -1,7 +1,7 @@
 //! What the system refuses or ends: full disks, file sizes, threads, signals.
 
 use crate::tiny::Tiny;
-use crate::{names_in, placefield};
+use crate::{heeding, names_in, placefield};
 use predicates::prelude::*;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -95,7 +95,8 @@ fn threads_that_cannot_be_started_are_an_error() {
 fn generating(shell: &str, folder: &Path) -> Child {
     let args: [&dyn AsRef<OsStr>; 5] = [&"generate", &"--cells", &"200000", &"--out", &folder];
     let mut command = behind(shell, &args);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        heeding(&mut command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     while names_in(folder).is_empty() {
         assert!(child.try_wait().unwrap().is_none(), "ended before it wrote anything");
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -130,11 +131,14 @@ fn an_interrupted_run_leaves_no_file_half_written() {
 }
 
 #[test]
-fn a_run_that_shall_outlive_its_terminal_does() {
-    let out = tempfile::tempdir().unwrap();
-    let child = generating("trap '' HUP; exec \"$0\" \"$@\"", out.path());
-    signal(&child, "-HUP");
-    let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]));
-    assert_eq!(names_in(out.path()).len(), 6);
+fn signals_that_were_ignored_at_the_start_stay_so() {
+    // As `nohup` has it, and the `&` of a script.
+    for (ignored, name) in [("HUP", "-HUP"), ("INT", "-INT")] {
+        let out = tempfile::tempdir().unwrap();
+        let child = generating(&format!("trap '' {ignored}; exec \"$0\" \"$@\""), out.path());
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]));
+        assert_eq!(names_in(out.path()).len(), 6);
+    }
 }

@@ -52,7 +52,7 @@ fn wrong_usage_exits_with_2() {
         vec!["place", aux, "-o", "b", "--gamma", "1e300"],
         vec!["place", aux, "-o", "b", "--gamma", "1e-300"],
         vec!["place", aux, "-o", "b", "--density-weight", "1e7"],
-        vec!["place", aux, "-o", "b", "--reference-rise", "1e-7"],
+        vec!["place", aux, "-o", "b", "--reference-rise", "1e-13"],
         vec!["place", aux, "-o", "b", "--pressure", "inf"],
         vec!["place", aux, "-o", "b", "--noise", "1e300"],
         vec!["compare", aux, "--tolerance", "-1"],
@@ -90,7 +90,7 @@ fn a_number_out_of_range_is_told_the_option_and_its_range() {
         [["solve", "a.npy", "--out", "b"], ["generate", "adaptec1", "--out", "b"]];
     let length = "a length from 1e-100 to 1e100 or two joined by x, as in 20x12";
     for (command, option, value, expected) in [
-        (place, "--gamma <BINS>", "1e300", "a number from 1e-6 to 1e6"),
+        (place, "--gamma <BINS>", "1e300", "a number from 1e-12 to 1e6"),
         (place, "--noise <RATIO>", "-1", "a number from 0 to 1e6"),
         (&solve, "--bin-size <W[xH]>", "1e300", length),
         (&generate, "--cells <N>", "-5", "a whole number of at least 1"),

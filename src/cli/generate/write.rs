@@ -73,7 +73,7 @@ pub fn write_bookshelf(design: &Design, dir: &Path) -> Result<Vec<PathBuf>, Writ
     files.write("scl", |out| rows(&design.rows, out))?;
     let listed = files.names.join("  ");
     files.write("aux", |out| writeln!(out, "RowBasedPlacement :  {listed}"))?;
-    appear(files.written).map_err(|source| WriteError::Io { path: dir.into(), source })?;
+    appear(files.written).map_err(|(path, source)| WriteError::Io { path, source })?;
     Ok(files.names.iter().map(|name| dir.join(name)).collect())
 }
 

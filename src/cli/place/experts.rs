@@ -53,9 +53,9 @@ pub(super) fn number(
     number.ok_or_else(|| format!("expected {expected}"))
 }
 
-/// Beyond these nothing changes any more, and before long single precision ends.
+/// Wide enough for any use, and far from the ends of single precision.
 fn factor(text: &str) -> Result<f64, String> {
-    number(text, |v| (1e-6..=1e6).contains(&v), "a number from 1e-6 to 1e6")
+    number(text, |v| (1e-12..=1e6).contains(&v), "a number from 1e-12 to 1e6")
 }
 
 fn noise(text: &str) -> Result<f64, String> {

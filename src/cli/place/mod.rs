@@ -342,7 +342,8 @@ fn place<T: EngineReal>(
     ended(&summary, &args.output)
 }
 
-/// What `here` gives on this thread and, after it, what `there` gives meanwhile on one of the pool.
+/// Runs `there` on a thread of the pool and `here` on this one, at the same time. Gives both results, that of
+/// `here` first.
 fn beside<A, B: Send>(there: impl FnOnce() -> B + Send, here: impl FnOnce() -> A) -> (A, B) {
     let mut given = None;
     let a = rayon::in_place_scope(|scope| {

@@ -16,7 +16,7 @@ pub(in crate::cuda) const BLOCK: u32 = 256;
 
 /// One thread for each of `width × height` cells, neighbours along the width; a
 /// block takes `line` cells along it, more where the height is small.
-pub(in crate::cuda) fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
+fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     let (width, height) = (width as u32, height as u32);
     let narrow = width.next_power_of_two().min(line);
     let tall = (BLOCK / narrow).min(height.next_power_of_two());

@@ -254,7 +254,8 @@ impl<T: CudaReal> LineTransform<T> {
     pub(in crate::cuda) fn prepare_threshold<I: Input<T>>(&mut self) -> Result<(), CudaError> {
         let (_, step) = self.passes.last().expect("a transform has an axis");
         let instance = step.instance::<T>(&self.shapes, true, I::TYPE, self.passes.len(), true);
-        self.with_threshold = LineKernel::all(&self.gpu, instance.as_slice())?.pop();
+        let instance = instance.expect("the pass has one without a threshold, of the same shape");
+        self.with_threshold = LineKernel::all(&self.gpu, &[instance])?.pop();
         Ok(())
     }
 
