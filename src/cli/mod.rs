@@ -151,7 +151,7 @@ fn failed(error: &(dyn std::error::Error + 'static)) -> ExitCode {
     let what = if error.is::<io::Error>() { "standard output: " } else { "" };
     say(&format!("placefield: {what}{}", error.to_string().replace('\n', " ")));
     if error.is::<failure::Interrupted>() {
-        ExitCode::from(130)
+        ExitCode::from(stop::INTERRUPTED)
     } else if error.is::<failure::Stopped>() {
         ExitCode::from(3)
     } else {

@@ -18,7 +18,7 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 const ONE_INTERRUPTION: Duration = Duration::from_millis(300);
 
 /// What a program ended by SIGINT is expected to return.
-const INTERRUPTED: i32 = 130;
+pub(in crate::cli) const INTERRUPTED: u8 = 130;
 
 /// Has an interruption end the program from now on, with nothing half written left behind.
 pub(in crate::cli) fn end_when_asked() -> Result<(), Failure> {
@@ -71,7 +71,7 @@ fn end(line: &str) -> ! {
         if libc::poll(&raw mut stderr, 1, 0) == 1 {
             libc::write(stderr.fd, line.as_ptr().cast(), line.len());
         }
-        libc::_exit(INTERRUPTED)
+        libc::_exit(INTERRUPTED.into())
     }
 }
 
@@ -79,7 +79,7 @@ fn end(line: &str) -> ! {
 fn end(line: &str) -> ! {
     abandon();
     eprint!("{line}");
-    std::process::exit(INTERRUPTED)
+    std::process::exit(INTERRUPTED.into())
 }
 
 /// The signals that were ignored when the program started, as `nohup` and the `&` of scripts have it:

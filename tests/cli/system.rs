@@ -8,10 +8,13 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// The program behind a line of shell that takes its arguments as `"$@"`.
+/// The program in the place of a shell that has run some commands.
 fn behind(shell: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", shell]).arg(assert_cmd::cargo::cargo_bin("placefield")).args(args);
+    command
+        .args(["-c", &format!("{shell}\nexec \"$0\" \"$@\"")])
+        .arg(assert_cmd::cargo::cargo_bin("placefield"))
+        .args(args);
     command
 }
 
@@ -33,13 +36,13 @@ fn output_that_cannot_be_printed_is_an_error() {
     let line = "placefield: standard output: No space left on device (os error 28)\n";
     for args in cases {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let output = behind("exec \"$0\" \"$@\"", args).stdout(full).output().unwrap();
+        let output = behind("", args).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
         // A reader that has gone is no error.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = behind("exec \"$0\" \"$@\"", args).stdout(writer).output().unwrap();
+        let output = behind("", args).stdout(writer).output().unwrap();
         assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]));
     }
 }
@@ -50,8 +53,7 @@ fn files_larger_than_allowed_are_an_error_and_not_left_behind() {
     let out = tempfile::tempdir().unwrap();
     let is_one_error = |args: &[&dyn AsRef<OsStr>], file: &str| {
         // Blocks of 512 bytes.
-        let Output { status, stderr, .. } =
-            behind("ulimit -f 8; exec \"$0\" \"$@\"", args).output().unwrap();
+        let Output { status, stderr, .. } = behind("ulimit -f 8", args).output().unwrap();
         let said = String::from_utf8(stderr).unwrap();
         let about = format!("placefield: {}: ", out.path().join(file).display());
         assert!(
@@ -91,7 +93,7 @@ fn threads_that_cannot_be_started_are_an_error() {
     assert!(!out.exists());
 }
 
-/// A design being generated into `folder`, the first of its files begun, after a line of shell.
+/// A design being generated into `folder`, the first of its files begun, by a program started as in `behind`.
 fn generating(shell: &str, folder: &Path) -> Child {
     let args: [&dyn AsRef<OsStr>; 5] = [&"generate", &"--cells", &"200000", &"--out", &folder];
     let mut command = behind(shell, &args);
@@ -113,7 +115,7 @@ fn an_interrupted_run_leaves_no_file_half_written() {
     let out = tempfile::tempdir().unwrap();
     let old = "RowBasedPlacement : old.nodes\n";
     for name in ["-INT", "-TERM", "-HUP"] {
-        let child = generating("exec \"$0\" \"$@\"", out.path());
+        let child = generating("", out.path());
         signal(&child, name);
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
@@ -122,7 +124,7 @@ fn an_interrupted_run_leaves_no_file_half_written() {
     }
     // Files of that name stay as they were, all of them.
     let (out, aux) = (tempfile::tempdir().unwrap(), "cells200000.aux");
-    let child = generating("exec \"$0\" \"$@\"", out.path());
+    let child = generating("", out.path());
     std::fs::write(out.path().join(aux), old).unwrap();
     signal(&child, "-INT");
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
@@ -135,7 +137,7 @@ fn signals_that_were_ignored_at_the_start_stay_so() {
     // As `nohup` has it, and the `&` of a script.
     for (ignored, name) in [("HUP", "-HUP"), ("INT", "-INT")] {
         let out = tempfile::tempdir().unwrap();
-        let child = generating(&format!("trap '' {ignored}; exec \"$0\" \"$@\""), out.path());
+        let child = generating(&format!("trap '' {ignored}"), out.path());
         signal(&child, name);
         let output = child.wait_with_output().unwrap();
         assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]));

@@ -44,9 +44,8 @@ pub struct ThreePass<T: CudaReal> {
     /// first holds ρ's transform along y.
     p: DeviceVec<T::Complex>,
     q: DeviceVec<T::Complex>,
-    /// The energy, by map and block of the second pass, and how many blocks that has for each.
+    /// The energy, by map and block of the second pass.
     partial: DeviceVec<f64>,
-    blocks: u32,
 }
 
 impl<T: CudaReal> ThreePass<T> {
@@ -126,7 +125,6 @@ impl<T: CudaReal> ThreePass<T> {
             p: gpu.zeros(between)?,
             q: gpu.zeros(between)?,
             partial: gpu.zeros(maps * blocks as usize)?,
-            blocks,
         })
     }
 
@@ -167,8 +165,9 @@ impl<T: CudaReal> ThreePass<T> {
     /// The second and third pass.
     fn inverse_maps(&mut self, fields: &mut Fields<T>, potential: bool) -> Result<(), CudaError> {
         fields.check(self.bins, self.maps as usize)?;
-        let ThreePass { gpu, p, q, green, partial, pairs, blocks, .. } = &*self;
+        let ThreePass { gpu, p, q, green, partial, pairs, .. } = &*self;
         let LineKernel { kernel, table, units } = &self.columns;
+        let blocks = &kernel.config.grid_dim.0;
         let mut launch = kernel.on(gpu);
         launch.overlap(self.overlap).args(&[p, q, table, green, units, partial]);
         // SAFETY: the arguments are those of columns in kernels/solve/columns.cu; P and Q
