@@ -83,9 +83,9 @@ pub(in crate::cuda) fn twiddles<T: CudaReal>(
     gpu.upload(&table)
 }
 
-/// What transforms are made for.
+/// Which transforms a plan is for, and how they are computed.
 #[derive(Clone, Copy)]
-pub(in crate::cuda) struct Made<'a> {
+pub(in crate::cuda) struct TransformSpec<'a> {
     /// Kernel file that includes `fft/spectra.cuh`: `transforms`, or `spectral` for a solve.
     pub(in crate::cuda) unit: &'a str,
     /// Lengths, slowest axis first.
@@ -129,8 +129,8 @@ pub(in crate::cuda) struct FusedTransform<T: CudaReal> {
 
 impl<T: CudaReal> FusedTransform<T> {
     /// For arrays of one to three axes. The FFTs, one for each direction, have no work area yet.
-    pub(in crate::cuda) fn new(gpu: &Gpu, made: &Made<'_>) -> Result<Self, CudaError> {
-        let &Made { unit, shape, batch, directions, reorder, post, input } = made;
+    pub(in crate::cuda) fn new(gpu: &Gpu, spec: &TransformSpec<'_>) -> Result<Self, CudaError> {
+        let &TransformSpec { unit, shape, batch, directions, reorder, post, input } = spec;
         let module = gpu.instance::<T>(unit, &spectral(shape.len(), input))?;
         let (lengths, batch_of_maps) = match *shape {
             [n] => ([1, batch, n], 1),

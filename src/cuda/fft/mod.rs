@@ -8,5 +8,5 @@ pub use cufft::RealFft;
 pub use fused::Stage;
 
 pub(in crate::cuda) use cufft::{ColumnFft, share_work_area};
-pub(in crate::cuda) use fused::{FusedTransform, Made, Sines, Threshold, twiddles};
+pub(in crate::cuda) use fused::{FusedTransform, Sines, Threshold, TransformSpec, twiddles};
 pub(in crate::cuda) use rounds::{Rounds, Transpose};

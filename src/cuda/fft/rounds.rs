@@ -7,7 +7,7 @@
 //! transpose: the fused transform.
 
 use super::cufft::share_work_area;
-use super::fused::{FusedTransform, Made, Sines, Stage, Threshold};
+use super::fused::{FusedTransform, Sines, Stage, Threshold, TransformSpec};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, MOST_BLOCKS, check_length,
 };
@@ -99,11 +99,11 @@ impl<T: CudaReal> Rounds<T> {
     /// With `taken` axes a round, of the last axes first, and room for `copies` of the spectra.
     pub(in crate::cuda) fn new(
         gpu: &Gpu,
-        made: &Made<'_>,
+        spec: &TransformSpec<'_>,
         taken: &[usize],
         copies: usize,
     ) -> Result<Self, CudaError> {
-        let &Made { shape, batch, .. } = made;
+        let &TransformSpec { shape, batch, .. } = spec;
         assert_eq!(taken.iter().sum::<usize>(), shape.len());
         let each: usize = shape.iter().product();
         let (mut rounds, mut transposes) = (Vec::new(), Vec::new());
@@ -114,9 +114,9 @@ impl<T: CudaReal> Rounds<T> {
             let n: usize = last.iter().product();
             let rest = each / n;
             // The rounds after the first read what it wrote.
-            let input = if rounds.is_empty() { made.input } else { T::TYPE };
-            let made = Made { shape: last, batch: batch * rest, input, ..*made };
-            let round = FusedTransform::new(gpu, &made)?;
+            let input = if rounds.is_empty() { spec.input } else { T::TYPE };
+            let spec = TransformSpec { shape: last, batch: batch * rest, input, ..*spec };
+            let round = FusedTransform::new(gpu, &spec)?;
             if taken.len() > 1 {
                 transposes.push(Transpose::new(gpu, &round.module, batch, (rest, n))?);
             }
@@ -127,7 +127,7 @@ impl<T: CudaReal> Rounds<T> {
         let half = rounds.iter().map(|round| round.half_spectra).max().unwrap_or(1);
         let several = !transposes.is_empty();
         let kept =
-            if several || made.directions.contains(&false) { copies * batch * each } else { 0 };
+            if several || spec.directions.contains(&false) { copies * batch * each } else { 0 };
         Ok(Rounds {
             rounds,
             transposes,

@@ -60,8 +60,8 @@ pub(in crate::cuda) struct Lines {
     pub(in crate::cuda) n: usize,
     /// Pairs of real lines.
     pub(in crate::cuda) count: usize,
-    /// What is made of each: several maps by the third pass of the solve.
-    pub(in crate::cuda) each: usize,
+    /// Maps that are made of each: several by the third pass of the solve.
+    pub(in crate::cuda) outputs: usize,
     pub(in crate::cuda) maps: usize,
 }
 
@@ -114,9 +114,9 @@ impl<T: CudaReal> LineKernel<T> {
     }
 
     fn new(gpu: &Gpu, instance: &Instance, module: &Arc<CudaModule>) -> Result<Self, CudaError> {
-        let &Instance { unit, shape, lines: Lines { count, each, maps, .. }, .. } = instance;
+        let &Instance { unit, shape, lines: Lines { count, outputs, maps, .. }, .. } = instance;
         let (threads, bytes) = (shape.threads() as u32, shape.bytes());
-        let units = (count.div_ceil(shape.lanes) * each) as u32;
+        let units = (count.div_ceil(shape.lanes) * outputs) as u32;
         let config = LaunchConfig {
             grid_dim: (units.div_ceil(shape.groups as u32), maps as u32, 1),
             block_dim: (threads, 1, 1),

@@ -173,7 +173,7 @@ impl Step {
             batch: self.maps > 1,
         };
         let (count, maps) = (self.lines as usize, self.maps as usize);
-        let lines = Lines { n: self.n, count, each: 1, maps };
+        let lines = Lines { n: self.n, count, outputs: 1, maps };
         Instance::choose::<T>(shapes, ("transform", self.role, pass.defines()), lines)
     }
 }

@@ -12,7 +12,7 @@ use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Kernel, KernelArgument, SumScratch, check_length,
     cover_for_sum, function, reals,
 };
-use crate::cuda::fft::{FusedTransform, Made, RealFft, Rounds, Sines, share_work_area};
+use crate::cuda::fft::{FusedTransform, RealFft, Rounds, Sines, TransformSpec, share_work_area};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
@@ -136,15 +136,15 @@ impl<T: CudaReal> Scaling<T> {
     }
 }
 
-/// What the transforms of a solve are made for: of `batch` arrays of one or two axes.
-pub(in crate::cuda) fn made<'a, T: CudaReal>(
+/// The transforms of a solve: of `batch` arrays of one or two axes.
+pub(in crate::cuda) fn solve_spec<'a, T: CudaReal>(
     shape: &'a [usize],
     batch: usize,
     directions: &'a [bool],
     options: SolverOptions,
-) -> Made<'a> {
+) -> TransformSpec<'a> {
     let SolverOptions { reorder, post, .. } = options;
-    Made { unit: "spectral", shape, batch, directions, reorder, post, input: T::TYPE }
+    TransformSpec { unit: "spectral", shape, batch, directions, reorder, post, input: T::TYPE }
 }
 
 /// Green's function with the factor of a round trip of the transforms.
@@ -187,8 +187,8 @@ impl<T: CudaReal> Spectral<T> {
             Pipeline::RowColumn => (&[1, 1], false),
             Pipeline::ThreePass => panic!("the three-pass solve has no FFTs of cuFFT"),
         };
-        let made = made::<T>(shape, 1, &[true, false], options);
-        let mut transforms = Rounds::new(gpu, &made, taken, if shared { 3 } else { 1 })?;
+        let spec = solve_spec::<T>(shape, 1, &[true, false], options);
+        let mut transforms = Rounds::new(gpu, &spec, taken, if shared { 3 } else { 1 })?;
         let round = &mut transforms.rounds[0];
         let (way, scaling) = if shared {
             let mut batch = RealFft::new(gpu, false, shape, SINES.len())?;

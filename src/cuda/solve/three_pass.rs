@@ -56,10 +56,10 @@ impl<T: CudaReal> ThreePass<T> {
         maps: usize,
     ) -> Result<[Instance; 4], CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
-        let choose = |(unit, role, does), each| {
+        let choose = |(unit, role, does), outputs| {
             // Columns along x, rows along y.
             let (n, across) = if role == Role::Solve { (nx, ny) } else { (ny, nx) };
-            let lines = Lines { n, count: across / 2, each, maps };
+            let lines = Lines { n, count: across / 2, outputs, maps };
             let instance = Instance::choose::<T>(shapes, (unit, role, does), lines);
             instance.ok_or_else(|| CudaError::NoThreePass {
                 nx,

@@ -5,7 +5,7 @@ use super::{Stage, check_shape};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
 };
-use crate::cuda::fft::{Made, Rounds, Sines, Threshold};
+use crate::cuda::fft::{Rounds, Sines, Threshold, TransformSpec};
 use crate::cuda::lines::{Arrays, LineTransform};
 use crate::transform::{Algorithm1d, Method, Plan2dOptions, Transform, Transform1d, TransformNd};
 use std::marker::PhantomData;
@@ -144,9 +144,9 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
             None => {
                 let (directions, Plan2dOptions { reorder, post, .. }) = (&[forward], options);
                 let (unit, input) = ("transforms", I::TYPE);
-                let made = Made { unit, shape, batch, directions, reorder, post, input };
+                let spec = TransformSpec { unit, shape, batch, directions, reorder, post, input };
                 let taken = rounds(options.method, shape.len());
-                let rounds = Rounds::new(gpu, &made, &taken, 1)?;
+                let rounds = Rounds::new(gpu, &spec, &taken, 1)?;
                 let mut left = sines;
                 let of_round = taken.iter().map(|&axes| {
                     let (rest, own) = left.split_at(left.len() - axes);

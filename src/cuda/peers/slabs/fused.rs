@@ -15,7 +15,7 @@ use super::Passes;
 use super::around_cufft::{self, AroundCufft, Division};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu};
 use crate::cuda::fft::{ColumnFft, FusedTransform, RealFft, share_work_area};
-use crate::cuda::solve::{SINES, Scaling, SolverOptions, made};
+use crate::cuda::solve::{SINES, Scaling, SolverOptions, solve_spec};
 use crate::grid::BinGrid;
 
 /// A rank's plans and memory.
@@ -93,7 +93,8 @@ impl<T: CudaReal> Rank<T> {
     ) -> Result<Self, CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
         let ((_, rows), (first, columns)) = (division.rows_of(rank), division.columns_of(rank));
-        let of = |shape: &[usize]| FusedTransform::new(gpu, &made::<T>(shape, 1, &[], options));
+        let of =
+            |shape: &[usize]| FusedTransform::new(gpu, &solve_spec::<T>(shape, 1, &[], options));
         let (own, whole) = (of(&[rows, ny])?, of(&[nx, ny])?);
         let mut forward = RealFft::new(gpu, true, &[ny], rows)?;
         let mut inverse = RealFft::new(gpu, false, &[ny], SINES.len() * rows)?;

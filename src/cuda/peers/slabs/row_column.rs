@@ -13,7 +13,7 @@ use super::Passes;
 use super::around_cufft::{self, AroundCufft, Division};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu};
 use crate::cuda::fft::{FusedTransform, Sines, Transpose, share_work_area};
-use crate::cuda::solve::{SINES, Scaling, SolverOptions, green, made};
+use crate::cuda::solve::{SINES, Scaling, SolverOptions, green, solve_spec};
 use crate::grid::BinGrid;
 
 /// A rank's plans and memory.
@@ -41,7 +41,8 @@ struct Lines<T: CudaReal> {
 impl<T: CudaReal> Lines<T> {
     fn new(gpu: &Gpu, size: (usize, usize), options: SolverOptions) -> Result<Self, CudaError> {
         let (lines, n) = size;
-        let lines = FusedTransform::new(gpu, &made::<T>(&[n], lines, &[true, false], options))?;
+        let lines =
+            FusedTransform::new(gpu, &solve_spec::<T>(&[n], lines, &[true, false], options))?;
         Ok(Lines {
             transpose: Transpose::new(gpu, &lines.module, 1, size)?,
             lines,

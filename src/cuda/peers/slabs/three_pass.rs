@@ -140,12 +140,12 @@ pub(super) fn make<T: CudaReal>(
         let mut instances = Vec::new();
         // Maps that each pass makes.
         let maps: &[usize] = if parted { &[1, 1, 2, 1] } else { &[1, 1, 3] };
-        for ((unit, role, does), &each) in
+        for ((unit, role, does), &outputs) in
             slabs(count, width, written, parted).into_iter().zip(maps)
         {
             let (n, count) =
                 if role == Role::Solve { (nx, columns_of(rank) / 2) } else { (ny, own_pairs) };
-            let lines = Lines { n, count, each, maps: 1 };
+            let lines = Lines { n, count, outputs, maps: 1 };
             let instance = Instance::choose::<T>(shapes, (unit, role, does), lines);
             instances.push(instance.ok_or_else(|| no(format!("no lines of {n}")))?);
         }
