@@ -220,17 +220,11 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
 
     template <int L, int X, int S, Kind K>
     static __device__ __forceinline__ void stage(cplx* v, const Powers<L, X, K>& powers) {
-        if constexpr (L > 1) {
-            cplx w[X];
 #pragma unroll
-            for (int b = 0; b < each(X); ++b) {
-                if (b < Powers<L, X, K>::COUNT) powers_of<X, S>(powers.w[b], w);
-#pragma unroll
-                for (int i = 1; i < X; ++i) v[b * X + i] = v[b * X + i] * w[i];
-            }
+        for (int b = 0; b < each(X); ++b) {
+            if constexpr (L == 1) dft<X, S>(v + b * X);
+            else dft_with_twiddles<X, S>(v + b * X, powers.w[b < Powers<L, X, K>::COUNT ? b : 0]);
         }
-#pragma unroll
-        for (int b = 0; b < each(X); ++b) dft<X, S>(v + b * X);
     }
 
     /// An exchange and the stage after it, whose twiddles are loaded meanwhile.
@@ -314,13 +308,14 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
         if (OUT == NATURAL) put_in_order<NATURAL>(v, t);
     }
 
-    /// Calls f(k, a) on every frequency k of the thread, a = v[k], in run()'s order.
+    /// Calls f(first, offset, a) on every frequency k = first + offset of the thread, a = v[k], in run()'s
+    /// order: one of two that come first, and a constant, a multiple of M.
     template <typename F> static __device__ __forceinline__ void coefficients(cplx* v, u32 t, F f) {
         const u32 second = mirror(t);
 #pragma unroll
         for (int i = 0; i < R; ++i) {
-            f(t + i * M, v[i]);
-            f(second + i * M, v[R + i]);
+            f(t, u32(i * M), v[i]);
+            f(second, u32(i * M), v[R + i]);
         }
     }
 

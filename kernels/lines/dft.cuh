@@ -32,10 +32,43 @@ template <int R> __device__ __forceinline__ cplx rotate(cplx a, int n) {
 /// A DFT of X points in place, exponent of sign S; X is 2, 3, 4, 5, 6, 8, 10, 12, 15 or 16.
 template <int X, int S> __device__ __forceinline__ void dft(cplx* v);
 
-template <int S> __device__ __forceinline__ void dft2(cplx& a, cplx& b) {
-    cplx t = a;
-    a = t + b;
-    b = t - b;
+/// From a and b to a + wb and a - wb = 2a - (a + wb): six fused operations, where a product and two
+/// sums are eight.
+__device__ __forceinline__ void butterfly(cplx& a, cplx& b, cplx w) {
+    const cplx sum = make(fma(-w.y, b.y, fma(w.x, b.x, a.x)), fma(w.y, b.x, fma(w.x, b.y, a.y)));
+    b = make(fma(real(2), a.x, -sum.x), fma(real(2), a.y, -sum.y));
+    a = sum;
+}
+
+/// X points, a power of two, from DFTs of the even and of the odd elements. TWIDDLES: element i is
+/// multiplied by the i-th power of a twiddle, of which `table` has powers 1, 2, 4, …, X/2 for S = -1.
+template <int X, int S, bool TWIDDLES> __device__ __forceinline__ void dft_of_halves(cplx* v, const cplx* table) {
+    if constexpr (X > 1) {
+        constexpr int HALF = X / 2, QUARTER = X > 2 ? X / 4 : 1;
+        cplx even[HALF], odd[HALF];
+#pragma unroll
+        for (int i = 0; i < HALF; ++i) {
+            even[i] = v[2 * i];
+            odd[i] = v[2 * i + 1];
+        }
+        dft_of_halves<HALF, S, TWIDDLES>(even, table + 1);
+        dft_of_halves<HALF, S, TWIDDLES>(odd, table + 1);
+#pragma unroll
+        for (int k = 0; k < HALF; ++k) {
+            cplx &a = v[k], &b = v[k + HALF];
+            a = even[k];
+            b = k < QUARTER ? odd[k] : times_i<S>(odd[k]);
+            if (!TWIDDLES && k % QUARTER == 0) {
+                const cplx t = a;
+                a = t + b;
+                b = t - b;
+            } else {
+                // e^{2πi·k/X}, times the twiddle.
+                const cplx w = rotate<QUARTER>(TWIDDLES ? conj(table[0]) : make(1, 0), k % QUARTER);
+                butterfly(a, b, S > 0 ? w : conj(w));
+            }
+        }
+    }
 }
 
 template <int S> __device__ __forceinline__ void dft3(cplx& v0, cplx& v1, cplx& v2) {
@@ -45,14 +78,6 @@ template <int S> __device__ __forceinline__ void dft3(cplx& v0, cplx& v1, cplx& 
     v0 = v0 + a;
     v1 = m + n;
     v2 = m - n;
-}
-
-template <int S> __device__ __forceinline__ void dft4(cplx& v0, cplx& v1, cplx& v2, cplx& v3) {
-    cplx a = v0 + v2, b = v0 - v2, c = v1 + v3, d = times_i<S>(v1 - v3);
-    v0 = a + c;
-    v2 = a - c;
-    v1 = b + d;
-    v3 = b - d;
 }
 
 template <int S> __device__ __forceinline__ void dft5(cplx& v0, cplx& v1, cplx& v2, cplx& v3, cplx& v4) {
@@ -76,40 +101,16 @@ __device__ __forceinline__ constexpr int unit(int p, int q) {
     return k;
 }
 
-/// Multiplies by e^{S·2πin/16}; n is 0, 1, 2, 3, 4, 6 or 9.
-template <int S> __device__ __forceinline__ cplx turn(cplx a, int n) {
-    const real c = real(cosine<16>(4)), s = real(cosine<16>(12)), h = real(cosine<16>(8));
-    switch (n) {
-        case 0: return a;
-        case 1: return a * make(c, S * s);
-        case 2: return make(h * (a.x - S * a.y), h * (a.y + S * a.x));
-        case 3: return a * make(s, S * c);
-        case 4: return times_i<S>(a);
-        case 6: return make(-h * (a.x + S * a.y), h * (S * a.x - a.y));
-        default: return a * make(-c, -S * s);
-    }
-}
-
-/// P·Q points: DFTs of Q, then of P. P and Q without a common divisor: with element Qa + Pb and
-/// the output that is c modulo P and d modulo Q there is no twiddle between DFTs of Q over b and
-/// of P over a (Good 1958). Else, of 8 and 16 points, with element a + Pb and output Qc + d (Cooley
-/// and Tukey 1965).
+/// P·Q points, P and Q without a common divisor: DFTs of Q, then of P. With element Qa + Pb and the output that is
+/// c modulo P and d modulo Q there is no twiddle between DFTs of Q over b and of P over a (Good 1958).
 template <int P, int Q, int S> __device__ __forceinline__ void dft_of_product(cplx* v) {
-    constexpr bool COPRIME = P % 2 != 0 || Q % 2 != 0;
     cplx rows[P][Q];
 #pragma unroll
     for (int a = 0; a < P; ++a) {
 #pragma unroll
-        for (int b = 0; b < Q; ++b) rows[a][b] = v[((COPRIME ? Q : 1) * a + P * b) % (P * Q)];
+        for (int b = 0; b < Q; ++b) rows[a][b] = v[(Q * a + P * b) % (P * Q)];
         dft<Q, S>(rows[a]);
     }
-    if (!COPRIME) {
-#pragma unroll
-        for (int a = 1; a < P; ++a)
-#pragma unroll
-            for (int d = 1; d < Q; ++d) rows[a][d] = turn<S>(rows[a][d], a * d * 16 / (P * Q));
-    }
-    constexpr int FIRST = COPRIME ? unit(P, Q) : Q, SECOND = COPRIME ? unit(Q, P) : 1;
 #pragma unroll
     for (int d = 0; d < Q; ++d) {
         cplx column[P];
@@ -117,27 +118,33 @@ template <int P, int Q, int S> __device__ __forceinline__ void dft_of_product(cp
         for (int a = 0; a < P; ++a) column[a] = rows[a][d];
         dft<P, S>(column);
 #pragma unroll
-        for (int c = 0; c < P; ++c) v[(FIRST * c + SECOND * d) % (P * Q)] = column[c];
+        for (int c = 0; c < P; ++c) v[(unit(P, Q) * c + unit(Q, P) * d) % (P * Q)] = column[c];
     }
 }
 
 template <int X, int S> __device__ __forceinline__ void dft(cplx* v) {
-    if constexpr (X == 2) dft2<S>(v[0], v[1]);
+    if constexpr ((X & (X - 1)) == 0) dft_of_halves<X, S, false>(v, nullptr);
     else if constexpr (X == 3) dft3<S>(v[0], v[1], v[2]);
-    else if constexpr (X == 4) dft4<S>(v[0], v[1], v[2], v[3]);
     else if constexpr (X == 5) dft5<S>(v[0], v[1], v[2], v[3], v[4]);
-    else if constexpr (X == 16) dft_of_product<4, 4, S>(v);
-    else if constexpr (X == 8 || X % 4 != 0 && X % 2 == 0) dft_of_product<2, X / 2, S>(v);
+    else if constexpr (X % 4 == 2) dft_of_product<2, X / 2, S>(v);
     else dft_of_product<3, X / 3, S>(v);
 }
 
-/// The twiddles of a stage of radix X, w[1] to w[X-1], from a table's powers 1, 2, 4 and 8.
-template <int X, int S> __device__ __forceinline__ void powers_of(const cplx* table, cplx* w) {
+/// The same, element i multiplied by the i-th power of a twiddle, of which `table` has powers 1, 2, 4 and
+/// 8, as far as they are below X, for S = -1.
+template <int X, int S> __device__ __forceinline__ void dft_with_twiddles(cplx* v, const cplx* table) {
+    if constexpr ((X & (X - 1)) == 0) {
+        dft_of_halves<X, S, true>(v, table);
+    } else {
+        cplx w[X];
 #pragma unroll
-    for (int p = 1, row = 0; p < X; p *= 2, ++row) w[p] = S > 0 ? conj(table[row]) : table[row];
+        for (int p = 1, row = 0; p < X; p *= 2, ++row) w[p] = S > 0 ? conj(table[row]) : table[row];
 #pragma unroll
-    for (int p = 3; p < X; ++p) {
-        int high = p >= 8 ? 8 : p >= 4 ? 4 : 2;
-        if (p != high) w[p] = w[high] * w[p - high];
+        for (int p = 1; p < X; ++p) {
+            const int high = p >= 8 ? 8 : p >= 4 ? 4 : p >= 2 ? 2 : 1;
+            if (p != high) w[p] = w[high] * w[p - high];
+            v[p] = v[p] * w[p];
+        }
+        dft<X, S>(v);
     }
 }

@@ -92,7 +92,10 @@ template <typename Fft, bool ODD> struct MapRows {
     }
     template <typename In> __device__ __forceinline__ void load_coefficients(cplx* v, u32 t, const In* map) const {
         const In* even = map + first;
-        Fft::coefficients(v, t, [&](u32 k, cplx& a) { a = make(real(even[k]), real(even[k + odd_row()])); });
+        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) {
+            const In* const at = even + first + offset;
+            a = make(real(at[0]), real(at[odd_row()]));
+        });
     }
     __device__ __forceinline__ void store_neighbours(cplx* v, u32 t, real* map, real even, real odd) const {
         cplx* const row = reinterpret_cast<cplx*>(map + first);
@@ -102,9 +105,10 @@ template <typename Fft, bool ODD> struct MapRows {
     template <typename Keep>
     __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, real* map, real scale, Keep& keep) const {
         real* const even = map + first;
-        Fft::coefficients(v, t, [&](u32 k, cplx& a) {
-            even[k] = keep(scale * a.x);
-            even[k + odd_row()] = keep(scale * a.y, odd_row() > 0);
+        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) {
+            real* const at = even + first + offset;
+            at[0] = keep(scale * a.x);
+            at[odd_row()] = keep(scale * a.y, odd_row() > 0);
         });
     }
 };
@@ -129,7 +133,9 @@ template <typename Fft, bool> struct MapColumns {
     }
     template <typename In> __device__ __forceinline__ void load_coefficients(cplx* v, u32 t, const In* map) const {
         const In* const from = map + first;
-        Fft::coefficients(v, t, [&](u32 k, cplx& a) { a = two_at(from + size_t(k) * across); });
+        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) {
+            a = two_at(from + size_t(first) * across + size_t(offset) * across);
+        });
     }
     __device__ __forceinline__ void store_neighbours(cplx* v, u32 t, real* map, real even, real odd) const {
         real* const to = map + first;
@@ -143,8 +149,9 @@ template <typename Fft, bool> struct MapColumns {
     template <typename Keep>
     __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, real* map, real scale, Keep& keep) const {
         real* const to = map + first;
-        Fft::coefficients(v, t, [&](u32 k, cplx& a) {
-            *reinterpret_cast<cplx*>(to + size_t(k) * across) = make(keep(scale * a.x), keep(scale * a.y));
+        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) {
+            real* const at = to + size_t(first) * across + size_t(offset) * across;
+            *reinterpret_cast<cplx*>(at) = make(keep(scale * a.x), keep(scale * a.y));
         });
     }
 };
@@ -161,7 +168,7 @@ template <typename Fft, bool> struct GroupColumns {
     template <typename Keep>
     __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, cplx* out, real, Keep&) const {
         out += first;
-        Fft::coefficients(v, t, [&](u32 k, cplx& a) { out[k * C] = a; });
+        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) { out[(first + offset) * C] = a; });
     }
 };
 
@@ -192,14 +199,26 @@ template <typename Fft, bool> struct PanelRows {
     __device__ __forceinline__ PanelRows(u32 map, u32 line, u32 lines, u32)
         : first(map * panels(N, lines)), pair(line), pairs(lines) {}
 
+    /// The fewest coefficients that are whole panels and a multiple of M.
+    static __device__ __forceinline__ constexpr u32 whole_panels() {
+        u32 count = Fft::M;
+        while (count % PANEL != 0) count += Fft::M;
+        return count;
+    }
+    /// Where coefficient k + offset stands, for a constant `offset`, a multiple of M: whole panels further on
+    /// is as far for every thread.
+    __device__ __forceinline__ u32 at(u32 k, u32 offset) const {
+        constexpr u32 WHOLE = whole_panels();
+        return panel_at(k + offset % WHOLE, pair, pairs) + offset / WHOLE * WHOLE * pairs;
+    }
     __device__ __forceinline__ void load_coefficients(cplx* v, u32 t, const cplx* in) const {
         in += first;
-        Fft::coefficients(v, t, [&](u32 k, cplx& a) { a = in[panel_at(k, pair, pairs)]; });
+        Fft::coefficients(v, t, [&](u32 k, u32 offset, cplx& a) { a = in[at(k, offset)]; });
     }
     template <typename Keep>
     __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, cplx* out, real, Keep&) const {
         out += first;
-        Fft::coefficients(v, t, [&](u32 k, cplx& a) { out[panel_at(k, pair, pairs)] = a; });
+        Fft::coefficients(v, t, [&](u32 k, u32 offset, cplx& a) { out[at(k, offset)] = a; });
         if constexpr (N % PANEL != 0)
             for (u32 k = N + t; k < (N + PANEL - 1) / PANEL * PANEL; k += Fft::T)
                 out[panel_at(k, pair, pairs)] = make(0, 0);
@@ -215,8 +234,8 @@ template <typename Fft, bool> struct SlabPanelRows {
     template <typename Keep>
     __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, const Slabs& to, real, Keep&) const {
         const u32 pair = to.first_pair[to.rank] + line, pairs = to.first_pair[PF_PEERS];
-        Fft::coefficients(v, t, [&](u32 k, cplx& a) {
-            const u32 owner = owner_of(to.first_panel, k / PANEL);
+        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) {
+            const u32 k = first + offset, owner = owner_of(to.first_panel, k / PANEL);
             to.columns[owner][panel_at(k - to.first_panel[owner] * PANEL, pair, pairs)] = a;
         });
     }

@@ -7,13 +7,14 @@
 //   IDXST(x)[n] = (-1)^n IDCT(0, x[N-1], …, x[1])[n]
 // in the scaling of Jiang et al. The halves are left out here.
 #pragma once
-#include "device/common.cuh"
+#include "lines/dft.cuh"
 
 /// From V[k] and V[N-k] to twice the DCT at k and N-k, of both lines.
 __device__ __forceinline__ void dct_pair(cplx w, cplx& k, cplx& n) {
-    cplx a = conj(w) * k, b = w * n;
-    k = a + b;
-    n = times_i<1>(a - b);
+    cplx b = w * n;
+    butterfly(b, k, conj(w));
+    n = times_i<-1>(k);
+    k = b;
 }
 
 /// From a spectrum at k and N-k to twice the inverse FFT's input.

@@ -11,7 +11,7 @@
 //   PF_BLOCKS          blocks that a multiprocessor's registers must do for
 //   PF_BYTES           shared memory of a block
 //   PF_WHOLE           whether the last block has as many lines as all others
-//   PF_KEEP            where a block keeps what it works on later (solve/columns.cu)
+//   PF_SEPARATE, PF_STORED  what waits in shared memory, and for what (solve/columns.cu)
 #pragma once
 #include "lines/block_fft.cuh"
 #include "peers/peers.cuh"
