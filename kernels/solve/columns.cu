@@ -2,31 +2,30 @@
 // wavenumber, and the two inverses P = IDCT(âG) and Q = IDXST(âG w_x), per column.
 //
 // An instance is divided by its shape (shape.cuh), GROUPS = 1, and by
-//   PF_KEEP       where a block keeps the spectrum it works on later:
-//                 0 in registers, 1 in shared memory (joined_columns.cuh),
-//                 2 with separate FFTs for P and Q (separate_columns.cuh)
+//   PF_SEPARATE   whether P and Q of a column go through FFTs of their own (separate_columns.cuh) or through
+//                 one (joined_columns.cuh)
+//   PF_STORED     real numbers of a thread's spectrum that wait in shared memory, not in registers
 //   PF_BATCH      whether there is more than one map
 //   PF_PEERS, PF_WRITTEN  ranks of a solve by slabs (peers/peers.cuh), each of which has some of the
 //                 columns, and columns of a panel that they write
 // Blocks take units of 2C columns, those of a map each. One value is read and two are written for each bin. The kernels
 // leave the transforms' halves to Green::scale.
-#if PF_KEEP == 2
+#if PF_SEPARATE
 #include "solve/separate_columns.cuh"
 #else
 #include "solve/joined_columns.cuh"
 #endif
 
 static_assert(GROUPS == 1 && 2 * C <= PANEL, "a block's columns are part of a panel");
-constexpr int KEPT_BYTES = PF_KEEP == 0 ? 0 : N * C * int(PF_KEEP == 2 ? sizeof(cplx) : sizeof(real));
-static_assert(Fft::BYTES + KEPT_BYTES == PF_BYTES, "the host counts shared memory otherwise");
+static_assert(Fft::BYTES + THREADS * PF_STORED * sizeof(real) == PF_BYTES, "the host counts shared memory otherwise");
 
 template <typename Columns>
 __device__ __forceinline__ void solve_columns(const Columns& columns, const cplx* __restrict__ table, const Green& green,
                                               u32 units) {
-#if PF_KEEP == 2
+#if PF_SEPARATE
     separate_columns(columns, table, green, units);  // persistent
 #else
-    joined_columns<PF_KEEP == 1>(columns, table, green);
+    joined_columns<PF_STORED>(columns, table, green);
 #endif
 }
 

@@ -21,9 +21,9 @@ template <typename Columns> __device__ __forceinline__ void store_energy(const C
 /// before it writes. P and Q of a column share an FFT. The block's part of the energy Σ φ·ρ (by
 /// Parseval) goes to `columns.energy`.
 ///
-/// IN_SHARED keeps the spectrum of the second C columns in shared memory, not in registers,
-/// while the first C are transformed.
-template <bool IN_SHARED, typename Columns>
+/// While the first C columns are transformed, the spectrum of the second C waits: STORED of a thread's elements in
+/// shared memory, the others in registers.
+template <int STORED, typename Columns>
 __device__ __forceinline__ void joined_columns(const Columns& columns, const cplx* __restrict__ table,
                                                const Green& green) {
     extern __shared__ double2 memory[];
@@ -39,10 +39,10 @@ __device__ __forceinline__ void joined_columns(const Columns& columns, const cpl
     Fft::pairs<Fft::NATURAL, Fft::PAIRED>(
         v, t, table, [&](const Frequency& at, cplx& a, cplx& b) { dct_pair(at.w, a, b); });
     if (!EARLY) let_next_start();
-    real kept[IN_SHARED ? 1 : E];
+    real kept[STORED < E ? E - STORED : 1];
     real* const stored = reinterpret_cast<real*>(reinterpret_cast<char*>(memory) + Fft::BYTES) + threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < E; ++i) (IN_SHARED ? stored[i * THREADS] : kept[IN_SHARED ? 0 : i]) = v[i].y;
+    for (int i = 0; i < E; ++i) (i < STORED ? stored[i * THREADS] : kept[i < STORED ? 0 : i - STORED]) = v[i].y;
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = 0;
 #pragma unroll 1
     for (u32 half = 0; half < 2; ++half) {
@@ -82,7 +82,7 @@ __device__ __forceinline__ void joined_columns(const Columns& columns, const cpl
         });
         if (half == 0) {
 #pragma unroll
-            for (int i = 0; i < E; ++i) v[i].x = IN_SHARED ? stored[i * THREADS] : kept[IN_SHARED ? 0 : i];
+            for (int i = 0; i < E; ++i) v[i].x = i < STORED ? stored[i * THREADS] : kept[i < STORED ? 0 : i - STORED];
         }
         here.advance(C);
     }

@@ -82,7 +82,8 @@ fn one<T: CudaReal>(
 fn line(row: &Tuned, precision: Precision, out: &mut impl Write) -> io::Result<()> {
     let [best, table] = row.microseconds;
     let [timed, failed] = row.candidates;
-    let keep = ["", ", half in shared memory", ", P and Q apart"][usize::from(row.keep.min(2))];
+    let keep = ["", ", an eighth in shared memory", ", half in shared memory", ", P and Q apart"]
+        [usize::from(row.keep.min(3))];
     writeln!(
         out,
         "{precision} {:>6} {:<8} {best:>9.2} us, table {table:>9.2} ({:+.1} %): {} elements a thread, \

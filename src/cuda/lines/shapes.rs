@@ -38,16 +38,33 @@ impl Role {
     }
 }
 
-/// Where a block of the solve's second pass keeps the spectra it works on later: `PF_KEEP` of
-/// `kernels/solve/columns.cu`.
+/// Where a block of the solve's second pass keeps the spectra it works on later, those of half its
+/// columns (`kernels/solve/columns.cu`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Keep {
     /// In registers.
     Registers = 0,
-    /// Half of them in shared memory.
-    Shared = 1,
+    /// A quarter of them in shared memory, the others in registers.
+    Mixed = 1,
+    /// In shared memory.
+    Shared = 2,
     /// P and Q go through FFTs of their own, Q waiting in shared memory; blocks are persistent.
-    Separate = 2,
+    Separate = 3,
+}
+
+impl Keep {
+    /// All of them.
+    pub(crate) const ALL: [Keep; 4] = [Keep::Registers, Keep::Mixed, Keep::Shared, Keep::Separate];
+
+    /// Real numbers in shared memory of a thread with so many elements: `PF_STORED`.
+    fn stored(self, elements: usize) -> usize {
+        match self {
+            Keep::Registers => 0,
+            Keep::Mixed => elements / 4,
+            Keep::Shared => elements,
+            Keep::Separate => 2 * elements,
+        }
+    }
 }
 
 /// How lines of one length are divided.
@@ -157,12 +174,8 @@ impl Shape {
         let slots = padded(1, radix)
             .max(if x1 > 1 { padded(radix, x1) } else { 0 })
             .max(if x2 > 1 { padded(radix * x1, x2) } else { 0 });
-        let kept = match self.keep {
-            Keep::Registers => 0,
-            Keep::Shared => self.real,
-            Keep::Separate => 2 * self.real,
-        };
-        slots * self.lanes * slot * self.groups + self.n * self.lanes * kept
+        let kept = self.keep.stored(self.elements) * self.real;
+        slots * self.lanes * slot * self.groups + self.per_line() * self.lanes * kept
     }
 
     /// Blocks that a multiprocessor's registers must do for.
@@ -210,7 +223,8 @@ impl Shape {
             ("PF_RECOMPUTE", flag(self.recompute)),
             ("PF_BLOCKS", self.blocks(limits).to_string()),
             ("PF_BYTES", self.bytes().to_string()),
-            ("PF_KEEP", (self.keep as usize).to_string()),
+            ("PF_SEPARATE", flag(self.keep == Keep::Separate)),
+            ("PF_STORED", self.keep.stored(self.elements).to_string()),
         ]
     }
 }
@@ -244,6 +258,8 @@ fn middle(n: usize, elements: usize) -> Option<[usize; 2]> {
 
 /// Registers.
 const R: Keep = Keep::Registers;
+/// A quarter in shared memory.
+const M: Keep = Keep::Mixed;
 /// Shared memory.
 const S: Keep = Keep::Shared;
 /// P and Q separately.
@@ -271,8 +287,7 @@ const TABLE: &[Row] = {
         //           bytes  KB  most       elements, lanes, split   keep, recompute, threads
         row(Rows,    (4,  48,  1000),     (20, 2, false), (R, true,   768)).of(100),
         row(Rows,    (4, 227, 10000),     (20, 1, false), (R, false,  640)).of(100),
-        row(Rows,    (4,  48,   512),     ( 8, 1, false), (R, false, 1024)),
-        row(Rows,    (4,  48,  1024),     (16, 1, false), (R, false, 1024)),
+        row(Rows,    (4,  48,  1024),     ( 8, 1, false), (R, false, 1024)),
         row(Rows,    (4,  48,  2048),     (16, 1, false), (R, true,  1024)),
         row(Rows,    (4,  48,  4096),     (16, 1, false), (R, false, 1024)),
         row(Rows,    (4, 163, 16384),     (32, 1, false), (R, false,  512)),
@@ -283,11 +298,11 @@ const TABLE: &[Row] = {
         row(Rows,    (8,  48, 10000),     (16, 1, true),  (R, false,  512)),
 
         row(Columns, (4,  48,  1000),     (20, 4, false), (R, true,   768)).of(100),
+        row(Columns, (4, 227,  3000),     (20, 4, false), (R, false,  512)).of(100),
         row(Columns, (4, 227,  5000),     (20, 2, false), (R, true,   640)).of(100),
         row(Columns, (4, 227, 10000),     (20, 1, false), (R, true,   640)).of(100),
         row(Columns, (4,  48,   256),     ( 8, 4, false), (R, true,  1024)),
-        row(Columns, (4,  48,   512),     ( 8, 4, false), (R, true,   768)),
-        row(Columns, (4,  48,  1024),     (16, 4, false), (R, false,  768)),
+        row(Columns, (4,  48,  1024),     (16, 4, false), (R, false,  512)),
         row(Columns, (4, 227,  4096),     (32, 4, false), (R, true,   512)),
         row(Columns, (4,  99,  4096),     (32, 4, true),  (R, true,   512)),
         row(Columns, (4,  48,  2048),     (32, 4, true),  (R, true,   512)),
@@ -297,7 +312,8 @@ const TABLE: &[Row] = {
         row(Columns, (8, 227,  2500),     (20, 2, false), (R, true,   384)).of(100),
         row(Columns, (8, 227,  5000),     (20, 2, true),  (R, true,   384)).of(100),
         row(Columns, (8, 227, 10000),     (20, 1, false), (R, true,   384)).of(100),
-        row(Columns, (8,  48,   512),     ( 8, 2, false), (R, true,   384)),
+        row(Columns, (8,  48,   256),     ( 8, 2, false), (R, true,   384)),
+        row(Columns, (8,  48,   512),     (16, 2, false), (R, false,  512)),
         row(Columns, (8, 163,  1024),     (16, 4, false), (R, true,   512)),
         row(Columns, (8, 163,  4096),     (16, 2, false), (R, true,   512)),
         row(Columns, (8,  99,  4096),     (16, 2, true),  (R, true,   512)),
@@ -310,14 +326,17 @@ const TABLE: &[Row] = {
         row(Solve,   (4, 163,  2048),     (32, 4, false), (S, true,   512)),
         row(Solve,   (4,  99,  2048),     (32, 4, true),  (S, true,   512)),
         row(Solve,   (4,  48,  2048),     (32, 2, true),  (S, true,   512)),
+        row(Solve,   (4, 163,  3000),     (20, 4, false), (S, false,  512)),
         row(Solve,   (4,  99,  4096),     (32, 2, true),  (PQ, true,  512)),
         row(Solve,   (4, 227,  8192),     (32, 2, true),  (PQ, true,  512)),
         row(Solve,   (4,  48, 16384),     (32, 1, true),  (PQ, true,  512)),
         row(Solve,   (8,  48,   512),     ( 8, 2, false), (R, false,  512)),
-        row(Solve,   (8, 163,  1024),     (16, 2, false), (S, true,   512)),
+        row(Solve,   (8, 163,  1024),     (16, 2, false), (S, false,  512)),
         row(Solve,   (8,  48,  1024),     (16, 2, true),  (S, true,   512)),
+        row(Solve,   (8, 227,  4096),     (16, 2, false), (M, true,   512)),
         row(Solve,   (8, 163,  2048),     (16, 2, true),  (S, false,  512)),
         row(Solve,   (8, 163,  4096),     (16, 2, true),  (S, true,   512)),
+        row(Solve,   (8, 227,  8192),     (16, 1, false), (M, true,   512)),
         row(Solve,   (8,  48, 10000),     (16, 1, true),  (S, true,   512)),
 
         row(Fields,  (4,  48,   512),     ( 8, 1, false), (R, true,   512)),
@@ -330,6 +349,7 @@ const TABLE: &[Row] = {
         row(Fields,  (8,  48,   512),     ( 8, 2, false), (R, false,  384)),
         row(Fields,  (8,  99,  1024),     (16, 2, false), (R, false,  512)),
         row(Fields,  (8,  99,  2048),     (16, 2, false), (R, true,   384)),
+        row(Fields,  (8,  99,  3000),     (20, 1, false), (R, false,  512)),
         row(Fields,  (8,  48, 10000),     (16, 1, true),  (R, false,  512)),
     ]
 };
@@ -365,7 +385,7 @@ fn groups(role: Role, threads: usize, of: usize) -> usize {
 
 /// Every way of dividing lines of n elements that is worth a try on a device with these limits.
 pub(crate) fn candidates(role: Role, real: usize, n: usize, limits: Limits) -> Vec<Shape> {
-    let keeps: &[Keep] = if role == Role::Solve { &[R, S, PQ] } else { &[R] };
+    let keeps: &[Keep] = if role == Role::Solve { &Keep::ALL } else { &[R] };
     let residents: &[usize] = if real == 8 { &[384, 512, 768] } else { &[512, 768, 1024] };
     let Row { shape: any, .. } = row(role, (real, 0, n), (0, 0, false), (R, false, 0));
     let of = |elements| Some(Shape { elements, middle: middle(n, elements)?, ..any });

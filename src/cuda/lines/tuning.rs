@@ -23,7 +23,7 @@ fn made_for(gpu: &Gpu) -> String {
     let (version, kernels, info) = (env!("CARGO_PKG_VERSION"), source_hash(), gpu.info());
     let (count, shared) = (info.multiprocessors, info.shared_memory);
     let device = format!("{}, {count} multiprocessors, {shared} bytes", info.name);
-    format!("format 2, placefield {version}, kernels {kernels:016x}, {device}")
+    format!("format 3, placefield {version}, kernels {kernels:016x}, {device}")
 }
 
 /// How the lines of one pass are best divided.
@@ -47,7 +47,7 @@ pub struct Tuned {
     pub split: bool,
     /// Whether addresses are computed twice.
     pub recompute: bool,
-    /// 0 in registers, 1 in shared memory, 2 with separate FFTs.
+    /// 0 in registers, 1 a quarter in shared memory, 2 in shared memory, 3 with separate FFTs.
     pub keep: u8,
     /// Threads that a multiprocessor's registers do for.
     pub resident: usize,
@@ -88,9 +88,7 @@ impl Tuned {
             groups: self.groups,
             split: self.split,
             recompute: self.recompute,
-            keep: [Keep::Registers, Keep::Shared, Keep::Separate]
-                .get(usize::from(self.keep))
-                .copied()?,
+            keep: Keep::ALL.get(usize::from(self.keep)).copied()?,
             resident: self.resident,
             real: self.real,
         };
@@ -449,8 +447,8 @@ mod tests {
             Tuned { groups: 0, ..row.clone() },
             Tuned { groups: 2, ..row.clone() },
             Tuned { real: 2, ..row.clone() },
-            Tuned { keep: 3, ..row.clone() },
-            Tuned { real: 8, keep: 2, ..row.clone() },
+            Tuned { keep: 4, ..row.clone() },
+            Tuned { real: 8, keep: 3, ..row.clone() },
         ];
         for row in wrong {
             assert_eq!(row.shape(LIMITS), None, "{row:?}");
