@@ -51,8 +51,9 @@ template <int X, int S, bool TWIDDLES> __device__ __forceinline__ void dft_of_ha
             even[i] = v[2 * i];
             odd[i] = v[2 * i + 1];
         }
-        dft_of_halves<HALF, S, TWIDDLES>(even, table + 1);
-        dft_of_halves<HALF, S, TWIDDLES>(odd, table + 1);
+        const cplx* const of_halves = TWIDDLES ? table + 1 : table;
+        dft_of_halves<HALF, S, TWIDDLES>(even, of_halves);
+        dft_of_halves<HALF, S, TWIDDLES>(odd, of_halves);
 #pragma unroll
         for (int k = 0; k < HALF; ++k) {
             cplx &a = v[k], &b = v[k + HALF];
