@@ -63,8 +63,9 @@ struct SlabColumns {
         __device__ __forceinline__ const cplx* read() const {
             return slabs.columns[slabs.rank] + panel_at(own, 0, N / 2);
         }
+        /// (The column is computed anew: kept through the FFT, f64 spills at compute capability 10.0.)
         __device__ __forceinline__ Ends write(bool to_q, u32 t) const {
-            return {slabs, to_q, SlabColumns{slabs}.number(own), t};
+            return {slabs, to_q, SlabColumns{slabs}.number(again(own)), t};
         }
         __device__ __forceinline__ void advance(u32 by) { own += by; }
     };

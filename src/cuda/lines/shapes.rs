@@ -293,7 +293,7 @@ const TABLE: &[Row] = {
         row(Rows,    (4, 163, 16384),     (32, 1, false), (R, false,  512)),
         row(Rows,    (4,  48, 16384),     (32, 1, true),  (R, false,  512)),
         row(Rows,    (8, 227, 10000),     (20, 1, false), (R, false,  384)).of(100),
-        row(Rows,    (8,  48,   512),     ( 8, 1, false), (R, false,  768)),
+        row(Rows,    (8,  48,   512),     ( 8, 1, false), (R, false,  640)),
         row(Rows,    (8,  48,  1024),     (16, 1, false), (R, false,  384)),
         row(Rows,    (8,  48, 10000),     (16, 1, true),  (R, false,  512)),
 
