@@ -12,7 +12,7 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, result};
 use std::cell::Cell;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// What has gone to which stream.
 pub(super) struct Turns {
@@ -151,10 +151,20 @@ impl Gpu {
         if gpus.iter().any(|gpu| gpu.current().is_some()) {
             return (beside(), here());
         }
+        let beside = Mutex::new(Some(beside));
+        let take = || beside.lock().unwrap_or_else(PoisonError::into_inner).take();
         std::thread::scope(|scope| {
-            let beside = scope.spawn(beside);
+            let run = || take().map(|beside| beside());
+            let thread = std::thread::Builder::new().spawn_scoped(scope, run);
             let here = here();
-            (beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), here)
+            let beside = match thread {
+                Ok(thread) => {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                }
+                // Where no thread can be started, this one does both.
+                Err(_) => run(),
+            };
+            (beside.expect("it has run once"), here)
         })
     }
 
@@ -169,10 +179,19 @@ impl Gpu {
         }
         let made: Vec<_> = std::thread::scope(|scope| {
             let make = &make;
-            let start = |(rank, &gpu)| scope.spawn(move || make(rank, gpu));
+            let start = |(rank, &gpu)| {
+                let thread =
+                    std::thread::Builder::new().spawn_scoped(scope, move || make(rank, gpu));
+                (thread, rank, gpu)
+            };
             let threads: Vec<_> = gpus.iter().enumerate().map(start).collect();
-            let join = |made: std::thread::ScopedJoinHandle<'_, _>| {
-                made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            let join = |(thread, rank, gpu): (std::io::Result<_>, usize, &Gpu)| match thread {
+                Ok(thread) => {
+                    let made: std::thread::Result<_> = std::thread::ScopedJoinHandle::join(thread);
+                    made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                }
+                // Where no thread can be started, this one makes it.
+                Err(_) => make(rank, gpu),
             };
             // All of them are waited for before the first error is told.
             threads.into_iter().map(join).collect()

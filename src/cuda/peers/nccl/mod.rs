@@ -185,9 +185,11 @@ impl Messages {
         let made = begun.and_then(|()| shared.settle(&state, what, CONNECTING));
         made.map_err(|error| shared.end(&mut state, error))?;
         drop(state);
-        let watching = shared.clone();
-        let watch = Some(std::thread::spawn(move || watching.watch()));
-        let messages = Messages { shared, watch };
+        // Where no thread can be started, the communicators end with the messages.
+        let mut messages = Messages { shared: shared.clone(), watch: None };
+        let watch = std::thread::Builder::new().spawn(move || shared.watch());
+        let refused = |error: std::io::Error| CudaError::Nccl { what, reason: error.to_string() };
+        messages.watch = Some(watch.map_err(refused)?);
         messages.try_all(first, count)?;
         Ok(messages)
     }

@@ -90,7 +90,7 @@ struct Member {
     /// The host of each rank.
     hosts: Vec<String>,
     shared: Arc<Shared>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 /// What the threads that listen to the others share.
@@ -162,15 +162,18 @@ impl World {
         };
         let (state, changed) = (Mutex::new(state), Condvar::new());
         let shared = Arc::new(Shared { rank, links, state, changed, telling: Mutex::default() });
-        let mut threads = Vec::new();
+        // Where a thread cannot be started, those before it end with the member.
+        let mut member = Member { rank, patience, hosts, shared, threads: Vec::new() };
+        let start =
+            |job: Box<dyn FnOnce() + Send>| std::thread::Builder::new().spawn(job).map_err(address);
         for (peer, stream) in readers {
-            let shared = shared.clone();
-            threads.push(std::thread::spawn(move || shared.listen_to(peer, &stream, patience)));
+            let shared = member.shared.clone();
+            let listen = Box::new(move || shared.listen_to(peer, &stream, patience));
+            member.threads.push(start(listen)?);
         }
-        let beating = shared.clone();
-        threads.push(std::thread::spawn(move || beating.beat()));
-        let threads = Mutex::new(threads);
-        Ok(World(Arc::new(Member { rank, patience, hosts, shared, threads })))
+        let shared = member.shared.clone();
+        member.threads.push(start(Box::new(move || shared.beat()))?);
+        Ok(World(Arc::new(member)))
     }
 
     /// This process's rank.
@@ -452,8 +455,7 @@ impl Drop for Member {
             // What was written arrives; who listens here ends.
             let _ = stream.lock().unwrap_or_else(PoisonError::into_inner).shutdown(Shutdown::Both);
         }
-        let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);
-        threads.drain(..).for_each(|thread| drop(thread.join()));
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }
 
