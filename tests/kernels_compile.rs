@@ -206,7 +206,7 @@ fn the_table_has_what_every_device_must() {
         let has = |real, n| {
             shapes::Role::ALL
                 .into_iter()
-                .all(|role| shapes::choose(role, real, n, limits).is_some())
+                .all(|role| shapes::choose(role, real, (n, n / 2), limits).is_some())
         };
         let longest = if limits.shared >= 163 << 10 { [8192, 8192] } else { [4096, 2048] };
         for (real, longest) in [4, 8].into_iter().zip(longest) {

@@ -308,8 +308,8 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
         if (OUT == NATURAL) put_in_order<NATURAL>(v, t);
     }
 
-    /// Calls f(first, offset, a) on every frequency k = first + offset of the thread, a = v[k], in run()'s
-    /// order: one of two that come first, and a constant, a multiple of M.
+    /// Calls f(k, offset, a) on every frequency k + offset of the thread, a = v[k + offset], in run()'s order: k is
+    /// one of the two lowest, t and mirror(t), and `offset` a constant, a multiple of M.
     template <typename F> static __device__ __forceinline__ void coefficients(cplx* v, u32 t, F f) {
         const u32 second = mirror(t);
 #pragma unroll

@@ -92,9 +92,8 @@ template <typename Fft, bool ODD> struct MapRows {
     }
     template <typename In> __device__ __forceinline__ void load_coefficients(cplx* v, u32 t, const In* map) const {
         const In* even = map + first;
-        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) {
-            const In* const at = even + first + offset;
-            a = make(real(at[0]), real(at[odd_row()]));
+        Fft::coefficients(v, t, [&](u32 k, u32 offset, cplx& a) {
+            a = make(real(even[k + offset]), real(even[k + offset + odd_row()]));
         });
     }
     __device__ __forceinline__ void store_neighbours(cplx* v, u32 t, real* map, real even, real odd) const {
@@ -105,10 +104,9 @@ template <typename Fft, bool ODD> struct MapRows {
     template <typename Keep>
     __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, real* map, real scale, Keep& keep) const {
         real* const even = map + first;
-        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) {
-            real* const at = even + first + offset;
-            at[0] = keep(scale * a.x);
-            at[odd_row()] = keep(scale * a.y, odd_row() > 0);
+        Fft::coefficients(v, t, [&](u32 k, u32 offset, cplx& a) {
+            even[k + offset] = keep(scale * a.x);
+            even[k + offset + odd_row()] = keep(scale * a.y, odd_row() > 0);
         });
     }
 };
@@ -133,9 +131,7 @@ template <typename Fft, bool> struct MapColumns {
     }
     template <typename In> __device__ __forceinline__ void load_coefficients(cplx* v, u32 t, const In* map) const {
         const In* const from = map + first;
-        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) {
-            a = two_at(from + size_t(first) * across + size_t(offset) * across);
-        });
+        Fft::coefficients(v, t, [&](u32 k, u32 offset, cplx& a) { a = two_at(from + size_t(k + offset) * across); });
     }
     __device__ __forceinline__ void store_neighbours(cplx* v, u32 t, real* map, real even, real odd) const {
         real* const to = map + first;
@@ -149,8 +145,8 @@ template <typename Fft, bool> struct MapColumns {
     template <typename Keep>
     __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, real* map, real scale, Keep& keep) const {
         real* const to = map + first;
-        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) {
-            real* const at = to + size_t(first) * across + size_t(offset) * across;
+        Fft::coefficients(v, t, [&](u32 k, u32 offset, cplx& a) {
+            real* const at = to + size_t(k + offset) * across;
             *reinterpret_cast<cplx*>(at) = make(keep(scale * a.x), keep(scale * a.y));
         });
     }
@@ -168,7 +164,7 @@ template <typename Fft, bool> struct GroupColumns {
     template <typename Keep>
     __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, cplx* out, real, Keep&) const {
         out += first;
-        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) { out[(first + offset) * C] = a; });
+        Fft::coefficients(v, t, [&](u32 k, u32 offset, cplx& a) { out[(k + offset) * C] = a; });
     }
 };
 
@@ -234,9 +230,9 @@ template <typename Fft, bool> struct SlabPanelRows {
     template <typename Keep>
     __device__ __forceinline__ void store_coefficients(cplx* v, u32 t, const Slabs& to, real, Keep&) const {
         const u32 pair = to.first_pair[to.rank] + line, pairs = to.first_pair[PF_PEERS];
-        Fft::coefficients(v, t, [&](u32 first, u32 offset, cplx& a) {
-            const u32 k = first + offset, owner = owner_of(to.first_panel, k / PANEL);
-            to.columns[owner][panel_at(k - to.first_panel[owner] * PANEL, pair, pairs)] = a;
+        Fft::coefficients(v, t, [&](u32 k, u32 offset, cplx& a) {
+            const u32 owner = owner_of(to.first_panel, (k + offset) / PANEL);
+            to.columns[owner][panel_at(k + offset - to.first_panel[owner] * PANEL, pair, pairs)] = a;
         });
     }
 };

@@ -155,7 +155,7 @@ pub(crate) fn of_length(
     limits: Limits,
 ) -> Vec<Defines> {
     let of = |(_, role, does): &(&str, Role, Defines)| {
-        let shape = choose(*role, real, n, limits)?;
+        let shape = choose(*role, real, (n, n / 2), limits)?;
         Some(instance(&shape, limits, n / 2, does.clone()))
     };
     kernels.iter().filter(|(of, ..)| *of == unit).filter_map(of).collect()

@@ -41,15 +41,20 @@ impl Shapes {
         self
     }
 
-    /// That of lines of n elements; `None` where the device cannot have such lines.
-    pub(in crate::cuda) fn choose<T: CudaReal>(&self, role: Role, n: usize) -> Option<Shape> {
+    /// That of lines of n elements, of which a map has `count` pairs; `None` where the device cannot have such
+    /// lines.
+    pub(in crate::cuda) fn choose<T: CudaReal>(
+        &self,
+        role: Role,
+        (n, count): (usize, usize),
+    ) -> Option<Shape> {
         let real = size_of::<T>();
         let is_it = |shape: &&Shape| (shape.role, shape.n, shape.real) == (role, n, real);
         self.measured
             .iter()
             .copied()
             .find(|shape| is_it(&shape))
-            .or_else(|| choose(role, real, n, self.limits))
+            .or_else(|| choose(role, real, (n, count), self.limits))
     }
 }
 
@@ -82,7 +87,7 @@ impl Instance {
         (unit, role, does): (&'static str, Role, Defines),
         lines: Lines,
     ) -> Option<Self> {
-        let shape = shapes.choose::<T>(role, lines.n)?;
+        let shape = shapes.choose::<T>(role, (lines.n, lines.count))?;
         let defines = instance(&shape, shapes.limits, lines.count, does);
         Some(Instance { unit, shape, defines, lines })
     }

@@ -109,6 +109,8 @@ struct Row {
     most: usize,
     /// What divides the lengths.
     of: usize,
+    /// Pairs of lines of the smallest map that it is for.
+    fewest: usize,
     /// With the number of elements a thread where the length allows it, else the next best number;
     /// `n`, `middle` and `groups` follow from the length.
     shape: Shape,
@@ -117,6 +119,10 @@ struct Row {
 impl Row {
     const fn of(self, of: usize) -> Row {
         Row { of, ..self }
+    }
+
+    const fn fewest(self, fewest: usize) -> Row {
+        Row { fewest, ..self }
     }
 }
 
@@ -274,7 +280,7 @@ const fn row(
     let (n, middle, groups) = (most, [1, 1], 1);
     let shape =
         Shape { role, n, elements, middle, lanes, groups, split, recompute, keep, resident, real };
-    Row { shared, most, of: 1, shape }
+    Row { shared, most, of: 1, fewest: 0, shape }
 }
 
 /// For every role and precision, lengths of one kind first, then shorter lines first, then larger
@@ -298,7 +304,7 @@ const TABLE: &[Row] = {
         row(Rows,    (8,  48, 10000),     (16, 1, true),  (R, false,  512)),
 
         row(Columns, (4,  48,  1000),     (20, 4, false), (R, true,   768)).of(100),
-        row(Columns, (4, 227,  3000),     (20, 4, false), (R, false,  512)).of(100),
+        row(Columns, (4, 227,  3000),     (20, 4, false), (R, false,  512)).of(100).fewest(528),
         row(Columns, (4, 227,  5000),     (20, 2, false), (R, true,   640)).of(100),
         row(Columns, (4, 227, 10000),     (20, 1, false), (R, true,   640)).of(100),
         row(Columns, (4,  48,   256),     ( 8, 4, false), (R, true,  1024)),
@@ -355,9 +361,10 @@ const TABLE: &[Row] = {
 };
 
 impl Row {
-    fn takes(&self, role: Role, real: usize, n: usize) -> bool {
+    fn takes(&self, role: Role, real: usize, (n, count): (usize, usize)) -> bool {
         let Shape { role: own, real: bytes, .. } = self.shape;
-        (own, bytes) == (role, real) && n <= self.most && n.is_multiple_of(self.of)
+        let lines = n <= self.most && n.is_multiple_of(self.of) && count >= self.fewest;
+        (own, bytes) == (role, real) && lines
     }
 
     /// Its shape for lines of n elements, with the number of elements a thread nearest to
@@ -422,13 +429,18 @@ fn varied<V: Copy>(shapes: &[Shape], values: &[V], with: impl Fn(V, Shape) -> Sh
         .collect()
 }
 
-/// How the table divides lines of n elements on a device with these limits; `None` where no
-/// row fits. `real` is the size of a real number in bytes.
-pub(crate) fn choose(role: Role, real: usize, n: usize, limits: Limits) -> Option<Shape> {
+/// How the table divides lines of n elements, of which a map has `count` pairs, on a device with these limits;
+/// `None` where no row fits, whatever the count. `real` is the size of a real number in bytes.
+pub(crate) fn choose(
+    role: Role,
+    real: usize,
+    (n, count): (usize, usize),
+    limits: Limits,
+) -> Option<Shape> {
     if !(SHORTEST..=LONGEST).contains(&n) {
         return None;
     }
-    let rows = || TABLE.iter().filter(|row| row.takes(role, real, n));
+    let rows = || TABLE.iter().filter(|row| row.takes(role, real, (n, count)));
     let fitting = rows().filter(|row| row.shared << 10 <= limits.shared);
     let as_they_are = fitting.filter_map(|row| row.shape(n));
     // Where none fits, in as little shared memory as there can be.

@@ -128,7 +128,7 @@ fn columns_first(steps: &mut [Step], lanes: usize) {
 /// and 28.0.)
 fn few_columns<T: CudaReal>(gpu: &Gpu, shapes: &Shapes, nx: usize, ny: usize) -> bool {
     let lines = |shape: Shape| (ny / 2).div_ceil(shape.lines());
-    let blocks = shapes.choose::<T>(Role::Columns, nx).map(lines);
+    let blocks = shapes.choose::<T>(Role::Columns, (nx, ny / 2)).map(lines);
     blocks.is_some_and(|blocks| 2 * blocks < gpu.info().multiprocessors as usize)
 }
 
@@ -232,8 +232,8 @@ impl<T: CudaReal> LineTransform<T> {
     ) -> Option<(Vec<Step>, Vec<Instance>)> {
         let mut steps = steps(arrays)?;
         if let Arrays { forward: true, shape: &[.., nx, ny], .. } = *arrays {
-            let rows = shapes.choose::<T>(Role::Rows, ny)?;
-            let columns = shapes.choose::<T>(Role::Columns, nx)?;
+            let rows = shapes.choose::<T>(Role::Rows, (ny, nx / 2))?;
+            let columns = shapes.choose::<T>(Role::Columns, (nx, ny / 2))?;
             let butterflies = 2 * rows.per_line();
             let lanes = columns.lanes;
             let divide = (ny / 2).is_multiple_of(lanes) && butterflies.is_multiple_of(lanes);

@@ -379,7 +379,7 @@ fn best<T: CudaReal>(
     map: &DeviceVec<T>,
 ) -> Result<Option<Tuned>, CudaError> {
     let n = grid.nx();
-    let Some(seed) = shapes.choose::<T>(role, n) else { return Ok(None) };
+    let Some(seed) = shapes.choose::<T>(role, (n, n / 2)) else { return Ok(None) };
     let mut seeded = Subject::new(gpu, role, shapes, grid)?;
     let want = sampled(gpu, &mut seeded, map)?;
     let size = (want.iter().map(|v| v * v).sum::<f64>() / want.len() as f64).sqrt();
@@ -421,7 +421,7 @@ mod tests {
         for (role, real, n) in
             [(Role::Rows, 8, 1000), (Role::Solve, 4, 4096), (Role::Fields, 4, 96)]
         {
-            let shape = choose(role, real, n, LIMITS).unwrap();
+            let shape = choose(role, real, (n, n / 2), LIMITS).unwrap();
             let row = Tuned::new(&shape, [1.0, 2.0], [10, 1]);
             let text = serde_json::to_string(&row).unwrap();
             let read: Tuned = serde_json::from_str(&text).unwrap();
@@ -433,7 +433,7 @@ mod tests {
     /// A file can hold anything.
     #[test]
     fn a_shape_that_cannot_run_counts_for_nothing() {
-        let shape = choose(Role::Solve, 4, 2048, LIMITS).unwrap();
+        let shape = choose(Role::Solve, 4, (2048, 1024), LIMITS).unwrap();
         let row = Tuned::new(&shape, [1.0, 2.0], [10, 1]);
         let wrong = [
             Tuned { role: "roles".into(), ..row.clone() },
@@ -461,7 +461,7 @@ mod tests {
 
     #[test]
     fn one_of_each_kind_is_tried_first() {
-        let seed = choose(Role::Rows, 8, 1024, LIMITS).unwrap();
+        let seed = choose(Role::Rows, 8, (1024, 512), LIMITS).unwrap();
         let all = candidates(Role::Rows, 8, 1024, LIMITS);
         let first = kinds(&all, &seed);
         assert!(first.len() < all.len() && first.len() > 4);

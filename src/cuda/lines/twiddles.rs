@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_table_holds_every_stage_and_a_quarter_wave() {
         let limits = Limits { shared: 227 << 10, threads: 2048 };
-        let shape = choose(Role::Rows, 4, 2048, limits).unwrap();
+        let shape = choose(Role::Rows, 4, (2048, 1024), limits).unwrap();
         assert_eq!((shape.elements, shape.middle), (16, [8, 4]));
         let table = twiddles(&shape);
         // Powers 1, 2, 4 of 8 twiddles, 1 and 2 of 64, 1, 2 and 4 of 256; k = 0…128.

@@ -114,9 +114,9 @@ pub(super) fn make<T: CudaReal>(
     // Columns that a block of the second pass stores at once: the most of any rank, where they
     // differ, which is an even number where any stores two at a time. None where it has no such lines.
     let at_once = |shapes: &Shapes| {
-        let shape = shapes.choose::<T>(Role::Solve, nx)?;
-        shapes.choose::<T>(Role::Rows, ny)?;
-        shapes.choose::<T>(Role::Fields, ny)?;
+        let shape = shapes.choose::<T>(Role::Solve, (nx, ny / 2))?;
+        shapes.choose::<T>(Role::Rows, (ny, nx / 2))?;
+        shapes.choose::<T>(Role::Fields, (ny, nx / 2))?;
         Some(if shape.keep == Keep::Separate { 2 * shape.lanes } else { shape.lanes })
     };
     let own: Vec<Option<usize>> = shapes.iter().map(at_once).collect();
