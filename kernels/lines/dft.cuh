@@ -64,7 +64,7 @@ template <int X, int S, bool TWIDDLES> __device__ __forceinline__ void dft_of_ha
                 a = t + b;
                 b = t - b;
             } else {
-                // e^{2πi·k/X}, times the twiddle.
+                // e^{2πi·k/X} times the twiddle, both for S = 1.
                 const cplx w = rotate<QUARTER>(TWIDDLES ? conj(table[0]) : make(1, 0), k % QUARTER);
                 butterfly(a, b, S > 0 ? w : conj(w));
             }

@@ -185,10 +185,10 @@ impl Gpu {
                 (thread, rank, gpu)
             };
             let threads: Vec<_> = gpus.iter().enumerate().map(start).collect();
-            let join = |(thread, rank, gpu): (std::io::Result<_>, usize, &Gpu)| match thread {
+            type Started<'s, T> = std::io::Result<std::thread::ScopedJoinHandle<'s, T>>;
+            let join = |(thread, rank, gpu): (Started<'_, _>, usize, &Gpu)| match thread {
                 Ok(thread) => {
-                    let made: std::thread::Result<_> = std::thread::ScopedJoinHandle::join(thread);
-                    made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 }
                 // Where no thread can be started, this one makes it.
                 Err(_) => make(rank, gpu),

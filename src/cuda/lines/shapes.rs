@@ -121,7 +121,10 @@ impl Row {
         Row { of, ..self }
     }
 
+    /// For columns of single transforms alone: ranks of a solve by slabs have different numbers of lines and must
+    /// agree on their shape.
     const fn fewest(self, fewest: usize) -> Row {
+        assert!(matches!(self.shape.role, Role::Columns));
         Row { fewest, ..self }
     }
 }
