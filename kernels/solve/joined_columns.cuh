@@ -39,10 +39,10 @@ __device__ __forceinline__ void joined_columns(const Columns& columns, const cpl
     Fft::pairs<Fft::NATURAL, Fft::PAIRED>(
         v, t, table, [&](const Frequency& at, cplx& a, cplx& b) { dct_pair(at.w, a, b); });
     if (!EARLY) let_next_start();
-    real kept[STORED < E ? E - STORED : 1];
+    real kept[E];
     real* const stored = reinterpret_cast<real*>(reinterpret_cast<char*>(memory) + Fft::BYTES) + threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < E; ++i) (i < STORED ? stored[i * THREADS] : kept[i < STORED ? 0 : i - STORED]) = v[i].y;
+    for (int i = 0; i < E; ++i) (i < STORED ? stored[i * THREADS] : kept[i]) = v[i].y;
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = 0;
 #pragma unroll 1
     for (u32 half = 0; half < 2; ++half) {
@@ -82,7 +82,7 @@ __device__ __forceinline__ void joined_columns(const Columns& columns, const cpl
         });
         if (half == 0) {
 #pragma unroll
-            for (int i = 0; i < E; ++i) v[i].x = i < STORED ? stored[i * THREADS] : kept[i < STORED ? 0 : i - STORED];
+            for (int i = 0; i < E; ++i) v[i].x = i < STORED ? stored[i * THREADS] : kept[i];
         }
         here.advance(C);
     }
