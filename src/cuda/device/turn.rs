@@ -10,9 +10,11 @@ use super::gpu::{Gpu, Shared};
 use cudarc::driver::sys::{self, CUstreamCaptureMode, CUstreamCaptureStatus};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, result};
 use std::cell::Cell;
+use std::panic::resume_unwind;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::{Builder, Scope};
 
 /// What has gone to which stream.
 pub(super) struct Turns {
@@ -155,16 +157,9 @@ impl Gpu {
         let take = || beside.lock().unwrap_or_else(PoisonError::into_inner).take();
         std::thread::scope(|scope| {
             let run = || take().map(|beside| beside());
-            let thread = std::thread::Builder::new().spawn_scoped(scope, run);
+            let beside = in_a_thread(scope, run);
             let here = here();
-            let beside = match thread {
-                Ok(thread) => {
-                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                }
-                // Where no thread can be started, this one does both.
-                Err(_) => run(),
-            };
-            (beside.expect("it has run once"), here)
+            (beside().expect("it has run once"), here)
         })
     }
 
@@ -179,22 +174,10 @@ impl Gpu {
         }
         let made: Vec<_> = std::thread::scope(|scope| {
             let make = &make;
-            let start = |(rank, &gpu)| {
-                let thread =
-                    std::thread::Builder::new().spawn_scoped(scope, move || make(rank, gpu));
-                (thread, rank, gpu)
-            };
-            let threads: Vec<_> = gpus.iter().enumerate().map(start).collect();
-            type Started<'s, T> = std::io::Result<std::thread::ScopedJoinHandle<'s, T>>;
-            let join = |(thread, rank, gpu): (Started<'_, _>, usize, &Gpu)| match thread {
-                Ok(thread) => {
-                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                }
-                // Where no thread can be started, this one makes it.
-                Err(_) => make(rank, gpu),
-            };
+            let start = |(rank, &gpu)| in_a_thread(scope, move || make(rank, gpu));
+            let started: Vec<_> = gpus.iter().enumerate().map(start).collect();
             // All of them are waited for before the first error is told.
-            threads.into_iter().map(join).collect()
+            started.into_iter().map(|result| result()).collect()
         });
         made.into_iter().collect()
     }
@@ -391,6 +374,19 @@ impl EndTurn<'_> {
 impl Drop for EndTurn<'_> {
     fn drop(&mut self) {
         let _ = self.gpu.end_turn(self.stream);
+    }
+}
+
+/// Starts `run` in a thread of `scope`. What is returned waits for its result; where no thread can be started, it
+/// runs `run` itself.
+fn in_a_thread<'scope, R: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    run: impl Fn() -> R + Copy + Send + 'scope,
+) -> impl FnOnce() -> R {
+    let thread = Builder::new().spawn_scoped(scope, run);
+    move || match thread {
+        Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+        Err(_) => run(),
     }
 }
 
