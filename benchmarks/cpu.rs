@@ -12,7 +12,8 @@
 //! * force: on every body, in the caller's order;
 //! * step: density, solve and force;
 //! * wirelength: weighted average and gradient of every net;
-//! * hpwl: HPWL of the design, in `f64` whatever the precision ([`Design::hpwl`](placefield::design::Design::hpwl)).
+//! * hpwl: HPWL of the design, in `f64` whatever the precision
+//!   ([`Design::hpwl`](placefield::design::Design::hpwl)).
 //!
 //! A number is the median of the repetitions; the least of them stands beside it,
 //! which other work on the machine disturbs less.

@@ -2,12 +2,12 @@
 //!
 //! `cargo bench --bench cuda_peers -- [FILE.json] [DESIGN[xK]…]`
 //!
-//! Designs have the statistics of an ISPD 2005 design; `bigblue4x2` is that design four times, two along
-//! each axis, with twice the bins along each. Movable cells start in clusters, fillers everywhere. Bodies are
-//! ordered, then each moves by a Gaussian of 1.5 bins, as between two orderings. Everything stays in
-//! device memory, bodies are not divided or ordered anew, and forces come in each device's order of
-//! bodies. A step is a graph for each device; a number is the median over samples of 10 steps in a row,
-//! milliseconds, one device and several in turn, three rounds.
+//! Designs have the statistics of an ISPD 2005 design; `bigblue4x2` is that design four times, two
+//! along each axis, with twice the bins along each. Movable cells start in clusters, fillers
+//! everywhere. Bodies are ordered, then each moves by a Gaussian of 1.5 bins, as between two
+//! orderings. Everything stays in device memory, bodies are not divided or ordered anew, and forces
+//! come in each device's order of bodies. A step is a graph for each device; a number is the median
+//! over samples of 10 steps in a row, milliseconds, one device and several in turn, three rounds.
 
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cli::generate::{Spec, generate};

@@ -2,12 +2,13 @@
 //!
 //! `cargo bench --bench cuda_slabs -- [FILE.json] [N…] [PIPELINE…] [--no-nccl]`
 //!
-//! In each of the three pipelines. Every device of the machine is a rank. A solve by slabs is a graph for each rank; all are
-//! launched together, and a sample is the time from there until every rank is done, by the host's
-//! clock, over as many solves in a row as take a few milliseconds. One device solves likewise. So do
-//! ranks that send messages by NCCL, where it is installed, but without graphs: in one process, and in
-//! one process each (three passes alone), of which rank 0's time counts. Times
-//! are medians of 15 samples after 3, in microseconds per solve. Everything stays in device memory.
+//! In each of the three pipelines. Every device of the machine is a rank. A solve by slabs is a
+//! graph for each rank; all are launched together, and a sample is the time from there until every
+//! rank is done, by the host's clock, over as many solves in a row as take a few milliseconds. One
+//! device solves likewise. So do ranks that send messages by NCCL, where it is installed, but
+//! without graphs: in one process, and in one process each (three passes alone), of which rank 0's
+//! time counts. Times are medians of 15 samples after 3, in microseconds per solve. Everything
+//! stays in device memory.
 
 use placefield::Precision;
 use placefield::cuda::{

@@ -2,19 +2,21 @@
 //!
 //! `cargo bench --bench fftw -- --fftw DIR [--bins N[,N…]] [--threads N[,N…]] [--seconds S] [--json FILE]`
 //!
-//! DIR holds FFTW's shared libraries (`libfftw3.so.3`, `libfftw3_omp.so.3` and those for `f32`), opened at
-//! run time through the public interface; `scripts/fftw-compare` finds or fetches them.
+//! DIR holds FFTW's shared libraries (`libfftw3.so.3`, `libfftw3_omp.so.3` and those for `f32`),
+//! opened at run time through the public interface; `scripts/fftw-compare` finds or fetches them.
 //!
-//! Timed: ρ in, φ, Ex and Ey out, data resident, plans and tables made beforehand; this crate's solve and the
-//! fused one in turn, those with OpenMP after them.
-//! FFTW's plans are measured (`FFTW_MEASURE`), each for at most S seconds (20). Its solves are
+//! Timed: ρ in, φ, Ex and Ey out, data resident, plans and tables made beforehand; this crate's
+//! solve and the fused one in turn, those with OpenMP after them. FFTW's plans are measured
+//! (`FFTW_MEASURE`), each for at most S seconds (20). Its solves are
 //!
-//! * fused: the four 2-D transforms by one real FFT each (`r2c`, `c2r`), with the pre- and post-processing of the
-//!   paper in loops over rows, which LLVM vectorises for the same vector units as this crate's;
+//! * fused: the four 2-D transforms by one real FFT each (`r2c`, `c2r`), with the pre- and
+//!   post-processing of the paper in loops over rows, which LLVM vectorises for the same vector
+//!   units as this crate's;
 //! * r2r: the four transforms by FFTW's own cosine and sine transforms.
 //!
-//! Each by two kinds of threads: those of the pool that the loops run on (`fftw_threads_set_callback`), and
-//! FFTW's own with OpenMP. The crate's ratio is taken over the faster of the two.
+//! Each by two kinds of threads: those of the pool that the loops run on
+//! (`fftw_threads_set_callback`), and FFTW's own with OpenMP. The crate's ratio is taken over the
+//! faster of the two.
 
 #[path = "harness/mod.rs"]
 mod harness;
@@ -366,8 +368,9 @@ impl<'a, T: Real> Fused<'a, T> {
     }
 }
 
-/// A row of the inverse FFT's input from the coefficients of that row and of its partner. Along y they
-/// are a cosine's, times the one number of `scales` for each row, or a `SINE`'s, times `scales`.
+/// A row of the inverse FFT's input from the coefficients of that row and of its partner. Along y
+/// they are a cosine's, times the one number of `scales` for each row, or a `SINE`'s, times
+/// `scales`.
 #[inline(always)]
 fn pre_process_row<T: Real, const SINE: bool>(
     to: &mut [Complex<T>],

@@ -2,9 +2,9 @@
 //! `cargo bench --bench legality [-- --design NAME --runs R --threads T]`.
 //!
 //! Generates a design at the statistics of ISPD 2005's `NAME` and measures `legality::check` on two
-//! placements of it, after one warm-up: a legal one, cells packed into the free sites of the rows in
-//! the order of their names, and the generated start, Gaussian clusters, where cells overlap by the
-//! dozen. Prints the median, the least and the most of `R` runs.
+//! placements of it, after one warm-up: a legal one, cells packed into the free sites of the rows
+//! in the order of their names, and the generated start, Gaussian clusters, where cells overlap by
+//! the dozen. Prints the median, the least and the most of `R` runs.
 
 #[path = "harness/mod.rs"]
 mod harness;
@@ -54,7 +54,8 @@ fn measure(
     Ok(found)
 }
 
-/// Puts the movable cells onto the free sites of the rows, from the lowest row on and spread evenly.
+/// Puts the movable cells onto the free sites of the rows, from the lowest row on and spread
+/// evenly.
 fn pack(design: &mut Design) -> Result<(), String> {
     let fixed: Vec<_> = (0..design.nodes.len())
         .filter(|&i| design.nodes.kind[i] == NodeKind::Fixed)

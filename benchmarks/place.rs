@@ -12,8 +12,9 @@
 //! divide the time that passes), `other` the rest of the host's clock from
 //! the call to the numbers read back. The solve is the three-pass one.
 //!
-//! `bigblue4x4` has four times that design's cells, nets and pins, on twice the bins along each axis. With `--devices`
-//! every design is placed on the first of these devices, and then on all of them at once.
+//! `bigblue4x4` has four times that design's cells, nets and pins, on twice the bins along each
+//! axis. With `--devices` every design is placed on the first of these devices, and then on all of
+//! them at once.
 
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};

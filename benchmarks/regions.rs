@@ -3,13 +3,15 @@
 //! `cargo bench --no-default-features --bench regions -- [BINS] [THREADS]` (512 and all there are)
 //! `cargo bench --bench regions -- cuda [BINS]`
 //!
-//! The same 200 000 cells over the die and as many fillers, in one region or in eight, each fenced into a strip of
-//! the die. Before every step all bodies move by half a bin, to and fro. The sides take turns; a number is the
-//! median of 31 steps and the least of them, milliseconds, with density, solve and force apart.
+//! The same 200 000 cells over the die and as many fillers, in one region or in eight, each fenced
+//! into a strip of the die. Before every step all bodies move by half a bin, to and fro. The sides
+//! take turns; a number is the median of 31 steps and the least of them, milliseconds, with
+//! density, solve and force apart.
 //!
-//! With `cuda` on the first device: in the same places, everything in device memory, steps and solves
-//! replayed as graphs and as plain launches. The sides take turns in five rounds of 5 samples of 10 runs; a
-//! number is the median of the rounds' medians and the least of them, microseconds.
+//! With `cuda` on the first device: in the same places, everything in device memory, steps and
+//! solves replayed as graphs and as plain launches. The sides take turns in five rounds of 5
+//! samples of 10 runs; a number is the median of the rounds' medians and the least of them,
+//! microseconds.
 
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
@@ -50,7 +52,8 @@ fn charge(bins: usize, regions: usize) -> Charge {
     charge
 }
 
-/// An engine, its two places for all bodies, and the time of every step: all, density, solve, force.
+/// An engine, its two places for all bodies, and the time of every step: all, density, solve,
+/// force.
 struct Side<T: Real> {
     engine: CpuEngine<T>,
     places: [[Vec<T>; 2]; 2],

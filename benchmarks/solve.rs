@@ -1,6 +1,6 @@
 //! The CPU field solve: this crate's pipelines beside a row-column solve on `rustdct`.
 //!
-//! `cargo bench --bench solve -- [--json FILE]`. Timed: ρ in, φ, Ex and Ey out
+//! `cargo bench --features rustdct --bench solve -- [--json FILE]`. Timed: ρ in, φ, Ex and Ey out
 //! (and the energy, for ours), data resident, tables made beforehand. All
 //! sides take turns within one run.
 

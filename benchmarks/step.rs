@@ -220,8 +220,9 @@ fn measure<T: CudaReal>(
     arrays::<T>(gpu, charge, [&x, &y], [&moved_x, &moved_y])
 }
 
-/// Prints what a step takes that reads and writes arrays of the caller's on the device, by the pipeline
-/// that is fastest: launches, and one graph, microseconds; and the host's share of the launches.
+/// Prints what a step takes that reads and writes arrays of the caller's on the device, by the
+/// pipeline that is fastest: launches, and one graph, microseconds; and the host's share of the
+/// launches.
 fn arrays<T: CudaReal>(
     gpu: &Gpu,
     charge: &Charge,

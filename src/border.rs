@@ -81,7 +81,8 @@ impl AnyEngine {
         with_engine!(self, engine => engine.as_dyn().charge())
     }
 
-    /// Gives the engine its charge changed ([`Engine::set_charge`]); after an error it is as it was.
+    /// Gives the engine its charge changed ([`Engine::set_charge`]); after an error it is as it
+    /// was.
     pub(crate) fn change<E: From<ChargeError> + From<EngineError>>(
         &mut self,
         change: impl FnOnce(&mut Charge) -> Result<(), ChargeError>,
@@ -113,8 +114,8 @@ impl<T: EngineReal> DeviceEngine<T> {
         }
     }
 
-    /// The engine, for work from and to memory of the host: whatever graphs of the caller's hold of its
-    /// work has run.
+    /// The engine, for work from and to memory of the host: whatever graphs of the caller's hold of
+    /// its work has run.
     pub(crate) fn settled(&mut self) -> Result<&mut dyn Engine<T>, EngineError> {
         #[cfg(feature = "cuda")]
         if let DeviceEngine::Cuda(engine) = self {
@@ -256,8 +257,8 @@ mod cuda {
         std::ptr::without_provenance_mut(number)
     }
 
-    /// What is enqueued to a device, from and to its memory, x of all bodies and then y, on a stream
-    /// of the caller's.
+    /// What is enqueued to a device, from and to its memory, x of all bodies and then y, on a
+    /// stream of the caller's.
     impl<T: EngineReal> DeviceEngine<T> {
         fn on_device(&mut self) -> Result<&mut CudaEngine<T>, EngineError> {
             match self {
@@ -294,8 +295,8 @@ mod cuda {
             }
         }
 
-        /// A step: the energy, of the engine's precision, is written to `energy`, and where a gradient is
-        /// wanted the weight of `options` times the force to `gradient`.
+        /// A step: the energy, of the engine's precision, is written to `energy`, and where a
+        /// gradient is wanted the weight of `options` times the force to `gradient`.
         ///
         /// # Safety
         /// As [`interop::view`] and [`interop::on_stream`] ask, of two values per body.

@@ -7,9 +7,11 @@
 //! A [`Design`] is plain data that anyone can fill. What reads it checks first
 //! that its columns fit together ([`Design::check`]).
 
+mod floorplan;
 mod names;
 
 use crate::grid::Rect;
+pub use floorplan::{Blockage, BlockageKind, Fence, Halo, Master, Row, StandsOn, Symmetry};
 pub use names::{Names, NamesTooLong};
 
 /// What may move a node and whether it blocks the area under it.
@@ -60,6 +62,36 @@ impl Orientation {
         }
     }
 
+    /// The same, then mirrored left and right (by the y axis).
+    pub fn mirrored(self) -> Orientation {
+        use Orientation::*;
+        match self {
+            N => FN,
+            FN => N,
+            S => FS,
+            FS => S,
+            E => FE,
+            FE => E,
+            W => FW,
+            FW => W,
+        }
+    }
+
+    /// The same, then turned upside down (by the x axis).
+    pub fn flipped(self) -> Orientation {
+        use Orientation::*;
+        match self {
+            N => FS,
+            FS => N,
+            S => FN,
+            FN => S,
+            E => FW,
+            FW => E,
+            W => FE,
+            FE => W,
+        }
+    }
+
     /// True for the four that lay width along y.
     pub fn swaps_axes(self) -> bool {
         matches!(self, Orientation::E | Orientation::W | Orientation::FE | Orientation::FW)
@@ -97,6 +129,12 @@ pub struct Nodes {
     pub height: Vec<f64>,
     /// Movable or fixed.
     pub kind: Vec<NodeKind>,
+    /// The library cell of each node, by its index in [`Design::masters`]. Empty where no library
+    /// is known; a node of no library cell (a port of the design) has `None`.
+    pub master: Vec<Option<u32>>,
+    /// The fence that each node has to lie in, by its index in [`Design::fences`]. Empty where
+    /// there are no fences; a node of no fence has `None`.
+    pub fence: Vec<Option<u32>>,
 }
 
 impl Nodes {
@@ -117,6 +155,11 @@ impl Nodes {
     pub fn size(&self, i: usize, orientation: Orientation) -> (f64, f64) {
         let (w, h) = (self.width[i], self.height[i]);
         if orientation.swaps_axes() { (h, w) } else { (w, h) }
+    }
+
+    /// The fence that node `i` has to lie in, if any.
+    pub fn fence_of(&self, i: usize) -> Option<usize> {
+        self.fence.get(i).copied().flatten().map(|fence| fence as usize)
     }
 }
 
@@ -171,53 +214,6 @@ impl Nets {
     }
 }
 
-/// A span of placement sites (one subrow): `sites` sites from `x`, `pitch` apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Row {
-    /// Left edge of the first site.
-    pub x: f64,
-    /// Bottom edge.
-    pub y: f64,
-    /// Row height.
-    pub height: f64,
-    /// Width of one site.
-    pub site_width: f64,
-    /// Distance from one site's left edge to the next one's.
-    pub pitch: f64,
-    /// Number of sites.
-    pub sites: u64,
-    /// How the sites lie, and with them a cell as the library has it.
-    pub orientation: Orientation,
-    /// How else a cell may lie on them.
-    pub symmetry: Symmetry,
-}
-
-/// How a cell may lie on a site besides as the site does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Symmetry {
-    /// Mirrored upside down, by the x axis.
-    pub x: bool,
-    /// Mirrored left and right, by the y axis.
-    pub y: bool,
-    /// Turned by 90 degrees.
-    pub r90: bool,
-}
-
-impl Default for Symmetry {
-    /// Left and right, which no supply rail minds.
-    fn default() -> Self {
-        Symmetry { x: false, y: true, r90: false }
-    }
-}
-
-impl Row {
-    /// The area its sites cover, from the first site's left edge to the last one's right edge.
-    pub fn rect(&self) -> Rect {
-        let width = self.pitch * self.sites.saturating_sub(1) as f64 + self.site_width;
-        Rect::at(self.x, self.y, if self.sites == 0 { 0.0 } else { width }, self.height)
-    }
-}
-
 /// A design: what is placed, where it lies, what connects it and where it may go.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Design {
@@ -231,6 +227,20 @@ pub struct Design {
     pub nets: Option<Nets>,
     /// Where cells may go, one entry per subrow, in file order.
     pub rows: Vec<Row>,
+    /// Area outside every row counts as fixed, for this format has cells on rows only (LEF/DEF).
+    pub row_blockage: bool,
+    /// The die where there are no rows; with rows it is their bounding box.
+    pub outline: Option<Rect>,
+    /// Library cells, as far as they say how their instances may stand on rows.
+    pub masters: Vec<Master>,
+    /// Areas that some cells have to lie in and no others may. They do not overlap.
+    pub fences: Vec<Fence>,
+    /// Areas that cells may not lie in, or may not fill.
+    pub blockages: Vec<Blockage>,
+    /// Space that nodes keep around them, one entry at most for a node.
+    pub halos: Vec<Halo>,
+    /// Layout units in a micrometre, where that is known.
+    pub units_per_micron: Option<f64>,
 }
 
 /// How the columns of a [`Design`] do not fit together.
@@ -282,6 +292,20 @@ pub enum DesignError {
     /// Nets were asked for of a design that has none ([`Design::nets`]).
     #[error("the design has no nets")]
     NoNets,
+    /// A node that names a library cell or a fence that does not exist, or a halo a node.
+    #[error("{of} {index} names {what} {named}, of {count}")]
+    NoSuch {
+        /// What names it.
+        of: &'static str,
+        /// The index of that.
+        index: usize,
+        /// What is named.
+        what: &'static str,
+        /// The index that is named.
+        named: usize,
+        /// How many there are.
+        count: usize,
+    },
     /// More nodes, nets or pins than 32 bits count.
     #[error("{count} {what}: at most {} are possible", MAX_COUNT)]
     TooMany {
@@ -313,7 +337,26 @@ impl Nodes {
         check_columns(
             nodes,
             &[("widths of nodes", self.width.len()), ("heights of nodes", self.height.len())],
-        )
+        )?;
+        let optional =
+            [("library cells of nodes", self.master.len()), ("fences of nodes", self.fence.len())];
+        optional
+            .iter()
+            .filter(|(_, found)| *found > 0)
+            .try_for_each(|column| check_columns(nodes, std::slice::from_ref(column)))
+    }
+
+    /// Whether every library cell and every fence that a node names exists.
+    fn check_names_of(&self, masters: usize, fences: usize) -> Result<(), DesignError> {
+        let columns = [("library cell", &self.master, masters), ("fence", &self.fence, fences)];
+        for (what, column, count) in columns {
+            let missing = |named: &Option<u32>| named.is_some_and(|named| named as usize >= count);
+            if let Some(index) = column.iter().position(missing) {
+                let named = column[index].map_or(0, |named| named as usize);
+                return Err(DesignError::NoSuch { of: "node", index, what, named, count });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -383,8 +426,9 @@ fn check_names(what: &'static str, expected: usize, names: &Names) -> Result<(),
 
 impl Design {
     /// Whether the columns fit together: each has one value per node, net or
-    /// pin (names may be left out, all of them), every pin belongs to one net
-    /// and is on a node that exists. Numbers are not looked at.
+    /// pin (names, library cells and fences may be left out, all of them), every pin belongs to one
+    /// net and is on a node that exists, and so does every library cell, fence and node that is named.
+    /// Numbers are not looked at.
     ///
     /// [`Charge::from_design`](crate::charge::Charge::from_design),
     /// [`Netlist::from_design`](crate::wirelength::Netlist::from_design) and the
@@ -394,13 +438,19 @@ impl Design {
     /// At the first thing that does not fit.
     pub fn check(&self) -> Result<(), DesignError> {
         self.nodes.check()?;
-        self.placement.check(self.nodes.len())?;
+        self.nodes.check_names_of(self.masters.len(), self.fences.len())?;
+        let count = self.nodes.len();
+        if let Some(index) = self.halos.iter().position(|halo| halo.node as usize >= count) {
+            let named = self.halos[index].node as usize;
+            return Err(DesignError::NoSuch { of: "halo", index, what: "node", named, count });
+        }
+        self.placement.check(count)?;
         self.nets.as_ref().map_or(Ok(()), |nets| nets.check(self.nodes.len()))
     }
 
-    /// Bounding box of the rows; `None` without rows.
+    /// Bounding box of the rows, or the outline where there are none; `None` without either.
     pub fn die(&self) -> Option<Rect> {
-        self.rows.iter().map(Row::rect).reduce(|a, b| a.union(&b))
+        self.rows.iter().map(Row::rect).reduce(|a, b| a.union(&b)).or(self.outline)
     }
 
     /// Height most rows have (the smallest of the most frequent); `None` without rows.
@@ -436,7 +486,7 @@ impl Design {
     }
 
     /// Puts the movable nodes where a placer's bodies lie, lower-left corners.
-    #[cfg(any(feature = "cli", feature = "python"))]
+    #[cfg(any(feature = "cli", feature = "python", feature = "capi"))]
     pub(crate) fn settle(&mut self, x: &[f64], y: &[f64]) {
         let movable: Vec<usize> = self.movable().collect();
         for ((node, &x), &y) in movable.into_iter().zip(x).zip(y) {
@@ -497,7 +547,7 @@ impl Design {
         box_.width() + box_.height()
     }
 
-    fn centre(&self, node: usize) -> (f64, f64) {
+    pub(crate) fn centre(&self, node: usize) -> (f64, f64) {
         let r = self.rect(node);
         ((r.xl + r.xh) / 2.0, (r.yl + r.yh) / 2.0)
     }

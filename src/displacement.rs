@@ -25,6 +25,8 @@ pub struct Displacement {
     pub mean: f64,
     /// The distance that half of the cells keep below (the mean of the middle two of an even number).
     pub median: f64,
+    /// 95 % of the movable cells moved by at most this.
+    pub p95: f64,
     /// The largest distance.
     pub largest: f64,
     /// Cells by distance: those that did not move, and of the others as many as in each of the
@@ -104,6 +106,8 @@ pub fn between(
         from: centre(design, from, movable[k]),
         to: centre(design, to, movable[k]),
     });
+    // The nearest rank.
+    let p95 = sorted.get((95 * sorted.len()).div_ceil(100).saturating_sub(1)).copied();
     Ok(Displacement {
         cells: movable.len(),
         moved,
@@ -111,6 +115,7 @@ pub fn between(
         total,
         mean: if movable.is_empty() { 0.0 } else { total / movable.len() as f64 },
         median,
+        p95: p95.unwrap_or(0.0),
         largest: sorted.last().copied().unwrap_or(0.0),
         histogram: histogram(&sorted, design.row_height().unwrap_or(1.0)),
         farthest: farthest.collect(),
@@ -181,8 +186,8 @@ mod tests {
         let moved = between(&design, &from, &to).unwrap();
         assert_eq!((moved.cells, moved.moved, moved.turned), (3, 1, 1));
         assert_eq!(
-            (moved.total, moved.mean, moved.median, moved.largest),
-            (7.0, 7.0 / 3.0, 0.0, 7.0)
+            (moved.total, moved.mean, moved.median, moved.p95, moved.largest),
+            (7.0, 7.0 / 3.0, 0.0, 7.0, 7.0)
         );
         let far = Moved { node: 0, distance: 7.0, from: (2.0, 1.0), to: (5.0, -3.0) };
         assert_eq!(moved.farthest, [far]);
@@ -199,6 +204,7 @@ mod tests {
         assert_eq!(moved.histogram[0], Range { from: 0.0, to: 0.0, cells: 8 });
         assert!(moved.histogram[1..].iter().all(|r| r.cells == 4 && r.to == 2.0 * r.from));
         assert_eq!((moved.histogram[1].from, moved.histogram[8].to), (1.0, 256.0));
+        assert_eq!(moved.p95, 128.0);
         assert_eq!((moved.median, moved.farthest.len(), moved.farthest[0].node), (6.0, 10, 15));
         let still = between(&design, &from, &from).unwrap();
         assert_eq!((still.histogram.len(), still.largest, still.farthest.len()), (1, 0.0, 0));

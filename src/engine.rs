@@ -199,7 +199,8 @@ pub enum EngineError {
         /// The name of the precision.
         precision: &'static str,
     },
-    /// A die or bin so large or small that areas times fields leave the range of the engine's precision.
+    /// A die or bin so large or small that areas times fields leave the range of the engine's
+    /// precision.
     #[error(
         "the {what} has an area of {area:e}: {precision} computes with areas from {least:e} to {most:e}"
     )]
@@ -285,22 +286,23 @@ pub(crate) fn out_of_memory(needed: usize, free: usize) -> String {
 /// Stages run in this order and may be run one by one; [`Engine::evaluate`]
 /// runs them all. None of them allocates. An error leaves the engine usable.
 ///
-/// With fences ([`Charge::set_fences`]) every region has a density, a field and an energy of its own,
-/// computed together; the force on a body is that of its region's field. Overflow is then that of all
-/// regions over all movable area, the maximum the largest, and the energy the sum.
+/// With fences ([`Charge::set_fences`]) every region has a density, a field and an energy of its
+/// own, computed together; the force on a body is that of its region's field. Overflow is then that
+/// of all regions over all movable area, the maximum the largest, and the energy the sum.
 pub trait Engine<T: Real> {
     /// What is being evaluated.
     fn charge(&self) -> &Charge;
 
     /// Evaluates another charge over the same grid from here on, with other sizes, other cells that
-    /// stay where they are, other fixed area, target densities or fillers, or other bodies altogether
-    /// (see [`Charge`]). What is computed afterwards has the bits of a new engine for that charge. What
-    /// depends on the grid alone is kept: plans, kernels, threads. Positions are to be given anew.
+    /// stay where they are, other fixed area, target densities or fillers, or other bodies
+    /// altogether (see [`Charge`]). What is computed afterwards has the bits of a new engine for
+    /// that charge. What depends on the grid alone is kept: plans, kernels, threads. Positions are
+    /// to be given anew.
     ///
     /// # Errors
-    /// When the grid is another one, a size or starting position is beyond what `T` can hold, the charge
-    /// has more fence regions than the engine takes ([`EngineError::Regions`]), or device memory does not
-    /// suffice. The engine is then as it was.
+    /// When the grid is another one, a size or starting position is beyond what `T` can hold, the
+    /// charge has more fence regions than the engine takes ([`EngineError::Regions`]), or device
+    /// memory does not suffice. The engine is then as it was.
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError>;
 
     /// Which engine this is.
@@ -360,16 +362,17 @@ pub trait Engine<T: Real> {
     /// As [`Engine::set_positions`].
     fn evaluate(&mut self, x: &[T], y: &[T]) -> Result<Evaluation, EngineError>;
 
-    /// The evaluation of every fence region ([`Charge::set_fences`]): overflow and maximum of its own
-    /// cells and area, and the energy of its own density. Without fences there is one, the evaluation itself.
+    /// The evaluation of every fence region ([`Charge::set_fences`]): overflow and maximum of its
+    /// own cells and area, and the energy of its own density. Without fences there is one, the
+    /// evaluation itself.
     ///
     /// # Errors
     /// When `out` does not have one entry per region, the field was not solved for the positions
     /// at hand, or the device failed.
     fn read_regions(&mut self, out: &mut [Evaluation]) -> Result<(), EngineError>;
 
-    /// Copies a map, `nx × ny`, y contiguous, to the host; with fences the map of every region, one after
-    /// the other along x: `regions · nx × ny`.
+    /// Copies a map, `nx × ny`, y contiguous, to the host; with fences the map of every region, one
+    /// after the other along x: `regions · nx × ny`.
     ///
     /// # Errors
     /// When `out` does not have `nx × ny` bins for each region (one of `ny × nx` is refused too),
@@ -390,8 +393,9 @@ pub trait Engine<T: Real> {
     /// body, as `options` has it, in the caller's order.
     ///
     /// # Errors
-    /// When `gradient` does not have two values per body, a weight is not finite, regions' weights are
-    /// not one for each, the forces were not computed for the positions at hand, or the device failed.
+    /// When `gradient` does not have two values per body, a weight is not finite, regions' weights
+    /// are not one for each, the forces were not computed for the positions at hand, or the device
+    /// failed.
     fn write_gradient(
         &mut self,
         gradient: &mut [T],

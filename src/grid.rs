@@ -107,6 +107,11 @@ impl BinGrid {
         Ok(BinGrid { die, nx, ny })
     }
 
+    /// As many bins over a die of the same size elsewhere.
+    pub(crate) fn over(&self, die: Rect) -> BinGrid {
+        BinGrid { die, ..*self }
+    }
+
     /// The die: the bounding box of the rows.
     pub fn die(&self) -> Rect {
         self.die
@@ -148,7 +153,8 @@ impl BinGrid {
 pub struct Map<T> {
     nx: usize,
     ny: usize,
-    /// The values are those from `first` on, which of a large map is at the beginning of a cache line.
+    /// The values are those from `first` on, which of a large map is at the beginning of a cache
+    /// line.
     data: Vec<T>,
     first: usize,
 }

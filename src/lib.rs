@@ -48,13 +48,16 @@
 //!
 //! | for | read |
 //! |---|---|
-//! | a design from Bookshelf files | [`bookshelf`], [`design`], [`grid`] |
+//! | a design from files, Bookshelf or LEF and DEF, and back | [`formats`], [`bookshelf`], [`lefdef`], [`design`], [`grid`] |
 //! | cells, fillers, fixed area, target density, fence regions | [`charge`] |
 //! | a placer that calls an engine every iteration | [`engine`], [`cpu`] |
 //! | a placer whose arrays stay on a GPU | `cuda::CudaEngine`, `cuda::interop` |
 //! | what to do without a usable GPU | `cuda` |
 //! | the field of a density of one's own | [`cpu::solve::Solver`], `cuda::solver` |
 //! | a global placer to use or to change | [`place`], [`wirelength`] |
+//! | a placement made legal; the free sites of a design | [`legalize`] |
+//! | shorter wires in a legal placement | [`refine`] |
+//! | maps of congestion: RUDY, pin RUDY, macros, cells and pins, by three conventions | [`congestion`] |
 //! | why a density looks bad, and what to change | [`causes`] |
 //! | whether a placement is legal, how far cells moved, the contest's score | [`legality`], [`displacement`], [`scaled_hpwl`] |
 //! | the equations, the pipelines, their accuracy | [`spectral`] |
@@ -77,10 +80,10 @@
 //! | `cli` | yes | the program and all that only it needs: arguments, pictures, reports, generators, the tables of Jiang, Gu and Pan |
 //! | `cuda` | yes | the CUDA engine; driver, NVRTC and cuFFT are opened at run time, nothing of CUDA is needed to build |
 //! | `plot` | with `cli` | pictures from the library |
-//! | `gzip`, `xz` | with `cli` | Bookshelf files compressed by gzip or xz |
+//! | `gzip`, `xz` | with `cli` | files compressed by gzip or xz |
 //! | `capi` | | functions for C, declared in `src/capi/placefield.h` |
 //! | `python` | | the Python module, built by `pip install ./scripts/python` |
-//! | (none) | | designs, Bookshelf files, density, transforms, the CPU engine and the placer |
+//! | (none) | | designs, Bookshelf, LEF and DEF files, density, transforms, the CPU engine and the placer |
 //!
 //! # Conventions
 //!
@@ -187,14 +190,20 @@ pub mod charge;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+pub mod congestion;
 pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod design;
 pub mod displacement;
 pub mod engine;
+pub mod formats;
 pub mod grid;
+#[cfg(any(feature = "cli", feature = "cuda"))]
+mod hash;
+pub mod lefdef;
 pub mod legality;
+pub mod legalize;
 mod memory;
 mod output;
 pub mod place;
@@ -203,8 +212,10 @@ pub mod plot;
 #[cfg(feature = "python")]
 mod python;
 mod real;
+pub mod refine;
 pub mod scaled_hpwl;
 pub mod spectral;
+mod text;
 pub mod transform;
 pub mod wirelength;
 

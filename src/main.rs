@@ -1,9 +1,7 @@
 //! The `placefield` command: parse, run, exit code.
 
-mod out_of_memory;
-
 #[global_allocator]
-static ALLOCATOR: out_of_memory::Allocator = out_of_memory::Allocator;
+static ALLOCATOR: placefield::cli::Allocator = placefield::cli::Allocator;
 
 fn main() -> std::process::ExitCode {
     // Ranks send messages from one to another: NCCL needs no NVLink multicast for that.

@@ -29,23 +29,30 @@ pub(crate) fn filled_from_line<T: Copy>(n: usize, value: T) -> (Vec<T>, usize) {
 /// than the processor's translation cache has entries.
 pub(crate) fn filled<T: Copy>(n: usize, value: T) -> Vec<T> {
     let mut buffer = Vec::with_capacity(n);
-    #[cfg(all(target_os = "linux", not(miri)))]
     if n * size_of::<T>() >= LARGE {
         let spare = buffer.spare_capacity_mut();
-        let page = 2 << 20;
-        let start = spare.as_mut_ptr() as usize;
-        let (first, last) =
-            (start.next_multiple_of(page), (start + size_of_val(spare)) / page * page);
-        if first < last {
-            // SAFETY: whole pages inside memory this buffer owns, which nothing else refers to;
-            // the advice changes how they are backed, not what they hold. A refusal is no error.
-            unsafe {
-                libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_HUGEPAGE);
-            }
-        }
+        on_large_pages(spare.as_mut_ptr().cast(), size_of_val(spare));
     }
     buffer.resize(n, value);
     buffer
+}
+
+/// Advises the system to back so many bytes by pages of 2 MiB, where whole ones lie in them. Only
+/// how they are backed changes, not their contents, so that any address will do.
+#[cold]
+pub(crate) fn on_large_pages(start: *mut u8, bytes: usize) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        const PAGE: usize = 2 << 20;
+        let start = start.addr();
+        let (first, last) = (start.next_multiple_of(PAGE), (start + bytes) / PAGE * PAGE);
+        if first < last {
+            // SAFETY: advice that changes no contents; a refusal is no error.
+            unsafe { libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_HUGEPAGE) };
+        }
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = (start, bytes);
 }
 
 /// Complex numbers as the real ones they consist of.

@@ -29,7 +29,8 @@ pub(crate) fn write_whole(
     appear(vec![write_aside(path, write)?]).map_err(|(_, error)| error)
 }
 
-/// A file that is written and has not got its name yet; none where it was written into what is there.
+/// A file that is written and has not got its name yet; none where it was written into what is
+/// there.
 pub(crate) struct Aside(Option<(Temporary, PathBuf)>);
 
 /// The first half of [`write_whole`]: all but the name, which [`appear`] gives.

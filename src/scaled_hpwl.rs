@@ -178,8 +178,8 @@ mod tests {
     #[test]
     fn the_score_is_the_contests() {
         use NodeKind::{Fixed, Movable};
-        // Bin (0, 0) is [5, 25] × [-7, 13]: half of it fixed, 150 of its free 200 movable. Bin (2, 1)
-        // is [45, 55] × [13, 33]: 200 free, 40 movable. Bin (1, 2) is full of fixed cells, and
+        // Bin (0, 0) is [5, 25] × [-7, 13]: half of it fixed, 150 of its free 200 movable. Bin (2,
+        // 1) is [45, 55] × [13, 33]: 200 free, 40 movable. Bin (1, 2) is full of fixed cells, and
         // what moves there counts as area but overflows nothing.
         let design = design(&[
             (Rect::at(5.0, -7.0, 10.0, 20.0), Fixed),

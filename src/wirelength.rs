@@ -20,6 +20,7 @@
 
 use crate::design::{Design, DesignError, Nets};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Stands in [`Netlist::pin_body`] for a node that does not move.
@@ -122,6 +123,36 @@ impl Netlist {
         };
         list.index_bodies(design.movable().count());
         Ok(list)
+    }
+
+    /// The same with the places of fixed pins counted from this point of the die, x and y.
+    pub(crate) fn counted_from(&self, [x, y]: [f64; 2]) -> Cow<'_, Netlist> {
+        if [x, y] == [0.0; 2] {
+            return Cow::Borrowed(self);
+        }
+        let mut moved = self.clone();
+        let pins = moved.pin_x.iter_mut().zip(&mut moved.pin_y).zip(&moved.pin_body);
+        for ((pin_x, pin_y), _) in pins.filter(|(_, body)| **body == FIXED_PIN) {
+            *pin_x -= x;
+            *pin_y -= y;
+        }
+        Cow::Owned(moved)
+    }
+
+    /// The same with every pin of a body moved by `x`, `y` from its lower-left corner, layout units, one
+    /// value per movable cell: where cells grow about their centres and pins stay.
+    ///
+    /// # Panics
+    /// When a slice does not have one value per movable cell.
+    #[must_use]
+    pub fn with_pins_moved(&self, x: &[f64], y: &[f64]) -> Self {
+        assert_eq!([x.len(), y.len()], [self.movable(); 2], "movable cells");
+        let mut moved = self.clone();
+        for (pin, &body) in self.pin_body.iter().enumerate().filter(|(_, b)| **b != FIXED_PIN) {
+            moved.pin_x[pin] += x[body as usize];
+            moved.pin_y[pin] += y[body as usize];
+        }
+        moved
     }
 
     /// Nets `0..smooth()` take part in the weighted average; the rest only in HPWL.

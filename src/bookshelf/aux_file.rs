@@ -7,9 +7,9 @@
 
 use super::ReadOptions;
 use super::error::{BookshelfError, Miss};
-use super::file::without_compression;
 use super::lexer;
-use super::words::ends_word;
+use crate::text::file::without_compression;
+use crate::text::words::ends_word;
 use nom::Parser;
 use nom::combinator::opt;
 use nom::sequence::terminated;

@@ -1,11 +1,10 @@
 //! A large text, cut where entries begin and read on all threads.
 
 use super::error::Miss;
-use super::file::Large;
 use super::lexer;
 use super::notes::Tally;
-use crate::design::{Names, NamesTooLong};
-use num_traits::Zero;
+use crate::text::entries::entries;
+use crate::text::file::Large;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -13,8 +12,6 @@ use std::ops::Range;
 const CHUNK: usize = 1 << 18;
 /// Chunks of a batch, for each thread.
 const BATCH: usize = 8;
-/// Bytes behind a chunk of a file that are looked through for the end of its last entry.
-const MOST_BEHIND: usize = 4 << 20;
 
 /// What a file's parser is given.
 #[derive(Clone, Copy)]
@@ -168,41 +165,6 @@ fn chunks<'a>(
     })
 }
 
-/// Bytes of a file, and where in them whole entries are.
-struct Entries {
-    bytes: Vec<u8>,
-    entries: Range<usize>,
-}
-
-/// The entries that begin in `range`, the first of the file being at `start`. `None` when they
-/// cannot be read or the last of them is too long.
-fn entries(
-    file: &Large,
-    range: Range<usize>,
-    start: usize,
-    boundary: impl Fn(&[u8]) -> &[u8],
-) -> Option<Entries> {
-    /// A word that tells a boundary is shorter.
-    const WORD: usize = 64;
-    let length = range.len();
-    let mut behind = 1 << 10;
-    loop {
-        let end = file.len().min(range.end + behind);
-        let bytes = file.bytes(range.start..end)?;
-        // Where an entry begins at or behind a place, unless that may be decided by bytes that are not here.
-        let from = |place: usize| {
-            let found = boundary(&bytes[place..]).len();
-            (end == file.len() || found >= WORD).then_some(bytes.len() - found)
-        };
-        let first = if range.start == start { Some(0) } else { from(0) };
-        match (first, from(length)) {
-            (Some(first), Some(last)) => return Some(Entries { bytes, entries: first..last }),
-            _ if behind >= MOST_BEHIND => return None,
-            _ => behind *= 16,
-        }
-    }
-}
-
 /// A boundary at every line.
 pub(super) fn at_line(i: &[u8]) -> &[u8] {
     lexer::skip_line(i)
@@ -216,108 +178,6 @@ pub(super) fn at_keyword<'a>(mut i: &'a [u8], key: &'static str) -> &'a [u8] {
             return i;
         }
     }
-}
-
-/// A column that grows by what chunks read, copied there by all threads: to touch its memory for the
-/// first time takes about as long as to parse its text.
-pub(super) struct Column<T> {
-    /// The values, and zeros behind them.
-    values: Vec<T>,
-    len: usize,
-}
-
-impl<T: Zero + Copy + Send + Sync> Column<T> {
-    /// Empty, with room for `capacity` values, whose memory is touched as it is filled.
-    pub(super) fn with_capacity(capacity: usize) -> Self {
-        Column { values: vec![T::zero(); capacity], len: 0 }
-    }
-
-    /// The values.
-    pub(super) fn into_vec(mut self) -> Vec<T> {
-        self.values.truncate(self.len);
-        self.values
-    }
-
-    /// Number of values.
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Appends what `of` gives of each of `parts`.
-    pub(super) fn append<P: Sync>(&mut self, parts: &[P], of: impl Fn(&P) -> &[T] + Sync) {
-        self.append_changed(parts, of, |_| (), |(), value| value);
-    }
-
-    /// Appends what `of` gives of each of `parts`, changed by `change`, which gets what `before`
-    /// gives of the parts before as well.
-    pub(super) fn append_changed<P: Sync, B: Send>(
-        &mut self,
-        parts: &[P],
-        of: impl Fn(&P) -> &[T] + Sync,
-        mut before: impl FnMut(&P) -> B,
-        change: impl Fn(&B, T) -> T + Sync,
-    ) {
-        let start = self.len;
-        self.len += parts.iter().map(|part| of(part).len()).sum::<usize>();
-        if self.values.len() < self.len {
-            self.values.resize(self.len, T::zero());
-        }
-        let mut rest = &mut self.values[start..self.len];
-        let copies = parts.iter().map(|part| {
-            let (to, behind) = std::mem::take(&mut rest).split_at_mut(of(part).len());
-            rest = behind;
-            (part, before(part), to)
-        });
-        copies.collect::<Vec<_>>().into_par_iter().for_each(|(part, before, to)| {
-            to.iter_mut().zip(of(part)).for_each(|(to, &value)| *to = change(&before, value));
-        });
-    }
-}
-
-/// [`Names`] that grow by what chunks read.
-pub(super) struct NameColumn {
-    text: Column<u8>,
-    ends: Column<u32>,
-}
-
-impl NameColumn {
-    /// Empty, with room for `names` names of `bytes` bytes in all.
-    pub(super) fn with_capacity(names: usize, bytes: usize) -> Self {
-        NameColumn { text: Column::with_capacity(bytes), ends: Column::with_capacity(names) }
-    }
-
-    /// Appends what `of` gives of each of `parts`.
-    ///
-    /// # Errors
-    /// When the names together would pass 4 GiB.
-    pub(super) fn append<P: Sync>(
-        &mut self,
-        parts: &[P],
-        of: impl Fn(&P) -> &Names + Sync,
-    ) -> Result<(), NamesTooLong> {
-        let mut bytes = self.text.len();
-        self.text.append(parts, |part| of(part).text());
-        u32::try_from(self.text.len()).map_err(|_| NamesTooLong)?;
-        let before = |part: &P| {
-            let before = bytes as u32;
-            bytes += of(part).text().len();
-            before
-        };
-        self.ends.append_changed(parts, |part| of(part).ends(), before, |start, end| start + end);
-        Ok(())
-    }
-
-    /// The names.
-    pub(super) fn into_names(self) -> Names {
-        Names::from_parts(self.text.into_vec(), self.ends.into_vec())
-    }
-}
-
-/// Capacity for the `stated` entries of a header, but never more than a text of
-/// `bytes` bytes can hold when an entry takes at least `least` of them.
-pub(super) fn capacity(stated: Option<u64>, bytes: usize, least: usize) -> usize {
-    let most = bytes / least;
-    stated.map_or(0, |n| usize::try_from(n).map_or(most, |n| n.min(most)))
 }
 
 #[cfg(test)]
@@ -445,51 +305,9 @@ mod tests {
     }
 
     #[test]
-    fn columns_grow_beyond_their_capacity() {
-        let parts: Vec<Vec<u32>> = (0..40).map(|k| (0..k).collect()).collect();
-        for capacity in [0, 7, 100_000] {
-            let (mut copied, mut moved) =
-                (Column::with_capacity(capacity), Column::with_capacity(0));
-            for parts in parts.chunks(3) {
-                copied.append(parts, |part| part);
-                let mut count = 0;
-                let before = |part: &Vec<u32>| {
-                    count += part.len() as u32;
-                    count
-                };
-                moved.append_changed(parts, |part| part, before, |count, v| 1000 * count + v);
-            }
-            assert_eq!(copied.into_vec(), parts.concat());
-            let moved = moved.into_vec();
-            assert_eq!((moved.len(), &moved[3..6]), (780, &[3000, 3001, 3002][..]));
-        }
-    }
-
-    #[test]
-    fn names_of_parts_follow_one_another() {
-        let parts = [&["a", "bc"][..], &[], &["d", "", "é"]].map(|list| {
-            let mut names = Names::default();
-            list.iter().for_each(|n| names.push(n));
-            names
-        });
-        let mut all = NameColumn::with_capacity(1, 2);
-        all.append(&parts[..1], |part| part).unwrap();
-        all.append(&parts[1..], |part| part).unwrap();
-        assert!(all.into_names().iter().eq(["a", "bc", "d", "", "é"]));
-    }
-
-    #[test]
     fn nets_are_cut_before_their_degree() {
         let text = b"gree : 2\n a\n NetDegreeX\n\tnetdegree: 1\n b";
         assert_eq!(at_keyword(text, "NetDegree"), b"\tnetdegree: 1\n b");
         assert_eq!(at_keyword(b"a\nb", "NetDegree"), b"");
-    }
-
-    #[test]
-    fn capacity_never_trusts_a_header() {
-        assert_eq!(capacity(Some(10), 1000, 2), 10);
-        assert_eq!(capacity(Some(1_000_000_000_000), 1000, 2), 500);
-        assert_eq!(capacity(Some(u64::MAX), 1000, 2), 500);
-        assert_eq!(capacity(None, 1000, 2), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! What can go wrong with a file, and where in it.
 
-use super::words::{first_word, show};
 use crate::design::DesignError;
+use crate::text::words::{first_word, found, position, show};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -86,12 +86,12 @@ impl std::error::Error for BookshelfError {
 
 impl BookshelfError {
     /// The file as a whole is at fault.
-    pub(super) fn whole(path: &Path, kind: ErrorKind) -> Self {
+    pub(crate) fn whole(path: &Path, kind: ErrorKind) -> Self {
         BookshelfError { path: path.to_owned(), line: 0, column: 0, kind }
     }
 
     /// The operating system said no.
-    pub(super) fn io(path: &Path, error: std::io::Error) -> Self {
+    pub(crate) fn io(path: &Path, error: std::io::Error) -> Self {
         Self::whole(path, ErrorKind::Io(error))
     }
 }
@@ -138,30 +138,6 @@ impl<'a> Miss<'a> {
             },
         };
         BookshelfError { path: path.to_owned(), line, column, kind }
-    }
-}
-
-/// Offset of `part` in `whole`.
-fn offset(whole: &[u8], part: &[u8]) -> usize {
-    let distance = (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
-    distance.min(whole.len())
-}
-
-/// Line and column of the start of `part` in `whole`, counted from 1.
-pub(super) fn position(whole: &[u8], part: &[u8]) -> (u64, u64) {
-    let before = &whole[..offset(whole, part)];
-    let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
-    let lines = before.iter().filter(|&&b| b == b'\n').count();
-    (lines as u64 + 1, (before.len() - line_start) as u64 + 1)
-}
-
-/// What stands in `whole` at the start of `part`, in words.
-fn found(whole: &[u8], part: &[u8]) -> String {
-    let rest = &whole[offset(whole, part)..];
-    match (rest.first(), first_word(rest)) {
-        (None, _) => "end of file".to_owned(),
-        (Some(_), []) => "end of line".to_owned(),
-        (Some(_), word) => format!("`{}`", show(word)),
     }
 }
 

@@ -6,7 +6,8 @@
 //! is about, and lines are counted once somebody reads the message.
 
 use super::error::{Miss, Reason};
-use super::words::{ends_word, is_blank};
+use super::notes::Notes;
+use crate::text::words::{ends_word, is_blank};
 use nom::combinator::opt;
 use nom::{FindSubstring, IResult, Parser};
 
@@ -347,19 +348,23 @@ pub(super) struct Count<'a> {
 }
 
 impl<'a> Count<'a> {
-    /// Complains when the header's count is none of `found`.
+    /// Complains when the header counts more than any of `found`, for then the file is not whole;
+    /// notes when it counts fewer, as files of a contest do.
     pub(super) fn check(
         count: Option<Self>,
         what: &'static str,
         found: &[usize],
+        notes: &mut Notes<'a>,
     ) -> Result<(), Miss<'a>> {
-        match count {
-            Some(Count { value, at }) if !found.iter().any(|&n| n as u64 == value) => {
-                let found = found.last().map_or(0, |&n| n as u64);
-                Err(Miss { at, reason: Reason::Count { what, header: value, found } })
-            }
-            _ => Ok(()),
+        let Some(Count { value, at }) = count else { return Ok(()) };
+        let most = found.iter().max().map_or(0, |&n| n as u64);
+        if value > most {
+            return Err(Miss { at, reason: Reason::Count { what, header: value, found: most } });
         }
+        if !found.iter().any(|&n| n as u64 == value) {
+            notes.more_than_counted(most - value, what, at);
+        }
+        Ok(())
     }
 }
 

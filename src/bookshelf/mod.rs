@@ -1,5 +1,5 @@
 //! Bookshelf files: readers for `.aux`, `.nodes`, `.nets`, `.pl`, `.scl` and
-//! `.wts`, a reader for a whole design, and a writer for `.pl`.
+//! `.wts`, a reader and a writer for a whole design, and a writer for `.pl`.
 //!
 //! [`read_design`] parses large files chunk by chunk on all threads of the current rayon pool, each
 //! thread reading the chunks that it parses, and gives a [`Design`]: lengths in the files'
@@ -14,7 +14,7 @@
 //!
 //! The format is the GSRC Bookshelf placement format as the UCLA, ISPD and
 //! ICCAD suites write it, with what they made of it: tabs and CRLF, counts in
-//! any order or absent, keywords in any case, rows of several subrows, nets
+//! any order, too low or absent, keywords in any case, rows of several subrows, nets
 //! without names, pins without offsets. Nothing is ever sized by what a header
 //! says alone, and whatever is not as the format has it is a
 //! [`BookshelfError`] that names file, line and column. What is odd but
@@ -22,12 +22,7 @@
 
 mod aux_file;
 mod chunks;
-mod compression;
 mod error;
-mod file;
-#[cfg(feature = "cli")]
-pub(crate) use {compression::endings as compressed_endings, file::check_readable};
-mod index;
 mod lexer;
 mod nets;
 mod nodes;
@@ -35,13 +30,12 @@ mod notes;
 mod pin_offset;
 mod pl;
 mod scl;
-mod words;
 pub(crate) mod write;
+mod write_design;
 mod wts;
 
 pub use aux_file::{Aux, parse_aux};
 pub use error::{BookshelfError, ErrorKind};
-pub use index::NameIndex;
 pub use nets::{NetsFile, PinOffset, parse_nets};
 pub use nodes::{NodesFile, parse_nodes};
 pub use pin_offset::{PinsOutside, pin_offset_hint, pins_outside};
@@ -49,13 +43,18 @@ pub(crate) use pin_offset::{count_outside, is_outside};
 pub use pl::{PlFile, parse_pl};
 pub use scl::{SclFile, parse_scl};
 pub use write::write_pl;
+pub use write_design::write_design;
+#[cfg(feature = "cli")]
+pub(crate) use write_design::{check as check_writable, design_paths};
 pub use wts::{WtsFile, parse_wts};
 
+pub use crate::text::index::NameIndex;
+
 use crate::design::{Design, Nets, NodeKind, Nodes, Placement, Row};
+use crate::text::file::{self, Ahead, Large, Text};
 use chunks::Source;
 use error::ErrorKind::Syntax;
 use error::Miss;
-use file::{Ahead, Large, Text};
 use nets::Pins;
 use notes::Notes;
 use std::path::{Path, PathBuf};
@@ -169,7 +168,8 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, Bookshel
     let (mut nodes, text) = reader.parse(&path, nodes::parse)?;
     let index = NameIndex::new(&nodes.names);
     if index.has_repeats() {
-        let text = text.map_or_else(|| Text::open(&path), Ok)?;
+        let text = text.map_or_else(|| Text::open(&path), Ok);
+        let text = text.map_err(|e| BookshelfError::io(&path, e))?;
         return Err(nodes::repeated_node(&text, &path));
     }
     drop(text);
@@ -179,7 +179,8 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, Bookshel
     let nets = reader.nets(&files, &nodes, &index, options.pin_offset)?;
 
     drop(index);
-    let design = Design { name: name_of(&aux), nodes, placement, nets, rows };
+    let name = name_of(&aux);
+    let design = Design { name, nodes, placement, nets, rows, ..Design::default() };
     let Reader { warnings, bytes_read, files: read, .. } = reader;
     Ok(Loaded { design, warnings, bytes_read, files: read, aux: files })
 }
@@ -212,7 +213,7 @@ impl Reader {
     /// The text of the file called `path`, and where it was found.
     fn open(&mut self, path: &Path) -> Result<(Text, PathBuf), BookshelfError> {
         let path = found(path);
-        let text = self.ahead.open(&path)?;
+        let text = self.ahead.open(&path).map_err(|e| BookshelfError::io(&path, e))?;
         self.note(&path, text.len());
         Ok((text, path))
     }
@@ -375,11 +376,6 @@ mod tests {
                 "70002:1: expected each node once, found `node7` again (first on line 9)",
             ),
             (["", "", pins], "d.nets", "210003:13: expected a y offset, found `x`"),
-            (
-                ["", "", "NetDegree : 1 e\nnode7\n"],
-                "d.nets",
-                "1:11: expected 140000 pins as the header counts, found 140001",
-            ),
         ] {
             let (folder, loaded) = design(ends);
             let path = folder.path().join(file);
@@ -389,5 +385,9 @@ mod tests {
         let odd = "1 node lines end in words that are not read (first on line 70002: `FOO`)";
         let odd = format!("{}: {odd}", folder.path().join("d.nodes").display());
         assert!(loaded.unwrap().warnings.contains(&odd));
+        let (folder, loaded) = design(["", "", "NetDegree : 1 e\nnode7\n"]);
+        let more = "1 pins more than the header counts (counted on line 1: `140000`)";
+        let more = format!("{}: {more}", folder.path().join("d.nets").display());
+        assert!(loaded.unwrap().warnings.contains(&more));
     }
 }

@@ -3,14 +3,15 @@
 //! `NetDegree : pins [name]`, then as many lines
 //! `node [I | O | B] [: dx dy]`. A pin without offset sits at its node's centre.
 
-use super::chunks::{self, Column, NameColumn, Source};
+use super::chunks::{self, Source};
 use super::error::{BookshelfError, Miss};
-use super::index::NameIndex;
 use super::lexer::{self, Count, Parsed, unwrap_miss};
 use super::notes::{Notes, Tally};
 use super::pl::KNOWN;
-use super::words;
 use crate::design::{Names, Nets, Nodes};
+use crate::text::columns::{self, Column, NameColumn};
+use crate::text::index::NameIndex;
+use crate::text::words;
 use std::path::Path;
 
 /// Where pin offsets are counted from.
@@ -39,7 +40,7 @@ pub struct NetsFile {
 /// # Errors
 /// At the first line that does not continue a net, at a node that `index` does
 /// not know, at a net with more or fewer pins than its degree, and when the
-/// header counts other than the lines do.
+/// header counts more than there are.
 ///
 /// # Panics
 /// When `index` knows other nodes than `nodes`.
@@ -70,8 +71,9 @@ fn parse<'a>(source: Source<'a>, pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<
     }
     let body = source.body(body)?;
     // The shortest net is "NetDegree 0", the shortest pin "a", each with a line's end.
-    let capacity =
-        |stated: Option<Count>, least| chunks::capacity(stated.map(|s| s.value), body.len(), least);
+    let capacity = |stated: Option<Count>, least| {
+        columns::capacity(stated.map(|s| s.value), body.len(), least)
+    };
     let (net_capacity, pin_capacity) = (capacity(stated_nets, 12), capacity(stated_pins, 2));
     let mut names = NameColumn::with_capacity(net_capacity, 0);
     let (mut start, mut pin_node) =
@@ -110,10 +112,9 @@ fn parse<'a>(source: Source<'a>, pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<
         pin_dx: pin_dx.into_vec(),
         pin_dy: pin_dy.into_vec(),
     };
-    Count::check(stated_nets, "nets", &[nets.len()])?;
-    Count::check(stated_pins, "pins", &[nets.pins()])?;
-
     let mut notes = Notes::default();
+    Count::check(stated_nets, "nets", &[nets.len()], &mut notes)?;
+    Count::check(stated_pins, "pins", &[nets.pins()], &mut notes)?;
     let short = (0..nets.len()).filter(|&e| nets.pins_of(e).len() < 2);
     notes.count(short.count(), "nets have fewer than two pins and no wirelength");
     Ok((nets, notes))
@@ -268,7 +269,8 @@ mod tests {
         let mut names = Names::default();
         ["a", "b|c", "d"].iter().for_each(|n| names.push(n));
         let kind = vec![NodeKind::Movable; 3];
-        Nodes { names, width: vec![10.0, 20.0, 30.0], height: vec![4.0, 6.0, 8.0], kind }
+        let (width, height) = (vec![10.0, 20.0, 30.0], vec![4.0, 6.0, 8.0]);
+        Nodes { names, width, height, kind, ..Nodes::default() }
     }
 
     fn read(text: &str, offset: PinOffset) -> Result<NetsFile, String> {
@@ -308,6 +310,9 @@ mod tests {
             read("NetDegree : 0 e\nNetDegree : 2 f\na I\na I\n", PinOffset::Center).unwrap().nets;
         assert_eq!((nets.net_start, nets.pin_node), (vec![0, 0, 2], vec![0, 0]));
         assert_eq!(read("NumNets : 0\n", PinOffset::Center).unwrap().nets.net_start, [0]);
+        let fewer = read("NumPins : 1\nNetDegree : 2\na\nd\n", PinOffset::Center).unwrap();
+        let warning = "d.nets: 1 pins more than the header counts (counted on line 1: `1`)";
+        assert_eq!((fewer.nets.pins(), &fewer.warnings[..]), (2, &[warning.to_owned()][..]));
     }
 
     #[test]

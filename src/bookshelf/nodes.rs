@@ -2,13 +2,14 @@
 //!
 //! `name width height [terminal | terminal_NI] [: symmetries]`, one a line.
 
-use super::chunks::{self, Column, NameColumn, Source};
+use super::chunks::{self, Source};
 use super::error::{BookshelfError, Miss, Reason};
-use super::index::NameIndex;
 use super::lexer::{self, Count, unwrap_miss};
 use super::notes::{Notes, Tally};
-use super::words;
 use crate::design::{NodeKind, Nodes};
+use crate::text::columns::{Column, NameColumn, capacity};
+use crate::text::index::NameIndex;
+use crate::text::words;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -25,7 +26,7 @@ pub struct NodesFile {
 ///
 /// # Errors
 /// At the first line that is not a node, at a node that occurs twice, and when
-/// the header counts other than the lines do.
+/// the header counts more than there are.
 pub fn parse_nodes(text: &[u8], path: &Path) -> Result<NodesFile, BookshelfError> {
     let (nodes, notes) = parse(Source::Held(text)).map_err(|miss| miss.locate(path, text))?;
     if NameIndex::new(&nodes.names).has_repeats() {
@@ -43,11 +44,11 @@ pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes<'_>), Miss<'_>> 
     }
     let body = source.body(body)?;
     // The shortest node is "a 1 1" and a line's end.
-    let capacity = chunks::capacity(stated.map(|s| s.value), body.len(), 6);
-    let bytes = chunks::capacity(Some(8 * capacity as u64), body.len(), 1);
-    let mut names = NameColumn::with_capacity(capacity, bytes);
-    let [mut width, mut height] = [(); 2].map(|()| Column::with_capacity(capacity));
-    let mut kind = Vec::with_capacity(capacity);
+    let entries = capacity(stated.map(|s| s.value), body.len(), 6);
+    let bytes = capacity(Some(8 * entries as u64), body.len(), 1);
+    let mut names = NameColumn::with_capacity(entries, bytes);
+    let [mut width, mut height] = [(); 2].map(|()| Column::with_capacity(entries));
+    let mut kind = Vec::with_capacity(entries);
     let unread = chunks::read(body, chunks::at_line, parse_chunk, |parts| {
         let place = || Miss::expected(body.held, "names of less than 4 GiB in all");
         names.append(&parts, |part| &part.names).map_err(|_| place())?;
@@ -57,14 +58,15 @@ pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes<'_>), Miss<'_>> 
         Ok(())
     })?;
     let (width, height) = (width.into_vec(), height.into_vec());
-    let nodes = Nodes { names: names.into_names(), width, height, kind };
-    Count::check(stated, "nodes", &[nodes.len()])?;
+    let nodes = Nodes { names: names.into_names(), width, height, kind, ..Nodes::default() };
+    let mut notes = Notes::default();
+    Count::check(stated, "nodes", &[nodes.len()], &mut notes)?;
     // Some suites count `terminal_NI` among the terminals and some do not.
     let of = |kind| nodes.kind.iter().filter(|&&k| k == kind).count();
     let fixed = of(NodeKind::Fixed);
-    Count::check(terminals, "terminals", &[fixed, fixed + of(NodeKind::FixedNoImage)])?;
+    let all = fixed + of(NodeKind::FixedNoImage);
+    Count::check(terminals, "terminals", &[fixed, all], &mut notes)?;
 
-    let mut notes = Notes::default();
     notes.tally(unread, "node lines end in words that are not read");
     let flat = (0..nodes.len())
         .filter(|&i| nodes.kind[i] == NodeKind::Movable && nodes.width[i] * nodes.height[i] == 0.0);
@@ -169,7 +171,6 @@ mod tests {
             ("a 1 1e999\n", "1:5: expected a height from 0 to 1e100, found `1e999`"),
             ("a\x01 1 1\n", "1:1: expected the name of a node, found `a\\u{1}`"),
             ("NumNodes : 2\na 1 1\n", "1:12: expected 2 nodes as the header counts, found 1"),
-            ("NumNodes : 0\na 1 1\n", "1:12: expected 0 nodes as the header counts, found 1"),
             (
                 "NumNodes : 1000000000000\na 1 1\n",
                 "1:12: expected 1000000000000 nodes as the header counts, found 1",
@@ -196,6 +197,20 @@ mod tests {
                 read(&format!("NumTerminals : {n}\na 1 1 terminal\nb 1 1 terminal_NI\n")).is_ok()
             );
         }
+    }
+
+    #[test]
+    fn headers_may_count_fewer() {
+        let text = "NumNodes : 1\nNumTerminals : 0\na 1 1\nb 1 1 terminal\nc 1 1 terminal_NI\n";
+        let file = read(text).unwrap();
+        assert_eq!(file.nodes.len(), 3);
+        assert_eq!(
+            file.warnings,
+            [
+                "d.nodes: 2 nodes more than the header counts (counted on line 1: `1`)",
+                "d.nodes: 2 terminals more than the header counts (counted on line 2: `0`)",
+            ]
+        );
     }
 
     #[test]

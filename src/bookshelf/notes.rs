@@ -1,7 +1,7 @@
 //! Warnings: oddities that are counted rather than listed.
 
-use super::error::position;
-use super::words;
+use crate::text::words::{self, position};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// How often something odd was met, and where first.
@@ -35,30 +35,39 @@ impl<'a> Tally<'a> {
 
 /// The warnings of one file, before they are put in words.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Notes<'a>(Vec<(u64, &'static str, Option<&'a [u8]>)>);
+pub(super) struct Notes<'a>(Vec<Note<'a>>);
+
+/// So many things are so, and what stands in the file at one place: how that is told, and the text from there.
+type Note<'a> = (u64, Cow<'static, str>, Option<(&'static str, &'a [u8])>);
 
 impl<'a> Notes<'a> {
     /// Warns that `count` things are so, if there are any.
     pub(super) fn count(&mut self, count: usize, are: &'static str) {
         if count > 0 {
-            self.0.push((count as u64, are, None));
+            self.0.push((count as u64, are.into(), None));
         }
     }
 
     /// Warns of what `tally` counted, if anything.
     pub(super) fn tally(&mut self, tally: Tally<'a>, are: &'static str) {
         if tally.count > 0 {
-            self.0.push((tally.count, are, Some(tally.first)));
+            self.0.push((tally.count, are.into(), Some(("first on", tally.first))));
         }
+    }
+
+    /// Warns of so many more of `what` than the count that stands at `at`.
+    pub(super) fn more_than_counted(&mut self, more: u64, what: &'static str, at: &'a [u8]) {
+        let are = format!("{what} more than the header counts");
+        self.0.push((more, are.into(), Some(("counted on", at))));
     }
 
     /// One line a warning, `text` being the file's.
     pub(super) fn warnings(&self, path: &Path, text: &[u8]) -> Vec<String> {
-        let line = |&(count, are, first): &(u64, &str, Option<&[u8]>)| {
+        let line = |(count, are, place): &Note<'_>| {
             let mut line = format!("{}: {count} {are}", path.display());
-            if let Some(first) = first {
-                let word = words::show(words::first_word(first));
-                line += &format!(" (first on line {}: `{word}`)", position(text, first).0);
+            if let Some((how, at)) = place {
+                let word = words::show(words::first_word(at));
+                line += &format!(" ({how} line {}: `{word}`)", position(text, at).0);
             }
             line
         };

@@ -5,11 +5,11 @@
 
 use super::chunks::{self, Source};
 use super::error::{BookshelfError, Miss, Reason};
-use super::index::NameIndex;
 use super::lexer::{self, unwrap_miss};
 use super::notes::{Notes, Tally};
-use super::words;
 use crate::design::{NodeKind, Orientation, Placement};
+use crate::text::index::NameIndex;
+use crate::text::words;
 use std::path::Path;
 
 /// What a `.pl` file holds.

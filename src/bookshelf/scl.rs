@@ -23,7 +23,7 @@ pub struct SclFile {
 ///
 /// # Errors
 /// When there is no row, at a row that is not whole, and when the header
-/// counts other rows than there are.
+/// counts more rows than there are.
 pub fn parse_scl(text: &[u8], path: &Path) -> Result<SclFile, BookshelfError> {
     let (rows, notes) = parse(text).map_err(|miss| miss.locate(path, text))?;
     Ok(SclFile { rows, warnings: notes.warnings(path, text) })
@@ -38,10 +38,10 @@ fn parse(text: &[u8]) -> Result<(Vec<Row>, Notes<'_>), Miss<'_>> {
         core_rows += 1;
         i = lexer::next_line(behind);
     }
-    Count::check(stated, "rows", &[core_rows])?;
+    let mut notes = Notes::default();
+    Count::check(stated, "rows", &[core_rows], &mut notes)?;
     let all = rows.len();
     rows.retain(|row| row.sites > 0);
-    let mut notes = Notes::default();
     notes.count(all - rows.len(), "subrows have no sites and are left out");
     if rows.is_empty() {
         return Err(Miss::expected(i, "a subrow with sites"));
@@ -148,8 +148,17 @@ impl Keys {
             _ => {}
         }
         let (orientation, symmetry) = (self.orientation, self.symmetry);
-        let row =
-            |(x, sites)| Row { x, y, height, site_width, pitch, sites, orientation, symmetry };
+        let row = |(x, sites)| Row {
+            x,
+            y,
+            height,
+            site_width,
+            pitch,
+            sites,
+            orientation,
+            symmetry,
+            site: None,
+        };
         rows.extend(self.subrows.into_iter().map(row));
         Ok(())
     }

@@ -28,7 +28,7 @@ pub fn write_pl(path: &Path, design: &Design) -> Result<(), BookshelfError> {
 }
 
 /// Refuses what would not read back.
-fn check(design: &Design) -> Result<(), ErrorKind> {
+pub(super) fn check(design: &Design) -> Result<(), ErrorKind> {
     design.check().map_err(ErrorKind::Design)?;
     if design.nodes.names.len() != design.nodes.len() {
         let found = "nodes without names".to_owned();
@@ -125,6 +125,7 @@ mod tests {
             width: vec![1.0],
             height: vec![2.0],
             kind: vec![NodeKind::FixedNoImage],
+            ..Nodes::default()
         };
         let placement = Placement { x: vec![x], y: vec![y], orientation: vec![Orientation::FE] };
         Design { nodes, placement, ..Design::default() }

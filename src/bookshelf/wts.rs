@@ -4,10 +4,10 @@
 
 use super::chunks::{self, Source};
 use super::error::{BookshelfError, Miss};
-use super::index::NameIndex;
 use super::lexer::{self, unwrap_miss};
 use super::notes::{Notes, Tally};
 use crate::design::Names;
+use crate::text::index::NameIndex;
 use std::path::Path;
 
 /// What a `.wts` file holds.

@@ -1,6 +1,6 @@
 //! The rectangles that an engine is made of.
 
-use super::memory::{initialise, values};
+use super::memory::{Span, initialise, values};
 use super::status::{ErrorText, Failure, Status, call};
 use crate::charge::{Charge, ChargeOptions, Rectangles};
 use crate::grid::{BinGrid, Rect};
@@ -64,6 +64,28 @@ pub struct Bodies {
 }
 
 impl Bodies {
+    /// Returns the memory of all arrays.
+    pub(super) fn spans(&self) -> [Span<'static>; 15] {
+        let (n, fixed, rects) = (self.movable, self.fixed, self.fence_rects);
+        [
+            Span::new(self.width, n, "bodies.width"),
+            Span::new(self.height, n, "bodies.height"),
+            Span::new(self.x, n, "bodies.x"),
+            Span::new(self.y, n, "bodies.y"),
+            Span::new(self.macros, n, "bodies.macros"),
+            Span::new(self.fixed_x, fixed, "bodies.fixed_x"),
+            Span::new(self.fixed_y, fixed, "bodies.fixed_y"),
+            Span::new(self.fixed_width, fixed, "bodies.fixed_width"),
+            Span::new(self.fixed_height, fixed, "bodies.fixed_height"),
+            Span::new(self.region, n, "bodies.region"),
+            Span::new(self.fence_of_rect, rects, "bodies.fence_of_rect"),
+            Span::new(self.fence_x, rects, "bodies.fence_x"),
+            Span::new(self.fence_y, rects, "bodies.fence_y"),
+            Span::new(self.fence_width, rects, "bodies.fence_width"),
+            Span::new(self.fence_height, rects, "bodies.fence_height"),
+        ]
+    }
+
     /// # Safety
     /// Arrays are as long as they are said to be.
     pub(super) unsafe fn charge(&self, grid: BinGrid) -> Result<Charge, Failure> {

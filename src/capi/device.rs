@@ -83,10 +83,10 @@ pub unsafe extern "C" fn placefield_engine_read_evaluation(
     // SAFETY: as the caller was told.
     unsafe {
         on_any(engine, error, |engine| {
-            let result = output(result, "result")?;
+            let result = output(result, "result", &[])?;
             let stream = stream.addr();
             let evaluation = with_engine!(engine, engine => engine.read_evaluation(stream))?;
-            *result = evaluation.into();
+            result.write(evaluation.into());
             Ok(())
         })
     }

@@ -1,6 +1,6 @@
 //! The whole step: density, overflow, energy, forces.
 use super::bodies::Bodies;
-use super::memory::{optional, output, outputs, plain, structure, values};
+use super::memory::{Span, optional, output, outputs, plain, structure, values};
 use super::solver::{Number, check_bins, wrong_precision};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Grid, Options, handles, options};
@@ -80,12 +80,19 @@ pub unsafe extern "C" fn placefield_engine_new(
     // SAFETY: as the caller was told.
     unsafe {
         call(error, || {
+            let mut inputs = vec![
+                Span::new(grid, 1, "grid"),
+                Span::new(options, 1, "options"),
+                Span::new(bodies, 1, "bodies"),
+            ];
             let grid = plain(grid, "grid")?.checked()?;
             let Checked { precision, device, engine: how } = self::options(options)?;
             let bodies = structure(bodies, "bodies", |b: &Bodies| b.struct_size)?;
-            let engine = output(engine, "engine")?;
+            // The lengths are checked here, before what they span.
             let charge = bodies.charge(grid)?;
-            *engine = handles::add(open_any_engine(charge, precision, device, &how)?);
+            inputs.extend(bodies.spans());
+            let engine = output(engine, "engine", &inputs)?;
+            engine.write(handles::add(open_any_engine(charge, precision, device, &how)?));
             Ok(())
         })
     }
@@ -119,8 +126,11 @@ pub unsafe extern "C" fn placefield_engine_bodies(
     unsafe {
         on_any(engine, error, |engine| {
             let charge = engine.charge();
-            let (movable, bodies) = (output(movable, "movable")?, output(bodies, "bodies")?);
-            (*movable, *bodies) = (charge.movable(), charge.bodies());
+            let others = [Span::new(movable, 1, "movable")];
+            let movable = output(movable, "movable", &[])?;
+            let bodies = output(bodies, "bodies", &others)?;
+            movable.write(charge.movable());
+            bodies.write(charge.bodies());
             Ok(())
         })
     }
@@ -279,11 +289,12 @@ pub unsafe extern "C" fn placefield_engine_exact(
     // SAFETY: as the caller was told.
     unsafe {
         on_any(engine, error, |engine| {
-            let overflow = optional(overflow, "overflow")?;
-            let max_density = optional(max_density, "max_density")?;
+            let others = [Span::new(overflow, 1, "overflow")];
+            let overflow = optional(overflow, "overflow", &[])?;
+            let max_density = optional(max_density, "max_density", &others)?;
             let stats = with_engine!(engine, engine => engine.settled()?.exact_density()?);
-            overflow.into_iter().for_each(|to| *to = stats.overflow);
-            max_density.into_iter().for_each(|to| *to = stats.max);
+            overflow.into_iter().for_each(|to| to.write(stats.overflow));
+            max_density.into_iter().for_each(|to| to.write(stats.max));
             Ok(())
         })
     }
@@ -406,10 +417,11 @@ unsafe fn evaluate<T: EngineNumber>(
     unsafe {
         on_engine::<T>(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;
+            let inputs = [Span::new(x, bodies, "x"), Span::new(y, bodies, "y")];
             let (x, y) = (values(x, bodies, "x")?, values(y, bodies, "y")?);
-            let result = optional(result, "result")?;
+            let result = optional(result, "result", &inputs)?;
             let evaluation = engine.evaluate(x, y)?;
-            result.into_iter().for_each(|to| *to = evaluation.into());
+            result.into_iter().for_each(|to| to.write(evaluation.into()));
             Ok(())
         })
     }

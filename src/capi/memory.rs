@@ -37,85 +37,98 @@ pub(super) unsafe fn values<'a, T>(
     Ok(unsafe { std::slice::from_raw_parts(start, length) })
 }
 
-/// As many values to be written at each of these addresses; they do not overlap each other nor
-/// `input`.
+/// A piece of the caller's memory, which an output must not share.
+#[derive(Clone, Copy)]
+pub(super) struct Span<'a> {
+    start: usize,
+    bytes: usize,
+    name: &'a str,
+}
+
+impl<'a> Span<'a> {
+    /// Returns that of `length` values; NULL is no memory.
+    pub(super) fn new<T>(start: *const T, length: usize, name: &'a str) -> Self {
+        let length = if start.is_null() { 0 } else { length };
+        Span { start: start.addr(), bytes: length.saturating_mul(size_of::<T>()), name }
+    }
+
+    fn overlaps(&self, other: &Span) -> bool {
+        let before = |a: &Span, b: &Span| a.start < b.start.saturating_add(b.bytes);
+        self.bytes > 0 && other.bytes > 0 && before(self, other) && before(other, self)
+    }
+}
+
+/// An error where `output` shares memory with one of `others`.
+fn check_apart(output: &Span, others: &[Span]) -> Result<(), Failure> {
+    match others.iter().find(|other| output.overlaps(other)) {
+        Some(other) => Err(Failure::argument(format!("{} overlaps {}", output.name, other.name))),
+        None => Ok(()),
+    }
+}
+
+/// Returns `length` values to be written at each of these addresses; an error where they overlap
+/// each other or `others`, which are the inputs and the other outputs of the call.
 ///
 /// # Safety
-/// A pointer that is not null is that of `length` values that nobody else uses for `'a`.
+/// A pointer that is not null is that of `length` values that nobody else uses for `'a`, and
+/// `others` has all memory that the call uses besides.
 pub(super) unsafe fn outputs<'a, T, const N: usize>(
     places: [(*mut T, &str); N],
     length: usize,
-    input: &[T],
+    others: &[Span],
 ) -> Result<[&'a mut [T]; N], Failure> {
     if length == 0 {
         return Ok(std::array::from_fn(|_| &mut [][..]));
     }
-    for (i, &(start, what)) in places.iter().enumerate() {
-        check::<T>(start.addr(), length, what)?;
-        let bytes = length * size_of::<T>();
-        let own = (start.addr(), bytes);
-        apart(own, (input.as_ptr().addr(), size_of_val(input)), what, "what is read")?;
-        for (other, name) in &places[..i] {
-            apart(own, (other.addr(), bytes), what, name)?;
-        }
+    let spans = places.map(|(start, name)| Span::new(start, length, name));
+    for (i, &(start, name)) in places.iter().enumerate() {
+        check::<T>(start.addr(), length, name)?;
+        check_apart(&spans[i], others)?;
+        check_apart(&spans[i], &spans[..i])?;
     }
     // SAFETY: not null, aligned, apart from each other, and the caller's promise.
     Ok(places.map(|(start, _)| unsafe { std::slice::from_raw_parts_mut(start, length) }))
 }
 
-/// An error where two pieces of memory, each an address and a number of bytes, share some.
-fn apart(
-    (own, bytes): (usize, usize),
-    (other, other_bytes): (usize, usize),
-    what: &str,
+/// Where one value is to be written, which may be memory that holds none yet.
+pub(super) struct Output<T>(*mut T);
+
+impl<T> Output<T> {
+    pub(super) fn write(self, value: T) {
+        // SAFETY: not null and aligned, and it may be written, as `output` was promised.
+        unsafe { self.0.write(value) }
+    }
+}
+
+/// Returns where one value is to be written; an error where it overlaps `others`.
+///
+/// # Safety
+/// A pointer that is not null is that of memory of a `T`, which may be written as long as the
+/// result is there.
+pub(super) unsafe fn output<T>(
+    place: *mut T,
     name: &str,
-) -> Result<(), Failure> {
-    if own < other.saturating_add(other_bytes) && other < own.saturating_add(bytes) {
-        return Err(Failure::argument(format!("{what} overlaps {name}")));
-    }
-    Ok(())
+    others: &[Span],
+) -> Result<Output<T>, Failure> {
+    check::<T>(place.addr(), 1, name)?;
+    check_apart(&Span::new(place, 1, name), others)?;
+    Ok(Output(place))
 }
 
-/// [`optional`] of a value that shares no memory with these slices.
+/// The same, or `None` for NULL.
 ///
 /// # Safety
 /// As [`output`].
-pub(super) unsafe fn optional_beside<'a, T, U, const N: usize>(
+pub(super) unsafe fn optional<T>(
     place: *mut T,
-    what: &str,
-    slices: [(&[U], &str); N],
-) -> Result<Option<&'a mut T>, Failure> {
-    for (slice, name) in slices {
-        let other = (slice.as_ptr().addr(), size_of_val(slice));
-        apart((place.addr(), size_of::<T>()), other, what, name)?;
-    }
-    // SAFETY: the caller's promise.
-    unsafe { optional(place, what) }
-}
-
-/// Where one value is to be written.
-///
-/// # Safety
-/// A pointer that is not null is that of a value that nobody else uses for `'a`.
-pub(super) unsafe fn output<'a, T>(place: *mut T, what: &str) -> Result<&'a mut T, Failure> {
-    check::<T>(place.addr(), 1, what)?;
-    // SAFETY: not null, aligned, and the caller's promise.
-    Ok(unsafe { &mut *place })
-}
-
-/// The same, or none for NULL.
-///
-/// # Safety
-/// As [`output`].
-pub(super) unsafe fn optional<'a, T>(
-    place: *mut T,
-    what: &str,
-) -> Result<Option<&'a mut T>, Failure> {
+    name: &str,
+    others: &[Span],
+) -> Result<Option<Output<T>>, Failure> {
     if place.is_null() {
         return Ok(None);
     }
     // SAFETY: the caller's promise.
-    unsafe { output(place, what) }.map(Some)
+    unsafe { output(place, name, others) }.map(Some)
 }
 
 /// A structure to be read.

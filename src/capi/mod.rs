@@ -19,6 +19,7 @@ pub mod openroad {}
 
 mod bodies;
 mod changes;
+mod design;
 mod device;
 mod engine;
 mod handles;
@@ -26,9 +27,12 @@ mod memory;
 mod regions;
 mod solver;
 mod status;
+#[cfg(test)]
+mod tests;
 
 pub use bodies::*;
 pub use changes::*;
+pub use design::*;
 pub use device::*;
 pub use engine::*;
 pub use regions::*;
@@ -199,7 +203,7 @@ pub unsafe extern "C" fn placefield_cuda_devices(count: *mut u32, error: *mut Er
     unsafe {
         let status = call(error, || {
             let (devices, why) = crate::border::cuda_devices();
-            *output(count, "count")? = devices as u32;
+            output(count, "count", &[])?.write(devices as u32);
             missing = why;
             Ok(())
         });

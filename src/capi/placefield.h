@@ -66,6 +66,9 @@ enum placefield_status
     // A fault of the library, in this call or an earlier one on the same handle, which
     // can only be freed now.
     PLACEFIELD_STATUS_PANICKED = 10,
+    // A file cannot be read or written, or is not as its format has it: the message names file, line and
+    // column.
+    PLACEFIELD_STATUS_FILE_FAILED = 11,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -139,6 +142,9 @@ typedef enum placefield_precision placefield_precision;
 typedef int32_t placefield_precision;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
+
+// A design that was read from files: nodes, their placement, nets and rows.
+typedef struct placefield_design placefield_design;
 
 // A density engine: made once for the bodies of a design, then asked every iteration.
 typedef struct placefield_engine placefield_engine;
@@ -223,6 +229,28 @@ typedef struct placefield_bodies {
     // Heights of the rectangles.
     const double *fence_height;
 } placefield_bodies;
+
+// How much there is of a design, and where.
+typedef struct placefield_design_counts {
+    // Cells, macros and pads.
+    size_t nodes;
+    // Those of them that move: an engine's movable cells, in this order.
+    size_t movable;
+    // Nets; 0 where they are not known.
+    size_t nets;
+    // Pins of all nets.
+    size_t pins;
+    // The die, the bounding box of the rows: left edge, layout units.
+    double xl;
+    // Bottom edge.
+    double yl;
+    // Right edge.
+    double xh;
+    // Top edge.
+    double yh;
+    // Layout units in a micrometre; 0 where that is not known.
+    double units_per_micron;
+} placefield_design_counts;
 
 // What one step yields besides maps and forces.
 typedef struct placefield_evaluation {
@@ -323,6 +351,55 @@ placefield_status placefield_engine_set_target_densities(struct placefield_engin
 // (placefield_engine_start_f32). The number of bodies changes (placefield_engine_bodies).
 placefield_status placefield_engine_refill(struct placefield_engine *engine,
                                            struct placefield_error *error);
+
+// Reads a design: the Bookshelf files that an .aux file names, or a .def file with `lefs` LEF files, the one
+// with the technology first. `placement`, which may be NULL, is a .pl or .def file that is read in place of
+// the design's own placement. Freed by placefield_design_free.
+placefield_status placefield_design_new(const char *file,
+                                        const char *const *lef,
+                                        size_t lefs,
+                                        const char *placement,
+                                        struct placefield_design **design,
+                                        struct placefield_error *error);
+
+// Frees a design. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+placefield_status placefield_design_free(struct placefield_design *design,
+                                         struct placefield_error *error);
+
+// How much there is of a design.
+placefield_status placefield_design_count(const struct placefield_design *design,
+                                          struct placefield_design_counts *counts,
+                                          struct placefield_error *error);
+
+// Makes an engine for a design, with its fixed cells, blockages, halos and fences, on nx x ny bins over its
+// die. `fillers` is not 0 where these take the free space that the target density leaves. Freed by
+// placefield_engine_free; it needs the design no more.
+placefield_status placefield_design_engine(const struct placefield_design *design,
+                                           uint32_t nx,
+                                           uint32_t ny,
+                                           double target_density,
+                                           int32_t fillers,
+                                           const struct placefield_options *options,
+                                           struct placefield_engine **engine,
+                                           struct placefield_error *error);
+
+// Half-perimeter wirelength of a design's nets, layout units; PLACEFIELD_STATUS_BAD_ARGUMENT where they are not known.
+placefield_status placefield_design_hpwl(const struct placefield_design *design,
+                                         double *hpwl,
+                                         struct placefield_error *error);
+
+// Puts the movable nodes of a design at these lower-left corners, `movable` values each.
+placefield_status placefield_design_move(struct placefield_design *design,
+                                         const double *x,
+                                         const double *y,
+                                         size_t movable,
+                                         struct placefield_error *error);
+
+// Writes the placement of a design: a path that ends in .def or .def.gz gets a copy of the .def file that it was
+// read from, with its movable cells placed; any other a .pl file. Whole or not at all.
+placefield_status placefield_design_write(const struct placefield_design *design,
+                                          const char *file,
+                                          struct placefield_error *error);
 
 // Of an engine on a CUDA device: enqueues density and solve at `positions` to `stream`, a CUstream or
 // cudaStream_t (NULL: the legacy default stream), and returns at once. `positions` is memory of that

@@ -4,7 +4,7 @@ use super::EngineHandle;
 use super::engine::{
     EngineNumber, EvaluationResult, check_bodies, check_count, gradient_options, on_any, on_engine,
 };
-use super::memory::{output, outputs, values};
+use super::memory::{Span, output, outputs, values};
 use super::status::{ErrorText, Status};
 use crate::border::with_engine;
 use crate::engine::Evaluation;
@@ -27,14 +27,15 @@ pub unsafe extern "C" fn placefield_engine_regions(
     unsafe {
         on_any(engine, error, |engine| {
             let charge = engine.charge();
-            let regions = output(regions, "regions")?;
+            let others = [Span::new(regions, 1, "regions")];
+            let regions = output(regions, "regions", &[])?;
             if !of_bodies.is_null() {
                 check_bodies(charge, bodies)?;
-                let [of_bodies] = outputs([(of_bodies, "of_bodies")], bodies, &[])?;
+                let [of_bodies] = outputs([(of_bodies, "of_bodies")], bodies, &others)?;
                 let of = |(body, to): (usize, &mut u32)| *to = charge.region(body) as u32;
                 of_bodies.iter_mut().enumerate().for_each(of);
             }
-            *regions = charge.regions();
+            regions.write(charge.regions());
             Ok(())
         })
     }
@@ -118,8 +119,9 @@ unsafe fn write_gradient<T: EngineNumber>(
         on_engine::<T>(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;
             check_count("regions", regions, engine.charge().regions())?;
+            let inputs = [Span::new(weights, regions, "weights")];
             let weights = values(weights, regions, "weights")?;
-            let [gradient] = outputs([(gradient, "gradient")], 2 * bodies, &[])?;
+            let [gradient] = outputs([(gradient, "gradient")], 2 * bodies, &inputs)?;
             let options = gradient_options(1.0, accumulate).region_weights(weights);
             Ok(engine.write_gradient(gradient, &options)?)
         })

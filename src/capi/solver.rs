@@ -1,6 +1,6 @@
 //! The field solve alone.
 
-use super::memory::{optional_beside, output, outputs, plain, values};
+use super::memory::{Span, optional, output, outputs, plain, values};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Grid, Options, handles, options};
 use crate::border::{EngineReal, HostSolver, open_solver};
@@ -59,14 +59,15 @@ pub unsafe extern "C" fn placefield_solver_new(
     // SAFETY: as the caller was told.
     unsafe {
         call(error, || {
+            let inputs = [Span::new(grid, 1, "grid"), Span::new(options, 1, "options")];
             let grid = plain(grid, "grid")?.checked()?;
             let Checked { precision, device, engine } = self::options(options)?;
-            let solver = output(solver, "solver")?;
+            let solver = output(solver, "solver", &inputs)?;
             let planned = match precision {
                 Precision::F32 => Planned::F32(open_solver(&grid, device, &engine)?),
                 Precision::F64 => Planned::F64(open_solver(&grid, device, &engine)?),
             };
-            *solver = handles::add(OnGrid { grid, solver: planned });
+            solver.write(handles::add(OnGrid { grid, solver: planned }));
             Ok(())
         })
     }
@@ -142,19 +143,15 @@ unsafe fn solve<T: Number>(
                 let solver = T::solver(solver).ok_or_else(|| wrong_precision::<T>("solver"))?;
                 // Before any of the memory is looked at: a wrong length is not believed.
                 check_bins(grid, 1, bins)?;
-                let density = values(density, bins, "density")?;
+                let input = Span::new(density, bins, "density");
                 let places = [(potential, "potential"), (field_x, "field_x"), (field_y, "field_y")];
-                let [potential, field_x, field_y] = outputs(places, bins, density)?;
-                let maps = [
-                    (density, "density"),
-                    (&*potential, "potential"),
-                    (&*field_x, "field_x"),
-                    (&*field_y, "field_y"),
-                ];
-                let energy = optional_beside(energy, "energy", maps)?;
+                let others = [input, Span::new(energy, 1, "energy")];
+                let density = values(density, bins, "density")?;
+                let [potential, field_x, field_y] = outputs(places, bins, &others)?;
+                let energy = optional(energy, "energy", &[input])?;
                 let fields = FieldSlices { potential, field_x, field_y };
                 let found = solver.solve(density, fields)?;
-                energy.into_iter().for_each(|to| *to = found);
+                energy.into_iter().for_each(|to| to.write(found));
                 Ok(())
             })
         })

@@ -34,9 +34,12 @@ pub enum Status {
     /// A fault of the library, in this call or an earlier one on the same handle, which
     /// can only be freed now.
     Panicked = 10,
+    /// A file cannot be read or written, or is not as its format has it: the message names file, line and
+    /// column.
+    FileFailed = 11,
 }
 
-const NAMES: [(Status, &CStr); 11] = [
+const NAMES: [(Status, &CStr); 12] = [
     (Status::Ok, c"PLACEFIELD_STATUS_OK"),
     (Status::NullPointer, c"PLACEFIELD_STATUS_NULL_POINTER"),
     (Status::BadHandle, c"PLACEFIELD_STATUS_BAD_HANDLE"),
@@ -48,6 +51,7 @@ const NAMES: [(Status, &CStr); 11] = [
     (Status::OutOfMemory, c"PLACEFIELD_STATUS_OUT_OF_MEMORY"),
     (Status::DeviceFailed, c"PLACEFIELD_STATUS_DEVICE_FAILED"),
     (Status::Panicked, c"PLACEFIELD_STATUS_PANICKED"),
+    (Status::FileFailed, c"PLACEFIELD_STATUS_FILE_FAILED"),
 ];
 
 pub(super) fn name(status: i32) -> &'static CStr {

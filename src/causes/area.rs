@@ -1,6 +1,7 @@
 //! Whether the cells have room: areas, sizes, rows.
 
 use super::{Case, Cause, Kind, number, percent};
+use crate::design::BlockageKind;
 use crate::grid::Rect;
 
 /// A sum of areas that is larger by this share is not larger but rounded.
@@ -23,9 +24,10 @@ pub(super) fn capacity(case: &Case<'_>) -> Option<Cause> {
             number(movable),
             number(case.die.area()),
             number(case.fixed_area),
-            match case.options.row_blockage {
-                true => format!(", {} outside every row", number(case.gap_area)),
-                false => String::new(),
+            match (case.charge.blockage_area(), case.design.blockages.is_empty()) {
+                (0.0, _) => String::new(),
+                (area, true) => format!(", {} outside every row", number(area)),
+                (area, false) => format!(", {} blocked", number(area)),
             },
             number(free)
         );
@@ -83,7 +85,8 @@ pub(super) fn too_large(case: &Case<'_>) -> Option<Cause> {
     Some(Cause::new(Kind::CellTooLarge, finding, advice).about(misfits.iter().map(|m| m.0)))
 }
 
-/// The die cut at the edges of fixed cells: between two cuts each piece is blocked or free.
+/// The die cut at the edges of fixed cells and hard blockages: between two cuts each piece is
+/// blocked or free.
 struct Room {
     x: Vec<f64>,
     y: Vec<f64>,
@@ -94,7 +97,9 @@ struct Room {
 impl Room {
     fn new(case: &Case<'_>) -> Room {
         let die = case.die;
-        let mut rects: Vec<Rect> = case.fixed.iter().map(|(_, r)| *r).collect();
+        let hard = case.design.blockages.iter().filter(|of| of.kind == BlockageKind::Hard);
+        let fixed = case.fixed.iter().map(|(_, rect)| *rect);
+        let mut rects: Vec<Rect> = fixed.chain(hard.map(|of| of.rect)).collect();
         rects.sort_by(|a, b| b.area().total_cmp(&a.area()));
         rects.truncate(MOST_FIXED);
         let cuts = |low: f64, high: f64, ends: &dyn Fn(&Rect) -> [f64; 2]| {
@@ -137,8 +142,8 @@ impl Room {
         Room { x, y, blocked }
     }
 
-    /// Whether a free rectangle of this size is somewhere. One that can be moved left and down until
-    /// it touches a cut on both sides.
+    /// Whether a free rectangle of this size is somewhere. One that can be moved left and down
+    /// until it touches a cut on both sides.
     fn holds(&self, width: f64, height: f64) -> bool {
         let ny = self.y.len();
         let slack = 1e-9;
@@ -198,7 +203,7 @@ pub(super) fn fixed_overlap(case: &Case<'_>) -> Option<Cause> {
 /// Whether rows and fixed cells together cover the die.
 pub(super) fn gaps_between_rows(case: &Case<'_>) -> Option<Cause> {
     let share = case.gap_area / case.die.area();
-    (share > GAPS && !case.options.row_blockage).then(|| {
+    (share > GAPS && !case.charge.row_blockage()).then(|| {
         let finding = format!(
             "{} of the die is in no row and under no fixed cell, and yet counts as free: cells spread to where none may stand.",
             percent(share)

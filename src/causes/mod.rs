@@ -2,8 +2,8 @@
 //! makes it so, and what to change.
 //!
 //! Every check compares areas, sizes and places of the design as they are given,
-//! in layout units; none looks at the density itself, so that a cause is named
-//! whether or not its effect shows yet. The thresholds are wide: what contest
+//! in layout units; but for the one that looks for overflow at macros, none looks at the density
+//! itself, so that a cause is named whether or not its effect shows yet. The thresholds are wide: what contest
 //! designs and their placements have by nature is no cause. Among those are pads
 //! around the die, fixed nodes that share a little area, and cells of a global
 //! placement that touch macros.
@@ -25,6 +25,7 @@
 
 mod area;
 mod bins;
+mod macros;
 mod pins;
 mod spread;
 
@@ -62,6 +63,9 @@ pub enum Kind {
     CellsNotSpread,
     /// Movable cells lie on fixed ones.
     CellsOnFixed,
+    /// Much of what is above the target density is over macros or between them, and nothing else
+    /// explains it.
+    OverflowAtMacros,
     /// Pins lie outside their cells, and would not with the other origin.
     PinOffset,
     /// Fixed cells with pins lie far from the die.
@@ -86,6 +90,7 @@ impl Kind {
             Kind::CellsOffDie => "Cells lie outside the die",
             Kind::CellsNotSpread => "The cells are not spread",
             Kind::CellsOnFixed => "Cells lie on fixed cells",
+            Kind::OverflowAtMacros => "Cells overflow over and between macros",
             Kind::PinOffset => "Pin offsets are read from the wrong origin",
             Kind::PinsFarOff => "Pins lie far from the die",
             Kind::BinsTooFine => "Bins are far smaller than cells",
@@ -139,6 +144,9 @@ pub fn find(
     causes.extend(spread::off_die(&case));
     causes.extend(spread::heap(&case));
     causes.extend(spread::on_fixed(&case));
+    // Where there is another cause, overflow is its effect.
+    let is_alone = causes.is_empty();
+    causes.extend(is_alone.then(|| macros::overflow(&case)).flatten());
     causes.extend(pins::origin(&case));
     causes.extend(pins::far_off(&case));
     causes.extend(bins::size(&case));
@@ -197,8 +205,7 @@ impl<'a> Case<'a> {
 
     /// Die area that movable cells may take.
     fn free_area(&self) -> f64 {
-        let gaps = if self.options.row_blockage { self.gap_area } else { 0.0 };
-        (self.die.area() - self.fixed_area - gaps).max(0.0)
+        (self.die.area() - self.fixed_area - self.charge.blockage_area()).max(0.0)
     }
 
     /// Whether a movable cell of this size is a macro.

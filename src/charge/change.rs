@@ -5,10 +5,12 @@
 
 use super::fences::Region;
 use super::{
-    Charge, ChargeError, check_length, check_total, fillers, fixed, raised, rectangles, smoothing,
+    Charge, ChargeError, Source, check_length, check_total, fillers, fixed, raised, rectangles,
+    smoothing,
 };
 use crate::grid::{Map, Rect};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 impl Charge {
     /// Gives every body another size, layout units, one value per body: movable cells, then
@@ -139,7 +141,7 @@ impl Charge {
         }
     }
 
-    /// The rectangles that take area: fixed cells, cells that stay, and gaps between rows.
+    /// The rectangles that take area: fixed cells, and cells that stay.
     fn staying(&self) -> Vec<Rect> {
         let rect = |i: usize| {
             Rect::at(self.initial_x[i], self.initial_y[i], self.width[i], self.height[i])
@@ -172,12 +174,13 @@ impl Charge {
         self.fixed_clipped_area = census.clipped_area;
         self.fixed_outside = census.wholly_outside;
         self.fixed_partly_outside = census.partly_outside;
-        let all = [&staying[..], &self.source.gaps].concat();
+        let all = [&staying[..], &self.source.closed].concat();
+        let taken = self.source.all_taken();
         let derived = |r: usize| {
             let target_density = self.regions[r].target_density;
             let targets = self.source.targets.as_ref();
             let target = |bin: usize| targets.map_or(target_density, |t| t.as_slice()[bin]);
-            let taken = self.source.taken.as_ref();
+            let taken = taken.as_deref();
             Region {
                 target_density,
                 movable_area: self.moving_in(r).map(|i| self.size(i)).sum(),
@@ -215,7 +218,7 @@ impl Charge {
         }
         self.region.clear();
         self.region.extend_from_slice(&self.source.region);
-        self.warnings.clear();
+        self.warnings.clone_from(&self.source.notes);
         let asked = self.source.targets.as_ref().map_or(self.source.asked, mean);
         self.regions.iter_mut().for_each(|region| region.target_density = asked);
         if !self.source.fillers {
@@ -255,23 +258,41 @@ impl Charge {
         let macro_area = macros.filter(|_| asked < 1.0).map(|i| self.size(i)).sum::<f64>();
         let cell_area = self.moving_in(region).map(|i| self.size(i)).sum::<f64>() - macro_area;
         let staying = self.staying();
-        if source.taken.is_none() && source.targets.is_none() && !self.is_fenced(region) {
+        let by_bins = source.all_taken();
+        let by_rectangles = by_bins.is_none() && source.targets.is_none();
+        if by_rectangles && !self.is_fenced(region) {
             let taken = fixed::union_area(&staying, &die) + self.blockage_area;
             let space = (die.area() - taken).max(0.0);
             return fillers::Budget { space, room: None, macro_area, cell_area };
         }
-        let all = [&staying[..], &source.gaps].concat();
+        let all = [&staying[..], &source.closed].concat();
         let taken = self.taken_in(region, &all);
-        if source.taken.is_none() && source.targets.is_none() {
+        if by_rectangles {
             let space = (die.area() - fixed::union_area(&taken, &die)).max(0.0);
             return fillers::Budget { space, room: None, macro_area, cell_area };
         }
-        let taken = fixed::map(taken.iter(), source.taken.as_ref(), &self.grid, |_| 1.0);
+        let taken = fixed::map(taken.iter(), by_bins.as_deref(), &self.grid, |_| 1.0);
         let free = taken.as_slice().iter().map(|taken| self.grid.bin_area() - taken);
         let room = source.targets.as_ref().map(|targets| {
             free.clone().zip(targets.as_slice()).map(|(free, target)| free * target).sum()
         });
         fillers::Budget { space: free.sum(), room, macro_area, cell_area }
+    }
+}
+
+impl Source {
+    /// Area of every bin that is taken besides what rectangles take, where there is any.
+    fn all_taken(&self) -> Option<Cow<'_, Map<f64>>> {
+        match (&self.partial, &self.taken) {
+            (None, None) => None,
+            (Some(map), None) | (None, Some(map)) => Some(Cow::Borrowed(map)),
+            (Some(partial), Some(taken)) => {
+                let mut sum = partial.clone();
+                let bins = sum.as_mut_slice().iter_mut().zip(taken.as_slice());
+                bins.for_each(|(sum, taken)| *sum += taken);
+                Some(Cow::Owned(sum))
+            }
+        }
     }
 }
 

@@ -26,6 +26,26 @@ pub enum ChargeError {
         /// Whether it must not be negative.
         non_negative: bool,
     },
+    /// A die so large against its rows that single precision does not tell cells apart on it.
+    #[error(
+        "f32 holds coordinates of {farthest:e} in steps of {step:.1}, for rows that are {row} high"
+    )]
+    Coarse {
+        /// The longer side of the die.
+        farthest: f64,
+        /// From one number to the next there.
+        step: f64,
+        /// Height of a row.
+        row: f64,
+    },
+    /// A partial blockage that leaves less than nothing or more than all of its area to cells.
+    #[error("partial blockage {index}: {value}: expected a share from 0 to 1")]
+    Share {
+        /// Which blockage.
+        index: usize,
+        /// The share.
+        value: f64,
+    },
     /// A bin of a map of areas or target densities that cannot be.
     #[error("{what} {index}: {value}: expected {}", if .what.starts_with("target") { "a number above 0 and at most 1" } else { "a finite number, not negative" })]
     BadBin {
@@ -118,4 +138,22 @@ pub enum ChargeError {
         /// Area of the region that nothing fixed takes.
         free: f64,
     },
+}
+
+impl ChargeError {
+    /// The same with other numbers of fences and regions.
+    pub(super) fn about_fences(self, number: impl Fn(usize) -> usize) -> Self {
+        use ChargeError::*;
+        match self {
+            EmptyFence(fence) => EmptyFence(number(fence)),
+            BadFence { fence, index, rect, off_die } => {
+                BadFence { fence: number(fence), index, rect, off_die }
+            }
+            FencesOverlap { first, second } => {
+                FencesOverlap { first: number(first), second: number(second) }
+            }
+            DoesNotFit { region, area, free } => DoesNotFit { region: number(region), area, free },
+            other => other,
+        }
+    }
 }

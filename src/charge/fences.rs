@@ -9,6 +9,7 @@
 
 use super::fixed::{clip, gaps};
 use super::{Charge, ChargeError, check_length};
+use crate::design::Design;
 use crate::grid::{MAX_BINS, Map, Rect};
 use std::borrow::Cow;
 
@@ -88,6 +89,7 @@ impl Charge {
         }
         let mut changed = self.clone();
         let source = &mut changed.source;
+        source.fence_names.clear();
         source.fences = fences.iter().map(|rects| Fence::new(rects, &die)).collect();
         if outside && !fences.is_empty() {
             source.fences.push(Fence::complement(&fences.concat(), &die));
@@ -97,6 +99,39 @@ impl Charge {
         changed.fill()?;
         *self = changed;
         Ok(())
+    }
+
+    /// [`Charge::set_fences`] with those of a design that movable nodes belong to, none of whose other
+    /// fences are looked at.
+    pub(super) fn fence_as(&mut self, design: &Design) -> Result<(), ChargeError> {
+        let with_members = populated(design);
+        let fences: Vec<usize> = (0..design.fences.len()).filter(|&f| with_members[f]).collect();
+        if fences.is_empty() {
+            return Ok(());
+        }
+        let die = self.grid.die();
+        let on_die = |&fence: &usize| -> Vec<Rect> {
+            let all = &design.fences[fence].rects;
+            let on_die: Vec<Rect> =
+                all.iter().copied().filter(|rect| clip(rect, &die).is_some()).collect();
+            // Of a fence that is nowhere on the die, something is left to complain of.
+            if on_die.is_empty() { all.clone() } else { on_die }
+        };
+        let rects: Vec<Vec<Rect>> = fences.iter().map(on_die).collect();
+        let number = |fence| fences.binary_search(&fence).unwrap_or(fences.len()) as u32;
+        let region = |node| design.nodes.fence_of(node).map_or(fences.len() as u32, number);
+        let region: Vec<u32> = design.movable().map(region).collect();
+        self.set_fences(&rects, &region).map_err(|error| {
+            error.about_fences(|k| fences.get(k).copied().unwrap_or(design.fences.len()))
+        })?;
+        let name = |&fence: &usize| design.fences[fence].name.clone();
+        self.source.fence_names = fences.iter().map(name).collect();
+        Ok(())
+    }
+
+    /// What the fence of a region is called; `None` where it has no name, and for cells of no fence.
+    pub fn region_name(&self, region: usize) -> Option<&str> {
+        self.source.fence_names.get(region).map(String::as_str)
     }
 
     /// Number of fence regions, of which each makes a density of its own: one without fences.
@@ -143,25 +178,26 @@ impl Charge {
         self.regions[region].movable_area
     }
 
-    /// As [`Charge::background`], of one region.
-    ///
-    /// # Panics
-    /// When there is no such region.
-    pub fn region_background(&self, region: usize) -> f64 {
+    /// As [`Charge::background`], of every region, in one pass over the bodies.
+    pub fn backgrounds(&self) -> Vec<f64> {
         const STEPS: f64 = 1024.0;
-        let of = &self.regions[region];
-        let here = |i: &usize| self.region(*i) == region;
-        let macros = self.macros.iter().map(|&i| i as usize).filter(here);
-        let macros: f64 = macros.map(|i| self.size(i)).sum();
-        let bodies = (0..self.bodies()).filter(here).filter(|&i| !self.is_fixed(i));
-        let bodies: f64 = bodies.map(|i| self.size(i)).sum();
-        let fixed: f64 = of.fixed.as_slice().iter().sum();
-        let area = fixed + bodies - (1.0 - of.target_density) * macros;
-        ((area / self.grid.die().area()).min(1.0) * STEPS).round() / STEPS
+        let (mut bodies, mut macros) = (vec![0.0; self.regions()], vec![0.0; self.regions()]);
+        for i in (0..self.bodies()).filter(|&i| !self.is_fixed(i)) {
+            bodies[self.region(i)] += self.size(i);
+        }
+        for i in self.macros.iter().map(|&i| i as usize) {
+            macros[self.region(i)] += self.size(i);
+        }
+        let background = |((of, bodies), macros): ((&Region, f64), f64)| {
+            let fixed: f64 = of.fixed.as_slice().iter().sum();
+            let area = fixed + bodies - (1.0 - of.target_density) * macros;
+            ((area / self.grid.die().area()).min(1.0) * STEPS).round() / STEPS
+        };
+        self.regions.iter().zip(bodies).zip(macros).map(background).collect()
     }
 
     /// A charge of some of the movable cells alone, in their regions and with the weights they have
-    /// here, and nothing fixed.
+    /// here, and nothing fixed. Positions are counted from (0, 0).
     ///
     /// # Errors
     /// None for indices of movable cells.
@@ -178,14 +214,16 @@ impl Charge {
             *column = cells.iter().map(|&i| column[i]).collect();
         }
         part.movable = cells.len();
+        part.origin = [0.0; 2];
         let is_macro = |i: &usize| self.macros.binary_search(&(cells[*i] as u32)).is_ok();
         let source = &mut part.source;
         source.macros = (0..cells.len()).filter(is_macro).map(|i| i as u32).collect();
-        (source.targets, source.taken, source.fillers) = (None, None, false);
+        (source.targets, source.taken, source.partial) = (None, None, None);
+        source.fillers = false;
         // The regions stay, but nothing outside a fence is taken.
         source.fences.clear();
         source.fixed.clear();
-        source.gaps.clear();
+        source.closed.clear();
         source.stays.clear();
         if self.regions() > 1 {
             source.region = cells.iter().map(|&i| self.region[i]).collect();
@@ -225,7 +263,12 @@ impl Charge {
 
     /// How a warning begins that is of one region: with fences, by its number.
     pub(super) fn warned_of(&self, region: usize) -> String {
-        if self.regions() > 1 { format!("region {region}: ") } else { String::new() }
+        match self.region_name(region) {
+            Some(name) => format!("fence `{name}`: "),
+            None if self.regions() == 1 => String::new(),
+            None if self.source.fence_names.is_empty() => format!("region {region}: "),
+            None => "outside the fences: ".to_owned(),
+        }
     }
 
     /// An error where there are fences and the cells of a region have more area than is free there.
@@ -242,6 +285,13 @@ impl Charge {
         }
         Ok(())
     }
+}
+
+/// Which fences of a design movable nodes belong to.
+pub(super) fn populated(design: &Design) -> Vec<bool> {
+    let mut populated = vec![false; design.fences.len()];
+    design.movable().filter_map(|i| design.nodes.fence_of(i)).for_each(|f| populated[f] = true);
+    populated
 }
 
 /// Refuses fences without area on the die, and those that overlap.

@@ -6,18 +6,21 @@
 //! take from every bin. Everything here is `f64` and is made once; engines
 //! round it to their own precision. Lengths are layout units.
 
+mod blocked;
 mod change;
 mod edges;
 mod error;
 mod fences;
 mod fillers;
 pub(crate) mod fixed;
+mod origin;
 pub(crate) mod overlap;
 mod rectangles;
 pub(crate) mod smoothing;
 
 pub use error::ChargeError;
 pub use fillers::MAX_FILLERS;
+pub use origin::origin_for;
 pub use rectangles::Rectangles;
 pub use smoothing::stretch;
 
@@ -61,6 +64,8 @@ pub const MAX_BODIES: usize = i32::MAX as usize;
 #[derive(Clone, Debug)]
 pub struct Charge {
     grid: BinGrid,
+    /// Where positions in an engine's precision are counted from.
+    origin: [f64; 2],
     /// One at least.
     regions: Vec<Region>,
     /// Of every body; empty where there is one region.
@@ -97,12 +102,53 @@ struct Source {
     /// Which cells stay where they are; empty: none.
     stays: Vec<bool>,
     fixed: Vec<Rect>,
-    gaps: Vec<Rect>,
+    row_blockage: bool,
+    /// Under nothing fixed, and taken all the same.
+    closed: Vec<Rect>,
+    /// Area of every bin that partial blockages take.
+    partial: Option<Map<f64>>,
     /// Area of every bin that is taken besides.
     taken: Option<Map<f64>>,
+    /// What there is to warn of whatever changes.
+    notes: Vec<String>,
     /// Of every region, and the region of every movable cell; empty: one region, the die.
     fences: Vec<Fence>,
     region: Vec<u32>,
+    /// What the fences are called; empty where they have no names.
+    fence_names: Vec<String>,
+}
+
+impl Source {
+    /// Checks the cells and what is asked for, and takes all of them but their columns.
+    fn new(
+        grid: &BinGrid,
+        cells: &Rectangles<'_>,
+        options: &ChargeOptions,
+    ) -> Result<Self, ChargeError> {
+        let asked = options.target_density;
+        if !(asked > 0.0 && asked <= 1.0) {
+            return Err(ChargeError::TargetDensity(asked));
+        }
+        cells.check()?;
+        check_bodies(cells.width.len())?;
+        let row_height = cells.row_height.unwrap_or_else(|| median(&mut cells.height.to_vec()));
+        let movable_area = cells.areas().sum();
+        check_total("movable cells", movable_area)?;
+        let closed = blocked::closed(cells, options.row_blockage, &grid.die());
+        let partial = blocked::partial(cells, &closed, grid);
+        Ok(Source {
+            asked,
+            fillers: options.fillers,
+            seed: options.seed,
+            row_height,
+            macros: smoothing::macros(cells, movable_area, row_height),
+            fixed: cells.fixed.to_vec(),
+            row_blockage: options.row_blockage,
+            closed,
+            partial,
+            ..Source::default()
+        })
+    }
 }
 
 /// How a [`Charge`] is made: the default, and what is to differ from it.
@@ -169,12 +215,17 @@ pub struct Clipped {
 }
 
 impl Charge {
-    /// The charge of a design. `FixedNoImage` nodes block nothing.
+    /// The charge of a design. `FixedNoImage` nodes block nothing. Blockages, hard and soft, and the
+    /// halos of fixed nodes are taken as fixed cells are, partial blockages in part; the fences that
+    /// movable nodes belong to are regions ([`Charge::set_fences`]), other fences are taken whole. Area
+    /// outside every row is taken where the options or the design say so. Halos of movable nodes
+    /// are counted in [`Charge::warnings`] and take nothing.
     ///
     /// # Errors
     /// A design whose columns do not fit together ([`Design::check`]), a target
     /// density outside (0, 1], a size or position that is not finite or a negative
-    /// size (named by node index), areas that overflow, too many bodies or fillers.
+    /// size (named by node index), areas that overflow, too many bodies or fillers; what
+    /// [`Charge::set_fences`] refuses, with the design's numbers of fences.
     pub fn from_design(
         design: &Design,
         grid: BinGrid,
@@ -194,8 +245,11 @@ impl Charge {
         let fixed: Vec<Rect> =
             (0..design.nodes.len()).filter(is_fixed).map(|i| design.rect(i)).collect();
         let [width, height, x, y] = &columns;
+        let on_rows = design.row_blockage && !design.rows.is_empty();
+        let options = options.row_blockage(options.row_blockage || on_rows);
         let rows: Vec<Rect> =
             if options.row_blockage { row_rects(&design.rows) } else { Vec::new() };
+        let blockages = blocked::of_design(design);
         let rectangles = Rectangles {
             width,
             height,
@@ -205,8 +259,14 @@ impl Charge {
             row_height: design.row_height(),
             macros: None,
             rows: &rows,
+            blockages: &blockages,
         };
-        Charge::from_rectangles(grid, &rectangles, options)
+        let source = Source::new(&grid, &rectangles, &options)?;
+        let mut charge = Charge::from_columns(grid, columns, source)?;
+        charge.source.notes.extend(blocked::unread_halos(design));
+        charge.warnings.extend(charge.source.notes.iter().cloned());
+        charge.fence_as(design)?;
+        Ok(charge)
     }
 
     /// The charge of bare rectangles.
@@ -220,55 +280,41 @@ impl Charge {
         cells: &Rectangles<'_>,
         options: &ChargeOptions,
     ) -> Result<Self, ChargeError> {
-        let asked = options.target_density;
-        if !(asked > 0.0 && asked <= 1.0) {
-            return Err(ChargeError::TargetDensity(asked));
-        }
-        cells.check()?;
-        check_bodies(cells.width.len())?;
-        let row_height = cells.row_height.unwrap_or_else(|| median(&mut cells.height.to_vec()));
-        let movable_area = cells.areas().sum();
-        check_total("movable cells", movable_area)?;
-        let gaps = if options.row_blockage {
-            fixed::gaps(&[cells.rows, cells.fixed].concat(), &grid.die())
-        } else {
-            Vec::new()
-        };
-        let places = || (cells.x.to_vec(), cells.y.to_vec());
-        let sizes = || (cells.width.to_vec(), cells.height.to_vec());
-        let ((width, height), (initial_x, initial_y)) = rayon::join(sizes, places);
+        let source = Source::new(&grid, cells, options)?;
+        let places = || [cells.x.to_vec(), cells.y.to_vec()];
+        let sizes = || [cells.width.to_vec(), cells.height.to_vec()];
+        let ([width, height], [x, y]) = rayon::join(sizes, places);
+        Charge::from_columns(grid, [width, height, x, y], source)
+    }
+
+    /// The charge of cells with these widths, heights and lower-left corners.
+    fn from_columns(
+        grid: BinGrid,
+        [width, height, initial_x, initial_y]: [Vec<f64>; 4],
+        source: Source,
+    ) -> Result<Self, ChargeError> {
+        let movable = width.len();
+        let thinned = source.partial.as_ref().map_or(0.0, |map| map.as_slice().iter().sum());
         let mut charge = Charge {
             grid,
-            regions: vec![Region::new(asked)],
+            origin: [0.0; 2],
+            regions: vec![Region::new(source.asked)],
             region: Vec::new(),
-            movable: cells.width.len(),
+            movable,
             width,
             height,
-            ratio: vec![0.0; cells.width.len()],
+            ratio: vec![0.0; movable],
             macros: Vec::new(),
             initial_x,
             initial_y,
-            movable_area,
+            movable_area: 0.0,
             fixed_area: 0.0,
             fixed_clipped_area: 0.0,
             fixed_outside: 0,
             fixed_partly_outside: 0,
-            blockage_area: gaps.iter().map(Rect::area).sum::<f64>(),
+            blockage_area: source.closed.iter().map(Rect::area).sum::<f64>() + thinned,
             warnings: Vec::new(),
-            source: Source {
-                asked,
-                targets: None,
-                fillers: options.fillers,
-                seed: options.seed,
-                row_height,
-                macros: smoothing::macros(cells, movable_area, row_height),
-                stays: Vec::new(),
-                fixed: cells.fixed.to_vec(),
-                gaps,
-                taken: None,
-                fences: Vec::new(),
-                region: Vec::new(),
-            },
+            source,
         };
         charge.fill()?;
         Ok(charge)
@@ -413,11 +459,12 @@ impl Charge {
         &self.initial_y
     }
 
-    /// Where the bodies start, x and y of their lower-left corners, layout
+    /// Where the bodies start, x and y of their lower-left corners from [`Charge::origin`], layout
     /// units, in the precision of an engine.
     pub fn initial_positions<T: Real>(&self) -> (Vec<T>, Vec<T>) {
-        let round = |column: &[f64]| column.iter().map(|&v| T::of(v)).collect();
-        (round(&self.initial_x), round(&self.initial_y))
+        let [x, y] = self.origin;
+        let round = |column: &[f64], from: f64| column.iter().map(|&v| T::of(v - from)).collect();
+        (round(&self.initial_x, x), round(&self.initial_y, y))
     }
 
     /// Fixed area per bin, layout units squared, clamped to the bin's area and
@@ -452,10 +499,15 @@ impl Charge {
         self.fixed_partly_outside
     }
 
-    /// Area outside every row and fixed cell that is taken as fixed; zero
-    /// without [`ChargeOptions::row_blockage`].
+    /// Area under no fixed cell that is taken all the same: in blockages, of partial ones in part, and
+    /// with [`Charge::row_blockage`] outside every row.
     pub fn blockage_area(&self) -> f64 {
         self.blockage_area
+    }
+
+    /// Whether area outside every row is taken.
+    pub fn row_blockage(&self) -> bool {
+        self.source.row_blockage
     }
 
     /// What a user should know: clipped area, a raised target density.
@@ -481,18 +533,18 @@ impl Charge {
 
     /// A constant that engines take off ρ before they round it: about its mean
     /// when every body is on the die, and at most 1. With fences, the first region's
-    /// ([`Charge::region_background`]).
+    /// ([`Charge::backgrounds`]).
     ///
     /// φ and E are those of ρ less any constant. What rounding does to ρ is small
     /// beside its mean, but not beside what remains of φ where ρ has become flat:
     /// an error of all waves alike, while φ is mostly the longest ones. A multiple
     /// of 1/1024, so that empty and full bins stay exact.
     pub fn background(&self) -> f64 {
-        self.region_background(0)
+        self.backgrounds()[0]
     }
 
     /// How much of the movable cells, at their exact sizes, lies outside the die
-    /// when they are at the lower-left corners `x`, `y` (those of fillers, if
+    /// when they are at the lower-left corners `x`, `y`, from [`Charge::origin`] (those of fillers, if
     /// given, are not looked at). The same for any number of threads.
     pub fn clipped_area<T: Real>(&self, x: &[T], y: &[T]) -> Clipped {
         let die = self.grid.die();
@@ -520,7 +572,8 @@ impl Charge {
         let of = |b: usize| {
             let mut block = S::default();
             for i in (b * BLOCK..count.min((b + 1) * BLOCK)).filter(|&i| !self.is_fixed(i)) {
-                add(&mut block, [x[i].wide(), y[i].wide(), self.width[i], self.height[i]]);
+                let (x, y) = (x[i].wide() + self.origin[0], y[i].wide() + self.origin[1]);
+                add(&mut block, [x, y, self.width[i], self.height[i]]);
             }
             block
         };

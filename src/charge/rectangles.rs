@@ -1,6 +1,7 @@
 //! Bare rectangles, and what of them is refused.
 
 use super::{ChargeError, check_length};
+use crate::design::{Blockage, BlockageKind};
 use crate::grid::Rect;
 use rayon::prelude::*;
 
@@ -38,6 +39,8 @@ pub struct Rectangles<'a> {
     /// Where cells may go; read only with
     /// [`ChargeOptions::row_blockage`](super::ChargeOptions::row_blockage).
     pub rows: &'a [Rect],
+    /// Areas that cells may not lie in, or may not fill. What of them fixed cells cover counts once.
+    pub blockages: &'a [Blockage],
 }
 
 impl<'a> Rectangles<'a> {
@@ -70,6 +73,12 @@ impl<'a> Rectangles<'a> {
         Rectangles { rows, ..self }
     }
 
+    /// With areas that cells may not lie in, or may not fill.
+    #[must_use]
+    pub fn blockages(self, blockages: &'a [Blockage]) -> Self {
+        Rectangles { blockages, ..self }
+    }
+
     /// Areas of the movable cells.
     pub(super) fn areas(&self) -> impl Iterator<Item = f64> + '_ {
         self.width.iter().zip(self.height).map(|(w, h)| w * h)
@@ -95,6 +104,16 @@ impl<'a> Rectangles<'a> {
         for (names, rects) in [(fixed, self.fixed), (row, self.rows)] {
             for (i, r) in rects.iter().enumerate() {
                 check(names, i, [r.width(), r.height(), r.xl, r.yl])?;
+            }
+        }
+        let names = ["width of blockage", "height of blockage", "x of blockage", "y of blockage"];
+        for (index, Blockage { rect, kind }) in self.blockages.iter().enumerate() {
+            check(names, index, [rect.width(), rect.height(), rect.xl, rect.yl])?;
+            match *kind {
+                BlockageKind::Partial(value) if !(0.0..=1.0).contains(&value) => {
+                    return Err(ChargeError::Share { index, value });
+                }
+                _ => {}
             }
         }
         match self.row_height {

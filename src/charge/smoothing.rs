@@ -7,6 +7,7 @@
 //! they fill their bins for good, just as fixed cells do.
 
 use super::Rectangles;
+use crate::design::Design;
 use crate::grid::BinGrid;
 use std::f64::consts::SQRT_2;
 
@@ -44,5 +45,19 @@ pub(super) fn macros(cells: &Rectangles<'_>, movable_area: f64, row_height: f64)
 
 /// Whether a movable cell of this size is a macro, by the mean area of all and the rows' height.
 pub(crate) fn is_macro((width, height): (f64, f64), mean_area: f64, row_height: f64) -> bool {
-    width * height > MACRO_AREA * mean_area && height > MACRO_ROWS * row_height
+    width * height > MACRO_AREA * mean_area && is_tall(height, row_height)
+}
+
+/// The movable nodes of `design` that are macros, ascending.
+pub(crate) fn movable_macros(design: &Design) -> Vec<usize> {
+    let areas = design.movable().map(|i| design.size(i)).map(|(w, h)| w * h);
+    let (sum, count) = areas.fold((0.0, 0usize), |(sum, count), area| (sum + area, count + 1));
+    let row_height = design.row_height().unwrap_or(0.0);
+    let mean = sum / count.max(1) as f64;
+    design.movable().filter(|&i| is_macro(design.size(i), mean, row_height)).collect()
+}
+
+/// Whether a node is taller than the rows that a macro is taller than.
+pub(crate) fn is_tall(height: f64, row_height: f64) -> bool {
+    height > MACRO_ROWS * row_height
 }

@@ -52,10 +52,10 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let aux = aux.ok_or("the generated design has no .aux file")?;
     writeln!(out, "   {}", aux.display())?;
 
-    let evaluation = EvaluationArgs::for_demo(args.engine);
+    let evaluation = EvaluationArgs::for_demo(aux, args.engine);
     writeln!(out, "\n2. placefield eval, with fillers:")?;
     drop(out);
-    let opened = open_design(aux, &evaluation)?;
+    let opened = open_design(&evaluation)?;
     let evaluated = evaluate::<f32>(&opened, &evaluation.options)?;
     tell(&evaluated.notes, &evaluated.report.warnings);
     eval::print(&evaluated.report)?;
@@ -65,7 +65,9 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "   {}", json.display())?;
     writeln!(out, "\n3. placefield plot:")?;
-    for file in pictures::draw(&opened.design, &evaluated, &args.out, &Default::default())? {
+    let subject =
+        pictures::Subject { design: &opened.design, evaluated: &evaluated, folder: &args.out };
+    for file in pictures::draw(&[subject], &Default::default())? {
         writeln!(out, "   {}", file.display())?;
     }
     let mut page = Page::of_evaluation(&opened, &evaluated, &evaluation)?;

@@ -1,22 +1,27 @@
 //! `placefield diff`: two placements of one design, and what is between them.
 
 use super::engines::EngineReal;
-use super::evaluation::{Evaluated, evaluate, write_npy};
+use super::evaluation::{Evaluated, evaluate, write_column, write_map};
 use super::failure::{Failure, usage};
 use super::input::{Opened, open_design, with_precision};
 use super::options::EvaluationArgs;
-use super::outputs::{Names, ResultArgs, design_files, one_standard_input};
+use super::outputs::{Names, Outputs, PICTURES, ResultArgs, one_standard_input};
+use super::picture_args::{DrawOptions, PICTURE_ARGS, PictureArgs, common_ends, name_of};
 use super::pictures::save;
+use super::report::difference::Difference;
+use super::report::page::Page;
 use super::report::{DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report};
 use super::results::{list, tell, write_json};
-use super::views::{ARROW_BINS, grid_over, node_name};
-use crate::bookshelf::read_placement;
+use super::views::{cells_and_overflow, coarse_grid, fixed_outlines, node_name};
+use crate::congestion::RoutingGrid;
 use crate::design::{Design, Placement};
-use crate::displacement::{self, Displacement, Range};
-use crate::grid::{BinGrid, Map};
-use crate::plot::{Arrows, BarSeries, Bars, HeatMap, Scale};
-use clap::Args;
+use crate::displacement::{self, Displacement, Moved, Range};
+use crate::engine::Timed;
+use crate::formats::read_placement;
+use crate::grid::{BinGrid, Map, Rect};
+use crate::plot::{Arrows, BarSeries, Bars, HeatMap, Picture, Scale};
 use clap::error::ErrorKind;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,21 +30,46 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(mut_arg("pl", |arg| arg.hide(true)))]
 #[command(mut_arg("maps", |arg| arg.help("Write both densities, their difference and every cell's displacement as NumPy files")))]
-#[command(mut_arg("plots", |arg| arg.help("Draw the difference of the densities, where cells moved, and how far")))]
+#[command(mut_arg("plots", |arg| arg.help("Draw both densities, their difference, where cells moved, and how far")))]
+#[command(mut_args(with_plots))]
 pub(crate) struct DiffArgs {
-    /// The design's .aux file
-    #[arg(value_name = "DESIGN.aux")]
-    aux: PathBuf,
-    /// The placement before
-    #[arg(long, value_name = "A.pl")]
+    /// The placement before, a .pl or .def file
+    #[arg(long, value_name = "A")]
     from: PathBuf,
-    /// The placement after
-    #[arg(long, value_name = "B.pl")]
+    /// The placement after, a .pl or .def file
+    #[arg(long, value_name = "B")]
     to: PathBuf,
     #[command(flatten)]
     evaluation: EvaluationArgs,
     #[command(flatten)]
     results: ResultArgs,
+    /// Write a page with the maps of both under one cursor, and what is between them
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Which pictures, joined by commas; all unless given
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES", requires = "plots")]
+    pictures: Vec<DiffPicture>,
+    #[command(flatten)]
+    drawing: PictureArgs,
+}
+
+/// How pictures are drawn says something where there are pictures.
+fn with_plots(arg: clap::Arg) -> clap::Arg {
+    match PICTURE_ARGS.contains(&arg.get_id().as_str()) {
+        true => arg.requires("plots"),
+        false => arg,
+    }
+}
+
+/// A picture of what is between two placements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum DiffPicture {
+    DensityFrom,
+    DensityTo,
+    DensityDifference,
+    Displacement,
+    DisplacementHistogram,
 }
 
 /// What `--maps` writes.
@@ -49,6 +79,11 @@ const MAPS: Names = Names::These(&[
     "density_difference.npy",
     "displacement_x.npy",
     "displacement_y.npy",
+    "density_from.csv",
+    "density_to.csv",
+    "density_difference.csv",
+    "displacement_x.csv",
+    "displacement_y.csv",
 ]);
 
 /// Everything a comparison of two placements says; its JSON keys are stable.
@@ -108,34 +143,54 @@ impl Side {
 /// Reads both, evaluates both, writes, draws, prints.
 pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
-    if args.evaluation.pl.is_some() {
+    if args.evaluation.design.pl.is_some() {
         let message = "the placements are those of --from and --to: '--pl' chooses nothing";
         return Err(usage(ErrorKind::ArgumentConflict, message));
     }
-    one_standard_input([&*args.aux, &*args.from, &*args.to])?;
-    let mut inputs = design_files(&args.aux, Some(&args.from));
-    inputs.push(args.to.clone());
-    args.results.check(MAPS, &inputs)?;
+    let drawn = args.drawing.resolve(&args.pictures)?;
     let mut evaluation = args.evaluation.clone();
-    evaluation.pl = Some(args.from.clone());
-    let mut opened = open_design(&args.aux, &evaluation)?;
-    let second = read_placement(&args.to, &opened.design.nodes)?;
+    evaluation.design = evaluation.design.with_placement(&args.from);
+    evaluation.design.check()?;
+    one_standard_input([&*evaluation.design.path, &*args.from, &*args.to])?;
+    let mut inputs = evaluation.design.files();
+    inputs.push(args.to.clone());
+    Outputs::default()
+        .file("--json", args.results.json.as_ref())
+        .file("--report", args.report.as_ref())
+        .folder("--maps", args.results.maps.as_ref(), MAPS)
+        .folder("--plots", args.results.plots.as_ref(), PICTURES)
+        .check(&inputs)?;
+    let mut opened = open_design(&evaluation)?;
+    let position = evaluation.design.pin_position();
+    let second = read_placement(&args.to, &opened.design.nodes, position)?;
     opened.files.push(second.file);
     opened.warnings.extend(second.warnings);
-    with_precision!(evaluation.options.precision(), T => diff::<T>(args, opened, second.placement))
+    with_precision!(evaluation.options.precision(), T => diff::<T>(args, &drawn, opened, second.placement))
 }
 
 fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
     args: &DiffArgs,
+    drawn: &DrawOptions<DiffPicture>,
     mut opened: Opened,
     second: Placement,
 ) -> Result<(), Failure> {
     let options = &args.evaluation.options;
     let first = opened.design.placement.clone();
-    let Evaluated { report: a, maps: [from, ..], notes, .. } = evaluate::<T>(&opened, options)?;
+    // What a page shows beside the smoothed densities.
+    let exact = |engine: &dyn Timed<T>| {
+        args.report.is_some().then(|| {
+            let [_, overflow] = cells_and_overflow(engine.charge());
+            overflow
+        })
+    };
+    let Evaluated { report: a, maps: [from, ..], notes, engine, .. } =
+        evaluate::<T>(&opened, options)?;
+    let overflow_from = exact(&*engine);
+    drop(engine);
     opened.design.placement = second;
     let Evaluated { report: b, maps: [to, ..], engine, .. } = evaluate::<T>(&opened, options)?;
-    let grid = engine.charge().grid();
+    let overflow_to = exact(&*engine);
+    let (grid, target) = (engine.charge().grid(), engine.charge().target_density());
     drop(engine);
     let design = &opened.design;
     let moved = displacement::between(design, &first, &design.placement)?;
@@ -159,9 +214,9 @@ fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
         inputs: opened.files.iter().map(|path| path.display().to_string()).collect(),
         from: Side::of(&args.from, &a),
         to: Side::of(&args.to, &b),
-        design: a.design,
+        design: a.design.clone(),
         grid: a.grid,
-        options: a.options,
+        options: a.options.clone(),
         change,
         displacement: moved,
         farthest,
@@ -170,29 +225,41 @@ fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
 
     let mut files = Vec::new();
     if let Some(folder) = &args.results.maps {
-        let shape = [grid.nx(), grid.ny()];
+        let format = args.results.maps_as;
+        let grid = RoutingGrid::from(&grid);
         for (name, map) in
             [("density_from", &from), ("density_to", &to), ("density_difference", &difference)]
         {
-            let path = folder.join(format!("{name}.npy"));
-            write_npy(&path, &shape, map.as_slice())?;
-            files.push(path);
+            files.push(write_map(folder, name, map, &grid, format)?);
         }
         for (name, column) in ["displacement_x", "displacement_y"].iter().zip(moves(design, &first))
         {
-            let path = folder.join(format!("{name}.npy"));
-            write_npy(&path, &[column.len()], &column)?;
-            files.push(path);
+            files.push(write_column(folder, name, &column, format)?);
         }
     }
+    let drawer = Drawer {
+        report: &report,
+        design,
+        first: &first,
+        densities: [&from, &to],
+        difference: &difference,
+        grid,
+        target,
+        options: drawn,
+    };
     if let Some(folder) = &args.results.plots {
-        draw(&report, design, &first, &difference, grid, folder, &mut files)?;
+        files.extend(drawer.draw(folder)?);
     }
+    if let (Some(path), Some(before), Some(after)) = (&args.report, &overflow_from, &overflow_to) {
+        drawer.page([&a, &b], [before, after])?.write(Some(design), path)?;
+        files.push(path.clone());
+    }
+    files.retain(|path| path != Path::new("-"));
     if let Some(path) = &args.results.json {
         write_json(path, &report)?;
         files.push(path.clone());
     }
-    if args.results.json_alone() {
+    if args.results.json_alone() || args.report.as_deref() == Some(Path::new("-")) {
         tell(&notes, &[]);
         return Ok(());
     }
@@ -214,59 +281,116 @@ fn moves(design: &Design, first: &Placement) -> [Vec<f64>; 2] {
     [along(&at.x, &first.x), along(&at.y, &first.y)]
 }
 
-fn draw<T: crate::Real>(
-    report: &DiffReport,
-    design: &Design,
-    first: &Placement,
-    difference: &Map<T>,
+/// What the pictures show.
+struct Drawer<'a, T> {
+    report: &'a DiffReport,
+    design: &'a Design,
+    first: &'a Placement,
+    densities: [&'a Map<T>; 2],
+    difference: &'a Map<T>,
     grid: BinGrid,
-    folder: &Path,
-    files: &mut Vec<PathBuf>,
-) -> Result<(), Failure> {
-    let name = &report.design.name;
-    let file = |side: &Side| {
-        let name = Path::new(&side.placement).file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    };
-    let subtitle = format!("{} less {}", file(&report.to), file(&report.from));
-    let density = HeatMap {
-        title: format!("{name}: difference of the densities"),
-        subtitle: subtitle.clone(),
-        label: "Δρ (area / bin area)".to_owned(),
-        ..HeatMap::new(difference, grid, Scale::Diverging)
-    };
-    save(&density.draw()?, folder, "density_difference", files)?;
+    target: f64,
+    options: &'a DrawOptions<DiffPicture>,
+}
 
-    let (coarse, [x, y]) = mean_moves(design, first, grid)?;
-    let pairs = x.as_slice().iter().zip(y.as_slice());
-    let far = Map::from_vec(x.nx(), x.ny(), pairs.map(|(x, y)| x.hypot(*y)).collect());
-    let picture = HeatMap {
-        title: format!("{name}: mean displacement"),
-        subtitle: format!(
-            "of the cells that were in each of {} × {} squares",
-            coarse.nx(),
-            coarse.ny()
-        ),
-        label: "|mean displacement| (layout units)".to_owned(),
-        arrows: Some(Arrows { x: &x, y: &y }),
-        ..HeatMap::new(&far, coarse, Scale::Magnitude)
-    };
-    save(&picture.draw()?, folder, "displacement", files)?;
+impl<T: crate::Real> Drawer<'_, T> {
+    fn draw(&self, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let names = &self.options.pictures;
+        let drawn = names.iter().map(|name| Ok((name_of(name), self.picture(*name)?)));
+        self.options.write(&drawn.collect::<Result<Vec<_>, Failure>>()?, folder)
+    }
 
-    let ranges = &report.displacement.histogram;
-    let bars = Bars {
-        title: format!("{name}: how far cells moved"),
-        subtitle: format!("{subtitle}: |Δx| + |Δy| of the centre, layout units"),
-        y_label: "cells".to_owned(),
-        categories: ranges.iter().map(range_name).collect(),
-        series: vec![BarSeries {
-            name: "cells".to_owned(),
-            values: ranges.iter().map(|r| Some(r.cells as f64)).collect(),
-            ..BarSeries::default()
-        }],
-        ..Bars::default()
-    };
-    save(&bars.draw(), folder, "displacement_histogram", files)
+    /// The names of both placements' files.
+    fn files(&self) -> [String; 2] {
+        [&self.report.from, &self.report.to].map(|side| {
+            let name = Path::new(&side.placement).file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        })
+    }
+
+    /// The page; `reports` and `overflow` are of both placements.
+    fn page(&self, reports: [&Report; 2], overflow: [&Map<f64>; 2]) -> Result<Page, Failure> {
+        let moves = mean_moves(self.design, self.first, self.grid)?;
+        let [x, y] = &moves.mean;
+        let row = |(moved, name): (&Moved, &String)| {
+            let place = |(x, y): (f64, f64)| format!("({x:.1}, {y:.1})");
+            let distance = format!("{:.1}", moved.distance);
+            vec![name.clone(), distance, place(moved.from), place(moved.to)]
+        };
+        let farthest = self.report.displacement.farthest.iter().zip(&self.report.farthest);
+        let page = Difference {
+            design: self.design,
+            grid: self.grid,
+            target: self.target,
+            reports,
+            names: self.files(),
+            densities: self.densities,
+            overflow,
+            moves: [x, y],
+            moves_title: match moves.by_end {
+                true => "mean displacement of the cells now there",
+                false => "mean displacement of the cells once there",
+            },
+            distances: self.picture(DiffPicture::DisplacementHistogram)?,
+            farthest: farthest.map(row).collect(),
+            warnings: &self.report.warnings,
+        };
+        page.page()
+    }
+
+    fn picture(&self, name: DiffPicture) -> Result<Picture, Failure> {
+        let outlines = fixed_outlines(self.design, self.grid.die());
+        let files = self.files();
+        let between = format!("{} less {}", files[1], files[0]);
+        let design = &self.report.design.name;
+        let range = self.options.range(&name);
+        match name {
+            DiffPicture::DensityFrom | DiffPicture::DensityTo => {
+                let side = usize::from(name == DiffPicture::DensityTo);
+                let maps = self.densities.map(|map| {
+                    self.options.dress(HeatMap {
+                        title: format!("{design}: density"),
+                        subtitle: files[side].clone(),
+                        label: "density ρ (area / bin area)".to_owned(),
+                        mark: Some((self.target, "T")),
+                        outlines: &outlines,
+                        ..HeatMap::new(map, self.grid, Scale::Target)
+                    })
+                });
+                // Both end at the same values, or they could not be compared.
+                let common = common_ends(maps.iter().map(HeatMap::colors_end));
+                Ok(HeatMap { range: range.or(common), ..maps[side].clone() }.draw()?)
+            }
+            DiffPicture::DensityDifference => {
+                let map = self.options.dress(HeatMap {
+                    title: format!("{design}: difference of the densities"),
+                    subtitle: between,
+                    label: "Δρ (area / bin area)".to_owned(),
+                    outlines: &outlines,
+                    range,
+                    ..HeatMap::new(self.difference, self.grid, Scale::Diverging)
+                });
+                Ok(map.draw()?)
+            }
+            DiffPicture::Displacement => {
+                let (design, grid) = (self.design, self.grid);
+                let dress = |map: HeatMap<'_, f64>| {
+                    HeatMap { range, ..self.options.dress(map) }.draw().map_err(Failure::from)
+                };
+                draw_moves(design, self.first, grid, &outlines, dress)
+            }
+            DiffPicture::DisplacementHistogram => {
+                let bars = distances(design, &between, &self.report.displacement);
+                let bars = Bars {
+                    title: self.options.title(bars.title),
+                    subtitle: self.options.title(bars.subtitle),
+                    size: self.options.size(),
+                    ..bars
+                };
+                Ok(bars.draw())
+            }
+        }
+    }
 }
 
 fn range_name(range: &Range) -> String {
@@ -286,34 +410,118 @@ fn short(value: f64) -> String {
     }
 }
 
-/// The mean displacement of the movable cells that had their centre in each bin of a coarse grid.
-fn mean_moves(
+/// Mean displacements of the movable cells by the square that has their centre, layout units; NaN of
+/// squares without cells.
+struct MeanMoves {
+    grid: BinGrid,
+    /// Along x and along y.
+    mean: [Map<f64>; 2],
+    /// Whether the squares are those where cells are in the end, not those where they began.
+    by_end: bool,
+}
+
+impl MeanMoves {
+    fn distance(&self) -> Map<f64> {
+        let [x, y] = &self.mean;
+        let pairs = x.as_slice().iter().zip(y.as_slice());
+        Map::from_vec(x.nx(), x.ny(), pairs.map(|(x, y)| x.hypot(*y)).collect())
+    }
+
+    fn squares(&self) -> usize {
+        self.mean[0].as_slice().iter().filter(|v| v.is_finite()).count()
+    }
+}
+
+/// Draws where cells moved from `first` on, as `draw` does it.
+fn draw_moves(
     design: &Design,
     first: &Placement,
     grid: BinGrid,
-) -> Result<(BinGrid, [Map<f64>; 2]), Failure> {
+    outlines: &[Rect],
+    draw: impl FnOnce(HeatMap<'_, f64>) -> Result<Picture, Failure>,
+) -> Result<Picture, Failure> {
+    let moves = mean_moves(design, first, grid)?;
+    let ([x, y], far) = (&moves.mean, moves.distance());
+    draw(HeatMap {
+        title: format!("{}: mean displacement", design.name),
+        subtitle: format!(
+            "of the cells {} in each of {} × {} squares",
+            if moves.by_end { "that are now" } else { "that were" },
+            moves.grid.nx(),
+            moves.grid.ny()
+        ),
+        label: "|mean displacement| (layout units)".to_owned(),
+        absent: Some("no cells"),
+        arrows: Some(Arrows { x, y }),
+        outlines,
+        ..HeatMap::new(&far, moves.grid, Scale::Magnitude)
+    })
+}
+
+/// How many cells moved how far.
+fn distances(design: &str, between: &str, displacement: &Displacement) -> Bars {
+    let ranges = &displacement.histogram;
+    Bars {
+        title: format!("{design}: how far cells moved"),
+        subtitle: format!("{between}: |Δx| + |Δy| of the centre, layout units"),
+        y_label: "cells".to_owned(),
+        categories: ranges.iter().map(range_name).collect(),
+        series: vec![BarSeries {
+            values: ranges.iter().map(|r| Some(r.cells as f64)).collect(),
+            ..BarSeries::default()
+        }],
+        ..Bars::default()
+    }
+}
+
+/// Writes where and how far cells moved from `first` on, as two pictures.
+pub(super) fn write_moves(
+    between: &str,
+    design: &Design,
+    first: &Placement,
+    displacement: &Displacement,
+    folder: &Path,
+    files: &mut Vec<PathBuf>,
+) -> Result<(), Failure> {
+    let die = design.die().ok_or("the design has no rows, so it has no die")?;
+    let (grid, outlines) = (BinGrid::new(die, 1, 1)?, fixed_outlines(design, die));
+    let draw = |map: HeatMap<'_, f64>| map.draw().map_err(Failure::from);
+    let moves = draw_moves(design, first, grid, &outlines, draw)?;
+    save(&moves, folder, "displacement", files)?;
+    let bars = distances(&design.name, between, displacement);
+    save(&bars.draw(), folder, "displacement_histogram", files)
+}
+
+/// By the squares where cells began, or by those where they are in the end where these are more: a
+/// placement that begins on a heap has all cells in a few squares.
+fn mean_moves(design: &Design, first: &Placement, grid: BinGrid) -> Result<MeanMoves, Failure> {
     let die = grid.die();
-    let coarse = grid_over(die, ARROW_BINS)?;
-    let zero = Map::filled(coarse.nx(), coarse.ny(), 0.0);
-    let (mut x, mut y, mut count) = (zero.clone(), zero.clone(), zero);
-    for i in design.movable() {
-        let (w, h) = design.size(i);
-        let column = (first.x[i] + w / 2.0 - die.xl) / coarse.bin_x();
-        let row = (first.y[i] + h / 2.0 - die.yl) / coarse.bin_y();
-        if column < 0.0 || row < 0.0 || column >= coarse.nx() as f64 || row >= coarse.ny() as f64 {
-            continue;
+    let coarse = coarse_grid(design, die)?;
+    let by = |at: &Placement, by_end: bool| {
+        let zero = Map::filled(coarse.nx(), coarse.ny(), 0.0);
+        let (mut x, mut y, mut count) = (zero.clone(), zero.clone(), zero);
+        for i in design.movable() {
+            let (w, h) = design.size(i);
+            let column = (at.x[i] + w / 2.0 - die.xl) / coarse.bin_x();
+            let row = (at.y[i] + h / 2.0 - die.yl) / coarse.bin_y();
+            let within = |v: f64, bins: usize| v >= 0.0 && v < bins as f64;
+            if !within(column, coarse.nx()) || !within(row, coarse.ny()) {
+                continue;
+            }
+            let bin = (column as usize, row as usize);
+            x[bin] += design.placement.x[i] - first.x[i];
+            y[bin] += design.placement.y[i] - first.y[i];
+            count[bin] += 1.0;
         }
-        let bin = (column as usize, row as usize);
-        x[bin] += design.placement.x[i] - first.x[i];
-        y[bin] += design.placement.y[i] - first.y[i];
-        count[bin] += 1.0;
-    }
-    for map in [&mut x, &mut y] {
-        for (sum, &n) in map.as_mut_slice().iter_mut().zip(count.as_slice()) {
-            *sum /= f64::max(n, 1.0);
+        for map in [&mut x, &mut y] {
+            for (sum, &n) in map.as_mut_slice().iter_mut().zip(count.as_slice()) {
+                *sum /= n; // 0 / 0 where there are none
+            }
         }
-    }
-    Ok((coarse, [x, y]))
+        MeanMoves { grid: coarse, mean: [x, y], by_end }
+    };
+    let (start, end) = (by(first, false), by(&design.placement, true));
+    Ok(if end.squares() > start.squares() { end } else { start })
 }
 
 fn print(report: &DiffReport) -> io::Result<()> {
@@ -336,9 +544,13 @@ fn print(report: &DiffReport) -> io::Result<()> {
     writeln!(out, "to         {}", report.to.placement)?;
     match (report.from.hpwl, report.to.hpwl, c.hpwl_relative) {
         (Some(a), Some(b), Some(relative)) => {
-            writeln!(out, "HPWL       {a:.6e} -> {b:.6e}, {:+.3} %", 100.0 * relative)?;
+            writeln!(
+                out,
+                "HPWL       {a:.6e} -> {b:.6e} layout units, {:+.3} %",
+                100.0 * relative
+            )?;
         }
-        (Some(a), Some(b), None) => writeln!(out, "HPWL       {a:.6e} -> {b:.6e}")?,
+        (Some(a), Some(b), None) => writeln!(out, "HPWL       {a:.6e} -> {b:.6e} layout units")?,
         _ => writeln!(out, "HPWL       none: the design has no nets")?,
     }
     let (a, b) = (&report.from, &report.to);
@@ -349,16 +561,16 @@ fn print(report: &DiffReport) -> io::Result<()> {
     ] {
         writeln!(out, "{what} {a:.6} -> {b:.6}")?;
     }
-    writeln!(out, "energy     {:.6e} -> {:.6e}", a.field.energy, b.field.energy)?;
+    writeln!(out, "energy     {:.6e} -> {:.6e} bin widths²", a.field.energy, b.field.energy)?;
     writeln!(
         out,
-        "density    differs by {:.6} at most, {:.6} on average",
+        "density    differs by {:.6} at most, {:.6} on average (area / bin area)",
         c.density_largest, c.density_mean
     )?;
     let m = &report.displacement;
     writeln!(
         out,
-        "moved      {} of {} cells, {} turned; |dx| + |dy| {:.6} on average, median {:.6}, at most {:.6}",
+        "moved      {} of {} cells, {} turned; |dx| + |dy| {:.6} on average, median {:.6}, at most {:.6} layout units",
         m.moved, m.cells, m.turned, m.mean, m.median, m.largest
     )?;
     for range in &m.histogram {

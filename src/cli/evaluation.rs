@@ -1,21 +1,26 @@
 //! Every stage once on a design's own placement.
 
+use super::congestion::{Congestion, CongestionArgs};
 use super::engines::{self, Chosen, EngineReal};
 use super::failure::Failure;
 use super::input::{Opened, charge_of};
 use super::options::SolveArgs;
+use super::outputs::MapsFormat;
 use super::report::{
-    DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report, Timings,
+    DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, RegionReport, Report,
+    Timings,
 };
 use super::results::write_output;
+use super::views::over_die;
 use crate::Real;
-use crate::charge::Charge;
+use crate::charge::{Charge, Clipped};
+use crate::congestion::RoutingGrid;
 use crate::engine::{MapKind, Timed};
 use crate::grid::Map;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// An evaluation: its report, its maps in the order of [`MapKind::ALL`], and
+/// An evaluation: its report, its maps over the die in the order of [`MapKind::ALL`], and
 /// the forces of the movable cells; `notes` say what each `auto` took.
 pub(crate) struct Evaluated<T: Real> {
     pub(crate) report: Report,
@@ -23,6 +28,10 @@ pub(crate) struct Evaluated<T: Real> {
     pub(crate) notes: Vec<String>,
     pub(crate) maps: [Map<T>; 4],
     pub(crate) force: [Vec<T>; 2],
+    /// What of the movable cells is off the die.
+    pub(crate) off_die: Clipped,
+    /// Where it was asked for.
+    pub(crate) congestion: Option<Congestion>,
 }
 
 /// Runs every stage once on the design's own placement.
@@ -55,8 +64,7 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let pipeline = engine.choice().pipeline;
     let setup = start.elapsed().as_secs_f64() * 1e3;
 
-    let round = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
-    let (x, y) = (round(engine.charge().initial_x()), round(engine.charge().initial_y()));
+    let (x, y) = engine.charge().initial_positions::<T>();
     engine.set_positions(&x, &y)?;
     let smoothed = engine.compute_density()?;
     let energy = engine.solve(pipeline)?;
@@ -67,10 +75,13 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let exact_ms = start.elapsed().as_secs_f64() * 1e3;
 
     let grid = engine.charge().grid();
-    let mut maps = MapKind::ALL.map(|_| Map::filled(grid.nx(), grid.ny(), T::zero()));
+    let [nx, ny] = engine.charge().stacked_bins();
+    let mut maps = MapKind::ALL.map(|_| Map::filled(nx, ny, T::zero()));
     for (kind, map) in MapKind::ALL.into_iter().zip(&mut maps) {
         engine.read_map(kind, map)?;
+        over_die(engine.charge(), kind, map);
     }
+    let regions = RegionReport::of(&mut *engine)?;
     let bodies = engine.charge().bodies();
     let mut force = [vec![T::zero(); bodies], vec![T::zero(); bodies]];
     let [fx, fy] = &mut force;
@@ -84,20 +95,29 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     warnings.extend(charge.warnings().iter().filter(|w| !opened.warnings.contains(w)).cloned());
     if clipped.wholly + clipped.partly > 0 {
         warnings.push(format!(
-            "movable cells reach beyond the die: {} of {} wholly, {} partly; their area outside, {}, is left out",
+            "movable cells reach beyond the die: {} of {} wholly, {} partly; their area outside, {}, counts as overflow",
             clipped.wholly, charge.movable(), clipped.partly, clipped.area
         ));
     }
+    // No bin may hold it, so it is above any target.
+    let overflow_off_die = match clipped.area > 0.0 {
+        true => clipped.area / charge.movable_area(),
+        false => 0.0,
+    };
     let largest = |map: &Map<T>| map.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
     let (potential_min, potential_max) = maps[1].range();
     let total: f64 = maps[0].as_slice().iter().map(|v| v.wide()).sum();
     let hpwl = design.hpwl();
+    let microns = |length: Option<f64>| Some(length? / design.units_per_micron?);
     let descriptor = engine.descriptor();
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         inputs: opened.files.iter().map(|path| path.display().to_string()).collect(),
-        design: DesignReport::of(design, charge.movable_area(), charge.fixed_area()),
-        grid: GridReport { bins: [grid.nx(), grid.ny()], bin_size: [grid.bin_x(), grid.bin_y()] },
+        design: DesignReport {
+            def: opened.def.clone(),
+            ..DesignReport::of(design, charge.movable_area(), charge.fixed_area())
+        },
+        grid: GridReport::of(&grid, design),
         options: OptionsReport {
             engine: descriptor.engine,
             device: descriptor.device,
@@ -105,18 +125,21 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
             path: engine.path(pipeline),
             precision: T::PRECISION,
             target_density: charge.target_density(),
+            target_density_asked: options.target_density(),
             fillers: options.fillers(),
             filler_count: charge.fillers(),
-            row_blockage: options.row_blockage(),
-            deterministic: true,
+            row_blockage: charge.row_blockage(),
+            deterministic: options.deterministic(),
         },
         density: DensityReport {
-            overflow_smoothed: smoothed.overflow,
-            overflow_exact: exact.overflow,
+            overflow_smoothed: smoothed.overflow + overflow_off_die,
+            overflow_exact: exact.overflow + overflow_off_die,
+            overflow_off_die,
             max_smoothed: smoothed.max,
             max_exact: exact.max,
             total_area: total * grid.bin_area(),
             clipped_area: clipped.area + charge.fixed_clipped_area(),
+            blocked_area: charge.blockage_area(),
             edge_loss_area: charge.edge_loss(&x, &y),
         },
         field: FieldReport {
@@ -128,8 +151,12 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
         },
         hpwl: hpwl.map(|h| h.unweighted),
         hpwl_weighted: hpwl.map(|h| h.weighted),
+        hpwl_um: microns(hpwl.map(|h| h.unweighted)),
+        hpwl_weighted_um: microns(hpwl.map(|h| h.weighted)),
+        regions,
         scaled_hpwl: None,
         legality: None,
+        congestion: None,
         timings_ms: Timings {
             parse: opened.parse_ms,
             setup,
@@ -140,25 +167,104 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
         },
         warnings,
     };
-    Ok(Evaluated { report, engine, notes, maps, force })
+    let (off_die, congestion) = (clipped, None);
+    Ok(Evaluated { report, engine, notes, maps, force, off_die, congestion })
+}
+
+impl<T: Real> Evaluated<T> {
+    /// Adds the congestion of the design that was evaluated, if it is asked for: over the bins of
+    /// `grid`, or else of the evaluation.
+    pub(crate) fn add_congestion(
+        &mut self,
+        opened: &Opened,
+        args: &CongestionArgs,
+        grid: Option<RoutingGrid>,
+    ) -> Result<(), Failure> {
+        let grid = grid.unwrap_or_else(|| RoutingGrid::from(&self.engine.charge().grid()));
+        self.congestion = args.maps(opened, grid)?;
+        self.report.congestion = self.congestion.as_ref().map(|congestion| congestion.report);
+        Ok(())
+    }
 }
 
 impl<T: Real + npyz::Serialize + npyz::AutoSerialize> Evaluated<T> {
     /// `density.npy potential.npy field_x.npy field_y.npy` as `[nx][ny]`, and
     /// `force_x.npy force_y.npy`, one value per movable node in `.nodes` order.
-    pub(super) fn write_maps(&self, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    pub(super) fn write_maps(
+        &self,
+        folder: &Path,
+        format: MapsFormat,
+    ) -> Result<Vec<PathBuf>, Failure> {
+        let grid = RoutingGrid::from(&self.engine.charge().grid());
         let mut files = Vec::new();
         for (kind, map) in MapKind::ALL.into_iter().zip(&self.maps) {
-            let path = folder.join(format!("{}.npy", kind.name()));
-            write_npy(&path, &[map.nx(), map.ny()], map.as_slice())?;
-            files.push(path);
+            files.push(write_map(folder, kind.name(), map, &grid, format)?);
         }
         for (name, force) in ["force_x", "force_y"].iter().zip(&self.force) {
-            let path = folder.join(format!("{name}.npy"));
-            write_npy(&path, &[force.len()], force)?;
-            files.push(path);
+            files.push(write_column(folder, name, force, format)?);
+        }
+        if let Some(congestion) = &self.congestion {
+            files.extend(congestion.write_maps(folder, format)?);
         }
         Ok(files)
+    }
+}
+
+/// Writes a map as `NAME.npy`, or as `NAME.csv` with a line `x,y,value` for every bin, its centre in
+/// layout units; returns the file.
+pub(super) fn write_map<T>(
+    folder: &Path,
+    name: &str,
+    map: &Map<T>,
+    grid: &RoutingGrid,
+    format: MapsFormat,
+) -> Result<PathBuf, Failure>
+where
+    T: Real + npyz::Serialize + npyz::AutoSerialize,
+{
+    if format == MapsFormat::Npy {
+        let path = folder.join(format!("{name}.npy"));
+        write_npy(&path, &[map.nx(), map.ny()], map.as_slice())?;
+        return Ok(path);
+    }
+    let path = folder.join(format!("{name}.csv"));
+    write_output(&path, |out| {
+        writeln!(out, "x,y,{name}")?;
+        for i in 0..map.nx() {
+            for (j, value) in map.row(i).iter().enumerate() {
+                let (x, y) = grid.centre(i, j);
+                writeln!(out, "{x},{y},{value}")?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(path)
+}
+
+/// Writes a number for every movable node as `NAME.npy`, or as `NAME.csv` with one a line; returns the
+/// file.
+pub(super) fn write_column<T>(
+    folder: &Path,
+    name: &str,
+    values: &[T],
+    format: MapsFormat,
+) -> Result<PathBuf, Failure>
+where
+    T: Real + npyz::Serialize + npyz::AutoSerialize,
+{
+    let path = |ending: &str| folder.join(format!("{name}.{ending}"));
+    match format {
+        MapsFormat::Npy => {
+            write_npy(&path("npy"), &[values.len()], values)?;
+            Ok(path("npy"))
+        }
+        MapsFormat::Csv => {
+            write_output(&path("csv"), |out| {
+                writeln!(out, "{name}")?;
+                values.iter().try_for_each(|value| writeln!(out, "{value}"))
+            })?;
+            Ok(path("csv"))
+        }
     }
 }
 

@@ -3,16 +3,18 @@
 use super::engines;
 use super::failure::Failure;
 use super::memory;
-use super::options::{Bins, EvaluationArgs, SolveArgs};
+use super::options::{Bins, DesignArgs, EvaluationArgs, SolveArgs};
 use super::results::spinner;
 use crate::Precision;
-use crate::bookshelf::{self, ReadOptions};
-use crate::charge::Charge;
+use crate::bookshelf;
+use crate::charge::{Charge, ChargeError, origin_for};
 use crate::design::Design;
 use crate::engine::{EngineError, check_range};
-use crate::grid::{BinGrid, Rect};
+use crate::formats;
+use crate::grid::BinGrid;
+use crate::lefdef::{DefSummary, GcellGrid, PinPosition, RoutingLayer};
 use crate::place::default_bins;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Once;
 use std::time::Instant;
 
@@ -36,66 +38,106 @@ pub(crate) struct Opened {
     pub(crate) parse_ms: f64,
     /// What was read.
     pub(crate) files: Vec<PathBuf>,
-    /// The placement that the .aux file names, where another was read in its place.
-    pub(crate) own_pl: Option<PathBuf>,
+    /// The file of the design's own placement, where another was read in its place.
+    pub(crate) own_placement: Option<PathBuf>,
+    /// What a DEF file holds, and where its pins are taken to lie.
+    pub(crate) def: Option<DefSummary>,
+    pub(crate) pin_position: PinPosition,
+    /// Of a DEF design: the lines of its `GCELLGRID`, and the routing layers of its LEF files.
+    pub(crate) gcell_grid: Vec<GcellGrid>,
+    pub(crate) layers: Vec<RoutingLayer>,
 }
 
 impl Opened {
     /// The same with its cells elsewhere, and what there is to warn of then.
     pub(crate) fn with(&self, design: Design, warnings: Vec<String>) -> Opened {
-        let (files, own_pl) = (self.files.clone(), self.own_pl.clone());
-        Opened { design, warnings, parse_ms: self.parse_ms, files, own_pl }
+        let (files, own_placement) = (self.files.clone(), self.own_placement.clone());
+        let (parse_ms, def) = (self.parse_ms, self.def.clone());
+        let (gcell_grid, layers) = (self.gcell_grid.clone(), self.layers.clone());
+        let pin_position = self.pin_position;
+        Opened {
+            design,
+            warnings,
+            parse_ms,
+            files,
+            own_placement,
+            def,
+            pin_position,
+            gcell_grid,
+            layers,
+        }
     }
 }
 
 /// Reads the design; a spinner turns meanwhile on a terminal.
-pub(crate) fn open_design(aux: &Path, args: &EvaluationArgs) -> Result<Opened, Failure> {
-    let start = Instant::now();
+pub(crate) fn open_design(args: &EvaluationArgs) -> Result<Opened, Failure> {
     use_threads(args.options.threads())?;
-    let spinner = spinner(format!("reading {}", aux.display()));
     engines::open_ahead(&args.options, false);
-    let mut options = ReadOptions::default().pin_offset(args.pin_offset());
-    options.pl = args.pl.clone();
-    let loaded = bookshelf::read_design(aux, &options)?;
+    read_design(&args.design)
+}
+
+/// The same without an engine to open.
+pub(crate) fn read_design(args: &DesignArgs) -> Result<Opened, Failure> {
+    let start = Instant::now();
+    let spinner = spinner(format!("reading {}", args.path.display()));
+    let loaded = formats::read_design(&args.path, &args.read_options())?;
     let parse_ms = start.elapsed().as_secs_f64() * 1e3;
-    let bookshelf::Loaded { design, mut warnings, files, aux, .. } = loaded;
-    warnings.extend(bookshelf::pin_offset_hint(&design, args.pin_offset()));
+    let formats::Loaded {
+        design, mut warnings, files, own_placement, def, gcell_grid, layers, ..
+    } = loaded;
+    if !args.is_def() {
+        warnings.extend(bookshelf::pin_offset_hint(&design, args.pin_offset()));
+    }
     spinner.finish_and_clear();
-    let own_pl = aux.pl.filter(|_| args.pl.is_some());
-    Ok(Opened { design, warnings, parse_ms, files, own_pl })
+    let pin_position = args.pin_position();
+    Ok(Opened {
+        design,
+        warnings,
+        parse_ms,
+        files,
+        own_placement,
+        def,
+        pin_position,
+        gcell_grid,
+        layers,
+    })
 }
 
 /// Bins and charge of a design.
 pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Failure> {
-    let die = design.die().ok_or("the design has no rows, so it has no die")?;
+    let die = design.die().ok_or("the design has neither rows nor an outline, so it has no die")?;
     let [nx, ny] = match args.bins() {
         Some(Bins(nx, ny)) => [nx, ny],
         None => default_bins(design, die, args.target_density()),
     };
     let grid = BinGrid::new(die, nx, ny)?;
-    check_coordinates(design, die, args.precision())?;
+    let origin = origin_for(&die, design.row_height(), args.precision())
+        .map_err(|error| format!("{error}: expected --precision f64"))?;
     memory::check_bins(&grid, args.precision())?;
-    let charge = Charge::from_design(design, grid, &args.charge_options())?;
+    let mut charge = Charge::from_design(design, grid, &args.charge_options())
+        .map_err(|error| name_fence(design, error))?;
+    charge.set_origin(origin)?;
     // The engine asks this too; here the body has a name.
     with_precision!(args.precision(), T => check_range::<T>(&charge))
         .map_err(|error| name_node(design, error))?;
     Ok(charge)
 }
 
-/// Of a row's height, the most that coordinates may be rounded by.
-const COARSEST: f64 = 1.0 / 64.0;
-
-/// Refuses single precision for a die so far from the origin that cells cannot be told apart in it.
-fn check_coordinates(design: &Design, die: Rect, precision: Precision) -> Result<(), Failure> {
-    let farthest = [die.xl, die.yl, die.xh, die.yh].map(f64::abs).into_iter().fold(0.0, f64::max);
-    // Between numbers of single precision there.
-    let step = farthest * f64::from(f32::EPSILON);
-    match design.row_height() {
-        Some(row) if precision == Precision::F32 && step > COARSEST * row => Err(format!(
-            "f32 holds coordinates of {farthest:e} in steps of {step:.1}, for rows that are {row} high: expected --precision f64"
+/// An error about fences after the name of the one that it is about.
+fn name_fence(design: &Design, error: ChargeError) -> Failure {
+    let of = match error {
+        ChargeError::EmptyFence(fence) | ChargeError::BadFence { fence, .. } => fence,
+        ChargeError::FencesOverlap { first, .. } => first,
+        ChargeError::DoesNotFit { region, .. } => region,
+        _ => return error.into(),
+    };
+    match (design.fences.get(of), &error) {
+        (Some(fence), _) => format!("fence `{}`: {error}", fence.name).into(),
+        (None, ChargeError::DoesNotFit { area, free, .. }) => format!(
+            "outside the fences: the movable cells have an area of {area}, and only {free} is free"
         )
-        .into()),
-        _ => Ok(()),
+        .into(),
+        (None, _) => error.into(),
     }
 }
 

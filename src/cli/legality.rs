@@ -3,8 +3,8 @@
 use super::failure::Failure;
 use super::input::Opened;
 use super::views::node_name;
-use crate::bookshelf::read_placement;
-use crate::design::Design;
+use crate::design::{Design, Placement};
+use crate::formats::read_placement;
 use crate::legality::{self, Fault, Legality, LegalityOptions};
 use serde::Serialize;
 use std::fmt;
@@ -25,6 +25,10 @@ pub struct LegalityReport {
     pub orientation: usize,
     pub orientations_assigned: bool,
     pub fixed_moved: usize,
+    pub fence: usize,
+    pub blocked: usize,
+    pub halo: usize,
+    pub wrong_row: usize,
     /// The ten worst of every fault.
     pub worst: Vec<ViolationReport>,
 }
@@ -42,19 +46,14 @@ pub struct ViolationReport {
     pub place: [f64; 4],
 }
 
-/// Looks at the placement of a design that was read. Fixed cells belong where the `.aux` file's own
-/// placement has them, and are those that it fixes, when another placement was read in its place.
-pub(crate) fn judge(opened: &mut Opened) -> Result<LegalityReport, Failure> {
-    let home = match &opened.own_pl {
-        Some(pl) => Some(read_placement(pl, &opened.design.nodes)?),
-        None => None,
-    };
-    let design = &mut opened.design;
-    let Some(home) = home else {
-        return Ok(report(design, &legality::check(design, &LegalityOptions::default())?));
-    };
+/// Where the design's own placement has the nodes, when another placement was read in its
+/// place. The nodes that it fixes are fixed from now on, and there is a warning where the other has
+/// freed some.
+pub(super) fn fix_as_at_home(opened: &mut Opened) -> Result<Option<Placement>, Failure> {
+    let Some(path) = &opened.own_placement else { return Ok(None) };
+    let home = read_placement(path, &opened.design.nodes, opened.pin_position)?;
     opened.warnings.extend(home.warnings);
-    let freed = home.kind.iter().zip(&design.nodes.kind);
+    let freed = home.kind.iter().zip(&opened.design.nodes.kind);
     let freed = freed.filter(|(home, now)| home != now).count();
     if freed > 0 {
         opened.warnings.push(format!(
@@ -62,13 +61,23 @@ pub(crate) fn judge(opened: &mut Opened) -> Result<LegalityReport, Failure> {
             home.file.display()
         ));
     }
-    let kind = std::mem::replace(&mut design.nodes.kind, home.kind);
-    let found = legality::check(design, &LegalityOptions::default().reference(&home.placement));
-    design.nodes.kind = kind;
-    Ok(report(design, &found?))
+    opened.design.nodes.kind = home.kind;
+    Ok(Some(home.placement))
 }
 
-fn report(design: &Design, found: &Legality) -> LegalityReport {
+/// Looks at the placement of a design that was read. Fixed cells belong where the `.aux` file's own
+/// placement has them, and are those that it fixes, when another placement was read in its place.
+pub(crate) fn judge(opened: &mut Opened) -> Result<LegalityReport, Failure> {
+    let kind = opened.design.nodes.kind.clone();
+    let home = fix_as_at_home(opened)?;
+    let options = LegalityOptions::default();
+    let options = home.as_ref().map_or(options, |home| options.reference(home));
+    let found = legality::check(&opened.design, &options);
+    opened.design.nodes.kind = kind;
+    Ok(report(&opened.design, &found?))
+}
+
+pub(super) fn report(design: &Design, found: &Legality) -> LegalityReport {
     let name = |node: u32| node_name(design, node as usize);
     let worst = found.worst.iter().map(|v| ViolationReport {
         fault: v.fault,
@@ -88,6 +97,10 @@ fn report(design: &Design, found: &Legality) -> LegalityReport {
         orientation: found.orientation,
         orientations_assigned: found.orientations_assigned,
         fixed_moved: found.fixed_moved,
+        fence: found.fence,
+        blocked: found.blocked,
+        halo: found.halo,
+        wrong_row: found.wrong_row,
         worst: worst.collect(),
     }
 }
@@ -111,6 +124,10 @@ impl fmt::Display for LegalityReport {
             (Fault::OffSite, self.off_site as u64, "off sites"),
             (Fault::Orientation, self.orientation as u64, "wrongly turned"),
             (Fault::FixedMoved, self.fixed_moved as u64, "fixed cells moved"),
+            (Fault::Fence, self.fence as u64, "on the wrong side of a fence"),
+            (Fault::Blocked, self.blocked as u64, "in blockages"),
+            (Fault::Halo, self.halo as u64, "in halos"),
+            (Fault::WrongRow, self.wrong_row as u64, "on rows of other rails or sites"),
         ];
         let mut between = "not legal: ";
         for (fault, count, what) in counts.into_iter().filter(|c| c.1 > 0) {

@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use crate::Precision;
+use crate::cpu::engine::CpuEngine;
 use crate::grid::BinGrid;
 
 /// Below this much nothing is asked: 1 GiB.
@@ -10,16 +11,11 @@ const ALWAYS: u64 = 1 << 30;
 /// An error when the maps of `grid` will not fit into memory.
 pub(crate) fn check_bins(grid: &BinGrid, precision: Precision) -> Result<(), Failure> {
     let what = format!("{} x {} bins", grid.nx(), grid.ny());
-    check(&what, grid.bins() as u64 * bytes_per_bin(precision))
-}
-
-/// Bytes per bin at the peak of an evaluation on the CPU: the fixed area in `f64`, and density,
-/// potential, field and what the solve works in, twice where maps are handed out.
-fn bytes_per_bin(precision: Precision) -> u64 {
-    match precision {
-        Precision::F32 => 64,
-        Precision::F64 => 112,
-    }
+    let each = match precision {
+        Precision::F32 => CpuEngine::<f32>::BYTES_PER_BIN,
+        Precision::F64 => CpuEngine::<f64>::BYTES_PER_BIN,
+    };
+    check(&what, (grid.bins() * each) as u64)
 }
 
 /// An error when `needed` bytes for `what` are more than there are.

@@ -3,14 +3,17 @@
 //!
 //! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr; 2 wrong usage: what
 //! is wrong with the command line whatever the files hold, values out of range and outputs over
-//! inputs among it; 3 a placement that stopped before its goal, and was written; 130 interrupted
-//! by SIGINT, SIGTERM or SIGHUP: placements, comparisons and benchmarks have written what was at
+//! inputs among it; 3 a placement that stopped before its goal or is not legal where that was asked
+//! for, and was written; 130 interrupted by SIGINT, SIGTERM or SIGHUP: placements, refinements,
+//! comparisons and benchmarks have written what was at
 //! hand, other commands nothing half. A reader that goes away (a broken pipe) is not an error.
 
 mod arrays;
 mod bench;
 pub mod compare;
 pub mod compress;
+mod congestion;
+mod convert;
 mod demo;
 mod diff;
 mod engines;
@@ -21,17 +24,23 @@ pub mod generate;
 mod info;
 mod input;
 mod legality;
+mod legalize;
 mod memory;
 mod options;
+mod out_of_memory;
 mod outputs;
 pub mod paper;
+mod picture_args;
 mod pictures;
 mod place;
 mod plot;
 mod ranks;
+mod refine;
 pub mod report;
 mod results;
+mod runs;
 mod shell;
+mod stages;
 mod stop;
 #[cfg(feature = "cuda")]
 mod tune;
@@ -39,6 +48,7 @@ mod views;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::Failure;
+pub use out_of_memory::Allocator;
 use results::say;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -59,16 +69,23 @@ enum Command {
     Diff(diff::DiffArgs),
     /// Run pipelines side by side while the cells spread
     Compare(compare::command::CompareArgs),
-    /// Draw density, potential, field and force as PNG and SVG
+    CompareRuns(runs::CompareRunsArgs),
+    /// Draw density, potential, field and force as PNG, SVG and PDF
     Plot(plot::PlotArgs),
     /// One page to open in a browser: linked maps, where cells overflow, and why
     Report(report::ReportArgs),
-    /// Place a design: spread its cells with short wires
+    /// Place a design: spread its cells with short wires, and make the placement legal
     Place(place::PlaceArgs),
+    /// Make a placement legal: cells on rows and sites, without overlap, near where they are
+    Legalize(legalize::LegalizeArgs),
+    /// Shorten the wires of a legal placement, and keep it legal
+    Refine(refine::RefineArgs),
     /// Potential and field of a density that is given as a NumPy array
     Solve(arrays::solve::SolveArrayArgs),
     /// Cosine and sine transforms of a NumPy array
     Dct(arrays::dct::DctArgs),
+    /// Write a design in another format: DEF with LEF to Bookshelf, and back
+    Convert(convert::ConvertArgs),
     Generate(generate::command::GenerateArgs),
     Compress(compress::command::CompressArgs),
     /// All of it on a generated design, no files needed
@@ -108,18 +125,26 @@ pub fn main() -> ExitCode {
 /// Runs the command.
 fn run(cli: &Cli) -> Result<(), Failure> {
     // These listen once there is something to write when they are interrupted; until then a signal ends them.
-    if !matches!(cli.command, Command::Place(_) | Command::Compare(_) | Command::Bench(_)) {
+    let listens = matches!(
+        cli.command,
+        Command::Place(_) | Command::Refine(_) | Command::Compare(_) | Command::Bench(_)
+    );
+    if !listens {
         stop::end_when_asked()?;
     }
     match &cli.command {
         Command::Eval(args) => eval::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Compare(args) => compare::command::run(args),
+        Command::CompareRuns(args) => runs::run(args),
         Command::Plot(args) => plot::run(args),
         Command::Report(args) => report::run_command(args),
         Command::Place(args) => place::run(args),
+        Command::Legalize(args) => legalize::run(args),
+        Command::Refine(args) => refine::run(args),
         Command::Solve(args) => arrays::solve::run(args),
         Command::Dct(args) => arrays::dct::run(args),
+        Command::Convert(args) => convert::run(args),
         Command::Generate(args) => generate::command::run(args),
         Command::Compress(args) => compress::command::run(args),
         Command::Demo(args) => demo::run(args),

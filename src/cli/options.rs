@@ -1,27 +1,48 @@
 //! The options that subcommands share.
 
 use super::failure::{Failure, usage};
+use super::outputs::one_standard_input;
 use crate::Precision;
 use crate::bookshelf::PinOffset;
 use crate::charge::ChargeOptions;
 use crate::engine::{EngineOptions, MAX_THREADS, Pipeline};
+use crate::formats::{self, Format, ReadOptions};
 use crate::grid::{BinGrid, Rect};
+use crate::lefdef::PinPosition;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+/// The design that a subcommand reads.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DesignArgs {
+    /// The design: an .aux file, or a .def file (.gz, .xz) with its LEF files
+    #[arg(value_name = "DESIGN")]
+    pub(crate) path: PathBuf,
+    /// LEF file of a .def design, the one with the technology first; once for each file
+    #[arg(long, value_name = "FILE")]
+    lef: Vec<PathBuf>,
+    /// Placement to read in place of the design's own, a .pl or .def file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pl: Option<PathBuf>,
+    /// Where the .nets file counts pin offsets from; center unless given
+    #[arg(long, value_enum, value_name = "ORIGIN")]
+    pin_offset: Option<PinOffsetArg>,
+    /// Where a LEF pin is: the centre of its bounding box unless given, or the mean of its
+    /// rectangles' centres
+    #[arg(long, value_enum, value_name = "WHERE")]
+    pin_position: Option<PinPositionArg>,
+}
 
 /// The options of every subcommand that evaluates a design.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct EvaluationArgs {
-    /// Placement to read in place of the one the .aux names
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pl: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) design: DesignArgs,
     #[command(flatten)]
     pub(crate) options: SolveArgs,
-    /// Where the .nets file counts pin offsets from
-    #[arg(long, value_enum, default_value_t = PinOffsetArg::Center, value_name = "ORIGIN")]
-    pin_offset: PinOffsetArg,
 }
 
 /// The options that need no file.
@@ -65,6 +86,12 @@ pub(crate) struct SolveArgs {
 enum PinOffsetArg {
     Center,
     LowerLeft,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PinPositionArg {
+    Center,
+    Mean,
 }
 
 /// `--pipeline`.
@@ -126,7 +153,7 @@ impl FromStr for Bins {
 }
 
 /// `--target-density`.
-fn target_density(text: &str) -> Result<f64, String> {
+pub(crate) fn target_density(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|t: &f64| *t > 0.0 && *t <= 1.0);
     number.ok_or_else(|| "expected a number above 0 and at most 1".to_owned())
 }
@@ -153,23 +180,84 @@ pub(crate) fn has_repeats<A: PartialEq>(list: &[A]) -> bool {
     (1..list.len()).any(|k| list[..k].contains(&list[k]))
 }
 
-impl EvaluationArgs {
+impl DesignArgs {
+    /// How to read the design.
+    pub(crate) fn read_options(&self) -> ReadOptions {
+        let options = ReadOptions::default().pin_offset(self.pin_offset()).lef(&self.lef);
+        let mut options = options.pin_position(self.pin_position());
+        options.placement.clone_from(&self.pl);
+        options
+    }
+
     /// Where the .nets file counts pin offsets from.
     pub(crate) fn pin_offset(&self) -> PinOffset {
         match self.pin_offset {
-            PinOffsetArg::Center => PinOffset::Center,
-            PinOffsetArg::LowerLeft => PinOffset::LowerLeft,
+            None | Some(PinOffsetArg::Center) => PinOffset::Center,
+            Some(PinOffsetArg::LowerLeft) => PinOffset::LowerLeft,
         }
     }
 
-    /// The defaults, with fillers.
-    pub(crate) fn for_demo(engine: EngineChoice) -> Self {
+    /// Where a LEF pin is.
+    pub(crate) fn pin_position(&self) -> PinPosition {
+        match self.pin_position {
+            None | Some(PinPositionArg::Center) => PinPosition::Center,
+            Some(PinPositionArg::Mean) => PinPosition::Mean,
+        }
+    }
+
+    /// The same with another placement in place of the design's own.
+    pub(crate) fn with_placement(&self, pl: &Path) -> DesignArgs {
+        DesignArgs { pl: Some(pl.to_owned()), ..self.clone() }
+    }
+
+    /// Whether the design is a DEF.
+    pub(crate) fn is_def(&self) -> bool {
+        Format::of(&self.path) == Format::Def
+    }
+
+    /// The files that are read, as far as they are there.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        formats::files_of(&self.path, &self.read_options())
+    }
+
+    /// Wrong usage where options are not for this kind of design, or more than one input is
+    /// standard input.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let only_for = |option: &str, kind: &str| {
+            let message = format!("'{option}' is for {kind} designs: {}", self.path.display());
+            Err(usage(ErrorKind::ArgumentConflict, &message))
+        };
+        if self.is_def() {
+            if self.lef.is_empty() {
+                let message = format!(
+                    "{}: a .def design needs its LEF files: expected '--lef FILE' once for each, the one with the technology first",
+                    self.path.display()
+                );
+                return Err(usage(ErrorKind::MissingRequiredArgument, &message));
+            }
+            if self.pin_offset.is_some() {
+                return only_for("--pin-offset", ".aux");
+            }
+        } else if !self.lef.is_empty() {
+            return only_for("--lef", ".def");
+        } else if self.pin_position.is_some() {
+            return only_for("--pin-position", ".def");
+        }
+        let inputs = [&self.path].into_iter().chain(&self.lef).chain(&self.pl);
+        one_standard_input(inputs.map(PathBuf::as_path))
+    }
+}
+
+impl EvaluationArgs {
+    /// Of a design with every default, but with fillers.
+    pub(crate) fn for_demo(aux: &Path, engine: EngineChoice) -> Self {
         #[derive(clap::Parser)]
         struct Defaults {
             #[command(flatten)]
             evaluation: EvaluationArgs,
         }
-        let mut args = <Defaults as clap::Parser>::parse_from(["demo", "--fillers"]).evaluation;
+        let words = [OsStr::new("demo"), aux.as_ref(), OsStr::new("--fillers")];
+        let mut args = <Defaults as clap::Parser>::parse_from(words).evaluation;
         args.options.engine = engine;
         args
     }
@@ -218,16 +306,16 @@ impl SolveArgs {
         SolveArgs { pipeline: pipeline.expect("every pipeline has a name"), ..self.clone() }
     }
 
-    pub(crate) fn row_blockage(&self) -> bool {
-        self.row_blockage
-    }
-
     pub(crate) fn charge_options(&self) -> ChargeOptions {
         ChargeOptions::default()
             .target_density(self.target_density)
             .fillers(self.fillers)
             .row_blockage(self.row_blockage)
             .seed(self.seed)
+    }
+
+    pub(crate) fn deterministic(&self) -> bool {
+        self.deterministic
     }
 
     pub(crate) fn engine_options(&self) -> EngineOptions {

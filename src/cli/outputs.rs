@@ -2,10 +2,13 @@
 //! over another output.
 
 use super::failure::{Failure, named, usage};
+use super::options::DesignArgs;
 use super::results::{check_output, make_folder};
-use crate::bookshelf::{self, ReadOptions};
-use clap::Args;
+use crate::formats::{Format, FormatError, placement_format};
+use crate::text::compression::endings as compressed_endings;
+use crate::text::file::check_readable;
 use clap::error::ErrorKind;
+use clap::{Args, ValueEnum};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,9 +38,20 @@ pub(crate) struct ResultArgs {
     /// Write density, potential, field and forces as NumPy files
     #[arg(long, value_name = "DIR")]
     pub(crate) maps: Option<PathBuf>,
+    /// Format of what --maps writes; CSV has of a map a line for every bin, with the bin's centre in
+    /// layout units
+    #[arg(long, value_enum, default_value_t = MapsFormat::Npy, value_name = "FORMAT", requires = "maps")]
+    pub(crate) maps_as: MapsFormat,
     /// Draw density, potential, field and force as PNG and SVG
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
+}
+
+/// `--maps-as`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MapsFormat {
+    Npy,
+    Csv,
 }
 
 impl ResultArgs {
@@ -57,7 +71,7 @@ impl ResultArgs {
 }
 
 /// What pictures are called.
-pub(crate) const PICTURES: Names = Names::Ending(&["png", "svg", "gif"]);
+pub(crate) const PICTURES: Names = Names::Ending(&["png", "svg", "pdf", "gif"]);
 
 impl Names {
     fn holds(self, name: &OsStr) -> bool {
@@ -172,12 +186,6 @@ pub(super) fn identity(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The files of a design: its `.aux`, those it names, and another placement.
-pub(crate) fn design_files(aux: &Path, pl: Option<&Path>) -> Vec<PathBuf> {
-    let options = pl.map_or(ReadOptions::default(), |pl| ReadOptions::default().pl(pl));
-    bookshelf::files_of(aux, &options)
-}
-
 /// Wrong usage when more than one of `inputs` is standard input, which is read but once.
 pub(crate) fn one_standard_input<'a>(
     inputs: impl IntoIterator<Item = &'a Path>,
@@ -196,5 +204,24 @@ pub(crate) fn read_input(path: &Path) -> Result<Vec<u8>, Failure> {
         io::Read::read_to_end(&mut io::stdin().lock(), &mut bytes)?;
         return Ok(bytes);
     }
-    bookshelf::check_readable(path).and_then(|()| std::fs::read(path)).map_err(|e| named(path, e))
+    check_readable(path).and_then(|()| std::fs::read(path)).map_err(|e| named(path, e))
+}
+
+/// Wrong usage where a placement of the design cannot be written to `output`, by its name.
+pub(crate) fn check_placement_output(output: &Path, design: &DesignArgs) -> Result<(), Failure> {
+    let wrong = |what: &str| {
+        let message = format!("'--output' {}: {what}", output.display());
+        Err(usage(ErrorKind::InvalidValue, &message))
+    };
+    let name = output.to_string_lossy();
+    match placement_format(output, &design.path) {
+        Err(FormatError::Kind { expected, .. }) => wrong(&format!("expected {expected}")),
+        Ok(Format::Bookshelf) if compressed_endings().any(|ending| name.ends_with(ending)) => {
+            wrong("a .pl file is written as plain text")
+        }
+        Ok(Format::Def) if name.ends_with(".xz") => {
+            wrong("a .def file is written as it is or as .gz")
+        }
+        _ => Ok(()),
+    }
 }

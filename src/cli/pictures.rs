@@ -3,17 +3,18 @@
 use super::compare::Iteration;
 use super::evaluation::Evaluated;
 use super::failure::Failure;
-use super::views::{cells_and_overflow, force_maps, grid_over, magnitude, outlines};
+use super::picture_args::{DrawOptions, common_ends, name_of};
+use super::views::{
+    cells_and_overflow, charge_of_cells, force_maps, grid_over, magnitude, outlines,
+};
 use crate::Real;
-use crate::charge::{Charge, ChargeOptions};
+use crate::charge::ChargeOptions;
+use crate::congestion::CongestionKind;
 use crate::design::Design;
 use crate::grid::{Map, Rect};
 use crate::place::Record;
-use crate::plot::{
-    Arrows, Curves, Format, HeatMap, Histogram, Picture, PlotError, Scale, Series, Shading,
-};
+use crate::plot::{Arrows, Curves, HeatMap, Histogram, Look, Picture, Scale, Series};
 use clap::ValueEnum;
-use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
 /// A time this many times the slowest side's median is not the side's doing.
@@ -32,41 +33,33 @@ pub(crate) enum PictureName {
     FieldY,
     Field,
     Force,
+    Rudy,
+    #[value(name = "pin_rudy")]
+    PinRudy,
+    #[value(name = "rudy_long")]
+    RudyLong,
+    #[value(name = "rudy_short")]
+    RudyShort,
+    #[value(name = "macro_region")]
+    MacroRegion,
+    #[value(name = "cell_density")]
+    CellDensity,
+    #[value(name = "pin_density")]
+    PinDensity,
 }
 
 impl PictureName {
-    fn file(self) -> &'static str {
+    /// The map of congestion that it shows, if it shows one.
+    pub(crate) fn congestion(self) -> Option<CongestionKind> {
         match self {
-            PictureName::Density => "density",
-            PictureName::Cells => "cells",
-            PictureName::Overflow => "overflow",
-            PictureName::Histogram => "histogram",
-            PictureName::Potential => "potential",
-            PictureName::FieldX => "field_x",
-            PictureName::FieldY => "field_y",
-            PictureName::Field => "field",
-            PictureName::Force => "force",
-        }
-    }
-}
-
-/// Which pictures are drawn, and how.
-#[derive(Clone, Debug)]
-pub(crate) struct DrawOptions {
-    pub(crate) pictures: Vec<PictureName>,
-    pub(crate) formats: Vec<Format>,
-    pub(crate) shading: Shading,
-    /// Values at the ends of the colours.
-    pub(crate) range: Option<(f64, f64)>,
-}
-
-impl Default for DrawOptions {
-    fn default() -> Self {
-        DrawOptions {
-            pictures: PictureName::value_variants().to_vec(),
-            formats: vec![Format::Png, Format::Svg],
-            shading: Shading::Clipped,
-            range: None,
+            PictureName::Rudy => Some(CongestionKind::Rudy),
+            PictureName::PinRudy => Some(CongestionKind::PinRudy),
+            PictureName::RudyLong => Some(CongestionKind::RudyLong),
+            PictureName::RudyShort => Some(CongestionKind::RudyShort),
+            PictureName::MacroRegion => Some(CongestionKind::MacroRegion),
+            PictureName::CellDensity => Some(CongestionKind::CellDensity),
+            PictureName::PinDensity => Some(CongestionKind::PinDensity),
+            _ => None,
         }
     }
 }
@@ -76,72 +69,105 @@ const CELL_PIXELS: f64 = 1280.0;
 /// Bars of the histogram.
 const BARS: usize = 80;
 
-/// Draws an evaluation into `folder`; returns the files.
+/// A placement whose pictures go into a folder.
+pub(crate) struct Subject<'a, T: Real> {
+    pub(crate) design: &'a Design,
+    pub(crate) evaluated: &'a Evaluated<T>,
+    pub(crate) folder: &'a Path,
+}
+
+/// Draws evaluations, each into its folder; returns the files. Where there are several, the colours of
+/// a picture end at the same values for all of them.
 pub(crate) fn draw<T: Real>(
-    design: &Design,
-    evaluated: &Evaluated<T>,
-    folder: &Path,
-    options: &DrawOptions,
+    subjects: &[Subject<'_, T>],
+    options: &DrawOptions<PictureName>,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let drawer = Drawer {
-        design,
-        evaluated,
-        options,
-        shown: cells_and_overflow(evaluated.engine.charge()),
-        outlines: outlines(design, evaluated.engine.charge().grid().die()),
+    let drawers: Vec<Drawer<'_, T>> = subjects.iter().map(|s| Drawer::new(s, options)).collect();
+    let sketches = |name: PictureName, range: Option<(f64, f64)>| {
+        let sketches = drawers.iter().map(|drawer| drawer.picture(name, range));
+        sketches.collect::<Result<Vec<Sketch>, Failure>>()
     };
-    let names = &options.pictures;
-    let pictures = names.iter().map(|&name| drawer.picture(name)).collect::<Result<Vec<_>, _>>()?;
-    let write = |(name, picture): (&PictureName, &Picture)| -> Result<Vec<PathBuf>, PlotError> {
-        let path = |format: &Format| folder.join(name.file()).with_extension(format.extension());
-        let paths: Vec<PathBuf> = options.formats.iter().map(path).collect();
-        paths.iter().try_for_each(|path| picture.write(path))?;
-        Ok(paths)
+    let mut pictures: Vec<Vec<(String, Picture)>> = vec![Vec::new(); subjects.len()];
+    let is_there = |name: &&PictureName| {
+        let congestion = |subject: &Subject<'_, T>| subject.evaluated.congestion.is_some();
+        name.congestion().is_none() || subjects.iter().all(congestion)
     };
-    let files: Vec<_> = names.par_iter().zip(&pictures).map(write).collect::<Result<_, _>>()?;
-    Ok(files.concat())
+    for &name in options.pictures.iter().filter(is_there) {
+        let asked = options.range(&name);
+        let mut drawn = sketches(name, asked)?;
+        let common = common_ends(drawn.iter().map(|sketch| sketch.ends));
+        if asked.is_none() && drawn.iter().any(|sketch| Some(sketch.ends) != common) {
+            drawn = sketches(name, common)?;
+        }
+        for (pictures, sketch) in pictures.iter_mut().zip(drawn) {
+            pictures.push((name_of(&name), sketch.picture));
+        }
+    }
+    let written =
+        subjects.iter().zip(&pictures).map(|(subject, own)| options.write(own, subject.folder));
+    Ok(written.collect::<Result<Vec<_>, Failure>>()?.concat())
+}
+
+/// A picture, and the values at the ends of its colours.
+struct Sketch {
+    picture: Picture,
+    ends: (f64, f64),
 }
 
 /// What the pictures of an evaluation share.
 struct Drawer<'a, T: Real> {
     design: &'a Design,
     evaluated: &'a Evaluated<T>,
-    options: &'a DrawOptions,
+    options: &'a DrawOptions<PictureName>,
     /// Density of the cells at their exact sizes, and what is over the target of it.
     shown: [Map<f64>; 2],
     outlines: Vec<Rect>,
 }
 
-impl<T: Real> Drawer<'_, T> {
-    fn picture(&self, name: PictureName) -> Result<Picture, Failure> {
+impl<'a, T: Real> Drawer<'a, T> {
+    fn new(of: &Subject<'a, T>, options: &'a DrawOptions<PictureName>) -> Self {
+        let charge = of.evaluated.engine.charge();
+        Drawer {
+            design: of.design,
+            evaluated: of.evaluated,
+            options,
+            shown: cells_and_overflow(charge),
+            outlines: outlines(of.design, charge.grid().die()),
+        }
+    }
+
+    fn picture(&self, name: PictureName, range: Option<(f64, f64)>) -> Result<Sketch, Failure> {
         let charge = self.evaluated.engine.charge();
         let grid = charge.grid();
-        let target = charge.target_density();
+        let mark = Some((charge.target_density(), "T"));
         let [density, potential, field_x, field_y] = &self.evaluated.maps;
-        let density_label = "density ρ (area / bin area)";
-        let (sequential, diverging) = (Scale::Sequential, Scale::Diverging);
         match name {
             PictureName::Density => {
-                let map = HeatMap::new(density, grid, sequential);
-                self.finish(HeatMap { mark: Some((target, "T")), ..map }, "density", density_label)
+                let map = HeatMap { mark, ..HeatMap::new(density, grid, Scale::Target) };
+                self.finish(map, range, "density", "density ρ (area / bin area)")
             }
-            PictureName::Cells => self.cells(),
+            PictureName::Cells => self.cells(range),
             PictureName::Overflow => {
-                let map = HeatMap::new(&self.shown[1], grid, Scale::Magnitude);
-                self.finish(map, "overflow", "cells' area over the target / bin area")
+                let mut subtitle = self.subtitle();
+                if self.shown[1].as_slice().iter().all(|v| *v == 0.0) {
+                    subtitle += "; no bin is above the target";
+                }
+                let map = HeatMap::new(&self.shown[1], grid, Scale::Overflow);
+                let label = "cells' area above the target / bin area";
+                self.finish(HeatMap { subtitle, ..map }, range, "overflow", label)
             }
-            PictureName::Histogram => Ok(self.histogram(target)),
+            PictureName::Histogram => Ok(self.histogram(range)),
             PictureName::Potential => {
-                let map = HeatMap::new(potential, grid, diverging);
-                self.finish(map, "potential", "φ (bin widths²)")
+                let map = HeatMap::new(potential, grid, Scale::Diverging);
+                self.finish(map, range, "potential", "φ (bin widths²)")
             }
             PictureName::FieldX => {
-                let map = HeatMap::new(field_x, grid, diverging);
-                self.finish(map, "field along x", "Ex (bin widths)")
+                let map = HeatMap::new(field_x, grid, Scale::Diverging);
+                self.finish(map, range, "field along x", "Ex (bin widths)")
             }
             PictureName::FieldY => {
-                let map = HeatMap::new(field_y, grid, diverging);
-                self.finish(map, "field along y", "Ey (bin widths)")
+                let map = HeatMap::new(field_y, grid, Scale::Diverging);
+                self.finish(map, range, "field along y", "Ey (bin widths)")
             }
             PictureName::Field => {
                 let strength = magnitude(field_x, field_y);
@@ -149,23 +175,40 @@ impl<T: Real> Drawer<'_, T> {
                     arrows: Some(Arrows { x: field_x, y: field_y }),
                     ..HeatMap::new(&strength, grid, Scale::Magnitude)
                 };
-                self.finish(map, "field", "|E| (bin widths)")
+                self.finish(map, range, "field", "|E| (bin widths)")
             }
             PictureName::Force => {
-                let (coarse, [fx, fy]) = force_maps(self.evaluated)?;
+                let (coarse, [fx, fy]) = force_maps(self.design, self.evaluated)?;
                 let strength = magnitude(&fx, &fy);
                 let map = HeatMap {
                     subtitle: format!(
-                        "of the cells with their centre in each of {} × {} squares; black: none",
+                        "of the cells with their centre in each of {} × {} squares",
                         coarse.nx(),
                         coarse.ny()
                     ),
+                    absent: Some("no cells"),
                     arrows: Some(Arrows { x: &fx, y: &fy }),
                     ..HeatMap::new(&strength, coarse, Scale::Magnitude)
                 };
-                self.finish(map, "force on movable cells", "|Σ force| / Σ cell area (bin widths)")
+                let label = "|Σ force| / Σ cell area (bin widths)";
+                self.finish(map, range, "force on movable cells", label)
             }
+            congestion => self.congestion(congestion, range),
         }
+    }
+
+    /// A map of congestion.
+    fn congestion(&self, name: PictureName, range: Option<(f64, f64)>) -> Result<Sketch, Failure> {
+        let (Some(kind), Some(congestion)) = (name.congestion(), &self.evaluated.congestion) else {
+            return Err(format!("no picture {} without congestion", name_of(&name)).into());
+        };
+        let report = &congestion.report;
+        let grid = self.evaluated.engine.charge().grid();
+        let map = HeatMap {
+            subtitle: report.to_string(),
+            ..HeatMap::new(congestion.maps.map(kind), grid, Scale::Magnitude)
+        };
+        self.finish(map, range, kind.title(), kind.unit(report.convention))
     }
 
     fn subtitle(&self) -> String {
@@ -184,46 +227,57 @@ impl<T: Real> Drawer<'_, T> {
     fn finish<V: Real>(
         &self,
         map: HeatMap<'_, V>,
+        range: Option<(f64, f64)>,
         what: &str,
         label: &str,
-    ) -> Result<Picture, Failure> {
+    ) -> Result<Sketch, Failure> {
         let subtitle = if map.subtitle.is_empty() { self.subtitle() } else { map.subtitle };
-        let map = HeatMap {
+        let map = self.options.dress(HeatMap {
             title: format!("{}: {what}", self.design.name),
             subtitle,
             label: label.to_owned(),
             outlines: &self.outlines,
-            shading: self.options.shading,
-            range: self.options.range,
+            range,
             ..map
-        };
-        Ok(map.draw()?)
+        });
+        Ok(Sketch { picture: map.draw()?, ends: map.colors_end() })
     }
 
     /// What of each pixel cells cover, whatever the bins.
-    fn cells(&self) -> Result<Picture, Failure> {
+    fn cells(&self, range: Option<(f64, f64)>) -> Result<Sketch, Failure> {
         let charge = self.evaluated.engine.charge();
         let fine = grid_over(charge.grid().die(), CELL_PIXELS)?;
-        let charge = Charge::from_design(self.design, fine, &ChargeOptions::default())?;
+        let charge = charge_of_cells(self.design, fine, &ChargeOptions::default())?;
         let [cells, _] = cells_and_overflow(&charge);
         let map = HeatMap {
             subtitle: format!("{} movable and fixed cells as they lie", self.design.nodes.len()),
-            ..HeatMap::new(&cells, fine, Scale::Sequential)
+            mark: Some((1.0, "full")),
+            ..HeatMap::new(&cells, fine, Scale::Target)
         };
-        self.finish(map, "cells", "area of cells / area")
+        self.finish(map, range, "cells", "area of cells / area")
     }
 
-    fn histogram(&self, target: f64) -> Picture {
+    /// Over the same values as the colours of a map of the cells' density have.
+    fn histogram(&self, range: Option<(f64, f64)>) -> Sketch {
+        let target = self.evaluated.engine.charge().target_density();
+        let shading = self.options.shading();
+        let look =
+            Look { scale: Scale::Target, shading, mark: Some(target), range, ..Look::default() };
+        let palette = look.palette(self.shown[0].as_slice());
+        let hi = if range.is_some() { palette.hi } else { palette.hi.max(1.2 * target) };
+        let (ends, log) = ((palette.lo, hi), palette.is_log());
         let values = self.shown[0].as_slice().iter().copied();
+        let subtitle = format!("{}; cells at their exact sizes, without fillers", self.subtitle());
         let histogram = Histogram {
-            title: format!("{}: bins by density", self.design.name),
-            subtitle: format!("{}; cells at their exact sizes, without fillers", self.subtitle()),
+            title: self.options.title(format!("{}: bins by density", self.design.name)),
+            subtitle: self.options.title(subtitle),
             x_label: "density (area / bin area)".to_owned(),
             y_label: "bins".to_owned(),
             mark: Some((target, "target density".to_owned())),
-            ..Histogram::of(values, 0.0, 1.2 * target, BARS)
+            size: self.options.size(),
+            ..Histogram::of(values, ends, log, BARS)
         };
-        histogram.draw()
+        Sketch { picture: histogram.draw(), ends }
     }
 }
 

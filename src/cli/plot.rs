@@ -1,111 +1,124 @@
-//! `placefield plot`: one placement in pictures.
+//! `placefield plot`: placements in pictures.
 
-use super::evaluation::evaluate;
+use super::congestion::CongestionArgs;
+use super::evaluation::{Evaluated, evaluate};
 use super::failure::{Failure, usage};
-use super::input::{open_design, with_precision};
-use super::options::{EvaluationArgs, has_repeats};
-use super::outputs::{Outputs, PICTURES, design_files, one_standard_input};
-use super::pictures::{self, DrawOptions, PictureName};
-use super::results::{list, tell};
-use crate::plot::{Format, Shading};
+use super::input::{Opened, open_design, with_precision};
+use super::options::EvaluationArgs;
+use super::outputs::{Outputs, PICTURES, one_standard_input};
+use super::picture_args::{PictureArgs, name_of};
+use super::pictures::{self, PictureName, Subject};
+use super::results::{list, make_folder, tell};
+use crate::formats::read_placement;
+use clap::Args;
 use clap::error::ErrorKind;
-use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `placefield plot`.
 #[derive(Args)]
 pub(crate) struct PlotArgs {
-    /// The design's .aux file
-    #[arg(value_name = "DESIGN.aux")]
-    aux: PathBuf,
     #[command(flatten)]
     evaluation: EvaluationArgs,
+    #[command(flatten)]
+    congestion: CongestionArgs,
     /// Folder the pictures go to; made when it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Which pictures, joined by commas; all unless given
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
     pictures: Vec<PictureName>,
-    /// File formats
-    #[arg(long, value_enum, default_value_t = FormatArg::Both, value_name = "FORMAT")]
-    format: FormatArg,
-    /// How values become colours: in proportion up to the largest, up to where a few bins stand out,
-    /// or by the logarithm
-    #[arg(long, value_enum, default_value_t = ScaleArg::Clipped, value_name = "SCALE")]
-    scale: ScaleArg,
-    /// Values at the ends of the colours, of the one map that --pictures names
-    #[arg(long, value_name = "LO:HI", value_parser = range, requires = "pictures", allow_hyphen_values = true)]
-    range: Option<(f64, f64)>,
-}
-
-/// `--format`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatArg {
-    Png,
-    Svg,
-    Both,
-}
-
-/// `--scale`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ScaleArg {
-    Linear,
-    Clipped,
-    Log,
-}
-
-/// `--range`.
-fn range(text: &str) -> Result<(f64, f64), String> {
-    let ends = text.split_once(':').and_then(|(lo, hi)| Some((lo.parse().ok()?, hi.parse().ok()?)));
-    let range = ends.filter(|(lo, hi): &(f64, f64)| lo < hi && lo.is_finite() && hi.is_finite());
-    range.ok_or_else(|| "expected two numbers, the lower first, as in 0:1.5".to_owned())
-}
-
-impl PlotArgs {
-    fn draw_options(&self) -> Result<DrawOptions, Failure> {
-        if has_repeats(&self.pictures) {
-            let message = "'--pictures': each picture can be named once";
-            return Err(usage(ErrorKind::ValueValidation, message));
-        }
-        // The histogram has no colours.
-        let map = matches!(self.pictures[..], [name] if name != PictureName::Histogram);
-        if self.range.is_some() && !map {
-            let message = "'--range' is of one map: name one with '--pictures'";
-            return Err(usage(ErrorKind::ArgumentConflict, message));
-        }
-        let all = DrawOptions::default();
-        Ok(DrawOptions {
-            pictures: if self.pictures.is_empty() { all.pictures } else { self.pictures.clone() },
-            formats: match self.format {
-                FormatArg::Png => vec![Format::Png],
-                FormatArg::Svg => vec![Format::Svg],
-                FormatArg::Both => all.formats,
-            },
-            shading: match self.scale {
-                ScaleArg::Linear => Shading::Linear,
-                ScaleArg::Clipped => Shading::Clipped,
-                ScaleArg::Log => Shading::Log,
-            },
-            range: self.range,
-        })
-    }
+    /// Draw another placement, too: colours of a picture end at the same values for all of them, and
+    /// those of each placement go to a folder of its name. May be given several times
+    #[arg(long, value_name = "FILE.pl")]
+    also: Vec<PathBuf>,
+    #[command(flatten)]
+    drawing: PictureArgs,
 }
 
 /// Reads, evaluates, draws, and lists the files on standard output.
 pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
-    let drawn = args.draw_options()?;
-    let pl = args.evaluation.pl.as_deref();
-    one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
-    Outputs::default()
-        .folder("--out", Some(&args.out), PICTURES)
-        .check(&design_files(&args.aux, pl))?;
-    let opened = open_design(&args.aux, &args.evaluation)?;
+    let drawn = args.drawing.resolve(&args.pictures)?;
+    let asked = |name: &&PictureName| name.congestion().is_some();
+    if let (Some(name), false) = (args.pictures.iter().find(asked), args.congestion.is_asked()) {
+        let message = format!("'--pictures {}' needs '--congestion'", name_of(name));
+        return Err(usage(ErrorKind::MissingRequiredArgument, &message));
+    }
+    let design = &args.evaluation.design;
+    design.check()?;
+    one_standard_input(
+        [&*design.path]
+            .into_iter()
+            .chain(design.pl.as_deref())
+            .chain(args.also.iter().map(|p| &**p)),
+    )?;
+    let mut inputs = design.files();
+    inputs.extend(args.also.iter().cloned());
+    Outputs::default().folder("--out", Some(&args.out), PICTURES).check(&inputs)?;
+    let mut opened = open_design(&args.evaluation)?;
+    let first = design.pl.clone().unwrap_or_else(|| design.path.clone());
+    let folders = folders(&args.out, &first, &args.also)?;
     let options = &args.evaluation.options;
     with_precision!(options.precision(), T => {
-        let evaluated = evaluate::<T>(&opened, options)?;
-        let files = pictures::draw(&opened.design, &evaluated, &args.out, &drawn)?;
-        tell(&evaluated.notes, &evaluated.report.warnings);
+        let mut evaluated = evaluate::<T>(&opened, options)?;
+        evaluated.add_congestion(&opened, &args.congestion, None)?;
+        let (notes, mut warnings) = (evaluated.notes.clone(), evaluated.report.warnings.clone());
+        let mut others: Vec<(Opened, Evaluated<T>)> = Vec::new();
+        for path in &args.also {
+            let position = args.evaluation.design.pin_position();
+            let read = read_placement(path, &opened.design.nodes, position)?;
+            let mut design = opened.design.clone();
+            design.placement = read.placement;
+            design.nodes.kind = read.kind;
+            let opened = opened.with(design, read.warnings);
+            let mut evaluated = evaluate::<T>(&opened, options)?;
+            evaluated.add_congestion(&opened, &args.congestion, None)?;
+            let new = evaluated.report.warnings.iter().filter(|w| !warnings.contains(w));
+            warnings.extend(new.cloned().collect::<Vec<_>>());
+            others.push((opened, evaluated));
+        }
+        if !others.is_empty() {
+            opened.design.name = format!("{}, {}", opened.design.name, stem(&first));
+        }
+        for ((other, _), path) in others.iter_mut().zip(&args.also) {
+            other.design.name = format!("{}, {}", other.design.name, stem(path));
+        }
+        let all = std::iter::once((&opened, &evaluated)).chain(others.iter().map(|(o, e)| (o, e)));
+        let subjects: Vec<Subject<'_, T>> = all
+            .zip(&folders)
+            .map(|((opened, evaluated), folder)| Subject {
+                design: &opened.design,
+                evaluated,
+                folder,
+            })
+            .collect();
+        let files = pictures::draw(&subjects, &drawn)?;
+        tell(&notes, &warnings);
         Ok(list(&files)?)
     })
+}
+
+/// A file's name without its endings.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.split('.').next().unwrap_or_default().to_owned()
+}
+
+/// Where the pictures of each placement go: all of one into `out`, those of several into a folder of
+/// each one's name, which is made.
+fn folders(out: &Path, first: &Path, also: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    if also.is_empty() {
+        return Ok(vec![out.to_owned()]);
+    }
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for path in std::iter::once(first).chain(also.iter().map(PathBuf::as_path)) {
+        let folder = out.join(stem(path));
+        if folders.contains(&folder) {
+            let message = format!("'--also': two placements are called {}", stem(path));
+            return Err(usage(ErrorKind::ArgumentConflict, &message));
+        }
+        make_folder(&folder)?;
+        folders.push(folder);
+    }
+    Ok(folders)
 }

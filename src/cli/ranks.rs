@@ -105,10 +105,8 @@ pub(crate) fn device_of(world: &World, engine: EngineChoice) -> usize {
 /// Tells files with other numbers in them from each other.
 #[cfg(feature = "cuda")]
 pub(crate) fn digest(values: &[f64]) -> String {
-    use std::hash::{DefaultHasher, Hasher};
-    let mut hasher = DefaultHasher::new();
-    hasher.write(bytemuck::cast_slice(values));
-    format!("{:016x}", hasher.finish())
+    let hash = crate::hash::Fnv1a::new().list(values.iter().map(|v| v.to_bits()));
+    format!("{:016x}", hash.finish())
 }
 
 /// Whether this rank writes files and prints.

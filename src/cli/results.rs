@@ -1,6 +1,7 @@
 //! Where results go: files, standard output, and remarks on stderr.
 
 use super::failure::{Failure, named};
+use crate::design::Design;
 use crate::output::{check_writable, write_whole};
 use indicatif::ProgressBar;
 use std::io::{self, Write};
@@ -76,4 +77,10 @@ pub(crate) fn spinner(message: String) -> ProgressBar {
         spinner.enable_steady_tick(Duration::from_millis(100));
     }
     spinner
+}
+
+/// What follows a length where a layout unit is known to be some micrometres: the length in these.
+pub(crate) fn in_microns(design: &Design, length: f64) -> String {
+    let length = design.units_per_micron.map(|units| length / units);
+    length.map_or_else(String::new, |length| format!("; {length:.1} µm"))
 }

@@ -4,11 +4,14 @@
 use super::evaluation::Evaluated;
 use super::failure::Failure;
 use crate::Real;
-use crate::charge::Charge;
-use crate::charge::smoothing::is_macro;
+pub(crate) use crate::charge::smoothing::movable_macros;
+use crate::charge::{Charge, ChargeError, ChargeOptions};
 use crate::cpu::density::CpuDensity;
 use crate::design::{Design, NodeKind};
+use crate::engine::MapKind;
 use crate::grid::{BinGrid, Map, Rect};
+use crate::plot::ROUNDING;
+use rayon::prelude::*;
 
 /// Most macros outlined; beyond that the outlines hide the map.
 const MOST_OUTLINES: usize = 5_000;
@@ -16,23 +19,18 @@ const MOST_OUTLINES: usize = 5_000;
 /// bin averages over many cells, and for arrows.
 pub(crate) const ARROW_BINS: f64 = 64.0;
 
-/// The movable nodes that are macros, by the rule that the charge takes too.
-pub(crate) fn movable_macros(design: &Design) -> Vec<usize> {
-    let areas = design.movable().map(|i| design.size(i)).map(|(w, h)| w * h);
-    let (sum, count) = areas.fold((0.0, 0usize), |(sum, count), area| (sum + area, count + 1));
-    let row_height = design.row_height().unwrap_or(0.0);
-    let mean = sum / count.max(1) as f64;
-    design.movable().filter(|&i| is_macro(design.size(i), mean, row_height)).collect()
-}
-
-/// Fixed nodes that block area inside the die, and movable macros, largest first.
+/// Fixed nodes that block area inside the die, and movable macros, largest first; then blockages and fences.
 pub(crate) fn outlines(design: &Design, die: Rect) -> Vec<Rect> {
-    largest(design, fixed(design).chain(movable_macros(design)), die)
+    let mut outlines = largest(design, fixed(design).chain(movable_macros(design)), die);
+    outlines.extend(floorplan_outlines(design, die));
+    outlines
 }
 
-/// Fixed nodes that block area inside the die, largest first.
+/// Fixed nodes that block area inside the die, largest first; then blockages and fences.
 pub(crate) fn fixed_outlines(design: &Design, die: Rect) -> Vec<Rect> {
-    largest(design, fixed(design), die)
+    let mut outlines = largest(design, fixed(design), die);
+    outlines.extend(floorplan_outlines(design, die));
+    outlines
 }
 
 fn fixed(design: &Design) -> impl Iterator<Item = usize> {
@@ -41,7 +39,10 @@ fn fixed(design: &Design) -> impl Iterator<Item = usize> {
 
 /// The largest of `nodes` that lie on the die, as many as can be outlined.
 fn largest(design: &Design, nodes: impl Iterator<Item = usize>, die: Rect) -> Vec<Rect> {
-    let all = nodes.map(|i| design.rect(i));
+    largest_rects(nodes.map(|i| design.rect(i)), die)
+}
+
+fn largest_rects(all: impl Iterator<Item = Rect>, die: Rect) -> Vec<Rect> {
     let mut inside: Vec<Rect> = all.filter(|r| r.overlap(&die) > 0.0).collect();
     inside.sort_by(|a, b| b.area().total_cmp(&a.area()));
     inside.truncate(MOST_OUTLINES);
@@ -62,26 +63,89 @@ pub(crate) fn grid_over(die: Rect, bins: f64) -> Result<BinGrid, Failure> {
 }
 
 /// Density of fixed and movable cells at their exact sizes where the charge's bodies begin,
-/// without fillers, and by how much each bin is over the target density: shares of the bin's area.
+/// without fillers, and by how much each bin is above the target density: shares of the bin's area.
+/// Less than [`ROUNDING`] of it is zero: areas are sums, which are rounded.
 pub(crate) fn cells_and_overflow(charge: &Charge) -> [Map<f64>; 2] {
     let grid = charge.grid();
-    let mut cells = Map::filled(grid.nx(), grid.ny(), 0.0);
+    let [nx, ny] = charge.stacked_bins();
+    let mut cells = Map::filled(nx, ny, 0.0);
     let (x, y) = charge.initial_positions::<f64>();
     CpuDensity::new(charge, 0.0).exact_map(&x, &y, &mut cells);
-    let target = charge.target_density();
-    let over = cells.as_slice().iter().map(|rho| (rho - target).max(0.0)).collect();
-    let overflow = Map::from_vec(grid.nx(), grid.ny(), over);
+    let mut overflow = Map::filled(grid.nx(), grid.ny(), 0.0);
+    for (region, cells) in cells.as_slice().chunks_exact(grid.bins()).enumerate() {
+        let target = charge.region_target_density(region);
+        let bins = overflow.as_mut_slice().iter_mut().zip(cells);
+        bins.for_each(|(over, rho)| {
+            *over += Some(rho - target).filter(|v| *v > ROUNDING).unwrap_or(0.0)
+        });
+    }
+    over_die(charge, MapKind::Density, &mut cells);
     [cells, overflow]
 }
 
+/// Makes one map over the die of the maps of all fence regions: in every bin that of the region
+/// which has most of the bin, the last of several, and of densities what movable cells of the others add.
+pub(crate) fn over_die<T: Real>(charge: &Charge, kind: MapKind, stacked: &mut Map<T>) {
+    let (grid, regions) = (charge.grid(), charge.regions());
+    if regions == 1 {
+        return;
+    }
+    let fixed = |region: usize, bin: usize| charge.region_fixed(region).as_slice()[bin];
+    let share =
+        |region: usize, bin: usize| fixed(region, bin) / charge.region_target_density(region);
+    let value = |bin: usize| {
+        let nearest = |&a: &usize, &b: &usize| share(a, bin).total_cmp(&share(b, bin));
+        let home = (0..regions).rev().min_by(nearest).unwrap_or(0);
+        let of = |region: usize| stacked.as_slice()[region * grid.bins() + bin].wide();
+        if kind != MapKind::Density {
+            return T::of(of(home));
+        }
+        let others = (0..regions).filter(|&region| region != home);
+        let added = others.map(|r| (of(r) - fixed(r, bin) / grid.bin_area()).max(0.0));
+        T::of(of(home) + added.sum::<f64>())
+    };
+    let values = (0..grid.bins()).into_par_iter().map(value).collect();
+    *stacked = Map::from_vec(grid.nx(), grid.ny(), values);
+}
+
+/// The charge of a design's cells as if there were no fences: one density of all of them.
+pub(crate) fn charge_of_cells(
+    design: &Design,
+    grid: BinGrid,
+    options: &ChargeOptions,
+) -> Result<Charge, ChargeError> {
+    let mut charge = Charge::from_design(design, grid, options)?;
+    if charge.regions() > 1 {
+        charge.set_fences(&[], &vec![0; charge.movable()])?;
+    }
+    Ok(charge)
+}
+
+/// Outlines of what keeps cells off, or in, that no node is: blockages and fences, the largest first.
+fn floorplan_outlines(design: &Design, die: Rect) -> Vec<Rect> {
+    let fences = design.fences.iter().flat_map(|fence| fence.rects.iter().copied());
+    let all = design.blockages.iter().map(|of| of.rect).chain(fences);
+    largest_rects(all, die)
+}
+
+/// A coarse grid for maps of what cells do. Its bins are at least as high as a row, for of lower
+/// ones some would hold no cell's centre.
+pub(crate) fn coarse_grid(design: &Design, die: Rect) -> Result<BinGrid, Failure> {
+    let grid = grid_over(die, ARROW_BINS)?;
+    let rows = design.row_height().map_or(f64::INFINITY, |height| die.height() / height);
+    let along_y = (grid.ny() as f64).min(rows.floor()).max(1.0) as usize;
+    Ok(BinGrid::new(die, grid.nx(), along_y)?)
+}
+
 /// Force per cell area on a coarse grid: Σ force over Σ area of the movable
-/// cells whose centre lies in the bin, bin widths.
+/// cells whose centre lies in the bin, bin widths; NaN where there are none.
 pub(crate) fn force_maps<T: Real>(
+    design: &Design,
     evaluated: &Evaluated<T>,
 ) -> Result<(BinGrid, [Map<f64>; 2]), Failure> {
     let charge = evaluated.engine.charge();
     let die = charge.grid().die();
-    let grid = grid_over(die, ARROW_BINS)?;
+    let grid = coarse_grid(design, die)?;
     let zero = Map::filled(grid.nx(), grid.ny(), 0.0);
     let (mut fx, mut fy, mut area) = (zero.clone(), zero.clone(), zero);
     for i in 0..charge.movable() {
@@ -98,7 +162,7 @@ pub(crate) fn force_maps<T: Real>(
     }
     for map in [&mut fx, &mut fy] {
         for (f, &a) in map.as_mut_slice().iter_mut().zip(area.as_slice()) {
-            *f = if a > 0.0 { *f / a } else { 0.0 };
+            *f = if a > 0.0 { *f / a } else { f64::NAN };
         }
     }
     Ok((grid, [fx, fy]))
@@ -138,7 +202,7 @@ pub(crate) fn hot_spots(
     let around = |at: usize, n: usize| at.saturating_sub(reach)..(at + reach + 1).min(n);
     let total: f64 = overflow.as_slice().iter().sum();
     let mut over: Vec<(f64, usize)> =
-        overflow.as_slice().iter().copied().zip(0..).filter(|(v, _)| *v > 1e-9).collect();
+        overflow.as_slice().iter().copied().zip(0..).filter(|(v, _)| *v > 0.0).collect();
     over.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut taken = Map::filled(nx, ny, false);
     let mut spots = Vec::new();
@@ -232,6 +296,7 @@ mod tests {
                 width: vec![2.0; n],
                 height: vec![2.0; n],
                 kind: vec![NodeKind::Movable; n],
+                ..Nodes::default()
             },
             placement: Placement {
                 x: at.iter().map(|p| p.0).collect(),
@@ -261,6 +326,29 @@ mod tests {
         assert_eq!(spots[1].names, ["c3", "c4"], "the largest first");
         assert_eq!(spots[1].rect, Rect::at(10.0, 20.0, 2.0, 2.0));
         assert_eq!(hot_spots(&design, &grid, &maps, 1).len(), 1);
+    }
+
+    #[test]
+    fn rounding_is_no_overflow() {
+        // Three cells that fill a bin, whose areas do not sum up to one exactly.
+        let third = 2.0 / 3.0;
+        let mut design = design(&[(40.0, 4.0), (40.0 + third, 4.0), (40.0 + 2.0 * third, 4.0)]);
+        design.nodes.width.fill(third * (1.0 + 1e-11));
+        let grid = BinGrid::new(design.die().unwrap(), 32, 16).unwrap();
+        let charge = Charge::from_design(&design, grid, &Default::default()).unwrap();
+        let [cells, overflow] = cells_and_overflow(&charge);
+        assert!((cells[(20, 2)] - 1.0).abs() < 1e-9);
+        assert!(overflow.as_slice().iter().all(|v| *v == 0.0));
+        design.nodes.width.fill(third * 1.001);
+        let charge = Charge::from_design(&design, grid, &Default::default()).unwrap();
+        assert!(cells_and_overflow(&charge)[1][(20, 2)] > 1e-4);
+    }
+
+    #[test]
+    fn coarse_bins_are_not_lower_than_rows() {
+        let design = design(&[(0.0, 0.0)]);
+        let grid = coarse_grid(&design, design.die().unwrap()).unwrap();
+        assert_eq!((grid.nx(), grid.ny()), (64, 16));
     }
 
     #[test]

@@ -6,9 +6,9 @@
 //! area over the movable area and the maximum is that of ρ, both before the
 //! fillers are added.
 //!
-//! Bodies of several fence regions ([`Charge::set_fences`]) make a map each, of which the next follows the
-//! one before along x: all of them are one map of `regions · nx × ny` bins, and one region is the
-//! ordinary case.
+//! Bodies of several fence regions ([`Charge::set_fences`]) make a map each, of which the next
+//! follows the one before along x: all of them are one map of `regions · nx × ny` bins, and one
+//! region is the ordinary case.
 //!
 //! # How it runs in parallel
 //! Bodies are kept in an order by bin (`bodies`). One task takes the bodies of a
@@ -35,8 +35,8 @@ use std::ops::Range;
 /// Columns of bins of a strip.
 const STRIP: usize = 16;
 
-/// The density of the bodies, and the force on them: made once for a [`Charge`], then asked
-/// every iteration, for either precision: positions and maps are of a type `T`, sizes and sums are `f64`.
+/// The density of the bodies, and the force on them: made once for a [`Charge`], then asked every
+/// iteration, for either precision: positions and maps are of a type `T`, sizes and sums are `f64`.
 ///
 /// Positions are lower-left corners in layout units, movable cells then
 /// fillers. One that is not finite adds nothing to the map; what lies
@@ -94,15 +94,15 @@ impl CpuDensity {
     /// Allocates what the densities of `charge` are computed in; the maps it writes are
     /// each less `background`: 0 for ρ itself.
     pub fn new(charge: &Charge, background: f64) -> Self {
-        CpuDensity::less(charge, |_| background)
+        CpuDensity::less(charge, &vec![background; charge.regions()])
     }
 
     /// As [`CpuDensity::new`], each map less its region's background, as a solve takes it.
     pub(super) fn centered(charge: &Charge) -> Self {
-        CpuDensity::less(charge, |region| charge.region_background(region))
+        CpuDensity::less(charge, &charge.backgrounds())
     }
 
-    fn less(charge: &Charge, background: impl Fn(usize) -> f64 + Sync) -> Self {
+    fn less(charge: &Charge, backgrounds: &[f64]) -> Self {
         let bodies = Bodies::new(charge);
         let Bins { nx, ny, area, .. } = bodies.bins;
         // The integers of a bin's fixed area and all bodies stay below 2^62, and those
@@ -113,14 +113,14 @@ impl CpuDensity {
         let per_movable = |movable: f64| if movable > 0.0 { area / movable } else { 0.0 };
         let of_region = |region| OfRegion {
             target: charge.region_target_density(region),
-            background: background(region),
+            background: backgrounds[region],
             per_movable: per_movable(charge.region_movable_area(region)),
             stats: DensityStats::default(),
         };
         let regions = charge.regions();
         let fixed = (0..regions).flat_map(|region| charge.region_fixed(region).as_slice());
         CpuDensity {
-            regions: (0..regions).into_par_iter().map(of_region).collect(),
+            regions: (0..regions).map(of_region).collect(),
             targets: charge.target_densities().map(|targets| targets.as_slice().to_vec()),
             per_movable: per_movable(charge.movable_area()),
             scale,

@@ -19,11 +19,12 @@ use crate::grid::Map;
 use crate::real::Real;
 use rayon::prelude::*;
 
-/// Writes the derivatives of the energy by x and y of every body, per layout unit, for the lower-left
-/// corners `x` and `y` and the `potential` that was solved at them.
+/// Writes the derivatives of the energy by x and y of every body, per layout unit, for the
+/// lower-left corners `x` and `y` and the `potential` that was solved at them.
 ///
 /// # Errors
-/// When a slice does not have one value per body, or the map is not `nx × ny` for each fence region.
+/// When a slice does not have one value per body, or the map is not `nx × ny` for each fence
+/// region.
 pub fn energy_gradient<T: Real>(
     charge: &Charge,
     potential: &Map<T>,
@@ -39,7 +40,7 @@ pub fn energy_gradient<T: Real>(
         ("y of the gradient", gradient_y.len()),
     ];
     check_lengths(charge.bodies(), &lengths)?;
-    let (axis_x, axis_y) = Axis::of(&grid);
+    let (axis_x, axis_y) = Axis::of(&charge.grid_from_origin());
     let gradients = gradient_x.par_iter_mut().zip(gradient_y);
     gradients.enumerate().for_each(|(body, (to_x, to_y))| {
         (*to_x, *to_y) = (T::zero(), T::zero());

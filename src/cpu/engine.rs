@@ -25,8 +25,8 @@ pub struct CpuEngine<T: Real> {
     density: CpuDensity,
     /// ρ less the background, the map of every region.
     centered: Map<T>,
-    /// By [`Pipeline::ALL`]; made when a pipeline is first asked for. Where there are several regions
-    /// and threads, several solvers take a share of the regions each.
+    /// By [`Pipeline::ALL`]; made when a pipeline is first asked for. Where there are several
+    /// regions and threads, several solvers take a share of the regions each.
     solvers: [Vec<Solver<T>>; Pipeline::ALL.len()],
     fields: Fields<T>,
     /// Of every region, as last computed.
@@ -51,6 +51,10 @@ impl<T: Real> std::fmt::Debug for CpuEngine<T> {
 }
 
 impl<T: Real> CpuEngine<T> {
+    /// The most bytes per bin of one region that a [`Charge`], an engine of it in any pipeline and
+    /// a copy of its four maps take together, besides those for bodies.
+    pub const BYTES_PER_BIN: usize = 24 + 12 * size_of::<T>();
+
     /// An engine for `charge`; everything it will need is allocated here, but
     /// for pipelines other than [`Engine::choice`]'s, which are planned on first use.
     ///
@@ -95,7 +99,7 @@ impl<T: Real> CpuEngine<T> {
         self.pool.current_num_threads()
     }
 
-    /// Centered ρ, `nx × ny` for each region: ρ less [`Charge::region_background`], as last computed. It
+    /// Centered ρ, `nx × ny` for each region: ρ less [`Charge::backgrounds`], as last computed. It
     /// is what is solved; [`Engine::read_map`] gives ρ itself.
     pub fn centered_density(&self) -> &Map<T> {
         &self.centered
@@ -342,7 +346,8 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
 }
 
 impl<T: Real> CpuEngine<T> {
-    /// Writes the forces times the weight of each body to a gradient of two values per body, or adds them.
+    /// Writes the forces times the weight of each body to a gradient of two values per body, or
+    /// adds them.
     fn put_gradient(
         &self,
         gradient: &mut [T],

@@ -6,12 +6,12 @@
 //! where the field does, away from dense regions. With E in bin widths the unit
 //! is layout area × bin widths.
 //!
-//! Bodies are taken in their order by bin (`bodies`): the task of a chunk brings
-//! both components of its patch of the field into cache, side by side, reads it there, and writes
-//! the forces of its bodies next to one another. From there they are read in the caller's order:
-//! were they written in it at once, in no order at all, cores would take lines from one another.
-//! Each body's sum is in a set order, which its size decides and not where it stands in the order by
-//! bin: the bits are the same for any number of threads, and whatever was computed before.
+//! Bodies are taken in their order by bin (`bodies`): the task of a chunk brings both components of
+//! its patch of the field into cache, side by side, reads it there, and writes the forces of its
+//! bodies next to one another. From there they are read in the caller's order: were they written in
+//! it at once, in no order at all, cores would take lines from one another. Each body's sum is in a
+//! set order, which its size decides and not where it stands in the order by bin: the bits are the
+//! same for any number of threads, and whatever was computed before.
 
 use super::bodies::{
     BLOCK, Bins, Chunk, Extent, Footprint, Footprints, MOVED, NOT_IN_PATCH, Order, PATCH, blocks,
@@ -35,9 +35,9 @@ struct Field<'a, T> {
 type Patch<T> = [[T; 2]; PATCH * PATCH];
 
 impl CpuDensity {
-    /// Writes the force on every body in the field `(field_x, field_y)` of its region, movable cells then
-    /// fillers, at the positions last given. A body outside the die, or at a position that is not
-    /// finite, has zero force.
+    /// Writes the force on every body in the field `(field_x, field_y)` of its region, movable
+    /// cells then fillers, at the positions last given. A body outside the die, or at a position
+    /// that is not finite, has zero force.
     ///
     /// # Panics
     /// When a slice is not one entry per body, a map is not `nx × ny` for each region, or no
@@ -167,8 +167,8 @@ impl<T: Real> Field<'_, T> {
     }
 }
 
-/// The force on the `k`-th body of a block, all of it in a window, with which `patch` begins: its few
-/// terms are summed in `T`, the many of a larger body in `f64`.
+/// The force on the `k`-th body of a block, all of it in a window, with which `patch` begins: its
+/// few terms are summed in `T`, the many of a larger body in `f64`.
 #[inline(always)]
 fn in_window<T: Real>(patch: &[[T; 2]], footprints: &Footprints<T>, k: usize) -> [T; 2] {
     let bins = patch[..Footprints::<T>::SPAN].as_flattened();

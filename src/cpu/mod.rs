@@ -2,6 +2,7 @@
 //! rayon pool.
 
 mod bodies;
+pub(crate) mod boxes;
 pub mod density;
 pub mod energy_gradient;
 pub mod engine;

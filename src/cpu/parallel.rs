@@ -21,6 +21,12 @@ impl<S> PerThread<S> {
         let index = rayon::current_thread_index().unwrap_or(0) % self.slots.len();
         work(&mut self.slots[index].lock().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Runs `work` with every value in turn.
+    pub(crate) fn each(&mut self, work: impl FnMut(&mut S)) {
+        let slots = self.slots.iter_mut();
+        slots.map(|slot| slot.get_mut().unwrap_or_else(PoisonError::into_inner)).for_each(work);
+    }
 }
 
 /// Σ a·b in `f64`. Eight running sums, so that the additions overlap.

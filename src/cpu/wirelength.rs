@@ -4,10 +4,10 @@
 //! net's own extremes, so that f32 loses nothing to where on the die a net lies,
 //! and no exponent is above zero.
 //!
-//! The positions of bodies are put side by side, x and y of each, so that a pin finds both at
-//! one place; so are the pins' gradients, which each body adds up. What lies between is computed for
-//! a few hundred pins at a time, which stay in the nearest cache: positions, exponentials, several to a
-//! vector, to within 2 ulp (`simd::exp`), and last each net's sums and gradients.
+//! The positions of bodies are put side by side, x and y of each, so that a pin finds both at one
+//! place; so are the pins' gradients, which each body adds up. What lies between is computed for a
+//! few hundred pins at a time, which stay in the nearest cache: positions, exponentials, several to
+//! a vector, to within 2 ulp (`simd::exp`), and last each net's sums and gradients.
 //!
 //! # How it runs in parallel
 //! Nets are cut into blocks of about as many pins. A block is one task, which
@@ -61,8 +61,9 @@ struct NetBlock<T> {
     nets: Range<usize>,
     /// Whether they take part in the weighted average.
     smooth: bool,
-    /// Working memory, empty unless `smooth`. Of every pin of a piece: how far below its net's high end and
-    /// above its low end it is, γ being the unit, as numbers that are not above zero; then e and n.
+    /// Working memory, empty unless `smooth`. Of every pin of a piece: how far below its net's high
+    /// end and above its low end it is, γ being the unit, as numbers that are not above zero; then
+    /// e and n.
     exponents: [Vec<[T; 2]>; 2],
     /// Of every net of a piece: low and high end along both axes.
     ends: Vec<[[T; 2]; 2]>,

@@ -90,25 +90,25 @@ pub unsafe fn stream(gpu: &Gpu) -> Arc<CudaStream> {
 /// `gpu` before and ahead of what is enqueued afterwards, wherever that goes. The streams wait for
 /// one another on the device, by events. Reading results in `body` waits for `stream` alone. Other
 /// threads that use `gpu` wait meanwhile, as for a capture. What several devices do together
-/// ([`Peers`](super::Peers)) is not to be asked for in `body`: another thread that asks them for something may
-/// wait for this one, and this one for it.
+/// ([`Peers`](super::Peers)) is not to be asked for in `body`: another thread that asks them for
+/// something may wait for this one, and this one for it.
 ///
 /// While `stream` is being captured (`cuStreamBeginCapture`, PyTorch's `torch.cuda.graph`), what is
 /// enqueued becomes a part of the caller's graph. What loads kernels, allocates, copies from or to
-/// the host or waits is then refused ([`CudaError::Capturing`]): a step of the engine has to run before
-/// one is captured. The first capture after other work waits for that work on the host.
+/// the host or waits is then refused ([`CudaError::Capturing`]): a step of the engine has to run
+/// before one is captured. The first capture after other work waits for that work on the host.
 ///
 /// # Errors
 /// [`CudaError::OtherContext`] for a stream of another context than the device's primary one,
 /// [`CudaError::Capturing`] inside another `on_stream` or a capture by
-/// [`Graph::capture`](super::Graph::capture), and when the driver refuses. Work is enqueued even where the
-/// driver refuses to mark its end, which it does only once the device has failed.
+/// [`Graph::capture`](super::Graph::capture), and when the driver refuses. Work is enqueued even
+/// where the driver refuses to mark its end, which it does only once the device has failed.
 ///
 /// # Safety
 /// `stream` is a stream that lives, until the work has been enqueued. Of a graph captured with such
 /// work the caller sees to it that
-/// - it runs only as long as the engines and plans whose work it holds, and their memory, live where
-///   they are (an engine gives up its memory when it is dropped and in
+/// - it runs only as long as the engines and plans whose work it holds, and their memory, live
+///   where they are (an engine gives up its memory when it is dropped and in
 ///   [`Engine::set_charge`](crate::engine::Engine::set_charge));
 /// - between its runs and other work of this `gpu` there is an order: where a run is enqueued to a
 ///   stream, the next work of this `gpu` is asked for by `on_stream` with that stream.
@@ -124,9 +124,9 @@ pub unsafe fn on_stream<R>(
 /// `length` values at `address`, memory of somebody else on this device, to be read.
 ///
 /// # Errors
-/// [`CudaError::BadAddress`] for an address that is not aligned to its values or at which there is no
-/// device memory of `gpu`'s device, and where the values are known to end beyond it: that is told of
-/// memory by `cudaMalloc`; a caching allocator hands out parts of its own.
+/// [`CudaError::BadAddress`] for an address that is not aligned to its values or at which there is
+/// no device memory of `gpu`'s device, and where the values are known to end beyond it: that is
+/// told of memory by `cudaMalloc`; a caching allocator hands out parts of its own.
 ///
 /// # Safety
 /// At `address` there are as many values, which have been written. They live, and nothing writes
@@ -148,8 +148,8 @@ pub unsafe fn view<'a, E: DeviceValue>(
 /// As [`view`].
 ///
 /// # Safety
-/// As for [`view`], except that the values need not have been written unless they are read, and that
-/// nothing else reads them either until the work has run.
+/// As for [`view`], except that the values need not have been written unless they are read, and
+/// that nothing else reads them either until the work has run.
 pub unsafe fn view_mut<'a, E: DeviceValue>(
     gpu: &'a Gpu,
     address: u64,
@@ -244,7 +244,8 @@ pub(crate) fn device_of(address: u64) -> Result<Option<usize>, CudaError> {
     Ok(on)
 }
 
-/// Has `consumer` wait, on the device, for what was enqueued to `producer`, two streams of this device.
+/// Has `consumer` wait, on the device, for what was enqueued to `producer`, two streams of this
+/// device.
 ///
 /// # Errors
 /// When the driver refuses, as for a consumer that is being captured.
@@ -260,7 +261,8 @@ pub(crate) unsafe fn wait_for_stream(
     gpu.context().bind_to_thread()?;
     let event = gpu.context().new_event(None)?;
     let plain = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-    // SAFETY: the context is current and the caller's promise. An event may go while it is waited for.
+    // SAFETY: the context is current and the caller's promise. An event may go while it is waited
+    // for.
     unsafe {
         result::event::record(event.cu_event(), producer)?;
         result::stream::wait_event(consumer, event.cu_event(), plain)?;
@@ -284,8 +286,8 @@ impl<E: DeviceValue> Borrowed<E> {
     /// As [`view`].
     ///
     /// # Safety
-    /// As [`view_mut`], for as long as this lives and until work it was given to has run; for memory that
-    /// is only read as [`view`].
+    /// As [`view_mut`], for as long as this lives and until work it was given to has run; for
+    /// memory that is only read as [`view`].
     pub(crate) unsafe fn new(gpu: &Gpu, address: u64, length: usize) -> Result<Self, CudaError> {
         check_address::<E>(gpu, address, length)?;
         // SAFETY: the caller's promise; it is not freed.

@@ -32,11 +32,11 @@
 //! # Several GPUs
 //!
 //! [`Peers`] are devices of one machine that reach each other's memory. [`SlabSolver`] solves one
-//! large map on all of them, in any pipeline (worth it from some 4096² bins on), [`PeersEngine`] takes whole steps of one
-//! design (from some 4 million bodies on), [`CudaBackend::on_peers`] places one, [`BatchSolver`] spreads
-//! independent maps.
-//! [`Peers::choose`] says how many devices are worth it. Devices of one process that do not reach each
-//! other's memory send messages by NCCL ([`Peers::open_any`]), which suits solves and batches alone.
+//! large map on all of them, in any pipeline (worth it from some 4096² bins on), [`PeersEngine`]
+//! takes whole steps of one design (from some 4 million bodies on), [`CudaBackend::on_peers`]
+//! places one, [`BatchSolver`] spreads independent maps. [`Peers::choose`] says how many devices
+//! are worth it. Devices of one process that do not reach each other's memory send messages by NCCL
+//! ([`Peers::open_any`]), which suits solves and batches alone.
 //!
 //! ```no_run
 //! use placefield::cuda::{Peers, SlabSolver};
@@ -53,9 +53,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With a process for each GPU, on one host or several, processes meet first ([`World`]), at options of
-//! one's own or those of `torchrun` and `mpirun`; then each has its rank's part. NCCL has to be on the
-//! loader's path. Whatever fails on one rank is an error of all within seconds.
+//! With a process for each GPU, on one host or several, processes meet first ([`World`]), at
+//! options of one's own or those of `torchrun` and `mpirun`; then each has its rank's part. NCCL
+//! has to be on the loader's path. Whatever fails on one rank is an error of all within seconds.
 //!
 //! ```no_run
 //! use placefield::cuda::{Peers, SlabSolver, World, WorldOptions};

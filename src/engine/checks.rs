@@ -47,8 +47,8 @@ pub(crate) fn add_background<T: Real>(kind: MapKind, background: f64, map: &mut 
     }
 }
 
-/// An error where the precision of an engine cannot hold the weight of a gradient, or a region's weight times
-/// it, or where there are regions' weights but not one for each of so many regions.
+/// An error where the precision of an engine cannot hold the weight of a gradient, or a region's
+/// weight times it, or where there are regions' weights but not one for each of so many regions.
 pub(crate) fn check_weight<T: Real>(
     options: &GradientOptions,
     regions: usize,
@@ -84,7 +84,8 @@ pub(crate) fn check_same_grid(ours: &Charge, theirs: &Charge) -> Result<(), Engi
     if expected == found { Ok(()) } else { Err(EngineError::OtherGrid { expected, found }) }
 }
 
-/// Areas of a bin and of the die, in square layout units, that a precision computes with, for products of areas with fields and weights to stay in its range.
+/// Areas of a bin and of the die, in square layout units, that a precision computes with, for
+/// products of areas with fields and weights to stay in its range.
 fn areas(precision: Precision) -> RangeInclusive<f64> {
     match precision {
         Precision::F32 => 1e-30..=1e30,

@@ -17,9 +17,9 @@ pub struct EngineOptions {
     pub pipeline: Option<Pipeline>,
     /// Threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all there are.
     pub threads: usize,
-    /// Whether an engine on several devices is to have the bits of one device in everything: the first device
-    /// then solves alone. On one device and on the CPU it changes nothing: the same positions give the same bits
-    /// on every run in any case.
+    /// Whether an engine on several devices is to have the bits of one device in everything: the
+    /// first device then solves alone. On one device and on the CPU it changes nothing: the same
+    /// positions give the same bits on every run in any case.
     pub deterministic: bool,
 }
 
@@ -30,7 +30,8 @@ impl EngineOptions {
         EngineOptions { pipeline: pipeline.into(), ..self }
     }
 
-    /// With so many threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all there are.
+    /// With so many threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all
+    /// there are.
     #[must_use]
     pub fn threads(self, threads: usize) -> Self {
         EngineOptions { threads, ..self }
@@ -65,14 +66,16 @@ pub enum Layout {
 pub struct GradientOptions<'a> {
     /// How the array holds it; x…y… by default.
     pub layout: Layout,
-    /// What the force ([`Engine::read_force`](super::Engine::read_force)) is multiplied by; −1 by default, which gives the
-    /// gradient of placers such as DREAMPlace, the direction in which density rises. By
-    /// −2/(bin area · bin width along x) it is the derivative of the energy by positions.
+    /// What the force ([`Engine::read_force`](super::Engine::read_force)) is multiplied by; −1 by
+    /// default, which gives the gradient of placers such as DREAMPlace, the direction in which
+    /// density rises. By −2/(bin area · bin width along x) it is the derivative of the energy by
+    /// positions.
     pub weight: f64,
     /// Whether it is added to what the array holds; off by default: it is written.
     pub accumulate: bool,
-    /// What the force on bodies of each fence region ([`Charge::set_fences`](crate::charge::Charge::set_fences))
-    /// is multiplied by besides, one number per region; empty by default: nothing.
+    /// What the force on bodies of each fence region
+    /// ([`Charge::set_fences`](crate::charge::Charge::set_fences)) is multiplied by besides, one
+    /// number per region; empty by default: nothing.
     pub region_weights: &'a [f64],
 }
 
@@ -102,8 +105,8 @@ impl<'a> GradientOptions<'a> {
         GradientOptions { accumulate, ..self }
     }
 
-    /// What the force on bodies of the first region is multiplied by: that on all where regions have no
-    /// weights of their own.
+    /// What the force on bodies of the first region is multiplied by: that on all where regions
+    /// have no weights of their own.
     pub(crate) fn first_weight(&self) -> f64 {
         self.weight * self.region_weights.first().unwrap_or(&1.0)
     }

@@ -1,11 +1,13 @@
 //! Legality of a placement: what a detailed placer must have settled, and what it has not.
 //!
-//! Movable cells must not overlap one another or fixed cells, must stand with their bottom edge
-//! on a row, their left edge on a site and all of their width on the sites of every row they
-//! cover, must lie as the row asks, and fixed cells must be where the design has them. Lengths are
-//! layout units, areas their squares. These are the rules of the ISPD 2005 and 2006 contests'
-//! `check_legality` (fixed cells, rows, sites, overlaps; <http://archive.sigda.org/ispd2006/contest.html>)
-//! and, where the rows say it, orientations as LEF/DEF has them.
+//! Movable cells must not overlap one another or fixed cells, must stand with their bottom edge on
+//! a row, their left edge on a site and all of their width on the sites of every row they cover,
+//! must lie as the row asks, and fixed cells must be where the design has them. Where the design
+//! says so, cells must be inside their fence and outside others, off hard blockages and halos, and
+//! on rows and in orientations that their library cells allow. Lengths are layout units, areas
+//! their squares. These are the rules of the ISPD 2005 and 2006 contests' `check_legality` (fixed
+//! cells, rows, sites, overlaps; <http://archive.sigda.org/ispd2006/contest.html>) and, where the
+//! rows say it, orientations as LEF/DEF has them.
 //!
 //! Not looked at: cells without area, `FixedNoImage` nodes (cells may lie over those), and
 //! overlaps of fixed cells with one another, which are the design's own.
@@ -37,15 +39,18 @@
 //! # Ok::<(), legality::LegalityError>(())
 //! ```
 
+mod areas;
 mod heap;
 mod overlap;
 mod rows;
 
 use crate::design::{Design, DesignError, NodeKind, Orientation, Placement};
 use crate::grid::Rect;
+use areas::Areas;
 use rayon::prelude::*;
 use rows::{Levels, Stand};
 use std::cmp::Ordering;
+use std::fmt;
 
 /// Most entries of one fault in [`Legality::worst`].
 pub const WORST: usize = 10;
@@ -69,18 +74,42 @@ pub enum Fault {
     OffRow,
     /// The left edge of a movable cell is on no site; the amount is the distance to the nearest.
     OffSite,
-    /// A movable cell of one row's height does not lie as the row asks; the amount is its area.
+    /// A movable cell of one row's height does not lie as the row asks, or one of any height as its
+    /// library cell may not; the amount is its area.
     Orientation,
     /// A fixed cell is not where the design has it, or turned; the amount is how far it was moved
     /// along x and y together.
     FixedMoved,
+    /// A movable cell reaches out of its fence or into another one; the amount is its area there.
+    Fence,
+    /// A movable cell reaches into hard blockages; the amount is its area there.
+    Blocked,
+    /// A movable cell reaches into the halo of another node, or a fixed one into its own; the
+    /// amount is the area there.
+    Halo,
+    /// A movable cell stands on a row that its library cell may not stand on: its supply rails are
+    /// the other way round, or its sites of another kind though there are rows of its own. The
+    /// amount is its area.
+    WrongRow,
 }
 
 impl Fault {
     /// All of them, in the order of reports.
-    pub const ALL: [Fault; 7] = {
+    pub const ALL: [Fault; 11] = {
         use Fault::*;
-        [Overlap, OutsideDie, OutsideRow, OffRow, OffSite, Orientation, FixedMoved]
+        [
+            Overlap,
+            OutsideDie,
+            OutsideRow,
+            OffRow,
+            OffSite,
+            Orientation,
+            FixedMoved,
+            Fence,
+            Blocked,
+            Halo,
+            WrongRow,
+        ]
     };
 }
 
@@ -104,6 +133,36 @@ impl Violation {
     fn order(&self, other: &Violation) -> Ordering {
         let nodes = |v: &Violation| (v.node, v.other);
         other.amount.total_cmp(&self.amount).then_with(|| nodes(self).cmp(&nodes(other)))
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Violation { fault, node, amount, .. } = self;
+        match (fault, self.other) {
+            (Fault::Overlap, Some(other)) => {
+                write!(f, "nodes {node} and {other} share an area of {amount:e}")
+            }
+            (Fault::Overlap, None) => write!(f, "node {node} overlaps by an area of {amount:e}"),
+            (Fault::OutsideDie, _) => {
+                write!(f, "node {node} reaches beyond the die by an area of {amount:e}")
+            }
+            (Fault::OutsideRow, _) => {
+                write!(f, "node {node} has no sites below an area of {amount:e}")
+            }
+            (Fault::OffRow, _) => write!(f, "node {node} is {amount:e} from the nearest row"),
+            (Fault::OffSite, _) => write!(f, "node {node} is {amount:e} from the nearest site"),
+            (Fault::Orientation, _) => write!(f, "node {node} does not lie as its row asks"),
+            (Fault::FixedMoved, _) => write!(f, "fixed node {node} was moved by {amount:e}"),
+            (Fault::Fence, _) => {
+                write!(f, "node {node} is out of its fence or in another by an area of {amount:e}")
+            }
+            (Fault::Blocked, _) => {
+                write!(f, "node {node} reaches into blockages by an area of {amount:e}")
+            }
+            (Fault::Halo, _) => write!(f, "node {node} reaches into a halo by {amount:e}"),
+            (Fault::WrongRow, _) => write!(f, "node {node} stands on a row not made for it"),
+        }
     }
 }
 
@@ -180,6 +239,14 @@ pub struct Legality {
     pub orientation: usize,
     /// Fixed cells that are not where the reference has them.
     pub fixed_moved: usize,
+    /// Movable cells that are not wholly in their fence, or in part in another.
+    pub fence: usize,
+    /// Movable cells that reach into hard blockages.
+    pub blocked: usize,
+    /// Pairs of a movable cell and another node of which one reaches into the other's halo.
+    pub halo: usize,
+    /// Movable cells on a row that their library cell may not stand on.
+    pub wrong_row: usize,
     /// False where most cells on flipped rows lie unflipped: then nobody has assigned
     /// orientations yet, and a cell as the library has it is not counted as wrong there.
     pub orientations_assigned: bool,
@@ -205,6 +272,10 @@ impl Legality {
             Fault::OffSite => self.off_site as u64,
             Fault::Orientation => self.orientation as u64,
             Fault::FixedMoved => self.fixed_moved as u64,
+            Fault::Fence => self.fence as u64,
+            Fault::Blocked => self.blocked as u64,
+            Fault::Halo => self.halo as u64,
+            Fault::WrongRow => self.wrong_row as u64,
         }
     }
 
@@ -228,13 +299,14 @@ pub fn check(design: &Design, options: &LegalityOptions<'_>) -> Result<Legality,
     let die = design.die().ok_or(LegalityError::NoRows)?;
     let levels = Levels::new(&design.rows, options.tolerance);
 
+    let areas = Areas::new(design, levels.tolerance());
     let assigned = orientations_assigned(design, &levels);
     let blocks: Vec<Found> = (0..nodes.div_ceil(BLOCK))
         .into_par_iter()
         .map(|block| {
             let mut found = Found::default();
             for i in block * BLOCK..nodes.min((block + 1) * BLOCK) {
-                judge(design, i, &die, &levels, assigned, options.reference, &mut found);
+                judge(design, i, &die, (&levels, &areas), assigned, options.reference, &mut found);
             }
             found
         })
@@ -251,6 +323,10 @@ pub fn check(design: &Design, options: &LegalityOptions<'_>) -> Result<Legality,
         outside_row: count(Fault::OutsideRow),
         orientation: count(Fault::Orientation),
         fixed_moved: count(Fault::FixedMoved),
+        fence: count(Fault::Fence),
+        blocked: count(Fault::Blocked),
+        halo: count(Fault::Halo),
+        wrong_row: count(Fault::WrongRow),
         orientations_assigned: assigned,
         worst: found.worst.into_iter().flat_map(|worst| worst.0).collect(),
     })
@@ -307,7 +383,7 @@ fn judge(
     design: &Design,
     i: usize,
     die: &Rect,
-    levels: &Levels,
+    (levels, areas): (&Levels, &Areas<'_>),
     assigned: bool,
     reference: Option<&Placement>,
     found: &mut Found,
@@ -334,6 +410,10 @@ fn judge(
         add(Fault::OutsideDie, rect.area() - rect.overlap(die));
         return;
     }
+    areas.judge(i, &rect, found);
+    let mut add = |fault, amount| {
+        found.add(Violation { fault, node: i as u32, other: None, amount, place: rect });
+    };
     match levels.stand(&rect) {
         Stand::Fine => {}
         Stand::OffRow(distance) => return add(Fault::OffRow, distance),
@@ -341,6 +421,14 @@ fn judge(
         Stand::OffSite(distance) => add(Fault::OffSite, distance),
     }
     let orientation = design.placement.orientation[i];
+    let master = design.nodes.master.get(i).copied().flatten();
+    let master = master.map(|index| &design.masters[index as usize]);
+    if master.is_some_and(|master| !levels.may_stand(master, &rect)) {
+        add(Fault::WrongRow, rect.area());
+    }
+    if master.is_some_and(|master| !rows::is_allowed(orientation, &master.symmetry)) {
+        return add(Fault::Orientation, rect.area());
+    }
     if levels.upright() && orientation == Orientation::N {
         return;
     }

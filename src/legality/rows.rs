@@ -1,6 +1,6 @@
 //! Rows, sorted so that the ones below a cell are found at once.
 
-use crate::design::{Design, Orientation, Row};
+use crate::design::{Design, Master, Orientation, Row, StandsOn, Symmetry};
 use crate::grid::Rect;
 
 /// How a cell stands on the rows.
@@ -20,6 +20,8 @@ pub(super) struct Levels {
     tolerance: f64,
     /// Whether the sites of every row lie `N`.
     upright: bool,
+    /// Kinds that sites have, ascending.
+    kinds: Vec<u32>,
     /// Ascending in y.
     levels: Vec<Level>,
 }
@@ -47,7 +49,10 @@ impl Levels {
         let levels = sorted.chunk_by(|a, b| b.y - a.y <= tolerance);
         let upright = sorted.iter().all(|row| row.orientation == Orientation::N);
         let levels = levels.map(|rows| Level::new(rows, tolerance)).collect();
-        Levels { tolerance, upright, levels }
+        let mut kinds: Vec<u32> = rows.iter().filter_map(|row| row.site).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        Levels { tolerance, upright, kinds, levels }
     }
 
     /// Whether every row's sites lie `N`: then a cell that does so lies as its row asks.
@@ -83,6 +88,25 @@ impl Levels {
             Some(distance) if distance > self.tolerance => Stand::OffSite(distance),
             _ => Stand::Fine,
         }
+    }
+
+    /// Whether one of the rows below the lower left corner of `rect` is one that its library cell may
+    /// stand on. True where there is no row.
+    pub(super) fn may_stand(&self, master: &Master, rect: &Rect) -> bool {
+        let Some(level) = self.nearest(rect.yl).map(|k| &self.levels[k]) else { return true };
+        let site = master.site.filter(|site| self.kinds.binary_search(site).is_ok());
+        let below = |row: &&Row| {
+            row.x <= rect.xl + self.tolerance && row.rect().xh > rect.xl + self.tolerance
+        };
+        let fits = |row: &Row| {
+            let rails = match master.stands_on {
+                StandsOn::Any => true,
+                StandsOn::Upright => !upside_down(row.orientation),
+                StandsOn::UpsideDown => upside_down(row.orientation),
+            };
+            rails && (site.is_none() || row.site == site)
+        };
+        level.rows.iter().filter(below).any(fits) || !level.rows.iter().any(|row| below(&row))
     }
 
     /// Area of a cell on level `bottom` that has no sites below.
@@ -165,6 +189,17 @@ impl Level {
 /// True for the orientations that have the supply rails of `N` upside down.
 pub(super) fn upside_down(orientation: Orientation) -> bool {
     matches!(orientation, Orientation::S | Orientation::FS)
+}
+
+/// Whether a library cell of this symmetry may lie so.
+pub(super) fn is_allowed(orientation: Orientation, symmetry: &Symmetry) -> bool {
+    match orientation {
+        Orientation::N => true,
+        Orientation::FN => symmetry.y,
+        Orientation::FS => symmetry.x,
+        Orientation::S => symmetry.x && symmetry.y,
+        _ => symmetry.r90,
+    }
 }
 
 /// Whether a cell of one row's height may lie so on `row`. `N` is always right where orientations

@@ -1,4 +1,5 @@
 use super::*;
+use crate::design::{Blockage, BlockageKind, Fence, Halo, Master, StandsOn};
 use crate::design::{Nodes, Orientation, Row, Symmetry};
 
 /// Rows of height 10 with sites 2 apart from x = 100 on, every other one flipped; 20 rows of 200
@@ -22,7 +23,7 @@ fn rows() -> Vec<Row> {
 fn legal() -> Design {
     let mut design = Design { rows: rows(), ..Design::default() };
     let mut add = |x: f64, y: f64, w: f64, h: f64, orientation, kind| {
-        let Nodes { width, height, kind: kinds, names } = &mut design.nodes;
+        let Nodes { width, height, kind: kinds, names, .. } = &mut design.nodes;
         names.push(&format!("o{}", kinds.len()));
         width.push(w);
         height.push(h);
@@ -297,4 +298,91 @@ fn what_cannot_be_judged_is_an_error() {
     let design = legal();
     let error = check(&design, &LegalityOptions::default().reference(&Placement::default()));
     assert_eq!(error.unwrap_err().to_string(), "x of nodes: 0 values, expected 404");
+}
+
+/// Two rows of ten sites, and a cell of 2 × 10 on the lower, another on the upper one.
+fn two_rows() -> Design {
+    let row = Row { height: 10.0, site_width: 1.0, pitch: 1.0, sites: 10, ..Row::default() };
+    Design {
+        nodes: Nodes {
+            width: vec![2.0; 2],
+            height: vec![10.0; 2],
+            kind: vec![NodeKind::Movable; 2],
+            ..Nodes::default()
+        },
+        placement: Placement {
+            x: vec![0.0, 4.0],
+            y: vec![0.0, 10.0],
+            orientation: vec![Orientation::N; 2],
+        },
+        rows: vec![row, Row { y: 10.0, ..row }],
+        ..Design::default()
+    }
+}
+
+#[test]
+fn fences_hold_members_in_and_others_out() {
+    let mut design = two_rows();
+    let fence = |rects| Fence { name: String::new(), rects };
+    // In two parts that meet below the cell.
+    design.fences = vec![fence(vec![Rect::at(0.0, 0.0, 1.0, 10.0), Rect::at(1.0, 0.0, 1.0, 10.0)])];
+    design.nodes.fence = vec![Some(0), None];
+    assert!(found(&design).is_legal());
+    design.placement.x[0] = 1.0;
+    let out = found(&design);
+    assert_eq!((out.fence, out.worst[0].fault, out.worst[0].amount), (1, Fault::Fence, 10.0));
+    design.nodes.fence[0] = None;
+    assert_eq!(found(&design).worst[0].amount, 10.0);
+    design.placement.x[0] = 2.0;
+    assert!(found(&design).is_legal());
+}
+
+#[test]
+fn blockages_and_halos_are_kept_free() {
+    let mut design = two_rows();
+    let rect = Rect::at(1.0, 5.0, 4.0, 20.0);
+    design.blockages = vec![Blockage { rect, kind: BlockageKind::Soft }];
+    assert!(found(&design).is_legal());
+    design.blockages[0].kind = BlockageKind::Hard;
+    let blocked = found(&design);
+    assert_eq!((blocked.blocked, blocked.worst[0].node, blocked.worst[0].amount), (2, 1, 10.0));
+    design.blockages.clear();
+    // A halo at the left of a node that is mirrored is at its right.
+    design.placement.orientation[0] = Orientation::FN;
+    (design.placement.x[1], design.placement.y[1]) = (3.0, 0.0);
+    design.halos = vec![Halo { node: 0, left: 2.0, ..Halo::default() }];
+    for kind in [NodeKind::Movable, NodeKind::Fixed] {
+        design.nodes.kind[0] = kind;
+        let halo = found(&design);
+        assert_eq!((halo.halo, halo.worst[0].node, halo.worst[0].amount), (1, 1, 10.0));
+    }
+    // The halo of a movable node keeps off fixed ones.
+    design.nodes.kind = vec![NodeKind::Movable, NodeKind::Fixed];
+    assert_eq!(found(&design).worst[0].other, Some(1));
+    design.placement.x[1] = 4.0;
+    assert!(found(&design).is_legal());
+}
+
+#[test]
+fn library_cells_say_rows_and_orientations() {
+    let mut design = two_rows();
+    design.rows[1].orientation = Orientation::FS;
+    design.placement.orientation[1] = Orientation::FS;
+    let all = Symmetry { x: true, y: true, r90: false };
+    let master =
+        |stands_on, site, symmetry| Master { stands_on, site, symmetry, ..Master::default() };
+    design.masters = vec![master(StandsOn::Any, Some(5), all)];
+    design.nodes.master = vec![None, Some(0)];
+    // No row has sites of its kind.
+    assert!(found(&design).is_legal());
+    design.rows[0].site = Some(5);
+    assert_eq!(found(&design).worst[0].fault, Fault::WrongRow);
+    design.rows[1].site = Some(5);
+    assert!(found(&design).is_legal());
+    design.masters[0].stands_on = StandsOn::Upright;
+    assert_eq!(found(&design).wrong_row, 1);
+    design.masters[0].stands_on = StandsOn::UpsideDown;
+    assert!(found(&design).is_legal());
+    design.masters[0].symmetry.x = false;
+    assert_eq!((found(&design).orientation, found(&design).worst.len()), (1, 1));
 }

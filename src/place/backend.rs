@@ -9,7 +9,7 @@
 //! The point that descends is a pair of vectors, u and v, in two coordinates
 //! per body: v is where the gradient g is taken and what is reported, u is
 //! Nesterov's other sequence (Lu et al., "ePlace", TODAES 2015, §5). Positions are lower-left
-//! corners in layout units; v is kept inside the die, u is not.
+//! corners in layout units, counted from [`Charge::origin`]; v is kept inside the die, u is not.
 
 use crate::charge::Charge;
 use crate::engine::{Choice, DensityStats, Descriptor, EngineError, MapKind};

@@ -21,9 +21,9 @@ pub struct Bounds<T> {
 }
 
 impl<T: Real> Bounds<T> {
-    /// The bounds of the bodies of `charge`.
+    /// The bounds of the bodies of `charge`, from [`Charge::origin`].
     pub fn of(charge: &Charge) -> Self {
-        let die = charge.grid().die();
+        let die = charge.grid_from_origin().die();
         let (low_x, low_y) = (round_up(die.xl), round_up(die.yl));
         let highs = |low: T, high: f64, sizes: &[f64]| {
             sizes.par_iter().map(|&size| round_down::<T>(high, size).max(low)).collect()

@@ -51,7 +51,7 @@ impl<T: Real> HostBackend<T> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         Ok(HostBackend {
             pool: thread_pool(threads)?,
-            wirelength: CpuWirelength::new(netlist),
+            wirelength: CpuWirelength::new(&netlist.counted_from(charge.origin())),
             most_pull: netlist.most_pull(),
             vectors: Vectors::new(charge, netlist),
             kept: None,

@@ -21,6 +21,7 @@ pub mod nesterov;
 mod options;
 pub mod placer;
 pub(crate) mod ready;
+pub mod routability;
 pub mod schedule;
 mod standard;
 pub mod start;

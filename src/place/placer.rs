@@ -9,7 +9,7 @@ use super::standard::StandardCells;
 use super::watch::{Advice, Best, pressure};
 use super::{Outcome, PlaceError};
 use crate::charge::Charge;
-use crate::engine::DensityStats;
+use crate::engine::{DensityStats, EngineError};
 use serde::{Deserialize, Serialize};
 
 /// The first step's length is found from a trial move of this many bins (root
@@ -90,7 +90,7 @@ impl<'b> Placer<'b> {
         }
         let schedule = &options.schedule;
         let base_gamma = first_gamma(backend.charge(), schedule);
-        backend.start(x, y)?;
+        start_at(backend, x, y)?;
         let factor = if options.precondition { 1.0 } else { 0.0 };
         let gamma = base_gamma * schedule::gamma_factor(1.0);
         let mut weights = Weights { gamma, lambda: 0.0, pin_factor: factor, area_factor: factor };
@@ -352,7 +352,7 @@ impl<'b> Placer<'b> {
             return Ok(());
         };
         let (x, y) = self.held(Held::Kept)?;
-        self.backend.start(&x, &y)?;
+        start_at(self.backend, &x, &y)?;
         let state = &mut self.state;
         state.returns += 1;
         state.coefficient = 1.0;
@@ -426,6 +426,22 @@ impl<'b> Placer<'b> {
         let bodies = self.backend.charge().bodies();
         let (mut x, mut y) = (vec![0.0; bodies], vec![0.0; bodies]);
         self.backend.read(held, &mut x, &mut y)?;
+        let origin = self.backend.charge().origin();
+        for (values, from) in [&mut x, &mut y].into_iter().zip(origin) {
+            values.iter_mut().filter(|_| from != 0.0).for_each(|value| *value += from);
+        }
         Ok((x, y))
+    }
+}
+
+/// [`Backend::start`] at positions on the die, wherever the charge counts from.
+fn start_at(backend: &mut dyn Backend, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
+    match backend.charge().origin() {
+        [0.0, 0.0] => backend.start(x, y),
+        origin => {
+            let counted = |values: &[f64], from: f64| values.iter().map(|v| v - from).collect();
+            let [x, y]: [Vec<f64>; 2] = [counted(x, origin[0]), counted(y, origin[1])];
+            backend.start(&x, &y)
+        }
     }
 }

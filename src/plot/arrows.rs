@@ -2,7 +2,7 @@
 
 use super::color::Rgb;
 use super::drawing::{Area, Drawing, Point};
-use super::sample::shrink;
+use super::sample::shrink_present;
 use crate::Real;
 use crate::grid::Map;
 
@@ -44,8 +44,8 @@ pub(super) fn draw<T: Real>(
 ) {
     let longer = area.width().max(area.height());
     let counts = (count(area.width(), longer), count(area.height(), longer));
-    let x = shrink(field.x, counts.0, counts.1);
-    let y = shrink(field.y, counts.0, counts.1);
+    let x = shrink_present(field.x, counts.0, counts.1);
+    let y = shrink_present(field.y, counts.0, counts.1);
     let Some(full) = full_length(&x, &y) else { return };
     let cell = (area.width() / x.nx() as f64, area.height() / x.ny() as f64);
     // Where there are few bins, arrows stay as long as between many.
@@ -55,7 +55,7 @@ pub(super) fn draw<T: Real>(
             let (ex, ey) = (x[(i, j)] / full, y[(i, j)] / full);
             let size = ex.hypot(ey);
             let drawn = size.sqrt().min(1.0) * length;
-            if !drawn.is_finite() || drawn < SHORTEST {
+            if !size.is_finite() || drawn < SHORTEST {
                 continue;
             }
             let middle =

@@ -6,6 +6,7 @@ use super::drawing::{Align, Area, Drawing, Text};
 use super::font::CAPITALS;
 use super::frame;
 use super::picture::Picture;
+use super::size::Size;
 
 /// One number per category.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +37,8 @@ pub struct Bars {
     pub mark: Option<f64>,
     /// The bars of each category, in the order of the legend.
     pub series: Vec<BarSeries>,
+    /// How large the picture is.
+    pub size: Size,
 }
 
 const WIDTH: f64 = 1240.0;
@@ -60,16 +63,18 @@ impl Bars {
         };
         let left = frame::depth(&y);
         let top = frame::titles_height(&self.title, &self.subtitle);
-        let area = Area { left, top, right: left + WIDTH, bottom: top + HEIGHT };
         let widest = self.series.iter().map(|s| legend_text(s).width().min(WIDEST_NAME));
         let legend = 24.0 + SWATCH + 14.0 + widest.fold(0.0, f64::max);
-        let mut drawing =
-            Drawing::new(area.right + legend + frame::MARGIN, area.bottom + frame::BOTTOM);
+        let beside = left + legend + frame::MARGIN;
+        let (across, wide) = self.size.widths(WIDTH, beside);
+        let bottom = top + wide * HEIGHT / WIDTH;
+        let area = Area { left, top, right: left + wide, bottom };
+        let mut drawing = Drawing::new(across, area.bottom + frame::BOTTOM, self.size);
         for (value, _) in y.ticks.iter().filter(|(_, text)| !text.is_empty()) {
             let at = area.bottom - y.share(*value) * area.height();
             drawing.line(vec![(area.left, at), (area.right, at)], 1.5, GRID);
         }
-        let room = WIDTH / self.categories.len().max(1) as f64;
+        let room = wide / self.categories.len().max(1) as f64;
         let width = FILLED * room / self.series.len().max(1) as f64;
         for (k, category) in self.categories.iter().enumerate() {
             let start = area.left + room * (k as f64 + (1.0 - FILLED) / 2.0);

@@ -1,33 +1,58 @@
 //! Perceptual colour scales.
 //!
-//! Control points, joined by straight lines in sRGB. Viridis and magma are
-//! sampled from the tables of Smith, van der Walt and Firing (matplotlib 2.0,
-//! CC0) and stay within 6/255 of them; red-blue is ColorBrewer's 11-class RdBu
-//! (Harrower and Brewer, "ColorBrewer.org", The Cartographic Journal 40, 2003)
-//! with blue for the negative side.
+//! Control points, joined by straight lines in sRGB. Viridis and magma are sampled from the tables
+//! of Smith, van der Walt and Firing (matplotlib 2.0, CC0) and stay within 6/255 of them. The
+//! others are ColorBrewer's (Harrower and Brewer, "ColorBrewer.org", The Cartographic Journal 40,
+//! 2003): 11-class RdBu with blue for the negative side, 11-class PRGn with green for it, 9-class
+//! YlOrRd without its two palest colours, and the darker half of 9-class Reds.
 
-/// How values become colours.
+/// What values are, which decides where their colours begin and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scale {
     /// Viridis, from dark to bright: densities. Starts at zero where no value is negative.
     #[default]
     Sequential,
-    /// Magma, from black to bright: magnitudes of fields. Starts at zero where no value is negative.
+    /// Viridis up to the map's mark, reds above it: densities with a target. Without a mark the
+    /// same as [`Scale::Sequential`].
+    Target,
+    /// Magma, from black to bright: magnitudes of fields. Starts at zero where no value is
+    /// negative.
     Magnitude,
+    /// Grey at zero, from yellow to dark red above it, however little: what is above a target.
+    Overflow,
     /// Blue, white, red, symmetric about zero: potential and field components.
     Diverging,
 }
 
-/// How values spread over a [`Scale`]'s colours where no range is given.
+/// A colour map, in place of the one that a [`Scale`] has by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Colors {
+    /// From dark blue over green to yellow.
+    Viridis,
+    /// From black over purple to pale yellow.
+    Magma,
+    /// From white to black, as for print without colours.
+    Grey,
+    /// From blue over white to red, for values of both signs.
+    RedBlue,
+    /// From green over white to purple, for values of both signs.
+    PurpleGreen,
+}
+
+/// How values spread over a [`Scale`]'s colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Shading {
     /// In proportion, up to the largest value.
     #[default]
     Linear,
     /// In proportion, up to the value that 99.5 % of the bins that are not zero stay below, where
-    /// the largest is more than twice that: a few bins far above all others leave no shades for them.
+    /// the largest is more than twice that: a few bins far above all others leave no shades for
+    /// them. Of a [`Scale::Overflow`] it is the value that 95 % of the bins above zero stay below,
+    /// and of a [`Scale::Target`] the same of what is above the mark, and at most four times the
+    /// mark.
     Clipped,
-    /// By the logarithm, over four decades below the largest value. A [`Scale::Diverging`] stays linear.
+    /// By the logarithm, over four decades below the largest value. A [`Scale::Diverging`] stays
+    /// linear.
     Log,
 }
 
@@ -36,6 +61,8 @@ pub(crate) type Rgb = [u8; 3];
 
 /// What a bin looks like whose value is not a finite number.
 pub(super) const NOT_FINITE: Rgb = [0x00, 0xe5, 0xff];
+/// What a bin looks like that has no value.
+pub(super) const ABSENT: Rgb = [0xc8, 0xcc, 0xd0];
 pub(super) const WHITE: Rgb = [0xff; 3];
 pub(super) const INK: Rgb = [0x26, 0x26, 0x26];
 pub(super) const GREY: Rgb = [0x5c, 0x5c, 0x5c];
@@ -79,23 +106,58 @@ const RED_BLUE: [u32; 11] = [
     0x053061, 0x2166ac, 0x4393c3, 0x92c5de, 0xd1e5f0, 0xf7f7f7, 0xfddbc7, 0xf4a582, 0xd6604d,
     0xb2182b, 0x67001f,
 ];
+const PURPLE_GREEN: [u32; 11] = [
+    0x00441b, 0x1b7837, 0x5aae61, 0xa6dba0, 0xd9f0d3, 0xf7f7f7, 0xe7d4e8, 0xc2a5cf, 0x9970ab,
+    0x762a83, 0x40004b,
+];
+const GREYS: [u32; 2] = [0xffffff, 0x000000];
+const YELLOW_RED: [u32; 7] = [0xfed976, 0xfeb24c, 0xfd8d3c, 0xfc4e2a, 0xe31a1c, 0xbd0026, 0x800026];
+const REDS: [u32; 5] = [0xfb6a4a, 0xef3b2c, 0xcb181d, 0xa50f15, 0x67000d];
+/// Of a map of overflow where there is none.
+const NO_OVERFLOW: Rgb = [0xe4, 0xe6, 0xe8];
 
 /// Shades a scale is divided into; few enough for an image to compress well.
 const SHADES: usize = 256;
+/// A value above the mark by less than this is not above it but rounded: areas are sums.
+pub(crate) const ROUNDING: f64 = 1e-9;
 
+#[cfg(feature = "cli")]
 impl Scale {
-    /// Its control points, evenly spaced, lowest first.
-    #[cfg(feature = "cli")]
+    /// Its control points, evenly spaced, lowest first; of [`Scale::Target`] those up to the mark.
     pub(crate) fn points(self) -> impl Iterator<Item = Rgb> {
-        self.table().iter().map(|p| [16, 8, 0].map(|shift| (p >> shift & 0xff) as u8))
+        unpacked(self.table(None))
     }
 
-    fn table(self) -> &'static [u32] {
-        match self {
-            Scale::Sequential => &VIRIDIS,
-            Scale::Magnitude => &MAGMA,
-            Scale::Diverging => &RED_BLUE,
+    /// Those of [`Scale::Target`] above the mark.
+    pub(crate) fn points_above_mark() -> impl Iterator<Item = Rgb> {
+        unpacked(&REDS)
+    }
+}
+
+#[cfg(feature = "cli")]
+fn unpacked(points: &'static [u32]) -> impl Iterator<Item = Rgb> {
+    points.iter().map(|p| [16, 8, 0].map(|shift| (p >> shift & 0xff) as u8))
+}
+
+impl Scale {
+    fn table(self, colors: Option<Colors>) -> &'static [u32] {
+        match (self, colors) {
+            (Scale::Diverging, Some(Colors::PurpleGreen)) => &PURPLE_GREEN,
+            (Scale::Diverging, _) => &RED_BLUE,
+            (_, Some(Colors::Viridis)) => &VIRIDIS,
+            (_, Some(Colors::Magma)) => &MAGMA,
+            (_, Some(Colors::Grey)) => &GREYS,
+            // Those of both signs are for such values alone.
+            (Scale::Sequential | Scale::Target, _) => &VIRIDIS,
+            (Scale::Magnitude, _) => &MAGMA,
+            (Scale::Overflow, _) => &YELLOW_RED,
         }
+    }
+
+    /// Whether its low values are bright, so that marks on it are dark.
+    pub(super) fn is_bright(self, colors: Option<Colors>) -> bool {
+        let grey = colors == Some(Colors::Grey);
+        matches!(self, Scale::Diverging | Scale::Overflow) || grey
     }
 }
 
@@ -105,40 +167,108 @@ pub(crate) struct Palette {
     pub(crate) lo: f64,
     pub(crate) hi: f64,
     log: bool,
+    /// Whether zero has a shade of its own, the first.
+    zero_apart: bool,
     shades: [Rgb; SHADES],
+    /// The colour of what is not a number.
+    pub(super) odd: Rgb,
+}
+
+/// What decides the colours of a map beside its values.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Look {
+    pub(crate) scale: Scale,
+    pub(crate) shading: Shading,
+    pub(crate) colors: Option<Colors>,
+    /// A value that the scale shall hold where any value reaches it; a target density.
+    pub(crate) mark: Option<f64>,
+    /// The ends; the values' own unless given.
+    pub(crate) range: Option<(f64, f64)>,
+}
+
+impl Look {
+    /// A palette for `values`.
+    pub(crate) fn palette(&self, values: &[f64]) -> Palette {
+        let given = self.range.filter(|(lo, hi)| lo < hi && lo.is_finite() && hi.is_finite());
+        let is_log = self.shading == Shading::Log && self.scale != Scale::Diverging;
+        let (lo, hi, log) = match given {
+            // Four decades where the low end has no logarithm.
+            Some((lo, hi)) if is_log && hi > 0.0 => {
+                (if lo > 0.0 { lo } else { hi * LEAST_OF_LOG }, hi, true)
+            }
+            Some((lo, hi)) => (lo, hi, false),
+            None => self.ends(values),
+        };
+        Palette::new(self, lo, hi, log)
+    }
+
+    /// The ends for `values`, and whether colours go by the logarithm.
+    fn ends(&self, values: &[f64]) -> (f64, f64, bool) {
+        let scale = self.scale;
+        let (lo, hi) = ends(scale, range(values).unwrap_or((0.0, 1.0)));
+        // Where any value reaches the mark, the scale does.
+        let with_mark = |end: f64| self.mark.map_or(end, |mark| end.max(1.1 * mark).min(hi));
+        match (self.shading, scale, self.mark) {
+            (Shading::Clipped, Scale::Target, Some(mark)) if hi > mark => {
+                let above = values.iter().map(|v| v - mark).filter(|v| *v > ROUNDING);
+                let end = clipped(above, 0.95, hi - mark).map_or(hi, |end| mark + end);
+                (lo, with_mark(end.min(MOST_TARGETS * mark).max(lo + f64::MIN_POSITIVE)), false)
+            }
+            (Shading::Clipped, _, _) => {
+                let held = if scale == Scale::Overflow { 0.95 } else { 0.995 };
+                let sizes = values.iter().map(|v| v.abs());
+                match clipped(sizes, held, lo.abs().max(hi.abs())) {
+                    Some(end) if scale == Scale::Diverging => (-end, end, false),
+                    Some(end) if end > lo => (lo, with_mark(end), false),
+                    _ => (lo, hi, false),
+                }
+            }
+            (Shading::Log, Scale::Diverging, _) => (lo, hi, false),
+            (Shading::Log, _, _) if hi > 0.0 => {
+                let least = values.iter().copied().filter(|v| *v > 0.0).fold(hi, f64::min);
+                (least.max(hi * LEAST_OF_LOG).min(hi / 10.0), hi, true)
+            }
+            _ => (lo, hi, false),
+        }
+    }
 }
 
 impl Palette {
-    /// A palette with its ends at `lo < hi`.
-    pub(crate) fn between(scale: Scale, lo: f64, hi: f64) -> Palette {
-        let points = scale.table();
-        let shades = std::array::from_fn(|k| interpolate(points, k as f64 / (SHADES - 1) as f64));
-        Palette { lo, hi, log: false, shades }
+    fn new(look: &Look, lo: f64, hi: f64, log: bool) -> Palette {
+        let scale = look.scale;
+        let points = scale.table(look.colors);
+        let share = |k: usize| k as f64 / (SHADES - 1) as f64;
+        let plain = || std::array::from_fn(|k| interpolate(points, share(k)));
+        let empty = Palette { lo, hi, log, zero_apart: false, shades: plain(), odd: NOT_FINITE };
+        match (scale, look.mark) {
+            (Scale::Overflow, _) => {
+                let mut shades = empty.shades;
+                shades[0] = if look.colors.is_none() { NO_OVERFLOW } else { shades[0] };
+                Palette { zero_apart: true, shades, ..empty }
+            }
+            (Scale::Target, Some(mark)) if mark > lo && mark < hi => {
+                // A shade is above the mark where all of its values are.
+                let low_end = |k: usize| k as f64 / SHADES as f64;
+                let at = empty.share(mark);
+                let darkest = empty.share(hi.max(DARKEST * mark));
+                let color = |k: usize| match low_end(k) > at + ROUNDING {
+                    true => interpolate(&REDS, (low_end(k) - at) / (darkest - at)),
+                    false => interpolate(points, (low_end(k) / at).min(1.0)),
+                };
+                Palette { shades: std::array::from_fn(color), ..empty }
+            }
+            _ => empty,
+        }
     }
 
-    /// A palette for `values`, and for the value `mark`, which the scale shall hold where any
-    /// value reaches it.
-    pub(crate) fn shaded(
-        scale: Scale,
-        shading: Shading,
-        values: &[f64],
-        mark: Option<f64>,
-    ) -> Palette {
-        let (lo, hi) = ends(scale, range(values).unwrap_or((0.0, 1.0)));
-        let with_mark = |end: f64| mark.map_or(end, |mark| end.max(1.1 * mark).min(hi));
-        match (shading, scale) {
-            (Shading::Clipped, _) => match clipped(values, lo.abs().max(hi.abs())) {
-                Some(end) if scale == Scale::Diverging => Palette::between(scale, -end, end),
-                Some(end) if end > lo => Palette::between(scale, lo, with_mark(end)),
-                _ => Palette::between(scale, lo, hi),
-            },
-            (Shading::Log, Scale::Sequential | Scale::Magnitude) if hi > 0.0 => {
-                let least = values.iter().copied().filter(|v| *v > 0.0).fold(hi, f64::min);
-                let lo = least.max(hi * 10f64.powi(-DECADES)).min(hi / 10.0);
-                Palette { log: true, ..Palette::between(scale, lo, hi) }
-            }
-            _ => Palette::between(scale, lo, hi),
-        }
+    /// A palette with its ends at `lo < hi`.
+    pub(crate) fn between(scale: Scale, lo: f64, hi: f64, mark: Option<f64>) -> Palette {
+        Palette::new(&Look { scale, mark, ..Look::default() }, lo, hi, false)
+    }
+
+    /// The same with what is not a number as what is absent.
+    pub(crate) fn with_absent(self, absent: bool) -> Palette {
+        Palette { odd: if absent { ABSENT } else { NOT_FINITE }, ..self }
     }
 
     /// Whether shades follow the values' logarithm.
@@ -146,21 +276,27 @@ impl Palette {
         self.log
     }
 
-    /// The shade of `value`, from 0; beyond the ends, the end's. None for what is not finite.
-    pub(crate) fn shade(&self, value: f64) -> Option<u8> {
-        let at = if self.log {
+    /// Where a value lies between the ends, 0 to 1, beyond them less or more.
+    fn share(&self, value: f64) -> f64 {
+        if self.log {
             (value.max(self.lo) / self.lo).ln() / (self.hi / self.lo).ln()
         } else {
             // Halved, for the difference of two finite numbers need not be finite.
             (value / 2.0 - self.lo / 2.0) / (self.hi / 2.0 - self.lo / 2.0)
-        };
+        }
+    }
+
+    /// The shade of `value`, from 0; beyond the ends, the end's. None for what is not finite.
+    pub(crate) fn shade(&self, value: f64) -> Option<u8> {
         // A shade per equal share of the range.
-        value.is_finite().then(|| ((at * SHADES as f64) as usize).min(SHADES - 1) as u8)
+        let least = usize::from(self.zero_apart && value > 0.0);
+        let shade = ((self.share(value) * SHADES as f64) as usize).max(least);
+        value.is_finite().then(|| shade.min(SHADES - 1) as u8)
     }
 
     /// The colour of `value`; beyond the ends, the end's colour.
     pub(super) fn color(&self, value: f64) -> Rgb {
-        self.shade(value).map_or(NOT_FINITE, |shade| self.shades[usize::from(shade)])
+        self.shade(value).map_or(self.odd, |shade| self.shades[usize::from(shade)])
     }
 
     /// Every shade, lowest first.
@@ -169,10 +305,14 @@ impl Palette {
     }
 }
 
-/// Decades of a logarithmic scale.
-const DECADES: i32 = 4;
-/// Share of the bins with a value that a clipped scale holds.
-const HELD: f64 = 0.995;
+/// The darkest red is for values so many times the mark at least, that a little above it looks
+/// little.
+const DARKEST: f64 = 1.5;
+/// The low end of a logarithmic scale over its high end, at least: four decades.
+const LEAST_OF_LOG: f64 = 1e-4;
+/// The end of a clipped scale with a target, over the target, at most: what is below keeps a
+/// quarter of the shades.
+const MOST_TARGETS: f64 = 4.0;
 
 /// Smallest and largest finite value; `None` where there is none.
 fn range(values: &[f64]) -> Option<(f64, f64)> {
@@ -183,11 +323,11 @@ fn range(values: &[f64]) -> Option<(f64, f64)> {
     })
 }
 
-/// Where a clipped scale ends, by magnitude, when that is less than half of `largest`.
-fn clipped(values: &[f64], largest: f64) -> Option<f64> {
-    let sizes = values.iter().map(|v| v.abs()).filter(|v| v.is_finite() && *v > 0.0);
-    let mut sizes: Vec<f64> = sizes.collect();
-    let held = ((HELD * sizes.len() as f64) as usize).min(sizes.len().checked_sub(1)?);
+/// Where a clipped scale ends that holds this share of the sizes above zero, when that is less
+/// than half of `largest`.
+fn clipped(sizes: impl Iterator<Item = f64>, held: f64, largest: f64) -> Option<f64> {
+    let mut sizes: Vec<f64> = sizes.filter(|v| v.is_finite() && *v > 0.0).collect();
+    let held = ((held * sizes.len() as f64) as usize).min(sizes.len().checked_sub(1)?);
     let (_, end, _) = sizes.select_nth_unstable_by(held, f64::total_cmp);
     (2.0 * *end < largest).then_some(*end)
 }
@@ -219,8 +359,50 @@ fn interpolate(points: &[u32], at: f64) -> Rgb {
 mod tests {
     use super::*;
 
+    fn shaded(scale: Scale, shading: Shading, values: &[f64], mark: Option<f64>) -> Palette {
+        Look { scale, shading, mark, ..Look::default() }.palette(values)
+    }
+
     fn over(scale: Scale, values: &[f64]) -> Palette {
-        Palette::shaded(scale, Shading::Linear, values, None)
+        shaded(scale, Shading::Linear, values, None)
+    }
+
+    #[test]
+    fn overflow_ends_within_the_bins_above_zero() {
+        // One bin in two hundred is above the target, and few of them far above.
+        let mut values = vec![0.0; 20_000];
+        (0..100).for_each(|k| values[k * 200] = 0.1 + 0.01 * k as f64);
+        (0..4).for_each(|k| values[k * 200] = 11.0);
+        let p = shaded(Scale::Overflow, Shading::Clipped, &values, None);
+        assert!((1.0..1.2).contains(&p.hi), "{}", p.hi);
+        assert_eq!((p.color(0.0), p.shade(1e-12)), (NO_OVERFLOW, Some(1)));
+        assert_eq!(p.shade(11.0), Some(255));
+    }
+
+    #[test]
+    fn above_the_target_is_another_hue() {
+        let values = [0.0, 0.5, 0.8, 0.9, 1.0];
+        for shading in [Shading::Linear, Shading::Clipped, Shading::Log] {
+            let p = shaded(Scale::Target, shading, &values, Some(0.8));
+            let [below, at, above] = [0.5, 0.8, 0.82].map(|v| p.color(v));
+            assert!(below[1] > below[0] && at[1] > 0xc0, "{shading:?} {below:?} {at:?}");
+            assert!(above[0] > 0xe0 && above[1] < 0x80, "{shading:?} {above:?}");
+            assert_eq!(p.color(0.8 + 1e-10), at, "rounded");
+        }
+        let p = shaded(Scale::Target, Shading::Clipped, &[0.0, 0.5, 900.0], Some(0.8));
+        assert_eq!(p.hi, 3.2);
+        let p = shaded(Scale::Target, Shading::Clipped, &[0.0, 0.5], Some(0.8));
+        assert_eq!((p.lo, p.hi, p.color(0.5)), (0.0, 0.5, [0xfd, 0xe7, 0x25]));
+    }
+
+    #[test]
+    fn a_range_keeps_the_logarithm() {
+        let range = Some((0.0, 100.0));
+        let look = Look { shading: Shading::Log, range, ..Look::default() };
+        let p = look.palette(&[5.0]);
+        assert_eq!((p.lo, p.hi, p.is_log()), (0.01, 100.0, true));
+        let p = Look { scale: Scale::Diverging, ..look }.palette(&[5.0]);
+        assert_eq!((p.lo, p.hi, p.is_log()), (0.0, 100.0, false));
     }
 
     #[test]
@@ -229,7 +411,7 @@ mod tests {
         values[7] = 9.0;
         values[3] = 0.5;
         let ends = |values: &[f64], mark| {
-            let p = Palette::shaded(Scale::Sequential, Shading::Clipped, values, mark);
+            let p = shaded(Scale::Sequential, Shading::Clipped, values, mark);
             (p.lo, p.hi)
         };
         assert_eq!(ends(&values, None), (0.0, 1.0));
@@ -242,18 +424,18 @@ mod tests {
         values[5] = 1e4;
         assert_eq!(ends(&values, None), (0.0, 1e4), "one bin holds all");
         values[..300].fill(-2.0);
-        let p = Palette::shaded(Scale::Diverging, Shading::Clipped, &values, None);
+        let p = shaded(Scale::Diverging, Shading::Clipped, &values, None);
         assert_eq!((p.lo, p.hi), (-2.0, 2.0));
     }
 
     #[test]
     fn a_logarithmic_scale_gives_every_decade_its_share() {
-        let p = Palette::shaded(Scale::Sequential, Shading::Log, &[0.0, 1e-9, 1e4], None);
+        let p = shaded(Scale::Sequential, Shading::Log, &[0.0, 1e-9, 1e4], None);
         assert_eq!((p.lo, p.hi, p.is_log()), (1.0, 1e4, true));
         assert_eq!(p.shade(0.0), Some(0));
         assert_eq!(p.shade(100.5), Some(128));
         assert_eq!((p.shade(1e9), p.shade(f64::NAN)), (Some(255), None));
-        let p = Palette::shaded(Scale::Diverging, Shading::Log, &[-3.0, 1.0], None);
+        let p = shaded(Scale::Diverging, Shading::Log, &[-3.0, 1.0], None);
         assert_eq!((p.lo, p.hi, p.is_log()), (-3.0, 3.0, false));
     }
 
@@ -284,7 +466,9 @@ mod tests {
     #[test]
     fn ends_are_never_equal_and_never_reversed() {
         let extremes = [0.0, 1.0, -1.0, f64::MAX, -f64::MAX, f64::MIN_POSITIVE];
-        for scale in [Scale::Sequential, Scale::Magnitude, Scale::Diverging] {
+        for scale in
+            [Scale::Sequential, Scale::Target, Scale::Magnitude, Scale::Overflow, Scale::Diverging]
+        {
             for value in extremes {
                 let p = over(scale, &[value]);
                 assert!(p.lo < p.hi, "{scale:?} at {value}: {} {}", p.lo, p.hi);

@@ -2,11 +2,12 @@
 
 use super::axis::Axis;
 use super::color::{self, CURVES, GREY, GRID, INK, Rgb, WHITE};
-use super::drawing::{Align, Area, Drawing, Point, SUBUNITS, Text};
+use super::drawing::{Align, Area, Drawing, Point, Text};
 use super::error::PlotError;
 use super::font::CAPITALS;
 use super::frame;
 use super::picture::Picture;
+use super::size::Size;
 use std::path::Path;
 
 /// One curve.
@@ -19,6 +20,8 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// The series, by number, that this one belongs to: it takes that one's colour and is dashed.
     pub paired_with: Option<usize>,
+    /// Whether its points are drawn as dots alone, without a line between them.
+    pub dots: bool,
 }
 
 /// A chart of lines with a legend.
@@ -38,10 +41,14 @@ pub struct Curves {
     pub log_y: bool,
     /// The curves, in the order of the legend.
     pub series: Vec<Series>,
+    /// How large the picture is.
+    pub size: Size,
 }
 
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 760.0;
+/// Places of the bitmap to the picture unit, within which points cannot be told apart.
+const SUBUNITS: f64 = 2.0;
 const LINE: f64 = 3.5;
 const DASH: f64 = 11.0;
 /// Curves of at most this many points show each of them as a dot.
@@ -62,17 +69,20 @@ impl Curves {
 
     /// Lays out the picture.
     pub fn draw(&self) -> Picture {
-        let (x, y) = self.axes();
+        let scale = self.size.width.unwrap_or(1600.0) / 1600.0;
+        let (x, y) = self.axes(scale.min(1.0));
         let left = frame::depth(&y);
         let top = frame::titles_height(&self.title, &self.subtitle);
-        let area = Area { left, top, right: left + WIDTH, bottom: top + HEIGHT };
         let names = self.series.iter().map(|s| legend_text(s).width().min(WIDEST_NAME));
         let legend = match names.fold(0.0, f64::max) {
             0.0 => 0.0,
             widest => 24.0 + LEGEND_LINE + 14.0 + widest,
         };
-        let width = area.right + legend + frame::MARGIN;
-        let mut drawing = Drawing::new(width, area.bottom + frame::BOTTOM);
+        let beside = left + legend + frame::MARGIN;
+        let (width, across) = self.size.widths(WIDTH, beside);
+        let bottom = top + across * HEIGHT / WIDTH;
+        let area = Area { left, top, right: left + across, bottom };
+        let mut drawing = Drawing::new(width, area.bottom + frame::BOTTOM, self.size);
 
         mesh(&mut drawing, &area, &x, &y);
         drawing.line(area.outline(), 2.0, INK);
@@ -80,7 +90,7 @@ impl Curves {
         for (series, color) in self.series.iter().zip(self.colors()) {
             for run in self.runs(series) {
                 let points: Vec<Point> = run.iter().map(|&p| place(&area, &x, &y, p)).collect();
-                draw_run(&mut drawing, points, color, series.paired_with.is_some());
+                draw_run(&mut drawing, points, color, series);
                 empty = false;
             }
         }
@@ -110,11 +120,12 @@ impl Curves {
         series.points.split(|&p| !self.drawable(p)).filter(|run| !run.is_empty())
     }
 
-    fn axes(&self) -> (Axis, Axis) {
+    /// The axes of a chart that is smaller by this factor.
+    fn axes(&self, scale: f64) -> (Axis, Axis) {
         let points = || self.series.iter().flat_map(|s| self.runs(s)).flatten();
         let (lo_x, hi_x) = range(points().map(|p| p.0));
         let (lo_y, hi_y) = range(points().map(|p| p.1));
-        let ticks_x = (WIDTH / 130.0) as usize;
+        let ticks_x = (WIDTH * scale / 130.0) as usize;
         let x = if self.log_x {
             Axis::logarithmic(lo_x, hi_x, ticks_x)
         } else {
@@ -124,7 +135,7 @@ impl Curves {
                 if whole { ticks_x.min((hi_x - lo_x).min(1e3) as usize + 1) } else { ticks_x };
             Axis::linear(lo_x, hi_x, most)
         };
-        let ticks_y = (HEIGHT / 90.0) as usize;
+        let ticks_y = (HEIGHT * scale / 90.0) as usize;
         let y = if self.log_y {
             Axis::logarithmic(lo_y, hi_y, ticks_y)
         } else {
@@ -147,10 +158,11 @@ impl Curves {
             }
             let sample = vec![(left, y), (left + LEGEND_LINE, y)];
             match series.paired_with {
+                _ if series.dots => {}
                 Some(_) => dashes(drawing, &sample, color),
                 None => drawing.line(sample, LINE, color),
             }
-            if series.points.len() <= DOTS {
+            if series.points.len() <= DOTS || series.dots {
                 dot(drawing, (left + LEGEND_LINE / 2.0, y), color);
             }
             let mut text = legend_text(series).within(WIDEST_NAME);
@@ -193,15 +205,15 @@ fn mesh(drawing: &mut Drawing, area: &Area, x: &Axis, y: &Axis) {
     }
 }
 
-fn draw_run(drawing: &mut Drawing, points: Vec<Point>, color: Rgb, dashed: bool) {
-    if points.len() <= DOTS {
+fn draw_run(drawing: &mut Drawing, points: Vec<Point>, color: Rgb, series: &Series) {
+    if points.len() <= DOTS || series.dots {
         for &point in &points {
             dot(drawing, point, color);
         }
     }
-    if points.len() > 1 {
+    if points.len() > 1 && !series.dots {
         let points = thin_out(points);
-        match dashed {
+        match series.paired_with.is_some() {
             true => dashes(drawing, &points, color),
             false => drawing.line(points, LINE, color),
         }
@@ -257,7 +269,7 @@ fn dot(drawing: &mut Drawing, (x, y): Point, color: Rgb) {
 /// Keeps the first, lowest, highest and last of the points that fall on one
 /// column of the bitmap: what is drawn stays the same, however many there are.
 fn thin_out(points: Vec<Point>) -> Vec<Point> {
-    let column = |p: &Point| (p.0 * f64::from(SUBUNITS)).round();
+    let column = |p: &Point| (p.0 * SUBUNITS).round();
     let mut kept = Vec::new();
     for group in points.chunk_by(|a, b| column(a) == column(b)) {
         if group.len() <= 4 {

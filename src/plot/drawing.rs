@@ -5,12 +5,8 @@
 use super::color::Rgb;
 use super::error::PlotError;
 use super::font;
+use super::size::Size;
 use image::RgbImage;
-use plotters::prelude::{DrawingBackend, ShapeStyle};
-use plotters::style::RGBColor;
-
-/// Back ends take whole coordinates: they are given this many to the unit.
-pub(super) const SUBUNITS: u32 = 2;
 
 /// Letters of a text beyond these are never drawn: no picture has room for them.
 const MOST_LETTERS: usize = 400;
@@ -107,15 +103,24 @@ pub(super) enum Item {
 /// A laid-out picture.
 #[derive(Clone, Debug)]
 pub(super) struct Drawing {
-    pub(super) width: u32,
-    pub(super) height: u32,
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) size: Size,
     pub(super) items: Vec<Item>,
 }
 
 impl Drawing {
     /// An empty picture, white.
-    pub(super) fn new(width: f64, height: f64) -> Drawing {
-        Drawing { width: width.ceil() as u32, height: height.ceil() as u32, items: Vec::new() }
+    pub(super) fn new(width: f64, height: f64, size: Size) -> Drawing {
+        // On paper the width is exact.
+        let width = if size.width.is_some() { width } else { width.ceil() };
+        Drawing { width, height: height.ceil(), size, items: Vec::new() }
+    }
+
+    /// Width and height of the PNG.
+    pub(super) fn pixels(&self) -> (u32, u32) {
+        let pixels = |units: f64| ((units * self.size.scale).round() as u32).max(1);
+        (pixels(self.width), pixels(self.height))
     }
 
     pub(super) fn line(&mut self, points: Vec<Point>, width: f64, color: Rgb) {
@@ -175,32 +180,7 @@ impl Text {
     }
 }
 
-/// A coordinate as back ends take it.
-pub(super) fn subunits((x, y): Point) -> (i32, i32) {
-    let scale = f64::from(SUBUNITS);
-    ((x * scale).round() as i32, (y * scale).round() as i32)
-}
-
-/// A back end's style for a stroke or a filling.
-pub(super) fn style(color: Rgb, opacity: f64, width: f64) -> ShapeStyle {
-    use plotters::style::Color;
-    let [r, g, b] = color;
-    let width = (width * f64::from(SUBUNITS)).round() as u32;
-    RGBColor(r, g, b).mix(opacity).stroke_width(width.max(1))
-}
-
 /// A back end's failure, told.
 pub(super) fn failed(error: impl std::fmt::Display) -> PlotError {
     PlotError::Draw(error.to_string())
-}
-
-/// Fills a polygon on any back end.
-pub(super) fn fill<B: DrawingBackend>(
-    backend: &mut B,
-    points: &[Point],
-    color: Rgb,
-    opacity: f64,
-) -> Result<(), PlotError> {
-    let points: Vec<_> = points.iter().map(|&p| subunits(p)).collect();
-    backend.fill_polygon(points, &style(color, opacity, 0.0).color).map_err(failed)
 }

@@ -6,9 +6,27 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlotError {
-    /// A file name that ends neither in `.png` nor in `.svg`.
-    #[error("{}: expected a file name that ends in .png or .svg", .0.display())]
+    /// A file name that ends neither in `.png` nor in `.svg` nor in `.pdf`.
+    #[error("{}: expected a file name that ends in .png, .svg or .pdf", .0.display())]
     Extension(PathBuf),
+    /// A width or a font that no picture has.
+    #[error("{width} mm with a font of {font} pt: expected 10 to 2000 mm and 2 to 200 pt")]
+    Size {
+        /// Millimetres.
+        width: f64,
+        /// Points.
+        font: f64,
+    },
+    /// A font that leaves no room for the picture.
+    #[error("{width} mm have no room for a font of {font} pt: expected at most {most:.1} pt")]
+    Font {
+        /// Millimetres.
+        width: f64,
+        /// Points.
+        font: f64,
+        /// The largest for the width, points.
+        most: f64,
+    },
     /// A map that does not have the grid's bins.
     #[error("{what}: {found_x} x {found_y} bins, expected the grid's {nx} x {ny}")]
     Shape {

@@ -10,6 +10,8 @@ pub enum Format {
     Png,
     /// Vector strokes and text; heat maps as one embedded image.
     Svg,
+    /// The same on a page of the picture's size, with letters as outlines: no font is needed.
+    Pdf,
 }
 
 impl Format {
@@ -18,22 +20,19 @@ impl Format {
         match self {
             Format::Png => "png",
             Format::Svg => "svg",
+            Format::Pdf => "pdf",
         }
     }
 
     /// The format that `path`'s extension names, in either case.
     ///
     /// # Errors
-    /// When it is neither `.png` nor `.svg`.
+    /// When it is none of `.png`, `.svg` and `.pdf`.
     pub fn of(path: &Path) -> Result<Format, PlotError> {
         let extension = path.extension().unwrap_or_default();
-        if extension.eq_ignore_ascii_case("png") {
-            Ok(Format::Png)
-        } else if extension.eq_ignore_ascii_case("svg") {
-            Ok(Format::Svg)
-        } else {
-            Err(PlotError::Extension(path.to_owned()))
-        }
+        let named = |format: &Format| extension.eq_ignore_ascii_case(format.extension());
+        let format = [Format::Png, Format::Svg, Format::Pdf].into_iter().find(named);
+        format.ok_or_else(|| PlotError::Extension(path.to_owned()))
     }
 }
 

@@ -6,13 +6,14 @@
 
 use super::axis::Axis;
 use super::color::{INK, NOT_FINITE, Palette, Rgb, Scale, WHITE};
-use super::drawing::{Align, Area, Drawing, SUBUNITS, Text, failed};
+use super::drawing::{Align, Area, Drawing, Text, failed};
 use super::error::PlotError;
 use super::file::save;
 use super::font::{self, CAPITALS};
 use super::frame;
 use super::indexed::Indexed;
-use super::raster::{averaged, canvas, nearest};
+use super::raster::{nearest, render};
+use super::size::Size;
 use crate::grid::{Map, Rect};
 use std::path::Path;
 
@@ -48,6 +49,8 @@ pub struct FilmPanel {
     pub scale: Scale,
     /// Values at their ends, the lower first.
     pub range: (f64, f64),
+    /// The value above which a [`Scale::Target`] has another hue.
+    pub mark: Option<f64>,
 }
 
 /// What stays the same in all frames.
@@ -98,7 +101,7 @@ impl Film {
         // An even number of pixels, as video encoders ask.
         let even = |units: f64| (units / (2.0 * UNITS)).ceil() * 2.0 * UNITS;
         let bottom = TOP + height * UNITS + frame::BOTTOM;
-        let mut drawing = Drawing::new(even(right), even(bottom));
+        let mut drawing = Drawing::new(even(right), even(bottom), Size::default());
         for (panel, (map, bar, values)) in panels.iter().zip(&areas) {
             let at = (map.left, map.top - 16.0);
             drawing.text(Text::new(panel.title.as_str(), at, 26.0, INK).bold().within(map.width()));
@@ -120,7 +123,7 @@ impl Film {
         let mut background = grey(&drawing)?;
         let mut placed = Vec::new();
         for (k, (panel, (map, bar, _))) in panels.iter().zip(&areas).enumerate() {
-            let palette = Palette::between(panel.scale, panel.range.0, panel.range.1);
+            let palette = Palette::between(panel.scale, panel.range.0, panel.range.1, panel.mark);
             let shades = palette.shades();
             for s in 0..SHADES {
                 background.colors[k * SHADES + s] = shades[s * (shades.len() - 1) / (SHADES - 1)];
@@ -163,7 +166,7 @@ impl Film {
         write(&mut image, subtitle, (left, 46), SUBTITLE, false);
         for (k, ((left, top, palette, scale), map)) in self.panels.iter().zip(maps).enumerate() {
             self.paint(&mut image, (*left, *top), palette, (k * SHADES) as u8, map);
-            let mark = if *scale == Scale::Diverging { LAST_GREY } else { FIRST_GREY };
+            let mark = if scale.is_bright(None) { LAST_GREY } else { FIRST_GREY };
             for outline in outlines {
                 self.outline(&mut image, (*left, *top), outline, mark);
             }
@@ -244,7 +247,7 @@ impl Frame {
 
 /// What stays, in greys.
 fn grey(drawing: &Drawing) -> Result<Indexed, PlotError> {
-    let image = averaged::<{ SUBUNITS as usize * UNITS as usize }>(&canvas(drawing)?);
+    let image = render(drawing, 1.0 / UNITS)?;
     let mix = |k: usize| {
         let share = k as f64 / (GREYS - 1) as f64;
         let channel = |c: usize| f64::from(WHITE[c]) * (1.0 - share) + f64::from(INK[c]) * share;

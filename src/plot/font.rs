@@ -1,6 +1,7 @@
 //! DejaVu Sans: widths of texts and shapes of their letters.
 
-use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont, point};
+use super::drawing::Point;
+use ab_glyph::{Font, FontRef, Glyph, OutlineCurve, PxScale, ScaleFont, point};
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
@@ -73,6 +74,52 @@ pub(super) fn legible(text: &str) -> Cow<'_, str> {
     text.chars().map(one).collect()
 }
 
+/// A piece of a letter's outline, which begins where the last one ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Segment {
+    /// A new contour from here.
+    Move(Point),
+    Line(Point),
+    /// By its control point.
+    Quadratic(Point, Point),
+    /// By its two control points.
+    Cubic(Point, Point, Point),
+    /// Back to where the contour began.
+    Close,
+}
+
+/// The outlines of a text's letters, to be filled by the nonzero rule: its base line starts at the
+/// origin, x to the right and y downward.
+pub(super) fn outlines(text: &str, em: f64, bold: bool) -> Vec<Segment> {
+    let font = font(bold);
+    let per_em = f64::from(font.units_per_em().expect("the built-in font states its em"));
+    let unit = em / per_em;
+    let mut segments = Vec::new();
+    for glyph in letters(&legible(text), em, bold).0 {
+        let Some(shape) = font.outline(glyph.id) else { continue };
+        let left = f64::from(glyph.position.x);
+        let at = |p: ab_glyph::Point| (left + f64::from(p.x) * unit, -f64::from(p.y) * unit);
+        let mut pen = None;
+        for curve in shape.curves {
+            let (from, to, segment) = match curve {
+                OutlineCurve::Line(from, to) => (from, to, Segment::Line(at(to))),
+                OutlineCurve::Quad(from, c, to) => (from, to, Segment::Quadratic(at(c), at(to))),
+                OutlineCurve::Cubic(from, c, d, to) => {
+                    (from, to, Segment::Cubic(at(c), at(d), at(to)))
+                }
+            };
+            if pen != Some(from) {
+                segments.extend(pen.map(|_| Segment::Close));
+                segments.push(Segment::Move(at(from)));
+            }
+            segments.push(segment);
+            pen = Some(to);
+        }
+        segments.extend(pen.map(|_| Segment::Close));
+    }
+    segments
+}
+
 /// Calls `dot(x, y, coverage)` for every pixel of the text, whose base line
 /// starts at the origin.
 pub(super) fn rasterize(text: &str, em: f64, bold: bool, mut dot: impl FnMut(i32, i32, f64)) {
@@ -105,6 +152,23 @@ mod tests {
         assert_eq!(legible("φ² ρ"), "φ² ρ");
         assert_eq!(legible("a中b"), "a‹4E2D›b");
         assert!(width("a中b", 10.0, false) >= width("a‹4E2D›b", 10.0, false));
+    }
+
+    #[test]
+    fn outlines_are_closed_and_as_large_as_letters() {
+        let segments = outlines("Ho", 100.0, false);
+        let count = |wanted: fn(&Segment) -> bool| segments.iter().filter(|s| wanted(s)).count();
+        assert_eq!(count(|s| matches!(s, Segment::Move(_))), 3, "H, and o inside and outside");
+        assert_eq!(count(|s| *s == Segment::Close), 3);
+        let ends = segments.iter().filter_map(|s| match s {
+            Segment::Move(p) | Segment::Line(p) | Segment::Quadratic(_, p) => Some(*p),
+            _ => None,
+        });
+        let top = ends.clone().map(|p| p.1).fold(0.0, f64::min);
+        assert!((-top - CAPITALS * 100.0).abs() < 0.1, "{top}");
+        let right = ends.map(|p| p.0).fold(0.0, f64::max);
+        assert!(right < width("Ho", 100.0, false) && right > 0.9 * width("Ho", 100.0, false));
+        assert_eq!(outlines(" ", 10.0, true), []);
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub(super) fn bottom(drawing: &mut Drawing, area: &Area, axis: &Axis, label: &st
 
 /// Title and subtitle at the top, beginning at `left`.
 pub(super) fn titles(drawing: &mut Drawing, left: f64, title: &str, subtitle: &str) {
-    let room = f64::from(drawing.width) - left - MARGIN;
+    let room = drawing.width - left - MARGIN;
     let mut base = MARGIN - 4.0;
     if !title.is_empty() {
         base += TITLE;

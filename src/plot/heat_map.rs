@@ -2,12 +2,13 @@
 
 use super::arrows::{self, Arrows};
 use super::axis::{Axis, short};
-use super::color::{GREY, INK, NOT_FINITE, Palette, Scale, Shading, WHITE};
+use super::color::{ABSENT, Colors, GREY, INK, Look, NOT_FINITE, Palette, Scale, Shading, WHITE};
 use super::drawing::{Align, Area, Drawing, Text};
 use super::error::PlotError;
 use super::font::CAPITALS;
 use super::picture::Picture;
 use super::sample::{finite_range, shrink};
+use super::size::Size;
 use super::{color, frame};
 use crate::Real;
 use crate::grid::{BinGrid, Map, Rect};
@@ -36,8 +37,12 @@ pub struct HeatMap<'a, T> {
     /// Values at the ends of the scale, the lower first. Where there are none, or they are
     /// no range, the drawn map's own, as [`Scale`] and `shading` say.
     pub range: Option<(f64, f64)>,
-    /// How values spread over the colours where there is no `range`.
+    /// How values spread over the colours.
     pub shading: Shading,
+    /// Other colours than the scale's.
+    pub colors: Option<Colors>,
+    /// What it means that a bin's value is NaN, as "no cells": it is drawn in grey then.
+    pub absent: Option<&'a str>,
     /// A value to mark at the colour bar, and what to call it: the target density.
     pub mark: Option<(f64, &'a str)>,
     /// Rectangles to outline, in layout units: macros and fixed blocks.
@@ -47,8 +52,16 @@ pub struct HeatMap<'a, T> {
     pub cells: &'a [Rect],
     /// A field to draw as arrows.
     pub arrows: Option<Arrows<'a, T>>,
+    /// Whether a line below says what the picture cannot show, as values beyond the colours' ends.
+    pub note: bool,
+    /// How large the picture is.
+    pub size: Size,
 }
 
+/// On paper the map is at most this many times as high as the picture is wide.
+const HIGHEST: f64 = 1.25;
+/// Height of the arrow at an end of the colour bar beyond which there are values.
+const BEYOND: f64 = 26.0;
 /// Longer side of the map in picture units, about.
 const LONG: usize = 1280;
 /// The longer side is at most this many times the shorter; beyond, axes are not to one scale.
@@ -74,15 +87,19 @@ impl<'a, T: Real> HeatMap<'a, T> {
             scale,
             range: None,
             shading: Shading::Linear,
+            colors: None,
+            absent: None,
             mark: None,
             outlines: &[],
             cells: &[],
             arrows: None,
+            note: true,
+            size: Size::default(),
         }
     }
 
     /// Lays out and writes the picture as the extension of `path` says, `.png` or
-    /// `.svg`. The file appears whole or not at all.
+    /// `.svg` or `.pdf`. The file appears whole or not at all.
     ///
     /// # Errors
     /// As for [`HeatMap::draw`] and [`Picture::write`].
@@ -97,19 +114,20 @@ impl<'a, T: Real> HeatMap<'a, T> {
     pub fn draw(&self) -> Result<Picture, PlotError> {
         self.check()?;
         let (width, height) = drawn_size(&self.grid);
-        let drawn = shrink(self.values, width, height);
-        let palette = match self.range {
-            Some((lo, hi)) if lo < hi && lo.is_finite() && hi.is_finite() => {
-                Palette::between(self.scale, lo, hi)
-            }
-            _ => {
-                let mark = self.mark.map(|(value, _)| value);
-                Palette::shaded(self.scale, self.shading, drawn.as_slice(), mark)
+        // On paper the colours are those that the picture has on a screen.
+        let on_screen = shrink(self.values, width, height);
+        let palette = self.palette(&on_screen);
+        let ends = beyond(&on_screen, &palette);
+        let layout = Layout::new(self, &palette, ends, [width as f64, height as f64]);
+        let drawn = match self.size == Size::default() {
+            true => on_screen,
+            false => {
+                let pixels = |units: f64| ((units * self.size.scale).round() as usize).max(1);
+                shrink(self.values, pixels(layout.map.width()), pixels(layout.map.height()))
             }
         };
-        let layout = Layout::new(self, &palette, width as f64, height as f64);
 
-        let mut drawing = Drawing::new(layout.width, layout.height);
+        let mut drawing = Drawing::new(layout.width, layout.height, self.size);
         drawing.image(layout.map, paint(&drawn, &palette));
         drawing.image(layout.bar, bar(&palette));
         self.draw_cells(&mut drawing, &layout.map);
@@ -120,10 +138,30 @@ impl<'a, T: Real> HeatMap<'a, T> {
         drawing.line(layout.map.outline(), 2.0, INK);
         frame::left(&mut drawing, &layout.map, &layout.y, "y (layout units)");
         frame::bottom(&mut drawing, &layout.map, &layout.x, "x (layout units)");
-        layout.draw_bar(&mut drawing, &self.label, self.mark);
+        layout.draw_bar(&mut drawing, &self.label, self.mark, &palette);
         frame::titles(&mut drawing, layout.map.left, &self.title, &self.subtitle);
-        self.draw_note(&mut drawing, &layout, &drawn, &palette);
+        if self.note {
+            self.draw_note(&mut drawing, &layout, &drawn, &palette);
+        }
         Ok(Picture(drawing))
+    }
+
+    fn palette(&self, drawn: &Map<f64>) -> Palette {
+        let look = Look {
+            scale: self.scale,
+            shading: self.shading,
+            colors: self.colors,
+            mark: self.mark.map(|(value, _)| value),
+            range: self.range,
+        };
+        look.palette(drawn.as_slice()).with_absent(self.absent.is_some())
+    }
+
+    /// The values at the ends of the picture's colours.
+    pub fn colors_end(&self) -> (f64, f64) {
+        let (width, height) = drawn_size(&self.grid);
+        let palette = self.palette(&shrink(self.values, width, height));
+        (palette.lo, palette.hi)
     }
 
     fn check(&self) -> Result<(), PlotError> {
@@ -142,9 +180,9 @@ impl<'a, T: Real> HeatMap<'a, T> {
     /// Colours of a mark and its rim that show on the scale: one of them on
     /// dark shades, the other on bright ones.
     fn contrast(&self) -> (color::Rgb, color::Rgb) {
-        match self.scale {
-            Scale::Diverging => (INK, WHITE),
-            Scale::Sequential | Scale::Magnitude => (WHITE, INK),
+        match self.scale.is_bright(self.colors) {
+            true => (INK, WHITE),
+            false => (WHITE, INK),
         }
     }
 
@@ -176,11 +214,13 @@ impl<'a, T: Real> HeatMap<'a, T> {
 
     fn draw_outlines(&self, drawing: &mut Drawing, map: &Area) {
         let (mark, rim) = self.contrast();
+        // On paper there is less room between them than letters ask.
+        let thin = (map.width().max(map.height()) / LONG as f64).min(1.0);
         for block in self.outlines.iter().filter_map(|block| self.place(block, map)) {
             if block.width().max(block.height()) >= 3.0 {
                 let block = block.within(&map.grown(-1.0)); // clear of the map's own frame
-                drawing.line(block.outline(), 4.0, rim);
-                drawing.line(block.outline(), 2.0, mark);
+                drawing.line(block.outline(), 4.0 * thin, rim);
+                drawing.line(block.outline(), 2.0 * thin, mark);
             }
         }
     }
@@ -206,10 +246,10 @@ impl<'a, T: Real> HeatMap<'a, T> {
         if palette.is_log() {
             parts.push("colours by the logarithm".to_owned());
         }
-        if (drawn.nx(), drawn.ny()) != (self.grid.nx(), self.grid.ny()) {
-            // To two places, without trailing zeros.
-            let per = |n: usize, m: usize| (100.0 * n as f64 / m as f64).round() / 100.0;
-            let (x, y) = (per(self.grid.nx(), drawn.nx()), per(self.grid.ny(), drawn.ny()));
+        // To two places, without trailing zeros.
+        let per = |n: usize, m: usize| (100.0 * n as f64 / m as f64).round() / 100.0;
+        let (x, y) = (per(self.grid.nx(), drawn.nx()), per(self.grid.ny(), drawn.ny()));
+        if (x, y) != (1.0, 1.0) {
             parts.push(format!("pixel = mean of {x} × {y} bins"));
         }
         if self.arrows.is_some() {
@@ -225,9 +265,13 @@ impl<'a, T: Real> HeatMap<'a, T> {
         let mut left = layout.map.left;
         let bad = self.values.as_slice().iter().filter(|v| !v.wide().is_finite()).count();
         if bad > 0 {
-            parts.insert(0, format!("{bad} bins not finite"));
+            let (color, what) = match self.absent {
+                Some(absent) => (ABSENT, absent.to_owned()),
+                None => (NOT_FINITE, format!("{bad} bins not finite")),
+            };
+            parts.insert(0, what);
             let swatch = Area { left, top: y - 17.0, right: left + 18.0, bottom: y + 1.0 };
-            drawing.polygon(swatch.outline(), NOT_FINITE, 1.0);
+            drawing.polygon(swatch.outline(), color, 1.0);
             left += 28.0;
         }
         let note = Text::new(parts.join(" · "), (left, y), 20.0, GREY);
@@ -260,6 +304,12 @@ fn whole(bins: usize) -> usize {
     if bins.is_multiple_of(bins_per_pixel) { bins / bins_per_pixel } else { LONG }
 }
 
+/// Whether there are values below the colours and above them.
+fn beyond(drawn: &Map<f64>, palette: &Palette) -> [bool; 2] {
+    let (least, most) = finite_range(drawn).unwrap_or((palette.lo, palette.hi));
+    [least < palette.lo && !palette.is_log(), most > palette.hi]
+}
+
 /// The map as an image: x to the right, y upward.
 fn paint(map: &Map<f64>, palette: &Palette) -> RgbImage {
     let (width, height) = (map.nx() as u32, map.ny() as u32);
@@ -283,15 +333,47 @@ struct Layout {
     x: Axis,
     y: Axis,
     values: Axis,
+    /// Whether the bar ends in an arrow below and above.
+    ends: [bool; 2],
     stretched: bool,
 }
 
 impl Layout {
-    fn new<T: Real>(of: &HeatMap<'_, T>, palette: &Palette, width: f64, height: f64) -> Layout {
+    /// With a map of this width and height, on paper of what the picture's width leaves it.
+    fn new<T: Real>(
+        of: &HeatMap<'_, T>,
+        palette: &Palette,
+        ends: [bool; 2],
+        [width, height]: [f64; 2],
+    ) -> Layout {
+        let Some(across) = of.size.width else {
+            return Layout::around(of, palette, ends, [width, height]);
+        };
+        // The room that numbers take hangs on how many there are, and thus on the room that is left.
+        let mut room = across - 330.0;
+        let mut layout = None;
+        for _ in 0..3 {
+            let shape = (height / width).min(HIGHEST * across / room);
+            let drawn = [f64::min(room, room * shape * width / height), room * shape];
+            let tried = Layout::around(of, palette, ends, drawn);
+            room += across - (tried.bar.right + frame::depth(&tried.values));
+            layout = Some(Layout { width: across, ..tried });
+        }
+        layout.expect("three were tried")
+    }
+
+    fn around<T: Real>(
+        of: &HeatMap<'_, T>,
+        palette: &Palette,
+        ends: [bool; 2],
+        [width, height]: [f64; 2],
+    ) -> Layout {
         let die = of.grid.die();
-        let most = [width, height].map(|length| (length / 130.0) as usize);
+        let apart = if of.size.width.is_some() { 90.0 } else { 130.0 };
+        let most = [width, height].map(|length| (length / apart) as usize);
         let [x, y] = Axis::pair((die.xl, die.xh), (die.yl, die.yh), most);
-        let room_y = height.max(LEAST_ROOM);
+        let room_y =
+            if of.size.width.is_some() { height.max(200.0) } else { height.max(LEAST_ROOM) };
         let most = ((room_y / 110.0) as usize).max(5);
         let values = match palette.is_log() {
             true => Axis::logarithmic_between(palette.lo, palette.hi, most),
@@ -303,25 +385,52 @@ impl Layout {
         let map_top = top + ((room_y - height) / 2.0).round();
         let map = Area { left, top: map_top, right: left + width, bottom: map_top + height };
         let bar_left = map.right + BAR_GAP;
-        let bar = Area { left: bar_left, top, right: bar_left + BAR, bottom: top + room_y };
+        let arrow = |end: bool| if end { BEYOND } else { 0.0 };
+        let bar = Area {
+            left: bar_left,
+            top: top + arrow(ends[1]),
+            right: bar_left + BAR,
+            bottom: top + room_y - arrow(ends[0]),
+        };
         let ratio = die.width() / die.height();
         Layout {
             width: (bar.right + frame::depth(&values))
                 .max(left + titles + frame::MARGIN)
                 .max(LEAST_WIDTH)
                 .ceil(),
-            height: (bar.bottom + frame::BOTTOM + 40.0).ceil(),
+            height: top + room_y + frame::BOTTOM + if of.note { 40.0 } else { 0.0 },
             map,
             bar,
             x,
             y,
             values,
+            ends,
             stretched: !(1.0 / MOST_STRETCHED..=MOST_STRETCHED).contains(&ratio),
         }
     }
 
     /// The colour bar's frame, ticks and label, on its right.
-    fn draw_bar(&self, drawing: &mut Drawing, label: &str, mark: Option<(f64, &str)>) {
+    fn draw_bar(
+        &self,
+        drawing: &mut Drawing,
+        label: &str,
+        mark: Option<(f64, &str)>,
+        palette: &Palette,
+    ) {
+        let Area { left, right, top, bottom } = self.bar;
+        let middle = (left + right) / 2.0;
+        let shades = palette.shades();
+        let arrows = [
+            (self.ends[0], bottom, bottom + BEYOND, shades.first()),
+            (self.ends[1], top, top - BEYOND, shades.last()),
+        ];
+        for (is_there, base, tip, color) in arrows {
+            if let (true, Some(color)) = (is_there, color) {
+                let arrow = vec![(left, base), (middle, tip), (right, base)];
+                drawing.polygon(arrow.clone(), *color, 1.0);
+                drawing.line(arrow, 2.0, INK);
+            }
+        }
         drawing.line(self.bar.outline(), 2.0, INK);
         if let Some((value, name)) = mark
             && (0.0..=1.0).contains(&self.values.share(value))

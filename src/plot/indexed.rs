@@ -1,6 +1,6 @@
 //! Images of at most 256 colours, which are small and quickly encoded.
 
-use super::color::{NOT_FINITE, Palette, Rgb};
+use super::color::{Palette, Rgb};
 use super::drawing::failed;
 use super::error::PlotError;
 use crate::grid::Map;
@@ -28,7 +28,7 @@ impl Indexed {
         let row = |j: usize| (0..width).map(move |i| (i, j));
         let bins = (0..height).rev().flat_map(row);
         let mut colors = palette.shades().to_vec();
-        colors[usize::from(LAST)] = NOT_FINITE;
+        colors[usize::from(LAST)] = palette.odd;
         Indexed { width, height, colors, pixels: bins.map(|bin| color(map[bin])).collect() }
     }
 
@@ -53,11 +53,12 @@ impl Indexed {
 mod tests {
     use super::*;
     use crate::plot::Scale;
+    use crate::plot::color::NOT_FINITE;
 
     #[test]
     fn a_map_is_drawn_with_x_to_the_right_and_y_upward() {
         let map = Map::from_vec(2, 3, vec![0.0, 0.0, f64::NAN, 0.0, 1.0, 0.0]);
-        let palette = Palette::between(Scale::Sequential, 0.0, 1.0);
+        let palette = Palette::between(Scale::Sequential, 0.0, 1.0, None);
         let image = Indexed::of_map(&map, &palette);
         assert_eq!((image.width, image.height), (2, 3));
         assert_eq!(image.pixels, [255, 0, 0, 254, 0, 0]);

@@ -1,11 +1,11 @@
 //! Pictures of a placement: heat maps with outlines and field arrows, and
-//! curves over iterations or sizes and bars, as PNG and SVG, and animations as GIF.
+//! curves over iterations or sizes and bars, as PNG, SVG and PDF, and animations as GIF.
 //!
 //! A picture is laid out once, as a list of strokes, texts and images in
-//! picture units, and that list is given to both back ends: the PNG and the
-//! SVG of one picture look the same. One unit is one pixel of the PNG and half
-//! a CSS pixel of the SVG. Fonts are built in (DejaVu Sans); nothing is asked
-//! of the system.
+//! picture units, and that list is given to every back end: the PNG, the SVG and
+//! the PDF of one picture look the same. On a screen one unit is one pixel of the PNG
+//! and half a CSS pixel of the SVG; on paper the [`Size`] asked for decides. Fonts are
+//! built in (DejaVu Sans); nothing is asked of the system.
 //!
 //! Bin `(i, j)` of a map is drawn `i`-th from the left and `j`-th from the
 //! bottom, in die coordinates (layout units) with the same scale on both axes.
@@ -26,14 +26,16 @@ mod frame;
 mod heat_map;
 mod histogram;
 mod indexed;
+mod pdf;
 mod picture;
 mod raster;
 mod sample;
+mod size;
 mod vector;
 
 pub use arrows::Arrows;
 pub use bars::{BarSeries, Bars};
-pub use color::{Scale, Shading};
+pub use color::{Colors, Scale, Shading};
 pub use curves::{Curves, Series};
 pub use error::PlotError;
 pub use file::Format;
@@ -41,7 +43,9 @@ pub use film::{Animation, Film, FilmPanel, Frame};
 pub use heat_map::HeatMap;
 pub use histogram::Histogram;
 pub use picture::Picture;
+pub use size::Size;
 #[cfg(feature = "cli")]
 pub(crate) use {
-    axis::Axis, color::Palette, film::LONG as FRAME_PIXELS, indexed::Indexed, sample::shrink,
+    axis::Axis, color::Look, color::ROUNDING, film::LONG as FRAME_PIXELS, indexed::Indexed,
+    sample::shrink,
 };

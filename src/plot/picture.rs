@@ -3,7 +3,7 @@
 use super::drawing::Drawing;
 use super::error::PlotError;
 use super::file::{self, Format};
-use super::{raster, vector};
+use super::{pdf, raster, vector};
 use std::path::{Path, PathBuf};
 
 /// A picture that was laid out and can be written in any [`Format`].
@@ -13,7 +13,7 @@ pub struct Picture(pub(super) Drawing);
 impl Picture {
     /// Width and height in pixels of the PNG.
     pub fn size(&self) -> (u32, u32) {
-        (self.0.width, self.0.height)
+        self.0.pixels()
     }
 
     /// The bytes of a file in `format`.
@@ -24,10 +24,11 @@ impl Picture {
         match format {
             Format::Png => raster::encode(&self.0),
             Format::Svg => vector::encode(&self.0),
+            Format::Pdf => pdf::encode(&self.0),
         }
     }
 
-    /// Writes `path` as its extension says, `.png` or `.svg`. The file appears
+    /// Writes `path` as its extension says, `.png`, `.svg` or `.pdf`. The file appears
     /// whole or not at all.
     ///
     /// # Errors

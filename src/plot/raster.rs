@@ -1,128 +1,165 @@
 //! The PNG back end.
-//!
-//! Everything is drawn on a bitmap of [`SUBUNITS`] pixels to the unit and then
-//! averaged down, which smooths every edge alike.
 
-use super::color::WHITE;
-use super::drawing::{
-    Align, Area, Drawing, Item, Point, SUBUNITS, Text, failed, fill, style, subunits,
-};
+use super::color::Rgb;
+use super::drawing::{Align, Area, Drawing, Item, Point, Text, failed};
 use super::error::PlotError;
-use super::font;
-use image::codecs::png::{CompressionType, FilterType, PngEncoder};
-use image::{ExtendedColorType, ImageEncoder, RgbImage};
-use plotters::prelude::{BitMapBackend, DrawingBackend};
-use plotters::style::{Color, RGBColor, ShapeStyle};
+use super::font::{self, Segment};
+use image::RgbImage;
+use tiny_skia::{
+    FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, PremultipliedColorU8, Stroke, Transform,
+};
 
 /// The picture as a PNG file.
 pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
-    png(&render(drawing)?, FilterType::Adaptive)
+    let per_metre = drawing.size.scale / drawing.size.unit * 72.0 / 0.0254;
+    png(&render(drawing, drawing.size.scale)?, png::Filter::Adaptive, Some(per_metre))
 }
 
-/// An image as a PNG file. Rows of few distinct colours compress best unfiltered.
-pub(super) fn png(pixels: &RgbImage, filter: FilterType) -> Result<Vec<u8>, PlotError> {
+/// An image as a PNG file, with its pixels to the metre where they are known. Rows of few distinct
+/// colours compress best unfiltered.
+pub(super) fn png(
+    pixels: &RgbImage,
+    filter: png::Filter,
+    per_metre: Option<f64>,
+) -> Result<Vec<u8>, PlotError> {
     let mut bytes = Vec::new();
-    PngEncoder::new_with_quality(&mut bytes, CompressionType::Default, filter)
-        .write_image(pixels.as_raw(), pixels.width(), pixels.height(), ExtendedColorType::Rgb8)
-        .map_err(failed)?;
+    let mut encoder = png::Encoder::new(&mut bytes, pixels.width(), pixels.height());
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_filter(filter);
+    encoder.set_compression(png::Compression::Balanced);
+    encoder.set_pixel_dims(per_metre.map(|dots| png::PixelDimensions {
+        xppu: dots.round() as u32,
+        yppu: dots.round() as u32,
+        unit: png::Unit::Meter,
+    }));
+    let mut writer = encoder.write_header().map_err(failed)?;
+    writer.write_image_data(pixels.as_raw()).map_err(failed)?;
+    writer.finish().map_err(failed)?;
     Ok(bytes)
 }
 
-/// The picture's pixels.
-fn render(drawing: &Drawing) -> Result<RgbImage, PlotError> {
-    Ok(averaged::<{ SUBUNITS as usize }>(&canvas(drawing)?))
-}
-
-/// Every pixel the mean of `N × N`, rounded.
-pub(super) fn averaged<const N: usize>(canvas: &RgbImage) -> RgbImage {
-    let parts = (N * N) as u16;
-    let line = 3 * canvas.width() as usize;
-    let mut sums = vec![0u16; line];
-    let mut means = Vec::with_capacity(canvas.as_raw().len() / (N * N));
-    for rows in canvas.as_raw().chunks_exact(line * N) {
-        sums.fill(0);
-        for row in rows.chunks_exact(line) {
-            sums.iter_mut().zip(row).for_each(|(sum, &v)| *sum += u16::from(v));
-        }
-        for pixels in sums.chunks_exact(3 * N) {
-            let sum = |c: usize| pixels.iter().skip(c).step_by(3).sum::<u16>();
-            means.extend([0, 1, 2].map(|c| ((sum(c) + parts / 2) / parts) as u8));
-        }
-    }
-    let [width, height] = [canvas.width(), canvas.height()].map(|n| n / N as u32);
-    RgbImage::from_raw(width, height, means).expect("N divides width and height")
-}
-
-/// The bitmap of [`SUBUNITS`] pixels to the unit.
-pub(super) fn canvas(drawing: &Drawing) -> Result<RgbImage, PlotError> {
-    let (width, height) = (drawing.width * SUBUNITS, drawing.height * SUBUNITS);
-    let mut canvas = RgbImage::from_pixel(width, height, image::Rgb(WHITE));
+/// The picture's pixels, so many to the unit.
+pub(super) fn render(drawing: &Drawing, scale: f64) -> Result<RgbImage, PlotError> {
+    let pixels = |units: f64| ((units * scale).round() as u32).max(1);
+    let (width, height) = (pixels(drawing.width), pixels(drawing.height));
+    let too_large = || failed(format!("{width} x {height} pixels are too many"));
+    let mut canvas = Pixmap::new(width, height).ok_or_else(too_large)?;
+    canvas.fill(tiny_skia::Color::WHITE);
+    let to_pixels = Transform::from_scale(scale as f32, scale as f32);
     for item in &drawing.items {
-        if let Item::Image { area, pixels } = item {
-            blit(&mut canvas, area, pixels);
-            continue;
-        }
-        let mut backend = BitMapBackend::with_buffer(&mut canvas, (width, height));
         match item {
             Item::Line { points, width, color } => {
-                stroke(&mut backend, points, &style(*color, 1.0, *width))?;
+                let stroke = Stroke {
+                    width: *width as f32,
+                    line_join: LineJoin::Round,
+                    ..Stroke::default()
+                };
+                let closed = points.len() > 2 && points.first() == points.last();
+                if let Some(path) = polygon(points, closed) {
+                    canvas.stroke_path(&path, &paint(*color, 1.0), &stroke, to_pixels, None);
+                }
             }
             Item::Polygon { points, color, opacity } => {
-                fill(&mut backend, points, *color, *opacity)?;
+                if let Some(path) = polygon(points, true) {
+                    let paint = paint(*color, *opacity);
+                    canvas.fill_path(&path, &paint, FillRule::Winding, to_pixels, None);
+                }
             }
-            Item::Text(text) => write(&mut backend, text)?,
-            Item::Image { .. } => {}
+            Item::Text(text) => write(&mut canvas, text, to_pixels),
+            Item::Image { area, pixels } => blit(&mut canvas, area, pixels, scale),
         }
     }
-    Ok(canvas)
+    let opaque = canvas.pixels().iter().flat_map(|p| [p.red(), p.green(), p.blue()]).collect();
+    RgbImage::from_raw(width, height, opaque).ok_or_else(too_large)
 }
 
-/// Draws a line segment by segment with round joints: one outline around a
-/// whole noisy curve would cross itself and leave holes.
-fn stroke<B: DrawingBackend>(
-    backend: &mut B,
-    points: &[Point],
-    style: &ShapeStyle,
-) -> Result<(), PlotError> {
-    for ends in points.windows(2) {
-        backend.draw_path(ends.iter().map(|&p| subunits(p)), style).map_err(failed)?;
-    }
-    let joints = points.len().saturating_sub(1);
-    for &joint in points.iter().take(joints).skip(1) {
-        let radius = style.stroke_width / 2;
-        backend.draw_circle(subunits(joint), radius, &style.color, true).map_err(failed)?;
-    }
-    Ok(())
+fn paint([r, g, b]: Rgb, opacity: f64) -> Paint<'static> {
+    let mut paint = Paint::default();
+    paint.set_color_rgba8(r, g, b, (opacity * 255.0).round() as u8);
+    paint
 }
 
-fn write<B: DrawingBackend>(backend: &mut B, text: &Text) -> Result<(), PlotError> {
-    let em = text.em * f64::from(SUBUNITS);
+/// None where there is nothing to draw.
+fn polygon(points: &[Point], closed: bool) -> Option<Path> {
+    let mut path = PathBuilder::new();
+    let (first, rest) = points.split_first()?;
+    path.move_to(first.0 as f32, first.1 as f32);
+    rest.iter().for_each(|p| path.line_to(p.0 as f32, p.1 as f32));
+    if closed {
+        path.close();
+    }
+    path.finish()
+}
+
+fn write(canvas: &mut Pixmap, text: &Text, to_pixels: Transform) {
+    let mut path = PathBuilder::new();
+    for segment in placed(text) {
+        let p = |(x, y): Point| (x as f32, y as f32);
+        match segment {
+            Segment::Move(to) => path.move_to(p(to).0, p(to).1),
+            Segment::Line(to) => path.line_to(p(to).0, p(to).1),
+            Segment::Quadratic(c, to) => path.quad_to(p(c).0, p(c).1, p(to).0, p(to).1),
+            Segment::Cubic(c, d, to) => {
+                path.cubic_to(p(c).0, p(c).1, p(d).0, p(d).1, p(to).0, p(to).1);
+            }
+            Segment::Close => path.close(),
+        }
+    }
+    if let Some(path) = path.finish() {
+        canvas.fill_path(&path, &paint(text.color, 1.0), FillRule::Winding, to_pixels, None);
+    }
+}
+
+/// The outlines of a text's letters where they stand in the picture.
+pub(super) fn placed(text: &Text) -> impl Iterator<Item = Segment> + '_ {
     let shift = match text.align {
         Align::Start => 0.0,
         Align::Middle => -text.width() / 2.0,
         Align::End => -text.width(),
     };
-    let shift = (shift * f64::from(SUBUNITS)).round() as i32;
-    let (left, base) = subunits(text.at);
-    let [r, g, b] = text.color;
-    let mut result = Ok(());
-    font::rasterize(&text.text, em, text.bold, |x, y, coverage| {
-        let (x, y) = (x + shift, y);
-        let (x, y) = if text.upright { (left + y, base - x) } else { (left + x, base + y) };
-        let color = RGBColor(r, g, b).mix(coverage.min(1.0)).to_backend_color();
-        if let Err(error) = backend.draw_pixel((x, y), color) {
-            result = Err(failed(error));
-        }
-    });
-    result
+    let (left, base) = text.at;
+    let at = move |(x, y): Point| match text.upright {
+        true => (left + y, base - (x + shift)),
+        false => (left + x + shift, base + y),
+    };
+    font::outlines(&text.text, text.em, text.bold).into_iter().map(move |s| match s {
+        Segment::Move(to) => Segment::Move(at(to)),
+        Segment::Line(to) => Segment::Line(at(to)),
+        Segment::Quadratic(c, to) => Segment::Quadratic(at(c), at(to)),
+        Segment::Cubic(c, d, to) => Segment::Cubic(at(c), at(d), at(to)),
+        Segment::Close => Segment::Close,
+    })
+}
+
+/// First and last pixel but one of a stretch of picture units.
+fn span(from: f64, to: f64, scale: f64) -> (u32, u32) {
+    let [from, to] = [from, to].map(|v| (v * scale).round().max(0.0) as u32);
+    (from, to.max(from + 1))
+}
+
+/// An image with the pixels that `area` has, so many to the unit.
+pub(super) fn on_paper(area: &Area, pixels: &RgbImage, scale: f64) -> RgbImage {
+    let (left, right) = span(area.left, area.right, scale);
+    let (top, bottom) = span(area.top, area.bottom, scale);
+    stretched(pixels, right - left, bottom - top)
 }
 
 /// Stretches `pixels` over `area`.
-fn blit(canvas: &mut RgbImage, area: &Area, pixels: &RgbImage) {
-    let (left, top) = subunits((area.left, area.top));
-    let (right, bottom) = subunits((area.right, area.bottom));
-    let pixels = stretched(pixels, (right - left) as u32, (bottom - top) as u32);
-    image::imageops::replace(canvas, &pixels, left.into(), top.into());
+fn blit(canvas: &mut Pixmap, area: &Area, pixels: &RgbImage, scale: f64) {
+    let image = on_paper(area, pixels, scale);
+    let (left, top) = (span(area.left, area.right, scale).0, span(area.top, area.bottom, scale).0);
+    let (width, height) = (canvas.width(), canvas.height());
+    let opaque = |[r, g, b]: Rgb| {
+        PremultipliedColorU8::from_rgba(r, g, b, 255).expect("what is opaque is premultiplied")
+    };
+    let line = width as usize;
+    for (x, y, pixel) in image.enumerate_pixels() {
+        let (x, y) = (left + x, top + y);
+        if x < width && y < height {
+            canvas.pixels_mut()[y as usize * line + x as usize] = opaque(pixel.0);
+        }
+    }
 }
 
 /// Of `count` pixels or bins along `length` pixels, the one under the centre of pixel `at`.
@@ -140,4 +177,25 @@ pub(super) fn stretched(pixels: &RgbImage, width: u32, height: u32) -> RgbImage 
     RgbImage::from_fn(width, height, |x, y| {
         *pixels.get_pixel(columns[x as usize], rows[y as usize])
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::color::WHITE;
+    use crate::plot::size::Size;
+
+    #[test]
+    fn pixels_follow_the_scale() {
+        let mut drawing = Drawing::new(100.0, 50.0, Size::default());
+        let area = Area { left: 20.0, top: 10.0, right: 60.0, bottom: 40.0 };
+        drawing.polygon(area.outline(), [1, 2, 3], 1.0);
+        for (scale, size) in [(1.0, (100, 50)), (2.5, (250, 125)), (0.5, (50, 25))] {
+            let image = render(&drawing, scale).unwrap();
+            assert_eq!(image.dimensions(), size);
+            let at = |x: f64, y: f64| image.get_pixel((x * scale) as u32, (y * scale) as u32).0;
+            assert_eq!([at(22.0, 12.0), at(57.0, 37.0)], [[1, 2, 3]; 2]);
+            assert_eq!([at(16.0, 12.0), at(64.0, 37.0)], [WHITE; 2]);
+        }
+    }
 }

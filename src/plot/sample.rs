@@ -27,6 +27,20 @@ pub(crate) fn shrink<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f
     out
 }
 
+/// As [`shrink`], of the finite values alone: not finite where there is none.
+pub(super) fn shrink_present<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f64> {
+    let of = |value: &dyn Fn(f64) -> f64| {
+        let values = map.as_slice().iter().map(|v| value(v.wide())).collect();
+        shrink(&Map::<f64>::from_vec(map.nx(), map.ny(), values), max_x, max_y)
+    };
+    let mut sum = of(&|v| if v.is_finite() { v } else { 0.0 });
+    let share = of(&|v| if v.is_finite() { 1.0 } else { 0.0 });
+    for (value, share) in sum.as_mut_slice().iter_mut().zip(share.as_slice()) {
+        *value /= share; // 0 / 0 where there is none
+    }
+    sum
+}
+
 fn mean_over_y<T: Real>(values: &[T], along: &[Cover], out: &mut [f64]) {
     for (o, shares) in out.iter_mut().zip(along) {
         *o = shares.iter().map(|(source, share)| share * values[source].wide()).sum();
@@ -98,6 +112,15 @@ mod tests {
         for (mx, my) in [(1, 1), (5, 23), (16, 7), (17, 22)] {
             assert!((mean(&shrink(&map, mx, my)) - mean(&map)).abs() < 1e-9, "{mx} x {my}");
         }
+    }
+
+    #[test]
+    fn means_of_what_is_there_leave_out_the_rest() {
+        let nan = f64::NAN;
+        let map = Map::from_vec(2, 4, vec![1.0, nan, nan, nan, 3.0, 5.0, nan, nan]);
+        let small = shrink_present(&map, 1, 2);
+        assert_eq!(small[(0, 0)], 3.0);
+        assert!(small[(0, 1)].is_nan());
     }
 
     #[test]

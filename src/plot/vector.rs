@@ -1,122 +1,144 @@
 //! The SVG back end.
 //!
-//! plotters writes strokes and text; images are written here, as PNG in a data
-//! URI, because plotters would turn each of their pixels into an element.
+//! Coordinates are picture units. An image is one element, as PNG in a data URI.
 
-use super::drawing::{Align, Area, Drawing, Item, SUBUNITS, Text, failed, fill, style, subunits};
+use super::color::Rgb;
+use super::drawing::{Align, Area, Drawing, Item, Point, Text};
 use super::error::PlotError;
 use super::font::FAMILY;
 use super::raster;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use image::RgbImage;
-use image::codecs::png::FilterType;
-use plotters::prelude::{DrawingBackend, SVGBackend};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{FontStyle, FontTransform, IntoFont, IntoTextStyle, RGBColor};
-
-/// plotters writes a font size as this share of the size given.
-const SIZE_OF_EM: f64 = 1.24;
-/// plotters puts the base line of text anchored at its top this many em below the anchor.
-const TOP_TO_BASE: f64 = 0.76;
+use std::fmt::Write;
 
 /// The picture as an SVG file.
 pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
-    let Drawing { width, height, .. } = *drawing;
-    // Two picture units to the CSS pixel, SUBUNITS of the view box to the picture unit.
+    let Drawing { width, height, size, .. } = drawing;
+    // On paper lengths are in points, elsewhere in CSS pixels, of which a point has 4/3.
+    let (unit, pixel) = if size.width.is_some() { ("pt", 1.0) } else { ("", 4.0 / 3.0) };
+    let [w, h] = [width, height].map(|v| number(v * size.unit * pixel));
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" \
-         stroke-linejoin=\"round\">\n<rect width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/>\n",
-        f64::from(width) / 2.0,
-        f64::from(height) / 2.0,
-        width * SUBUNITS,
-        height * SUBUNITS,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}{unit}\" height=\"{h}{unit}\" \
+         viewBox=\"0 0 {} {}\" stroke-linejoin=\"round\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/>\n",
+        number(*width),
+        number(*height)
     );
-    for run in drawing.items.chunk_by(|a, b| is_image(a) == is_image(b)) {
-        match run {
-            [Item::Image { .. }, ..] => {
-                for item in run {
-                    if let Item::Image { area, pixels } = item {
-                        svg.push_str(&element(area, pixels)?);
-                    }
-                }
+    for item in &drawing.items {
+        match item {
+            Item::Line { points, width, color } => {
+                let points = listed(points);
+                let (color, width) = (hex(*color), number(*width));
+                element(
+                    &mut svg,
+                    format_args!(
+                        "<polyline points=\"{points}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\"/>"
+                    ),
+                );
             }
-            _ => svg.push_str(&strokes(drawing, run)?),
+            Item::Polygon { points, color, opacity } => {
+                let (points, color) = (listed(points), hex(*color));
+                let opacity = match *opacity {
+                    1.0 => String::new(),
+                    opacity => format!(" opacity=\"{}\"", number(opacity)),
+                };
+                element(
+                    &mut svg,
+                    format_args!("<polygon points=\"{points}\" fill=\"{color}\"{opacity}/>"),
+                );
+            }
+            Item::Text(text) => write(&mut svg, text),
+            Item::Image { area, pixels } => svg.push_str(&image(area, pixels, size.scale)?),
         }
     }
     svg.push_str("</svg>\n");
     Ok(svg.into_bytes())
 }
 
-fn is_image(item: &Item) -> bool {
-    matches!(item, Item::Image { .. })
+/// One line of the file.
+fn element(svg: &mut String, text: std::fmt::Arguments<'_>) {
+    writeln!(svg, "{text}").expect("memory takes text");
 }
 
-/// What plotters writes for `items`, without its own outer element.
-fn strokes(drawing: &Drawing, items: &[Item]) -> Result<String, PlotError> {
-    let mut text = String::new();
-    let size = (drawing.width * SUBUNITS, drawing.height * SUBUNITS);
-    let mut backend = SVGBackend::with_string(&mut text, size);
-    for item in items {
-        match item {
-            Item::Line { points, width, color } => {
-                let points: Vec<_> = points.iter().map(|&p| subunits(p)).collect();
-                backend.draw_path(points, &style(*color, 1.0, *width)).map_err(failed)?;
-            }
-            Item::Polygon { points, color, opacity } => {
-                fill(&mut backend, points, *color, *opacity)?;
-            }
-            Item::Text(text) => write(&mut backend, text)?,
-            Item::Image { .. } => {}
+/// To a hundredth, without trailing zeros.
+fn number(value: f64) -> String {
+    let text = format!("{value:.2}");
+    let short = text.trim_end_matches('0').trim_end_matches('.');
+    if short == "-0" { "0".to_owned() } else { short.to_owned() }
+}
+
+fn listed(points: &[Point]) -> String {
+    let one = |&(x, y): &Point| format!("{},{}", number(x), number(y));
+    points.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn hex([r, g, b]: Rgb) -> String {
+    format!("#{r:02X}{g:02X}{b:02X}")
+}
+
+fn write(svg: &mut String, text: &Text) {
+    let (x, y) = (number(text.at.0), number(text.at.1));
+    let anchor = match text.align {
+        Align::Start => "start",
+        Align::Middle => "middle",
+        Align::End => "end",
+    };
+    let weight = if text.bold { " font-weight=\"bold\"" } else { "" };
+    let turned = match text.upright {
+        true => format!(" transform=\"rotate(-90 {x} {y})\""),
+        false => String::new(),
+    };
+    let (em, color, letters) = (number(text.em), hex(text.color), escaped(&text.text));
+    element(
+        svg,
+        format_args!(
+            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" font-family=\"{FAMILY}\" \
+             font-size=\"{em}\"{weight} fill=\"{color}\"{turned}>{letters}</text>"
+        ),
+    );
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            other => out.push(other),
         }
     }
-    backend.present().map_err(failed)?;
-    drop(backend);
-    let body = text.split_once('\n').and_then(|(_, rest)| rest.strip_suffix("</svg>\n"));
-    body.map(str::to_owned).ok_or_else(|| failed("the SVG writer closed its file early"))
+    out
 }
 
-fn write(backend: &mut SVGBackend<'_>, text: &Text) -> Result<(), PlotError> {
-    let em = text.em * f64::from(SUBUNITS);
-    let (mut x, mut y) = subunits(text.at);
-    let below = (TOP_TO_BASE * em).round() as i32;
-    let mut font = (FAMILY, em * SIZE_OF_EM).into_font();
-    if text.bold {
-        font = font.style(FontStyle::Bold);
-    }
-    if text.upright {
-        font = font.transform(FontTransform::Rotate270);
-        x -= below;
-    } else {
-        y -= below;
-    }
-    let side = match text.align {
-        Align::Start => HPos::Left,
-        Align::Middle => HPos::Center,
-        Align::End => HPos::Right,
-    };
-    let [r, g, b] = text.color;
-    let style = font.with_color(RGBColor(r, g, b)).into_text_style(&(1, 1));
-    let style = style.pos(Pos::new(side, VPos::Top));
-    backend.draw_text(&text.text, &style, (x, y)).map_err(failed)
-}
-
-/// An image element that holds `pixels`, brought to one pixel per picture unit.
+/// An image element that holds `pixels`, brought to the pixels that the PNG has there.
 ///
 /// Viewers differ in how they enlarge an image, and many blur it: enlarged here,
 /// bins stay crisp in all of them. Repeated rows cost next to nothing, being
 /// zero once each is written as its difference from the one above.
-fn element(area: &Area, pixels: &RgbImage) -> Result<String, PlotError> {
-    let (left, top) = subunits((area.left, area.top));
-    let (width, height) = (area.width().round() as u32, area.height().round() as u32);
-    let repeated = pixels.height() * 2 <= height;
-    let filter = if repeated { FilterType::Up } else { FilterType::NoFilter };
-    let enlarged = raster::stretched(pixels, width, height);
-    let data = STANDARD.encode(raster::png(&enlarged, filter)?);
+fn image(area: &Area, pixels: &RgbImage, scale: f64) -> Result<String, PlotError> {
+    let enlarged = raster::on_paper(area, pixels, scale);
+    let repeated = pixels.height() * 2 <= enlarged.height();
+    let filter = if repeated { png::Filter::Up } else { png::Filter::NoFilter };
+    let data = STANDARD.encode(raster::png(&enlarged, filter, None)?);
+    let [x, y, w, h] = [area.left, area.top, area.width(), area.height()].map(number);
     Ok(format!(
-        "<image x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \
-         style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>\n",
-        width * SUBUNITS,
-        height * SUBUNITS,
+        "<image x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" preserveAspectRatio=\"none\" \
+         style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>\n"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let written = [12.0, 0.125, -0.001, 1e-9, 100.0].map(number);
+        assert_eq!(written, ["12", "0.12", "0", "0", "100"]);
+        assert_eq!(escaped("a<b & 'c'"), "a&lt;b &amp; &apos;c&apos;");
+    }
 }

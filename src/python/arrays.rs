@@ -87,8 +87,9 @@ impl Memory {
 
     pub(super) fn address(&self) -> usize {
         match self {
-            Memory::F32(values) => values.as_ptr().addr(),
-            Memory::F64(values) => values.as_ptr().addr(),
+            // Given to other libraries as an integer, which they make a pointer again.
+            Memory::F32(values) => values.as_ptr().expose_provenance(),
+            Memory::F64(values) => values.as_ptr().expose_provenance(),
             #[cfg(feature = "cuda")]
             Memory::Cuda(memory) => memory.address() as usize,
         }

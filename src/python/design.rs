@@ -1,14 +1,15 @@
-//! Designs from Bookshelf files, and whole placements.
+//! Designs from files, and whole placements.
 
 use super::arguments::device_of;
 use super::arrays::Array;
 use super::errors::{Failure, detached};
-use crate::bookshelf::{self, ReadOptions, write_pl};
 use crate::border::{EngineReal, open_backend};
-use crate::charge::{Charge, ChargeOptions};
+use crate::charge::{Charge, ChargeOptions, origin_for};
 use crate::design::NodeKind;
 use crate::engine::EngineOptions;
+use crate::formats::{self, ReadOptions};
 use crate::grid::BinGrid;
+use crate::lefdef::PinPosition;
 use crate::place::{Outcome, PlaceOptions, Placer, default_bins, start};
 use crate::real::Precision;
 use crate::wirelength::Netlist;
@@ -23,23 +24,36 @@ use std::sync::Arc;
 pub(super) struct Design {
     pub(super) design: Arc<crate::design::Design>,
     warnings: Vec<String>,
+    /// The file it was read from.
+    source: PathBuf,
 }
 
-/// Reads the design whose files `aux` names; `pl` is a .pl file to read in place of its own.
+/// Reads a design: the Bookshelf files that an .aux file names, or a .def file with its LEF files, `lef`, the one
+/// with the technology first. `pl` is a .pl or .def file whose placement is read in place of the
+/// design's own; `pin_position` says where LEF pins are, "center" or "mean".
 #[pyfunction]
-#[pyo3(signature = (aux, *, pl=None))]
-pub(super) fn read_bookshelf(
+#[pyo3(signature = (path, *, lef=Vec::new(), pl=None, pin_position="center"))]
+pub(super) fn read_design(
     py: Python<'_>,
-    aux: PathBuf,
+    path: PathBuf,
+    lef: Vec<PathBuf>,
     pl: Option<PathBuf>,
+    pin_position: &str,
 ) -> PyResult<Design> {
+    let pin_position = match pin_position {
+        "center" => PinPosition::Center,
+        "mean" => PinPosition::Mean,
+        other => {
+            let text = format!("pin_position: expected \"center\" or \"mean\", found {other:?}");
+            return Err(PyValueError::new_err(text));
+        }
+    };
     detached(py, || {
-        let options = match pl {
-            Some(pl) => ReadOptions::default().pl(pl),
-            None => ReadOptions::default(),
-        };
-        let loaded = bookshelf::read_design(&aux, &options)?;
-        Ok(Design { design: Arc::new(loaded.design), warnings: loaded.warnings })
+        let mut options = ReadOptions::default().lef(lef).pin_position(pin_position);
+        options.placement = pl;
+        let loaded = formats::read_design(&path, &options)?;
+        let design = Arc::new(loaded.design);
+        Ok(Design { design, warnings: loaded.warnings, source: path })
     })
 }
 
@@ -52,7 +66,7 @@ impl Design {
 
 #[pymethods]
 impl Design {
-    /// As its .aux file is called.
+    /// As its .aux file is called, or as its .def file says.
     #[getter]
     fn name(&self) -> &str {
         &self.design.name
@@ -74,6 +88,12 @@ impl Design {
     #[getter]
     fn pins(&self) -> usize {
         self.design.nets.as_ref().map_or(0, |nets| nets.pins())
+    }
+
+    /// Layout units in a micrometre; None where that is not known.
+    #[getter]
+    fn units_per_micron(&self) -> Option<f64> {
+        self.design.units_per_micron
     }
 
     /// The bounding box of the rows, (xl, yl, xh, yh).
@@ -137,7 +157,16 @@ impl Design {
 
     /// Writes the placement to a .pl file; the file appears whole or not at all.
     fn write_pl(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || Ok(write_pl(&path, &self.design)?))
+        detached(py, || Ok(crate::bookshelf::write_pl(&path, &self.design)?))
+    }
+
+    /// Writes the .def file that the design was read from, with its movable cells where they are now, all else as it
+    /// was; compressed where the path ends in .gz. The file appears whole or not at all.
+    fn write_def(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        if formats::Format::of(&self.source) != formats::Format::Def {
+            return Err(PyValueError::new_err("the design was not read from a .def file"));
+        }
+        detached(py, || Ok(crate::lefdef::write_placement(&path, &self.source, &self.design)?))
     }
 
     fn __repr__(&self) -> String {
@@ -180,6 +209,7 @@ pub(super) fn place(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Placement> {
+    let source = design.get().source.clone();
     let design = design.get().design.clone();
     let device = device_of(device)?;
     let warm = match init {
@@ -207,7 +237,8 @@ pub(super) fn place(
         let grid = BinGrid::new(die, nx, ny)?;
         let charging =
             ChargeOptions::default().target_density(target_density).fillers(true).seed(seed);
-        let charge = Charge::from_design(&design, grid, &charging)?;
+        let mut charge = Charge::from_design(&design, grid, &charging)?;
+        charge.set_origin(origin_for(&die, design.row_height(), precision)?)?;
         let netlist = Netlist::from_design(&design, Netlist::ALL)
             .map_err(|e| Failure::Value(e.to_string()))?;
         let engine = EngineOptions::default().threads(threads);
@@ -255,6 +286,7 @@ pub(super) fn place(
         let iterations = records.last().map_or(0, |record| record.iteration);
         Ok((placed, status, iterations, result.hpwl, result.density.overflow))
     })?;
-    let design = Py::new(py, Design { design: Arc::new(placed), warnings: Vec::new() })?;
+    let design = Design { design: Arc::new(placed), warnings: Vec::new(), source };
+    let design = Py::new(py, design)?;
     Ok(Placement { design, status: status.to_owned(), iterations, hpwl, overflow })
 }

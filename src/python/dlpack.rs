@@ -210,7 +210,7 @@ impl Foreign {
         if let Some(strides) = strides {
             check_compact(what, &shape, strides, 1)?;
         }
-        let address = (tensor.data.addr()).wrapping_add(tensor.byte_offset as usize);
+        let address = tensor.data.expose_provenance().wrapping_add(tensor.byte_offset as usize);
         Foreign { what, place, shape, bits, address, read_only, _owner: owner }.aligned()
     }
 
@@ -334,6 +334,11 @@ impl Foreign {
         Ok(())
     }
 
+    /// The address as a pointer: its provenance was exposed by whoever gave it as an integer.
+    fn pointer<T>(&self) -> *mut T {
+        std::ptr::with_exposed_provenance_mut(self.address)
+    }
+
     /// Its numbers, of an array of the host.
     pub(super) fn values<T: crate::Real>(&self) -> Result<&[T], Failure> {
         self.check_place(Device::Cpu)?;
@@ -343,7 +348,7 @@ impl Foreign {
         }
         // SAFETY: so many compact, aligned numbers of this type, which their owner, kept here,
         // keeps; that other threads do not write them meanwhile is the caller's duty, as in NumPy.
-        Ok(unsafe { std::slice::from_raw_parts(self.address as *const T, self.len()) })
+        Ok(unsafe { std::slice::from_raw_parts(self.pointer(), self.len()) })
     }
 
     /// As [`Foreign::values`], to be written.
@@ -355,7 +360,7 @@ impl Foreign {
             return Ok(&mut []);
         }
         // SAFETY: as above, writable, and borrowed here alone.
-        Ok(unsafe { std::slice::from_raw_parts_mut(self.address as *mut T, self.len()) })
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.len()) })
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::bookshelf::{BookshelfError, ErrorKind};
 use crate::charge::ChargeError;
 use crate::engine::EngineError;
+use crate::formats::FormatError;
 use crate::grid::GridError;
+use crate::lefdef::{self, LefDefError};
 use crate::place::PlaceError;
 use crate::transform::{LengthError, ShapeError};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
@@ -78,6 +80,27 @@ impl From<BookshelfError> for Failure {
             Failure::File(text)
         } else {
             Failure::Value(text)
+        }
+    }
+}
+
+impl From<LefDefError> for Failure {
+    fn from(error: LefDefError) -> Self {
+        let text = error.to_string();
+        if matches!(error.kind, lefdef::ErrorKind::Io(_)) {
+            Failure::File(text)
+        } else {
+            Failure::Value(text)
+        }
+    }
+}
+
+impl From<FormatError> for Failure {
+    fn from(error: FormatError) -> Self {
+        match error {
+            FormatError::Bookshelf(error) => error.into(),
+            FormatError::LefDef(error) => error.into(),
+            other => Failure::Value(other.to_string()),
         }
     }
 }

@@ -33,7 +33,7 @@ fn _placefield(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(transforms::transform, module)?)?;
     module.add_function(wrap_pyfunction!(transforms::solve_on_device, module)?)?;
     module.add_function(wrap_pyfunction!(transforms::transform_on_device, module)?)?;
-    module.add_function(wrap_pyfunction!(design::read_bookshelf, module)?)?;
+    module.add_function(wrap_pyfunction!(design::read_design, module)?)?;
     module.add_function(wrap_pyfunction!(design::place, module)?)?;
     Ok(())
 }

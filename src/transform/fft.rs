@@ -7,7 +7,8 @@ use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
 
-/// The real FFT of a line of `n` values and its inverse; the spectrum is its first `n/2 + 1` numbers.
+/// The real FFT of a line of `n` values and its inverse; the spectrum is its first `n/2 + 1`
+/// numbers.
 pub(crate) struct RealFft<T: Real> {
     n: usize,
     forward: Arc<dyn RealToComplex<T>>,

@@ -1,12 +1,14 @@
 //! An engine allocates nothing once it is made, neither on the CPU nor, as far as the
 //! host's memory goes, on a device.
 
-use crate::{alone, asked};
+use crate::{alone, asked, most_held};
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
-use placefield::engine::{Engine, EngineOptions, Evaluation, GradientOptions, Layout, Pipeline};
-use placefield::grid::{BinGrid, Rect};
+use placefield::engine::{
+    Engine, EngineOptions, Evaluation, GradientOptions, Layout, MapKind, Pipeline,
+};
+use placefield::grid::{BinGrid, Map, Rect};
 
 /// Many bodies of one size, one macro and fillers, on 128 × `ny` bins.
 fn charge(ny: usize) -> Charge {
@@ -94,6 +96,38 @@ fn an_iteration_on_the_cpu_allocates_nothing_in_f32() {
 #[test]
 fn an_iteration_on_the_cpu_allocates_nothing_in_f64() {
     cpu::<f64>();
+}
+
+fn bytes_per_bin<T: Real>() {
+    let _alone = alone();
+    let grid = BinGrid::new(Rect::at(0.0, 0.0, 400.0, 300.0), 600, 500).unwrap();
+    let one = [1.0];
+    let mut most = 0;
+    for pipeline in Pipeline::ALL {
+        let held = most_held(|| {
+            let cells = Rectangles::movable(&one, &one, &one, &one);
+            let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
+            let options = EngineOptions::default().threads(2).pipeline(pipeline);
+            let mut engine = CpuEngine::<T>::new(charge, &options).unwrap();
+            engine.evaluate(&[T::one()], &[T::one()]).unwrap();
+            engine.exact_density().unwrap();
+            let maps = MapKind::ALL.map(|kind| {
+                let mut map = Map::filled(grid.nx(), grid.ny(), T::zero());
+                engine.read_map(kind, &mut map).unwrap();
+                map
+            });
+            assert!(maps[0].as_slice().iter().any(|&v| v > T::zero()));
+        });
+        most = most.max(held.div_ceil(grid.bins()));
+    }
+    let said = CpuEngine::<T>::BYTES_PER_BIN;
+    assert!(most <= said && most > said * 3 / 4, "{most} bytes per bin, expected about {said}");
+}
+
+#[test]
+fn bytes_per_bin_are_what_an_evaluation_takes() {
+    bytes_per_bin::<f32>();
+    bytes_per_bin::<f64>();
 }
 
 /// A whole evaluation from the host, a step on the device alone, and reading it back.

@@ -5,6 +5,7 @@
 mod common;
 mod engines;
 mod mutated;
+mod mutated_lefdef;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -46,7 +46,7 @@ fn real(archive: &str, name: &str, nets: &str) -> Files {
 }
 
 #[derive(Clone, Debug)]
-enum Mutation {
+pub(crate) enum Mutation {
     Flip(Index, u8),
     Delete(Index, usize),
     Duplicate(Index, usize),
@@ -57,8 +57,7 @@ enum Mutation {
 }
 
 fn mutation() -> impl Strategy<Value = Mutation> {
-    let at = any::<Index>;
-    let telling = prop::sample::select(vec![
+    mutation_with(&[
         "NumNodes : 1000000000000\n",
         "NumNets : 18446744073709551615\n",
         "NumPins : 99999999999\n",
@@ -83,12 +82,18 @@ fn mutation() -> impl Strategy<Value = Mutation> {
         "o0",
         "5e-324 ",
         "UCLA ",
-    ]);
+    ])
+}
+
+/// Mutations that put these words in, among others.
+pub(crate) fn mutation_with(words: &'static [&'static str]) -> impl Strategy<Value = Mutation> {
+    let at = any::<Index>;
+    let telling = prop::sample::select(words);
     prop_oneof![
         (at(), any::<u8>()).prop_map(|(i, bits)| Mutation::Flip(i, bits)),
         (at(), 1..200usize).prop_map(|(i, n)| Mutation::Delete(i, n)),
         (at(), 1..200usize).prop_map(|(i, n)| Mutation::Duplicate(i, n)),
-        (at(), telling).prop_map(|(i, text)| Mutation::Insert(i, text.into())),
+        (at(), telling).prop_map(|(i, text): (_, &str)| Mutation::Insert(i, text.into())),
         (at(), prop::collection::vec(any::<u8>(), 1..20)).prop_map(|(i, b)| Mutation::Insert(i, b)),
         at().prop_map(Mutation::Truncate),
         (at(), [at(), at(), at()], 1..400usize)
@@ -97,7 +102,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
 }
 
 /// Applies the mutations; pieces of other files are of `seeds`.
-fn mutate(text: &mut Vec<u8>, mutations: &[Mutation], seeds: &[Files]) {
+pub(crate) fn mutate(text: &mut Vec<u8>, mutations: &[Mutation], seeds: &[impl AsRef<[Vec<u8>]>]) {
     for mutation in mutations {
         let place = |i: &Index| i.index(text.len() + 1);
         let span = |i: &Index, n: usize| place(i)..text.len().min(place(i) + n);
@@ -119,7 +124,8 @@ fn mutate(text: &mut Vec<u8>, mutations: &[Mutation], seeds: &[Files]) {
             Mutation::Truncate(i) => text.truncate(place(i)),
             Mutation::Splice(i, [design, file, from], n) => {
                 let i = place(i);
-                let source = &design.get(seeds)[file.index(ENDINGS.len())];
+                let files = design.get(seeds).as_ref();
+                let source = &files[file.index(files.len())];
                 let from = from.index(source.len() + 1);
                 let piece = &source[from..source.len().min(from + n)];
                 text.splice(i..i, piece.iter().copied());
@@ -128,7 +134,8 @@ fn mutate(text: &mut Vec<u8>, mutations: &[Mutation], seeds: &[Files]) {
     }
 }
 
-/// The nodes that `.pl` and `.nets` files are read for: the first seed of the text whose nodes read.
+/// The nodes that `.pl` and `.nets` files are read for: the first seed of the text whose nodes
+/// read.
 fn nodes_of(files: &Files) -> Nodes {
     // The real files are cut, so that their counts are wrong and their last line may be.
     let whole = files[1].iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
@@ -143,14 +150,14 @@ fn check_error(error: &BookshelfError, text: &[u8]) {
     assert!((1..=lines).contains(&error.line) && error.column >= 1, "{message}");
 }
 
-fn check_nodes(nodes: &Nodes) {
+pub(crate) fn check_nodes(nodes: &Nodes) {
     let n = nodes.len();
     assert!(nodes.names.len() == n && nodes.width.len() == n && nodes.height.len() == n);
     let sound = |v: &f64| v.is_finite() && *v >= 0.0;
     assert!(nodes.width.iter().chain(&nodes.height).all(sound));
 }
 
-fn check_nets(nets: &Nets, nodes: usize) {
+pub(crate) fn check_nets(nets: &Nets, nodes: usize) {
     assert!(nets.net_start.len() == nets.len() + 1 && nets.names.len() == nets.len());
     assert!(nets.net_start.is_sorted() && nets.net_start[nets.len()] as usize == nets.pins());
     assert!(nets.pin_node.iter().all(|&i| (i as usize) < nodes));
@@ -184,7 +191,8 @@ fn read_with_all(text: &[u8], nodes: &Nodes) {
     });
 }
 
-/// Bytes that reading `text` may hold at once: all columns of the densest file, and some to work with.
+/// Bytes that reading `text` may hold at once: all columns of the densest file, and some to work
+/// with.
 fn allowance(text: usize, nodes: &Nodes) -> usize {
     64 * (text + 40 * nodes.len()) + (1 << 20)
 }
@@ -198,7 +206,7 @@ fn check_design(design: &Design) {
     }
 }
 
-fn config(cases: u32) -> ProptestConfig {
+pub(crate) fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 

@@ -9,8 +9,10 @@ use std::path::Path;
 const FIRST_PAGE: &str = include_str!("first_page.txt");
 
 /// Names in Rust and in C.
-const TYPES: [(&str, &str); 11] = [
+const TYPES: [(&str, &str); 13] = [
     ("Bodies", "placefield_bodies"),
+    ("DesignCounts", "placefield_design_counts"),
+    ("DesignHandle", "placefield_design"),
     ("EngineHandle", "placefield_engine"),
     ("ErrorText", "placefield_error"),
     ("EvaluationResult", "placefield_evaluation"),

@@ -1,22 +1,19 @@
-//! Image compression against an independent computation: `rustdct` in f64, a
+//! Image compression against an independent computation: transforms in f64, a
 //! threshold and a rounding written out here.
 
+use crate::common::lines::{self, Line};
 use placefield::cli::compress::CpuThresholdPair;
 use placefield::cli::compress::{
     CompressError, Picture, Samples, ThresholdPair, compress, orthonormal,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use rustdct::DctPlanner;
 
-/// `rustdct`'s DCT-II or DCT-III (both in this crate's scaling) along rows, then along columns.
+/// The DCT or its inverse along rows, then along columns.
 fn dct2(forward: bool, height: usize, width: usize, x: &mut [f64]) {
-    let mut planner = DctPlanner::new();
-    let mut line = |v: &mut [f64]| match forward {
-        true => planner.plan_dct2(v.len()).process_dct2(v),
-        false => planner.plan_dct3(v.len()).process_dct3(v),
-    };
-    x.chunks_exact_mut(width).for_each(&mut line);
+    let kind = if forward { Line::Dct } else { Line::Idct };
+    let line = |v: &mut [f64]| v.copy_from_slice(&lines::line(kind, v));
+    x.chunks_exact_mut(width).for_each(line);
     for j in 0..width {
         let mut column: Vec<f64> = (0..height).map(|i| x[i * width + j]).collect();
         line(&mut column);

@@ -28,16 +28,19 @@ options.pipeline: string
 options.path: string
 options.precision: string
 options.target_density: number
+options.target_density_asked: number
 options.fillers: bool
 options.filler_count: number
 options.row_blockage: bool
 options.deterministic: bool
 density.overflow_smoothed: number
 density.overflow_exact: number
+density.overflow_off_die: number
 density.max_smoothed: number
 density.max_exact: number
 density.total_area: number
 density.clipped_area: number
+density.blocked_area: number
 density.edge_loss_area: number
 field.energy: number
 field.potential_min: number
@@ -208,7 +211,9 @@ fn any_number_of_threads_gives_the_same_bits() {
         let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> =
             vec![&aux, &"--fillers", &"--engine", &"cpu", &"--bins", &"96x64", &"--maps", &maps];
         args.extend(extra.iter().map(|a| a as &dyn AsRef<std::ffi::OsStr>));
-        let json = numbers(eval_json(&args));
+        let mut json = numbers(eval_json(&args));
+        let said = json["options"].as_object_mut().unwrap().remove("deterministic");
+        assert_eq!(said, Some(extra.contains(&"--deterministic").into()));
         let files = names_in(maps);
         let bytes: Vec<_> = files.iter().map(|f| std::fs::read(maps.join(f)).unwrap()).collect();
         (json, bytes)

@@ -144,7 +144,7 @@ fn memory_that_is_not_there_is_foreseen() {
     let mut shell = assert_cmd::Command::new("sh");
     shell.args(["-c", "ulimit -v 3000000; exec \"$0\" eval \"$1\" --bins 16384 --engine cpu"]);
     let line = predicate::str::is_match(
-        r"\Aplacefield: 16384 x 16384 bins need about 17\.2 GB of memory, and [0-3]\.\d GB are available\n\z",
+        r"\Aplacefield: 16384 x 16384 bins need about 19\.3 GB of memory, and [0-3]\.\d GB are available\n\z",
     );
     shell.arg(program).arg(tiny.aux()).assert().code(1).stdout("").stderr(line.unwrap());
 }

@@ -1,7 +1,7 @@
 //! `eval --legality`, `--require-legal`, `--scaled-hpwl` and `diff`: what they find and say.
 
 use crate::tiny::{Tiny, row};
-use crate::{eval_json, npy, placefield, run};
+use crate::{eval_json, names_in, npy, placefield, run};
 use predicates::prelude::*;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -57,7 +57,8 @@ fn a_legal_placement_is_clean() {
     let none = json!({
         "legal": true, "overlaps": 0, "overlap_area": 0.0, "off_row": 0, "off_site": 0,
         "outside": 0, "outside_die": 0, "outside_row": 0, "orientation": 0,
-        "orientations_assigned": true, "fixed_moved": 0, "worst": [],
+        "orientations_assigned": true, "fixed_moved": 0, "fence": 0, "blocked": 0, "halo": 0,
+        "wrong_row": 0, "worst": [],
     });
     assert_eq!(found, none);
     let printed = run(&[&"eval", &design.0.aux(), &"--bins", &"8", &"--require-legal"]);
@@ -222,6 +223,63 @@ fn two_placements_are_compared() {
     let (_, x) = npy::<f64>(&maps.join("displacement_x.npy"));
     let (_, y) = npy::<f64>(&maps.join("displacement_y.npy"));
     assert_eq!((x.len(), x[0], y[0], x[8], y[8]), (9, 1.0, 8.0, -3.0, 0.0));
-    let pictures = ["density_difference", "displacement", "displacement_histogram"];
+    let pictures = [
+        "density_from",
+        "density_to",
+        "density_difference",
+        "displacement",
+        "displacement_histogram",
+    ];
     crate::pictures::check_pictures(&plots, &pictures);
+    assert_eq!(names_in(&plots).len(), 2 * pictures.len());
+}
+
+#[test]
+fn pictures_of_a_difference_take_options() {
+    let design = Legal::new();
+    let (aux, from, folder) = (design.0.aux(), design.0.file("pl"), design.0.folder());
+    let (to, plots) = (design.moved("c0 4 0", "c0 5 8"), folder.join("plots"));
+    let base: [&dyn AsRef<OsStr>; 8] =
+        [&"diff", &aux, &"--from", &from, &"--to", &to, &"--bins", &"8x4"];
+    let drawn = |more: &[&dyn AsRef<OsStr>]| {
+        run(&[&base[..], &[&"--plots", &plots, &"--format", &"svg"], more].concat());
+        |name: &str| std::fs::read_to_string(plots.join(name)).unwrap()
+    };
+    let one: &[&dyn AsRef<OsStr>] =
+        &[&"--pictures", &"density_difference", &"--range", &"-0.1:0.1", &"--no-title"];
+    let svg = drawn(one)("density_difference.svg");
+    assert!(svg.contains(">0.10<") && !svg.contains("difference of the densities"));
+    assert_eq!(names_in(&plots), ["density_difference.svg"]);
+    let moves = drawn(&[&"--pictures", &"displacement"])("displacement.svg");
+    assert!(moves.contains("no cells"), "squares without cells are not said to stay");
+    // Without pictures nothing can be said of them.
+    crate::placefield(&[&base[..], &[&"--scale", &"log"]].concat()).assert().code(2);
+}
+
+#[test]
+fn cells_off_the_die_count_as_overflow() {
+    let tiny = Tiny::new();
+    // Half of `a` is off the die; of 14 of area 4.
+    tiny.edit("pl", "a 5 2", "a -2 2");
+    let aux = tiny.aux();
+    let args: [&dyn AsRef<OsStr>; 3] = [&aux, &"--bins", &"8x4"];
+    let density = eval_json(&args)["density"].clone();
+    let number = |key: &str| density[key].as_f64().unwrap();
+    assert!((number("overflow_off_die") - 4.0 / 14.0).abs() < 1e-12, "{density}");
+    assert!(number("overflow_exact") >= 4.0 / 14.0 && number("overflow_smoothed") >= 4.0 / 14.0);
+    let required: [&dyn AsRef<OsStr>; 5] = [&"eval", &aux, &"--bins", &"8x4", &"--require-on-die"];
+    let said = placefield(&required).assert().code(1).get_output().clone();
+    let line = String::from_utf8(said.stderr).unwrap();
+    assert!(line.contains("1 movable cells are not on the die: 0 wholly, 1 partly"), "{line}");
+    assert!(String::from_utf8(said.stdout).unwrap().contains("of it of cells off the die"));
+    // All of them, as where a design has no placement yet.
+    for (from, to) in [("a -2 2", "a -20 2"), ("c 18 5", "c 90 5"), ("b 12 4", "b 99 4")] {
+        tiny.edit("pl", from, to);
+    }
+    let density = eval_json(&args)["density"].clone();
+    assert_eq!(density["overflow_exact"], 1.0);
+    tiny.edit("pl", "a -20 2", "a 5 2");
+    tiny.edit("pl", "c 90 5", "c 18 5");
+    tiny.edit("pl", "b 99 4", "b 12 4");
+    run(&required);
 }

@@ -9,6 +9,7 @@ mod common;
 mod compress;
 mod compression;
 mod contract;
+mod def;
 mod files;
 mod generated;
 mod legality;
@@ -16,7 +17,9 @@ mod pictures;
 mod place;
 mod ranks;
 mod real;
+mod refine;
 mod report;
+mod runs;
 #[cfg(target_os = "linux")]
 mod system;
 mod tables;

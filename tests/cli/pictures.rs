@@ -147,13 +147,112 @@ fn pictures_are_chosen_with_their_format_and_range() {
         std::fs::read_to_string(out.join("density.svg")).unwrap()
     };
     let marked = density(&[&"--target-density", &"0.1"]);
-    assert!(marked.contains("\nT\n"), "the target density is marked");
+    assert!(marked.contains(">T<"), "the target density is marked");
     assert!(density(&[&"--scale", &"log"]).contains("colours by the logarithm"));
     assert!(density(&[&"--range", &"0:0.25"]).contains("colours end at 0 and 0.250"));
     for wrong in [["--range", "0:1"], ["--range", "1:0"], ["--scale", "cubic"]] {
         let args = [&base[..], &[&wrong[0], &wrong[1]]].concat();
         crate::placefield(&args).assert().code(2);
     }
-    let histogram = [&base[..], &[&"--pictures", &"histogram", &"--range", &"0:1"]].concat();
-    crate::placefield(&histogram).assert().code(2);
+    let named =
+        with(&[&"--pictures", &"density,field", &"--range", &"field=0:3", &"--format", &"svg"]);
+    assert_eq!(named.lines().count(), 2);
+    let field = std::fs::read_to_string(out.join("field.svg")).unwrap();
+    assert!(field.contains(">3.0<") || field.contains(">3<"), "the end of the colours is a tick");
+    let histogram = |more: &[&dyn AsRef<OsStr>]| {
+        let base: &[&dyn AsRef<OsStr>] = &[&"--pictures", &"histogram", &"--format", &"svg"];
+        with(&[base, more].concat());
+        std::fs::read_to_string(out.join("histogram.svg")).unwrap()
+    };
+    assert!(!histogram(&[]).contains(">above<"));
+    assert!(histogram(&[&"--range", &"0:0.1"]).contains(">above<"));
+    let decades = histogram(&[&"--scale", &"log"]);
+    assert!(decades.contains(">10⁻¹<"), "values go by the logarithm");
+}
+
+#[test]
+fn pictures_for_a_paper_have_their_width_and_font() {
+    let tiny = Tiny::new();
+    let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
+    let base: [&dyn AsRef<OsStr>; 6] = [&"plot", &aux, &"--bins", &"8x4", &"--out", &out];
+    let with = |more: &[&dyn AsRef<OsStr>]| run(&[&base[..], more].concat());
+    let paper: &[&dyn AsRef<OsStr>] =
+        &[&"--width", &"88", &"--font-size", &"7", &"--dpi", &"200", &"--no-title"];
+    let all: &[&dyn AsRef<OsStr>] =
+        &[&"--format", &"png,svg,pdf", &"--colors", &"grey,purple-green"];
+    with(&[paper, all].concat());
+    assert_eq!(names_in(&out).len(), 3 * PICTURES.len());
+    for name in PICTURES {
+        let png = image::open(out.join(name).with_extension("png")).unwrap();
+        assert!(png.width().abs_diff(693) <= 1, "{name}: {} pixels", png.width());
+        let svg = std::fs::read_to_string(out.join(name).with_extension("svg")).unwrap();
+        assert!(svg.contains("width=\"249.45pt\"") && !svg.contains("overflow 0."), "{name}");
+        assert!(!svg.contains("<text x=\"") || !svg.contains("font-weight=\"bold\""), "{name}");
+        let pdf = std::fs::read(out.join(name).with_extension("pdf")).unwrap();
+        assert!(pdf.starts_with(b"%PDF-1.7") && pdf.trim_ascii_end().ends_with(b"%%EOF"), "{name}");
+    }
+    for wrong in [
+        ["--width", "5"],
+        ["--font-size", "8"],
+        ["--dpi", "5"],
+        ["--colors", "jet"],
+        ["--range", "nothing=0:1"],
+    ] {
+        let args = [&base[..], &[&wrong[0], &wrong[1]]].concat();
+        crate::placefield(&args).assert().code(2);
+    }
+    let large = [&base[..], &[&"--width", &"30", &"--font-size", &"12"]].concat();
+    let said = crate::placefield(&large).assert().code(2).get_output().stderr.clone();
+    assert!(String::from_utf8(said).unwrap().contains("at most 3.8"));
+}
+
+#[test]
+fn several_placements_have_one_scale() {
+    let tiny = Tiny::new();
+    let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
+    // Three cells on one place, so that the density is higher.
+    let heap = tiny.folder().join("heap.pl");
+    std::fs::write(&heap, tiny.text("pl").replace("c 18 5", "c 5 2")).unwrap();
+    let listed = run(&[
+        &"plot",
+        &aux,
+        &"--bins",
+        &"8x4",
+        &"--out",
+        &out,
+        &"--also",
+        &heap,
+        &"--format",
+        &"svg",
+        &"--scale",
+        &"linear",
+    ]);
+    assert_eq!(listed.lines().count(), 2 * PICTURES.len());
+    let ticks = |folder: &str, name: &str| {
+        let svg = std::fs::read_to_string(out.join(folder).join(name)).unwrap();
+        let starts = svg.lines().filter(|l| l.starts_with("<text") && l.contains("\"start\""));
+        let texts = starts.filter_map(|l| Some(l.split_once('>')?.1.to_owned()));
+        // Numbers beside the colours alone, no title and no note.
+        texts.filter(|t| !t.contains([':', ','])).collect::<Vec<_>>()
+    };
+    for name in ["density.svg", "potential.svg", "field.svg"] {
+        let [alone, heaped] = ["t", "heap"].map(|folder| ticks(folder, name));
+        assert!(alone.len() > 1 && alone == heaped, "{name}: {alone:?} {heaped:?}");
+    }
+    let args: [&dyn AsRef<OsStr>; 6] = [&"plot", &aux, &"--out", &out, &"--also", &tiny.file("pl")];
+    crate::placefield(&args).assert().code(2);
+}
+
+#[test]
+fn a_legal_placement_shows_no_overflow() {
+    let tiny = Tiny::new();
+    let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
+    let overflow = |more: &[&dyn AsRef<OsStr>]| {
+        let base: &[&dyn AsRef<OsStr>] =
+            &[&"plot", &aux, &"--bins", &"8x4", &"--out", &out, &"--pictures", &"overflow"];
+        run(&[base, more].concat());
+        std::fs::read_to_string(out.join("overflow.svg")).unwrap()
+    };
+    assert!(overflow(&[]).contains("no bin is above the target"));
+    assert!(!overflow(&[&"--target-density", &"0.1"]).contains("no bin is above the target"));
 }

@@ -20,14 +20,15 @@ fn json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Places on the CPU with more arguments; it must reach the overflow asked for.
+/// Places globally on the CPU with more arguments; it must reach the overflow asked for.
 fn place(aux: &Path, out: &Path, more: &[&dyn AsRef<OsStr>]) -> String {
     ended(aux, out, more, 0).0
 }
 
 /// The same with another exit code; standard output and error.
 fn ended(aux: &Path, out: &Path, more: &[&dyn AsRef<OsStr>], code: i32) -> (String, String) {
-    let mut all: Vec<&dyn AsRef<OsStr>> = vec![&"place", &aux, &"-o", &out, &"--engine", &"cpu"];
+    let mut all: Vec<&dyn AsRef<OsStr>> =
+        vec![&"place", &aux, &"-o", &out, &"--engine", &"cpu", &"--until", &"global"];
     all.extend(more);
     let output = placefield(&all).assert().code(code).get_output().clone();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -206,6 +207,23 @@ fn the_summary_says_how_it_ended() {
 }
 
 #[test]
+fn a_target_density_that_cannot_be_had_stops() {
+    let (folder, aux) = generated();
+    let (pl, file) = (folder.path().join("out.pl"), folder.path().join("s.json"));
+    let args: &[&dyn AsRef<OsStr>] = &[&"--json", &file, &"--target-density", &"0.05"];
+    let (text, said) = ended(&aux, &pl, args, 3);
+    let summary = json(&file);
+    assert_eq!(summary["outcome"]["status"], "stopped");
+    assert_eq!(summary["options"]["target_density_asked"], 0.05);
+    assert!(summary["options"]["target_density"].as_f64().unwrap() > 0.05);
+    let reason = summary["outcome"]["reason"].as_str().unwrap();
+    assert!(said.contains(reason) && reason.contains("at a target density of 0.05"), "{said}");
+    assert!(text.contains("another target density") && pl.exists(), "{text}");
+    ended(&aux, &pl, &[args, &[&"--raise-density"]].concat(), 0);
+    assert_eq!(json(&file)["outcome"]["status"], "converged");
+}
+
+#[test]
 fn a_resumed_placement_is_the_same_bit_for_bit() {
     let (folder, aux) = generated();
     let file = |name: &str| folder.path().join(name);
@@ -241,6 +259,14 @@ fn a_resumed_placement_is_the_same_bit_for_bit() {
     assert!(resume(&[&"--gamma", &"3"]).contains("a checkpoint of options"));
     assert!(resume(&[&"--pipeline", &"fused"]).contains("a checkpoint of options"));
     let whole = std::fs::read(&saved).unwrap();
+    for at in [300, whole.len() / 2, whole.len() - 2] {
+        let mut damaged = whole.clone();
+        // Of the line of JSON a digit, of the numbers any byte.
+        damaged[at] = if damaged[at] == b'7' { b'8' } else { b'7' };
+        std::fs::write(&saved, &damaged).unwrap();
+        let said = resume(&[]);
+        assert!(said.contains("damaged") || said.contains("a checkpoint"), "{at}: {said}");
+    }
     std::fs::write(&saved, &whole[..whole.len() - 1]).unwrap();
     assert!(resume(&[]).contains("bytes, expected"));
     std::fs::write(&saved, "{}").unwrap();
@@ -439,7 +465,81 @@ fn a_cell_larger_than_the_die_is_named() {
 fn a_placement_is_not_written_under_a_compressed_name() {
     let tiny = Tiny::new();
     let out = tiny.folder().join("out.pl.gz");
-    let said = predicate::str::contains("a placement is written as plain text");
+    let said = predicate::str::contains("a .pl file is written as plain text");
     placefield(&[&"place", &tiny.aux(), &"-o", &out]).assert().code(2).stderr(said);
     assert!(!out.exists());
+}
+
+#[test]
+fn placements_end_legal_unless_told_otherwise() {
+    let (folder, aux) = generated();
+    let [global, legal, again] = ["g.pl", "l.pl", "a.pl"].map(|name| folder.path().join(name));
+    place(&aux, &global, &[]);
+    let document = folder.path().join("l.json");
+    let all: [&dyn AsRef<OsStr>; 8] =
+        [&"place", &aux, &"-o", &legal, &"--engine", &"cpu", &"--json", &document];
+    let printed = run(&[&all[..], &[&"--until", &"legal"]].concat());
+    assert!(printed.contains("\nlegality   legal\n"), "{printed}");
+    let placed = json(&document);
+    assert_eq!(placed["legality"]["legal"], true);
+    let stages = &placed["stages"];
+    assert_eq!(stages["global"]["hpwl"], placed["result"]["hpwl"]);
+    let written = eval_json(&[&aux, &"--pl", &legal, &"--engine", &"cpu", &"--legality"]);
+    assert_eq!(stages["legal"]["hpwl"], written["hpwl"]);
+    assert_eq!(written["legality"]["legal"], true);
+    // The command makes the same of the same global placement.
+    let pictures = folder.path().join("pictures");
+    let printed = run(&[
+        &"legalize",
+        &aux,
+        &"--pl",
+        &global,
+        &"-o",
+        &again,
+        &"--threads",
+        &"3",
+        &"--plots",
+        &pictures,
+    ]);
+    assert!(printed.contains("moved "), "{printed}");
+    assert_eq!(std::fs::read(&legal).unwrap(), std::fs::read(&again).unwrap());
+    assert!(pictures.join("displacement.png").exists());
+    let moved = run(&[&"legalize", &aux, &"--pl", &global, &"-o", &again, &"--json", &"-"]);
+    let moved: Value = serde_json::from_str(&moved).unwrap();
+    assert_eq!(moved["displacement"], placed["displacement"]);
+    let rows = &moved["displacement"]["rows"];
+    assert!(rows["mean"].as_f64().unwrap() < rows["p95"].as_f64().unwrap());
+    assert_eq!(moved["stages"]["global"]["hpwl"], stages["global"]["hpwl"]);
+}
+
+#[test]
+fn placements_are_refined_by_default() {
+    let (folder, aux) = generated();
+    let [legal, placed, again] = ["l.pl", "p.pl", "a.pl"].map(|name| folder.path().join(name));
+    let document = folder.path().join("p.json");
+    let placing: [&dyn AsRef<OsStr>; 6] = [&"place", &aux, &"--engine", &"cpu", &"-o", &legal];
+    run(&[&placing[..], &[&"--until", &"legal"]].concat());
+    let printed = run(&[&placing[..5], &[&placed, &"--json", &document]].concat());
+    assert!(printed.contains("\nrefined    HPWL "), "{printed}");
+    let stages = &json(&document)["stages"];
+    let hpwl = |stage: &str| stages[stage]["hpwl"].as_f64().unwrap();
+    assert!(hpwl("detailed") < hpwl("legal"), "{stages}");
+    let written = eval_json(&[&aux, &"--pl", &placed, &"--engine", &"cpu", &"--legality"]);
+    assert_eq!(stages["detailed"]["hpwl"], written["hpwl"]);
+    assert_eq!(written["legality"]["legal"], true);
+    // The command makes the same of the same legal placement.
+    run(&[&"refine", &aux, &"--pl", &legal, &"-o", &again, &"--threads", &"3"]);
+    assert_eq!(std::fs::read(&placed).unwrap(), std::fs::read(&again).unwrap());
+}
+
+#[test]
+fn cells_that_fit_nowhere_are_named() {
+    let tiny = Tiny::new();
+    let out = tiny.file("out.pl");
+    // As many sites of padding as no row has.
+    let arguments: [&dyn AsRef<OsStr>; 6] =
+        [&"legalize", &tiny.aux(), &"-o", &out, &"--padding", &"1000"];
+    let said = predicates::str::contains("no legal place was found for `");
+    placefield(&arguments).assert().code(3).stderr(said);
+    assert!(out.exists());
 }

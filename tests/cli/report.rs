@@ -48,6 +48,27 @@ fn a_page_needs_no_other_file() {
 }
 
 #[test]
+fn maps_of_a_page_say_what_they_lack() {
+    let page = page(&Tiny::new());
+    assert!(page.contains("no bin is above the target"));
+    let data = data(&page);
+    let panel = |id: &str| {
+        let all = data["maps"]["panels"].as_array().unwrap();
+        all.iter().find(|p| p["id"] == id).unwrap().clone()
+    };
+    assert_eq!(panel("force")["absent"], "no cells");
+    assert!(panel("field")["absent"].is_null());
+    assert_eq!(panel("density")["mark"], 1.0);
+    // The same units as numbers and pictures have.
+    for (id, unit) in
+        [("potential", "bin widths²"), ("field", "bin widths"), ("force", "bin widths")]
+    {
+        assert_eq!(panel(id)["unit"], unit);
+    }
+    assert!(panel("overflow")["unit"].as_str().unwrap().contains("bin area"));
+}
+
+#[test]
 fn names_cannot_break_out_of_a_page() {
     let tiny = Tiny::new();
     let hostile = "</script><img/src=x>&\"'";
@@ -200,10 +221,10 @@ fn in_a_browser_maps_slider_and_hot_spots_work_without_an_error() {
     let shades = "[...document.querySelectorAll('.view canvas')].map(c => new Set(new Uint32Array(\
                   c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size)";
     assert!(browser.number(&format!("Math.min(...{shades})")) > 3.0);
-    // The pointer over the middle of the first map: values, in layout units, and names.
+    // The pointer over the middle of the first map: values with their units, and names.
     browser.point_at(".view");
     let said = browser.text("#readout", "textContent");
-    for part in ["x, y", "density", "potential", "layout units²", "Here"] {
+    for part in ["x, y", "density", "potential", "bin widths²", "Here"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     // By keyboard: to the first iteration and two further.

@@ -105,7 +105,7 @@ fn a_number_out_of_range_is_told_the_option_and_its_range() {
 /// Also where all of the command line had to be known to see that it is wrong.
 #[test]
 fn wrong_usage_shows_that_of_the_command() {
-    let usage = predicate::str::contains("Usage: placefield eval [OPTIONS] <DESIGN.aux>");
+    let usage = predicate::str::contains("Usage: placefield eval [OPTIONS] <DESIGN>");
     placefield(&[&"eval", &"a.aux", &"--engine", &"both"]).assert().code(2).stderr(usage);
     let usage = predicate::str::contains("Usage: placefield bench all [OPTIONS]");
     placefield(&[&"bench", &"all", &"--engine", &"both"]).assert().code(2).stderr(usage);
@@ -119,8 +119,10 @@ fn help_and_version_exit_with_0() {
         "eval",
         "diff",
         "compare",
+        "compare-runs",
         "plot",
         "place",
+        "legalize",
         "solve",
         "dct",
         "generate",

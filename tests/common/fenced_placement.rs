@@ -23,6 +23,7 @@ fn design() -> Design {
             width: (0..CELLS).map(|_| 1.0 + 3.0 * random.random::<f64>()).collect(),
             height: vec![2.0; CELLS],
             kind: vec![NodeKind::Movable; CELLS],
+            ..Nodes::default()
         },
         placement: Placement {
             x: vec![0.0; CELLS],

@@ -271,7 +271,7 @@ pub fn together_is_alone<T: Real>(
     for region in 0..REGIONS {
         let (bodies, alone) = cells.alone(&together, region);
         assert_eq!(together.region_target_density(region), alone.target_density());
-        assert_eq!(together.region_background(region), alone.background());
+        assert_eq!(together.backgrounds()[region], alone.background());
         let area = alone.movable_area();
         close(together.region_movable_area(region), area, "area");
         let want = find(&mut *open(alone));

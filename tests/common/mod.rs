@@ -9,6 +9,7 @@
 pub mod bodies;
 pub mod fenced_placement;
 pub mod fences;
+pub mod lines;
 
 use placefield::{Precision, Real};
 use std::path::{Path, PathBuf};
@@ -16,8 +17,9 @@ use std::process::Command;
 
 /// The files of `tests/data`; its `README.md` says where each comes from. They are
 /// part of the executable, which may then run where there is no checkout.
-const GOLDEN: [(&str, &str); 7] = [
+const GOLDEN: [(&str, &str); 8] = [
     ("adaptec1_legal.json", include_str!("../data/adaptec1_legal.json")),
+    ("congestion_maps.json", include_str!("../data/congestion_maps.json")),
     ("dct_transforms.json", include_str!("../data/dct_transforms.json")),
     ("density_force.json", include_str!("../data/density_force.json")),
     ("density_overflow_exact_op.json", include_str!("../data/density_overflow_exact_op.json")),

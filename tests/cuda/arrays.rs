@@ -284,8 +284,8 @@ fn work_goes_to_the_callers_stream_in_order() {
 struct CallersGraph(sys::CUgraphExec);
 
 impl CallersGraph {
-    /// Captures what `body` enqueues, as PyTorch does: calls that could break it are forbidden to all
-    /// threads, so that no other test may use the device.
+    /// Captures what `body` enqueues, as PyTorch does: calls that could break it are forbidden to
+    /// all threads, so that no other test may use the device.
     fn capture(stream: CUstream, body: impl FnOnce()) -> Self {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
         let (mut graph, mut ready) = (null_mut(), null_mut());

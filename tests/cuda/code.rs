@@ -7,7 +7,8 @@ use placefield::cuda::{DeviceLimit, Gpu, GpuOptions, ThreePass};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Prints where its kernels came from, each origin once if all have the same; run by the tests below in a process of its own.
+/// Prints where its kernels came from, each origin once if all have the same; run by the tests
+/// below in a process of its own.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn kernel_origins() {

@@ -44,8 +44,8 @@ fn a_fence_around_the_die_changes_no_bit() {
     the_die_is_no_fence::<f32>(boxed(&gpu));
 }
 
-/// Bins of which no kernel of the three-pass solve takes all, and whose maps do not begin at whole fours
-/// of bins, among them.
+/// Bins of which no kernel of the three-pass solve takes all, and whose maps do not begin at whole
+/// fours of bins, among them.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn every_stage_of_every_pipeline_is_the_cpus() {
@@ -67,7 +67,8 @@ fn an_engine_goes_on_with_other_regions() {
     goes_on_with_other_regions::<f32>(boxed(&gpu));
 }
 
-/// Forces of every region times its weight: more regions than a launch takes weights of, both layouts.
+/// Forces of every region times its weight: more regions than a launch takes weights of, both
+/// layouts.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_gradient_has_the_weight_of_each_region() {
@@ -111,8 +112,8 @@ pub(crate) fn weights<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
     assert!(matches!(refused, EngineError::Length { .. }), "{refused}");
 }
 
-/// Steps replayed, in slots, on arrays of the caller's and in a graph of the caller's, with bodies that
-/// move so far that they are ordered anew.
+/// Steps replayed, in slots, on arrays of the caller's and in a graph of the caller's, with bodies
+/// that move so far that they are ordered anew.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn every_way_of_a_step_gives_the_same_bits() {
@@ -194,7 +195,8 @@ pub(crate) fn ways<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
         graph.launch().unwrap();
         read(&mut engine, forces.as_view(), k);
     }
-    // Energy and gradient at once, where the last one was; without weights in a graph of the engine's.
+    // Energy and gradient at once, where the last one was; without weights in a graph of the
+    // engine's.
     let mut energy = gpu.zeros::<T>(1).unwrap();
     for weighted in [options, GradientOptions::default().weight(0.5)] {
         for _ in 0..3 {

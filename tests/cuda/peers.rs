@@ -1,6 +1,6 @@
 //! A whole step on several ranks, against one device: ρ, overflow and maximum to the bit; the field
-//! within its bound, and forces to the bit of one device's for the same field. Ranks are streams of one
-//! device here; with more devices, those as well.
+//! within its bound, and forces to the bit of one device's for the same field. Ranks are streams of
+//! one device here; with more devices, those as well.
 
 use crate::common::bodies::{mixed, some};
 use crate::common::fences::{self, Cells};
@@ -255,7 +255,8 @@ fn what_an_engine_on_several_devices_refuses_leaves_it_usable() {
     assert_eq!(engine.evaluate(&x, &good).unwrap(), first);
 }
 
-/// Two threads, each with an engine on the same ranks: what one asks ranks to wait for does not let the other's go on.
+/// Two threads, each with an engine on the same ranks: what one asks ranks to wait for does not let
+/// the other's go on.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn two_threads_step_on_the_same_ranks() {
@@ -297,7 +298,8 @@ fn a_rank_may_be_far_behind_before_a_step() {
     let late = engine.peers().gpu(1).clone();
     let from = late.zeros::<u8>(1 << 30).unwrap();
     let mut to = late.zeros::<u8>(1 << 30).unwrap();
-    // Some five seconds at 4 TB/s, in one launch: of single copies only a thousand can be under way.
+    // Some five seconds at 4 TB/s, in one launch: of single copies only a thousand can be under
+    // way.
     let copies = || (0..10_000).try_for_each(|_| late.copy(&from, to.as_view_mut()));
     // SAFETY: the arrays live until all of it has run.
     let mut copies = unsafe { Graph::capture(&late, copies) }.unwrap();

@@ -412,8 +412,8 @@ fn what_is_no_number_shows_and_what_is_out_of_order_is_refused() {
     assert!(CudaBackend::new(engine, &other).is_err());
 }
 
-/// Kernels that another thread has loaded, a thread that has used no device before, and one that has the
-/// device for itself.
+/// Kernels that another thread has loaded, a thread that has used no device before, and one that
+/// has the device for itself.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn any_thread_can_make_a_backend() {

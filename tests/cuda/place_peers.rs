@@ -1,5 +1,5 @@
-//! Placements on several ranks, against one device: the same bits where the solve has them, and otherwise as
-//! good. Ranks are streams of one device here; with more devices, those as well.
+//! Placements on several ranks, against one device: the same bits where the solve has them, and
+//! otherwise as good. Ranks are streams of one device here; with more devices, those as well.
 
 use crate::common::fences::{self, Cells};
 use crate::common::started_for;
@@ -26,7 +26,8 @@ fn several<T: CudaReal>(
     CudaBackend::on_peers(peers, charge.clone().into(), &options, netlist)
 }
 
-/// All but the energy, of which devices add up parts in an order of their own, and which steers nothing.
+/// All but the energy, of which devices add up parts in an order of their own, and which steers
+/// nothing.
 fn steering(sample: Sample) -> Sample {
     Sample { energy: 0.0, ..sample }
 }
@@ -71,7 +72,8 @@ pub(crate) fn placed_like_one<T: CudaReal>(gpu: &Gpu, devices: &[usize], iterati
     let steps =
         [(0.1 * unit, 0.3), (200.0 * unit, 0.9), (unit, 0.0), (90.0 * unit, 0.1), (unit, 0.0)];
     for (turn, (step, momentum)) in steps.into_iter().enumerate() {
-        // One rank is late: whatever the others do, they wait for what it has and leave what it still reads.
+        // One rank is late: whatever the others do, they wait for what it has and leave what it
+        // still reads.
         let late = peers.gpu(turn % peers.count());
         let from = late.zeros::<u8>(32 << 20).unwrap();
         let mut to = late.zeros::<u8>(32 << 20).unwrap();
@@ -205,8 +207,8 @@ fn until_lost(devices: &[usize]) -> String {
         let one = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
         let stream = last.new_stream().unwrap();
         let begun = Instant::now();
-        // SAFETY: the kernel takes no arguments. What it does is contained in its context, which is of this
-        // process: every later use is refused.
+        // SAFETY: the kernel takes no arguments. What it does is contained in its context, which is
+        // of this process: every later use is refused.
         unsafe { stream.launch_builder(&fault).launch(one) }.unwrap();
         begun
     });
@@ -227,8 +229,8 @@ fn until_lost(devices: &[usize]) -> String {
 /// Which devices a process of [`a_device_lost_during_a_placement_is_an_error`] places on.
 const LOST: &str = "PLACEFIELD_TEST_LOST";
 
-/// One device that is lost in the middle: an error that names its rank, within ten seconds, and no hang at the end. In
-/// a process of its own, whose last the device is.
+/// One device that is lost in the middle: an error that names its rank, within ten seconds, and no
+/// hang at the end. In a process of its own, whose last the device is.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_device_lost_during_a_placement_is_an_error() {

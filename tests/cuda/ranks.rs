@@ -1,5 +1,5 @@
-//! Ranks that send messages by NCCL: in one process, and in one each. The processes are this test program,
-//! started again; NCCL takes each device once, so they need two.
+//! Ranks that send messages by NCCL: in one process, and in one each. The processes are this test
+//! program, started again; NCCL takes each device once, so they need two.
 
 use crate::common::bodies::mixed;
 use crate::common::{limit, relative_rms, started_for, wide};
@@ -113,8 +113,8 @@ fn two_processes_solve_like_one_device() {
     }
 }
 
-/// A process that ends in the middle, one that is asked for nothing more, one without memory for a solver or for
-/// fields, and one that leaves too early.
+/// A process that ends in the middle, one that is asked for nothing more, one without memory for a
+/// solver or for fields, and one that leaves too early.
 #[test]
 #[ignore = "needs an NVIDIA GPU and NCCL"]
 fn faults_of_one_rank_are_errors_of_all() {

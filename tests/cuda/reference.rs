@@ -1,37 +1,12 @@
 //! Transforms in `f64` that tests of a device compare with.
 
+pub(crate) use crate::common::lines::Line;
 use placefield::transform::oracle;
-use rustdct::DctPlanner;
-
-/// A one-dimensional transform.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Line {
-    Dct,
-    Idct,
-    Idxst,
-}
-
-/// The 1-D transform by a library, for lines too long for the definition.
-fn library(line: Line, x: &[f64]) -> Vec<f64> {
-    let mut planner = DctPlanner::new();
-    let mut y = x.to_vec();
-    match line {
-        Line::Dct => planner.plan_dct2(y.len()).process_dct2(&mut y),
-        Line::Idct => planner.plan_dct3(y.len()).process_dct3(&mut y),
-        Line::Idxst => {
-            // DST-III counts from sin 1; ours has sin 0 first and none at N.
-            y.rotate_left(1);
-            *y.last_mut().unwrap() = 0.0;
-            planner.plan_dst3(y.len()).process_dst3(&mut y);
-        }
-    }
-    y
-}
 
 /// The 1-D transform: by the definition where the line is short.
 pub(crate) fn line(kind: Line, x: &[f64]) -> Vec<f64> {
     if x.len() > 64 {
-        return library(kind, x);
+        return crate::common::lines::line(kind, x);
     }
     match kind {
         Line::Dct => oracle::dct(x),

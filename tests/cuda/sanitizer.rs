@@ -323,7 +323,8 @@ fn slabs<T: CudaReal>(gpu: &Gpu) {
     }
 }
 
-/// Whole steps on two ranks, of rows that are no whole blocks of bins, and a few steps of a placement.
+/// Whole steps on two ranks, of rows that are no whole blocks of bins, and a few steps of a
+/// placement.
 fn peers<T: CudaReal>(gpu: &Gpu) {
     steps_like_one::<T>(gpu, &[0, 0], &crate::common::bodies::some(400, [36, 40], 50, 0.9));
     crate::place_peers::placed_like_one::<T>(gpu, &[0, 0], 3);

@@ -65,8 +65,8 @@ fn solves_like<T: CudaReal>(gpu: &Gpu, grid: &BinGrid, rho: &[T], want: &Solved,
     }
 }
 
-/// With [`LONG`] 60 sizes: powers of two, 3- and 5-smooth, oblong either way; 1, 2, odd and prime lengths and others
-/// there are no lines of, for which the fused pipeline stands in.
+/// With [`LONG`] 60 sizes: powers of two, 3- and 5-smooth, oblong either way; 1, 2, odd and prime
+/// lengths and others there are no lines of, for which the fused pipeline stands in.
 const SHORT: [(usize, usize); 47] = [
     (1, 1),
     (1, 2),

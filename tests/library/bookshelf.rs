@@ -196,9 +196,9 @@ fn pins_turn_with_their_cell() {
     }
 }
 
-/// A cell of 30 × 20 with its lower-left corner at (500, 500) and a pin at (11, 5) from its
-/// centre, wired to a point at the origin. The turned offsets are those of LEF/DEF: HPWL is the
-/// sum of the pin's coordinates, with (515, 510) as the centre, or (510, 515) of a cell on its side.
+/// A cell of 30 × 20 with its lower-left corner at (500, 500) and a pin at (11, 5) from its centre,
+/// wired to a point at the origin. The turned offsets are those of LEF/DEF: HPWL is the sum of the
+/// pin's coordinates, with (515, 510) as the centre, or (510, 515) of a cell on its side.
 #[test]
 fn wirelength_of_a_turned_cell_is_that_of_def() {
     let nodes = "NumNodes : 2\na 30 20\no 0 0 terminal\n";
@@ -404,11 +404,6 @@ fn every_broken_file_is_one_clear_error() {
         ),
         (
             "nodes",
-            NODES.replace(": 4", ": 3"),
-            "d.nodes:3:12: expected 3 nodes as the header counts, found 4",
-        ),
-        (
-            "nodes",
             NODES.replace(": 4", ": 4000000000000"),
             "d.nodes:3:12: expected 4000000000000 nodes as the header counts, found 4",
         ),
@@ -454,11 +449,6 @@ fn every_broken_file_is_one_clear_error() {
             "nets",
             NETS.replace("Pins : 4", "Pins : 5"),
             "d.nets:3:11: expected 5 pins as the header counts, found 4",
-        ),
-        (
-            "nets",
-            NETS.replace("Nets : 2", "Nets : 1"),
-            "d.nets:2:11: expected 1 nets as the header counts, found 2",
         ),
         ("wts", "n0 heavy\n".into(), "d.wts:1:4: expected a weight from 0 to 1e100, found `heavy`"),
         ("scl", String::new(), "d.scl:1:1: expected `CoreRow`, found end of file"),

@@ -446,8 +446,8 @@ fn every_vector_unit_gives_the_same_bits() {
     }
 }
 
-/// Bodies are kept in an order from one step to the next: small moves leave it, large ones have it made
-/// anew, and in between some bodies are outside the bins that their neighbours share.
+/// Bodies are kept in an order from one step to the next: small moves leave it, large ones have it
+/// made anew, and in between some bodies are outside the bins that their neighbours share.
 #[test]
 fn positions_that_came_before_leave_no_trace() {
     let charge = crowd(30_000).charge();

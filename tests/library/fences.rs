@@ -101,7 +101,8 @@ fn fillers_fill_their_own_region() {
             }
         }
     }
-    // Region 1: 85 × 230 less a fixed cell of 20 × 30 and a macro, at the target density, less cells.
+    // Region 1: 85 × 230 less a fixed cell of 20 × 30 and a macro, at the target density, less
+    // cells.
     let macro_area = 50.0 * 30.0;
     let cells = charge.region_movable_area(1) - macro_area;
     let want = 0.8 * (85.0 * 230.0 - 600.0 - macro_area) - cells;

@@ -7,12 +7,14 @@ mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 mod conformance;
+mod congestion;
 mod density_golden;
 mod fences;
 mod flat;
 mod golden;
 mod history;
 mod layouts;
+mod lefdef;
 mod place;
 #[cfg(feature = "cli")]
 mod placer;

@@ -31,7 +31,7 @@ def test_the_copy_is_the_design_in_words_that_dreamplace_reads(odd, script, tmp_
     aux, changed = script("dreamplace-place").readable(odd, tmp_path / "copy", "center")
     assert changed == ("2 names, 2 nets without a name of their own, 1 pins without an offset, 2 pins' offsets rounded, "
                        "1 fixed positions rounded, 1 movable cells turned to N")
-    copy = placefield.read_bookshelf(aux)
+    copy = placefield.read_design(aux)
     assert copy.movable() == [0, 1, 2, 4] and copy.fixed() == [3]
     # A name that is taken already is not given again.
     names = copy.names()
@@ -39,7 +39,7 @@ def test_the_copy_is_the_design_in_words_that_dreamplace_reads(odd, script, tmp_
     columns = [numpy.asarray(column).tolist() for column in (copy.width, copy.height, copy.x, copy.y)]
     assert columns == [[8.0, 5.0, 2.0, 1.0, 2.0], [4.0, 4.0, 4.0, 1.0, 4.0], [0.0, 20.0, 10.0, -4.0, 0.0],
                        [0.0, 4.0, 8.0, 7.0, 0.0]]
-    assert copy.die == placefield.read_bookshelf(odd).die
+    assert copy.die == placefield.read_design(odd).die
     # Net 1: pins at (5, 0) and (20 + 10, 4 + 3); net 2: half of the pad, 0.5, is rounded up to 1.
     assert copy.hpwl() == pytest.approx((30 - 5) + (7 - 0) + (11 - -3) + (12 - 8))
     words = {line.split()[0]: line.split() for line in aux.with_suffix(".pl").read_text().splitlines() if ":" in line}
@@ -51,7 +51,7 @@ def test_the_copy_is_the_design_in_words_that_dreamplace_reads(odd, script, tmp_
 
 def test_offsets_from_the_lower_left_corner_are_counted_from_the_centre(odd, script, tmp_path):
     aux, _ = script("dreamplace-place").readable(odd, tmp_path / "copy", "lower-left")
-    copy = placefield.read_bookshelf(aux)
+    copy = placefield.read_design(aux)
     # (1, -2), (20 + 7, 4 + 1); the pad's pin without an offset is at its centre, rounded up.
     assert copy.hpwl() == pytest.approx((27 - 1) + (5 - -2) + (10 - -3) + (10 - 8))
 

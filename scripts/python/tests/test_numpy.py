@@ -237,19 +237,19 @@ def test_arguments_that_do_not_fit():
 
 
 def test_arrays_are_lent_without_a_copy(aux):
-    design = placefield.read_bookshelf(aux)
+    design = placefield.read_design(aux)
     lent = design.width
     view, other = numpy.asarray(lent), numpy.from_dlpack(lent)
     assert view.__array_interface__["data"][0] == lent.__array_interface__["data"][0] == other.ctypes.data
     del lent, design
     gc.collect()
     assert list(view[38:]) == list(other[38:]) == [4.0, 2.0, 10.0]
-    capsule = placefield.read_bookshelf(aux).x.__dlpack__()
+    capsule = placefield.read_design(aux).x.__dlpack__()
     del capsule                                     # taken by nobody
     with pytest.raises(BufferError):
-        placefield.read_bookshelf(aux).x.__dlpack__(copy=True)
+        placefield.read_design(aux).x.__dlpack__(copy=True)
     with pytest.raises(AttributeError):
-        placefield.read_bookshelf(aux).x.__cuda_array_interface__
+        placefield.read_design(aux).x.__cuda_array_interface__
 
 
 @pytest.fixture
@@ -274,7 +274,7 @@ def aux(tmp_path):
 
 
 def test_designs(aux, tmp_path):
-    design = placefield.read_bookshelf(aux)
+    design = placefield.read_design(aux)
     assert (design.name, design.nodes, design.nets, design.pins) == ("d", 41, 40, 80)
     assert design.die == (0.0, 0.0, 60.0, 60.0) and design.names()[::20] == ["c0", "c20", "f"]
     assert design.movable() == list(range(40)) and design.fixed() == [40]
@@ -289,15 +289,37 @@ def test_designs(aux, tmp_path):
     assert placed.iterations == len(seen) > 0 and placed.status in ("converged", "out-of-iterations", "plateau")
     assert placed.design.hpwl() == pytest.approx(placed.hpwl, rel=1e-4)
     placed.design.write_pl(tmp_path / "out.pl")
-    again = placefield.read_bookshelf(aux, pl=tmp_path / "out.pl")
+    again = placefield.read_design(aux, pl=tmp_path / "out.pl")
     assert numpy.allclose(numpy.asarray(again.x), numpy.asarray(placed.design.x), rtol=1e-4)
     with pytest.raises(OSError, match="nowhere.aux"):
-        placefield.read_bookshelf(tmp_path / "nowhere.aux")
+        placefield.read_design(tmp_path / "nowhere.aux")
     (tmp_path / "d.nodes").write_text("UCLA nodes 1.0\na two 10\n")
     with pytest.raises(ValueError, match=r"d\.nodes:2:3: expected"):
-        placefield.read_bookshelf(aux)
+        placefield.read_design(aux)
     with pytest.raises(ValueError, match="init"):
         placefield.place(design, init="middle")
+
+
+def test_designs_in_lef_and_def(tmp_path):
+    lef, path, out = (tmp_path / name for name in ("d.lef", "d.def", "out.def.gz"))
+    lef.write_text("SITE s CLASS CORE ; SIZE 0.2 BY 1 ; END s\nMACRO inv CLASS CORE ; SIZE 0.2 BY 1 ; SITE s ;\n"
+                   "PIN A PORT LAYER m ; RECT 0 0 0.2 1 ; END END A\nEND inv\nEND LIBRARY\n")
+    cells = "".join(f"- c{k} inv + UNPLACED ;\n" for k in range(40))
+    nets = "".join(f"- n{k} ( c{k} A ) ( c{k + 1} A ) ;\n" for k in range(39))
+    rows = "".join(f"ROW r{k} s 0 {2000 * k} N DO 40 BY 1 STEP 400 0 ;\n" for k in range(8))
+    path.write_text("VERSION 5.8 ;\nDESIGN d ;\nUNITS DISTANCE MICRONS 2000 ;\nDIEAREA ( 0 0 ) ( 16000 16000 ) ;\n"
+                    f"{rows}COMPONENTS 40 ;\n{cells}END COMPONENTS\nNETS 39 ;\n{nets}END NETS\nEND DESIGN\n")
+    design = placefield.read_design(path, lef=[lef])
+    assert (design.name, design.nodes, design.nets, design.units_per_micron) == ("d", 40, 39, 2000.0)
+    assert design.die == (0.0, 0.0, 16000.0, 16000.0)
+    placed = placefield.place(design, bins=(8, 8), iterations=20, threads=1).design
+    placed.write_def(out)
+    again = placefield.read_design(out, lef=[lef])
+    assert numpy.allclose(numpy.asarray(again.x), numpy.round(numpy.asarray(placed.x)))
+    with pytest.raises(ValueError, match="expected the LEF files"):
+        placefield.read_design(path)
+    with pytest.raises(ValueError, match="pin_position"):
+        placefield.read_design(path, lef=[lef], pin_position="left")
 
 
 def test_an_exception_in_progress_ends_a_placement(aux):
@@ -305,12 +327,12 @@ def test_an_exception_in_progress_ends_a_placement(aux):
         raise KeyError("enough")
 
     with pytest.raises(KeyError, match="enough"):
-        placefield.place(placefield.read_bookshelf(aux), bins=(8, 8), threads=1, progress=progress)
+        placefield.place(placefield.read_design(aux), bins=(8, 8), threads=1, progress=progress)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_control_c_ends_a_placement(aux):
-    design = placefield.read_bookshelf(aux)
+    design = placefield.read_design(aux)
     # A Python that a shell started in the background ignores Ctrl-C otherwise.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

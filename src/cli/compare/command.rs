@@ -7,7 +7,7 @@ use crate::cli::engines::{self, Chosen, EngineReal};
 use crate::cli::failure::{Failure, Interrupted, usage};
 use crate::cli::input::{Opened, charge_of, open_design, with_precision};
 use crate::cli::options::{EvaluationArgs, SolveArgs, at_least_one};
-use crate::cli::outputs::{Outputs, PICTURES, design_files, one_standard_input};
+use crate::cli::outputs::{Outputs, PICTURES};
 use crate::cli::pictures;
 use crate::cli::report::{DesignReport, GridReport};
 use crate::cli::results::{list, tell, write_json, write_output};
@@ -25,9 +25,6 @@ use std::path::{Path, PathBuf};
 #[command(mut_arg("pipeline", |arg| arg.hide(true)))]
 #[command(mut_arg("engine", |arg| arg.help("Engine: auto, cpu, cuda, cuda:N, cuda:N,M… or cuda:all, or both or both:N, the CPU and a device side by side")))]
 pub(crate) struct CompareArgs {
-    /// The design's .aux file
-    #[arg(value_name = "DESIGN.aux")]
-    aux: PathBuf,
     #[command(flatten)]
     evaluation: EvaluationArgs,
     /// Where the positions come from: cells spread by the density's force
@@ -110,15 +107,14 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         let message = "compare runs every pipeline: '--pipeline' chooses nothing";
         return Err(usage(ErrorKind::ArgumentConflict, message));
     }
-    let pl = args.evaluation.pl.as_deref();
-    one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
+    args.evaluation.design.check()?;
     Outputs::default()
         .file("--csv", args.csv.as_ref())
         .file("--json", args.json.as_ref())
         .file("--report", args.report.as_ref())
         .folder("--plots", args.plots.as_ref(), PICTURES)
-        .check(&design_files(&args.aux, pl))?;
-    let opened = open_design(&args.aux, &args.evaluation)?;
+        .check(&args.evaluation.design.files())?;
+    let opened = open_design(&args.evaluation)?;
     let options = &args.evaluation.options;
     let (options, iterations) = match args.trajectory {
         Trajectory::Density => (options.clone(), args.iterations.unwrap_or(50)),
@@ -232,8 +228,7 @@ fn fill<T: EngineReal>(
     while rows.len() < iterations && !stop::is_asked() {
         let Some(row) = advance(&mut comparison)? else { break };
         if let Some(watcher) = &mut watcher {
-            let (x, y) = comparison.measured();
-            watcher.see(&row, x, y);
+            watcher.see(&row, comparison.measured());
         }
         rows.push(row);
         bar.inc(1);
@@ -241,7 +236,7 @@ fn fill<T: EngineReal>(
     bar.finish_and_clear();
     Ok(Table {
         design: DesignReport::of(&opened.design, areas.0, areas.1),
-        grid: GridReport { bins: [grid.nx(), grid.ny()], bin_size: [grid.bin_x(), grid.bin_y()] },
+        grid: GridReport::of(&grid, &opened.design),
         device: devices.join(" and "),
         precision: T::PRECISION.name(),
         summary: summarise(&rows),

@@ -138,7 +138,7 @@ impl<'e, T: Real> Comparison<'e, T> {
             return Err(EngineError::Length { what: "sides", expected: 1, found: 0 });
         };
         let charge = first.charge();
-        let (bodies, nx, ny) = (charge.bodies(), charge.grid().nx(), charge.grid().ny());
+        let (bodies, [nx, ny]) = (charge.bodies(), charge.stacked_bins());
         for engine in &engines {
             check_lengths(bodies, &[("bodies of another engine", engine.charge().bodies())])?;
         }
@@ -174,9 +174,11 @@ impl<'e, T: Real> Comparison<'e, T> {
         self.descent.point()
     }
 
-    /// The positions that the last iteration was measured at.
-    pub fn measured(&self) -> (&[T], &[T]) {
-        (&self.x, &self.y)
+    /// The positions that the last iteration was measured at, x and y.
+    pub fn measured(&self) -> [Vec<f64>; 2] {
+        let [x, y] = self.engines[0].charge().origin();
+        let on_die = |values: &[T], from: f64| values.iter().map(|v| v.wide() + from).collect();
+        [on_die(&self.x, x), on_die(&self.y, y)]
     }
 
     /// Runs every side on the positions as they stand, then moves the cells.
@@ -196,8 +198,9 @@ impl<'e, T: Real> Comparison<'e, T> {
     /// When `x` or `y` has another length, or a stage fails.
     pub fn measure(&mut self, x: &[f64], y: &[f64]) -> Result<Iteration, EngineError> {
         check_lengths(self.bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
-        round(&mut self.x, x);
-        round(&mut self.y, y);
+        let origin = self.engines[0].charge().origin();
+        round(&mut self.x, x, origin[0]);
+        round(&mut self.y, y, origin[1]);
         self.run_sides()
     }
 
@@ -296,13 +299,15 @@ impl<'e, T: Real> Comparison<'e, T> {
 
     fn round_positions(&mut self) {
         let (x, y) = self.descent.point();
-        round(&mut self.x, x);
-        round(&mut self.y, y);
+        let origin = self.engines[0].charge().origin();
+        round(&mut self.x, x, origin[0]);
+        round(&mut self.y, y, origin[1]);
     }
 }
 
-fn round<T: Real>(to: &mut [T], from: &[f64]) {
-    (to, from).into_par_iter().for_each(|(to, &from)| *to = T::of(from));
+/// Positions in the precision of an engine, which counts them from `origin`.
+fn round<T: Real>(to: &mut [T], from: &[f64], origin: f64) {
+    (to, from).into_par_iter().for_each(|(to, &from)| *to = T::of(from - origin));
 }
 
 /// Corner `(x, y)` of body `i`, kept where the body lies inside the die.

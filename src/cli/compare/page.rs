@@ -52,8 +52,8 @@ impl Watcher {
     }
 
     /// Takes the positions of all bodies that an iteration was measured at.
-    pub(crate) fn see<T: EngineReal>(&mut self, iteration: &Iteration, x: &[T], y: &[T]) {
-        self.positions = [x, y].map(|values| values.iter().map(|v| v.wide()).collect());
+    pub(crate) fn see(&mut self, iteration: &Iteration, positions: [Vec<f64>; 2]) {
+        self.positions = positions;
         let [x, y] = &self.positions;
         self.design.settle(x, y);
         self.hpwl.push(self.design.hpwl().map_or(f64::NAN, |h| h.unweighted));

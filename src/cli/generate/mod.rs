@@ -41,14 +41,14 @@ mod names;
 mod netlist;
 mod random;
 mod spec;
-mod write;
 
 pub use spec::{GenerateError, MAX_NODES, Spec};
-pub use write::{WriteError, write_bookshelf};
 
+use crate::bookshelf::{BookshelfError, ErrorKind, check_writable, write_design};
 use crate::design::{Design, NodeKind, Nodes, Orientation, Placement};
 use floorplan::Floorplan;
 use names::numbered_names;
+use std::path::{Path, PathBuf};
 
 /// Makes the design `spec` describes.
 ///
@@ -71,7 +71,24 @@ pub fn generate(spec: &Spec) -> Result<Design, GenerateError> {
     let nodes = nodes(cell_width, &plan);
     let placement = Placement { orientation: vec![Orientation::N; nodes.len()], ..placement };
     let nets = netlist::connect(spec, &nodes, &plan, &hidden);
-    Ok(Design { name: spec.name.clone(), nodes, placement, nets: Some(nets), rows: plan.rows })
+    let (name, nets, rows) = (spec.name.clone(), Some(nets), plan.rows);
+    Ok(Design { name, nodes, placement, nets, rows, ..Design::default() })
+}
+
+/// Writes the files of a design, called as it is ([`write_design`]), into `folder`, which is made
+/// where it is not there.
+///
+/// # Errors
+/// When the folder cannot be made, the design's name is none of a file in it, and as [`write_design`].
+pub fn write_bookshelf(design: &Design, folder: &Path) -> Result<Vec<PathBuf>, BookshelfError> {
+    let aux = folder.join(format!("{}.aux", design.name));
+    if design.name.is_empty() || aux.parent() != Some(folder) {
+        let (expected, found) = ("a design's name of one word", format!("`{}`", design.name));
+        return Err(BookshelfError::whole(folder, ErrorKind::Unwritable { expected, found }));
+    }
+    check_writable(design).map_err(|kind| BookshelfError::whole(&aux, kind))?;
+    std::fs::create_dir_all(folder).map_err(|error| BookshelfError::io(folder, error))?;
+    write_design(&aux, design)
 }
 
 fn nodes(cell_width: Vec<f64>, plan: &Floorplan) -> Nodes {
@@ -82,5 +99,6 @@ fn nodes(cell_width: Vec<f64>, plan: &Floorplan) -> Nodes {
     width.extend(plan.fixed.iter().map(|r| r.width()));
     let mut kind = vec![NodeKind::Movable; cells];
     kind.resize(width.len(), NodeKind::Fixed);
-    Nodes { names: numbered_names('o', width.len()), width, height, kind }
+    let names = numbered_names('o', width.len());
+    Nodes { names, width, height, kind, ..Nodes::default() }
 }

@@ -108,13 +108,14 @@ impl Chart<'_> {
                 log_y,
                 mark: (!log).then_some(1.0),
                 series: series.into_iter().map(bars).collect(),
+                ..Bars::default()
             };
             return Some(bars.draw());
         }
         let curve = |(name, k, paired_with): (&str, usize, _)| {
             let point = |g: &&Group| Some((g.elements? as f64, of(g, name, k)?));
             let points = self.groups.iter().filter_map(point).collect();
-            Series { name: legend(name, k), points, paired_with }
+            Series { name: legend(name, k), points, paired_with, ..Series::default() }
         };
         let curves = Curves {
             title,
@@ -124,6 +125,7 @@ impl Chart<'_> {
             log_x: true,
             log_y,
             series: series.into_iter().map(curve).collect(),
+            ..Curves::default()
         };
         Some(curves.draw())
     }

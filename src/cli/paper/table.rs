@@ -135,63 +135,83 @@ impl Verdict {
     }
 }
 
-/// A value in one case, and whether the claim is true of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Observation {
-    /// The case it was observed in.
-    pub case: String,
-    /// What was observed.
-    pub value: f64,
-    /// Whether the claim is true of it.
-    pub agrees: bool,
+/// What makes a claim true of a value, in words and as a test.
+pub struct Rule {
+    text: String,
+    holds: Box<dyn Fn(f64) -> bool>,
 }
+
+impl Rule {
+    /// A rule in words, and as a test.
+    pub fn new(text: impl Into<String>, holds: impl Fn(f64) -> bool + 'static) -> Rule {
+        Rule { text: text.into(), holds: Box::new(holds) }
+    }
+
+    /// At least `least`.
+    pub fn at_least(least: f64) -> Rule {
+        Rule::new(format!("at least {least}"), move |value| value >= least)
+    }
+
+    /// Above `bound`.
+    pub fn above(bound: f64) -> Rule {
+        Rule::new(format!("above {bound}"), move |value| value > bound)
+    }
+
+    /// Below `bound`.
+    pub fn below(bound: f64) -> Rule {
+        Rule::new(format!("below {bound}"), move |value| value < bound)
+    }
+
+    /// Two numbers of this ratio are within so many percent of each other.
+    pub fn within(percent: f64) -> Rule {
+        let most = 1.0 + percent / 100.0;
+        Rule::new(format!("within {percent} %"), move |ratio| ratio <= most && ratio >= 1.0 / most)
+    }
+}
+
+/// A value, and the case that it was observed in.
+pub type Observed = (String, f64);
 
 impl Claim {
     /// From what was observed in every case measured: `quantity` names what the
-    /// values are, `criterion` what makes one agree, and `unit` follows a value.
+    /// values are, `rule` says which of them agree, and `unit` follows a value.
     pub fn of(
         paper: impl Into<String>,
         quantity: &str,
-        criterion: &str,
+        rule: &Rule,
         unit: &str,
-        observations: &[Observation],
+        observed: &[Observed],
     ) -> Claim {
         let paper = paper.into();
-        let agreeing = observations.iter().filter(|o| o.agrees).count();
-        let by_value = |a: &&Observation, b: &&Observation| a.value.total_cmp(&b.value);
-        let (Some(least), Some(most)) =
-            (observations.iter().min_by(by_value), observations.iter().max_by(by_value))
+        let agreeing = observed.iter().filter(|(_, value)| (rule.holds)(*value)).count();
+        let by_value = |a: &&Observed, b: &&Observed| a.1.total_cmp(&b.1);
+        let (Some((least_case, least)), Some((most_case, most))) =
+            (observed.iter().min_by(by_value), observed.iter().max_by(by_value))
         else {
             let here = format!("{quantity}: no size was measured.");
             return Claim { paper, here, verdict: Verdict::NotMeasured };
         };
-        let value = |v: f64| format!("{}{unit}", short(v));
-        let range = if observations.len() == 1 {
-            format!("{} ({})", value(least.value), least.case)
-        } else {
-            format!(
-                "{} ({}) to {} ({})",
-                value(least.value),
-                least.case,
-                value(most.value),
-                most.case
-            )
-        };
+        let value = |v: &f64| format!("{}{unit}", short(*v));
+        let mut range = format!("{} ({least_case})", value(least));
+        if observed.len() > 1 {
+            range += &format!(" to {} ({most_case})", value(most));
+        }
         let verdict = match agreeing {
-            n if n == observations.len() => Verdict::Holds,
+            n if n == observed.len() => Verdict::Holds,
             0 => Verdict::DoesNotHold,
             _ => Verdict::HoldsInPart,
         };
-        let count = match (verdict, observations.len()) {
+        let count = match (verdict, observed.len()) {
             (_, 1) => String::new(),
             (Verdict::Holds, n) => format!(" in all {n} cases"),
             (_, n) => format!(" in {agreeing} of {n} cases"),
         };
-        let is = match (verdict, observations.len()) {
+        let is = match (verdict, observed.len()) {
             (Verdict::DoesNotHold, 1) => "not ",
             _ => "",
         };
-        Claim { paper, here: format!("{quantity}: {range}; {is}{criterion}{count}."), verdict }
+        let here = format!("{quantity}: {range}; {is}{}{count}.", rule.text);
+        Claim { paper, here, verdict }
     }
 }
 
@@ -288,15 +308,6 @@ pub fn short(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn observed(values: &[(f64, bool)]) -> Vec<Observation> {
-        let one = |(k, &(value, agrees)): (usize, &_)| Observation {
-            case: format!("c{k}"),
-            value,
-            agrees,
-        };
-        values.iter().enumerate().map(one).collect()
-    }
-
     #[test]
     fn ratios_are_over_the_line_named() {
         let lines = vec![
@@ -319,19 +330,21 @@ mod tests {
 
     #[test]
     fn a_claim_follows_from_what_was_observed() {
-        let claim = |values: &[(f64, bool)]| {
-            Claim::of("twice", "row-column over fused", "at least 1.8", " ×", &observed(values))
+        let claim = |values: &[f64]| {
+            let observed = values.iter().enumerate().map(|(k, &value)| (format!("c{k}"), value));
+            let observed: Vec<Observed> = observed.collect();
+            Claim::of("twice", "row-column over fused", &Rule::at_least(1.8), " ×", &observed)
         };
-        let all = claim(&[(2.0, true), (1.9, true)]);
+        let all = claim(&[2.0, 1.9]);
         assert_eq!(all.verdict, Verdict::Holds);
         assert_eq!(
             all.here,
             "row-column over fused: 1.90 × (c1) to 2.00 × (c0); at least 1.8 in all 2 cases."
         );
-        let some = claim(&[(2.0, true), (1.5, false), (1.7, false)]);
+        let some = claim(&[2.0, 1.5, 1.7]);
         assert_eq!(some.verdict, Verdict::HoldsInPart);
         assert!(some.here.ends_with("at least 1.8 in 1 of 3 cases."), "{}", some.here);
-        let one = claim(&[(1.5, false)]);
+        let one = claim(&[1.5]);
         assert_eq!(one.verdict, Verdict::DoesNotHold);
         assert_eq!(one.here, "row-column over fused: 1.50 × (c0); not at least 1.8.");
         assert_eq!(claim(&[]).verdict, Verdict::NotMeasured);

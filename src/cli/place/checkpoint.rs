@@ -2,24 +2,27 @@
 //!
 //! One line of JSON says what it is of and all that is decided by; after it the vectors
 //! follow as little-endian numbers of the placement's precision: positions, the other
-//! sequence, gradient and the best placement, each all x, then all y.
+//! sequence, gradient and the best placement, each all x, then all y. The last four bytes are the
+//! CRC-32 of all before, as gzip has it, little-endian.
 
 use crate::Real;
-use crate::bookshelf;
 use crate::charge::Charge;
 use crate::cli::failure::{Failure, named};
+use crate::hash::Fnv1a;
 use crate::output::write_whole;
 use crate::place::{Checkpoint, Held, Record, State};
+use crate::text::file::check_readable;
 use crate::wirelength::Netlist;
+use flate2::Crc;
 use serde::{Deserialize, Serialize};
-use std::collections::hash_map::DefaultHasher;
 use std::fs::File;
-use std::hash::{Hash, Hasher};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Of this layout.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
+/// Bytes of the checksum at the end.
+const CHECKSUM: u64 = 4;
 /// A first line longer than this is no checkpoint's.
 const LONGEST_LINE: u64 = 1 << 30;
 
@@ -46,14 +49,15 @@ impl Subject {
         (engine, seed): (&str, u64),
         how: String,
     ) -> Self {
-        let mut hasher = DefaultHasher::new();
-        let columns = [charge.width(), charge.height(), charge.fixed().as_slice()];
+        let numbers = [charge.width(), charge.height(), charge.fixed().as_slice()];
         let pins = [netlist.weight(), netlist.pin_x(), netlist.pin_y()];
-        for column in columns.into_iter().chain(pins) {
-            column.iter().for_each(|v| v.to_bits().hash(&mut hasher));
+        let mut hash = Fnv1a::new();
+        for column in numbers.into_iter().chain(pins).chain([&[charge.target_density()][..]]) {
+            hash = hash.list(column.iter().map(|v| v.to_bits()));
         }
-        (netlist.net_start(), netlist.pin_body(), netlist.smooth()).hash(&mut hasher);
-        charge.target_density().to_bits().hash(&mut hasher);
+        hash = hash.list(netlist.net_start().iter().map(|&v| v as u64));
+        hash = hash.list(netlist.pin_body().iter().map(|&v| v as u64));
+        hash = hash.list([netlist.smooth() as u64].into_iter());
         Subject {
             design: name.to_owned(),
             bodies: charge.bodies(),
@@ -61,7 +65,7 @@ impl Subject {
             precision: T::PRECISION.name().to_owned(),
             engine: engine.to_owned(),
             seed,
-            contents: hasher.finish(),
+            contents: hash.finish(),
             how,
         }
     }
@@ -114,16 +118,23 @@ pub(super) fn write<T: Real>(
         HeadOut { placefield_checkpoint: FORMAT, subject, state: &checkpoint.state, records };
     let line = serde_json::to_string(&head)?;
     write_whole(path, |out| {
-        writeln!(out, "{line}")?;
+        let mut checksum = Crc::new();
+        let mut put = |bytes: &[u8]| {
+            checksum.update(bytes);
+            out.write_all(bytes)
+        };
+        put(line.as_bytes())?;
+        put(b"\n")?;
         for values in checkpoint.vectors.iter().flatten() {
-            for &value in values {
-                match T::PRECISION {
-                    crate::Precision::F32 => out.write_all(&(value as f32).to_le_bytes())?,
-                    crate::Precision::F64 => out.write_all(&value.to_le_bytes())?,
+            let bytes: Vec<u8> = match T::PRECISION {
+                crate::Precision::F32 => {
+                    values.iter().flat_map(|v| (*v as f32).to_le_bytes()).collect()
                 }
-            }
+                crate::Precision::F64 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            };
+            put(&bytes)?;
         }
-        Ok(())
+        out.write_all(&checksum.sum().to_le_bytes())
     })
     .map_err(|e| named(path, e))
 }
@@ -133,9 +144,7 @@ pub(super) fn read<T: Real>(
     path: &Path,
     subject: &Subject,
 ) -> Result<(Checkpoint, Vec<Record>), Failure> {
-    let file = bookshelf::check_readable(path)
-        .and_then(|()| File::open(path))
-        .map_err(|e| named(path, e))?;
+    let file = check_readable(path).and_then(|()| File::open(path)).map_err(|e| named(path, e))?;
     let bytes = file.metadata().map_err(|e| named(path, e))?.len();
     let mut file = BufReader::new(file);
     let mut line = Vec::new();
@@ -160,13 +169,17 @@ pub(super) fn read<T: Real>(
         return Err(wrong("the best placement is of an iteration to come"));
     }
     let size = size_of::<T>() as u64;
-    let expected = line.len() as u64 + 2 * Held::ALL.len() as u64 * subject.bodies as u64 * size;
+    let numbers = 2 * Held::ALL.len() as u64 * subject.bodies as u64 * size;
+    let expected = line.len() as u64 + numbers + CHECKSUM;
     if bytes != expected {
         return Err(wrong(&format!("{bytes} bytes, expected {expected}")));
     }
+    let mut checksum = Crc::new();
+    checksum.update(&line);
     let mut column = || -> std::io::Result<Vec<f64>> {
         let mut raw = vec![0; subject.bodies * size_of::<T>()];
         file.read_exact(&mut raw)?;
+        checksum.update(&raw);
         Ok(match T::PRECISION {
             crate::Precision::F32 => raw
                 .chunks_exact(4)
@@ -183,6 +196,11 @@ pub(super) fn read<T: Real>(
         .map(|_| Ok([column()?, column()?]))
         .collect::<std::io::Result<Vec<_>>>()
         .map_err(|e| named(path, e))?;
+    let mut stored = [0; CHECKSUM as usize];
+    file.read_exact(&mut stored).map_err(|e| named(path, e))?;
+    if u32::from_le_bytes(stored) != checksum.sum() {
+        return Err(wrong("the file is damaged: its checksum is that of other bytes"));
+    }
     if vectors.iter().flatten().flatten().any(|v| !v.is_finite()) {
         return Err(wrong("a number is not finite"));
     }

@@ -6,7 +6,7 @@ use crate::charge::{Charge, ChargeOptions};
 use crate::cli::failure::Failure;
 use crate::cli::report::run::Film as PageFilm;
 use crate::cli::report::{MOST_BINS, WIDTH, path};
-use crate::cli::views::{fixed_outlines, grid_over, movable_macros};
+use crate::cli::views::{charge_of_cells, fixed_outlines, grid_over, movable_macros, over_die};
 use crate::cpu::density::CpuDensity;
 use crate::design::Design;
 use crate::engine::MapKind;
@@ -42,6 +42,8 @@ pub(crate) struct Frames {
     /// Iterations from one frame to the next.
     every: usize,
     movable: usize,
+    /// Where the positions of a shot are counted from.
+    origin: [f64; 2],
     /// φ of the last shot, where pictures are drawn.
     potential: Option<Map<f64>>,
     last: Option<usize>,
@@ -52,7 +54,7 @@ struct Shot {
     iteration: usize,
     /// A line of numbers.
     said: String,
-    /// Lower-left corners of the movable cells, layout units.
+    /// Lower-left corners of the movable cells from the origin, layout units.
     x: Vec<f32>,
     y: Vec<f32>,
     /// φ, where pictures are drawn.
@@ -79,7 +81,8 @@ impl Frames {
         let grid = charge.grid();
         let potential = wanted.folder.as_ref().map(|_| Map::filled(grid.nx(), grid.ny(), 0.0));
         let movable = charge.movable();
-        Ok(Some(Frames { shots, worker, every, movable, potential, last: None }))
+        let origin = charge.origin();
+        Ok(Some(Frames { shots, worker, every, movable, origin, potential, last: None }))
     }
 
     /// Has a frame made of the placement at hand when it is its turn.
@@ -91,7 +94,12 @@ impl Frames {
         }
         let (x, y) = placer.positions()?;
         if let Some(potential) = &mut self.potential {
-            placer.backend().read_map(MapKind::Potential, potential)?;
+            let backend = placer.backend();
+            let [nx, ny] = backend.charge().stacked_bins();
+            let mut stacked = Map::filled(nx, ny, 0.0);
+            backend.read_map(MapKind::Potential, &mut stacked)?;
+            over_die(backend.charge(), MapKind::Potential, &mut stacked);
+            *potential = stacked;
         }
         let said = format!("HPWL {:.4e}, overflow {:.4}", sample.hpwl, sample.density.overflow);
         self.take(iteration, said, &x, &y);
@@ -100,9 +108,12 @@ impl Frames {
 
     /// Has a frame made of these positions of all bodies.
     pub(crate) fn take(&mut self, iteration: usize, said: String, x: &[f64], y: &[f64]) {
-        let round = |values: &[f64]| values[..self.movable].iter().map(|&v| v as f32).collect();
+        let round = |values: &[f64], origin: f64| {
+            values[..self.movable].iter().map(|&v| (v - origin) as f32).collect()
+        };
         let potential = self.potential.clone();
-        let shot = Shot { iteration, said, x: round(x), y: round(y), potential };
+        let (x, y) = (round(x, self.origin[0]), round(y, self.origin[1]));
+        let shot = Shot { iteration, said, x, y, potential };
         self.last = Some(iteration);
         // The thread may have ended with an error, which `finish` gives.
         let _ = self.shots.send(shot);
@@ -131,6 +142,9 @@ struct Worker {
     fixed: Vec<Rect>,
     macros: Vec<(usize, f64, f64)>,
     die: Rect,
+    origin: [f64; 2],
+    /// Density above which cells have another hue.
+    target: f64,
     folder: Option<PathBuf>,
     /// Where there is a folder, once the thread has begun.
     pictures: Option<Pictures>,
@@ -151,7 +165,8 @@ impl Worker {
         let die = charge.grid().die();
         let fine = grid_over(die, FRAME_PIXELS.min(MOST_BINS as f64))?;
         let options = ChargeOptions::default().target_density(charge.target_density());
-        let without_fillers = Charge::from_design(design, fine, &options)?;
+        let mut without_fillers = charge_of_cells(design, fine, &options)?;
+        without_fillers.set_origin(charge.origin())?;
         let nodes: Vec<usize> = design.movable().collect();
         let movable = movable_macros(design);
         let body = |node: &usize| {
@@ -166,6 +181,8 @@ impl Worker {
             macros: movable.iter().map(body).collect(),
             fixed,
             die,
+            origin: charge.origin(),
+            target: charge.target_density(),
             folder: wanted.folder.clone(),
             pictures: None,
             page: wanted.page.then(|| PageFilm {
@@ -181,7 +198,8 @@ impl Worker {
     }
 
     fn run(mut self, shots: &Receiver<Shot>) -> Result<Option<PageFilm>, PlotError> {
-        let pictures = self.folder.as_deref().map(|folder| Pictures::new(folder, self.die));
+        let target = self.target;
+        let pictures = self.folder.as_deref().map(|folder| Pictures::new(folder, self.die, target));
         self.pictures = pictures.transpose()?;
         for shot in shots {
             self.make(shot)?;
@@ -194,10 +212,10 @@ impl Worker {
 
     fn make(&mut self, shot: Shot) -> Result<(), PlotError> {
         self.density.smoothed(&shot.x, &shot.y, &mut self.cells);
-        let macros = self
-            .macros
-            .iter()
-            .map(|&(body, w, h)| Rect::at(f64::from(shot.x[body]), f64::from(shot.y[body]), w, h));
+        let [left, bottom] = self.origin;
+        let macros = self.macros.iter().map(|&(body, w, h)| {
+            Rect::at(left + f64::from(shot.x[body]), bottom + f64::from(shot.y[body]), w, h)
+        });
         let outlines: Vec<Rect> = self.fixed.iter().copied().chain(macros).collect();
         if let (Some(pictures), Some(potential)) = (&mut self.pictures, &shot.potential) {
             let cells = self.cells.as_slice().iter().map(|&v| f64::from(v)).collect();
@@ -239,19 +257,21 @@ impl Worker {
 }
 
 impl Pictures {
-    fn new(folder: &Path, die: Rect) -> Result<Pictures, PlotError> {
+    fn new(folder: &Path, die: Rect, target: f64) -> Result<Pictures, PlotError> {
         let panels = [
             FilmPanel {
                 title: "cells".to_owned(),
                 label: "density (area / bin area)".to_owned(),
-                scale: Scale::Sequential,
+                scale: Scale::Target,
                 range: (0.0, FULL),
+                mark: Some(target),
             },
             FilmPanel {
                 title: "potential of cells and fillers".to_owned(),
                 label: "φ / largest |φ|".to_owned(),
                 scale: Scale::Diverging,
                 range: (-1.0, 1.0),
+                mark: None,
             },
         ];
         let film = Film::new(die, &panels)?;

@@ -1,4 +1,4 @@
-//! `placefield place`: a global placement of a design.
+//! `placefield place`: a placement of a design, stage by stage.
 
 mod checkpoint;
 mod descend;
@@ -7,20 +7,24 @@ pub(crate) mod frames;
 mod history;
 mod page;
 mod progress;
+mod routability;
 mod summary;
 
+use super::diff::write_moves;
 use super::engines::{self, EngineReal};
 use super::failure::{Failure, Interrupted, Stopped, usage};
 use super::input::{Opened, charge_of, open_design, with_precision};
 use super::options::{EngineChoice, EvaluationArgs};
-use super::outputs::{Outputs, PICTURES, design_files, identity, one_standard_input};
+use super::outputs::{Outputs, PICTURES, check_placement_output, identity};
 use super::pictures;
+use super::refine::charge_on;
 use super::results::{tell, write_json};
+use super::stages::{LegalArgs, StageReport, Stages, Until};
 use super::stop;
-use crate::bookshelf::{compressed_endings, write_pl};
 use crate::charge::Charge;
 use crate::cpu::engine::milliseconds;
 use crate::design::Hpwl;
+use crate::formats::write_placement;
 use crate::place::{Outcome, PlaceOptions, Placer, Record, limits, start};
 use crate::wirelength::Netlist;
 use checkpoint::Subject;
@@ -31,30 +35,37 @@ use experts::{ExpertArgs, number, share};
 use frames::{Frames, FramesWanted};
 use history::HistoryFile;
 use page::Ended;
+use routability::{Placing, RoutabilityArgs};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use summary::{Quality, Seed, Summary, Times, in_words};
+use summary::{Quality, Seed, Summary, Times};
 
 /// Options of `placefield place`. Fillers always take part but with `--no-fillers`.
 #[derive(Args)]
 #[command(mut_arg("fillers", |arg| arg.hide(true)))]
 pub(crate) struct PlaceArgs {
-    /// The design's .aux file
-    #[arg(value_name = "DESIGN.aux")]
-    aux: PathBuf,
     #[command(flatten)]
     evaluation: EvaluationArgs,
-    /// The placement, as a .pl file
-    #[arg(short, long, value_name = "OUT.pl")]
+    /// The placement: a .pl file, or a copy of the .def file (.gz) with its movable cells placed
+    #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
+    /// The last stage; the default is the last there is
+    #[arg(long, value_enum, value_name = "STAGE")]
+    until: Option<Until>,
+    #[command(flatten)]
+    legal: LegalArgs,
     /// Where cells start: where the .pl file has them, or at the die's centre
     #[arg(long, value_enum, default_value_t = InitArg::Center, value_name = "START")]
     init: InitArg,
     /// Smoothed overflow at which the placement is done; where macros move, the other cells' own must be as low
     #[arg(long, value_name = "OVERFLOW", default_value_t = 0.07, value_parser = share)]
     stop_overflow: f64,
+    /// Be content with a higher target density than --target-density where the cells do not fit at
+    /// that one; without it such a placement ends with exit code 3, though it is written
+    #[arg(long)]
+    raise_density: bool,
     /// Most iterations
     #[arg(long, value_name = "K", default_value_t = PlaceOptions::default().iterations)]
     iterations: usize,
@@ -94,6 +105,8 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "init"])]
     resume: Option<PathBuf>,
     #[command(flatten)]
+    routability: RoutabilityArgs,
+    #[command(flatten)]
     experts: ExpertArgs,
 }
 
@@ -122,7 +135,7 @@ enum InitArg {
 }
 
 /// `--time-limit`.
-fn seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     number(text, |v| (0.0..=1e9).contains(&v), "a number of seconds from 0 to 1e9")
 }
 
@@ -139,9 +152,8 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
             "'--seeds' needs starts that differ: '--init file' has one, without '--noise'";
         return Err(usage(ErrorKind::ArgumentConflict, message));
     }
-    let pl = args.evaluation.pl.as_deref();
-    one_standard_input([Some(&*args.aux), pl].into_iter().flatten())?;
-    let mut inputs = design_files(&args.aux, pl);
+    args.evaluation.design.check()?;
+    let mut inputs = args.evaluation.design.files();
     // The checkpoint that is gone on from is for the next one alone to write over: it is read before.
     let next = args.checkpoint.as_deref().and_then(identity);
     inputs.extend(args.resume.clone().filter(|path| next.is_none() || identity(path) != next));
@@ -154,14 +166,9 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
         .folder("--plots", args.plots.as_ref(), PICTURES)
         .folder("--frames", args.frames.as_ref(), PICTURES)
         .check(&inputs)?;
-    let ending = args.output.extension().unwrap_or_default();
-    if compressed_endings().any(|compressed| ending == &compressed[1..]) {
-        let message =
-            format!("'--output' {}: a placement is written as plain text", args.output.display());
-        return Err(usage(ErrorKind::InvalidValue, &message));
-    }
+    check_placement_output(&args.output, &args.evaluation.design)?;
     engines::open_ahead(&args.evaluation.options, true);
-    let opened = open_design(&args.aux, &args.evaluation)?;
+    let opened = open_design(&args.evaluation)?;
     with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened, begun))
 }
 
@@ -267,38 +274,69 @@ fn place<T: EngineReal>(
             break;
         }
     }
-    let placed = best.expect("one seed at least");
+    let mut placed = best.expect("one seed at least");
+    let mut rounds = Vec::new();
+    let ended_early = matches!(placed.outcome, Outcome::Interrupted | Outcome::OutOfTime);
+    if let (Some(wanted), false) = (args.routability.options(&opened), ended_early) {
+        drop(backend);
+        let (options, place_options) = (&options, &place_options);
+        let placing =
+            Placing { charge: &charge, netlist: &netlist, options, place_options, deadline };
+        let rounds_begun = Instant::now();
+        (placed, rounds) = routability::improve::<T>(placed, &mut opened, &wanted, &placing)?;
+        times.descent += milliseconds(rounds_begun);
+    }
 
     opened.design.settle(&placed.x, &placed.y);
+    let global = opened.design.hpwl();
+    let seconds = times.descent / 1e3;
+    let mut stages = Stages::of_global(StageReport::new(global, Some(seconds)));
+    let mut before = None;
+    if let Some(left_out) = legal_left_out(args, &opened, placed.outcome) {
+        opened.warnings.extend(left_out.map(str::to_owned));
+    } else {
+        let global = opened.design.placement.clone();
+        stages.legalize(&mut opened.design, &args.legal)?;
+        if args.until.is_none_or(|until| until >= Until::Detailed) && stages.is_legal() {
+            let bins = charge_on(&opened.design, charge.grid(), options.target_density())?;
+            stages.refine(&mut opened, &args.legal, &bins, &global, deadline)?;
+        }
+        before = Some(global);
+    }
     let design = &opened.design;
-    let (written, hpwl) = beside(|| design.hpwl(), || write_pl(&args.output, design));
-    written?;
+    write_placement(&args.output, &args.evaluation.design.path, design)?;
     let Placed { seed, outcome, iteration, .. } = placed;
     let limit = (outcome == Outcome::Plateau)
         .then(|| limits::limit(&charge, &placed.x, &placed.y))
         .transpose()?;
     let summary = Summary {
         design,
+        def: opened.def.as_ref(),
         charge: &charge,
         experts: &args.experts,
+        deterministic: options.deterministic(),
         place_options: &place_options,
         descriptor: &descriptor,
         pipeline: choice.pipeline,
         precision: T::PRECISION,
         seed,
         outcome,
+        target_asked: options.target_density(),
+        raise_density: args.raise_density,
         limit: limit.as_deref(),
         iteration,
         result: Quality {
-            hpwl: hpwl.unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
-            smoothed: placed.sample().density.overflow,
+            hpwl: global.unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
+            smoothed: placed.smoothed,
             exact: placed.exact,
             standard_cells: placed.standard_cells,
         },
         times,
         records: &placed.descent.records,
         seeds: if args.seeds > 1 { &seeds } else { &[] },
+        rounds: &rounds,
         warnings: &opened.warnings,
+        stages: &stages,
     };
     // What could not be written is said once all else is.
     let Descent { drawn, saved, .. } = &placed.descent;
@@ -312,7 +350,7 @@ fn place<T: EngineReal>(
             args: &args.evaluation,
             options: &options,
             pipeline: choice.pipeline,
-            how: in_words(outcome),
+            how: summary.how(),
             seconds: summary.seconds(),
             records: summary.records,
             film,
@@ -321,10 +359,13 @@ fn place<T: EngineReal>(
             .write(Some(design), path)?;
     }
     args.history.as_ref().map_or(Ok(()), |file| file.write(&summary))?;
-    let pictures = match &args.plots {
+    let mut pictures = match &args.plots {
         Some(folder) => pictures::draw_placement(&summary.design.name, summary.records, folder)?,
         None => Vec::new(),
     };
+    if let (Some(folder), Some(before), Some(moved)) = (&args.plots, &before, &stages.moved) {
+        write_moves("by legalisation", design, before, moved, folder, &mut pictures)?;
+    }
     args.json.as_ref().map_or(Ok(()), |file| write_json(file, &summary.json()))?;
     if args.json.as_deref() != Some(Path::new("-")) {
         let files = [
@@ -339,7 +380,27 @@ fn place<T: EngineReal>(
     }
     drawn.as_ref().and(saved.as_ref()).map_err(|e| e.to_string())?;
     filmed?;
-    ended(&summary, &args.output)
+    ended(&summary, &args.output)?;
+    stages.ended()
+}
+
+/// Whether the placement stays as the global stage left it, and what is to be said of that.
+fn legal_left_out(
+    args: &PlaceArgs,
+    opened: &Opened,
+    outcome: Outcome,
+) -> Option<Option<&'static str>> {
+    if args.until == Some(Until::Global) {
+        return Some(None);
+    }
+    if args.until.is_none() && opened.design.rows.is_empty() {
+        return Some(Some(
+            "the design has no rows: the placement is left as the global stage ends",
+        ));
+    }
+    // What was broken off is written as it is.
+    let spread = !matches!(outcome, Outcome::Interrupted | Outcome::Diverged | Outcome::NotFinite);
+    (!spread).then_some(None)
 }
 
 /// Runs `there` on a thread of the pool and `here` on this one, at the same time. Gives both results, that of
@@ -361,7 +422,8 @@ struct Placed {
     iteration: usize,
     x: Vec<f64>,
     y: Vec<f64>,
-    /// Overflow with every cell at its exact size.
+    /// Smoothed overflow, and that with every cell at its exact size.
+    smoothed: f64,
     exact: f64,
     standard_cells: Option<f64>,
     descent: Descent,
@@ -370,16 +432,31 @@ struct Placed {
 impl Placed {
     fn of(placer: &mut Placer<'_>, descent: Descent, seed: u64) -> Result<Self, Failure> {
         let (x, y) = placer.positions()?;
+        let iteration = placer.result_iteration();
         Ok(Placed {
             seed,
             outcome: placer.outcome().unwrap_or(Outcome::Interrupted),
-            iteration: placer.result_iteration(),
+            iteration,
             x,
             y,
+            smoothed: descent.records[iteration].sample.density.overflow,
             exact: placer.result_exact_density()?.overflow,
             standard_cells: placer.result_standard_cells()?,
             descent,
         })
+    }
+
+    /// With the iterations of `next` after its own, and the result of the better one.
+    fn followed_by(mut self, next: Placed, next_is_better: bool) -> Placed {
+        let own = self.descent.records.len();
+        let later = next.descent.records.iter();
+        self.descent
+            .records
+            .extend(later.map(|record| Record { iteration: own + record.iteration, ..*record }));
+        match next_is_better {
+            true => Placed { descent: self.descent, iteration: own + next.iteration, ..next },
+            false => self,
+        }
     }
 
     fn sample(&self) -> &crate::place::Sample {
@@ -424,6 +501,7 @@ fn first_positions(args: &PlaceArgs, charge: &Charge, seed: u64) -> (Vec<f64>, V
 fn ended(summary: &Summary<'_>, output: &Path) -> Result<(), Failure> {
     let said = || summary.shortfall(output);
     match summary.outcome {
+        Outcome::Converged if summary.target_is_missed() => Err(Stopped(said()).into()),
         Outcome::Converged => Ok(()),
         Outcome::Diverged | Outcome::NotFinite => Err(said().into()),
         Outcome::Interrupted => Err(Interrupted(said()).into()),

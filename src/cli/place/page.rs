@@ -53,8 +53,8 @@ fn run(ended: Ended<'_>) -> Run {
     let columns = vec![
         column("HPWL, layout units", &|r| r.sample.hpwl),
         column("Overflow, smoothed", &|r| r.sample.density.overflow),
-        column("Largest density", &|r| r.sample.density.max),
-        column("Energy", &|r| r.sample.energy),
+        column("Largest density, area / bin area", &|r| r.sample.density.max),
+        column("Energy, bin widths²", &|r| r.sample.energy),
         column("γ, layout units", &|r| r.gamma),
         column("λ", &|r| r.lambda),
         column("Wirelength, ms", &|r| r.times.wirelength),

@@ -4,8 +4,12 @@ use super::experts::ExpertArgs;
 use crate::Precision;
 use crate::charge::Charge;
 use crate::cli::report::{DesignReport, GridReport};
+use crate::cli::results::in_microns;
+use crate::cli::stages::Stages;
 use crate::design::{Design, Hpwl};
 use crate::engine::{Descriptor, Pipeline};
+use crate::lefdef::DefSummary;
+use crate::place::routability::Round;
 use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -14,8 +18,12 @@ use std::path::Path;
 /// A placement that has ended.
 pub(super) struct Summary<'a> {
     pub(super) design: &'a Design,
+    /// What the DEF file holds, of a design that is one.
+    pub(super) def: Option<&'a DefSummary>,
     pub(super) charge: &'a Charge,
     pub(super) experts: &'a ExpertArgs,
+    /// Whether `--deterministic` was asked for.
+    pub(super) deterministic: bool,
     pub(super) place_options: &'a PlaceOptions,
     pub(super) descriptor: &'a Descriptor,
     pub(super) pipeline: Pipeline,
@@ -23,6 +31,9 @@ pub(super) struct Summary<'a> {
     /// Of the best seed.
     pub(super) seed: u64,
     pub(super) outcome: Outcome,
+    /// The target density that was asked for, and whether a higher one serves as well.
+    pub(super) target_asked: f64,
+    pub(super) raise_density: bool,
     /// What keeps the overflow from falling, of a plateau.
     pub(super) limit: Option<&'a str>,
     /// The one whose placement was written.
@@ -32,10 +43,13 @@ pub(super) struct Summary<'a> {
     pub(super) records: &'a [Record],
     /// Where there were several.
     pub(super) seeds: &'a [Seed],
+    /// Where cells have grown by congestion.
+    pub(super) rounds: &'a [Round],
     pub(super) warnings: &'a [String],
+    pub(super) stages: &'a Stages,
 }
 
-/// What `eval` says of the placement that was written.
+/// What `eval` says of the global placement, which is written with `--until global`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quality {
     pub(super) hpwl: Hpwl,
@@ -121,6 +135,8 @@ pub(super) struct Common<'a> {
     /// The best trade-off of overflow and wirelength among all iterations.
     best: Best,
     times_ms: TimesReport,
+    #[serde(flatten)]
+    stages: &'a Stages,
     warnings: &'a [String],
 }
 
@@ -132,6 +148,7 @@ struct OptionsReport<'a> {
     pipeline: Pipeline,
     precision: Precision,
     target_density: f64,
+    target_density_asked: f64,
     fillers: usize,
     seed: u64,
     stop_overflow: f64,
@@ -148,6 +165,11 @@ struct ResultReport {
     iteration: usize,
     hpwl: f64,
     hpwl_weighted: f64,
+    /// Both in micrometres, where a layout unit is known to be some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hpwl_um: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hpwl_weighted_um: Option<f64>,
     overflow_smoothed: f64,
     overflow_exact: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,12 +204,14 @@ struct Document<'a> {
     common: Common<'a>,
     #[serde(skip_serializing_if = "<[Seed]>::is_empty")]
     seeds: &'a [Seed],
+    #[serde(skip_serializing_if = "<[Round]>::is_empty")]
+    routability: &'a [Round],
 }
 
 #[derive(Serialize)]
 struct OutcomeReport<'a> {
     status: &'static str,
-    reason: &'static str,
+    reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<&'a str>,
     iterations: usize,
@@ -198,6 +222,40 @@ struct OutcomeReport<'a> {
 impl Summary<'_> {
     fn last(&self) -> usize {
         self.records.last().map_or(0, |r| r.iteration)
+    }
+
+    /// Whether the cells fit only at a higher target density than the one asked for, and that does
+    /// not serve.
+    pub(super) fn target_is_missed(&self) -> bool {
+        self.charge.target_density() > self.target_asked && !self.raise_density
+    }
+
+    /// Whether it reached its goal, but at another target density than the one asked for.
+    fn is_beside_target(&self) -> bool {
+        self.outcome == Outcome::Converged && self.target_is_missed()
+    }
+
+    fn status(&self) -> &'static str {
+        if self.is_beside_target() { "stopped" } else { status(self.outcome) }
+    }
+
+    fn reason(&self) -> String {
+        match self.is_beside_target() {
+            true => format!(
+                "the cells do not fit at a target density of {}: {:.6} was taken (--raise-density allows it)",
+                self.target_asked,
+                self.charge.target_density()
+            ),
+            false => reason(self.outcome).to_owned(),
+        }
+    }
+
+    /// How it ended.
+    pub(super) fn how(&self) -> &'static str {
+        match self.is_beside_target() {
+            true => "done, but at another target density than asked for",
+            false => in_words(self.outcome),
+        }
     }
 
     fn evaluations(&self) -> u32 {
@@ -217,8 +275,8 @@ impl Summary<'_> {
     pub(super) fn json(&self) -> impl Serialize + '_ {
         Document {
             outcome: OutcomeReport {
-                status: status(self.outcome),
-                reason: reason(self.outcome),
+                status: self.status(),
+                reason: self.reason(),
                 limit: self.limit,
                 iterations: self.last(),
                 evaluations: self.evaluations(),
@@ -226,6 +284,7 @@ impl Summary<'_> {
             },
             common: self.common(),
             seeds: self.seeds,
+            routability: self.rounds,
         }
     }
 
@@ -235,18 +294,19 @@ impl Summary<'_> {
         let best = &self.records[self.iteration];
         Common {
             version: env!("CARGO_PKG_VERSION"),
-            design: DesignReport::of(self.design, charge.movable_area(), charge.fixed_area()),
-            grid: GridReport {
-                bins: [grid.nx(), grid.ny()],
-                bin_size: [grid.bin_x(), grid.bin_y()],
+            design: DesignReport {
+                def: self.def.cloned(),
+                ..DesignReport::of(self.design, charge.movable_area(), charge.fixed_area())
             },
+            grid: GridReport::of(grid, self.design),
             options: OptionsReport {
                 engine: self.descriptor.engine,
                 device: &self.descriptor.device,
-                deterministic: true,
+                deterministic: self.deterministic,
                 pipeline: self.pipeline,
                 precision: self.precision,
                 target_density: charge.target_density(),
+                target_density_asked: self.target_asked,
                 fillers: charge.fillers(),
                 seed: self.seed,
                 stop_overflow: self.place_options.stop_overflow,
@@ -261,6 +321,8 @@ impl Summary<'_> {
                 iteration: self.iteration,
                 hpwl: hpwl.unweighted,
                 hpwl_weighted: hpwl.weighted,
+                hpwl_um: self.design.units_per_micron.map(|units| hpwl.unweighted / units),
+                hpwl_weighted_um: self.design.units_per_micron.map(|units| hpwl.weighted / units),
                 overflow_smoothed: smoothed,
                 overflow_exact: exact,
                 overflow_standard_cells: standard_cells,
@@ -278,6 +340,7 @@ impl Summary<'_> {
                 checkpoints: self.times.checkpoints,
                 descent: self.times.descent,
             },
+            stages: self.stages,
             warnings: self.warnings,
         }
     }
@@ -299,7 +362,7 @@ impl Summary<'_> {
             self.pipeline,
             self.precision
         )?;
-        let how = in_words(self.outcome);
+        let how = self.how();
         let (last, seconds) = (self.last(), self.seconds());
         writeln!(
             out,
@@ -354,18 +417,30 @@ impl Summary<'_> {
         writeln!(out, "overflow   {smoothed:.6} smoothed, {exact:.6} exact{of_cells}")?;
         writeln!(
             out,
-            "wirelength HPWL {:.6e}, weighted {:.6e} (start {:.6e})",
-            hpwl.unweighted, hpwl.weighted, self.records[0].sample.hpwl
+            "wirelength HPWL {:.6e}, weighted {:.6e} (start {:.6e}) layout units{}",
+            hpwl.unweighted,
+            hpwl.weighted,
+            self.records[0].sample.hpwl,
+            in_microns(self.design, hpwl.unweighted)
         )?;
+        self.stages.print(self.design, &mut out)?;
         files.into_iter().try_for_each(|file| writeln!(out, "{}", file.display()))
     }
 
     /// One line on a placement that did not reach its goal.
     pub(super) fn shortfall(&self, output: &Path) -> String {
+        if self.is_beside_target() {
+            return format!(
+                "done at iteration {}, in {}, but {}",
+                self.last(),
+                output.display(),
+                self.reason()
+            );
+        }
         let mut line = format!(
             "stopped at iteration {}, for {}: {} holds the best trade-off seen, of iteration {}, overflow {:.4}",
             self.last(),
-            reason(self.outcome),
+            self.reason(),
             output.display(),
             self.iteration,
             self.result.smoothed

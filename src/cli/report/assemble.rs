@@ -59,21 +59,29 @@ fn causes(design: &Design, charge: &Charge, args: &EvaluationArgs) -> Vec<CauseV
         advice: cause.advice,
         names: cause.nodes.iter().map(|&i| node_name(design, i)).collect(),
     };
-    causes::find(design, charge, &options, args.pin_offset()).into_iter().map(view).collect()
+    causes::find(design, charge, &options, args.design.pin_offset()).into_iter().map(view).collect()
 }
 
 /// The numbers that a reader asks for first.
 fn summary(report: &Report) -> Vec<Fact> {
     let (design, density) = (&report.design, &report.density);
+    // Of one placement it differs a thousandfold with fillers and without.
+    let energy = match report.options.filler_count {
+        0 => "Energy, bin widths²",
+        _ => "Energy with fillers, bin widths²",
+    };
     let mut facts = vec![
         Fact::new("Overflow, smoothed", format!("{:.6}", density.overflow_smoothed)),
         Fact::new("Overflow, exact", format!("{:.6}", density.overflow_exact)),
-        Fact::new("Largest density, smoothed", number(density.max_smoothed)),
-        Fact::new("Largest density, exact", number(density.max_exact)),
-        Fact::new("Energy", format!("{:.6e}", report.field.energy)),
+        Fact::new("Largest density, smoothed, area / bin area", number(density.max_smoothed)),
+        Fact::new("Largest density, exact, area / bin area", number(density.max_exact)),
+        Fact::new(energy, format!("{:.6e}", report.field.energy)),
     ];
     if let Some(hpwl) = report.hpwl {
         facts.push(Fact::new("HPWL, layout units", format!("{hpwl:.6e}")));
+    }
+    if let Some(congestion) = &report.congestion {
+        facts.push(Fact::new("Congestion", congestion.to_string()));
     }
     let [xl, yl, xh, yh] = design.die;
     facts.extend([

@@ -5,9 +5,10 @@ use crate::Real;
 use crate::cli::evaluation::Evaluated;
 use crate::cli::failure::Failure;
 use crate::cli::views::{force_maps, magnitude, movable_macros, node_name, outlines};
+use crate::congestion::CongestionKind;
 use crate::design::{Design, NodeKind};
 use crate::grid::{BinGrid, Map, Rect};
-use crate::plot::{Indexed, Palette, Scale, Shading, shrink};
+use crate::plot::{Indexed, Look, Scale, Shading, shrink};
 use serde::Serialize;
 
 /// Most bins of a stored map along an axis; larger maps are averaged down.
@@ -20,6 +21,8 @@ const SQUARES: usize = 64;
 const COARSE: u16 = 4095;
 /// … and of a smooth map.
 const FINE: u16 = 65_000;
+/// Stops of the gradient beside a map.
+const STOPS: usize = 64;
 /// Width of the drawings over a map; heights are in proportion.
 pub(crate) const WIDTH: f64 = 1000.0;
 
@@ -39,7 +42,7 @@ pub(crate) struct Maps {
 
 /// One map.
 #[derive(Clone, Debug, Serialize)]
-struct Panel {
+pub(super) struct Panel {
     id: &'static str,
     title: &'static str,
     unit: &'static str,
@@ -49,7 +52,10 @@ struct Panel {
     image: String,
     low: String,
     high: String,
+    /// Of the gradient, evenly spaced.
     colors: Vec<String>,
+    /// What the picture alone does not say.
+    remark: String,
     #[serde(skip)]
     data: PanelData,
 }
@@ -71,7 +77,15 @@ struct PanelData {
     title: &'static str,
     unit: &'static str,
     scale: &'static str,
+    /// Evenly spaced.
     colors: Vec<String>,
+    /// The same of values above the mark.
+    above: Vec<String>,
+    mark: Option<f64>,
+    /// Of zero, where it has a colour of its own.
+    zero: Option<String>,
+    /// What it means that there is no number.
+    absent: Option<&'static str>,
     nx: usize,
     ny: usize,
     /// Values at the ends of the colours.
@@ -98,13 +112,17 @@ pub(super) struct Boxes {
 }
 
 /// What a map is called and how it is drawn.
-struct Look {
-    id: &'static str,
-    title: &'static str,
-    unit: &'static str,
-    scale: Scale,
-    levels: u16,
-    mark: Option<f64>,
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PanelOf {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) scale: Scale,
+    pub(super) mark: Option<f64>,
+    /// The ends of the colours where other maps have the same.
+    pub(super) range: Option<(f64, f64)>,
+    /// What it means that a value is NaN.
+    pub(super) absent: Option<&'static str>,
 }
 
 impl Scale {
@@ -112,39 +130,56 @@ impl Scale {
     fn name(self) -> &'static str {
         match self {
             Scale::Sequential => "sequential",
+            Scale::Target => "target",
+            Scale::Overflow => "overflow",
             Scale::Magnitude => "magnitude",
             Scale::Diverging => "diverging",
         }
     }
 }
 
-/// The colours of a scale as a style sheet writes them, evenly spaced.
-pub(super) fn css_colors(scale: Scale) -> Vec<String> {
-    scale.points().map(|[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}")).collect()
+/// Colours as a style sheet writes them.
+pub(super) fn css_colors(colors: impl Iterator<Item = [u8; 3]>) -> Vec<String> {
+    colors.map(|[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}")).collect()
 }
 
 impl Panel {
-    /// Of a scalar, or of a vector by its components; values are multiplied by `unit`.
-    fn new(look: Look, maps: &[&Map<f64>], unit: f64) -> Result<Panel, Failure> {
-        let Look { id, title, unit: unit_name, scale, levels, mark } = look;
-        let scaled = |map: &&Map<f64>| {
-            let small = shrink(map, MOST_BINS, MOST_BINS);
-            let values = small.as_slice().iter().map(|v| v * unit).collect();
-            Map::from_vec(small.nx(), small.ny(), values)
-        };
-        let parts: Vec<Map<f64>> = maps.iter().map(scaled).collect();
+    /// Of a scalar, or of a vector by its components.
+    pub(super) fn new(of: PanelOf, maps: &[&Map<f64>]) -> Result<Panel, Failure> {
+        let PanelOf { id, title, unit, scale, mark, range, absent } = of;
+        let parts: Vec<Map<f64>> =
+            maps.iter().map(|map| shrink(map, MOST_BINS, MOST_BINS)).collect();
         let shown = match &parts[..] {
             [x, y] => magnitude(x, y),
             parts => parts[0].clone(),
         };
-        let palette = Palette::shaded(scale, Shading::Clipped, shown.as_slice(), mark);
-        let (least, most) = shown.range();
+        let shading = Shading::Clipped;
+        let look = Look { scale, shading, mark, range, ..Look::default() };
+        let palette = look.palette(shown.as_slice()).with_absent(absent.is_some());
+        let finite = shown.as_slice().iter().copied().filter(|v| v.is_finite());
+        let (least, most) =
+            finite.fold((f64::INFINITY, 0.0f64), |(lo, hi), v| (lo.min(v), hi.max(v)));
+        let remark = match scale {
+            Scale::Overflow if most == 0.0 => "no bin is above the target".to_owned(),
+            _ if most > palette.hi => format!("up to {}", number(most)),
+            _ => String::new(),
+        };
+        let levels = if scale == Scale::Target { COARSE } else { FINE };
+        let shades = palette.shades();
+        let stops = (0..STOPS).map(|k| shades[k * (shades.len() - 1) / (STOPS - 1)]);
         let data = PanelData {
             id,
             title,
-            unit: unit_name,
+            unit,
             scale: scale.name(),
-            colors: css_colors(scale),
+            colors: css_colors(scale.points()),
+            above: match scale {
+                Scale::Target => css_colors(Scale::points_above_mark()),
+                _ => Vec::new(),
+            },
+            mark: mark.filter(|_| scale == Scale::Target),
+            zero: (scale == Scale::Overflow).then(|| css_colors([shades[0]].into_iter()).concat()),
+            absent,
             nx: shown.nx(),
             ny: shown.ny(),
             ends: [palette.lo, palette.hi],
@@ -153,82 +188,84 @@ impl Panel {
         Ok(Panel {
             id,
             title,
-            unit: unit_name,
+            unit,
             scale: scale.name(),
             description: format!(
-                "Map of the {title}, from {} to {} {unit_name}",
+                "Map of the {title}, from {} to {} {unit}",
                 number(least),
                 number(most)
             ),
             image: pack::image("png", &Indexed::of_map(&shown, &palette).png()?),
             low: number(palette.lo),
             high: number(palette.hi),
-            colors: data.colors.clone(),
+            colors: css_colors(stops),
+            remark,
             data,
         })
     }
 }
 
 impl Maps {
-    /// Density, overflow, potential, field and force of an evaluation, in layout units.
+    /// Density, overflow, potential, field and force of an evaluation, in bin widths.
     pub(crate) fn of<T: Real>(
         design: &Design,
         evaluated: &Evaluated<T>,
         shown: &[Map<f64>; 2],
     ) -> Result<Maps, Failure> {
         let charge = evaluated.engine.charge();
-        let (grid, target) = (charge.grid(), charge.target_density());
-        let wide = |map: &Map<T>| {
-            let values = map.as_slice().iter().map(|v| v.wide()).collect();
-            Map::from_vec(map.nx(), map.ny(), values)
-        };
+        let mark = Some(charge.target_density());
         let [density, potential, field_x, field_y] = evaluated.maps.each_ref().map(wide);
         let [cells, overflow] = shown;
-        let look =
-            |id, title, unit, scale, levels, mark| Look { id, title, unit, scale, levels, mark };
-        let (sequential, magnitude) = (Scale::Sequential, Scale::Magnitude);
-        let t = Some(target);
-        let mut panels = Vec::new();
-        if charge.fillers() > 0 {
-            let name = "density with fillers";
-            let with = look("density", name, "", sequential, COARSE, t);
-            panels.push(Panel::new(with, &[&density], 1.0)?);
-            let name = "density of cells";
-            let without = look("cells", name, "", sequential, COARSE, t);
-            panels.push(Panel::new(without, &[cells], 1.0)?);
-        } else {
-            panels.push(Panel::new(
-                look("density", "density", "", sequential, COARSE, t),
-                &[&density],
-                1.0,
-            )?);
+        let share = "area / bin area";
+        let target = PanelOf { unit: share, scale: Scale::Target, mark, ..PanelOf::default() };
+        let with_fillers = charge.fillers() > 0;
+        let title = if with_fillers { "density with fillers" } else { "density" };
+        let mut panels = vec![Panel::new(PanelOf { id: "density", title, ..target }, &[&density])?];
+        if with_fillers {
+            let of = PanelOf { id: "cells", title: "density of cells", ..target };
+            panels.push(Panel::new(of, &[cells])?);
         }
-        let unit = "layout units² per bin";
-        panels.push(Panel::new(
-            look("overflow", "overflow", unit, magnitude, COARSE, None),
-            &[overflow],
-            grid.bin_area(),
-        )?);
-        let unit = "layout units²";
-        panels.push(Panel::new(
-            look("potential", "potential", unit, Scale::Diverging, FINE, None),
-            &[&potential],
-            grid.bin_x() * grid.bin_x(),
-        )?);
-        let unit = "layout units";
-        panels.push(Panel::new(
-            look("field", "field", unit, magnitude, FINE, None),
-            &[&field_x, &field_y],
-            grid.bin_x(),
-        )?);
-        let (_, [force_x, force_y]) = force_maps(evaluated)?;
-        panels.push(Panel::new(
-            look("force", "force per cell area", unit, magnitude, FINE, None),
-            &[&force_x, &force_y],
-            grid.bin_x(),
-        )?);
+        let of = PanelOf {
+            id: "overflow",
+            title: "overflow",
+            unit: "area above the target / bin area",
+            scale: Scale::Overflow,
+            ..PanelOf::default()
+        };
+        panels.push(Panel::new(of, &[overflow])?);
+        let of = PanelOf {
+            id: "potential",
+            title: "potential",
+            unit: "bin widths²",
+            scale: Scale::Diverging,
+            ..PanelOf::default()
+        };
+        panels.push(Panel::new(of, &[&potential])?);
+        let vector = PanelOf { unit: "bin widths", scale: Scale::Magnitude, ..PanelOf::default() };
+        let of = PanelOf { id: "field", title: "field", ..vector };
+        panels.push(Panel::new(of, &[&field_x, &field_y])?);
+        let (_, [force_x, force_y]) = force_maps(design, evaluated)?;
+        let of = PanelOf {
+            id: "force",
+            title: "force per cell area",
+            absent: Some("no cells"),
+            ..vector
+        };
+        panels.push(Panel::new(of, &[&force_x, &force_y])?);
+        if let Some(congestion) = &evaluated.congestion {
+            for kind in CongestionKind::ALL {
+                let unit = kind.unit(congestion.report.convention);
+                let of = PanelOf { id: kind.name(), title: kind.title(), unit, ..vector };
+                panels.push(Panel::new(of, &[congestion.maps.map(kind)])?);
+            }
+        }
+        Ok(Maps::over(design, charge.grid(), panels))
+    }
+
+    /// These maps over a design's die.
+    pub(super) fn over(design: &Design, grid: BinGrid, panels: Vec<Panel>) -> Maps {
         let die = grid.die();
-        Ok(Maps {
+        Maps {
             note: note(&grid),
             aspect: die.width() / die.height(),
             view_box: format!("0 0 {WIDTH} {}", WIDTH * die.height() / die.width()),
@@ -242,7 +279,7 @@ impl Maps {
                 rows: rows(design),
             },
             panels,
-        })
+        }
     }
 
     pub(super) fn data(&self) -> &MapData {
@@ -256,12 +293,17 @@ impl Maps {
     }
 }
 
+/// The same map in double precision.
+pub(super) fn wide<T: Real>(map: &Map<T>) -> Map<f64> {
+    Map::from_vec(map.nx(), map.ny(), map.as_slice().iter().map(|v| v.wide()).collect())
+}
+
 /// What a reader should know of the stored values.
 fn note(grid: &BinGrid) -> String {
     let (nx, ny) = (grid.nx(), grid.ny());
     let mut note = format!(
-        "{nx} × {ny} bins of {} × {} layout units. Overflow is of cells at their exact sizes, without \
-         fillers. Colours may end below the largest value where few bins reach it.",
+        "{nx} × {ny} bins of {} × {} layout units; a bin width is {0} of them. Overflow is of cells at \
+         their exact sizes, without fillers. Colours may end below the largest value where few bins reach it.",
         number(grid.bin_x()),
         number(grid.bin_y())
     );

@@ -4,6 +4,7 @@ pub(crate) mod assemble;
 mod benchmarks;
 mod chart;
 mod command;
+pub(crate) mod difference;
 mod maps;
 mod numbers;
 mod pack;

@@ -1,9 +1,12 @@
 //! The numbers that are printed or written, with stable names.
 
+use crate::cli::congestion::CongestionReport;
 use crate::cli::legality::LegalityReport;
 use crate::design::Design;
-use crate::engine::Pipeline;
-use crate::real::Precision;
+use crate::engine::{EngineError, Evaluation, Pipeline, Timed};
+use crate::grid::BinGrid;
+use crate::lefdef::DefSummary;
+use crate::real::{Precision, Real};
 use crate::scaled_hpwl::ScaledHpwl;
 use serde::Serialize;
 
@@ -24,16 +27,28 @@ pub struct Report {
     pub density: DensityReport,
     /// Energy and extremes of φ and E.
     pub field: FieldReport,
+    /// Each fence and what lies outside all of them; none without fences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<RegionReport>,
     /// Half-perimeter wirelength, every net weighing 1; none without nets.
     pub hpwl: Option<f64>,
     /// The same with the nets' weights.
     pub hpwl_weighted: Option<f64>,
+    /// Both in micrometres, where a layout unit is known to be some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hpwl_um: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[allow(missing_docs)] // as above
+    pub hpwl_weighted_um: Option<f64>,
     /// The ISPD2006 contest's score, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scaled_hpwl: Option<ScaledHpwl>,
     /// How legal the placement is, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub legality: Option<LegalityReport>,
+    /// Congestion, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<CongestionReport>,
     /// Milliseconds per stage.
     pub timings_ms: Timings,
     /// What a reader of the numbers should know.
@@ -57,6 +72,16 @@ pub struct DesignReport {
     pub movable_area: f64,
     /// Σ area inside the die of the fixed nodes, overlaps counted twice.
     pub fixed_area: f64,
+    /// The same in micrometres, where a layout unit is known to be some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub die_um: Option<[f64; 4]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub movable_area_um2: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixed_area_um2: Option<f64>,
+    /// What the DEF file holds, of a design that is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub def: Option<DefSummary>,
 }
 
 impl DesignReport {
@@ -64,6 +89,8 @@ impl DesignReport {
     pub(crate) fn of(design: &Design, movable_area: f64, fixed_area: f64) -> DesignReport {
         let movable = design.movable().count();
         let nets = design.nets.as_ref();
+        let die = design.die().map_or([0.0; 4], |d| [d.xl, d.yl, d.xh, d.yh]);
+        let microns = design.units_per_micron;
         DesignReport {
             name: design.name.clone(),
             nodes: design.nodes.len(),
@@ -72,9 +99,13 @@ impl DesignReport {
             nets: nets.map_or(0, |n| n.len()),
             pins: nets.map_or(0, |n| n.pins()),
             rows: design.rows.len(),
-            die: design.die().map_or([0.0; 4], |d| [d.xl, d.yl, d.xh, d.yh]),
+            die,
             movable_area,
             fixed_area,
+            die_um: microns.map(|units| die.map(|at| at / units)),
+            movable_area_um2: microns.map(|units| movable_area / (units * units)),
+            fixed_area_um2: microns.map(|units| fixed_area / (units * units)),
+            def: None,
         }
     }
 }
@@ -86,6 +117,18 @@ pub struct GridReport {
     pub bins: [usize; 2],
     /// `[bin_x, bin_y]`, layout units.
     pub bin_size: [f64; 2],
+    /// The same in micrometres, where a layout unit is known to be some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bin_size_um: Option<[f64; 2]>,
+}
+
+impl GridReport {
+    /// Of the bins that a design is on.
+    pub(crate) fn of(grid: &BinGrid, design: &Design) -> GridReport {
+        let bin_size = [grid.bin_x(), grid.bin_y()];
+        let bin_size_um = design.units_per_micron.map(|units| bin_size.map(|size| size / units));
+        GridReport { bins: [grid.nx(), grid.ny()], bin_size, bin_size_um }
+    }
 }
 
 /// How the evaluation was done.
@@ -103,23 +146,27 @@ pub struct OptionsReport {
     pub precision: Precision,
     /// T as used, which fillers may raise above what was asked for.
     pub target_density: f64,
+    /// T as asked for.
+    pub target_density_asked: f64,
     /// Whether fillers took part.
     pub fillers: bool,
     /// How many there are.
     pub filler_count: usize,
     /// Whether area outside every row counted as fixed.
     pub row_blockage: bool,
-    /// Whether the same input gives the same bits.
+    /// Whether `--deterministic` was asked for: the bits of one device on several.
     pub deterministic: bool,
 }
 
 /// The density in numbers.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct DensityReport {
-    /// Overflow of the smoothed map: what placers log.
+    /// Overflow of the smoothed map: what placers log. With that of cells off the die.
     pub overflow_smoothed: f64,
-    /// Overflow with every cell at its exact size.
+    /// Overflow with every cell at its exact size, and that of cells off the die.
     pub overflow_exact: f64,
+    /// The part of both that is movable area off the die, over all movable area.
+    pub overflow_off_die: f64,
     /// Largest smoothed density.
     pub max_smoothed: f64,
     /// Largest density with every cell at its exact size.
@@ -130,6 +177,8 @@ pub struct DensityReport {
     pub total_area: f64,
     /// Area of movable and fixed cells outside the die, which no map holds.
     pub clipped_area: f64,
+    /// Area under no fixed cell that blockages, halos and what is outside every row take.
+    pub blocked_area: f64,
     /// Area of movable cells on the die that stretching to √2 bins takes over its edge, where no
     /// map holds it.
     pub edge_loss_area: f64,
@@ -148,6 +197,50 @@ pub struct FieldReport {
     pub field_x_max: f64,
     /// Largest |Ey|.
     pub field_y_max: f64,
+}
+
+/// A fence region in numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct RegionReport {
+    /// What the fence is called; none for the region outside all fences.
+    pub fence: Option<String>,
+    /// Movable cells in it.
+    pub movable: usize,
+    /// Σ width × height of these.
+    pub movable_area: f64,
+    /// T as used there.
+    pub target_density: f64,
+    /// Smoothed overflow of its own cells over their own area.
+    pub overflow_smoothed: f64,
+    /// Largest smoothed density.
+    pub max_smoothed: f64,
+    /// Σ φ·ρ over bins, of its own density.
+    pub energy: f64,
+}
+
+impl RegionReport {
+    /// Those of an engine that has solved the field.
+    pub(crate) fn of<T: Real>(engine: &mut dyn Timed<T>) -> Result<Vec<RegionReport>, EngineError> {
+        let regions = engine.charge().regions();
+        if regions == 1 {
+            return Ok(Vec::new());
+        }
+        let mut evaluations = vec![Evaluation::default(); regions];
+        engine.read_regions(&mut evaluations)?;
+        let charge = engine.charge();
+        let mut movable = vec![0; regions];
+        (0..charge.movable()).for_each(|i| movable[charge.region(i)] += 1);
+        let report = |(region, of): (usize, &Evaluation)| RegionReport {
+            fence: charge.region_name(region).map(str::to_owned),
+            movable: movable[region],
+            movable_area: charge.region_movable_area(region),
+            target_density: charge.region_target_density(region),
+            overflow_smoothed: of.density.overflow,
+            max_smoothed: of.density.max,
+            energy: of.energy,
+        };
+        Ok(evaluations.iter().enumerate().map(report).collect())
+    }
 }
 
 /// Milliseconds per stage.

@@ -52,9 +52,13 @@ async function unpackMap({ nx, ny }, part) {
   return values;
 }
 
+const rgb = color => [1, 3, 5].map(at => parseInt(color.slice(at, at + 2), 16));
+/** What a bin looks like that has no value. */
+const ABSENT = [0xc8, 0xcc, 0xd0];
+const NO_NUMBER = [0, 229, 255];
 /** 256 shades between the colours given, evenly spaced. */
 function shadesOf(colors) {
-  const parsed = colors.map(c => [1, 3, 5].map(at => parseInt(c.slice(at, at + 2), 16)));
+  const parsed = colors.map(rgb);
   return Array.from({ length: 256 }, (_, shade) => {
     const x = shade / 255 * (parsed.length - 1), k = Math.min(Math.floor(x), parsed.length - 2);
     return parsed[k].map((low, c) => Math.round(low + (parsed[k + 1][c] - low) * (x - k)));
@@ -80,6 +84,10 @@ class Maps {
       panel.shown = panel.values.length === 1 ? panel.values[0]
         : panel.values[0].map((x, k) => Math.hypot(x, panel.values[1][k]));
       panel.shades = shadesOf(panel.colors);
+      panel.shadesAbove = panel.mark === null ? [] : shadesOf(panel.above);
+      // A value above the mark by less than this is not above it but rounded to a level.
+      panel.slack = 1e-9 + 0.51 * Math.max(...panel.parts.map(({ lo, hi, levels }) => (hi - lo) / levels));
+      panel.zeroColor = panel.zero && rgb(panel.zero);
       [panel.from, panel.to] = panel.ends;
       panel.log = false;
     }));
@@ -124,17 +132,37 @@ class Maps {
 
   // ---- drawing
 
-  /** The map's colours, one pixel a bin, the highest row first. */
+  /** The colour of every value of a map, as its range and its mark say. */
+  colorsOf({ shades, shadesAbove, zeroColor, mark, slack, absent, from, to, log }) {
+    const along = value => log ? Math.log(Math.max(value, to * 1e-9, 1e-300)) : value;
+    const [low, high, middle] = [along(from), along(to), along(mark ?? to)];
+    const darkest = along(Math.max(to, 1.5 * (mark ?? 0))); // a little above the mark looks little
+    const shade = (of, share) => of[clamp(Math.floor(share * 256), 0, 255)];
+    const split = mark !== null && middle > low && middle < high;
+    return value => {
+      if (Number.isNaN(value)) return absent ? ABSENT : NO_NUMBER;
+      if (zeroColor && value <= 0) return zeroColor;
+      const at = along(value);
+      if (!split) return shade(shades, (at - low) / (high - low));
+      return value > mark + slack
+        ? shade(shadesAbove, (at - middle) / (darkest - middle))
+        : shade(shades, (at - low) / (middle - low));
+    };
+  }
+
+  /** The map's colours, one pixel a bin, the highest row first, and those of the bar. */
   paint(panel) {
-    const { nx, ny, shown, shades, from, to, log } = panel;
-    const image = new ImageData(nx, ny);
-    const low = log ? Math.log(Math.max(from, to * 1e-9)) : from;
-    const range = (log ? Math.log(to) : to) - low;
+    const { nx, ny, shown, from, to, log } = panel;
+    const image = new ImageData(nx, ny), colorOf = this.colorsOf(panel);
+    const stops = $$(`#shades-${panel.id} stop`);
+    stops.forEach((stop, k) => {
+      const share = (k + 0.5) / stops.length;
+      const value = log ? from * (to / from) ** share : from + share * (to - from);
+      stop.setAttribute("stop-color", `rgb(${colorOf(value).join(" ")})`);
+    });
     for (let i = 0, k = 0; i < nx; i++) {
       for (let j = 0; j < ny; j++, k++) {
-        const value = log ? Math.log(Math.max(shown[k], 1e-300)) : shown[k];
-        const color = Number.isNaN(shown[k]) ? [0, 229, 255]
-          : shades[clamp(Math.floor((value - low) / range * 256), 0, 255)];
+        const color = colorOf(shown[k]);
         const at = 4 * ((ny - 1 - j) * nx + i);
         [image.data[at], image.data[at + 1], image.data[at + 2]] = color;
         image.data[at + 3] = 255;
@@ -167,7 +195,7 @@ class Maps {
     context.imageSmoothingEnabled = false;
     const die = this.whole;
     context.drawImage(panel.picture, ...place(die.xl, die.yl, die.xh - die.xl, die.yh - die.yl));
-    const light = panel.scale === "diverging" ? "0, 0, 0" : "255, 255, 255";
+    const light = ["diverging", "overflow"].includes(panel.scale) ? "0, 0, 0" : "255, 255, 255";
     const boxes = (of, chosen, least) => {
       context.beginPath();
       for (let k = 0; k < of.x.length; k++) {
@@ -222,9 +250,14 @@ class Maps {
         if (x < 0 || y < 0 || x > context.canvas.width || y > context.canvas.height) continue;
         let sumX = 0, sumY = 0, bins = 0;
         for (let a = i; a < Math.min(i + step, nx); a++) {
-          for (let b = j; b < Math.min(j + step, ny); b++, bins++) { sumX += vx[a * ny + b]; sumY += vy[a * ny + b]; }
+          for (let b = j; b < Math.min(j + step, ny); b++) {
+            if (Number.isNaN(vx[a * ny + b])) continue;
+            sumX += vx[a * ny + b];
+            sumY += vy[a * ny + b];
+            bins++;
+          }
         }
-        arrows.push([x, y, sumX / bins, -sumY / bins]);
+        if (bins > 0) arrows.push([x, y, sumX / bins, -sumY / bins]);
       }
     }
     const sizes = arrows.map(a => Math.hypot(a[2], a[3])).filter(Number.isFinite).sort((a, b) => a - b);
@@ -396,6 +429,10 @@ class Maps {
       const { nx, ny } = panel;
       const i = Math.min(Math.floor((at.x - whole.xl) / (whole.xh - whole.xl) * nx), nx - 1);
       const j = Math.min(Math.floor((at.y - whole.yl) / (whole.yh - whole.yl) * ny), ny - 1);
+      if (panel.absent && Number.isNaN(panel.shown[i * ny + j])) {
+        items.push(item(panel.title, panel.absent));
+        continue;
+      }
       const values = panel.values.map(map => short(map[i * ny + j]));
       items.push(item(panel.title, `${values.length === 2 ? `(${values.join(", ")})` : values[0]} ${panel.unit}`));
     }

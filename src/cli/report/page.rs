@@ -41,7 +41,7 @@ pub(crate) struct Page {
     /// Options, machine, times.
     pub(crate) made: Vec<Group>,
     /// What the script reads.
-    pub(super) data: Option<serde_json::Value>,
+    pub(crate) data: Option<serde_json::Value>,
 }
 
 /// A number or a word with its name.

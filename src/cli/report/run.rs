@@ -121,7 +121,7 @@ impl Run {
             data: RunData {
                 iterations,
                 columns,
-                colors: css_colors(Scale::Sequential),
+                colors: css_colors(Scale::Sequential.points()),
                 outlines: film.as_ref().map_or_else(Vec::new, |f| f.outlines.clone()),
                 drawing: film.as_ref().map_or([1.0; 2], |f| f.drawing),
             },

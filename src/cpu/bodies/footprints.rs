@@ -111,7 +111,8 @@ pub(in crate::cpu) fn low_bits(value: f64) -> u64 {
     (value + INTEGERS).to_bits().wrapping_sub(INTEGERS.to_bits())
 }
 
-/// What [`Axis::covered`] gives of a block of intervals, for the first `N` bins and without a branch.
+/// What [`Axis::covered`] gives of a block of intervals, for the first `N` bins and without a
+/// branch.
 struct Windows<const N: usize> {
     /// The first bin, counted from the patch's.
     first: [f64; BLOCK],

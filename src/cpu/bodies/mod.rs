@@ -95,7 +95,7 @@ pub(super) struct Bodies {
 impl Bodies {
     pub(super) fn new(charge: &Charge) -> Self {
         let grid = charge.grid();
-        let (x, y) = Axis::of(&grid);
+        let (x, y) = Axis::of(&charge.grid_from_origin());
         let bins = Bins { nx: grid.nx(), ny: grid.ny(), area: grid.bin_area(), x, y };
         let mut bodies: Vec<Body> = (0..charge.bodies())
             .map(|i| {

@@ -1,10 +1,9 @@
 //! Loops compiled for the processor at hand.
 //!
-//! The library is built for the oldest processor of its family. What runs over whole
-//! maps or all bodies is compiled once more for newer vector units, and the widest
-//! that the processor has is taken at run time. On AArch64 NEON is part of the oldest; there
-//! the library's tests pass under QEMU (`qemu-aarch64`) but for one with a time limit; that says nothing of its
-//! speed.
+//! The library is built for the oldest processor of its family. What runs over whole maps or all
+//! bodies is compiled once more for newer vector units, and the widest that the processor has is
+//! taken at run time. On AArch64 NEON is part of the oldest; there the library's tests pass under
+//! QEMU (`qemu-aarch64`) but for one with a time limit; that says nothing of its speed.
 //!
 //! The environment variable `PLACEFIELD_SIMD` (`portable`, `avx2` or `avx512`) allows
 //! no wider one; [`Simd::force`] does so for one thread, which is how tests run each.

@@ -41,8 +41,8 @@ pub trait Vector:
     /// As [`Vector::store`], past the caches where the unit can.
     ///
     /// # Safety
-    /// As there. `to` is a multiple of the vector's size, and a [`Vector::fence`] comes between this and
-    /// whatever else reads or writes the numbers.
+    /// As there. `to` is a multiple of the vector's size, and a [`Vector::fence`] comes between
+    /// this and whatever else reads or writes the numbers.
     unsafe fn stream(self, to: *mut Self::Number);
 
     /// What was streamed before can be read by every thread that what follows is seen by.
@@ -57,8 +57,8 @@ pub trait Vectors: Copy + Debug + Send + Sync + 'static {
     type Avx2: Vector<Number = Self>;
     /// What every processor of the family has: 128 bits.
     type Portable: Vector<Number = Self>;
-    /// 128 bytes of numbers: two cache lines, the real parts of [`Vectors::LANES`] complex numbers, then
-    /// their imaginary parts.
+    /// 128 bytes of numbers: two cache lines, the real parts of [`Vectors::LANES`] complex numbers,
+    /// then their imaginary parts.
     type Row: Copy + Debug + Send + Sync + AsRef<[Self]> + AsMut<[Self]>;
     /// Zeros.
     const ROW: Row<Self>;
@@ -137,14 +137,14 @@ impl<V: Vector> Unit<V> {
     pub(crate) unsafe fn stream(self, vector: V, to: &mut [V::Number], at: usize) {
         let to = &mut to[at..][..V::LANES];
         assert!(to.as_ptr().addr().is_multiple_of(size_of_val(to)), "the beginning of a vector");
-        // SAFETY: the slice has as many numbers, at a multiple of the vector's size; the fence is the
-        // caller's promise.
+        // SAFETY: the slice has as many numbers, at a multiple of the vector's size; the fence is
+        // the caller's promise.
         unsafe { vector.stream(to.as_mut_ptr()) }
     }
 }
 
-/// Work written for any unit. `run` and all it calls with vectors is to be `#[inline(always)]`, closures
-/// included: what is not inlined is not compiled for the unit, and as slow as calls are.
+/// Work written for any unit. `run` and all it calls with vectors is to be `#[inline(always)]`,
+/// closures included: what is not inlined is not compiled for the unit, and as slow as calls are.
 pub(crate) trait Work<T: Vectors> {
     type Output;
     fn run<V: Vector<Number = T>>(self, unit: Unit<V>) -> Self::Output;
@@ -254,7 +254,8 @@ mod x86 {
                 type Output = Self;
                 #[inline(always)]
                 fn add(self, other: Self) -> Self {
-                    // SAFETY: a vector comes from `splat` or `load`, whose caller promises the unit.
+                    // SAFETY: a vector comes from `splat` or `load`, whose caller promises the
+                    // unit.
                     $name(unsafe { $add(self.0, other.0) })
                 }
             }
@@ -474,8 +475,8 @@ mod squares {
         let mut turned = [[0.0; 4]; 4];
         for i in [0, 2] {
             for j in [0, 2] {
-                // SAFETY: SSE2 is part of x86-64 and NEON of AArch64; from both places on each array
-                // has two numbers.
+                // SAFETY: SSE2 is part of x86-64 and NEON of AArch64; from both places on each
+                // array has two numbers.
                 unsafe {
                     let a = load(square[i][j..].as_ptr());
                     let b = load(square[i + 1][j..].as_ptr());

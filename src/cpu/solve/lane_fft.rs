@@ -1,11 +1,11 @@
 //! FFTs of as many lines at once as a vector has lanes: every butterfly is one of whole
 //! vectors, twiddles are shared by all lanes, and nothing is ever moved within a vector.
 //!
-//! A tile has a [`Row`] for each point: the real parts of [`Vectors::LANES`] lines, then their imaginary
-//! parts. Lengths 2^a·3^b·5^c are transformed in place by decimation in time: points come in an
-//! order of their own ([`LaneFft::place`]) and go out in order. The blocks of a stage are finished before the
-//! next block begins, so that the first stages stay in the nearest cache. Other lengths are
-//! transformed a line at a time.
+//! A tile has a [`Row`] for each point: the real parts of [`Vectors::LANES`] lines, then their
+//! imaginary parts. Lengths 2^a·3^b·5^c are transformed in place by decimation in time: points come
+//! in an order of their own ([`LaneFft::place`]) and go out in order. The blocks of a stage are
+//! finished before the next block begins, so that the first stages stay in the nearest cache. Other
+//! lengths are transformed a line at a time.
 
 use crate::cpu::simd::{Row, Unit, Vector, Vectors, Work, dispatch};
 use crate::memory::filled;

@@ -2,8 +2,8 @@
 //!
 //! The row-column and the fused pipeline compute the four 2-D transforms
 //! ([`Plan2d`](super::transforms::Plan2d)) in two ways, and the solve composes them alike: one DCT
-//! with Green's function folded into its last stage, then three inverses with the wavenumbers folded into their first. The three-pass
-//! pipeline is a solve of its own.
+//! with Green's function folded into its last stage, then three inverses with the wavenumbers
+//! folded into their first. The three-pass pipeline is a solve of its own.
 
 mod fields;
 mod lane_fft;
@@ -256,8 +256,8 @@ mod tests {
             }
         }
     }
-    /// Maps from a size on are written past the caches where their rows begin with cache lines. The last
-    /// columns are fewer than a tile has.
+    /// Maps from a size on are written past the caches where their rows begin with cache lines. The
+    /// last columns are fewer than a tile has.
     #[test]
     #[cfg_attr(miri, ignore = "large")]
     fn fields_are_the_same_wherever_they_are_written() {

@@ -9,9 +9,9 @@
 //! [`Bodies::order_is_due`] says when to order again. The order is no part of the
 //! result.
 //!
-//! Bodies of several fence regions ([`Charge::set_fences`]) are ordered by region first, and a block's
-//! are of one region: each has maps of its own, one region's after the other's. The kernels of
-//! several regions are compiled apart, so that those of one know nothing of it.
+//! Bodies of several fence regions ([`Charge::set_fences`]) are ordered by region first, and a
+//! block's are of one region: each has maps of its own, one region's after the other's. The kernels
+//! of several regions are compiled apart, so that those of one know nothing of it.
 //!
 //! Positions and forces are pairs, x and y of a body side by side. They may stay
 //! in the caller's order ([`Arrangement::Caller`]), at the price of one random
@@ -100,8 +100,8 @@ impl<T: CudaReal> Bodies<T> {
     /// Uploads the bodies of `charge` and allocates all that ordering needs.
     ///
     /// # Errors
-    /// When there are 2³¹ bodies or more, or more fence regions than a grid of blocks has along its second
-    /// axis (65535), kernels cannot be compiled, or memory runs out.
+    /// When there are 2³¹ bodies or more, or more fence regions than a grid of blocks has along its
+    /// second axis (65535), kernels cannot be compiled, or memory runs out.
     pub fn new(gpu: &Gpu, charge: impl Into<Arc<Charge>>) -> Result<Self, CudaError> {
         let charge = charge.into();
         let sizes = BodySizes::new(&charge);
@@ -109,10 +109,10 @@ impl<T: CudaReal> Bodies<T> {
         Self::of_sizes(gpu, charge, &sizes, units, None)
     }
 
-    /// The same on several ranks, each of which works on the bodies in tiles of its own, an interval of them
-    /// along x that every order draws anew ([`Bodies::count_own`]); before the first, on those of its share.
-    /// `make` makes the rest of a rank's part of them, and for each body gets the rank that works on it, as far as it
-    /// is in the share.
+    /// The same on several ranks, each of which works on the bodies in tiles of its own, an
+    /// interval of them along x that every order draws anew ([`Bodies::count_own`]); before the
+    /// first, on those of its share. `make` makes the rest of a rank's part of them, and for each
+    /// body gets the rank that works on it, as far as it is in the share.
     pub(in crate::cuda) fn on_each<R: Send>(
         gpus: &[&Gpu],
         charge: &Arc<Charge>,
@@ -269,8 +269,8 @@ impl<T: CudaReal> Bodies<T> {
         }
     }
 
-    /// What orders on these ranks are made from and written to, with every rank's lower-left corners, a pair for each
-    /// body, and of each body in its share the rank that works on it.
+    /// What orders on these ranks are made from and written to, with every rank's lower-left
+    /// corners, a pair for each body, and of each body in its share the rank that works on it.
     pub(in crate::cuda) fn together<'a>(
         all: impl Iterator<Item = &'a Self> + Clone,
         corners: Addresses,
@@ -283,12 +283,12 @@ impl<T: CudaReal> Bodies<T> {
         AllBodies::of(all.map(|bodies| &bodies.ordering), ids, records, [corners, worker], shares)
     }
 
-    /// Enqueues the first half of a new order on this rank: how many of its bodies are in every tile. It has
-    /// their corners; ranks meet before the second half.
+    /// Enqueues the first half of a new order on this rank: how many of its bodies are in every
+    /// tile. It has their corners; ranks meet before the second half.
     ///
     /// # Safety
-    /// `ranks` are [`Bodies::together`], which live until all of it has run, and whose arrays nothing else
-    /// uses before ranks have met after [`Bodies::place_own`].
+    /// `ranks` are [`Bodies::together`], which live until all of it has run, and whose arrays
+    /// nothing else uses before ranks have met after [`Bodies::place_own`].
     pub(in crate::cuda) unsafe fn count_own(
         &mut self,
         corners: &DeviceVec<T>,
@@ -302,8 +302,8 @@ impl<T: CudaReal> Bodies<T> {
         unsafe { self.ordering.count(&self.gpu, &parts, Some(ranks)) }
     }
 
-    /// The second half: tiles are divided among ranks anew, and this rank's bodies go to those that then have their
-    /// tiles.
+    /// The second half: tiles are divided among ranks anew, and this rank's bodies go to those that
+    /// then have their tiles.
     ///
     /// # Safety
     /// As [`Bodies::count_own`], which came before it.
@@ -370,8 +370,8 @@ impl<T: CudaReal> Bodies<T> {
         self.make_order((Corners::Caller(layout), *corners.address()), wanted)
     }
 
-    /// As [`Bodies::order`], from where the last density in the caller's order saw the bodies, which
-    /// stays in slot order; `spare` has a pair per body and is written over.
+    /// As [`Bodies::order`], from where the last density in the caller's order saw the bodies,
+    /// which stays in slot order; `spare` has a pair per body and is written over.
     pub(in crate::cuda) fn order_staged(
         &mut self,
         spare: &mut DeviceVec<T>,
@@ -402,7 +402,8 @@ impl<T: CudaReal> Bodies<T> {
         self.check_ordered()?;
         self.check_own("a permutation", from.bodies)?;
         let (corners, from) = (*corners.address(), *from.from.address());
-        // Most callers in slots never ask for slots of bodies, and it takes as long as half an order.
+        // Most callers in slots never ask for slots of bodies, and it takes as long as half an
+        // order.
         self.make_order((Corners::Slots, corners), Wanted { slot_of: 0, from, corners })
     }
 

@@ -61,7 +61,8 @@ pub struct Density<T: CudaReal> {
     finish: CudaFunction,
     /// Of every region.
     backgrounds: Vec<f64>,
-    /// Maps of every region, as all maps here. Fixed area per bin over the bin area, less the background.
+    /// Maps of every region, as all maps here. Fixed area per bin over the bin area, less the
+    /// background.
     fixed: DeviceVec<T>,
     /// The target density of every bin less the background; one value, not used, where it is
     /// the same everywhere.
@@ -103,14 +104,12 @@ impl<T: CudaReal> Density<T> {
     }
 
     /// As [`Density::new`], for a solve: the map of every region is written less its
-    /// [`Charge::region_background`](crate::charge::Charge::region_background).
+    /// [background](crate::charge::Charge::backgrounds).
     ///
     /// # Errors
     /// As [`Density::new`].
     pub fn centered(bodies: &Bodies<T>) -> Result<Self, CudaError> {
-        let charge = bodies.charge();
-        let background = |region| charge.region_background(region);
-        Self::less(bodies, (0..charge.regions()).map(background).collect())
+        Self::less(bodies, bodies.charge().backgrounds())
     }
 
     fn less(bodies: &Bodies<T>, backgrounds: Vec<f64>) -> Result<Self, CudaError> {
@@ -249,8 +248,8 @@ impl<T: CudaReal> Density<T> {
         self.deposit(bodies, &plan, (Arrangement::Caller.into(), corners.as_view()))
     }
 
-    /// The second half, for some of the bins: their sums become ρ, in the map of all bins, and overflow
-    /// and maximum are those of these bins. Where the first of them is a multiple of
+    /// The second half, for some of the bins: their sums become ρ, in the map of all bins, and
+    /// overflow and maximum are those of these bins. Where the first of them is a multiple of
     /// [`BINS_PER_BLOCK`], the parts' overflows add up to the bits of the whole.
     pub(in crate::cuda) fn finish_part(
         &mut self,
@@ -266,8 +265,8 @@ impl<T: CudaReal> Density<T> {
         self.finish(bodies, &plan, bins, rho)
     }
 
-    /// The sums of every bin between the two halves of a density, and what 4 bytes do not hold of them:
-    /// movable cells', then fillers'.
+    /// The sums of every bin between the two halves of a density, and what 4 bytes do not hold of
+    /// them: movable cells', then fillers'.
     pub(in crate::cuda) fn sums(&self) -> (&DeviceVec<u32>, &DeviceVec<u64>) {
         (&self.sums, &self.rest)
     }
@@ -354,11 +353,11 @@ impl<T: CudaReal> Density<T> {
         let mut config = blocks_for(bins.len().div_ceil(4));
         config.grid_dim.0 += 1;
         config.grid_dim.1 = self.backgrounds.len() as u32;
-        // SAFETY: arguments are those of density_finish and density_finish_targets,
-        // of which the latter is taken where there is a target per bin, arrays as in
-        // `deposit`, ρ as the sums have it; before it waits the kernel reads the fixed area and levels alone, which are never
-        // written. `post` is one value of memory that host and device share and
-        // that the bodies keep until all work has run.
+        // SAFETY: arguments are those of density_finish and density_finish_targets, of which the
+        // latter is taken where there is a target per bin, arrays as in `deposit`, ρ as the sums
+        // have it; before it waits the kernel reads the fixed area and levels alone, which are
+        // never written. `post` is one value of memory that host and device share and that the
+        // bodies keep until all work has run.
         unsafe {
             Launch::new(&self.gpu, &self.finish)
                 .overlap(self.overlap)
@@ -414,8 +413,8 @@ impl<T: CudaReal> Density<T> {
         Ok(())
     }
 
-    /// What [`Density::report`] reads: the three values of [`RawStatistics`], and with several regions
-    /// then those of each.
+    /// What [`Density::report`] reads: the three values of [`RawStatistics`], and with several
+    /// regions then those of each.
     pub fn statistics(&self) -> &DeviceVec<u64> {
         &self.stats
     }

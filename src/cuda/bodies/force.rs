@@ -18,7 +18,8 @@ const RETURN_EACH: usize = 4;
 /// Regions' weights that a launch takes.
 const WEIGHTS: usize = 64;
 
-/// `Weights` in `kernels/bodies/force.cu`: what the force on bodies of some regions is multiplied by.
+/// `Weights` in `kernels/bodies/force.cu`: what the force on bodies of some regions is multiplied
+/// by.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct WeightsOf<T> {
@@ -30,8 +31,8 @@ struct WeightsOf<T> {
 // SAFETY: plain numbers in C order, as the kernels declare them.
 unsafe impl<T: CudaReal> KernelArgument for WeightsOf<T> {}
 
-/// `AllForces` in `kernels/bodies/force.cu`: forces on all ranks, a pair for every body, of which a rank has those of
-/// its share.
+/// `AllForces` in `kernels/bodies/force.cu`: forces on all ranks, a pair for every body, of which a
+/// rank has those of its share.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(in crate::cuda) struct AllForces {
@@ -42,7 +43,8 @@ pub(in crate::cuda) struct AllForces {
 // SAFETY: addresses and numbers in C order, as the kernels declare them.
 unsafe impl KernelArgument for AllForces {}
 
-/// Up to so many bins forces are gathered by a kernel whose launch overlaps with the end of the one before.
+/// Up to so many bins forces are gathered by a kernel whose launch overlaps with the end of the one
+/// before.
 const OVERLAP: usize = 1 << 18;
 
 /// What [`Force::run_outputs`] writes.
@@ -126,9 +128,9 @@ impl<T: CudaReal> Force<T> {
         self.run_gradient(bodies, None, field, &as_it_is, None, forces)
     }
 
-    /// As [`Force::run`], at lower-left corners in slot order where they are given, times the weight of
-    /// `options`, and times the number at `factor` on the device where there is one, in an array laid
-    /// out as `options` has it; written, or added to what is there.
+    /// As [`Force::run`], at lower-left corners in slot order where they are given, times the
+    /// weight of `options`, and times the number at `factor` on the device where there is one, in
+    /// an array laid out as `options` has it; written, or added to what is there.
     ///
     /// # Errors
     /// As [`Force::run`], and when there is not one factor, or pairs do not begin where one can be
@@ -236,18 +238,18 @@ impl<T: CudaReal> Force<T> {
             None => launch.arg(&NONE).arg(&one).arg(&NONE),
         };
         // SAFETY: arguments are those of force_pairs and force_halves; arrays hold one value or two
-        // per body, the factor is one, the energy one and what it is copied from one at least. Before
-        // it waits the kernel reads slots, the factor and the gradient, which the one before it does
-        // not write.
+        // per body, the factor is one, the energy one and what it is copied from one at least.
+        // Before it waits the kernel reads slots, the factor and the gradient, which the one before
+        // it does not write.
         unsafe { launch.launch(config(if forces { bodies.len() } else { 1 })) }
     }
 
-    /// As [`Force::run`], of this rank's bodies, of several: the force on each goes to the rank that has the body in its
-    /// share.
+    /// As [`Force::run`], of this rank's bodies, of several: the force on each goes to the rank
+    /// that has the body in its share.
     ///
     /// # Safety
-    /// `all` hold a pair for every body each, in memory that this device reaches, one for each rank of its
-    /// shares, and nothing uses what is written there before ranks have met.
+    /// `all` hold a pair for every body each, in memory that this device reaches, one for each rank
+    /// of its shares, and nothing uses what is written there before ranks have met.
     pub(in crate::cuda) unsafe fn run_shares(
         &mut self,
         bodies: &Bodies<T>,
@@ -259,8 +261,8 @@ impl<T: CudaReal> Force<T> {
             return Err(CudaError::OtherBodies("forces of several ranks"));
         };
         let regions = bodies.region_tables();
-        // SAFETY: the arguments are those of force_shares, as those of force_slots (`gather`); there are two ids
-        // for each body; the rest is the caller's promise.
+        // SAFETY: the arguments are those of force_shares, as those of force_slots (`gather`);
+        // there are two ids for each body; the rest is the caller's promise.
         unsafe {
             Launch::new(&self.gpu, kernel)
                 .arg(&bodies.plan)

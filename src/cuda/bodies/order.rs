@@ -87,7 +87,8 @@ const _: () = assert!(size_of::<Wanted>() == 24); // as in kernels/bodies/order.
 // SAFETY: three addresses in C order, as the kernels declare them.
 unsafe impl KernelArgument for Wanted {}
 
-/// `AllBodies` in `kernels/bodies/order.cu`: what orders on several ranks are made from and written to.
+/// `AllBodies` in `kernels/bodies/order.cu`: what orders on several ranks are made from and written
+/// to.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(in crate::cuda) struct AllBodies {
@@ -237,15 +238,16 @@ impl Ordering {
         (config, i32::from(local))
     }
 
-    /// Enqueues the first half of a new order: how many bodies every tile has. With several ranks, of this one's.
+    /// Enqueues the first half of a new order: how many bodies every tile has. With several ranks,
+    /// of this one's.
     ///
     /// # Safety
-    /// Corners, as they are said to be, and `staged` hold a pair per body, `all_ids` two values per body,
-    /// `ids` one (in `all_ids`) unless corners are in slots, `records` two records per slot that has
-    /// any, `chunks` 8 values for each of the plan's `max_chunks`, and what is
-    /// wanted one value, of `corners` a pair, per body, and the regions' tables are those of the bodies;
-    /// all of it of `gpu`. `ranks` are given where there are several, each of which has such arrays and lives until
-    /// all of it has run; ranks meet after this, and again after [`Ordering::place`].
+    /// Corners, as they are said to be, and `staged` hold a pair per body, `all_ids` two values per
+    /// body, `ids` one (in `all_ids`) unless corners are in slots, `records` two records per slot
+    /// that has any, `chunks` 8 values for each of the plan's `max_chunks`, and what is wanted one
+    /// value, of `corners` a pair, per body, and the regions' tables are those of the bodies; all
+    /// of it of `gpu`. `ranks` are given where there are several, each of which has such arrays and
+    /// lives until all of it has run; ranks meet after this, and again after [`Ordering::place`].
     pub(super) unsafe fn count<T: CudaReal>(
         &self,
         gpu: &Gpu,
@@ -266,8 +268,8 @@ impl Ordering {
         if let Some(ranks) = &ranks {
             launch.arg(ranks);
         }
-        // SAFETY: arguments are those of kernels/bodies/order.cu, of the lengths the caller promises; counts
-        // hold one value per region, tile and class, with several ranks twice.
+        // SAFETY: arguments are those of kernels/bodies/order.cu, of the lengths the caller
+        // promises; counts hold one value per region, tile and class, with several ranks twice.
         unsafe { launch.launch(config) }
     }
 

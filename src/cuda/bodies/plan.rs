@@ -233,7 +233,8 @@ impl BodySizes {
         (self.movable - self.large_movable, self.sizes.len() - self.large.len())
     }
 
-    /// Width, height and ratio of every region's fillers; of no matter where they have several sizes.
+    /// Width, height and ratio of every region's fillers; of no matter where they have several
+    /// sizes.
     pub(super) fn fillers<T: CudaReal>(&self) -> Vec<T> {
         let sizes = self.fillers.clone().unwrap_or(vec![NO_SIZE; self.starts.len() / 4]);
         sizes.iter().flat_map(|size| [size.w, size.h, size.ratio].map(T::of)).collect()
@@ -263,15 +264,15 @@ impl BodySizes {
 
     pub(super) fn plan<T: CudaReal>(&self, charge: &Charge, units: Units) -> Plan<T> {
         let Units { chunk, area_bits, excess_bits } = units;
-        let grid = &charge.grid();
+        let (grid, die) = (&charge.grid(), charge.grid_from_origin().die());
         let tiles = |bins: usize| bins.div_ceil(TILE);
         let (movable, bodies) = self.slots();
         let filler = self.fillers.as_ref().map_or(NO_SIZE, |fillers| fillers[0]);
         let regions = charge.regions();
         let tile_count = regions * tiles(grid.nx()) * tiles(grid.ny());
         Plan {
-            x: PlanAxis::new(grid.die().xl, grid.bin_x()),
-            y: PlanAxis::new(grid.die().yl, grid.bin_y()),
+            x: PlanAxis::new(die.xl, grid.bin_x()),
+            y: PlanAxis::new(die.yl, grid.bin_y()),
             stretch: T::of(LEAST_EXTENT),
             filler_w: T::of(filler.w),
             filler_h: T::of(filler.h),
@@ -328,7 +329,8 @@ const _: () = assert!(size_of::<RegionTables>() == 16); // as in kernels/bodies/
 // SAFETY: two addresses in C order, as the kernels declare them.
 unsafe impl KernelArgument for RegionTables {}
 
-/// What kernels of bodies in so many regions are compiled with, and of bodies that several ranks share.
+/// What kernels of bodies in so many regions are compiled with, and of bodies that several ranks
+/// share.
 pub(super) fn defines(regions: usize, several: bool) -> Vec<(&'static str, String)> {
     let of = |name, wanted: bool| wanted.then(|| (name, "1".to_owned()));
     of("PF_REGIONS", regions > 1).into_iter().chain(of("PF_SEVERAL", several)).collect()
@@ -381,6 +383,7 @@ mod tests {
             row_height: Some(5.0),
             macros: None,
             rows: &[],
+            blockages: &[],
         };
         let options =
             ChargeOptions { target_density, fillers: false, row_blockage: false, seed: 0 };

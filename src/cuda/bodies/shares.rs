@@ -10,12 +10,14 @@ use std::ops::Range;
 pub(in crate::cuda) const MOST_RANKS: usize = 16;
 /// Most groups of blocks: many ranks divide them evenly.
 const MOST_GROUPS: usize = 48;
-/// Most blocks of a group. All groups' are four times as many as an H200 runs at once: half of them keep it busy.
+/// Most blocks of a group. All groups' are four times as many as an H200 runs at once: half of them
+/// keep it busy.
 const MOST_OF_A_GROUP: usize = 44;
 /// Bodies of a block where there are fewer blocks, two a thread.
 const LEAST_EACH: usize = 510;
 
-/// Bodies, movable cells first, and how they are divided among blocks, which depends on their numbers alone.
+/// Bodies, movable cells first, and how they are divided among blocks, which depends on their
+/// numbers alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cuda) struct BodyBlocks {
     cells: usize,
@@ -86,7 +88,8 @@ impl Addresses {
     }
 }
 
-/// `Positions` in the kernels: a pair for every body on every rank, and who needs those of a rank's share.
+/// `Positions` in the kernels: a pair for every body on every rank, and who needs those of a rank's
+/// share.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(in crate::cuda) struct Positions {
@@ -167,8 +170,8 @@ impl BodyBlocks {
         [cell, self.cells + (group * self.fillers_each).min(self.bodies - self.cells)]
     }
 
-    /// What the kernels of a rank take, and their launch; none where there are fewer groups than ranks and
-    /// this one has none.
+    /// What the kernels of a rank take, and their launch; none where there are fewer groups than
+    /// ranks and this one has none.
     pub(in crate::cuda) fn launch(
         &self,
         rank: usize,

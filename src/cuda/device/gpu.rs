@@ -37,9 +37,9 @@ impl GpuOptions {
 /// A device, opened. Clones share it.
 ///
 /// All work goes to one stream, or to one of the caller's in its turn
-/// ([`interop::on_stream`](crate::cuda::interop::on_stream)). Any number of engines and plans may share a
-/// `Gpu`, from any threads: while one thread captures a
-/// [`Graph`](super::Graph), work of the others waits until the capture is over.
+/// ([`interop::on_stream`](crate::cuda::interop::on_stream)). Any number of engines and plans may
+/// share a `Gpu`, from any threads: while one thread captures a [`Graph`](super::Graph), work of
+/// the others waits until the capture is over.
 #[derive(Clone)]
 pub struct Gpu(pub(super) Arc<Shared>);
 

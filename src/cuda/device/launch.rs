@@ -124,11 +124,10 @@ pub(in crate::cuda) fn stacked(mut config: LaunchConfig, maps: usize) -> LaunchC
 /// Most turns a thread takes in a kernel that ends in a sum over the grid.
 const TURNS: u32 = 8;
 
-/// As [`cover`], with no more blocks than the device runs at once: a
-/// grid-stride loop takes the rest of the height, so that the sum over the grid that ends the kernel has
-/// few blocks to wait for. (An H200, the solve at 1024² and 2048²: 2 % faster
-/// than with two or four times the blocks. At 4096², where a thread would take
-/// 26 turns, 1 % slower: hence [`TURNS`].)
+/// As [`cover`], with no more blocks than the device runs at once: a grid-stride loop takes the
+/// rest of the height, so that the sum over the grid that ends the kernel has few blocks to wait
+/// for. (An H200, the solve at 1024² and 2048²: 2 % faster than with two or four times the blocks.
+/// At 4096², where a thread would take 26 turns, 1 % slower: hence [`TURNS`].)
 pub(in crate::cuda) fn cover_for_sum(
     gpu: &Gpu,
     kernel: &CudaFunction,

@@ -219,8 +219,8 @@ impl Gpu {
         values: &[E],
         to: impl Into<DeviceSliceMut<'a, E>>,
     ) -> Result<(), CudaError> {
-        // SAFETY: the values are borrowed until the wait below, for the copy from page-locked memory does
-        // not wait itself.
+        // SAFETY: the values are borrowed until the wait below, for the copy from page-locked
+        // memory does not wait itself.
         let copied = unsafe { self.write_later(values, to) };
         if !values.is_empty() {
             self.enter()?.synchronize()?;

@@ -104,8 +104,8 @@ impl Marks {
         Ok(())
     }
 
-    /// Milliseconds from mark `k` to mark `l`, of work that has been waited for; negative where `l` was
-    /// passed first.
+    /// Milliseconds from mark `k` to mark `l`, of work that has been waited for; negative where `l`
+    /// was passed first.
     ///
     /// # Errors
     /// When a mark has not been set or not been passed yet.

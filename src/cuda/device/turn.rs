@@ -101,13 +101,15 @@ impl Entered<'_> {
         Ok(unsafe { result::event::record(event.cu_event(), self.stream) }?)
     }
 
-    /// Has what is enqueued next wait for what was before the event's last mark, on this device or another.
+    /// Has what is enqueued next wait for what was before the event's last mark, on this device or
+    /// another.
     pub(in crate::cuda) fn wait_for(&self, event: &CudaEvent) -> Result<(), CudaError> {
         wait_for(event, self.stream)
     }
 }
 
-/// A [`Gpu`] while this thread alone may enqueue to it, or to one stream; ends with what was before it.
+/// A [`Gpu`] while this thread alone may enqueue to it, or to one stream; ends with what was before
+/// it.
 pub(in crate::cuda) struct Exclusive<'a> {
     before: Option<Current>,
     _alone: Option<RwLockWriteGuard<'a, ()>>,
@@ -143,8 +145,8 @@ impl Gpu {
         Ok(Entered { gpu: self, stream, capturing: false, _not_alone: Some(not_alone) })
     }
 
-    /// Both results, computed at the same time by two threads that use these devices. Where this thread has one
-    /// of them for itself, another one would wait for it: then `beside` comes first.
+    /// Both results, computed at the same time by two threads that use these devices. Where this
+    /// thread has one of them for itself, another one would wait for it: then `beside` comes first.
     pub(in crate::cuda) fn side_by_side<A: Send, B>(
         gpus: &[&Gpu],
         beside: impl FnOnce() -> A + Send,
@@ -163,8 +165,8 @@ impl Gpu {
         })
     }
 
-    /// What `make` makes on each of several devices, at the same time by a thread for each; one after the other
-    /// where there is one, or this thread has one of them for itself.
+    /// What `make` makes on each of several devices, at the same time by a thread for each; one
+    /// after the other where there is one, or this thread has one of them for itself.
     pub(in crate::cuda) fn on_each<R: Send, E: Send>(
         gpus: &[&Gpu],
         make: impl Fn(usize, &Gpu) -> Result<R, E> + Sync,
@@ -193,7 +195,8 @@ impl Gpu {
         self.current().is_some_and(|current| current.capturing)
     }
 
-    /// The same, of a graph of the caller's (in [`Gpu::on_stream`]), whose runs nobody here is told of.
+    /// The same, of a graph of the caller's (in [`Gpu::on_stream`]), whose runs nobody here is told
+    /// of.
     pub(in crate::cuda) fn is_capturing_for_caller(&self) -> bool {
         self.current().is_some_and(|current| current.for_caller)
     }
@@ -321,9 +324,9 @@ impl Branch {
         Ok(Branch { gpu: gpu.clone(), stream, begun, ended })
     }
 
-    /// Enqueues what `aside` and `ahead` enqueue, both `on` the same: in a capture as two branches of
-    /// the graph, which may run at the same time and are both waited for by what follows; else one
-    /// after the other.
+    /// Enqueues what `aside` and `ahead` enqueue, both `on` the same: in a capture as two branches
+    /// of the graph, which may run at the same time and are both waited for by what follows; else
+    /// one after the other.
     ///
     /// # Errors
     /// Of `aside`, else of `ahead`, or when the driver refuses.
@@ -377,8 +380,8 @@ impl Drop for EndTurn<'_> {
     }
 }
 
-/// Starts `run` in a thread of `scope`. What is returned waits for its result; where no thread can be started, it
-/// runs `run` itself.
+/// Starts `run` in a thread of `scope`. What is returned waits for its result; where no thread can
+/// be started, it runs `run` itself.
 fn in_a_thread<'scope, R: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     run: impl Fn() -> R + Copy + Send + 'scope,
@@ -392,7 +395,8 @@ fn in_a_thread<'scope, R: Send + 'scope>(
 
 fn wait_for(event: &CudaEvent, stream: sys::CUstream) -> Result<(), CudaError> {
     let plain = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-    // SAFETY: the stream is of the context that is current; the event lives, and may be of another one.
+    // SAFETY: the stream is of the context that is current; the event lives, and may be of another
+    // one.
     Ok(unsafe { result::stream::wait_event(stream, event.cu_event(), plain) }?)
 }
 

@@ -2,16 +2,17 @@
 //! on the device, in its own order: they are read and written where they are, without a copy.
 //!
 //! A step is [`CudaEngine::enqueue_energy`] and [`CudaEngine::enqueue_gradient`], or both in
-//! [`CudaEngine::enqueue_energy_and_gradient`]. Neither allocates nor waits. How memory and a stream of another library become what these take is in
-//! [`interop`](crate::cuda::interop).
+//! [`CudaEngine::enqueue_energy_and_gradient`]. Neither allocates nor waits. How memory and a
+//! stream of another library become what these take is in [`interop`](crate::cuda::interop).
 
 use super::CudaEngine;
 use crate::cuda::bodies::Arrangement;
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, Graph, check_length};
 use crate::engine::{Done, EngineError, GradientOptions, Layout, check_weight};
 
-/// Steps on arrays of the caller's, each captured for the addresses that it was given the second time.
-/// Whoever gives the same ones in turn, as an optimiser in PyTorch does, has a step in one launch.
+/// Steps on arrays of the caller's, each captured for the addresses that it was given the second
+/// time. Whoever gives the same ones in turn, as an optimiser in PyTorch does, has a step in one
+/// launch.
 #[derive(Default)]
 pub(super) struct Replays {
     /// At most [`MOST_REPLAYS`], the last used first.
@@ -84,25 +85,26 @@ impl Replays {
 }
 
 impl<T: CudaReal> CudaEngine<T> {
-    /// Enqueues density and solve at `positions`, lower-left corners in layout units, two values per
-    /// body in the caller's order (movable cells, then fillers), and returns at once. The pipeline is that
-    /// of [`Engine::choice`](crate::engine::Engine::choice). The energy and what the density found are then
-    /// on the device ([`CudaEngine::evaluation_device`]), or come to the host with
-    /// [`CudaEngine::read_evaluation`]. Numbers that are not finite are not refused; such a body counts
-    /// nowhere.
+    /// Enqueues density and solve at `positions`, lower-left corners in layout units, two values
+    /// per body in the caller's order (movable cells, then fillers), and returns at once. The
+    /// pipeline is that of [`Engine::choice`](crate::engine::Engine::choice). The energy and what
+    /// the density found are then on the device ([`CudaEngine::evaluation_device`]), or come to the
+    /// host with [`CudaEngine::read_evaluation`]. Numbers that are not finite are not refused; such
+    /// a body counts nowhere.
     ///
     /// The array is read by what this enqueues alone; afterwards it may change. The engine's own
     /// positions ([`CudaEngine::positions_device`]) stay what they were, but what is computed next
     /// (the gradient, [`Engine::exact_density`](crate::engine::Engine::exact_density),
     /// [`Engine::compute_force`](crate::engine::Engine::compute_force)) is of those given here.
     ///
-    /// In a capture (of the caller's stream, or by [`Graph::capture`](crate::cuda::Graph::capture)) no order of the
-    /// bodies is made: runs of the graph stay right wherever bodies move, and
-    /// [`CudaEngine::order_if_due`] between them keeps them fast. What is read after a run is of that run.
+    /// In a capture (of the caller's stream, or by [`Graph::capture`](crate::cuda::Graph::capture))
+    /// no order of the bodies is made: runs of the graph stay right wherever bodies move, and
+    /// [`CudaEngine::order_if_due`] between them keeps them fast. What is read after a run is of
+    /// that run.
     ///
     /// # Errors
-    /// When there are not two values per body, they are another [`Gpu`](crate::cuda::Gpu)'s or, as pairs, do not begin
-    /// where a pair can be read at once; when the engine's arrangement is not
+    /// When there are not two values per body, they are another [`Gpu`](crate::cuda::Gpu)'s or, as
+    /// pairs, do not begin where a pair can be read at once; when the engine's arrangement is not
     /// [`Arrangement::Caller`]; in a capture, when no such step has run before, which loads what a
     /// capture cannot; and when a launch fails.
     pub fn enqueue_energy<'a>(
@@ -140,13 +142,13 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// Enqueues [`CudaEngine::enqueue_energy`] at `positions`, in the layout of `options`, and where a
-    /// `gradient` is wanted [`CudaEngine::enqueue_gradient`] without a factor; the energy, in `T` and
-    /// of all regions, is written to `energy`, one value. Returns at once.
+    /// Enqueues [`CudaEngine::enqueue_energy`] at `positions`, in the layout of `options`, and
+    /// where a `gradient` is wanted [`CudaEngine::enqueue_gradient`] without a factor; the energy,
+    /// in `T` and of all regions, is written to `energy`, one value. Returns at once.
     ///
-    /// From the second time on that the same addresses are given with the same options, all of it is one
-    /// launch, of a graph that is kept for them; the second time makes it. The caller's captures take
-    /// its kernels.
+    /// From the second time on that the same addresses are given with the same options, all of it
+    /// is one launch, of a graph that is kept for them; the second time makes it. The caller's
+    /// captures take its kernels.
     ///
     /// # Errors
     /// As those two, and when `energy` is not one value.
@@ -184,9 +186,9 @@ impl<T: CudaReal> CudaEngine<T> {
             }
             Replay::Capture => {
                 stages.bodies.slot_of()?; // no capture is to find it missing
-                // SAFETY: the graph is kept beside `stages`, whose buffers and plans it uses, and given
-                // up before them or when they are; it is launched for these addresses of the caller's alone,
-                // whose memory lives until that launch has run.
+                // SAFETY: the graph is kept beside `stages`, whose buffers and plans it uses, and
+                // given up before them or when they are; it is launched for these addresses of the
+                // caller's alone, whose memory lives until that launch has run.
                 let graph = unsafe {
                     Graph::capture(&self.gpu, || {
                         stages.evaluate_in(pipeline, options, positions, energy, gradient)
@@ -214,14 +216,15 @@ impl<T: CudaReal> CudaEngine<T> {
     /// density by, and what the gradient that comes in from behind is), to `gradient`: two values
     /// per body in the caller's order, written or added to what is there. Returns at once.
     ///
-    /// The force is that of [`Engine::read_force`](crate::engine::Engine::read_force), at the positions that were
-    /// last solved for; a weight of −1 gives the direction in which density rises.
+    /// The force is that of [`Engine::read_force`](crate::engine::Engine::read_force), at the
+    /// positions that were last solved for; a weight of −1 gives the direction in which density
+    /// rises.
     ///
     /// # Errors
-    /// When nothing was solved for the positions at hand, `gradient` does not have two values per body,
-    /// the factor is not one, either is another [`Gpu`](crate::cuda::Gpu)'s, pairs do not begin where one can be read
-    /// at once, the weight is not finite, a capture comes before a first run or in another arrangement than
-    /// [`Arrangement::Caller`], or a launch fails.
+    /// When nothing was solved for the positions at hand, `gradient` does not have two values per
+    /// body, the factor is not one, either is another [`Gpu`](crate::cuda::Gpu)'s, pairs do not
+    /// begin where one can be read at once, the weight is not finite, a capture comes before a
+    /// first run or in another arrangement than [`Arrangement::Caller`], or a launch fails.
     pub fn enqueue_gradient<'a>(
         &mut self,
         options: &GradientOptions,
@@ -240,12 +243,12 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// [`CudaEngine::enqueue_energy_and_gradient`] at addresses. What the driver knows of them is asked for
-    /// but where a graph is kept for them.
+    /// [`CudaEngine::enqueue_energy_and_gradient`] at addresses. What the driver knows of them is
+    /// asked for but where a graph is kept for them.
     ///
     /// # Safety
-    /// As [`view`](crate::cuda::interop::view) and [`view_mut`](crate::cuda::interop::view_mut) ask, of two
-    /// values per body and of one energy.
+    /// As [`view`](crate::cuda::interop::view) and [`view_mut`](crate::cuda::interop::view_mut)
+    /// ask, of two values per body and of one energy.
     #[cfg(feature = "python")]
     pub(crate) unsafe fn enqueue_at(
         &mut self,

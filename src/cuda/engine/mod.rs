@@ -5,18 +5,17 @@
 //! that allocates nothing and waits for nothing. Positions and forces cross to
 //! the host when they are given and asked for, and never otherwise.
 //!
-//! Fence regions ([`Charge::set_fences`]) are computed together, each with maps of its own, one region's after
-//! the other's.
+//! Fence regions ([`Charge::set_fences`]) are computed together, each with maps of its own, one
+//! region's after the other's.
 //!
-//! Bodies are worked on in an order made from positions (the kernels' *slots*).
-//! It is made anew, on the device and outside the graph, when bodies outside their
-//! halos (they have left the tile that they were ordered into, and the 4 bins around
-//! it) have cost about what an order costs (their number, added up over the steps
-//! since, is a twelfth of all bodies), and after [`MOST_STEPS_PER_ORDER`](crate::cuda::MOST_STEPS_PER_ORDER) steps
-//! in any case. The device counts them in every step and the host reads the sum
-//! before the next without waiting, so that cells that jump slow down one step, or
-//! as many as the host is ahead by. The order changes how long a density takes,
-//! never a bit of what it is.
+//! Bodies are worked on in an order made from positions (the kernels' *slots*). It is made anew, on
+//! the device and outside the graph, when bodies outside their halos (they have left the tile that
+//! they were ordered into, and the 4 bins around it) have cost about what an order costs (their
+//! number, added up over the steps since, is a twelfth of all bodies), and after
+//! [`MOST_STEPS_PER_ORDER`](crate::cuda::MOST_STEPS_PER_ORDER) steps in any case. The device counts
+//! them in every step and the host reads the sum before the next without waiting, so that cells
+//! that jump slow down one step, or as many as the host is ahead by. The order changes how long a
+//! density takes, never a bit of what it is.
 
 mod arrays;
 mod resident;
@@ -82,8 +81,8 @@ pub struct CudaEngine<T: CudaReal> {
     density: Option<DensityStats>,
     /// As last read.
     outside_halo: u64,
-    /// By [`Layout`], whether the kernels for arrays of the caller's have run, so that
-    /// nothing is left to be loaded during a capture: density and solve, force, force by region, and the
+    /// By [`Layout`], whether the kernels for arrays of the caller's have run, so that nothing is
+    /// left to be loaded during a capture: density and solve, force, force by region, and the
     /// energy's copy.
     ran: [[bool; 2]; 4],
     /// Whether a step is part of a graph of the caller's, whose runs nobody tells of.
@@ -97,11 +96,11 @@ impl<T: CudaReal> CudaEngine<T> {
     /// are planned on first use. `options.threads` has no meaning here.
     ///
     /// # Errors
-    /// [`EngineError::Device`] with a [`CudaError`] inside, which names what of CUDA
-    /// is missing, or says that there is no such device;
-    /// [`EngineError::OutOfMemory`] when device memory does not suffice; [`EngineError::Regions`] for a
-    /// charge of more than 65535 fence regions; and when a size or starting position is beyond what `T` can hold.
-    /// ([What to do then](crate::cuda#without-a-usable-gpu).)
+    /// [`EngineError::Device`] with a [`CudaError`] inside, which names what of CUDA is missing, or
+    /// says that there is no such device; [`EngineError::OutOfMemory`] when device memory does not
+    /// suffice; [`EngineError::Regions`] for a charge of more than 65535 fence regions; and when a
+    /// size or starting position is beyond what `T` can hold. ([What to do
+    /// then](crate::cuda#without-a-usable-gpu).)
     pub fn new(
         charge: impl Into<Arc<Charge>>,
         options: &EngineOptions,
@@ -156,8 +155,8 @@ impl<T: CudaReal> CudaEngine<T> {
         gpu.prepare::<T>(&["order", "density", "force"].map(|unit| (unit, &[][..]))).map(drop)
     }
 
-    /// Waits for the device where a graph of the caller's holds steps of this engine: nobody tells of its
-    /// runs, which other work, and memory that is given back, must not meet.
+    /// Waits for the device where a graph of the caller's holds steps of this engine: nobody tells
+    /// of its runs, which other work, and memory that is given back, must not meet.
     pub(crate) fn wait_for_graphs(&self) -> Result<(), CudaError> {
         if self.captured { self.gpu.wait_for_device() } else { Ok(()) }
     }
@@ -274,8 +273,8 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.stages.bodies.charge()
     }
 
-    /// Allocates device memory, and gives back what it had: graphs captured with steps of this engine
-    /// are not to be run afterwards. Bodies are then in [`Arrangement::Caller`].
+    /// Allocates device memory, and gives back what it had: graphs captured with steps of this
+    /// engine are not to be run afterwards. Bodies are then in [`Arrangement::Caller`].
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError> {
         check_same_grid(self.charge(), &charge)?;
         check_range::<T>(&charge)?;
@@ -444,7 +443,8 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         repetitions: usize,
     ) -> Result<Option<StepTimes>, EngineError> {
         self.require_own_positions("a step")?;
-        // In the order at hand: repeated at one place, bodies outside their halos would call for another.
+        // In the order at hand: repeated at one place, bodies outside their halos would call for
+        // another.
         if !self.stages.bodies.is_ordered() {
             self.order_if_due()?;
         }

@@ -221,7 +221,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// What is solved, on the device, `[nx][ny]` for each region, one after the other: ρ less
-    /// [`Charge::region_background`](crate::charge::Charge::region_background). (ρ itself comes
+    /// [`Charge::backgrounds`](crate::charge::Charge::backgrounds). (ρ itself comes
     /// from [`Engine::read_map`](crate::engine::Engine::read_map).)
     ///
     /// # Errors
@@ -256,9 +256,10 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// Makes a new order of slots from the positions on the device, which move
-    /// with it; `from[s]` becomes the slot before of the body that now has slot s,
-    /// for [`rearrange`](crate::cuda::Bodies::rearrange) to move the caller's arrays by. Forces are stale afterwards.
+    /// Makes a new order of slots from the positions on the device, which move with it; `from[s]`
+    /// becomes the slot before of the body that now has slot s, for
+    /// [`rearrange`](crate::cuda::Bodies::rearrange) to move the caller's arrays by. Forces are
+    /// stale afterwards.
     ///
     /// # Errors
     /// When the arrangement is not [`Arrangement::Slots`], `from` is of other

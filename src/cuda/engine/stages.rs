@@ -29,8 +29,8 @@ pub(super) struct Stages<T: CudaReal> {
     pub(super) arrangement: Arrangement,
     /// Lower-left corners, layout units.
     pub(super) corners: DeviceVec<T>,
-    /// Whether the positions at hand are those of an array of the caller's, of which the bodies have
-    /// kept what they saw, and not the corners.
+    /// Whether the positions at hand are those of an array of the caller's, of which the bodies
+    /// have kept what they saw, and not the corners.
     pub(super) elsewhere: bool,
     pub(super) forces: DeviceVec<T>,
     /// As much, for values brought from one order to another, or between
@@ -51,10 +51,10 @@ pub(super) struct Planned<T: CudaReal> {
 }
 
 impl<T: CudaReal> Planned<T> {
-    /// The solver of the pipeline asked for, else that which is fastest for the grid. Measured on an H200, f32
-    /// and f64, from 8² to 8192², odd and prime sizes among them: the three-pass
-    /// solve is 1.9 to 2.7 times as fast as the fused one wherever it has
-    /// kernels, and that 1.3 to 3.4 times as fast as the row-column one.
+    /// The solver of the pipeline asked for, else that which is fastest for the grid. Measured on
+    /// an H200, f32 and f64, from 8² to 8192², odd and prime sizes among them: the three-pass solve
+    /// is 1.9 to 2.7 times as fast as the fused one wherever it has kernels, and that 1.3 to 3.4
+    /// times as fast as the row-column one.
     pub(super) fn new(
         gpu: &Gpu,
         grid: &BinGrid,
@@ -195,8 +195,8 @@ impl<T: CudaReal> Stages<T> {
         Bodies::<T>::check_layout("forces", layout, *gradient.address())
     }
 
-    /// Density and solve at corners in an array of the caller's, and what is wanted of the gradient and
-    /// the energy, in arrays of the caller's.
+    /// Density and solve at corners in an array of the caller's, and what is wanted of the gradient
+    /// and the energy, in arrays of the caller's.
     pub(super) fn evaluate_in(
         &mut self,
         pipeline: Pipeline,

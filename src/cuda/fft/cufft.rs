@@ -14,13 +14,14 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// Real FFTs of dense arrays in one direction, unnormalised: forward the last axis of length n becomes
-/// n/2 + 1 complex numbers; the inverse is that of the forward one times the number of elements.
+/// Real FFTs of dense arrays in one direction, unnormalised: forward the last axis of length n
+/// becomes n/2 + 1 complex numbers; the inverse is that of the forward one times the number of
+/// elements.
 pub struct RealFft<T: CudaReal> {
     gpu: Gpu,
     forward: bool,
-    /// Of real numbers, or complex ones for a last axis of one value; none for an FFT of one value, of which
-    /// cuFFT 12 has no plans.
+    /// Of real numbers, or complex ones for a last axis of one value; none for an FFT of one value,
+    /// of which cuFFT 12 has no plans.
     plan: Option<Plan>,
     work: Option<Arc<DeviceVec<u8>>>,
     /// Real elements of one run, all batches.
@@ -42,8 +43,8 @@ struct Plan {
 }
 
 impl Plan {
-    /// Of dense arrays one after the other, or `by_columns`: complex ones of the columns of an array
-    /// `[shape[0]][batch]`. It has no work area yet.
+    /// Of dense arrays one after the other, or `by_columns`: complex ones of the columns of an
+    /// array `[shape[0]][batch]`. It has no work area yet.
     fn new<T: CudaReal>(
         gpu: &Gpu,
         kind: cufftType,
@@ -213,7 +214,8 @@ impl<T: CudaReal> RealFft<T> {
             // of place does not write its real input.
             return unsafe { T::run_forward(handle, from, to) }.map_err(failure);
         }
-        // SAFETY: there is a complex number for each real one (asserted above), of the current context.
+        // SAFETY: there is a complex number for each real one (asserted above), of the current
+        // context.
         unsafe {
             let bytes = self.complexes * size_of::<T::Complex>();
             sys::cuMemsetD8Async(to, 0, bytes, stream.raw()).result()?;
@@ -248,7 +250,8 @@ impl<T: CudaReal> RealFft<T> {
             return unsafe { T::run_inverse(handle, from, to) }.map_err(failure);
         }
         self.run_complex(from, self.forward, &stream)?;
-        // SAFETY: there is a complex number for each real one (asserted above), of the current context.
+        // SAFETY: there is a complex number for each real one (asserted above), of the current
+        // context.
         unsafe { self.copy_reals((from, size_of::<T::Complex>()), (to, size_of::<T>()), &stream) }
     }
 

@@ -1,9 +1,9 @@
 //! Transforms of one to three axes through one real FFT of them: `kernels/fft`, around cuFFT.
 //!
-//! A forward one is a reordering, the FFT and a post-processing; an inverse is a
-//! pre-processing, the FFT and a reordering (Jiang et al., algorithms 1 and 2, and on higher
-//! dimensions). For each value 2 are read or written in each of pre- and post-processing and, by cuFFT,
-//! 2 or more for each axis between them.
+//! A forward one is a reordering, the FFT and a post-processing; an inverse is a pre-processing,
+//! the FFT and a reordering (Jiang et al., algorithms 1 and 2, and on higher dimensions). For each
+//! value 2 are read or written in each of pre- and post-processing and, by cuFFT, 2 or more for
+//! each axis between them.
 
 use super::cufft::RealFft;
 use crate::cuda::device::{
@@ -57,8 +57,8 @@ impl Sines {
     }
 }
 
-/// Which coefficients a DCT keeps: `kernels/fft/keep.cuh`. Those smaller in magnitude than `epsilon` become zero, and `kept`, one
-/// number, gets how many are not.
+/// Which coefficients a DCT keeps: `kernels/fft/keep.cuh`. Those smaller in magnitude than
+/// `epsilon` become zero, and `kept`, one number, gets how many are not.
 pub(in crate::cuda) struct Threshold<'a, T> {
     pub(in crate::cuda) epsilon: T,
     pub(in crate::cuda) kept: &'a mut DeviceVec<u64>,
@@ -288,9 +288,9 @@ impl<T: CudaReal> FusedTransform<T> {
         if let Some(threshold) = &threshold {
             launch.args(&threshold.arguments());
         }
-        // SAFETY: the types are those of dct_post and its other forms in kernels/fft/spectra.cuh and
-        // kernels/fft/transforms.cu; the buffers hold the spectra and all values (checked above), the tables an
-        // element more than each length.
+        // SAFETY: the types are those of dct_post and its other forms in kernels/fft/spectra.cuh
+        // and kernels/fft/transforms.cu; the buffers hold the spectra and all values (checked
+        // above), the tables an element more than each length.
         unsafe { launch.launch(kernel.config) }
     }
 

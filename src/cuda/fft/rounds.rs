@@ -1,9 +1,9 @@
 //! Transforms of any number of axes, some of the last ones at a time, with transposes between.
 //!
-//! A round transforms the last axes through one FFT of them, and a tiled transpose
-//! makes the axes before them the last ones. After all rounds the array lies as it did. With an axis a round
-//! this is the row-column transform: four passes over the array along each, 8 values read or written for each
-//! of its own (Jiang et al., "Examples and Summary"). With one round of all axes there is no
+//! A round transforms the last axes through one FFT of them, and a tiled transpose makes the axes
+//! before them the last ones. After all rounds the array lies as it did. With an axis a round this
+//! is the row-column transform: four passes over the array along each, 8 values read or written for
+//! each of its own (Jiang et al., "Examples and Summary"). With one round of all axes there is no
 //! transpose: the fused transform.
 
 use super::cufft::share_work_area;
@@ -144,9 +144,9 @@ impl<T: CudaReal> Rounds<T> {
         rounds.flat_map(|(round, last)| round.kernels(forward).into_iter().chain(last)).collect()
     }
 
-    /// Enqueues a DCT along every axis. A threshold is part of the last kernel. The output holds the reordered
-    /// array of a single round in between: one buffer less to pass through the cache (an H200, 2048²: 5 % faster
-    /// in f32).
+    /// Enqueues a DCT along every axis. A threshold is part of the last kernel. The output holds
+    /// the reordered array of a single round in between: one buffer less to pass through the cache
+    /// (an H200, 2048²: 5 % faster in f32).
     pub(in crate::cuda) fn dct<I: Input<T>>(
         &mut self,
         input: &DeviceVec<I>,
@@ -169,8 +169,8 @@ impl<T: CudaReal> Rounds<T> {
         Ok(())
     }
 
-    /// Enqueues an inverse transform. `sines` has those of every
-    /// round: an axis that is transformed alone is the columns there, whichever axis of the array it is.
+    /// Enqueues an inverse transform. `sines` has those of every round: an axis that is transformed
+    /// alone is the columns there, whichever axis of the array it is.
     pub(in crate::cuda) fn inverse<I: Input<T>>(
         &mut self,
         input: &DeviceVec<I>,
@@ -181,7 +181,8 @@ impl<T: CudaReal> Rounds<T> {
         self.rest_of_inverse(output, sines)
     }
 
-    /// Enqueues one stage of a transform of one round on what the one before it left, that of a DCT's first in `output`.
+    /// Enqueues one stage of a transform of one round on what the one before it left, that of a
+    /// DCT's first in `output`.
     pub(in crate::cuda) fn stage<I: Input<T>>(
         &mut self,
         (stage, forward): (Stage, bool),

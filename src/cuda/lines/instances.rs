@@ -24,8 +24,8 @@ pub(crate) fn instance(shape: &Shape, limits: Limits, lines: usize, does: Define
 #[allow(dead_code)] // the crate asks the types
 pub(crate) const INTEGERS: [&str; 6] = ["u8", "i8", "u16", "i16", "u32", "i32"];
 
-/// What `kernels/fft/transforms.cu` and `kernels/solve/spectral.cu` are compiled with for transforms of so many
-/// axes at once that read values of type `input`.
+/// What `kernels/fft/transforms.cu` and `kernels/solve/spectral.cu` are compiled with for
+/// transforms of so many axes at once that read values of type `input`.
 pub(crate) fn spectral(axes: usize, input: &str) -> Defines {
     vec![("PF_INPUT", input.to_owned()), ("PF_RANK", axes.to_string())]
 }
@@ -95,7 +95,8 @@ pub(crate) const FIRST: Pass<'static> = Pass {
     batch: false,
 };
 
-/// The kernels of the solve of one map, or with `batch` of several at once: file, role and what it does.
+/// The kernels of the solve of one map, or with `batch` of several at once: file, role and what it
+/// does.
 pub(crate) fn solve(batch: bool) -> [(&'static str, Role, Defines); 4] {
     let several = || if batch { vec![("PF_BATCH", "1".to_owned())] } else { Vec::new() };
     let fields = |potential: &str| {
@@ -110,8 +111,8 @@ pub(crate) fn solve(batch: bool) -> [(&'static str, Role, Defines); 4] {
     ]
 }
 
-/// The kernels of the solve by slabs on `ranks` devices: `read` columns a panel from the first
-/// pass to the second, `written` from there to the third; that one twice, first for φ and Ey and then
+/// The kernels of the solve by slabs on `ranks` devices: `read` columns a panel from the first pass
+/// to the second, `written` from there to the third; that one twice, first for φ and Ey and then
 /// for Ex, where `parted`.
 #[allow(dead_code)] // not precompiled
 pub(crate) fn slabs(

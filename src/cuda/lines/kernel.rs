@@ -41,8 +41,8 @@ impl Shapes {
         self
     }
 
-    /// That of lines of n elements, of which a map has `count` pairs; `None` where the device cannot have such
-    /// lines.
+    /// That of lines of n elements, of which a map has `count` pairs; `None` where the device
+    /// cannot have such lines.
     pub(in crate::cuda) fn choose<T: CudaReal>(
         &self,
         role: Role,
@@ -97,8 +97,8 @@ impl Instance {
 pub(in crate::cuda) struct LineKernel<T: CudaReal> {
     pub(in crate::cuda) kernel: Kernel,
     pub(in crate::cuda) table: DeviceVec<T::Complex>,
-    /// Groups of lines of a map: every group of threads of a block takes one, those of persistent blocks
-    /// several.
+    /// Groups of lines of a map: every group of threads of a block takes one, those of persistent
+    /// blocks several.
     pub(in crate::cuda) units: u32,
 }
 

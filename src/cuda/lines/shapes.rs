@@ -1,12 +1,12 @@
 //! How lines are divided over threads and blocks, as data.
 //!
-//! A line of n elements goes through an FFT of three or four stages of radices R, X1, X2
-//! and R (`kernels/lines/block_fft.cuh`), its elements in the registers of n/2R threads. [`TABLE`] says for
-//! every kind of pass, precision, length and size of shared memory how many
-//! elements a thread takes, how many lines go side by side, and what goes
-//! through shared memory in halves. Three questions are kept apart:
-//! what can run ([`Shape::runs_on`], which no choice can change), what to take where nothing
-//! was measured ([`choose`], from the table), and what was measured here (`tuning`).
+//! A line of n elements goes through an FFT of three or four stages of radices R, X1, X2 and R
+//! (`kernels/lines/block_fft.cuh`), its elements in the registers of n/2R threads. [`TABLE`] says
+//! for every kind of pass, precision, length and size of shared memory how many elements a thread
+//! takes, how many lines go side by side, and what goes through shared memory in halves. Three
+//! questions are kept apart: what can run ([`Shape::runs_on`], which no choice can change), what to
+//! take where nothing was measured ([`choose`], from the table), and what was measured here
+//! (`tuning`).
 //!
 //! Kept free of the rest of the crate, so that `build.rs` can read it too.
 
@@ -103,7 +103,8 @@ pub(crate) struct Limits {
     pub(crate) threads: usize,
 }
 
-/// A row of [`TABLE`]: for lines up to `most` elements on devices whose blocks can have `shared` KB.
+/// A row of [`TABLE`]: for lines up to `most` elements on devices whose blocks can have `shared`
+/// KB.
 struct Row {
     shared: usize,
     most: usize,
@@ -121,8 +122,8 @@ impl Row {
         Row { of, ..self }
     }
 
-    /// For columns of single transforms alone: ranks of a solve by slabs have different numbers of lines and must
-    /// agree on their shape.
+    /// For columns of single transforms alone: ranks of a solve by slabs have different numbers of
+    /// lines and must agree on their shape.
     const fn fewest(self, fewest: usize) -> Row {
         assert!(matches!(self.shape.role, Role::Columns));
         Row { fewest, ..self }
@@ -207,7 +208,8 @@ impl Shape {
             && self.n.is_multiple_of(self.elements)
             && matches!(self.lanes, 1 | 2 | 4)
             && (1..=32).contains(&self.groups)
-            // A block of the solve has part of a panel's columns, and asynchronous copies of 16 bytes.
+            // A block of the solve has part of a panel's columns, and asynchronous copies of 16
+            // bytes.
             && (!solve || self.groups == 1 && 4 * self.lanes * self.real <= 64)
             && (solve || self.keep == Keep::Registers)
             && (self.real == 4 || self.keep != Keep::Separate)
@@ -432,8 +434,9 @@ fn varied<V: Copy>(shapes: &[Shape], values: &[V], with: impl Fn(V, Shape) -> Sh
         .collect()
 }
 
-/// How the table divides lines of n elements, of which a map has `count` pairs, on a device with these limits;
-/// `None` where no row fits, whatever the count. `real` is the size of a real number in bytes.
+/// How the table divides lines of n elements, of which a map has `count` pairs, on a device with
+/// these limits; `None` where no row fits, whatever the count. `real` is the size of a real number
+/// in bytes.
 pub(crate) fn choose(
     role: Role,
     real: usize,

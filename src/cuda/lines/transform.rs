@@ -5,9 +5,9 @@
 //! is no memory traffic here: they are the first and the last steps of an FFT that keeps
 //! its line in registers. For each value and axis one is read and one written.
 //!
-//! The two fastest axes are taken as maps, with panels between their passes; every slower axis
-//! is the columns of maps of all faster ones, transformed in place. Lines must have a
-//! length that there are stages for (multiples of 4: `shapes.rs`), and fit the device's shared memory.
+//! The two fastest axes are taken as maps, with panels between their passes; every slower axis is
+//! the columns of maps of all faster ones, transformed in place. Lines must have a length that
+//! there are stages for (multiples of 4: `shapes.rs`), and fit the device's shared memory.
 
 use super::instances;
 use super::kernel::{Instance, LineKernel, Lines, Shapes};

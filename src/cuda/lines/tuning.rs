@@ -51,8 +51,8 @@ pub struct Tuned {
     pub keep: u8,
     /// Threads that a multiprocessor's registers do for.
     pub resident: usize,
-    /// Microseconds of what was timed (a solve, a DCT and an IDCT, or both) with it, and with the table's
-    /// choice in its place.
+    /// Microseconds of what was timed (a solve, a DCT and an IDCT, or both) with it, and with the
+    /// table's choice in its place.
     pub microseconds: [f64; 2],
     /// Candidates that were timed, and those that failed to compile or gave other results.
     pub candidates: [usize; 2],

@@ -6,8 +6,8 @@ use crate::cuda::solve::{FieldSolver, Fields, SolverOptions, solver};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 
-/// Solves any number of maps over one grid, map k on rank k modulo the number of ranks. Nothing goes
-/// from rank to rank: each process has the maps of its own ranks.
+/// Solves any number of maps over one grid, map k on rank k modulo the number of ranks. Nothing
+/// goes from rank to rank: each process has the maps of its own ranks.
 pub struct BatchSolver<T: CudaReal> {
     peers: Peers,
     /// One for each rank of this process: maps of a rank follow each other.

@@ -1,9 +1,9 @@
 //! An all-to-all: blocks of maps that go from every rank to every other, between the passes of the
 //! paper's pipelines by slabs. Copied by `kernels/peers/lines.cu`.
 //!
-//! Ranks that reach each other's memory copy their blocks there. Others send a message a block, straight
-//! from where it lies or to where it belongs if its lines follow each other there, else from or to memory for
-//! that, which holds it line after line.
+//! Ranks that reach each other's memory copy their blocks there. Others send a message a block,
+//! straight from where it lies or to where it belongs if its lines follow each other there, else
+//! from or to memory for that, which holds it line after line.
 
 use super::nccl::Transfer;
 use crate::cuda::device::{CudaError, DeviceVec, Gpu, Kernel, blocks_for};
@@ -13,7 +13,8 @@ const PER_WARP: u64 = 256;
 /// Blocks of threads for each multiprocessor.
 const BLOCKS_EACH: u32 = 8;
 
-/// Where a block lies in one of a rank's arrays, in bytes: its start, and from one line to the next.
+/// Where a block lies in one of a rank's arrays, in bytes: its start, and from one line to the
+/// next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
     pub(super) array: usize,
@@ -31,7 +32,8 @@ pub(super) struct Block {
     pub(super) lines: usize,
 }
 
-/// `struct Lines` of `kernels/peers/lines.cu`, but for the unit: addresses, pitches, bytes of a line, lines.
+/// `struct Lines` of `kernels/peers/lines.cu`, but for the unit: addresses, pitches, bytes of a
+/// line, lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Lines {
     from: u64,
@@ -60,8 +62,8 @@ struct Plan {
 }
 
 impl Plan {
-    /// `blocks(a, b)` are those that go from rank a to b. `address(rank, array)` is asked of the rank's own
-    /// arrays, and with `reached` of all ranks'.
+    /// `blocks(a, b)` are those that go from rank a to b. `address(rank, array)` is asked of the
+    /// rank's own arrays, and with `reached` of all ranks'.
     fn new(
         (rank, count): (usize, usize),
         reached: bool,
@@ -144,8 +146,9 @@ impl AllToAll {
     /// Enqueues what goes before the messages: with ranks that reach each other, all of it.
     ///
     /// # Safety
-    /// The arrays, of this rank and those that it reaches, live until its stream has passed this; what is
-    /// copied is used on other streams only before ranks have met, or after they have met again.
+    /// The arrays, of this rank and those that it reaches, live until its stream has passed this;
+    /// what is copied is used on other streams only before ranks have met, or after they have met
+    /// again.
     pub(super) unsafe fn begin(&self) -> Result<(), CudaError> {
         // SAFETY: the caller's promise.
         self.before.as_ref().map_or(Ok(()), |copies| unsafe { copies.run(&self.gpu) })
@@ -188,8 +191,8 @@ impl Copies {
     /// # Safety
     /// As [`AllToAll::begin`].
     unsafe fn run(&self, gpu: &Gpu) -> Result<(), CudaError> {
-        // SAFETY: the argument is that of copy_lines in kernels/peers/lines.cu, as many lines as the grid
-        // has blocks down; the rest is the caller's promise.
+        // SAFETY: the argument is that of copy_lines in kernels/peers/lines.cu, as many lines as
+        // the grid has blocks down; the rest is the caller's promise.
         unsafe { self.kernel.launch(gpu, &[&self.table]) }
     }
 }
@@ -204,7 +207,8 @@ pub(super) mod tests {
     const FAR: u64 = 1 << 32;
     const ROOM: u64 = 1 << 56;
 
-    /// Ranks, rows and columns of divisions that exchanges are tested with, and whether the ranks reach each other.
+    /// Ranks, rows and columns of divisions that exchanges are tested with, and whether the ranks
+    /// reach each other.
     pub(in super::super) const DIVISIONS: [(usize, usize, usize, bool); 5] =
         [(1, 1, 1, true), (2, 8, 5, true), (2, 7, 4, false), (3, 11, 3, true), (4, 30, 9, false)];
 
@@ -219,8 +223,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Has every rank do its part of an exchange of numbers of `size` bytes, with one memory for all that
-    /// is at [`array_at`].
+    /// Has every rank do its part of an exchange of numbers of `size` bytes, with one memory for
+    /// all that is at [`array_at`].
     pub(in super::super) fn exchange(
         memory: &mut HashMap<u64, u64>,
         count: usize,
@@ -263,7 +267,8 @@ pub(super) mod tests {
 
     #[test]
     fn blocks_come_where_they_belong() {
-        // A matrix that every rank has three rows of, [3][ranks], to its columns, [ranks * 3], and, packed, back.
+        // A matrix that every rank has three rows of, [3][ranks], to its columns, [ranks * 3], and,
+        // packed, back.
         for (count, reached) in [(1, true), (3, true), (3, false), (4, false)] {
             let mut memory = HashMap::new();
             for (rank, k) in (0..count).flat_map(|rank| (0..3 * count).map(move |k| (rank, k))) {

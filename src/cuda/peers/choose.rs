@@ -51,9 +51,9 @@ fn least_bodies(precision: Precision) -> usize {
 }
 
 impl Peers {
-    /// Those of `devices` with which `work` over `grid` takes least time, all of them or the first alone,
-    /// and why. Measured on two H200s with NVLink between them (benchmarks/performance.md): elsewhere
-    /// the boundary may lie elsewhere.
+    /// Those of `devices` with which `work` over `grid` takes least time, all of them or the first
+    /// alone, and why. Measured on two H200s with NVLink between them (benchmarks/experiments.md):
+    /// elsewhere the boundary may lie elsewhere.
     pub fn choose(
         devices: &[usize],
         work: Work,

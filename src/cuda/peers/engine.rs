@@ -27,12 +27,13 @@ const RUNS_PER_SAMPLE: usize = 10;
 /// device with its share of the bodies and of the bins.
 ///
 /// Density, overflow and maximum have the bits of one device
-/// ([`CudaEngine`](crate::cuda::CudaEngine)); the potential, the field and what follows from them those of
-/// the solve by slabs ([`SlabSolver`](crate::cuda::SlabSolver)) on as many ranks, or with
-/// [`EngineOptions::deterministic`] those of one device, too. The trait takes and
-/// returns arrays of the host. Which device works on a body depends on where it stands along x, anew with every
-/// order of the bodies; whose share it is in ([`PeersEngine::share`]), and where its force goes therefore, stays. A
-/// placer whose arrays live on the devices moves the bodies of each share there and enqueues steps:
+/// ([`CudaEngine`](crate::cuda::CudaEngine)); the potential, the field and what follows from them
+/// those of the solve by slabs ([`SlabSolver`](crate::cuda::SlabSolver)) on as many ranks, or with
+/// [`EngineOptions::deterministic`] those of one device, too. The trait takes and returns arrays of
+/// the host. Which device works on a body depends on where it stands along x, anew with every order
+/// of the bodies; whose share it is in ([`PeersEngine::share`]), and where its force goes
+/// therefore, stays. A placer whose arrays live on the devices moves the bodies of each share there
+/// and enqueues steps:
 ///
 /// ```no_run
 /// # use placefield::{charge::Charge, cuda::{DeviceSlice, DeviceSliceMut, Peers, PeersEngine}, engine::{Engine, EngineError, EngineOptions}};
@@ -69,12 +70,13 @@ pub struct PeersEngine<T: CudaReal> {
 }
 
 impl<T: CudaReal> PeersEngine<T> {
-    /// An engine for `charge` on all ranks. `options.threads` has no meaning here. Where the grid has no
-    /// solve by slabs on so many ranks, the first device solves alone, which [`Engine::choice`] says.
+    /// An engine for `charge` on all ranks. `options.threads` has no meaning here. Where the grid
+    /// has no solve by slabs on so many ranks, the first device solves alone, which
+    /// [`Engine::choice`] says.
     ///
     /// # Errors
-    /// As [`CudaEngine::new`](crate::cuda::CudaEngine::new); and when the devices cannot map each other's
-    /// memory.
+    /// As [`CudaEngine::new`](crate::cuda::CudaEngine::new); and when the devices cannot map each
+    /// other's memory.
     pub fn new(
         peers: &Peers,
         charge: impl Into<Arc<Charge>>,
@@ -112,10 +114,11 @@ impl<T: CudaReal> PeersEngine<T> {
         self.step.blocks.share(rank, self.peers.count())
     }
 
-    /// Forces on the bodies of a rank's share to be read and their lower-left corners to be written, x and y of a
-    /// body side by side, in arrays of all bodies, by work on the stream of `peers.gpu(rank)`. What followed from
-    /// the positions before is stale then. Corners of bodies in other shares are other ranks' to write, which
-    /// do so without waiting for this one: work that writes them, too, leaves any mixture of both.
+    /// Forces on the bodies of a rank's share to be read and their lower-left corners to be
+    /// written, x and y of a body side by side, in arrays of all bodies, by work on the stream of
+    /// `peers.gpu(rank)`. What followed from the positions before is stale then. Corners of bodies
+    /// in other shares are other ranks' to write, which do so without waiting for this one: work
+    /// that writes them, too, leaves any mixture of both.
     ///
     /// # Errors
     /// When positions were never given.
@@ -137,8 +140,8 @@ impl<T: CudaReal> PeersEngine<T> {
     /// [`Engine::choice`], and returns at once.
     ///
     /// # Errors
-    /// When positions were never given, or a launch fails: ranks that were ahead of it miss the others
-    /// then, and nothing of this engine is of use any more.
+    /// When positions were never given, or a launch fails: ranks that were ahead of it miss the
+    /// others then, and nothing of this engine is of use any more.
     pub fn enqueue_step(&mut self) -> Result<(), EngineError> {
         self.done.require("a step", Done::Positions)?;
         self.prepare()?;
@@ -162,8 +165,8 @@ impl<T: CudaReal> PeersEngine<T> {
                 self.stepped();
             }
             None => {
-                // What a kernel's first launch loads is loaded by this one, so that nothing is left to
-                // be loaded during capture.
+                // What a kernel's first launch loads is loaded by this one, so that nothing is left
+                // to be loaded during capture.
                 let stages = self.step.whole(pipeline);
                 self.step.enqueue(stages.iter().copied())?;
                 self.stepped();
@@ -176,8 +179,8 @@ impl<T: CudaReal> PeersEngine<T> {
         Ok(())
     }
 
-    /// Brings positions to the ranks that need them, and orders the bodies where that is due. Ranks have met then: one
-    /// that was given more to do before does not keep others waiting in a graph.
+    /// Brings positions to the ranks that need them, and orders the bodies where that is due. Ranks
+    /// have met then: one that was given more to do before does not keep others waiting in a graph.
     fn prepare(&mut self) -> Result<(), EngineError> {
         let spread = (!self.spread).then_some(Stage::Spread);
         self.step.enqueue(spread.into_iter().chain([Stage::Meet]))?;
@@ -208,7 +211,8 @@ impl<T: CudaReal> PeersEngine<T> {
         self.step.positions(rank)
     }
 
-    /// A rank's positions, an array of all bodies, of which those hold that are in the share or needed.
+    /// A rank's positions, an array of all bodies, of which those hold that are in the share or
+    /// needed.
     pub(in crate::cuda) fn positions_device(&self, rank: usize) -> &DeviceVec<T> {
         &self.step.parts[rank].corners
     }
@@ -226,7 +230,8 @@ impl<T: CudaReal> PeersEngine<T> {
         (self.step.parts[rank].density.statistics(), self.step.energy_device())
     }
 
-    /// Density, solve and force, to be enqueued one after the other on all ranks; afterwards ranks are to meet.
+    /// Density, solve and force, to be enqueued one after the other on all ranks; afterwards ranks
+    /// are to meet.
     pub(in crate::cuda) fn stages(&self) -> [Vec<Stage>; 3] {
         let solve = self.step.solve(self.choice.pipeline).collect();
         [Step::<T>::density(false).collect(), solve, Step::<T>::force().collect()]

@@ -1,12 +1,14 @@
-//! Where what a rank computes in a solve by slabs goes, when ranks do not write into each other's memory
-//! but send messages.
+//! Where what a rank computes in a solve by slabs goes, when ranks do not write into each other's
+//! memory but send messages.
 //!
-//! The passes are the same. The first stores a rank's row pairs in panels of its own, `[panel][row
-//! pair][column]`, those of each rank's columns one behind the other: a message each. What arrives is
-//! copied to the panels of all row pairs, of which it is an interval. The second pass stores P and Q of the
-//! rank's columns for each rank's rows separately; they arrive where the third pass reads them.
+//! The passes are the same. The first stores a rank's row pairs in panels of its own,
+//! `[panel][row pair][column]`, those of each rank's columns one behind the other: a message each.
+//! What arrives is copied to the panels of all row pairs, of which it is an interval. The second
+//! pass stores P and Q of the rank's columns for each rank's rows separately; they arrive where the
+//! third pass reads them.
 //!
-//! A rank sends (1 + 2)·nx·ny·(P−1)/P² values of P ranks, as with peer access, and copies another nx·ny/P.
+//! A rank sends (1 + 2)·nx·ny·(P−1)/P² values of P ranks, as with peer access, and copies another
+//! nx·ny/P.
 
 use super::nccl::Transfer;
 use crate::cuda::device::{CudaError, Gpu};
@@ -53,16 +55,16 @@ impl Division<'_> {
         self.pairs[peer] - if rank < peer { self.pairs_of(rank) } else { 0 }
     }
 
-    /// Of a rank's numbers of others' rows, one after the other: where those of a peer begin, in bytes, their bytes, and
-    /// where they belong in that one's rows.
+    /// Of a rank's numbers of others' rows, one after the other: where those of a peer begin, in
+    /// bytes, their bytes, and where they belong in that one's rows.
     pub(super) fn to_peer(self, rank: usize, peer: usize) -> [usize; 3] {
         let start = self.columns_of(rank) * self.others_before(rank, peer);
         let rows = self.pairs_of(peer);
         [start, self.columns_of(rank) * rows, self.columns_before(rank) * rows]
     }
 
-    /// Where the second pass, which counts columns from the map's first, is to store a peer's rows, for them to lie
-    /// in memory from `out` on.
+    /// Where the second pass, which counts columns from the map's first, is to store a peer's rows,
+    /// for them to lie in memory from `out` on.
     pub(super) fn second_target(&self, rank: usize, peer: usize, out: u64) -> u64 {
         let [start, _, there] = self.to_peer(rank, peer);
         (out + start as u64).wrapping_sub(there as u64)
@@ -102,7 +104,8 @@ struct Lines {
 
 /// What goes where, for one rank.
 pub(super) struct Exchange {
-    /// Where the first pass stores columns of each rank, and how many row pairs it counts in panels.
+    /// Where the first pass stores columns of each rank, and how many row pairs it counts in
+    /// panels.
     pub(super) first: Vec<[u64; 4]>,
     pub(super) own_pairs: usize,
     /// Where the second pass finds its panels and stores P, Q and the energy's parts for each rank.
@@ -202,8 +205,8 @@ impl Exchange {
                 WidthInBytes: bytes,
                 Height: count,
             };
-            // SAFETY: lines lie within the rank's memory (`Exchange::new`, tested below), which lives as
-            // the caller promises; the stream is of this device.
+            // SAFETY: lines lie within the rank's memory (`Exchange::new`, tested below), which
+            // lives as the caller promises; the stream is of this device.
             unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream.raw()) }.result()?;
         }
         if let Some(Lines { to, bytes, pitch, count, .. }) = self.clear {
@@ -223,7 +226,8 @@ mod tests {
 
     /// Bytes of a number here.
     const SIZE: usize = 8;
-    /// Where ranks' memory begins, by kind: far from each other, so that what leaves its own is noticed.
+    /// Where ranks' memory begins, by kind: far from each other, so that what leaves its own is
+    /// noticed.
     const FAR: u64 = 1 << 40;
 
     /// A rank's memory: numbers by address.
@@ -271,7 +275,8 @@ mod tests {
         }
     }
 
-    /// Follows a number for every column and row pair through both exchanges, stored as the kernels do.
+    /// Follows a number for every column and row pair through both exchanges, stored as the kernels
+    /// do.
     fn follow(
         ranks: usize,
         (all_pairs, all_panels): (usize, usize),

@@ -1,18 +1,18 @@
 //! Work that several devices share, of one machine or of several.
 //!
-//! [`Peers`] are ranks, a device each. Those of one process write into each other's memory, over NVLink
-//! or PCIe, as the driver allows ([`Peers::open`]); one thread drives all of them: what it asks for is
-//! enqueued on every rank's stream, and ranks wait for each other on the devices, by flags in each
-//! other's memory (`kernels/peers`), not on the host. Where devices do not reach each other's memory
-//! ([`Peers::open_by_nccl`]), and where every rank is a process of its own, on one host or several
-//! ([`World`], [`Peers::join`]), they send each other messages by NCCL.
+//! [`Peers`] are ranks, a device each. Those of one process write into each other's memory, over
+//! NVLink or PCIe, as the driver allows ([`Peers::open`]); one thread drives all of them: what it
+//! asks for is enqueued on every rank's stream, and ranks wait for each other on the devices, by
+//! flags in each other's memory (`kernels/peers`), not on the host. Where devices do not reach each
+//! other's memory ([`Peers::open_by_nccl`]), and where every rank is a process of its own, on one
+//! host or several ([`World`], [`Peers::join`]), they send each other messages by NCCL.
 //!
-//! [`SlabSolver`] solves one large map on all ranks and [`BatchSolver`] independent maps side by side,
-//! however ranks are linked; [`PeersEngine`] takes whole steps of one design on ranks that reach each
-//! other's memory.
+//! [`SlabSolver`] solves one large map on all ranks and [`BatchSolver`] independent maps side by
+//! side, however ranks are linked; [`PeersEngine`] takes whole steps of one design on ranks that
+//! reach each other's memory.
 //!
-//! Ranks that write into each other's memory may share a device; then they are as many streams on it,
-//! which is good for tests alone.
+//! Ranks that write into each other's memory may share a device; then they are as many streams on
+//! it, which is good for tests alone.
 
 mod batch;
 mod blocks;
@@ -75,8 +75,8 @@ enum Link {
 }
 
 impl Peers {
-    /// Devices of one host that solve a large map in less time than one by messages: reckoned from two
-    /// H200s, which take longer (benchmarks/performance.md).
+    /// Devices of one host that solve a large map in less time than one by messages: reckoned from
+    /// two H200s, which take longer (benchmarks/experiments.md).
     pub const FEWEST_BY_NCCL: usize = 4;
 
     /// Opens a rank on each of `devices`, by ordinal; one may be named more than once.
@@ -102,16 +102,16 @@ impl Peers {
         Ok(Peers::linked(link, gpus, (0, count), None))
     }
 
-    /// Opens a rank on each of `devices`, by ordinal, that send each other messages by NCCL: for devices
-    /// that do not reach each other's memory. A test message goes from each to each.
+    /// Opens a rank on each of `devices`, by ordinal, that send each other messages by NCCL: for
+    /// devices that do not reach each other's memory. A test message goes from each to each.
     ///
-    /// NCCL must not be kept from using several devices in one process, and should be kept from NVLink
-    /// multicast, which is not needed here: `NCCL_NVLS_ENABLE=0`.
+    /// NCCL must not be kept from using several devices in one process, and should be kept from
+    /// NVLink multicast, which is not needed here: `NCCL_NVLS_ENABLE=0`.
     ///
     /// # Errors
-    /// [`CudaError::NoNccl`] where it is not installed; [`CudaError::Peers`] for no device or more than
-    /// 16, one that is named twice, or an NCCL before 2.14; [`CudaError::Nccl`] for what it refuses;
-    /// else as [`Gpu::open`].
+    /// [`CudaError::NoNccl`] where it is not installed; [`CudaError::Peers`] for no device or more
+    /// than 16, one that is named twice, or an NCCL before 2.14; [`CudaError::Nccl`] for what it
+    /// refuses; else as [`Gpu::open`].
     pub fn open_by_nccl(devices: &[usize]) -> Result<Peers, CudaError> {
         check_count(devices.len())?;
         let gpus = open(devices)?;
@@ -135,8 +135,8 @@ impl Peers {
     /// processes, all of which call this.
     ///
     /// # Errors
-    /// As [`Peers::open_by_nccl`]; [`CudaError::World`] when any rank fails, or two have the same device
-    /// or other versions of NCCL. All ranks get an error then.
+    /// As [`Peers::open_by_nccl`]; [`CudaError::World`] when any rank fails, or two have the same
+    /// device or other versions of NCCL. All ranks get an error then.
     pub fn join(world: &World, device: usize) -> Result<Peers, CudaError> {
         let joined = || {
             let gpu = Gpu::open(device)?;
@@ -193,8 +193,9 @@ impl Peers {
     ///
     /// # Errors
     /// What failed on a device; [`CudaError::PeerMissing`], [`CudaError::Nccl`] or
-    /// [`CudaError::World`] when a rank has waited in vain for another, or another process has failed:
-    /// what was computed since the last wait is worth nothing, nor is what these ranks compute later.
+    /// [`CudaError::World`] when a rank has waited in vain for another, or another process has
+    /// failed: what was computed since the last wait is worth nothing, nor is what these ranks
+    /// compute later.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         self.0.synchronize()
     }
@@ -243,8 +244,8 @@ impl Peers {
         CudaError::Peers(format!("this needs devices that reach each other's memory, not {by}"))
     }
 
-    /// Has all ranks wait for each other: what is enqueued next on any of them runs after everything that was enqueued
-    /// on each before. Not in a capture.
+    /// Has all ranks wait for each other: what is enqueued next on any of them runs after
+    /// everything that was enqueued on each before. Not in a capture.
     fn meet(&self) -> Result<(), CudaError> {
         let Link::Memory(signals) = &self.0.link else { return Err(self.no_reach()) };
         if self.count() == 1 {
@@ -254,8 +255,9 @@ impl Peers {
         signals.wait_for_all(&self.0.gpus)
     }
 
-    /// Enqueues in a capture of a rank's stream: what comes next there runs after everything that was enqueued on other
-    /// ranks before they met as often. Graphs of all ranks are launched by [`Peers::launch`].
+    /// Enqueues in a capture of a rank's stream: what comes next there runs after everything that
+    /// was enqueued on other ranks before they met as often. Graphs of all ranks are launched by
+    /// [`Peers::launch`].
     fn meet_on(&self, rank: usize) -> Result<(), CudaError> {
         match &self.0.link {
             Link::Memory(signals) => signals.meet(self.gpu(rank), rank),
@@ -263,25 +265,26 @@ impl Peers {
         }
     }
 
-    /// Launches a graph of each rank. Ranks meet in them as often, and nothing of other threads in which they do comes
-    /// between.
+    /// Launches a graph of each rank. Ranks meet in them as often, and nothing of other threads in
+    /// which they do comes between.
     pub(super) fn launch(&self, graphs: &mut [Graph]) -> Result<(), CudaError> {
         let _turn = self.in_turn();
         graphs.iter_mut().try_for_each(Graph::launch)
     }
 
-    /// While this is held no other thread has ranks wait for each other: for what the driver may let wait for all of a
-    /// device's work, as loading code and making graphs, and so for a rank that waits itself. Not for what asks for meetings.
+    /// While this is held no other thread has ranks wait for each other: for what the driver may
+    /// let wait for all of a device's work, as loading code and making graphs, and so for a rank
+    /// that waits itself. Not for what asks for meetings.
     pub(in crate::cuda) fn in_turn(&self) -> MutexGuard<'_, ()> {
         self.0.in_turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enqueues what goes from rank to rank, for each of this process's; not for ranks that reach each
-    /// other's memory.
+    /// Enqueues what goes from rank to rank, for each of this process's; not for ranks that reach
+    /// each other's memory.
     ///
     /// # Safety
-    /// The memory is of the ranks' devices and lives until their streams have passed this; what is sent is
-    /// not written before, and what is received not used.
+    /// The memory is of the ranks' devices and lives until their streams have passed this; what is
+    /// sent is not written before, and what is received not used.
     unsafe fn exchange(&self, transfers: &[Vec<Transfer>]) -> Result<(), CudaError> {
         match &self.0.link {
             // SAFETY: the caller's promise.

@@ -1,9 +1,9 @@
 //! Maps that all ranks read and write at one address, each device holding a part.
 //!
-//! A kernel that is written for a map of its own then works on one whose rows lie in several devices'
-//! memory: nearly all that it reads and writes is its own device's, and what is not goes over the link.
-//! The driver maps memory in pieces (2 MB), so that a boundary between devices may be off by one of
-//! them: that is a matter of speed alone.
+//! A kernel that is written for a map of its own then works on one whose rows lie in several
+//! devices' memory: nearly all that it reads and writes is its own device's, and what is not goes
+//! over the link. The driver maps memory in pieces (2 MB), so that a boundary between devices may
+//! be off by one of them: that is a matter of speed alone.
 
 use super::Peers;
 use crate::cuda::device::{CudaError, CudaReal, DeviceSliceMut, DeviceVec, Gpu};
@@ -22,7 +22,8 @@ pub(super) struct SharedMap<T: CudaReal> {
 }
 
 impl<T: CudaReal> SharedMap<T> {
-    /// `length` zeros, those from `first[rank]` on, and before those of the next, in a rank's memory.
+    /// `length` zeros, those from `first[rank]` on, and before those of the next, in a rank's
+    /// memory.
     pub(super) fn new(peers: &Peers, length: usize, first: &[usize]) -> Result<Self, CudaError> {
         let gpus: Vec<&Gpu> = (0..peers.count()).map(|rank| peers.gpu(rank)).collect();
         let bytes = length.max(1) * size_of::<T>();
@@ -32,15 +33,15 @@ impl<T: CudaReal> SharedMap<T> {
         };
         let memory = Memory::new(&gpus, bytes, home)?;
         let of = |gpu: &Gpu| {
-            // SAFETY: as many values as there is memory for, which every rank may use (`Memory`); the
-            // vector is never dropped, so does not free it.
+            // SAFETY: as many values as there is memory for, which every rank may use (`Memory`);
+            // the vector is never dropped, so does not free it.
             ManuallyDrop::new(unsafe { DeviceVec::from_raw(gpu, memory.address, length) })
         };
         let views = gpus.iter().map(|gpu| of(gpu)).collect();
         let map = SharedMap { views, peers: peers.clone(), _memory: memory };
         let stream = peers.gpu(0).enter()?;
-        // SAFETY: the memory is `bytes` long at least, may be used by this device, and nothing else uses
-        // it yet.
+        // SAFETY: the memory is `bytes` long at least, may be used by this device, and nothing else
+        // uses it yet.
         unsafe { result::memset_d8_async(map._memory.address, 0, bytes, stream.raw()) }?;
         drop(stream);
         peers.gpu(0).synchronize()?;
@@ -66,8 +67,8 @@ pub(super) fn lend<T: CudaReal, R>(
 ) -> R {
     let again = |map: &mut SharedMap<T>| {
         let view = &map.views[0];
-        // SAFETY: the same memory, borrowed exclusively for as long as this lives; it is given up below
-        // instead of dropped.
+        // SAFETY: the same memory, borrowed exclusively for as long as this lives; it is given up
+        // below instead of dropped.
         unsafe { DeviceVec::from_raw(view.gpu(), *view.address(), view.len()) }
     };
     let mut fields = ManuallyDrop::new(Fields {
@@ -143,8 +144,8 @@ impl Memory {
             flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         };
         let access: Vec<_> = all.into_iter().map(access).collect();
-        // SAFETY: all of it is mapped; as many descriptions are given as there are, which outlive the
-        // call.
+        // SAFETY: all of it is mapped; as many descriptions are given as there are, which outlive
+        // the call.
         unsafe { sys::cuMemSetAccess(address, bytes, access.as_ptr(), access.len()) }.result()?;
         Ok(memory)
     }
@@ -186,8 +187,8 @@ fn properties(gpu: &Gpu) -> sys::CUmemAllocationProp {
 impl Drop for Memory {
     fn drop(&mut self) {
         let ignore = |_: Result<(), DriverError>| ();
-        // SAFETY: what was mapped, made and reserved here, and not given back; who makes one waits for
-        // its use before it goes.
+        // SAFETY: what was mapped, made and reserved here, and not given back; who makes one waits
+        // for its use before it goes.
         unsafe {
             if self.mapped > 0 {
                 ignore(sys::cuMemUnmap(self.address, self.mapped).result());

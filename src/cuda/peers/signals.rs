@@ -1,5 +1,5 @@
-//! How ranks that reach each other's memory wait for each other: in graphs by flags, `kernels/peers/meet.cu`,
-//! and elsewhere by events.
+//! How ranks that reach each other's memory wait for each other: in graphs by flags,
+//! `kernels/peers/meet.cu`, and elsewhere by events.
 
 use super::reach;
 use crate::cuda::bodies::Addresses;
@@ -13,8 +13,9 @@ const WORDS: usize = 32;
 const MISSING: usize = 1;
 /// Signals before those of each rank.
 const ANNOUNCED: usize = 2;
-/// How long a rank waits for another in a graph. What takes longest on the way to a meeting is a pass of the
-/// largest solve, some 50 ms; graphs begin when all ranks are done with what was enqueued before.
+/// How long a rank waits for another in a graph. What takes longest on the way to a meeting is a
+/// pass of the largest solve, some 50 ms; graphs begin when all ranks are done with what was
+/// enqueued before.
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// The signals of all ranks.
@@ -56,8 +57,9 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Enqueues on all ranks' streams: what comes next there runs after everything that was enqueued on
-    /// any of them before. Nothing of it waits on a device, however far apart the ranks are.
+    /// Enqueues on all ranks' streams: what comes next there runs after everything that was
+    /// enqueued on any of them before. Nothing of it waits on a device, however far apart the ranks
+    /// are.
     pub(super) fn wait_for_all(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
         for (gpu, Own { reached, .. }) in gpus.iter().zip(&self.0) {
             let stream = gpu.enter()?;
@@ -72,8 +74,8 @@ impl Signals {
         Ok(())
     }
 
-    /// Enqueues on a rank's stream: what comes next there runs after everything that was enqueued on
-    /// other ranks before they met as often.
+    /// Enqueues on a rank's stream: what comes next there runs after everything that was enqueued
+    /// on other ranks before they met as often.
     pub(super) fn meet(&self, gpu: &Gpu, rank: usize) -> Result<(), CudaError> {
         self.meet_first(gpu, rank, self.0.len())
     }
@@ -108,8 +110,8 @@ impl Signals {
         words
     }
 
-    /// Waits for all ranks, and says which was the first that waited in vain for one that itself waited for
-    /// nobody: what one misses may be late for that reason alone.
+    /// Waits for all ranks, and says which was the first that waited in vain for one that itself
+    /// waited for nobody: what one misses may be late for that reason alone.
     pub(super) fn synchronize(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
         let (mut first, mut missed) = (Ok(()), vec![None; gpus.len()]);
         // All of them, whatever one says: their memory may be freed next.

@@ -1,17 +1,19 @@
 //! Every stage of an evaluation on all ranks, with the memory it works in.
 //!
-//! Every rank knows what all bodies are, and works on those in tiles of its own, an interval of tiles
-//! along x that every order of the bodies draws anew ([`Bodies::on_each`]), and owns as many of the bins. It adds
-//! its bodies to sums of all bins in its own memory; what lies in bins of others goes to their sums
-//! (`kernels/peers/sums.cu`), and of what its own then hold it makes ρ. The maps lie at one address for
-//! all ranks, rows in their owner's memory ([`SharedMap`]): the solve by slabs leaves the fields there,
-//! and a body that reaches into another rank's rows reads them over the link. The force on a body goes to the rank
-//! that has it in its share ([`BodyBlocks`]), for good, and that moves it: the position goes from there to the rank that
-//! works on it. Shares are intervals of the bodies' order in the charge; where bodies that follow one another stand together,
-//! as fillers do, most are worked on by the rank that has them, and little goes over the link.
+//! Every rank knows what all bodies are, and works on those in tiles of its own, an interval of
+//! tiles along x that every order of the bodies draws anew ([`Bodies::on_each`]), and owns as many
+//! of the bins. It adds its bodies to sums of all bins in its own memory; what lies in bins of
+//! others goes to their sums (`kernels/peers/sums.cu`), and of what its own then hold it makes ρ.
+//! The maps lie at one address for all ranks, rows in their owner's memory ([`SharedMap`]): the
+//! solve by slabs leaves the fields there, and a body that reaches into another rank's rows reads
+//! them over the link. The force on a body goes to the rank that has it in its share
+//! ([`BodyBlocks`]), for good, and that moves it: the position goes from there to the rank that
+//! works on it. Shares are intervals of the bodies' order in the charge; where bodies that follow
+//! one another stand together, as fillers do, most are worked on by the rank that has them, and
+//! little goes over the link.
 //!
-//! The sums are integers in the units of all bodies, so that ρ, overflow and maximum have the bits of
-//! one device. Where the grid has no solve by slabs, rank 0 solves alone.
+//! The sums are integers in the units of all bodies, so that ρ, overflow and maximum have the bits
+//! of one device. Where the grid has no solve by slabs, rank 0 solves alone.
 
 use super::shared::{SharedMap, lend};
 use super::slabs::SlabSolver;
@@ -63,7 +65,8 @@ pub(super) struct Part<T: CudaReal> {
     pub(super) bodies: Bodies<T>,
     pub(super) density: Density<T>,
     force: Force<T>,
-    /// Lower-left corners, layout units: pairs of all bodies, of which those hold that are in the share or worked on.
+    /// Lower-left corners, layout units: pairs of all bodies, of which those hold that are in the
+    /// share or worked on.
     pub(super) corners: DeviceVec<T>,
     /// Pairs of all bodies, of which those of the share hold.
     pub(super) forces: DeviceVec<T>,
@@ -146,8 +149,8 @@ impl<T: CudaReal> Step<T> {
         Ok((step, choice))
     }
 
-    /// Takes another charge over the same grid; the solvers stay. Graphs made before hold what is no more.
-    /// Nothing is changed where this fails.
+    /// Takes another charge over the same grid; the solvers stay. Graphs made before hold what is
+    /// no more. Nothing is changed where this fails.
     pub(super) fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), CudaError> {
         check_regions(&charge)?;
         self.peers.synchronize()?;
@@ -204,7 +207,8 @@ impl<T: CudaReal> Step<T> {
             Some(slabs) => {
                 let passes = 0..slabs.passes_of_a_solve();
                 let passes = passes.flat_map(|pass| [Stage::Meet, Stage::Pass(pipeline, pass)]);
-                // A rank whose rows begin within a block of bins has some of them from the one before.
+                // A rank whose rows begin within a block of bins has some of them from the one
+                // before.
                 let ny = self.charge.grid().ny();
                 let own_rows = |rank| slabs.rows(rank).start * ny == self.first[rank];
                 passes.skip(usize::from((0..self.parts.len()).all(own_rows))).collect()
@@ -224,15 +228,15 @@ impl<T: CudaReal> Step<T> {
         step.chain([Stage::Meet]).collect()
     }
 
-    /// Orders the bodies on all ranks where that is due on one, where they stand by what is enqueued so far; ranks have
-    /// met since.
+    /// Orders the bodies on all ranks where that is due on one, where they stand by what is
+    /// enqueued so far; ranks have met since.
     pub(super) fn order_if_due(&mut self) -> Result<(), CudaError> {
         // It costs each of them what it costs one device, of as many bodies.
         let each = self.charge.bodies().div_ceil(self.parts.len());
         let decide = |due, part: &mut Part<T>| part.bodies.age.decide(each) | due;
         if self.parts.iter_mut().fold(false, decide) {
-            // After it, too: a rank that goes on writes where bodies stand next, which others have to have read where
-            // they stand now, and uses slots that others write.
+            // After it, too: a rank that goes on writes where bodies stand next, which others have
+            // to have read where they stand now, and uses slots that others write.
             self.enqueue([Stage::Count, Stage::Meet, Stage::Order, Stage::Meet])?;
         }
         Ok(())
@@ -274,15 +278,15 @@ impl<T: CudaReal> Step<T> {
         match stage {
             Stage::Meet if several => self.peers.meet_on(rank),
             Stage::Spread if several => self.spread_from(rank),
-            // SAFETY: bodies are replaced once all ranks have been waited for (`set_charge`, `drop`); ranks meet
-            // between the two, and after them (`order_if_due`).
+            // SAFETY: bodies are replaced once all ranks have been waited for (`set_charge`,
+            // `drop`); ranks meet between the two, and after them (`order_if_due`).
             Stage::Count => unsafe { bodies.count_own(corners, &self.together) },
             // SAFETY: as above.
             Stage::Order => unsafe { bodies.place_own(corners, &self.together) },
             Stage::Deposit { exact } => density.deposit_part(bodies, exact, corners),
-            // SAFETY: densities are replaced once all ranks have been waited for (`set_charge`, `drop`);
-            // ranks meet between deposits, this, and where bins are finished (`density`), and before
-            // deposits that follow none reads or writes another rank's sums.
+            // SAFETY: densities are replaced once all ranks have been waited for (`set_charge`,
+            // `drop`); ranks meet between deposits, this, and where bins are finished (`density`),
+            // and before deposits that follow none reads or writes another rank's sums.
             Stage::Send if several => unsafe { self.send.run(self.peers.gpu(rank), rank) },
             Stage::Meet | Stage::Send | Stage::Spread => Ok(()),
             Stage::Finish { exact } => {
@@ -317,9 +321,9 @@ impl<T: CudaReal> Step<T> {
             Stage::Force => {
                 let [_, ex, ey] = &self.fields;
                 let field = (ex.of(rank), ey.of(rank));
-                // SAFETY: every rank's forces hold a pair for each body, are replaced once all ranks have
-                // been waited for, can be reached from here (`Peers::open`), and are read after
-                // ranks have met again.
+                // SAFETY: every rank's forces hold a pair for each body, are replaced once all
+                // ranks have been waited for, can be reached from here (`Peers::open`), and are
+                // read after ranks have met again.
                 unsafe { force.run_shares(bodies, field, &self.forces) }
             }
         }
@@ -330,8 +334,9 @@ impl<T: CudaReal> Step<T> {
             return Ok(());
         };
         let positions = self.positions(rank);
-        // SAFETY: the arguments are those of spread_positions in kernels/peers/spread.cu; every rank's
-        // corners hold a pair for each body, as the forces do above; others read them after ranks have met.
+        // SAFETY: the arguments are those of spread_positions in kernels/peers/spread.cu; every
+        // rank's corners hold a pair for each body, as the forces do above; others read them after
+        // ranks have met.
         unsafe {
             Launch::new(self.peers.gpu(rank), &self.spread[rank])
                 .arg(&own)
@@ -384,7 +389,8 @@ fn check_regions(charge: &Charge) -> Result<(), CudaError> {
     }
 }
 
-/// The three passes by slabs, where the grid has them, and the pipeline that is asked for or the fastest.
+/// The three passes by slabs, where the grid has them, and the pipeline that is asked for or the
+/// fastest.
 fn plan<T: CudaReal>(
     peers: &Peers,
     grid: &BinGrid,

@@ -31,8 +31,8 @@ pub(super) struct SendSums {
 }
 
 impl SendSums {
-    /// Between densities of all ranks, over the same bins, of which those from `first[rank]` on, and
-    /// before the next rank's, are a rank's own: multiples of four, and the number of bins.
+    /// Between densities of all ranks, over the same bins, of which those from `first[rank]` on,
+    /// and before the next rank's, are a rank's own: multiples of four, and the number of bins.
     pub(super) fn new<T: CudaReal>(
         peers: &Peers,
         densities: &[&Density<T>],
@@ -61,14 +61,14 @@ impl SendSums {
     ///
     /// # Safety
     /// The densities live where they are until it has run; every rank has deposited its bodies
-    /// before, and none finishes bins, or deposits bodies of another step, before ranks have met after
-    /// it.
+    /// before, and none finishes bins, or deposits bodies of another step, before ranks have met
+    /// after it.
     pub(super) unsafe fn run(&self, gpu: &Gpu, rank: usize) -> Result<(), CudaError> {
         let all = AllSums { rank: rank as u32, ..self.all };
         let fours = (all.first[all.count as usize] as usize / 2).div_ceil(BLOCK as usize);
         let config = blocks_at_once(gpu, &self.send[rank], fours)?;
-        // SAFETY: the argument is that of send_sums in kernels/peers/sums.cu; sums are two of every bin,
-        // in memory that this rank reaches (`Peers::open`), and the caller promises the rest.
+        // SAFETY: the argument is that of send_sums in kernels/peers/sums.cu; sums are two of every
+        // bin, in memory that this rank reaches (`Peers::open`), and the caller promises the rest.
         unsafe { Launch::new(gpu, &self.send[rank]).arg(&all).launch(config) }
     }
 }

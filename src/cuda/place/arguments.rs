@@ -55,8 +55,8 @@ pub(super) struct RankReports {
 unsafe impl KernelArgument for RankReports {}
 
 impl RankReports {
-    /// Three statistics of the density each, and the word in which each of several ranks says whom it has
-    /// waited for in vain.
+    /// Three statistics of the density each, and the word in which each of several ranks says whom
+    /// it has waited for in vain.
     pub(super) fn of<'a>(
         statistics: impl ExactSizeIterator<Item = &'a DeviceVec<u64>>,
         missing: Addresses,

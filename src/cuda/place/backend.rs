@@ -1,15 +1,16 @@
 //! A [`Backend`] that lives on one or several NVIDIA GPUs.
 //!
-//! Positions, gradients and the kept placement stay in device memory; the host
-//! sends nine numbers per evaluation and reads twelve, which is the only time
-//! that it waits. A proposal is one captured graph for each device: step, then wirelength beside density,
-//! solve and force, then the gradient; which vectors take which part is among the numbers sent.
+//! Positions, gradients and the kept placement stay in device memory; the host sends nine numbers
+//! per evaluation and reads twelve, which is the only time that it waits. A proposal is one
+//! captured graph for each device: step, then wirelength beside density, solve and force, then the
+//! gradient; which vectors take which part is among the numbers sent.
 //!
-//! Several devices ([`PeersEngine`]) have a share of the bodies each, which they move, and of the nets.
-//! Every device works on the density of the bodies in its tiles, and gets the positions of these and of the cells on its
-//! nets; forces and pins' gradients go to the device that moves the body. No sum depends on how many devices there are: a
-//! placement has the bits of one device where the solve has them
-//! ([`EngineOptions::deterministic`]; else the solve by slabs may round differently here and there).
+//! Several devices ([`PeersEngine`]) have a share of the bodies each, which they move, and of the
+//! nets. Every device works on the density of the bodies in its tiles, and gets the positions of
+//! these and of the cells on its nets; forces and pins' gradients go to the device that moves the
+//! body. No sum depends on how many devices there are: a placement has the bits of one device where
+//! the solve has them ([`EngineOptions::deterministic`]; else the solve by slabs may round
+//! differently here and there).
 //!
 //! Bodies stay in the caller's order, and the engine orders them by tile before a
 //! step when enough of them are outside their halos. In slot order an H200 would save
@@ -37,7 +38,8 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Marks before and behind the wirelength, then before the density, behind it, the solve and the force.
+/// Marks before and behind the wirelength, then before the density, behind it, the solve and the
+/// force.
 const MARKS: usize = 6;
 
 /// Wirelength, density, steps and norms on one device or several.
@@ -45,9 +47,9 @@ pub struct CudaBackend<T: CudaReal> {
     // Graphs hold addresses of what the others own, so they are dropped first.
     /// One for each rank, once there are any.
     proposal: Vec<Graph>,
-    /// Of each rank the wirelength's, beside the engine's stages. In one after the other an iteration took 9 % longer
-    /// at adaptec1's size on an H200, 5 % at bigblue3's, and the same at bigblue4's, where each of them
-    /// keeps the device busy.
+    /// Of each rank the wirelength's, beside the engine's stages. In one after the other an
+    /// iteration took 9 % longer at adaptec1's size on an H200, 5 % at bigblue3's, and the same at
+    /// bigblue4's, where each of them keeps the device busy.
     branches: Vec<Branch>,
     work: Work<T>,
     bounds: Bounds<T>,
@@ -67,6 +69,7 @@ struct Rest<T: CudaReal> {
 impl<T: CudaReal> Rest<T> {
     fn new(gpus: &[&Gpu], charge: &Charge, netlist: &Netlist) -> Result<Self, EngineError> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
+        let netlist = &*netlist.counted_from(charge.origin());
         let bounds = Bounds::of(charge);
         let sizes = charge.width().par_iter().zip(charge.height());
         let area: Vec<T> = sizes.map(|(w, h)| T::of(w * h)).collect();
@@ -101,7 +104,8 @@ impl<T: CudaReal> CudaBackend<T> {
         CudaBackend::of(Devices::One(Box::new(engine)), rest, netlist)
     }
 
-    /// As [`CudaBackend::new`], with an engine of its own ([`CudaEngine::on`]) that is made at the same time.
+    /// As [`CudaBackend::new`], with an engine of its own ([`CudaEngine::on`]) that is made at the
+    /// same time.
     ///
     /// # Errors
     /// As [`CudaBackend::new`] and [`CudaEngine::on`].
@@ -118,9 +122,10 @@ impl<T: CudaReal> CudaBackend<T> {
         CudaBackend::at_once(&[gpu], &charge, netlist, engine)
     }
 
-    /// The same on several devices, with an engine on all of them ([`PeersEngine::new`]). A proposal begins on each
-    /// device as soon as it is done with what others have it do meanwhile; where that keeps one more than four seconds behind
-    /// another, the placement ends with an error. (Waiting for each other at first would cost every proposal some microseconds.)
+    /// The same on several devices, with an engine on all of them ([`PeersEngine::new`]). A
+    /// proposal begins on each device as soon as it is done with what others have it do meanwhile;
+    /// where that keeps one more than four seconds behind another, the placement ends with an
+    /// error. (Waiting for each other at first would cost every proposal some microseconds.)
     ///
     /// # Errors
     /// As [`CudaBackend::new`] and [`PeersEngine::new`].
@@ -165,8 +170,8 @@ impl<T: CudaReal> CudaBackend<T> {
         })
     }
 
-    /// Loads what a backend and its engine run on `gpu` but the solve, compiled at the same time where
-    /// that was not done before: the first backend made there then finds it loaded.
+    /// Loads what a backend and its engine run on `gpu` but the solve, compiled at the same time
+    /// where that was not done before: the first backend made there then finds it loaded.
     ///
     /// # Errors
     /// When kernels cannot be compiled or loaded.
@@ -183,7 +188,8 @@ impl<T: CudaReal> CudaBackend<T> {
         }
     }
 
-    /// An evaluation's numbers, or of several ranks what failed first, which others may only have met with.
+    /// An evaluation's numbers, or of several ranks what failed first, which others may only have
+    /// met with.
     fn evaluated(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<Sample, EngineError>,

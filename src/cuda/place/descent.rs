@@ -8,13 +8,13 @@
 //! Positions are lower-left corners in layout units, one value per body,
 //! movable cells first.
 //!
-//! Weights, step, momentum and which vectors take which part come from device memory, so that
-//! all of it can be captured in one [`Graph`](crate::cuda::Graph) and replayed with other numbers; the
-//! sums come back in one read of 96 bytes. Sums are in f64 in a fixed order: the
-//! same bits on every run, and for any number of devices.
+//! Weights, step, momentum and which vectors take which part come from device memory, so that all
+//! of it can be captured in one [`Graph`](crate::cuda::Graph) and replayed with other numbers; the
+//! sums come back in one read of 96 bytes. Sums are in f64 in a fixed order: the same bits on every
+//! run, and for any number of devices.
 //!
-//! On several devices each moves the bodies of its share ([`BodyBlocks`]), writes their positions to those that need them, and leaves
-//! its blocks' sums with the first, which adds them up.
+//! On several devices each moves the bodies of its share ([`BodyBlocks`]), writes their positions
+//! to those that need them, and leaves its blocks' sums with the first, which adds them up.
 
 use super::arguments::{Constants, RankReports, Vector, Vectors, pair};
 use super::wirelength::CudaWirelength;
@@ -30,8 +30,8 @@ use std::sync::Arc;
 
 /// Sums of `descent_gradient`.
 const SUMS: usize = 4;
-/// Numbers of a sample: the sums, that of the step, HPWL, WA, energy, three statistics, and whether a rank
-/// has waited in vain.
+/// Numbers of a sample: the sums, that of the step, HPWL, WA, energy, three statistics, and whether
+/// a rank has waited in vain.
 const SAMPLE: usize = SUMS + 8;
 /// Numbers that are sent: those of [`DescentParameters`], and which vectors take part.
 const SENT: usize = 9;
@@ -123,7 +123,8 @@ pub struct Descent<T: CudaReal> {
     gradient: CudaFunction,
     total: CudaFunction,
     overlap: Overlap,
-    /// The sums of all ranks' blocks, in memory of the first: of the gradient, then Σ (v' − v)² of the step.
+    /// The sums of all ranks' blocks, in memory of the first: of the gradient, then Σ (v' − v)² of
+    /// the step.
     parts: Arc<DeviceVec<f64>>,
     parameters: DeviceVec<f64>,
     sample: DeviceVec<f64>,
@@ -162,7 +163,8 @@ impl<T: CudaReal> Descent<T> {
         Ok(Self::on_each(&[gpu], bodies)?.remove(0))
     }
 
-    /// The same on several devices that reach each other's memory, each with its share of the bodies.
+    /// The same on several devices that reach each other's memory, each with its share of the
+    /// bodies.
     pub(super) fn on_each(
         gpus: &[&Gpu],
         bodies: &DescentBodies<'_, T>,
@@ -346,9 +348,9 @@ impl<T: CudaReal> Descent<T> {
     /// The same of the share, to this rank and the others that need them.
     ///
     /// # Safety
-    /// `to` is arrays with a pair for every body, in memory that this device reaches, and says of each body and cell who
-    /// needs it; nothing reads what is
-    /// written there before ranks have met, and nothing wrote or read it before that they have not met after.
+    /// `to` is arrays with a pair for every body, in memory that this device reaches, and says of
+    /// each body and cell who needs it; nothing reads what is written there before ranks have met,
+    /// and nothing wrote or read it before that they have not met after.
     pub(super) unsafe fn step_to(&mut self, to: &Positions) -> Result<(), CudaError> {
         let Some((own, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
@@ -356,10 +358,9 @@ impl<T: CudaReal> Descent<T> {
         let constants = self.constants();
         let vectors = self.addresses();
         let moved = self.moved();
-        // SAFETY: arguments are those of descent_step (addresses stand for
-        // pointers); every vector has one value per body, what is in `to` two; bounds and areas
-        // reach to `uniform`; the first rank's `parts` have one value more per block of all ranks than the
-        // gradient's sums.
+        // SAFETY: arguments are those of descent_step (addresses stand for pointers); every vector
+        // has one value per body, what is in `to` two; bounds and areas reach to `uniform`; the
+        // first rank's `parts` have one value more per block of all ranks than the gradient's sums.
         unsafe {
             Launch::new(&self.gpu, &self.step)
                 .arg(&own)
@@ -385,8 +386,8 @@ impl<T: CudaReal> Descent<T> {
             return Ok(());
         };
         let vector = Vector(pair(vector));
-        // SAFETY: arguments are those of descent_place; the vector has one value per body; the rest is the
-        // caller's promise.
+        // SAFETY: arguments are those of descent_place; the vector has one value per body; the rest
+        // is the caller's promise.
         unsafe { Launch::new(&self.gpu, &self.place).arg(&own).arg(&vector).arg(to).launch(config) }
     }
 
@@ -433,10 +434,10 @@ impl<T: CudaReal> Descent<T> {
         let proposed = i32::from(proposed);
         let constants = self.constants();
         let parts = *self.parts.address();
-        // SAFETY: arguments are those of descent_gradient (addresses stand for
-        // pointers); vectors have one value per body, forces two, wirelength's
-        // gradient and pin weights one per movable cell; areas reach to `uniform`; the first rank's `parts` have
-        // SUMS per block of all ranks.
+        // SAFETY: arguments are those of descent_gradient (addresses stand for pointers); vectors
+        // have one value per body, forces two, wirelength's gradient and pin weights one per
+        // movable cell; areas reach to `uniform`; the first rank's `parts` have SUMS per block of
+        // all ranks.
         unsafe {
             Launch::new(&self.gpu, &self.gradient)
                 .arg(&own)
@@ -466,8 +467,8 @@ impl<T: CudaReal> Descent<T> {
         check_length("energy", energy.len().min(1), 1)?;
         let (proposed, blocks) = (i32::from(proposed), self.blocks.blocks() as u32);
         let moved = self.moved();
-        // SAFETY: arguments are those of descent_sample; `parts` have SUMS and one more for each of `blocks`; it
-        // waits before it reads.
+        // SAFETY: arguments are those of descent_sample; `parts` have SUMS and one more for each of
+        // `blocks`; it waits before it reads.
         unsafe {
             Launch::new(&self.gpu, &self.total)
                 .overlap(self.overlap)

@@ -1,5 +1,5 @@
-//! The nets of a wirelength on a device: their order, and how they are divided among blocks, warps and ranks, for
-//! `kernels/place/wirelength.cu`.
+//! The nets of a wirelength on a device: their order, and how they are divided among blocks, warps
+//! and ranks, for `kernels/place/wirelength.cu`.
 
 use crate::cuda::bodies::blocks_of;
 use crate::cuda::device::{
@@ -26,8 +26,8 @@ pub(super) const HEAVY: u32 = 64;
 
 /// Threads of a warp, and most nets of a chunk.
 pub(super) const WARP: u32 = 32;
-/// Most intervals of large nets and of chunks, which a warp takes each, so many that warps end at much the same time: an H200
-/// runs 6336 at once.
+/// Most intervals of large nets and of chunks, which a warp takes each, so many that warps end at
+/// much the same time: an H200 runs 6336 at once.
 const MOST_INTERVALS: usize = 1 << 17;
 /// Most intervals of wide nets.
 const MOST_WIDE: usize = 2048;
@@ -49,8 +49,8 @@ pub(super) struct DeviceNets<T: CudaReal> {
     pub(super) body_pin: DeviceVec<u32>,
 }
 
-/// `NetList` in `kernels/place/wirelength.cu`: so many nets or chunks, cut into intervals, and which of these are a
-/// rank's.
+/// `NetList` in `kernels/place/wirelength.cu`: so many nets or chunks, cut into intervals, and
+/// which of these are a rank's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NetList {

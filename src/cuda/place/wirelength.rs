@@ -1,13 +1,12 @@
 //! Wirelength and its gradient on a device: `kernels/place/wirelength.cu`.
 //!
-//! HPWL of all nets, the weighted average of those that take part in it (Hsu,
-//! Chang and Balabanov, DAC 2011; see [`crate::wirelength`]), and the average's
-//! gradient on every movable cell, in layout units and net weights. Nets are
-//! brought to an order of this operator's own: small ones first, some thousands at a time by
-//! number of pins, and cut into chunks that a warp takes, so that its lanes
-//! take the same number of turns. Every sum runs in a fixed order: the same
-//! bits on every run, and for any number of devices, of which each takes an interval of the nets and makes the sums
-//! of the cells in its share ([`BodyBlocks`]).
+//! HPWL of all nets, the weighted average of those that take part in it (Hsu, Chang and Balabanov,
+//! DAC 2011; see [`crate::wirelength`]), and the average's gradient on every movable cell, in
+//! layout units and net weights. Nets are brought to an order of this operator's own: small ones
+//! first, some thousands at a time by number of pins, and cut into chunks that a warp takes, so
+//! that its lanes take the same number of turns. Every sum runs in a fixed order: the same bits on
+//! every run, and for any number of devices, of which each takes an interval of the nets and makes
+//! the sums of the cells in its share ([`BodyBlocks`]).
 
 use super::nets::{DeviceNets, Layout, NetLists, WARP};
 use crate::cuda::bodies::{Addresses, BodyBlocks, Shares, grid_of};
@@ -92,8 +91,8 @@ impl<T: CudaReal> CudaWirelength<T> {
     /// Uploads a netlist whose movable cells are the first of `bodies` bodies.
     ///
     /// # Errors
-    /// [`CudaError::Length`] when the netlist has more movable cells than there
-    /// are bodies; when there are 2³² − 256 pins or more, kernels cannot be compiled or memory runs out.
+    /// [`CudaError::Length`] when the netlist has more movable cells than there are bodies; when
+    /// there are 2³² − 256 pins or more, kernels cannot be compiled or memory runs out.
     pub fn new(gpu: &Gpu, netlist: &Netlist, bodies: usize) -> Result<Self, CudaError> {
         Ok(Self::on_each(&[gpu], netlist, bodies)?.remove(0))
     }
@@ -182,12 +181,13 @@ impl<T: CudaReal> CudaWirelength<T> {
         self.gather()
     }
 
-    /// Enqueues the gradients of the pins of this rank's nets, which go to the ranks that have the cells in their
-    /// share, and the lengths of its intervals, which go to the first.
+    /// Enqueues the gradients of the pins of this rank's nets, which go to the ranks that have the
+    /// cells in their share, and the lengths of its intervals, which go to the first.
     ///
     /// # Safety
-    /// Other ranks of the same [`CudaWirelength::on_each`] live until this has run, and use what goes to them
-    /// once ranks have met after it; none has used it before, that ranks have not met after.
+    /// Other ranks of the same [`CudaWirelength::on_each`] live until this has run, and use what
+    /// goes to them once ranks have met after it; none has used it before, that ranks have not met
+    /// after.
     pub(super) unsafe fn nets<'a>(
         &mut self,
         gamma: impl Into<DeviceSlice<'a, f64>>,
@@ -219,8 +219,8 @@ impl<T: CudaReal> CudaWirelength<T> {
         }
     }
 
-    /// Enqueues the sums over the pins of the cells in this rank's share, and on the first rank those of all intervals'
-    /// lengths.
+    /// Enqueues the sums over the pins of the cells in this rank's share, and on the first rank
+    /// those of all intervals' lengths.
     pub(super) fn gather(&mut self) -> Result<(), CudaError> {
         let light = blocks_for(self.cells.len()).grid_dim.0;
         let (first, end) = (self.cells.start as u32, self.cells.end as u32);
@@ -235,10 +235,10 @@ impl<T: CudaReal> CudaWirelength<T> {
             blocks: self.adders as u32,
         };
         let [gx, gy] = &mut self.gradient;
-        // SAFETY: arguments are those of wirelength_gather; body_start has one
-        // value more than there are cells, and the pins in body_pin belong to
-        // nets of the weighted average, each of which has a pair in pin_gradient; `parts` have two values
-        // per interval, `partial` per block that adds them, whose ticket is zero between launches.
+        // SAFETY: arguments are those of wirelength_gather; body_start has one value more than
+        // there are cells, and the pins in body_pin belong to nets of the weighted average, each of
+        // which has a pair in pin_gradient; `parts` have two values per interval, `partial` per
+        // block that adds them, whose ticket is zero between launches.
         unsafe {
             Launch::new(&self.gpu, &self.gather)
                 .arg(&lengths)

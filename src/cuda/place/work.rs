@@ -1,4 +1,5 @@
-//! What an evaluation of a placer on devices is made of: tasks, and how they are enqueued on every rank.
+//! What an evaluation of a placer on devices is made of: tasks, and how they are enqueued on every
+//! rank.
 
 use super::arguments::RankReports;
 use super::descent::{Descent, PointVector};
@@ -49,8 +50,8 @@ impl<T: CudaReal> Devices<T> {
         }
     }
 
-    /// Where a rank's positions are to be written, which makes stale what followed from those before; `nets` are the
-    /// ranks whose nets each movable cell is on.
+    /// Where a rank's positions are to be written, which makes stale what followed from those
+    /// before; `nets` are the ranks whose nets each movable cell is on.
     pub(super) fn positions_mut(
         &mut self,
         rank: usize,
@@ -140,7 +141,8 @@ pub(super) enum Task {
     Mark(usize),
 }
 
-/// What of an evaluation comes before its two sides, the wirelength's and the density's, and after them.
+/// What of an evaluation comes before its two sides, the wirelength's and the density's, and after
+/// them.
 pub(super) struct Tasks {
     before: Vec<Task>,
     aside: Vec<Task>,
@@ -222,9 +224,9 @@ impl<T: CudaReal> Work<T> {
             Task::Place(held) => {
                 let to = engine.positions_mut(number, rank.wirelength.needed());
                 let vector = rank.held(held)?;
-                // SAFETY: positions of all ranks hold a pair for every body and can be reached from each
-                // (`Peers::open`); ranks have met since they were last read, and meet before they are
-                // read again (`tasks`, `exact_density`).
+                // SAFETY: positions of all ranks hold a pair for every body and can be reached from
+                // each (`Peers::open`); ranks have met since they were last read, and meet before
+                // they are read again (`tasks`, `exact_density`).
                 unsafe { rank.descent.place(vector, &to) }?;
             }
             Task::Step => {
@@ -239,8 +241,8 @@ impl<T: CudaReal> Work<T> {
             }
             Task::Nets => {
                 let (gamma, positions) = (rank.descent.gamma(), engine.positions(number));
-                // SAFETY: the ranks' operators were made together and live as long; they meet before they
-                // use what goes to them, and have met since.
+                // SAFETY: the ranks' operators were made together and live as long; they meet
+                // before they use what goes to them, and have met since.
                 unsafe { rank.wirelength.nets(gamma, positions) }?;
             }
             Task::Pulls => rank.wirelength.gather()?,

@@ -27,8 +27,8 @@ impl EnergySum {
     ) -> Result<(), CudaError> {
         check_length("energy", total.len(), 1)?;
         let count = parts.len() as u32;
-        // SAFETY: the arguments are those of energies in kernels/solve/energies.cu; there are `count` parts, and
-        // room for one number (checked above).
+        // SAFETY: the arguments are those of energies in kernels/solve/energies.cu; there are
+        // `count` parts, and room for one number (checked above).
         unsafe { self.kernel.launch(&self.gpu, &[&parts, &count, &total]) }
     }
 }

@@ -30,7 +30,8 @@ impl<T: CudaReal> HostSolve<T> {
         })
     }
 
-    /// φ, Ex and Ey of ρ to `maps`, which are left as they are where a number of ρ is not finite; the energy.
+    /// φ, Ex and Ey of ρ to `maps`, which are left as they are where a number of ρ is not finite;
+    /// the energy.
     ///
     /// # Errors
     /// When there is not one value per bin, one of ρ is not finite, or the device failed.
@@ -43,14 +44,15 @@ impl<T: CudaReal> HostSolve<T> {
             ("field along y", field_y.len()),
         ];
         check_lengths(self.rho.len(), &lengths)?;
-        // SAFETY: ρ and the maps are borrowed here, and every way out of here goes by a wait behind the copies.
+        // SAFETY: ρ and the maps are borrowed here, and every way out of here goes by a wait behind
+        // the copies.
         unsafe {
             let solved = self.gpu.write_later(rho, &mut self.rho).and_then(|()| self.enqueue());
             let energy = self.energy.receive(&self.fields.energy).map(|energy| energy[0]);
             solved?;
             let energy = energy?;
-            // Every wave is a sum over all bins, so one number that is not finite leaves no energy that is.
-            // Of one bin there is no wave.
+            // Every wave is a sum over all bins, so one number that is not finite leaves no energy
+            // that is. Of one bin there is no wave.
             if !energy.is_finite() || rho.len() == 1 {
                 check_finite(&[("density of bin", rho)])?;
             }

@@ -5,15 +5,16 @@ use super::field_solver::{FieldSolver, Fields, private};
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu};
 use crate::engine::Pipeline;
 
-/// Solves so many maps, one after the other. Each is copied to memory of its own, which begins where
-/// its solver can read it, and its fields from there.
+/// Solves so many maps, one after the other. Each is copied to memory of its own, which begins
+/// where its solver can read it, and its fields from there.
 pub(super) struct OneByOne<T: CudaReal> {
     gpu: Gpu,
     solver: Box<dyn FieldSolver<T>>,
     maps: usize,
     bins: usize,
     sum: EnergySum,
-    /// All maps, from [`FieldSolver::forward`] to [`FieldSolver::inverse`], which does all the work.
+    /// All maps, from [`FieldSolver::forward`] to [`FieldSolver::inverse`], which does all the
+    /// work.
     all: DeviceVec<T>,
     rho: DeviceVec<T>,
     fields: Fields<T>,

@@ -1,11 +1,11 @@
 //! The pipelines of cuFFT on a device, fused and row-column: `kernels/solve/spectral.cu`.
 //!
-//! Fused, a forward DCT is reorder → 2-D real FFT → post-processing; an inverse is
-//! pre-processing → 2-D real inverse FFT → reorder (Jiang et al., algorithm 2).
-//! In values read or written per bin a solve moves 28 with
-//! [`Folding::Shared`] and 32 with [`Folding::PerTransform`], counting a 2-D
-//! FFT as two passes. Row-column, a transform is eight passes over the map, along y and then along x, and a solve 32
-//! (64 values). Scaling in the spectrum costs no pass of its own, for the pre-processing does it.
+//! Fused, a forward DCT is reorder → 2-D real FFT → post-processing; an inverse is pre-processing →
+//! 2-D real inverse FFT → reorder (Jiang et al., algorithm 2). In values read or written per bin a
+//! solve moves 28 with [`Folding::Shared`] and 32 with [`Folding::PerTransform`], counting a 2-D
+//! FFT as two passes. Row-column, a transform is eight passes over the map, along y and then along
+//! x, and a solve 32 (64 values). Scaling in the spectrum costs no pass of its own, for the
+//! pre-processing does it.
 
 use super::field_solver::{FieldSolver, Fields, Folding, Green, SolverOptions, private};
 use crate::cuda::device::{
@@ -26,7 +26,8 @@ pub struct Spectral<T: CudaReal> {
     scaling: Scaling<T>,
 }
 
-/// A kernel of the spectrum between a solve's FFTs: Green's function with the factor of a round trip of the transforms.
+/// A kernel of the spectrum between a solve's FFTs: Green's function with the factor of a round
+/// trip of the transforms.
 pub(in crate::cuda) struct Scaling<T: CudaReal> {
     gpu: Gpu,
     kernel: Kernel,
@@ -49,8 +50,8 @@ impl<T: CudaReal> Scaling<T> {
         Self::new(transform, "solve_spectra", green(grid), columns, cells)
     }
 
-    /// `solve_pre`, of these rows of n coefficients; of columns with x and y of Green's function swapped.
-    /// Rows of a map that is transformed as a whole are all of them.
+    /// `solve_pre`, of these rows of n coefficients; of columns with x and y of Green's function
+    /// swapped. Rows of a map that is transformed as a whole are all of them.
     pub(in crate::cuda) fn of_rows(
         transform: &FusedTransform<T>,
         green: Green<T>,
@@ -97,8 +98,9 @@ impl<T: CudaReal> Scaling<T> {
         unsafe { self.enqueue(transform, [spectra, spectra], &self.count, energy) }
     }
 
-    /// Enqueues the pre-processing of one of the solve's inverses along the rows: that of φ (0, with the energy), of the
-    /// field across the rows (1: Ex, where rows go along y) or of that along them (2).
+    /// Enqueues the pre-processing of one of the solve's inverses along the rows: that of φ (0,
+    /// with the energy), of the field across the rows (1: Ex, where rows go along y) or of that
+    /// along them (2).
     pub(in crate::cuda) fn pre(
         &mut self,
         transform: &FusedTransform<T>,
@@ -109,8 +111,8 @@ impl<T: CudaReal> Scaling<T> {
     ) -> Result<(), CudaError> {
         check_length("spectrum", spectrum.len(), transform.values)?;
         assert!(half.len() >= transform.half_spectra);
-        // SAFETY: the types are those of solve_pre in kernels/solve/spectral.cu; lengths are checked
-        // above.
+        // SAFETY: the types are those of solve_pre in kernels/solve/spectral.cu; lengths are
+        // checked above.
         unsafe { self.enqueue(transform, [spectrum, half], &map, energy) }
     }
 

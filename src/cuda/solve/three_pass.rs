@@ -1,5 +1,5 @@
-//! The three-pass pipeline on a device: `kernels/lines/transform.cu`, `kernels/solve/columns.cu` and
-//! `kernels/solve/fields.cu`.
+//! The three-pass pipeline on a device: `kernels/lines/transform.cu`, `kernels/solve/columns.cu`
+//! and `kernels/solve/fields.cu`.
 //!
 //! Three kernels a solve: DCTs along y; DCTs along x, Green's function and both
 //! inverses along x; the three inverses along y (see [`crate::spectral`] for
@@ -8,9 +8,9 @@
 //! where the fused pipeline moves 28; without the potential, 9. How and why:
 //! [`crate::spectral`].
 //!
-//! Lines have a length from 16 to 16384 that there are stages for (multiples of 4 with no prime factor
-//! but 2, 3 and 5, not all of them: `src/cuda/lines/shapes.rs`), and a block's lines must fit the device's shared memory and
-//! registers. [`ThreePass::new`] says so where they do not, and
+//! Lines have a length from 16 to 16384 that there are stages for (multiples of 4 with no prime
+//! factor but 2, 3 and 5, not all of them: `src/cuda/lines/shapes.rs`), and a block's lines must
+//! fit the device's shared memory and registers. [`ThreePass::new`] says so where they do not, and
 //! [`solver`](super::solver()) takes the fused pipeline then.
 
 use super::field_solver::{FieldSolver, Fields, Green, private};
@@ -40,8 +40,8 @@ pub struct ThreePass<T: CudaReal> {
     fields: [LineKernel<T>; 2],
     overlap: Overlap,
     green: Green<T>,
-    /// P and Q, between the second and the third pass: `[panel][row pair][column]`, rows in pairs. P
-    /// first holds ρ's transform along y.
+    /// P and Q, between the second and the third pass: `[panel][row pair][column]`, rows in pairs.
+    /// P first holds ρ's transform along y.
     p: DeviceVec<T::Complex>,
     q: DeviceVec<T::Complex>,
     /// The energy, by map and block of the second pass.
@@ -170,8 +170,8 @@ impl<T: CudaReal> ThreePass<T> {
         let blocks = &kernel.config.grid_dim.0;
         let mut launch = kernel.on(gpu);
         launch.overlap(self.overlap).args(&[p, q, table, green, units, partial]);
-        // SAFETY: the arguments are those of columns in kernels/solve/columns.cu; P and Q
-        // hold a complex number for two bins of whole panels of every map, the table was made for the
+        // SAFETY: the arguments are those of columns in kernels/solve/columns.cu; P and Q hold a
+        // complex number for two bins of whole panels of every map, the table was made for the
         // kernel's stages, `units` are all of a map's columns, `partial` has a number per block.
         unsafe { launch.launch(kernel.config) }?;
         let Fields { potential: phi, field_x, field_y, energy } = fields;
@@ -181,8 +181,8 @@ impl<T: CudaReal> ThreePass<T> {
         let mut launch = kernel.on(gpu);
         launch.overlap(self.overlap).args(&[p, q, phi, field_x, field_y, table, &step_y]);
         launch.args(&[pairs, partial, blocks, energy]);
-        // SAFETY: the arguments are those of fields in kernels/solve/fields.cu, which without
-        // the potential leaves φ alone; fields hold `bins` values for every map and the energies have
+        // SAFETY: the arguments are those of fields in kernels/solve/fields.cu, which without the
+        // potential leaves φ alone; fields hold `bins` values for every map and the energies have
         // been checked too, and the rest is as above.
         unsafe { launch.launch(kernel.config) }
     }
@@ -200,10 +200,10 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
         let ThreePass { p, rows: LineKernel { kernel, table, .. }, pairs, across, .. } = &*self;
         let mut launch = kernel.on(&self.gpu);
         launch.overlap(self.overlap).args(&[rho, p, table, pairs, across, &0i32]);
-        // SAFETY: the arguments are those of transform in kernels/lines/transform.cu; of every map ρ
-        // holds `bins` values, P a complex number for two bins of whole panels, the table was made for
-        // the kernel's stages, and blocks cover the map's row pairs. It waits before its first
-        // access; what comes before need not let it start.
+        // SAFETY: the arguments are those of transform in kernels/lines/transform.cu; of every map
+        // ρ holds `bins` values, P a complex number for two bins of whole panels, the table was
+        // made for the kernel's stages, and blocks cover the map's row pairs. It waits before its
+        // first access; what comes before need not let it start.
         unsafe { launch.launch(kernel.config) }
     }
 

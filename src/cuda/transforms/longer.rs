@@ -67,8 +67,8 @@ impl<T: CudaReal> Longer<T> {
         })
     }
 
-    /// Bytes that the kernels before and after the FFT move, of input values of so many bytes. (The last one
-    /// takes only what it needs.)
+    /// Bytes that the kernels before and after the FFT move, of input values of so many bytes. (The
+    /// last one takes only what it needs.)
     pub(super) fn bytes(&self, input: usize) -> [usize; 2] {
         let (lines, real) = (self.rows as usize * self.n as usize, size_of::<T>());
         let complex = size_of::<T::Complex>();
@@ -92,8 +92,9 @@ impl<T: CudaReal> Longer<T> {
         let four = self.algorithm == Algorithm1d::FourN;
         let sine = i32::from(self.kind == Transform1d::Idxst);
         // SAFETY: the types are those of the kernels in kernels/fft/longer.cuh, `input` of the type
-        // they were compiled for; lengths are asserted, the FFT's sides were made for them, the table holds n + 1
-        // elements, and the last element that idct_post_long reads of a row, step·(n-1) + first, is one of `length`.
+        // they were compiled for; lengths are asserted, the FFT's sides were made for them, the
+        // table holds n + 1 elements, and the last element that idct_post_long reads of a row,
+        // step·(n-1) + first, is one of `length`.
         unsafe {
             match (stage, self.kind) {
                 (Stage::Fft, Transform1d::Dct) => self.fft.run_forward(&*values, spectra),

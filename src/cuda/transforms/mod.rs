@@ -2,9 +2,10 @@
 //! lines, maps, volumes and arrays of more dimensions (definitions:
 //! [`crate::transform`]), batched, in `f32` and `f64`, of any lengths from 1 on.
 //!
-//! [`Plan`] is for lines ([`Plan::of_lines`]: DCT, IDCT, IDXST), maps ([`Plan::of_maps`]: DCT, IDCT, IDCT_IDXST,
-//! IDXST_IDCT) and arrays of any number of axes ([`Plan::of_arrays`]: DCT, IDCT). [`Path`] says how it computes: by
-//! line kernels of our own where there are such for all lengths, otherwise through cuFFT.
+//! [`Plan`] is for lines ([`Plan::of_lines`]: DCT, IDCT, IDXST), maps ([`Plan::of_maps`]: DCT,
+//! IDCT, IDCT_IDXST, IDXST_IDCT) and arrays of any number of axes ([`Plan::of_arrays`]: DCT, IDCT).
+//! [`Path`] says how it computes: by line kernels of our own where there are such for all lengths,
+//! otherwise through cuFFT.
 //!
 //! ```no_run
 //! use placefield::cuda::Gpu;

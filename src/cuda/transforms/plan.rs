@@ -17,8 +17,8 @@ pub enum Path {
     /// One pass along each axis, with all that comes before and after a line's FFT
     /// done in registers: 2 values read or written for each, and axis.
     Lines,
-    /// Pre-processing, one real FFT of all axes by cuFFT, post-processing; of more than three axes two or three at
-    /// a time, with transposes between.
+    /// Pre-processing, one real FFT of all axes by cuFFT, post-processing; of more than three axes
+    /// two or three at a time, with transposes between.
     Fused,
     /// One axis at a time, with transposes between: four passes along each.
     RowColumn,
@@ -57,8 +57,9 @@ fn rounds(method: Method, axes: usize) -> Vec<usize> {
 }
 
 impl<T: CudaReal, I: Input<T>> Plan<T, I> {
-    /// A plan for `batch` lines of `n` values, one after the other in memory. [`Algorithm1d::Fastest`] is
-    /// [`Path::Lines`] where there are such lines, else [`Algorithm1d::NPoint`].
+    /// A plan for `batch` lines of `n` values, one after the other in memory.
+    /// [`Algorithm1d::Fastest`] is [`Path::Lines`] where there are such lines, else
+    /// [`Algorithm1d::NPoint`].
     ///
     /// # Errors
     /// As [`Plan::of_maps`].
@@ -95,7 +96,8 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     ///
     /// [`Method::Fastest`] is [`Path::Lines`] where both lengths are multiples of 4, have no prime
     /// factor above 5 and fit the device's shared memory, and else [`Method::Fused`], for which the
-    /// other options are. Maps go through FFTs as they lie, whatever [`Plan2dOptions::layout`] says.
+    /// other options are. Maps go through FFTs as they lie, whatever [`Plan2dOptions::layout`]
+    /// says.
     ///
     /// # Errors
     /// [`CudaError::Shape`] for lengths or batches of zero or beyond any memory,
@@ -168,7 +170,8 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// Makes a DCT's plan ready for [`Plan::run_thresholded`].
     ///
     /// # Errors
-    /// [`CudaError::NotPlanned`] for an inverse, or a line's longer FFT; else when a kernel cannot be compiled.
+    /// [`CudaError::NotPlanned`] for an inverse, or a line's longer FFT; else when a kernel cannot
+    /// be compiled.
     pub fn with_threshold(mut self) -> Result<Self, CudaError> {
         match &mut self.way {
             Way::Lines(lines) if self.forward => lines.prepare_threshold::<I>()?,
@@ -223,7 +226,8 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// (Jiang et al., "Image Compression"). `kept`, one number, gets how many are not.
     ///
     /// # Errors
-    /// [`CudaError::NotPlanned`] for a plan without [`Plan::with_threshold`]; else as [`Plan::run`].
+    /// [`CudaError::NotPlanned`] for a plan without [`Plan::with_threshold`]; else as
+    /// [`Plan::run`].
     pub fn run_thresholded(
         &mut self,
         input: &DeviceVec<I>,
@@ -259,8 +263,9 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         }
     }
 
-    /// Enqueues one stage of a transform through one FFT on what the one before it left in
-    /// the plan, or for a DCT through one of as many values, whose first stage leaves it there, in `output`.
+    /// Enqueues one stage of a transform through one FFT on what the one before it left in the
+    /// plan, or for a DCT through one of as many values, whose first stage leaves it there, in
+    /// `output`.
     ///
     /// # Errors
     /// [`CudaError::NotPlanned`] for a plan that is not made of stages; else as

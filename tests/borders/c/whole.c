@@ -41,6 +41,54 @@ static void versions(void) {
     CHECK(placefield_cuda_devices(NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
 }
 
+static void write_file(const char *name, const char *text) {
+    FILE *file = fopen(name, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+// A design in LEF and DEF in the current folder: two cells of 400 x 2000 units and a net.
+static void designs(void) {
+    write_file("chip.lef",
+               "SITE core CLASS CORE ; SIZE 0.2 BY 1 ; END core\n"
+               "MACRO inv CLASS CORE ; SIZE 0.2 BY 1 ; SITE core ; PIN A PORT LAYER m ; RECT 0 0 0.2 1 ; END END A\n"
+               "END inv\nEND LIBRARY\n");
+    write_file("chip.def",
+               "VERSION 5.8 ;\nDESIGN chip ;\nUNITS DISTANCE MICRONS 2000 ;\n"
+               "DIEAREA ( 0 0 ) ( 8000 2000 ) ;\nROW r core 0 0 N DO 20 BY 1 STEP 400 0 ;\n"
+               "COMPONENTS 2 ;\n- a inv + PLACED ( 0 0 ) N ;\n- b inv + UNPLACED ;\nEND COMPONENTS\n"
+               "NETS 1 ;\n- n ( a A ) ( b A ) ;\nEND NETS\nEND DESIGN\n");
+    const char *lef[] = {"chip.lef"};
+    placefield_design *design = NULL;
+    placefield_error error;
+    CHECK(placefield_design_new(NULL, lef, 1, NULL, &design, &error) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_design_new("none.def", lef, 1, NULL, &design, &error) == PLACEFIELD_STATUS_FILE_FAILED);
+    CHECK(strstr(error.message, "none.def: ") != NULL);
+    CHECK(placefield_design_new("chip.def", NULL, 0, NULL, &design, &error) == PLACEFIELD_STATUS_FILE_FAILED);
+    CHECK(placefield_design_new("chip.def", lef, 1, NULL, &design, &error) == PLACEFIELD_STATUS_OK);
+    placefield_design_counts counts;
+    CHECK(placefield_design_count(design, &counts, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(counts.nodes == 2 && counts.movable == 2 && counts.nets == 1 && counts.pins == 2);
+    CHECK(counts.xl == 0 && counts.xh == 8000 && counts.yh == 2000 && counts.units_per_micron == 2000);
+    double x[] = {400, 2000}, y[] = {0, 0}, hpwl = 0;
+    CHECK(placefield_design_move(design, x, y, 1, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_design_move(design, x, y, 2, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_design_hpwl(design, &hpwl, NULL) == PLACEFIELD_STATUS_OK && hpwl == 1600);
+    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    placefield_engine *engine = NULL;
+    CHECK(placefield_design_engine(design, 8, 2, 1.0, 0, &options, &engine, NULL) == PLACEFIELD_STATUS_OK);
+    size_t movable = 0, bodies = 0;
+    CHECK(placefield_engine_bodies(engine, &movable, &bodies, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(movable == 2 && bodies == 2);
+    CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_design_write(design, "placed.def", NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_design_free(design, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_design_free(design, NULL) == PLACEFIELD_STATUS_BAD_HANDLE);
+    CHECK(placefield_design_new("chip.def", lef, 1, "placed.def", &design, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_design_hpwl(design, &hpwl, NULL) == PLACEFIELD_STATUS_OK && hpwl == 1600);
+    CHECK(placefield_design_free(design, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(remove("chip.lef") == 0 && remove("chip.def") == 0 && remove("placed.def") == 0);
+}
+
 // One mode of rho: cos(pi p (i + 1/2) / NX) cos(pi q (j + 1/2) / NY) has phi = rho / (wx^2 + wy^2).
 static void solves(void) {
     const int p = 3, q = 2;
@@ -520,6 +568,7 @@ static void regions(void) {
 
 int main(void) {
     versions();
+    designs();
     solves();
     options_and_grids_are_checked();
     steps();

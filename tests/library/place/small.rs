@@ -93,8 +93,8 @@ proptest! {
     }
 }
 
-/// Twelve cells in sixteen bins oscillate about the centre as long as the density pulls at none of them: that
-/// is not to hold its weight back.
+/// Twelve cells in sixteen bins oscillate about the centre as long as the density pulls at none of
+/// them: that is not to hold its weight back.
 #[test]
 fn wires_that_oscillate_do_not_hold_the_density_back() {
     let mut spec = Spec::with_cells(12).seeded(46);

@@ -23,6 +23,7 @@ fn points(places: &[[f64; 2]], nets: &[Vec<u32>], weight: &[f64]) -> Design {
             width: vec![0.0; count],
             height: vec![0.0; count],
             kind: vec![NodeKind::Movable; count],
+            ..Nodes::default()
         },
         placement: Placement {
             x: places.iter().map(|p| p[0]).collect(),

@@ -7,7 +7,7 @@ use std::path::Path;
 fn files_appear_whole_or_not_at_all() {
     let dir = tempfile::tempdir().unwrap();
     let chart = Curves { title: "t".to_owned(), ..Curves::default() };
-    for name in ["a.png", "b.SVG"] {
+    for name in ["a.png", "b.SVG", "c.pdf"] {
         let path = dir.path().join(name);
         std::fs::write(&path, "an older file").unwrap();
         chart.write(&path).unwrap();
@@ -15,11 +15,13 @@ fn files_appear_whole_or_not_at_all() {
         assert_eq!(std::fs::read(&path).unwrap(), chart.draw().encode(format).unwrap());
     }
     let names = |dir: &Path| std::fs::read_dir(dir).unwrap().count();
-    assert_eq!(names(dir.path()), 2);
+    assert_eq!(names(dir.path()), 3);
 
     let error = chart.write(&dir.path().join("a.jpeg")).unwrap_err();
     assert!(matches!(error, PlotError::Extension(_)), "{error}");
-    assert!(error.to_string().ends_with("a.jpeg: expected a file name that ends in .png or .svg"));
+    assert!(
+        error.to_string().ends_with("a.jpeg: expected a file name that ends in .png, .svg or .pdf")
+    );
 
     let nowhere = dir.path().join("missing").join("a.png");
     let error = chart.write(&nowhere).unwrap_err();
@@ -29,7 +31,7 @@ fn files_appear_whole_or_not_at_all() {
     // A folder stands where the file should go: nothing is left behind.
     std::fs::create_dir(dir.path().join("folder.png")).unwrap();
     chart.write(&dir.path().join("folder.png")).unwrap_err();
-    assert_eq!(names(dir.path()), 3);
+    assert_eq!(names(dir.path()), 4);
 }
 
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 use super::read::{area, assert_well_formed, embedded, png, svg};
 use image::RgbImage;
 use placefield::grid::{BinGrid, Map, Rect};
-use placefield::plot::{Arrows, HeatMap, Scale};
+use placefield::plot::{Arrows, Format, HeatMap, Scale, Shading, Size};
 
 const DARK: [u8; 3] = [0x44, 0x01, 0x54];
 const BRIGHT: [u8; 3] = [0xfd, 0xe7, 0x25];
@@ -200,6 +200,63 @@ fn values_that_are_not_finite_are_marked_and_counted() {
 }
 
 #[test]
+fn absent_values_are_grey_and_have_no_arrow() {
+    let nan = f64::NAN;
+    let map = Map::from_vec(2, 1, vec![1.0, nan]);
+    let still = Map::from_vec(2, 1, vec![0.0, nan]);
+    let mut picture = HeatMap::new(&map, grid(20.0, 10.0, 2, 1), Scale::Magnitude);
+    picture.absent = Some("no cells");
+    picture.arrows = Some(Arrows { x: &map, y: &still });
+    let picture = picture.draw().unwrap();
+    let text = svg(&picture);
+    assert!(text.contains("no cells · min 1.00") && !text.contains("not finite"));
+    assert_eq!(text.matches("<polygon").count(), 2 + 1, "an arrow and its rim, and the swatch");
+    let image = png(&picture);
+    let area = area(&image, (image.width() / 2, image.height() / 2));
+    assert_eq!(bin(&image, area, (2, 1), (1, 0)), [0xc8, 0xcc, 0xd0]);
+}
+
+#[test]
+fn a_clipped_bar_ends_in_an_arrow() {
+    let mut map = Map::filled(64, 64, 0.0);
+    (0..2000).for_each(|k| map[(k / 64, k % 64)] = 1.0);
+    map[(63, 63)] = 50.0;
+    let mut picture = HeatMap::new(&map, grid(64.0, 64.0, 64, 64), Scale::Overflow);
+    let arrows =
+        |picture: &HeatMap<'_, f64>| svg(&picture.draw().unwrap()).matches("<polygon").count();
+    assert_eq!(arrows(&picture), 0);
+    picture.shading = Shading::Clipped;
+    assert_eq!((arrows(&picture), picture.colors_end()), (1, (0.0, 1.0)));
+    picture.range = Some((0.5, 60.0));
+    assert_eq!(arrows(&picture), 1, "below");
+    let text = svg(&picture.draw().unwrap());
+    assert!(text.contains("colours end at 0.500 and 60.0"));
+    picture.note = false;
+    assert!(!svg(&picture.draw().unwrap()).contains("colours end"));
+}
+
+#[test]
+fn a_picture_on_paper_has_its_width() {
+    let shapes = [(700.0, 300.0), (300.0, 300.0), (10.0, 300.0)];
+    for (font, dpi) in [(8.0, 300.0), (6.0, 600.0)] {
+        for (width, height) in shapes {
+            let map = Map::filled(7, 4, 1.0);
+            let mut picture = HeatMap::new(&map, grid(width, height, 7, 4), Scale::Sequential);
+            picture.title = "a long title that is not wider than the picture ".repeat(9);
+            picture.size = Size::print(88.0, font).unwrap().dpi(dpi);
+            let picture = picture.draw().unwrap();
+            let pixels = 88.0 / 25.4 * dpi;
+            assert!((f64::from(picture.size().0) - pixels).abs() <= 1.0, "{:?}", picture.size());
+            assert!(f64::from(picture.size().1) < 1.6 * pixels, "{:?}", picture.size());
+            let text = svg(&picture);
+            assert_well_formed(&text);
+            assert!(text.contains("width=\"249.45pt\""), "{}", text.lines().next().unwrap());
+            assert!(picture.encode(Format::Pdf).unwrap().starts_with(b"%PDF"));
+        }
+    }
+}
+
+#[test]
 fn any_shape_and_any_values_make_a_picture_of_bounded_size() {
     let shapes = [
         (1, 1, 10.0, 10.0),
@@ -229,6 +286,7 @@ fn any_shape_and_any_values_make_a_picture_of_bounded_size() {
                 assert_well_formed(&svg(&picture));
                 if scale == Scale::Sequential {
                     png(&picture);
+                    picture.encode(Format::Pdf).unwrap();
                 }
             }
         }

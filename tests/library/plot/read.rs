@@ -34,7 +34,7 @@ pub(crate) fn embedded(svg: &str) -> Vec<(u32, u32, RgbImage)> {
         .map(|line| {
             let data = attribute(line, "href").strip_prefix("data:image/png;base64,").unwrap();
             let image = image::load_from_memory(&unbase64(data)).unwrap().to_rgb8();
-            let at = |name| attribute(line, name).parse::<u32>().unwrap() / 2;
+            let at = |name| attribute(line, name).parse::<u32>().unwrap();
             (at("x"), at("y"), image)
         })
         .collect()

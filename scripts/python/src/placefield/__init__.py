@@ -28,12 +28,12 @@ from ._placefield import (
     __version__,
     cuda_devices,
     place,
-    read_bookshelf,
+    read_design,
 )
 
 __all__ = (
     "Array", "Design", "Engine", "Evaluation", "Field", "Placement", "cuda_devices", "dct", "dct2", "idct",
-    "idct2", "idct_idxst", "idxst", "idxst_idct", "place", "read_bookshelf", "solve",
+    "idct2", "idct_idxst", "idxst", "idxst_idct", "place", "read_design", "solve",
 )
 
 
@@ -152,7 +152,7 @@ class Engine:
     @classmethod
     def from_design(cls, design, bins, *, target_density=1.0, fillers=False, seed=1000, dtype="float32",
                     device="cpu", threads=0, pipeline=None):
-        """An engine for a design of `read_bookshelf`; bodies are its movable nodes, in their order."""
+        """An engine for a design of `read_design`; bodies are its movable nodes, in their order."""
         engine = cls.__new__(cls)
         engine._torch = None
         engine._engine = _placefield.Engine.from_design(

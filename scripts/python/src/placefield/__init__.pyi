@@ -10,7 +10,7 @@ from ._placefield import Evaluation as Evaluation
 from ._placefield import Placement as Placement
 from ._placefield import cuda_devices as cuda_devices
 from ._placefield import place as place
-from ._placefield import read_bookshelf as read_bookshelf
+from ._placefield import read_design as read_design
 
 __version__: str
 __all__: tuple[str, ...]

@@ -12,7 +12,8 @@ use num_complex::Complex;
 const TOGETHER: usize = 16;
 
 /// The DCTs of packed lines from their FFT, in place; with `green` each times Green's function.
-/// Returns Σ X²·G of all coefficients, that of k = 0 halved, without the normalisation of the other axis.
+/// Returns Σ X²·G of all coefficients, that of k = 0 halved, without the normalisation of the other
+/// axis.
 pub(super) struct Dct<'a, T: Real> {
     /// `½e^{−jπk/2n}`, k = 0 … n/2.
     pub(super) half_w: &'a [Complex<T>],
@@ -129,8 +130,8 @@ fn dct<V: Vector>(
     }
 }
 
-/// From coefficients to the input of an FFT that gives their IDCT, or the IDXST of `sine` times them:
-/// ½w̄(z\[k\] − j·z\[n−k\]), real and imaginary parts exchanged, in the order the FFT takes.
+/// From coefficients to the input of an FFT that gives their IDCT, or the IDXST of `sine` times
+/// them: ½w̄(z\[k\] − j·z\[n−k\]), real and imaginary parts exchanged, in the order the FFT takes.
 pub(super) struct Inverse<'a, T: Real> {
     pub(super) half_w: &'a [Complex<T>],
     pub(super) coefficients: &'a [Row<T>],

@@ -22,10 +22,11 @@
 //! The energy Σ φ·ρ is Σ ε_u ε_v G·X² over the spectrum X of ρ, ε₀ = ½ and 1 elsewhere (Parseval).
 //!
 //! # How lines lie
-//! A task works on a tile of pairs of lines, one pair to each lane of the widest vectors ([`LaneFft`]). Along x the lines
-//! of a tile are neighbouring columns of the map: a row of the tile is a piece of a row of the map,
-//! and no transposition is needed. Between the passes the map lies in *panels*, each the rows of one such
-//! tile; a tile of pass 2 takes a square block of every panel, which is transposed on its way.
+//! A task works on a tile of pairs of lines, one pair to each lane of the widest vectors
+//! ([`LaneFft`]). Along x the lines of a tile are neighbouring columns of the map: a row of the
+//! tile is a piece of a row of the map, and no transposition is needed. Between the passes the map
+//! lies in *panels*, each the rows of one such tile; a tile of pass 2 takes a square block of every
+//! panel, which is transposed on its way.
 //!
 //! Like is packed with like, for the rounding of one half of a complex FFT is
 //! that of the other, and φ is up to N/π times as large as E: φ with φ, Ex
@@ -49,14 +50,14 @@ use num_complex::Complex;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Bytes of a map from which on pass 3 writes past the caches: whole cache lines are then not read before
-/// they are written, and what is in the caches stays there. With 16 threads a solve of 2048² bins went from
-/// 8.8 to 6.7 ms in f64 and from 4.3 to 3.6 in f32, of 4096² from 37 to 30 and from 18 to 15; with one thread
-/// one of 1024² in f32 from 6.2 to 5.3.
+/// Bytes of a map from which on pass 3 writes past the caches: whole cache lines are then not read
+/// before they are written, and what is in the caches stays there. With 16 threads a solve of 2048²
+/// bins went from 8.8 to 6.7 ms in f64 and from 4.3 to 3.6 in f32, of 4096² from 37 to 30 and from
+/// 18 to 15; with one thread one of 1024² in f32 from 6.2 to 5.3.
 const STREAMED: usize = 4 << 20;
 
-/// How many panels ahead pass 2 fetches its blocks, which are whole cache lines one after the other: by that
-/// it takes 4.4 instead of 5.1 ms at 1024² in f64 with one thread.
+/// How many panels ahead pass 2 fetches its blocks, which are whole cache lines one after the
+/// other: by that it takes 4.4 instead of 5.1 ms at 1024² in f64 with one thread.
 const PANELS_AHEAD: usize = 2;
 
 /// Plans, tables and buffers for one map size.
@@ -65,8 +66,8 @@ pub(crate) struct ThreePass<T: Real> {
     along_y: Axis<T>,
     /// The line u = 0.
     first: FirstLine<T>,
-    /// Rows of a panel: nx, and as many more as make whole blocks of rows 1 … nx − 1. Those are zero
-    /// before pass 2.
+    /// Rows of a panel: nx, and as many more as make whole blocks of rows 1 … nx − 1. Those are
+    /// zero before pass 2.
     panel: usize,
     /// P and Q, by panel. P first holds the DCT of ρ along x.
     p: Vec<Row<T>>,
@@ -125,9 +126,9 @@ impl<T: Real> Axis<T> {
         dispatch(Dct { half_w: &self.half_w, tile, green })
     }
 
-    /// The IDCTs of lines, or the IDXSTs of their multiples: sample i of the first lines of the pairs is the
-    /// imaginary part of row `position(i)`, of the second ones the real part, and negated for odd i
-    /// of a sine.
+    /// The IDCTs of lines, or the IDXSTs of their multiples: sample i of the first lines of the
+    /// pairs is the imaginary part of row `position(i)`, of the second ones the real part, and
+    /// negated for odd i of a sine.
     fn inverse(
         &self,
         coefficients: &[Row<T>],
@@ -322,8 +323,8 @@ impl<T: Real> FirstLine<T> {
     }
 }
 
-/// Brings a block of a panel into the tile of its lines: number y of line j goes to row `samples[y]`, to the
-/// real part of lane j/2 for even j and to its imaginary part for odd.
+/// Brings a block of a panel into the tile of its lines: number y of line j goes to row
+/// `samples[y]`, to the real part of lane j/2 for even j and to its imaginary part for odd.
 #[inline(always)]
 fn bring<T: Real>(block: &[Row<T>], samples: &[u32], tile: &mut [Row<T>]) {
     for first in (0..samples.len()).step_by(4) {

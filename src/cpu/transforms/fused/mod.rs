@@ -126,7 +126,8 @@ impl Panel {
         Panel { first, width: W.min(mirrored + 1 - first), mirrored: true }
     }
 
-    /// Its columns of a map with `ny` columns, and their mirrors: first + w stands at ny − first − w.
+    /// Its columns of a map with `ny` columns, and their mirrors: first + w stands at ny − first −
+    /// w.
     fn columns(self, ny: usize) -> [Range<usize>; 2] {
         let Panel { first, width, mirrored } = self;
         let last = ny - first;

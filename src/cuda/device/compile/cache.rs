@@ -1,6 +1,6 @@
 //! The cache of compiled kernels on disk: `$PLACEFIELD_CACHE`, else
-//! `$XDG_CACHE_HOME/placefield`, else `~/.cache/placefield`, and in it a folder
-//! for each format. A file's name is what was compiled, and a hash; it begins with the
+//! `$XDG_CACHE_HOME/placefield`, else `~/.cache/placefield`, and in it the folder
+//! of the format. A file's name is what was compiled, and a hash; it begins with the
 //! key, everything that the code depends on, which must be the same to the
 //! letter, and a hash of the code, which must fit.
 //!
@@ -8,24 +8,18 @@
 //! folder at once. When they take more than [`MOST_BYTES`] or are more than
 //! [`MOST_FILES`], those go that have not been used for longest.
 
+use crate::hash::Fnv1a;
 use crate::output::write_whole;
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What the folder of files of one format is called; the format's number follows.
-const FOLDER: &str = "placefield-code-";
+/// The folder of the files, which has the number of their format.
+const FOLDER: &str = "placefield-code-1";
 
-/// The format of the files. Those of lower numbers are removed.
-const FORMAT: u32 = 2;
-
-/// What a file begins with, whatever its format.
+/// The bytes that a file begins with.
 const MAGIC: &[u8] = b"placefield-code\n";
-
-/// What a file of the first format began with; they lay in the root.
-const FIRST_MAGIC: &[u8] = b"placefield-cubin";
 
 /// Most bytes that the files take together.
 const MOST_BYTES: u64 = 512 << 20;
@@ -53,7 +47,7 @@ fn cache_folder_in(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Opt
 
 /// One file of the cache.
 pub(super) struct CacheEntry {
-    /// The folder of all formats; `None` when there is nowhere to keep a cache.
+    /// The folder above; `None` when there is nowhere to keep a cache.
     root: Option<PathBuf>,
     file: String,
     key: String,
@@ -63,7 +57,7 @@ impl CacheEntry {
     /// `name` says what the code is, for whoever looks into the folder; `key` all that
     /// it depends on.
     pub(super) fn new(name: &str, key: String) -> CacheEntry {
-        let file = format!("{name}-{:016x}", hash(&key));
+        let file = format!("{name}-{:016x}", hash(key.as_bytes()));
         CacheEntry { root: cache_folder(), file, key }
     }
 
@@ -73,7 +67,7 @@ impl CacheEntry {
     }
 
     fn path(&self) -> Option<PathBuf> {
-        Some(self.root.as_ref()?.join(format!("{FOLDER}{FORMAT}")).join(&self.file))
+        Some(self.root.as_ref()?.join(FOLDER).join(&self.file))
     }
 
     /// The code, if it is there and whole.
@@ -82,7 +76,7 @@ impl CacheEntry {
         let mut bytes = fs::read(&path).ok()?;
         let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(self.key.as_bytes())?;
         let (sum, code) = rest.strip_prefix(b"\n\0")?.split_first_chunk::<8>()?;
-        if hash(&code) != u64::from_le_bytes(*sum) {
+        if hash(code) != u64::from_le_bytes(*sum) {
             return None;
         }
         let start = bytes.len() - code.len();
@@ -94,14 +88,13 @@ impl CacheEntry {
     pub(super) fn write(&self, code: &[u8]) {
         let (Some(root), Some(path)) = (&self.root, self.path()) else { return };
         let folder = path.parent().unwrap_or(root);
-        let sum = hash(&code).to_le_bytes();
+        let sum = hash(code).to_le_bytes();
         let parts: [&[u8]; 5] = [MAGIC, self.key.as_bytes(), b"\n\0", &sum, code];
         let kept = fs::create_dir_all(folder).and_then(|()| {
             write_whole(&path, |file| parts.iter().try_for_each(|part| file.write_all(part)))
         });
         if kept.is_ok() {
             let _ = shrink(folder, MOST_BYTES, MOST_FILES);
-            let _ = remove_older(root);
         }
     }
 }
@@ -143,40 +136,9 @@ fn shrink(folder: &Path, most_bytes: u64, most_files: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what programs before this one kept: the files of the first format, and
-/// folders of formats since. What does not begin as such a file does stays.
-fn remove_older(root: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(root)? {
-        let Ok(entry) = entry else { continue };
-        let (name, path) = (entry.file_name(), entry.path());
-        let name = name.to_string_lossy();
-        let format = name.strip_prefix(FOLDER).and_then(|n| n.parse::<u32>().ok());
-        if format.is_some_and(|format| format < FORMAT) {
-            for file in fs::read_dir(&path).into_iter().flatten().flatten() {
-                remove_if(&file.path(), MAGIC);
-            }
-            // Fails where anything is left.
-            let _ = fs::remove_dir(&path);
-        } else if name.ends_with(".cubin") {
-            remove_if(&path, FIRST_MAGIC);
-        }
-    }
-    Ok(())
-}
-
-/// Removes a file that begins with `magic`.
-fn remove_if(path: &Path, magic: &[u8]) {
-    let mut start = [0; 16];
-    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    if read.is_ok() && start == *magic {
-        let _ = fs::remove_file(path);
-    }
-}
-
-pub(super) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+/// Returns the hash of bytes, the same for every build.
+fn hash(bytes: &[u8]) -> u64 {
+    Fnv1a::new().bytes(bytes).finish()
 }
 
 #[cfg(test)]
@@ -260,41 +222,6 @@ mod tests {
     }
 
     #[test]
-    fn older_formats_go_and_what_is_not_ours_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
-        let write = |path: &str, text: &str| {
-            let path = root.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        write("fused-f32-sm_90-0123.cubin", "placefield-cubin and more");
-        write("another's.cubin", "placefield-not-a-cubin");
-        write("placefield-code-0/kernels", "placefield-code\nand more");
-        write("placefield-code-1/kernels", "placefield-code\nand more");
-        write("placefield-code-1/notes", "somebody's");
-        write("placefield-code-99/kernels", "placefield-code\nand more");
-        write("tuned.json", "{}");
-        entry(root, "kernels", "key").write(b"machine code");
-        let names = |path: &Path| {
-            let entries = fs::read_dir(path).unwrap();
-            let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name()).collect();
-            names.sort();
-            names
-        };
-        let left = [
-            "another's.cubin",
-            "placefield-code-1",
-            "placefield-code-2",
-            "placefield-code-99",
-            "tuned.json",
-        ];
-        assert_eq!(names(root), left);
-        assert_eq!(names(&root.join(left[1])), ["notes"]);
-        assert_eq!(names(&root.join(left[3])), ["kernels"]);
-    }
-
-    #[test]
     fn several_writers_and_readers_get_along() {
         let folder = tempfile::tempdir().unwrap();
         let code = vec![7; 100_000];
@@ -309,7 +236,7 @@ mod tests {
                 });
             }
         });
-        let files = fs::read_dir(folder.path().join("placefield-code-2")).unwrap().count();
+        let files = fs::read_dir(folder.path().join(FOLDER)).unwrap().count();
         assert_eq!(files, 1, "and nothing temporary");
     }
 }

@@ -16,6 +16,7 @@ mod cache;
 mod load;
 
 use super::error::CudaError;
+use crate::hash::Fnv1a;
 use crate::real::Precision;
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CString, c_char};
@@ -114,7 +115,10 @@ fn find_nvrtc() -> Option<(i32, i32)> {
 /// Of all kernel files: another one where any of them has changed.
 pub(in crate::cuda) fn source_hash() -> u64 {
     static HASH: OnceLock<u64> = OnceLock::new();
-    *HASH.get_or_init(|| cache::hash(&(UNITS, HEADERS)))
+    *HASH.get_or_init(|| {
+        let files = UNITS.iter().chain(HEADERS);
+        files.fold(Fnv1a::new(), |hash, (name, text)| hash.text(name).text(text)).finish()
+    })
 }
 
 /// The embedded name equal to `name`.

@@ -71,8 +71,8 @@ impl Nccl {
         // SAFETY: NCCL's initialisers have no demands on who opens it.
         let library = unsafe { Library::new(name) }.ok()?;
         // SAFETY: the types are those of NCCL's header, which have not changed since version 2.14
-        // (`ncclGetVersion`: 2.0); copies of the pointers live as long as the library, which is never
-        // closed.
+        // (`ncclGetVersion`: 2.0); copies of the pointers live as long as the library, which is
+        // never closed.
         unsafe {
             let get_version = *library
                 .get::<unsafe extern "C" fn(*mut c_int) -> Status>(b"ncclGetVersion\0")
@@ -116,8 +116,8 @@ impl Nccl {
         if status == SUCCESS || status == IN_PROGRESS {
             return Ok(status == SUCCESS);
         }
-        // SAFETY: any number may be asked about; the texts are constant, or of the last error, and end
-        // with a zero.
+        // SAFETY: any number may be asked about; the texts are constant, or of the last error, and
+        // end with a zero.
         let texts = unsafe { [(self.get_error_string)(status), (self.get_last_error)(comm)] };
         let text = |text: *const c_char| match text.is_null() {
             true => String::new(),
@@ -140,13 +140,14 @@ impl Nccl {
         Ok(id)
     }
 
-    /// Begins to make a rank's communicator for the current context's device: [`Nccl::is_ready`] says
-    /// when it is there.
+    /// Begins to make a rank's communicator for the current context's device: [`Nccl::is_ready`]
+    /// says when it is there.
     pub(super) fn begin(&self, id: UniqueId, rank: usize, count: usize) -> Result<Comm, CudaError> {
         let mut config =
             Config { size: size_of::<Config>(), magic: 0xcafe_beef, version: 21400, blocking: 0 };
         let (mut comm, rank, count) = (std::ptr::null_mut(), rank as c_int, count as c_int);
-        // SAFETY: writes one communicator; the configuration outlives the call and says how long it is.
+        // SAFETY: writes one communicator; the configuration outlives the call and says how long it
+        // is.
         let status =
             unsafe { (self.comm_init_rank_config)(&mut comm, count, id, rank, &mut config) };
         self.answer("a communicator", comm, status)?;
@@ -187,9 +188,9 @@ impl Nccl {
     /// Enqueues that `bytes` bytes go to a rank, or come from it.
     ///
     /// # Safety
-    /// The communicator is ready and not aborted; the stream is of its device; there is so much memory
-    /// at the address, which is left alone until the stream has passed this; what arrives is written
-    /// there.
+    /// The communicator is ready and not aborted; the stream is of its device; there is so much
+    /// memory at the address, which is left alone until the stream has passed this; what arrives is
+    /// written there.
     pub(super) unsafe fn transfer(
         &self,
         comm: Comm,

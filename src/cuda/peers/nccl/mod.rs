@@ -1,10 +1,10 @@
-//! Ranks that send each other messages over NCCL: devices that do not reach each other's memory, and
-//! processes with a rank each, on one host or several.
+//! Ranks that send each other messages over NCCL: devices that do not reach each other's memory,
+//! and processes with a rank each, on one host or several.
 //!
-//! What ranks exchange is enqueued on their streams, as kernels are. NCCL itself would wait for ever for a
-//! rank that does not come; so communicators are made not to block, and a thread watches exchanges under
-//! way: when a rank is lost, or one exchange takes longer than the ranks' patience, it ends
-//! the communicators, and what waits for the devices goes on, to an error.
+//! What ranks exchange is enqueued on their streams, as kernels are. NCCL itself would wait for
+//! ever for a rank that does not come; so communicators are made not to block, and a thread watches
+//! exchanges under way: when a rank is lost, or one exchange takes longer than the ranks' patience,
+//! it ends the communicators, and what waits for the devices goes on, to an error.
 //!
 //! Messages from rank to rank alone are used, so that NCCL needs no NVLink multicast.
 
@@ -232,12 +232,12 @@ impl Messages {
         Ok(())
     }
 
-    /// Enqueues the transfers of each of this process's ranks; what a rank sends another one comes in
-    /// the order of that one's receipts.
+    /// Enqueues the transfers of each of this process's ranks; what a rank sends another one comes
+    /// in the order of that one's receipts.
     ///
     /// # Safety
-    /// The memory is of the ranks' devices and lives until their streams have passed this; what is sent is
-    /// not written before, and what is received not used.
+    /// The memory is of the ranks' devices and lives until their streams have passed this; what is
+    /// sent is not written before, and what is received not used.
     pub(super) unsafe fn exchange(&self, transfers: &[Vec<Transfer>]) -> Result<(), CudaError> {
         // SAFETY: the caller's promise.
         unsafe { self.exchange_within(transfers, self.shared.patience) }
@@ -254,8 +254,9 @@ impl Messages {
             return Ok(());
         }
         let Shared { nccl, gpus, .. } = &*self.shared;
-        // No other thread begins a capture until it is enqueued. Devices first, then the state: a thread that has
-        // a device alone may wait for the state, so none that holds it may wait for a device.
+        // No other thread begins a capture until it is enqueued. Devices first, then the state: a
+        // thread that has a device alone may wait for the state, so none that holds it may wait for
+        // a device.
         let streams = gpus.iter().map(Gpu::enter).collect::<Result<Vec<Entered<'_>>, _>>()?;
         streams.iter().try_for_each(Entered::check_not_capturing)?;
         let mut state = self.shared.lock();
@@ -265,8 +266,8 @@ impl Messages {
         let enqueued = nccl.group(EXCHANGE, || {
             for ((comm, stream), of) in comms.iter().zip(&streams).zip(transfers) {
                 for &Transfer { send, peer, address, bytes } in of.iter().filter(|t| t.bytes > 0) {
-                    // SAFETY: communicators are ready (whatever is asked of them is waited for) and not
-                    // aborted (`check`); the rest is the caller's promise.
+                    // SAFETY: communicators are ready (whatever is asked of them is waited for) and
+                    // not aborted (`check`); the rest is the caller's promise.
                     unsafe { nccl.transfer(*comm, stream.raw(), (send, peer), (address, bytes)) }?;
                 }
             }

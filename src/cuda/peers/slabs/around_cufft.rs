@@ -1,5 +1,5 @@
-//! What the pipelines around cuFFT share when a solve is divided: which rows and columns are whose, the
-//! all-to-all after the first pass and after the second, and the energy.
+//! What the pipelines around cuFFT share when a solve is divided: which rows and columns are whose,
+//! the all-to-all after the first pass and after the second, and the energy.
 
 use super::super::blocks::{AllToAll, Block, Side};
 use super::super::nccl::Transfer;
@@ -69,9 +69,9 @@ struct Rank<R> {
 impl<T: CudaReal, R: AroundCufft<T>> Passes<T> for Rank<R> {
     fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
         self.own.first(rho)?;
-        // SAFETY: blocks are of the arrays, whose sizes are of the same division (tested with the pipelines);
-        // they live as long as the solver, which keeps the order of the passes and waits for all ranks
-        // before it frees them.
+        // SAFETY: blocks are of the arrays, whose sizes are of the same division (tested with the
+        // pipelines); they live as long as the solver, which keeps the order of the passes and
+        // waits for all ranks before it frees them.
         unsafe { self.exchanges[0].begin() }
     }
 

@@ -1,13 +1,15 @@
-//! The fused pipeline by slabs: that of [`Spectral`](crate::cuda::Spectral), with the 2-D FFTs divided.
+//! The fused pipeline by slabs: that of [`Spectral`](crate::cuda::Spectral), with the 2-D FFTs
+//! divided.
 //!
-//! Reordering and the real FFTs along y are of a rank's rows, the complex FFTs along x and what
-//! is between forward and inverse transform of its columns of the spectra: the four coefficients that a thread needs there
-//! are of one column. So spectra go from rank to rank in an all-to-all, ρ's after the first pass and
-//! three after the second, (1 + 3)·nx·ny·(P−1)/P² values of P ranks. (cuFFT has plans for several GPUs of its own: for
-//! devices of one process, in no graph, each device once.)
+//! Reordering and the real FFTs along y are of a rank's rows, the complex FFTs along x and what is
+//! between forward and inverse transform of its columns of the spectra: the four coefficients that
+//! a thread needs there are of one column. So spectra go from rank to rank in an all-to-all, ρ's
+//! after the first pass and three after the second, (1 + 3)·nx·ny·(P−1)/P² values of P ranks.
+//! (cuFFT has plans for several GPUs of its own: for devices of one process, in no graph, each
+//! device once.)
 //!
-//! A rank's first row is even, so its even rows are an interval of all even ones, and so its odd ones: once it
-//! has reordered its own, each half is an interval of all rows reordered.
+//! A rank's first row is even, so its even rows are an interval of all even ones, and so its odd
+//! ones: once it has reordered its own, each half is an interval of all rows reordered.
 
 use super::super::Peers;
 use super::super::blocks::Block;
@@ -30,7 +32,8 @@ struct Rank<T: CudaReal> {
     scaling: Scaling<T>,
     /// Its rows of three maps, reordered.
     maps: DeviceVec<T>,
-    /// Its rows of three spectra, `[row][ny/2 + 1]` each, of which the first is ρ's until the others are made.
+    /// Its rows of three spectra, `[row][ny/2 + 1]` each, of which the first is ρ's until the
+    /// others are made.
     rows: DeviceVec<T::Complex>,
     /// Its columns of them, `[nx][column]` each.
     columns: DeviceVec<T::Complex>,
@@ -52,7 +55,8 @@ pub(super) fn make<T: CudaReal>(
     around_cufft::make(peers, &division, on, [forward, back])
 }
 
-/// A rank's even rows and its odd ones, reordered: the first among its own, the first of all, and how many.
+/// A rank's even rows and its odd ones, reordered: the first among its own, the first of all, and
+/// how many.
 fn halves(division: &Division, rank: usize) -> [(usize, usize, usize); 2] {
     let (first, count) = division.rows_of(rank);
     let (even, odd) = (count.div_ceil(2), count / 2);

@@ -1,10 +1,11 @@
 //! One solve on several devices, by slabs.
 //!
-//! Every rank has a slab of the rows of all maps, for what is done along y, and a slab of the columns, for what
-//! is done along x. A solve is three passes, in whichever pipeline: from the rank's rows of ρ to
-//! all ranks' columns; from its columns to all ranks' rows; and from its rows to those of the fields. Before the
-//! second and the third pass all ranks meet, or send each other messages. Where what the second pass made is still
-//! on its way during the third, there is a fourth.
+//! Every rank has a slab of the rows of all maps, for what is done along y, and a slab of the
+//! columns, for what is done along x. A solve is three passes, in whichever pipeline: from the
+//! rank's rows of ρ to all ranks' columns; from its columns to all ranks' rows; and from its rows
+//! to those of the fields. Before the second and the third pass all ranks meet, or send each other
+//! messages. Where what the second pass made is still on its way during the third, there is a
+//! fourth.
 //!
 //! Nothing else need be waited for: what the first pass of the next solve overwrites, ranks have
 //! read in their second pass, before they met for the third; what its second pass overwrites, they
@@ -40,8 +41,8 @@ pub struct SlabSolver<T: CudaReal> {
 
 /// What a rank does in a solve, on its device's stream. Arguments are checked.
 trait Passes<T: CudaReal>: Send {
-    /// From its rows of ρ to what the second pass of any rank reads. Nobody makes it again before all have made
-    /// their second.
+    /// From its rows of ρ to what the second pass of any rank reads. Nobody makes it again before
+    /// all have made their second.
     fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError>;
 
     /// From its columns to what the third pass of any rank reads.
@@ -76,13 +77,13 @@ trait Passes<T: CudaReal>: Send {
 }
 
 impl<T: CudaReal> SlabSolver<T> {
-    /// The three-pass solve: compiles (or loads) the kernels and allocates everything a solve needs, on every
-    /// rank.
+    /// The three-pass solve: compiles (or loads) the kernels and allocates everything a solve
+    /// needs, on every rank.
     ///
     /// # Errors
-    /// [`CudaError::NoThreePass`] for a grid that has no three-pass solve on these devices, or fewer
-    /// row pairs or panels of columns (128 bytes of complex numbers) than there are ranks; else when
-    /// kernels cannot be compiled or memory runs out, on any rank.
+    /// [`CudaError::NoThreePass`] for a grid that has no three-pass solve on these devices, or
+    /// fewer row pairs or panels of columns (128 bytes of complex numbers) than there are ranks;
+    /// else when kernels cannot be compiled or memory runs out, on any rank.
     pub fn new(peers: &Peers, grid: &BinGrid) -> Result<Self, CudaError> {
         match SlabSolver::make(peers, grid, Pipeline::ThreePass, || three_pass::make(peers, grid)) {
             // All ranks find that, and may go on.
@@ -91,13 +92,13 @@ impl<T: CudaReal> SlabSolver<T> {
         }
     }
 
-    /// The solve by a pipeline, as [`solver`](crate::cuda::solver) on one device; for those
-    /// around cuFFT every rank needs two rows and a column. Where the grid has no three-pass solve by slabs, the
-    /// fused pipeline stands in for it, which [`SlabSolver::pipeline`] says.
+    /// The solve by a pipeline, as [`solver`](crate::cuda::solver) on one device; for those around
+    /// cuFFT every rank needs two rows and a column. Where the grid has no three-pass solve by
+    /// slabs, the fused pipeline stands in for it, which [`SlabSolver::pipeline`] says.
     ///
     /// # Errors
-    /// [`CudaError::Peers`] for fewer rows or columns than ranks need; else when kernels cannot be compiled,
-    /// cuFFT refuses a length or memory runs out, on any rank.
+    /// [`CudaError::Peers`] for fewer rows or columns than ranks need; else when kernels cannot be
+    /// compiled, cuFFT refuses a length or memory runs out, on any rank.
     pub fn with_pipeline(
         peers: &Peers,
         grid: &BinGrid,
@@ -198,7 +199,8 @@ impl<T: CudaReal> SlabSolver<T> {
             let (address, bytes) = (*map.address(), map.len() * size_of::<T>());
             Transfer { send, peer, address, bytes }
         };
-        // Before each exchange processes wait on the host: there rank 0 may take as long as it does to copy a map.
+        // Before each exchange processes wait on the host: there rank 0 may take as long as it does
+        // to copy a map.
         let ready = || self.peers.gather("a map", &vec![(); local.len()]);
         let mut all = [const { Vec::new() }; 3];
         for (slabs, all) in maps.iter().zip(&mut all) {
@@ -276,15 +278,16 @@ impl<T: CudaReal> SlabSolver<T> {
         if self.ranks.iter().any(|rank| rank.parted()) { 4 } else { 3 }
     }
 
-    /// After the first pass, or the second: what others need goes to them, and what they have comes.
+    /// After the first pass, or the second: what others need goes to them, and what they have
+    /// comes.
     fn between(&self, after: usize) -> Result<(), CudaError> {
         if self.peers.reach_memory() {
             return self.peers.meet();
         }
         let transfers: Vec<_> =
             self.ranks.iter().map(|rank| rank.transfers(after).to_vec()).collect();
-        // SAFETY: all of it is memory of these ranks, which lives as long as `self`, and `self` waits for
-        // them before it frees it; passes before and after are on the same streams.
+        // SAFETY: all of it is memory of these ranks, which lives as long as `self`, and `self`
+        // waits for them before it frees it; passes before and after are on the same streams.
         unsafe { self.peers.exchange(&transfers) }?;
         self.ranks.iter().try_for_each(|rank| rank.arrived(after))
     }
@@ -297,7 +300,8 @@ impl<T: CudaReal> SlabSolver<T> {
     ///
     /// # Safety
     /// As [`Graph::capture`]: this solver, ρ and the fields live for as long as the graphs are
-    /// launched. While one of each rank is launched, no other thread launches graphs of these ranks.
+    /// launched. While one of each rank is launched, no other thread launches graphs of these
+    /// ranks.
     pub unsafe fn graphs(
         &mut self,
         rho: &[DeviceVec<T>],
@@ -376,7 +380,8 @@ impl<T: CudaReal> SlabSolver<T> {
         self.last_pass(rank, pass, maps, energy.as_view_mut())
     }
 
-    /// The third (2) or, where there is one, the fourth: to the rank's rows of φ, Ex and Ey, and the energy.
+    /// The third (2) or, where there is one, the fourth: to the rank's rows of φ, Ex and Ey, and
+    /// the energy.
     pub(super) fn last_pass(
         &mut self,
         rank: usize,

@@ -1,11 +1,11 @@
 //! The row-column pipeline by slabs: that of [`Spectral`](crate::cuda::Spectral), whose
 //! transposes go from rank to rank.
 //!
-//! A rank transforms its rows along y and transposes them; each other one gets its columns of that, transforms them
-//! along x, scales, transforms the three results back along x and transposes them; and back along y. What a
-//! transform by itself does besides, to transpose its result back, is spared between two that follow
-//! each other: a rank sends (1 + 3)·nx·ny·(P−1)/P² values of P ranks, in one all-to-all after the first pass and
-//! one after the second.
+//! A rank transforms its rows along y and transposes them; each other one gets its columns of that,
+//! transforms them along x, scales, transforms the three results back along x and transposes them;
+//! and back along y. What a transform by itself does besides, to transpose its result back, is
+//! spared between two that follow each other: a rank sends (1 + 3)·nx·ny·(P−1)/P² values of P
+//! ranks, in one all-to-all after the first pass and one after the second.
 
 use super::super::Peers;
 use super::super::blocks::Block;

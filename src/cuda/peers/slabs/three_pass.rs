@@ -2,12 +2,13 @@
 //! `kernels/solve/columns.cu` and `kernels/solve/fields.cu`, with the places of
 //! `kernels/peers/peers.cuh`.
 //!
-//! The three passes are those of [`ThreePass`](crate::cuda::ThreePass). A rank's columns are whole panels.
-//! The first pass stores each row's transform straight into the memory of the ranks
-//! that own the columns; the second stores P and Q into that of the ranks that own the rows; the
-//! third is local. Of large maps the second pass leaves Q for other ranks in its own memory: it travels while the
-//! third makes φ and Ey, of P alone, and ranks meet once more before Ex. A rank sends (1 + 2)·nx·ny·(P−1)/P² values of P ranks. Ranks that do not reach each
-//! other's memory store likewise, but in memory of their own, from where it is sent (`exchange.rs`).
+//! The three passes are those of [`ThreePass`](crate::cuda::ThreePass). A rank's columns are whole
+//! panels. The first pass stores each row's transform straight into the memory of the ranks that
+//! own the columns; the second stores P and Q into that of the ranks that own the rows; the third
+//! is local. Of large maps the second pass leaves Q for other ranks in its own memory: it travels
+//! while the third makes φ and Ey, of P alone, and ranks meet once more before Ex. A rank sends
+//! (1 + 2)·nx·ny·(P−1)/P² values of P ranks. Ranks that do not reach each other's memory store
+//! likewise, but in memory of their own, from where it is sent (`exchange.rs`).
 
 use super::super::exchange::{Division, Exchange, Places};
 use super::super::nccl::Transfer;
@@ -23,8 +24,8 @@ use cudarc::driver::sys;
 
 /// Bytes that go from device to device at once: of a row pair in a panel of the first pass.
 const PIECE: usize = 128;
-/// Bytes of a map from which on it takes less time to let Q travel during a pass than to meet once less
-/// (benchmarks/experiments.md, "Solves by slabs").
+/// Bytes of a map from which on it takes less time to let Q travel during a pass than to meet once
+/// less (benchmarks/experiments.md, "Solves by slabs").
 const LEAST_PARTED: usize = 64 << 20;
 
 /// A rank's kernels and memory.
@@ -112,7 +113,8 @@ pub(super) fn make<T: CudaReal>(
     let shapes: Vec<Shapes> =
         peers.local().map(|rank| Shapes::of(peers.gpu(rank))).collect::<Result<_, _>>()?;
     // Columns that a block of the second pass stores at once: the most of any rank, where they
-    // differ, which is an even number where any stores two at a time. None where it has no such lines.
+    // differ, which is an even number where any stores two at a time. None where it has no such
+    // lines.
     let at_once = |shapes: &Shapes| {
         let shape = shapes.choose::<T>(Role::Solve, (nx, ny / 2))?;
         shapes.choose::<T>(Role::Rows, (ny, nx / 2))?;
@@ -262,11 +264,11 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
     fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
         let Rank { gpu, rows: LineKernel { kernel, table, .. }, slabs, pairs, .. } = self;
         let (across, sine) = (0u32, 0i32);
-        // SAFETY: the arguments are those of transform in kernels/lines/transform.cu with
-        // PF_PEERS; ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold
-        // all row pairs of its columns, live as long as the solver, which waits for all ranks before
-        // it frees them, and are read in the second pass alone, before ranks meet; or
-        // else what is stored to fits in the rank's own P (`Exchange`).
+        // SAFETY: the arguments are those of transform in kernels/lines/transform.cu with PF_PEERS;
+        // ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold all row pairs
+        // of its columns, live as long as the solver, which waits for all ranks before it frees
+        // them, and are read in the second pass alone, before ranks meet; or else what is stored to
+        // fits in the rank's own P (`Exchange`).
         unsafe { kernel.launch(gpu, &[&rho, &slabs[0], table, pairs, &across, &sine]) }
     }
 
@@ -287,8 +289,8 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
         let Some(later) = &self.later else { return self.fields_of(0, &maps, &energy) };
         let send = |rank: &mut &Self| rank.send_later();
         let first = |rank: &mut &Self| rank.fields_of(0, &maps, &energy);
-        // SAFETY: what is sent goes to Q of other ranks, which none reads before ranks have met again, from
-        // memory that the second pass alone writes.
+        // SAFETY: what is sent goes to Q of other ranks, which none reads before ranks have met
+        // again, from memory that the second pass alone writes.
         unsafe { later.branch.side_by_side(&mut &*self, send, first) }
     }
 
@@ -310,8 +312,9 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
 
     fn arrived(&self, after: usize) -> Result<(), CudaError> {
         match &self.exchange {
-            // SAFETY: it is all of this rank's memory, which lives as long as the solver, and that waits for
-            // the rank before it frees it; passes before and after are on the same stream.
+            // SAFETY: it is all of this rank's memory, which lives as long as the solver, and that
+            // waits for the rank before it frees it; passes before and after are on the same
+            // stream.
             Some((exchange, _)) if after == 0 => unsafe { exchange.unpack(&self.gpu) },
             _ => Ok(()),
         }

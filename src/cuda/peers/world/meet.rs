@@ -34,8 +34,8 @@ impl WorldOptions {
     }
 }
 
-/// Where rank 0 waits: on all of its host's addresses, for others may know it by any; on the loopback
-/// alone where that is what all were told.
+/// Where rank 0 waits: on all of its host's addresses, for others may know it by any; on the
+/// loopback alone where that is what all were told.
 pub(super) fn listen(options: &WorldOptions) -> Result<TcpListener, WorldError> {
     let address = &options.rendezvous;
     let (host, port) = address.rsplit_once(':').expect("checked by `WorldOptions::new`");

@@ -1,12 +1,13 @@
-//! Processes that work together, a rank each, on one host or several: how they meet, agree and learn
-//! of each other's end.
+//! Processes that work together, a rank each, on one host or several: how they meet, agree and
+//! learn of each other's end.
 //!
-//! Rank 0 listens at the address that all are told; the others connect to it, and rank 0 passes on what
-//! each says. So a process that ends, fails, or no longer answers is known to all within seconds,
-//! whatever devices are doing. Only a few numbers go this way: maps go from device to device.
+//! Rank 0 listens at the address that all are told; the others connect to it, and rank 0 passes on
+//! what each says. So a process that ends, fails, or no longer answers is known to all within
+//! seconds, whatever devices are doing. Only a few numbers go this way: maps go from device to
+//! device.
 //!
-//! Nothing here asks who connects: as with NCCL and the launchers themselves, the network between ranks
-//! has to be one that is trusted.
+//! Nothing here asks who connects: as with NCCL and the launchers themselves, the network between
+//! ranks has to be one that is trusted.
 
 mod meet;
 mod options;
@@ -27,7 +28,8 @@ use wire::{Message, receive, send};
 /// Between two signs of life.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
-/// Why ranks do not, or no longer, work together. The same on every rank, but for who was waited for.
+/// Why ranks do not, or no longer, work together. The same on every rank, but for who was waited
+/// for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum WorldError {
@@ -79,8 +81,8 @@ fn absent(ranks: &[usize], size: usize, address: &str, patience: Duration) -> St
     format!("{who} come to {address} within {} s", patience.as_secs_f32())
 }
 
-/// The ranks that have met, as one of them sees them. Clones share it; when the last is dropped, the rank
-/// leaves.
+/// The ranks that have met, as one of them sees them. Clones share it; when the last is dropped,
+/// the rank leaves.
 #[derive(Clone)]
 pub struct World(Arc<Member>);
 
@@ -124,9 +126,9 @@ impl World {
     ///
     /// # Errors
     /// [`WorldError::Absent`] when not all have come within the options' patience,
-    /// [`WorldError::Disagree`] for another version of this crate, another number of ranks, or a rank
-    /// that two processes say they are; [`WorldError::Address`] when rank 0 cannot listen. All ranks
-    /// that have come get the same.
+    /// [`WorldError::Disagree`] for another version of this crate, another number of ranks, or a
+    /// rank that two processes say they are; [`WorldError::Address`] when rank 0 cannot listen. All
+    /// ranks that have come get the same.
     pub fn join(options: &WorldOptions) -> Result<World, WorldError> {
         let (streams, hosts) = match options.rank {
             0 => meet::receive_all(&meet::listen(options)?, options)?,
@@ -224,7 +226,8 @@ impl World {
             if let Some(rank) = all.iter().position(other) {
                 let value = all[rank].get(k).map_or("nothing", |(_, value)| value);
                 let what = format!("{name} is {first} on rank 0 and {value} on rank {rank}");
-                // Every rank finds this, unless it hears of another's end before: then it hears this.
+                // Every rank finds this, unless it hears of another's end before: then it hears
+                // this.
                 let disagree = WorldError::Disagree(what);
                 self.0.shared.fail(disagree.clone());
                 return Err(disagree);
@@ -233,11 +236,12 @@ impl World {
         Ok(())
     }
 
-    /// What every rank gives, by rank. A rank that has failed is known at once, one that works on is
-    /// waited for.
+    /// What every rank gives, by rank. A rank that has failed is known at once, one that works on
+    /// is waited for.
     ///
     /// # Errors
-    /// [`WorldError::Failed`] when a rank has failed or ended, or asks for something else than `what`.
+    /// [`WorldError::Failed`] when a rank has failed or ended, or asks for something else than
+    /// `what`.
     pub(in crate::cuda) fn gather<V: Serialize + DeserializeOwned>(
         &self,
         what: &str,
@@ -269,8 +273,8 @@ impl World {
         WorldError::Failed { rank: self.rank(), reason: error.to_string() }
     }
 
-    /// Tells all ranks that work of this one has failed. What they ask of each other from here on fails
-    /// with it.
+    /// Tells all ranks that work of this one has failed. What they ask of each other from here on
+    /// fails with it.
     pub fn fail(&self, reason: &str) {
         let rank = self.rank();
         self.0.shared.fail(WorldError::Failed { rank, reason: reason.to_owned() });

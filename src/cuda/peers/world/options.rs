@@ -20,8 +20,8 @@ impl WorldOptions {
     /// Rank `rank` of `size`, which meet at `rendezvous`, `HOST:PORT` of rank 0.
     ///
     /// # Errors
-    /// [`WorldError::Options`] for a rank that is not below `size`, more than 16 ranks, or an address
-    /// without a port.
+    /// [`WorldError::Options`] for a rank that is not below `size`, more than 16 ranks, or an
+    /// address without a port.
     pub fn new(rank: usize, size: usize, rendezvous: &str) -> Result<Self, WorldError> {
         if !(1..=MOST_RANKS).contains(&size) {
             let expected = format!("a world of {size} ranks: expected 1 to {MOST_RANKS}");
@@ -65,8 +65,8 @@ impl WorldOptions {
     /// | MPICH, Intel MPI | `PMI_RANK`, `PMI_SIZE` | likewise |
     ///
     /// # Errors
-    /// [`WorldError::Options`] for variables that do not fit together; with `rendezvous`, which goes
-    /// before the environment, only for ranks.
+    /// [`WorldError::Options`] for variables that do not fit together; with `rendezvous`, which
+    /// goes before the environment, only for ranks.
     pub fn from_environment(rendezvous: Option<&str>) -> Result<Option<Self>, WorldError> {
         Self::from_variables(&|name| std::env::var(name).ok(), rendezvous)
     }

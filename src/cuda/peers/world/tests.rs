@@ -138,7 +138,8 @@ fn a_failure_of_one_rank_is_known_to_all_at_once() {
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }
 
-/// A process that is killed closes its connections, and one whose host is lost says nothing any more.
+/// A process that is killed closes its connections, and one whose host is lost says nothing any
+/// more.
 #[test]
 fn a_rank_that_ends_or_falls_silent_is_noticed() {
     for (silent, expected) in

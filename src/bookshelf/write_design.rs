@@ -1,0 +1,203 @@
+//! Writes a whole design as Bookshelf files.
+//!
+//! Numbers are written in the shortest form that reads back to the same `f64`.
+//! A [`Design`] holds no pin directions: a net's first pin is written as its
+//! output (`O`), the others as inputs (`I`), pins on fixed nodes as `B`.
+
+use super::error::{BookshelfError, ErrorKind};
+use super::write::{self, Shortest, blocks, header, write_places};
+use crate::design::{Design, Nets, NodeKind, Orientation, Row, Symmetry};
+use crate::output::{Aside, appear, write_aside};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes the files of a design beside the `.aux` file, which names them, and called as it is:
+/// `.nodes`, `.nets`, `.wts`, `.pl`, `.scl` and `.aux`. Gives their paths in that order. Without nets there is
+/// no `.nets` or `.wts`.
+///
+/// The files appear once all are written; the `.aux` comes last. What the format has no words for is
+/// left out: library cells, fences, blockages, halos, the outline and the kinds of sites.
+///
+/// # Errors
+/// When something cannot be written, the design's columns do not fit together ([`Design::check`]),
+/// or a name or number does not fit the format.
+pub fn write_design(aux: &Path, design: &Design) -> Result<Vec<PathBuf>, BookshelfError> {
+    let refused = |kind| BookshelfError::whole(aux, kind);
+    let stem = aux.file_stem().and_then(|stem| stem.to_str()).filter(|stem| fits(stem));
+    let stem = stem.ok_or_else(|| {
+        let found = aux.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        refused(ErrorKind::Unwritable { expected: "a file name of one word", found })
+    })?;
+    check(design).map_err(refused)?;
+    let mut files = Files { aux, stem, names: Vec::new(), written: Vec::new() };
+    files.write("nodes", |out| nodes(design, out))?;
+    if let Some(nets) = &design.nets {
+        files.write("nets", |out| self::nets(design, nets, out))?;
+        files.write("wts", |out| weights(nets, out))?;
+    }
+    files.write("pl", |out| write_places(out, design))?;
+    files.write("scl", |out| rows(&design.rows, out))?;
+    let listed = files.names.join("  ");
+    files.write("aux", |out| writeln!(out, "RowBasedPlacement :  {listed}"))?;
+    appear(files.written).map_err(|(path, source)| BookshelfError::io(&path, source))?;
+    Ok(files.names.iter().map(|name| aux.with_file_name(name)).collect())
+}
+
+/// The paths that [`write_design`] writes to, as many as there are at most.
+#[cfg(feature = "cli")]
+pub(crate) fn design_paths(aux: &Path) -> Vec<PathBuf> {
+    let others = ["nodes", "nets", "wts", "pl", "scl"].map(|ending| aux.with_extension(ending));
+    others.into_iter().chain([aux.to_owned()]).collect()
+}
+
+/// The files of one design.
+struct Files<'a> {
+    aux: &'a Path,
+    stem: &'a str,
+    names: Vec<String>,
+    written: Vec<Aside>,
+}
+
+impl Files<'_> {
+    fn write(
+        &mut self,
+        extension: &str,
+        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), BookshelfError> {
+        let name = format!("{}.{extension}", self.stem);
+        let path = match extension {
+            "aux" => self.aux.to_owned(), // whatever the case of its ending
+            _ => self.aux.with_file_name(&name),
+        };
+        let written = write_aside(&path, text);
+        self.written.push(written.map_err(|source| BookshelfError::io(&path, source))?);
+        self.names.push(name);
+        Ok(())
+    }
+}
+
+/// Whether a name is one word that no reader takes for a comment.
+fn fits(name: &str) -> bool {
+    !name.starts_with('#') && !name.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+/// Everything the format cannot say, found before anything is written.
+pub(crate) fn check(design: &Design) -> Result<(), ErrorKind> {
+    write::check(design)?;
+    let nodes = &design.nodes;
+    check_finite("node", [&nodes.width, &nodes.height])?;
+    for (index, row) in design.rows.iter().enumerate() {
+        let numbers = [row.x, row.y, row.height, row.site_width, row.pitch];
+        finite("row", index, &numbers)?;
+    }
+    let Some(nets) = &design.nets else { return Ok(()) };
+    check_finite("pin", [&nets.pin_dx, &nets.pin_dy])?;
+    check_finite("net", [&nets.weight])?;
+    if let Some(name) = nets.names.iter().find(|name| !fits(name)) {
+        let found = format!("`{}`", name.escape_debug());
+        return Err(ErrorKind::Unwritable { expected: "a net's name of one word", found });
+    }
+    match (0..nets.len()).find(|&e| nets.weight[e] != 1.0 && nets.names.get(e).is_empty()) {
+        Some(net) => {
+            let found = format!("none for net {net}, of weight {}", nets.weight[net]);
+            Err(ErrorKind::Unwritable { expected: "a name for a net with a weight", found })
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_finite<const N: usize>(what: &str, columns: [&Vec<f64>; N]) -> Result<(), ErrorKind> {
+    columns.iter().try_for_each(|column| {
+        column.iter().enumerate().try_for_each(|(index, &v)| finite(what, index, &[v]))
+    })
+}
+
+fn finite(what: &str, index: usize, numbers: &[f64]) -> Result<(), ErrorKind> {
+    match numbers.iter().find(|v| !v.is_finite()) {
+        Some(value) => {
+            let found = format!("{value} of {what} {index}");
+            Err(ErrorKind::Unwritable { expected: "finite numbers", found })
+        }
+        None => Ok(()),
+    }
+}
+
+fn nodes(design: &Design, out: &mut dyn Write) -> io::Result<()> {
+    let nodes = &design.nodes;
+    let fixed = nodes.kind.iter().filter(|&&k| k != NodeKind::Movable).count();
+    header(out, "nodes")?;
+    writeln!(out, "NumNodes : \t\t{}\nNumTerminals : \t\t{fixed}", nodes.len())?;
+    blocks(out, nodes.len(), |i, text| {
+        let (width, height) = (Shortest(nodes.width[i]), Shortest(nodes.height[i]));
+        let terminal = match nodes.kind[i] {
+            NodeKind::Movable => "",
+            NodeKind::Fixed => "\tterminal",
+            NodeKind::FixedNoImage => "\tterminal_NI",
+        };
+        writeln!(text, "\t{}\t{width}\t{height}{terminal}", nodes.names.get(i))
+    })
+}
+
+fn nets(design: &Design, nets: &Nets, out: &mut dyn Write) -> io::Result<()> {
+    header(out, "nets")?;
+    writeln!(out, "NumNets : {}\nNumPins : {}\n", nets.len(), nets.pins())?;
+    blocks(out, nets.len(), |e, text| {
+        let pins = nets.pins_of(e);
+        write!(text, "NetDegree : {}", pins.len())?;
+        match nets.names.get(e) {
+            "" => writeln!(text)?,
+            name => writeln!(text, "\t{name}")?,
+        }
+        for p in pins.clone() {
+            let node = nets.pin_node[p] as usize;
+            let direction = match design.nodes.kind[node] {
+                NodeKind::Movable if p == pins.start => 'O',
+                NodeKind::Movable => 'I',
+                NodeKind::Fixed | NodeKind::FixedNoImage => 'B',
+            };
+            let (dx, dy) = (Shortest(nets.pin_dx[p]), Shortest(nets.pin_dy[p]));
+            writeln!(text, "\t{}\t{direction} : {dx}\t{dy}", design.nodes.names.get(node))?;
+        }
+        Ok(())
+    })
+}
+
+/// Only the weights that are not 1: a net that is not listed weighs 1.
+fn weights(nets: &Nets, out: &mut dyn Write) -> io::Result<()> {
+    header(out, "wts")?;
+    for (e, &weight) in nets.weight.iter().enumerate().filter(|(_, w)| **w != 1.0) {
+        writeln!(out, "\t{}\t{}", nets.names.get(e), Shortest(weight))?;
+    }
+    Ok(())
+}
+
+fn rows(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
+    header(out, "scl")?;
+    writeln!(out, "NumRows : {}\n", rows.len())?;
+    for row in rows {
+        writeln!(out, "CoreRow Horizontal")?;
+        writeln!(out, "  Coordinate    :   {}", Shortest(row.y))?;
+        writeln!(out, "  Height        :   {}", Shortest(row.height))?;
+        writeln!(out, "  Sitewidth     :    {}", Shortest(row.site_width))?;
+        writeln!(out, "  Sitespacing   :    {}", Shortest(row.pitch))?;
+        writeln!(out, "  Siteorient    :    {}", site_orientation(row.orientation))?;
+        writeln!(out, "  Sitesymmetry  :    {}", site_symmetry(row.symmetry))?;
+        writeln!(out, "  SubrowOrigin  :    {}\tNumSites  :  {}\nEnd", Shortest(row.x), row.sites)?;
+    }
+    Ok(())
+}
+
+/// As the ISPD suites write it: a number for `N`.
+fn site_orientation(orientation: Orientation) -> &'static str {
+    if orientation == Orientation::N { "1" } else { orientation.name() }
+}
+
+fn site_symmetry(symmetry: Symmetry) -> String {
+    if symmetry == Symmetry::default() {
+        return "1".to_owned();
+    }
+    let Symmetry { x, y, r90 } = symmetry;
+    let named = [(x, "X"), (y, "Y"), (r90, "R90")].into_iter().filter(|(is, _)| *is);
+    let words: Vec<&str> = named.map(|(_, word)| word).collect();
+    if words.is_empty() { "0".to_owned() } else { words.join(" ") }
+}

@@ -1,0 +1,85 @@
+//! Where positions are counted from in the precision of an engine.
+//!
+//! Numbers of single precision stand in steps of 2⁻²³ of what they are: far from the origin cells could not be told
+//! apart by them, though the die is small. There, positions are counted from the die's lower-left
+//! corner: everything a [`Charge`] and a [`Netlist`](crate::wirelength::Netlist) hold stays as it is, in double precision, and the
+//! corner is taken off before anything is rounded. Lengths are layout units.
+
+use super::{Charge, ChargeError};
+use crate::grid::{BinGrid, Rect};
+use crate::real::Precision;
+
+/// Of a row's height, the most that coordinates may be rounded by.
+const COARSEST: f64 = 1.0 / 64.0;
+
+/// The origin for a die with rows of this height: (0, 0) where the precision holds its coordinates, and else
+/// the die's lower-left corner.
+///
+/// # Errors
+/// When the precision does not hold coordinates from there either.
+pub fn origin_for(
+    die: &Rect,
+    row_height: Option<f64>,
+    precision: Precision,
+) -> Result<[f64; 2], ChargeError> {
+    let (Some(row), Precision::F32) = (row_height, precision) else { return Ok([0.0; 2]) };
+    let step = |farthest: f64| farthest * f64::from(f32::EPSILON);
+    let farthest = [die.xl, die.yl, die.xh, die.yh].map(f64::abs).into_iter().fold(0.0, f64::max);
+    let longer = die.width().max(die.height());
+    match [farthest, longer].map(|most| step(most) <= COARSEST * row) {
+        [true, _] => Ok([0.0; 2]),
+        [_, true] => Ok([die.xl, die.yl]),
+        _ => Err(ChargeError::Coarse { farthest: longer, step: step(longer), row }),
+    }
+}
+
+impl Charge {
+    /// Where positions in an engine's precision are counted from, x and y in layout units; (0, 0)
+    /// unless set. Whatever an engine takes or gives as a position is from there.
+    pub fn origin(&self) -> [f64; 2] {
+        self.origin
+    }
+
+    /// Has positions in an engine's precision be counted from elsewhere, as [`origin_for`] has it.
+    ///
+    /// # Errors
+    /// When a number is not finite. The charge is then as it was.
+    pub fn set_origin(&mut self, origin: [f64; 2]) -> Result<(), ChargeError> {
+        if let Some(index) = origin.iter().position(|v| !v.is_finite()) {
+            let (what, value) = ("coordinate of the origin", origin[index]);
+            return Err(ChargeError::BadNumber { what, index, value, non_negative: false });
+        }
+        self.origin = origin;
+        Ok(())
+    }
+
+    /// The bins, where positions from [`Charge::origin`] have them.
+    pub(crate) fn grid_from_origin(&self) -> BinGrid {
+        let (die, [x, y]) = (self.grid.die(), self.origin);
+        match self.origin {
+            [0.0, 0.0] => self.grid,
+            _ => self.grid.over(Rect {
+                xl: die.xl - x,
+                yl: die.yl - y,
+                xh: die.xh - x,
+                yh: die.yh - y,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_dies_have_an_origin_of_their_own() {
+        let die = Rect::at(3e8, -5e8, 1e5, 2e5);
+        let of = |die: &Rect, precision| origin_for(die, Some(12.0), precision);
+        assert_eq!(of(&die, Precision::F32), Ok([3e8, -5e8]));
+        assert_eq!(of(&die, Precision::F64), Ok([0.0; 2]));
+        assert_eq!(of(&Rect::at(459.0, 459.0, 1e4, 1e4), Precision::F32), Ok([0.0; 2]));
+        let wide = Rect::at(0.0, 0.0, 1e9, 1e5);
+        assert!(of(&wide, Precision::F32).unwrap_err().to_string().starts_with("f32 holds"));
+    }
+}

@@ -1,0 +1,155 @@
+//! Congestion maps of an evaluation: the options that ask for them, files and numbers.
+
+use super::evaluation::write_map;
+use super::failure::Failure;
+use super::input::Opened;
+use super::outputs::MapsFormat;
+use crate::congestion::{
+    Capacity, CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,
+    Figures, RoutingGrid,
+};
+use crate::grid::Map;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Options of commands that show congestion.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct CongestionArgs {
+    /// Add congestion: RUDY, macros, cells and pins by the formulas of one of these
+    #[arg(long, value_enum, value_name = "CONVENTION")]
+    congestion: Option<ConventionArg>,
+    /// Routing tracks per layout unit across them, horizontal and vertical
+    #[arg(long, value_name = "H,V", value_parser = capacity, requires = "congestion")]
+    capacity: Option<Capacity>,
+}
+
+/// `--congestion`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ConventionArg {
+    #[value(name = "circuitnet")]
+    CircuitNet,
+    #[value(name = "dreamplace")]
+    DreamPlace,
+    #[value(name = "openroad")]
+    OpenRoad,
+}
+
+impl From<ConventionArg> for Convention {
+    fn from(arg: ConventionArg) -> Convention {
+        match arg {
+            ConventionArg::CircuitNet => Convention::CircuitNet,
+            ConventionArg::DreamPlace => Convention::DreamPlace,
+            ConventionArg::OpenRoad => Convention::OpenRoad,
+        }
+    }
+}
+
+/// `--capacity`.
+pub(crate) fn capacity(text: &str) -> Result<Capacity, String> {
+    let number = |text: &str| text.parse().ok().filter(|c: &f64| *c > 0.0 && c.is_finite());
+    let both = text.split_once(',').and_then(|(h, v)| Some((number(h)?, number(v)?)));
+    let both = both.map(|(horizontal, vertical)| Capacity { horizontal, vertical });
+    both.ok_or_else(|| {
+        "expected two numbers above zero joined by a comma, as in 12.5,10".to_owned()
+    })
+}
+
+/// The routing tracks of a DEF design's layers.
+pub(crate) fn layers_capacity(opened: &Opened) -> Option<Capacity> {
+    Capacity::of_lef(&opened.layers, opened.design.units_per_micron?)
+}
+
+/// What the options asked for.
+pub(crate) struct Congestion {
+    pub(crate) report: CongestionReport,
+    pub(crate) maps: CongestionMaps,
+    /// The bins.
+    grid: RoutingGrid,
+}
+
+/// Congestion in numbers; its JSON keys are a contract.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CongestionReport {
+    /// Whose formulas.
+    pub convention: Convention,
+    /// `[nx, ny]`.
+    pub bins: [usize; 2],
+    /// Milliseconds.
+    pub time_ms: f64,
+    /// Demand, and over capacity.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+impl CongestionArgs {
+    /// Whether there is congestion.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.congestion.is_some()
+    }
+
+    /// The maps of a design where it lies, if they were asked for.
+    pub(crate) fn maps(
+        &self,
+        opened: &Opened,
+        grid: RoutingGrid,
+    ) -> Result<Option<Congestion>, Failure> {
+        let Some(convention) = self.congestion.map(Convention::from) else { return Ok(None) };
+        // The tracks given, or else those of a DEF design's layers.
+        let capacity = self.capacity.or_else(|| layers_capacity(opened));
+        let options = CongestionOptions::default().convention(convention).capacity(capacity);
+        let start = std::time::Instant::now();
+        let maps =
+            CongestionMaps::of(&opened.design, &grid, &options).map_err(|error| match error {
+                CongestionError::NoCapacity => {
+                    format!("{error}: of LEF's layers, or by '--capacity H,V'")
+                }
+                error => error.to_string(),
+            })?;
+        let report = CongestionReport {
+            convention,
+            bins: [grid.nx(), grid.ny()],
+            time_ms: start.elapsed().as_secs_f64() * 1e3,
+            figures: maps.figures(&grid),
+        };
+        Ok(Some(Congestion { report, maps, grid }))
+    }
+}
+
+impl Congestion {
+    /// Writes every map as `[nx][ny]`, and the demand in both directions; returns the files.
+    pub(crate) fn write_maps(
+        &self,
+        folder: &Path,
+        format: MapsFormat,
+    ) -> Result<Vec<PathBuf>, Failure> {
+        let total = self.maps.demand.total();
+        let demand =
+            [("demand_horizontal", &total.horizontal), ("demand_vertical", &total.vertical)];
+        let maps = CongestionKind::ALL.map(|kind| (kind.name(), self.maps.map(kind)));
+        let write =
+            |(name, map): (&str, &Map<f64>)| write_map(folder, name, map, &self.grid, format);
+        maps.into_iter().chain(demand).map(write).collect()
+    }
+}
+
+impl std::fmt::Display for CongestionReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Figures { horizontal, vertical, worst_demand, worst_utilization, overflow, .. } =
+            &self.figures;
+        write!(
+            f,
+            "{}: wires {:.4e} horizontal, {:.4e} vertical; worst 5 % {:.4} per unit",
+            self.convention, horizontal.wire, vertical.wire, worst_demand.five_percent
+        )?;
+        if let (Some(utilization), Some(overflow)) = (worst_utilization, overflow) {
+            write!(
+                f,
+                ", {:.4} of capacity; overflow {:.4} % of the wire",
+                utilization.five_percent,
+                100.0 * overflow
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! `placefield convert`: a design from one format into another.
+
+use super::failure::{Failure, usage};
+use super::input::{Opened, read_design, use_threads};
+use super::options::DesignArgs;
+use super::outputs::{Outputs, check_placement_output};
+use super::report::DesignReport;
+use super::results::{list, tell, write_json};
+use crate::bookshelf;
+use crate::design::{BlockageKind, Design};
+use crate::formats::{Format, write_placement};
+use crate::lefdef;
+use clap::Args;
+use clap::error::ErrorKind;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Options of `placefield convert`.
+#[derive(Args)]
+pub(crate) struct ConvertArgs {
+    #[command(flatten)]
+    design: DesignArgs,
+    /// The design to write: .aux (and what it names beside it) or .def; of a design that is no .def, a
+    /// .lef of the same name too
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+    /// Write what was read, written and lost as JSON; - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// What `--json` says.
+#[derive(Serialize)]
+struct ConvertReport {
+    version: &'static str,
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+    design: DesignReport,
+    /// Half-perimeter wirelength of what was read, in its layout units.
+    hpwl: Option<f64>,
+    /// Layout units of what was written in one of what was read.
+    units_per_layout_unit: f64,
+    /// What the output has no words for, and how much of it there was.
+    lost: BTreeMap<&'static str, usize>,
+    warnings: Vec<String>,
+}
+
+/// Reads, writes, and says what was lost.
+pub(crate) fn run(args: &ConvertArgs) -> Result<(), Failure> {
+    args.design.check()?;
+    let to = kind_of(&args.output)?;
+    let outputs = match (to, args.design.is_def()) {
+        (Format::Bookshelf, _) => bookshelf::design_paths(&args.output),
+        (Format::Def, true) => vec![args.output.clone()],
+        (Format::Def, false) => vec![args.output.clone(), args.output.with_extension("lef")],
+    };
+    if to == Format::Def {
+        match args.design.is_def() {
+            true => check_placement_output(&args.output, &args.design)?,
+            false if args.output.extension().is_some_and(|ending| ending == "def") => {}
+            false => return Err(wrong(&args.output, "a name that ends in .def")),
+        }
+    }
+    let all = outputs.iter().fold(Outputs::default(), |all, path| all.file("OUT", Some(path)));
+    all.file("--json", args.json.as_ref()).check(&args.design.files())?;
+    use_threads(0)?;
+    let opened = read_design(&args.design)?;
+    let mut warnings = opened.warnings.clone();
+    let (mut lost, mut units_per_layout_unit) = (BTreeMap::new(), 1.0);
+    let outputs = match (to, args.design.is_def()) {
+        (Format::Bookshelf, _) => {
+            lost = lost_by_bookshelf(&opened.design);
+            bookshelf::write_design(&args.output, &opened.design)?
+        }
+        (Format::Def, true) => {
+            write_placement(&args.output, &args.design.path, &opened.design)?;
+            outputs
+        }
+        (Format::Def, false) => {
+            let written = lefdef::write_design(&args.output, &opened.design)?;
+            units_per_layout_unit = written.units_per_layout_unit;
+            warnings.extend(written.warnings);
+            written.files
+        }
+    };
+    let report = report(&opened, &outputs, units_per_layout_unit, lost, warnings);
+    if let Some(path) = &args.json {
+        write_json(path, &report)?;
+    }
+    if args.json.as_deref() == Some(Path::new("-")) {
+        return Ok(());
+    }
+    let mut warnings = report.warnings.clone();
+    warnings.extend(report.lost.iter().map(|(what, count)| format!("not written: {count} {what}")));
+    tell(&[], &warnings);
+    Ok(list(&outputs)?)
+}
+
+fn report(
+    opened: &Opened,
+    outputs: &[PathBuf],
+    units_per_layout_unit: f64,
+    lost: BTreeMap<&'static str, usize>,
+    warnings: Vec<String>,
+) -> ConvertReport {
+    let design = &opened.design;
+    let names = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect();
+    let area = |fixed: bool| {
+        let nodes = (0..design.nodes.len()).filter(|&i| match design.nodes.kind[i] {
+            crate::design::NodeKind::Movable => !fixed,
+            crate::design::NodeKind::Fixed => fixed,
+            crate::design::NodeKind::FixedNoImage => false,
+        });
+        nodes.map(|i| design.rect(i).area()).sum()
+    };
+    ConvertReport {
+        version: env!("CARGO_PKG_VERSION"),
+        inputs: names(&opened.files),
+        outputs: names(outputs),
+        design: DesignReport {
+            def: opened.def.clone(),
+            ..DesignReport::of(design, area(false), area(true))
+        },
+        hpwl: design.hpwl().map(|hpwl| hpwl.unweighted),
+        units_per_layout_unit,
+        lost,
+        warnings,
+    }
+}
+
+/// The format of a design that is to be written, by its name.
+fn kind_of(output: &Path) -> Result<Format, Failure> {
+    match Format::of(output) {
+        Format::Def => Ok(Format::Def),
+        Format::Bookshelf if output.extension().is_some_and(|ending| ending == "aux") => {
+            Ok(Format::Bookshelf)
+        }
+        Format::Bookshelf => Err(wrong(output, "a name that ends in .aux or .def")),
+    }
+}
+
+fn wrong(output: &Path, expected: &str) -> Failure {
+    usage(ErrorKind::InvalidValue, &format!("{}: expected {expected}", output.display()))
+}
+
+/// What of a design Bookshelf has no words for, and how much there is of it.
+fn lost_by_bookshelf(design: &Design) -> BTreeMap<&'static str, usize> {
+    let blockages =
+        |is: fn(&BlockageKind) -> bool| design.blockages.iter().filter(|b| is(&b.kind)).count();
+    let die = design.die().filter(|_| design.row_blockage && !design.rows.is_empty());
+    let rows: Vec<_> = design.rows.iter().map(|row| row.rect()).collect();
+    let gaps = die.is_some_and(|die| crate::charge::fixed::union_area(&rows, &die) < die.area());
+    let all = [
+        ("fences", design.fences.len()),
+        ("hard blockages", blockages(|kind| *kind == BlockageKind::Hard)),
+        ("soft blockages", blockages(|kind| *kind == BlockageKind::Soft)),
+        ("partial blockages", blockages(|kind| matches!(kind, BlockageKind::Partial(_)))),
+        ("halos", design.halos.len()),
+        ("library cells with their sites and symmetries", design.masters.len()),
+        ("units in a micrometre", usize::from(design.units_per_micron.is_some())),
+        (
+            "die with area outside its rows, which has to be asked for as --row-blockage",
+            usize::from(gaps),
+        ),
+    ];
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
+}

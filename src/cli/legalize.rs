@@ -1,0 +1,109 @@
+//! `placefield legalize`: a placement made legal.
+
+use super::diff::write_moves;
+use super::failure::{Failure, usage};
+use super::input::{read_design, use_threads};
+use super::legality::fix_as_at_home;
+use super::options::{DesignArgs, thread_count};
+use super::outputs::{Outputs, PICTURES, check_placement_output};
+use super::report::DesignReport;
+use super::results::{list, tell, write_json};
+use super::stages::{LegalArgs, StageReport, Stages};
+use crate::design::NodeKind;
+use crate::formats::write_placement;
+use clap::Args;
+use clap::error::ErrorKind;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Options of `placefield legalize`.
+#[derive(Args)]
+pub(crate) struct LegalizeArgs {
+    #[command(flatten)]
+    design: DesignArgs,
+    /// The legal placement: a .pl file, or a copy of the .def file (.gz) with its movable cells placed
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Threads; 0 takes all there are
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
+    threads: usize,
+    #[command(flatten)]
+    legal: LegalArgs,
+    /// Write the summary as JSON (-: to standard output, in place of the text)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Draw where cells moved, and how far
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+}
+
+/// `--json`; its keys are a contract.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: &'static str,
+    inputs: Vec<String>,
+    design: DesignReport,
+    #[serde(flatten)]
+    stages: &'a Stages,
+    warnings: &'a [String],
+}
+
+/// Reads, legalises, writes, and says how it went.
+pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
+    if args.output == Path::new("-") {
+        let message = "a placement goes to a file, for standard output takes the summary";
+        return Err(usage(ErrorKind::InvalidValue, message));
+    }
+    args.design.check()?;
+    Outputs::default()
+        .file("--output", Some(&args.output))
+        .file("--json", args.json.as_ref())
+        .folder("--plots", args.plots.as_ref(), PICTURES)
+        .check(&args.design.files())?;
+    check_placement_output(&args.output, &args.design)?;
+    use_threads(args.threads)?;
+    let mut opened = read_design(&args.design)?;
+    fix_as_at_home(&mut opened)?;
+    let design = &mut opened.design;
+    let before = design.placement.clone();
+    let mut stages = Stages::of_global(StageReport::new(design.hpwl(), None));
+    stages.legalize(design, &args.legal)?;
+    write_placement(&args.output, &args.design.path, design)?;
+    let mut files = vec![args.output.clone()];
+    if let (Some(folder), Some(moved)) = (&args.plots, &stages.moved) {
+        write_moves("by legalisation", design, &before, moved, folder, &mut files)?;
+    }
+    let area = |movable: bool| {
+        let of_kind = |i: &usize| (design.nodes.kind[*i] == NodeKind::Movable) == movable;
+        (0..design.nodes.len()).filter(of_kind).map(|i| design.rect(i).area()).sum()
+    };
+    let document = Document {
+        version: env!("CARGO_PKG_VERSION"),
+        inputs: opened.files.iter().map(|path| path.display().to_string()).collect(),
+        design: DesignReport {
+            def: opened.def.clone(),
+            ..DesignReport::of(design, area(true), area(false))
+        },
+        stages: &stages,
+        warnings: &opened.warnings,
+    };
+    if let Some(path) = &args.json {
+        write_json(path, &document)?;
+        files.push(path.clone());
+    }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        tell(&[], &opened.warnings);
+        let mut out = io::stdout().lock();
+        let d = &document.design;
+        writeln!(
+            out,
+            "{}: {} movable cells, {} fixed, {} nets, {} rows",
+            d.name, d.movable, d.fixed, d.nets, d.rows
+        )?;
+        stages.print(design, &mut out)?;
+        drop(out);
+        list(&files)?;
+    }
+    stages.ended()
+}

@@ -1,0 +1,288 @@
+//! How pictures are drawn: the options that `plot` and `diff` share.
+
+use super::failure::{Failure, usage};
+use super::options::has_repeats;
+use crate::plot::{Colors, Format, HeatMap, Picture, PlotError, Shading, Size};
+use clap::error::ErrorKind;
+use clap::{Args, ValueEnum};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Options of every command that draws maps.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PictureArgs {
+    /// File formats, joined by commas
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "both", value_name = "FORMATS")]
+    format: Vec<FormatArg>,
+    /// How values become colours, and the values of a histogram places: in proportion up to the
+    /// largest, up to where a few bins stand out, or by the logarithm
+    #[arg(long, value_enum, default_value_t = ScaleArg::Clipped, value_name = "SCALE")]
+    scale: ScaleArg,
+    /// Values at the ends of the colours, as LO:HI of the one picture that --pictures names, or as
+    /// NAME=LO:HI, joined by commas
+    #[arg(long, value_delimiter = ',', value_name = "[NAME=]LO:HI", allow_hyphen_values = true)]
+    range: Vec<RangeArg>,
+    /// Colours of the maps, where they suit the values: red-blue and purple-green are for those of
+    /// both signs, the others for those from zero on
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
+    colors: Vec<ColorsArg>,
+    /// Width of a picture on paper, millimetres; text is as large as --font-size says then
+    #[arg(long, value_name = "MM")]
+    width: Option<f64>,
+    /// Size of the font at the axes, points; 8 unless given
+    #[arg(long, value_name = "PT", requires = "width")]
+    font_size: Option<f64>,
+    /// Pixels to the inch, in PNG files and of maps in others; 300 with --width unless given
+    #[arg(long, value_name = "DPI", value_parser = dpi)]
+    dpi: Option<f64>,
+    /// Leave out the titles and the line below, for a caption to say
+    #[arg(long)]
+    no_title: bool,
+}
+
+/// The options of [`PictureArgs`] by name, for a command that draws only with another option.
+pub(crate) const PICTURE_ARGS: [&str; 8] =
+    ["format", "scale", "range", "colors", "width", "font_size", "dpi", "no_title"];
+
+/// `--format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FormatArg {
+    Png,
+    Svg,
+    Pdf,
+    /// PNG and SVG
+    Both,
+}
+
+/// `--scale`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ScaleArg {
+    Linear,
+    Clipped,
+    Log,
+}
+
+/// `--colors`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ColorsArg {
+    Viridis,
+    Magma,
+    Grey,
+    RedBlue,
+    PurpleGreen,
+}
+
+impl ColorsArg {
+    fn colors(self) -> Colors {
+        match self {
+            ColorsArg::Viridis => Colors::Viridis,
+            ColorsArg::Magma => Colors::Magma,
+            ColorsArg::Grey => Colors::Grey,
+            ColorsArg::RedBlue => Colors::RedBlue,
+            ColorsArg::PurpleGreen => Colors::PurpleGreen,
+        }
+    }
+}
+
+/// `--range`.
+#[derive(Clone, Debug, PartialEq)]
+struct RangeArg {
+    /// None for the one picture.
+    name: Option<String>,
+    ends: (f64, f64),
+}
+
+impl FromStr for RangeArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, numbers) = match text.split_once('=') {
+            Some((name, numbers)) => (Some(name.to_owned()), numbers),
+            None => (None, text),
+        };
+        let ends = numbers.split_once(':');
+        let ends = ends.and_then(|(lo, hi)| Some((lo.parse().ok()?, hi.parse().ok()?)));
+        let is_range = |(lo, hi): &(f64, f64)| lo < hi && lo.is_finite() && hi.is_finite();
+        let ends =
+            ends.filter(is_range).ok_or("expected two numbers, the lower first, as in 0:1.5")?;
+        Ok(RangeArg { name, ends })
+    }
+}
+
+/// `--dpi`.
+fn dpi(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|v: &f64| (10.0..=2400.0).contains(v));
+    number.ok_or_else(|| "expected a number from 10 to 2400".to_owned())
+}
+
+/// Which pictures are drawn of those that a command has, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct DrawOptions<N> {
+    pub(crate) pictures: Vec<N>,
+    formats: Vec<Format>,
+    shading: Shading,
+    ranges: Vec<(N, (f64, f64))>,
+    colors: Vec<Colors>,
+    size: Size,
+    titled: bool,
+}
+
+impl<N: ValueEnum + PartialEq + Sync> Default for DrawOptions<N> {
+    fn default() -> Self {
+        DrawOptions {
+            pictures: N::value_variants().to_vec(),
+            formats: vec![Format::Png, Format::Svg],
+            shading: Shading::Clipped,
+            ranges: Vec::new(),
+            colors: Vec::new(),
+            size: Size::default(),
+            titled: true,
+        }
+    }
+}
+
+/// The name of a picture: its file's, and the one on the command line.
+pub(crate) fn name_of<N: ValueEnum>(picture: &N) -> String {
+    let value = picture.to_possible_value().expect("every picture has a name");
+    value.get_name().to_owned()
+}
+
+impl PictureArgs {
+    /// The options, with the pictures that `--pictures` names; all where it names none.
+    pub(crate) fn resolve<N: ValueEnum + PartialEq + Sync>(
+        &self,
+        named: &[N],
+    ) -> Result<DrawOptions<N>, Failure> {
+        let wrong = |message: &str| usage(ErrorKind::ValueValidation, message);
+        if has_repeats(named) {
+            return Err(wrong("'--pictures': each picture can be named once"));
+        }
+        let all = DrawOptions::default();
+        let pictures = if named.is_empty() { all.pictures } else { named.to_vec() };
+        let mut ranges: Vec<(N, (f64, f64))> = Vec::new();
+        for RangeArg { name, ends } in &self.range {
+            let picture = match (name, &pictures[..]) {
+                (Some(name), _) => {
+                    pictures.iter().find(|p| name_of(*p) == *name).ok_or_else(|| {
+                        wrong(&format!(
+                            "'--range': '{name}' is none of the pictures that are drawn"
+                        ))
+                    })?
+                }
+                (None, [only]) => only,
+                (None, _) => {
+                    let message =
+                        "'--range' of no name is of one picture: name one with '--pictures'";
+                    return Err(usage(ErrorKind::ArgumentConflict, message));
+                }
+            };
+            if ranges.iter().any(|(other, _)| other == picture) {
+                return Err(wrong("'--range': each picture has one range"));
+            }
+            ranges.push((picture.clone(), *ends));
+        }
+        let both = [Format::Png, Format::Svg];
+        let mut formats: Vec<Format> = Vec::new();
+        for format in &self.format {
+            let named: &[Format] = match format {
+                FormatArg::Png => &both[..1],
+                FormatArg::Svg => &both[1..],
+                FormatArg::Pdf => &[Format::Pdf],
+                FormatArg::Both => &both,
+            };
+            formats.extend(named.iter().filter(|f| !formats.contains(f)).collect::<Vec<_>>());
+        }
+        let size = match self.width {
+            Some(width) => Size::print(width, self.font_size.unwrap_or(8.0))
+                .map_err(|e| wrong(&format!("'--width': {e}")))?,
+            None => Size::default(),
+        };
+        Ok(DrawOptions {
+            pictures,
+            formats,
+            shading: match self.scale {
+                ScaleArg::Linear => Shading::Linear,
+                ScaleArg::Clipped => Shading::Clipped,
+                ScaleArg::Log => Shading::Log,
+            },
+            ranges,
+            colors: self.colors.iter().map(|c| c.colors()).collect(),
+            size: self.dpi.map_or(size, |dpi| size.dpi(dpi)),
+            titled: !self.no_title,
+        })
+    }
+}
+
+impl<N: ValueEnum + PartialEq + Sync> DrawOptions<N> {
+    /// The ends that were asked for.
+    pub(crate) fn range(&self, picture: &N) -> Option<(f64, f64)> {
+        self.ranges.iter().find(|(of, _)| of == picture).map(|(_, ends)| *ends)
+    }
+
+    pub(crate) fn shading(&self) -> Shading {
+        self.shading
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        self.size
+    }
+
+    /// A title, or none where none are wanted.
+    pub(crate) fn title(&self, title: String) -> String {
+        if self.titled { title } else { String::new() }
+    }
+
+    /// A map with all that the options say, its ends apart.
+    pub(crate) fn dress<'a, T: crate::Real>(&self, map: HeatMap<'a, T>) -> HeatMap<'a, T> {
+        let signed = |c: &Colors| matches!(c, Colors::RedBlue | Colors::PurpleGreen);
+        let is_signed = map.scale == crate::plot::Scale::Diverging;
+        HeatMap {
+            title: self.title(map.title),
+            subtitle: self.title(map.subtitle),
+            shading: self.shading,
+            colors: self.colors.iter().copied().find(|c| signed(c) == is_signed),
+            size: self.size,
+            note: self.titled,
+            ..map
+        }
+    }
+
+    /// Writes pictures into a folder, in every format; returns the files.
+    pub(crate) fn write(
+        &self,
+        pictures: &[(String, Picture)],
+        folder: &Path,
+    ) -> Result<Vec<PathBuf>, Failure> {
+        let write = |(name, picture): &(String, Picture)| -> Result<Vec<PathBuf>, PlotError> {
+            let path = |format: &Format| folder.join(name).with_extension(format.extension());
+            let paths: Vec<PathBuf> = self.formats.iter().map(path).collect();
+            paths.iter().try_for_each(|path| picture.write(path))?;
+            Ok(paths)
+        };
+        let files: Vec<_> = pictures.par_iter().map(write).collect::<Result<_, _>>()?;
+        Ok(files.concat())
+    }
+}
+
+/// The ends that hold all of several.
+pub(crate) fn common_ends(ends: impl Iterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
+    ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_have_names_where_they_are_several() {
+        let range = |text: &str| text.parse::<RangeArg>();
+        assert_eq!(range("0:1.5").unwrap(), RangeArg { name: None, ends: (0.0, 1.5) });
+        let named = RangeArg { name: Some("field_x".to_owned()), ends: (-1.0, 1.0) };
+        assert_eq!(range("field_x=-1:1").unwrap(), named);
+        for wrong in ["1:0", "0:nan", "density=", "0", ":", "a=b=0:1"] {
+            assert!(range(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(common_ends([(0.0, 1.0), (-1.0, 0.5)].into_iter()), Some((-1.0, 1.0)));
+    }
+}

@@ -1,0 +1,388 @@
+//! `placefield refine`: shorter wires between cells that are placed legally.
+
+use super::failure::{Failure, Interrupted, Stopped};
+use super::input::{Opened, read_design, use_threads};
+use super::legality::{self, LegalityReport};
+use super::options::{Bins, DesignArgs, at_least_one, target_density, thread_count};
+use super::outputs::{Outputs, check_placement_output};
+use super::place::seconds;
+use super::report::{DesignReport, GridReport};
+use super::results::{in_microns, spinner, tell, write_json};
+use super::stop;
+use crate::charge::{Charge, ChargeOptions};
+use crate::cpu::density::CpuDensity;
+use crate::design::{Design, Hpwl};
+use crate::displacement;
+use crate::formats::write_placement;
+use crate::grid::BinGrid;
+use crate::place::default_bins;
+use crate::refine::{RefineError, RefineOptions, Refined, Step, refine};
+use clap::Args;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Options of `placefield refine`.
+#[derive(Args)]
+pub(crate) struct RefineArgs {
+    #[command(flatten)]
+    design: DesignArgs,
+    /// The refined placement, a .pl file; of a .def design a .def file
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    #[command(flatten)]
+    how: HowArgs,
+    /// Target density, above 0 and at most 1: no bin is filled beyond it that was not before
+    #[arg(long, value_name = "T", default_value_t = 1.0, allow_hyphen_values = true,
+          value_parser = target_density)]
+    target_density: f64,
+    /// Bins along x and y; DREAMPlace's choice for the design unless given
+    #[arg(long, value_name = "NX[xNY]")]
+    bins: Option<Bins>,
+    /// Threads; 0 takes all there are
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
+    threads: usize,
+    /// Stop so many seconds after the command began; the placement so far is written
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    time_limit: Option<f64>,
+    /// Write the summary as JSON (-: to standard output, in place of the text)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// How cells are moved.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct HowArgs {
+    /// Most rounds of detailed placement; it ends earlier where a round brings too little
+    #[arg(long, value_name = "K", default_value_t = RefineOptions::default().rounds,
+          value_parser = at_least_one)]
+    rounds: usize,
+    /// Mirror no cell left and right
+    #[arg(long)]
+    no_mirror: bool,
+    /// Sites that cells keep free on each side, as far as they do before
+    #[arg(long, value_name = "SITES", default_value_t = 0)]
+    padding: u32,
+}
+
+impl HowArgs {
+    fn options(&self) -> RefineOptions<'static> {
+        RefineOptions::default().rounds(self.rounds).mirror(!self.no_mirror).padding(self.padding)
+    }
+}
+
+/// What `--json` says; its keys are a contract.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: &'static str,
+    design: DesignReport,
+    grid: GridReport,
+    options: OptionsReport,
+    stages: StagesReport,
+    legality: LegalityReport,
+    displacement: DisplacementReport,
+    times_ms: TimesReport,
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct OptionsReport {
+    rounds: usize,
+    mirror: bool,
+    padding: u32,
+    target_density: f64,
+    threads: usize,
+}
+
+#[derive(Serialize)]
+struct StagesReport {
+    /// What was read.
+    legal: BeforeReport,
+    detailed: DetailedReport,
+}
+
+#[derive(Serialize)]
+struct BeforeReport {
+    hpwl: f64,
+    hpwl_weighted: f64,
+    overflow_exact: f64,
+}
+
+/// What detailed placement made.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct DetailedReport {
+    pub(crate) status: &'static str,
+    pub(crate) hpwl: f64,
+    pub(crate) hpwl_weighted: f64,
+    /// On the bins of `grid`.
+    pub(crate) overflow_exact: f64,
+    pub(crate) seconds: f64,
+    pub(crate) rounds: usize,
+    /// Cells moved or mirrored, and movable ones that had to stay.
+    pub(crate) moved: usize,
+    pub(crate) stayed: usize,
+    /// Weighted HPWL that each step took away.
+    pub(crate) shortened: ShortenedReport,
+}
+
+/// By step.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ShortenedReport {
+    swap: f64,
+    reorder: f64,
+    shift: f64,
+    mirror: f64,
+}
+
+/// How far cells moved, in layout units.
+#[derive(Serialize)]
+struct DisplacementReport {
+    mean: f64,
+    p95: f64,
+    max: f64,
+}
+
+#[derive(Serialize)]
+struct TimesReport {
+    read: f64,
+    refine: f64,
+    total: f64,
+}
+
+impl DetailedReport {
+    /// The report of a placement that lies in `design` now; overflow is counted on the bins of
+    /// `charge`.
+    pub(crate) fn new(
+        design: &Design,
+        charge: &Charge,
+        refined: &Refined,
+        ended: Ended,
+        seconds: f64,
+    ) -> Result<Self, Failure> {
+        let (hpwl, overflow_exact) = quality(design, charge)?;
+        let [swap, reorder, shift, mirror] = refined.shortened;
+        Ok(DetailedReport {
+            status: ended.status(),
+            hpwl: hpwl.unweighted,
+            hpwl_weighted: hpwl.weighted,
+            overflow_exact,
+            seconds,
+            rounds: refined.rounds,
+            moved: refined.moved,
+            stayed: refined.stayed,
+            shortened: ShortenedReport { swap, reorder, shift, mirror },
+        })
+    }
+}
+
+/// Why it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Converged,
+    OutOfTime,
+    Interrupted,
+}
+
+impl Ended {
+    /// The contract's word.
+    fn status(self) -> &'static str {
+        match self {
+            Ended::Converged => "converged",
+            Ended::OutOfTime => "stopped",
+            Ended::Interrupted => "interrupted",
+        }
+    }
+
+    /// An error where wires could be shorter still; `name` is what is legal all the same.
+    pub(crate) fn result(self, name: &str) -> Result<(), Failure> {
+        let said = || format!("{name} is legal, and wires could be shorter still");
+        match self {
+            Ended::Converged => Ok(()),
+            Ended::OutOfTime => Err(Stopped(format!("the time was spent: {}", said())).into()),
+            Ended::Interrupted => Err(Interrupted(format!("interrupted: {}", said())).into()),
+        }
+    }
+}
+
+/// Detailed placement of `opened`, whose design has the refined placement then; a line on a terminal
+/// says how far it is.
+///
+/// # Errors
+/// When the placement is not legal or cannot be refined.
+pub(crate) fn detailed(
+    opened: &mut Opened,
+    options: &RefineOptions<'_>,
+    deadline: Option<Instant>,
+) -> Result<(Refined, Ended), Failure> {
+    let spinner = spinner("refining".to_owned());
+    let mut ended = Ended::Converged;
+    let refined = refine(&opened.design, options, &mut |progress| {
+        if !spinner.is_hidden() {
+            let step = in_words(progress.step);
+            let round = progress.round + 1;
+            spinner.set_message(format!("round {round}, {step}: HPWL {:.6e}", progress.hpwl));
+        }
+        if stop::is_asked() {
+            ended = Ended::Interrupted;
+        } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            ended = Ended::OutOfTime;
+        } else {
+            return ControlFlow::Continue(());
+        }
+        ControlFlow::Break(())
+    });
+    spinner.finish_and_clear();
+    let mut refined = match refined {
+        Err(RefineError::NotLegal(_)) => {
+            let found = legality::judge(opened)?;
+            return Err(format!(
+                "the placement is {found}: expected a legal one, for refine keeps cells legal and makes none so"
+            )
+            .into());
+        }
+        other => other?,
+    };
+    std::mem::swap(&mut opened.design.placement, &mut refined.placement);
+    Ok((refined, ended))
+}
+
+fn in_words(step: Step) -> &'static str {
+    match step {
+        Step::Swap => "cells to better places",
+        Step::Reorder => "neighbours in order",
+        Step::Shift => "cells in their rows",
+        Step::Mirror => "mirrored cells",
+    }
+}
+
+/// Reads, refines, writes, and says what came of it.
+pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
+    let begun = Instant::now();
+    args.design.check()?;
+    check_placement_output(&args.output, &args.design)?;
+    Outputs::default()
+        .file("--output", Some(&args.output))
+        .file("--json", args.json.as_ref())
+        .check(&args.design.files())?;
+    use_threads(args.threads)?;
+    let mut opened = read_design(&args.design)?;
+    let charge = charge(args, &opened.design)?;
+    let before = quality(&opened.design, &charge)?;
+    stop::listen()?;
+    let deadline =
+        args.time_limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)));
+    let mut options = args.how.options();
+    if args.target_density < 1.0 || charge.target_densities().is_some() {
+        options = options.density(&charge);
+    }
+    let refining = Instant::now();
+    let (refined, ended) = detailed(&mut opened, &options, deadline)?;
+    let seconds = refining.elapsed().as_secs_f64();
+    write_placement(&args.output, &args.design.path, &opened.design)?;
+    let report = Document {
+        version: env!("CARGO_PKG_VERSION"),
+        design: DesignReport {
+            def: opened.def.clone(),
+            ..DesignReport::of(&opened.design, charge.movable_area(), charge.fixed_area())
+        },
+        grid: GridReport::of(&charge.grid(), &opened.design),
+        options: OptionsReport {
+            rounds: options.rounds,
+            mirror: options.mirror,
+            padding: options.padding,
+            target_density: args.target_density,
+            threads: rayon::current_num_threads(),
+        },
+        stages: StagesReport {
+            legal: BeforeReport {
+                hpwl: before.0.unweighted,
+                hpwl_weighted: before.0.weighted,
+                overflow_exact: before.1,
+            },
+            detailed: DetailedReport::new(&opened.design, &charge, &refined, ended, seconds)?,
+        },
+        displacement: displacement_of(&opened.design, &refined)?,
+        legality: legality::judge(&mut opened)?,
+        times_ms: TimesReport {
+            read: opened.parse_ms,
+            refine: 1e3 * seconds,
+            total: 1e3 * begun.elapsed().as_secs_f64(),
+        },
+        warnings: &opened.warnings,
+    };
+    args.json.as_ref().map_or(Ok(()), |file| write_json(file, &report))?;
+    if args.json.as_deref() != Some(Path::new("-")) {
+        print(args, &opened, &report)?;
+    }
+    tell(&[], &opened.warnings);
+    ended.result(&args.output.display().to_string())
+}
+
+/// The bins that are looked at, and what fixed cells leave of them.
+fn charge(args: &RefineArgs, design: &Design) -> Result<Charge, Failure> {
+    let die = design.die().ok_or("the design has no rows, so there is nothing to stand on")?;
+    let [nx, ny] = match args.bins {
+        Some(Bins(nx, ny)) => [nx, ny],
+        None => default_bins(design, die, args.target_density),
+    };
+    charge_on(design, BinGrid::new(die, nx, ny)?, args.target_density)
+}
+
+/// A charge without fillers on these bins.
+pub(crate) fn charge_on(design: &Design, grid: BinGrid, target: f64) -> Result<Charge, Failure> {
+    Ok(Charge::from_design(design, grid, &ChargeOptions::default().target_density(target))?)
+}
+
+/// Wirelength and exact overflow.
+fn quality(design: &Design, charge: &Charge) -> Result<(Hpwl, f64), Failure> {
+    let at = |column: &[f64]| design.movable().map(|node| column[node]).collect::<Vec<f64>>();
+    let (x, y) = (at(&design.placement.x), at(&design.placement.y));
+    let overflow = CpuDensity::new(charge, 0.0).exact(&x, &y).overflow;
+    let hpwl = design.hpwl().ok_or("the design has no nets, so there is nothing to shorten")?;
+    Ok((hpwl, overflow))
+}
+
+/// From what `refined` keeps, which is where cells were, to where they are.
+fn displacement_of(design: &Design, refined: &Refined) -> Result<DisplacementReport, Failure> {
+    let moved = displacement::between(design, &refined.placement, &design.placement)?;
+    Ok(DisplacementReport { mean: moved.mean, p95: moved.p95, max: moved.largest })
+}
+
+/// The summary on standard output.
+fn print(args: &RefineArgs, opened: &Opened, report: &Document<'_>) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let (legal, detailed) = (&report.stages.legal, &report.stages.detailed);
+    let change = 100.0 * (detailed.hpwl_weighted / legal.hpwl_weighted - 1.0);
+    writeln!(out, "design     {}", report.design.name)?;
+    writeln!(
+        out,
+        "refined    {} in {:.2} s: {} rounds, {} cells moved or mirrored{}",
+        detailed.status,
+        detailed.seconds,
+        detailed.rounds,
+        detailed.moved,
+        match detailed.stayed {
+            0 => String::new(),
+            stayed => format!(", {stayed} had to stay"),
+        }
+    )?;
+    writeln!(
+        out,
+        "wirelength HPWL {:.6e}, weighted {:.6e} ({change:+.2} %){}",
+        detailed.hpwl,
+        detailed.hpwl_weighted,
+        in_microns(&opened.design, detailed.hpwl)
+    )?;
+    writeln!(
+        out,
+        "overflow   exact {:.4} (before: {:.4})",
+        detailed.overflow_exact, legal.overflow_exact
+    )?;
+    let DisplacementReport { mean, p95, max } = report.displacement;
+    writeln!(out, "moved by   {mean:.1} on average, 95 % by at most {p95:.1}, at most {max:.1}")?;
+    writeln!(out, "legality   {}", report.legality)?;
+    writeln!(out, "{}", args.output.display())?;
+    args.json.iter().try_for_each(|path| writeln!(out, "{}", path.display()))
+}

@@ -1,0 +1,169 @@
+//! The page of two placements: their maps under one cursor, and what is between them.
+
+use super::Report;
+use super::assemble::{command, machine};
+use super::maps::{MOST_BINS, Maps, Panel, PanelOf, wide};
+use super::page::{Image, Page, Part, Table};
+use crate::Real;
+use crate::cli::failure::Failure;
+use crate::cli::picture_args::common_ends;
+use crate::design::Design;
+use crate::grid::{BinGrid, Map};
+use crate::plot::{Look, Picture, Scale, Shading, shrink};
+
+/// What the page is made of.
+pub(crate) struct Difference<'a, T> {
+    /// With its cells where the second placement has them.
+    pub(crate) design: &'a Design,
+    pub(crate) grid: BinGrid,
+    pub(crate) target: f64,
+    /// Of the first placement and the second.
+    pub(crate) reports: [&'a Report; 2],
+    pub(crate) names: [String; 2],
+    pub(crate) densities: [&'a Map<T>; 2],
+    /// What is above the target, cells at their exact sizes.
+    pub(crate) overflow: [&'a Map<f64>; 2],
+    /// Mean displacement by square along x and y, NaN where there are no cells.
+    pub(crate) moves: [&'a Map<f64>; 2],
+    pub(crate) moves_title: &'static str,
+    /// How far cells moved, in bars.
+    pub(crate) distances: Picture,
+    /// Every cell that moved far: name, distance, from and to.
+    pub(crate) farthest: Vec<Vec<String>>,
+    pub(crate) warnings: &'a [String],
+}
+
+impl<T: Real> Difference<'_, T> {
+    /// The page.
+    pub(crate) fn page(&self) -> Result<Page, Failure> {
+        let [before, after] = &self.names;
+        let [a, _] = self.reports;
+        Ok(Page {
+            title: self.design.name.clone(),
+            subtitle: format!("{after} beside {before}"),
+            version: env!("CARGO_PKG_VERSION"),
+            warnings: self.warnings.to_vec(),
+            maps: Some(self.maps()?),
+            parts: vec![Part {
+                title: "What is between them".to_owned(),
+                tables: vec![self.numbers(), self.cells()],
+                pictures: vec![Image::of("How far cells moved".to_owned(), &self.distances)?],
+                notes: Vec::new(),
+            }],
+            made: vec![command(), machine(a.options.engine, &a.options.device)],
+            ..Page::default()
+        })
+    }
+
+    fn maps(&self) -> Result<Maps, Failure> {
+        let densities = self.densities.map(wide);
+        let target = PanelOf {
+            unit: "area / bin area",
+            scale: Scale::Target,
+            mark: Some(self.target),
+            ..PanelOf::default()
+        };
+        let above = PanelOf {
+            unit: "area above the target / bin area",
+            scale: Scale::Overflow,
+            ..PanelOf::default()
+        };
+        // Both of a pair end at the same values, or they could not be compared.
+        let common = |of: PanelOf, maps: [&Map<f64>; 2]| {
+            let ends = maps.map(|map| {
+                let shown = shrink(map, MOST_BINS, MOST_BINS);
+                let (scale, mark) = (of.scale, of.mark);
+                let look = Look { scale, mark, shading: Shading::Clipped, ..Look::default() };
+                let palette = look.palette(shown.as_slice());
+                (palette.lo, palette.hi)
+            });
+            PanelOf { range: common_ends(ends.into_iter()), ..of }
+        };
+        let target = common(target, densities.each_ref());
+        let above = common(above, self.overflow);
+        let [from, to] = &densities;
+        let pairs = from.as_slice().iter().zip(to.as_slice());
+        let between = pairs.map(|(a, b)| b - a).collect();
+        let between = Map::from_vec(from.nx(), from.ny(), between);
+        let panels = vec![
+            Panel::new(PanelOf { id: "density_from", title: "density before", ..target }, &[from])?,
+            Panel::new(PanelOf { id: "density_to", title: "density after", ..target }, &[to])?,
+            Panel::new(
+                PanelOf {
+                    id: "density_difference",
+                    title: "difference of the densities",
+                    unit: "area / bin area",
+                    scale: Scale::Diverging,
+                    ..PanelOf::default()
+                },
+                &[&between],
+            )?,
+            Panel::new(
+                PanelOf { id: "overflow_from", title: "overflow before", ..above },
+                &[self.overflow[0]],
+            )?,
+            Panel::new(
+                PanelOf { id: "overflow_to", title: "overflow after", ..above },
+                &[self.overflow[1]],
+            )?,
+            Panel::new(
+                PanelOf {
+                    id: "displacement",
+                    title: self.moves_title,
+                    unit: "layout units",
+                    scale: Scale::Magnitude,
+                    absent: Some("no cells"),
+                    ..PanelOf::default()
+                },
+                &self.moves,
+            )?,
+        ];
+        let mut maps = Maps::over(self.design, self.grid, panels);
+        maps.note += " Nodes are where the second placement has them.";
+        Ok(maps)
+    }
+
+    fn numbers(&self) -> Table {
+        let [a, b] = self.reports;
+        let row = |what: &str, of: &dyn Fn(&Report) -> Option<f64>| {
+            let written = |value: Option<f64>| match value {
+                Some(value) if (1e-4..1e5).contains(&value.abs()) => format!("{value:.6}"),
+                Some(0.0) => "0".to_owned(),
+                Some(value) => format!("{value:.6e}"),
+                None => "none".to_owned(),
+            };
+            let change = of(a).zip(of(b)).filter(|(a, _)| *a != 0.0);
+            let change = change.map(|(a, b)| format!("{:+.3} %", 100.0 * (b - a) / a));
+            let or_none = change.unwrap_or_else(|| "none".to_owned());
+            vec![what.to_owned(), written(of(a)), written(of(b)), or_none]
+        };
+        Table {
+            caption: "Both placements in numbers".to_owned(),
+            header: ["", &self.names[0], &self.names[1], "change"].map(str::to_owned).to_vec(),
+            words: 1,
+            rows: vec![
+                row("HPWL, layout units", &|r| r.hpwl),
+                row("Overflow, smoothed", &|r| Some(r.density.overflow_smoothed)),
+                row("Overflow, exact", &|r| Some(r.density.overflow_exact)),
+                row("Largest density, smoothed, area / bin area", &|r| {
+                    Some(r.density.max_smoothed)
+                }),
+                row("Largest density, exact, area / bin area", &|r| Some(r.density.max_exact)),
+                row("Energy, bin widths²", &|r| Some(r.field.energy)),
+                row("Largest |Ex|, bin widths", &|r| Some(r.field.field_x_max)),
+                row("Largest |Ey|, bin widths", &|r| Some(r.field.field_y_max)),
+            ],
+            notes: Vec::new(),
+        }
+    }
+
+    fn cells(&self) -> Table {
+        Table {
+            caption: "Cells that moved farthest, layout units".to_owned(),
+            header: ["Cell", "|Δx| + |Δy|", "From", "To"].map(str::to_owned).to_vec(),
+            words: 1,
+            rows: self.farthest.clone(),
+            notes: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! `placefield compare-runs`: several placements of one design side by side, from the JSON that
+//! `eval` and `place` wrote of them.
+
+use super::failure::{Failure, usage};
+use super::outputs::{Outputs, PICTURES, one_standard_input, read_input};
+use super::pictures::{over_iterations, save};
+use super::report::assemble::command;
+use super::report::page::{Image, Page, Part, Table};
+use super::results::{list, tell, write_json};
+use crate::plot::{Curves, Picture, Series};
+use clap::Args;
+use clap::error::ErrorKind;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Compare several placements of a design: a table, curves, and which of them no other one beats
+#[derive(Args)]
+pub(crate) struct CompareRunsArgs {
+    /// What `eval --json`, `place --json` or `place --history` wrote of each; with a history there
+    /// are curves
+    #[arg(value_name = "RUN.json", required = true, num_args = 2..)]
+    runs: Vec<PathBuf>,
+    /// Write the table as JSON; - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Draw overflow beside wirelength, and both over the iterations
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+    /// Write a page with the table and the pictures
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+}
+
+/// What is read of a file; `eval` and `place` have the numbers at different places.
+#[derive(Deserialize)]
+struct Document {
+    design: DesignPart,
+    grid: GridPart,
+    options: OptionsPart,
+    hpwl: Option<f64>,
+    density: Option<Overflow>,
+    result: Option<ResultPart>,
+    outcome: Option<Outcome>,
+    seconds: Option<f64>,
+    #[serde(default)]
+    history: Vec<HistoryPart>,
+}
+
+#[derive(Deserialize)]
+struct DesignPart {
+    name: String,
+    movable: usize,
+}
+
+#[derive(Deserialize)]
+struct GridPart {
+    bins: [usize; 2],
+}
+
+#[derive(Deserialize)]
+struct OptionsPart {
+    target_density: f64,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Overflow {
+    overflow_smoothed: f64,
+    overflow_exact: f64,
+}
+
+#[derive(Deserialize)]
+struct ResultPart {
+    hpwl: Option<f64>,
+    #[serde(flatten)]
+    overflow: Overflow,
+}
+
+/// A word in a history, an object in a summary.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Outcome {
+    Word(String),
+    Summary { status: String, iterations: usize, seconds: f64 },
+}
+
+#[derive(Deserialize)]
+struct HistoryPart {
+    iteration: usize,
+    hpwl: f64,
+    overflow: f64,
+}
+
+/// The table, as JSON; its keys are stable.
+#[derive(Serialize)]
+struct RunsReport {
+    version: &'static str,
+    inputs: Vec<String>,
+    design: String,
+    runs: Vec<Run>,
+    warnings: Vec<String>,
+}
+
+/// One placement.
+#[derive(Serialize)]
+struct Run {
+    /// Its file's name without the ending.
+    name: String,
+    status: Option<String>,
+    iterations: Option<usize>,
+    seconds: Option<f64>,
+    bins: [usize; 2],
+    target_density: f64,
+    /// Layout units.
+    hpwl: Option<f64>,
+    /// Over the first run's, less one.
+    hpwl_relative: Option<f64>,
+    overflow_smoothed: f64,
+    overflow_exact: f64,
+    /// Whether no other run has less of overflow and wirelength, or as much of one and less of the
+    /// other; overflow smoothed.
+    pareto: bool,
+    #[serde(skip)]
+    history: Vec<HistoryPart>,
+    #[serde(skip)]
+    movable: usize,
+}
+
+impl Run {
+    fn of(name: String, document: Document) -> Result<(String, Run), String> {
+        let Document { design, grid, options, hpwl, density, result, .. } = document;
+        let (hpwl, overflow) = match (result, density) {
+            (Some(result), _) => (result.hpwl, result.overflow),
+            (None, Some(density)) => (hpwl, density),
+            (None, None) => return Err("expected `result` or `density`".to_owned()),
+        };
+        let (status, iterations, seconds) = match document.outcome {
+            Some(Outcome::Summary { status, iterations, seconds }) => {
+                (Some(status), Some(iterations), Some(seconds))
+            }
+            Some(Outcome::Word(word)) => {
+                let last = document.history.last().map(|h| h.iteration);
+                (Some(word), last, document.seconds)
+            }
+            None => (None, None, None),
+        };
+        let run = Run {
+            name,
+            status,
+            iterations,
+            seconds,
+            bins: grid.bins,
+            target_density: options.target_density,
+            hpwl,
+            hpwl_relative: None,
+            overflow_smoothed: overflow.overflow_smoothed,
+            overflow_exact: overflow.overflow_exact,
+            pareto: false,
+            history: document.history,
+            movable: design.movable,
+        };
+        Ok((design.name, run))
+    }
+
+    /// Whether it has no more of both than another and less of one.
+    fn beats(&self, other: &Run) -> bool {
+        let (Some(a), Some(b)) = (self.hpwl, other.hpwl) else { return false };
+        let (over_a, over_b) = (self.overflow_smoothed, other.overflow_smoothed);
+        a <= b && over_a <= over_b && (a < b || over_a < over_b)
+    }
+}
+
+/// Reads, compares, writes, draws, prints.
+pub(crate) fn run(args: &CompareRunsArgs) -> Result<(), Failure> {
+    one_standard_input(args.runs.iter().map(PathBuf::as_path))?;
+    Outputs::default()
+        .file("--json", args.json.as_ref())
+        .file("--report", args.report.as_ref())
+        .folder("--plots", args.plots.as_ref(), PICTURES)
+        .check(&args.runs)?;
+    let report = read(&args.runs)?;
+    let pictures = pictures(&report);
+    let mut files = Vec::new();
+    if let Some(folder) = &args.plots {
+        pictures.iter().try_for_each(|(name, picture)| save(picture, folder, name, &mut files))?;
+    }
+    if let Some(path) = &args.report {
+        page(&report, &pictures)?.write(None, path)?;
+        files.push(path.clone());
+    }
+    if let Some(path) = &args.json {
+        write_json(path, &report)?;
+        files.push(path.clone());
+    }
+    files.retain(|path| path != Path::new("-"));
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    if to_stdout(&args.json) || to_stdout(&args.report) {
+        return Ok(());
+    }
+    tell(&[], &report.warnings);
+    print(&report)?;
+    Ok(list(&files)?)
+}
+
+/// Reads the files; all must be of one design.
+fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut design: Option<String> = None;
+    for path in paths {
+        let wrong = |what: String| format!("{}: {what}", path.display());
+        let document: Document = serde_json::from_slice(&read_input(path)?)
+            .map_err(|e| wrong(format!("expected what eval or place writes as JSON: {e}")))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let (of, run) = Run::of(name, document).map_err(wrong)?;
+        let first = design.get_or_insert_with(|| of.clone());
+        let movable = runs.first().map_or(run.movable, |first| first.movable);
+        if *first != of || run.movable != movable {
+            return Err(wrong(format!(
+                "design {of} of {} movable cells, expected {first} of {movable} as in the first file",
+                run.movable
+            ))
+            .into());
+        }
+        runs.push(run);
+    }
+    // Of files of one name, as in a folder for each run, the whole path tells them apart.
+    let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+    for ((run, path), name) in runs.iter_mut().zip(paths).zip(&names) {
+        if names.iter().filter(|other| *other == name).count() > 1 {
+            run.name = path.with_extension("").display().to_string();
+        }
+    }
+    if let Some(k) = (1..runs.len()).find(|&k| runs[..k].iter().any(|r| r.name == runs[k].name)) {
+        let message = format!("{}: each run can be given once", paths[k].display());
+        return Err(usage(ErrorKind::ValueValidation, &message));
+    }
+    let on_front: Vec<bool> = runs
+        .iter()
+        .map(|run| run.hpwl.is_some() && !runs.iter().any(|other| other.beats(run)))
+        .collect();
+    let first = runs.first().and_then(|run| run.hpwl).filter(|hpwl| *hpwl > 0.0);
+    for (run, pareto) in runs.iter_mut().zip(on_front) {
+        run.pareto = pareto;
+        run.hpwl_relative = run.hpwl.zip(first).map(|(hpwl, first)| hpwl / first - 1.0);
+    }
+    let mut warnings = Vec::new();
+    let differ = |of: &dyn Fn(&Run) -> String| runs.iter().any(|run| of(run) != of(&runs[0]));
+    if differ(&|run| format!("{:?}", run.bins)) {
+        warnings.push("the runs have different bins, on which overflow hangs".to_owned());
+    }
+    if differ(&|run| run.target_density.to_string()) {
+        warnings
+            .push("the runs have different target densities, on which overflow hangs".to_owned());
+    }
+    Ok(RunsReport {
+        version: env!("CARGO_PKG_VERSION"),
+        inputs: paths.iter().map(|path| path.display().to_string()).collect(),
+        design: design.unwrap_or_default(),
+        runs,
+        warnings,
+    })
+}
+
+/// The columns of the table by name, and the cells of every run.
+fn table(report: &RunsReport) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let header = vec![
+        "run",
+        "status",
+        "iterations",
+        "seconds",
+        "bins",
+        "target density",
+        "HPWL (layout units)",
+        "against the first",
+        "overflow, smoothed",
+        "overflow, exact",
+        "beaten by none",
+    ];
+    let row = |run: &Run| {
+        let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+        vec![
+            run.name.clone(),
+            or_none(run.status.clone()),
+            or_none(run.iterations.map(|v| v.to_string())),
+            or_none(run.seconds.map(|v| format!("{v:.2}"))),
+            format!("{} × {}", run.bins[0], run.bins[1]),
+            run.target_density.to_string(),
+            or_none(run.hpwl.map(|v| format!("{v:.6e}"))),
+            or_none(run.hpwl_relative.map(|v| format!("{:+.3} %", 100.0 * v))),
+            format!("{:.6}", run.overflow_smoothed),
+            format!("{:.6}", run.overflow_exact),
+            if run.pareto { "yes" } else { "no" }.to_owned(),
+        ]
+    };
+    (header, report.runs.iter().map(row).collect())
+}
+
+fn print(report: &RunsReport) -> io::Result<()> {
+    let (header, rows) = table(report);
+    let header: Vec<String> = header.into_iter().map(str::to_owned).collect();
+    let lines = || std::iter::once(&header).chain(&rows);
+    let widths: Vec<usize> = (0..header.len())
+        .map(|k| lines().map(|line| line[k].chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", report.design)?;
+    for line in lines() {
+        for (k, (cell, width)) in line.iter().zip(&widths).enumerate() {
+            let gap = " ".repeat(width - cell.chars().count());
+            let end = if k + 1 == line.len() { "" } else { "  " };
+            // Words to the left, numbers to the right.
+            match k < 2 {
+                true => write!(out, "{cell}{gap}{end}")?,
+                false => write!(out, "{gap}{cell}{end}")?,
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// The pictures, with the names of their files.
+fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
+    let mut pictures = Vec::new();
+    let point = |run: &Run| Some((run.overflow_smoothed, run.hpwl?));
+    let mut front: Vec<(f64, f64)> =
+        report.runs.iter().filter(|run| run.pareto).filter_map(point).collect();
+    front.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if !front.is_empty() {
+        let dot = |run: &Run| Series {
+            name: run.name.clone(),
+            points: point(run).into_iter().collect(),
+            dots: true,
+            ..Series::default()
+        };
+        let mut series: Vec<Series> = report.runs.iter().map(dot).collect();
+        let name = "beaten by none".to_owned();
+        series.push(Series { name, points: front, ..Series::default() });
+        let chart = Curves {
+            title: format!("{}: overflow and wirelength", report.design),
+            subtitle: "nearer to the lower left is better".to_owned(),
+            x_label: "overflow, smoothed".to_owned(),
+            y_label: "HPWL (layout units)".to_owned(),
+            series,
+            ..Curves::default()
+        };
+        pictures.push(("runs_pareto", chart.draw()));
+    }
+    let with_history = || report.runs.iter().filter(|run| !run.history.is_empty());
+    let series = |value: fn(&HistoryPart) -> f64| -> Vec<Series> {
+        let curve = |run: &Run| Series {
+            name: run.name.clone(),
+            points: run.history.iter().map(|h| (h.iteration as f64, value(h))).collect(),
+            ..Series::default()
+        };
+        with_history().map(curve).collect()
+    };
+    if with_history().next().is_some() {
+        let name = &report.design;
+        let hpwl = over_iterations(name, "wirelength", "HPWL (layout units)", series(|h| h.hpwl));
+        pictures.push(("runs_wirelength", hpwl.draw()));
+        let overflow =
+            over_iterations(name, "overflow", "overflow, smoothed", series(|h| h.overflow));
+        pictures.push(("runs_overflow", Curves { log_y: true, ..overflow }.draw()));
+    }
+    pictures
+}
+
+fn page(report: &RunsReport, pictures: &[(&str, Picture)]) -> Result<Page, Failure> {
+    let (header, rows) = table(report);
+    let titles = ["Overflow and wirelength", "Wirelength", "Overflow"];
+    let of = |(picture, title): (&(&str, Picture), &str)| Image::of(title.to_owned(), &picture.1);
+    Ok(Page {
+        title: report.design.clone(),
+        subtitle: format!("{} placements side by side", report.runs.len()),
+        version: report.version,
+        warnings: report.warnings.clone(),
+        parts: vec![Part {
+            title: "Runs".to_owned(),
+            tables: vec![Table {
+                caption: "Placements in the order given".to_owned(),
+                header: header.into_iter().map(str::to_owned).collect(),
+                words: 2,
+                rows,
+                notes: vec![
+                    "Beaten by none: no other run has less of overflow and wirelength, or as much of one and less of the other."
+                        .to_owned(),
+                ],
+            }],
+            pictures: pictures.iter().zip(titles).map(of).collect::<Result<_, _>>()?,
+            notes: Vec::new(),
+        }],
+        made: vec![command()],
+        ..Page::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(name: &str, hpwl: Option<f64>, overflow: f64) -> Run {
+        Run {
+            name: name.to_owned(),
+            status: None,
+            iterations: None,
+            seconds: None,
+            bins: [1, 1],
+            target_density: 1.0,
+            hpwl,
+            hpwl_relative: None,
+            overflow_smoothed: overflow,
+            overflow_exact: overflow,
+            pareto: false,
+            history: Vec::new(),
+            movable: 1,
+        }
+    }
+
+    #[test]
+    fn a_run_beats_what_is_no_better_in_either() {
+        let [short, even, long] = [1.0, 1.5, 2.0].map(Some);
+        let (a, b, c) = (run("a", short, 0.2), run("b", long, 0.1), run("c", long, 0.2));
+        assert!(!a.beats(&b) && !b.beats(&a) && a.beats(&c) && b.beats(&c));
+        assert!(!a.beats(&run("d", short, 0.2)), "alike");
+        assert!(run("e", even, 0.1).beats(&b) && !a.beats(&run("none", None, 1.0)));
+    }
+}

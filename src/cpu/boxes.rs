@@ -1,0 +1,307 @@
+//! Sums of boxes over bins: maps to which every box adds a product of a part along x and a part along y.
+//!
+//! A box covers the columns `first..=last` and adds `x[a] · y[b]` to the bins that it covers, where a
+//! part has three values, for its first bin, its last bin and all of those between ([`Part`]). RUDY,
+//! the area of cells and counts of them are all of this form (`crate::congestion`).
+//!
+//! # How it runs
+//! The nine different products of a box are rounded to integers, and their second differences,
+//! along both axes, are added to a map of differences: 16 numbers, however large the box is. Prefix
+//! sums along both axes make bins of them. Integers add up to exactly nothing beyond the box, and the sums
+//! are the same in any order: the bits are the same for any number of threads.
+//!
+//! Every thread has a map of its own as long as they are small enough together ([`MOST_BYTES`]);
+//! beyond, threads share one and wait for one another.
+
+use super::bodies::low_bits;
+use super::parallel::PerThread;
+use super::simd::vectorised;
+use crate::memory::filled;
+use rayon::prelude::*;
+
+/// Items of one task.
+const BLOCK: usize = 2048;
+/// Bytes that the maps of all threads may take together, unless one takes more.
+const MOST_BYTES: usize = 512 << 20;
+/// Columns of a task where differences become bins.
+const STRIP: usize = 16;
+
+/// The bins `first..=last` of one axis, and what a box has there: in the first bin, in each of those
+/// between, in the last bin. Where there is one bin, its value is the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Part<V> {
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+    pub(crate) values: [V; 3],
+}
+
+/// Maps of `nx × ny` bins with `C` values each: what boxes add, and apart from it what is added to
+/// single bins.
+pub(crate) struct BoxSums<const C: usize> {
+    nx: usize,
+    ny: usize,
+    threads: PerThread<Adder<C>>,
+    scale: f64,
+}
+
+/// What one thread adds. A value is from 0 to the bound that the maps were made for.
+pub(crate) struct Adder<const C: usize> {
+    columns: usize,
+    /// Numbers from one column to the next: there is a row beyond the last for boxes that end there.
+    stride: usize,
+    /// Integers per unit: a power of two.
+    scale: f64,
+    /// Second differences, `columns × stride`; empty before the first box.
+    of_boxes: Vec<[i64; C]>,
+    /// Of bins, in the same order; empty before the first.
+    of_bins: Vec<[i64; C]>,
+}
+
+/// What was added, in units: a map for each channel, `[nx][ny]`.
+pub(crate) struct Sums<const C: usize> {
+    pub(crate) boxes: [Vec<f64>; C],
+    pub(crate) bins: [Vec<f64>; C],
+}
+
+impl<const C: usize> BoxSums<C> {
+    /// Maps for values of which those of a bin are `most` at most, all together, and `largest` at
+    /// most each.
+    pub(crate) fn new(nx: usize, ny: usize, most: f64, largest: f64) -> Self {
+        // Sums stay below 2^61, and a number within what `low_bits` takes.
+        let room = |bits: f64, most: f64| bits - most.max(f64::MIN_POSITIVE).log2().ceil();
+        let scale = room(61.0, most).min(room(51.0, largest)).clamp(-1000.0, 1000.0).exp2();
+        let (columns, stride) = (nx + 1, ny + 1);
+        let bytes = columns * stride * size_of::<[i64; C]>();
+        let copies = rayon::current_num_threads().min(MOST_BYTES / bytes);
+        let (of_boxes, of_bins) = (Vec::new(), Vec::new());
+        let make = || Adder {
+            columns,
+            stride,
+            scale,
+            of_boxes: of_boxes.clone(),
+            of_bins: of_bins.clone(),
+        };
+        BoxSums { nx, ny, threads: PerThread::new(copies, make), scale }
+    }
+
+    /// Has `add` add what is to be added for each of `0..count`, in any order and on any thread.
+    pub(crate) fn add(&mut self, count: usize, add: impl Fn(usize, &mut Adder<C>) + Sync) {
+        (0..count.div_ceil(BLOCK)).into_par_iter().for_each(|block| {
+            self.threads.with(|own| {
+                vectorised(
+                    #[inline(always)]
+                    || (block * BLOCK..count.min((block + 1) * BLOCK)).for_each(|i| add(i, own)),
+                );
+            });
+        });
+    }
+
+    /// The sums.
+    pub(crate) fn finish(mut self) -> Sums<C> {
+        let (mut of_boxes, mut of_bins) = (Vec::new(), Vec::new());
+        self.threads.each(|own| {
+            of_boxes.push(std::mem::take(&mut own.of_boxes));
+            of_bins.push(std::mem::take(&mut own.of_bins));
+        });
+        Sums { boxes: self.bins(of_boxes, true), bins: self.bins(of_bins, false) }
+    }
+
+    /// Copies added up, in units; they hold differences or not.
+    fn bins(&self, mut copies: Vec<Vec<[i64; C]>>, differences: bool) -> [Vec<f64>; C] {
+        let (nx, ny, unit) = (self.nx, self.ny, 1.0 / self.scale);
+        let stride = ny + 1;
+        copies.retain(|copy| !copy.is_empty());
+        let mut maps = [(); C].map(|()| filled(nx * ny, 0.0));
+        let Some(mut sums) = copies.pop() else { return maps };
+        // First every strip by itself, then with what those before it leave.
+        sums.par_chunks_mut(STRIP * stride).enumerate().for_each(|(strip, sums)| {
+            for copy in &copies {
+                let from = &copy[strip * STRIP * stride..][..sums.len()];
+                sums.iter_mut().zip(from).for_each(|(to, from)| add(to, from));
+            }
+            if differences {
+                integrate(sums, stride);
+            }
+        });
+        let mut carries = vec![vec![[0; C]; stride]];
+        for strip in sums.chunks(STRIP * stride) {
+            let mut carry = carries[carries.len() - 1].clone();
+            if differences {
+                let last = &strip[strip.len() - stride..];
+                carry.iter_mut().zip(last).for_each(|(to, from)| add(to, from));
+            }
+            carries.push(carry);
+        }
+        for (channel, map) in maps.iter_mut().enumerate() {
+            let strips = map.par_chunks_mut(STRIP * ny).zip(sums.par_chunks(STRIP * stride));
+            strips.zip(&carries).for_each(|((map, sums), carry)| {
+                for (map, sums) in map.chunks_mut(ny).zip(sums.chunks(stride)) {
+                    for ((to, sum), carry) in map.iter_mut().zip(sums).zip(carry) {
+                        *to = sum[channel].wrapping_add(carry[channel]) as f64 * unit;
+                    }
+                }
+            });
+        }
+        maps
+    }
+}
+
+/// Makes sums of second differences in some columns, where there is nothing before them.
+fn integrate<const C: usize>(columns: &mut [[i64; C]], stride: usize) {
+    for column in 0..columns.len() / stride {
+        let (before, here) = columns.split_at_mut(column * stride);
+        let mut running = [0; C];
+        for (row, here) in here[..stride].iter_mut().enumerate() {
+            add(&mut running, here);
+            *here = running;
+            if column > 0 {
+                add(here, &before[(column - 1) * stride + row]);
+            }
+        }
+    }
+}
+
+/// Adds without a check: sums that are bounded come out right whatever wraps on the way.
+#[inline(always)]
+fn add<const C: usize>(to: &mut [i64; C], from: &[i64; C]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = to.wrapping_add(*from));
+}
+
+impl<const C: usize> Adder<C> {
+    /// Adds to the bins that two parts cover the products of their values, channel by channel.
+    ///
+    /// # Panics
+    /// When a part reaches beyond the bins.
+    #[inline(always)]
+    pub(crate) fn add_box(&mut self, x: &Part<[f64; C]>, y: &Part<[f64; C]>) {
+        if self.of_boxes.is_empty() {
+            self.of_boxes = filled(self.columns * self.stride, [0; C]);
+        }
+        let mut products = [[[0_i64; C]; 3]; 3];
+        for (products, x) in products.iter_mut().zip(&x.values) {
+            for (product, y) in products.iter_mut().zip(&y.values) {
+                for c in 0..C {
+                    product[c] = low_bits(x[c] * self.scale * y[c]) as i64;
+                }
+            }
+        }
+        let columns = [x.first, x.first + 1, x.last, x.last + 1];
+        let rows = [y.first, y.first + 1, y.last, y.last + 1];
+        for (a, column) in columns.into_iter().enumerate() {
+            let own = &mut self.of_boxes[column * self.stride..][..self.stride];
+            let across = |b: usize, c: usize| match a {
+                0 => products[0][b][c],
+                3 => -products[2][b][c],
+                _ => products[a][b][c] - products[a - 1][b][c],
+            };
+            for (b, row) in rows.into_iter().enumerate() {
+                for (c, to) in own[row].iter_mut().enumerate() {
+                    *to = to.wrapping_add(match b {
+                        0 => across(0, c),
+                        3 => -across(2, c),
+                        _ => across(b, c) - across(b - 1, c),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Adds to bin `(i, j)`.
+    ///
+    /// # Panics
+    /// When there is no such bin.
+    #[inline(always)]
+    pub(crate) fn add_bin(&mut self, (i, j): (usize, usize), values: [f64; C]) {
+        if self.of_bins.is_empty() {
+            self.of_bins = filled(self.columns * self.stride, [0; C]);
+        }
+        let to = &mut self.of_bins[i * self.stride..][..self.stride][j];
+        add(to, &values.map(|value| low_bits(value * self.scale) as i64));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(first: usize, values: &[f64]) -> Part<[f64; 1]> {
+        let last = first + values.len() - 1;
+        let of = |k: usize| [values.get(k).copied().unwrap_or(0.0)];
+        let values = match values.len() {
+            1 => [of(0), [0.0], [0.0]],
+            2 => [of(0), [0.0], of(1)],
+            n => [of(0), of(1), of(n - 1)],
+        };
+        Part { first, last, values }
+    }
+
+    #[test]
+    fn boxes_add_up_bin_by_bin() {
+        let (nx, ny) = (40, 7);
+        let lines: [(usize, &[f64]); 5] = [
+            (0, &[0.5]),
+            (3, &[0.25, 0.75]),
+            (0, &[0.5, 1.0, 1.0, 0.125]),
+            (5, &[1.0]),
+            (4, &[0.5; 3]),
+        ];
+        let shift = [0, 17, 33, 39 - 5];
+        let mut expected = vec![0.0; nx * ny];
+        let mut items = Vec::new();
+        for &(fx, vx) in &lines {
+            for &(fy, vy) in &lines {
+                for by in shift {
+                    let fx = if fx + by + vx.len() > nx { nx - vx.len() } else { fx + by };
+                    for (i, a) in vx.iter().enumerate() {
+                        for (j, b) in vy.iter().enumerate() {
+                            expected[(fx + i) * ny + fy + j] += a * b;
+                        }
+                    }
+                    items.push((part(fx, vx), part(fy, vy)));
+                }
+            }
+        }
+        let mut sums = BoxSums::<1>::new(nx, ny, items.len() as f64, 1.0);
+        sums.add(items.len(), |i, adder| adder.add_box(&items[i].0, &items[i].1));
+        let Sums { boxes: [boxes], bins: [bins] } = sums.finish();
+        assert_eq!(boxes, expected);
+        assert_eq!(bins, vec![0.0; nx * ny]);
+    }
+
+    #[test]
+    fn single_bins_are_apart_from_boxes() {
+        let mut sums = BoxSums::<2>::new(40, 3, 100.0, 1.0);
+        sums.add(80, |i, adder| adder.add_bin((i / 2, i % 3), [0.5, 0.25]));
+        let Sums { boxes, bins } = sums.finish();
+        assert!(boxes.iter().flatten().all(|v| *v == 0.0));
+        for (i, [a, b]) in (0..120).map(|k| (k, [bins[0][k], bins[1][k]])) {
+            let times = (0..80).filter(|n| n / 2 * 3 + n % 3 == i).count() as f64;
+            assert_eq!([a, b], [0.5 * times, 0.25 * times], "{i}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let (nx, ny, count) = (61, 47, 20_000);
+        let add = |i: usize, adder: &mut Adder<2>| {
+            let (a, b) = (i * 7919 % 50, i * 104_729 % 40);
+            let v = |k: usize| [1.0 / (1 + (i * k) % 97) as f64, 1.0 / (2 + (i + k) % 89) as f64];
+            let x = Part { first: a, last: a + i % 11, values: [v(3), v(5), v(7)] };
+            adder.add_box(&x, &Part { first: b, last: b + i % 7, values: [v(2), v(1), v(9)] });
+            adder.add_bin((a, b), v(4));
+        };
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut sums = BoxSums::<2>::new(nx, ny, count as f64, 1.0);
+                sums.add(count, add);
+                let Sums { boxes, bins } = sums.finish();
+                [boxes, bins].map(|maps| {
+                    maps.map(|map| map.into_iter().map(f64::to_bits).collect::<Vec<_>>())
+                })
+            })
+        };
+        let one = run(1);
+        assert!([2, 3, 8].into_iter().all(|threads| run(threads) == one));
+    }
+}

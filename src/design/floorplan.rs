@@ -1,0 +1,140 @@
+//! Where cells may stand: rows of sites, what the library says of its cells, and areas with rules.
+
+use super::Orientation;
+use crate::grid::Rect;
+
+/// A span of placement sites (one subrow): `sites` sites from `x`, `pitch` apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Row {
+    /// Left edge of the first site.
+    pub x: f64,
+    /// Bottom edge.
+    pub y: f64,
+    /// Row height.
+    pub height: f64,
+    /// Width of one site.
+    pub site_width: f64,
+    /// Distance from one site's left edge to the next one's.
+    pub pitch: f64,
+    /// Number of sites.
+    pub sites: u64,
+    /// How the sites lie, and with them a cell as the library has it.
+    pub orientation: Orientation,
+    /// How else a cell may lie on them.
+    pub symmetry: Symmetry,
+    /// The kind of its sites, a number that [`Master::site`] may have too; `None` where the format
+    /// has no kinds.
+    pub site: Option<u32>,
+}
+
+/// How a cell may lie on a site besides as the site does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Symmetry {
+    /// Mirrored upside down, by the x axis.
+    pub x: bool,
+    /// Mirrored left and right, by the y axis.
+    pub y: bool,
+    /// Turned by 90 degrees.
+    pub r90: bool,
+}
+
+impl Default for Symmetry {
+    /// Left and right, which no supply rail minds.
+    fn default() -> Self {
+        Symmetry { x: false, y: true, r90: false }
+    }
+}
+
+impl Row {
+    /// The area its sites cover, from the first site's left edge to the last one's right edge.
+    pub fn rect(&self) -> Rect {
+        let width = self.pitch * self.sites.saturating_sub(1) as f64 + self.site_width;
+        Rect::at(self.x, self.y, if self.sites == 0 { 0.0 } else { width }, self.height)
+    }
+}
+
+/// A library cell, as far as it says how its instances may stand on rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Master {
+    /// Its name in the library.
+    pub name: String,
+    /// How an instance may lie besides `N`.
+    pub symmetry: Symmetry,
+    /// The kind of sites it was made for; `None` where the library does not say. A cell may stand
+    /// on rows of another kind only where no row is of its own.
+    pub site: Option<u32>,
+    /// The rows that its bottom edge may be on.
+    pub stands_on: StandsOn,
+}
+
+/// The rows that the bottom edge of a cell may be on, as its supply rails ask.
+///
+/// Neighbouring rows share a rail. A cell of an odd number of rows has different rails at its bottom
+/// and its top, and is turned upside down where the row asks; one of an even number has the same rail
+/// at both, so that turning it does not help.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StandsOn {
+    /// Any row.
+    #[default]
+    Any,
+    /// Rows that are upright: `N`, `FN` and the turns without an upside down.
+    Upright,
+    /// Rows that are upside down: `FS`, `S`.
+    UpsideDown,
+}
+
+/// An area that its members have to lie in and no other movable cell may (DEF: a region of type `FENCE`).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fence {
+    /// Its name.
+    pub name: String,
+    /// The area, as the union of these.
+    pub rects: Vec<Rect>,
+}
+
+/// An area that cells may not lie in, or may not fill.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Blockage {
+    /// Where.
+    pub rect: Rect,
+    /// What it forbids.
+    pub kind: BlockageKind,
+}
+
+/// What a [`Blockage`] forbids.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BlockageKind {
+    /// No cell may lie there.
+    Hard,
+    /// Global placement keeps off; legalisation and detailed placement may use it.
+    Soft,
+    /// Cells may fill this share of it, in [0, 1]; no single cell is forbidden to lie there.
+    Partial(f64),
+}
+
+/// Space that a node keeps free of cells on each side of it, as it lies with orientation `N`.
+/// That of a fixed node is blocked; that of a movable one moves with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs)] // the four sides
+pub struct Halo {
+    /// The node, by its index.
+    pub node: u32,
+    pub left: f64,
+    pub bottom: f64,
+    pub right: f64,
+    pub top: f64,
+}
+
+impl Halo {
+    /// `rect`, the area of its node with this orientation, and the halo around it.
+    pub fn around(&self, rect: &Rect, orientation: Orientation) -> Rect {
+        let (right, top) = orientation.turn((self.right, self.top));
+        let (left, bottom) = orientation.turn((-self.left, -self.bottom));
+        Rect {
+            xl: rect.xl + left.min(right),
+            yl: rect.yl + bottom.min(top),
+            xh: rect.xh + left.max(right),
+            yh: rect.yh + bottom.max(top),
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! What DEF and LEF files hold, put together as a [`Design`].
+
+use super::lef::{Class, Library, PER_MICRON, Supply, bounds};
+use super::polygon::rectangles;
+use super::read::Gathered;
+use super::statements::{SPECIAL_NETS, SiteRow, Status};
+use super::{DEFAULT_UNITS, DefSummary, Loaded, port_name};
+use crate::design::{
+    Blockage, BlockageKind, Design, Fence, Halo, Master, Names, Nets, NodeKind, Nodes, Placement,
+    Row, StandsOn, Symmetry,
+};
+use crate::text::index::NameIndex;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// How the warning about components without a placement ends.
+pub(crate) const UNPLACED: &str = "components are not placed and lie in the middle of the die";
+
+impl Class {
+    /// A placer may move components of this class.
+    pub(super) fn moves(self) -> bool {
+        matches!(self, Class::Core | Class::Block)
+    }
+}
+
+/// Most rows that columns of sites are made into, besides one for each sixteen bytes of the file.
+const MOST_ROWS: u64 = 1 << 14;
+
+/// Puts all together, of a DEF file of so many bytes; the design's columns fit.
+pub(super) fn assemble(
+    path: &Path,
+    bytes: u64,
+    library: &Library,
+    gathered: Gathered,
+    names: Names,
+    cell: Vec<u32>,
+    nets: Option<Nets>,
+) -> Loaded {
+    let mut warnings = Vec::new();
+    let mut warn = |count: u64, are: &str| {
+        if count > 0 {
+            warnings.push(format!("{}: {count} {are}", path.display()));
+        }
+    };
+    let units = gathered.units.unwrap_or(DEFAULT_UNITS);
+    let scale = |length: f64| length * units / PER_MICRON;
+    let counts = &gathered.counts;
+    let statements = gathered.rows.len() as u64;
+    let (rows, cut) = rows(library, &gathered.rows, MOST_ROWS + bytes / 16, scale);
+    warn(cut, "rows of sites one above the other are too many and left out");
+
+    let mut blockages = Vec::new();
+    let outline = gathered.die.as_deref().and_then(bounds);
+    if let Some(points) = &gathered.die {
+        match rectangles(points, true) {
+            Some(rects) => {
+                let hard = |rect| Blockage { rect, kind: BlockageKind::Hard };
+                blockages.extend(rects.into_iter().map(hard));
+            }
+            None => warn(1, "die area is not of straight angles; its bounding box is taken"),
+        }
+    }
+    blockages.extend(gathered.blockages);
+
+    let mut fences = Vec::new();
+    let fence_of = fences_of(&gathered.regions, &mut fences);
+    let others = gathered.regions.len() - fences.len();
+    warn(others as u64, "regions are no fences and not heeded");
+    let fence = match fences.is_empty() {
+        true => Vec::new(),
+        false => {
+            let index = NameIndex::new(&names);
+            let mut fence: Vec<Option<u32>> = vec![None; names.len()];
+            let mut twice = 0;
+            let mut join = |node: u32, region: &str| {
+                let Some(&of) = fence_of.get(region) else { return };
+                let held = &mut fence[node as usize];
+                twice += u64::from(held.is_some_and(|held| held != of));
+                held.get_or_insert(of);
+            };
+            for (node, region) in &gathered.components.regions {
+                join(*node, region);
+            }
+            let mut absent = 0;
+            for group in &gathered.groups {
+                for member in &group.members {
+                    let met = members(&names, &index, member, |node| join(node, &group.region));
+                    absent += u64::from(!met);
+                }
+            }
+            warn(twice, "components are in two fences; the first is taken");
+            warn(absent, "members of groups are no components");
+            fence
+        }
+    };
+
+    let middle = outline.or(rows.iter().map(Row::rect).reduce(|a, b| a.union(&b)));
+    let middle = middle.map_or((0.0, 0.0), |r| ((r.xl + r.xh) / 2.0, (r.yl + r.yh) / 2.0));
+    let components = cell.len();
+    let (mut unplaced, mut stay) = (0, 0);
+    let mut placement = Placement {
+        x: gathered.components.x.into_vec(),
+        y: gathered.components.y.into_vec(),
+        orientation: gathered.components.place.iter().map(|place| place.orientation).collect(),
+    };
+    let mut nodes = Nodes { names, fence, ..Nodes::default() };
+    let of = |i: usize| &library.macros[cell[i] as usize];
+    nodes.width = (0..components).map(|i| scale(of(i).width)).collect();
+    nodes.height = (0..components).map(|i| scale(of(i).height)).collect();
+    for i in 0..components {
+        let (class, status) = (of(i).class, gathered.components.place[i].status);
+        nodes.kind.push(match (class, status) {
+            (Class::Core | Class::Block, Status::Unplaced | Status::Placed) => NodeKind::Movable,
+            (Class::Core | Class::Block, Status::Fixed) => NodeKind::Fixed,
+            (Class::Stays, Status::Placed | Status::Fixed) => NodeKind::Fixed,
+            (Class::Stays, Status::Unplaced) | (Class::Cover, _) => NodeKind::FixedNoImage,
+        });
+        if status == Status::Unplaced {
+            unplaced += 1;
+            stay += u64::from(!class.moves());
+            placement.x[i] = middle.0 - nodes.width[i] / 2.0;
+            placement.y[i] = middle.1 - nodes.height[i] / 2.0;
+        }
+    }
+    warn(unplaced, UNPLACED);
+    warn(stay, "of them are pads, rings or covers, which stay; they are left out of their nets");
+    let flat = (0..components)
+        .filter(|&i| nodes.kind[i] == NodeKind::Movable && nodes.width[i] * nodes.height[i] == 0.0);
+    warn(flat.count() as u64, "movable components have no area");
+    nodes.master = cell.iter().map(|&cell| Some(cell)).collect();
+
+    // Pins of the design behind the components.
+    let port_names = {
+        let index = NameIndex::new(&nodes.names);
+        let placed = gathered.port_names.iter().zip(&gathered.ports);
+        let placed = placed.filter_map(|(name, at)| Some((port_name(&index, name), (*at)?)));
+        placed.map(|(name, at)| (name.into_owned(), at)).collect::<Vec<_>>()
+    };
+    let unplaced_ports = gathered.ports.len() - port_names.len();
+    warn(unplaced_ports as u64, "pins of the design are not placed and left out of their nets");
+    for (name, (x, y)) in port_names {
+        nodes.names.push(&name);
+        nodes.width.push(0.0);
+        nodes.height.push(0.0);
+        nodes.kind.push(NodeKind::FixedNoImage);
+        nodes.master.push(None);
+        if !nodes.fence.is_empty() {
+            nodes.fence.push(None);
+        }
+        placement.x.push(x);
+        placement.y.push(y);
+        placement.orientation.push(Default::default());
+    }
+
+    warn(counts.unplaced_pins, "pins in nets lie nowhere and are left out");
+    warn(counts.supply_pins, "supply pins in signal nets are left out");
+    warn(counts.supply_nets, "supply nets are left out");
+    warn(counts.must_join, "must-join nets are left out");
+    if nets.is_none() {
+        warnings
+            .push(format!("{}: no NETS: the design has no nets and no wirelength", path.display()));
+    }
+    if counts.case_off {
+        let say = "NAMESCASESENSITIVE OFF: names are told apart by their case all the same";
+        warnings.push(format!("{}: {say}", path.display()));
+    }
+    if gathered.units.is_none() {
+        let say = "no UNITS: 100 units are taken for a micrometre";
+        warnings.push(format!("{}: {say}", path.display()));
+    }
+    let skipped = counts.skipped();
+    let special_nets = skipped.get(SPECIAL_NETS).copied().unwrap_or(0);
+    let def = DefSummary {
+        version: gathered.version,
+        units,
+        components: components as u64,
+        pins: gathered.ports.len() as u64,
+        nets: counts.nets,
+        connections: counts.connections,
+        special_nets,
+        rows: statements,
+        unplaced,
+        regions: gathered.regions.len() as u64,
+        blockages: counts.blockages,
+        skipped,
+    };
+    let row_blockage = !rows.is_empty();
+    let mut design = Design {
+        name: gathered.design.unwrap_or_else(|| "design".to_owned()),
+        nodes,
+        placement,
+        nets,
+        rows,
+        row_blockage,
+        outline,
+        fences,
+        blockages,
+        halos: halos(&gathered.components.halos),
+        units_per_micron: Some(units),
+        ..Design::default()
+    };
+    design.masters = masters(library, &design, units);
+    Loaded { design, warnings, def, gcell_grid: gathered.gcells, ..Loaded::default() }
+}
+
+/// Rows of sites, and the number of statements that are left out since columns of sites would be more
+/// than `more` rows.
+fn rows(
+    library: &Library,
+    statements: &[SiteRow],
+    mut more: u64,
+    scale: impl Fn(f64) -> f64,
+) -> (Vec<Row>, u64) {
+    let (mut rows, mut left_out) = (Vec::new(), 0);
+    for of in statements {
+        let site = &library.sites[of.site as usize];
+        let (width, height) = (scale(site.width), scale(site.height));
+        let turned = of.orientation.swaps_axes();
+        let (site_width, height) = if turned { (height, width) } else { (width, height) };
+        if of.count.1 > 1 {
+            if of.count.1 > more {
+                left_out += 1;
+                continue;
+            }
+            more -= of.count.1;
+        }
+        let along = |step: f64, size: f64| if step == 0.0 { size } else { step };
+        let step = (along(of.step.0, site_width), along(of.step.1, height));
+        rows.extend((0..of.count.1).map(|up| Row {
+            x: of.at.0,
+            y: of.at.1 + up as f64 * step.1,
+            height,
+            site_width,
+            pitch: step.0,
+            sites: of.count.0,
+            orientation: of.orientation,
+            symmetry: site.symmetry,
+            site: Some(of.site),
+        }));
+    }
+    (rows, left_out)
+}
+
+/// The fences among these regions, by name.
+fn fences_of<'a>(
+    regions: &'a [super::statements::Region],
+    fences: &mut Vec<Fence>,
+) -> HashMap<&'a str, u32> {
+    let mut of = HashMap::new();
+    for region in regions.iter().filter(|region| region.fence) {
+        of.insert(region.name.as_str(), fences.len() as u32);
+        fences.push(Fence { name: region.name.clone(), rects: region.rects.clone() });
+    }
+    of
+}
+
+/// Gives `take` the components that `pattern` names, in which `*` stands for any characters; whether
+/// there is one.
+fn members(names: &Names, index: &NameIndex, pattern: &str, mut take: impl FnMut(u32)) -> bool {
+    if let Some(node) = index.find(pattern.as_bytes()) {
+        take(node);
+        return true;
+    }
+    let mut pieces = pattern.split('*');
+    let (Some(first), Some(last)) = (pieces.next(), pieces.next_back()) else { return false };
+    let between: Vec<&str> = pieces.collect();
+    let matches = |name: &str| {
+        let Some(rest) = name.strip_prefix(first) else { return false };
+        let Some(mut rest) = rest.strip_suffix(last) else { return false };
+        between.iter().all(|piece| match rest.find(piece) {
+            Some(at) => {
+                rest = &rest[at + piece.len()..];
+                true
+            }
+            None => false,
+        })
+    };
+    let met = (0..names.len()).filter(|&node| matches(names.get(node)));
+    met.map(|node| take(node as u32)).count() > 0
+}
+
+/// One halo a component: of several the widest on each side.
+fn halos(all: &[(u32, [f64; 4])]) -> Vec<Halo> {
+    let mut halos: Vec<Halo> = Vec::new();
+    for &(node, [left, bottom, right, top]) in all {
+        let halo = Halo { node, left, bottom, right, top };
+        match halos.last_mut() {
+            Some(last) if last.node == node => {
+                *last = Halo {
+                    node,
+                    left: last.left.max(left),
+                    bottom: last.bottom.max(bottom),
+                    right: last.right.max(right),
+                    top: last.top.max(top),
+                }
+            }
+            _ => halos.push(halo),
+        }
+    }
+    halos
+}
+
+/// How the cells of the library may stand on the design's rows.
+fn masters(library: &Library, design: &Design, units: f64) -> Vec<Master> {
+    let scale = |length: f64| length * units / PER_MICRON;
+    let row = design.row_height();
+    let of_rows = |height: f64| row.map(|row| height / row).filter(|n| n.fract() == 0.0);
+    // The supply that most cells of one row have at their bottom.
+    let single = library.macros.iter().filter(|cell| of_rows(scale(cell.height)) == Some(1.0));
+    let (power, ground) = single.fold((0, 0), |(power, ground), cell| match cell.bottom {
+        Some(Supply::Power) => (power + 1, ground),
+        Some(Supply::Ground) => (power, ground + 1),
+        None => (power, ground),
+    });
+    let usual = match power.cmp(&ground) {
+        std::cmp::Ordering::Greater => Some(Supply::Power),
+        std::cmp::Ordering::Less => Some(Supply::Ground),
+        std::cmp::Ordering::Equal => None,
+    };
+    let sites: HashMap<&str, u32> =
+        library.sites.iter().zip(0..).map(|(site, i)| (site.name.as_str(), i)).collect();
+    let high = |height: f64| design.rows.iter().any(|row| row.height == height);
+    let master = |(i, cell): (usize, &super::lef::Macro)| {
+        let height = scale(cell.height);
+        let even = of_rows(height).is_some_and(|n| n > 0.0 && n % 2.0 == 0.0) && !high(height);
+        let stands_on = match (cell.bottom, usual) {
+            (Some(bottom), Some(usual)) if even && bottom == usual => StandsOn::Upright,
+            (Some(_), Some(_)) if even => StandsOn::UpsideDown,
+            _ => StandsOn::Any,
+        };
+        let any = Symmetry { x: true, y: true, r90: false };
+        Master {
+            name: library.names.get(i).to_owned(),
+            symmetry: cell.symmetry.unwrap_or(any),
+            site: cell.site.as_deref().and_then(|site| sites.get(site)).copied(),
+            stands_on,
+        }
+    };
+    library.macros.iter().enumerate().map(master).collect()
+}

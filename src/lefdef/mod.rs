@@ -1,0 +1,476 @@
+//! LEF and DEF files: readers for a library and a design, and a writer that puts placements into a
+//! DEF file and leaves all else as it is.
+//!
+//! [`read_design`] gives a [`Design`] whose layout unit is the DEF file's; lengths of LEF, which are
+//! in micrometres, are put into it and rounded once, as `f64`. The languages are those of the LEF/DEF 5.8
+//! Language Reference and its predecessors from 5.3 on. Words are separated by blanks alone; which of
+//! them are keywords is told by where they stand. Counts in the headers of sections are not looked at.
+//! Large files are read part by part on all threads.
+//!
+//! With the features `gzip` and `xz` a file may be compressed by these, whatever it is called.
+//!
+//! # LEF
+//!
+//! | statement | what it is used for |
+//! |---|---|
+//! | `UNITS DATABASE MICRONS` | passed: lengths are decimal numbers of micrometres |
+//! | `LAYER` of type `ROUTING` | name, direction, pitch and width, in [`Loaded::layers`] |
+//! | `SITE` | size and symmetry of the rows of this site |
+//! | `MACRO` `SIZE`, `ORIGIN`, `SYMMETRY`, `SITE` | size of components; where pins lie in them; [`Master`] |
+//! | `CLASS CORE` of any kind, `ENDCAP` of any kind, none | movable unless the DEF file fixes the component |
+//! | `CLASS BLOCK` | the same |
+//! | `CLASS PAD`, `RING` | fixed where it is placed |
+//! | `CLASS COVER` | fixed where it is placed, and cells may lie under it |
+//! | `PIN` `USE`, `PORT` with `RECT`, `POLYGON`, `PATH`, `ITERATE` | where the pin lies ([`PinPosition`]); supply pins are left out of nets |
+//! | `OBS` | counted: the whole of a macro's box is taken |
+//! | `FOREIGN`, `VIA`, `VIARULE`, `NONDEFAULTRULE`, `PROPERTY`, all others | passed |
+//!
+//! # DEF
+//!
+//! | statement | what it is used for |
+//! |---|---|
+//! | `VERSION`, `DESIGN`, `UNITS` | [`DefSummary`], the design's name, the layout unit |
+//! | `DIEAREA` | [`Design::outline`]; what a polygon leaves out of its box is a hard blockage |
+//! | `ROW` | [`Design::rows`], each with its site; a column of sites is as many rows |
+//! | `COMPONENTS` | nodes. `PLACED` and `UNPLACED` are movable, as far as the macro's class is; `FIXED`, `COVER` and `FIRM` stay |
+//! | `HALO` | [`Design::halos`], soft or not |
+//! | `PINS` | nodes without size where their shapes lie, all `PORT`s together, turned as they are placed. Those that are not placed are left out of their nets |
+//! | `NETS` | pins; `WEIGHT`; `( * pin )`. `USE POWER`, `USE GROUND` and `MUSTJOIN` are left out |
+//! | `REGIONS` of type `FENCE` | [`Design::fences`], with the members that `GROUPS` and `+ REGION` name |
+//! | other regions | counted |
+//! | `BLOCKAGES` `PLACEMENT` | [`Design::blockages`], `SOFT` and `PARTIAL` as well; those of a component or pushed down too |
+//! | `BLOCKAGES` `LAYER` | counted |
+//! | `GCELLGRID` | [`Loaded::gcell_grid`] |
+//! | `SPECIALNETS`, `VIAS`, `TRACKS`, `NONDEFAULTRULES`, `FILLS`, `SLOTS`, `SCANCHAINS`, `STYLES`, `PINPROPERTIES`, `PROPERTYDEFINITIONS`, options that are not named here, all that is unknown | passed and counted in [`DefSummary::skipped`] |
+
+mod assemble;
+mod counts;
+mod error;
+mod lef;
+mod lexer;
+mod nets;
+mod polygon;
+mod read;
+mod statements;
+mod write;
+mod write_design;
+
+pub(crate) use assemble::UNPLACED;
+pub use error::{ErrorKind, LefDefError};
+pub use write::write_placement;
+pub use write_design::{Written, write_design};
+
+use crate::bookshelf::LoadedPlacement;
+#[allow(unused_imports)] // named in the documentation
+use crate::design::Master;
+use crate::design::{Design, MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
+use crate::text::file::{self, Large, Text};
+use crate::text::index::NameIndex;
+use error::Miss;
+use lef::Library;
+use lexer::Read;
+use nets::{CellPins, NOWHERE, Netlist};
+use rayon::prelude::*;
+use read::{Gathered, GatheredNets, PART, Parts, Source};
+use serde::Serialize;
+use statements::{Known, Section, Status};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Where a pin of several shapes is taken to lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PinPosition {
+    /// The centre of the bounding box of all shapes.
+    #[default]
+    Center,
+    /// The mean of the centres of all rectangles, as OpenROAD reports wirelengths.
+    Mean,
+}
+
+/// How to read a design: its library, and where pins are taken to lie.
+///
+/// ```
+/// use placefield::lefdef::{PinPosition, ReadOptions};
+/// let options = ReadOptions::default().lef("tech.lef").lef("cells.lef").pin_position(PinPosition::Mean);
+/// assert_eq!(options.lef.len(), 2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// LEF files, that of the technology first.
+    pub lef: Vec<PathBuf>,
+    /// Where pins are taken to lie.
+    pub pin_position: PinPosition,
+}
+
+impl ReadOptions {
+    /// With one more LEF file.
+    #[must_use]
+    pub fn lef(mut self, lef: impl Into<PathBuf>) -> Self {
+        self.lef.push(lef.into());
+        self
+    }
+
+    /// With pins taken to lie there.
+    #[must_use]
+    pub fn pin_position(self, pin_position: PinPosition) -> Self {
+        ReadOptions { pin_position, ..self }
+    }
+}
+
+/// A design, and what there is to say about reading it.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// The design: components in the file's order, then the pins of the design that are placed.
+    pub design: Design,
+    /// What was odd, passed over or absent, one line each.
+    pub warnings: Vec<String>,
+    /// Size of all files read together, in bytes, not compressed.
+    pub bytes_read: u64,
+    /// The files that were read: LEF, then DEF.
+    pub files: Vec<PathBuf>,
+    /// What the DEF file holds.
+    pub def: DefSummary,
+    /// The lines of `GCELLGRID`.
+    pub gcell_grid: Vec<GcellGrid>,
+    /// The routing layers of the LEF files, in their order.
+    pub layers: Vec<RoutingLayer>,
+}
+
+/// Counts of what a DEF file holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct DefSummary {
+    /// `VERSION`, as it is written; `None` where there is none.
+    pub version: Option<String>,
+    /// Layout units in a micrometre.
+    pub units: f64,
+    /// Components.
+    pub components: u64,
+    /// Pins of the design.
+    pub pins: u64,
+    /// Nets, supply nets among `NETS` too.
+    pub nets: u64,
+    /// Pins of components in these nets.
+    pub connections: u64,
+    /// Nets in `SPECIALNETS`.
+    pub special_nets: u64,
+    /// Statements `ROW`.
+    pub rows: u64,
+    /// Components that are not placed.
+    pub unplaced: u64,
+    /// Regions, of whatever type.
+    pub regions: u64,
+    /// Entries of `BLOCKAGES`.
+    pub blockages: u64,
+    /// What was passed, by section, by statement, or by section and option, and how often.
+    pub skipped: BTreeMap<String, u64>,
+}
+
+/// Lines of a routing grid: `count` lines from `start`, `step` apart, in layout units.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GcellGrid {
+    /// Along which axis the lines follow one another.
+    pub axis: GridAxis,
+    /// The first line.
+    pub start: f64,
+    /// Number of lines.
+    pub count: u64,
+    /// From one line to the next.
+    pub step: f64,
+}
+
+/// An axis of a [`GcellGrid`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub enum GridAxis {
+    X,
+    Y,
+}
+
+/// A routing layer of LEF, in micrometres.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RoutingLayer {
+    /// Its name.
+    pub name: String,
+    /// How wires run on it.
+    pub direction: LayerDirection,
+    /// From wire to wire along x and y; 0 where the library does not say.
+    pub pitch: [f64; 2],
+    /// Default width of wires; 0 where the library does not say.
+    pub width: f64,
+}
+
+/// How wires run on a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LayerDirection {
+    /// Along x.
+    Horizontal,
+    /// Along y.
+    Vertical,
+    /// Otherwise, or the library does not say.
+    Unknown,
+}
+
+/// Layout units in a micrometre where the file does not say (LEF/DEF 5.8 Language Reference, `UNITS`).
+const DEFAULT_UNITS: f64 = 100.0;
+
+/// Reads the DEF file `def` with the LEF files of `options`.
+///
+/// # Errors
+/// At the first file that cannot be read or is not as the format has it, and when the DEF file names a
+/// macro, a site, a component or a pin that there is not.
+pub fn read_design(def: &Path, options: &ReadOptions) -> Result<Loaded, LefDefError> {
+    let (library, mut files, mut bytes_read, warnings) = read_library(options)?;
+    let (path, text, Everything { gathered, names, cell, nets }) =
+        read_def(def, |source| everything(source, &library, options.pin_position))?;
+    bytes_read += text;
+    files.push(path.clone());
+    let mut loaded = assemble::assemble(&path, text, &library, gathered, names, cell, nets);
+    loaded.warnings.splice(0..0, warnings);
+    loaded.layers = library.layers;
+    (loaded.bytes_read, loaded.files) = (bytes_read, files);
+    Ok(loaded)
+}
+
+/// Reads where the DEF file `def` has the nodes of a design that was read from another one.
+///
+/// Coordinates are taken as they are, in the units of this file. Components that are not placed lie at
+/// (0, 0). Pins of several shapes lie as `pin_position` has it.
+///
+/// # Errors
+/// When the file cannot be read, is not as the format has it, or has a component that is no node.
+pub fn read_placement(
+    def: &Path,
+    nodes: &Nodes,
+    pin_position: PinPosition,
+) -> Result<LoadedPlacement, LefDefError> {
+    let library = Library::default();
+    let (path, _, (mut gathered, ())) = read_def(def, |source| {
+        let known = Known { library: &library, cells: None, position: pin_position, netlist: None };
+        let mut gathered = Gathered::new(source.len());
+        let mut parts = Parts::new(source);
+        parts.read(&known, &mut gathered, &mut GatheredNets::new(0))?;
+        if parts.section() != Section::Nets {
+            ended(source, parts.section())?;
+        }
+        Ok((gathered, ()))
+    })?;
+    let index = NameIndex::new(&nodes.names);
+    let names = gathered.components.take_names();
+    let components = NameIndex::new(&names);
+    let count = nodes.len();
+    let mut kind = nodes.kind.clone();
+    let mut placement = Placement {
+        x: vec![0.0; count],
+        y: vec![0.0; count],
+        orientation: vec![Orientation::N; count],
+    };
+    let mut mentioned = vec![false; count];
+    let [x, y] = [gathered.components.x, gathered.components.y].map(|column| column.into_vec());
+    let mut unplaced = 0;
+    for (i, name) in names.iter().enumerate() {
+        let Some(node) = index.find(name.as_bytes()).map(|node| node as usize) else {
+            let message = format!("component {name} is none of the design's");
+            return Err(LefDefError::whole(&path, ErrorKind::Name(message)));
+        };
+        let place = gathered.components.place[i];
+        (placement.x[node], placement.y[node]) = (x[i], y[i]);
+        placement.orientation[node] = place.orientation;
+        mentioned[node] = true;
+        unplaced += usize::from(place.status == Status::Unplaced);
+        if place.status == Status::Fixed && kind[node] == NodeKind::Movable {
+            kind[node] = NodeKind::Fixed;
+        }
+    }
+    for (i, name) in gathered.port_names.iter().enumerate() {
+        let name = port_name(&components, name);
+        if let (Some(node), Some((x, y))) = (index.find(name.as_bytes()), gathered.ports[i]) {
+            (placement.x[node as usize], placement.y[node as usize]) = (x, y);
+            mentioned[node as usize] = true;
+        }
+    }
+    let mut warnings = Vec::new();
+    let mut warn = |count: usize, are: &str| {
+        if count > 0 {
+            warnings.push(format!("{}: {count} {are}", path.display()));
+        }
+    };
+    warn(unplaced, "components are not placed and lie at (0, 0)");
+    let absent = mentioned.iter().filter(|&&met| !met).count();
+    warn(absent, "nodes of the design are not in it and lie at (0, 0)");
+    Ok(LoadedPlacement { placement, kind, warnings, file: path })
+}
+
+/// What the node of a pin of the design is called: as the pin, unless a component is called so.
+fn port_name<'a>(components: &NameIndex, name: &'a str) -> Cow<'a, str> {
+    let mut unique = Cow::Borrowed(name);
+    while components.find(unique.as_bytes()).is_some() {
+        unique = format!("PIN/{unique}").into();
+    }
+    unique
+}
+
+/// The library of all LEF files together, the files, their bytes and what is odd in them.
+fn read_library(
+    options: &ReadOptions,
+) -> Result<(Library, Vec<PathBuf>, u64, Vec<String>), LefDefError> {
+    let position = options.pin_position;
+    let read = |lef: &PathBuf| {
+        let path = file::find(lef).unwrap_or_else(|| lef.clone());
+        let text = Text::open(&path).map_err(|e| LefDefError::io(&path, e))?;
+        let library = lef::parse(&text, position).map_err(|miss| miss.locate(&path, &text))?;
+        Ok((library, path, text.len() as u64))
+    };
+    let read: Vec<_> = options.lef.par_iter().map(read).collect();
+    let (mut all, mut files, mut bytes) = (Library::default(), Vec::new(), 0);
+    for read in read {
+        let (library, path, length) = read?;
+        let too_long = |_| {
+            let message = "names of more than 4 GiB in all".to_owned();
+            LefDefError::whole(&path, ErrorKind::Name(message))
+        };
+        all.append(library).map_err(too_long)?;
+        files.push(path);
+        bytes += length;
+    }
+    let mut warnings = Vec::new();
+    let mut warn = |count: u64, are: &str| {
+        if count > 0 {
+            warnings.push(format!("LEF: {count} {are}"));
+        }
+    };
+    let index = NameIndex::new(&all.names);
+    if index.has_repeats() {
+        let repeated = all.names.iter().enumerate();
+        let repeated = repeated.filter(|(i, name)| index.find(name.as_bytes()) != Some(*i as u32));
+        warn(repeated.count() as u64, "macros are there already under the same name and left out");
+    }
+    warn(all.odd_classes, "macros are of an unknown class and stay where they are placed");
+    Ok((all, files, bytes, warnings))
+}
+
+/// Reads the DEF file by `read`, in parts as far as that works; where it was found, its bytes, and what
+/// `read` gave.
+fn read_def<T>(
+    def: &Path,
+    read: impl for<'a> Fn(Source<'a>) -> Read<'a, T>,
+) -> Result<(PathBuf, u64, T), LefDefError> {
+    let path = file::find(def).unwrap_or_else(|| def.to_owned());
+    if let Some(large) = Large::open(&path)
+        && let Ok(value) = read(Source::File(&large))
+    {
+        return Ok((path, large.len() as u64, value));
+    }
+    let text = Text::open(&path).map_err(|e| LefDefError::io(&path, e))?;
+    // In parts first; what is to be complained of is met as it stands when all is one part.
+    let parts = (text.len() > PART).then(|| read(Source::Held(&text, PART)).ok()).flatten();
+    let value = match parts {
+        Some(value) => value,
+        None => read(Source::Held(&text, text.len().max(1)))
+            .map_err(|miss| miss.locate(&path, &text))?,
+    };
+    Ok((path, text.len() as u64, value))
+}
+
+/// A complaint when a file ends within a section.
+fn ended<'a>(source: Source<'a>, section: Section) -> Read<'a, ()> {
+    let end = match source {
+        Source::Held(text, _) => &text[text.len()..],
+        Source::File(_) => &[],
+    };
+    match section {
+        Section::Top => Ok(()),
+        section => Err(Miss::expected(end, format!("`END {}`", section.name()))),
+    }
+}
+
+/// What a DEF file holds, its components' names and macros apart.
+struct Everything {
+    gathered: Gathered,
+    names: Names,
+    cell: Vec<u32>,
+    nets: Option<Nets>,
+}
+
+/// Reads all of a DEF file.
+fn everything<'a>(
+    source: Source<'a>,
+    library: &Library,
+    position: PinPosition,
+) -> Read<'a, Everything> {
+    let cells = NameIndex::new(&library.names);
+    let mut known = Known { library, cells: Some(&cells), position, netlist: None };
+    let bytes = source.len();
+    let (mut gathered, mut nets) = (Gathered::new(bytes), GatheredNets::new(bytes));
+    let mut parts = Parts::new(source);
+    parts.read(&known, &mut gathered, &mut nets)?;
+    let names = gathered.components.take_names();
+    let cell = gathered.components.take_cells();
+    let components = NameIndex::new(&names);
+    if components.has_repeats() {
+        return Err(repeated(source));
+    }
+    let have_nets = parts.section() == Section::Nets;
+    if have_nets {
+        let ports = NameIndex::new(&gathered.port_names);
+        let placed = gathered.ports.iter().scan(cell.len(), |node, at| {
+            let of = at.map(|_| *node as u32);
+            *node += usize::from(at.is_some());
+            Some(of)
+        });
+        let port_node: Vec<Option<u32>> = placed.collect();
+        if cell.len() + port_node.len() > MAX_COUNT {
+            return Err(Miss::expected(&[], "fewer than 4294967295 components and pins"));
+        }
+        let located = |(cell, place): (&u32, &statements::Place)| {
+            let unplaced = place.status == Status::Unplaced;
+            let stays = !library.macros[*cell as usize].class.moves();
+            if unplaced && stays { NOWHERE } else { *cell }
+        };
+        let placed_cell: Vec<u32> =
+            cell.iter().zip(&gathered.components.place).map(located).collect();
+        let pins = CellPins::new(library, gathered.units.unwrap_or(DEFAULT_UNITS));
+        let netlist = Netlist {
+            components,
+            cell: &placed_cell,
+            ports,
+            port_node: &port_node,
+            pins: &pins,
+            most_by_star: PART,
+        };
+        let mut rest = Gathered::new(0);
+        known.netlist = Some(&netlist);
+        parts.read(&known, &mut rest, &mut nets)?;
+        drop(netlist);
+        gathered.add(rest);
+    }
+    ended(source, parts.section())?;
+    let nets = have_nets.then(|| nets.into_nets());
+    Ok(Everything { gathered, names, cell, nets })
+}
+
+/// Names the first component that occurs a second time.
+#[cold]
+fn repeated<'a>(source: Source<'a>) -> Miss<'a> {
+    let Source::Held(text, _) = source else {
+        return Miss::expected(&[], "each component once");
+    };
+    let mut seen = std::collections::HashSet::new();
+    let found = write::components(text, |at, _| {
+        let name = lexer::first(at);
+        if seen.insert(name) {
+            return Ok(());
+        }
+        let name = String::from_utf8_lossy(name);
+        Err(Miss::name(at, format!("component {name} stands a second time")))
+    });
+    found.err().unwrap_or_else(|| Miss::expected(&text[text.len()..], "each component once"))
+}
+
+#[cfg(test)]
+mod tests;

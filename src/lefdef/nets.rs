@@ -1,0 +1,314 @@
+//! `NETS`: which pins of which components are connected.
+//!
+//! Pins are collected net by net and looked up many at once: a look-up waits for memory, and several
+//! can wait side by side.
+
+use super::error::Miss;
+use super::lef::{Library, PER_MICRON};
+use super::lexer::Read;
+use super::statements::Parser;
+use crate::design::Names;
+use crate::text::index::{NameIndex, equal, hash};
+
+/// Connections that are looked up together, at least.
+const TOGETHER: usize = 512;
+
+/// A component whose pins lie nowhere.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// What nets refer to.
+pub(super) struct Netlist<'k> {
+    pub(super) components: NameIndex<'k>,
+    /// The macro of each component, [`NOWHERE`] for one that stays and is not placed.
+    pub(super) cell: &'k [u32],
+    pub(super) ports: NameIndex<'k>,
+    /// The node of each port; `None` for one that is not placed.
+    pub(super) port_node: &'k [Option<u32>],
+    pub(super) pins: &'k CellPins<'k>,
+    /// Connections that `*` may make at most, in one part of the file.
+    pub(super) most_by_star: usize,
+}
+
+/// Nets of a part of a file, by column.
+#[derive(Debug, Default)]
+pub(super) struct NetsPart {
+    pub(super) names: Names,
+    /// Behind the last pin of each net.
+    pub(super) ends: Vec<u32>,
+    pub(super) weight: Vec<f64>,
+    pub(super) pin_node: Vec<u32>,
+    pub(super) pin_dx: Vec<f64>,
+    pub(super) pin_dy: Vec<f64>,
+}
+
+/// Pins of macros by name, with their places in layout units.
+pub(super) struct CellPins<'k> {
+    library: &'k Library,
+    /// Pins plus one, by the hash of macro and name; open addressing.
+    slots: Vec<u32>,
+    /// What is asked of a pin, in one place.
+    of: Vec<CellPin>,
+}
+
+/// A pin of a macro.
+#[derive(Clone, Copy, Debug, Default)]
+struct CellPin {
+    owner: u32,
+    /// Where its name starts among those of all pins, and how long it is.
+    name: (u32, u32),
+    supply: bool,
+    /// From the macro's centre.
+    offset: (f64, f64),
+}
+
+impl<'k> CellPins<'k> {
+    /// The pins of `library` in these units a micrometre.
+    pub(super) fn new(library: &'k Library, units: f64) -> Self {
+        let scale = |length: f64| length * units / PER_MICRON;
+        let count = library.pins.len();
+        let mut pins = CellPins {
+            library,
+            slots: vec![0; (2 * count + 1).next_power_of_two()],
+            of: vec![CellPin::default(); count],
+        };
+        for (owner, cell) in library.macros.iter().enumerate() {
+            let centre = (cell.width / 2.0, cell.height / 2.0);
+            for pin in cell.pins.start as usize..cell.pins.end as usize {
+                let of = &library.pins[pin];
+                // A pin without shapes is taken to lie in the middle.
+                let (x, y) = of.at.unwrap_or(centre);
+                let (start, end) = library.pin_names.span(pin);
+                pins.of[pin] = CellPin {
+                    owner: owner as u32,
+                    name: (start as u32, (end - start) as u32),
+                    supply: of.supply.is_some(),
+                    offset: (scale(x - centre.0), scale(y - centre.1)),
+                };
+                let name = library.pin_names.get(pin).as_bytes();
+                if let Err(slot) = pins.search(owner as u32, name) {
+                    pins.slots[slot] = pin as u32 + 1;
+                }
+            }
+        }
+        pins
+    }
+
+    /// The pin of this name, or the slot where it would be.
+    #[inline(always)]
+    fn search(&self, owner: u32, name: &[u8]) -> Result<&CellPin, usize> {
+        let mask = self.slots.len() - 1;
+        let mixed = hash(name) ^ u64::from(owner).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut at = (mixed ^ mixed >> 32) as usize & mask;
+        loop {
+            let Some(pin) = self.slots[at].checked_sub(1) else { return Err(at) };
+            let pin = &self.of[pin as usize];
+            let (start, length) = (pin.name.0 as usize, pin.name.1 as usize);
+            let held = &self.library.pin_names.text()[start..start + length];
+            if pin.owner == owner && equal(held, name) {
+                return Ok(pin);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+/// Nets whose connections are not looked up yet.
+#[derive(Default)]
+struct Pending<'a> {
+    /// Components whose pins are connected.
+    components: Vec<&'a [u8]>,
+    /// Each pin, and whether it is one of a component.
+    pins: Vec<(&'a [u8], bool)>,
+    /// Behind the last pin of each net.
+    ends: Vec<usize>,
+    /// The node of each of these components, and its macro.
+    found: Vec<u32>,
+    cells: Vec<u32>,
+}
+
+impl<'a> Parser<'a, '_> {
+    /// Entries of `NETS`, up to what is none.
+    pub(super) fn nets(&mut self, netlist: &Netlist) -> Read<'a, ()> {
+        let mut pending = Pending::default();
+        // About what a text of this length holds.
+        let length = self.lexer.rest().len();
+        let nets = &mut self.part.nets;
+        nets.ends.reserve(length / 64);
+        nets.weight.reserve(length / 64);
+        nets.pin_node.reserve(length / 24);
+        nets.pin_dx.reserve(length / 24);
+        nets.pin_dy.reserve(length / 24);
+        while self.lexer.passes(b"-") {
+            self.net(netlist, &mut pending)?;
+            if pending.pins.len() >= TOGETHER {
+                self.connect(netlist, &mut pending)?;
+            }
+        }
+        self.connect(netlist, &mut pending)
+    }
+
+    fn net(&mut self, netlist: &Netlist, pending: &mut Pending<'a>) -> Read<'a, ()> {
+        let name = self.lexer.name("the name of a net")?;
+        self.part.counts.nets += 1;
+        let before = (pending.components.len(), pending.pins.len());
+        let mut all_of: Option<&'a [u8]> = None;
+        loop {
+            let at = self.lexer.peek();
+            match self.lexer.word() {
+                b"(" => {}
+                // Options, or the end: both are looked for from here.
+                b"+" | b";" => {
+                    self.lexer.back_to(at);
+                    break;
+                }
+                _ => return Err(Miss::expected(at, "`(`, `+` or `;`")),
+            }
+            let at = self.lexer.peek();
+            let component = self.lexer.word();
+            let pin = self.lexer.word();
+            match component {
+                b"PIN" => pending.pins.push((pin, false)),
+                b"*" => {
+                    if all_of.replace(pin).is_some() {
+                        return Err(Miss::expected(at, "one pin of all components in a net"));
+                    }
+                }
+                _ => {
+                    pending.components.push(component);
+                    pending.pins.push((pin, true));
+                }
+            }
+            let at = self.lexer.peek();
+            match self.lexer.word() {
+                b")" => {}
+                // A flag: `+ SYNTHESIZED`.
+                b"+" => {
+                    self.lexer.word();
+                    self.lexer.expect(")")?;
+                }
+                _ => return Err(Miss::expected(at, "`)`")),
+            }
+        }
+        let (mut weight, mut supply) = (1.0, false);
+        while let Some(option) = self.lexer.option()? {
+            match option {
+                b"USE" => {
+                    supply = matches!(self.lexer.word(), b"POWER" | b"GROUND");
+                }
+                b"WEIGHT" => {
+                    let at = self.lexer.peek();
+                    weight = self.lexer.number("a weight")?;
+                    if weight < 0.0 {
+                        return Err(Miss::expected(at, "a weight of at least zero"));
+                    }
+                }
+                _ => self.part.counts.skip("NETS", option),
+            }
+        }
+        self.part.counts.connections += (pending.components.len() - before.0) as u64;
+        let must_join = name == "MUSTJOIN";
+        if supply || must_join {
+            pending.components.truncate(before.0);
+            pending.pins.truncate(before.1);
+            let counts = &mut self.part.counts;
+            *(if supply { &mut counts.supply_nets } else { &mut counts.must_join }) += 1;
+            return Ok(());
+        }
+        self.part.nets.names.push(name);
+        self.part.nets.weight.push(weight);
+        pending.ends.push(pending.pins.len());
+        if let Some(pin) = all_of {
+            self.connect(netlist, pending)?;
+            self.connect_all(netlist, pin)?;
+        }
+        Ok(())
+    }
+
+    /// Joins this pin of every component to the last net.
+    #[cold]
+    fn connect_all(&mut self, netlist: &Netlist, pin: &'a [u8]) -> Read<'a, ()> {
+        let nets = &mut self.part.nets;
+        for (node, &cell) in netlist.cell.iter().enumerate() {
+            if cell == NOWHERE {
+                continue;
+            }
+            let Ok(found) = netlist.pins.search(cell, pin) else { continue };
+            self.part.counts.connections += 1;
+            self.part.counts.by_star += 1;
+            if self.part.counts.by_star > netlist.most_by_star as u64 {
+                return Err(Miss::expected(pin, "fewer pins of all components in nets"));
+            }
+            if !found.supply {
+                nets.pin_node.push(node as u32);
+                nets.pin_dx.push(found.offset.0);
+                nets.pin_dy.push(found.offset.1);
+            }
+        }
+        *nets.ends.last_mut().expect("a net was read") = nets.pin_node.len() as u32;
+        Ok(())
+    }
+
+    /// Looks up what is pending.
+    fn connect(&mut self, netlist: &Netlist, pending: &mut Pending<'a>) -> Read<'a, ()> {
+        pending.found.clear();
+        if let Err(number) = netlist.components.find_all(&pending.components, &mut pending.found) {
+            let name = pending.components[number];
+            let message =
+                format!("component {} is not among COMPONENTS", String::from_utf8_lossy(name));
+            return Err(Miss::name(name, message));
+        }
+        // By themselves, so that the processor waits for many of them at once.
+        pending.cells.clear();
+        pending.cells.extend(pending.found.iter().map(|&node| netlist.cell[node as usize]));
+        let (nets, counts) = (&mut self.part.nets, &mut self.part.counts);
+        let (mut of_component, mut start) = (0, 0);
+        for &end in &pending.ends {
+            for &(pin, of_cell) in &pending.pins[start..end] {
+                if of_cell {
+                    let node = pending.found[of_component];
+                    let cell = pending.cells[of_component];
+                    of_component += 1;
+                    if cell == NOWHERE {
+                        counts.unplaced_pins += 1;
+                        continue;
+                    }
+                    let Ok(found) = netlist.pins.search(cell, pin) else {
+                        let name = netlist.components.names().get(node as usize);
+                        let cell = netlist.pins.library.names.get(cell as usize);
+                        let pin_name = String::from_utf8_lossy(pin);
+                        let message =
+                            format!("component {name}: its macro {cell} has no pin {pin_name}");
+                        return Err(Miss::name(pin, message));
+                    };
+                    if found.supply {
+                        counts.supply_pins += 1;
+                        continue;
+                    }
+                    nets.pin_node.push(node);
+                    nets.pin_dx.push(found.offset.0);
+                    nets.pin_dy.push(found.offset.1);
+                } else {
+                    let Some(port) = netlist.ports.find(pin) else {
+                        let name = String::from_utf8_lossy(pin);
+                        let message = format!("pin {name} is not among PINS");
+                        return Err(Miss::name(pin, message));
+                    };
+                    match netlist.port_node[port as usize] {
+                        None => counts.unplaced_pins += 1,
+                        Some(node) => {
+                            nets.pin_node.push(node);
+                            nets.pin_dx.push(0.0);
+                            nets.pin_dy.push(0.0);
+                        }
+                    }
+                }
+            }
+            start = end;
+            nets.ends.push(nets.pin_node.len() as u32);
+        }
+        pending.components.clear();
+        pending.pins.clear();
+        pending.ends.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,403 @@
+//! A DEF file, part by part on all threads.
+//!
+//! A part ends where a line begins as entries do. Which section its first statement is in is known for
+//! certain only when all parts before are read; it is guessed from the `END` of sections in them, and
+//! a part whose guess was wrong is read again. A part that ends within a statement, because what
+//! looked like an entry was none, is met as a complaint, and the file is read again as one part.
+
+use super::GcellGrid;
+use super::counts::Counts;
+use super::error::Miss;
+use super::lexer::{Def, Read};
+use super::statements::{Group, Known, Parsed, Part, Place, Region, Section, SiteRow, parse};
+use crate::design::{Blockage, Names, Nets};
+use crate::text::columns::{Column, NameColumn};
+use crate::text::entries::entries;
+use crate::text::file::Large;
+use memchr::memchr;
+use memchr::memmem::find_iter;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Bytes of one part: what is read of it stays in the cache of second level.
+pub(super) const PART: usize = 1 << 18;
+/// Parts of a batch, for each thread.
+const BATCH: usize = 4;
+
+/// The text of a DEF file.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// The text, and how many bytes a part is to have.
+    Held(&'a [u8], usize),
+    /// A file of which each thread holds the part it works on. Complaints come without their place.
+    File(&'a Large),
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn len(self) -> usize {
+        match self {
+            Source::Held(text, _) => text.len(),
+            Source::File(file) => file.len(),
+        }
+    }
+
+    /// The part with this number. `None` when the file cannot be read in parts.
+    fn part(self, number: usize) -> Option<Piece<'a>> {
+        let range = |size: usize| {
+            let start = number.saturating_mul(size).min(self.len());
+            start..start.saturating_add(size).min(self.len())
+        };
+        let (bytes, range) = match self {
+            Source::Held(text, size) => {
+                let Range { start, end } = range(size);
+                let from = |place: usize| text.len() - boundary(&text[place..]).len();
+                let start = if start == 0 { 0 } else { from(start) };
+                (Cow::Borrowed(text), start..from(end))
+            }
+            Source::File(file) => {
+                let read = entries(file, range(PART), 0, boundary)?;
+                (Cow::Owned(read.bytes), read.entries)
+            }
+        };
+        let last_end = last_end(&bytes[range.clone()]);
+        Some(Piece { bytes, range, last_end })
+    }
+
+    /// Number of parts.
+    fn parts(self) -> usize {
+        let size = if let Source::Held(_, size) = self { size } else { PART };
+        self.len().div_ceil(size)
+    }
+}
+
+/// The text from the next line that begins as an entry or a row does.
+fn boundary(mut i: &[u8]) -> &[u8] {
+    while let Some(end) = memchr(b'\n', i) {
+        i = &i[end + 1..];
+        let word = i.iter().position(|&b| b != b' ' && b != b'\t').unwrap_or(i.len());
+        match &i[word..] {
+            [b'-', blank, ..] if *blank <= b' ' => return i,
+            [b'R', b'O', b'W', b' ', ..] => return i,
+            _ => {}
+        }
+    }
+    &i[i.len()..]
+}
+
+/// Behind the last `END` that begins a line.
+fn last_end(text: &[u8]) -> Option<usize> {
+    // Forwards, for which all bytes of a vector are compared at once.
+    find_iter(text, b"\nEND ").last().map(|at| at + b"\nEND ".len())
+}
+
+/// A part of a file.
+struct Piece<'a> {
+    bytes: Cow<'a, [u8]>,
+    range: Range<usize>,
+    last_end: Option<usize>,
+}
+
+impl Piece<'_> {
+    fn text(&self) -> &[u8] {
+        &self.bytes[self.range.clone()]
+    }
+
+    /// The section at its end, very likely, when it begins in `section`.
+    fn guess(&self, section: Section) -> Section {
+        let from = match (self.last_end, section) {
+            (Some(end), _) => end,
+            (None, Section::Top) => 0,
+            (None, section) => return section,
+        };
+        let mut lexer = Def::new(&self.text()[from..]);
+        if self.last_end.is_some() {
+            lexer.word();
+        }
+        loop {
+            match lexer.word() {
+                [] => return Section::Top,
+                word => {
+                    if let Some(section) = Section::of(word) {
+                        return section;
+                    }
+                }
+            }
+            if lexer.end_statement().is_err() {
+                return Section::Top;
+            }
+        }
+    }
+}
+
+/// All that a DEF file holds.
+pub(super) struct Gathered {
+    pub(super) version: Option<String>,
+    pub(super) design: Option<String>,
+    pub(super) units: Option<f64>,
+    pub(super) die: Option<Vec<(f64, f64)>>,
+    pub(super) rows: Vec<SiteRow>,
+    pub(super) gcells: Vec<GcellGrid>,
+    pub(super) components: GatheredComponents,
+    pub(super) port_names: Names,
+    pub(super) ports: Vec<Option<(f64, f64)>>,
+    pub(super) regions: Vec<Region>,
+    pub(super) groups: Vec<Group>,
+    pub(super) blockages: Vec<Blockage>,
+    pub(super) counts: Counts,
+}
+
+pub(super) struct GatheredComponents {
+    names: NameColumn,
+    pub(super) cell: Column<u32>,
+    pub(super) x: Column<f64>,
+    pub(super) y: Column<f64>,
+    pub(super) place: Vec<Place>,
+    pub(super) halos: Vec<(u32, [f64; 4])>,
+    pub(super) regions: Vec<(u32, String)>,
+}
+
+impl GatheredComponents {
+    /// Takes the macros of all components.
+    pub(super) fn take_cells(&mut self) -> Vec<u32> {
+        std::mem::replace(&mut self.cell, Column::with_capacity(0)).into_vec()
+    }
+
+    /// Takes the names of all components.
+    pub(super) fn take_names(&mut self) -> Names {
+        std::mem::replace(&mut self.names, NameColumn::with_capacity(0, 0)).into_names()
+    }
+}
+
+impl Gathered {
+    /// Nothing, with room for what a file of so many bytes may hold: memory is touched as it is filled.
+    pub(super) fn new(bytes: usize) -> Self {
+        let components = bytes / 64;
+        Gathered {
+            version: None,
+            design: None,
+            units: None,
+            die: None,
+            rows: Vec::new(),
+            gcells: Vec::new(),
+            components: GatheredComponents {
+                names: NameColumn::with_capacity(components, 10 * components),
+                cell: Column::with_capacity(components),
+                x: Column::with_capacity(components),
+                y: Column::with_capacity(components),
+                place: Vec::new(),
+                halos: Vec::new(),
+                regions: Vec::new(),
+            },
+            port_names: Names::default(),
+            ports: Vec::new(),
+            regions: Vec::new(),
+            groups: Vec::new(),
+            blockages: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Adds what stands behind, which has neither components nor pins of the design.
+    pub(super) fn add(&mut self, later: Gathered) {
+        self.version = later.version.or(self.version.take());
+        self.design = later.design.or(self.design.take());
+        self.die = later.die.or(self.die.take());
+        self.rows.extend(later.rows);
+        self.gcells.extend(later.gcells);
+        self.regions.extend(later.regions);
+        self.groups.extend(later.groups);
+        self.blockages.extend(later.blockages);
+        self.counts.add(&later.counts);
+    }
+
+    /// Adds what parts hold, in their order; their nets go to `nets`.
+    fn take<'a>(&mut self, parts: &mut [Part], nets: &mut GatheredNets) -> Read<'a, ()> {
+        let too_long = |_| Miss::expected(&[], "names of less than 4 GiB in all");
+        let components = &mut self.components;
+        let first = components.cell.len();
+        components.names.append(parts, |part| &part.components.names).map_err(too_long)?;
+        components.cell.append(parts, |part| &part.components.cell);
+        components.x.append(parts, |part| &part.components.x);
+        components.y.append(parts, |part| &part.components.y);
+        let mut first = first as u32;
+        for part in parts.iter_mut() {
+            let of = &mut part.components;
+            components.place.append(&mut of.place);
+            components.halos.extend(of.halos.drain(..).map(|(i, halo)| (first + i, halo)));
+            components.regions.extend(of.regions.drain(..).map(|(i, name)| (first + i, name)));
+            first += of.cell.len() as u32;
+            self.port_names.append(&part.ports.names).map_err(too_long)?;
+            self.ports.append(&mut part.ports.at);
+            self.version = part.version.take().or(self.version.take());
+            self.design = part.design.take().or(self.design.take());
+            self.units = part.units.or(self.units);
+            self.die = part.die.take().or(self.die.take());
+            self.rows.append(&mut part.rows);
+            self.gcells.append(&mut part.gcells);
+            self.regions.append(&mut part.regions);
+            self.groups.append(&mut part.groups);
+            self.blockages.append(&mut part.blockages);
+            self.counts.add(&part.counts);
+        }
+        nets.take(parts)
+    }
+}
+
+/// Nets of all parts.
+pub(super) struct GatheredNets {
+    names: NameColumn,
+    start: Column<u32>,
+    weight: Column<f64>,
+    pin_node: Column<u32>,
+    pin_dx: Column<f64>,
+    pin_dy: Column<f64>,
+}
+
+impl GatheredNets {
+    /// None, with room for those that a file of so many bytes may hold.
+    pub(super) fn new(bytes: usize) -> Self {
+        let (nets, pins) = (bytes / 64, bytes / 24);
+        let mut start = Column::with_capacity(nets + 1);
+        start.append(&[[0]], |first| first);
+        GatheredNets {
+            names: NameColumn::with_capacity(nets, 10 * nets),
+            start,
+            weight: Column::with_capacity(nets),
+            pin_node: Column::with_capacity(pins),
+            pin_dx: Column::with_capacity(pins),
+            pin_dy: Column::with_capacity(pins),
+        }
+    }
+
+    fn take<'a>(&mut self, parts: &[Part]) -> Read<'a, ()> {
+        let mut pins = self.pin_node.len();
+        let more: usize = parts.iter().map(|part| part.nets.pin_node.len()).sum();
+        if pins + more > crate::design::MAX_COUNT {
+            return Err(Miss::expected(&[], "fewer than 4294967295 pins in nets"));
+        }
+        let too_long = |_| Miss::expected(&[], "names of less than 4 GiB in all");
+        self.names.append(parts, |part| &part.nets.names).map_err(too_long)?;
+        let before = |part: &Part| {
+            let before = pins as u32;
+            pins += part.nets.pin_node.len();
+            before
+        };
+        self.start.append_changed(parts, |part| &part.nets.ends, before, |pins, end| pins + end);
+        self.weight.append(parts, |part| &part.nets.weight);
+        self.pin_node.append(parts, |part| &part.nets.pin_node);
+        self.pin_dx.append(parts, |part| &part.nets.pin_dx);
+        self.pin_dy.append(parts, |part| &part.nets.pin_dy);
+        Ok(())
+    }
+
+    pub(super) fn into_nets(self) -> Nets {
+        Nets {
+            names: self.names.into_names(),
+            net_start: self.start.into_vec(),
+            weight: self.weight.into_vec(),
+            pin_node: self.pin_node.into_vec(),
+            pin_dx: self.pin_dx.into_vec(),
+            pin_dy: self.pin_dy.into_vec(),
+        }
+    }
+}
+
+/// Reads one part after the other.
+pub(super) struct Parts<'a> {
+    source: Source<'a>,
+    /// The next part.
+    next: usize,
+    /// Parts that were not read to their end.
+    waiting: VecDeque<Piece<'a>>,
+    section: Section,
+}
+
+impl<'a> Parts<'a> {
+    pub(super) fn new(source: Source<'a>) -> Self {
+        Parts { source, next: 0, waiting: VecDeque::new(), section: Section::Top }
+    }
+
+    /// The section that the next statement is in.
+    pub(super) fn section(&self) -> Section {
+        self.section
+    }
+
+    /// Reads up to where nets begin, or, when these are known, to the end of the file.
+    ///
+    /// # Errors
+    /// A complaint with its place only when the text is held.
+    pub(super) fn read(
+        &mut self,
+        known: &Known,
+        gathered: &mut Gathered,
+        nets: &mut GatheredNets,
+    ) -> Read<'a, ()> {
+        while self.next < self.source.parts() || !self.waiting.is_empty() {
+            let batch = BATCH * rayon::current_num_threads();
+            let more = self.next..self.source.parts().min(self.next + batch);
+            let more = if self.waiting.is_empty() { more } else { 0..0 };
+            self.next += more.len();
+            let loaded: Vec<_> = more.into_par_iter().map(|n| self.source.part(n)).collect();
+            for piece in loaded {
+                let unread = || Miss::expected(&[], "a file that can be read in parts");
+                self.waiting.push_back(piece.ok_or_else(unread)?);
+            }
+            // Where nets begin, those parts are parsed that end before.
+            let mut guess = self.section;
+            let mut pieces: Vec<(Piece, Section)> = Vec::new();
+            while let Some(piece) = self.waiting.pop_front() {
+                let begins = guess;
+                guess = piece.guess(begins);
+                pieces.push((piece, begins));
+            }
+            let waits = |section| known.netlist.is_none() && section == Section::Nets;
+            let parsed: Vec<_> = pieces
+                .par_iter()
+                .map(|(piece, section)| {
+                    (!waits(*section)).then(|| parse_piece(self.source, piece, *section, known))
+                })
+                .collect();
+            let (mut parts, mut stopped) = (Vec::with_capacity(pieces.len()), false);
+            for ((mut piece, guessed), parsed) in pieces.into_iter().zip(parsed) {
+                if stopped || waits(self.section) {
+                    stopped = true;
+                    self.waiting.push_back(piece);
+                    continue;
+                }
+                let parsed = match parsed {
+                    Some(parsed) if guessed == self.section => parsed,
+                    _ => parse_piece(self.source, &piece, self.section, known),
+                };
+                let Parsed { part, section, length } = parsed?;
+                parts.push(part);
+                self.section = section;
+                if length < piece.range.len() {
+                    piece.range.start += length;
+                    piece.last_end = last_end(piece.text());
+                    self.waiting.push_back(piece);
+                    stopped = true;
+                }
+            }
+            gathered.take(&mut parts, nets)?;
+            if stopped {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a piece; complaints have their place when the text is held.
+fn parse_piece<'a>(
+    source: Source<'a>,
+    piece: &Piece<'a>,
+    section: Section,
+    known: &Known,
+) -> Read<'a, Parsed> {
+    match (source, &piece.bytes) {
+        (Source::Held(text, _), _) => parse(&text[piece.range.clone()], section, known),
+        _ => parse(piece.text(), section, known).map_err(Miss::without_place),
+    }
+}

@@ -1,0 +1,553 @@
+//! The statements of DEF, as far as they are used; [`super::nets`] has those of its largest section.
+
+use super::counts::Counts;
+use super::error::Miss;
+use super::lef::{Library, Shapes, bounds};
+use super::lexer::{Def, Read};
+use super::nets::{Netlist, NetsPart};
+use super::polygon::rectangles;
+use super::{GcellGrid, GridAxis, PinPosition};
+use crate::design::{Blockage, BlockageKind, Names, Orientation};
+use crate::grid::Rect;
+use crate::text::index::NameIndex;
+
+/// Where the next statement of a file stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    /// In none.
+    Top,
+    Components,
+    Pins,
+    Nets,
+    Regions,
+    Groups,
+    Blockages,
+    /// In a section of this name, which is passed.
+    Passed(&'static str),
+}
+
+/// The sections that are passed.
+const PASSED: [&str; 17] = [
+    "PROPERTYDEFINITIONS",
+    "VIAS",
+    "STYLES",
+    "NONDEFAULTRULES",
+    "PINPROPERTIES",
+    "SLOTS",
+    "FILLS",
+    SPECIAL_NETS,
+    "SCANCHAINS",
+    "IOTIMINGS",
+    "ASSERTIONS",
+    "CONSTRAINTS",
+    "TIMINGDISABLES",
+    "PARTITIONS",
+    "FLOORPLANCONSTRAINTS",
+    "DEFAULTCAP",
+    "PHYSICALNETS",
+];
+
+/// The section of supply nets and their wires.
+pub(super) const SPECIAL_NETS: &str = "SPECIALNETS";
+
+impl Section {
+    /// The section that begins with this word.
+    pub(super) fn of(word: &[u8]) -> Option<Section> {
+        Some(match word {
+            b"COMPONENTS" => Section::Components,
+            b"PINS" => Section::Pins,
+            b"NETS" => Section::Nets,
+            b"REGIONS" => Section::Regions,
+            b"GROUPS" => Section::Groups,
+            b"BLOCKAGES" => Section::Blockages,
+            _ => Section::Passed(PASSED.into_iter().find(|name| name.as_bytes() == word)?),
+        })
+    }
+
+    /// Whether a count and `;` stand behind the word that it begins with.
+    pub(super) fn has_count(self) -> bool {
+        self != Section::Passed("PROPERTYDEFINITIONS")
+    }
+
+    /// The word that it begins and ends with.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Section::Top => "DESIGN",
+            Section::Components => "COMPONENTS",
+            Section::Pins => "PINS",
+            Section::Nets => "NETS",
+            Section::Regions => "REGIONS",
+            Section::Groups => "GROUPS",
+            Section::Blockages => "BLOCKAGES",
+            Section::Passed(name) => name,
+        }
+    }
+}
+
+/// What a component's placement is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Status {
+    #[default]
+    Unplaced,
+    Placed,
+    /// `FIXED`, `COVER` or `FIRM`.
+    Fixed,
+}
+
+/// Where a component lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Place {
+    pub(super) status: Status,
+    pub(super) orientation: Orientation,
+}
+
+/// A row of sites, as its statement has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SiteRow {
+    /// Its site, in [`Library::sites`].
+    pub(super) site: u32,
+    pub(super) at: (f64, f64),
+    pub(super) orientation: Orientation,
+    pub(super) count: (u64, u64),
+    pub(super) step: (f64, f64),
+}
+
+/// A region, as its statement has it.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    pub(super) name: String,
+    pub(super) rects: Vec<Rect>,
+    /// It is of type `FENCE`.
+    pub(super) fence: bool,
+}
+
+/// A group of a region.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) members: Vec<String>,
+    pub(super) region: String,
+}
+
+/// What a part of a DEF file holds.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    pub(super) version: Option<String>,
+    pub(super) design: Option<String>,
+    pub(super) units: Option<f64>,
+    pub(super) die: Option<Vec<(f64, f64)>>,
+    pub(super) rows: Vec<SiteRow>,
+    pub(super) gcells: Vec<GcellGrid>,
+    pub(super) components: Components,
+    pub(super) ports: Ports,
+    pub(super) nets: NetsPart,
+    pub(super) regions: Vec<Region>,
+    pub(super) groups: Vec<Group>,
+    pub(super) blockages: Vec<Blockage>,
+    pub(super) counts: Counts,
+}
+
+/// Components, by column.
+#[derive(Debug, Default)]
+pub(super) struct Components {
+    pub(super) names: Names,
+    /// The macro of each.
+    pub(super) cell: Vec<u32>,
+    pub(super) x: Vec<f64>,
+    pub(super) y: Vec<f64>,
+    pub(super) place: Vec<Place>,
+    /// Left, bottom, right and top of halos, by the index of the component.
+    pub(super) halos: Vec<(u32, [f64; 4])>,
+    /// Names of regions, by the index of the component.
+    pub(super) regions: Vec<(u32, String)>,
+}
+
+/// Pins of the design, by column.
+#[derive(Debug, Default)]
+pub(super) struct Ports {
+    pub(super) names: Names,
+    /// Where each lies, if it is placed.
+    pub(super) at: Vec<Option<(f64, f64)>>,
+}
+
+/// What statements refer to.
+pub(super) struct Known<'k> {
+    pub(super) library: &'k Library,
+    /// Names of the macros; without them components may be of any.
+    pub(super) cells: Option<&'k NameIndex<'k>>,
+    pub(super) position: PinPosition,
+    /// Without it, reading stops where nets begin.
+    pub(super) netlist: Option<&'k Netlist<'k>>,
+}
+
+/// What reading a part gave.
+pub(super) struct Parsed {
+    pub(super) part: Part,
+    /// Where the part ends.
+    pub(super) section: Section,
+    /// Bytes that were read: all but those from where nets begin.
+    pub(super) length: usize,
+}
+
+/// Reads `text`, whose first statement is in `section`; `text` ends between statements.
+pub(super) fn parse<'a>(text: &'a [u8], section: Section, known: &Known) -> Read<'a, Parsed> {
+    let mut parser =
+        Parser { lexer: Def::new(text), known, part: Part::default(), last_cell: (&[], 0) };
+    let (section, rest) = parser.statements(section)?;
+    Ok(Parsed { part: parser.part, section, length: text.len() - rest })
+}
+
+pub(super) struct Parser<'a, 'k> {
+    pub(super) lexer: Def<'a>,
+    pub(super) known: &'k Known<'k>,
+    pub(super) part: Part,
+    last_cell: (&'a [u8], u32),
+}
+
+impl<'a> Parser<'a, '_> {
+    /// Reads all statements; the section at the end, and the bytes that are left.
+    fn statements(&mut self, mut section: Section) -> Read<'a, (Section, usize)> {
+        loop {
+            if section == Section::Nets
+                && let Some(netlist) = self.known.netlist
+            {
+                self.nets(netlist)?;
+            }
+            let at = self.lexer.peek();
+            if section == Section::Nets && self.known.netlist.is_none() {
+                return Ok((section, at.len()));
+            }
+            match (section, self.lexer.word()) {
+                (_, []) => return Ok((section, 0)),
+                (_, b"BEGINEXT") => while self.lexer.passed()? != b"ENDEXT" {},
+                (Section::Top, b"END") => {
+                    let design = self.lexer.peek();
+                    if self.lexer.word() == b"DESIGN" {
+                        return Ok((section, 0));
+                    }
+                    let section = Section::of(super::lexer::first(design));
+                    if section.is_some() {
+                        return Err(Miss::expected(design, "`DESIGN`"));
+                    }
+                }
+                (Section::Top, b"DESIGN") => {
+                    let name = self.lexer.name("the name of the design")?;
+                    self.part.design = Some(name.to_owned());
+                    self.lexer.end_statement()?;
+                }
+                (Section::Top, word) => match Section::of(word) {
+                    Some(next) => {
+                        if next.has_count() {
+                            self.lexer.end_statement()?;
+                        }
+                        section = next;
+                    }
+                    None => self.statement(at, word)?,
+                },
+                (_, b"END") => {
+                    let at = self.lexer.peek();
+                    if self.lexer.word() != section.name().as_bytes() {
+                        return Err(Miss::expected(at, format!("`{}`", section.name())));
+                    }
+                    section = Section::Top;
+                }
+                (Section::Components | Section::Pins, b"-") if self.known.netlist.is_some() => {
+                    return Err(Miss::expected(at, "components and pins before all nets"));
+                }
+                (Section::Components, b"-") => self.component()?,
+                (Section::Pins, b"-") => self.port()?,
+                (Section::Regions, b"-") => self.region()?,
+                (Section::Groups, b"-") => self.group()?,
+                (Section::Blockages, b"-") => self.blockage()?,
+                (Section::Passed(name), _) => {
+                    self.part.counts.skip(name, b"");
+                    self.lexer.end_statement()?;
+                }
+                (section, _) => {
+                    let expected = format!("`-` or `END {}`", section.name());
+                    return Err(Miss::expected(at, expected));
+                }
+            }
+        }
+    }
+
+    /// A statement outside all sections.
+    fn statement(&mut self, at: &'a [u8], word: &'a [u8]) -> Read<'a, ()> {
+        match word {
+            b"VERSION" => {
+                self.part.version = Some(self.lexer.name("a version")?.to_owned());
+            }
+            b"UNITS" => {
+                self.lexer.expect("DISTANCE")?;
+                self.lexer.expect("MICRONS")?;
+                let at = self.lexer.peek();
+                let units = self.lexer.number("units per micrometre")?;
+                if units < 1.0 || self.known.netlist.is_some() {
+                    let expected = "units per micrometre, at least 1, before all nets";
+                    return Err(Miss::expected(at, expected));
+                }
+                self.part.units = Some(units);
+            }
+            b"DIEAREA" => {
+                let at = self.lexer.peek();
+                let points = self.lexer.points()?;
+                if points.len() < 2 {
+                    return Err(Miss::expected(at, "two points or more"));
+                }
+                self.part.die = Some(points);
+            }
+            b"ROW" => return self.row(),
+            b"GCELLGRID" => {
+                let at = self.lexer.peek();
+                let axis = match self.lexer.word() {
+                    b"X" => GridAxis::X,
+                    b"Y" => GridAxis::Y,
+                    _ => return Err(Miss::expected(at, "`X` or `Y`")),
+                };
+                let start = self.lexer.number("a coordinate")?;
+                self.lexer.expect("DO")?;
+                let count = self.lexer.count("a number of lines")?;
+                self.lexer.expect("STEP")?;
+                let step = self.lexer.number("a step")?;
+                self.part.gcells.push(GcellGrid { axis, start, count, step });
+            }
+            b"DIVIDERCHAR" | b"BUSBITCHARS" => {}
+            b";" => return Ok(()),
+            b"NAMESCASESENSITIVE" => {
+                let on = self.lexer.word() != b"OFF";
+                self.part.counts.case_off |= !on;
+            }
+            // What stands in a section of a name that is not known.
+            b"-" => self.part.counts.skip("", b"-"),
+            _ if !word[0].is_ascii_alphabetic() => {
+                return Err(Miss::expected(at, "a statement or `END DESIGN`"));
+            }
+            _ => self.part.counts.skip("", word),
+        }
+        self.lexer.end_statement()
+    }
+
+    fn row(&mut self) -> Read<'a, ()> {
+        let name = self.lexer.name("the name of a row")?;
+        let at = self.lexer.peek();
+        let site = self.lexer.word();
+        let sites = &self.known.library.sites;
+        let found = sites.iter().rposition(|s| s.name.as_bytes() == site);
+        let Some(found) = found.or_else(|| self.known.cells.is_none().then_some(0)) else {
+            let site = String::from_utf8_lossy(site);
+            let message = format!(
+                "row {name}: site {site} is in none of the LEF files given; is the technology LEF first?"
+            );
+            return Err(Miss::name(at, message));
+        };
+        let at = (self.lexer.number("an x coordinate")?, self.lexer.number("a y coordinate")?);
+        let orientation = self.lexer.orientation()?;
+        let (mut count, mut step) = ((1, 1), (0.0, 0.0));
+        if self.lexer.passes(b"DO") {
+            count.0 = self.lexer.count("a number of sites")?;
+            self.lexer.expect("BY")?;
+            count.1 = self.lexer.count("a number of sites")?;
+            if self.lexer.passes(b"STEP") {
+                step = (self.lexer.number("a step")?, self.lexer.number("a step")?);
+            }
+        }
+        self.part.rows.push(SiteRow { site: found as u32, at, orientation, count, step });
+        self.lexer.end_statement()
+    }
+
+    fn component(&mut self) -> Read<'a, ()> {
+        let name = self.lexer.name("the name of a component")?;
+        let cell = self.cell(name)?;
+        let (mut place, mut at) = (Place::default(), (0.0, 0.0));
+        let all = self.part.components.cell.len() as u32;
+        while let Some(option) = self.lexer.option()? {
+            match option {
+                b"PLACED" | b"FIXED" | b"COVER" | b"FIRM" => {
+                    at = self.lexer.point()?;
+                    place.orientation = self.lexer.orientation()?;
+                    let placed = option == b"PLACED";
+                    place.status = if placed { Status::Placed } else { Status::Fixed };
+                }
+                b"UNPLACED" => place.status = Status::Unplaced,
+                b"HALO" => {
+                    self.lexer.passes(b"SOFT");
+                    let mut halo = [0.0; 4];
+                    for side in &mut halo {
+                        *side = self.lexer.number("the width of a halo")?;
+                    }
+                    self.part.components.halos.push((all, halo));
+                }
+                b"REGION" if self.lexer.peek().first() != Some(&b'(') => {
+                    let region = self.lexer.name("the name of a region")?.to_owned();
+                    self.part.components.regions.push((all, region));
+                }
+                _ => self.part.counts.skip("COMPONENTS", option),
+            }
+        }
+        let components = &mut self.part.components;
+        components.names.push(name);
+        components.cell.push(cell);
+        components.x.push(at.0);
+        components.y.push(at.1);
+        components.place.push(place);
+        Ok(())
+    }
+
+    /// The macro of the component called `name`.
+    #[inline(always)]
+    fn cell(&mut self, name: &str) -> Read<'a, u32> {
+        let at = self.lexer.peek();
+        let cell = self.lexer.word();
+        if cell == self.last_cell.0 {
+            return Ok(self.last_cell.1);
+        }
+        let Some(cells) = self.known.cells else { return Ok(0) };
+        let Some(found) = cells.find(cell) else {
+            let cell = String::from_utf8_lossy(cell);
+            let message = format!(
+                "component {name}: macro {cell} is in none of the LEF files given; is the technology LEF first?"
+            );
+            return Err(Miss::name(at, message));
+        };
+        self.last_cell = (cell, found);
+        Ok(found)
+    }
+
+    /// A pin of the design: shapes, each list of them followed by where it lies.
+    fn port(&mut self) -> Read<'a, ()> {
+        let name = self.lexer.name("the name of a pin")?;
+        let mut placed = Shapes::default();
+        let mut shapes: Vec<Rect> = Vec::new();
+        // In versions before PORT the placement may stand before the shapes.
+        let mut place = None;
+        let mut settle = |shapes: &mut Vec<Rect>, place: &mut Option<((f64, f64), Orientation)>| {
+            if let Some(((x, y), orientation)) = place.take() {
+                let turn = |point| orientation.turn(point);
+                if shapes.is_empty() {
+                    shapes.push(Rect { xl: 0.0, yl: 0.0, xh: 0.0, yh: 0.0 });
+                }
+                for r in shapes.iter() {
+                    let corners = [turn((r.xl, r.yl)), turn((r.xh, r.yh))];
+                    let moved = corners.map(|(dx, dy)| (x + dx, y + dy));
+                    bounds(&moved).iter().for_each(|r| placed.add(*r, 1.0));
+                }
+            }
+            shapes.clear();
+        };
+        while let Some(option) = self.lexer.option()? {
+            match option {
+                b"PORT" => settle(&mut shapes, &mut place),
+                b"LAYER" | b"POLYGON" => {
+                    self.lexer.word();
+                    while self.lexer.peek().first().is_some_and(|b| !b"(+;".contains(b)) {
+                        self.lexer.passed()?;
+                    }
+                    shapes.extend(bounds(&self.lexer.points()?));
+                }
+                b"PLACED" | b"FIXED" | b"COVER" => {
+                    place = Some((self.lexer.point()?, self.lexer.orientation()?));
+                }
+                b"UNPLACED" => place = None,
+                b"NET" => drop(self.lexer.word()),
+                _ => self.part.counts.skip("PINS", option),
+            }
+        }
+        settle(&mut shapes, &mut place);
+        self.part.ports.names.push(name);
+        self.part.ports.at.push(placed.position(self.known.position));
+        Ok(())
+    }
+
+    /// Rectangles, given by two points each.
+    fn rects(&mut self) -> Read<'a, Vec<Rect>> {
+        let at = self.lexer.peek();
+        let points = self.lexer.points()?;
+        if points.is_empty() || points.len() % 2 == 1 {
+            return Err(Miss::expected(at, "two points for each rectangle"));
+        }
+        Ok(points.chunks(2).filter_map(bounds).collect())
+    }
+
+    fn region(&mut self) -> Read<'a, ()> {
+        let name = self.lexer.name("the name of a region")?.to_owned();
+        let rects = self.rects()?;
+        let mut fence = false;
+        while let Some(option) = self.lexer.option()? {
+            match option {
+                b"TYPE" => fence = self.lexer.word() == b"FENCE",
+                _ => self.part.counts.skip("REGIONS", option),
+            }
+        }
+        self.part.regions.push(Region { name, rects, fence });
+        Ok(())
+    }
+
+    fn group(&mut self) -> Read<'a, ()> {
+        self.lexer.name("the name of a group")?;
+        let mut members = Vec::new();
+        while self.lexer.peek().first().is_some_and(|&b| b != b';')
+            && super::lexer::first(self.lexer.peek()) != b"+"
+        {
+            members.push(self.lexer.name("the name of a component")?.to_owned());
+        }
+        while let Some(option) = self.lexer.option()? {
+            match option {
+                b"REGION" if self.lexer.peek().first() != Some(&b'(') => {
+                    let region = self.lexer.name("the name of a region")?.to_owned();
+                    self.part.groups.push(Group { members: std::mem::take(&mut members), region });
+                }
+                _ => self.part.counts.skip("GROUPS", option),
+            }
+        }
+        Ok(())
+    }
+
+    fn blockage(&mut self) -> Read<'a, ()> {
+        self.part.counts.blockages += 1;
+        let at = self.lexer.peek();
+        match self.lexer.word() {
+            b"PLACEMENT" => {}
+            b"LAYER" => {
+                self.part.counts.skip("BLOCKAGES", b"LAYER");
+                return self.lexer.end_statement();
+            }
+            _ => return Err(Miss::expected(at, "`PLACEMENT` or `LAYER`")),
+        }
+        let mut kind = BlockageKind::Hard;
+        let mut add = |rect: Rect, kind| {
+            self.part.blockages.push(Blockage { rect, kind });
+        };
+        loop {
+            let at = self.lexer.peek();
+            match self.lexer.word() {
+                b";" => return Ok(()),
+                b"+" => match self.lexer.word() {
+                    b"SOFT" => kind = BlockageKind::Soft,
+                    b"PARTIAL" => {
+                        let at = self.lexer.peek();
+                        let percent = self.lexer.number("a density in per cent")?;
+                        if !(0.0..=100.0).contains(&percent) {
+                            return Err(Miss::expected(at, "a density from 0 to 100 per cent"));
+                        }
+                        kind = BlockageKind::Partial(percent / 100.0);
+                    }
+                    // The blockage of a component, whose coordinates are the die's all the same.
+                    b"COMPONENT" => drop(self.lexer.word()),
+                    _ => {}
+                },
+                b"RECT" => {
+                    let corners = [self.lexer.point()?, self.lexer.point()?];
+                    bounds(&corners).into_iter().for_each(|rect| add(rect, kind));
+                }
+                b"POLYGON" => {
+                    let at = self.lexer.peek();
+                    let points = self.lexer.points()?;
+                    let rects = rectangles(&points, false).ok_or_else(|| {
+                        Miss::expected(at, "a polygon of at most 256 points and straight angles")
+                    })?;
+                    rects.into_iter().for_each(|rect| add(rect, kind));
+                }
+                _ => return Err(Miss::expected(at, "`RECT`, `+` or `;`")),
+            }
+        }
+    }
+}

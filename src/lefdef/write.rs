@@ -1,0 +1,244 @@
+//! DEF files with new placements: a copy of the file, in which only the placements of movable
+//! components are others.
+
+use super::error::{ErrorKind, LefDefError, Miss};
+use super::lexer::{Def, Read};
+use super::statements::Section;
+use crate::design::{Design, NodeKind};
+use crate::output::write_whole;
+use crate::text::file::{self, Text};
+use crate::text::index::NameIndex;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::Path;
+
+/// Largest coordinate that is written.
+const LARGEST: f64 = 1e15;
+
+/// Writes the DEF file `source_def` to `out` with the movable components of `design` where they lie in it.
+///
+/// All else is copied byte for byte: where a component has a placement, its coordinates and its
+/// orientation are replaced; `UNPLACED` is replaced by `PLACED ( x y ) O`; where there is neither,
+/// `+ PLACED ( x y ) O` is put before the end of the statement. Coordinates are rounded to whole units.
+/// With the feature `gzip` a file whose name ends in `.gz` is compressed. The file is written beside
+/// `out` and renamed: it appears whole or not at all.
+///
+/// # Errors
+/// When `source_def` cannot be read or is not as the format has it, when it lacks a movable component
+/// of the design, when a coordinate is not finite, and when `out` cannot be written.
+pub fn write_placement(out: &Path, source_def: &Path, design: &Design) -> Result<(), LefDefError> {
+    design.check().map_err(|e| LefDefError::whole(out, ErrorKind::Design(e)))?;
+    let packing = Packing::of(out)?;
+    let source = file::find(source_def).unwrap_or_else(|| source_def.to_owned());
+    let text = Text::open(&source).map_err(|e| LefDefError::io(&source, e))?;
+    let slots = slots(&text, &source, design)?;
+    write_whole(out, |file| packing.write(file, |file| copy(file, &text, &slots, design)))
+        .map_err(|e| LefDefError::io(out, e))
+}
+
+/// How the file that is written is compressed.
+enum Packing {
+    None,
+    #[cfg(feature = "gzip")]
+    Gzip,
+}
+
+impl Packing {
+    /// As the name of the file says.
+    fn of(out: &Path) -> Result<Packing, LefDefError> {
+        let name = out.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let ending = [".gz", ".xz", ".bz2", ".zst"].into_iter().find(|end| name.ends_with(end));
+        match ending {
+            None => Ok(Packing::None),
+            #[cfg(feature = "gzip")]
+            Some(".gz") => Ok(Packing::Gzip),
+            Some(ending) => {
+                let expected = if cfg!(feature = "gzip") {
+                    "a name that ends in .def or .def.gz"
+                } else {
+                    "a name that ends in .def"
+                };
+                let found = format!("one that ends in {ending}");
+                Err(LefDefError::whole(out, ErrorKind::Unwritable { expected, found }))
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        file: &mut dyn Write,
+        copy: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match self {
+            Packing::None => copy(file),
+            #[cfg(feature = "gzip")]
+            Packing::Gzip => {
+                let level = flate2::Compression::default();
+                let mut encoder = flate2::write::GzEncoder::new(file, level);
+                copy(&mut encoder)?;
+                encoder.finish().map(drop)
+            }
+        }
+    }
+}
+
+/// Where the placement of a component stands, or is to stand.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Slot {
+    /// x, y and orientation.
+    Words([Range<usize>; 3]),
+    /// `UNPLACED`, and what may stand behind it.
+    Unplaced(Range<usize>),
+    /// Before this place.
+    Before(usize),
+}
+
+/// Gives `take` the name and the slot of each component of a DEF file's text, in their order.
+pub(super) fn components<'a>(
+    text: &'a [u8],
+    mut take: impl FnMut(&'a [u8], Slot) -> Read<'a, ()>,
+) -> Read<'a, ()> {
+    let mut lexer = Def::new(text);
+    let place = |at: &[u8]| text.len() - at.len();
+    let mut section = Section::Top;
+    loop {
+        match (section, lexer.word()) {
+            (_, []) => return Ok(()),
+            (_, b"BEGINEXT") => while lexer.passed()? != b"ENDEXT" {},
+            (Section::Components, b"-") => {
+                let at = lexer.peek();
+                lexer.name("the name of a component")?;
+                let mut slot = None;
+                let end = loop {
+                    // The end of the statement is where `;` stands, which `option` passes.
+                    let Some(option) = lexer.option()? else { break place(lexer.rest()) - 1 };
+                    let start = place(lexer.rest()) - option.len();
+                    match option {
+                        b"PLACED" | b"FIXED" | b"COVER" | b"FIRM" => {
+                            lexer.expect("(")?;
+                            let mut word = || {
+                                let at = lexer.peek();
+                                let length = lexer.word().len();
+                                place(at)..place(at) + length
+                            };
+                            let (x, y) = (word(), word());
+                            lexer.expect(")")?;
+                            let at = lexer.peek();
+                            lexer.orientation()?;
+                            slot = Some(Slot::Words([x, y, place(at)..place(lexer.rest())]));
+                        }
+                        b"UNPLACED" => {
+                            if lexer.passes(b"(") {
+                                while !lexer.passes(b")") {
+                                    lexer.number("a coordinate")?;
+                                }
+                                lexer.orientation()?;
+                            }
+                            slot = Some(Slot::Unplaced(start..place(lexer.rest())));
+                        }
+                        _ => {}
+                    }
+                };
+                take(at, slot.unwrap_or(Slot::Before(end)))?;
+            }
+            (Section::Components, b"END") => return Ok(()),
+            (Section::Top, b"END") => {
+                lexer.word();
+            }
+            (Section::Top, word) => {
+                section = Section::of(word).unwrap_or(section);
+                if section.has_count() {
+                    lexer.end_statement()?;
+                }
+            }
+            (_, b"END") => {
+                let at = lexer.peek();
+                if lexer.word() != section.name().as_bytes() {
+                    return Err(Miss::expected(at, format!("`{}`", section.name())));
+                }
+                section = Section::Top;
+            }
+            _ => lexer.end_statement()?,
+        }
+    }
+}
+
+/// The slots of the movable components of `design`, with their nodes.
+fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, Slot)>, LefDefError> {
+    let nodes = &design.nodes;
+    let index = NameIndex::new(&nodes.names);
+    let movable = |node: u32| nodes.kind.get(node as usize) == Some(&NodeKind::Movable);
+    let mut slots = Vec::new();
+    let mut next = 0;
+    components(text, |at, slot| {
+        let name = super::lexer::first(at);
+        // Components are most often in the order of the design.
+        let same = (next as usize) < nodes.names.len()
+            && nodes.names.get(next as usize).as_bytes() == name;
+        let node = if same { Some(next) } else { index.find(name) };
+        if let Some(node) = node {
+            next = node + 1;
+            if movable(node) {
+                slots.push((node, slot));
+            }
+        }
+        Ok(())
+    })
+    .map_err(|miss| miss.locate(path, text))?;
+    let mut met = vec![false; nodes.len()];
+    slots.iter().for_each(|(node, _)| met[*node as usize] = true);
+    let unwritable =
+        |expected, found| Err(LefDefError::whole(path, ErrorKind::Unwritable { expected, found }));
+    for node in design.movable() {
+        let (x, y) = (design.placement.x[node], design.placement.y[node]);
+        let name = || match nodes.names.is_empty() {
+            true => format!("node {node}"),
+            false => format!("component {}", nodes.names.get(node)),
+        };
+        if !met[node] {
+            return unwritable("the components of the design", format!("no {}", name()));
+        }
+        if x.abs().max(y.abs()) > LARGEST || x.is_nan() || y.is_nan() {
+            return unwritable("finite coordinates", format!("{} at {x} {y}", name()));
+        }
+    }
+    Ok(slots)
+}
+
+/// Writes `text` with the placements of `design` in these slots.
+fn copy(
+    file: &mut dyn Write,
+    text: &[u8],
+    slots: &[(u32, Slot)],
+    design: &Design,
+) -> io::Result<()> {
+    let mut from = 0;
+    for (node, slot) in slots {
+        let node = *node as usize;
+        let (x, y) = (design.placement.x[node].round(), design.placement.y[node].round());
+        let (x, y) = (x as i64, y as i64);
+        let orientation = design.placement.orientation[node].name();
+        match slot {
+            Slot::Words([of_x, of_y, of_orientation]) => {
+                file.write_all(&text[from..of_x.start])?;
+                write!(file, "{x}")?;
+                file.write_all(&text[of_x.end..of_y.start])?;
+                write!(file, "{y}")?;
+                file.write_all(&text[of_y.end..of_orientation.start])?;
+                file.write_all(orientation.as_bytes())?;
+                from = of_orientation.end;
+            }
+            Slot::Unplaced(range) => {
+                file.write_all(&text[from..range.start])?;
+                write!(file, "PLACED ( {x} {y} ) {orientation}")?;
+                from = range.end;
+            }
+            Slot::Before(place) => {
+                file.write_all(&text[from..*place])?;
+                write!(file, "+ PLACED ( {x} {y} ) {orientation} ")?;
+                from = *place;
+            }
+        }
+    }
+    file.write_all(&text[from..])
+}

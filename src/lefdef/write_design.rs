@@ -1,0 +1,398 @@
+//! Writes a whole design as a DEF file and the LEF file that it needs (LEF/DEF 5.8 Language Reference).
+//!
+//! Every node is a component, of a macro for its size and kind: `CLASS CORE` where it is as high as the rows,
+//! `COVER` where cells may lie under it, and else `BLOCK`. A macro has a pin at each place where one of its
+//! components has a pin in a net, as many as the component with the most has there, `P0`, `P1` and so on. Each kind of sites is
+//! a `SITE`.
+//!
+//! Coordinates of DEF are whole numbers: the unit of the file is the layout unit, or a half, a fourth and so on of
+//! it where rows or fixed nodes ask for that. Where a layout unit is not known to be some
+//! micrometres it becomes a thousandth of one.
+
+use super::error::{ErrorKind, LefDefError};
+use crate::bookshelf::write::{Shortest, blocks};
+use crate::design::{Design, Nets, NodeKind, Row, Symmetry};
+use crate::output::{appear, write_aside};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Units of a DEF file in a layout unit, the first that makes whole numbers of all that cannot be rounded.
+const FINER: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 10.0, 20.0];
+/// Layout units in a micrometre where that is not known.
+const UNITS: f64 = 1000.0;
+/// Largest coordinate that is written.
+const LARGEST: f64 = 1e15;
+
+/// What [`write_design`] has written.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Written {
+    /// The LEF file and the DEF file.
+    pub files: Vec<PathBuf>,
+    /// Units of the DEF file in a layout unit of the design.
+    pub units_per_layout_unit: f64,
+    /// What the files do not hold as the design has it, one line each.
+    pub warnings: Vec<String>,
+}
+
+/// Writes a design as the DEF file `def` and a LEF file of the same name that ends in `.lef`.
+///
+/// Movable nodes are `PLACED` where they lie, rounded to whole units, others `FIXED`. Weights of nets are rounded to
+/// whole numbers, and nets without names are called by their number. Fences, blockages and halos
+/// are not written.
+///
+/// # Errors
+/// When the design's columns do not fit together ([`Design::check`]), a name is no word that DEF
+/// takes for one, a number is not finite or a coordinate too large, the design has neither rows nor an outline, or
+/// a file cannot be written.
+pub fn write_design(def: &Path, design: &Design) -> Result<Written, LefDefError> {
+    let refused = |kind| LefDefError::whole(def, kind);
+    design.check().map_err(|error| refused(ErrorKind::Design(error)))?;
+    check(design).map_err(refused)?;
+    let lef = def.with_extension("lef");
+    let plan = Plan::of(design);
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |error| LefDefError::io(&path, error)
+    };
+    let library = write_aside(&lef, |out| plan.library(out)).map_err(io(&lef))?;
+    let placed = write_aside(def, |out| plan.placed(out)).map_err(io(def))?;
+    appear(vec![library, placed]).map_err(|(path, error)| LefDefError::io(&path, error))?;
+    let warnings = plan.warnings();
+    Ok(Written { files: vec![lef, def.to_owned()], units_per_layout_unit: plan.finer, warnings })
+}
+
+/// Refuses what no file can hold.
+fn check(design: &Design) -> Result<(), ErrorKind> {
+    let unwritable = |expected, found| Err(ErrorKind::Unwritable { expected, found });
+    if design.die().is_none() {
+        return unwritable("rows or an outline", "neither".to_owned());
+    }
+    let nodes = &design.nodes;
+    if nodes.names.len() != nodes.len() {
+        return unwritable("a name for every node", "none".to_owned());
+    }
+    let named = [&design.name].into_iter().map(String::as_str).chain(nodes.names.iter());
+    let nets =
+        design.nets.iter().flat_map(|nets| nets.names.iter()).filter(|name| !name.is_empty());
+    if let Some(name) = named.chain(nets).find(|name| !fits(name)) {
+        return unwritable(
+            "a name of one word that is no sign of DEF",
+            format!("`{}`", name.escape_debug()),
+        );
+    }
+    let at = &design.placement;
+    let mut numbers: Vec<&[f64]> = vec![&nodes.width, &nodes.height, &at.x, &at.y];
+    if let Some(nets) = &design.nets {
+        numbers.extend([&nets.pin_dx[..], &nets.pin_dy, &nets.weight]);
+    }
+    let rows = design.rows.iter().flat_map(|r| [r.x, r.y, r.height, r.site_width, r.pitch]);
+    let all = numbers.into_iter().flatten().copied().chain(rows);
+    match all.into_iter().find(|v| v.is_nan() || v.abs() > LARGEST) {
+        Some(value) => unwritable("numbers up to 1e15", value.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// Whether DEF takes a name for one.
+fn fits(name: &str) -> bool {
+    let signs = [";", "+", "-", "(", ")", "*", "PIN", "END", ""];
+    !signs.contains(&name)
+        && !name.starts_with(['#', '"'])
+        && !name.contains(|c: char| c.is_whitespace() || c.is_control() || c == ';')
+}
+
+/// A macro: kind of node, and width and height as bits.
+type Kind = (Class, u64, u64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Class {
+    Core,
+    Block,
+    Cover,
+}
+
+/// A pin of a macro: its place from the centre, as bits, and how many there are before it.
+type Place = (u64, u64, u32);
+
+#[derive(Default)]
+struct Macro {
+    pins: HashMap<Place, u32>,
+    /// In the order of their numbers, from the centre.
+    places: Vec<(f64, f64)>,
+}
+
+/// How a design is put into files.
+struct Plan<'a> {
+    design: &'a Design,
+    kinds: Vec<Kind>,
+    macros: Vec<Macro>,
+    macro_of: Vec<u32>,
+    /// The pin of its macro that each pin of the nets is.
+    pin: Vec<u32>,
+    sites: Vec<Row>,
+    site_of: Vec<u32>,
+    finer: f64,
+    rounded: usize,
+    odd_weights: usize,
+    unnamed: usize,
+}
+
+impl<'a> Plan<'a> {
+    fn of(design: &'a Design) -> Self {
+        let nodes = &design.nodes;
+        let row_height = design.row_height();
+        let (mut kinds, mut found, mut macro_of) = (Vec::new(), HashMap::new(), Vec::new());
+        for i in 0..nodes.len() {
+            let class = match nodes.kind[i] {
+                NodeKind::FixedNoImage => Class::Cover,
+                _ if Some(nodes.height[i]) == row_height => Class::Core,
+                _ => Class::Block,
+            };
+            let kind = (class, nodes.width[i].to_bits(), nodes.height[i].to_bits());
+            macro_of.push(*found.entry(kind).or_insert_with(|| {
+                kinds.push(kind);
+                kinds.len() as u32 - 1
+            }));
+        }
+        let mut macros: Vec<Macro> = kinds.iter().map(|_| Macro::default()).collect();
+        let pin =
+            design.nets.as_ref().map_or(Vec::new(), |nets| pins(nets, &macro_of, &mut macros));
+        let (mut sites, mut site_of) = (Vec::<Row>::new(), Vec::new());
+        for row in &design.rows {
+            let alike = |site: &Row| {
+                let of = |row: &Row| (row.height, row.site_width, row.symmetry);
+                of(site) == of(row)
+            };
+            let site = sites.iter().position(alike).unwrap_or_else(|| {
+                sites.push(*row);
+                sites.len() - 1
+            });
+            site_of.push(site as u32);
+        }
+        let finer = finer(design);
+        let is_whole = |v: f64| (v * finer).round() == v * finer;
+        let lies =
+            |&i: &usize| !(is_whole(design.placement.x[i]) && is_whole(design.placement.y[i]));
+        let nets = design.nets.as_ref();
+        Plan {
+            design,
+            kinds,
+            macros,
+            macro_of,
+            pin,
+            sites,
+            site_of,
+            finer,
+            rounded: (0..nodes.len()).filter(lies).count(),
+            odd_weights: nets
+                .map_or(0, |nets| nets.weight.iter().filter(|w| w.round() != **w).count()),
+            unnamed: nets
+                .map_or(0, |nets| (0..nets.len()).filter(|&e| name_of(nets, e).is_none()).count()),
+        }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.finer != 1.0 {
+            warnings.push(format!("a layout unit is {} units of the DEF file", self.finer));
+        }
+        let counts = [
+            (self.rounded, "nodes lie between whole units and are rounded to these"),
+            (self.odd_weights, "weights of nets are no whole numbers and are rounded"),
+            (self.unnamed, "nets have no names and are called by their numbers"),
+        ];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        warnings.extend(counts.map(|(count, are)| format!("{count} {are}")));
+        warnings
+    }
+
+    /// Units of the DEF file in a micrometre.
+    fn units(&self) -> f64 {
+        self.design.units_per_micron.unwrap_or(UNITS) * self.finer
+    }
+
+    /// A length in micrometres.
+    fn microns(&self, length: f64) -> Microns {
+        Microns { length, units: self.design.units_per_micron.unwrap_or(UNITS) }
+    }
+
+    /// A coordinate in whole units of the DEF file.
+    fn whole(&self, at: f64) -> i64 {
+        (at * self.finer).round() as i64
+    }
+
+    fn library(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "VERSION 5.8 ;\nBUSBITCHARS \"[]\" ;\nDIVIDERCHAR \"/\" ;")?;
+        writeln!(out, "UNITS\n  DATABASE MICRONS {} ;\nEND UNITS\n", Shortest(self.units()))?;
+        let pitch = self.sites.first().map_or(1.0, |site| site.site_width);
+        let [pitch, width] = [pitch, pitch / 2.0].map(|length| self.microns(length));
+        writeln!(out, "LAYER M1\n  TYPE ROUTING ;\n  DIRECTION HORIZONTAL ;")?;
+        writeln!(out, "  PITCH {pitch} ;\n  WIDTH {width} ;\nEND M1\n")?;
+        for (k, site) in self.sites.iter().enumerate() {
+            let (width, height) = (self.microns(site.site_width), self.microns(site.height));
+            writeln!(out, "SITE S{k}\n  CLASS CORE ;")?;
+            let symmetry = symmetry(site.symmetry);
+            if !symmetry.is_empty() {
+                writeln!(out, "  SYMMETRY {symmetry} ;")?;
+            }
+            writeln!(out, "  SIZE {width} BY {height} ;\nEND S{k}\n")?;
+        }
+        for (k, (&(class, width, height), of)) in self.kinds.iter().zip(&self.macros).enumerate() {
+            let (width, height) = (f64::from_bits(width), f64::from_bits(height));
+            let class_name = match class {
+                Class::Core => "CORE",
+                Class::Block => "BLOCK",
+                Class::Cover => "COVER",
+            };
+            writeln!(out, "MACRO M{k}\n  CLASS {class_name} ;\n  ORIGIN 0 0 ;")?;
+            writeln!(out, "  SIZE {} BY {} ;", self.microns(width), self.microns(height))?;
+            writeln!(out, "  SYMMETRY X Y R90 ;")?;
+            if let (Class::Core, [_]) = (class, &self.sites[..]) {
+                writeln!(out, "  SITE S0 ;")?;
+            }
+            for (p, &(dx, dy)) in of.places.iter().enumerate() {
+                let [x, y] = [width / 2.0 + dx, height / 2.0 + dy].map(|at| self.microns(at));
+                writeln!(out, "  PIN P{p}\n    DIRECTION INOUT ;\n    USE SIGNAL ;\n    PORT")?;
+                writeln!(
+                    out,
+                    "      LAYER M1 ;\n      RECT {x} {y} {x} {y} ;\n    END\n  END P{p}"
+                )?;
+            }
+            writeln!(out, "END M{k}\n")?;
+        }
+        writeln!(out, "END LIBRARY")
+    }
+
+    fn placed(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (design, nodes, at) = (self.design, &self.design.nodes, &self.design.placement);
+        writeln!(out, "# Written by placefield {}", env!("CARGO_PKG_VERSION"))?;
+        writeln!(
+            out,
+            "VERSION 5.8 ;\nDIVIDERCHAR \"/\" ;\nBUSBITCHARS \"[]\" ;\nDESIGN {} ;",
+            design.name
+        )?;
+        writeln!(out, "UNITS DISTANCE MICRONS {} ;", Shortest(self.units()))?;
+        if let Some(die) = design.die() {
+            let [xl, yl, xh, yh] = [die.xl, die.yl, die.xh, die.yh].map(|v| self.whole(v));
+            writeln!(out, "DIEAREA ( {xl} {yl} ) ( {xh} {yh} ) ;")?;
+        }
+        for (k, (row, site)) in design.rows.iter().zip(&self.site_of).enumerate() {
+            let (x, y, step) = (self.whole(row.x), self.whole(row.y), self.whole(row.pitch));
+            let (orientation, sites) = (row.orientation.name(), row.sites);
+            writeln!(
+                out,
+                "ROW R{k} S{site} {x} {y} {orientation} DO {sites} BY 1 STEP {step} 0 ;"
+            )?;
+        }
+        writeln!(out, "COMPONENTS {} ;", nodes.len())?;
+        blocks(out, nodes.len(), |i, text| {
+            let status = if nodes.kind[i] == NodeKind::Movable { "PLACED" } else { "FIXED" };
+            let (x, y) = (self.whole(at.x[i]), self.whole(at.y[i]));
+            let (name, of, orientation) =
+                (nodes.names.get(i), self.macro_of[i], at.orientation[i].name());
+            writeln!(text, "- {name} M{of} + {status} ( {x} {y} ) {orientation} ;")
+        })?;
+        writeln!(out, "END COMPONENTS")?;
+        if let Some(nets) = &design.nets {
+            writeln!(out, "NETS {} ;", nets.len())?;
+            blocks(out, nets.len(), |e, text| {
+                match name_of(nets, e) {
+                    Some(name) => write!(text, "- {name}")?,
+                    None => write!(text, "- unnamed_{e}")?,
+                }
+                for p in nets.pins_of(e) {
+                    let node = nodes.names.get(nets.pin_node[p] as usize);
+                    write!(text, " ( {node} P{} )", self.pin[p])?;
+                }
+                match nets.weight[e].round() {
+                    1.0 => writeln!(text, " ;"),
+                    weight => writeln!(text, " + WEIGHT {weight} ;"),
+                }
+            })?;
+            writeln!(out, "END NETS")?;
+        }
+        writeln!(out, "END DESIGN")
+    }
+}
+
+/// Units of the file in a layout unit: the fewest that rows and fixed nodes are whole numbers of.
+fn finer(design: &Design) -> f64 {
+    let (nodes, at) = (&design.nodes, &design.placement);
+    let fixed = (0..nodes.len()).filter(|&i| nodes.kind[i] != NodeKind::Movable);
+    let fixed = fixed.flat_map(|i| [at.x[i], at.y[i]]);
+    let rows = design.rows.iter().flat_map(|row| [row.x, row.y, row.pitch]);
+    let all: Vec<f64> = rows.chain(fixed).collect();
+    let whole = |finer: &f64| all.iter().all(|v| (v * finer).round() == v * finer);
+    FINER.into_iter().find(whole).unwrap_or(FINER[0])
+}
+
+/// The pin of its macro that each pin is, which the macros get.
+fn pins(nets: &Nets, macro_of: &[u32], macros: &mut [Macro]) -> Vec<u32> {
+    // How many pins a node has had at a place.
+    let mut had: HashMap<(u32, u64, u64), u32> = HashMap::new();
+    let pin = |p: usize| {
+        let (node, dx, dy) = (nets.pin_node[p], nets.pin_dx[p], nets.pin_dy[p]);
+        let (x, y) = (dx.to_bits(), dy.to_bits());
+        let before = had.entry((node, x, y)).or_default();
+        let of = &mut macros[macro_of[node as usize] as usize];
+        let next = of.places.len() as u32;
+        let number = *of.pins.entry((x, y, *before)).or_insert(next);
+        *before += 1;
+        if number == next {
+            of.places.push((dx, dy));
+        }
+        number
+    };
+    (0..nets.pins()).map(pin).collect()
+}
+
+fn name_of(nets: &Nets, e: usize) -> Option<&str> {
+    (!nets.names.is_empty()).then(|| nets.names.get(e)).filter(|name| !name.is_empty())
+}
+
+fn symmetry(symmetry: Symmetry) -> String {
+    let Symmetry { x, y, r90 } = symmetry;
+    let words = [(x, "X"), (y, "Y"), (r90, "R90")].into_iter().filter(|(is, _)| *is);
+    words.map(|(_, word)| word).collect::<Vec<_>>().join(" ")
+}
+
+/// A length in micrometres, of which so many layout units make one. Lengths of up to three decimals are written as they are, to
+/// the last digit.
+struct Microns {
+    length: f64,
+    units: f64,
+}
+
+impl std::fmt::Display for Microns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let thousandths = self.length * 1e3;
+        if self.units != UNITS || thousandths.round() != thousandths || thousandths.abs() > 1e15 {
+            return write!(f, "{}", self.length / self.units);
+        }
+        let digits = thousandths as i64;
+        let sign = if digits < 0 { "-" } else { "" };
+        let text = format!(
+            "{}.{:06}",
+            digits.unsigned_abs() / 1_000_000,
+            digits.unsigned_abs() % 1_000_000
+        );
+        write!(f, "{sign}{}", text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_micrometres_to_the_last_digit() {
+        for (length, want) in
+            [(12.0, "0.012"), (-1.5, "-0.0015"), (459.001, "0.459001"), (0.0, "0")]
+        {
+            assert_eq!(Microns { length, units: 1000.0 }.to_string(), want);
+        }
+        assert_eq!(Microns { length: 12.0, units: 2000.0 }.to_string(), "0.006");
+    }
+}

@@ -1,0 +1,135 @@
+//! Areas with rules: fences, hard blockages, halos.
+
+use super::{Fault, Found, Violation};
+use crate::design::{BlockageKind, Design, Halo, NodeKind};
+use crate::grid::Rect;
+
+/// Rectangles by their left edges, so that those which reach into another are found soon.
+struct Index {
+    /// Ascending in the left edge, each with what it is of.
+    rects: Vec<(Rect, u32)>,
+    /// The largest right edge of `rects[..=k]`.
+    reach: Vec<f64>,
+}
+
+impl Index {
+    fn new(rects: impl Iterator<Item = (Rect, u32)>) -> Self {
+        let mut rects: Vec<(Rect, u32)> = rects.collect();
+        rects.sort_by(|a, b| a.0.xl.total_cmp(&b.0.xl));
+        let mut reach: Vec<f64> = Vec::with_capacity(rects.len());
+        for (rect, _) in &rects {
+            reach.push(reach.last().map_or(rect.xh, |&before: &f64| before.max(rect.xh)));
+        }
+        Index { rects, reach }
+    }
+
+    /// Those that share area with `rect`, of more than `near` along x and y, each with that area.
+    fn meeting(&self, rect: &Rect, near: f64) -> impl Iterator<Item = (u32, f64)> {
+        let rect = *rect;
+        let end = self.rects.partition_point(|(other, _)| other.xl < rect.xh - near);
+        let within = (0..end).rev().take_while(move |&k| self.reach[k] > rect.xl + near);
+        within.filter_map(move |k| {
+            let (other, of) = &self.rects[k];
+            let wide = other.xh.min(rect.xh) - other.xl.max(rect.xl);
+            let high = other.yh.min(rect.yh) - other.yl.max(rect.yl);
+            (wide > near && high > near).then_some((*of, wide * high))
+        })
+    }
+}
+
+/// The areas of a design that have rules.
+pub(super) struct Areas<'a> {
+    design: &'a Design,
+    near: f64,
+    fences: Index,
+    blockages: Index,
+    halos: Index,
+    /// Halos of movable nodes, by node.
+    of_movable: Vec<Halo>,
+    /// Fixed nodes, where some movable node has a halo.
+    fixed: Index,
+}
+
+impl<'a> Areas<'a> {
+    /// `near` is what counts as no length.
+    pub(super) fn new(design: &'a Design, near: f64) -> Self {
+        let fences = (0u32..).zip(&design.fences);
+        let fences = fences.flat_map(|(k, fence)| fence.rects.iter().map(move |rect| (*rect, k)));
+        let hard = design.blockages.iter().filter(|b| b.kind == BlockageKind::Hard);
+        let kind = |halo: &Halo| design.nodes.kind[halo.node as usize];
+        let solid = design.halos.iter().filter(|halo| kind(halo) != NodeKind::FixedNoImage);
+        let around = |halo: &Halo| {
+            let node = halo.node as usize;
+            halo.around(&design.rect(node), design.placement.orientation[node])
+        };
+        let movable = design.halos.iter().filter(|halo| kind(halo) == NodeKind::Movable);
+        let mut of_movable: Vec<Halo> = movable.copied().collect();
+        of_movable.sort_by_key(|halo| halo.node);
+        let nodes = if of_movable.is_empty() { 0 } else { design.nodes.len() };
+        let fixed = (0..nodes).filter(|&i| design.nodes.kind[i] == NodeKind::Fixed);
+        Areas {
+            design,
+            near,
+            fences: Index::new(fences),
+            blockages: Index::new(hard.map(|b| (b.rect, 0))),
+            halos: Index::new(solid.map(|halo| (around(halo), halo.node))),
+            of_movable,
+            fixed: Index::new(fixed.map(|i| (design.rect(i), i as u32))),
+        }
+    }
+
+    /// What a movable node with area has to answer for.
+    pub(super) fn judge(&self, i: usize, rect: &Rect, found: &mut Found) {
+        let mut add = |fault, other, amount| {
+            found.add(Violation { fault, node: i as u32, other, amount, place: *rect });
+        };
+        let own = self.design.nodes.fence_of(i);
+        let out = own.map_or(0.0, |fence| self.outside(rect, &self.design.fences[fence].rects));
+        let others = self.fences.meeting(rect, self.near);
+        let into: f64 =
+            others.filter(|(of, _)| Some(*of as usize) != own).map(|(_, area)| area).sum();
+        if out + into > 0.0 {
+            add(Fault::Fence, None, out + into);
+        }
+        let blocked: f64 = self.blockages.meeting(rect, self.near).map(|(_, area)| area).sum();
+        if blocked > 0.0 {
+            add(Fault::Blocked, None, blocked);
+        }
+        for (node, area) in self.halos.meeting(rect, self.near) {
+            if node != i as u32 {
+                add(Fault::Halo, Some(node), area);
+            }
+        }
+        if let Ok(at) = self.of_movable.binary_search_by_key(&(i as u32), |halo| halo.node) {
+            let around = self.of_movable[at].around(rect, self.design.placement.orientation[i]);
+            for (node, area) in self.fixed.meeting(&around, self.near) {
+                add(Fault::Halo, Some(node), area);
+            }
+        }
+    }
+
+    /// Area of `rect` that none of `rects` covers.
+    fn outside(&self, rect: &Rect, rects: &[Rect]) -> f64 {
+        let mut left = vec![*rect];
+        for r in rects {
+            left = left.iter().flat_map(|piece| pieces_outside(piece, r)).collect();
+        }
+        let solid = |r: &&Rect| r.width() > self.near && r.height() > self.near;
+        left.iter().filter(solid).map(Rect::area).sum()
+    }
+}
+
+/// What of `of` is not in `hole`: four rectangles at most.
+fn pieces_outside(of: &Rect, hole: &Rect) -> Vec<Rect> {
+    if of.overlap(hole) <= 0.0 {
+        return vec![*of];
+    }
+    let (yl, yh) = (of.yl.max(hole.yl), of.yh.min(hole.yh));
+    let pieces = [
+        Rect { yh: yl, ..*of },
+        Rect { yl: yh, ..*of },
+        Rect { yl, yh, xh: hole.xl, ..*of },
+        Rect { yl, yh, xl: hole.xh, ..*of },
+    ];
+    pieces.into_iter().filter(|r| r.width() > 0.0 && r.height() > 0.0).collect()
+}

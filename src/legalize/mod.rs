@@ -1,0 +1,212 @@
+//! Legal placements: cells on rows and sites, without overlap, near where they are.
+//!
+//! [`legalize`] takes a placement, as global placement leaves it or any other, and gives each
+//! movable node a legal place near its own: macros first, on free sites and apart from one another
+//! (`macros`); then cells from left to right by Abacus (`abacus`): of the rows nearby each takes
+//! the one where it and those it pushes go the least way. Where a cell fits nowhere any more, or
+//! rows overlap, it is put between others, which are pushed aside (`shelf`) or change rows
+//! (`repair`). Last, cells that had to go far look for a nearer place.
+//!
+//! Distances are |Δx| + |Δy| of the lower-left corner, in sites, weighted alike along x and y.
+//! Wirelength is not looked at: `benchmarks/experiments.md` says what weighing it brought. The
+//! result is judged by [`crate::legality`], which knows nothing of this module.
+//!
+//! The same result for any number of threads. Rows are dealt with in stripes, as many as cells
+//! ask for, and cells of one stripe go to its rows.
+//!
+//! ```
+//! use placefield::design::{Design, NodeKind, Nodes, Orientation, Placement, Row};
+//! use placefield::legality::{self, LegalityOptions};
+//! use placefield::legalize::{LegalizeOptions, legalize};
+//!
+//! // Three cells of 4 × 10 in a heap, on two rows.
+//! let row = Row { height: 10.0, site_width: 1.0, pitch: 1.0, sites: 9, ..Row::default() };
+//! let mut design = Design {
+//!     nodes: Nodes {
+//!         width: vec![4.0; 3],
+//!         height: vec![10.0; 3],
+//!         kind: vec![NodeKind::Movable; 3],
+//!         ..Nodes::default()
+//!     },
+//!     placement: Placement {
+//!         x: vec![2.2, 2.6, 3.1],
+//!         y: vec![1.0, 2.0, 3.0],
+//!         orientation: vec![Orientation::N; 3],
+//!     },
+//!     rows: vec![row, Row { y: 10.0, ..row }],
+//!     ..Design::default()
+//! };
+//! let legalized = legalize(&design, &LegalizeOptions::default())?;
+//! assert!(legalized.failed.is_empty());
+//! design.placement = legalized.placement;
+//! assert!(legality::check(&design, &LegalityOptions::default())?.is_legal());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod abacus;
+mod macros;
+mod repair;
+mod shelf;
+pub mod sites;
+mod stage;
+
+use crate::design::{Design, DesignError, Placement};
+use sites::{Cells, Sites};
+use std::fmt;
+
+/// How [`legalize`] works: the default, and what is to differ from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LegalizeOptions {
+    /// Sites that stay free at either side of every cell that is no macro. None by default.
+    pub padding: u32,
+}
+
+impl LegalizeOptions {
+    /// With so many sites free at either side of every cell.
+    #[must_use]
+    pub fn padding(self, padding: u32) -> Self {
+        LegalizeOptions { padding }
+    }
+}
+
+/// A cell for which no legal place was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// The node, by its index in the design.
+    pub node: u32,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why no legal place was found for a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// No row has its height, its kind of sites, its rails and an orientation that it may have.
+    NoRow,
+    /// It is wider than the widest free run of sites that it may lie in.
+    TooWide {
+        /// Sites that it takes, padding included.
+        sites: i32,
+        /// Sites of the widest free run; 0 where there is none.
+        widest: i32,
+    },
+    /// Where it may lie others do, and no room could be made.
+    Full,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::NoRow => {
+                f.write_str("no row is made for its height, sites, rails and symmetry")
+            }
+            Reason::TooWide { widest: 0, .. } => {
+                f.write_str("there are no free sites where it may lie")
+            }
+            Reason::TooWide { sites, widest } => {
+                write!(f, "it takes {sites} sites, and the widest free run has {widest}")
+            }
+            Reason::Full => f.write_str("other cells take the sites where it may lie"),
+        }
+    }
+}
+
+/// A legal placement, but for the cells that failed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Legalized {
+    /// Where all nodes lie. Those that failed are where they were.
+    pub placement: Placement,
+    /// Cells for which no legal place was found, by node.
+    pub failed: Vec<Failed>,
+    /// Movable macros among the nodes.
+    pub macros: usize,
+}
+
+/// Gives every movable node with area of `design` a legal place near where it is. On all threads
+/// of the current rayon pool.
+///
+/// # Errors
+/// When the design's columns do not fit together, it has no rows with sites, a number is not
+/// finite, or sites are too many to count.
+pub fn legalize(design: &Design, options: &LegalizeOptions) -> Result<Legalized, LegalizeError> {
+    let mut sites = Sites::new(design)?;
+    let mut done = Legalized { placement: design.placement.clone(), failed: Vec::new(), macros: 0 };
+    let lattices = sites.lattices().len();
+    // Macros stand on the first lattice that has rows for them, each once.
+    let mut placed = vec![false; design.nodes.len()];
+    let mut standing = vec![false; design.nodes.len()];
+    for lattice in 0..lattices {
+        let waiting = design.movable().filter(|&i| sites.is_macro(design, i) && !standing[i]);
+        let cells = Cells::of_nodes(design, &sites, lattice, 0, waiting)?;
+        if cells.cells().is_empty() {
+            continue;
+        }
+        let failed = macros::place(design, &sites, &cells, &mut done.placement);
+        done.macros += cells.cells().len();
+        for cell in cells.cells() {
+            (placed[cell.node as usize], standing[cell.node as usize]) = (true, true);
+        }
+        for cell in failed {
+            placed[cell.node as usize] = false;
+            done.failed.push(Failed { node: cell.node, reason: Reason::Full });
+        }
+        sites = Sites::beside(design, &|i| placed[i], &done.placement)?;
+    }
+    let homes = if lattices > 1 { Some(stage::homes(design, &sites)?) } else { None };
+    for lattice in 0..lattices {
+        let here = |i: &usize| homes.as_ref().is_none_or(|homes| homes[*i] == lattice as u32);
+        let nodes = design.movable().filter(|i| !sites.is_macro(design, *i) && here(i));
+        let cells = Cells::of_nodes(design, &sites, lattice, options.padding, nodes)?;
+        stage::place(design, &sites, &cells, &mut done, &mut standing);
+        if lattice + 1 < lattices {
+            for cell in cells.cells() {
+                placed[cell.node as usize] = true;
+            }
+            done.failed.iter().for_each(|failed| placed[failed.node as usize] = false);
+            sites = Sites::beside(design, &|i| placed[i], &done.placement)?;
+        }
+    }
+    let has_area = |i: &usize| design.nodes.width[*i] > 0.0 && design.nodes.height[*i] > 0.0;
+    let rowless = design.movable().filter(|i| has_area(i) && !standing[*i]);
+    done.failed.extend(rowless.map(|i| Failed { node: i as u32, reason: Reason::NoRow }));
+    done.failed.sort_unstable_by_key(|failed| failed.node);
+    Ok(done)
+}
+
+/// Why a design cannot be legalised at all.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LegalizeError {
+    /// The columns of the design do not fit together.
+    #[error(transparent)]
+    Design(#[from] DesignError),
+    /// Without rows nothing says where cells may go.
+    #[error("the design has no rows with sites, so nothing says where cells may stand")]
+    NoRows,
+    /// A number that is not finite, or a size that is negative or, of a row, 0.
+    #[error(
+        "{what} {index}: {value}: expected a finite number, of sizes not below 0, of rows above 0"
+    )]
+    BadNumber {
+        /// What has the number.
+        what: &'static str,
+        /// Its index in the design.
+        index: usize,
+        /// The number.
+        value: f64,
+    },
+    /// Rows, cells or padding of more sites than are counted.
+    #[error("more than {} sites side by side", 1 << 29)]
+    TooManySites,
+    /// The lists of the rows that cells of every height may stand on are too long.
+    #[error("cells of too many heights for so many rows")]
+    TooManyHeights,
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

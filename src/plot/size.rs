@@ -1,0 +1,84 @@
+//! How large a picture is, on a screen or on paper.
+
+use super::error::PlotError;
+use super::frame;
+
+/// Points of a picture unit on a screen: half a CSS pixel.
+const SCREEN_UNIT: f64 = 0.375;
+/// Fewest picture units across a picture: there has to be room for numbers beside it.
+const NARROWEST: f64 = 560.0;
+/// Points to the millimetre.
+const POINTS: f64 = 72.0 / 25.4;
+
+/// How large a picture and its text are.
+///
+/// Everything in a picture is in proportion to its text: a larger font makes thicker lines and
+/// longer ticks, and leaves less of the width to what is shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// Points of a picture unit.
+    pub(super) unit: f64,
+    /// Width in picture units; as wide as what is shown needs where there is none.
+    pub(super) width: Option<f64>,
+    /// Pixels of a PNG to the picture unit.
+    pub(super) scale: f64,
+}
+
+impl Default for Size {
+    /// As wide as what is shown needs; the PNG has 192 pixels to the inch.
+    fn default() -> Size {
+        Size { unit: SCREEN_UNIT, width: None, scale: 1.0 }
+    }
+}
+
+impl Size {
+    /// A picture `width` millimetres wide whose axes are labelled in a font of `font` points.
+    ///
+    /// # Errors
+    /// When the width is not within 10 and 2000 mm or the font not within 2 and 200 pt, or the font
+    /// is too large for the width.
+    pub fn print(width: f64, font: f64) -> Result<Size, PlotError> {
+        let unit = font / frame::LABELS;
+        let units = width * POINTS / unit;
+        if !(10.0..=2000.0).contains(&width) || !(2.0..=200.0).contains(&font) {
+            return Err(PlotError::Size { width, font });
+        }
+        if units < NARROWEST {
+            return Err(PlotError::Font { width, font, most: units / NARROWEST * font });
+        }
+        Ok(Size { unit, width: Some(units), scale: 1.0 }.dpi(300.0))
+    }
+
+    /// The same with `dpi` pixels of a PNG, or of an image in another file, to the inch; from 10 to
+    /// 2400, the nearest of which is taken for others.
+    #[must_use]
+    pub fn dpi(self, dpi: f64) -> Size {
+        Size { scale: self.unit / 72.0 * dpi.clamp(10.0, 2400.0), ..self }
+    }
+
+    /// The picture's width for an area of `natural` units with `beside` of them beside it, and the
+    /// area's width.
+    pub(super) fn widths(&self, natural: f64, beside: f64) -> (f64, f64) {
+        match self.width {
+            Some(width) => (width, width - beside),
+            None => (natural + beside, natural),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_a_paper_has_its_width_and_font() {
+        let size = Size::print(88.0, 8.0).unwrap();
+        assert!((size.unit * frame::LABELS - 8.0).abs() < 1e-12);
+        assert!((size.width.unwrap() * size.unit - 88.0 * POINTS).abs() < 1e-9);
+        assert!((size.dpi(600.0).scale - 2.0 * size.scale).abs() < 1e-12);
+        let error = Size::print(30.0, 12.0).unwrap_err().to_string();
+        assert!(error.contains("at most 3.8"), "{error}");
+        assert!(Size::print(0.0, 8.0).is_err() && Size::print(88.0, f64::NAN).is_err());
+        assert_eq!(Size::default().dpi(192.0), Size::default());
+    }
+}

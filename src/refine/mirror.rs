@@ -1,0 +1,16 @@
+//! Cells mirrored left and right where they stand, which takes their pins to the other side.
+
+use super::state::{Change, Spot, State};
+
+/// Adds to `changes` that `cell` is mirrored, if that shortens its nets.
+pub(super) fn propose(state: &State, cell: u32, changes: &mut Vec<Change>) {
+    let of = &state.cells[cell as usize];
+    if !state.kinds[of.kind as usize].mirrors {
+        return;
+    }
+    let spot = Spot { mirrored: !of.spot.mirrored, ..of.spot };
+    let length = state.wires.length_at(cell, &state.pose(cell, spot));
+    if length + state.least_gain < state.wires.length_of(cell) {
+        changes.push(Change { cell, spot });
+    }
+}

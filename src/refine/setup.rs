@@ -1,0 +1,235 @@
+//! From a design to cells on rows, and back.
+
+use super::density::Density;
+use super::rows::{Band, Row};
+use super::state::{Cell, Kind, Spot, State};
+use super::wires::Wires;
+use super::{RefineError, RefineOptions};
+use crate::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
+use crate::legalize::sites::{self, Cells, Lattice, Run, SiteRow, Sites};
+use std::collections::HashMap;
+
+/// Of a site's pitch, how far a cell may be from the site on which it stands: files hold decimal
+/// numbers.
+const TOLERANCE: f64 = 1e-3;
+/// A gain below this share of the wirelength per cell is rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// `design` without nets and names, which are not looked at here.
+pub(super) fn without_nets(design: &Design) -> Design {
+    let Nodes { width, height, kind, master, fence, .. } = &design.nodes;
+    Design {
+        nodes: Nodes {
+            width: width.clone(),
+            height: height.clone(),
+            kind: kind.clone(),
+            master: master.clone(),
+            fence: fence.clone(),
+            ..Nodes::default()
+        },
+        placement: design.placement.clone(),
+        rows: design.rows.clone(),
+        masters: design.masters.clone(),
+        fences: design.fences.clone(),
+        blockages: design.blockages.clone(),
+        halos: design.halos.clone(),
+        ..Design::default()
+    }
+}
+
+/// The movable nodes with area.
+pub(super) fn with_area(design: &Design) -> impl Iterator<Item = usize> + '_ {
+    let has_area = |&i: &usize| design.nodes.width[i] > 0.0 && design.nodes.height[i] > 0.0;
+    design.movable().filter(has_area)
+}
+
+/// The cells of `design`, which [`without_nets`] has made, that stand on one lattice, and the nets
+/// that connect them. All other nodes stay, and so do macros, cells that lie on their side, and those
+/// that do not keep to padding or have a halo of their own.
+///
+/// `turned` says whether cells lie as their rows ask.
+pub(super) fn state(
+    design: &Design,
+    nets: &Nets,
+    lattice: usize,
+    turned: bool,
+    options: &RefineOptions<'_>,
+) -> Result<State, RefineError> {
+    let mut fixing = design.clone();
+    loop {
+        let sites = Sites::new(&fixing)?;
+        let cells = Cells::new(&fixing, &sites, lattice, options.padding)?;
+        let mut has_halo = vec![false; design.nodes.len()];
+        design.halos.iter().for_each(|halo| has_halo[halo.node as usize] = true);
+        let standing = Standing { design: &fixing, sites: &sites, cells: &cells, turned, has_halo };
+        let (mut state, mut stays) = standing.state(lattice);
+        for cell in 0..state.cells.len() as u32 {
+            let spot = state.cells[cell as usize].spot;
+            if state.fits(cell, spot, |_| false) {
+                state.set_down(cell, spot);
+            } else {
+                stays.push(state.cells[cell as usize].node);
+            }
+        }
+        if stays.is_empty() {
+            let mut cell_of = vec![None; design.nodes.len()];
+            for (index, cell) in (0u32..).zip(&state.cells) {
+                cell_of[cell.node as usize] = Some(index);
+            }
+            state.wires = Wires::new(design, nets, &cell_of, state.cells.len());
+            state.least_gain = ROUNDING * state.wires.hpwl() / design.nodes.len().max(1) as f64;
+            state.density = options.density.map(|charge| Density::new(charge, design));
+            return Ok(state);
+        }
+        // What stays takes sites from others, and its halo does.
+        stays.iter().for_each(|&node| fixing.nodes.kind[node as usize] = NodeKind::Fixed);
+    }
+}
+
+/// A design whose cells stand on rows.
+struct Standing<'a> {
+    design: &'a Design,
+    sites: &'a Sites,
+    cells: &'a Cells,
+    turned: bool,
+    /// By node.
+    has_halo: Vec<bool>,
+}
+
+/// What tells kinds of cells apart: where they may stand, whether the library cell may be mirrored,
+/// whether it is an even number of rows high, and how else cells may lie on the row.
+type KindKey = (usize, bool, bool, [bool; 2]);
+
+impl Standing<'_> {
+    /// The cells that may move, without wires, and the nodes of all others on the lattice.
+    fn state(&self, lattice: usize) -> (State, Vec<u32>) {
+        let Lattice { origin: x, pitch, .. } = self.sites.lattices()[lattice];
+        let rows = self.sites.rows();
+        let mut state = State {
+            rows: (rows.iter().enumerate())
+                .map(|(index, row)| Row {
+                    x,
+                    pitch,
+                    y: row.y,
+                    flipped: is_upside_down(row.orientation),
+                    band: row.bands().start as u32,
+                    segments: self.sites.segments(index).to_vec(),
+                })
+                .collect(),
+            bands: (0..self.sites.bands().len())
+                .map(|band| Band { free: self.sites.free(band).to_vec(), cells: Vec::new() })
+                .collect(),
+            searched: range_of(rows, lattice),
+            padding: self.cells.padding(),
+            ..State::default()
+        };
+        let (mut kinds, mut stays) = (HashMap::<KindKey, u32>::new(), Vec::new());
+        let mirrors = rows[state.searched.clone()].iter().all(|row| row.symmetry.y);
+        for cell in self.cells.cells() {
+            let node = cell.node as usize;
+            let Some(spot) = self.spot(cell, lattice) else {
+                stays.push(cell.node);
+                continue;
+            };
+            let row = &rows[spot.row as usize];
+            let (width, height) = self.design.size(node);
+            let even = (height / row.height).round() % 2.0 == 0.0;
+            let library = self.design.nodes.master.get(node).copied().flatten();
+            let library = library.is_none_or(|m| self.design.masters[m as usize].symmetry.y);
+            let symmetry = row.symmetry;
+            let key = (cell.footprint(), library, even, [symmetry.x, symmetry.y]);
+            let kind = *kinds.entry(key).or_insert_with(|| {
+                let mut bands = vec![None; rows.len()];
+                for stand in self.cells.stands(cell) {
+                    let to = &rows[stand.row as usize];
+                    if to.symmetry == symmetry && !to.orientation.swaps_axes() {
+                        let range = stand.bands();
+                        bands[stand.row as usize] = Some((range.start as u32, range.end as u32));
+                    }
+                }
+                let mirrors = self.turned && library && mirrors;
+                state.kinds.push(Kind { bands, mirrors, follows_rows: self.turned && !even });
+                state.kinds.len() as u32 - 1
+            });
+            state.cells.push(Cell {
+                node: cell.node,
+                sites: cell.width,
+                centre: f64::from(state.padding) * pitch + width / 2.0,
+                half_height: height / 2.0,
+                fence: cell.fence,
+                kind,
+                spot,
+                home: spot,
+            });
+        }
+        // Cells that are near one another are near in memory.
+        state.cells.sort_by_key(|cell| (cell.spot.row / 8, cell.spot.site, cell.spot.row));
+        (state, stays)
+    }
+
+    /// Where a cell stands, if it is one that may move.
+    fn spot(&self, cell: &sites::Cell, lattice: usize) -> Option<Spot> {
+        let node = cell.node as usize;
+        let at = &self.design.placement;
+        let (x, y, orientation) = (at.x[node], at.y[node], at.orientation[node]);
+        let upright = self.turned || orientation == Orientation::N;
+        if cell.is_macro || self.has_halo[node] || orientation.swaps_axes() || !upright {
+            return None;
+        }
+        let lattice = &self.sites.lattices()[lattice];
+        let site = lattice.site(x) - f64::from(self.cells.padding());
+        if (site - site.round()).abs() > TOLERANCE {
+            return None;
+        }
+        let site = site.round() as i32;
+        let near = TOLERANCE * lattice.pitch;
+        let rows = self.sites.rows();
+        let stands = self.cells.stands(cell);
+        let first = stands.partition_point(|stand| rows[stand.row as usize].y < y - near);
+        let here = stands[first..].iter().take_while(|s| rows[s.row as usize].y <= y + near);
+        let holds = |runs: &[Run]| {
+            let holds = |run: &Run| run.start <= site && run.end >= site + cell.width;
+            runs.iter().any(|run| holds(run) && run.fence == cell.fence)
+        };
+        here.filter(|stand| !rows[stand.row as usize].orientation.swaps_axes())
+            .find(|stand| holds(self.sites.segments(stand.row as usize)))
+            .map(|stand| Spot { row: stand.row, site, mirrored: false })
+    }
+}
+
+/// The rows of one lattice, which are next to one another.
+fn range_of(rows: &[SiteRow], lattice: usize) -> std::ops::Range<usize> {
+    let lattice = lattice as u32;
+    let first = rows.partition_point(|row| row.lattice < lattice);
+    first..rows.partition_point(|row| row.lattice <= lattice)
+}
+
+fn is_upside_down(orientation: Orientation) -> bool {
+    matches!(orientation, Orientation::S | Orientation::FS)
+}
+
+/// Puts the cells of `state` where they are now; those that have not moved stay bit for bit. Returns
+/// how many have moved or been mirrored.
+pub(super) fn write_back(state: &State, at: &mut Placement) -> usize {
+    let mut moved = 0;
+    for (index, cell) in (0u32..).zip(&state.cells) {
+        if cell.spot == cell.home {
+            continue;
+        }
+        moved += 1;
+        let (node, row) = (cell.node as usize, &state.rows[cell.spot.row as usize]);
+        if (cell.spot.row, cell.spot.site) != (cell.home.row, cell.home.site) {
+            at.x[node] = row.left(cell.spot.site + state.padding);
+            at.y[node] = row.y;
+        }
+        let pose = state.pose(index, cell.spot);
+        let orientation = &mut at.orientation[node];
+        if pose.flipped {
+            *orientation = orientation.flipped();
+        }
+        if pose.mirrored {
+            *orientation = orientation.mirrored();
+        }
+    }
+    moved
+}

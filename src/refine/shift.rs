@@ -1,0 +1,209 @@
+//! Cells of a row in their order, each where its nets are shortest.
+//!
+//! With all other cells where they are, the length of a cell's nets is convex over its x. The least
+//! sum of convex functions of x₁, x₂ … where each is at least its predecessor's plus a width comes
+//! from joining cells that push one another (Best and Chakravarti, "Active set algorithms for
+//! isotonic regression", 1990; in placement: Kahng, Tucker and Zelikovsky, "Optimization of linear
+//! placements for wirelength minimization with free sites", ASP-DAC 1999). On whole sites it is
+//! exact as well, where every function is replaced by the one that joins its values at whole sites.
+//! Nets of several cells of the row make it an approximation.
+
+use super::rows::Span;
+use super::state::{Change, Spot, State};
+use super::wires::Without;
+
+/// Cells that are shifted together at most.
+pub(super) const RUN: usize = 48;
+
+/// Neighbours on one segment of a row: cells `first..end` of the band at its bottom.
+#[derive(Clone, Copy)]
+pub(super) struct Stretch {
+    row: u32,
+    first: u32,
+    end: u32,
+    /// Between these sites nothing else is.
+    bounds: Span,
+}
+
+/// Stretches that hold all cells of one band, the first of every row `offset` cells shorter than
+/// [`RUN`].
+pub(super) fn stretches(state: &State, offset: usize) -> Vec<Stretch> {
+    let mut found = Vec::new();
+    for row in state.searched.clone() {
+        let (of_row, mut most) = (&state.rows[row], RUN - offset);
+        let band = &state.bands[of_row.band as usize];
+        let here = |cell: u32| {
+            state.cells[cell as usize].spot.row as usize == row && state.is_single(cell)
+        };
+        let mut first = 0;
+        while let Some(standing) = band.cells.get(first) {
+            let after = of_row.segments.partition_point(|run| run.start <= standing.span.left);
+            let Some(run) = after.checked_sub(1).map(|k| of_row.segments[k]) else { break };
+            let cells = band.cells[first..].iter().take(most);
+            let count = cells.take_while(|s| s.span.left < run.end && here(s.cell)).count();
+            if count == 0 {
+                first += 1;
+                continue;
+            }
+            let end = first + count;
+            let around = band.around(first, end);
+            let bounds =
+                Span { left: around.left.max(run.start), right: around.right.min(run.end) };
+            found.push(Stretch { row: row as u32, first: first as u32, end: end as u32, bounds });
+            (first, most) = (end, RUN);
+        }
+    }
+    found
+}
+
+/// Working memory.
+#[derive(Default)]
+pub(super) struct Shifts {
+    without: Without,
+    ends: Vec<(f64, f64)>,
+    clumps: Vec<Clump>,
+    spare: Vec<Vec<(i32, f64)>>,
+}
+
+/// Cells without gaps between them.
+struct Clump {
+    /// The first of them in the stretch.
+    first: usize,
+    sites: i32,
+    /// Where the slope of the length over the left edge rises and by how much, ascending.
+    bends: Vec<(i32, f64)>,
+    at: i32,
+}
+
+/// Adds to `changes` the shifts of the cells of a stretch.
+pub(super) fn propose(
+    state: &State,
+    stretch: Stretch,
+    shifts: &mut Shifts,
+    changes: &mut Vec<Change>,
+) {
+    let (row, bounds) = (&state.rows[stretch.row as usize], stretch.bounds);
+    let cells = &state.bands[row.band as usize].cells;
+    let cells = &cells[stretch.first as usize..stretch.end as usize];
+    let mut clumps = std::mem::take(&mut shifts.clumps);
+    for (k, standing) in cells.iter().enumerate() {
+        let of = &state.cells[standing.cell as usize];
+        state.wires.leave_out(standing.cell, &mut shifts.without);
+        shifts.without.bends(&state.wires.pose(standing.cell), &mut shifts.ends);
+        let mut bends = shifts.spare.pop().unwrap_or_default();
+        bends.clear();
+        let limit = (f64::from(bounds.left) - 1.0, f64::from(bounds.right) + 1.0);
+        for &(x, weight) in &shifts.ends {
+            let site = ((x - of.centre - row.x) / row.pitch).clamp(limit.0, limit.1);
+            let (whole, part) = (site.floor(), site - site.floor());
+            bends.push((whole as i32, weight * (1.0 - part)));
+            if part > 0.0 {
+                bends.push((whole as i32 + 1, weight * part));
+            }
+        }
+        bends.sort_unstable_by_key(|bend| bend.0);
+        let best = flat_part(&bends, of.spot.site);
+        let at = of.spot.site.max(best.0).min(best.1);
+        let mut clump = Clump { first: k, sites: of.sites, bends, at };
+        while let Some(before) = clumps.pop_if(|before| before.at + before.sites > clump.at) {
+            clump = before.joined(clump, &mut shifts.spare);
+        }
+        clumps.push(clump);
+    }
+    // Cells at the walls: what is beyond is moved back, and pushes its neighbours.
+    let mut least = bounds.left;
+    for clump in &mut clumps {
+        clump.at = clump.at.max(least);
+        least = clump.at + clump.sites;
+    }
+    let mut most = bounds.right;
+    for clump in clumps.iter_mut().rev() {
+        clump.at = clump.at.min(most - clump.sites);
+        most = clump.at;
+    }
+    let ends: Vec<usize> = clumps.iter().skip(1).map(|clump| clump.first).collect();
+    for (clump, end) in clumps.drain(..).zip(ends.into_iter().chain([cells.len()])) {
+        let mut site = clump.at;
+        for standing in &cells[clump.first..end] {
+            if standing.span.left != site {
+                let spot = state.cells[standing.cell as usize].spot;
+                changes.push(Change { cell: standing.cell, spot: Spot { site, ..spot } });
+            }
+            site += standing.span.width();
+        }
+        shifts.spare.push(clump.bends);
+    }
+    shifts.clumps = clumps;
+}
+
+impl Clump {
+    /// With the neighbour `after` at its right.
+    fn joined(self, after: Clump, spare: &mut Vec<Vec<(i32, f64)>>) -> Clump {
+        let mut bends = spare.pop().unwrap_or_default();
+        bends.clear();
+        let (a, b) = (&self.bends, &after.bends);
+        let (mut i, mut j) = (0, 0);
+        while i < a.len() || j < b.len() {
+            let other = b.get(j).map(|bend| bend.0 - self.sites);
+            if i < a.len() && other.is_none_or(|other| a[i].0 <= other) {
+                bends.push(a[i]);
+                i += 1;
+            } else {
+                bends.push((b[j].0 - self.sites, b[j].1));
+                j += 1;
+            }
+        }
+        let near = i32::midpoint(self.at, after.at - self.sites);
+        let best = flat_part(&bends, near);
+        let (sites, at) = (self.sites + after.sites, near.max(best.0).min(best.1));
+        spare.extend([self.bends, after.bends]);
+        Clump { first: self.first, sites, bends, at }
+    }
+}
+
+/// Between which sites a convex function is least whose slope rises at `bends`, from minus half of
+/// all rises; `else_at` where it has none.
+fn flat_part(bends: &[(i32, f64)], else_at: i32) -> (i32, i32) {
+    let half = bends.iter().map(|bend| bend.1).sum::<f64>() / 2.0;
+    let (mut sum, near) = (0.0, 1e-9 * half);
+    for (k, bend) in bends.iter().enumerate() {
+        sum += bend.1;
+        if sum > half + near {
+            return (bend.0, bend.0);
+        }
+        if sum >= half - near {
+            return (bend.0, bends.get(k + 1).map_or(bend.0, |next| next.0));
+        }
+    }
+    (else_at, else_at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flat_part_of_a_convex_function() {
+        // |x − 3| + |x − 5|, and with a third |x − 9|.
+        let two = [(3, 2.0), (5, 2.0)];
+        assert_eq!(flat_part(&two, 0), (3, 5));
+        assert_eq!(flat_part(&[two[0], two[1], (9, 2.0)], 0), (5, 5));
+        assert_eq!(flat_part(&[], 7), (7, 7));
+    }
+
+    #[test]
+    fn a_joined_clump_is_where_both_cost_least() {
+        // |x − 4| for a cell of 3 sites and 2·|x − 5| for its neighbour at the right, each sum by
+        // the left edge of the first: 3 |·| slopes at 4 and 2.
+        let clump = |first, sites, bends: &[(i32, f64)], at| Clump {
+            first,
+            sites,
+            bends: bends.to_vec(),
+            at,
+        };
+        let (a, b) = (clump(0, 3, &[(4, 2.0)], 4), clump(1, 2, &[(5, 4.0)], 5));
+        let joined = a.joined(b, &mut Vec::new());
+        assert_eq!((joined.first, joined.sites, joined.at), (0, 5, 2));
+        assert_eq!(joined.bends, [(2, 4.0), (4, 2.0)]);
+    }
+}

@@ -1,0 +1,199 @@
+//! A legal placement that stays legal: cells on rows, and the wires between them.
+
+use super::density::Density;
+use super::rows::{Band, Row, Span, Standing};
+use super::wires::{Moved, Pose, Scratch, Wires};
+use std::ops::Range;
+
+/// A cell that may be moved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cell {
+    /// Its node in the design.
+    pub(super) node: u32,
+    /// Sites that it takes, padding included.
+    pub(super) sites: i32,
+    /// Its centre from the left edge of its first site, and from its bottom edge.
+    pub(super) centre: f64,
+    pub(super) half_height: f64,
+    pub(super) fence: Option<u32>,
+    /// Its [`Kind`].
+    pub(super) kind: u32,
+    pub(super) spot: Spot,
+    /// Where it stood at first.
+    pub(super) home: Spot,
+}
+
+/// Where a cell stands: the row of its bottom edge, the site of its left edge, and whether it is
+/// mirrored left and right against how it lay at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) row: u32,
+    pub(super) site: i32,
+    pub(super) mirrored: bool,
+}
+
+/// Cells that may stand on the same rows and lie on them alike.
+#[derive(Clone, Debug)]
+pub(super) struct Kind {
+    /// The first band and the end of those that one takes on each row; none where it may not stand.
+    pub(super) bands: Vec<Option<(u32, u32)>>,
+    /// Whether it may be mirrored left and right.
+    pub(super) mirrors: bool,
+    /// Whether it is turned upside down where its row is.
+    pub(super) follows_rows: bool,
+}
+
+/// A cell and where it is to stand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Change {
+    pub(super) cell: u32,
+    pub(super) spot: Spot,
+}
+
+/// Working memory of [`State::apply`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trial {
+    moves: Vec<Moved>,
+    scratch: Scratch,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    pub(super) wires: Wires,
+    pub(super) rows: Vec<Row>,
+    /// The rows on which cells may stand, ascending in y.
+    pub(super) searched: Range<usize>,
+    pub(super) bands: Vec<Band>,
+    pub(super) cells: Vec<Cell>,
+    pub(super) kinds: Vec<Kind>,
+    /// Sites of padding at each side of a cell, which are among those that it takes.
+    pub(super) padding: i32,
+    /// What keeps bins from being filled too far, if anything does.
+    pub(super) density: Option<Density>,
+    /// A gain that is not more than this is none.
+    pub(super) least_gain: f64,
+}
+
+impl State {
+    pub(super) fn pose(&self, cell: u32, spot: Spot) -> Pose {
+        let of = &self.cells[cell as usize];
+        let row = &self.rows[spot.row as usize];
+        Pose {
+            x: row.left(spot.site) + of.centre,
+            y: row.y + of.half_height,
+            mirrored: spot.mirrored,
+            flipped: self.kinds[of.kind as usize].follows_rows
+                && row.flipped != self.rows[of.home.row as usize].flipped,
+        }
+    }
+
+    /// The site on `row` on which a cell has its centre nearest to `x`.
+    pub(super) fn site_at(&self, cell: u32, row: usize, x: f64) -> i32 {
+        let row = &self.rows[row];
+        ((x - self.cells[cell as usize].centre - row.x) / row.pitch).round() as i32
+    }
+
+    /// The sites that a cell takes there.
+    pub(super) fn span(&self, cell: u32, site: i32) -> Span {
+        Span { left: site, right: site + self.cells[cell as usize].sites }
+    }
+
+    /// The bands that a cell takes where it stands on `row`; none where it may not.
+    pub(super) fn bands(&self, cell: u32, row: u32) -> Option<Range<usize>> {
+        let kind = &self.kinds[self.cells[cell as usize].kind as usize];
+        kind.bands[row as usize].map(|(first, end)| first as usize..end as usize)
+    }
+
+    /// Whether `cell` takes one band where it stands.
+    pub(super) fn is_single(&self, cell: u32) -> bool {
+        let row = self.cells[cell as usize].spot.row;
+        self.bands(cell, row).is_some_and(|bands| bands.len() == 1)
+    }
+
+    /// The index of `cell` among the cells of the band at its bottom.
+    pub(super) fn index(&self, cell: u32) -> usize {
+        let spot = self.cells[cell as usize].spot;
+        self.bands[self.rows[spot.row as usize].band as usize].from(spot.site)
+    }
+
+    /// Whether `cell` may stand there, where no cell is but those that `passes` says may be.
+    pub(super) fn fits(&self, cell: u32, spot: Spot, passes: impl Fn(u32) -> bool) -> bool {
+        let (span, fence) = (self.span(cell, spot.site), self.cells[cell as usize].fence);
+        self.rows[spot.row as usize].holds(span, fence)
+            && self.bands(cell, spot.row).is_some_and(|bands| {
+                self.bands[bands].iter().all(|band| band.is_free(span, fence, &passes))
+            })
+    }
+
+    fn lift(&mut self, cell: u32) {
+        let spot = self.cells[cell as usize].spot;
+        for band in self.bands(cell, spot.row).into_iter().flatten() {
+            self.bands[band].remove(spot.site);
+        }
+    }
+
+    /// Puts a cell where it fits.
+    pub(super) fn set_down(&mut self, cell: u32, spot: Spot) {
+        self.cells[cell as usize].spot = spot;
+        let span = self.span(cell, spot.site);
+        for band in self.bands(cell, spot.row).into_iter().flatten() {
+            self.bands[band].insert(Standing { span, cell });
+        }
+    }
+
+    /// By how much these changes together would shorten the wires.
+    fn gain(&self, changes: &[Change], trial: &mut Trial) -> f64 {
+        trial.moves.clear();
+        let moved = |c: &Change| Moved { cell: c.cell, pose: self.pose(c.cell, c.spot) };
+        trial.moves.extend(changes.iter().map(moved));
+        self.wires.gain(&trial.moves, &mut trial.scratch)
+    }
+
+    /// Makes these changes where all of them together are legal and shorten the wires. Returns by how
+    /// much, or 0 where nothing was changed.
+    pub(super) fn apply(&mut self, changes: &[Change], trial: &mut Trial) -> f64 {
+        let gain = self.gain(changes, trial);
+        if gain <= self.least_gain || !self.is_legal(changes) || !self.fills(trial) {
+            return 0.0;
+        }
+        for change in changes {
+            self.lift(change.cell);
+        }
+        for change in changes {
+            self.set_down(change.cell, change.spot);
+        }
+        for step in &trial.moves {
+            self.wires.apply(step);
+        }
+        gain
+    }
+
+    /// Whether the density allows the moves, which are to be made then.
+    fn fills(&mut self, trial: &Trial) -> bool {
+        let Some(density) = &mut self.density else { return true };
+        density.allows(trial.moves.iter().map(|step| {
+            let node = self.cells[step.cell as usize].node;
+            (node, self.wires.pose(step.cell), step.pose)
+        }))
+    }
+
+    /// Whether the placement is legal after these changes, as it is before.
+    fn is_legal(&self, changes: &[Change]) -> bool {
+        let moves = |cell: u32| changes.iter().any(|change| change.cell == cell);
+        changes.iter().enumerate().all(|(k, change)| {
+            self.fits(change.cell, change.spot, moves)
+                && !changes[..k].iter().any(|other| self.overlap(change, other))
+        })
+    }
+
+    fn overlap(&self, a: &Change, b: &Change) -> bool {
+        let (of_a, of_b) = (self.span(a.cell, a.spot.site), self.span(b.cell, b.spot.site));
+        of_a.left < of_b.right
+            && of_b.left < of_a.right
+            && match (self.bands(a.cell, a.spot.row), self.bands(b.cell, b.spot.row)) {
+                (Some(of_a), Some(of_b)) => of_a.start < of_b.end && of_b.start < of_a.end,
+                _ => true,
+            }
+    }
+}

@@ -1,0 +1,263 @@
+//! Cells go near where their nets are shortest: into a gap, between two cells that give way, or in
+//! place of another cell.
+//!
+//! Where a cell's nets are shortest is the median of the boxes of its nets without it, along x and
+//! along y (Goto, "An efficient algorithm for the two-dimensional placement problem in electrical
+//! circuit layout", IEEE TCAS 1981). What is done there is the global swap of Pan, Viswanathan and Chu
+//! ("An efficient and effective detailed placement algorithm", ICCAD 2005), with neighbours that give
+//! way in place of a penalty for overlap.
+
+use super::rows::{Row, Span};
+use super::state::{Change, Spot, State};
+use super::wires::{Moved, Pose, Scratch, Without};
+
+/// Rows that are looked at on each side of the best one.
+const ROWS: usize = 2;
+/// Cells that are looked at on each side of the best place in a row …
+const CELLS: usize = 4;
+/// … and those between which neighbours may give way.
+const NEAR: usize = 2;
+/// Most neighbours that give way.
+const MOST_PUSHED: usize = 8;
+
+/// Working memory of a search.
+#[derive(Default)]
+pub(super) struct Search {
+    without: Without,
+    scratch: Scratch,
+    trial: Vec<Change>,
+    best: Vec<Change>,
+}
+
+/// Adds to `changes` what brings `cell` nearer to its nets, if anything does.
+pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &mut Vec<Change>) {
+    let pose = state.wires.pose(cell);
+    state.wires.leave_out(cell, &mut search.without);
+    let [x, y] = search.without.best_region(&pose);
+    let (x, y) = (pose.x.max(x.0).min(x.1), pose.y.max(y.0).min(y.1));
+    if (x, y) == (pose.x, pose.y) {
+        return;
+    }
+    let of = &state.cells[cell as usize];
+    let index = state.index(cell);
+    let mut seeker = Seeker {
+        state,
+        cell,
+        spot: of.spot,
+        now: search.without.length_at(&pose),
+        x,
+        home: room(state, cell, index),
+        single: state.is_single(cell),
+        gain: state.least_gain,
+        search,
+    };
+    seeker.search.best.clear();
+    let rows = &state.rows[state.searched.clone()];
+    let middle = nearest_row(rows, y - of.half_height);
+    for row in middle.saturating_sub(ROWS)..(middle + ROWS + 1).min(rows.len()) {
+        seeker.look(state.searched.start + row);
+    }
+    changes.append(&mut seeker.search.best);
+}
+
+/// A cell that looks for a better place.
+struct Seeker<'a> {
+    state: &'a State,
+    cell: u32,
+    spot: Spot,
+    /// Weighted length of its nets as it lies.
+    now: f64,
+    /// The x of its centre at which its nets are shortest.
+    x: f64,
+    /// The sites that it and the gaps beside it take.
+    home: Span,
+    single: bool,
+    /// Of the best changes so far, which `search` has.
+    gain: f64,
+    search: &'a mut Search,
+}
+
+impl Seeker<'_> {
+    /// Looks at the gaps and cells of `row` that are nearest to the best x.
+    fn look(&mut self, row: usize) {
+        let state = self.state;
+        if state.bands(self.cell, row as u32).is_none() {
+            return;
+        }
+        let want = state.site_at(self.cell, row, self.x);
+        let band = &state.bands[state.rows[row].band as usize];
+        let (k, fence) = (band.from(want), state.cells[self.cell as usize].fence);
+        for j in k.saturating_sub(CELLS)..=(k + CELLS).min(band.cells.len()) {
+            if let Some(gap) = state.rows[row].within(band.between(j), want, fence) {
+                if gap.width() >= state.cells[self.cell as usize].sites {
+                    self.fill_gap(row, want, gap);
+                } else if self.single && j.abs_diff(k) <= NEAR {
+                    self.between(row, j, gap);
+                }
+            }
+            if let Some(standing) = band.cells.get(j) {
+                self.in_place_of(standing.cell, row, want, j);
+            }
+        }
+    }
+
+    fn at(&self, row: usize, site: i32) -> Spot {
+        Spot { row: row as u32, site, mirrored: self.spot.mirrored }
+    }
+
+    /// By how much the cell's own move shortens its nets.
+    fn own_gain(&self, to: &Pose) -> f64 {
+        self.now - self.search.without.length_at(to)
+    }
+
+    fn offer(&mut self, gain: f64, changes: &[Change]) {
+        if gain > self.gain {
+            self.gain = gain;
+            self.search.best.clear();
+            self.search.best.extend_from_slice(changes);
+        }
+    }
+
+    fn fill_gap(&mut self, row: usize, want: i32, gap: Span) {
+        let sites = self.state.cells[self.cell as usize].sites;
+        let spot = self.at(row, want.max(gap.left).min(gap.right - sites));
+        let gain = self.own_gain(&self.state.pose(self.cell, spot));
+        let fits = || self.state.fits(self.cell, spot, |other| other == self.cell);
+        if gain > self.gain && (self.single || fits()) {
+            self.offer(gain, &[Change { cell: self.cell, spot }]);
+        }
+    }
+
+    /// Into a gap that is too narrow, before cell `j` of the band at the bottom of `row`.
+    fn between(&mut self, row: usize, j: usize, gap: Span) {
+        let sites = self.state.cells[self.cell as usize].sites;
+        let last = gap.right - sites;
+        for site in [gap.left, last, i32::midpoint(gap.left, last)] {
+            let spot = self.at(row, site);
+            let own = self.own_gain(&self.state.pose(self.cell, spot));
+            // Others can seldom give way and shorten wires.
+            if own <= self.gain {
+                continue;
+            }
+            let mut trial = std::mem::take(&mut self.search.trial);
+            trial.clear();
+            trial.push(Change { cell: self.cell, spot });
+            if let Some(gain) = self.push(row, j, site, own, &mut trial) {
+                self.offer(gain, &trial);
+            }
+            self.search.trial = trial;
+        }
+    }
+
+    /// Moves cells `j`, `j + 1` … of a band to the right and those before to the left, until there is
+    /// room for the cell at `site`. Returns by how much the wires become shorter where they do by more
+    /// than with the best so far; the cell's own do by `own`.
+    fn push(
+        &self,
+        row: usize,
+        j: usize,
+        site: i32,
+        own: f64,
+        trial: &mut Vec<Change>,
+    ) -> Option<f64> {
+        let cells = &self.state.bands[self.state.rows[row].band as usize].cells;
+        let (before, after) = cells.split_at(j);
+        let mut gain = own;
+        let mut edge = site + self.state.cells[self.cell as usize].sites;
+        for next in after.iter().filter(|next| next.cell != self.cell) {
+            if next.span.left >= edge {
+                break;
+            }
+            gain += self.pushed(row, next.cell, edge, trial)?;
+            edge += next.span.width();
+        }
+        edge = site;
+        for next in before.iter().rev().filter(|next| next.cell != self.cell) {
+            if next.span.right <= edge {
+                break;
+            }
+            edge -= next.span.width();
+            gain += self.pushed(row, next.cell, edge, trial)?;
+        }
+        Some(gain)
+    }
+
+    /// A neighbour's part of it.
+    fn pushed(&self, row: usize, cell: u32, site: i32, trial: &mut Vec<Change>) -> Option<f64> {
+        let (state, of) = (self.state, &self.state.cells[cell as usize]);
+        let may = trial.len() <= MOST_PUSHED
+            && of.spot.row as usize == row
+            && state.is_single(cell)
+            && state.rows[row].holds(state.span(cell, site), of.fence);
+        may.then(|| {
+            let spot = Spot { site, ..of.spot };
+            trial.push(Change { cell, spot });
+            state.wires.length_of(cell) - state.wires.length_at(cell, &state.pose(cell, spot))
+        })
+    }
+
+    /// In place of `other`, cell `index` of the band at the bottom of `row`, which comes here.
+    fn in_place_of(&mut self, other: u32, row: usize, want: i32, index: usize) {
+        let state = self.state;
+        let (of, theirs) = (&state.cells[self.cell as usize], &state.cells[other as usize]);
+        if other == self.cell || theirs.fence != of.fence || theirs.spot.row as usize != row {
+            return;
+        }
+        let (site, back) = if theirs.sites == of.sites && theirs.kind == of.kind {
+            (theirs.spot.site, of.spot.site)
+        } else {
+            let both = self.single && state.is_single(other);
+            if !both || state.bands(other, of.spot.row).is_none() {
+                return;
+            }
+            let there = room(state, other, index);
+            if there.width() < of.sites || self.home.width() < theirs.sites {
+                return;
+            }
+            // Neighbours change places in `reorder`.
+            let same_row = theirs.spot.row == of.spot.row;
+            if same_row && there.right > self.home.left && self.home.right > there.left {
+                return;
+            }
+            let back = of.spot.site + (of.sites - theirs.sites) / 2;
+            (
+                want.max(there.left).min(there.right - of.sites),
+                back.max(self.home.left).min(self.home.right - theirs.sites),
+            )
+        };
+        let spot = self.at(row, site);
+        let back = Spot { site: back, mirrored: theirs.spot.mirrored, ..of.spot };
+        let (to, from) = (state.pose(self.cell, spot), state.pose(other, back));
+        let own = self.own_gain(&to);
+        if own <= 0.0 {
+            return;
+        }
+        let wires = &state.wires;
+        let gain = if wires.share_a_net(self.cell, other) {
+            let moves = [Moved { cell: self.cell, pose: to }, Moved { cell: other, pose: from }];
+            wires.gain(&moves, &mut self.search.scratch)
+        } else {
+            own + wires.length_of(other) - wires.length_at(other, &from)
+        };
+        self.offer(gain, &[Change { cell: self.cell, spot }, Change { cell: other, spot: back }]);
+    }
+}
+
+/// The row whose bottom edge is nearest to `y`.
+fn nearest_row(rows: &[Row], y: f64) -> usize {
+    match rows.partition_point(|row| row.y < y) {
+        0 => 0,
+        k if k == rows.len() || rows[k].y - y > y - rows[k - 1].y => k - 1,
+        k => k,
+    }
+}
+
+/// The sites of the row of `cell`, the `index`-th of the band at its bottom, that it and the gaps
+/// beside it take.
+fn room(state: &State, cell: u32, index: usize) -> Span {
+    let of = &state.cells[cell as usize];
+    let row = &state.rows[of.spot.row as usize];
+    let around = state.bands[row.band as usize].around(index, index + 1);
+    let room = row.within(around, of.spot.site, of.fence);
+    room.unwrap_or(state.span(cell, of.spot.site))
+}

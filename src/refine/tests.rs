@@ -1,0 +1,279 @@
+use super::*;
+use crate::charge::ChargeOptions;
+use crate::design::{Fence, NodeKind, Orientation, Row, Symmetry};
+use crate::grid::{BinGrid, Rect};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+const SITES: usize = 60;
+const ROWS: usize = 12;
+const HEIGHT: f64 = 10.0;
+const PITCH: f64 = 2.0;
+const X: f64 = -7.0;
+const Y: f64 = 30.0;
+
+/// How a design is made.
+#[derive(Clone, Copy, Default)]
+struct Kind {
+    seed: u64,
+    /// Every other row is upside down.
+    flipped: bool,
+    fence: bool,
+    /// Of the sites, how many cells take.
+    full: f64,
+}
+
+/// A legal design: cells of one to three rows, fixed blocks, a fence, random nets with weights.
+fn design(kind: Kind) -> Design {
+    let mut rng = Pcg64Mcg::seed_from_u64(kind.seed);
+    let mut taken = vec![[false; SITES]; ROWS];
+    let mut design = Design::default();
+    let orientation = |row: usize| match kind.flipped && row % 2 == 1 {
+        true => Orientation::FS,
+        false => Orientation::N,
+    };
+    for row in 0..ROWS {
+        design.rows.push(Row {
+            x: X,
+            y: Y + row as f64 * HEIGHT,
+            height: HEIGHT,
+            site_width: PITCH,
+            pitch: PITCH,
+            sites: SITES as u64,
+            orientation: orientation(row),
+            symmetry: Symmetry { x: false, y: true, r90: false },
+            site: None,
+        });
+    }
+    let fence = Rect::at(X + 20.0 * PITCH, Y + 3.0 * HEIGHT, 24.0 * PITCH, 5.0 * HEIGHT);
+    if kind.fence {
+        design.fences.push(Fence { name: "f".to_owned(), rects: vec![fence] });
+    }
+    let mut free = (kind.full * (SITES * ROWS) as f64) as i64;
+    for attempt in 0..4000 {
+        if free <= 0 {
+            break;
+        }
+        let fixed = attempt < 3;
+        let rows = if fixed { 2 } else { [1, 1, 1, 1, 2, 3][rng.random_range(0..6usize)] };
+        let sites = rng.random_range(1..6usize);
+        let (row, site) = (rng.random_range(0..=ROWS - rows), rng.random_range(0..=SITES - sites));
+        let rect = Rect::at(
+            X + site as f64 * PITCH,
+            Y + row as f64 * HEIGHT,
+            sites as f64 * PITCH,
+            rows as f64 * HEIGHT,
+        );
+        let within = kind.fence && rect.overlap(&fence) == rect.area();
+        let cut = kind.fence && !within && rect.overlap(&fence) > 0.0;
+        let range = site..site + sites;
+        if cut || taken[row..row + rows].iter().any(|row| row[range.clone()].contains(&true)) {
+            continue;
+        }
+        taken[row..row + rows].iter_mut().for_each(|row| row[range.clone()].fill(true));
+        free -= (rows * sites) as i64;
+        let nodes = &mut design.nodes;
+        // A width that is not a whole number of sites.
+        nodes.width.push(rect.width() - if fixed { 0.0 } else { 0.5 });
+        nodes.height.push(rect.height());
+        nodes.kind.push(if fixed { NodeKind::Fixed } else { NodeKind::Movable });
+        nodes.fence.push((within && !fixed).then_some(0));
+        design.placement.x.push(rect.xl);
+        design.placement.y.push(rect.yl);
+        let lies = if rows == 2 || fixed { Orientation::N } else { orientation(row) };
+        design.placement.orientation.push(lies);
+    }
+    let count = design.nodes.len();
+    let mut nets = Nets { net_start: vec![0], ..Nets::default() };
+    for _ in 0..count {
+        for _ in 0..[2, 2, 3, 4, 9][rng.random_range(0..5usize)] {
+            let node = rng.random_range(0..count);
+            let mut offset = |size: f64| (rng.random_range(-0.5..0.5) * size * 8.0).round() / 8.0;
+            nets.pin_dx.push(offset(design.nodes.width[node]));
+            nets.pin_dy.push(offset(design.nodes.height[node]));
+            nets.pin_node.push(node as u32);
+        }
+        nets.net_start.push(nets.pin_node.len() as u32);
+        nets.weight.push([0.0, 0.5, 1.0, 1.0, 3.0][rng.random_range(0..5usize)]);
+    }
+    design.nets = Some(nets);
+    design
+}
+
+fn kinds() -> impl Iterator<Item = Kind> {
+    (0..24).map(|seed| Kind {
+        seed,
+        flipped: seed % 2 == 1,
+        fence: seed % 3 == 0,
+        full: [0.3, 0.6, 0.9][seed as usize / 8],
+    })
+}
+
+fn on_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(work)
+}
+
+fn go_on(_: &Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn with(design: &Design, placement: &Placement) -> Design {
+    Design { placement: placement.clone(), ..design.clone() }
+}
+
+/// Cells keep to the fence: those of it are within, others without.
+fn keeps_fences(design: &Design) -> bool {
+    design.fences.iter().enumerate().all(|(fence, of)| {
+        design.movable().all(|node| {
+            let rect = design.rect(node);
+            let inside = rect.overlap(&of.rects[0]);
+            let most = if design.nodes.fence_of(node) == Some(fence) { rect.area() } else { 0.0 };
+            (inside - most).abs() < 1e-9
+        })
+    })
+}
+
+#[test]
+fn wires_get_shorter_and_cells_stay_legal() {
+    for kind in kinds() {
+        let design = design(kind);
+        let refined = refine(&design, &RefineOptions::default(), &mut go_on).unwrap();
+        let after = with(&design, &refined.placement);
+        let legality =
+            legality::check(&after, &LegalityOptions::default().reference(&design.placement));
+        assert!(legality.unwrap().is_legal(), "seed {}", kind.seed);
+        assert!(keeps_fences(&design) && keeps_fences(&after), "seed {}", kind.seed);
+        let (before, hpwl) = (design.hpwl().unwrap().weighted, after.hpwl().unwrap().weighted);
+        assert!(hpwl < 0.95 * before, "seed {}: {before} to {hpwl}", kind.seed);
+        assert!((hpwl - refined.hpwl_after).abs() < 1e-9 * before);
+        let steps: f64 = refined.shortened.iter().sum();
+        assert!((before - hpwl - steps).abs() < 1e-9 * before);
+        assert!(refined.moved > 0 && refined.stayed == 0 && !refined.interrupted);
+        for (k, node_kind) in design.nodes.kind.iter().enumerate() {
+            let same = after.placement.x[k] == design.placement.x[k];
+            assert!(same || *node_kind == NodeKind::Movable);
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    for kind in kinds().step_by(5) {
+        let design = design(kind);
+        let refined = [1, 2, 5].map(|threads| {
+            on_threads(threads, || refine(&design, &RefineOptions::default(), &mut go_on).unwrap())
+        });
+        assert_eq!(refined[0], refined[1]);
+        assert_eq!(refined[0], refined[2]);
+    }
+}
+
+#[test]
+fn an_interrupted_placement_is_legal() {
+    for calls in [1, 5, 9] {
+        let (design, mut left) = (design(Kind { seed: 3, full: 0.7, ..Kind::default() }), calls);
+        let mut hpwl = f64::INFINITY;
+        let refined = refine(&design, &RefineOptions::default(), &mut |progress| {
+            assert!(progress.hpwl <= hpwl);
+            hpwl = progress.hpwl;
+            left -= 1;
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let refined = refined.unwrap();
+        assert!(refined.interrupted && refined.hpwl_after == hpwl);
+        let after = with(&design, &refined.placement);
+        assert!(legality::check(&after, &LegalityOptions::default()).unwrap().is_legal());
+    }
+}
+
+#[test]
+fn bins_are_not_filled_beyond_their_target() {
+    for seed in 0..6 {
+        let design = design(Kind { seed, full: 0.5, ..Kind::default() });
+        let grid = BinGrid::new(design.die().unwrap(), 7, 6).unwrap();
+        let options = ChargeOptions::default().target_density(0.6);
+        let charge = Charge::from_design(&design, grid, &options).unwrap();
+        let refine = |options: &RefineOptions<'_>| {
+            let placement = refine(&design, options, &mut go_on).unwrap().placement;
+            most_filled(&with(&design, &placement), &grid)
+        };
+        let before = most_filled(&design, &grid);
+        let kept = refine(&RefineOptions::default().density(&charge));
+        for (before, kept) in before.iter().zip(kept) {
+            assert!(kept <= before.max(0.6) + 1e-6, "{before} to {kept}");
+        }
+        let free = refine(&RefineOptions::default());
+        assert!(free.iter().zip(&before).any(|(free, before)| *free > before.max(0.6) + 0.01));
+    }
+}
+
+/// By bin, the share that nodes fill of it.
+fn most_filled(design: &Design, grid: &BinGrid) -> Vec<f64> {
+    let die = grid.die();
+    let bins = (0..grid.nx()).flat_map(|i| (0..grid.ny()).map(move |j| (i, j)));
+    bins.map(|(i, j)| {
+        let (x, y) = (i as f64 * grid.bin_x(), j as f64 * grid.bin_y());
+        let bin = Rect::at(die.xl + x, die.yl + y, grid.bin_x(), grid.bin_y());
+        let fixed = |node: &usize| design.nodes.kind[*node] == NodeKind::Fixed;
+        let weight = |node: usize| if fixed(&node) { 0.6 } else { 1.0 };
+        let areas = (0..design.nodes.len()).map(|n| weight(n) * design.rect(n).overlap(&bin));
+        areas.sum::<f64>() / grid.bin_area()
+    })
+    .collect()
+}
+
+#[test]
+fn moved_cells_keep_their_padding() {
+    let before = design(Kind { seed: 8, full: 0.2, ..Kind::default() });
+    let refined = refine(&before, &RefineOptions::default().padding(1), &mut go_on).unwrap();
+    assert!(refined.moved > 5 && refined.stayed > 0);
+    let after = with(&before, &refined.placement);
+    // A cell's own sites, the last of which it does not fill, and one on each side.
+    let room = |node: usize| {
+        let Rect { xl, xh, yl, yh } = after.rect(node);
+        Rect { xl: xl - PITCH, xh: xh + 0.5 + PITCH, yl, yh }
+    };
+    let place = |design: &Design, node: usize| (design.placement.x[node], design.placement.y[node]);
+    let moved = |node: usize| place(&before, node) != place(&after, node);
+    for node in (0..after.nodes.len()).filter(|&node| moved(node)) {
+        let Rect { xl, xh, .. } = room(node);
+        assert!(xl >= X && xh <= X + SITES as f64 * PITCH);
+        for other in (0..after.nodes.len()).filter(|&other| other != node) {
+            let other = if moved(other) { room(other) } else { after.rect(other) };
+            assert_eq!(room(node).overlap(&other), 0.0);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_legal_is_refused() {
+    let mut overlapping = design(Kind { seed: 1, full: 0.5, ..Kind::default() });
+    let [a, b] = [4, 5];
+    overlapping.placement.x[b] = overlapping.placement.x[a];
+    overlapping.placement.y[b] = overlapping.placement.y[a];
+    let error = refine(&overlapping, &RefineOptions::default(), &mut go_on).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("the placement is not legal: nodes "), "{text}");
+    let mut bad = design(Kind { seed: 1, full: 0.5, ..Kind::default() });
+    bad.nets.as_mut().unwrap().pin_dx[3] = f64::NAN;
+    let error = refine(&bad, &RefineOptions::default(), &mut go_on).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "x offset of pin 3: NaN: expected a finite number, of weights not below 0"
+    );
+    bad.nets = None;
+    let error = refine(&bad, &RefineOptions::default(), &mut go_on).unwrap_err();
+    assert_eq!(error, RefineError::Design(DesignError::NoNets));
+}
+
+#[test]
+fn without_mirroring_no_cell_is_mirrored() {
+    let design = design(Kind { seed: 5, flipped: true, full: 0.6, ..Kind::default() });
+    let refined = refine(&design, &RefineOptions::default().mirror(false), &mut go_on).unwrap();
+    let mirrored = |o: &Orientation| matches!(o, Orientation::FN | Orientation::S);
+    assert!(!refined.placement.orientation.iter().any(mirrored));
+    assert_eq!(refined.shortened[Step::Mirror as usize], 0.0);
+    let refined = refine(&design, &RefineOptions::default(), &mut go_on).unwrap();
+    assert!(refined.placement.orientation.iter().any(mirrored));
+}

@@ -1,0 +1,234 @@
+//! Compressed files, told by the bytes that they begin with.
+
+use std::io;
+
+/// Gives the bytes before compression.
+type Unpack = fn(&[u8]) -> io::Result<Vec<u8>>;
+
+/// A compression.
+pub(crate) struct Compression {
+    /// What its files begin with.
+    magic: &'static [u8],
+    name: &'static str,
+    /// How its files' names end.
+    ending: &'static str,
+    /// A command that unpacks a file.
+    command: &'static str,
+    /// What gives the bytes before compression, where the library reads them itself.
+    unpack: Option<Unpack>,
+}
+
+/// Those that are read, and others that are told apart from damaged text.
+const ALL: [Compression; 4] = [
+    Compression {
+        magic: &[0x1f, 0x8b], // RFC 1952, §2.3.1
+        name: "gzip",
+        ending: ".gz",
+        command: "gzip -dk",
+        unpack: Some(gunzip),
+    },
+    Compression {
+        magic: &[0xfd, b'7', b'z', b'X', b'Z', 0], // the .xz file format, §2.1.1.1
+        name: "xz",
+        ending: ".xz",
+        command: "xz -dk",
+        unpack: Some(unxz),
+    },
+    Compression {
+        magic: b"BZh",
+        name: "bzip2",
+        ending: ".bz2",
+        command: "bzip2 -dk",
+        unpack: None,
+    },
+    Compression {
+        magic: &[0x28, 0xb5, 0x2f, 0xfd], // RFC 8878, §3.1.1
+        name: "zstd",
+        ending: ".zst",
+        command: "zstd -d",
+        unpack: None,
+    },
+];
+
+/// Most bytes at a file's beginning that tell its compression.
+pub(crate) const LONGEST_MAGIC: usize = 6;
+
+/// The endings of the compressed files that are read.
+pub(crate) fn endings() -> impl Iterator<Item = &'static str> {
+    ALL.iter().filter(|c| c.unpack.is_some()).map(|c| c.ending)
+}
+
+/// The compression of a file that begins with these bytes, if it has one.
+pub(crate) fn of(bytes: &[u8]) -> Option<&'static Compression> {
+    ALL.iter().find(|c| bytes.starts_with(c.magic))
+}
+
+impl Compression {
+    /// The bytes before compression.
+    ///
+    /// # Errors
+    /// When they are damaged, do not fit into memory, or cannot be read by this build.
+    pub(crate) fn unpack(&self, compressed: &[u8]) -> io::Result<Vec<u8>> {
+        let Compression { name, command, .. } = self;
+        let Some(unpack) = self.unpack else {
+            let expected = "expected plain text, gzip or xz";
+            let message = format!("compressed by {name}: {expected} ({command} unpacks it)");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        };
+        unpack(compressed).map_err(|e| match e.kind() {
+            io::ErrorKind::Unsupported => {
+                let message = format!("compressed by {name}: {e} ({command} unpacks it)");
+                io::Error::new(e.kind(), message)
+            }
+            io::ErrorKind::OutOfMemory => e,
+            _ => io::Error::new(io::ErrorKind::InvalidData, format!("damaged {name} data: {e}")),
+        })
+    }
+}
+
+/// Files that were packed one after the other give their texts one after the other, and zeros behind them, as tapes
+/// leave them, nothing, as `gzip -d` does.
+#[cfg(feature = "gzip")]
+fn gunzip(mut compressed: &[u8]) -> io::Result<Vec<u8>> {
+    use io::Read;
+    /// A trailer is not believed beyond this many times the compressed length.
+    const MOST: usize = 16;
+    let trailer = compressed.last_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size));
+    let capacity = (trailer as usize).min(MOST * compressed.len());
+    let mut text = Vec::with_capacity(capacity.saturating_add(1));
+    loop {
+        flate2::bufread::GzDecoder::new(&mut compressed).read_to_end(&mut text)?;
+        if compressed.iter().all(|&byte| byte == 0) {
+            return Ok(text);
+        }
+    }
+}
+
+/// Files that were packed one after the other, with padding between or behind them, give their
+/// texts one after the other, as `xz -d` does.
+#[cfg(feature = "xz")]
+fn unxz(mut compressed: &[u8]) -> io::Result<Vec<u8>> {
+    use xz4rust::{XzDecoder, XzError, XzNextBlockResult};
+    /// Most bytes of a dictionary, whatever the header asks for; `xz -9` takes a quarter of it.
+    const MOST: usize = 256 << 20;
+    let cut_short = || io::Error::new(io::ErrorKind::UnexpectedEof, "unexpected end of file");
+    let refused = |e: &XzError| {
+        // The crate's errors are names such as `Sha256NotSupported`.
+        let name = e.to_string();
+        let option = ["NotSupported", "Unsupported", "DictionaryTooLarge"];
+        match option.iter().any(|part| name.contains(part)) {
+            true => io::Error::new(io::ErrorKind::Unsupported, name),
+            false => io::Error::new(io::ErrorKind::InvalidData, name),
+        }
+    };
+    let mut decoder = XzDecoder::in_heap_with_alloc_dict_size(0, MOST);
+    let (mut text, mut piece) = (Vec::new(), vec![0; 1 << 18]);
+    loop {
+        let (taken, given, ended) = match decoder.decode(compressed, &mut piece) {
+            Ok(XzNextBlockResult::NeedMoreData(taken, given)) => (taken, given, false),
+            Ok(XzNextBlockResult::EndOfStream(taken, given)) => (taken, given, true),
+            Err(XzError::NeedsLargerInputBuffer) => return Err(cut_short()),
+            Err(e) => return Err(refused(&e)),
+        };
+        compressed = &compressed[taken..];
+        text.try_reserve(given)?;
+        text.extend_from_slice(&piece[..given]);
+        if ended {
+            // Padding comes by four zeros (§2.2 of the format).
+            while let Some(rest) = compressed.strip_prefix(&[0; 4]) {
+                compressed = rest;
+            }
+            if compressed.is_empty() {
+                return Ok(text);
+            }
+            decoder.reset();
+        } else if (taken, given) == (0, 0) {
+            return Err(cut_short());
+        }
+    }
+}
+
+#[cfg(not(feature = "gzip"))]
+fn gunzip(_: &[u8]) -> io::Result<Vec<u8>> {
+    let message = "this build without the gzip feature cannot read it";
+    Err(io::Error::new(io::ErrorKind::Unsupported, message))
+}
+
+#[cfg(not(feature = "xz"))]
+fn unxz(_: &[u8]) -> io::Result<Vec<u8>> {
+    let message = "this build without the xz feature cannot read it";
+    Err(io::Error::new(io::ErrorKind::Unsupported, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unpack(bytes: &[u8]) -> Result<Vec<u8>, String> {
+        let compression = of(bytes).expect("compressed");
+        compression.unpack(bytes).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn other_compressions_are_named() {
+        for (bytes, name) in [(&b"BZh9"[..], "bzip2"), (&[0x28, 0xb5, 0x2f, 0xfd], "zstd")] {
+            let error = unpack(bytes).unwrap_err();
+            assert!(error.starts_with(&format!("compressed by {name}: expected")), "{error}");
+        }
+        assert!(of(b"UCLA").is_none() && of(b"").is_none());
+        assert_eq!(ALL.iter().map(|c| c.magic.len()).max(), Some(LONGEST_MAGIC));
+    }
+
+    /// `packed` holds `text`, and no part of it is taken for the whole.
+    #[cfg(any(feature = "gzip", feature = "xz"))]
+    fn whole_or_not_at_all(name: &str, packed: &[u8], text: &[u8]) {
+        assert_eq!(unpack(packed).unwrap(), text);
+        // Files that were packed one after the other, as `cat a.gz b.gz` gives.
+        assert_eq!(unpack(&[packed, packed].concat()).unwrap(), [text, text].concat());
+        for cut in [packed.len() - 1, packed.len() / 2, 13, 7] {
+            let error = unpack(&packed[..cut]).unwrap_err();
+            assert!(error.starts_with(&format!("damaged {name} data: ")), "{error}");
+        }
+        for at in [packed.len() / 3, packed.len() / 2, packed.len() - 9] {
+            let mut wrong = packed.to_vec();
+            wrong[at] ^= 0xff;
+            assert!(unpack(&wrong).is_err(), "byte {at} is wrong");
+        }
+        let error = unpack(&[packed, b"and more"].concat()).unwrap_err();
+        assert!(error.starts_with(&format!("damaged {name} data: ")), "{error}");
+    }
+
+    #[cfg(feature = "gzip")]
+    #[test]
+    fn gzip_is_read_whole_or_not_at_all() {
+        use std::io::Write;
+        let text: Vec<u8> =
+            (0..100_000u32).flat_map(|i| format!("o{i} {}\n", i % 7).into_bytes()).collect();
+        let level = flate2::Compression::default();
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
+        encoder.write_all(&text).unwrap();
+        let packed = encoder.finish().unwrap();
+        whole_or_not_at_all("gzip", &packed, &text);
+        assert_eq!(unpack(&[&packed[..], &[0; 500]].concat()).unwrap(), text);
+        assert!(unpack(&[&packed[..], &[0; 3], &packed].concat()).is_err(), "zeros end a file");
+    }
+
+    #[cfg(feature = "xz")]
+    #[test]
+    fn xz_is_read_whole_or_not_at_all() {
+        let text: Vec<u8> =
+            (0..60u32).flat_map(|i| format!("o{i} {}\n", i % 7).into_bytes()).collect();
+        let packed = b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F\x02\0!\x01\x1c\0\0\0\x10\xcfX\xcc\xe0\x01]\0\x95]\x007\x8c\0\
+            \x031`\xcd\x0eg\x0e\xf1\xe7\xc7\x88\xaf\x9cC\xe2m\x15)\x02F?\xdc\x8f\x9f4W\x06\xbe\x08J\
+            \x94\xc9\xa0\x12g\x9fF\x89\xd7\x17\x03\x18\xaa\x19\x85np\x1dH\xd2x=\xc1JF*\x1b\x16$\x16\
+            \xb5K\xe2w\xf2cW\x12\xd8\x0b\xe0\x0bk\x99a\x86\x97\xa8\xa0G\xca\x19\xb5\xff\x9f\xadtP\
+            \xcc\xe1\x1a\xd5tF\xee\xd7\xf9\xa9\xf6)\xf7\xec\xc3\xbb\xdc\x082\x0d7c\xf1\xf3S\xe1\x9d\
+            \x8bM\xc9\xe1]Q\xc5\x13%\xc2\xafR\xb5q\x002\xac;,\x8f\x1e\xb7\xe2S\x04@\xd4\x14\xf2\xf9\
+            \x7f\0\0\0\0\xf0\x07\x8c\xbfSb\xf1\xfb\0\x01\xb1\x01\xde\x02\0\0y'\xac\xea\xb1\xc4g\xfb\
+            \x02\0\0\0\0\x04YZ";
+        whole_or_not_at_all("xz", packed, &text);
+        let padded = [&packed[..], &[0; 8], packed, &[0; 4]].concat();
+        assert_eq!(unpack(&padded).unwrap(), [&text[..], &text].concat());
+        assert!(unpack(&[&packed[..], &[0; 3]].concat()).is_err(), "padding is of four");
+    }
+}

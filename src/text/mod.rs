@@ -1,0 +1,9 @@
+//! What readers of text files share: files as bytes, compressed or not, words and where they stand,
+//! names to indices, and columns that parts of a file fill.
+
+pub(crate) mod columns;
+pub(crate) mod compression;
+pub(crate) mod entries;
+pub(crate) mod file;
+pub(crate) mod index;
+pub(crate) mod words;

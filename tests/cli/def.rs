@@ -1,0 +1,361 @@
+//! Designs in LEF and DEF: what every command makes of them, and DEF that is written.
+
+use crate::{close, eval_json, failure, placefield, run};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const LEF: &str = "\
+VERSION 5.8 ;
+UNITS
+  DATABASE MICRONS 1000 ;
+END UNITS
+LAYER M1
+  TYPE ROUTING ;
+  DIRECTION HORIZONTAL ;
+  PITCH 0.2 ;
+  WIDTH 0.1 ;
+END M1
+SITE core
+  CLASS CORE ;
+  SIZE 0.2 BY 2 ;
+  SYMMETRY Y ;
+END core
+MACRO inv
+  CLASS CORE ;
+  ORIGIN 0 0 ;
+  SIZE 0.6 BY 2 ;
+  SYMMETRY X Y ;
+  SITE core ;
+  PIN A
+    DIRECTION INPUT ;
+    PORT
+      LAYER M1 ;
+      RECT 0 0.9 0.2 1.1 ;
+    END
+  END A
+  PIN Y
+    DIRECTION OUTPUT ;
+    PORT
+      LAYER M1 ;
+      RECT 0.4 0.2 0.6 0.4 ;
+      RECT 0.4 0.4 0.6 1.4 ;
+    END
+  END Y
+END inv
+MACRO ram
+  CLASS BLOCK ;
+  SIZE 4 BY 8 ;
+  SYMMETRY X Y R90 ;
+  PIN D
+    DIRECTION INOUT ;
+    PORT
+      LAYER M1 ;
+      RECT 0 0 0.2 0.2 ;
+    END
+  END D
+END ram
+END LIBRARY
+";
+
+/// Cells of the design.
+const CELLS: usize = 120;
+
+/// A die of 20 × 20 µm at 2000 units: ten rows of 100 sites, cells in a chain of nets that is not placed, a block
+/// that lies turned, and whatever else.
+fn def(sections: &str) -> String {
+    let rows: String = (0..10)
+        .map(|k| {
+            let orientation = if k % 2 == 0 { "N" } else { "FS" };
+            format!("ROW r{k} core 0 {} {orientation} DO 100 BY 1 STEP 400 0 ;\n", 4000 * k)
+        })
+        .collect();
+    let component = |k: usize| match k {
+        0 => "- u0 inv + SOURCE DIST + PLACED ( 400 0 ) N ;\r\n".to_owned(),
+        k => format!("- u{k} inv + SOURCE DIST + UNPLACED ;\n"),
+    };
+    let components: String = (0..CELLS).map(component).collect();
+    let net = |k: usize| format!("- n{k} ( u{k} Y ) ( u{} A ) ;\n", k + 1);
+    let nets: String = (0..CELLS - 1).map(net).collect();
+    format!(
+        "# a comment\nVERSION 5.8 ;\nDESIGN chip ;\nUNITS DISTANCE MICRONS 2000 ;\n\
+         DIEAREA ( 0 0 ) ( 40000 40000 ) ;\n{rows}\
+         COMPONENTS {} ;\n{components}- ram1 ram + FIXED ( 20000 20000 ) W ;\nEND COMPONENTS\n\
+         PINS 1 ;\n- in + NET in + DIRECTION INPUT + LAYER M1 ( 0 0 ) ( 200 200 ) + PLACED ( 0 8000 ) N ;\nEND PINS\n\
+         NETS {} ;\n{nets}- in ( PIN in ) ( u0 A ) ( ram1 D ) ;\nEND NETS\n{sections}END DESIGN\n",
+        CELLS + 1,
+        CELLS,
+    )
+}
+
+/// A DEF file with these sections besides, and its LEF file, in a folder of their own.
+struct Chip {
+    folder: TempDir,
+}
+
+impl Chip {
+    fn new(sections: &str) -> Chip {
+        let chip = Chip { folder: tempfile::tempdir().unwrap() };
+        std::fs::write(chip.file("chip.def"), def(sections)).unwrap();
+        std::fs::write(chip.file("chip.lef"), LEF).unwrap();
+        chip
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn eval(&self, more: &[&dyn AsRef<OsStr>]) -> Value {
+        let (def, lef) = (self.file("chip.def"), self.file("chip.lef"));
+        let mut all: Vec<&dyn AsRef<OsStr>> = vec![&def, &"--lef", &lef, &"--engine", &"cpu"];
+        all.extend(more);
+        eval_json(&all)
+    }
+
+    /// Places into `out`.
+    fn place(&self, out: &Path, more: &[&dyn AsRef<OsStr>]) -> Value {
+        let (def, lef, json) = (self.file("chip.def"), self.file("chip.lef"), self.file("p.json"));
+        let mut all: Vec<&dyn AsRef<OsStr>> = vec![
+            &"place",
+            &"--until",
+            &"global",
+            &def,
+            &"--lef",
+            &lef,
+            &"--engine",
+            &"cpu",
+            &"-o",
+            &out,
+            &"--json",
+            &json,
+        ];
+        all.extend(more);
+        run(&all);
+        serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap()
+    }
+}
+
+/// What `--lef` names a file by.
+const BLOCKED: &str = "\
+BLOCKAGES 3 ;
+- PLACEMENT RECT ( 0 32000 ) ( 8000 40000 ) ;
+- PLACEMENT + SOFT RECT ( 8000 32000 ) ( 12000 40000 ) ;
+- PLACEMENT + PARTIAL 60.0 RECT ( 32000 32000 ) ( 40000 40000 ) ;
+END BLOCKAGES
+";
+const FENCED: &str = "\
+REGIONS 1 ;
+- corner ( 24000 0 ) ( 40000 12000 ) + TYPE FENCE ;
+END REGIONS
+GROUPS 1 ;
+- g u1* + REGION corner ;
+END GROUPS
+";
+
+#[test]
+fn eval_says_what_the_def_holds_and_micrometres() {
+    let chip = Chip::new(BLOCKED);
+    let json = chip.eval(&[&"--bins", &"10x10", &"--precision", &"f64"]);
+    let (design, def) = (&json["design"], &json["design"]["def"]);
+    assert_eq!(design["name"], "chip");
+    assert_eq!((&design["movable"], &design["fixed"]), (&120.into(), &2.into()));
+    assert_eq!(
+        (&def["components"], &def["pins"], &def["nets"]),
+        (&121.into(), &1.into(), &120.into())
+    );
+    assert_eq!((&def["unplaced"], &def["connections"]), (&119.into(), &240.into()));
+    assert_eq!((&def["version"], &def["units"]), (&"5.8".into(), &2000.0.into()));
+    assert_eq!((&def["rows"], &def["blockages"]), (&10.into(), &3.into()));
+    assert_eq!(design["die_um"], serde_json::json!([0.0, 0.0, 20.0, 20.0]));
+    assert_eq!(json["grid"]["bin_size_um"], serde_json::json!([2.0, 2.0]));
+    let number = |key: &str| json[key].as_f64().unwrap();
+    close("hpwl", number("hpwl_um"), number("hpwl") / 2000.0, 1.0, 1e-9);
+    assert_eq!(json["options"]["row_blockage"], true);
+    let text = run(&[&"eval", &chip.file("chip.def"), &"--lef", &chip.file("chip.lef")]);
+    assert!(
+        text.contains(" µm\n") && text.contains("DEF        version 5.8, 2000 units"),
+        "{text}"
+    );
+}
+
+#[test]
+fn blockages_are_taken_by_their_kind() {
+    let total = |sections: &str| {
+        let json = Chip::new(sections).eval(&[&"--bins", &"10x10", &"--precision", &"f64"]);
+        json["density"]["total_area"].as_f64().unwrap()
+    };
+    // Two bins of 4000 × 4000 by two and one by two, and two by two of which 40 % are taken.
+    let bins = 4.0 + 2.0 + 0.4 * 4.0;
+    close("area", total(BLOCKED) - total(""), bins * 16e6, 16e6, 1e-9);
+    let json = Chip::new(BLOCKED).eval(&[&"--bins", &"10x10"]);
+    close("blocked", json["density"]["blocked_area"].as_f64().unwrap(), bins * 16e6, 16e6, 1e-9);
+    // The block lies on 16000 × 8000; its halo is one unit of 2000 at its left before it is turned.
+    let halo = def("").replace("ram1 ram +", "ram1 ram + HALO 2000 0 0 0 +");
+    let chip = Chip::new("");
+    std::fs::write(chip.file("chip.def"), halo).unwrap();
+    let json = chip.eval(&[&"--bins", &"10x10", &"--precision", &"f64"]);
+    let with_halo = json["density"]["total_area"].as_f64().unwrap();
+    close("halo", with_halo - total(""), 16000.0 * 2000.0, 16e6, 1e-9);
+}
+
+#[test]
+fn fences_hold_their_cells() {
+    let chip = Chip::new(FENCED);
+    let json = chip.eval(&[&"--bins", &"10x10"]);
+    let regions = json["regions"].as_array().unwrap();
+    assert_eq!(regions.len(), 2);
+    assert_eq!((&regions[0]["fence"], &regions[1]["fence"]), (&"corner".into(), &Value::Null));
+    // u1, u10 to u19, u100 to u119.
+    assert_eq!((&regions[0]["movable"], &regions[1]["movable"]), (&31.into(), &89.into()));
+    let out = chip.file("out.def");
+    chip.place(&out, &[]);
+    let text = std::fs::read_to_string(&out).unwrap();
+    let mut inside = 0;
+    for line in text.lines().filter(|line| line.starts_with("- u") && line.contains(" inv ")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let at = words.iter().position(|word| *word == "PLACED").unwrap();
+        let [x, y] = [at + 2, at + 3].map(|k| words[k].parse::<f64>().unwrap());
+        let (x, y) = (x + 600.0, y + 2000.0);
+        let member = words[1].starts_with("u1");
+        let within = x > 24000.0 && y < 12000.0;
+        inside += usize::from(member == within);
+    }
+    // A global placement: a few may lie across the edge.
+    assert!(inside >= CELLS - 6, "{inside}");
+}
+
+#[test]
+fn a_placed_def_differs_in_placements_alone() {
+    let chip = Chip::new("");
+    let (out, packed, pl) = (chip.file("out.def"), chip.file("out.def.gz"), chip.file("out.pl"));
+    let placed = chip.place(&out, &[]);
+    assert!(placed["result"]["hpwl_um"].as_f64().unwrap() > 0.0);
+    let strip = |text: &str| -> Vec<String> {
+        let strip = |line: &str| match line.starts_with("- u") && line.contains(" inv ") {
+            true => line
+                .split(" + UNPLACED")
+                .next()
+                .unwrap()
+                .split(" + PLACED")
+                .next()
+                .unwrap()
+                .to_owned(),
+            false => line.to_owned(),
+        };
+        text.split('\n').map(strip).collect()
+    };
+    let before = std::fs::read_to_string(chip.file("chip.def")).unwrap();
+    let after = std::fs::read_to_string(&out).unwrap();
+    assert_eq!(strip(&before), strip(&after));
+    assert!(!after.contains("UNPLACED") && after.contains(") N ;\r\n"));
+
+    chip.place(&packed, &[]);
+    chip.place(&pl, &[]);
+    let hpwl = |placement: &Path| chip.eval(&[&"--pl", &placement])["hpwl"].as_f64().unwrap();
+    let want = placed["result"]["hpwl"].as_f64().unwrap();
+    close("pl", hpwl(&pl), want, want, 1e-12);
+    // Rounded to whole units.
+    close("def", hpwl(&out), want, want, 1e-3);
+    assert_eq!(hpwl(&out), hpwl(&packed));
+    assert_eq!(chip.eval(&[&"--pl", &pl])["warnings"], serde_json::json!([]));
+    let unplaced = &chip.eval(&[])["warnings"][0];
+    assert!(unplaced.as_str().unwrap().contains("119 components are not placed"), "{unplaced}");
+
+    let lef = chip.file("chip.lef");
+    let diff = run(&[
+        &"diff",
+        &chip.file("chip.def"),
+        &"--lef",
+        &lef,
+        &"--from",
+        &pl,
+        &"--to",
+        &out,
+        &"--json",
+        &"-",
+    ]);
+    let diff: Value = serde_json::from_str(&diff).unwrap();
+    assert!(diff["displacement"]["largest"].as_f64().unwrap() <= 1.0, "{}", diff["displacement"]);
+    let text = run(&[
+        &"convert",
+        &chip.file("chip.def"),
+        &"--lef",
+        &lef,
+        &"--pl",
+        &pl,
+        &chip.file("c.def"),
+    ]);
+    assert!(text.ends_with("c.def\n"), "{text}");
+    assert_eq!(std::fs::read(chip.file("c.def")).unwrap(), std::fs::read(&out).unwrap());
+}
+
+#[test]
+fn def_becomes_bookshelf_and_def_again() {
+    let chip = Chip::new(BLOCKED);
+    let (aux, back, lef) = (chip.file("b.aux"), chip.file("back.def"), chip.file("chip.lef"));
+    let json = run(&[&"convert", &chip.file("chip.def"), &"--lef", &lef, &aux, &"--json", &"-"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["outputs"].as_array().unwrap().len(), 6);
+    let lost = &json["lost"];
+    for (what, count) in [("hard blockages", 1), ("soft blockages", 1), ("partial blockages", 1)] {
+        assert_eq!(lost[what], count, "{lost}");
+    }
+    let listed = run(&[&"convert", &aux, &back]);
+    assert_eq!(listed.lines().count(), 2);
+    let hpwl = |args: &[&dyn AsRef<OsStr>]| eval_json(args)["hpwl"].as_f64().unwrap();
+    let want = json["hpwl"].as_f64().unwrap();
+    close("aux", hpwl(&[&aux]), want, want, 1e-12);
+    close("def", hpwl(&[&back, &"--lef", &chip.file("back.lef")]), want, want, 1e-12);
+}
+
+#[test]
+fn wrong_usage_of_lef_and_def_is_told() {
+    let chip = Chip::new("");
+    let tiny = crate::tiny::Tiny::new();
+    let (def, lef, aux) = (chip.file("chip.def"), chip.file("chip.lef"), tiny.aux());
+    let lef: &dyn AsRef<OsStr> = &lef;
+    let refused = |args: &[&dyn AsRef<OsStr>], want: &str| {
+        let output = placefield(args).assert().code(2).stdout("").get_output().clone();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains(want), "{text}");
+    };
+    refused(&[&"eval", &def], "a .def design needs its LEF files: expected '--lef FILE'");
+    refused(&[&"eval", &aux, &"--lef", lef], "'--lef' is for .def designs");
+    refused(&[&"eval", &aux, &"--pin-position", &"mean"], "'--pin-position' is for .def designs");
+    let corner: [&dyn AsRef<OsStr>; 6] =
+        [&"eval", &def, &"--lef", lef, &"--pin-offset", &"lower-left"];
+    refused(&corner, "'--pin-offset' is for .aux designs");
+    refused(
+        &[&"place", &aux, &"-o", &chip.file("o.def")],
+        "expected a .pl file, for the design is no .def",
+    );
+    refused(&[&"place", &def, &"--lef", lef, &"-o", &def], "is an input of the run");
+    refused(&[&"place", &def, &"--lef", lef, &"-o", lef], "is an input of the run");
+    refused(&[&"convert", &aux, &chip.file("o.txt")], "expected a name that ends in .aux or .def");
+    let missing = failure(&[&"eval", &def, &"--lef", &chip.file("none.lef")]);
+    assert!(missing.contains("none.lef: "), "{missing}");
+}
+
+#[test]
+fn pictures_and_pages_of_a_fenced_design() {
+    let chip = Chip::new(&format!("{FENCED}{BLOCKED}"));
+    let (def, lef) = (chip.file("chip.def"), chip.file("chip.lef"));
+    let drawn =
+        run(&[&"plot", &def, &"--lef", &lef, &"--out", &chip.file("p"), &"--format", &"png"]);
+    assert_eq!(drawn.lines().count(), 9);
+    run(&[&"report", &def, &"--lef", &lef, &"--out", &chip.file("r.html")]);
+    assert!(std::fs::read_to_string(chip.file("r.html")).unwrap().contains("chip"));
+    run(&[
+        &"compare",
+        &def,
+        &"--lef",
+        &lef,
+        &"--engine",
+        &"cpu",
+        &"--iterations",
+        &"3",
+        &"--bins",
+        &"16",
+    ]);
+}

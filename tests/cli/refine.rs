@@ -1,0 +1,100 @@
+//! `refine`: shorter wires, legal cells, the JSON's keys and the exit codes.
+
+use crate::tiny::{Tiny, row};
+use crate::{eval_json, failure, placefield, run};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Twelve cells of 4 × 2 on a die of 40 × 16, in pairs that are each far apart, and rows N and FS in
+/// turn.
+fn pairs() -> Tiny {
+    let tiny = Tiny::new();
+    let rows: String = (0..8)
+        .map(|i| match i % 2 {
+            0 => row(2 * i, 0, 40),
+            _ => row(2 * i, 0, 40).replace("Siteorient : N", "Siteorient : FS"),
+        })
+        .collect();
+    tiny.write("scl", format!("UCLA scl 1.0\nNumRows : 8\n{rows}").as_bytes());
+    let mut nodes = "NumNodes : 13\nNumTerminals : 1\n".to_owned();
+    let (mut places, mut nets, mut weights) =
+        (String::new(), "NumNets : 6\nNumPins : 12\n".to_owned(), String::new());
+    for i in 0..12 {
+        nodes += &format!("c{i} 4 2\n");
+        let orientation = if i / 2 % 2 == 0 { "N" } else { "FS" };
+        places += &format!("c{i} {} {} : {orientation}\n", 6 + 24 * (i % 2), 2 * (i / 2));
+    }
+    for i in 0..6 {
+        nets += &format!("NetDegree : 2 n{i}\n c{i} I : 1 0.5\n c{} O : -1 0\n", 11 - i);
+        weights += &format!("n{i} {}\n", i + 1);
+    }
+    tiny.write("nodes", (nodes + "fix 4 4 terminal\n").as_bytes());
+    tiny.write("pl", (places + "fix 18 4 : N /FIXED\n").as_bytes());
+    tiny.write("nets", nets.as_bytes());
+    tiny.write("wts", weights.as_bytes());
+    tiny
+}
+
+fn refined(tiny: &Tiny, more: &[&str]) -> (PathBuf, Value) {
+    let (out, json) = (tiny.folder().join("refined.pl"), tiny.folder().join("refined.json"));
+    let mut args = vec!["--json", json.to_str().unwrap(), "-o", out.to_str().unwrap()];
+    args.extend(more);
+    let aux = tiny.aux();
+    let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"refine", &aux];
+    all.extend(args.iter().map(|arg| arg as &dyn AsRef<std::ffi::OsStr>));
+    run(&all);
+    (out, serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap())
+}
+
+#[test]
+fn wires_get_shorter_and_the_summary_says_so() {
+    let tiny = pairs();
+    let (out, report) = refined(&tiny, &[]);
+    let before = eval_json(&[&tiny.aux(), &"--bins", &"8"]);
+    let after = eval_json(&[&tiny.aux(), &"--pl", &out, &"--bins", &"8", &"--legality"]);
+    assert_eq!(after["legality"]["legal"], true);
+    let (legal, detailed) = (&report["stages"]["legal"], &report["stages"]["detailed"]);
+    for key in ["hpwl", "hpwl_weighted"] {
+        assert_eq!(legal[key], before[key]);
+        assert_eq!(detailed[key], after[key]);
+    }
+    let [was, is] = [legal, detailed].map(|stage| stage["hpwl_weighted"].as_f64().unwrap());
+    assert!(is < 0.5 * was, "{was} to {is}");
+    assert_eq!(detailed["status"], "converged");
+    assert_eq!(report["legality"]["legal"], true);
+    assert!(report["displacement"]["max"].as_f64() >= report["displacement"]["p95"].as_f64());
+    let steps = ["swap", "reorder", "shift", "mirror"].map(|s| detailed["shortened"][s].as_f64());
+    let all: f64 = steps.into_iter().map(Option::unwrap).sum();
+    assert!((was - is - all).abs() < 1e-9 * was);
+}
+
+#[test]
+fn the_same_file_for_any_number_of_threads() {
+    let tiny = pairs();
+    let text = |threads| std::fs::read(refined(&tiny, &["--threads", threads]).0).unwrap();
+    assert_eq!(text("1"), text("3"));
+}
+
+#[test]
+fn a_placement_that_is_not_legal_is_refused() {
+    let tiny = pairs();
+    tiny.edit("pl", "c1 30 0 : N", "c1 7 0 : N");
+    let out = tiny.folder().join("refined.pl");
+    let said = failure(&[&"refine", &tiny.aux(), &"-o", &out]);
+    let want = "placefield: the placement is not legal: 1 overlaps of area 6.000000e0 (c0 and c1 by \
+                6.000000e0): expected a legal one";
+    assert!(said.starts_with(want), "{said}");
+    assert!(!out.exists());
+}
+
+#[test]
+fn out_of_time_the_placement_so_far_is_written() {
+    let tiny = pairs();
+    let out = tiny.folder().join("refined.pl");
+    placefield(&[&"refine", &tiny.aux(), &"-o", &out, &"--time-limit", &"0"])
+        .assert()
+        .code(3)
+        .stderr(predicates::str::contains("the time was spent: "));
+    let after = eval_json(&[&tiny.aux(), &"--pl", &out, &"--bins", &"8", &"--legality"]);
+    assert_eq!(after["legality"]["legal"], true);
+}

@@ -1,0 +1,144 @@
+//! `compare-runs`, and the page of `diff`: several placements side by side.
+
+use crate::tiny::Tiny;
+use crate::{failure, names_in, placefield, run};
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// JSON of three placements of one design: as it is, with longer wires, and with cells on one another.
+fn evaluated(tiny: &Tiny) -> [PathBuf; 3] {
+    let moves = [("c 18 5", "c 18 5"), ("c 18 5", "c 4 12"), ("c 18 5", "c 6 2")];
+    let names = ["start", "far", "heap"];
+    [0, 1, 2].map(|k| {
+        let file = |ending: &str| tiny.folder().join(names[k]).with_extension(ending);
+        let (pl, out) = (file("pl"), file("json"));
+        std::fs::write(&pl, tiny.text("pl").replace(moves[k].0, moves[k].1)).unwrap();
+        run(&[&"eval", &tiny.aux(), &"--pl", &pl, &"--bins", &"8x4", &"--json", &out]);
+        out
+    })
+}
+
+fn json_of(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn runs_that_no_other_beats_are_marked() {
+    let tiny = Tiny::new();
+    let [start, far, heap] = evaluated(&tiny);
+    let out: Value =
+        serde_json::from_str(&run(&[&"compare-runs", &start, &far, &heap, &"--json", &"-"]))
+            .unwrap();
+    let runs = out["runs"].as_array().unwrap();
+    let names: Vec<&str> = runs.iter().map(|r| r["name"].as_str().unwrap()).collect();
+    assert_eq!((&out["design"], &names[..]), (&json!("t"), &["start", "far", "heap"][..]));
+    for (run, path) in runs.iter().zip([&start, &far, &heap]) {
+        let alone = json_of(path);
+        assert_eq!(run["hpwl"], alone["hpwl"]);
+        assert_eq!(run["overflow_smoothed"], alone["density"]["overflow_smoothed"]);
+        // By the definition, from the numbers of all.
+        let both = |r: &Value| ["hpwl", "overflow_smoothed"].map(|key| r[key].as_f64().unwrap());
+        let mine = both(run);
+        let beaten = runs
+            .iter()
+            .map(both)
+            .any(|other| (0..2).all(|k| other[k] <= mine[k]) && (0..2).any(|k| other[k] < mine[k]));
+        assert_eq!(run["pareto"], json!(!beaten));
+    }
+    assert!(runs.iter().any(|r| r["pareto"] == json!(false)), "{out}");
+    let table = run(&[&"compare-runs", &start, &far]);
+    assert!(table.lines().any(|l| l.starts_with("far ")) && table.contains("HPWL"), "{table}");
+}
+
+#[test]
+fn runs_with_a_history_have_curves() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&[&"generate", &"--cells", &"200", &"--out", &folder.path()]);
+    let at = |name: &str| folder.path().join(name);
+    let aux = at("cells200.aux");
+    let place = |name: &str, more: &[&dyn AsRef<OsStr>]| {
+        let (pl, history) = (at(name).with_extension("pl"), at(name).with_extension("json"));
+        let base: &[&dyn AsRef<OsStr>] =
+            &[&"place", &aux, &"-o", &pl, &"--engine", &"cpu", &"--history", &history];
+        placefield(&[base, more].concat()).assert().success();
+        history
+    };
+    let (rough, fine) = (place("rough", &[&"--stop-overflow", &"0.3"]), place("fine", &[]));
+    let (plots, page) = (at("plots"), at("runs.html"));
+    run(&[&"compare-runs", &rough, &fine, &"--plots", &plots, &"--report", &page]);
+    let names = ["runs_overflow", "runs_pareto", "runs_wirelength"];
+    crate::pictures::check_pictures(&plots, &names);
+    assert_eq!(names_in(&plots).len(), 2 * names.len());
+    let text = std::fs::read_to_string(page).unwrap();
+    assert!(text.contains("2 placements side by side") && text.contains("rough"));
+    assert_eq!(text.matches("data:image/svg+xml").count(), 3);
+}
+
+#[test]
+fn runs_of_other_designs_or_files_are_refused() {
+    let tiny = Tiny::new();
+    let [start, far, _] = evaluated(&tiny);
+    let mut other = json_of(&far);
+    other["design"]["name"] = json!("another");
+    std::fs::write(&far, other.to_string()).unwrap();
+    let said = failure(&[&"compare-runs", &start, &far]);
+    assert!(said.contains("design another of 3 movable cells, expected t of 3"), "{said}");
+    std::fs::write(&far, "{\"design\": 3}").unwrap();
+    let said = failure(&[&"compare-runs", &start, &far]);
+    assert!(said.contains("far.json: expected what eval or place writes as JSON"), "{said}");
+    placefield(&[&"compare-runs", &start, &start]).assert().code(2);
+    placefield(&[&"compare-runs", &start]).assert().code(2);
+}
+
+#[test]
+fn a_page_has_both_placements_under_one_cursor() {
+    let tiny = Tiny::new();
+    let (aux, from) = (tiny.aux(), tiny.file("pl"));
+    let (to, page) = (tiny.folder().join("to.pl"), tiny.folder().join("d.html"));
+    std::fs::write(&to, tiny.text("pl").replace("c 18 5", "c 6 2")).unwrap();
+    run(&[&"diff", &aux, &"--from", &from, &"--to", &to, &"--bins", &"8x4", &"--report", &page]);
+    let text = std::fs::read_to_string(&page).unwrap();
+    let (_, rest) = text.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    let panels = data["maps"]["panels"].as_array().unwrap();
+    let ids: Vec<&str> = panels.iter().map(|p| p["id"].as_str().unwrap()).collect();
+    let pairs =
+        ["density_from", "density_to", "density_difference", "overflow_from", "overflow_to"];
+    assert_eq!((&ids[..5], ids[5]), (&pairs[..], "displacement"));
+    assert_eq!(panels[0]["ends"], panels[1]["ends"], "densities can be compared");
+    assert_eq!(panels[3]["ends"], panels[4]["ends"]);
+    for part in ["Both placements in numbers", "Cells that moved farthest", "to.pl beside t.pl"] {
+        assert!(text.contains(part), "{part}");
+    }
+    assert!(!text.contains("http:") && !text.contains("https:"));
+}
+
+#[test]
+fn maps_are_written_as_csv() {
+    let tiny = Tiny::new();
+    let (npy, csv) = (tiny.folder().join("npy"), tiny.folder().join("csv"));
+    let base: [&dyn AsRef<OsStr>; 5] = [&"eval", &tiny.aux(), &"--bins", &"8x4", &"--maps"];
+    run(&[&base[..], &[&npy]].concat());
+    run(&[&base[..], &[&csv, &"--maps-as", &"csv"]].concat());
+    let names = |ending: &str| {
+        ["density", "field_x", "field_y", "force_x", "force_y", "potential"]
+            .map(|name| format!("{name}.{ending}"))
+    };
+    assert_eq!((names_in(&csv), names_in(&npy)), (names("csv").to_vec(), names("npy").to_vec()));
+    let text = std::fs::read_to_string(csv.join("density.csv")).unwrap();
+    let (_, values) = crate::npy::<f32>(&npy.join("density.npy"));
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("x,y,density"));
+    // Bins of 5 × 4 on a die of 40 × 16, y fastest.
+    for (k, line) in lines.enumerate() {
+        let [x, y, value]: [f64; 3] =
+            line.split(',').map(|v| v.parse().unwrap()).collect::<Vec<f64>>().try_into().unwrap();
+        assert_eq!((x, y), (2.5 + 5.0 * (k / 4) as f64, 2.0 + 4.0 * (k % 4) as f64));
+        assert_eq!(value as f32, values[k]);
+    }
+    assert_eq!(text.lines().count(), 33);
+    let force = std::fs::read_to_string(csv.join("force_x.csv")).unwrap();
+    assert_eq!((force.lines().next(), force.lines().count()), (Some("force_x"), 4));
+    placefield(&[&"eval", &tiny.aux(), &"--maps-as", &"csv"]).assert().code(2);
+}
