@@ -52,6 +52,8 @@
 #![doc = include_str!("../../benchmarks/examples/spread_gpu.rs")]
 //! ```
 
+#[cfg(feature = "python")]
+pub(crate) use super::device::CallersCapture;
 use super::device::{CudaError, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu};
 pub use cudarc;
 #[cfg(feature = "python")]
@@ -270,10 +272,13 @@ pub(crate) unsafe fn wait_for_stream(
     Ok(())
 }
 
-/// Whether what this thread enqueues becomes part of a graph of the caller's at present.
+/// The capture of the caller's that what this thread enqueues becomes a part of at present.
+///
+/// # Errors
+/// When the driver refuses to tell.
 #[cfg(feature = "python")]
-pub(crate) fn is_capturing(gpu: &Gpu) -> bool {
-    gpu.is_capturing()
+pub(crate) fn callers_capture(gpu: &Gpu) -> Result<Option<CallersCapture>, CudaError> {
+    gpu.callers_capture()
 }
 
 /// Memory of somebody else's where a [`DeviceVec`] is asked for. It is not freed.

@@ -1,14 +1,15 @@
 //! Single transforms and the field solve in device memory, on a stream of the caller's.
 //!
-//! Plans are kept, the last used first: kernels, tables and memory to work in. One that a graph of the
-//! caller's holds is kept for ever.
+//! Plans are kept, the last used first: kernels, tables and memory to work in. A graph of the
+//! caller's may run at the same time as other work, and as other graphs: a plan that was captured
+//! serves that capture alone from then on. Nobody tells when the graph is gone, so it is kept.
 
 use super::arrays::{Array, Memory};
 use super::dlpack::Foreign;
 use super::errors::Failure;
 use super::transforms::Work;
 use crate::border::{Device, stream_of};
-use crate::cuda::interop::{self, Borrowed, on_stream};
+use crate::cuda::interop::{self, Borrowed, CallersCapture, on_stream};
 use crate::cuda::transforms;
 use crate::cuda::{self, CudaError, CudaReal, DeviceVec, FieldSolver, Gpu, SolverOptions};
 use crate::engine::Pipeline;
@@ -53,8 +54,18 @@ struct Kept {
     /// Device, bits of a number, and what it is for.
     of: (usize, u8, Work),
     plan: Box<dyn Any + Send>,
-    /// Whether a graph of the caller's holds it, of which nobody says when it is gone.
-    captured: bool,
+    /// The capture of the caller's that it became a part of.
+    captured: Option<CallersCapture>,
+}
+
+/// The plan for some work: of one capture, or one that no graph holds.
+fn find<K: PartialEq>(
+    plans: impl Iterator<Item = (K, Option<CallersCapture>)> + Clone,
+    of: K,
+    capture: Option<CallersCapture>,
+) -> Option<usize> {
+    let with = |capture| plans.clone().position(|(key, held)| key == of && held == capture);
+    with(capture).or_else(|| with(None))
 }
 
 /// The devices that arrays have been on, opened once.
@@ -93,16 +104,16 @@ struct Arrays<'a, T: CudaReal> {
 /// Runs the plan for some work on one device, which is made where there is none.
 fn enqueue<T: CudaReal>(gpu: &Gpu, work: Work, arrays: Arrays<'_, T>) -> Result<(), CudaError> {
     let of = (gpu.info().ordinal, 8 * size_of::<T>() as u8, work);
-    let capturing = interop::is_capturing(gpu);
+    let capture = interop::callers_capture(gpu)?;
     let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
-    match plans.iter().position(|kept| kept.of == of) {
+    match find(plans.iter().map(|kept| (kept.of, kept.captured)), of, capture) {
         Some(at) => plans[..=at].rotate_right(1),
         // Nothing is loaded nor allocated in a capture.
-        None if capturing => return Err(CudaError::Capturing),
+        None if capture.is_some() => return Err(CudaError::Capturing),
         None => {
             let plan = Box::new(Plan::<T>::new(gpu, work)?);
-            plans.insert(0, Kept { of, plan, captured: false });
-            let free = |kept: &Kept| !kept.captured;
+            plans.insert(0, Kept { of, plan, captured: None });
+            let free = |kept: &Kept| kept.captured.is_none();
             if plans.iter().filter(|&kept| free(kept)).count() > MOST_PLANS
                 && let Some(last) = plans.iter().rposition(free)
             {
@@ -111,7 +122,7 @@ fn enqueue<T: CudaReal>(gpu: &Gpu, work: Work, arrays: Arrays<'_, T>) -> Result<
         }
     }
     let kept = &mut plans[0];
-    kept.captured |= capturing;
+    kept.captured = capture;
     let plan = kept.plan.downcast_mut::<Plan<T>>().expect("the key names the type");
     match (plan, arrays.out, arrays.energy) {
         (Plan::Transform(plan), [out], _) => plan.run(arrays.input, out),
@@ -204,4 +215,23 @@ fn run_as<T: CudaReal>(
     };
     // SAFETY: a live stream, as the caller says.
     Ok(unsafe { on_stream(&gpu, stream_of(stream), body) }??)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_captured_plan_serves_its_capture_alone() {
+        let capture = |number, stream| Some(CallersCapture { number, stream });
+        let plans = [("a", capture(1, 7)), ("a", None), ("b", capture(1, 7))];
+        let found = |of, capture| find(plans.into_iter(), of, capture);
+        assert_eq!(found("a", None), Some(1));
+        assert_eq!(found("a", capture(1, 7)), Some(0));
+        // Another capture, or another stream of the same, takes what no graph holds.
+        assert_eq!(found("a", capture(2, 7)), Some(1));
+        assert_eq!(found("a", capture(1, 8)), Some(1));
+        assert_eq!(found("b", None), None);
+        assert_eq!(found("b", capture(2, 7)), None);
+    }
 }

@@ -351,6 +351,42 @@ fn an_error_in_a_capture_leaves_the_engine_usable() {
     assert!(step_bits(&mut engine, &x, &y) == want);
 }
 
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn memory_dropped_in_a_capture_is_freed_after_it() {
+    let gpu = gpu();
+    let n = 1 << 22;
+    let ones = gpu.upload(&vec![1f32; n]).unwrap();
+    let mut to = gpu.zeros::<f32>(n).unwrap();
+    let dropped = gpu.zeros::<f32>(n).unwrap();
+    let charge = mixed(64, 64, 1000, 1.0);
+    let [x, y] = starts(&charge);
+    // An engine has graphs and page-locked memory, too.
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
+    for _ in 0..3 {
+        step_bits(&mut engine, &x, &y);
+    }
+    gpu.synchronize().unwrap();
+    // SAFETY: what is captured uses `ones` and `to` alone, which outlive the graph.
+    let mut graph = unsafe {
+        Graph::capture::<CudaError>(&gpu, || {
+            drop(dropped);
+            drop(engine);
+            gpu.copy(&ones, &mut to)
+        })
+    }
+    .unwrap();
+    gpu.synchronize().expect("nothing failed meanwhile");
+    for _ in 0..2 {
+        graph.launch().unwrap();
+    }
+    assert!(gpu.download(&to).unwrap().iter().all(|&v| v == 1.0));
+    // The memory can be had again: it is no part of the graph.
+    let again = gpu.upload(&vec![2f32; n]).unwrap();
+    graph.launch().unwrap();
+    assert!(gpu.download(&again).unwrap().iter().all(|&v| v == 2.0));
+}
+
 /// A small case for the sanitizers: positions that no placer should give, which device
 /// code may write without anyone having looked at them.
 #[test]

@@ -140,6 +140,35 @@ def test_a_transform_is_captured_and_keeps_its_plan():
 
 
 @on_cuda
+def test_replays_and_eager_work_share_no_memory():
+    """A graph may be replayed on one stream while the same work, or another graph of it, runs on others."""
+    shape, rounds = (512, 512), 40
+    inputs = [random(shape, torch.float32) for _ in range(3)]
+    wants = [placefield.solve(x).potential.clone() for x in inputs]
+    graphs, fields = [], []
+    for x in inputs[:2]:
+        placefield.solve(x)     # makes the plan that the capture takes
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            fields.append([placefield.solve(x), placefield.solve(x)])
+        graphs.append(graph)
+    placefield.solve(inputs[2])
+    torch.cuda.synchronize()
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    differences = torch.zeros(3, device="cuda:0")
+    for _ in range(rounds):
+        for k, graph in enumerate(graphs):
+            with torch.cuda.stream(streams[k]):
+                graph.replay()
+                for field in fields[k]:
+                    differences[k] += (field.potential != wants[k]).sum()
+        with torch.cuda.stream(streams[2]):
+            differences[2] += (placefield.solve(inputs[2]).potential != wants[2]).sum()
+    torch.cuda.synchronize()
+    assert differences.tolist() == [0.0, 0.0, 0.0]
+
+
+@on_cuda
 def test_the_stream_of_an_array_is_waited_for():
     """As version 3 of the interface has it: the numbers are there once its stream has come so far."""
     x = random((64, 64), torch.float64)

@@ -211,25 +211,6 @@ impl Gpu {
         allocated.map_err(|error| self.allocation(error, bytes))
     }
 
-    /// Gives memory back once everything enqueued before has run.
-    ///
-    /// # Safety
-    /// `address` is of [`Gpu::allocate`] on this device, or allocated like it, and
-    /// is not used again.
-    pub(super) unsafe fn free(&self, address: sys::CUdeviceptr) {
-        let Ok(stream) = self.enter() else { return };
-        // SAFETY: the caller's promise; the context is current. Freed at once,
-        // memory must not be in use any more: hence the wait.
-        let freed = unsafe {
-            match self.context().has_async_alloc() {
-                true => result::free_async(address, stream.outside_capture()),
-                false => result::stream::synchronize(stream.raw())
-                    .and_then(|()| result::free_sync(address)),
-            }
-        };
-        self.context().record_err(freed);
-    }
-
     /// The driver's refusal of so many bytes.
     pub(in crate::cuda) fn allocation(&self, error: DriverError, needed: usize) -> CudaError {
         match error.0 {

@@ -2,7 +2,7 @@
 
 use super::error::CudaError;
 use super::gpu::Gpu;
-use super::turn::Exclusive;
+use super::turn::{Allocation, Exclusive};
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{self, CUgraphInstantiate_flags, CUstreamCaptureMode};
 
@@ -78,8 +78,10 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // A launch may still be under way.
-        let _ = self.gpu.synchronize();
+        if let Some(graph) = self.graph.take() {
+            // SAFETY: a graph of this device, which is not launched any more.
+            unsafe { self.gpu.free(Allocation::Graph(graph)) };
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 use super::error::{CudaError, check_length};
 use super::gpu::Gpu;
 use super::real::CudaReal;
-use super::turn::Entered;
+use super::turn::{Allocation, Entered};
 use super::value::DeviceValue;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaEvent, result};
@@ -177,7 +177,7 @@ impl<E: DeviceValue> Drop for DeviceVec<E> {
     fn drop(&mut self) {
         // SAFETY: the address came from `Gpu::allocate`, or as `from_raw` asks,
         // and nothing uses it after this; work enqueued before runs before.
-        unsafe { self.gpu.free(self.address) };
+        unsafe { self.gpu.free(Allocation::Device(self.address)) };
     }
 }
 
@@ -456,7 +456,8 @@ impl<E: DeviceValue> Pinned<E> {
     pub(in crate::cuda) fn zeros(gpu: &Gpu, length: usize) -> Result<Self, CudaError> {
         let bytes = length.max(1) * size_of::<E>();
         let sent = gpu.event()?;
-        let _current = gpu.enter()?;
+        let stream = gpu.enter()?;
+        stream.check_not_capturing()?;
         // SAFETY: the context is current.
         let start = unsafe { result::malloc_host(bytes, 0) }?.cast::<E>();
         let start = NonNull::new(start).expect("the driver gives memory or an error");
@@ -512,10 +513,8 @@ impl<E: DeviceValue> Pinned<E> {
 
 impl<E: DeviceValue> Drop for Pinned<E> {
     fn drop(&mut self) {
-        // A copy or a kernel may still use it.
-        let _ = self.gpu.synchronize();
-        // SAFETY: allocated by `malloc_host`, not used again.
-        let _ = unsafe { result::free_host(self.start.as_ptr().cast()) };
+        // SAFETY: allocated by `malloc_host`, and used by nothing that is enqueued later.
+        unsafe { self.gpu.free(Allocation::Host(self.start.as_ptr().cast())) };
     }
 }
 

@@ -7,11 +7,16 @@
 
 use super::error::CudaError;
 use super::gpu::{Gpu, Shared};
+#[cfg(feature = "python")]
+use super::probe::driver_version;
 use cudarc::driver::sys::{self, CUstreamCaptureMode, CUstreamCaptureStatus};
-use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, result};
+use cudarc::driver::{CudaContext, CudaEvent, CudaGraph, CudaStream, DriverError, result};
 use std::cell::Cell;
+use std::ffi::c_void;
 use std::panic::resume_unwind;
 use std::ptr::null_mut;
+#[cfg(feature = "python")]
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{Builder, Scope};
@@ -21,6 +26,8 @@ pub(super) struct Turns {
     /// Held to be read while something is enqueued to the own stream or waited for, to be
     /// written during a capture and during a turn on another stream.
     alone: RwLock<()>,
+    /// What was dropped during a capture, to be freed after it.
+    unused: Mutex<Vec<Allocation>>,
     /// Whether work has gone to the own stream that no other stream has waited for.
     own: AtomicBool,
     /// Whether work has gone to another stream that the own one has not waited for.
@@ -34,6 +41,7 @@ impl Turns {
     pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, DriverError> {
         Ok(Turns {
             alone: RwLock::default(),
+            unused: Mutex::default(),
             own: AtomicBool::new(true),
             other: AtomicBool::new(false),
             after_own: context.new_event(None)?,
@@ -52,6 +60,19 @@ struct Current {
     for_caller: bool,
 }
 
+/// A capture of the caller's, and the stream in it: work on two streams of one capture may run at
+/// the same time.
+#[cfg(feature = "python")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CallersCapture {
+    pub(crate) number: u64,
+    pub(crate) stream: usize,
+}
+
+/// The first driver with the function that tells a capture's number (CUDA 12.3).
+#[cfg(feature = "python")]
+const NUMBERS_CAPTURES: (i32, i32) = (12, 3);
+
 thread_local! {
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
@@ -60,7 +81,6 @@ thread_local! {
 /// capture by another thread while this is held. Nothing that enters a second time may be
 /// called meanwhile.
 pub(in crate::cuda) struct Entered<'a> {
-    gpu: &'a Gpu,
     stream: sys::CUstream,
     capturing: bool,
     _not_alone: Option<RwLockReadGuard<'a, ()>>,
@@ -79,12 +99,6 @@ impl Entered<'_> {
     /// Refuses what a graph cannot hold.
     pub(in crate::cuda) fn check_not_capturing(&self) -> Result<(), CudaError> {
         if self.capturing { Err(CudaError::Capturing) } else { Ok(()) }
-    }
-
-    /// The stream, and in a capture by the caller, which memory must not be given back to,
-    /// the own one, on which nothing is under way then.
-    pub(super) fn outside_capture(&self) -> sys::CUstream {
-        if self.capturing { self.gpu.stream().cu_stream() } else { self.stream }
     }
 
     /// Waits until everything enqueued so far has run.
@@ -111,15 +125,32 @@ impl Entered<'_> {
 /// A [`Gpu`] while this thread alone may enqueue to it, or to one stream; ends with what was before
 /// it.
 pub(in crate::cuda) struct Exclusive<'a> {
+    gpu: &'a Gpu,
     before: Option<Current>,
-    _alone: Option<RwLockWriteGuard<'a, ()>>,
+    alone: Option<RwLockWriteGuard<'a, ()>>,
 }
 
 impl Drop for Exclusive<'_> {
     fn drop(&mut self) {
         CURRENT.set(self.before);
+        drop(self.alone.take());
+        self.gpu.free_unused();
     }
 }
+
+/// What the driver gave, to be given back to it.
+pub(super) enum Allocation {
+    /// Memory of [`Gpu::allocate`].
+    Device(sys::CUdeviceptr),
+    /// Page-locked memory of the host.
+    Host(*mut c_void),
+    /// A graph that may be under way.
+    Graph(CudaGraph),
+}
+
+// SAFETY: addresses that nothing uses any more, and a graph that is only destroyed; the driver
+// takes both from any thread.
+unsafe impl Send for Allocation {}
 
 impl Gpu {
     fn current(&self) -> Option<Current> {
@@ -130,7 +161,7 @@ impl Gpu {
     pub(in crate::cuda) fn enter(&self) -> Result<Entered<'_>, CudaError> {
         if let Some(Current { stream, capturing, .. }) = self.current() {
             self.context().bind_to_thread()?;
-            return Ok(Entered { gpu: self, stream, capturing, _not_alone: None });
+            return Ok(Entered { stream, capturing, _not_alone: None });
         }
         let turns = &self.0.turns;
         let not_alone = turns.alone.read().unwrap_or_else(PoisonError::into_inner);
@@ -142,7 +173,7 @@ impl Gpu {
             turns.other.store(false, SeqCst);
         }
         turns.own.store(true, SeqCst);
-        Ok(Entered { gpu: self, stream, capturing: false, _not_alone: Some(not_alone) })
+        Ok(Entered { stream, capturing: false, _not_alone: Some(not_alone) })
     }
 
     /// Both results, computed at the same time by two threads that use these devices. Where this
@@ -201,6 +232,42 @@ impl Gpu {
         self.current().is_some_and(|current| current.for_caller)
     }
 
+    /// The capture of the caller's that this thread's work becomes a part of.
+    ///
+    /// # Errors
+    /// When the driver refuses to tell.
+    #[cfg(feature = "python")]
+    pub(in crate::cuda) fn callers_capture(&self) -> Result<Option<CallersCapture>, CudaError> {
+        /// For drivers that do not number captures in a way that is supported here.
+        static UNNUMBERED: AtomicU64 = AtomicU64::new(0);
+        let Some(current) = self.current().filter(|current| current.for_caller) else {
+            return Ok(None);
+        };
+        let stream = current.stream as usize;
+        if driver_version().is_none_or(|version| version < NUMBERS_CAPTURES) {
+            let number = UNNUMBERED.fetch_add(1, SeqCst);
+            return Ok(Some(CallersCapture { number, stream }));
+        }
+        let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        let mut number = 0;
+        let (graph, nodes, edges, count) = (null_mut(), null_mut(), null_mut(), null_mut());
+        // SAFETY: the stream lives, as the caller of `on_stream` promises; a status and a number
+        // are written, and the rest may be left out.
+        let told = unsafe {
+            sys::cuStreamGetCaptureInfo_v3(
+                current.stream,
+                &mut status,
+                &mut number,
+                graph,
+                nodes,
+                edges,
+                count,
+            )
+        };
+        told.result()?;
+        Ok(Some(CallersCapture { number, stream }))
+    }
+
     /// The own stream for this thread alone, for a capture: every other thread waits.
     pub(in crate::cuda) fn exclusive(&self) -> Result<Exclusive<'_>, CudaError> {
         self.alone(self.stream().cu_stream(), true)
@@ -217,7 +284,7 @@ impl Gpu {
         };
         self.context().bind_to_thread()?;
         CURRENT.set(Some(Current { of, stream, capturing, for_caller: false }));
-        Ok(Exclusive { before, _alone: alone })
+        Ok(Exclusive { gpu: self, before, alone })
     }
 
     /// Has everything that `body` enqueues to this device go to `stream`, after what was
@@ -252,9 +319,56 @@ impl Gpu {
         let of = Arc::as_ptr(&self.0);
         CURRENT.set(Some(Current { of, stream, capturing: true, for_caller: true }));
         let result = body();
-        drop(lenient);
+        // What was dropped meanwhile is freed, on the own stream, before waiting is forbidden again.
         drop(turn);
+        drop(lenient);
         Ok(result)
+    }
+
+    /// Gives back what is not used any more, once everything enqueued before has run. In a capture
+    /// by this thread that is after the capture: freed at once it would become a part of the graph,
+    /// and what waits would break it.
+    ///
+    /// # Safety
+    /// It was allocated on this device and is not used again by what is enqueued later.
+    pub(super) unsafe fn free(&self, allocation: Allocation) {
+        if self.is_capturing() {
+            let unused = &self.0.turns.unused;
+            return unused.lock().unwrap_or_else(PoisonError::into_inner).push(allocation);
+        }
+        let Ok(stream) = self.enter() else { return };
+        // SAFETY: the caller's promise; the context is current, and the stream is waited for where
+        // the driver does not do it.
+        let freed = unsafe {
+            match allocation {
+                Allocation::Device(address) if self.context().has_async_alloc() => {
+                    result::free_async(address, stream.raw())
+                }
+                Allocation::Device(address) => result::stream::synchronize(stream.raw())
+                    .and_then(|()| result::free_sync(address)),
+                Allocation::Host(start) => result::stream::synchronize(stream.raw())
+                    .and_then(|()| result::free_host(start)),
+                Allocation::Graph(graph) => {
+                    let waited = result::stream::synchronize(stream.raw());
+                    drop(graph);
+                    waited
+                }
+            }
+        };
+        self.context().record_err(freed);
+    }
+
+    /// Frees what was dropped during a capture that has ended.
+    fn free_unused(&self) {
+        if self.is_capturing() {
+            return;
+        }
+        let unused = &self.0.turns.unused;
+        let unused = std::mem::take(&mut *unused.lock().unwrap_or_else(PoisonError::into_inner));
+        for allocation in unused {
+            // SAFETY: as promised when it was dropped.
+            unsafe { self.free(allocation) };
+        }
     }
 
     /// Refuses a stream of another context.
@@ -347,7 +461,7 @@ impl Branch {
         self.gpu.enter()?.record(&self.begun)?;
         wait_for(&self.begun, stream)?;
         let outcome = {
-            let _back = Exclusive { before: Some(current), _alone: None };
+            let _back = Exclusive { gpu: &self.gpu, before: Some(current), alone: None };
             CURRENT.set(Some(Current { stream, ..current }));
             let outcome = aside(on);
             self.gpu.enter()?.record(&self.ended)?;

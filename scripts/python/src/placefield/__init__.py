@@ -302,7 +302,8 @@ def solve(density, bin_size=(1.0, 1.0), *, device=None, pipeline=None, threads=0
     A density in host memory is solved on the CPU, or on `device`, and waited for. One in memory of a CUDA device
     is solved there: the Field is there too, energy included, and nothing waits; numbers that are not finite are
     not refused. Its maps are of the density's library, or Arrays where that has no from_dlpack. Plans are kept,
-    so that after a first solve of the same shape one can be captured in a torch.cuda.graph.
+    so that after a solve of the same shape one can be captured in a torch.cuda.graph. The graph then has that plan
+    for itself: before the capture of another graph the shape is solved once more.
     """
     density = _array(density)
     if len(density.shape) != 2:
