@@ -1,12 +1,12 @@
 //! One solve on several devices beside one device, and a batch of independent ones.
 //!
-//! `cargo bench --bench cuda_slabs -- [FILE.json] [N…] [PIPELINE…] [--no-nccl]`
+//! `cargo bench --bench cuda_slabs -- [FILE.json] [N…] [--no-nccl]`
 //!
-//! In each of the three pipelines. Every device of the machine is a rank. A solve by slabs is a
+//! In three passes. Every device of the machine is a rank. A solve by slabs is a
 //! graph for each rank; all are launched together, and a sample is the time from there until every
 //! rank is done, by the host's clock, over as many solves in a row as take a few milliseconds. One
 //! device solves likewise. So do ranks that send messages by NCCL, where it is installed, but
-//! without graphs: in one process, and in one process each (three passes alone), of which rank 0's
+//! without graphs: in one process, and in one process each, of which rank 0's
 //! time counts. Times are medians of 15 samples after 3, in microseconds per solve. Everything
 //! stays in device memory.
 
@@ -51,25 +51,20 @@ struct Report {
 
 fn main() -> ExitCode {
     let mut file = None;
-    let (mut sizes, mut pipelines, mut nccl) = (Vec::new(), Vec::new(), true);
+    let (mut sizes, mut nccl) = (Vec::new(), true);
     for argument in std::env::args().skip(1).filter(|a| a != "--bench") {
-        let named = |pipeline: &Pipeline| pipeline.to_string() == argument;
-        match (argument.parse(), Pipeline::ALL.into_iter().find(named)) {
-            (Ok(size), _) => sizes.push(size),
-            (_, Some(pipeline)) => pipelines.push(pipeline),
+        match argument.parse() {
+            Ok(size) => sizes.push(size),
             _ if argument == "--no-nccl" => nccl = false,
             _ => file = Some(argument),
         }
-    }
-    if pipelines.is_empty() {
-        pipelines = Pipeline::ALL.to_vec();
     }
     if sizes.is_empty() {
         sizes = SIZES.to_vec();
     }
     let outcome = match std::env::var(RANK) {
         Ok(which) => as_rank(&which, &sizes),
-        Err(_) => run(&sizes, &pipelines, nccl, file),
+        Err(_) => run(&sizes, nccl, file),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -82,7 +77,6 @@ fn main() -> ExitCode {
 
 fn run(
     sizes: &[usize],
-    pipelines: &[Pipeline],
     nccl: bool,
     file: Option<String>,
 ) -> Result<(), Box<dyn std::error::Error>> {
@@ -90,11 +84,11 @@ fn run(
     println!("{} devices: {}", devices.len(), devices.first().map_or("none", |d| &d.name));
     let mut rows = Vec::new();
     for &bins in sizes {
-        slabs::<f32>(devices.len(), bins, (pipelines, nccl), &mut rows)?;
-        slabs::<f64>(devices.len(), bins, (pipelines, nccl), &mut rows)?;
+        slabs::<f32>(devices.len(), bins, nccl, &mut rows)?;
+        slabs::<f64>(devices.len(), bins, nccl, &mut rows)?;
     }
     batch(devices.len(), &mut rows)?;
-    if devices.len() > 1 && nccl && pipelines.contains(&Pipeline::ThreePass) {
+    if devices.len() > 1 && nccl {
         processes(devices.len(), sizes, &mut rows)?;
     }
     if let Some(file) = file {
@@ -133,16 +127,12 @@ fn time(
 fn slabs<T: CudaReal>(
     devices: usize,
     bins: usize,
-    (pipelines, nccl): (&[Pipeline], bool),
+    nccl: bool,
     rows: &mut Vec<Row>,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let (grid, options) = (square(bins)?, SolverOptions::default());
-    let mut add = |devices, pipeline, what: &str, microseconds: Spread| {
-        println!(
-            "{bins:6} {} {devices} {pipeline} {what}: {:.1} us",
-            T::PRECISION,
-            microseconds.median
-        );
+    let (grid, pipeline) = (square(bins)?, Pipeline::ThreePass);
+    let mut add = |devices, what: &str, microseconds: Spread| {
+        println!("{bins:6} {} {devices} {what}: {:.1} us", T::PRECISION, microseconds.median);
         let (precision, what) = (T::PRECISION, what.to_owned());
         rows.push(Row { bins, precision, pipeline, what, devices, microseconds });
     };
@@ -154,35 +144,28 @@ fn slabs<T: CudaReal>(
         if let Some(Err(error)) = &by_nccl {
             println!("{error}");
         }
-        for &pipeline in pipelines {
-            if ranks == 1 {
-                let gpu = peers.gpu(0);
-                let mut solver = cuda::solver::<T>(gpu, &grid, pipeline, options)?;
-                if solver.pipeline() != pipeline {
-                    println!("{bins}: no {pipeline}");
-                    continue;
-                }
-                let (rho, mut fields) = (gpu.upload(&rho)?, Fields::new(gpu, bins * bins)?);
-                // SAFETY: solver, ρ and fields outlive the graph.
-                let mut graph = unsafe { Graph::capture(gpu, || solver.solve(&rho, &mut fields)) }?;
-                add(1, pipeline, "solve", time(&peers, in_a_row(bins), || graph.launch())?);
-            }
-            let mut solver = SlabSolver::<T>::with_pipeline(&peers, &grid, pipeline, options)?;
+        if ranks == 1 {
+            let gpu = peers.gpu(0);
+            let mut solver = cuda::solver::<T>(gpu, &grid, pipeline, SolverOptions::default())?;
             if solver.pipeline() != pipeline {
-                continue;
+                println!("{bins}: no {pipeline}");
+                return Ok(());
             }
-            let slabs = solver.upload(&rho)?;
-            let mut fields = solver.fields()?;
-            // SAFETY: solver, ρ and fields outlive the graphs.
-            let mut graphs = unsafe { solver.graphs(&slabs, &mut fields) }?;
-            let all = || graphs.iter_mut().try_for_each(Graph::launch);
-            add(ranks, pipeline, "slabs", time(&peers, in_a_row(bins), all)?);
-            drop((graphs, solver));
-            if let Some(Ok(peers)) = &by_nccl
-                && let Some(timed) = by_messages(peers, pipeline, bins, &rho)?
-            {
-                add(ranks, pipeline, "slabs by NCCL", timed);
-            }
+            let (rho, mut fields) = (gpu.upload(&rho)?, Fields::new(gpu, bins * bins)?);
+            // SAFETY: solver, ρ and fields outlive the graph.
+            let mut graph = unsafe { Graph::capture(gpu, || solver.solve(&rho, &mut fields)) }?;
+            add(1, "solve", time(&peers, in_a_row(bins), || graph.launch())?);
+        }
+        let mut solver = SlabSolver::<T>::new(&peers, &grid)?;
+        let slabs = solver.upload(&rho)?;
+        let mut fields = solver.fields()?;
+        // SAFETY: solver, ρ and fields outlive the graphs.
+        let mut graphs = unsafe { solver.graphs(&slabs, &mut fields) }?;
+        let all = || graphs.iter_mut().try_for_each(Graph::launch);
+        add(ranks, "slabs", time(&peers, in_a_row(bins), all)?);
+        drop((graphs, solver));
+        if let Some(Ok(peers)) = &by_nccl {
+            add(ranks, "slabs by NCCL", by_messages(peers, bins, &rho)?);
         }
     }
     Ok(())
@@ -193,21 +176,12 @@ fn in_a_row(bins: usize) -> usize {
     ((1 << 26) / (bins * bins)).clamp(3, 100)
 }
 
-/// Nothing where another pipeline stands in.
-fn by_messages<T: CudaReal>(
-    peers: &Peers,
-    pipeline: Pipeline,
-    bins: usize,
-    rho: &[T],
-) -> Result<Option<Spread>, CudaError> {
-    let (grid, options) = (square(bins).expect("all sizes are grids"), SolverOptions::default());
-    let mut solver = SlabSolver::<T>::with_pipeline(peers, &grid, pipeline, options)?;
-    if solver.pipeline() != pipeline {
-        return Ok(None);
-    }
+fn by_messages<T: CudaReal>(peers: &Peers, bins: usize, rho: &[T]) -> Result<Spread, CudaError> {
+    let grid = square(bins).expect("all sizes are grids");
+    let mut solver = SlabSolver::<T>::new(peers, &grid)?;
     let slabs = solver.upload(rho)?;
     let mut fields = solver.fields()?;
-    time(peers, in_a_row(bins), || solver.solve(&slabs, &mut fields)).map(Some)
+    time(peers, in_a_row(bins), || solver.solve(&slabs, &mut fields))
 }
 
 /// Starts this program again, a rank each.
@@ -257,12 +231,14 @@ fn as_rank(which: &str, sizes: &[usize]) -> Result<(), Box<dyn std::error::Error
     };
     for &bins in sizes {
         let f32_and_f64 = [
-            (Precision::F32, by_messages(&peers, pipeline, bins, &noise::<f32>(bins * bins))),
-            (Precision::F64, by_messages(&peers, pipeline, bins, &noise::<f64>(bins * bins))),
+            (Precision::F32, by_messages(&peers, bins, &noise::<f32>(bins * bins))),
+            (Precision::F64, by_messages(&peers, bins, &noise::<f64>(bins * bins))),
         ];
         for (precision, timed) in f32_and_f64 {
-            if let Some(timed) = timed? {
-                add(precision, bins, timed)?;
+            match timed {
+                // No lines of this length: all ranks find that.
+                Err(CudaError::NoThreePass { .. }) => {}
+                timed => add(precision, bins, timed?)?,
             }
         }
     }

@@ -25,9 +25,9 @@ constexpr int HALF = 1 << (RANK - 1);
 
 __device__ __forceinline__ cplx scaled(real s, cplx a) { return make(s * a.x, s * a.y); }
 
-/// Where a thread is along each axis, and the columns of the spectrum that are in memory.
+/// Where a thread is along each axis.
 struct Corner {
-    u32 l, m, n, t, u, v, first, width;
+    u32 l, m, n, t, u, v;
 
     /// Whether there is an image: index N stands for a zero.
     __device__ __forceinline__ bool there(int image) const { return (!(image & 1) || u) && (!(image & 2) || t); }
@@ -42,7 +42,7 @@ struct Corner {
         const u32 slice = image & 2 && t ? l - t : t, row = image & 1 && u ? m - u : u;
         return size_t(slice) * m + row;
     }
-    __device__ __forceinline__ size_t in_spectrum(int image) const { return row(image) * width + (v - first); }
+    __device__ __forceinline__ size_t in_spectrum(int image) const { return row(image) * (n / 2 + 1) + v; }
 };
 
 /// A thread's twiddles.
@@ -61,16 +61,12 @@ struct Coefficients {
     real here[HALF], mirror[HALF];
 };
 
-/// Calls f for the places of a thread, which are in the `width` columns of the spectrum from `first` on.
-template <typename F>
-__device__ __forceinline__ void each_corner(u32 l, u32 m, u32 n, u32 first, u32 width, F f) {
-    const Index c = first_index();
-    if (c.j >= width) return;
-    const u32 rows = RANK == 1 ? m : m / 2 + 1, slice = RANK > 2 ? blockIdx.z % (l / 2 + 1) : 0;
-    for (u32 u = c.i; u < rows; u += row_stride()) f(Corner{l, m, n, slice, u, first + c.j, first, width});
-}
+/// Calls f for the places of a thread.
 template <typename F> __device__ __forceinline__ void each_corner(u32 l, u32 m, u32 n, F f) {
-    each_corner(l, m, n, 0, n / 2 + 1, f);
+    const Index c = first_index();
+    if (c.j > n / 2) return;
+    const u32 rows = RANK == 1 ? m : m / 2 + 1, slice = RANK > 2 ? blockIdx.z % (l / 2 + 1) : 0;
+    for (u32 u = c.i; u < rows; u += row_stride()) f(Corner{l, m, n, slice, u, c.j});
 }
 
 /// The array that a block works on.

@@ -12,15 +12,14 @@
 #include "fft/transpose.cuh"
 #include "solve/green.cuh"
 
-/// Wavenumbers of a thread's coefficients: along x of every image, along y at v and at n - v. The rows in memory are
-/// those from `first` on.
+/// Wavenumbers of a thread's coefficients: along x of every image, along y at v and at n - v.
 struct Waves {
     real x[HALF], y, mirror_y;
     real across;  // what Parseval's sum has of the row
-    __device__ __forceinline__ Waves(const Green& green, const Corner& at, u32 first)
-        : y(green.step_y * at.v), mirror_y(green.step_y * (at.n - at.v)), across(first + at.u ? real(1) : real(0.5)) {
+    __device__ __forceinline__ Waves(const Green& green, const Corner& at)
+        : y(green.step_y * at.v), mirror_y(green.step_y * (at.n - at.v)), across(at.u ? real(1) : real(0.5)) {
 #pragma unroll
-        for (int i = 0; i < HALF; ++i) x[i] = green.step_x * (i ? at.m - at.u : first + at.u);
+        for (int i = 0; i < HALF; ++i) x[i] = green.step_x * (i ? at.m - at.u : at.u);
     }
 };
 
@@ -55,13 +54,13 @@ __device__ __forceinline__ Coefficients of_map(Coefficients p, const Waves& w, c
 }
 
 /// Pre-processing of one of the solve's inverses with its spectral scaling
-/// folded in: map 0 is φ (and writes the energy), 1 is Ex, 2 is Ey. Of one axis the rows are those from `first` on.
+/// folded in: map 0 is φ (and writes the energy), 1 is Ex, 2 is Ey.
 PF_KERNEL(BLOCK) solve_pre(const real* __restrict__ in, cplx* __restrict__ out, u32 l, u32 m, u32 n,
                            const cplx* __restrict__ wl, const cplx* __restrict__ wm, const cplx* __restrict__ wn,
-                           Green green, u32 first, int map, double* partial, u32* ticket, double* energy) {
+                           Green green, int map, double* partial, u32* ticket, double* energy) {
     double total = 0;
     each_corner(l, m, n, [&](const Corner& at) {
-        const Waves w(green, at, first);
+        const Waves w(green, at);
         const Coefficients p = potential(read(in, at), green, w, at, total);
         store_spectrum(out, of_map(p, w, at, map), at, Turns(at, wl, wm, wn));
     });
@@ -74,14 +73,14 @@ PF_KERNEL(BLOCK) solve_pre(const real* __restrict__ in, cplx* __restrict__ out, 
 /// pre-processing of all three inverses in one pass: a thread's two complex
 /// numbers hold exactly the four coefficients that its six outputs need, so the
 /// DCT spectrum itself never goes to memory. `in` may be the first of the three
-/// spectra in `out`. The spectra are the `width` columns [m][width] from `first` on.
+/// spectra in `out`.
 PF_KERNEL(BLOCK) solve_spectra(const cplx* in, cplx* out, u32 l, u32 m, u32 n, const cplx* __restrict__ wl,
-                               const cplx* __restrict__ wm, const cplx* __restrict__ wn, Green green, u32 first,
-                               u32 width, double* partial, u32* ticket, double* energy) {
-    const size_t spectrum = size_t(m) * width;
+                               const cplx* __restrict__ wm, const cplx* __restrict__ wn, Green green,
+                               double* partial, u32* ticket, double* energy) {
+    const size_t spectrum = size_t(m) * (n / 2 + 1);
     double total = 0;
-    each_corner(l, m, n, first, width, [&](const Corner& at) {
-        const Waves w(green, at, 0);
+    each_corner(l, m, n, [&](const Corner& at) {
+        const Waves w(green, at);
         const Turns turns(at, wl, wm, wn);
         cplx x[HALF] = {in[at.in_spectrum(0)], in[at.in_spectrum(1)]};
         const Coefficients p = potential(coefficients_of(x, at, turns), green, w, at, total);

@@ -32,7 +32,7 @@
 //! # Several GPUs
 //!
 //! [`Peers`] are devices of one machine that reach each other's memory. [`SlabSolver`] solves one
-//! large map on all of them, in any pipeline (worth it from some 4096² bins on), [`PeersEngine`]
+//! large map on all of them, in three passes (worth it from some 4096² bins on), [`PeersEngine`]
 //! takes whole steps of one design (from some 4 million bodies on), [`CudaBackend::on_peers`]
 //! places one, [`BatchSolver`] spreads independent maps. [`Peers::choose`] says how many devices
 //! are worth it. Devices of one process that do not reach each other's memory send messages by NCCL

@@ -316,11 +316,7 @@ fn placer<T: CudaReal>(gpu: &Gpu) {
 
 /// Two ranks, with each way of keeping spectra in the second pass.
 fn slabs<T: CudaReal>(gpu: &Gpu) {
-    let three = Pipeline::ThreePass;
-    ranks_solve_like_one::<T>(gpu, 2, three, &[(64, 128), (512, 64), (1024, 64), (2048, 64)]);
-    for pipeline in [Pipeline::Fused, Pipeline::RowColumn] {
-        ranks_solve_like_one::<T>(gpu, 2, pipeline, &[(64, 128), (31, 17)]);
-    }
+    ranks_solve_like_one::<T>(gpu, 2, &[(64, 128), (512, 64), (1024, 64), (2048, 64)]);
 }
 
 /// Whole steps on two ranks, of rows that are no whole blocks of bins, and a few steps of a

@@ -52,33 +52,21 @@ fn joined<T: CudaReal>(peers: &Peers, fields: &[Fields<T>], energy: f64) -> [Vec
 }
 
 /// Each size on so many ranks, wherever they may be.
-pub(crate) fn ranks_solve_like_one<T: CudaReal>(
-    gpu: &Gpu,
-    ranks: usize,
-    pipeline: Pipeline,
-    sizes: &[(usize, usize)],
-) {
+pub(crate) fn ranks_solve_like_one<T: CudaReal>(gpu: &Gpu, ranks: usize, sizes: &[(usize, usize)]) {
     for devices in places(ranks) {
         let peers = Peers::open(&devices).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(peers.count(), ranks);
         println!("on {devices:?}");
-        solves_like_one::<T>(gpu, &peers, pipeline, sizes);
+        solves_like_one::<T>(gpu, &peers, sizes);
     }
 }
 
-pub(crate) fn solves_like_one<T: CudaReal>(
-    gpu: &Gpu,
-    peers: &Peers,
-    pipeline: Pipeline,
-    sizes: &[(usize, usize)],
-) {
+pub(crate) fn solves_like_one<T: CudaReal>(gpu: &Gpu, peers: &Peers, sizes: &[(usize, usize)]) {
     for &(nx, ny) in sizes {
         let rho = off_axis::<T>(nx, ny);
-        let (want, energy) = by_one(gpu, pipeline, (nx, ny), &rho);
-        let (grid, options) = (grid(nx, ny), SolverOptions::default());
-        let mut solver = SlabSolver::<T>::with_pipeline(peers, &grid, pipeline, options)
-            .unwrap_or_else(|e| panic!("{nx} x {ny}: {e}"));
-        assert_eq!(solver.pipeline(), pipeline, "{nx} x {ny}");
+        let (want, energy) = by_one(gpu, Pipeline::ThreePass, (nx, ny), &rho);
+        let made = SlabSolver::<T>::new(peers, &grid(nx, ny));
+        let mut solver = made.unwrap_or_else(|e| panic!("{nx} x {ny}: {e}"));
         let slabs = solver.upload(&rho).unwrap();
         let poison = |rank| poisoned(peers.gpu(rank), solver.rows(rank).len() * ny);
         let mut fields: Vec<Fields<T>> = (0..peers.count()).map(poison).collect();
@@ -90,8 +78,7 @@ pub(crate) fn solves_like_one<T: CudaReal>(
             assert!(solver.gather(&fields).unwrap().as_ref() == Some(&got), "gathered");
             for ((got, want), name) in got.iter().zip(&want).zip(["phi", "Ex", "Ey"]) {
                 let ranks = peers.count();
-                let what =
-                    format!("{pipeline} {nx} x {ny} {} on {ranks}, turn {turn}", T::PRECISION);
+                let what = format!("{nx} x {ny} {} on {ranks}, turn {turn}", T::PRECISION);
                 let error = relative_rms(&wide(got), &wide(want));
                 println!("{what} {name}: {error:.1e}{}", if got == want { ", same" } else { "" });
                 assert!(error <= limit::<T>(), "{what}: {name} is off by {error:e}");
@@ -107,7 +94,7 @@ const SIZES: [(usize, usize); 8] =
 #[ignore = "needs an NVIDIA GPU"]
 fn one_to_four_ranks_solve_like_one_device_in_f32() {
     let gpu = gpu();
-    let all = |ranks| ranks_solve_like_one::<f32>(&gpu, ranks, Pipeline::ThreePass, &SIZES);
+    let all = |ranks| ranks_solve_like_one::<f32>(&gpu, ranks, &SIZES);
     (1..=4).for_each(all);
 }
 
@@ -115,70 +102,31 @@ fn one_to_four_ranks_solve_like_one_device_in_f32() {
 #[ignore = "needs an NVIDIA GPU"]
 fn one_to_four_ranks_solve_like_one_device_in_f64() {
     let gpu = gpu();
-    let all = |ranks| ranks_solve_like_one::<f64>(&gpu, ranks, Pipeline::ThreePass, &SIZES);
+    let all = |ranks| ranks_solve_like_one::<f64>(&gpu, ranks, &SIZES);
     (1..=4).for_each(all);
 }
 
-/// Any sizes, of which 7 x 6 gives each of four ranks a row or two and a column of the spectrum.
-fn around_cufft<T: CudaReal>(pipeline: Pipeline) {
-    let gpu = gpu();
-    let sizes = [
-        (7, 6),
-        (8, 7),
-        (31, 17),
-        (64, 256),
-        (256, 64),
-        (101, 67),
-        (72, 100),
-        (1000, 300),
-        (512, 1024),
-    ];
-    (1..=4).for_each(|ranks| ranks_solve_like_one::<T>(&gpu, ranks, pipeline, &sizes));
-    ranks_solve_like_one::<T>(&gpu, 1, pipeline, &[(2, 5), (5, 2)]);
+/// A length that the three passes have no lines for, and too few rows or columns.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn maps_without_three_passes_are_refused() {
     let peers = Peers::open(&[0; 4]).unwrap();
-    for (nx, ny) in [(6, 64), (64, 3), (1, 1)] {
-        let options = SolverOptions::default();
-        let made = SlabSolver::<T>::with_pipeline(&peers, &grid(nx, ny), pipeline, options);
-        let error = made.err().unwrap().to_string();
-        assert!(error.contains("for 4 ranks, each of which takes two rows"), "{error}");
+    for (nx, ny) in [(67, 64), (6, 64), (64, 16)] {
+        let refused = SlabSolver::<f32>::new(&peers, &grid(nx, ny)).err();
+        assert!(matches!(refused, Some(CudaError::NoThreePass { .. })), "{nx} x {ny}");
     }
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn the_fused_pipeline_by_slabs_is_that_of_one_device() {
-    around_cufft::<f32>(Pipeline::Fused);
-    around_cufft::<f64>(Pipeline::Fused);
-}
-
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn the_row_column_pipeline_by_slabs_is_that_of_one_device() {
-    around_cufft::<f32>(Pipeline::RowColumn);
-    around_cufft::<f64>(Pipeline::RowColumn);
-}
-
-/// Where the three passes have no lines.
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
-fn fused_stands_in_for_three_passes() {
-    let peers = Peers::open(&[0, 0]).unwrap();
-    let (three, options) = (Pipeline::ThreePass, SolverOptions::default());
-    let made = |nx, ny| SlabSolver::<f32>::with_pipeline(&peers, &grid(nx, ny), three, options);
-    assert_eq!(made(67, 64).unwrap().pipeline(), Pipeline::Fused);
-    assert_eq!(made(64, 64).unwrap().pipeline(), Pipeline::ThreePass);
-}
-
-#[test]
-#[ignore = "needs an NVIDIA GPU"]
 fn long_lines_are_solved_by_two_and_three_ranks() {
-    let (gpu, three) = (gpu(), Pipeline::ThreePass);
+    let gpu = gpu();
     for ranks in [2, 3] {
-        ranks_solve_like_one::<f32>(&gpu, ranks, three, &[(2048, 2048), (4096, 512)]);
-        ranks_solve_like_one::<f64>(&gpu, ranks, three, &[(2048, 512)]);
+        ranks_solve_like_one::<f32>(&gpu, ranks, &[(2048, 2048), (4096, 512)]);
+        ranks_solve_like_one::<f64>(&gpu, ranks, &[(2048, 512)]);
         if gpu.info().shared_memory >= 163 << 10 {
-            ranks_solve_like_one::<f32>(&gpu, ranks, three, &[(8192, 256)]);
-            ranks_solve_like_one::<f64>(&gpu, ranks, three, &[(4096, 256)]);
+            ranks_solve_like_one::<f32>(&gpu, ranks, &[(8192, 256)]);
+            ranks_solve_like_one::<f64>(&gpu, ranks, &[(4096, 256)]);
         }
     }
 }
@@ -187,7 +135,7 @@ fn long_lines_are_solved_by_two_and_three_ranks() {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn large_maps_are_solved_in_four_passes() {
-    ranks_solve_like_one::<f32>(&gpu(), 3, Pipeline::ThreePass, &[(4096, 4096)]);
+    ranks_solve_like_one::<f32>(&gpu(), 3, &[(4096, 4096)]);
 }
 
 /// Replays of graphs, launched many times before anyone waits.
@@ -195,15 +143,12 @@ fn large_maps_are_solved_in_four_passes() {
 #[ignore = "needs an NVIDIA GPU"]
 fn graphs_of_all_ranks_run_in_step() {
     let gpu = gpu();
-    let ((nx, ny), options) = ((512, 512), SolverOptions::default());
-    for (devices, pipeline) in
-        places(3).into_iter().flat_map(|at| Pipeline::ALL.map(|pipeline| (at.clone(), pipeline)))
-    {
+    let (nx, ny) = (512, 512);
+    for devices in places(3) {
         let peers = Peers::open(&devices).unwrap();
         let rho = off_axis::<f32>(nx, ny);
-        let (want, energy) = by_one(&gpu, pipeline, (nx, ny), &rho);
-        let mut solver =
-            SlabSolver::<f32>::with_pipeline(&peers, &grid(nx, ny), pipeline, options).unwrap();
+        let (want, energy) = by_one(&gpu, Pipeline::ThreePass, (nx, ny), &rho);
+        let mut solver = SlabSolver::<f32>::new(&peers, &grid(nx, ny)).unwrap();
         let slabs = solver.upload(&rho).unwrap();
         let mut fields = solver.fields().unwrap();
         // SAFETY: solver, ρ and fields outlive the graphs.

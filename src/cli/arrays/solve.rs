@@ -242,7 +242,7 @@ fn on_devices<T: Element>(
     devices: Devices,
 ) -> Result<Solved<T>, Failure> {
     use crate::cli::engines::{devices_named, devices_note};
-    use crate::cuda::{CudaError, Peers, SlabSolver, SolverOptions, Work};
+    use crate::cuda::{CudaError, Peers, SlabSolver, Work};
     let asked = devices_named(devices)?;
     let alone = |why: &str| {
         let first = asked[0];
@@ -266,17 +266,16 @@ fn on_devices<T: Element>(
         Err(CudaError::Peers(_)) => Peers::open_any(&taken),
         opened => opened,
     };
-    let options = SolverOptions::default();
-    let made = opened.and_then(|peers| {
-        Ok((SlabSolver::<T>::with_pipeline(&peers, grid, pipeline, options)?, peers))
-    });
+    let made = opened.and_then(|peers| Ok((SlabSolver::<T>::new(&peers, grid)?, peers)));
     let (mut solver, peers) = match made {
         Ok(made) => made,
-        Err(error @ CudaError::Peers(_)) => return alone(&error.to_string()),
+        Err(error @ (CudaError::Peers(_) | CudaError::NoThreePass { .. })) => {
+            return alone(&error.to_string());
+        }
         Err(error) => return Err(error.into()),
     };
     let note = devices_note(&taken, &format!("{why}, by {}", peers.link()));
-    let solved = by_slabs(rho, &peers, &mut solver, (pipeline, note), || Ok(()))?;
+    let solved = by_slabs(rho, &peers, &mut solver, note, || Ok(()))?;
     Ok(solved.expect("rank 0 is of this process"))
 }
 
@@ -286,7 +285,7 @@ fn by_slabs<T: Element>(
     rho: &Map<T>,
     peers: &crate::cuda::Peers,
     solver: &mut crate::cuda::SlabSolver<T>,
-    (asked, note): (Pipeline, String),
+    note: String,
     ready: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<Option<Solved<T>>, Failure> {
     let (rho, mut fields) = (solver.upload(rho.as_slice())?, solver.fields()?);
@@ -300,9 +299,8 @@ fn by_slabs<T: Element>(
     let energy = peers.gpu(0).download(&fields[0].energy)?[0];
     let device = format!("{} x {}", peers.count(), peers.gpu(0).info().name);
     let ran = Ran { engine: "cuda", device };
-    let pipeline = solver.pipeline();
-    let notes = std::iter::once(note).chain(stands_in(asked, pipeline)).collect::<Vec<_>>();
-    Ok(Some(Solved { maps, energy, pipeline, milliseconds, ran, note: Some(notes.join("\n")) }))
+    let pipeline = Pipeline::ThreePass;
+    Ok(Some(Solved { maps, energy, pipeline, milliseconds, ran, note: Some(note) }))
 }
 
 #[cfg(feature = "cuda")]
@@ -338,15 +336,31 @@ fn on_ranks<T: Element>(
     choice: EngineChoice,
 ) -> Result<Option<Solved<T>>, Failure> {
     use crate::cli::ranks::device_of;
-    use crate::cuda::{Peers, SlabSolver, SolverOptions};
-    let peers = Peers::join(world, device_of(world, choice))?;
-    let options = SolverOptions::default();
-    let mut solver = SlabSolver::<T>::with_pipeline(&peers, grid, pipeline, options)?;
+    use crate::cuda::{CudaError, Peers, SlabSolver};
+    let device = device_of(world, choice);
+    // The others have nothing to do then, and find that as well.
+    let alone = |why: &str| {
+        if world.rank() > 0 {
+            return Ok(None);
+        }
+        let mut solved = on_device(rho, grid, pipeline, device)?;
+        let note = format!("engine: rank 0 solves alone: {why}");
+        solved.note = Some(solved.note.map_or(note.clone(), |other| format!("{note}\n{other}")));
+        Ok(Some(solved))
+    };
+    if pipeline != Pipeline::ThreePass {
+        return alone(&format!("{pipeline} runs on one device alone"));
+    }
+    let peers = Peers::join(world, device)?;
+    let mut solver = match SlabSolver::<T>::new(&peers, grid) {
+        Err(error @ CudaError::NoThreePass { .. }) => return alone(&error.to_string()),
+        made => made?,
+    };
     let (ranks, hosts) = (world.size(), world.hosts());
     let on = if hosts == 1 { "one host".to_owned() } else { format!("{hosts} hosts") };
     let note = format!("engine: {ranks} ranks on {on} by {}", peers.link());
     // All begin at once.
-    by_slabs(rho, &peers, &mut solver, (pipeline, note), || Ok(world.agree(&[])?))
+    by_slabs(rho, &peers, &mut solver, note, || Ok(world.agree(&[])?))
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -11,7 +11,7 @@
 use super::error::{CudaError, check_length};
 use super::gpu::Gpu;
 use super::real::CudaReal;
-use super::turn::{Allocation, Entered};
+use super::turn::{Entered, Unused};
 use super::value::DeviceValue;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaEvent, result};
@@ -177,7 +177,7 @@ impl<E: DeviceValue> Drop for DeviceVec<E> {
     fn drop(&mut self) {
         // SAFETY: the address came from `Gpu::allocate`, or as `from_raw` asks,
         // and nothing uses it after this; work enqueued before runs before.
-        unsafe { self.gpu.free(Allocation::Device(self.address)) };
+        unsafe { self.gpu.free(Unused::Device(self.address)) };
     }
 }
 
@@ -514,7 +514,7 @@ impl<E: DeviceValue> Pinned<E> {
 impl<E: DeviceValue> Drop for Pinned<E> {
     fn drop(&mut self) {
         // SAFETY: allocated by `malloc_host`, and used by nothing that is enqueued later.
-        unsafe { self.gpu.free(Allocation::Host(self.start.as_ptr().cast())) };
+        unsafe { self.gpu.free(Unused::Host(self.start.as_ptr().cast())) };
     }
 }
 

@@ -39,4 +39,4 @@ pub(in crate::cuda) use memory::{Pinned, reals};
 pub(in crate::cuda) use probe::check_cufft;
 #[cfg(feature = "python")]
 pub(crate) use turn::CallersCapture;
-pub(in crate::cuda) use turn::{Branch, Entered};
+pub(in crate::cuda) use turn::{Branch, Entered, Unused};

@@ -27,7 +27,7 @@ pub(super) struct Turns {
     /// written during a capture and during a turn on another stream.
     alone: RwLock<()>,
     /// What was dropped during a capture, to be freed after it.
-    unused: Mutex<Vec<Allocation>>,
+    unused: Mutex<Vec<Unused>>,
     /// Whether work has gone to the own stream that no other stream has waited for.
     own: AtomicBool,
     /// Whether work has gone to another stream that the own one has not waited for.
@@ -139,18 +139,20 @@ impl Drop for Exclusive<'_> {
 }
 
 /// What the driver gave, to be given back to it.
-pub(super) enum Allocation {
+pub(in crate::cuda) enum Unused {
     /// Memory of [`Gpu::allocate`].
     Device(sys::CUdeviceptr),
     /// Page-locked memory of the host.
     Host(*mut c_void),
     /// A graph that may be under way.
     Graph(CudaGraph),
+    /// What a library has made: the call that destroys it.
+    Other(Box<dyn FnOnce() + Send>),
 }
 
 // SAFETY: addresses that nothing uses any more, and a graph that is only destroyed; the driver
 // takes both from any thread.
-unsafe impl Send for Allocation {}
+unsafe impl Send for Unused {}
 
 impl Gpu {
     fn current(&self) -> Option<Current> {
@@ -330,28 +332,29 @@ impl Gpu {
     /// and what waits would break it.
     ///
     /// # Safety
-    /// It was allocated on this device and is not used again by what is enqueued later.
-    pub(super) unsafe fn free(&self, allocation: Allocation) {
+    /// It was made on this device and is not used again by what is enqueued later.
+    pub(in crate::cuda) unsafe fn free(&self, unused: Unused) {
         if self.is_capturing() {
-            let unused = &self.0.turns.unused;
-            return unused.lock().unwrap_or_else(PoisonError::into_inner).push(allocation);
+            let all = &self.0.turns.unused;
+            return all.lock().unwrap_or_else(PoisonError::into_inner).push(unused);
         }
         let Ok(stream) = self.enter() else { return };
         // SAFETY: the caller's promise; the context is current, and the stream is waited for where
         // the driver does not do it.
         let freed = unsafe {
-            match allocation {
-                Allocation::Device(address) if self.context().has_async_alloc() => {
+            match unused {
+                Unused::Device(address) if self.context().has_async_alloc() => {
                     result::free_async(address, stream.raw())
                 }
-                Allocation::Device(address) => result::stream::synchronize(stream.raw())
+                Unused::Device(address) => result::stream::synchronize(stream.raw())
                     .and_then(|()| result::free_sync(address)),
-                Allocation::Host(start) => result::stream::synchronize(stream.raw())
+                Unused::Host(start) => result::stream::synchronize(stream.raw())
                     .and_then(|()| result::free_host(start)),
-                Allocation::Graph(graph) => {
-                    let waited = result::stream::synchronize(stream.raw());
-                    drop(graph);
-                    waited
+                Unused::Graph(graph) => {
+                    result::stream::synchronize(stream.raw()).map(|()| drop(graph))
+                }
+                Unused::Other(destroy) => {
+                    result::stream::synchronize(stream.raw()).map(|()| destroy())
                 }
             }
         };
@@ -363,11 +366,11 @@ impl Gpu {
         if self.is_capturing() {
             return;
         }
-        let unused = &self.0.turns.unused;
-        let unused = std::mem::take(&mut *unused.lock().unwrap_or_else(PoisonError::into_inner));
-        for allocation in unused {
+        let all = &self.0.turns.unused;
+        let all = std::mem::take(&mut *all.lock().unwrap_or_else(PoisonError::into_inner));
+        for unused in all {
             // SAFETY: as promised when it was dropped.
-            unsafe { self.free(allocation) };
+            unsafe { self.free(unused) };
         }
     }
 

@@ -2,8 +2,8 @@
 //! and nothing waits when a transform runs.
 
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Entered, Gpu, check_aligned,
-    check_cufft,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Entered, Gpu, Unused,
+    check_aligned, check_cufft,
 };
 use crate::transform::check_shape;
 use cudarc::cufft::result::{self, CufftError};
@@ -43,14 +43,12 @@ struct Plan {
 }
 
 impl Plan {
-    /// Of dense arrays one after the other, or `by_columns`: complex ones of the columns of an
-    /// array `[shape[0]][batch]`. It has no work area yet.
+    /// Of dense arrays one after the other. It has no work area yet.
     fn new<T: CudaReal>(
         gpu: &Gpu,
         kind: cufftType,
         shape: &[usize],
         batch: usize,
-        by_columns: bool,
     ) -> Result<Plan, CudaError> {
         let fail = |answer: CufftError| {
             CudaError::cufft(format!("plan of {batch} transforms of {shape:?}"), answer)
@@ -75,8 +73,7 @@ impl Plan {
         };
         let (handle, lengths) = (plan.handle, lengths.as_mut_ptr());
         // Without lengths to embed in both sides are dense and the distances are ignored.
-        let (embed, stride, distance) =
-            if by_columns { (lengths, count, 1) } else { (null_mut(), 1, 0) };
+        let (embed, stride, distance) = (null_mut(), 1, 0);
         // SAFETY: the handle is live and its context current; `lengths` holds
         // one length per axis and outlives the call.
         plan.work_bytes = unsafe {
@@ -108,11 +105,13 @@ fn failure(answer: CufftError) -> CudaError {
 
 impl Drop for Plan {
     fn drop(&mut self) {
-        // A run of this plan may still be under way.
-        let _ = self.gpu.synchronize();
-        let _current = self.gpu.enter();
-        // SAFETY: the handle is live and not used again.
-        let _ = unsafe { result::destroy(self.handle) };
+        let handle = self.handle;
+        let destroy = move || {
+            // SAFETY: the handle is live and not used again.
+            let _ = unsafe { result::destroy(handle) };
+        };
+        // SAFETY: a plan of this device, which is not run any more.
+        unsafe { self.gpu.free(Unused::Other(Box::new(destroy))) };
     }
 }
 
@@ -157,7 +156,7 @@ impl<T: CudaReal> RealFft<T> {
             (_, true) => T::FORWARD,
             (_, false) => T::INVERSE,
         };
-        let plan = (!lengths.is_empty()).then(|| Plan::new::<T>(gpu, kind, &lengths, batch, false));
+        let plan = (!lengths.is_empty()).then(|| Plan::new::<T>(gpu, kind, &lengths, batch));
         let complexes = reals / last * (last / 2 + 1);
         let (gpu, plan, of) = (gpu.clone(), plan.transpose()?, PhantomData);
         Ok(RealFft { gpu, forward, plan, work: None, reals, complexes, of })
@@ -299,32 +298,5 @@ impl<T: CudaReal> RealFft<T> {
         // SAFETY: the caller's promise.
         unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream.raw()).result()? };
         Ok(())
-    }
-}
-
-/// Complex FFTs along the slow axis of arrays `[n][width]`, in place and unnormalised.
-pub(in crate::cuda) struct ColumnFft<T: CudaReal>(pub(in crate::cuda) RealFft<T>);
-
-impl<T: CudaReal> ColumnFft<T> {
-    /// Of all columns of an array, without a work area.
-    pub(in crate::cuda) fn new(gpu: &Gpu, n: usize, width: usize) -> Result<Self, CudaError> {
-        let complexes = check_shape(&[n], width)?;
-        let plan = (n > 1).then(|| Plan::new::<T>(gpu, T::COMPLEX, &[n], width, true));
-        let (gpu, plan, work, reals, of) = (gpu.clone(), plan.transpose()?, None, 0, PhantomData);
-        Ok(ColumnFft(RealFft { gpu, forward: true, plan, work, reals, complexes, of }))
-    }
-
-    /// Enqueues it, forward or inverse.
-    ///
-    /// # Panics
-    /// When the array has another size than it was made for.
-    pub(in crate::cuda) fn run(
-        &mut self,
-        values: DeviceSliceMut<'_, T::Complex>,
-        forward: bool,
-    ) -> Result<(), CudaError> {
-        assert!(values.len() == self.0.complexes && self.0.work.is_some());
-        let stream = self.0.gpu.enter_with(values.as_view())?;
-        self.0.run_complex(*values.address(), forward, &stream)
     }
 }

@@ -26,13 +26,8 @@ pub enum Work {
     },
 }
 
-/// Bins from which on two devices solve in less time than one.
-fn least_bins(pipeline: Pipeline) -> usize {
-    match pipeline {
-        Pipeline::ThreePass | Pipeline::Fused => 1 << 24,
-        Pipeline::RowColumn => 1 << 20,
-    }
-}
+/// Bins from which on two devices solve in three passes in less time than one.
+const LEAST_BINS: usize = 1 << 24;
 
 /// Bins from which on they take a step of however few bodies in less time.
 fn least_bins_of_a_step(precision: Precision) -> usize {
@@ -65,7 +60,10 @@ impl Peers {
             return first("one device was named or found".to_owned());
         }
         let (what, size, least) = match work {
-            Work::Solve { pipeline } => ("bins", grid.bins(), least_bins(pipeline)),
+            Work::Solve { pipeline } if pipeline != Pipeline::ThreePass => {
+                return first(format!("{pipeline} runs on one device alone"));
+            }
+            Work::Solve { .. } => ("bins", grid.bins(), LEAST_BINS),
             Work::Step { bodies } | Work::Place { bodies } => {
                 let wide = grid.bins() >= least_bins_of_a_step(precision);
                 ("bodies", bodies, if wide { 0 } else { least_bodies(precision) })
@@ -93,8 +91,9 @@ mod tests {
         assert_eq!(choose(solve, 8192, Precision::F32), [3, 1]);
         assert_eq!(choose(solve, 4096, Precision::F64), [3, 1]);
         assert_eq!(choose(solve, 2048, Precision::F64), [3]);
-        let solve = Work::Solve { pipeline: Pipeline::RowColumn };
-        assert_eq!(choose(solve, 1024, Precision::F32), [3, 1]);
+        let solve = Work::Solve { pipeline: Pipeline::Fused };
+        let (one, why) = Peers::choose(&[3, 1], solve, &grid(16384), Precision::F32);
+        assert_eq!((one, why.as_str()), (vec![3], "fused runs on one device alone"));
         let step = |bodies| Work::Step { bodies };
         assert_eq!(choose(step(20_000_000), 4096, Precision::F32), [3, 1]);
         assert_eq!(choose(step(200_000), 512, Precision::F64), [3]);

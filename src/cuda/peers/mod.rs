@@ -15,7 +15,6 @@
 //! it, which is good for tests alone.
 
 mod batch;
-mod blocks;
 mod choose;
 mod engine;
 mod exchange;

@@ -52,8 +52,8 @@ pub(in crate::cuda) enum Stage {
     Finish {
         exact: bool,
     },
-    /// A pass of the solve by slabs in this pipeline.
-    Pass(Pipeline, usize),
+    /// A pass of the solve by slabs.
+    Pass(usize),
     /// The whole solve, by rank 0.
     Alone(Pipeline),
     /// The force on its bodies, to those that have them in their share.
@@ -87,10 +87,9 @@ pub(super) struct Step<T: CudaReal> {
     send: SendSums,
     /// The first bin of each rank, and their number: those of which it makes ρ.
     first: Vec<usize>,
-    /// Whether several ranks may solve together, and how they do, by [`Pipeline::ALL`].
-    by_slabs: bool,
-    slabs: [Option<SlabSolver<T>>; Pipeline::ALL.len()],
-    /// Solvers of rank 0, likewise.
+    /// The three passes of all ranks together, where they have any.
+    slabs: Option<SlabSolver<T>>,
+    /// Solvers of rank 0, by [`Pipeline::ALL`].
     alone: [Option<Box<dyn FieldSolver<T>>>; Pipeline::ALL.len()],
     /// ρ less the background, smoothed; at exact sizes; φ, Ex and Ey.
     pub(super) centered: SharedMap<T>,
@@ -137,12 +136,10 @@ impl<T: CudaReal> Step<T> {
             fields: [shared()?, shared()?, shared()?],
             energy: (0..count).map(|rank| peers.gpu(rank).zeros(1)).collect::<Result<_, _>>()?,
             first,
-            by_slabs: !options.deterministic && count > 1,
-            slabs: [const { None }; Pipeline::ALL.len()],
+            slabs,
             alone: [const { None }; Pipeline::ALL.len()],
             peers: peers.clone(),
         };
-        step.slabs[Pipeline::ThreePass as usize] = slabs;
         step.plan(choice.pipeline)?;
         // Zeros must be there before another rank writes.
         peers.synchronize()?;
@@ -166,7 +163,7 @@ impl<T: CudaReal> Step<T> {
     pub(super) fn path(&self, pipeline: Pipeline) -> Pipeline {
         match &self.alone[pipeline as usize] {
             Some(solver) => solver.pipeline(),
-            None if pipeline == Pipeline::ThreePass && self.slabs[pipeline as usize].is_none() => {
+            None if pipeline == Pipeline::ThreePass && self.slabs.is_none() => {
                 match ThreePass::<T>::is_made_for(self.peers.gpu(0), &self.charge.grid()) {
                     true => pipeline,
                     false => Pipeline::Fused,
@@ -176,22 +173,16 @@ impl<T: CudaReal> Step<T> {
         }
     }
 
+    /// What all ranks solve with together in a pipeline.
+    fn slabs_of(&self, pipeline: Pipeline) -> Option<&SlabSolver<T>> {
+        self.slabs.as_ref().filter(|_| pipeline == Pipeline::ThreePass)
+    }
+
     /// Makes the solver of a pipeline, if it is not there yet.
     pub(super) fn plan(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         let (k, grid, options) = (pipeline as usize, self.charge.grid(), SolverOptions::default());
-        if self.slabs[k].is_some() || self.alone[k].is_some() {
+        if self.slabs_of(pipeline).is_some() || self.alone[k].is_some() {
             return Ok(());
-        }
-        // Of three passes that has been tried (`plan`).
-        if self.by_slabs && pipeline != Pipeline::ThreePass {
-            match SlabSolver::with_pipeline(&self.peers, &grid, pipeline, options) {
-                // Fewer rows or columns than ranks.
-                Err(CudaError::Peers(_)) => {}
-                made => {
-                    self.slabs[k] = Some(made?);
-                    return Ok(());
-                }
-            }
         }
         self.alone[k] = Some(solver(self.peers.gpu(0), &grid, pipeline, options)?);
         Ok(())
@@ -203,10 +194,10 @@ impl<T: CudaReal> Step<T> {
     }
 
     pub(super) fn solve(&self, pipeline: Pipeline) -> impl Iterator<Item = Stage> + use<T> {
-        let stages = match &self.slabs[pipeline as usize] {
+        let stages = match self.slabs_of(pipeline) {
             Some(slabs) => {
                 let passes = 0..slabs.passes_of_a_solve();
-                let passes = passes.flat_map(|pass| [Stage::Meet, Stage::Pass(pipeline, pass)]);
+                let passes = passes.flat_map(|pass| [Stage::Meet, Stage::Pass(pass)]);
                 // A rank whose rows begin within a block of bins has some of them from the one
                 // before.
                 let ny = self.charge.grid().ny();
@@ -295,9 +286,8 @@ impl<T: CudaReal> Step<T> {
                 let own = self.first[rank]..self.first[rank + 1];
                 density.finish_part(bodies, exact, own, &rho.part_mut(rank, all))
             }
-            Stage::Pass(pipeline, pass) => {
-                let slabs = self.slabs[pipeline as usize].as_mut();
-                let slabs = slabs.expect("passes are of a solve by slabs");
+            Stage::Pass(pass) => {
+                let slabs = self.slabs.as_mut().expect("passes are of a solve by slabs");
                 let Range { start, end } = slabs.rows(rank);
                 let ny = self.charge.grid().ny();
                 let own = start * ny..end * ny;

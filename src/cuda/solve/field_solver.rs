@@ -183,11 +183,6 @@ impl<T: CudaReal> Green<T> {
         }
     }
 
-    /// That of the transposed map.
-    pub(in crate::cuda) fn transposed(self) -> Self {
-        Green { step_x: self.step_y, step_y: self.step_x, ..self }
-    }
-
     /// (π/ny)·(bin_x/bin_y), a step of w_v.
     pub(in crate::cuda) fn step_y(&self) -> T {
         self.step_y

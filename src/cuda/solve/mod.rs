@@ -12,11 +12,9 @@ pub use field_solver::{FieldSolver, Fields, Folding, SolverOptions};
 pub use spectral::Spectral;
 pub use three_pass::ThreePass;
 
-pub(in crate::cuda) use energies::EnergySum;
 pub(in crate::cuda) use field_solver::{Green, with_total};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use host::HostSolve;
-pub(in crate::cuda) use spectral::{SINES, Scaling, green, solve_spec};
 pub(in crate::cuda) use three_pass::SCALE;
 
 use crate::cuda::device::{CudaError, CudaReal, Gpu};

@@ -16,7 +16,6 @@ use crate::cuda::fft::{FusedTransform, RealFft, Rounds, Sines, TransformSpec, sh
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
-use std::ops::Range;
 
 /// The fused or the row-column pipeline for one grid.
 pub struct Spectral<T: CudaReal> {
@@ -28,46 +27,31 @@ pub struct Spectral<T: CudaReal> {
 
 /// A kernel of the spectrum between a solve's FFTs: Green's function with the factor of a round
 /// trip of the transforms.
-pub(in crate::cuda) struct Scaling<T: CudaReal> {
+struct Scaling<T: CudaReal> {
     gpu: Gpu,
     kernel: Kernel,
     sum: SumScratch,
     green: Green<T>,
-    /// The first row or column that is in memory, and how many.
-    first: u32,
-    count: u32,
 }
 
 impl<T: CudaReal> Scaling<T> {
-    /// `solve_spectra`, of these columns of the map's spectrum.
-    pub(in crate::cuda) fn of_spectra(
-        transform: &FusedTransform<T>,
-        grid: &BinGrid,
-        columns: Range<usize>,
-    ) -> Result<Self, CudaError> {
-        assert!(columns.end <= grid.ny() / 2 + 1);
-        let cells = (columns.len(), grid.nx() / 2 + 1);
-        Self::new(transform, "solve_spectra", green(grid), columns, cells)
+    /// `solve_spectra`.
+    fn of_spectra(transform: &FusedTransform<T>, grid: &BinGrid) -> Result<Self, CudaError> {
+        let cells = (grid.ny() / 2 + 1, grid.nx() / 2 + 1);
+        Self::new(transform, "solve_spectra", grid, cells)
     }
 
-    /// `solve_pre`, of these rows of n coefficients; of columns with x and y of Green's function
-    /// swapped. Rows of a map that is transformed as a whole are all of them.
-    pub(in crate::cuda) fn of_rows(
-        transform: &FusedTransform<T>,
-        green: Green<T>,
-        rows: Range<usize>,
-        n: usize,
-    ) -> Result<Self, CudaError> {
-        let (maps, count) = (transform.rank == 2, rows.len());
-        let cells = (n / 2 + 1, if maps { count / 2 + 1 } else { count });
-        Self::new(transform, "solve_pre", green, rows, cells)
+    /// `solve_pre`, of all rows.
+    fn of_rows(transform: &FusedTransform<T>, grid: &BinGrid) -> Result<Self, CudaError> {
+        let (maps, rows) = (transform.rank == 2, grid.nx());
+        let cells = (grid.ny() / 2 + 1, if maps { rows / 2 + 1 } else { rows });
+        Self::new(transform, "solve_pre", grid, cells)
     }
 
     fn new(
         transform: &FusedTransform<T>,
         name: &str,
-        green: Green<T>,
-        part: Range<usize>,
+        grid: &BinGrid,
         cells: (usize, usize),
     ) -> Result<Self, CudaError> {
         let FusedTransform { gpu, module, .. } = transform;
@@ -77,31 +61,29 @@ impl<T: CudaReal> Scaling<T> {
             gpu: gpu.clone(),
             kernel: Kernel::new(module, name, config)?,
             sum: SumScratch::new(gpu, config)?,
-            green,
-            first: part.start as u32,
-            count: part.len() as u32,
+            // With the factor of a round trip of the transforms.
+            green: Green::new(grid, 4.0 / grid.bins() as f64),
         })
     }
 
     /// Enqueues the pass from ρ's FFT spectrum, the first of `spectra`, to the
     /// three that the inverses start from.
-    pub(in crate::cuda) fn spectra(
+    fn spectra(
         &mut self,
         transform: &FusedTransform<T>,
         spectra: &mut DeviceVec<T::Complex>,
         energy: &mut DeviceVec<f64>,
     ) -> Result<(), CudaError> {
-        assert!(spectra.len() == 3 * transform.lengths[1] as usize * self.count as usize);
+        assert!(spectra.len() == 3 * transform.half_spectra);
         // SAFETY: the types are those of solve_spectra in kernels/solve/spectral.cu,
         // which allows its input to be the
         // first of its outputs; lengths are checked above.
-        unsafe { self.enqueue(transform, [spectra, spectra], &self.count, energy) }
+        unsafe { self.enqueue(transform, [spectra, spectra], None, energy) }
     }
 
-    /// Enqueues the pre-processing of one of the solve's inverses along the rows: that of φ (0,
-    /// with the energy), of the field across the rows (1: Ex, where rows go along y) or of that
-    /// along them (2).
-    pub(in crate::cuda) fn pre(
+    /// Enqueues the pre-processing of one of the solve's inverses: that of φ (0, with the
+    /// energy), of Ex (1) or of Ey (2).
+    fn pre(
         &mut self,
         transform: &FusedTransform<T>,
         spectrum: &DeviceVec<T>,
@@ -113,10 +95,10 @@ impl<T: CudaReal> Scaling<T> {
         assert!(half.len() >= transform.half_spectra);
         // SAFETY: the types are those of solve_pre in kernels/solve/spectral.cu; lengths are
         // checked above.
-        unsafe { self.enqueue(transform, [spectrum, half], &map, energy) }
+        unsafe { self.enqueue(transform, [spectrum, half], Some(&map), energy) }
     }
 
-    /// Enqueues the kernel, whose own argument is `count` or `map`.
+    /// Enqueues the kernel, that of one inverse with its `map`.
     ///
     /// # Safety
     /// Input and output have the lengths, and all the types, that the kernel counts on.
@@ -124,34 +106,22 @@ impl<T: CudaReal> Scaling<T> {
         &self,
         transform: &FusedTransform<T>,
         [input, output]: [&dyn KernelArgument; 2],
-        own: &dyn KernelArgument,
+        map: Option<&i32>,
         energy: &mut DeviceVec<f64>,
     ) -> Result<(), CudaError> {
-        let Scaling { gpu, kernel, sum: SumScratch { partial, ticket }, green, first, .. } = self;
+        let Scaling { gpu, kernel, sum: SumScratch { partial, ticket }, green } = self;
         check_length("energy", energy.len(), 1)?;
         let mut launch = kernel.on(gpu);
         launch.args(&[input, output]).args(&transform.axes());
-        launch.args(&[green, first, own, partial, ticket, energy]);
+        launch.arg(green);
+        if let Some(map) = map {
+            launch.arg(map);
+        }
+        launch.args(&[partial, ticket, energy]);
         // SAFETY: the caller's promise; the scratch was made for this launch, whose blocks are of
         // BLOCK threads.
         unsafe { launch.launch(kernel.config) }
     }
-}
-
-/// The transforms of a solve: of `batch` arrays of one or two axes.
-pub(in crate::cuda) fn solve_spec<'a, T: CudaReal>(
-    shape: &'a [usize],
-    batch: usize,
-    directions: &'a [bool],
-    options: SolverOptions,
-) -> TransformSpec<'a> {
-    let SolverOptions { reorder, post, .. } = options;
-    TransformSpec { unit: "spectral", shape, batch, directions, reorder, post, input: T::TYPE }
-}
-
-/// Green's function with the factor of a round trip of the transforms.
-pub(in crate::cuda) fn green<T: CudaReal>(grid: &BinGrid) -> Green<T> {
-    Green::new(grid, 4.0 / grid.bins() as f64)
 }
 
 /// How a solve's inverses begin.
@@ -163,7 +133,7 @@ enum Way<T: CudaReal> {
 }
 
 /// φ, Ex, Ey: the sine transforms each is made by.
-pub(in crate::cuda) const SINES: [Sines; 3] =
+const SINES: [Sines; 3] =
     [Sines { x: false, y: false }, Sines { x: true, y: false }, Sines { x: false, y: true }];
 
 impl<T: CudaReal> Spectral<T> {
@@ -189,15 +159,17 @@ impl<T: CudaReal> Spectral<T> {
             Pipeline::RowColumn => (&[1, 1], false),
             Pipeline::ThreePass => panic!("the three-pass solve has no FFTs of cuFFT"),
         };
-        let spec = solve_spec::<T>(shape, 1, &[true, false], options);
+        let SolverOptions { reorder, post, .. } = options;
+        let (unit, directions, input) = ("spectral", &[true, false], T::TYPE);
+        let spec = TransformSpec { unit, shape, batch: 1, directions, reorder, post, input };
         let mut transforms = Rounds::new(gpu, &spec, taken, if shared { 3 } else { 1 })?;
         let round = &mut transforms.rounds[0];
         let (way, scaling) = if shared {
             let mut batch = RealFft::new(gpu, false, shape, SINES.len())?;
             share_work_area(gpu, &mut round.ffts().chain([&mut batch]).collect::<Vec<_>>())?;
-            (Way::Shared(batch), Scaling::of_spectra(round, grid, 0..grid.ny() / 2 + 1)?)
+            (Way::Shared(batch), Scaling::of_spectra(round, grid)?)
         } else {
-            let scaling = Scaling::of_rows(round, green(grid), 0..grid.nx(), grid.ny())?;
+            let scaling = Scaling::of_rows(round, grid)?;
             (Way::Separate(gpu.zeros(grid.bins())?), scaling)
         };
         Ok(Spectral { pipeline, transforms, way, scaling })

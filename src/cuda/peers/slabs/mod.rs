@@ -1,19 +1,18 @@
 //! One solve on several devices, by slabs.
 //!
 //! Every rank has a slab of the rows of all maps, for what is done along y, and a slab of the
-//! columns, for what is done along x. A solve is three passes, in whichever pipeline: from the
-//! rank's rows of ρ to all ranks' columns; from its columns to all ranks' rows; and from its rows
-//! to those of the fields. Before the second and the third pass all ranks meet, or send each other
-//! messages. Where what the second pass made is still on its way during the third, there is a
-//! fourth.
+//! columns, for what is done along x. A solve is three passes: from the rank's rows of ρ to all
+//! ranks' columns; from its columns to all ranks' rows; and from its rows to those of the fields.
+//! Before the second and the third pass all ranks meet, or send each other messages. Where what
+//! the second pass made is still on its way during the third, there is a fourth.
+//!
+//! The paper's pipelines run on one device alone: by slabs they took more time on two H200s than
+//! three passes on one (benchmarks/experiments.md).
 //!
 //! Nothing else need be waited for: what the first pass of the next solve overwrites, ranks have
 //! read in their second pass, before they met for the third; what its second pass overwrites, they
 //! have read in their third, or fourth, before they meet again.
 
-mod around_cufft;
-mod fused;
-mod row_column;
 mod three_pass;
 
 use super::nccl::Transfer;
@@ -21,59 +20,21 @@ use super::{Peers, divide};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Graph, check_length,
 };
-use crate::cuda::solve::{Fields, SolverOptions};
-use crate::engine::Pipeline;
+use crate::cuda::solve::Fields;
 use crate::grid::BinGrid;
 use std::ops::Range;
+use three_pass::Rank;
 
 /// The solve of one grid on all ranks. Of ranks in several processes each process makes one
 /// and has it do the same; maps are those of its own ranks.
 pub struct SlabSolver<T: CudaReal> {
     peers: Peers,
-    pipeline: Pipeline,
     nx: usize,
     ny: usize,
     /// The first row of each rank, all of them even, and their number.
     first_row: Vec<usize>,
     /// This process's.
-    ranks: Vec<Box<dyn Passes<T>>>,
-}
-
-/// What a rank does in a solve, on its device's stream. Arguments are checked.
-trait Passes<T: CudaReal>: Send {
-    /// From its rows of ρ to what the second pass of any rank reads. Nobody makes it again before
-    /// all have made their second.
-    fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError>;
-
-    /// From its columns to what the third pass of any rank reads.
-    fn second(&mut self) -> Result<(), CudaError>;
-
-    /// To its rows of φ, Ex and Ey, and the whole energy.
-    fn third(
-        &mut self,
-        maps: [DeviceSliceMut<'_, T>; 3],
-        energy: DeviceSliceMut<'_, f64>,
-    ) -> Result<(), CudaError>;
-
-    /// Whether a part of that is left for a fourth pass, before which ranks meet as well.
-    fn parted(&self) -> bool {
-        false
-    }
-
-    /// What the third pass has left.
-    fn fourth(
-        &mut self,
-        _maps: [DeviceSliceMut<'_, T>; 3],
-        _energy: DeviceSliceMut<'_, f64>,
-    ) -> Result<(), CudaError> {
-        Ok(())
-    }
-
-    /// The messages after the first pass (0) and the second (1), where ranks send any.
-    fn transfers(&self, after: usize) -> &[Transfer];
-
-    /// What has come is brought to where the next pass reads it.
-    fn arrived(&self, after: usize) -> Result<(), CudaError>;
+    ranks: Vec<Rank<T>>,
 }
 
 impl<T: CudaReal> SlabSolver<T> {
@@ -85,60 +46,20 @@ impl<T: CudaReal> SlabSolver<T> {
     /// fewer row pairs or panels of columns (128 bytes of complex numbers) than there are ranks;
     /// else when kernels cannot be compiled or memory runs out, on any rank.
     pub fn new(peers: &Peers, grid: &BinGrid) -> Result<Self, CudaError> {
-        match SlabSolver::make(peers, grid, Pipeline::ThreePass, || three_pass::make(peers, grid)) {
+        match SlabSolver::make(peers, grid) {
             // All ranks find that, and may go on.
             Err(error @ CudaError::NoThreePass { .. }) => Err(error),
             outcome => peers.told(outcome),
         }
     }
 
-    /// The solve by a pipeline, as [`solver`](crate::cuda::solver) on one device; for those around
-    /// cuFFT every rank needs two rows and a column. Where the grid has no three-pass solve by
-    /// slabs, the fused pipeline stands in for it, which [`SlabSolver::pipeline`] says.
-    ///
-    /// # Errors
-    /// [`CudaError::Peers`] for fewer rows or columns than ranks need; else when kernels cannot be
-    /// compiled, cuFFT refuses a length or memory runs out, on any rank.
-    pub fn with_pipeline(
-        peers: &Peers,
-        grid: &BinGrid,
-        pipeline: Pipeline,
-        options: SolverOptions,
-    ) -> Result<Self, CudaError> {
-        let made = match pipeline {
-            Pipeline::ThreePass => match SlabSolver::new(peers, grid) {
-                Err(error) if error.lets_another_stand_in() => {
-                    return SlabSolver::with_pipeline(peers, grid, Pipeline::Fused, options);
-                }
-                outcome => return outcome,
-            },
-            Pipeline::Fused => {
-                SlabSolver::make(peers, grid, pipeline, || fused::make(peers, grid, options))
-            }
-            Pipeline::RowColumn => {
-                SlabSolver::make(peers, grid, pipeline, || row_column::make(peers, grid, options))
-            }
-        };
-        peers.told(made)
-    }
-
-    fn make(
-        peers: &Peers,
-        grid: &BinGrid,
-        pipeline: Pipeline,
-        ranks: impl FnOnce() -> Result<Vec<Box<dyn Passes<T>>>, CudaError>,
-    ) -> Result<Self, CudaError> {
-        let (nx, ny, ranks) = (grid.nx(), grid.ny(), ranks()?);
+    fn make(peers: &Peers, grid: &BinGrid) -> Result<Self, CudaError> {
+        let (nx, ny, ranks) = (grid.nx(), grid.ny(), three_pass::make(peers, grid)?);
         // Zeros must be there before another rank writes.
         peers.synchronize()?;
         peers.gather("a solver", &vec![(); ranks.len()])?;
         let first_row = first_rows(nx, peers.count());
-        Ok(SlabSolver { peers: peers.clone(), pipeline, nx, ny, first_row, ranks })
-    }
-
-    /// Which pipeline this is.
-    pub fn pipeline(&self) -> Pipeline {
-        self.pipeline
+        Ok(SlabSolver { peers: peers.clone(), nx, ny, first_row, ranks })
     }
 
     /// The ranks.
@@ -399,8 +320,8 @@ impl<T: CudaReal> SlabSolver<T> {
         }
     }
 
-    fn on(&mut self, rank: usize) -> &mut dyn Passes<T> {
-        &mut *self.ranks[rank - self.peers.local().start]
+    fn on(&mut self, rank: usize) -> &mut Rank<T> {
+        &mut self.ranks[rank - self.peers.local().start]
     }
 }
 

@@ -13,7 +13,6 @@
 use super::super::exchange::{Division, Exchange, Places};
 use super::super::nccl::Transfer;
 use super::super::{Peers, divide};
-use super::Passes;
 use crate::cuda::device::{
     Branch, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
 };
@@ -29,7 +28,7 @@ const PIECE: usize = 128;
 const LEAST_PARTED: usize = 64 << 20;
 
 /// A rank's kernels and memory.
-struct Rank<T: CudaReal> {
+pub(super) struct Rank<T: CudaReal> {
     gpu: Gpu,
     green: Green<T>,
     /// Row pairs.
@@ -96,10 +95,7 @@ impl Slabs {
 }
 
 /// What each of this process's ranks does.
-pub(super) fn make<T: CudaReal>(
-    peers: &Peers,
-    grid: &BinGrid,
-) -> Result<Vec<Box<dyn Passes<T>>>, CudaError> {
+pub(super) fn make<T: CudaReal>(peers: &Peers, grid: &BinGrid) -> Result<Vec<Rank<T>>, CudaError> {
     let (nx, ny, count) = (grid.nx(), grid.ny(), peers.count());
     let size = size_of::<T::Complex>();
     let width = PIECE / size;
@@ -225,8 +221,7 @@ pub(super) fn make<T: CudaReal>(
         ];
         of.exchange = Some((exchange, out));
     }
-    let boxed = |rank| -> Box<dyn Passes<T>> { Box::new(rank) };
-    Ok(ranks.into_iter().map(boxed).collect())
+    Ok(ranks)
 }
 
 impl<T: CudaReal> Rank<T> {
@@ -258,10 +253,10 @@ impl<T: CudaReal> Rank<T> {
         }
         Ok(())
     }
-}
 
-impl<T: CudaReal> Passes<T> for Rank<T> {
-    fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
+    /// From its rows of ρ, which are as many as it has, to what the second pass of any rank reads.
+    /// Nobody makes it again before all have made their second.
+    pub(super) fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
         let Rank { gpu, rows: LineKernel { kernel, table, .. }, slabs, pairs, .. } = self;
         let (across, sine) = (0u32, 0i32);
         // SAFETY: the arguments are those of transform in kernels/lines/transform.cu with PF_PEERS;
@@ -272,7 +267,8 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
         unsafe { kernel.launch(gpu, &[&rho, &slabs[0], table, pairs, &across, &sine]) }
     }
 
-    fn second(&mut self) -> Result<(), CudaError> {
+    /// From its columns to what the third pass of any rank reads.
+    pub(super) fn second(&mut self) -> Result<(), CudaError> {
         let Rank { gpu, columns: LineKernel { kernel, table, units }, slabs, green, .. } = self;
         // SAFETY: the arguments are those of columns in kernels/solve/columns.cu with PF_PEERS;
         // `units` are all of the rank's columns; P and Q hold whole panels of each rank's row
@@ -281,7 +277,8 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
         unsafe { kernel.launch(gpu, &[&slabs[1], table, green, units]) }
     }
 
-    fn third(
+    /// To its rows of φ, Ex and Ey, and the whole energy.
+    pub(super) fn third(
         &mut self,
         maps: [DeviceSliceMut<'_, T>; 3],
         energy: DeviceSliceMut<'_, f64>,
@@ -294,11 +291,13 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
         unsafe { later.branch.side_by_side(&mut &*self, send, first) }
     }
 
-    fn parted(&self) -> bool {
+    /// Whether a part of that is left for a fourth pass, before which ranks meet as well.
+    pub(super) fn parted(&self) -> bool {
         self.later.is_some()
     }
 
-    fn fourth(
+    /// What the third pass has left.
+    pub(super) fn fourth(
         &mut self,
         maps: [DeviceSliceMut<'_, T>; 3],
         energy: DeviceSliceMut<'_, f64>,
@@ -306,11 +305,13 @@ impl<T: CudaReal> Passes<T> for Rank<T> {
         self.fields_of(1, &maps, &energy)
     }
 
-    fn transfers(&self, after: usize) -> &[Transfer] {
+    /// The messages after the first pass (0) and the second (1), where ranks send any.
+    pub(super) fn transfers(&self, after: usize) -> &[Transfer] {
         self.exchange.as_ref().map_or(&[], |(exchange, _)| &exchange.transfers[after])
     }
 
-    fn arrived(&self, after: usize) -> Result<(), CudaError> {
+    /// What has come is brought to where the next pass reads it.
+    pub(super) fn arrived(&self, after: usize) -> Result<(), CudaError> {
         match &self.exchange {
             // SAFETY: it is all of this rank's memory, which lives as long as the solver, and that
             // waits for the rank before it frees it; passes before and after are on the same
