@@ -32,6 +32,8 @@ mod raster;
 mod sample;
 mod size;
 mod vector;
+#[cfg(any(feature = "cli", feature = "python"))]
+pub(crate) mod views;
 
 pub use arrows::Arrows;
 pub use bars::{BarSeries, Bars};
@@ -46,6 +48,5 @@ pub use picture::Picture;
 pub use size::Size;
 #[cfg(feature = "cli")]
 pub(crate) use {
-    axis::Axis, color::Look, color::ROUNDING, film::LONG as FRAME_PIXELS, indexed::Indexed,
-    sample::shrink,
+    axis::Axis, color::Look, film::LONG as FRAME_PIXELS, indexed::Indexed, sample::shrink,
 };

@@ -2,7 +2,7 @@
 
 use super::dlpack::{
     CPU, CUDA, DlDataType, DlDevice, DlManaged, DlManagedVersioned, DlTensor, DlVersion, FLOAT,
-    OLD, VERSIONED, device_tuple,
+    INT, OLD, READ_ONLY, VERSIONED, device_tuple,
 };
 use crate::border::Device;
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyMemoryError};
@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub(super) enum Memory {
     F32(Vec<f32>),
     F64(Vec<f64>),
+    I64(Vec<i64>),
     #[cfg(feature = "cuda")]
     Cuda(Box<dyn DeviceMemory>),
 }
@@ -67,10 +68,16 @@ impl From<Vec<f64>> for Memory {
     }
 }
 
+impl From<Vec<i64>> for Memory {
+    fn from(values: Vec<i64>) -> Self {
+        Memory::I64(values)
+    }
+}
+
 impl Memory {
     fn place(&self) -> Device {
         match self {
-            Memory::F32(_) | Memory::F64(_) => Device::Cpu,
+            Memory::F32(_) | Memory::F64(_) | Memory::I64(_) => Device::Cpu,
             #[cfg(feature = "cuda")]
             Memory::Cuda(memory) => Device::Cuda(memory.gpu().info().ordinal),
         }
@@ -79,7 +86,7 @@ impl Memory {
     fn bits(&self) -> u8 {
         match self {
             Memory::F32(_) => 32,
-            Memory::F64(_) => 64,
+            Memory::F64(_) | Memory::I64(_) => 64,
             #[cfg(feature = "cuda")]
             Memory::Cuda(memory) => memory.bits(),
         }
@@ -90,9 +97,15 @@ impl Memory {
             // Given to other libraries as an integer, which they make a pointer again.
             Memory::F32(values) => values.as_ptr().expose_provenance(),
             Memory::F64(values) => values.as_ptr().expose_provenance(),
+            Memory::I64(values) => values.as_ptr().expose_provenance(),
             #[cfg(feature = "cuda")]
             Memory::Cuda(memory) => memory.address() as usize,
         }
+    }
+
+    /// DLPack's code of the numbers.
+    fn code(&self) -> u8 {
+        if matches!(self, Memory::I64(_)) { INT } else { FLOAT }
     }
 
     /// With provenance, for those who are lent it.
@@ -100,6 +113,7 @@ impl Memory {
         match self {
             Memory::F32(values) => values.as_ptr().cast_mut().cast(),
             Memory::F64(values) => values.as_ptr().cast_mut().cast(),
+            Memory::I64(values) => values.as_ptr().cast_mut().cast(),
             #[cfg(feature = "cuda")]
             Memory::Cuda(_) => std::ptr::without_provenance_mut(self.address()),
         }
@@ -107,27 +121,46 @@ impl Memory {
 }
 
 /// An array of this library's: `numpy.asarray`, `torch.from_dlpack`, `cupy.asarray` and the like
-/// take it without a copy. It is to be read only.
+/// take it without a copy.
 #[pyclass(frozen, module = "placefield")]
 pub(super) struct Array {
     memory: Arc<Memory>,
     shape: Vec<usize>,
+    read_only: bool,
 }
 
 impl Array {
     pub(super) fn new(memory: impl Into<Memory>, shape: &[usize]) -> Self {
-        Array { memory: Arc::new(memory.into()), shape: shape.to_vec() }
+        Array { memory: Arc::new(memory.into()), shape: shape.to_vec(), read_only: false }
+    }
+
+    /// Values that nobody may write.
+    pub(super) fn column<T>(values: Vec<T>) -> Self
+    where
+        Memory: From<Vec<T>>,
+    {
+        let shape = vec![values.len()];
+        Array { memory: Arc::new(values.into()), shape, read_only: true }
+    }
+
+    /// The same as an array of NumPy's, over this memory.
+    pub(super) fn numpy(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        py.import("numpy")?.call_method1("asarray", (self,))
     }
 
     fn type_name(&self) -> &'static str {
-        if self.memory.bits() == 32 { "<f4" } else { "<f8" }
+        match (self.memory.code(), self.memory.bits()) {
+            (INT, _) => "<i8",
+            (_, 32) => "<f4",
+            _ => "<f8",
+        }
     }
 
     fn interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let interface = PyDict::new(py);
         interface.set_item("shape", PyTuple::new(py, &self.shape)?)?;
         interface.set_item("typestr", self.type_name())?;
-        interface.set_item("data", (self.memory.address(), false))?;
+        interface.set_item("data", (self.memory.address(), self.read_only))?;
         interface.set_item("version", 3)?;
         Ok(interface)
     }
@@ -141,10 +174,11 @@ impl Array {
         PyTuple::new(py, &self.shape)
     }
 
-    /// "float32" or "float64".
+    /// "float32", "float64" or "int64".
     #[getter]
     fn dtype(&self) -> String {
-        format!("float{}", self.memory.bits())
+        let kind = if self.memory.code() == INT { "int" } else { "float" };
+        format!("{kind}{}", self.memory.bits())
     }
 
     /// NumPy's: of arrays in host memory.
@@ -202,7 +236,7 @@ impl Array {
                     Ok(())
                 })?;
             }
-            Memory::F32(_) | Memory::F64(_) if stream.is_some() => {
+            Memory::F32(_) | Memory::F64(_) | Memory::I64(_) if stream.is_some() => {
                 return Err(PyBufferError::new_err("stream: the array is in host memory"));
             }
             _ => {}
@@ -215,7 +249,7 @@ impl Array {
             data: lent.memory.pointer(),
             device: DlDevice { device_type: device.0, device_id: device.1 },
             ndim: lent.shape.len() as i32,
-            dtype: DlDataType { code: FLOAT, bits: lent.memory.bits(), lanes: 1 },
+            dtype: DlDataType { code: self.memory.code(), bits: lent.memory.bits(), lanes: 1 },
             shape: lent.shape.as_mut_ptr(),
             strides: std::ptr::null_mut(),
             byte_offset: 0,
@@ -225,7 +259,8 @@ impl Array {
             let version = DlVersion { major: 1, minor: 0 };
             let deleter: unsafe extern "C" fn(*mut DlManagedVersioned) = free_versioned;
             let deleter = Some(deleter);
-            let managed = DlManagedVersioned { version, context, deleter, flags: 0, tensor };
+            let flags = if self.read_only { READ_ONLY } else { 0 };
+            let managed = DlManagedVersioned { version, context, deleter, flags, tensor };
             capsule(py, managed, VERSIONED, drop_versioned, free_versioned)
         } else {
             let deleter: unsafe extern "C" fn(*mut DlManaged) = free_old;
@@ -235,7 +270,7 @@ impl Array {
     }
 
     fn __repr__(&self) -> String {
-        format!("placefield.Array(shape={:?}, dtype=float{})", self.shape, self.memory.bits())
+        format!("placefield.Array(shape={:?}, dtype={})", self.shape, self.dtype())
     }
 }
 

@@ -1,71 +1,163 @@
-//! Designs from files, and whole placements.
+//! Designs from files: their columns, other placements of them, wirelength, legality.
 
-use super::arguments::device_of;
 use super::arrays::Array;
-use super::errors::{Failure, detached};
-use crate::border::{EngineReal, open_backend};
-use crate::charge::{Charge, ChargeOptions, origin_for};
-use crate::design::NodeKind;
-use crate::engine::EngineOptions;
-use crate::formats::{self, ReadOptions};
-use crate::grid::BinGrid;
-use crate::lefdef::PinPosition;
-use crate::place::{Outcome, PlaceOptions, Placer, default_bins, start};
-use crate::real::Precision;
+use super::dlpack::Foreign;
+use super::errors::{Failure, detached, plain};
+use super::options::Options;
+use crate::bookshelf::{self, PinOffset};
+use crate::cpu::wirelength::CpuWirelength;
+use crate::design::{Design as Core, Nets, NodeKind, Placement};
+use crate::displacement;
+use crate::formats::{self, Format, ReadOptions};
+use crate::lefdef::{self, GcellGrid, PinPosition, RoutingLayer};
+use crate::legality::{self, Legality, LegalityOptions};
+use crate::plot::views::outlines;
+use crate::scaled_hpwl;
 use crate::wirelength::Netlist;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// A design: nodes, their placement, nets and rows. Columns are by node; positions are lower-left
-/// corners in layout units.
-#[pyclass(frozen, module = "placefield")]
+/// A design, on which the package's `Design` is built.
+#[pyclass(frozen, subclass, module = "placefield._placefield")]
 pub(super) struct Design {
-    pub(super) design: Arc<crate::design::Design>,
-    warnings: Vec<String>,
-    /// The file it was read from.
-    source: PathBuf,
+    pub(super) design: Arc<Core>,
+    pub(super) source: Arc<Source>,
+    /// The same with its nodes at positions of a caller's.
+    elsewhere: Mutex<Option<Box<Core>>>,
+    /// Nets of this many pins or more left out.
+    wirelength: Mutex<Option<(usize, CpuWirelength<f64>)>>,
 }
 
-/// Reads a design: the Bookshelf files that an .aux file names, or a .def file with its LEF files, `lef`, the one
-/// with the technology first. `pl` is a .pl or .def file whose placement is read in place of the
-/// design's own; `pin_position` says where LEF pins are, "center" or "mean".
+/// What was read.
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    warnings: Vec<String>,
+    /// Where the design's own placement has the nodes, and which of them it fixes.
+    home: (Placement, Vec<NodeKind>),
+    pub(super) layers: Vec<RoutingLayer>,
+    pub(super) gcell_grid: Vec<GcellGrid>,
+}
+
+/// Reads the design at `path`: a Bookshelf design by its .aux file, or a .def file with its LEF files.
 #[pyfunction]
-#[pyo3(signature = (path, *, lef=Vec::new(), pl=None, pin_position="center"))]
 pub(super) fn read_design(
     py: Python<'_>,
     path: PathBuf,
-    lef: Vec<PathBuf>,
-    pl: Option<PathBuf>,
-    pin_position: &str,
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<Design> {
-    let pin_position = match pin_position {
-        "center" => PinPosition::Center,
-        "mean" => PinPosition::Mean,
-        other => {
-            let text = format!("pin_position: expected \"center\" or \"mean\", found {other:?}");
+    let options = Options(options);
+    let offsets = [("center", PinOffset::Center), ("lower-left", PinOffset::LowerLeft)];
+    let positions = [("center", PinPosition::Center), ("mean", PinPosition::Mean)];
+    let pin_offset = options.word("pin_offset", &offsets)?;
+    let pin_position = options.word("pin_position", &positions)?;
+    let row_blockage = options.flag("row_blockage")?;
+    let is_def = Format::of(&path) == Format::Def;
+    let beside = [("pin_offset", is_def, ".aux"), ("pin_position", !is_def, ".def")];
+    for (name, is_other, kind) in beside {
+        if is_other && options.get(name)?.is_some() {
+            let text = format!("{name} is for {kind} designs: {}", path.display());
             return Err(PyValueError::new_err(text));
         }
-    };
-    detached(py, || {
-        let mut options = ReadOptions::default().lef(lef).pin_position(pin_position);
-        options.placement = pl;
-        let loaded = formats::read_design(&path, &options)?;
-        let design = Arc::new(loaded.design);
-        Ok(Design { design, warnings: loaded.warnings, source: path })
+    }
+    let mut reading = ReadOptions::default()
+        .lef(options.paths("lef")?)
+        .pin_offset(pin_offset.unwrap_or_default())
+        .pin_position(pin_position.unwrap_or_default());
+    reading.placement = options.paths("pl")?.pop();
+    detached(py, move || {
+        let loaded = formats::read_design(&path, &reading)?;
+        let (mut design, mut warnings) = (loaded.design, loaded.warnings);
+        if !is_def {
+            warnings.extend(bookshelf::pin_offset_hint(&design, reading.pin_offset));
+        }
+        let home = match &loaded.own_placement {
+            Some(own) => {
+                let own = formats::read_placement(own, &design.nodes, reading.pin_position)?;
+                (own.placement, own.kind)
+            }
+            None => (design.placement.clone(), design.nodes.kind.clone()),
+        };
+        design.row_blockage |= row_blockage;
+        let (layers, gcell_grid) = (loaded.layers, loaded.gcell_grid);
+        let source = Source { path, warnings, home, layers, gcell_grid };
+        Ok(Design::new_of(Arc::new(design), Arc::new(source)))
     })
 }
 
 impl Design {
-    fn column(&self, values: Vec<f64>) -> Array {
-        let length = values.len();
-        Array::new(values, &[length])
+    fn new_of(design: Arc<Core>, source: Arc<Source>) -> Self {
+        Design { design, source, elsewhere: Mutex::default(), wirelength: Mutex::default() }
     }
+
+    /// The same with another placement.
+    pub(super) fn placed(&self, design: Core) -> Self {
+        Design::new_of(Arc::new(design), self.source.clone())
+    }
+
+    /// Does `work` with the design, its nodes at `x` and `y` where these are given.
+    pub(super) fn at<R>(
+        &self,
+        x: Option<&Foreign>,
+        y: Option<&Foreign>,
+        work: impl FnOnce(&Core) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let (x, y) = match (x, y) {
+            (None, None) => return work(&self.design),
+            (Some(x), Some(y)) => (x, y),
+            _ => return Err(Failure::Value("x, y: expected both or none of them".to_owned())),
+        };
+        let mut elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        let design = elsewhere.get_or_insert_with(|| Box::new((*self.design).clone()));
+        design.placement.x.clone_from(&self.design.placement.x);
+        design.placement.y.clone_from(&self.design.placement.y);
+        put(design, x, y)?;
+        work(design)
+    }
+}
+
+/// Puts the nodes of `design`, all or the movable ones, at `x`, `y`.
+fn put(design: &mut Core, x: &Foreign, y: &Foreign) -> Result<(), Failure> {
+    let (nodes, movable) = (design.nodes.len(), design.movable().count());
+    x.check_shape(&[&[movable], &[nodes]])?;
+    y.check_shape(&[&x.shape])?;
+    let columns = [(x.values::<f64>()?, 'x'), (y.values::<f64>()?, 'y')];
+    for (values, axis) in columns {
+        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            let text = format!("{axis} {at}: {}: expected a finite number", values[at]);
+            return Err(Failure::Value(text));
+        }
+    }
+    let [(x, _), (y, _)] = columns;
+    if x.len() == nodes {
+        design.placement.x.copy_from_slice(x);
+        design.placement.y.copy_from_slice(y);
+    } else {
+        design.settle(x, y);
+    }
+    Ok(())
+}
+
+/// Positions along one axis, where they are given.
+pub(super) fn positions(
+    given: Option<&Bound<'_, PyAny>>,
+    what: &'static str,
+) -> PyResult<Option<Foreign>> {
+    given.map(|given| Foreign::take(given, what, 1)).transpose()
 }
 
 #[pymethods]
 impl Design {
+    /// The design that `other` is: for classes on top of this one.
+    #[new]
+    fn new(other: &Bound<'_, Design>) -> Self {
+        let other = other.get();
+        Design::new_of(other.design.clone(), other.source.clone())
+    }
+
     /// As its .aux file is called, or as its .def file says.
     #[getter]
     fn name(&self) -> &str {
@@ -100,59 +192,160 @@ impl Design {
     #[getter]
     fn die(&self) -> PyResult<(f64, f64, f64, f64)> {
         let die = self.design.die();
-        let die = die.ok_or_else(|| PyValueError::new_err("the design has no rows"))?;
+        let die = die.ok_or_else(|| {
+            PyValueError::new_err("the design has neither rows nor an outline, so it has no die")
+        })?;
         Ok((die.xl, die.yl, die.xh, die.yh))
     }
 
     /// What was odd about the files, one line each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.warnings.clone()
+        self.source.warnings.clone()
     }
 
     /// Names of the nodes.
-    fn names(&self) -> Vec<&str> {
+    fn _names(&self) -> Vec<&str> {
         self.design.nodes.names.iter().collect()
     }
 
-    /// Indices of the movable nodes, in the order of an engine's bodies.
-    fn movable(&self) -> Vec<usize> {
-        self.design.movable().collect()
+    /// Names of the nets.
+    fn _net_names(&self) -> Vec<&str> {
+        self.design.nets.iter().flat_map(|nets| nets.names.iter()).collect()
     }
 
-    /// Indices of the nodes that stay and block the area under them.
-    fn fixed(&self) -> Vec<usize> {
-        let kinds = self.design.nodes.kind.iter().enumerate();
-        kinds.filter(|(_, kind)| **kind == NodeKind::Fixed).map(|(i, _)| i).collect()
+    /// How the nodes lie, by the names of the files.
+    fn _orientations(&self) -> Vec<&str> {
+        self.design.placement.orientation.iter().map(|of| of.name()).collect()
     }
 
-    /// Left edges.
-    #[getter]
-    fn x(&self) -> Array {
-        self.column(self.design.placement.x.clone())
+    /// A column as an array of NumPy's that nobody may write.
+    fn _column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let design = &*self.design;
+        let nodes = 0..design.nodes.len();
+        let empty = Nets { net_start: vec![0], ..Nets::default() };
+        let nets = design.nets.as_ref().unwrap_or(&empty);
+        let indices = |of: &mut dyn Iterator<Item = usize>| of.map(|i| i as i64).collect();
+        let counts = |of: &[u32]| of.iter().map(|&i| i64::from(i)).collect();
+        // A pin's offset from the centre of its node, as that lies.
+        let offset = |p: usize| {
+            let orientation = design.placement.orientation[nets.pin_node[p] as usize];
+            orientation.turn((nets.pin_dx[p], nets.pin_dy[p]))
+        };
+        let array = match name {
+            "x" => Array::column(design.placement.x.clone()),
+            "y" => Array::column(design.placement.y.clone()),
+            "width" => Array::column(nodes.map(|i| design.size(i).0).collect::<Vec<f64>>()),
+            "height" => Array::column(nodes.map(|i| design.size(i).1).collect::<Vec<f64>>()),
+            "movable" => Array::column::<i64>(indices(&mut design.movable())),
+            "fixed" => {
+                let is_fixed = |i: &usize| design.nodes.kind[*i] == NodeKind::Fixed;
+                Array::column::<i64>(indices(&mut nodes.filter(is_fixed)))
+            }
+            "net_start" => Array::column::<i64>(counts(&nets.net_start)),
+            "net_weight" => Array::column(nets.weight.clone()),
+            "pin_node" => Array::column::<i64>(counts(&nets.pin_node)),
+            "pin_dx" => Array::column((0..nets.pins()).map(|p| offset(p).0).collect::<Vec<f64>>()),
+            "pin_dy" => Array::column((0..nets.pins()).map(|p| offset(p).1).collect::<Vec<f64>>()),
+            other => return Err(PyValueError::new_err(format!("no column is called {other}"))),
+        };
+        array.numpy(py)
     }
 
-    /// Bottom edges.
-    #[getter]
-    fn y(&self) -> Array {
-        self.column(self.design.placement.y.clone())
+    /// Outlines of macros, blockages and fences, shape (rectangles, 4): x, y, width, height.
+    fn _outlines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.design.die().map_or(Vec::new(), |die| outlines(&self.design, die));
+        let values: Vec<f64> =
+            found.iter().flat_map(|r| [r.xl, r.yl, r.width(), r.height()]).collect();
+        Array::new(values, &[found.len(), 4]).numpy(py)
     }
 
-    /// Widths, as the nodes lie.
-    #[getter]
-    fn width(&self) -> Array {
-        self.column((0..self.design.nodes.len()).map(|i| self.design.size(i).0).collect())
+    /// The design with its nodes at `x`, `y`.
+    fn _with_positions(
+        &self,
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        y: &Bound<'_, PyAny>,
+    ) -> PyResult<Design> {
+        let (x, y) = (Foreign::take(x, "x", 1)?, Foreign::take(y, "y", 1)?);
+        detached(py, || {
+            let mut design = (*self.design).clone();
+            put(&mut design, &x, &y)?;
+            Ok(self.placed(design))
+        })
     }
 
-    /// Heights, as the nodes lie.
-    #[getter]
-    fn height(&self) -> Array {
-        self.column((0..self.design.nodes.len()).map(|i| self.design.size(i).1).collect())
+    /// Half-perimeter wirelength of all nets, of each once and by weight.
+    fn _hpwl(
+        &self,
+        py: Python<'_>,
+        x: Option<&Bound<'_, PyAny>>,
+        y: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<(f64, f64)>> {
+        let (x, y) = (positions(x, "x")?, positions(y, "y")?);
+        detached(py, || {
+            let hpwl = self.at(x.as_ref(), y.as_ref(), |design| Ok(design.hpwl()))?;
+            Ok(hpwl.map(|hpwl| (hpwl.unweighted, hpwl.weighted)))
+        })
     }
 
-    /// Half-perimeter wirelength of all nets, layout units; None where nets are not known.
-    fn hpwl(&self, py: Python<'_>) -> Option<f64> {
-        py.detach(|| self.design.hpwl().map(|hpwl| hpwl.unweighted))
+    /// Weighted-average wirelength and HPWL with the movable cells at `x`, `y`; writes the gradient to
+    /// `gradient`, shape (2, movable).
+    fn _wirelength(
+        &self,
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        y: &Bound<'_, PyAny>,
+        gradient: &Bound<'_, PyAny>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<(f64, f64)> {
+        let options = Options(options);
+        let gamma = options.number("gamma", "a length above 0", |gamma| gamma > 0.0)?;
+        let gamma = gamma.ok_or_else(|| PyValueError::new_err("gamma: expected a length"))?;
+        let most = options.count("ignore_net_degree", 2..=u64::from(u32::MAX))?;
+        let large = most.map_or(Netlist::ALL, |most| most as usize + 1);
+        let (x, y) = (Foreign::take(x, "x", 1)?, Foreign::take(y, "y", 1)?);
+        let mut gradient = Foreign::take(gradient, "gradient", 1)?;
+        detached(py, || {
+            let movable = self.design.movable().count();
+            x.check_shape(&[&[movable]])?;
+            y.check_shape(&[&[movable]])?;
+            gradient.check_shape(&[&[2, movable]])?;
+            let (gradient_x, gradient_y) = gradient.values_mut::<f64>()?.split_at_mut(movable);
+            let mut kept = self.wirelength.lock().unwrap_or_else(PoisonError::into_inner);
+            let (_, wirelength) = match &mut *kept {
+                Some(kept) if kept.0 == large => kept,
+                kept => {
+                    let netlist = Netlist::from_design(&self.design, large)?;
+                    kept.insert((large, CpuWirelength::new(&netlist)))
+                }
+            };
+            let found =
+                wirelength.evaluate(x.values()?, y.values()?, gamma, gradient_x, gradient_y);
+            Ok((found.smooth, found.hpwl))
+        })
+    }
+
+    /// How legal the placement is.
+    fn _legality<'py>(
+        &self,
+        py: Python<'py>,
+        options: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let tolerance = Options(options)
+            .number("tolerance", "a number from 0 to 1", |t| (0.0..=1.0).contains(&t))?;
+        let found = detached(py, || self.judged(&self.design, tolerance))?;
+        plain(py, &found)
+    }
+
+    /// The score of the ISPD 2006 contest.
+    fn _scaled_hpwl<'py>(
+        &self,
+        py: Python<'py>,
+        target_density: f64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let score = detached(py, || Ok(scaled_hpwl::score(&self.design, target_density)?))?;
+        plain(py, &score)
     }
 
     /// Writes the placement to a .pl file; the file appears whole or not at all.
@@ -163,10 +356,10 @@ impl Design {
     /// Writes the .def file that the design was read from, with its movable cells where they are now, all else as it
     /// was; compressed where the path ends in .gz. The file appears whole or not at all.
     fn write_def(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        if formats::Format::of(&self.source) != formats::Format::Def {
+        if Format::of(&self.source.path) != Format::Def {
             return Err(PyValueError::new_err("the design was not read from a .def file"));
         }
-        detached(py, || Ok(crate::lefdef::write_placement(&path, &self.source, &self.design)?))
+        detached(py, || Ok(lefdef::write_placement(&path, &self.source.path, &self.design)?))
     }
 
     fn __repr__(&self) -> String {
@@ -175,118 +368,95 @@ impl Design {
     }
 }
 
-/// How a placement ended, and where the cells are.
-#[pyclass(frozen, get_all, module = "placefield")]
-pub(super) struct Placement {
-    /// The design with its movable nodes placed.
-    design: Py<Design>,
-    /// "converged", "out-of-iterations", "plateau", "diverged" or "not-finite".
-    status: String,
-    /// Iterations done.
-    iterations: usize,
-    /// Weighted half-perimeter wirelength of the result, layout units.
-    hpwl: f64,
-    /// Smoothed overflow of the result.
-    overflow: f64,
+impl Design {
+    /// The legality of another placement of this design: fixed cells belong where its own placement has them.
+    pub(super) fn judged(&self, design: &Core, tolerance: Option<f64>) -> Result<Value, Failure> {
+        let (home, kinds) = &self.source.home;
+        let options = LegalityOptions::default().reference(home);
+        let options = tolerance.map_or(options, |tolerance| options.tolerance(tolerance));
+        let found = match design.nodes.kind == *kinds {
+            true => legality::check(design, &options)?,
+            false => {
+                let mut design = design.clone();
+                design.nodes.kind.clone_from(kinds);
+                legality::check(&design, &options)?
+            }
+        };
+        Ok(described(design, &found))
+    }
 }
 
-/// A global placement of `design`, not legalised.
+/// The name of a node, or its number where the design has no names.
+pub(super) fn name_of(design: &Core, node: u32) -> String {
+    match design.nodes.names.is_empty() {
+        true => format!("node {node}"),
+        false => design.nodes.names.get(node as usize).to_owned(),
+    }
+}
+
+/// Legality by the names that the program's JSON has.
+fn described(design: &Core, found: &Legality) -> Value {
+    let worst = found.worst.iter().map(|v| {
+        let cells = [Some(v.node), v.other].into_iter().flatten();
+        let cells: Vec<String> = cells.map(|node| name_of(design, node)).collect();
+        let place = [v.place.xl, v.place.yl, v.place.xh, v.place.yh];
+        json!({"fault": v.fault, "cells": cells, "amount": v.amount, "place": place})
+    });
+    json!({
+        "legal": found.is_legal(),
+        "overlaps": found.overlaps,
+        "overlap_area": found.overlap_area,
+        "off_row": found.off_row,
+        "off_site": found.off_site,
+        "outside": found.outside(),
+        "outside_die": found.outside_die,
+        "outside_row": found.outside_row,
+        "orientation": found.orientation,
+        "orientations_assigned": found.orientations_assigned,
+        "fixed_moved": found.fixed_moved,
+        "fence": found.fence,
+        "blocked": found.blocked,
+        "halo": found.halo,
+        "wrong_row": found.wrong_row,
+        "worst": worst.collect::<Vec<Value>>(),
+    })
+}
+
+/// How far the movable cells of a design went from one placement to another.
+pub(super) fn moved(
+    design: &Core,
+    before: &Placement,
+    after: &Placement,
+) -> Result<Value, Failure> {
+    let moved = displacement::between(design, before, after)?;
+    let farthest = moved.farthest.iter().map(|far| {
+        let cell = name_of(design, far.node);
+        json!({"cell": cell, "distance": far.distance, "before": far.from, "after": far.to})
+    });
+    Ok(json!({
+        "cells": moved.cells,
+        "moved": moved.moved,
+        "turned": moved.turned,
+        "mean": moved.mean,
+        "median": moved.median,
+        "p95": moved.p95,
+        "max": moved.largest,
+        "farthest": farthest.collect::<Vec<Value>>(),
+    }))
+}
+
+/// What is between two placements of one design.
 #[pyfunction]
-#[pyo3(signature = (design, *, bins=None, target_density=1.0, stop_overflow=0.07, iterations=2000,
-                    init="center", seed=1000, dtype="float32", device="cpu", threads=0, progress=None))]
-#[allow(clippy::too_many_arguments)] // Python's, by name
-pub(super) fn place(
-    py: Python<'_>,
-    design: &Bound<'_, Design>,
-    bins: Option<(usize, usize)>,
-    target_density: f64,
-    stop_overflow: f64,
-    iterations: usize,
-    init: &str,
-    seed: u64,
-    dtype: &str,
-    device: &str,
-    threads: usize,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Placement> {
-    let source = design.get().source.clone();
-    let design = design.get().design.clone();
-    let device = device_of(device)?;
-    let warm = match init {
-        "center" => false,
-        "file" => true,
-        other => {
-            let text = format!("init: expected \"center\" or \"file\", found {other:?}");
-            return Err(PyValueError::new_err(text));
-        }
-    };
-    if !(0.0..=1.0).contains(&stop_overflow) {
-        let text = format!("stop_overflow: expected a number from 0 to 1, found {stop_overflow}");
+pub(super) fn diff<'py>(
+    py: Python<'py>,
+    before: &Bound<'py, Design>,
+    after: &Bound<'py, Design>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (before, after) = (&before.get().design, &after.get().design);
+    if before.nodes.names != after.nodes.names {
+        let text = "before, after: expected two placements of one design, found other nodes";
         return Err(PyValueError::new_err(text));
     }
-    let options =
-        PlaceOptions::default().stop_overflow(stop_overflow).iterations(iterations).warm(warm);
-    let precision = super::arguments::precision_of(dtype)?;
-    let (placed, status, iterations, hpwl, overflow) = detached(py, move || {
-        let die =
-            design.die().ok_or_else(|| Failure::Value("the design has no rows".to_owned()))?;
-        let [nx, ny] = match bins {
-            Some((nx, ny)) => [nx, ny],
-            None => default_bins(&design, die, target_density),
-        };
-        let grid = BinGrid::new(die, nx, ny)?;
-        let charging =
-            ChargeOptions::default().target_density(target_density).fillers(true).seed(seed);
-        let mut charge = Charge::from_design(&design, grid, &charging)?;
-        charge.set_origin(origin_for(&die, design.row_height(), precision)?)?;
-        let netlist = Netlist::from_design(&design, Netlist::ALL)
-            .map_err(|e| Failure::Value(e.to_string()))?;
-        let engine = EngineOptions::default().threads(threads);
-        let (x, y) = match warm {
-            true => (charge.initial_x().to_vec(), charge.initial_y().to_vec()),
-            false => start::centred(&charge, seed),
-        };
-        fn backend<T: EngineReal>(
-            charge: Charge,
-            netlist: &Netlist,
-            device: crate::border::Device,
-            engine: &EngineOptions,
-        ) -> Result<Box<dyn crate::place::Backend>, Failure> {
-            Ok(open_backend::<T>(charge, netlist, device, engine)?)
-        }
-        let mut backend = match precision {
-            Precision::F32 => backend::<f32>(charge, &netlist, device, &engine)?,
-            Precision::F64 => backend::<f64>(charge, &netlist, device, &engine)?,
-        };
-        let mut placer = Placer::new(&mut *backend, &x, &y, &options)?;
-        let mut records = vec![*placer.last()];
-        while let Some(record) = placer.step()?.copied() {
-            records.push(record);
-            // Ctrl-C, and whoever wants to know how it goes.
-            Python::attach(|py| -> PyResult<()> {
-                py.check_signals()?;
-                if let Some(progress) = &progress {
-                    let (hpwl, overflow) = (record.sample.hpwl, record.sample.density.overflow);
-                    progress.call1(py, (record.iteration, hpwl, overflow))?;
-                }
-                Ok(())
-            })?;
-        }
-        let (x, y) = placer.positions()?;
-        let result = &records[placer.result_iteration()].sample;
-        let status = match placer.outcome() {
-            Some(Outcome::Converged) => "converged",
-            Some(Outcome::Plateau) => "plateau",
-            Some(Outcome::Diverged) => "diverged",
-            Some(Outcome::NotFinite) => "not-finite",
-            _ => "out-of-iterations",
-        };
-        let mut placed = (*design).clone();
-        placed.settle(&x, &y);
-        let iterations = records.last().map_or(0, |record| record.iteration);
-        Ok((placed, status, iterations, result.hpwl, result.density.overflow))
-    })?;
-    let design = Design { design: Arc::new(placed), warnings: Vec::new(), source };
-    let design = Py::new(py, design)?;
-    Ok(Placement { design, status: status.to_owned(), iterations, hpwl, overflow })
+    let found = detached(py, || moved(after, &before.placement, &after.placement))?;
+    plain(py, &found)
 }

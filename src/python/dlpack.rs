@@ -1,5 +1,5 @@
-//! DLPack (dlpack.h, versions before and from 1.0) and `__cuda_array_interface__`: arrays of
-//! other libraries, taken without a copy.
+//! DLPack (dlpack.h, versions before and from 1.0), NumPy's `__array_interface__` and
+//! `__cuda_array_interface__`: arrays of other libraries, taken without a copy.
 //!
 //! An array is taken for the length of one call: its owner is kept until the call has ended, and
 //! what is enqueued to a device is ordered by the stream that the caller names.
@@ -16,10 +16,11 @@ use std::ffi::{CStr, c_void};
 pub(super) const CPU: i32 = 1;
 pub(super) const CUDA: i32 = 2;
 const CUDA_HOST: i32 = 3;
-/// `DLDataType::code` of floating-point numbers.
+/// `DLDataType::code` of integers with a sign, and of floating-point numbers.
+pub(super) const INT: u8 = 0;
 pub(super) const FLOAT: u8 = 2;
 /// `DLManagedTensorVersioned::flags`: memory that must not be written.
-const READ_ONLY: u64 = 1;
+pub(super) const READ_ONLY: u64 = 1;
 
 pub(super) const OLD: &CStr = c"dltensor";
 pub(super) const OLD_USED: &CStr = c"used_dltensor";
@@ -133,11 +134,15 @@ impl Foreign {
         what: &'static str,
         stream: usize,
     ) -> PyResult<Self> {
+        // By DLPack many versions of NumPy lend no array that must not be written.
+        if object.hasattr("__array_interface__")? {
+            return Foreign::by_interface(object, what, None);
+        }
         if object.hasattr("__dlpack__")? && object.hasattr("__dlpack_device__")? {
             return Foreign::by_dlpack(object, what, stream);
         }
         if object.hasattr("__cuda_array_interface__")? {
-            return Foreign::by_interface(object, what, stream);
+            return Foreign::by_interface(object, what, Some(stream));
         }
         let kind = object.get_type().name()?;
         Err(PyTypeError::new_err(format!(
@@ -191,8 +196,14 @@ impl Foreign {
         };
         let DlDataType { code, bits, lanes } = tensor.dtype;
         if code != FLOAT || lanes != 1 || (bits != 32 && bits != 64) {
+            let found = match code {
+                INT => "int",
+                1 => "uint",
+                FLOAT => "float",
+                _ => "another type of bits: ",
+            };
             return Err(PyTypeError::new_err(format!(
-                "{what}: expected float32 or float64, found another type of {bits} bits"
+                "{what}: expected float32 or float64, found {found}{bits}"
             )));
         }
         let axes = usize::try_from(tensor.ndim).unwrap_or(0);
@@ -214,14 +225,18 @@ impl Foreign {
         Foreign { what, place, shape, bits, address, read_only, _owner: owner }.aligned()
     }
 
-    /// By CUDA Array Interface, versions 2 and 3 (Numba's documentation). An array that names the
-    /// stream of its last work is waited for by `stream`, on the device.
+    /// By NumPy's array interface, or where there is a `stream` by the CUDA Array Interface, versions 2 and 3
+    /// (Numba's documentation). An array that names the stream of its last work is waited for by `stream`, on the
+    /// device.
     fn by_interface(
         object: &Bound<'_, PyAny>,
         what: &'static str,
-        stream: usize,
+        stream: Option<usize>,
     ) -> PyResult<Self> {
-        let interface = object.getattr("__cuda_array_interface__")?;
+        let interface = object.getattr(match stream {
+            None => "__array_interface__",
+            Some(_) => "__cuda_array_interface__",
+        })?;
         let entry = |key| -> PyResult<Option<Bound<'_, PyAny>>> {
             let found = interface.call_method1("get", (key,))?;
             Ok((!found.is_none()).then_some(found))
@@ -236,7 +251,9 @@ impl Foreign {
             "<f4" => 32,
             "<f8" => 64,
             other => {
-                let text = format!("{what}: expected float32 or float64, found {other}");
+                let found = object.getattr("dtype").and_then(|dtype| Ok(dtype.str()?.to_string()));
+                let found = found.unwrap_or_else(|_| other.to_owned());
+                let text = format!("{what}: expected float32 or float64, found {found}");
                 return Err(PyTypeError::new_err(text));
             }
         };
@@ -245,6 +262,12 @@ impl Foreign {
             let strides: Vec<i64> = strides.extract()?;
             check_compact(what, &shape, &strides, i64::from(bits / 8))?;
         }
+        let owner = Owner::Object(object.clone().unbind());
+        let Some(stream) = stream else {
+            let place = Device::Cpu;
+            return Foreign { what, place, shape, bits, address, read_only, _owner: owner }
+                .aligned();
+        };
         let producer: Option<usize> =
             entry("stream")?.map(|stream| stream.extract()).transpose()?;
         if producer == Some(0) {
@@ -254,7 +277,6 @@ impl Foreign {
                 "its stream is 0, which names none: expected 1, 2 or a stream",
             ));
         }
-        let owner = Owner::Object(object.clone().unbind());
         let place = Device::Cuda(0);
         let mut array = Foreign { what, place, shape, bits, address, read_only, _owner: owner };
         if array.len() > 0 {

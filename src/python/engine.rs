@@ -1,15 +1,16 @@
 //! The density engine.
 
-use super::arguments::{device_of, map_of, pipeline_of, precision_of};
 use super::dlpack::Foreign;
 use super::errors::{Failure, detached};
 use super::evaluation::{Evaluation, write_exact, write_start};
+use super::options::{Charging, Options, map_of};
 use crate::border::{AnyEngine, Device, open_any_engine, with_engine};
-use crate::charge::{Charge, ChargeError, ChargeOptions, MAX_BODIES, Rectangles};
+use crate::charge::{Charge, ChargeError, MAX_BODIES, Rectangles};
 use crate::engine::{EngineOptions, GradientOptions, Layout};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::real::Precision;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::sync::{Mutex, MutexGuard};
 
 /// Density → field → force. Threads that use one engine wait for one another.
@@ -22,6 +23,7 @@ pub(super) struct Engine {
     precision: Precision,
     device: Device,
     pipeline: &'static str,
+    warnings: Vec<String>,
 }
 
 struct Inner {
@@ -56,18 +58,24 @@ impl Inner {
     }
 }
 
+/// Where and how an engine works.
+struct Work {
+    precision: Precision,
+    device: Device,
+    options: EngineOptions,
+}
+
+impl Work {
+    fn of(options: &Options<'_, '_>) -> PyResult<Self> {
+        let (precision, device) = (options.precision()?, options.device()?);
+        Ok(Work { precision, device, options: options.engine()? })
+    }
+}
+
 impl Engine {
-    fn made(
-        charge: Charge,
-        dtype: &str,
-        device: &str,
-        threads: usize,
-        pipeline: Option<&str>,
-        py: Python<'_>,
-    ) -> PyResult<Self> {
-        let (device, pipeline) = (device_of(device)?, pipeline_of(pipeline)?);
-        let precision = precision_of(dtype)?;
-        let options = EngineOptions::default().pipeline(pipeline).threads(threads);
+    fn made(charge: Charge, work: Work, py: Python<'_>) -> PyResult<Self> {
+        let Work { precision, device, options } = work;
+        let warnings = charge.warnings().to_vec();
         let (grid, movable, bodies) = (charge.grid(), charge.movable(), charge.bodies());
         let regions = charge.regions();
         let mut engine =
@@ -75,7 +83,7 @@ impl Engine {
         let pipeline = with_engine!(&mut engine, engine => engine.as_dyn().choice().pipeline);
         let inner = Mutex::new(Inner { engine, bodies, generation: 0 });
         let pipeline = pipeline.name();
-        Ok(Engine { inner, grid, movable, regions, precision, device, pipeline })
+        Ok(Engine { inner, grid, movable, regions, precision, device, pipeline, warnings })
     }
 
     /// Called without the interpreter: whoever waits here holds nobody up.
@@ -134,13 +142,10 @@ impl Engine {
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (die, bins, width, height, x, y, *, fixed, row_height, macros, fences, regions,
-                        target_density, fillers, seed, filler, dtype, device, threads, pipeline))]
-    #[allow(clippy::too_many_arguments)] // Python's, by name
+    #[allow(clippy::too_many_arguments)] // the package's, by place
     fn new(
         py: Python<'_>,
         die: (f64, f64, f64, f64),
-        bins: (usize, usize),
         width: &Bound<'_, PyAny>,
         height: &Bound<'_, PyAny>,
         x: &Bound<'_, PyAny>,
@@ -150,15 +155,13 @@ impl Engine {
         macros: Option<Vec<bool>>,
         fences: Vec<Vec<(f64, f64, f64, f64)>>,
         regions: Option<Vec<u32>>,
-        target_density: f64,
-        fillers: bool,
-        seed: u64,
         filler: Option<(usize, f64, f64)>,
-        dtype: &str,
-        device: &str,
-        threads: usize,
-        pipeline: Option<&str>,
+        options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
+        let options = Options(options);
+        let (charging, work) = (Charging::of(&options, "bins")?, Work::of(&options)?);
+        let wanted = || Failure::Value("bins: expected their number along x and y".to_owned());
+        let bins = charging.bins.ok_or_else(wanted)?;
         let width = Foreign::take(width, "width", 1)?;
         let height = Foreign::take(height, "height", 1)?;
         let (x, y) = (Foreign::take(x, "x", 1)?, Foreign::take(y, "y", 1)?);
@@ -175,9 +178,7 @@ impl Engine {
                     .fixed(&rects)
                     .row_height(row_height)
                     .macros(macros.as_deref());
-            let options =
-                ChargeOptions::default().target_density(target_density).fillers(fillers).seed(seed);
-            let mut charge = Charge::from_rectangles(grid, &cells, &options)?;
+            let mut charge = Charge::from_rectangles(grid, &cells, &charging.options)?;
             if !fences.is_empty() || regions.is_some() {
                 let rect = |&(x, y, width, height): &_| Rect::at(x, y, width, height);
                 let fences: Vec<Vec<Rect>> =
@@ -194,35 +195,20 @@ impl Engine {
             }
             Ok(charge)
         })?;
-        Engine::made(charge, dtype, device, threads, pipeline, py)
+        Engine::made(charge, work, py)
     }
 
     /// An engine for a design.
     #[staticmethod]
-    #[pyo3(signature = (design, bins, *, target_density, fillers, seed, dtype, device, threads, pipeline))]
-    #[allow(clippy::too_many_arguments)] // Python's, by name
     fn from_design(
         py: Python<'_>,
         design: &Bound<'_, super::design::Design>,
-        bins: (usize, usize),
-        target_density: f64,
-        fillers: bool,
-        seed: u64,
-        dtype: &str,
-        device: &str,
-        threads: usize,
-        pipeline: Option<&str>,
+        options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
+        let options = Options(options);
+        let (charging, work) = (Charging::of(&options, "bins")?, Work::of(&options)?);
         let design = design.get().design.clone();
-        let charge = detached(py, || {
-            let die = design.die();
-            let die = die.ok_or_else(|| Failure::Value("the design has no rows".to_owned()))?;
-            let grid = BinGrid::new(die, bins.0, bins.1)?;
-            let options =
-                ChargeOptions::default().target_density(target_density).fillers(fillers).seed(seed);
-            Ok(Charge::from_design(&design, grid, &options)?)
-        })?;
-        Engine::made(charge, dtype, device, threads, pipeline, py)
+        Engine::made(detached(py, || charging.charge(&design))?, work, py)
     }
 
     /// New sizes of all bodies.
@@ -350,6 +336,12 @@ impl Engine {
     #[getter]
     fn pipeline(&self) -> &'static str {
         self.pipeline
+    }
+
+    /// What was odd about the cells when the engine was made, one line each.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
     }
 
     /// Writes where the bodies start to `out`, lower-left corners: x of all bodies, then y.

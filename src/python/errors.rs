@@ -2,14 +2,23 @@
 
 use crate::bookshelf::{BookshelfError, ErrorKind};
 use crate::charge::ChargeError;
+use crate::congestion::CongestionError;
+use crate::design::DesignError;
 use crate::engine::EngineError;
 use crate::formats::FormatError;
 use crate::grid::GridError;
 use crate::lefdef::{self, LefDefError};
+use crate::legality::LegalityError;
+use crate::legalize::LegalizeError;
 use crate::place::PlaceError;
+use crate::place::routability::RoutabilityError;
+use crate::plot::PlotError;
+use crate::refine::RefineError;
+use crate::scaled_hpwl::ScoreError;
 use crate::transform::{LengthError, ShapeError};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use serde::Serialize;
 
 /// What goes wrong outside Python.
 pub(super) enum Failure {
@@ -51,7 +60,10 @@ impl From<EngineError> for Failure {
         }
         match error {
             EngineError::OutOfMemory { .. } => Failure::Memory(text),
-            EngineError::Device(_) | EngineError::OutOfOrder { .. } => Failure::Runtime(text),
+            EngineError::OutOfOrder { .. } => {
+                Failure::Runtime(format!("{text}: call evaluate(positions) first"))
+            }
+            EngineError::Device(_) => Failure::Runtime(text),
             _ => Failure::Value(text),
         }
     }
@@ -115,7 +127,26 @@ macro_rules! values {
     };
 }
 
-values!(GridError, ChargeError, LengthError, ShapeError);
+values!(
+    GridError,
+    ChargeError,
+    CongestionError,
+    DesignError,
+    LegalityError,
+    LegalizeError,
+    LengthError,
+    PlotError,
+    RefineError,
+    RoutabilityError,
+    ScoreError,
+    ShapeError
+);
+
+/// What the library says of itself, as Python's own lists, dictionaries and numbers.
+pub(super) fn plain<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let text = serde_json::to_string(value).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    py.import("json")?.call_method1("loads", (text,))
+}
 
 /// Runs `body` without the interpreter.
 pub(super) fn detached<R: Send>(

@@ -1,20 +1,23 @@
 //! The Python module: `placefield._placefield`, on which the package in
 //! `scripts/python/placefield` is written.
 //!
-//! Nothing here computes. Arrays come and go by DLPack ([`dlpack`]), so that NumPy, PyTorch and
-//! CuPy are alike and none of them is needed to build or import; what an array is asked for, its
-//! type, device, shape and strides, is checked before its memory is looked at. The interpreter is
-//! released while the library works, and errors are exceptions with the library's text ([`errors`]).
+//! Nothing here computes. Arrays of NumPy, PyTorch and CuPy are taken where they are ([`dlpack`]), and what is
+//! given back lies in memory of ours ([`arrays`]), in host memory as NumPy's arrays; an array's type, device,
+//! shape and strides are checked before its memory is looked at. Options come as a dictionary, in which each is
+//! checked by its name ([`options`]). The interpreter is released while the library works, and errors are
+//! exceptions with the library's text ([`errors`]).
 
-mod arguments;
 mod arrays;
 mod design;
 mod dlpack;
 mod engine;
 mod errors;
 mod evaluation;
+mod maps;
 #[cfg(feature = "cuda")]
 mod on_device;
+mod options;
+mod place;
 mod transforms;
 
 use pyo3::prelude::*;
@@ -25,7 +28,6 @@ fn _placefield(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<arrays::Array>()?;
     module.add_class::<design::Design>()?;
-    module.add_class::<design::Placement>()?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<evaluation::Evaluation>()?;
     module.add_function(wrap_pyfunction!(cuda_devices, module)?)?;
@@ -34,7 +36,13 @@ fn _placefield(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(transforms::solve_on_device, module)?)?;
     module.add_function(wrap_pyfunction!(transforms::transform_on_device, module)?)?;
     module.add_function(wrap_pyfunction!(design::read_design, module)?)?;
-    module.add_function(wrap_pyfunction!(design::place, module)?)?;
+    module.add_function(wrap_pyfunction!(design::diff, module)?)?;
+    module.add_function(wrap_pyfunction!(place::place, module)?)?;
+    module.add_function(wrap_pyfunction!(place::legalize, module)?)?;
+    module.add_function(wrap_pyfunction!(place::refine, module)?)?;
+    module.add_function(wrap_pyfunction!(maps::maps, module)?)?;
+    module.add_function(wrap_pyfunction!(maps::map_label, module)?)?;
+    module.add_function(wrap_pyfunction!(maps::heat_map, module)?)?;
     Ok(())
 }
 

@@ -1,10 +1,10 @@
 //! The field of a density, and single transforms: host memory in and out, on any device; or device memory in
 //! and out.
 
-use super::arguments::{device_of, pipeline_of};
 use super::arrays::Array;
 use super::dlpack::Foreign;
 use super::errors::{Failure, detached};
+use super::options::Options;
 use crate::border::{Device, EngineReal, open_solver};
 use crate::cpu::engine::thread_pool;
 use crate::cpu::solve::FieldSlices;
@@ -12,24 +12,22 @@ use crate::engine::{EngineOptions, Pipeline};
 use crate::grid::{BinGrid, Rect};
 use crate::transform::{Algorithm1d, Plan2dOptions, Transform, Transform1d};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// The field of `density`, shape (nx, ny): potential, field_x and field_y are written to `out`, shape
 /// (3, nx, ny). Returns the energy.
 #[pyfunction]
-#[pyo3(signature = (density, out, bin_size=(1.0, 1.0), *, device="cpu", pipeline=None, threads=0))]
 pub(super) fn solve(
     py: Python<'_>,
     density: &Bound<'_, PyAny>,
     out: &Bound<'_, PyAny>,
     bin_size: (f64, f64),
-    device: &str,
-    pipeline: Option<&str>,
-    threads: usize,
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<f64> {
     let density = Foreign::take(density, "density", 1)?;
     let mut out = Foreign::take(out, "out", 1)?;
-    let (device, pipeline) = (device_of(device)?, pipeline_of(pipeline)?);
-    let options = EngineOptions::default().pipeline(pipeline).threads(threads);
+    let options = Options(options);
+    let (device, options) = (options.device()?, options.engine()?);
     detached(py, move || {
         let grid = grid_of(&density, bin_size)?;
         out.check_shape(&[&[3, grid.nx(), grid.ny()]])?;
@@ -45,18 +43,18 @@ pub(super) fn solve(
 /// The same in device memory, enqueued to `stream`: potential, field_x, field_y and energy, a double without
 /// axes, are written to `out`; without them they are the arrays returned.
 #[pyfunction]
-#[pyo3(signature = (density, out, bin_size, *, pipeline, stream))]
+#[pyo3(signature = (density, out, bin_size, options, *, stream))]
 pub(super) fn solve_on_device(
     py: Python<'_>,
     density: &Bound<'_, PyAny>,
     out: Vec<Bound<'_, PyAny>>,
     bin_size: (f64, f64),
-    pipeline: Option<&str>,
+    options: &Bound<'_, PyDict>,
     stream: usize,
 ) -> PyResult<Vec<Array>> {
     let density = Foreign::take(density, "density", stream)?;
     let out = outputs(&out, 4, stream)?;
-    let pipeline = pipeline_of(pipeline)?;
+    let pipeline = Options(options).engine()?.pipeline;
     detached(py, move || {
         let grid = grid_of(&density, bin_size)?;
         let map = &[grid.nx(), grid.ny()][..];
@@ -132,15 +130,14 @@ fn run<T: EngineReal>(
 /// Transforms the last one or two axes of `input` to `out`, of the same shape: "dct", "idct" and
 /// "idxst" of lines; "dct2", "idct2", "idct_idxst" and "idxst_idct" of maps. On the CPU.
 #[pyfunction]
-#[pyo3(signature = (kind, input, out, *, threads=0))]
 pub(super) fn transform(
     py: Python<'_>,
     kind: &str,
     input: &Bound<'_, PyAny>,
     out: &Bound<'_, PyAny>,
-    threads: usize,
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<()> {
-    let kind = Kind::of(kind)?;
+    let (kind, threads) = (Kind::of(kind)?, Options(options).threads()?);
     let input = Foreign::take(input, "input", 1)?;
     let mut out = Foreign::take(out, "out", 1)?;
     detached(py, move || {

@@ -1,6 +1,5 @@
 """The copy of a design that scripts/dreamplace-place makes for DREAMPlace's reader."""
 
-import numpy
 import pytest
 
 import placefield
@@ -32,11 +31,11 @@ def test_the_copy_is_the_design_in_words_that_dreamplace_reads(odd, script, tmp_
     assert changed == ("2 names, 2 nets without a name of their own, 1 pins without an offset, 2 pins' offsets rounded, "
                        "1 fixed positions rounded, 1 movable cells turned to N")
     copy = placefield.read_design(aux)
-    assert copy.movable() == [0, 1, 2, 4] and copy.fixed() == [3]
+    assert copy.movable.tolist() == [0, 1, 2, 4] and copy.fixed.tolist() == [3]
     # A name that is taken already is not given again.
-    names = copy.names()
+    names = copy.names
     assert names[0] == "a1" and names[2:4] == ["odd1", "p1"] and len(set(names)) == 5 and "1|b" not in names and "end" not in names
-    columns = [numpy.asarray(column).tolist() for column in (copy.width, copy.height, copy.x, copy.y)]
+    columns = [column.tolist() for column in (copy.width, copy.height, copy.x, copy.y)]
     assert columns == [[8.0, 5.0, 2.0, 1.0, 2.0], [4.0, 4.0, 4.0, 1.0, 4.0], [0.0, 20.0, 10.0, -4.0, 0.0],
                        [0.0, 4.0, 8.0, 7.0, 0.0]]
     assert copy.die == placefield.read_design(odd).die

@@ -1,8 +1,5 @@
 """The package with NumPy alone."""
 
-import gc
-import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -166,14 +163,15 @@ def test_changes_that_do_not_fit(make):
 
 @pytest.mark.parametrize("spoil, error, text", [
     (lambda p: p.astype("float32"), TypeError, "positions: expected float64, found float32"),
-    (lambda p: p.astype("int64"), TypeError, "expected float32 or float64"),
+    (lambda p: p.astype("int64"), TypeError, "positions: expected float32 or float64, found int64"),
+    (lambda p: p.astype(">f8"), TypeError, "positions: expected float32 or float64, found >f8"),
     (lambda p: p[:, :-1].copy(), ValueError, "positions: expected shape"),
     (lambda p: p.T, ValueError, "contiguous"),
     (lambda p: p[:, ::-1], ValueError, "contiguous"),
     (lambda p: numpy.where(numpy.arange(40) == 3, numpy.nan, p), ValueError,
      "x of body 3: NaN: expected a finite number"),
-    (lambda p: numpy.array(None), (TypeError, BufferError), None),
-    (lambda p: "positions", (TypeError, BufferError), None),
+    (lambda p: None, TypeError, "positions: expected float32 or float64, found object"),
+    (lambda p: "positions", TypeError, "positions: expected float32 or float64, found <U9"),
 ])
 def test_positions_that_do_not_fit(make, spoil, error, text):
     engine = make()
@@ -185,12 +183,14 @@ def test_positions_that_do_not_fit(make, spoil, error, text):
 
 def test_outputs_that_do_not_fit(make):
     engine = make()
-    with pytest.raises(RuntimeError, match="was asked for before"):
+    with pytest.raises(RuntimeError, match=r"was asked for before .*: call evaluate\(positions\) first"):
         engine.force()
-    engine.evaluate(engine.start())
+    start = engine.start()
+    start.flags.writeable = False       # what is read alone may be so
+    assert engine.evaluate(start).energy > 0.0
     fixed = numpy.zeros((2, 40))
     fixed.flags.writeable = False
-    with pytest.raises((ValueError, BufferError)):
+    with pytest.raises(ValueError, match="out: it is read-only"):
         engine.force(fixed)
     with pytest.raises(ValueError, match="shape"):
         engine.force(numpy.zeros((40, 2)))
@@ -201,12 +201,15 @@ def test_outputs_that_do_not_fit(make):
 
 
 @pytest.mark.parametrize("options, error, text", [
-    ({"dtype": "float16"}, TypeError, "dtype"),
-    ({"device": "tpu"}, ValueError, "device: expected cpu, cuda or cuda:N, found tpu"),
+    ({"dtype": "float16"}, ValueError, "dtype: expected float32, float64, found 'float16'"),
+    ({"device": "tpu"}, ValueError, "device: expected cpu, cuda or cuda:N, found 'tpu'"),
     ({"device": "cuda:4096"}, RuntimeError, "CUDA"),
-    ({"pipeline": "fastest"}, ValueError, "pipeline: expected one of row-column"),
-    ({"threads": 100000}, ValueError, "threads"),
-    ({"target_density": 2.0}, ValueError, "target density"),
+    ({"pipeline": "fastest"}, ValueError, "pipeline: expected row-column, fused, three-pass, found 'fastest'"),
+    ({"threads": 100000}, ValueError, "threads: expected a whole number from 0 to 1024, found 100000"),
+    ({"threads": -1}, ValueError, "threads: expected a whole number from 0 to 1024, found -1"),
+    ({"threads": "two"}, ValueError, "threads: expected a whole number from 0 to 1024, found 'two'"),
+    ({"target_density": 2.0}, ValueError, "target_density: expected a target density above 0 and at most 1, found 2.0"),
+    ({"seed": 0.5}, ValueError, "seed: expected a whole number"),
     ({"fixed": [(1.0, 2.0, 3.0)]}, ValueError, "fixed: expected shape"),
     ({"macros": [True]}, ValueError, "macro marks"),
 ])
@@ -220,7 +223,7 @@ def test_arguments_that_do_not_fit():
         placefield.solve(numpy.zeros(4))
     with pytest.raises(ValueError, match="density of bin 2: NaN"):
         placefield.solve(numpy.array([[0.0, 1.0], [numpy.nan, 0.0]]))
-    with pytest.raises(TypeError, match="another type of 64 bits"):
+    with pytest.raises(TypeError, match="density: expected float32 or float64, found int64"):
         placefield.solve(numpy.zeros((2, 2), int))
     with pytest.raises(ValueError, match="has no area"):
         placefield.solve(numpy.zeros((2, 2)), (0.0, 1.0))
@@ -230,117 +233,13 @@ def test_arguments_that_do_not_fit():
         placefield.dct(numpy.zeros((3, 0)))
     with pytest.raises(ValueError, match="die"):
         placefield.Engine((0, 0, 0, 1), (4, 4), [1.0], [1.0])
+    assert placefield.Engine((0, 0, 2, 1), 4, [1.0], [1.0]).bins == (4, 4)
+    with pytest.raises(ValueError, match=r"bins: expected a whole number, or two as in \(512, 256\), found \(1, 2, 3\)"):
+        placefield.Engine((0, 0, 1, 1), (1, 2, 3), [1.0], [1.0])
     with pytest.raises(ValueError, match="width of movable cell 0"):
         placefield.Engine((0, 0, 1, 1), (4, 4), [numpy.inf], [1.0])
     with pytest.raises(ValueError):
         placefield.Engine((0, 0, 1, 1), (4, 4), [1.0, 2.0], [1.0])
-
-
-def test_arrays_are_lent_without_a_copy(aux):
-    design = placefield.read_design(aux)
-    lent = design.width
-    view, other = numpy.asarray(lent), numpy.from_dlpack(lent)
-    assert view.__array_interface__["data"][0] == lent.__array_interface__["data"][0] == other.ctypes.data
-    del lent, design
-    gc.collect()
-    assert list(view[38:]) == list(other[38:]) == [4.0, 2.0, 10.0]
-    capsule = placefield.read_design(aux).x.__dlpack__()
-    del capsule                                     # taken by nobody
-    with pytest.raises(BufferError):
-        placefield.read_design(aux).x.__dlpack__(copy=True)
-    with pytest.raises(AttributeError):
-        placefield.read_design(aux).x.__cuda_array_interface__
-
-
-@pytest.fixture
-def aux(tmp_path):
-    """Forty cells in a chain, too many for the two bins that they start in."""
-    widths = [2 + k % 3 for k in range(40)]
-    rows = "".join(
-        f"CoreRow Horizontal\n Coordinate : {10 * r}\n Height : 10\n Sitewidth : 1\n Sitespacing : 1\n"
-        f" Siteorient : 1\n Sitesymmetry : 1\n SubrowOrigin : 0 NumSites : 60\nEnd\n" for r in range(6))
-    files = {
-        "d.aux": "RowBasedPlacement : d.nodes d.nets d.pl d.scl\n",
-        "d.nodes": "UCLA nodes 1.0\nNumNodes : 41\nNumTerminals : 1\n"
-                   + "".join(f"c{k} {w} 10\n" for k, w in enumerate(widths)) + "f 10 10 terminal\n",
-        "d.nets": "UCLA nets 1.0\nNumNets : 40\nNumPins : 80\n" + "".join(
-            f"NetDegree : 2 n{k}\nc{k} I : 0 0\n{'f' if k == 39 else f'c{k + 1}'} O : 0 0\n" for k in range(40)),
-        "d.pl": "UCLA pl 1.0\n" + "".join(f"c{k} 30 20 : N\n" for k in range(40)) + "f 0 0 : N /FIXED\n",
-        "d.scl": "UCLA scl 1.0\nNumRows : 6\n" + rows,
-    }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    return tmp_path / "d.aux"
-
-
-def test_designs(aux, tmp_path):
-    design = placefield.read_design(aux)
-    assert (design.name, design.nodes, design.nets, design.pins) == ("d", 41, 40, 80)
-    assert design.die == (0.0, 0.0, 60.0, 60.0) and design.names()[::20] == ["c0", "c20", "f"]
-    assert design.movable() == list(range(40)) and design.fixed() == [40]
-    assert list(numpy.asarray(design.x)[::20]) == [30.0, 30.0, 0.0]
-    # Centres of neighbours are half of a difference of widths apart; the last cell's is (31, 25), the block's (5, 5).
-    assert design.hpwl() == sum(abs((k + 1) % 3 - k % 3) / 2 for k in range(39)) + 26.0 + 20.0
-    engine = placefield.Engine.from_design(design, (8, 8))
-    assert engine.evaluate(engine.start()).energy > 0.0
-    seen = []
-    placed = placefield.place(design, bins=(8, 8), iterations=20, threads=1,
-                              progress=lambda iteration, hpwl, overflow: seen.append(iteration))
-    assert placed.iterations == len(seen) > 0 and placed.status in ("converged", "out-of-iterations", "plateau")
-    assert placed.design.hpwl() == pytest.approx(placed.hpwl, rel=1e-4)
-    placed.design.write_pl(tmp_path / "out.pl")
-    again = placefield.read_design(aux, pl=tmp_path / "out.pl")
-    assert numpy.allclose(numpy.asarray(again.x), numpy.asarray(placed.design.x), rtol=1e-4)
-    with pytest.raises(OSError, match="nowhere.aux"):
-        placefield.read_design(tmp_path / "nowhere.aux")
-    (tmp_path / "d.nodes").write_text("UCLA nodes 1.0\na two 10\n")
-    with pytest.raises(ValueError, match=r"d\.nodes:2:3: expected"):
-        placefield.read_design(aux)
-    with pytest.raises(ValueError, match="init"):
-        placefield.place(design, init="middle")
-
-
-def test_designs_in_lef_and_def(tmp_path):
-    lef, path, out = (tmp_path / name for name in ("d.lef", "d.def", "out.def.gz"))
-    lef.write_text("SITE s CLASS CORE ; SIZE 0.2 BY 1 ; END s\nMACRO inv CLASS CORE ; SIZE 0.2 BY 1 ; SITE s ;\n"
-                   "PIN A PORT LAYER m ; RECT 0 0 0.2 1 ; END END A\nEND inv\nEND LIBRARY\n")
-    cells = "".join(f"- c{k} inv + UNPLACED ;\n" for k in range(40))
-    nets = "".join(f"- n{k} ( c{k} A ) ( c{k + 1} A ) ;\n" for k in range(39))
-    rows = "".join(f"ROW r{k} s 0 {2000 * k} N DO 40 BY 1 STEP 400 0 ;\n" for k in range(8))
-    path.write_text("VERSION 5.8 ;\nDESIGN d ;\nUNITS DISTANCE MICRONS 2000 ;\nDIEAREA ( 0 0 ) ( 16000 16000 ) ;\n"
-                    f"{rows}COMPONENTS 40 ;\n{cells}END COMPONENTS\nNETS 39 ;\n{nets}END NETS\nEND DESIGN\n")
-    design = placefield.read_design(path, lef=[lef])
-    assert (design.name, design.nodes, design.nets, design.units_per_micron) == ("d", 40, 39, 2000.0)
-    assert design.die == (0.0, 0.0, 16000.0, 16000.0)
-    placed = placefield.place(design, bins=(8, 8), iterations=20, threads=1).design
-    placed.write_def(out)
-    again = placefield.read_design(out, lef=[lef])
-    assert numpy.allclose(numpy.asarray(again.x), numpy.round(numpy.asarray(placed.x)))
-    with pytest.raises(ValueError, match="expected the LEF files"):
-        placefield.read_design(path)
-    with pytest.raises(ValueError, match="pin_position"):
-        placefield.read_design(path, lef=[lef], pin_position="left")
-
-
-def test_an_exception_in_progress_ends_a_placement(aux):
-    def progress(*_):
-        raise KeyError("enough")
-
-    with pytest.raises(KeyError, match="enough"):
-        placefield.place(placefield.read_design(aux), bins=(8, 8), threads=1, progress=progress)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_control_c_ends_a_placement(aux):
-    design = placefield.read_design(aux)
-    # A Python that a shell started in the background ignores Ctrl-C otherwise.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            placefield.place(design, bins=(8, 8), threads=1, stop_overflow=0.0,
-                             progress=lambda *_: os.kill(os.getpid(), signal.SIGINT))
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def test_threads_share_an_engine(make):
@@ -414,25 +313,17 @@ def test_the_stubs_name_what_there_is():
     import ast
     import pathlib
 
-    from placefield import _placefield
+    from placefield import _designs, _placefield
 
     folder = pathlib.Path(placefield.__file__).parent
-    for module, names in ((placefield, placefield.__all__), (_placefield, dir(_placefield))):
-        stub = ast.parse((folder / (module.__name__.split(".")[-1] + ".pyi" if module is _placefield else "__init__.pyi")).read_text())
+    public = [name for name, of in vars(_designs).items() if getattr(of, "__module__", None) == _designs.__name__ and name[0] != "_"]
+    for module, names in ((placefield, placefield.__all__), (_placefield, dir(_placefield)), (_designs, public)):
+        stub = ast.parse((folder / ("__init__.pyi" if module is placefield else module.__name__.split(".")[-1] + ".pyi")).read_text())
         stubbed = {node.name for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
         stubbed |= {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
         assert {name for name in names if not name.startswith("__")} <= stubbed
         for node in stub.body:
             if isinstance(node, ast.ClassDef):
                 for member in node.body:
-                    if isinstance(member, ast.FunctionDef):
+                    if isinstance(member, ast.FunctionDef) and member.name != "__init__":
                         assert hasattr(getattr(module, node.name), member.name), (node.name, member.name)
-
-
-def test_the_example_runs():
-    import pathlib
-
-    example = pathlib.Path(__file__).parents[1] / "example.py"
-    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=True)
-    first, last = (float(line.split("overflow")[1].split()[0]) for line in done.stdout.splitlines()[:5:4])
-    assert last < 0.5 * first

@@ -1,5 +1,8 @@
 """`placefield.torch`, on the CPU and, where there is one, on a CUDA device."""
 
+import pathlib
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -7,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import placefield
-from placefield.torch import density_energy, energy_and_gradient
+from placefield.torch import density_energy, energy_and_gradient, wirelength
 
 CUDA = [] if not torch.cuda.is_available() else ["cuda:0"]
 DEVICES = ["cpu", *CUDA]
@@ -342,3 +345,59 @@ def test_threads_share_a_cuda_engine(make):
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     assert not wrong
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_wirelength_is_the_designs(spread, device):
+    design = placefield.read_design(spread)
+    x, y = torch.tensor(design.x[:60]) + 0.5, torch.tensor(design.y[:60])
+    want = design.wirelength(x.numpy(), y.numpy(), 4.0)
+    # Fillers behind the cells have no gradient.
+    pos = torch.zeros(2, 70, dtype=torch.float64)
+    pos[:, :60] = torch.stack([x, y])
+    pos = pos.to(device).requires_grad_()
+    value = wirelength(pos, design, 4.0)
+    (3.0 * value).backward()
+    assert value.item() == pytest.approx(want.value, rel=1e-12) and value.shape == () and value.device == pos.device
+    assert torch.allclose(pos.grad[:, :60].cpu(), 3.0 * torch.tensor(want.gradient), rtol=1e-12)
+    assert not pos.grad[:, 60:].any() and not torch.allclose(pos.grad[0], pos.grad[1])
+    flat = pos.detach()[:, :60].reshape(-1).to(torch.float32).requires_grad_()
+    wirelength(flat, design, 4.0, ignore_net_degree=3).backward()
+    fewer = design.wirelength(x.numpy(), y.numpy(), 4.0, ignore_net_degree=3)
+    assert torch.allclose(flat.grad.cpu().double(), torch.tensor(fewer.gradient).reshape(-1), rtol=1e-3, atol=1e-4)
+    for wrong in (pos.detach()[:, :59], torch.zeros(121)):
+        with pytest.raises(ValueError, match="positions: expected shape"):
+            wirelength(wrong, design, 4.0)
+
+
+def test_maps_are_tensors_of_the_callers(spread):
+    design = placefield.read_design(spread)
+    for dtype in (torch.float32, torch.float64):
+        x, y = (torch.tensor(of[:60], dtype=dtype, requires_grad=True) for of in (design.x, design.y))
+        made = placefield.maps(design, x, y, ["density", "rudy"], (12, 6))
+        assert isinstance(made, torch.Tensor) and made.dtype == dtype and made.shape == (2, 12, 6) and not made.requires_grad
+        want = placefield.maps(design, kinds=["density", "rudy"], grid=(12, 6), dtype=str(dtype).split(".")[1])
+        assert torch.allclose(made, torch.tensor(want), rtol=1e-4, atol=1e-6)
+        swapped = placefield.maps(design, y, x, ["density", "rudy"], (12, 6))
+        assert not torch.allclose(swapped, made)
+
+
+@on_cuda
+def test_maps_are_of_positions_in_host_memory(spread):
+    design = placefield.read_design(spread)
+    with pytest.raises(ValueError, match="x: expected host memory, found memory of a CUDA device"):
+        placefield.maps(design, torch.zeros(60, device="cuda:0"), torch.zeros(60, device="cuda:0"))
+
+
+def test_the_example_of_adam_runs(aux, tmp_path):
+    example = pathlib.Path(__file__).parents[1] / "examples" / "adam.py"
+    # With the packages of this Python, which scripts/python-check adds to it.
+    program = f"import sys, runpy; sys.path[:] = {sys.path!r}; path = sys.argv.pop(1); runpy.run_path(path, run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", program, str(example), str(aux), str(tmp_path / "out.pl")],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    overflows = [float(line.split("overflow")[1].split()[0]) for line in lines if "overflow" in line]
+    assert overflows[-1] < 0.5 * overflows[0]
+    again = placefield.read_design(aux, pl=tmp_path / "out.pl")
+    assert again.legality() and f"HPWL {again.hpwl():.6e}" in lines[-1]

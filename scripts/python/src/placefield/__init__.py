@@ -1,17 +1,24 @@
-"""The density engine of a global placer.
+"""Chip placement and the density engine of a global placer.
 
 Cells are charges, their density is rho, the potential phi solves Poisson's equation with Neumann walls
 around the die, and the field E = -grad phi pushes cells apart.
+
+`read_design` reads a design, `place`, `legalize` and `refine` place it, `maps` and `Design.plot` show it. `Engine` is
+for the author of a placer: density, field and force at positions of the caller's.
 
 Maps have shape (nx, ny), y contiguous. Positions are lower-left corners in layout units: x of every
 body, then y, as an array of shape (2, bodies) or (2 * bodies,). Bodies are the movable cells, then the
 fillers. phi is in bin widths squared and E in bin widths: multiply by bin_x**2 and bin_x for layout units.
 
-Arrays are NumPy's, PyTorch's, CuPy's, or any with ``__dlpack__`` or ``__cuda_array_interface__``. They
-are taken where they are, without a copy, so they must be contiguous and of the engine's type; what does
-not fit is a TypeError or ValueError that says so. Threads may share an engine: they wait for one another.
+Arrays that an engine takes are NumPy's, PyTorch's, CuPy's, or any with ``__dlpack__`` or
+``__cuda_array_interface__``. They are taken where they are, without a copy, so they must be contiguous and of the
+engine's type; what does not fit is a TypeError or ValueError that says so. Columns and positions of a design are
+float64 and are converted. Arrays that come back are NumPy's unless a function says otherwise. Threads may share an
+engine or a design: they wait for one another.
 Work on arrays in device memory goes to the current stream of PyTorch or CuPy, or that of the argument
 `stream` (1: the legacy default one, 2: a thread's own), after what an array says it is to come after.
+
+Options have the names of the program's, with _ for -. One that does not fit is a ValueError with its name.
 """
 
 import sys
@@ -20,20 +27,31 @@ from typing import NamedTuple
 import numpy
 
 from . import _placefield
-from ._placefield import (
-    Array,
+from ._arrays import as_array, doubles, empty, is_torch, lent, on_device, stream_of
+from ._designs import (
     Design,
-    Evaluation,
+    Diff,
+    Displacement,
+    Legality,
+    Moved,
+    Picture,
     Placement,
-    __version__,
-    cuda_devices,
+    Violation,
+    Wirelength,
+    diff,
+    heat_map,
+    legalize,
+    maps,
     place,
     read_design,
+    refine,
 )
+from ._placefield import Array, Evaluation, __version__, cuda_devices
 
 __all__ = (
-    "Array", "Design", "Engine", "Evaluation", "Field", "Placement", "cuda_devices", "dct", "dct2", "idct",
-    "idct2", "idct_idxst", "idxst", "idxst_idct", "place", "read_design", "solve",
+    "Array", "Design", "Diff", "Displacement", "Engine", "Evaluation", "Field", "Legality", "Moved", "Picture", "Placement",
+    "Violation", "Wirelength", "cuda_devices", "dct", "dct2", "diff", "heat_map", "idct", "idct2", "idct_idxst", "idxst",
+    "idxst_idct", "legalize", "maps", "place", "read_design", "refine", "solve",
 )
 
 
@@ -46,69 +64,13 @@ class Field(NamedTuple):
     energy: object
 
 
-def _is_torch(array):
-    return _library(array) == "torch"
-
-
-def _empty(like, shape):
-    """An array like `like`, of another shape."""
-    if _is_torch(like):
-        return like.new_empty(shape)
-    return numpy.empty(shape, like.dtype)
-
-
-def _array(array):
-    """Lists and the like as arrays; arrays, wherever they are, as they are."""
-    if _is_torch(array):
-        return array.detach()
-    if hasattr(array, "__dlpack__") or hasattr(array, "__cuda_array_interface__"):
-        return array
-    return numpy.asarray(array)
-
-
-def _column(values, default, length):
-    if values is None:
-        return numpy.full(length, default, numpy.float64)
-    return numpy.ascontiguousarray(values, numpy.float64)
-
-
-def _library(array):
-    return type(array).__module__.split(".")[0]
-
-
-def _stream(of, stream):
-    """The stream to work on: what the caller says; the current one of an array's library, or PyTorch's for the name
-    of a CUDA device; else the legacy default one."""
-    if stream is not None:
-        return stream
-    if _library(of) == "cupy":
-        return sys.modules["cupy"].cuda.get_current_stream().ptr or 1
-    device, torch = of if isinstance(of, str) else of.device if _is_torch(of) else "cpu", sys.modules.get("torch")
-    if torch is not None and str(device).startswith("cuda"):
-        return torch.cuda.current_stream(device).cuda_stream or 1
-    return 1
-
-
-def _on_device(array):
-    """Whether an array is in memory of a CUDA device."""
-    if hasattr(array, "__dlpack_device__"):
-        return array.__dlpack_device__()[0] == 2
-    return hasattr(array, "__cuda_array_interface__")
-
-
-def _lent(like, arrays):
-    """Arrays of this library's as those of the library that `like` is of, where that takes them by DLPack."""
-    take = getattr(sys.modules.get(_library(like)), "from_dlpack", None)
-    return arrays if take is None else [take(array) for array in arrays]
-
-
 class Engine:
     """Density, overflow, energy, potential, field and forces for the cells of one design.
 
     Parameters
     ----------
     die : (xl, yl, xh, yh), layout units
-    bins : (nx, ny); bins need not be square nor powers of two
+    bins : (nx, ny), or one number for both; bins need not be square nor powers of two
     width, height : sizes of the movable cells, shape (movable,)
     x, y : where they start, lower-left corners (default: those of the die)
     fixed : cells that stay, shape (fixed, 4): x, y, width, height
@@ -127,7 +89,7 @@ class Engine:
     threads : on the CPU; 0 takes all there are
     pipeline : "row-column", "fused" or "three-pass" (default: the fastest)
 
-    Raises ValueError for what makes no engine, TypeError for a wrong type, RuntimeError where CUDA
+    Raises ValueError for what makes no engine, TypeError for an array of a wrong type, RuntimeError where CUDA
     cannot be used, MemoryError where the device's memory does not suffice.
     """
 
@@ -137,27 +99,33 @@ class Engine:
                  fences=(), regions=None, target_density=1.0, fillers=False, seed=1000, dtype="float32", device="cpu", threads=0,
                  pipeline=None):
         self._torch = None      # what placefield.torch has found out
-        width = numpy.ascontiguousarray(width, numpy.float64)
-        rects = numpy.empty((0, 4)) if fixed is None else numpy.ascontiguousarray(fixed, numpy.float64)
+        options = {"bins": bins, "target_density": target_density, "fillers": fillers is True, "seed": seed,
+                   "dtype": str(numpy.dtype(dtype)), "device": str(device), "threads": threads, "pipeline": pipeline}
+        width = doubles(width, "width")
+
+        def column(values, default, name):
+            return numpy.full(width.shape, default, numpy.float64) if values is None else doubles(values, name)
+
+        rects = numpy.empty((0, 4)) if fixed is None else doubles(fixed, "fixed")
         self._engine = _placefield.Engine(
-            tuple(map(float, die)), tuple(bins), width, _column(height, 0.0, width.shape),
-            _column(x, float(die[0]), width.shape), _column(y, float(die[1]), width.shape), fixed=rects,
-            row_height=row_height, macros=None if macros is None else [bool(mark) for mark in macros],
-            fences=[[tuple(map(float, rect)) for rect in rects] for rects in fences],
-            regions=None if regions is None else [int(region) for region in regions],
-            target_density=target_density, fillers=fillers is True, seed=seed,
-            filler=None if isinstance(fillers, bool) else tuple(fillers), dtype=str(numpy.dtype(dtype)),
-            device=str(device), threads=threads, pipeline=pipeline)
+            tuple(map(float, die)), width, column(height, 0.0, "height"), column(x, float(die[0]), "x"),
+            column(y, float(die[1]), "y"), rects, row_height,
+            None if macros is None else [bool(mark) for mark in macros],
+            [[tuple(map(float, rect)) for rect in rects] for rects in fences],
+            None if regions is None else [int(region) for region in regions],
+            None if isinstance(fillers, bool) else tuple(fillers), options)
 
     @classmethod
-    def from_design(cls, design, bins, *, target_density=1.0, fillers=False, seed=1000, dtype="float32",
-                    device="cpu", threads=0, pipeline=None):
-        """An engine for a design of `read_design`; bodies are its movable nodes, in their order."""
+    def from_design(cls, design, bins=None, *, target_density=1.0, fillers=False, row_blockage=False, seed=1000,
+                    dtype="float32", device="cpu", threads=0, pipeline=None):
+        """An engine for a design of `read_design`; bodies are its movable nodes, in their order. Without `bins` they are
+        as many as DREAMPlace would choose."""
+        options = {"bins": bins, "target_density": target_density, "fillers": fillers, "row_blockage": row_blockage,
+                   "seed": seed, "dtype": str(numpy.dtype(dtype)), "device": str(device), "threads": threads,
+                   "pipeline": pipeline}
         engine = cls.__new__(cls)
         engine._torch = None
-        engine._engine = _placefield.Engine.from_design(
-            design, tuple(bins), target_density=target_density, fillers=fillers, seed=seed,
-            dtype=str(numpy.dtype(dtype)), device=str(device), threads=threads, pipeline=pipeline)
+        engine._engine = _placefield.Engine.from_design(design, options)
         return engine
 
     bins = property(lambda self: self._engine.bins, doc="Bins along x and y.")
@@ -169,6 +137,7 @@ class Engine:
     dtype = property(lambda self: numpy.dtype(self._engine.dtype), doc="Of positions, maps and forces.")
     device = property(lambda self: self._engine.device, doc='"cpu" or "cuda:N".')
     pipeline = property(lambda self: self._engine.pipeline, doc="How the field is solved.")
+    warnings = property(lambda self: self._engine.warnings, doc="What was odd about the cells, one line each.")
 
     # What changes while a placer runs. It takes effect at the next evaluation, which gives what a new engine
     # would; plans and kernels are kept. After an error the engine is as it was.
@@ -176,23 +145,23 @@ class Engine:
     def set_sizes(self, width, height):
         """Other sizes of all bodies, fillers included: shape (bodies,) each. Positions are lower-left corners,
         so move what is to grow about its centre."""
-        self._engine.set_sizes(numpy.ascontiguousarray(width, numpy.float64),
-                               numpy.ascontiguousarray(height, numpy.float64))
+        self._engine.set_sizes(doubles(width, "width"),
+                               doubles(height, "height"))
 
     def set_fixed_cells(self, stays, x, y):
         """Has the movable cells that are marked in `stays` stay at `x`, `y` from now on, and the others move:
         shape (movable,) each. Those that stay are bodies all the same, which feel no force."""
-        self._engine.set_fixed_cells([bool(mark) for mark in stays], numpy.ascontiguousarray(x, numpy.float64),
-                                     numpy.ascontiguousarray(y, numpy.float64))
+        self._engine.set_fixed_cells([bool(mark) for mark in stays], doubles(x, "x"),
+                                     doubles(y, "y"))
 
     def set_taken_area(self, area):
         """Area that is taken in every bin besides fixed cells, shape (nx, ny), layout units squared; None: none."""
-        self._engine.set_taken_area(None if area is None else numpy.ascontiguousarray(area, numpy.float64))
+        self._engine.set_taken_area(None if area is None else doubles(area, "area"))
 
     def set_target_densities(self, target_densities):
         """A target density for every bin, shape (nx, ny), above 0 and at most 1; None: the engine's own."""
         self._engine.set_target_densities(
-            None if target_densities is None else numpy.ascontiguousarray(target_densities, numpy.float64))
+            None if target_densities is None else doubles(target_densities, "target_densities"))
 
     def refill(self):
         """Makes the fillers anew, as many as what is free now asks for: `bodies` changes."""
@@ -212,8 +181,8 @@ class Engine:
         the engine's device, where `stream` is the one to work on (default: PyTorch's current one). A body
         outside the die adds to no bin and feels no force. Waits, and returns an Evaluation.
         """
-        positions = _array(positions)
-        return self._engine.evaluate(positions, stream=_stream(positions, stream))
+        positions = as_array(positions)
+        return self._engine.evaluate(positions, stream=stream_of(positions, stream))
 
     def region_of_bodies(self):
         """The region of every body: shape (bodies,)."""
@@ -239,9 +208,9 @@ class Engine:
         weights = [] if numpy.ndim(weight) == 0 else [float(of_region) for of_region in weight]
         if out is None:
             out = numpy.zeros((2, self.bodies), self.dtype)
-        target = _array(out)
+        target = as_array(out)
         self._engine.gradient(target, weight=1.0 if weights else weight, region_weights=weights,
-                              accumulate=accumulate, stream=_stream(target, stream))
+                              accumulate=accumulate, stream=stream_of(target, stream))
         return out
 
     @property
@@ -281,12 +250,12 @@ class Engine:
     def order_if_due(self, *, stream=None):
         """Between replays of a CUDA graph with steps of this engine, on the stream of the replays (default:
         PyTorch's current one): keeps them fast."""
-        self._engine.order_if_due(stream=_stream(self.device, stream))
+        self._engine.order_if_due(stream=stream_of(self.device, stream))
 
     def read_evaluation(self, *, stream=None):
         """The Evaluation of the last step on a CUDA device, on its stream (default: PyTorch's current one);
         waits for it."""
-        return self._engine.read_evaluation(stream=_stream(self.device, stream))
+        return self._engine.read_evaluation(stream=stream_of(self.device, stream))
 
     def __repr__(self):
         return repr(self._engine)
@@ -305,32 +274,32 @@ def solve(density, bin_size=(1.0, 1.0), *, device=None, pipeline=None, threads=0
     so that after a solve of the same shape one can be captured in a torch.cuda.graph. The graph then has that plan
     for itself: before the capture of another graph the shape is solved once more.
     """
-    density = _array(density)
+    density = as_array(density)
     if len(density.shape) != 2:
         raise ValueError(f"density: expected two axes, found {len(density.shape)}")
     bin_size = tuple(map(float, bin_size))
-    if _on_device(density):
-        if device is not None and _is_torch(density) and str(device) not in (density.device.type, str(density.device)):
+    if on_device(density):
+        if device is not None and is_torch(density) and str(device) not in (density.device.type, str(density.device)):
             raise ValueError(f"device: {device}, but the density is on {density.device}")
         out = []
-        if _is_torch(density):
+        if is_torch(density):
             out = [density.new_empty(density.shape) for _ in range(3)] + [density.new_empty((), dtype=sys.modules["torch"].float64)]
-        made = _placefield.solve_on_device(density, out, bin_size, pipeline=pipeline, stream=_stream(density, stream))
-        return Field(*(out or _lent(density, made)))
-    out = _empty(density, (3, *density.shape))
-    energy = _placefield.solve(density, out, bin_size, device="cpu" if device is None else str(device),
-                               pipeline=pipeline, threads=threads)
+        made = _placefield.solve_on_device(density, out, bin_size, {"pipeline": pipeline}, stream=stream_of(density, stream))
+        return Field(*(out or lent(density, made)))
+    out = empty(density, (3, *density.shape))
+    options = {"device": None if device is None else str(device), "pipeline": pipeline, "threads": threads}
+    energy = _placefield.solve(density, out, bin_size, options)
     return Field(out[0], out[1], out[2], energy)
 
 
 def _transform(kind, x, threads, stream):
-    x = _array(x)
-    if _on_device(x):
-        out = [x.new_empty(x.shape)] if _is_torch(x) else []
-        made = _placefield.transform_on_device(kind, x, out, stream=_stream(x, stream))
-        return (out or _lent(x, made))[0]
-    out = _empty(x, tuple(x.shape))
-    _placefield.transform(kind, x, out, threads=threads)
+    x = as_array(x)
+    if on_device(x):
+        out = [x.new_empty(x.shape)] if is_torch(x) else []
+        made = _placefield.transform_on_device(kind, x, out, stream=stream_of(x, stream))
+        return (out or lent(x, made))[0]
+    out = empty(x, tuple(x.shape))
+    _placefield.transform(kind, x, out, {"threads": threads})
     return out
 
 

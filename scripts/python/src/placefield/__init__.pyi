@@ -4,13 +4,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from ._designs import Design as Design
+from ._designs import Diff as Diff
+from ._designs import Displacement as Displacement
+from ._designs import Legality as Legality
+from ._designs import Moved as Moved
+from ._designs import Picture as Picture
+from ._designs import Placement as Placement
+from ._designs import Violation as Violation
+from ._designs import Wirelength as Wirelength
+from ._designs import diff as diff
+from ._designs import heat_map as heat_map
+from ._designs import legalize as legalize
+from ._designs import maps as maps
+from ._designs import place as place
+from ._designs import read_design as read_design
+from ._designs import refine as refine
 from ._placefield import Array as Array
-from ._placefield import Design as Design
 from ._placefield import Evaluation as Evaluation
-from ._placefield import Placement as Placement
 from ._placefield import cuda_devices as cuda_devices
-from ._placefield import place as place
-from ._placefield import read_design as read_design
 
 __version__: str
 __all__: tuple[str, ...]
@@ -25,7 +37,7 @@ class Engine:
     def __init__(
         self,
         die: tuple[float, float, float, float],
-        bins: tuple[int, int],
+        bins: int | tuple[int, int],
         width: ArrayLike,
         height: ArrayLike,
         x: ArrayLike | None = ...,
@@ -48,10 +60,11 @@ class Engine:
     def from_design(
         cls,
         design: Design,
-        bins: tuple[int, int],
+        bins: int | tuple[int, int] | None = ...,
         *,
         target_density: float = ...,
         fillers: bool = ...,
+        row_blockage: bool = ...,
         seed: int = ...,
         dtype: DTypeLike = ...,
         device: str = ...,
@@ -78,6 +91,8 @@ class Engine:
     def device(self) -> str: ...
     @property
     def pipeline(self) -> str: ...
+    @property
+    def warnings(self) -> list[str]: ...
     @property
     def energy_weight(self) -> float: ...
     def set_sizes(self, width: ArrayLike, height: ArrayLike) -> None: ...

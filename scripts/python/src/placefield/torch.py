@@ -1,8 +1,8 @@
-"""The density's energy as a function that PyTorch differentiates."""
+"""The density's energy and the wirelength as functions that PyTorch differentiates."""
 
 import torch
 
-__all__ = ("density_energy", "energy_and_gradient")
+__all__ = ("density_energy", "energy_and_gradient", "wirelength")
 
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -110,3 +110,33 @@ def energy_and_gradient(pos, engine, *, gradient="field"):
     if pos.is_cuda:
         return _enqueue(pos.detach(), engine, weight, out)[0], out
     return out.new_tensor(engine._engine._step_at(pos.detach(), out, weight)), out
+
+
+class _Wirelength(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, pos, design, gamma, ignore_net_degree):
+        movable = len(design.movable)
+        if pos.numel() % 2 != 0 or pos.numel() < 2 * movable:
+            raise ValueError(f"positions: expected shape [2, n] or [2 n] with n of {movable} or more, found {list(pos.shape)}")
+        x, y = pos.detach().reshape(2, -1)[:, :movable].to("cpu", torch.float64).contiguous().numpy()
+        found = design.wirelength(x, y, gamma, ignore_net_degree=ignore_net_degree)
+        gradient = torch.zeros_like(pos, requires_grad=False).reshape(2, -1)
+        gradient[:, :movable] = torch.from_numpy(found.gradient)
+        ctx.save_for_backward(gradient.reshape(pos.shape))
+        return pos.new_tensor(found.value)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, incoming):
+        (saved,) = ctx.saved_tensors
+        return saved * incoming, None, None, None
+
+
+def wirelength(pos, design, gamma, *, ignore_net_degree=None):
+    """Weighted-average wirelength at `pos`, a tensor without axes, layout units: `Design.wirelength`.
+
+    `pos` holds lower-left corners as for `density_energy`: those of the movable nodes are taken, and what comes after
+    them (fillers) has no gradient. It is computed on the CPU in float64, also where `pos` is on a device. It is
+    differentiable once.
+    """
+    return _Wirelength.apply(pos, design, gamma, ignore_net_degree)

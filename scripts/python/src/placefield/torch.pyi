@@ -1,8 +1,9 @@
 from torch import Tensor
 
-from . import Engine
+from . import Design, Engine
 
 __all__: tuple[str, ...]
 
 def density_energy(pos: Tensor, engine: Engine, *, gradient: str = ...) -> Tensor: ...
 def energy_and_gradient(pos: Tensor, engine: Engine, *, gradient: str = ...) -> tuple[Tensor, Tensor]: ...
+def wirelength(pos: Tensor, design: Design, gamma: float, *, ignore_net_degree: int | None = ...) -> Tensor: ...

@@ -1,0 +1,454 @@
+"""Designs: read, measured, drawn and placed."""
+
+import base64
+import dataclasses
+import functools
+import html
+import pathlib
+from typing import NamedTuple
+
+import numpy
+
+from . import _placefield
+from ._arrays import as_array, both_doubles, doubles, is_torch
+
+
+class Picture(bytes):
+    """The bytes of a picture file. A notebook shows it; `save(path)` writes it."""
+
+    def save(self, path):
+        pathlib.Path(path).write_bytes(self)
+
+    def _repr_png_(self):
+        return bytes(self) if self.startswith(b"\x89PNG") else None
+
+    def _repr_svg_(self):
+        return self.decode() if b"<svg" in self[:200] else None
+
+    def __repr__(self):
+        return f"<placefield.Picture of {len(self)} bytes>"
+
+
+class Violation(NamedTuple):
+    """One fault of one cell, or of two that overlap."""
+
+    fault: str
+    cells: list
+    amount: float
+    place: list
+
+
+class Legality(NamedTuple):
+    """How legal a placement is, by the names of the command's JSON. It is true where the placement is legal.
+
+    Counts of cells but for `overlaps` and `halo`, which are pairs; `overlap_area` in layout units squared;
+    `worst` has the ten worst of every fault, as Violation.
+    """
+
+    legal: bool
+    overlaps: int
+    overlap_area: float
+    off_row: int
+    off_site: int
+    outside: int
+    outside_die: int
+    outside_row: int
+    orientation: int
+    orientations_assigned: bool
+    fixed_moved: int
+    fence: int
+    blocked: int
+    halo: int
+    wrong_row: int
+    worst: list
+
+    def __bool__(self):
+        return self.legal
+
+
+class Moved(NamedTuple):
+    """A cell that moved: the places are of its centre."""
+
+    cell: str
+    distance: float
+    before: list
+    after: list
+
+
+class Displacement(NamedTuple):
+    """How far the movable cells moved, |dx| + |dy| of their centres in layout units."""
+
+    cells: int
+    moved: int
+    turned: int
+    mean: float
+    median: float
+    p95: float
+    max: float
+    farthest: list
+
+
+class Diff(NamedTuple):
+    """What is between two placements of one design: HPWL of both (None without nets), and how far cells moved."""
+
+    hpwl_before: float
+    hpwl_after: float
+    displacement: Displacement
+
+
+class Wirelength(NamedTuple):
+    """Weighted-average wirelength and weighted HPWL, layout units, and the gradient of the first, shape (2, movable):
+    by x, then by y."""
+
+    value: float
+    hpwl_weighted: float
+    gradient: object
+
+
+def _legality(found):
+    return found and Legality(**{**found, "worst": [Violation(**worst) for worst in found["worst"]]})
+
+
+def _displacement(found):
+    return found and Displacement(**{**found, "farthest": [Moved(**far) for far in found["farthest"]]})
+
+
+def _column(name, doc):
+    """A column of a design, read once and then kept."""
+
+    def read(design):
+        return design._column(name)
+
+    read.__doc__ = doc
+    return functools.cached_property(read)
+
+
+class Design(_placefield.Design):
+    """A design: nodes, where they lie, nets and rows. Columns are arrays of NumPy's, by node, net or pin, and cannot be
+    written; positions are lower-left corners in layout units.
+
+    Net `k` has the pins `net_start[k]` to `net_start[k + 1]`; pin `p` lies at the centre of node `pin_node[p]`,
+    moved by `pin_dx[p]` and `pin_dy[p]`. So a net's bounding box is that of
+    ``x[node] + width[node] / 2 + pin_dx`` and the same along y.
+
+    A design does not change: `with_positions` gives another one.
+    """
+
+    x = _column("x", "Left edges: shape (nodes,).")
+    y = _column("y", "Bottom edges: shape (nodes,).")
+    width = _column("width", "Widths, as the nodes lie: shape (nodes,).")
+    height = _column("height", "Heights, as the nodes lie: shape (nodes,).")
+    movable = _column("movable", "Indices of the movable nodes, in the order of an engine's bodies.")
+    fixed = _column("fixed", "Indices of the nodes that stay and block the area under them.")
+    net_start = _column("net_start", "First pin of every net, and the number of pins at the end: shape (nets + 1,).")
+    net_weight = _column("net_weight", "Weights of the nets: shape (nets,).")
+    pin_node = _column("pin_node", "The node of every pin: shape (pins,).")
+    pin_dx = _column("pin_dx", "How far right of its node's centre every pin lies, as the node does: shape (pins,).")
+    pin_dy = _column("pin_dy", "How far above its node's centre every pin lies, as the node does: shape (pins,).")
+
+    @functools.cached_property
+    def names(self):
+        """Names of the nodes, a list."""
+        return self._names()
+
+    @functools.cached_property
+    def net_names(self):
+        """Names of the nets, a list; empty where the files give none."""
+        return self._net_names()
+
+    @functools.cached_property
+    def orientation(self):
+        """How the nodes lie, a list: N, S, E, W, FN, FS, FE or FW."""
+        return self._orientations()
+
+    def with_positions(self, x, y):
+        """The design with its nodes at `x`, `y`: of the movable nodes in their order, shape (movable,), or of all nodes,
+        shape (nodes,)."""
+        return Design(self._with_positions(doubles(x, "x"), doubles(y, "y")))
+
+    def hpwl(self, x=None, y=None, *, weighted=False):
+        """Half-perimeter wirelength of all nets of two pins or more, layout units; None where nets are not known.
+
+        With the nodes at `x`, `y`, as `with_positions` takes them, or where the design has them; every net once, or
+        `weighted` by its weight.
+        """
+        found = self._hpwl(*both_doubles(x, y))
+        return found and found[1 if weighted else 0]
+
+    def wirelength(self, x, y, gamma, *, ignore_net_degree=None):
+        """Weighted-average wirelength with the movable nodes at `x`, `y`, shape (movable,) each, and its gradient.
+
+        `gamma` is the smoothing length, layout units: the value tends to the weighted HPWL as it tends to 0. Per net
+        and axis it is sum(x e) / sum(e) - sum(x n) / sum(n) with e = exp((x - max x) / gamma) and
+        n = exp((min x - x) / gamma) (Hsu, Chang and Balabanov, DAC 2011). Nets of more than `ignore_net_degree`
+        pins are left out of it, not of the HPWL. Returns a Wirelength.
+        """
+        x, y = doubles(x, "x"), doubles(y, "y")
+        gradient = numpy.empty((2, len(self.movable)))
+        options = {"gamma": gamma, "ignore_net_degree": ignore_net_degree}
+        return Wirelength(*self._wirelength(x, y, gradient, options), gradient)
+
+    def legality(self, *, tolerance=None):
+        """How legal the placement is: overlaps, rows, sites, the die, orientations, fences, blockages, and fixed cells
+        that are not where the design's own placement has them. `tolerance` is what counts as none, as a share of the
+        smallest site pitch (default: 1/1000). Returns a Legality."""
+        return _legality(self._legality({"tolerance": tolerance}))
+
+    def scaled_hpwl(self, target_density=1.0):
+        """The ISPD 2006 contest's score, a dictionary: HPWL scaled by what is above `target_density` in bins of ten
+        rows."""
+        return self._scaled_hpwl(target_density)
+
+    def plot(self, picture="density", *, bins=None, target_density=1.0, fillers=False, row_blockage=False,
+             seed=1000, convention="dreamplace", capacity=None, format="png", scale="clipped", range=None, colors=None,
+             width=None, font_size=None, dpi=None, no_title=False, threads=0):
+        """A picture of the design as it lies, by the names of `placefield plot`: "density", "cells", "overflow",
+        "potential", "field_x", "field_y", "field", or one of congestion: "rudy", "pin_rudy", "rudy_long",
+        "rudy_short", "macro_region", "cell_density", "pin_density".
+
+        Options are those of `maps` and of `heat_map`. Returns a Picture, which a notebook shows.
+        """
+        bins = self._fine_bins() if picture == "cells" and bins is None else bins
+        kinds = ["field_x", "field_y"] if picture == "field" else [picture]
+        made = maps(self, kinds=kinds, grid=bins, target_density=target_density, fillers=fillers,
+                    row_blockage=row_blockage, seed=seed, convention=convention, capacity=capacity,
+                    dtype="float64", threads=threads)
+        title, label = _placefield.map_label(picture, convention)
+        values, arrows = (numpy.hypot(*made), tuple(made)) if picture == "field" else (made[0], None)
+        kind = {"density": "target", "cells": "target", "overflow": "overflow", "potential": "diverging",
+                "field_x": "diverging", "field_y": "diverging"}.get(picture, "magnitude")
+        subtitle = f"{values.shape[0]} × {values.shape[1]} bins"
+        if picture == "overflow" and not values.any():
+            subtitle += "; no bin is above the target"
+        return heat_map(values, self.die, kind=kind, title=f"{self.name}: {title}", subtitle=subtitle, label=label,
+                        mark={"density": target_density, "cells": 1.0}.get(picture), outlines=self._outlines(),
+                        arrows=arrows, format=format, scale=scale, range=range, colors=colors, width=width,
+                        font_size=font_size, dpi=dpi, no_title=no_title)
+
+    def _fine_bins(self, pixels=1280):
+        xl, yl, xh, yh = self.die
+        unit = max(xh - xl, yh - yl) / pixels
+        return max(round((xh - xl) / unit), 1), max(round((yh - yl) / unit), 1)
+
+    def _repr_html_(self):
+        return _page(f"Design {self.name}", {
+            "nodes": f"{self.nodes} ({len(self.movable)} movable, {len(self.fixed)} fixed)",
+            "nets": f"{self.nets}, {self.pins} pins",
+            "HPWL": "none" if self.nets == 0 else f"{self.hpwl():.6e} layout units",
+            **{"warning": warning for warning in self.warnings[:1]},
+        }, self)
+
+
+def _page(title, rows, design):
+    """A table, and the cells of a design beside it."""
+    rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>" for name, value in rows.items())
+    try:
+        picture = base64.b64encode(design.plot("cells", no_title=True)).decode()
+    except ValueError:          # a design without a die
+        return f"<b>{html.escape(title)}</b><table>{rows}</table>"
+    image = f'<img src="data:image/png;base64,{picture}" style="max-width: 480px" alt="cells">'
+    return f"<b>{html.escape(title)}</b><table>{rows}</table>{image}"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Placement:
+    """A placement that `place`, `legalize` or `refine` made. What a function does not make is None.
+
+    design : the design as it is placed now
+    hpwl, hpwl_weighted : of that, layout units
+    stages : what came out of "global", "legal" and "detailed", as far as they ran: HPWL, seconds and the like
+    legality, displacement : Legality of the result; how far cells went from the global placement on, a Displacement
+    failed : cells for which no legal place was found, and why
+    status : "converged", "stopped", "plateau" or "diverged", as the command says: of the global stage, or how
+        `legalize` or `refine` ended
+    iterations, iteration : those done, and the one whose placement is the result
+    overflow_smoothed, overflow_exact, overflow_standard_cells : of the global placement; the last where macros move
+    bins, target_density, fillers, seed : what was taken; `target_density` is higher than asked for where cells
+        do not fit otherwise, and status is "stopped" then, unless `raise_density`
+    limit : what keeps overflow from falling, of a plateau
+    seeds, routability : what came of each seed, and of each round in which cells grew
+    history : arrays by iteration: iteration, hpwl_weighted, wirelength, overflow_smoothed, max_density, energy,
+        gamma, lambda, step
+    warnings : what was odd about design and options, one line each
+    """
+
+    design: Design
+    hpwl: float
+    hpwl_weighted: float
+    stages: dict
+    legality: Legality = None
+    displacement: Displacement = None
+    failed: list = None
+    status: str = None
+    iterations: int = None
+    iteration: int = None
+    overflow_smoothed: float = None
+    overflow_exact: float = None
+    overflow_standard_cells: float = None
+    bins: tuple = None
+    target_density: float = None
+    fillers: int = None
+    seed: int = None
+    limit: str = None
+    seeds: list = None
+    routability: list = None
+    history: dict = None
+    warnings: list = None
+
+    def __repr__(self):
+        values = [f"{self.status!r}", f"hpwl={self.hpwl}"]
+        if self.overflow_smoothed is not None:
+            values += [f"overflow_smoothed={self.overflow_smoothed:.6f}", f"iterations={self.iterations}"]
+        if self.legality is not None:
+            values.append(f"legal={self.legality.legal}")
+        return f"placefield.Placement({', '.join(values)})"
+
+    def _repr_html_(self):
+        rows = {"status": self.status, "HPWL": f"{self.hpwl} layout units"}
+        if self.overflow_smoothed is not None:
+            rows["overflow"] = f"{self.overflow_smoothed:.6f} smoothed, {self.overflow_exact:.6f} exact"
+        if self.legality is not None:
+            rows["legal"] = "yes" if self.legality else "no"
+        return _page(f"Placement of {self.design.name}", rows, self.design)
+
+
+def _placement(design, made):
+    """What `_placefield.place` and the like give, as a Placement."""
+    placed, report = made
+    report["legality"] = _legality(report.get("legality"))
+    report["displacement"] = _displacement(report.get("displacement"))
+    if "history" in report:
+        report["history"] = {name: numpy.array(values) for name, values in report["history"].items()}
+        report["bins"] = tuple(report["bins"])
+    report["warnings"] = [*design.warnings, *report.get("warnings", ())]
+    return Placement(Design(placed), **report)
+
+
+def read_design(path, *, lef=None, pl=None, pin_offset=None, pin_position=None, row_blockage=False):
+    """Reads a design: the Bookshelf files that an .aux file names, or a .def file (.gz, .xz) with its LEF files.
+
+    lef : LEF file of a .def design, or a list of them, the one with the technology first
+    pl : a .pl or .def file whose placement is read in place of the design's own
+    pin_offset : where the .nets file counts pin offsets from, "center" (the default) or "lower-left", as
+        IBM-PLACE and UMpack designs have it; `design.warnings` says where the other would suit better
+    pin_position : where a LEF pin is, "center" of its bounding box (the default) or "mean" of its rectangles
+    row_blockage : whether area outside every row counts as fixed, in all that is made of the design
+
+    Raises OSError for a file that cannot be read, ValueError with file, line and column for one that is wrong.
+    """
+    options = {"lef": lef, "pl": pl, "pin_offset": pin_offset, "pin_position": pin_position, "row_blockage": row_blockage}
+    return Design(_placefield.read_design(path, options))
+
+
+def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, raise_density=False, iterations=2000,
+          time_limit=None, seeds=1, routability=False, capacity=None, routability_rounds=None, bins=None,
+          target_density=1.0, row_blockage=False, seed=1000, gamma=None, density_weight=None, growth=None,
+          late_growth=None, reference_rise=None, momentum=None, pressure=None, ignore_net_degree=None, no_fillers=False,
+          no_precondition=False, noise=0.0, dtype="float32", device="cpu", pipeline=None, threads=0, progress=None):
+    """Places a design: spreads its cells, makes them legal and shortens wires. Options are those of
+    `placefield place`, by the same names; `device` and `dtype` stand for --engine and --precision.
+
+    until : the last stage, "global", "legal" or "detailed" (default: the last there is)
+    padding : sites that stay free at either side of every cell once it is legal
+    init : where cells start, "center" of the die, or "file": where the design has them
+    stop_overflow : smoothed overflow at which the global placement is done
+    raise_density : be content with a higher target density than asked for where cells do not fit at that one
+    iterations, time_limit : most iterations; seconds after which the best so far is the result
+    seeds : place with so many seeds, from `seed` on, and keep the best
+    routability : go on in rounds in which cells grow where wires need more tracks than there are: `capacity`,
+        horizontal and vertical tracks per layout unit (default: those of LEF's layers, or so many that a tenth of the
+        bins has too few), at most `routability_rounds` rounds
+    bins, target_density, row_blockage : as of `Engine`; bins: one number or two (default: DREAMPlace's choice)
+    gamma, density_weight, growth, late_growth, reference_rise, momentum, pressure, ignore_net_degree, no_fillers,
+    no_precondition, noise : schedules and parts of the objective, for experiments: `placefield place --help`
+    dtype, device, pipeline, threads : as of `Engine`
+    progress : called with iteration, weighted HPWL and smoothed overflow after every iteration; what it raises,
+        and Ctrl-C, end the placement
+
+    Cells keep to their fences. Returns a Placement.
+    """
+    options = dict(locals(), dtype=str(numpy.dtype(dtype)), device=str(device))
+    return _placement(options.pop("design"), _placefield.place(design, options))
+
+
+def legalize(design, *, padding=0, threads=0):
+    """Gives every movable cell a legal place near its own: rows, sites, fences, `padding` free sites at either side.
+    Returns a Placement; cells for which there is no place stay where they were and are in `failed`."""
+    return _placement(design, _placefield.legalize(design, {"padding": padding, "threads": threads}))
+
+
+def refine(design, *, rounds=None, no_mirror=False, padding=0, target_density=1.0, bins=None, time_limit=None, threads=0):
+    """Shortens the wires of a legal placement, which stays legal: detailed placement. Options are those of
+    `placefield refine`; no bin is filled beyond `target_density` that was not before. Returns a Placement.
+
+    Raises ValueError where the placement is not legal.
+    """
+    options = dict(locals())
+    return _placement(options.pop("design"), _placefield.refine(design, options))
+
+
+def diff(before, after):
+    """What is between two placements of one design: returns a Diff."""
+    return Diff(before.hpwl(), after.hpwl(), _displacement(_placefield.diff(before, after)))
+
+
+def maps(design, x=None, y=None, kinds=("density",), grid=None, *, target_density=1.0, fillers=False,
+         row_blockage=False, seed=1000, convention="dreamplace", capacity=None, dtype=None, pipeline=None, threads=0):
+    """Maps of a placement, as one array of shape (kinds, nx, ny) in host memory.
+
+    x, y : where the nodes lie, as `Design.with_positions` takes them (default: where the design has them)
+    kinds : names of maps, each a plane of the result:
+        "density", "potential", "field_x", "field_y" : of an engine, in bin widths, as `placefield eval --maps` writes
+        "cells", "overflow" : density of the cells alone at their exact sizes, and what is above the target of it
+        "rudy", "pin_rudy", "rudy_long", "rudy_short", "macro_region", "cell_density", "pin_density" : congestion
+        "demand_horizontal", "demand_vertical" : wires per layout unit across them
+    grid : bins, one number or two (default: DREAMPlace's choice); of congestion also "gcells", those of the DEF file
+    target_density, fillers, row_blockage, seed, pipeline : of the engine, as of `Engine`
+    convention : whose formulas congestion follows, "circuitnet", "dreamplace" or "openroad"
+    capacity : horizontal and vertical routing tracks per layout unit (default: those of LEF's layers)
+    dtype : "float32" or "float64" (default: that of `x`, or float32)
+    threads : 0 takes all there are
+
+    The formulas are in the documentation of the crate's module `congestion`. The result is a tensor of PyTorch's where
+    `x` is one, which has no gradient. It is made on the CPU: positions in memory of a CUDA device are a ValueError.
+    """
+    if dtype is None:
+        found = str(getattr(x, "dtype", "float32")).split(".")[-1]
+        dtype = found if found in ("float32", "float64") else "float32"
+    options = {"grid": grid, "target_density": target_density, "fillers": fillers, "row_blockage": row_blockage,
+               "seed": seed, "convention": convention, "capacity": capacity, "dtype": str(numpy.dtype(dtype)),
+               "pipeline": pipeline, "threads": threads}
+    kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+    made = _placefield.maps(design, *both_doubles(x, y), kinds, options)
+    if is_torch(x):
+        import torch
+        return torch.from_numpy(made)
+    return made
+
+
+def heat_map(values, die=None, *, kind="sequential", title="", subtitle="", label="", mark=None, outlines=None,
+             arrows=None, format="png", scale="clipped", range=None, colors=None, width=None, font_size=None, dpi=None,
+             no_title=False):
+    """A map over the die as a picture.
+
+    values : shape (nx, ny), float32 or float64
+    die : (xl, yl, xh, yh), layout units (default: of bins of 1 x 1)
+    kind : what the values are: "sequential", "target" (`mark` is the target), "magnitude", "overflow" or "diverging"
+    title, subtitle, label : two lines above the map, and what stands at the colour bar
+    outlines : rectangles, shape (n, 4): x, y, width, height
+    arrows : two maps of a field, along x and y
+    format : "png", "svg" or "pdf"
+    scale, range, colors, width, font_size, dpi, no_title : as of `placefield plot`: how values become colours
+        ("linear", "clipped" or "log"), the values at their ends, the colour map ("viridis", "magma", "grey",
+        "red-blue" or "purple-green"), millimetres and points on paper
+
+    Returns a Picture, which a notebook shows.
+    """
+    values = as_array(values)
+    arrows_x, arrows_y = (None, None) if arrows is None else map(as_array, arrows)
+    options = {"die": None if die is None else tuple(map(float, die)), "kind": kind, "title": title,
+               "subtitle": subtitle, "label": label, "mark": mark,
+               "outlines": None if outlines is None else doubles(outlines, "outlines"),
+               "arrows_x": arrows_x, "arrows_y": arrows_y, "format": format, "scale": scale, "range": range,
+               "colors": colors, "width": width, "font_size": font_size, "dpi": dpi, "no_title": no_title}
+    return Picture(_placefield.heat_map(values, options))

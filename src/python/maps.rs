@@ -1,0 +1,321 @@
+//! Maps of a placement, several at once, and pictures of maps.
+
+use super::arrays::Array;
+use super::design::{Design, positions};
+use super::dlpack::Foreign;
+use super::errors::{Failure, detached};
+use super::options::{Charging, Options};
+use super::place::{capacity, on_threads};
+use crate::charge::Charge;
+use crate::congestion::{
+    Capacity, CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,
+    RoutingGrid,
+};
+use crate::cpu::engine::CpuEngine;
+use crate::design::Design as Core;
+use crate::engine::{Engine, EngineOptions, MapKind};
+use crate::grid::{BinGrid, Map, Rect};
+use crate::plot::views::{cells_and_overflow, charge_of_cells, over_die};
+use crate::plot::{Arrows, Colors, Format, HeatMap, Scale, Shading, Size};
+use crate::real::{Precision, Real};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+/// A map by its name.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// Of the engine.
+    Engine(MapKind),
+    /// Cells alone at their exact sizes.
+    Cells,
+    /// What is over the target of them.
+    Overflow,
+    Congestion(CongestionKind),
+    DemandHorizontal,
+    DemandVertical,
+}
+
+impl Kind {
+    fn all() -> Vec<(&'static str, Kind)> {
+        let engine = MapKind::ALL.map(|kind| (kind.name(), Kind::Engine(kind)));
+        let congestion = CongestionKind::ALL.map(|kind| (kind.name(), Kind::Congestion(kind)));
+        let others = [
+            ("cells", Kind::Cells),
+            ("overflow", Kind::Overflow),
+            ("demand_horizontal", Kind::DemandHorizontal),
+            ("demand_vertical", Kind::DemandVertical),
+        ];
+        [&engine[..], &others, &congestion].concat()
+    }
+
+    fn is_congestion(self) -> bool {
+        matches!(self, Kind::Congestion(_) | Kind::DemandHorizontal | Kind::DemandVertical)
+    }
+}
+
+/// What a picture of a map or of the "field" is called, and what stands at its colours.
+#[pyfunction]
+pub(super) fn map_label(name: &str, convention: &str) -> (String, String) {
+    let found = Kind::all().into_iter().find(|(known, _)| *known == name).map(|(_, kind)| kind);
+    let of = Convention::ALL.into_iter().find(|of| of.name() == convention).unwrap_or_default();
+    let (title, label) = match found {
+        Some(Kind::Engine(MapKind::Density)) => ("density", "density ρ (area / bin area)"),
+        Some(Kind::Engine(MapKind::Potential)) => ("potential", "φ (bin widths²)"),
+        Some(Kind::Engine(MapKind::FieldX)) => ("field along x", "Ex (bin widths)"),
+        Some(Kind::Engine(MapKind::FieldY)) => ("field along y", "Ey (bin widths)"),
+        Some(Kind::Cells) => ("cells", "area of cells / area"),
+        Some(Kind::Overflow) => ("overflow", "cells' area above the target / bin area"),
+        Some(Kind::Congestion(kind)) => (kind.title(), kind.unit(of)),
+        Some(Kind::DemandHorizontal) => ("horizontal demand", "wires / layout unit"),
+        Some(Kind::DemandVertical) => ("vertical demand", "wires / layout unit"),
+        None => ("field", "|E| (bin widths)"),
+    };
+    (title.to_owned(), label.to_owned())
+}
+
+/// How maps are made.
+struct Making {
+    kinds: Vec<Kind>,
+    charging: Charging,
+    engine: EngineOptions,
+    congestion: CongestionOptions,
+    gcells: bool,
+}
+
+/// The maps of `kinds`, an array of shape (kinds, nx, ny), of `design` with its nodes at `x`, `y`.
+#[pyfunction]
+pub(super) fn maps<'py>(
+    py: Python<'py>,
+    design: &Bound<'py, Design>,
+    x: Option<&Bound<'py, PyAny>>,
+    y: Option<&Bound<'py, PyAny>>,
+    kinds: Vec<String>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options = Options(options);
+    let all = Kind::all();
+    let kind = |name: &String| {
+        let found = all.iter().find(|(known, _)| known == name).map(|(_, kind)| *kind);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+            let names = names.join(", ");
+            PyValueError::new_err(format!("kinds: expected some of {names}, found '{name}'"))
+        })
+    };
+    let kinds = kinds.iter().map(kind).collect::<PyResult<Vec<Kind>>>()?;
+    let conventions = Convention::ALL.map(|convention| (convention.name(), convention));
+    let convention = options.word("convention", &conventions)?.unwrap_or_default();
+    let gcells = options.get("grid")?.is_some_and(|grid| grid.extract::<&str>().is_ok());
+    let charging = match gcells {
+        true => {
+            options.word("grid", &[("gcells", ())])?;
+            Charging { bins: None, options: options.charge()? }
+        }
+        false => Charging::of(&options, "grid")?,
+    };
+    if gcells && kinds.iter().any(|kind| !kind.is_congestion()) {
+        let text = "grid: gcells are for maps of congestion alone";
+        return Err(PyValueError::new_err(text));
+    }
+    let congestion =
+        CongestionOptions::default().convention(convention).capacity(capacity(&options)?);
+    let making = Making { kinds, charging, engine: options.engine()?, congestion, gcells };
+    let precision = options.precision()?;
+    let (x, y) = (positions(x, "x")?, positions(y, "y")?);
+    let of = design.get();
+    let threads = options.threads()?;
+    let array = detached(py, || {
+        of.at(x.as_ref(), y.as_ref(), |placed| {
+            on_threads(threads, |_| match precision {
+                Precision::F32 => making.maps::<f32>(of, placed),
+                Precision::F64 => making.maps::<f64>(of, placed),
+            })
+        })
+    })?;
+    array.numpy(py)
+}
+
+impl Making {
+    fn maps<T: Real>(&self, of: &Design, design: &Core) -> Result<Array, Failure>
+    where
+        super::arrays::Memory: From<Vec<T>>,
+    {
+        let grid = match self.gcells {
+            true => RoutingGrid::from_gcells(&of.source.gcell_grid).ok_or_else(|| {
+                let text = "grid: the design has no GCELLGRID along both axes";
+                Failure::Value(text.to_owned())
+            })??,
+            false => RoutingGrid::from(&self.charging.grid(design)?),
+        };
+        let congestion = match self.kinds.iter().any(|kind| kind.is_congestion()) {
+            true => Some(self.congestion(of, design, &grid)?),
+            false => None,
+        };
+        let demand = congestion.as_ref().map(|maps| maps.demand.total());
+        let mut engine = match self.kinds.iter().any(|kind| matches!(kind, Kind::Engine(_))) {
+            true => Some(self.stepped::<T>(design)?),
+            false => None,
+        };
+        let cells = match self.kinds.iter().any(|k| matches!(k, Kind::Cells | Kind::Overflow)) {
+            true => Some(self.cells(design)?),
+            false => None,
+        };
+        let mut values = Vec::with_capacity(self.kinds.len() * grid.nx() * grid.ny());
+        for kind in &self.kinds {
+            let map = match (kind, &congestion, &demand, &cells) {
+                (Kind::Congestion(kind), Some(maps), ..) => maps.map(*kind),
+                (Kind::DemandHorizontal, _, Some(demand), _) => &demand.horizontal,
+                (Kind::DemandVertical, _, Some(demand), _) => &demand.vertical,
+                (Kind::Cells, .., Some([cells, _])) => cells,
+                (Kind::Overflow, .., Some([_, overflow])) => overflow,
+                (Kind::Engine(kind), ..) => {
+                    let engine = engine.as_mut().expect("made where one of its maps is asked for");
+                    let [nx, ny] = engine.charge().stacked_bins();
+                    let mut map = Map::filled(nx, ny, T::zero());
+                    engine.read_map(*kind, &mut map)?;
+                    over_die(engine.charge(), *kind, &mut map);
+                    values.extend_from_slice(map.as_slice());
+                    continue;
+                }
+                _ => unreachable!("made where it is asked for"),
+            };
+            values.extend(map.as_slice().iter().map(|&value| T::of(value)));
+        }
+        Ok(Array::new(values, &[self.kinds.len(), grid.nx(), grid.ny()]))
+    }
+
+    fn congestion(
+        &self,
+        of: &Design,
+        design: &Core,
+        grid: &RoutingGrid,
+    ) -> Result<CongestionMaps, Failure> {
+        let layers = || Capacity::of_lef(&of.source.layers, design.units_per_micron?);
+        let options = self.congestion.capacity(self.congestion.capacity.or_else(layers));
+        CongestionMaps::of(design, grid, &options).map_err(|error| match error {
+            CongestionError::NoCapacity => {
+                Failure::Value(format!("{error}: of LEF's layers, or by capacity=(h, v)"))
+            }
+            error => error.into(),
+        })
+    }
+
+    /// An engine after a step with the cells where the design has them.
+    fn stepped<T: Real>(&self, design: &Core) -> Result<CpuEngine<T>, Failure> {
+        let charge = self.charging.charge(design)?;
+        let (x, y) = charge.initial_positions::<T>();
+        let mut engine = CpuEngine::new(charge, &self.engine)?;
+        engine.evaluate(&x, &y)?;
+        Ok(engine)
+    }
+
+    /// The cells alone, and what is over the target of them.
+    fn cells(&self, design: &Core) -> Result<[Map<f64>; 2], Failure> {
+        let charge: Charge = match self.kinds.contains(&Kind::Overflow) {
+            true => self.charging.charge(design)?,
+            false => charge_of_cells(design, self.charging.grid(design)?, &self.charging.options)?,
+        };
+        Ok(cells_and_overflow(&charge))
+    }
+}
+
+/// A map as a picture, the bytes of a file.
+#[pyfunction]
+pub(super) fn heat_map<'py>(
+    py: Python<'py>,
+    values: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let options = Options(options);
+    let arrays = |name: &'static str| -> PyResult<Option<Foreign>> {
+        options.get(name)?.map(|array| Foreign::take(&array, name, 1)).transpose()
+    };
+    let values = Foreign::take(values, "values", 1)?;
+    let (arrows_x, arrows_y) = (arrays("arrows_x")?, arrays("arrows_y")?);
+    let outlines = arrays("outlines")?;
+    let expected = "four numbers, xl, yl, xh and yh";
+    let die: Option<(f64, f64, f64, f64)> =
+        options.taken("die", expected, |value| value.extract().ok())?;
+    let scales = [
+        ("sequential", Scale::Sequential),
+        ("target", Scale::Target),
+        ("magnitude", Scale::Magnitude),
+        ("overflow", Scale::Overflow),
+        ("diverging", Scale::Diverging),
+    ];
+    let shadings =
+        [("linear", Shading::Linear), ("clipped", Shading::Clipped), ("log", Shading::Log)];
+    let colors = [
+        ("viridis", Colors::Viridis),
+        ("magma", Colors::Magma),
+        ("grey", Colors::Grey),
+        ("red-blue", Colors::RedBlue),
+        ("purple-green", Colors::PurpleGreen),
+    ];
+    let formats = [("png", Format::Png), ("svg", Format::Svg), ("pdf", Format::Pdf)];
+    let (kind, shading) = (options.word("kind", &scales)?, options.word("scale", &shadings)?);
+    let colors = options.word("colors", &colors)?;
+    let format = options.word("format", &formats)?.unwrap_or(Format::Png);
+    let range = options.pair("range", "two numbers, the lower first", |lo, hi| lo < hi)?;
+    let titled = !options.flag("no_title")?;
+    let title = |name: &str| if titled { options.text(name) } else { Ok(String::new()) };
+    let (heading, subtitle, label) = (title("title")?, title("subtitle")?, options.text("label")?);
+    let mark = options.number("mark", "a number", |_| true)?;
+    let width = options.number("width", "a width in millimetres", |_| true)?;
+    let font = options.number("font_size", "a size in points", |_| true)?;
+    let dpi =
+        options.number("dpi", "a number from 10 to 2400", |v| (10.0..=2400.0).contains(&v))?;
+    let bytes =
+        detached(py, || {
+            let &[nx, ny] = &values.shape[..] else {
+                let found = values.shape.len();
+                return Err(Failure::Value(format!("values: expected two axes, found {found}")));
+            };
+            let map = |array: &Foreign| -> Result<Map<f64>, Failure> {
+                array.check_shape(&[&[nx, ny]])?;
+                let wide = match array.bits {
+                    32 => array.values::<f32>()?.iter().map(|v| f64::from(*v)).collect(),
+                    _ => array.values::<f64>()?.to_vec(),
+                };
+                Ok(Map::from_vec(nx, ny, wide))
+            };
+            let die = die.map_or(Rect::at(0.0, 0.0, nx as f64, ny as f64), |(xl, yl, xh, yh)| {
+                Rect { xl, yl, xh, yh }
+            });
+            let grid = BinGrid::new(die, nx, ny)?;
+            let shown = map(&values)?;
+            let arrows = match (&arrows_x, &arrows_y) {
+                (Some(x), Some(y)) => Some((map(x)?, map(y)?)),
+                _ => None,
+            };
+            let outlines: Vec<Rect> = match &outlines {
+                Some(outlines) => {
+                    outlines.check_shape(&[&[outlines.shape.first().copied().unwrap_or(0), 4]])?;
+                    let rects = outlines.values::<f64>()?.chunks_exact(4);
+                    rects.map(|r| Rect::at(r[0], r[1], r[2], r[3])).collect()
+                }
+                None => Vec::new(),
+            };
+            let size = match width {
+                Some(width) => Size::print(width, font.unwrap_or(8.0))?,
+                None => Size::default(),
+            };
+            let picture = HeatMap {
+                title: heading,
+                subtitle,
+                label,
+                range,
+                shading: shading.unwrap_or(Shading::Clipped),
+                colors,
+                mark: mark.map(|mark| (mark, "T")),
+                outlines: &outlines,
+                arrows: arrows.as_ref().map(|(x, y)| Arrows { x, y }),
+                note: titled,
+                size: dpi.map_or(size, |dpi| size.dpi(dpi)),
+                ..HeatMap::new(&shown, grid, kind.unwrap_or_default())
+            };
+            Ok(picture.draw()?.encode(format)?)
+        })?;
+    Ok(PyBytes::new(py, &bytes))
+}
