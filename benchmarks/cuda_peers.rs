@@ -12,7 +12,7 @@
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cli::paper::printed::DESIGNS;
-use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Peers, PeersEngine, Spread, probe};
+use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Peers, Spread, probe};
 use placefield::engine::{EngineOptions, Pipeline, Timed};
 use placefield::grid::{BinGrid, Rect};
 use rand::SeedableRng;
@@ -152,7 +152,7 @@ fn measure<T: CudaReal>(
         vec![("one", 1, Box::new(CudaEngine::<T>::new(charge.clone(), &options, 0)?))];
     for count in 2..=devices {
         let peers = Peers::open(&(0..count).collect::<Vec<_>>())?;
-        let engine = PeersEngine::<T>::new(&peers, charge.clone(), &options)?;
+        let engine = CudaEngine::<T>::on_peers(&peers, charge.clone(), &options)?;
         sides.push(("several", count, Box::new(engine)));
     }
     let mut times = vec![(Vec::new(), Vec::new()); sides.len()];

@@ -288,7 +288,7 @@ mod cuda {
                 interop::on_stream(&gpu, stream_of(stream), || {
                     engine.enqueue_energy(Layout::Halves, positions)?;
                     if let Some(to) = energy {
-                        gpu.copy(engine.evaluation_device().1, to)?;
+                        gpu.copy(engine.evaluation_device(0).1, to)?;
                     }
                     Ok(())
                 })?

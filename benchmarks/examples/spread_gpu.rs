@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let kernel = module.load_function("move_bodies")?;
     let (bodies, step) = (engine.charge().bodies() as u32, 0.02f32);
     for iteration in 1..=400 {
-        let (forces, corners) = engine.force_and_positions_device()?;
+        let (forces, corners) = engine.force_and_positions_device(0)?;
         let (from, to) = (interop::address(forces), interop::address_mut(corners));
         let mut launch = stream.launch_builder(&kernel);
         launch.arg(&from).arg(&to).arg(&bodies).arg(&step);

@@ -175,7 +175,7 @@ pub(crate) fn devices_named(devices: Devices) -> Result<Vec<usize>, crate::cuda:
 mod cuda {
     use super::*;
     use crate::cuda::CudaBackend;
-    use crate::cuda::{CudaEngine, CudaError, Gpu, Peers, PeersEngine, Work, probe};
+    use crate::cuda::{CudaEngine, CudaError, Gpu, Peers, Work, probe};
     use std::sync::mpsc::{Receiver, channel};
     use std::sync::{Mutex, PoisonError};
     use std::thread::JoinHandle;
@@ -242,16 +242,16 @@ mod cuda {
         Ok(Box::new(CudaEngine::on(&gpu(device)?, charge, options)?))
     }
 
-    /// As many of the devices as are worth it for `work`, or the one that is to do without the others; and
-    /// which were taken, and why.
+    /// As many of the devices as are worth it for `work`, and which were taken, and why.
     fn choose<T: EngineReal>(
         devices: Devices,
         work: Work,
         charge: &Charge,
-    ) -> Result<(Result<Peers, usize>, String), CudaError> {
+    ) -> Result<(Peers, String), CudaError> {
         let named = devices_named(devices)?;
         let (ordinals, why) = Peers::choose(&named, work, &charge.grid(), T::PRECISION);
-        let alone = |why: &str| Ok((Err(named[0]), devices_note(&named[..1], why)));
+        let alone =
+            |why: &str| Ok((Peers::on(vec![gpu(named[0])?])?, devices_note(&named[..1], why)));
         if ordinals.len() < 2 {
             return alone(&why);
         }
@@ -260,7 +260,7 @@ mod cuda {
         }
         let gpus = ordinals.iter().map(|&device| gpu(device)).collect::<Result<_, _>>()?;
         match Peers::on(gpus) {
-            Ok(peers) => Ok((Ok(peers), devices_note(&ordinals, &why))),
+            Ok(peers) => Ok((peers, devices_note(&ordinals, &why))),
             // They do not reach each other: one does without.
             Err(error @ CudaError::Peers(_)) => alone(&error.to_string()),
             Err(error) => Err(error),
@@ -274,12 +274,8 @@ mod cuda {
         devices: Devices,
     ) -> Result<(Box<dyn Timed<T>>, String), Failure> {
         let work = Work::Step { bodies: charge.bodies() };
-        let (taken, note) = choose::<T>(devices, work, &charge)?;
-        let engine: Box<dyn Timed<T>> = match taken {
-            Ok(peers) => Box::new(PeersEngine::new(&peers, charge, options)?),
-            Err(first) => open(charge, options, first)?,
-        };
-        Ok((engine, note))
+        let (peers, note) = choose::<T>(devices, work, &charge)?;
+        Ok((Box::new(CudaEngine::on_peers(&peers, charge, options)?), note))
     }
 
     /// What places on as many of the devices as are worth it, and which those are.
@@ -290,12 +286,8 @@ mod cuda {
         devices: Devices,
     ) -> Result<(Box<dyn Backend>, String), Failure> {
         let work = Work::Place { bodies: charge.bodies() };
-        let (taken, note) = choose::<T>(devices, work, &charge)?;
-        let backend: Box<dyn Backend> = match taken {
-            Ok(peers) => Box::new(CudaBackend::<T>::on_peers(&peers, charge, options, netlist)?),
-            Err(first) => open_backend::<T>(charge, netlist, options, first)?,
-        };
-        Ok((backend, note))
+        let (peers, note) = choose::<T>(devices, work, &charge)?;
+        Ok((Box::new(CudaBackend::<T>::on_peers(&peers, charge, options, netlist)?), note))
     }
 
     pub(super) fn open_backend<T: EngineReal>(

@@ -32,10 +32,11 @@
 //! # Several GPUs
 //!
 //! [`Peers`] are devices of one machine that reach each other's memory. [`SlabSolver`] solves one
-//! large map on all of them, in three passes (worth it from some 4096² bins on), [`PeersEngine`]
-//! takes whole steps of one design (from some 4 million bodies on), [`CudaBackend::on_peers`]
-//! places one, [`BatchSolver`] spreads independent maps. [`Peers::choose`] says how many devices
-//! are worth it. Devices of one process that do not reach each other's memory send messages by NCCL
+//! large map on all of them, in three passes (worth it from some 4096² bins on),
+//! [`CudaEngine::on_peers`] takes whole steps of one design (from some 4 million bodies on),
+//! [`CudaBackend::on_peers`] places one, [`BatchSolver`] spreads independent maps.
+//! [`Peers::choose`] says how many devices are worth it. Devices of one process that do not reach
+//! each other's memory send messages by NCCL
 //! ([`Peers::open_any`]), which suits solves and batches alone.
 //!
 //! ```no_run
@@ -130,9 +131,7 @@ pub use device::{
 pub use engine::CudaEngine;
 pub use fft::RealFft;
 pub use lines::tuning;
-pub use peers::{
-    BatchSolver, Peers, PeersEngine, SlabSolver, Work, World, WorldError, WorldOptions,
-};
+pub use peers::{BatchSolver, Peers, SlabSolver, Work, World, WorldError, WorldOptions};
 pub use place::{
     CudaBackend, CudaWirelength, Descent, DescentBodies, DescentParameters, DescentSample,
     PointVector,

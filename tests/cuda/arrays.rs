@@ -143,7 +143,6 @@ fn stages_follow_the_positions_last_given() {
         engine.enqueue_step(),
         engine.arrange(Arrangement::Slots),
         engine.order_time(1).map(|_| ()),
-        engine.enqueue_stages(|| Ok(())),
     ] {
         assert!(matches!(refused, Err(EngineError::OutOfOrder { .. })), "{refused:?}");
     }

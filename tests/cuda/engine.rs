@@ -162,7 +162,7 @@ fn nothing_that_moves_is_a_field_all_the_same() {
     for _ in 0..3 {
         assert!(engine.evaluate(&[], &[]).unwrap().energy > 0.0);
     }
-    assert!(engine.force_device().unwrap().is_empty());
+    assert!(engine.force_device(0).unwrap().is_empty());
     engine.arrange(Arrangement::Slots).unwrap();
     engine.evaluate_on_device().unwrap();
 }
@@ -337,10 +337,10 @@ fn a_placer_on_the_device_never_meets_the_host() {
     let [x0, y0] = positions::<f32>(&charge, 0.0, 0);
     other.set_positions(&x0, &y0).unwrap();
     for _ in 0..3 {
-        gpu.copy(&new, other.positions_device_mut()).unwrap();
-        assert!(other.force_device().is_err(), "stale");
+        gpu.copy(&new, other.positions_device_mut(0)).unwrap();
+        assert!(other.force_device(0).is_err(), "stale");
         other.enqueue_step().unwrap();
-        let forces = gpu.download(other.force_device().unwrap()).unwrap();
+        let forces = gpu.download(other.force_device(0).unwrap()).unwrap();
         assert!(forces == pairs(&want.force[0], &want.force[1]));
         assert!(gpu.download(other.field_device().unwrap().1).unwrap() == want.maps[3]);
         assert_eq!(other.read_evaluation().unwrap(), evaluation);
@@ -348,7 +348,7 @@ fn a_placer_on_the_device_never_meets_the_host() {
     // From two arrays it is the same.
     let (new_x, new_y) = (gpu.upload(&x).unwrap(), gpu.upload(&y).unwrap());
     other.set_positions_device(&new_x, &new_y).unwrap();
-    assert!(other.force_device().is_err(), "stale");
+    assert!(other.force_device(0).is_err(), "stale");
     assert_eq!(other.evaluate_on_device().unwrap(), evaluation);
     assert!(other.set_positions_device(&new_x, &new).is_err(), "a wrong length");
     // From here on nothing is allocated.
@@ -408,7 +408,7 @@ fn slots_are_another_order_of_the_same() {
     let mut of_other = other.permutation().unwrap();
     assert!(engine.reorder_slots(&mut of_other).is_err(), "of other bodies");
     engine.reorder_slots(&mut from).unwrap();
-    assert!(engine.force_device().is_err(), "forces of the order before");
+    assert!(engine.force_device(0).is_err(), "forces of the order before");
     let (mut follows, mut home) = (gpu.zeros(n).unwrap(), gpu.zeros(n).unwrap());
     engine.bodies().rearrange(&from, &mine, &mut follows).unwrap();
     let bodies = engine.bodies();
@@ -479,13 +479,14 @@ fn what_is_stale_or_misshapen_is_refused() {
     assert!(engine.step_times(Pipeline::Fused, 1).is_err());
     engine.set_positions(&x, &y).unwrap();
     assert!(engine.solve(Pipeline::Fused).is_err());
-    engine.compute_density().unwrap();
+    let density = engine.compute_density().unwrap();
+    assert!(engine.read_evaluation().is_err());
     engine.read_map(MapKind::Density, &mut map).unwrap();
     let error = engine.read_map(MapKind::FieldX, &mut map).unwrap_err();
     assert_eq!(error.to_string(), "field_x was asked for before the field was solved");
-    engine.solve(Pipeline::Fused).unwrap();
+    let energy = engine.solve(Pipeline::Fused).unwrap();
     assert!(engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).is_err());
-    assert!(engine.read_evaluation().is_err());
+    assert_eq!(engine.read_evaluation().unwrap(), Evaluation { density, energy });
     engine.compute_force().unwrap();
     let error = engine.read_force(&mut short, &mut vec![0.0; n]).unwrap_err();
     assert_eq!(error.to_string(), format!("x forces: {} values, expected {n}", n - 1));

@@ -10,18 +10,19 @@ use crate::engine::{Seen, positions, see};
 use crate::slabs::places;
 use placefield::charge::Charge;
 use placefield::cuda::{
-    Arrangement, Bodies, CudaEngine, CudaReal, Density, Force, Gpu, Graph, Peers, PeersEngine,
+    Arrangement, Bodies, CudaEngine, CudaReal, Density, Force, Gpu, Graph, Peers,
 };
 use placefield::engine::{
     Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Layout, MapKind, Pipeline,
     Timed,
 };
+use placefield::grid::Map;
 use std::ops::Range;
 use std::sync::Arc;
 
-fn several<T: CudaReal>(devices: &[usize], charge: &Charge) -> PeersEngine<T> {
+fn several<T: CudaReal>(devices: &[usize], charge: &Charge) -> CudaEngine<T> {
     let peers = Peers::open(devices).unwrap_or_else(|e| panic!("{e}"));
-    PeersEngine::new(&peers, charge.clone(), &EngineOptions::default()).unwrap()
+    CudaEngine::on_peers(&peers, charge.clone(), &EngineOptions::default()).unwrap()
 }
 
 /// The force on every body in a given field, by one device.
@@ -184,6 +185,7 @@ fn bodies_may_be_anywhere_few_or_none() {
                 let (_, to) = ranks.force_and_positions_device(rank).unwrap();
                 on.write(&own, to).unwrap();
             }
+            assert!(ranks.force_and_positions_device(0).is_err(), "given before");
             ranks.enqueue_step().unwrap();
             let now = ranks.read_evaluation().unwrap();
             let want = one.evaluate(&mirrored, &at[1]).unwrap();
@@ -217,14 +219,115 @@ fn another_charge_gives_the_bits_of_a_new_engine() {
         );
         let (seen, want) = (see(&mut engine), see(&mut fresh));
         assert!(seen.maps == want.maps && seen.force == want.force);
-        let mut gradient = vec![1.0; 2 * after.bodies()];
-        let options =
-            GradientOptions::default().layout(Layout::Pairs).weight(-2.0).accumulate(true);
-        engine.write_gradient(&mut gradient, &options).unwrap();
-        for (i, pair) in gradient.chunks_exact(2).enumerate() {
-            let of = |force: f32| (1.0 - 2.0 * f64::from(force)) as f32;
-            assert_eq!(pair, [of(want.force[0][i]), of(want.force[1][i])]);
+        let options = GradientOptions::default().layout(Layout::Pairs).weight(-2.0);
+        let gradients = [&mut engine, &mut fresh].map(|engine| {
+            let mut gradient = vec![1.0; 2 * after.bodies()];
+            engine.write_gradient(&mut gradient, &options.accumulate(true)).unwrap();
+            gradient
+        });
+        assert!(gradients[0] == gradients[1]);
+    }
+}
+
+/// Of either sign, zeros among them.
+fn before<T: CudaReal>(values: usize) -> Vec<T> {
+    (0..values).map(|i| T::of(-0.3 * (f64::from(i as u32 % 7) - 3.0))).collect()
+}
+
+fn bits<T: CudaReal>(values: &[T]) -> Vec<u64> {
+    values.iter().map(|v| v.wide().to_bits()).collect()
+}
+
+/// Gradients to the host and to arrays on the first device, with what is computed there.
+fn gradients_like_one<T: CudaReal>(devices: &[usize], charge: &Charge) {
+    let peers = Peers::open(devices).unwrap();
+    let deterministic = EngineOptions::default().deterministic(true);
+    let mut ranks = CudaEngine::<T>::on_peers(&peers, charge.clone(), &deterministic).unwrap();
+    let first = peers.gpu(0).clone();
+    let mut one = CudaEngine::<T>::on(&first, charge.clone(), &EngineOptions::default()).unwrap();
+    let layouts = [Layout::Halves, Layout::Pairs];
+    for (turn, shift) in [0.0, 5.0, 120.0].into_iter().enumerate() {
+        let [x, y] = positions::<T>(charge, shift * charge.grid().bin_x(), turn as u64);
+        for (layout, add) in layouts.into_iter().flat_map(|of| [(of, false), (of, true)]) {
+            let what = format!("{} on {devices:?}, {layout:?}, added: {add}", T::PRECISION);
+            let options = GradientOptions::default().layout(layout).weight(-0.3).accumulate(add);
+            let at = first.upload(&match layout {
+                Layout::Halves => [x.as_slice(), &y].concat(),
+                Layout::Pairs => pairs(&x, &y),
+            });
+            let at = at.unwrap();
+            let found = [&mut one, &mut ranks].map(|engine| {
+                let mut found = Vec::new();
+                engine.evaluate(&x, &y).unwrap();
+                let mut gradient = before::<T>(2 * charge.bodies());
+                engine.write_gradient(&mut gradient, &options).unwrap();
+                found.push(bits(&gradient));
+                // Of arrays of the caller's, the energy with the gradient and apart.
+                let mut to = first.upload(&before::<T>(2 * charge.bodies())).unwrap();
+                let mut energy = first.upload(&[T::of(f64::NAN)]).unwrap();
+                let gradient = Some(to.as_view_mut());
+                engine.enqueue_energy_and_gradient(&options, &at, &mut energy, gradient).unwrap();
+                found.extend([bits(&first.download(&to).unwrap())]);
+                found.push(bits(&first.download(&energy).unwrap()));
+                engine.enqueue_energy(layout, &at).unwrap();
+                let factor = first.upload(&[T::of(1.7)]).unwrap();
+                let mut to = first.upload(&before::<T>(2 * charge.bodies())).unwrap();
+                engine.enqueue_gradient(&options, Some(factor.as_view()), &mut to).unwrap();
+                found.push(bits(&first.download(&to).unwrap()));
+                let Evaluation { density, energy } = engine.read_evaluation().unwrap();
+                found.push(vec![density.overflow.to_bits(), density.max.to_bits()]);
+                found.push(vec![energy.to_bits()]);
+                engine.compute_force().unwrap();
+                found.extend(see(engine).force.iter().map(|of| bits(of)));
+                found
+            });
+            for (k, (one, ranks)) in found[0].iter().zip(&found[1]).enumerate() {
+                assert!(one == ranks, "{what}: number {k} of what was found");
+            }
         }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn gradients_have_the_bits_of_one_device() {
+    let _gpu = gpu();
+    for charge in [mixed(128, 96, 500, 0.9), mixed(67, 40, 300, 0.8)] {
+        for devices in (1..=3).flat_map(places) {
+            gradients_like_one::<f32>(&devices, &charge);
+            gradients_like_one::<f64>(&devices, &charge);
+        }
+    }
+}
+
+/// A solve or a force that fails leaves nothing of the one before to be read.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn failed_stages_leave_nothing_to_read() {
+    let _gpu = gpu();
+    let charge = mixed(64, 64, 100, 1.0);
+    let [x, y] = positions::<f32>(&charge, 0.0, 0);
+    for devices in (1..=2).flat_map(places) {
+        let mut engine = several::<f32>(&devices, &charge);
+        let (gpu, pipeline) = (engine.gpu().clone(), engine.choice().pipeline);
+        let want = engine.evaluate(&x, &y).unwrap();
+        // Waiting cannot be captured.
+        // SAFETY: the graph is never launched: the capture fails.
+        let failed =
+            unsafe { Graph::capture::<EngineError>(&gpu, || engine.solve(pipeline).map(|_| ())) };
+        assert!(failed.is_err());
+        let mut map = Map::filled(64, 64, 0.0);
+        let refused = engine.read_map(MapKind::Potential, &mut map);
+        assert!(matches!(refused, Err(EngineError::OutOfOrder { .. })), "{refused:?}");
+        assert_eq!(engine.evaluate(&x, &y).unwrap(), want);
+        // SAFETY: as above.
+        let failed = unsafe { Graph::capture::<EngineError>(&gpu, || engine.compute_force()) };
+        assert!(failed.is_err());
+        let mut force = [vec![0.0; x.len()], vec![0.0; x.len()]];
+        let [fx, fy] = &mut force;
+        let refused = engine.read_force(fx, fy);
+        assert!(matches!(refused, Err(EngineError::OutOfOrder { .. })), "{refused:?}");
+        assert_eq!(engine.evaluate(&x, &y).unwrap(), want);
     }
 }
 
@@ -249,8 +352,15 @@ fn what_an_engine_on_several_devices_refuses_leaves_it_usable() {
     assert!(matches!(engine.set_charge(Arc::new(other)), Err(EngineError::OtherGrid { .. })));
     let peers = engine.peers().clone();
     let fenced = Cells::new().together(&fences::options());
-    let fenced = PeersEngine::<f32>::new(&peers, fenced, &EngineOptions::default());
+    let fenced = CudaEngine::<f32>::on_peers(&peers, fenced, &EngineOptions::default());
     assert!(fenced.err().unwrap().to_string().contains("fence regions"));
+    engine.evaluate(&x, &good).unwrap();
+    let slots = engine.arrange(Arrangement::Slots).unwrap_err().to_string();
+    assert!(slots.contains("on 2 devices: expected one"), "{slots}");
+    // SAFETY: the graph is never launched: the capture fails.
+    let step = unsafe { Graph::capture::<EngineError>(peers.gpu(0), || engine.enqueue_step()) };
+    let step = step.err().unwrap().to_string();
+    assert!(step.contains("on 2 devices: expected one"), "{step}");
     let first = engine.evaluate(&x, &good).unwrap();
     assert_eq!(engine.evaluate(&x, &good).unwrap(), first);
 }
@@ -266,7 +376,7 @@ fn two_threads_step_on_the_same_ranks() {
         let charges = [mixed(128, 96, 700, 0.9), mixed(64, 256, 300, 0.8)];
         let steps = |charge: &Charge, count: u64| -> Vec<(Evaluation, Vec<Vec<f32>>)> {
             let options = EngineOptions::default();
-            let mut engine = PeersEngine::<f32>::new(&peers, charge.clone(), &options).unwrap();
+            let mut engine = CudaEngine::<f32>::on_peers(&peers, charge.clone(), &options).unwrap();
             let step = |turn: u64| {
                 let shift = (turn % 3) as f64 * 5.0 * charge.grid().bin_x();
                 let at = positions::<f32>(charge, shift, turn);
@@ -319,7 +429,7 @@ fn a_device_without_room_is_an_error() {
     let last = peers.gpu(1).clone();
     let kept = fill(&last);
     let start = std::time::Instant::now();
-    let make = || PeersEngine::<f64>::new(&peers, charge.clone(), &EngineOptions::default());
+    let make = || CudaEngine::<f64>::on_peers(&peers, charge.clone(), &EngineOptions::default());
     assert!(matches!(make().err(), Some(EngineError::OutOfMemory { .. })));
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
     drop(kept);

@@ -57,7 +57,8 @@ fn what_messages_cannot_do_is_refused() {
     let refused = unsafe { solver.graphs(&rho, &mut fields) };
     assert!(matches!(refused.err(), Some(CudaError::Peers(_))));
     let charge = mixed(64, 64, 0, 1.0);
-    let refused = placefield::cuda::PeersEngine::<f32>::new(&peers, charge, &Default::default());
+    let refused =
+        placefield::cuda::CudaEngine::<f32>::on_peers(&peers, charge, &Default::default());
     assert!(refused.err().unwrap().to_string().contains("reach each other's memory"));
 }
 

@@ -109,26 +109,29 @@ impl<T: CudaReal> Bodies<T> {
         Self::of_sizes(gpu, charge, &sizes, units, None)
     }
 
-    /// The same on several ranks, each of which works on the bodies in tiles of its own, an
-    /// interval of them along x that every order draws anew ([`Bodies::count_own`]); before the
-    /// first, on those of its share. `make` makes the rest of a rank's part of them, and for each
-    /// body gets the rank that works on it, as far as it is in the share.
+    /// The same on one device, or on several ranks, each of which works on the bodies in tiles of
+    /// its own, an interval of them along x that every order draws anew ([`Bodies::count_own`]);
+    /// before the first, on those of its share. `make` makes the rest of a rank's part of them; of
+    /// several it gets for each body the rank that works on it, as far as it is in the share.
     pub(in crate::cuda) fn on_each<R: Send>(
         gpus: &[&Gpu],
         charge: &Arc<Charge>,
-        make: impl Fn(usize, Self, DeviceVec<u8>) -> Result<R, CudaError> + Sync,
+        make: impl Fn(usize, Self, Option<DeviceVec<u8>>) -> Result<R, CudaError> + Sync,
     ) -> Result<Vec<R>, CudaError> {
         let sizes = BodySizes::new(charge);
         // Chunks, and with them units, are those of one device.
         let units = sizes.units::<T>(charge, Self::chunk(gpus[0], charge.bodies()));
+        let ranks = gpus.len();
         Gpu::on_each(gpus, |rank, gpu| {
-            let ranks = gpus.len();
+            let of = |of_ranks| Self::of_sizes(gpu, charge.clone(), &sizes, units, of_ranks);
+            if ranks == 1 {
+                return make(rank, of(None)?, None);
+            }
             let mut worker = vec![rank as u8; charge.bodies()];
             for (k, &id) in sizes.large.iter().enumerate() {
                 worker[id as usize] = (k % ranks) as u8; // `own_large` in the kernels
             }
-            let bodies = Self::of_sizes(gpu, charge.clone(), &sizes, units, Some([rank, ranks]))?;
-            make(rank, bodies, gpu.upload(&worker)?)
+            make(rank, of(Some([rank, ranks]))?, Some(gpu.upload(&worker)?))
         })
     }
 
@@ -248,7 +251,8 @@ impl<T: CudaReal> Bodies<T> {
         RegionTables { starts: *self.starts.address(), fillers: *self.fillers.address() }
     }
 
-    pub(super) fn check_corners<'a>(
+    /// Refuses lower-left corners of other bodies or another device.
+    pub(in crate::cuda) fn check_corners<'a>(
         &self,
         corners: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<(), CudaError> {

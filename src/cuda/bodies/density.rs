@@ -50,6 +50,18 @@ impl From<[u64; 3]> for RawStatistics {
     }
 }
 
+impl RawStatistics {
+    /// Of the bins of both.
+    pub(in crate::cuda) fn and(self, other: Self) -> Self {
+        RawStatistics {
+            excess: self.excess + other.excess,
+            // The bits order as the numbers do, which are not negative.
+            max: self.max.max(other.max),
+            outside_halo: self.outside_halo + other.outside_halo,
+        }
+    }
+}
+
 /// The density stage for the bodies it was made for.
 pub struct Density<T: CudaReal> {
     gpu: Gpu,
@@ -208,18 +220,6 @@ impl<T: CudaReal> Density<T> {
         self.run_as(bodies, plan, (arrangement.into(), corners.as_view()), rho)
     }
 
-    /// [`Density::run`], or with `exact` [`Density::run_exact`], where the last one in the caller's
-    /// order saw the bodies.
-    pub(in crate::cuda) fn run_staged(
-        &mut self,
-        bodies: &mut Bodies<T>,
-        exact: bool,
-        rho: &mut DeviceVec<T>,
-    ) -> Result<(), CudaError> {
-        let plan = if exact { bodies.plan.at_exact_size() } else { bodies.plan };
-        self.run_as(bodies, plan, (Corners::Slots, bodies.staged.as_view()), rho)
-    }
-
     fn run_as(
         &mut self,
         bodies: &Bodies<T>,
@@ -236,19 +236,24 @@ impl<T: CudaReal> Density<T> {
         self.finish(bodies, &plan, 0..self.bins, &rho.as_view_mut())
     }
 
-    /// The sums of some of the bodies, which others will be added to: the first half of
-    /// [`Density::run`], or with `exact` of [`Density::run_exact`], in the caller's order.
+    /// The sums of all bodies, or of some, which others will be added to: the first half of
+    /// [`Density::run`], or with `exact` of [`Density::run_exact`], from `corners`, or without them
+    /// where the last density in the caller's order saw the bodies.
     pub(in crate::cuda) fn deposit_part(
         &mut self,
         bodies: &Bodies<T>,
         exact: bool,
-        corners: &DeviceVec<T>,
+        corners: Option<(Arrangement, &DeviceVec<T>)>,
     ) -> Result<(), CudaError> {
         let plan = self.plan_of(bodies, exact);
-        self.deposit(bodies, &plan, (Arrangement::Caller.into(), corners.as_view()))
+        let corners = match corners {
+            Some((arrangement, corners)) => (arrangement.into(), corners.as_view()),
+            None => (Corners::Slots, bodies.staged.as_view()),
+        };
+        self.deposit(bodies, &plan, corners)
     }
 
-    /// The second half, for some of the bins: their sums become ρ, in the map of all bins, and
+    /// The second half, for all bins or some: their sums become ρ, in the map of all bins, and
     /// overflow and maximum are those of these bins. Where the first of them is a multiple of
     /// [`BINS_PER_BLOCK`], the parts' overflows add up to the bits of the whole.
     pub(in crate::cuda) fn finish_part(
@@ -260,7 +265,7 @@ impl<T: CudaReal> Density<T> {
     ) -> Result<(), CudaError> {
         let plan = self.plan_of(bodies, exact);
         bodies.check_own("a density", self.bodies)?;
-        check_length("density map", rho.len(), self.bins)?;
+        check_length("density map", rho.len(), bodies.bins())?;
         assert!(bins.start <= bins.end && bins.end <= self.bins, "bins {bins:?}");
         self.finish(bodies, &plan, bins, rho)
     }
@@ -389,9 +394,14 @@ impl<T: CudaReal> Density<T> {
     /// # Errors
     /// What failed on the device since the last wait.
     pub fn report(&self) -> Result<DensityReport, CudaError> {
+        Ok(self.report_of(self.raw()?))
+    }
+
+    /// The same as the device holds it.
+    pub(in crate::cuda) fn raw(&self) -> Result<RawStatistics, CudaError> {
         let mut received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
         let found = received.receive(&self.stats)?;
-        Ok(self.report_of([found[0], found[1], found[2]].into()))
+        Ok([found[0], found[1], found[2]].into())
     }
 
     /// Gives overflow and maximum of every region in the last evaluation to `take`, with its index;

@@ -5,6 +5,7 @@
 //! widths. Each body's sum runs in one fixed order: the same bits on every run.
 
 use super::bodies::Bodies;
+use super::permute::Permutation;
 use super::shares::{Addresses, Shares};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument, Launch,
@@ -156,14 +157,52 @@ impl<T: CudaReal> Force<T> {
         field: (&DeviceVec<T>, &DeviceVec<T>),
         options: &GradientOptions,
         factor: Option<DeviceSlice<'_, T>>,
-        Outputs { gradient, energy }: Outputs<'_, T>,
+        outputs: Outputs<'_, T>,
     ) -> Result<(), CudaError> {
-        const NONE: u64 = 0;
         let corners = corners.unwrap_or(&bodies.staged);
         bodies.check_corners(corners)?;
         // Before anything is enqueued.
-        if let Some(gradient) = &gradient {
-            self.check(bodies, field, &gradient.as_view())?;
+        if outputs.gradient.is_some() {
+            self.check_bodies(bodies, field)?;
+        }
+        self.check_outputs(bodies, options, factor, &outputs)?;
+        let forces = outputs.gradient.is_some() && !bodies.is_empty();
+        if !forces && outputs.energy.is_none() {
+            return Ok(());
+        }
+        let slot_of = bodies.slot_of()?.indices();
+        if forces {
+            self.gather(bodies, corners, field, &self.in_slots)?;
+        }
+        self.bring_back(bodies, (slot_of, &self.in_slots), options, factor, outputs)
+    }
+
+    /// As [`Force::run_gradient`], of forces that are there, a pair for each body, of which body k
+    /// has number `from[k]`, with what of the gradient and the energy is wanted.
+    pub(in crate::cuda) fn return_forces(
+        &self,
+        bodies: &Bodies<T>,
+        from: &Permutation,
+        forces: &DeviceVec<T>,
+        options: &GradientOptions,
+        factor: Option<DeviceSlice<'_, T>>,
+        outputs: Outputs<'_, T>,
+    ) -> Result<(), CudaError> {
+        bodies.check_own("a permutation", from.bodies)?;
+        check_length("forces", forces.len(), 2 * bodies.len())?;
+        self.check_outputs(bodies, options, factor, &outputs)?;
+        self.bring_back(bodies, (from.from.as_view(), forces), options, factor, outputs)
+    }
+
+    fn check_outputs(
+        &self,
+        bodies: &Bodies<T>,
+        options: &GradientOptions,
+        factor: Option<DeviceSlice<'_, T>>,
+        Outputs { gradient, energy }: &Outputs<'_, T>,
+    ) -> Result<(), CudaError> {
+        if let Some(gradient) = gradient {
+            check_length("forces", gradient.len(), 2 * bodies.len())?;
             Bodies::<T>::check_layout("forces", options.layout, *gradient.address())?;
             self.gpu.check_own(gradient.gpu())?;
         }
@@ -171,18 +210,26 @@ impl<T: CudaReal> Force<T> {
             self.gpu.check_own(factor.gpu())?;
             check_length("factor of the gradient", factor.len(), 1)?;
         }
-        if let Some((_, energy)) = &energy {
+        if let Some((_, energy)) = energy {
             self.gpu.check_own(energy.gpu())?;
             check_length("energy", energy.len(), 1)?;
         }
-        let mut gradient = gradient;
+        Ok(())
+    }
+
+    /// Launches the kernel that writes what is wanted, of forces in slots; all has been checked.
+    fn bring_back(
+        &self,
+        bodies: &Bodies<T>,
+        (slot_of, in_slots): (DeviceSlice<'_, u32>, &DeviceVec<T>),
+        options: &GradientOptions,
+        factor: Option<DeviceSlice<'_, T>>,
+        Outputs { mut gradient, energy }: Outputs<'_, T>,
+    ) -> Result<(), CudaError> {
+        const NONE: u64 = 0;
         let mut forces = gradient.is_some() && !bodies.is_empty();
         if !forces && energy.is_none() {
             return Ok(());
-        }
-        let slot_of = bodies.slot_of()?.indices();
-        if forces {
-            self.gather(bodies, corners, field, &self.in_slots)?;
         }
         let add = i32::from(options.accumulate);
         let factor: &dyn KernelArgument = factor.as_ref().map_or(&NONE, |factor| factor);
@@ -205,7 +252,7 @@ impl<T: CudaReal> Force<T> {
                     Launch::new(&self.gpu, kernel)
                         .arg(&bodies.plan)
                         .arg(&slot_of)
-                        .arg(&self.in_slots)
+                        .arg(in_slots)
                         .arg(to)
                         .arg(factor)
                         .arg(&add)
@@ -227,7 +274,7 @@ impl<T: CudaReal> Force<T> {
         let one = 1u32; // the first energy is that of all regions
         let mut launch = Launch::new(&self.gpu, kernel);
         launch.overlap(self.overlap);
-        launch.arg(&bodies.plan).arg(&slot_of).arg(&self.in_slots);
+        launch.arg(&bodies.plan).arg(&slot_of).arg(in_slots);
         match &gradient {
             Some(gradient) => launch.arg(gradient),
             None => launch.arg(&NONE),

@@ -57,6 +57,7 @@ struct Current {
     stream: sys::CUstream,
     capturing: bool,
     /// Whether it is the caller's graph that is being captured.
+    #[cfg_attr(not(feature = "python"), allow(dead_code))]
     for_caller: bool,
 }
 
@@ -226,12 +227,6 @@ impl Gpu {
     /// Whether this thread's work becomes part of a graph at present and does not run yet.
     pub(in crate::cuda) fn is_capturing(&self) -> bool {
         self.current().is_some_and(|current| current.capturing)
-    }
-
-    /// The same, of a graph of the caller's (in [`Gpu::on_stream`]), whose runs nobody here is told
-    /// of.
-    pub(in crate::cuda) fn is_capturing_for_caller(&self) -> bool {
-        self.current().is_some_and(|current| current.for_caller)
     }
 
     /// The capture of the caller's that this thread's work becomes a part of.

@@ -5,7 +5,7 @@
 //! [`CudaEngine::enqueue_energy_and_gradient`]. Neither allocates nor waits. How memory and a
 //! stream of another library become what these take is in [`interop`](crate::cuda::interop).
 
-use super::CudaEngine;
+use super::{Command, CudaEngine};
 use crate::cuda::bodies::Arrangement;
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, Graph, check_length};
 use crate::engine::{Done, EngineError, GradientOptions, Layout, check_weight};
@@ -92,10 +92,12 @@ impl<T: CudaReal> CudaEngine<T> {
     /// host with [`CudaEngine::read_evaluation`]. Numbers that are not finite are not refused; such
     /// a body counts nowhere.
     ///
-    /// The array is read by what this enqueues alone; afterwards it may change. The engine's own
-    /// positions ([`CudaEngine::positions_device`]) stay what they were, but what is computed next
-    /// (the gradient, [`Engine::exact_density`](crate::engine::Engine::exact_density),
-    /// [`Engine::compute_force`](crate::engine::Engine::compute_force)) is of those given here.
+    /// The array, on the (first) device, is read by what this enqueues alone; afterwards it may
+    /// change. The engine's own positions ([`CudaEngine::positions_device`]) stay what they were,
+    /// but what is computed next (the gradient,
+    /// [`Engine::exact_density`](crate::engine::Engine::exact_density),
+    /// [`Engine::compute_force`](crate::engine::Engine::compute_force)) is of those given here. On
+    /// several devices these become the engine's own.
     ///
     /// In a capture (of the caller's stream, or by [`Graph::capture`](crate::cuda::Graph::capture))
     /// no order of the bodies is made: runs of the graph stay right wherever bodies move, and
@@ -106,7 +108,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// When there are not two values per body, they are another [`Gpu`](crate::cuda::Gpu)'s or, as
     /// pairs, do not begin where a pair can be read at once; when the engine's arrangement is not
     /// [`Arrangement::Caller`]; in a capture, when no such step has run before, which loads what a
-    /// capture cannot; and when a launch fails.
+    /// capture cannot, or on several devices; and when a launch fails.
     pub fn enqueue_energy<'a>(
         &mut self,
         layout: Layout,
@@ -115,30 +117,39 @@ impl<T: CudaReal> CudaEngine<T> {
         let positions = positions.into();
         self.begin_step_in(layout, positions)?;
         self.stages.density_in(layout, positions)?;
-        self.done = Done::Density;
-        self.density = None;
-        self.stages.solve(self.choice.pipeline)?;
-        self.stages.bodies.age.stepped();
+        let solve = self.stages.solve(self.choice.pipeline);
+        self.stages.enqueue(solve.chain([Command::Barrier]))?;
+        self.aged();
         self.done = Done::Solve;
         self.ran[0][layout as usize] = true;
         Ok(())
     }
 
-    /// An order of the bodies where one is due, or in a capture what it asks for.
+    /// An order of the bodies where one is due, or in a capture what it asks for; several devices
+    /// take the positions.
     fn begin_step_in(
         &mut self,
         layout: Layout,
         positions: DeviceSlice<'_, T>,
     ) -> Result<(), EngineError> {
         self.require_callers_order("a step on an array of the caller's")?;
-        let bodies = &mut self.stages.bodies;
-        if self.gpu.is_capturing() {
+        self.stages.check_corners(layout, positions)?;
+        if self.gpu().is_capturing() {
+            self.require_one_device("the capture of a step")?;
             require_run(self.ran[0][layout as usize])?;
             self.captured = true;
-        } else if bodies.age.decide(bodies.len()) {
-            bodies.order_in(layout, positions)?;
-            self.outside_halo = 0;
+        } else if self.stages.is_shared() {
+            self.stages.take_positions(layout, positions)?;
+            self.positions_written();
+            self.prepare()?;
+        } else {
+            let bodies = &mut self.stages.ranks[0].bodies;
+            if bodies.age.decide(bodies.len()) {
+                bodies.order_in(layout, positions)?;
+                self.outside_halo = 0;
+            }
         }
+        self.forget();
         Ok(())
     }
 
@@ -163,11 +174,11 @@ impl<T: CudaReal> CudaEngine<T> {
         let (positions, energy, layout) = (positions.into(), energy.into(), options.layout);
         // Before anything is enqueued.
         check_length("energy", energy.len(), 1)?;
-        self.gpu.check_own(energy.gpu())?;
+        self.gpu().check_own(energy.gpu())?;
         if let Some(gradient) = &gradient {
             self.stages.check_gradient(layout, gradient)?;
         }
-        let (capturing, forces) = (self.gpu.is_capturing(), gradient.is_some());
+        let (capturing, forces) = (self.gpu().is_capturing(), gradient.is_some());
         if capturing {
             require_run(self.ran[3][layout as usize])?;
             require_run(!forces || self.ran[self.returns(options)][layout as usize])?;
@@ -175,22 +186,21 @@ impl<T: CudaReal> CudaEngine<T> {
         self.begin_step_in(layout, positions)?;
         let to = gradient.as_ref().map_or(0, |gradient| *gradient.address());
         let arrays = Arrays::of(options, *positions.address(), *energy.address(), to);
-        let replay = match capturing || !options.region_weights.is_empty() {
-            true => Replay::Plain,
-            false => self.replays.next(&arrays),
-        };
+        let plain = capturing || !options.region_weights.is_empty() || self.stages.is_shared();
+        let replay = if plain { Replay::Plain } else { self.replays.next(&arrays) };
+        let gpu = self.gpu().clone();
         let (stages, pipeline) = (&mut self.stages, self.choice.pipeline);
         match replay {
             Replay::Plain => {
                 stages.evaluate_in(pipeline, options, positions, energy, gradient)?;
             }
             Replay::Capture => {
-                stages.bodies.slot_of()?; // no capture is to find it missing
+                stages.bodies().slot_of()?; // no capture is to find it missing
                 // SAFETY: the graph is kept beside `stages`, whose buffers and plans it uses, and
                 // given up before them or when they are; it is launched for these addresses of the
                 // caller's alone, whose memory lives until that launch has run.
                 let graph = unsafe {
-                    Graph::capture(&self.gpu, || {
+                    Graph::capture(&gpu, || {
                         stages.evaluate_in(pipeline, options, positions, energy, gradient)
                     })
                 }?;
@@ -202,8 +212,7 @@ impl<T: CudaReal> CudaEngine<T> {
                 self.replays.launch()?;
             }
         }
-        self.stages.bodies.age.stepped();
-        self.density = None;
+        self.aged();
         self.done = Done::Solve;
         self.ran[0][layout as usize] = true;
         self.ran[self.returns(options)][layout as usize] |= forces;
@@ -234,11 +243,12 @@ impl<T: CudaReal> CudaEngine<T> {
         self.done.require("the gradient", Done::Solve)?;
         check_weight::<T>(options, self.stages.regions())?;
         let layout = options.layout as usize;
-        if self.gpu.is_capturing() {
+        if self.gpu().is_capturing() {
+            self.require_one_device("the capture of a gradient")?;
             self.require_callers_order("the capture of a gradient")?;
             require_run(self.ran[self.returns(options)][layout])?;
         }
-        self.stages.gradient(options, factor, gradient.into())?;
+        self.stages.outputs(options, factor, Some(gradient.into()), None)?;
         self.ran[self.returns(options)][layout] = true;
         Ok(())
     }
@@ -257,7 +267,7 @@ impl<T: CudaReal> CudaEngine<T> {
         energy: u64,
         gradient: Option<u64>,
     ) -> Result<(), EngineError> {
-        let (gpu, values) = (self.gpu.clone(), 2 * self.stages.bodies.len());
+        let (gpu, values) = (self.gpu().clone(), 2 * self.stages.bodies().len());
         let known =
             self.replays.holds(&Arrays::of(options, positions, energy, gradient.unwrap_or(0)));
         // SAFETY: the caller's promise.

@@ -1,4 +1,4 @@
-//! The CUDA engine: density, solve and force on one device.
+//! The CUDA engine: density, solve and force on one device or several.
 //!
 //! A step is density → solve → force. The first one by a pipeline runs as plain
 //! launches and is then captured in a graph; from then on a step is one launch
@@ -22,8 +22,9 @@ mod resident;
 mod stages;
 
 use crate::charge::Charge;
-use crate::cuda::bodies::{Arrangement, Bodies};
+use crate::cuda::bodies::{Arrangement, Bodies, MOST_RANKS};
 use crate::cuda::device::{CudaError, CudaReal, Gpu, Graph, Stopwatch, measure};
+use crate::cuda::peers::Peers;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
     GradientOptions, Layout, MapKind, Pipeline, StageTimes, StepTimes, Timed, add_background,
@@ -32,13 +33,15 @@ use crate::engine::{
 };
 use crate::grid::Map;
 use arrays::Replays;
-use stages::{Planned, Stages};
+pub(in crate::cuda) use stages::Command;
+use stages::{Planned, Rank, Stages};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Runs in a row that one sample of [`Timed::step_times`] averages over.
 const RUNS_PER_SAMPLE: usize = 10;
 
-/// [`Engine`] on an NVIDIA GPU.
+/// [`Engine`] on an NVIDIA GPU, or on several of one machine ([`CudaEngine::on_peers`]).
 ///
 /// Besides the trait it has an interface for a placer that lives on the device: it
 /// writes positions with its own kernels, enqueues a step, and its next kernel
@@ -46,7 +49,9 @@ const RUNS_PER_SAMPLE: usize = 10;
 /// library gets at the memory and the stream is in [`interop`](crate::cuda::interop).
 ///
 /// ```no_run
-/// # use placefield::{charge::Charge, cuda::{CudaEngine, DeviceSlice, DeviceSliceMut}, engine::{EngineError, EngineOptions}};
+/// # use placefield::charge::Charge;
+/// # use placefield::cuda::{CudaEngine, DeviceSlice, DeviceSliceMut};
+/// # use placefield::engine::{EngineError, EngineOptions};
 /// # fn place(
 /// #     charge: Charge, x: &[f32], y: &[f32],
 /// #     mut move_along: impl FnMut(DeviceSlice<'_, f32>, DeviceSliceMut<'_, f32>),
@@ -56,27 +61,71 @@ const RUNS_PER_SAMPLE: usize = 10;
 /// engine.evaluate(x, y)?;
 /// for iteration in 1..=1000 {
 ///     // Kernels of the placer read forces and move bodies, x and y of each side by side.
-///     let (forces, corners) = engine.force_and_positions_device()?;
+///     let (forces, corners) = engine.force_and_positions_device(0)?;
 ///     move_along(forces, corners);
 ///     engine.enqueue_step()?;
 ///     if iteration % 50 == 0 {
 ///         let overflow = engine.read_evaluation()?.density.overflow; // waits
 ///     }
 /// }
-/// let corners: Vec<f32> = engine.gpu().download(engine.positions_device())?; // waits
+/// let corners: Vec<f32> = engine.gpu().download(engine.positions_device(0))?; // waits
+/// # Ok(()) }
+/// ```
+///
+/// # Several devices
+///
+/// Each device (rank) has its share of the bodies ([`CudaEngine::share`]) and of the bins. Density,
+/// overflow and maximum have the bits of one device; the potential, the field and what follows from
+/// them those of the solve by slabs ([`SlabSolver`](crate::cuda::SlabSolver)) on as many ranks, or
+/// with [`EngineOptions::deterministic`] those of one device, too. Which device works on a body
+/// depends on where it stands along x, anew with every order of the bodies; in whose share it is,
+/// and where its force goes therefore, stays. A placer whose arrays live on the devices moves the
+/// bodies of each share there. Fence regions, [`Arrangement::Slots`] and graphs of the caller's are
+/// for one device.
+///
+/// ```no_run
+/// # use placefield::charge::Charge;
+/// # use placefield::cuda::{CudaEngine, DeviceSlice, DeviceSliceMut, Peers};
+/// # use placefield::engine::{Engine, EngineError, EngineOptions};
+/// # use std::ops::Range;
+/// # fn place(
+/// #     charge: Charge, x: &[f32], y: &[f32],
+/// #     mut move_along: impl FnMut(
+/// #         [Range<usize>; 2], DeviceSlice<'_, f32>, DeviceSliceMut<'_, f32>,
+/// #     ),
+/// # ) -> Result<(), EngineError> {
+/// let peers = Peers::open(&[0, 1])?;
+/// let mut engine = CudaEngine::<f32>::on_peers(&peers, charge, &EngineOptions::default())?;
+/// engine.evaluate(x, y)?;
+/// for _ in 0..100 {
+///     for rank in 0..peers.count() {
+///         // Kernels of the placer on peers.gpu(rank): x and y of each body of the share.
+///         let share = engine.share(rank);
+///         let (forces, corners) = engine.force_and_positions_device(rank)?;
+///         move_along(share, forces, corners);
+///     }
+///     engine.enqueue_step()?;
+/// }
+/// let overflow = engine.read_evaluation()?.density.overflow; // waits
 /// # Ok(()) }
 /// ```
 pub struct CudaEngine<T: CudaReal> {
     // Graphs hold addresses of what `stages` owns, so they are dropped first.
-    /// Steps, and solves alone, by [`Pipeline::ALL`].
-    steps: [Option<Graph>; Pipeline::ALL.len()],
-    solves: [Option<Graph>; Pipeline::ALL.len()],
+    /// Steps, and solves alone, by [`Pipeline::ALL`]: a graph for each rank.
+    steps: [Option<Vec<Graph>>; Pipeline::ALL.len()],
+    solves: [Option<Vec<Graph>>; Pipeline::ALL.len()],
     replays: Replays,
     stages: Stages<T>,
+    /// On the first rank.
     watches: [Stopwatch; 2],
-    gpu: Gpu,
+    peers: Peers,
     choice: Choice,
     done: Done,
+    /// Whether every rank has the positions of the bodies that it works on.
+    spread: bool,
+    /// A bit for each rank whose forces were given out since the last step, as they were before
+    /// its positions are written.
+    given: u16,
     /// Of the density at hand, once it has been read.
     density: Option<DensityStats>,
     /// As last read.
@@ -89,6 +138,8 @@ pub struct CudaEngine<T: CudaReal> {
     captured: bool,
     times: StageTimes,
 }
+
+const _: () = assert!(MOST_RANKS <= u16::BITS as usize); // `given`
 
 impl<T: CudaReal> CudaEngine<T> {
     /// An engine for `charge` on device `ordinal`. Everything it will need is
@@ -119,25 +170,46 @@ impl<T: CudaReal> CudaEngine<T> {
         charge: impl Into<Arc<Charge>>,
         options: &EngineOptions,
     ) -> Result<Self, EngineError> {
+        Self::on_peers(&Peers::on(vec![gpu.clone()])?, charge, options)
+    }
+
+    /// As [`CudaEngine::new`], on all ranks of `peers`. Where the grid has no solve by slabs on so
+    /// many, the first device solves alone, which [`Engine::choice`] says.
+    ///
+    /// # Errors
+    /// As [`CudaEngine::new`]; of several devices also when they do not reach or cannot map each
+    /// other's memory, and for a charge of several fence regions.
+    pub fn on_peers(
+        peers: &Peers,
+        charge: impl Into<Arc<Charge>>,
+        options: &EngineOptions,
+    ) -> Result<Self, EngineError> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
+        peers.check_reach()?;
+        let gpus: Vec<&Gpu> = (0..peers.count()).map(|rank| peers.gpu(rank)).collect();
         let (grid, regions) = (charge.grid(), charge.regions());
+        let EngineOptions { pipeline, deterministic, .. } = *options;
+        let turn = peers.in_turn();
         let (stages, planned) = Gpu::side_by_side(
-            &[gpu],
-            || Stages::new(gpu, charge),
-            || Planned::new(gpu, &grid, regions, options.pipeline),
+            &gpus,
+            || Stages::new(peers, &charge, deterministic),
+            || Planned::new(peers, &grid, regions, pipeline, deterministic),
         );
         let mut stages = stages?;
         let choice = stages.take(planned?);
+        drop(turn);
         Ok(CudaEngine {
             steps: [const { None }; Pipeline::ALL.len()],
             solves: [const { None }; Pipeline::ALL.len()],
             replays: Replays::default(),
             stages,
-            watches: [Stopwatch::new(gpu)?, Stopwatch::new(gpu)?],
-            gpu: gpu.clone(),
+            watches: [Stopwatch::new(gpus[0])?, Stopwatch::new(gpus[0])?],
+            peers: peers.clone(),
             choice,
             done: Done::Nothing,
+            spread: true,
+            given: 0,
             density: None,
             outside_halo: 0,
             ran: [[false; 2]; 4],
@@ -158,40 +230,60 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Waits for the device where a graph of the caller's holds steps of this engine: nobody tells
     /// of its runs, which other work, and memory that is given back, must not meet.
     pub(crate) fn wait_for_graphs(&self) -> Result<(), CudaError> {
-        if self.captured { self.gpu.wait_for_device() } else { Ok(()) }
+        if self.captured { self.gpu().wait_for_device() } else { Ok(()) }
     }
 
-    /// The device that all work goes to.
+    /// The device that all work goes to; of several the first.
     pub fn gpu(&self) -> &Gpu {
-        &self.gpu
+        self.peers.gpu(0)
     }
 
-    /// The bodies on the device: [`Bodies::slot_of`] and [`Bodies::id_of`] tell
-    /// slot order and caller order apart, [`Bodies::rearrange`] goes between them.
+    /// The devices.
+    pub fn peers(&self) -> &Peers {
+        &self.peers
+    }
+
+    /// The bodies of a rank's share by their index in the charge, movable cells and fillers: on one
+    /// device all of them.
+    ///
+    /// # Panics
+    /// When there is no such rank.
+    pub fn share(&self, rank: usize) -> [Range<usize>; 2] {
+        assert!(rank < self.peers.count(), "rank {rank} of {}", self.peers.count());
+        self.stages.share(rank)
+    }
+
+    /// The bodies on the device (of several the first): [`Bodies::slot_of`] and [`Bodies::id_of`]
+    /// tell slot order and caller order apart, [`Bodies::rearrange`] goes between them.
     pub fn bodies(&self) -> &Bodies<T> {
-        &self.stages.bodies
+        self.stages.bodies()
     }
 
     /// Makes a new order of the bodies from the positions on the device, if one is
     /// due and they are in the caller's order, or none was made yet. Every step
-    /// begins with this by itself; before the capture of one
-    /// ([`CudaEngine::enqueue_stages`]) it is called so that no ordering is
-    /// captured, and between the runs of a graph of the caller's that holds
-    /// [`CudaEngine::enqueue_energy`], so that the runs stay fast.
+    /// begins with this by itself; before the capture of one it is called so that what the first
+    /// runs work on is in order, and between the runs of a graph of the caller's, so that they stay
+    /// fast.
     ///
     /// # Errors
     /// When a launch fails.
     pub fn order_if_due(&mut self) -> Result<(), CudaError> {
-        if self.gpu.is_capturing() {
+        if self.gpu().is_capturing() {
             return Ok(()); // every run of the graph would order
         }
-        let bodies = &mut self.stages.bodies;
-        if self.captured {
-            bodies.age.stepped(); // there may have been a run
+        let stages = &mut self.stages;
+        // It costs each rank what it costs one device, of as many bodies.
+        let each = stages.bodies().len().div_ceil(stages.ranks.len());
+        let ours = stages.arrangement == Arrangement::Caller || !stages.bodies().is_ordered();
+        let mut due = false;
+        for Rank { bodies, .. } in &mut stages.ranks {
+            if self.captured {
+                bodies.age.stepped(); // there may have been a run
+            }
+            due |= bodies.age.decide(each);
         }
-        let ours = self.stages.arrangement == Arrangement::Caller || !bodies.is_ordered();
-        if bodies.age.decide(bodies.len()) && ours {
-            self.stages.order()?;
+        if due && ours {
+            stages.order()?;
             self.outside_halo = 0;
             if !self.stages.elsewhere {
                 // Forces are gathered where a density has seen the bodies, in its order.
@@ -201,10 +293,29 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
+    /// Brings positions to the ranks that need them, and orders the bodies where that is due.
+    /// Several ranks have met then: one that was given more to do before does not keep others
+    /// waiting in a graph.
+    fn prepare(&mut self) -> Result<(), CudaError> {
+        if !self.spread {
+            self.stages.enqueue([Command::SendPositions])?;
+        }
+        self.stages.enqueue([Command::Barrier])?;
+        self.spread = true;
+        self.order_if_due()
+    }
+
     /// What followed from the positions before is stale; those at hand are the engine's own.
     fn moved(&mut self) {
+        self.forget();
         self.done = Done::Positions;
         self.stages.elsewhere = false;
+    }
+
+    /// What was computed is gone: what begins here may fail half way.
+    fn forget(&mut self) {
+        self.done = self.done.min(Done::Positions);
+        self.given = 0;
         self.density = None;
     }
 
@@ -218,22 +329,53 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
+    /// An error where there are several devices.
+    fn require_one_device(&self, what: &str) -> Result<(), EngineError> {
+        match self.peers.count() {
+            1 => Ok(()),
+            count => {
+                Err(CudaError::Peers(format!("{what} on {count} devices: expected one")).into())
+            }
+        }
+    }
+
+    /// A density has been enqueued.
+    fn aged(&mut self) {
+        self.stages.ranks.iter_mut().for_each(|rank| rank.bodies.age.stepped());
+    }
+
     /// A step has been enqueued.
     fn stepped(&mut self) {
-        self.stages.bodies.age.stepped();
-        self.density = None;
+        self.aged();
+        self.forget();
         self.done = Done::Force;
+    }
+
+    /// Enqueues a step in the order at hand.
+    fn enqueue_by(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        self.forget();
+        match &mut self.steps[pipeline as usize] {
+            Some(graphs) => self.peers.launch(graphs)?,
+            None => {
+                // What a kernel's first launch loads is loaded by this one, so
+                // that nothing is left to be loaded during capture.
+                self.stages.enqueue(self.stages.step(pipeline))?;
+                self.capture_step(pipeline)?;
+            }
+        }
+        self.stepped();
+        Ok(())
     }
 
     /// Captures a step that has run before.
     fn capture_step(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         let stages = &mut self.stages;
-        // SAFETY: the graph is kept beside `stages`, whose buffers and plans
-        // stay where they are until it is dropped, and is dropped before them;
-        // all work of this engine goes to the one stream. A step begins with
-        // everything on the device, so launches need nothing of the host.
-        let graph = unsafe { Graph::capture(&self.gpu, || stages.step(pipeline)) }?;
-        self.steps[pipeline as usize] = Some(graph);
+        // SAFETY: the graphs are kept beside `stages`, whose buffers and plans
+        // stay where they are until they are dropped, and are dropped before them;
+        // all work of this engine goes to the one stream of each rank. A step begins with
+        // everything on the devices, so launches need nothing of the host.
+        let graphs = unsafe { stages.graphs(stages.step(pipeline)) }?;
+        self.steps[pipeline as usize] = Some(graphs);
         Ok(())
     }
 
@@ -241,8 +383,8 @@ impl<T: CudaReal> CudaEngine<T> {
     fn capture_solve(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         let stages = &mut self.stages;
         // SAFETY: as in `capture_step`.
-        let graph = unsafe { Graph::capture(&self.gpu, || stages.solve(pipeline)) }?;
-        self.solves[pipeline as usize] = Some(graph);
+        let graphs = unsafe { stages.graphs(stages.solve(pipeline)) }?;
+        self.solves[pipeline as usize] = Some(graphs);
         Ok(())
     }
 
@@ -250,7 +392,7 @@ impl<T: CudaReal> CudaEngine<T> {
         if let Some(stats) = self.density.filter(|_| !self.captured) {
             return Ok(stats);
         }
-        let report = self.stages.density.report()?;
+        let report = self.stages.report()?;
         self.outside_halo = report.outside_halo;
         self.density = Some(report.stats);
         Ok(report.stats)
@@ -266,11 +408,20 @@ impl<T: CudaReal> CudaEngine<T> {
         body(self)?;
         self.watches[watch].stop()
     }
+
+    /// Enqueues commands and then a barrier, between the marks of a stopwatch.
+    fn timed_commands(
+        &mut self,
+        watch: usize,
+        commands: impl Iterator<Item = Command>,
+    ) -> Result<(), CudaError> {
+        self.timed(watch, |engine| engine.stages.enqueue(commands.chain([Command::Barrier])))
+    }
 }
 
 impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn charge(&self) -> &Charge {
-        self.stages.bodies.charge()
+        self.stages.charge()
     }
 
     /// Allocates device memory, and gives back what it had: graphs captured with steps of this
@@ -279,13 +430,18 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         check_same_grid(self.charge(), &charge)?;
         check_range::<T>(&charge)?;
         // Not in a capture, where it would fail with a part of it done.
-        self.gpu.enter()?.check_not_capturing()?;
-        self.stages.set_charge(charge, self.choice.pipeline)?;
+        self.gpu().enter()?.check_not_capturing()?;
+        let peers = self.peers.clone();
+        let turn = peers.in_turn();
+        self.stages.set_charge(&charge, self.choice.pipeline)?;
         // They hold addresses of what was before.
         self.steps = [const { None }; Pipeline::ALL.len()];
         self.solves = [const { None }; Pipeline::ALL.len()];
         self.replays = Replays::default();
+        drop(turn);
         self.done = Done::Nothing;
+        self.spread = true;
+        self.given = 0;
         self.density = None;
         self.outside_halo = 0;
         // The kernel of the overflow may be another one.
@@ -295,7 +451,14 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     }
 
     fn descriptor(&self) -> Descriptor {
-        Descriptor { engine: "cuda", device: self.gpu.info().name.clone() }
+        let name = |rank| self.peers.gpu(rank).info().name.as_str();
+        let names: Vec<&str> = (0..self.peers.count()).map(name).collect();
+        let device = match names.iter().all(|name| name == &names[0]) {
+            true if names.len() == 1 => names[0].to_owned(),
+            true => format!("{} x {}", names.len(), names[0]),
+            false => names.join(", "),
+        };
+        Descriptor { engine: "cuda", device }
     }
 
     fn choice(&self) -> &Choice {
@@ -308,17 +471,18 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
 
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError> {
         check_lengths(
-            self.stages.bodies.len(),
+            self.stages.bodies().len(),
             &[("x positions", x.len()), ("y positions", y.len())],
         )?;
         check_positions(x, y)?;
         self.stages.receive(x, y)?;
         self.moved();
+        self.spread = true;
         Ok(())
     }
 
     fn set_positions_in(&mut self, layout: Layout, positions: &[T]) -> Result<(), EngineError> {
-        let bodies = self.stages.bodies.len();
+        let bodies = self.stages.bodies().len();
         check_positions_in(bodies, layout, positions)?;
         match layout {
             Layout::Halves => {
@@ -328,21 +492,20 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
             Layout::Pairs => self.stages.receive_pairs(positions)?,
         }
         self.moved();
+        self.spread = true;
         Ok(())
     }
 
     fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the density", Done::Positions)?;
-        // What fails half way leaves nothing of before.
-        self.done = Done::Positions;
-        self.density = None;
+        self.forget();
         self.timed(0, |engine| {
-            engine.order_if_due()?;
-            engine.stages.density()
+            engine.prepare()?;
+            engine.stages.enqueue(Stages::<T>::density(false).chain([Command::Barrier]))
         })?;
         let stats = self.read_density()?;
         self.times.density = self.watches[0].elapsed_ms()?;
-        self.stages.bodies.age.stepped();
+        self.aged();
         self.done = Done::Density;
         Ok(stats)
     }
@@ -355,21 +518,24 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
             // in the one that the density saw.
             self.read_density()?;
         } else {
-            self.order_if_due()?;
+            self.prepare()?;
         }
-        self.stages.exact_density()?;
-        let stats = self.stages.density.report()?.stats;
+        self.stages.enqueue(Stages::<T>::density(true).chain([Command::Barrier]))?;
+        let stats = self.stages.report()?.stats;
         if (self.captured || self.stages.regions() > 1) && self.done >= Done::Density {
-            self.stages.density()?; // whose statistics are read from the device each time
+            // Its statistics are read from the device each time.
+            self.stages.enqueue(Stages::<T>::density(false))?;
         }
         Ok(stats)
     }
 
     fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError> {
         self.done.require("the field", Done::Density)?;
+        self.done = Done::Density;
         self.stages.plan(pipeline)?;
-        self.timed(0, |engine| engine.stages.forward(pipeline))?;
-        self.timed(1, |engine| engine.stages.inverse(pipeline))?;
+        let (forward, inverse) = self.stages.halves(pipeline);
+        self.timed_commands(0, forward)?;
+        self.timed_commands(1, inverse)?;
         let energy = self.stages.read_energy()?;
         self.times.forward = self.watches[0].elapsed_ms()?;
         self.times.inverse = self.watches[1].elapsed_ms()?;
@@ -379,7 +545,8 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
 
     fn compute_force(&mut self) -> Result<(), EngineError> {
         self.done.require("the force", Done::Solve)?;
-        self.timed(0, |engine| engine.stages.force())?;
+        self.done = Done::Solve;
+        self.timed_commands(0, Stages::<T>::force())?;
         self.times.force = self.watches[0].elapsed_ms()?;
         self.done = Done::Force;
         Ok(())
@@ -398,7 +565,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
                 Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? };
             return Ok(());
         }
-        self.stages.density.report_regions(|region, density| out[region].density = density)?;
+        self.stages.report_regions(|region, density| out[region].density = density)?;
         let energies = self.stages.read_energies()?;
         out.iter_mut().zip(energies).for_each(|(out, &energy)| out.energy = energy);
         Ok(())
@@ -407,16 +574,18 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
         let map = self.stages.map(kind, self.done)?;
         check_bins(self.charge().stacked_bins(), out)?;
-        self.gpu.read(map, out.as_mut_slice())?;
+        self.stages.wait_for_ranks()?;
+        self.gpu().read(map, out.as_mut_slice())?;
         let maps = out.as_mut_slice().chunks_mut(self.charge().grid().bins());
-        let backgrounds = self.stages.density.backgrounds();
+        let backgrounds = self.stages.backgrounds();
         maps.zip(backgrounds).for_each(|(map, &b)| add_background(kind, b, map));
         Ok(())
     }
 
     fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError> {
         self.done.require("the forces' read-back", Done::Force)?;
-        check_lengths(self.stages.bodies.len(), &[("x forces", fx.len()), ("y forces", fy.len())])?;
+        let bodies = self.stages.bodies().len();
+        check_lengths(bodies, &[("x forces", fx.len()), ("y forces", fy.len())])?;
         Ok(self.stages.send(fx, fy)?)
     }
 
@@ -426,7 +595,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         options: &GradientOptions,
     ) -> Result<(), EngineError> {
         self.done.require("the gradient", Done::Force)?;
-        check_lengths(2 * self.stages.bodies.len(), &[("gradient", gradient.len())])?;
+        check_lengths(2 * self.stages.bodies().len(), &[("gradient", gradient.len())])?;
         check_weight::<T>(options, self.stages.regions())?;
         Ok(self.stages.send_gradient(options, gradient)?)
     }
@@ -445,29 +614,33 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         self.require_own_positions("a step")?;
         // In the order at hand: repeated at one place, bodies outside their halos would call for
         // another.
-        if !self.stages.bodies.is_ordered() {
-            self.order_if_due()?;
+        if !self.spread || !self.stages.bodies().is_ordered() {
+            self.prepare()?;
         }
+        self.forget();
         self.stages.plan(pipeline)?;
         let p = pipeline as usize;
-        let gpu = self.gpu.clone();
+        let peers = self.peers.clone();
         let median = |run: &mut dyn FnMut() -> Result<(), CudaError>| {
-            measure(&gpu, repetitions.max(1), RUNS_PER_SAMPLE, run).map(|time| time.median / 1e3)
+            let time = measure(peers.gpu(0), repetitions.max(1), RUNS_PER_SAMPLE, run)?;
+            Ok::<_, CudaError>(time.median / 1e3)
         };
-        let step_plain = median(&mut || self.stages.step(pipeline))?;
-        let solve_plain = median(&mut || self.stages.solve(pipeline))?;
+        let (step, solve) = (self.stages.step(pipeline), self.stages.solve(pipeline));
+        let step_plain = median(&mut || self.stages.enqueue(step.clone()))?;
+        let solve_plain = median(&mut || self.stages.enqueue(solve.clone()))?;
         if self.steps[p].is_none() {
             self.capture_step(pipeline)?;
         }
         if self.solves[p].is_none() {
             self.capture_solve(pipeline)?;
         }
-        let replay = |graph: &mut Option<Graph>| {
-            median(&mut || graph.as_mut().map_or(Ok(()), Graph::launch))
+        self.stages.wait_for_ranks()?;
+        let replay = |graphs: &mut Option<Vec<Graph>>| {
+            median(&mut || graphs.as_mut().map_or(Ok(()), |graphs| peers.launch(graphs)))
         };
         let step_graph = replay(&mut self.steps[p])?;
         let solve_graph = replay(&mut self.solves[p])?;
-        self.density = None;
+        self.stages.wait_for_ranks()?;
         self.done = Done::Force;
         Ok(Some(StepTimes { step_graph, step_plain, solve_graph, solve_plain }))
     }

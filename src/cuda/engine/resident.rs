@@ -1,20 +1,22 @@
 //! The CUDA engine's interface for a placer that lives on the device: positions and
 //! forces stay there, and steps are enqueued without the host waiting.
 
-use super::{CudaEngine, RUNS_PER_SAMPLE};
-use crate::cuda::bodies::{Arrangement, Permutation, RawStatistics};
-use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Graph, measure,
-};
+use super::{Command, CudaEngine, RUNS_PER_SAMPLE, Rank, Stages};
+use crate::cuda::bodies::{Arrangement, Permutation, Positions, RawStatistics};
+use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, measure};
 use crate::engine::{Done, EngineError, Evaluation, MapKind, Pipeline};
 
 impl<T: CudaReal> CudaEngine<T> {
-    /// Positions on the device, lower-left corners in layout units, x and y of a
-    /// body side by side (two values per body), in the engine's [`Arrangement`]
+    /// A rank's positions on its device (on one device rank 0's), lower-left corners in layout
+    /// units, x and y of a body side by side (two values per body), in the engine's [`Arrangement`]
     /// ([`Arrangement::Caller`] unless [`CudaEngine::arrange`] was called), to be
-    /// written by work on [`CudaEngine::gpu`]'s stream. What followed from the positions before is
-    /// stale from here on. Numbers that are not finite are not refused; such a
+    /// written by work on the stream of the rank's device. What followed from the positions before
+    /// is stale from here on. Numbers that are not finite are not refused; such a
     /// body counts nowhere.
+    ///
+    /// Of several ranks each writes the bodies of its share ([`CudaEngine::share`]), in an array of
+    /// all; corners of the others are other ranks' to write, which do so without waiting for this
+    /// one: work that writes them, too, leaves any mixture of both.
     ///
     /// Forces of the positions before cannot be kept beside them
     /// ([`CudaEngine::force_and_positions_device`] gives both):
@@ -22,37 +24,55 @@ impl<T: CudaReal> CudaEngine<T> {
     /// ```compile_fail
     /// # use placefield::cuda::CudaEngine;
     /// fn stale(engine: &mut CudaEngine<f32>) {
-    ///     let forces = engine.force_device().unwrap();
-    ///     let corners = engine.positions_device_mut();
+    ///     let forces = engine.force_device(0).unwrap();
+    ///     let corners = engine.positions_device_mut(0);
     ///     assert!(forces.len() == corners.len());
     /// }
     /// ```
-    pub fn positions_device_mut(&mut self) -> DeviceSliceMut<'_, T> {
+    ///
+    /// # Panics
+    /// When there is no such rank.
+    pub fn positions_device_mut(&mut self, rank: usize) -> DeviceSliceMut<'_, T> {
         self.moved();
-        self.stages.corners.as_view_mut()
+        self.spread = false;
+        self.stages.ranks[rank].corners.as_view_mut()
     }
 
-    /// Positions on the device, to be read: those last set or written, as
+    /// A rank's positions on its device, to be read: those last set or written, as
     /// [`CudaEngine::positions_device_mut`] has them. Zeros before the first. Those that
-    /// [`CudaEngine::enqueue_energy`] read are not copied here.
-    pub fn positions_device(&self) -> &DeviceVec<T> {
-        &self.stages.corners
+    /// [`CudaEngine::enqueue_energy`] read elsewhere on one device are not here.
+    ///
+    /// # Panics
+    /// When there is no such rank.
+    pub fn positions_device(&self, rank: usize) -> &DeviceVec<T> {
+        &self.stages.ranks[rank].corners
     }
 
-    /// Forces of the last step to be read and positions to be written, in one
-    /// call: [`CudaEngine::force_device`] and [`CudaEngine::positions_device_mut`].
+    /// A rank's forces of the last step to be read and positions to be written, in one
+    /// call: [`CudaEngine::force_device`] and [`CudaEngine::positions_device_mut`]; of several
+    /// ranks of each once.
     ///
     /// # Errors
     /// When forces have not been computed for the positions at hand.
+    ///
+    /// # Panics
+    /// When there is no such rank.
     pub fn force_and_positions_device(
         &mut self,
+        rank: usize,
     ) -> Result<(DeviceSlice<'_, T>, DeviceSliceMut<'_, T>), EngineError> {
-        self.done.require("the forces", Done::Force)?;
+        let (given, own) = (self.given, 1 << rank);
+        if given == 0 || given & own != 0 {
+            self.done.require("the forces", Done::Force)?;
+        }
         self.moved();
-        Ok((self.stages.forces.as_view(), self.stages.corners.as_view_mut()))
+        self.spread = false;
+        self.given = given | own;
+        let Rank { forces, corners, .. } = &mut self.stages.ranks[rank];
+        Ok((forces.as_view(), corners.as_view_mut()))
     }
 
-    /// Enqueues the copy of lower-left corners that stand on the device in an
+    /// Enqueues the copy of lower-left corners that stand on the (first) device in an
     /// array for x and one for y (one value per body), in the engine's
     /// [`Arrangement`].
     ///
@@ -65,102 +85,100 @@ impl<T: CudaReal> CudaEngine<T> {
     ) -> Result<(), EngineError> {
         self.stages.join(x, y)?;
         self.moved();
+        self.spread = true;
         Ok(())
     }
 
-    /// Enqueues density, solve and force for the positions on the device, by the
+    /// Enqueues density, solve and force for the positions on the devices, by the
     /// pipeline of [`Engine::choice`](crate::engine::Engine::choice), and returns
-    /// at once.
+    /// at once. In a capture its kernels become part of the graph.
     ///
     /// # Errors
-    /// When positions were never given, or a launch fails.
+    /// When positions were never given, a launch fails, or in a capture on several devices. Where a
+    /// launch fails on one of several, ranks that were ahead of it miss the others then, and
+    /// nothing of this engine is of use any more.
     pub fn enqueue_step(&mut self) -> Result<(), EngineError> {
         self.require_own_positions("a step")?;
-        self.order_if_due()?;
-        let pipeline = self.choice.pipeline;
-        if self.gpu.is_capturing() {
-            self.stages.step(pipeline)?; // a graph cannot hold one that is ready to run
+        if self.gpu().is_capturing() {
+            self.require_one_device("the capture of a step")?;
+            // A graph cannot hold one that is ready to run.
+            self.stages.enqueue(self.stages.step(self.choice.pipeline))?;
             self.captured = true;
             self.stepped();
             return Ok(());
         }
-        match &mut self.steps[pipeline as usize] {
-            Some(graph) => graph.launch()?,
-            None => {
-                // What a kernel's first launch loads is loaded by this one, so
-                // that nothing is left to be loaded during capture.
-                self.stages.step(pipeline)?;
-                self.capture_step(pipeline)?;
-            }
-        }
-        self.stepped();
-        Ok(())
+        self.prepare()?;
+        Ok(self.enqueue_by(self.choice.pipeline)?)
     }
 
-    /// As [`CudaEngine::enqueue_step`], by plain launches; `after` is called
-    /// after density, solve and force each, to enqueue work of the caller's
-    /// there. Between [`CudaEngine::order_if_due`] and the next step it can be
-    /// captured with work of the caller's in one [`Graph`], which keeps the
-    /// addresses of this engine's memory and is run by [`CudaEngine::replay`].
-    ///
-    /// # Errors
-    /// When positions were never given, a launch fails, or `after` returns one.
-    pub fn enqueue_stages(
+    /// Density, solve and force as lists of commands, for work of this crate that enqueues others
+    /// between them; afterwards ranks are to meet.
+    pub(in crate::cuda) fn commands(&self) -> [Vec<Command>; 3] {
+        let solve = self.stages.solve(self.choice.pipeline).collect();
+        [Stages::<T>::density(false).collect(), solve, Stages::<T>::force().collect()]
+    }
+
+    /// Enqueues a command on all ranks; of several not in a capture.
+    pub(in crate::cuda) fn enqueue(&mut self, command: Command) -> Result<(), CudaError> {
+        self.stages.enqueue([command])
+    }
+
+    /// The same on one of them; of several a barrier only in a capture.
+    pub(in crate::cuda) fn enqueue_on(
         &mut self,
-        mut after: impl FnMut() -> Result<(), CudaError>,
-    ) -> Result<(), EngineError> {
-        self.require_own_positions("a step")?;
-        self.order_if_due()?;
-        // Runs of one by `Graph::capture` are by `replay`.
-        self.captured |= self.gpu.is_capturing_for_caller();
-        self.stages.density()?;
-        after()?;
-        self.stages.solve(self.choice.pipeline)?;
-        after()?;
-        self.stages.force()?;
-        after()?;
-        self.stepped();
-        Ok(())
+        rank: usize,
+        command: Command,
+    ) -> Result<(), CudaError> {
+        self.stages.enqueue_on(rank, command)
     }
 
-    /// Enqueues a graph captured around [`CudaEngine::enqueue_stages`], before it
-    /// a new order of the bodies if one is due.
-    ///
-    /// # Errors
-    /// When positions were never given, the graph is another [`Gpu`](crate::cuda::Gpu)'s,
-    /// or a launch fails.
-    pub fn replay(&mut self, graph: &mut Graph) -> Result<(), EngineError> {
-        self.done.require("a step", Done::Positions)?;
-        self.gpu.check_own(graph.gpu())?;
-        self.order_if_due()?;
-        graph.launch()?;
+    /// Where a rank is to write positions, for all that need them.
+    pub(in crate::cuda) fn positions(&self, rank: usize) -> Positions {
+        self.stages.positions(rank)
+    }
+
+    /// Forces of the last step on the bodies of a rank's share, in an array of all.
+    pub(in crate::cuda) fn forces(&self, rank: usize) -> &DeviceVec<T> {
+        &self.stages.ranks[rank].forces
+    }
+
+    /// Positions have been written where [`CudaEngine::positions`] says.
+    pub(in crate::cuda) fn positions_written(&mut self) {
+        self.moved();
+        self.spread = true;
+    }
+
+    /// The same, and all of [`CudaEngine::commands`] have been enqueued for them.
+    pub(in crate::cuda) fn step_enqueued(&mut self) {
+        self.positions_written();
         self.stepped();
-        if self.stages.elsewhere {
-            self.done = Done::Solve; // forces went to an array of the caller's
-        }
-        Ok(())
     }
 
     /// What [`CudaEngine::read_evaluation`] reads, on the device: the
-    /// density's three statistics, and the energy; of several regions those of each
+    /// density's three statistics, of several ranks those of a rank's bins, and the energy, of
+    /// several that of the first; of several regions those of each
     /// follow. Once their values have come to the host,
     /// [`CudaEngine::take_evaluation`] says what they mean.
-    pub fn evaluation_device(&self) -> (&DeviceVec<u64>, &DeviceVec<f64>) {
-        (self.stages.density.statistics(), &self.stages.fields.energy)
+    ///
+    /// # Panics
+    /// When there is no such rank.
+    pub fn evaluation_device(&self, rank: usize) -> (&DeviceVec<u64>, &DeviceVec<f64>) {
+        let ranks = &self.stages.ranks;
+        (ranks[rank].density.statistics(), &ranks[0].energy)
     }
 
     /// The evaluation of the last step from the first of what
-    /// [`CudaEngine::evaluation_device`] held after it.
+    /// [`CudaEngine::evaluation_device`] held after it, of all ranks together.
     ///
     /// # Errors
-    /// When no step followed the last positions.
+    /// When nothing was solved for the positions at hand.
     pub fn take_evaluation(
         &mut self,
         statistics: RawStatistics,
         energy: f64,
     ) -> Result<Evaluation, EngineError> {
         self.require_evaluation()?;
-        let report = self.stages.density.report_of(statistics);
+        let report = self.stages.report_of(statistics);
         self.outside_halo = report.outside_halo;
         self.density = Some(report.stats);
         Ok(Evaluation { density: report.stats, energy })
@@ -168,16 +186,14 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// Refuses to read back what is not there yet.
     fn require_evaluation(&self) -> Result<(), EngineError> {
-        // Where forces go to an array of the caller's, nobody asks for any here.
-        let needed = if self.stages.elsewhere { Done::Solve } else { Done::Force };
-        self.done.require("the evaluation's read-back", needed)
+        self.done.require("the evaluation's read-back", Done::Solve)
     }
 
-    /// Overflow, maximum and energy of the last [`CudaEngine::enqueue_step`] or
+    /// Overflow, maximum and energy of what was solved last, as by [`CudaEngine::enqueue_step`] or
     /// [`CudaEngine::enqueue_energy`]; waits for it.
     ///
     /// # Errors
-    /// When no step followed the last positions, or the device failed.
+    /// When nothing was solved for the positions at hand, or a device failed.
     pub fn read_evaluation(&mut self) -> Result<Evaluation, EngineError> {
         self.require_evaluation()?;
         Ok(Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? })
@@ -192,15 +208,19 @@ impl<T: CudaReal> CudaEngine<T> {
         self.read_evaluation()
     }
 
-    /// Forces on the device, those along x and y on a body side by side, in the
-    /// engine's [`Arrangement`]; to be read by work on [`CudaEngine::gpu`]'s
-    /// stream. [`Bodies::split`](crate::cuda::Bodies::split) makes two arrays of them.
+    /// A rank's forces on its device, those along x and y on a body side by side, in the
+    /// engine's [`Arrangement`]; to be read by work on the stream of that device. Of several ranks
+    /// each has those on the bodies of its share, in an array of all.
+    /// [`Bodies::split`](crate::cuda::Bodies::split) makes two arrays of them.
     ///
     /// # Errors
     /// When they have not been computed for the positions at hand.
-    pub fn force_device(&self) -> Result<&DeviceVec<T>, EngineError> {
+    ///
+    /// # Panics
+    /// When there is no such rank.
+    pub fn force_device(&self, rank: usize) -> Result<&DeviceVec<T>, EngineError> {
         self.done.require("the forces", Done::Force)?;
-        Ok(&self.stages.forces)
+        Ok(&self.stages.ranks[rank].forces)
     }
 
     /// φ on the device, `[nx][ny]` for each region, in bin widths squared.
@@ -242,10 +262,11 @@ impl<T: CudaReal> CudaEngine<T> {
     /// them. The trait's methods take and return the caller's order in either.
     ///
     /// # Errors
-    /// When positions were never given, or a launch fails.
+    /// When positions were never given, a launch fails, or there are several devices.
     pub fn arrange(&mut self, arrangement: Arrangement) -> Result<(), EngineError> {
+        self.require_one_device("another arrangement")?;
         self.require_own_positions("another arrangement")?;
-        self.gpu.enter()?.check_not_capturing()?;
+        self.gpu().enter()?.check_not_capturing()?;
         if arrangement != self.stages.arrangement {
             self.order_if_due()?;
             // The kernels of a step are other ones.
@@ -280,7 +301,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// step in [`Arrangement::Slots`]. Does not wait, and orders never change a
     /// result: a late answer costs time and nothing else.
     pub fn order_is_due(&self) -> bool {
-        self.stages.bodies.order_is_due()
+        self.stages.bodies().order_is_due()
     }
 
     /// Bodies outside the halo of their slot's tile when the density was last read.
@@ -292,12 +313,16 @@ impl<T: CudaReal> CudaEngine<T> {
     /// caller's order only.
     ///
     /// # Errors
-    /// When positions were never given, or the device failed.
+    /// When positions were never given, or a device failed.
     pub fn order_time(&mut self, repetitions: usize) -> Result<f64, EngineError> {
         self.require_own_positions("an order")?;
+        if !self.spread {
+            self.prepare()?;
+        }
         self.stages.arrange(Arrangement::Caller)?;
         self.steps = [const { None }; Pipeline::ALL.len()];
-        let time = measure(&self.gpu, repetitions, RUNS_PER_SAMPLE, || self.stages.order())?;
+        let gpu = self.gpu().clone();
+        let time = measure(&gpu, repetitions, RUNS_PER_SAMPLE, || self.stages.order())?;
         self.outside_halo = 0;
         self.moved();
         Ok(time.median / 1e3)

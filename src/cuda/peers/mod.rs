@@ -8,30 +8,29 @@
 //! host or several ([`World`], [`Peers::join`]), they send each other messages by NCCL.
 //!
 //! [`SlabSolver`] solves one large map on all ranks and [`BatchSolver`] independent maps side by
-//! side, however ranks are linked; [`PeersEngine`] takes whole steps of one design on ranks that
-//! reach each other's memory.
+//! side, however ranks are linked; [`CudaEngine`](crate::cuda::CudaEngine) takes whole steps of one
+//! design on ranks that reach each other's memory, or on a single one.
 //!
 //! Ranks that write into each other's memory may share a device; then they are as many streams on
 //! it, which is good for tests alone.
 
 mod batch;
 mod choose;
-mod engine;
 mod exchange;
 mod nccl;
 mod reach;
 mod shared;
 mod signals;
 mod slabs;
-mod step;
 mod sums;
 mod world;
 
 pub use batch::BatchSolver;
 pub use choose::Work;
-pub use engine::PeersEngine;
-pub(in crate::cuda) use engine::Stage;
+pub(in crate::cuda) use shared::{SharedMap, lend};
 pub use slabs::SlabSolver;
+pub(in crate::cuda) use slabs::first_rows;
+pub(in crate::cuda) use sums::SendSums;
 pub use world::{World, WorldError, WorldOptions};
 
 use crate::cuda::bodies::{Addresses, MOST_RANKS};
@@ -234,7 +233,7 @@ impl Peers {
     }
 
     /// Refuses ranks that do not, for work that is done in all of their memory.
-    pub(super) fn check_reach(&self) -> Result<(), CudaError> {
+    pub(in crate::cuda) fn check_reach(&self) -> Result<(), CudaError> {
         if self.reach_memory() { Ok(()) } else { Err(self.no_reach()) }
     }
 
@@ -245,7 +244,7 @@ impl Peers {
 
     /// Has all ranks wait for each other: what is enqueued next on any of them runs after
     /// everything that was enqueued on each before. Not in a capture.
-    fn meet(&self) -> Result<(), CudaError> {
+    pub(in crate::cuda) fn meet(&self) -> Result<(), CudaError> {
         let Link::Memory(signals) = &self.0.link else { return Err(self.no_reach()) };
         if self.count() == 1 {
             return Ok(());
@@ -257,8 +256,9 @@ impl Peers {
     /// Enqueues in a capture of a rank's stream: what comes next there runs after everything that
     /// was enqueued on other ranks before they met as often. Graphs of all ranks are launched by
     /// [`Peers::launch`].
-    fn meet_on(&self, rank: usize) -> Result<(), CudaError> {
+    pub(in crate::cuda) fn meet_on(&self, rank: usize) -> Result<(), CudaError> {
         match &self.0.link {
+            Link::Memory(_) if self.count() == 1 => Ok(()),
             Link::Memory(signals) => signals.meet(self.gpu(rank), rank),
             Link::Messages(_) => Err(self.no_reach()),
         }
@@ -266,7 +266,7 @@ impl Peers {
 
     /// Launches a graph of each rank. Ranks meet in them as often, and nothing of other threads in
     /// which they do comes between.
-    pub(super) fn launch(&self, graphs: &mut [Graph]) -> Result<(), CudaError> {
+    pub(in crate::cuda) fn launch(&self, graphs: &mut [Graph]) -> Result<(), CudaError> {
         let _turn = self.in_turn();
         graphs.iter_mut().try_for_each(Graph::launch)
     }
@@ -316,6 +316,8 @@ impl Ranks {
 impl Drop for Ranks {
     fn drop(&mut self) {
         // What announces itself in one rank's memory may run on another one's stream.
-        let _ = self.synchronize();
+        if self.count > 1 {
+            let _ = self.synchronize();
+        }
     }
 }

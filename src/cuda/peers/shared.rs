@@ -6,26 +6,34 @@
 //! be off by one of them: that is a matter of speed alone.
 
 use super::Peers;
-use crate::cuda::device::{CudaError, CudaReal, DeviceSliceMut, DeviceVec, Gpu};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu};
 use crate::cuda::solve::Fields;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUdeviceptr};
 use cudarc::driver::{DriverError, result};
 use std::mem::ManuallyDrop;
-use std::ops::Range;
 
 /// A map of which every rank's device holds a part.
-pub(super) struct SharedMap<T: CudaReal> {
-    /// The memory, as each rank's own; freed by `memory` alone.
+pub(in crate::cuda) struct SharedMap<T: CudaReal> {
+    /// The memory, as each rank's own. Where there is one rank it is that, else `memory` frees it.
     views: Vec<ManuallyDrop<DeviceVec<T>>>,
     peers: Peers,
-    _memory: Memory,
+    memory: Option<Memory>,
 }
 
 impl<T: CudaReal> SharedMap<T> {
     /// `length` zeros, those from `first[rank]` on, and before those of the next, in a rank's
     /// memory.
-    pub(super) fn new(peers: &Peers, length: usize, first: &[usize]) -> Result<Self, CudaError> {
+    pub(in crate::cuda) fn new(
+        peers: &Peers,
+        length: usize,
+        first: &[usize],
+    ) -> Result<Self, CudaError> {
         let gpus: Vec<&Gpu> = (0..peers.count()).map(|rank| peers.gpu(rank)).collect();
+        let peers = peers.clone();
+        if let [gpu] = gpus[..] {
+            let views = vec![ManuallyDrop::new(gpu.zeros(length)?)];
+            return Ok(SharedMap { views, peers, memory: None });
+        }
         let bytes = length.max(1) * size_of::<T>();
         let home = |byte: usize| {
             let value = byte / size_of::<T>();
@@ -38,29 +46,30 @@ impl<T: CudaReal> SharedMap<T> {
             ManuallyDrop::new(unsafe { DeviceVec::from_raw(gpu, memory.address, length) })
         };
         let views = gpus.iter().map(|gpu| of(gpu)).collect();
-        let map = SharedMap { views, peers: peers.clone(), _memory: memory };
-        let stream = peers.gpu(0).enter()?;
+        let address = memory.address;
+        let map = SharedMap { views, peers, memory: Some(memory) };
+        let stream = gpus[0].enter()?;
         // SAFETY: the memory is `bytes` long at least, may be used by this device, and nothing else
         // uses it yet.
-        unsafe { result::memset_d8_async(map._memory.address, 0, bytes, stream.raw()) }?;
+        unsafe { result::memset_d8_async(address, 0, bytes, stream.raw()) }?;
         drop(stream);
-        peers.gpu(0).synchronize()?;
+        gpus[0].synchronize()?;
         Ok(map)
     }
 
     /// All of it, as memory of a rank.
-    pub(super) fn of(&self, rank: usize) -> &DeviceVec<T> {
+    pub(in crate::cuda) fn of(&self, rank: usize) -> &DeviceVec<T> {
         &self.views[rank]
     }
 
-    /// A part of it, to be written by a rank.
-    pub(super) fn part_mut(&mut self, rank: usize, range: Range<usize>) -> DeviceSliceMut<'_, T> {
-        self.views[rank].slice_mut(range)
+    /// The same, to be written by the rank.
+    pub(in crate::cuda) fn of_mut(&mut self, rank: usize) -> &mut DeviceVec<T> {
+        &mut self.views[rank]
     }
 }
 
 /// Has `body` work on fields whose maps are shared, as memory of rank 0.
-pub(super) fn lend<T: CudaReal, R>(
+pub(in crate::cuda) fn lend<T: CudaReal, R>(
     [potential, field_x, field_y]: [&mut SharedMap<T>; 3],
     energy: &mut DeviceVec<f64>,
     body: impl FnOnce(&mut Fields<T>) -> R,
@@ -89,10 +98,15 @@ pub(super) fn lend<T: CudaReal, R>(
 
 impl<T: CudaReal> Drop for SharedMap<T> {
     fn drop(&mut self) {
-        let _ = self.peers.synchronize();
+        if self.memory.is_some() {
+            let _ = self.peers.synchronize();
+        }
         for view in &mut self.views {
             // SAFETY: taken once; nothing uses the views after this.
-            drop(unsafe { ManuallyDrop::take(view) }.into_raw());
+            let view = unsafe { ManuallyDrop::take(view) };
+            if self.memory.is_some() {
+                drop(view.into_raw());
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ const ANNOUNCED: usize = 2;
 /// enqueued before.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// The signals of all ranks.
+/// The signals of all ranks; of a single one, which waits for nobody, there are none.
 pub(super) struct Signals(Vec<Own>);
 
 struct Own {
@@ -33,6 +33,9 @@ struct Own {
 impl Signals {
     /// For a rank on each of `gpus`: checks that they reach each other, and has them meet.
     pub(super) fn new(gpus: &[Gpu]) -> Result<Self, CudaError> {
+        if gpus.len() == 1 {
+            return Ok(Signals(Vec::new()));
+        }
         reach::connect(gpus)?;
         let own = |gpu: &Gpu| {
             let module = gpu.kernels::<f32>("meet")?;
@@ -113,6 +116,9 @@ impl Signals {
     /// Waits for all ranks, and says which was the first that waited in vain for one that itself
     /// waited for nobody: what one misses may be late for that reason alone.
     pub(super) fn synchronize(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
+        if let [gpu] = gpus {
+            return gpu.synchronize();
+        }
         let (mut first, mut missed) = (Ok(()), vec![None; gpus.len()]);
         // All of them, whatever one says: their memory may be freed next.
         for (k, (gpu, Own { words, .. })) in gpus.iter().zip(&self.0).enumerate() {

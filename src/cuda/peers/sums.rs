@@ -25,7 +25,7 @@ const _: () = assert!(size_of::<AllSums>() == 2 * MOST_RANKS * 8 + (MOST_RANKS +
 unsafe impl KernelArgument for AllSums {}
 
 /// Sends the sums of the densities of all ranks to those that own the bins.
-pub(super) struct SendSums {
+pub(in crate::cuda) struct SendSums {
     send: Vec<CudaFunction>,
     all: AllSums,
 }
@@ -33,7 +33,7 @@ pub(super) struct SendSums {
 impl SendSums {
     /// Between densities of all ranks, over the same bins, of which those from `first[rank]` on,
     /// and before the next rank's, are a rank's own: multiples of four, and the number of bins.
-    pub(super) fn new<T: CudaReal>(
+    pub(in crate::cuda) fn new<T: CudaReal>(
         peers: &Peers,
         densities: &[&Density<T>],
         first: &[usize],
@@ -63,7 +63,7 @@ impl SendSums {
     /// The densities live where they are until it has run; every rank has deposited its bodies
     /// before, and none finishes bins, or deposits bodies of another step, before ranks have met
     /// after it.
-    pub(super) unsafe fn run(&self, gpu: &Gpu, rank: usize) -> Result<(), CudaError> {
+    pub(in crate::cuda) unsafe fn run(&self, gpu: &Gpu, rank: usize) -> Result<(), CudaError> {
         let all = AllSums { rank: rank as u32, ..self.all };
         let fours = (all.first[all.count as usize] as usize / 2).div_ceil(BLOCK as usize);
         let config = blocks_at_once(gpu, &self.send[rank], fours)?;

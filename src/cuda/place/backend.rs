@@ -5,7 +5,7 @@
 //! captured graph for each device: step, then wirelength beside density, solve and force, then the
 //! gradient; which vectors take which part is among the numbers sent.
 //!
-//! Several devices ([`PeersEngine`]) have a share of the bodies each, which they move, and of the
+//! Several devices ([`CudaEngine::on_peers`]) have a share of the bodies each, which they move, and of the
 //! nets. Every device works on the density of the bodies in its tiles, and gets the positions of
 //! these and of the cells on its nets; forces and pins' gradients go to the device that moves the
 //! body. No sum depends on how many devices there are: a placement has the bits of one device where
@@ -20,11 +20,11 @@
 
 use super::descent::{Descent, DescentBodies, DescentParameters};
 use super::wirelength::CudaWirelength;
-use super::work::{Devices, Rank, Task, Work, vector};
+use super::work::{Rank, Task, Work, vector};
 use crate::charge::Charge;
 use crate::cuda::device::{Branch, CudaError, CudaReal, Gpu, Graph, Marks};
 use crate::cuda::engine::CudaEngine;
-use crate::cuda::peers::{Peers, PeersEngine};
+use crate::cuda::peers::Peers;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Engine, EngineError, EngineOptions, MapKind, check_bins,
     check_lengths,
@@ -94,14 +94,14 @@ impl<T: CudaReal> Rest<T> {
 }
 
 impl<T: CudaReal> CudaBackend<T> {
-    /// Places the bodies of `engine`'s charge, connected by `netlist`, on its device.
+    /// Places the bodies of `engine`'s charge, connected by `netlist`, on its devices.
     ///
     /// # Errors
     /// When `netlist` has other movable cells than the charge, kernels cannot be
     /// compiled, or device memory does not suffice.
     pub fn new(engine: CudaEngine<T>, netlist: &Netlist) -> Result<Self, EngineError> {
-        let rest = Rest::new(&[engine.gpu()], engine.charge(), netlist)?;
-        CudaBackend::of(Devices::One(Box::new(engine)), rest, netlist)
+        let rest = Rest::new(&gpus(engine.peers()), engine.charge(), netlist)?;
+        CudaBackend::of(engine, rest, netlist)
     }
 
     /// As [`CudaBackend::new`], with an engine of its own ([`CudaEngine::on`]) that is made at the
@@ -115,47 +115,35 @@ impl<T: CudaReal> CudaBackend<T> {
         options: &EngineOptions,
         netlist: &Netlist,
     ) -> Result<Self, EngineError> {
-        let engine = || {
-            let engine = CudaEngine::on(gpu, charge.clone(), options)?;
-            Ok(Devices::One(Box::new(engine)))
-        };
-        CudaBackend::at_once(&[gpu], &charge, netlist, engine)
+        CudaBackend::on_peers(&Peers::on(vec![gpu.clone()])?, charge, options, netlist)
     }
 
-    /// The same on several devices, with an engine on all of them ([`PeersEngine::new`]). A
+    /// The same on several devices ([`CudaEngine::on_peers`]). A
     /// proposal begins on each device as soon as it is done with what others have it do meanwhile;
     /// where that keeps one more than four seconds behind another, the placement ends with an
     /// error. (Waiting for each other at first would cost every proposal some microseconds.)
     ///
     /// # Errors
-    /// As [`CudaBackend::new`] and [`PeersEngine::new`].
+    /// As [`CudaBackend::new`] and [`CudaEngine::on_peers`].
     pub fn on_peers(
         peers: &Peers,
         charge: Arc<Charge>,
         options: &EngineOptions,
         netlist: &Netlist,
     ) -> Result<Self, EngineError> {
-        let gpus: Vec<&Gpu> = (0..peers.count()).map(|rank| peers.gpu(rank)).collect();
-        let engine = || {
-            let engine = PeersEngine::new(peers, charge.clone(), options)?;
-            Ok(Devices::Several(Box::new(engine)))
-        };
-        CudaBackend::at_once(&gpus, &charge, netlist, engine)
-    }
-
-    fn at_once(
-        gpus: &[&Gpu],
-        charge: &Charge,
-        netlist: &Netlist,
-        engine: impl FnOnce() -> Result<Devices<T>, EngineError>,
-    ) -> Result<Self, EngineError> {
-        let (rest, engine) = Gpu::side_by_side(gpus, || Rest::new(gpus, charge, netlist), engine);
+        peers.check_reach()?;
+        let gpus = gpus(peers);
+        let (rest, engine) = Gpu::side_by_side(
+            &gpus,
+            || Rest::new(&gpus, &charge, netlist),
+            || CudaEngine::on_peers(peers, charge.clone(), options),
+        );
         CudaBackend::of(engine?, rest?, netlist)
     }
 
-    fn of(engine: Devices<T>, rest: Rest<T>, netlist: &Netlist) -> Result<Self, EngineError> {
+    fn of(engine: CudaEngine<T>, rest: Rest<T>, netlist: &Netlist) -> Result<Self, EngineError> {
         let Rest { bounds, ranks } = rest;
-        let [nx, ny] = engine.engine().charge().stacked_bins();
+        let [nx, ny] = engine.charge().stacked_bins();
         let branch = |rank: &Rank<T>| Branch::new(&rank.gpu);
         Ok(CudaBackend {
             proposal: Vec::new(),
@@ -182,10 +170,7 @@ impl<T: CudaReal> CudaBackend<T> {
 
     /// How many orders of the bodies by tile have been made.
     pub fn orders(&self) -> u32 {
-        match &self.work.engine {
-            Devices::One(engine) => engine.bodies().orders(),
-            Devices::Several(engine) => engine.orders(),
-        }
+        self.work.engine.bodies().orders()
     }
 
     /// An evaluation's numbers, or of several ranks what failed first, which others may only have
@@ -194,13 +179,10 @@ impl<T: CudaReal> CudaBackend<T> {
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<Sample, EngineError>,
     ) -> Result<Sample, EngineError> {
-        let outcome = work(self);
-        match (outcome, &self.work.engine) {
-            (Err(error), Devices::Several(engine)) => {
-                Err(engine.peers().synchronize().err().map_or(error, EngineError::from))
-            }
-            (outcome, _) => outcome,
-        }
+        work(self).map_err(|error| match self.wait_for_ranks() {
+            Err(first) => first.into(),
+            Ok(()) => error,
+        })
     }
 
     fn send(&mut self, weights: &Weights, step: f64, momentum: f64) -> Result<(), EngineError> {
@@ -220,35 +202,30 @@ impl<T: CudaReal> CudaBackend<T> {
     /// which load what a capture could not, then as graphs.
     fn enqueue_proposal(&mut self) -> Result<(), EngineError> {
         let CudaBackend { proposal, branches, work, .. } = self;
-        match (&mut work.engine, &mut proposal[..]) {
-            (Devices::One(engine), [graph]) => return engine.replay(graph),
-            (Devices::Several(engine), [_, ..]) => {
-                engine.order_if_due()?;
-                engine.peers().launch(proposal)?;
-                engine.stages_enqueued();
-                return Ok(());
-            }
-            _ => {}
+        let peers = work.engine.peers().clone();
+        if !proposal.is_empty() {
+            work.engine.order_if_due()?;
+            peers.launch(proposal)?;
+            work.engine.step_enqueued();
+            return Ok(());
         }
         work.enqueue_all(Task::Step, true)?;
-        if let Devices::One(engine) = &mut work.engine {
-            engine.order_if_due()?;
-        }
-        let turns = match &work.engine {
-            Devices::One(_) => None,
-            Devices::Several(engine) => Some(engine.peers().clone()),
-        };
         let graph = |(rank, branch): (usize, &Branch)| {
-            let gpu = work.ranks[rank].gpu.clone();
             // SAFETY: the graphs are kept beside `work`, whose device memory stays
             // where it is until it is dropped, and are dropped before it; all work of
             // this backend goes to the one stream of each rank. Nothing is ordered
-            // during capture, for that was just done if it was due.
-            unsafe { Graph::capture(&gpu, || work.capture(rank, branch)) }
+            // during capture.
+            unsafe { Graph::capture(peers.gpu(rank), || work.capture(rank, branch)) }
         };
-        let _turn = turns.as_ref().map(Peers::in_turn);
+        let _turn = peers.in_turn();
         *proposal = branches.iter().enumerate().map(graph).collect::<Result<_, EngineError>>()?;
         Ok(())
+    }
+
+    /// Waits for all ranks where there are several.
+    fn wait_for_ranks(&self) -> Result<(), CudaError> {
+        let peers = self.work.engine.peers();
+        if peers.count() > 1 { peers.synchronize() } else { Ok(()) }
     }
 
     /// Waits for an evaluation begun at `start` and reads its numbers.
@@ -280,18 +257,20 @@ impl<T: CudaReal> CudaBackend<T> {
     }
 }
 
+fn gpus(peers: &Peers) -> Vec<&Gpu> {
+    (0..peers.count()).map(|rank| peers.gpu(rank)).collect()
+}
+
 impl<T: CudaReal> Drop for CudaBackend<T> {
     fn drop(&mut self) {
         // What writes into one rank's memory may run on another one's stream.
-        if let Devices::Several(engine) = &self.work.engine {
-            let _ = engine.peers().synchronize();
-        }
+        let _ = self.wait_for_ranks();
     }
 }
 
 impl<T: CudaReal> Backend for CudaBackend<T> {
     fn charge(&self) -> &Charge {
-        self.work.engine.engine().charge()
+        self.work.engine.charge()
     }
 
     fn most_pull(&self) -> f64 {
@@ -299,11 +278,11 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
     }
 
     fn descriptor(&self) -> Descriptor {
-        self.work.engine.engine().descriptor()
+        self.work.engine.descriptor()
     }
 
     fn choice(&self) -> Choice {
-        self.work.engine.engine().choice().clone()
+        self.work.engine.choice().clone()
     }
 
     fn start(&mut self, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
@@ -390,7 +369,7 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<f64>) -> Result<(), EngineError> {
         check_bins([self.map.nx(), self.map.ny()], out)?;
-        self.work.engine.engine_mut().read_map(kind, &mut self.map)?;
+        self.work.engine.read_map(kind, &mut self.map)?;
         let values = out.as_mut_slice().iter_mut().zip(self.map.as_slice());
         values.for_each(|(to, from)| *to = from.wide());
         Ok(())
@@ -398,11 +377,8 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
 
     fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError> {
         self.ready.require_vector(held)?;
-        self.work.enqueue_each(&[Task::Place(held), Task::Meet])?;
-        if let Devices::Several(engine) = &mut self.work.engine {
-            engine.positions_written();
-        }
-        self.work.engine.engine_mut().exact_density()
+        self.work.place(&[Task::Place(held), Task::BARRIER])?;
+        self.work.engine.exact_density()
     }
 
     fn times(&self) -> StageSplit {

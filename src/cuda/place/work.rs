@@ -4,11 +4,9 @@
 use super::arguments::RankReports;
 use super::descent::{Descent, PointVector};
 use super::wirelength::CudaWirelength;
-use crate::cuda::bodies::{Addresses, Positions, RawStatistics};
 use crate::cuda::device::{Branch, CudaReal, DeviceVec, Gpu, Marks};
-use crate::cuda::engine::CudaEngine;
-use crate::cuda::peers::{PeersEngine, Stage};
-use crate::engine::{Engine, EngineError, Evaluation};
+use crate::cuda::engine::{Command, CudaEngine};
+use crate::engine::EngineError;
 use crate::place::Held;
 use crate::place::ready::NOTHING_KEPT;
 
@@ -29,91 +27,12 @@ impl<T: CudaReal> Rank<T> {
     }
 }
 
-/// What evaluates density, field and force.
-pub(super) enum Devices<T: CudaReal> {
-    One(Box<CudaEngine<T>>),
-    Several(Box<PeersEngine<T>>),
-}
-
-impl<T: CudaReal> Devices<T> {
-    pub(super) fn engine(&self) -> &dyn Engine<T> {
-        match self {
-            Devices::One(engine) => &**engine,
-            Devices::Several(engine) => &**engine,
-        }
-    }
-
-    pub(super) fn engine_mut(&mut self) -> &mut dyn Engine<T> {
-        match self {
-            Devices::One(engine) => &mut **engine,
-            Devices::Several(engine) => &mut **engine,
-        }
-    }
-
-    /// Where a rank's positions are to be written, which makes stale what followed from those
-    /// before; `nets` are the ranks whose nets each movable cell is on.
-    pub(super) fn positions_mut(
-        &mut self,
-        rank: usize,
-        nets: Option<&DeviceVec<u16>>,
-    ) -> Positions {
-        match self {
-            Devices::One(engine) => Positions::alone(*engine.positions_device_mut().address()),
-            Devices::Several(engine) => {
-                let positions = engine.positions(rank);
-                nets.map_or(positions, |nets| positions.needed_by_nets(nets))
-            }
-        }
-    }
-
-    pub(super) fn positions(&self, rank: usize) -> &DeviceVec<T> {
-        match self {
-            Devices::One(engine) => engine.positions_device(),
-            Devices::Several(engine) => engine.positions_device(rank),
-        }
-    }
-
-    pub(super) fn forces(&self, rank: usize) -> Result<&DeviceVec<T>, EngineError> {
-        match self {
-            Devices::One(engine) => engine.force_device(),
-            Devices::Several(engine) => Ok(engine.forces_device(rank)),
-        }
-    }
-
-    /// The energy, and what every rank knows of the evaluation.
-    pub(super) fn evaluation(&self) -> (&DeviceVec<f64>, RankReports) {
-        match self {
-            Devices::One(engine) => {
-                let (statistics, energy) = engine.evaluation_device();
-                (energy, RankReports::of([statistics].into_iter(), Addresses::NONE))
-            }
-            Devices::Several(engine) => {
-                let of = |rank| engine.evaluation_device(rank).0;
-                let statistics = (0..engine.peers().count()).map(of);
-                let missing = engine.peers().missing();
-                (engine.evaluation_device(0).1, RankReports::of(statistics, missing))
-            }
-        }
-    }
-
-    pub(super) fn take_evaluation(
-        &mut self,
-        statistics: RawStatistics,
-        energy: f64,
-    ) -> Result<Evaluation, EngineError> {
-        match self {
-            Devices::One(engine) => engine.take_evaluation(statistics, energy),
-            Devices::Several(engine) => engine.take_evaluation(statistics, energy),
-        }
-    }
-}
-
 /// What an evaluation is made of.
 pub(super) struct Work<T: CudaReal> {
     pub(super) ranks: Vec<Rank<T>>,
     /// On the first rank.
     pub(super) marks: Marks,
-    pub(super) engine: Devices<T>,
+    pub(super) engine: CudaEngine<T>,
 }
 
 /// What is enqueued on every rank in turn.
@@ -122,14 +41,11 @@ pub(super) enum Task {
     /// Positions from one of the vectors, or where a step leads.
     Place(Held),
     Step,
-    /// Several ranks wait for each other.
-    Meet,
     /// Gradients of pins, and the sums over those of cells; on the first rank HPWL and WA, too.
     Nets,
     Pulls,
-    /// Density, solve and force, on one device, and a part of them on several.
-    Stages,
-    Stage(Stage),
+    /// The engine's.
+    Engine(Command),
     /// The gradient of the bodies, and on the first rank the numbers of the evaluation.
     Gradient {
         proposed: bool,
@@ -139,6 +55,11 @@ pub(super) enum Task {
     },
     /// On the first rank.
     Mark(usize),
+}
+
+impl Task {
+    /// Several ranks wait for each other.
+    pub(super) const BARRIER: Self = Task::Engine(Command::Barrier);
 }
 
 /// What of an evaluation comes before its two sides, the wirelength's and the density's, and after
@@ -153,50 +74,41 @@ pub(super) struct Tasks {
 impl<T: CudaReal> Work<T> {
     /// Of an evaluation where `first` leads, of a point `proposed` or of the current one.
     pub(super) fn tasks(&self, first: Task, proposed: bool) -> Tasks {
-        let [gradient, sample] = [Task::Gradient { proposed }, Task::Sample { proposed }];
-        match &self.engine {
-            Devices::One(_) => Tasks {
-                before: vec![first],
-                aside: vec![Task::Mark(0), Task::Nets, Task::Pulls, Task::Mark(1)],
-                ahead: vec![Task::Stages],
-                after: vec![gradient, sample],
-            },
-            Devices::Several(engine) => {
-                let mut ahead = vec![Task::Mark(2)];
-                for (k, stages) in engine.stages().into_iter().enumerate() {
-                    ahead.extend(stages.into_iter().map(Task::Stage));
-                    ahead.push(Task::Mark(3 + k));
-                }
-                Tasks {
-                    before: vec![first, Task::Meet],
-                    aside: vec![Task::Mark(0), Task::Nets, Task::Mark(1)],
-                    ahead,
-                    // What came from other ranks: pins' gradients and forces, then sums.
-                    after: vec![Task::Meet, Task::Pulls, gradient, Task::Meet, sample],
-                }
-            }
+        let mut aside = vec![Task::Mark(0), Task::Nets];
+        let mut after = vec![Task::BARRIER];
+        // Of several ranks gradients of pins come from other ranks.
+        if self.ranks.len() == 1 { &mut aside } else { &mut after }.push(Task::Pulls);
+        aside.push(Task::Mark(1));
+        let mut ahead = vec![Task::Mark(2)];
+        for (k, commands) in self.engine.commands().into_iter().enumerate() {
+            ahead.extend(commands.into_iter().map(Task::Engine));
+            ahead.push(Task::Mark(3 + k));
         }
+        // So do forces, then sums.
+        after.extend([Task::Gradient { proposed }, Task::BARRIER, Task::Sample { proposed }]);
+        Tasks { before: vec![first, Task::BARRIER], aside, ahead, after }
     }
 
     /// Enqueues an evaluation by plain launches, each task on all ranks before the next.
     pub(super) fn enqueue_all(&mut self, first: Task, proposed: bool) -> Result<(), EngineError> {
         let Tasks { before, aside, ahead, after } = self.tasks(first, proposed);
-        self.enqueue_each(&before)?;
-        if let Devices::Several(engine) = &mut self.engine {
-            engine.order_if_due()?;
-        }
+        self.place(&before)?;
+        self.engine.order_if_due()?;
         [aside, ahead, after].iter().try_for_each(|tasks| self.enqueue_each(tasks))?;
-        if let Devices::Several(engine) = &mut self.engine {
-            engine.stages_enqueued();
-        }
+        self.engine.step_enqueued();
         Ok(())
     }
 
-    pub(super) fn enqueue_each(&mut self, tasks: &[Task]) -> Result<(), EngineError> {
+    /// Enqueues tasks that write positions.
+    pub(super) fn place(&mut self, tasks: &[Task]) -> Result<(), EngineError> {
+        self.engine.positions_written();
+        self.enqueue_each(tasks)
+    }
+
+    fn enqueue_each(&mut self, tasks: &[Task]) -> Result<(), EngineError> {
         for &task in tasks {
-            match (task, &mut self.engine) {
-                (Task::Meet, Devices::Several(engine)) => engine.enqueue(Stage::Meet)?,
-                (Task::Stage(stage), Devices::Several(engine)) => engine.enqueue(stage)?,
+            match task {
+                Task::Engine(command) => self.engine.enqueue(command)?,
                 _ => (0..self.ranks.len()).try_for_each(|rank| self.enqueue(rank, task))?,
             }
         }
@@ -215,58 +127,45 @@ impl<T: CudaReal> Work<T> {
         all(self, after)
     }
 
-    /// Enqueues a task on one rank; meetings only in a capture.
+    /// Enqueues a task on one rank; of several ranks a barrier only in a capture.
     fn enqueue(&mut self, number: usize, task: Task) -> Result<(), EngineError> {
         let Work { ranks, marks, engine } = self;
         let first = number == 0;
+        let count = ranks.len();
         let rank = &mut ranks[number];
+        let positions = || {
+            let positions = engine.positions(number);
+            rank.wirelength.needed().map_or(positions, |nets| positions.needed_by_nets(nets))
+        };
         match task {
             Task::Place(held) => {
-                let to = engine.positions_mut(number, rank.wirelength.needed());
-                let vector = rank.held(held)?;
+                let (to, vector) = (positions(), rank.held(held)?);
                 // SAFETY: positions of all ranks hold a pair for every body and can be reached from
                 // each (`Peers::open`); ranks have met since they were last read, and meet before
                 // they are read again (`tasks`, `exact_density`).
                 unsafe { rank.descent.place(vector, &to) }?;
             }
             Task::Step => {
-                let to = engine.positions_mut(number, rank.wirelength.needed());
+                let to = positions();
                 // SAFETY: as above.
                 unsafe { rank.descent.step_to(&to) }?;
             }
-            Task::Meet => {
-                if let Devices::Several(engine) = engine {
-                    engine.enqueue_on(number, Stage::Meet)?;
-                }
-            }
             Task::Nets => {
-                let (gamma, positions) = (rank.descent.gamma(), engine.positions(number));
+                let (gamma, positions) = (rank.descent.gamma(), engine.positions_device(number));
                 // SAFETY: the ranks' operators were made together and live as long; they meet
                 // before they use what goes to them, and have met since.
                 unsafe { rank.wirelength.nets(gamma, positions) }?;
             }
             Task::Pulls => rank.wirelength.gather()?,
-            Task::Stages => {
-                if let Devices::One(engine) = engine {
-                    let mut mark = 2;
-                    marks.set(mark)?;
-                    engine.enqueue_stages(|| {
-                        mark += 1;
-                        marks.set(mark)
-                    })?;
-                }
-            }
-            Task::Stage(stage) => {
-                if let Devices::Several(engine) = engine {
-                    engine.enqueue_on(number, stage)?;
-                }
-            }
+            Task::Engine(command) => engine.enqueue_on(number, command)?,
             Task::Gradient { proposed } => {
-                let forces = engine.forces(number)?;
+                let forces = engine.forces(number);
                 rank.descent.gradient_of_share(proposed, &rank.wirelength, forces)?;
             }
             Task::Sample { proposed } if first => {
-                let (energy, all) = engine.evaluation();
+                let statistics = (0..count).map(|rank| engine.evaluation_device(rank).0);
+                let all = RankReports::of(statistics, engine.peers().missing());
+                let energy = engine.evaluation_device(0).1;
                 // SAFETY: statistics and signals are the engine's, which lives as long as this.
                 unsafe { rank.descent.sample(proposed, &rank.wirelength, energy, &all) }?;
             }

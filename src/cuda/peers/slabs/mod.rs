@@ -195,7 +195,7 @@ impl<T: CudaReal> SlabSolver<T> {
     }
 
     /// Three, or four.
-    pub(super) fn passes_of_a_solve(&self) -> usize {
+    pub(in crate::cuda) fn passes_of_a_solve(&self) -> usize {
         if self.ranks.iter().any(|rank| rank.parted()) { 4 } else { 3 }
     }
 
@@ -277,7 +277,7 @@ impl<T: CudaReal> SlabSolver<T> {
         Ok(())
     }
 
-    pub(super) fn first_pass(
+    pub(in crate::cuda) fn first_pass(
         &mut self,
         rank: usize,
         rho: &DeviceSlice<'_, T>,
@@ -286,7 +286,7 @@ impl<T: CudaReal> SlabSolver<T> {
         self.on(rank).first(*rho)
     }
 
-    pub(super) fn second_pass(&mut self, rank: usize) -> Result<(), CudaError> {
+    pub(in crate::cuda) fn second_pass(&mut self, rank: usize) -> Result<(), CudaError> {
         self.on(rank).second()
     }
 
@@ -303,7 +303,7 @@ impl<T: CudaReal> SlabSolver<T> {
 
     /// The third (2) or, where there is one, the fourth: to the rank's rows of φ, Ex and Ey, and
     /// the energy.
-    pub(super) fn last_pass(
+    pub(in crate::cuda) fn last_pass(
         &mut self,
         rank: usize,
         pass: usize,
@@ -333,7 +333,7 @@ impl<T: CudaReal> Drop for SlabSolver<T> {
 }
 
 /// The first row of each of `count` ranks, and their number. All ranks' first rows are even.
-fn first_rows(nx: usize, count: usize) -> Vec<usize> {
+pub(in crate::cuda) fn first_rows(nx: usize, count: usize) -> Vec<usize> {
     divide(nx.div_ceil(2), count).iter().map(|pair| (2 * pair).min(nx)).collect()
 }
 

@@ -1,0 +1,245 @@
+//! Arrays of the host's and the caller's, to the stages and from them. Several ranks take positions
+//! from the first, and bring forces to it.
+
+use super::{COLLECT, Command, Rank, Stages};
+use crate::cuda::bodies::{Arrangement, Bodies, DensityReport, Outputs, RawStatistics};
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, check_length,
+};
+use crate::engine::{DensityStats, Done, EngineError, GradientOptions, Layout, MapKind, Pipeline};
+
+impl<T: CudaReal> Stages<T> {
+    /// Brings the first rank's positions to the others.
+    fn copy_positions(&mut self) -> Result<(), CudaError> {
+        self.enqueue([Command::Barrier, Command::CopyPositions, Command::Barrier])
+    }
+
+    /// The density at corners in an array of the caller's. Several ranks have taken them.
+    pub(in super::super) fn density_in(
+        &mut self,
+        layout: Layout,
+        corners: DeviceSlice<'_, T>,
+    ) -> Result<(), CudaError> {
+        if self.is_shared() {
+            return self.enqueue(Self::density(false));
+        }
+        let Rank { bodies, density, .. } = &mut self.ranks[0];
+        density.run_in(bodies, layout, corners, self.centered.of_mut(0))?;
+        self.elsewhere = true;
+        Ok(())
+    }
+
+    /// Corners from an array of the caller's, on all ranks.
+    pub(in super::super) fn take_positions(
+        &mut self,
+        layout: Layout,
+        positions: DeviceSlice<'_, T>,
+    ) -> Result<(), CudaError> {
+        let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
+        match layout {
+            Layout::Pairs => gpu.copy(positions, corners)?,
+            Layout::Halves => {
+                gpu.copy(positions, &mut self.moved)?;
+                let (x, y) = self.moved.split_at_mut(bodies.len());
+                bodies.join(None, (x.as_view(), y.as_view()), corners)?;
+            }
+        }
+        self.copy_positions()
+    }
+
+    /// The gradient and the energy, those that are wanted, in arrays of the caller's.
+    pub(in super::super) fn outputs(
+        &mut self,
+        options: &GradientOptions,
+        factor: Option<DeviceSlice<'_, T>>,
+        gradient: Option<DeviceSliceMut<'_, T>>,
+        energy: Option<DeviceSliceMut<'_, T>>,
+    ) -> Result<(), CudaError> {
+        if gradient.is_some() && self.is_shared() {
+            self.enqueue(Self::force().chain(COLLECT))?;
+        }
+        let Rank { bodies, force, corners, forces, energy: found, .. } = &mut self.ranks[0];
+        let outputs = Outputs { gradient, energy: energy.map(|energy| (&*found, energy)) };
+        let Some(several) = &self.several else {
+            let field = (self.fields[1].of(0), self.fields[2].of(0));
+            let corners = (self.arrangement == Arrangement::Slots).then_some(&*corners);
+            return force.run_outputs(bodies, corners, field, options, factor, outputs);
+        };
+        force.return_forces(bodies, &several.identity, forces, options, factor, outputs)
+    }
+
+    /// Refuses an array that positions cannot be read from.
+    pub(in super::super) fn check_corners(
+        &self,
+        layout: Layout,
+        corners: DeviceSlice<'_, T>,
+    ) -> Result<(), CudaError> {
+        self.bodies().check_corners(corners)?;
+        Bodies::<T>::check_layout("lower-left corners", layout, *corners.address())
+    }
+
+    /// Refuses an array that a gradient cannot be written to.
+    pub(in super::super) fn check_gradient(
+        &self,
+        layout: Layout,
+        gradient: &DeviceSliceMut<'_, T>,
+    ) -> Result<(), CudaError> {
+        self.peers.gpu(0).check_own(gradient.gpu())?;
+        check_length("forces", gradient.len(), 2 * self.bodies().len())?;
+        Bodies::<T>::check_layout("forces", layout, *gradient.address())
+    }
+
+    /// Density and solve at corners in an array of the caller's, and what is wanted of the gradient
+    /// and the energy, in arrays of the caller's.
+    pub(in super::super) fn evaluate_in(
+        &mut self,
+        pipeline: Pipeline,
+        options: &GradientOptions,
+        corners: DeviceSlice<'_, T>,
+        energy: DeviceSliceMut<'_, T>,
+        gradient: Option<DeviceSliceMut<'_, T>>,
+    ) -> Result<(), CudaError> {
+        self.density_in(options.layout, corners)?;
+        self.enqueue(self.solve(pipeline))?;
+        self.outputs(options, None, gradient, Some(energy))
+    }
+
+    /// Brings corners to another arrangement; for one rank.
+    pub(in super::super) fn arrange(&mut self, arrangement: Arrangement) -> Result<(), CudaError> {
+        if self.arrangement != arrangement {
+            let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
+            let from = match arrangement {
+                Arrangement::Slots => bodies.id_of(),
+                Arrangement::Caller => bodies.slot_of()?,
+            };
+            bodies.rearrange_pairs(from, corners, &mut self.moved)?;
+            // Corners stay where they are in memory: graphs hold their address.
+            gpu.copy(&self.moved, corners)?;
+            self.arrangement = arrangement;
+        }
+        Ok(())
+    }
+
+    /// Corners from x and y of the host, in the caller's order, on all ranks.
+    pub(in super::super) fn receive(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
+        let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
+        let (mut to_x, mut to_y) = self.moved.split_at_mut(bodies.len());
+        gpu.write(x, to_x.reborrow())?;
+        gpu.write(y, to_y.reborrow())?;
+        let from = (self.arrangement == Arrangement::Slots).then(|| bodies.id_of());
+        bodies.join(from, (to_x.as_view(), to_y.as_view()), corners)?;
+        self.copy_positions()
+    }
+
+    /// As [`Stages::receive`], from pairs.
+    pub(in super::super) fn receive_pairs(&mut self, pairs: &[T]) -> Result<(), CudaError> {
+        let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
+        if self.arrangement == Arrangement::Slots {
+            gpu.write(pairs, &mut self.moved)?;
+            return bodies.rearrange_pairs(bodies.id_of(), &self.moved, corners);
+        }
+        gpu.write(pairs, corners)?;
+        self.copy_positions()
+    }
+
+    /// Corners from x and y on the first device, in the arrangement at hand, on all ranks.
+    pub(in super::super) fn join(
+        &mut self,
+        x: &DeviceVec<T>,
+        y: &DeviceVec<T>,
+    ) -> Result<(), CudaError> {
+        let Rank { bodies, corners, .. } = &mut self.ranks[0];
+        bodies.join(None, (x, y), corners)?;
+        self.copy_positions()
+    }
+
+    /// Forces to x and y of the host, in the caller's order; waits for them.
+    pub(in super::super) fn send(&mut self, x: &mut [T], y: &mut [T]) -> Result<(), CudaError> {
+        self.enqueue(COLLECT)?;
+        self.wait_for_ranks()?;
+        let Rank { gpu, bodies, forces, .. } = &self.ranks[0];
+        let (mut from_x, mut from_y) = self.moved.split_at_mut(bodies.len());
+        let from = match self.arrangement {
+            Arrangement::Slots => Some(bodies.slot_of()?),
+            Arrangement::Caller => None,
+        };
+        bodies.split(from, forces, (from_x.reborrow(), from_y.reborrow()))?;
+        gpu.read(from_x.as_view(), x)?;
+        gpu.read(from_y.as_view(), y)
+    }
+
+    /// The gradient, as `options` has it, to or onto an array of the host; waits for it.
+    pub(in super::super) fn send_gradient(
+        &mut self,
+        options: &GradientOptions,
+        gradient: &mut [T],
+    ) -> Result<(), CudaError> {
+        let gpu = self.peers.gpu(0).clone();
+        if options.accumulate {
+            gpu.write(gradient, &mut self.moved)?;
+        }
+        // Lent to what writes it.
+        let length = self.moved.len();
+        let address = *self.moved.address();
+        // SAFETY: `moved` lives, as many values long, and nothing else uses it meanwhile.
+        let to = unsafe { DeviceSliceMut::from_raw(&gpu, address, length) };
+        self.outputs(options, None, Some(to), None)?;
+        self.wait_for_ranks()?;
+        gpu.read(&self.moved, gradient)
+    }
+
+    /// Σ φ·ρ of the last solve, of all regions; waits for it.
+    pub(in super::super) fn read_energy(&mut self) -> Result<f64, CudaError> {
+        self.wait_for_ranks()?;
+        Ok(self.energy.receive(&self.ranks[0].energy)?[0])
+    }
+
+    /// The same of every region, by its index.
+    pub(in super::super) fn read_energies(&mut self) -> Result<&[f64], CudaError> {
+        let regions = self.regions();
+        let found = self.energy.receive(&self.ranks[0].energy)?;
+        Ok(&found[found.len() - regions..])
+    }
+
+    /// Overflow and maximum of the last density, and bodies outside their halos, of all ranks;
+    /// waits for it.
+    pub(in super::super) fn report(&self) -> Result<DensityReport, CudaError> {
+        self.wait_for_ranks()?;
+        let mut all = RawStatistics::default();
+        for rank in &self.ranks {
+            all = all.and(rank.density.raw()?);
+        }
+        Ok(self.report_of(all))
+    }
+
+    /// What statistics of all ranks mean.
+    pub(in super::super) fn report_of(&self, raw: RawStatistics) -> DensityReport {
+        self.ranks[0].density.report_of(raw)
+    }
+
+    /// Gives overflow and maximum of every region in the last density to `take`; waits for it.
+    pub(in super::super) fn report_regions(
+        &self,
+        take: impl FnMut(usize, DensityStats),
+    ) -> Result<(), CudaError> {
+        self.ranks[0].density.report_regions(take)
+    }
+
+    /// A map, if what is `done` includes it: that of the density is ρ less the
+    /// background.
+    pub(in super::super) fn map(
+        &self,
+        kind: MapKind,
+        done: Done,
+    ) -> Result<&DeviceVec<T>, EngineError> {
+        let [potential, field_x, field_y] = &self.fields;
+        let (map, needs) = match kind {
+            MapKind::Density => (&self.centered, Done::Density),
+            MapKind::Potential => (potential, Done::Solve),
+            MapKind::FieldX => (field_x, Done::Solve),
+            MapKind::FieldY => (field_y, Done::Solve),
+        };
+        done.require(kind.name(), needs)?;
+        Ok(map.of(0))
+    }
+}

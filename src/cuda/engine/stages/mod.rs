@@ -1,0 +1,521 @@
+//! Every stage of an evaluation on one device or several, with the memory it works in.
+//!
+//! An evaluation is a list of [`Command`]s, which the ranks (devices) run one after the other. On
+//! one rank those between ranks are left out.
+//!
+//! Several ranks: every one knows what all bodies are, and works on those in tiles of its own, an
+//! interval of tiles along x that every order of the bodies draws anew ([`Bodies::on_each`]), and
+//! owns as many of the bins. It adds its bodies to sums of all bins in its own memory; what lies in
+//! bins of others goes to their sums (`kernels/peers/sums.cu`), and of what its own then hold it
+//! makes ρ. The maps lie at one address for all ranks, rows in their owner's memory
+//! ([`SharedMap`]): the solve by slabs leaves the fields there, and a body that reaches into
+//! another rank's rows reads them over the link. The force on a body goes to the rank that has it
+//! in its share ([`BodyBlocks`]), for good, and that moves it: the position goes from there to the
+//! rank that works on it. Shares are intervals of the bodies' order in the charge; where bodies
+//! that follow one another stand together, as fillers do, most are worked on by the rank that has
+//! them, and little goes over the link.
+//!
+//! The sums are integers in the units of all bodies, so that ρ, overflow and maximum have the bits
+//! of one device. Where the grid has no solve by slabs, the first rank solves alone.
+//!
+//! Everything here only enqueues, but for what says that it waits. All of it but planning a
+//! pipeline and making an order can be captured in a [`Graph`]: no buffer moves or is replaced once
+//! it is made.
+
+mod copies;
+mod solvers;
+
+use crate::charge::Charge;
+use crate::cuda::bodies::{
+    Addresses, AllBodies, AllForces, Arrangement, BINS_PER_BLOCK, Bodies, BodyBlocks, Density,
+    Force, Permutation, Positions,
+};
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Graph, Launch, Pinned, function,
+};
+use crate::cuda::peers::{Peers, SendSums, SharedMap, SlabSolver, first_rows, lend};
+use crate::cuda::solve::with_total;
+use crate::engine::Pipeline;
+use cudarc::driver::CudaFunction;
+use solvers::{Solvers, alone, slabs_of};
+use std::ops::Range;
+use std::sync::Arc;
+
+pub(super) use solvers::Planned;
+
+/// Work that every rank enqueues, one command after the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::cuda) enum Command {
+    /// Ranks wait for each other.
+    Barrier,
+    /// The positions of the bodies in a rank's share to the ranks that work on them.
+    SendPositions,
+    /// The positions of all bodies from the first rank to a rank.
+    CopyPositions,
+    /// The first half of an order of the bodies on several ranks; not in graphs.
+    CountBodies,
+    /// Its second half, or the whole on one rank; not in graphs.
+    Order,
+    /// A rank's bodies to its own sums; at exact sizes or smoothed.
+    Deposit {
+        exact: bool,
+    },
+    /// Its sums of others' bins to them.
+    SendSums,
+    /// ρ of its own bins, and their part of overflow and maximum.
+    Finish {
+        exact: bool,
+    },
+    /// A pass of the solve by slabs.
+    Pass(usize),
+    /// The whole solve, its forward transform, or what comes after that, by the first rank.
+    Solve(Pipeline),
+    Forward(Pipeline),
+    Inverse(Pipeline),
+    /// The force on a rank's bodies, to those that have them in their share.
+    Force,
+    /// The forces on all bodies to the first rank.
+    CollectForces,
+}
+
+impl Command {
+    /// Whether it is left out on one rank.
+    fn is_between_ranks(self) -> bool {
+        use Command::*;
+        matches!(
+            self,
+            Barrier | SendPositions | CopyPositions | CountBodies | SendSums | CollectForces
+        )
+    }
+}
+
+/// The forces on all bodies to the first rank, once all have been computed.
+const COLLECT: [Command; 3] = [Command::Barrier, Command::CollectForces, Command::Barrier];
+
+/// Bodies of a rank, and what works on them. Arrays of bodies hold a pair (x, y) for each of all
+/// bodies.
+pub(super) struct Rank<T: CudaReal> {
+    gpu: Gpu,
+    pub(super) bodies: Bodies<T>,
+    pub(super) density: Density<T>,
+    force: Force<T>,
+    /// Lower-left corners, layout units; on several ranks those hold that are in the share or
+    /// worked on.
+    pub(super) corners: DeviceVec<T>,
+    /// Those of the share hold, and on the first rank all of them once they have been collected.
+    pub(super) forces: DeviceVec<T>,
+    /// That of all regions, then of each where there are several; where the first rank solves
+    /// alone, its own holds.
+    pub(super) energy: DeviceVec<f64>,
+}
+
+/// What several ranks have of each other.
+struct Several {
+    bodies: AllBodies,
+    forces: AllForces,
+    /// Of each body of a rank's share, the rank that works on it.
+    worker: Vec<DeviceVec<u8>>,
+    send_positions: Vec<CudaFunction>,
+    send_sums: SendSums,
+    /// The caller's order from the caller's order, on the first rank.
+    identity: Permutation,
+}
+
+/// Memory and kernels of all ranks for one charge.
+pub(super) struct Stages<T: CudaReal> {
+    pub(super) peers: Peers,
+    pub(super) ranks: Vec<Rank<T>>,
+    several: Option<Several>,
+    blocks: BodyBlocks,
+    /// The first bin of each rank, and their number: those of which it makes ρ.
+    first: Vec<usize>,
+    /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
+    solvers: Solvers<T>,
+    deterministic: bool,
+    /// The order that positions and forces are in.
+    pub(super) arrangement: Arrangement,
+    /// Whether the positions at hand are those of an array of the caller's, of which the bodies
+    /// have kept what they saw, and not the corners.
+    pub(super) elsewhere: bool,
+    /// A pair for each body on the first rank, for values brought from one order to another, or
+    /// between pairs and the host's two arrays.
+    moved: DeviceVec<T>,
+    /// ρ less the background, a map for each region, as all maps here; the same at exact sizes, of
+    /// which only overflow and maximum are wanted.
+    centered: SharedMap<T>,
+    exact: SharedMap<T>,
+    /// φ, Ex and Ey.
+    fields: [SharedMap<T>; 3],
+    energy: Pinned<f64>,
+}
+
+impl<T: CudaReal> Stages<T> {
+    /// Uploads what stays the same and allocates all but the solvers.
+    pub(super) fn new(
+        peers: &Peers,
+        charge: &Arc<Charge>,
+        deterministic: bool,
+    ) -> Result<Self, CudaError> {
+        let (grid, count, regions) = (charge.grid(), peers.count(), charge.regions());
+        if count > 1 && regions > 1 {
+            let reason = format!("{regions} fence regions: several devices take one");
+            return Err(CudaError::Peers(reason));
+        }
+        // Those of the rows that the rank has in a solve by slabs, in whole blocks.
+        let begin = |row: &usize| match *row {
+            row if row == grid.nx() => grid.bins(),
+            row => row * grid.ny() / BINS_PER_BLOCK * BINS_PER_BLOCK,
+        };
+        let first: Vec<usize> = first_rows(grid.nx(), count).iter().map(begin).collect();
+        let gpus: Vec<&Gpu> = (0..count).map(|rank| peers.gpu(rank)).collect();
+        let made = Bodies::on_each(&gpus, charge, |rank, bodies, worker| {
+            let gpu = gpus[rank];
+            let density = Density::centered(&bodies)?;
+            let force = Force::new(&bodies)?;
+            let pairs = || gpu.zeros(2 * bodies.len());
+            let (corners, forces) = (pairs()?, pairs()?);
+            let energy = gpu.zeros(with_total(regions))?;
+            let gpu = gpu.clone();
+            Ok((Rank { gpu, bodies, density, force, corners, forces, energy }, worker))
+        })?;
+        let (ranks, worker): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+        let blocks = BodyBlocks::new(charge.movable(), charge.bodies());
+        let worker: Option<Vec<_>> = worker.into_iter().collect();
+        let several = worker.map(|worker| Several::new(peers, &ranks, worker, blocks, &first));
+        let shared = || SharedMap::new(peers, regions * grid.bins(), &first);
+        let stages = Stages {
+            peers: peers.clone(),
+            several: several.transpose()?,
+            blocks,
+            solvers: [const { None }; Pipeline::ALL.len()],
+            deterministic,
+            arrangement: Arrangement::Caller,
+            elsewhere: false,
+            moved: gpus[0].zeros(2 * charge.bodies())?,
+            centered: shared()?,
+            exact: shared()?,
+            fields: [shared()?, shared()?, shared()?],
+            energy: Pinned::zeros(gpus[0], with_total(regions))?,
+            first,
+            ranks,
+        };
+        // Zeros must be there before another rank writes.
+        stages.wait_for_ranks()?;
+        Ok(stages)
+    }
+
+    /// Takes another charge over the same grid. The solvers stay where it has as many regions; else
+    /// there is one of `pipeline` afterwards. Nothing is changed where this fails.
+    pub(super) fn set_charge(
+        &mut self,
+        charge: &Arc<Charge>,
+        pipeline: Pipeline,
+    ) -> Result<(), CudaError> {
+        self.wait_for_ranks()?;
+        let mut fresh = Stages::new(&self.peers, charge, self.deterministic)?;
+        match fresh.regions() == self.regions() {
+            true => std::mem::swap(&mut fresh.solvers, &mut self.solvers),
+            false => fresh.plan(pipeline)?,
+        }
+        *self = fresh;
+        Ok(())
+    }
+
+    /// The bodies on the first rank.
+    pub(super) fn bodies(&self) -> &Bodies<T> {
+        &self.ranks[0].bodies
+    }
+
+    pub(super) fn charge(&self) -> &Charge {
+        self.bodies().charge()
+    }
+
+    pub(super) fn regions(&self) -> usize {
+        self.charge().regions()
+    }
+
+    /// What the map of every region is written less.
+    pub(super) fn backgrounds(&self) -> &[f64] {
+        self.ranks[0].density.backgrounds()
+    }
+
+    /// Whether there are several ranks.
+    pub(super) fn is_shared(&self) -> bool {
+        self.several.is_some()
+    }
+
+    /// Waits for all ranks where there are several, and says which has waited in vain.
+    pub(super) fn wait_for_ranks(&self) -> Result<(), CudaError> {
+        if self.is_shared() { self.peers.synchronize() } else { Ok(()) }
+    }
+
+    /// The bodies of a rank's share: movable cells and fillers.
+    pub(super) fn share(&self, rank: usize) -> [Range<usize>; 2] {
+        self.blocks.share(rank, self.ranks.len())
+    }
+
+    /// ρ less the background, overflow and maximum, smoothed or at exact sizes.
+    pub(super) fn density(exact: bool) -> impl Iterator<Item = Command> + Clone {
+        use Command::*;
+        [Deposit { exact }, Barrier, SendSums, Barrier, Finish { exact }].into_iter()
+    }
+
+    /// φ, Ex, Ey and the energy.
+    pub(super) fn solve(
+        &self,
+        pipeline: Pipeline,
+    ) -> impl Iterator<Item = Command> + Clone + use<T> {
+        let by_slabs = self.slabs(pipeline).is_some();
+        let alone = (!by_slabs).then_some([Command::Barrier, Command::Solve(pipeline)]);
+        self.passes(pipeline).chain(alone.into_iter().flatten())
+    }
+
+    /// A solve up to where the spectrum of ρ is there, and from there on; by slabs all of it is in
+    /// the second part.
+    pub(super) fn halves(
+        &self,
+        pipeline: Pipeline,
+    ) -> (impl Iterator<Item = Command> + use<T>, impl Iterator<Item = Command> + use<T>) {
+        let alone = self.slabs(pipeline).is_none();
+        let forward = alone.then_some([Command::Barrier, Command::Forward(pipeline)]);
+        let inverse = alone.then_some(Command::Inverse(pipeline));
+        (forward.into_iter().flatten(), self.passes(pipeline).chain(inverse))
+    }
+
+    /// Those of a solve by slabs; none where the first rank solves alone.
+    fn passes(&self, pipeline: Pipeline) -> impl Iterator<Item = Command> + Clone + use<T> {
+        let slabs = self.slabs(pipeline);
+        let count = slabs.map_or(0, SlabSolver::passes_of_a_solve);
+        // A rank whose rows begin within a block of bins has some of them from the one before.
+        let ny = self.bodies().grid().ny();
+        let own_rows = |slabs: &SlabSolver<T>| {
+            (0..self.ranks.len()).all(|rank| slabs.rows(rank).start * ny == self.first[rank])
+        };
+        let skipped = usize::from(slabs.is_some_and(own_rows));
+        (0..count).flat_map(|pass| [Command::Barrier, Command::Pass(pass)]).skip(skipped)
+    }
+
+    /// The force on every body.
+    pub(super) fn force() -> impl Iterator<Item = Command> + Clone {
+        [Command::Barrier, Command::Force].into_iter()
+    }
+
+    /// Density, solve and force.
+    pub(super) fn step(
+        &self,
+        pipeline: Pipeline,
+    ) -> impl Iterator<Item = Command> + Clone + use<T> {
+        let step = Self::density(false).chain(self.solve(pipeline)).chain(Self::force());
+        step.chain([Command::Barrier])
+    }
+
+    /// Enqueues commands on all ranks, each on all of them before the next; of several ranks not in
+    /// a capture.
+    pub(super) fn enqueue(
+        &mut self,
+        commands: impl IntoIterator<Item = Command>,
+    ) -> Result<(), CudaError> {
+        for command in commands {
+            match command {
+                Command::Barrier => self.peers.meet()?,
+                _ => (0..self.ranks.len()).try_for_each(|rank| self.enqueue_on(rank, command))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A graph of commands that have run before, for each rank. All are launched equally often.
+    ///
+    /// # Safety
+    /// This lives, and is not given another charge, for as long as they are launched.
+    pub(super) unsafe fn graphs(
+        &mut self,
+        commands: impl Iterator<Item = Command> + Clone,
+    ) -> Result<Vec<Graph>, CudaError> {
+        self.wait_for_ranks()?;
+        let peers = self.peers.clone();
+        let _turn = peers.in_turn();
+        let graph = |rank| {
+            let all = || commands.clone().try_for_each(|command| self.enqueue_on(rank, command));
+            // SAFETY: the caller's promise.
+            unsafe { Graph::capture(peers.gpu(rank), all) }
+        };
+        (0..peers.count()).map(graph).collect()
+    }
+
+    /// Enqueues a command on one rank; of several ranks a barrier only in a capture.
+    pub(super) fn enqueue_on(&mut self, rank: usize, command: Command) -> Result<(), CudaError> {
+        let Stages { peers, ranks, several, blocks, solvers, fields, centered, .. } = self;
+        let several = match several {
+            None if command.is_between_ranks() => return Ok(()),
+            several => several.as_ref(),
+        };
+        let Rank { gpu, bodies, density, force, corners, forces, energy } = &mut ranks[rank];
+        let here = (!self.elsewhere).then_some((self.arrangement, &*corners));
+        match (command, several) {
+            (Command::Barrier, _) => peers.meet_on(rank),
+            (Command::SendPositions, Some(several)) => {
+                let Some((own, config)) = blocks.launch(rank, ranks.len()) else { return Ok(()) };
+                let positions = several.positions(rank);
+                // SAFETY: the arguments are those of spread_positions in kernels/peers/spread.cu;
+                // every rank's corners hold a pair for each body, are replaced once all ranks have
+                // been waited for, can be reached from here (`Peers::open`), and are read after
+                // ranks have met.
+                unsafe {
+                    Launch::new(peers.gpu(rank), &several.send_positions[rank])
+                        .arg(&own)
+                        .arg(&positions)
+                        .launch(config)
+                }
+            }
+            (Command::CopyPositions, _) if rank > 0 => {
+                let [first, to] = ranks.get_disjoint_mut([0, rank]).expect("two ranks");
+                to.gpu.copy(reached(&to.gpu, first.corners.as_view()), &mut to.corners)
+            }
+            (Command::CollectForces, _) if rank == 0 => {
+                let count = ranks.len();
+                let (first, others) = ranks.split_first_mut().expect("a rank at least");
+                let collect = |(k, other): (usize, &Rank<T>)| {
+                    blocks.share(k + 1, count).into_iter().try_for_each(|Range { start, end }| {
+                        let from = other.forces.slice(2 * start..2 * end);
+                        let to = first.forces.slice_mut(2 * start..2 * end);
+                        first.gpu.copy(reached(&first.gpu, from), to)
+                    })
+                };
+                others.iter().enumerate().try_for_each(collect)
+            }
+            // SAFETY: bodies are replaced once all ranks have been waited for (`set_charge`,
+            // `drop`); ranks meet between the two, and after them (`order`).
+            (Command::CountBodies, Some(several)) => unsafe {
+                bodies.count_own(corners, &several.bodies)
+            },
+            // SAFETY: as above.
+            (Command::Order, Some(several)) => unsafe {
+                bodies.place_own(corners, &several.bodies)
+            },
+            (Command::Order, None) => match here {
+                Some(_) => bodies.order(corners),
+                None => bodies.order_staged(&mut self.moved),
+            },
+            (Command::Deposit { exact }, _) => density.deposit_part(bodies, exact, here),
+            // SAFETY: densities are replaced once all ranks have been waited for (`set_charge`,
+            // `drop`); ranks meet between deposits, this, and where bins are finished (`density`),
+            // and before deposits that follow none reads or writes another rank's sums.
+            (Command::SendSums, Some(several)) => unsafe { several.send_sums.run(gpu, rank) },
+            (Command::Finish { exact }, _) => {
+                let rho = if exact { &mut self.exact } else { centered };
+                let own = self.first[rank]..self.first[rank + 1];
+                density.finish_part(bodies, exact, own, &rho.of_mut(rank).as_view_mut())
+            }
+            (Command::Pass(pass), _) => {
+                let slabs = slabs_of(solvers, Pipeline::ThreePass);
+                let slabs = slabs.expect("passes are of a solve by slabs");
+                let Range { start, end } = slabs.rows(rank);
+                let ny = bodies.grid().ny();
+                let own = start * ny..end * ny;
+                match pass {
+                    0 => slabs.first_pass(rank, &centered.of(rank).slice(own)),
+                    1 => slabs.second_pass(rank),
+                    _ => {
+                        let maps = fields.each_mut();
+                        let maps = maps.map(|map| map.of_mut(rank).slice_mut(own.clone()));
+                        slabs.last_pass(rank, pass, maps, energy.as_view_mut())
+                    }
+                }
+            }
+            (Command::Forward(pipeline), _) if rank == 0 => {
+                alone(solvers, pipeline).forward(centered.of(0))
+            }
+            (Command::Inverse(pipeline), _) if rank == 0 => {
+                let solver = alone(solvers, pipeline);
+                lend(fields.each_mut(), energy, |fields| solver.inverse(fields))
+            }
+            (Command::Solve(pipeline), _) if rank == 0 => {
+                let solver = alone(solvers, pipeline);
+                lend(fields.each_mut(), energy, |fields| solver.solve(centered.of(0), fields))
+            }
+            (Command::Force, several) => {
+                let field = (fields[1].of(rank), fields[2].of(rank));
+                match (several, self.arrangement) {
+                    // SAFETY: every rank's forces hold a pair for each body, are replaced once all
+                    // ranks have been waited for, can be reached from here (`Peers::open`), and are
+                    // read after ranks have met again.
+                    (Some(several), _) => unsafe {
+                        force.run_shares(bodies, field, &several.forces)
+                    },
+                    (None, Arrangement::Caller) => force.run(bodies, field, forces),
+                    (None, Arrangement::Slots) => force.run_slots(bodies, corners, field, forces),
+                }
+            }
+            _ => Ok(()), // another rank's
+        }
+    }
+
+    /// Makes a new order of the bodies from where they stand, in caller order; ranks have met since
+    /// they were brought there.
+    pub(super) fn order(&mut self) -> Result<(), CudaError> {
+        // After it, too: a rank that goes on writes where bodies stand next, which others have to
+        // have read where they stand now, and uses slots that others write.
+        self.enqueue([Command::CountBodies, Command::Barrier, Command::Order, Command::Barrier])
+    }
+
+    /// As [`Stages::order`] in slot order; corners follow, and `from` says how.
+    pub(super) fn order_slots(&mut self, from: &mut Permutation) -> Result<(), CudaError> {
+        let Rank { bodies, corners, .. } = &mut self.ranks[0];
+        bodies.order_slots(corners, from)
+    }
+
+    /// Where positions are to be written by a rank, for all that need them.
+    pub(super) fn positions(&self, rank: usize) -> Positions {
+        match &self.several {
+            Some(several) => several.positions(rank),
+            None => Positions::alone(*self.ranks[0].corners.address()),
+        }
+    }
+}
+
+impl<T: CudaReal> Drop for Stages<T> {
+    fn drop(&mut self) {
+        // What writes into one rank's memory may run on another one's stream.
+        let _ = self.wait_for_ranks();
+    }
+}
+
+impl Several {
+    /// Each of `ranks` has the bodies that it works on by `worker`.
+    fn new<T: CudaReal>(
+        peers: &Peers,
+        ranks: &[Rank<T>],
+        worker: Vec<DeviceVec<u8>>,
+        blocks: BodyBlocks,
+        first: &[usize],
+    ) -> Result<Self, CudaError> {
+        let corners = Addresses::of(ranks.iter().map(|rank| &rank.corners));
+        let all = ranks.iter().map(|rank| &rank.bodies);
+        let bodies = Bodies::together(all, corners, Addresses::of(&worker), blocks);
+        let of = Addresses::of(ranks.iter().map(|rank| &rank.forces));
+        let forces = AllForces { of, shares: bodies.shares };
+        let send = |rank: &Rank<T>| function(&rank.gpu.kernels::<T>("spread")?, "spread_positions");
+        let densities: Vec<&Density<T>> = ranks.iter().map(|rank| &rank.density).collect();
+        Ok(Several {
+            bodies,
+            forces,
+            worker,
+            send_positions: ranks.iter().map(send).collect::<Result<_, _>>()?,
+            send_sums: SendSums::new(peers, &densities, first)?,
+            identity: ranks[0].bodies.permutation()?,
+        })
+    }
+
+    /// Positions of all ranks, to be written by one.
+    fn positions(&self, rank: usize) -> Positions {
+        let (corners, worker) = (self.bodies.corners, &self.worker[rank]);
+        Positions::on_rank(corners, worker, [rank, self.worker.len()])
+    }
+}
+
+/// Memory of another rank's device, for work of `gpu`.
+fn reached<'a, T: CudaReal>(gpu: &'a Gpu, values: DeviceSlice<'a, T>) -> DeviceSlice<'a, T> {
+    // SAFETY: borrowed for as long; the ranks' devices reach each other's memory (`Peers::open`).
+    unsafe { DeviceSlice::from_raw(gpu, *values.address(), values.len()) }
+}

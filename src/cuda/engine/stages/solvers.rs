@@ -1,0 +1,148 @@
+//! Which solver an engine takes, on one rank or on all.
+
+use super::Stages;
+use crate::cuda::device::{CudaError, CudaReal};
+use crate::cuda::peers::{Peers, SlabSolver};
+use crate::cuda::solve::{FieldSolver, SolverOptions, ThreePass, solver_of_maps, three_pass};
+use crate::engine::{Choice, Pipeline};
+use crate::grid::BinGrid;
+
+/// Solvers by [`Pipeline::ALL`].
+pub(super) type Solvers<T> = [Option<Solver<T>>; Pipeline::ALL.len()];
+
+/// Solves the maps of all regions.
+pub(super) enum Solver<T: CudaReal> {
+    /// On the first rank.
+    Alone(Box<dyn FieldSolver<T>>),
+    /// In three passes on all ranks.
+    Slabs(SlabSolver<T>),
+}
+
+/// A solver for some maps, and why it was chosen.
+pub(in super::super) struct Planned<T: CudaReal> {
+    solver: Solver<T>,
+    choice: Choice,
+}
+
+impl<T: CudaReal> Planned<T> {
+    /// The solver of the pipeline asked for, else that which is fastest for the grid. Measured on
+    /// an H200, f32 and f64, from 8² to 8192², odd and prime sizes among them: the three-pass solve
+    /// is 1.9 to 2.7 times as fast as the fused one wherever it has kernels, and that 1.3 to 3.4
+    /// times as fast as the row-column one. Several ranks solve in three passes together, unless
+    /// the bits of one device are wanted.
+    pub(in super::super) fn new(
+        peers: &Peers,
+        grid: &BinGrid,
+        maps: usize,
+        asked_for: Option<Pipeline>,
+        deterministic: bool,
+    ) -> Result<Self, CudaError> {
+        let gpu = peers.gpu(0);
+        let mut why_alone = None;
+        if peers.count() > 1 && asked_for.is_none_or(|of| of == Pipeline::ThreePass) {
+            let slabs = match deterministic {
+                // Other kernels, which the compiler may round differently.
+                true => Err("the bits of one device are wanted".to_owned()),
+                false => match SlabSolver::new(peers, grid) {
+                    Err(error) if error.lets_another_stand_in() => Err(error.to_string()),
+                    made => Ok(made?),
+                },
+            };
+            match slabs {
+                Ok(slabs) => {
+                    let choice = match asked_for {
+                        Some(pipeline) => Choice::asked_for(pipeline),
+                        None => fastest(),
+                    };
+                    return Ok(Planned { solver: Solver::Slabs(slabs), choice });
+                }
+                Err(why) => why_alone = Some(why),
+            }
+        }
+        let of = |pipeline| solver_of_maps(gpu, grid, pipeline, SolverOptions::default(), maps);
+        let (solver, mut choice) = match asked_for {
+            Some(pipeline) => (of(pipeline)?, Choice::asked_for(pipeline)),
+            None => match three_pass(gpu, grid, maps) {
+                Ok(solver) => (solver, fastest()),
+                Err(error) if error.lets_another_stand_in() => {
+                    let (pipeline, reason) = (Pipeline::Fused, error.to_string());
+                    (of(pipeline)?, Choice { pipeline, reason })
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        if peers.count() > 1 {
+            let why = why_alone.unwrap_or(choice.reason);
+            choice.reason = format!("{why}; the first device solves alone");
+        }
+        Ok(Planned { solver: Solver::Alone(solver), choice })
+    }
+}
+
+fn fastest() -> Choice {
+    let reason = "fastest on a GPU wherever it has kernels".to_owned();
+    Choice { pipeline: Pipeline::ThreePass, reason }
+}
+
+impl<T: CudaReal> Stages<T> {
+    /// What runs when a pipeline is asked for: what its solver says once there is
+    /// one, and before that what the grid allows.
+    pub(in super::super) fn path(&self, pipeline: Pipeline) -> Pipeline {
+        match &self.solvers[pipeline as usize] {
+            Some(Solver::Alone(solver)) => solver.pipeline(),
+            None if pipeline == Pipeline::ThreePass
+                && !ThreePass::<T>::is_made_for(self.peers.gpu(0), self.bodies().grid()) =>
+            {
+                Pipeline::Fused
+            }
+            Some(Solver::Slabs(_)) | None => pipeline,
+        }
+    }
+
+    /// Makes the solver of a pipeline, if it is not there yet.
+    pub(in super::super) fn plan(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        if self.solvers[pipeline as usize].is_none() {
+            let (grid, maps) = (self.bodies().grid(), self.regions());
+            let asked_for = Some(pipeline);
+            let planned = Planned::new(&self.peers, grid, maps, asked_for, self.deterministic)?;
+            self.take(planned);
+        }
+        Ok(())
+    }
+
+    /// Keeps a solver, and tells which one it is and why.
+    pub(in super::super) fn take(&mut self, planned: Planned<T>) -> Choice {
+        let Planned { solver, choice } = planned;
+        self.solvers[choice.pipeline as usize] = Some(solver);
+        choice
+    }
+
+    pub(super) fn slabs(&self, pipeline: Pipeline) -> Option<&SlabSolver<T>> {
+        match &self.solvers[pipeline as usize] {
+            Some(Solver::Slabs(slabs)) => Some(slabs),
+            _ => None,
+        }
+    }
+}
+
+/// The passes of all ranks, if they solve together.
+pub(super) fn slabs_of<T: CudaReal>(
+    solvers: &mut Solvers<T>,
+    pipeline: Pipeline,
+) -> Option<&mut SlabSolver<T>> {
+    match &mut solvers[pipeline as usize] {
+        Some(Solver::Slabs(slabs)) => Some(slabs),
+        _ => None,
+    }
+}
+
+/// The solver of the first rank.
+pub(super) fn alone<T: CudaReal>(
+    solvers: &mut Solvers<T>,
+    pipeline: Pipeline,
+) -> &mut dyn FieldSolver<T> {
+    match &mut solvers[pipeline as usize] {
+        Some(Solver::Alone(solver)) => &mut **solver,
+        _ => panic!("`plan` comes before every use"),
+    }
+}
