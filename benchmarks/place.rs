@@ -253,6 +253,8 @@ fn place<T: CudaReal>(
             density: share(sum.density),
             solve: share(sum.solve),
             force: share(sum.force),
+            step: share(sum.step),
+            gradient: share(sum.gradient),
             other: share(sum.other),
         },
     })

@@ -11,6 +11,7 @@ pub const FARTHEST: usize = 10;
 
 /// How far the movable cells moved.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Displacement {
     /// Movable cells.
@@ -28,16 +29,19 @@ pub struct Displacement {
     /// 95 % of the movable cells moved by at most this.
     pub p95: f64,
     /// The largest distance.
+    #[serde(rename = "max")]
     pub largest: f64,
     /// Cells by distance: those that did not move, and of the others as many as in each of the
     /// ranges `2ᵏ⁻¹·unit ≤ distance < 2ᵏ·unit`.
     pub histogram: Vec<Range>,
     /// The cells that moved farthest, [`FARTHEST`] at most, the farthest first.
+    #[serde(skip)]
     pub farthest: Vec<Moved>,
 }
 
 /// Cells whose distance is within a range.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Range {
     /// From this distance on …
     pub from: f64,

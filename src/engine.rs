@@ -35,6 +35,7 @@ use std::sync::Arc;
 
 /// How a solve is composed of transforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Pipeline {
@@ -69,10 +70,13 @@ impl std::fmt::Display for Pipeline {
 
 /// Overflow and largest density of one density map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct DensityStats {
     /// Σ over bins of max(0, area − T · bin area) / Σ movable area; fillers left out.
+    #[serde(rename = "overflow_smoothed")]
     pub overflow: f64,
     /// Largest area of a bin over the bin area; fillers left out.
+    #[serde(rename = "max_smoothed")]
     pub max: f64,
 }
 
@@ -144,6 +148,7 @@ pub const MAX_THREADS: usize = 1024;
 /// Milliseconds of a whole step (density, solve, force) and of its solve alone,
 /// on a device: medians, back to back, everything resident.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct StepTimes {
     /// A step replayed as one graph.
     pub step_graph: f64,

@@ -11,6 +11,7 @@ use crate::bookshelf::{self, BookshelfError, PinOffset};
 use crate::design::{Design, Nodes};
 use crate::lefdef::{self, DefSummary, GcellGrid, LefDefError, PinPosition, RoutingLayer};
 use crate::text::file;
+use crate::warning::{Warning, WarningCode};
 use std::path::{Path, PathBuf};
 
 pub use crate::bookshelf::LoadedPlacement;
@@ -96,7 +97,7 @@ pub struct Loaded {
     /// The design.
     pub design: Design,
     /// What was odd, passed over or absent, one line each.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Size of all files read together, in bytes, not compressed.
     pub bytes_read: u64,
     /// The files that were read, in this order.
@@ -174,7 +175,7 @@ fn read_def(path: &Path, options: &ReadOptions) -> Result<Loaded, FormatError> {
     if let Some(other) = &options.placement {
         let placed = read_placement(other, &loaded.design.nodes, options.pin_position)?;
         loaded.design.placement = placed.placement;
-        loaded.warnings.retain(|warning| !warning.ends_with(lefdef::UNPLACED));
+        loaded.warnings.retain(|warning| warning.code != WarningCode::NotPlaced);
         loaded.design.nodes.kind = placed.kind;
         loaded.warnings.extend(placed.warnings);
         loaded.own_placement = loaded.files.last().cloned();

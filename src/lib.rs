@@ -217,6 +217,7 @@ pub mod scaled_hpwl;
 pub mod spectral;
 mod text;
 pub mod transform;
+pub mod warning;
 pub mod wirelength;
 
 pub use real::{Precision, Real};

@@ -106,6 +106,7 @@ impl Real for f64 {
 
 /// Floating-point precision, as named on the command line and in reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// IEEE 754 single precision.

@@ -34,6 +34,7 @@ const SCALE: f64 = 36.0;
 
 /// A placement's score.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ScaledHpwl {
     /// HPWL · (1 + [`ScaledHpwl::scaled_overflow`] / 100); none without nets.

@@ -8,7 +8,7 @@
 use super::ReadOptions;
 use super::error::{BookshelfError, Miss};
 use super::lexer;
-use crate::text::file::without_compression;
+use crate::text::file::{self, without_compression};
 use crate::text::words::ends_word;
 use nom::Parser;
 use nom::combinator::opt;
@@ -45,14 +45,26 @@ impl Aux {
 }
 
 /// Reads an `.aux` file's text; `path` is the file's, for messages and as the folder of the others.
+/// Of a
+/// symbolic link, files that are not beside the link are those beside the file that it leads to.
 ///
 /// # Errors
 /// When no `.nodes` or no `.scl` is named, or two files of one kind.
 pub fn parse_aux(text: &[u8], path: &Path) -> Result<Aux, BookshelfError> {
-    parse(text, path.parent().unwrap_or(Path::new(""))).map_err(|miss| miss.locate(path, text))
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let target = path.is_symlink().then(|| path.canonicalize().ok()).flatten();
+    let target = target.as_deref().and_then(Path::parent);
+    let beside = |name: String| {
+        let here = folder.join(&name);
+        match target.map(|target| target.join(&name)) {
+            Some(there) if file::find(&here).is_none() && file::find(&there).is_some() => there,
+            _ => here,
+        }
+    };
+    parse(text, beside).map_err(|miss| miss.locate(path, text))
 }
 
-fn parse<'a>(text: &'a [u8], folder: &Path) -> Result<Aux, Miss<'a>> {
+fn parse(text: &[u8], beside: impl Fn(String) -> PathBuf) -> Result<Aux, Miss<'_>> {
     let (mut nodes, mut nets, mut wts, mut pl, mut scl) = (None, None, None, None, None);
     let mut others = Vec::new();
     let mut i = lexer::first_line(text);
@@ -77,7 +89,7 @@ fn parse<'a>(text: &'a [u8], folder: &Path) -> Result<Aux, Miss<'a>> {
             };
             match slot {
                 Some(Some(_)) => return Err(Miss::expected(at, "one file of each kind")),
-                Some(slot) => *slot = Some(folder.join(name)),
+                Some(slot) => *slot = Some(beside(name)),
                 None => others.push(name),
             }
             rest = behind;

@@ -52,6 +52,7 @@ pub use crate::text::index::NameIndex;
 
 use crate::design::{Design, Nets, NodeKind, Nodes, Placement, Row};
 use crate::text::file::{self, Ahead, Large, Text};
+use crate::warning::{Warning, WarningCode};
 use chunks::Source;
 use error::ErrorKind::Syntax;
 use error::Miss;
@@ -95,7 +96,7 @@ pub struct Loaded {
     /// The design, called as its `.aux` file.
     pub design: Design,
     /// What was odd, passed over or absent, one line each.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Size of all files read together, in bytes, not compressed.
     pub bytes_read: u64,
     /// The files that were read, in this order.
@@ -112,7 +113,7 @@ pub struct LoadedPlacement {
     /// What the nodes are when this file's `/FIXED` and `/FIXED_NI` are heeded.
     pub kind: Vec<NodeKind>,
     /// What was odd or passed over, one line each.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The file that was read.
     pub file: PathBuf,
 }
@@ -154,9 +155,9 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, Bookshel
     let mut reader = Reader::default();
     let (text, aux) = reader.open(aux)?;
     let files = parse_aux(&text, &aux)?;
-    reader
-        .warnings
-        .extend(files.others.iter().map(|word| format!("{}: `{word}` is not read", aux.display())));
+    reader.warnings.extend(files.others.iter().map(|word| {
+        Warning::new(WarningCode::NotRead, format!("{}: `{word}` is not read", aux.display()))
+    }));
     let no_pl = || {
         let expected = "the name of a .pl file".to_owned();
         BookshelfError::whole(&aux, Syntax { expected, found: "none".to_owned() })
@@ -203,7 +204,7 @@ fn found(path: &Path) -> PathBuf {
 /// What gathers while one file after another is read.
 #[derive(Default)]
 struct Reader {
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     bytes_read: u64,
     files: Vec<PathBuf>,
     ahead: Ahead,
@@ -249,15 +250,18 @@ impl Reader {
         &mut self,
         path: Option<&Path>,
         kind: &str,
+        code: WarningCode,
         otherwise: &str,
     ) -> Option<PathBuf> {
         let Some(path) = path else {
-            self.warnings.push(format!("no .{kind} file is named: {otherwise}"));
+            let message = format!("no .{kind} file is named: {otherwise}");
+            self.warnings.push(Warning::new(code, message));
             return None;
         };
         let found = file::find(path);
         if found.is_none() {
-            self.warnings.push(format!("{}: no such file: {otherwise}", path.display()));
+            let message = format!("{}: no such file: {otherwise}", path.display());
+            self.warnings.push(Warning::new(code, message));
         }
         found
     }
@@ -279,16 +283,20 @@ impl Reader {
     ) -> Result<Option<Nets>, BookshelfError> {
         let no_nets = "the design has no nets and no wirelength";
         let mut nets = None;
-        if let Some(path) = self.find_optional(files.nets.as_deref(), "nets", no_nets) {
+        if let Some(path) =
+            self.find_optional(files.nets.as_deref(), "nets", WarningCode::NoNets, no_nets)
+        {
             let pins = Pins::of(nodes, index, offset);
             nets = Some(self.parse(&path, |source| pins.parse(source))?.0);
         }
         let no_weights = "every net weighs 1";
-        let path = self.find_optional(files.wts.as_deref(), "wts", no_weights);
+        let path =
+            self.find_optional(files.wts.as_deref(), "wts", WarningCode::NoWeights, no_weights);
         let text = path.map(|path| self.open(&path)).transpose()?;
         if let (Some((text, path)), Some(nets)) = (text, &mut nets) {
             if text.trim_ascii().is_empty() {
-                self.warnings.push(format!("{}: nothing is in it: {no_weights}", path.display()));
+                let message = format!("{}: nothing is in it: {no_weights}", path.display());
+                self.warnings.push(Warning::new(WarningCode::NoWeights, message));
             }
             let file = parse_wts(&text, &path, &nets.names, index)?;
             self.warnings.extend(file.warnings);
@@ -384,10 +392,10 @@ mod tests {
         let (folder, loaded) = design(["a 1 1 FOO\n", "", ""]);
         let odd = "1 node lines end in words that are not read (first on line 70002: `FOO`)";
         let odd = format!("{}: {odd}", folder.path().join("d.nodes").display());
-        assert!(loaded.unwrap().warnings.contains(&odd));
+        assert!(loaded.unwrap().warnings.iter().any(|w| *w == odd));
         let (folder, loaded) = design(["", "", "NetDegree : 1 e\nnode7\n"]);
         let more = "1 pins more than the header counts (counted on line 1: `140000`)";
         let more = format!("{}: {more}", folder.path().join("d.nets").display());
-        assert!(loaded.unwrap().warnings.contains(&more));
+        assert!(loaded.unwrap().warnings.iter().any(|w| *w == more));
     }
 }

@@ -12,6 +12,7 @@ use crate::design::{Names, Nets, Nodes};
 use crate::text::columns::{self, Column, NameColumn};
 use crate::text::index::NameIndex;
 use crate::text::words;
+use crate::warning::{Warning, WarningCode};
 use std::path::Path;
 
 /// Where pin offsets are counted from.
@@ -30,7 +31,7 @@ pub struct NetsFile {
     /// Nets in file order, each of weight 1.
     pub nets: Nets,
     /// What was passed over.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Reads a `.nets` file's text; `path` is for messages.
@@ -116,7 +117,11 @@ fn parse<'a>(source: Source<'a>, pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<
     Count::check(stated_nets, "nets", &[nets.len()], &mut notes)?;
     Count::check(stated_pins, "pins", &[nets.pins()], &mut notes)?;
     let short = (0..nets.len()).filter(|&e| nets.pins_of(e).len() < 2);
-    notes.count(short.count(), "nets have fewer than two pins and no wirelength");
+    notes.count(
+        WarningCode::ShortNets,
+        short.count(),
+        "nets have fewer than two pins and no wirelength",
+    );
     Ok((nets, notes))
 }
 
@@ -312,7 +317,8 @@ mod tests {
         assert_eq!(read("NumNets : 0\n", PinOffset::Center).unwrap().nets.net_start, [0]);
         let fewer = read("NumPins : 1\nNetDegree : 2\na\nd\n", PinOffset::Center).unwrap();
         let warning = "d.nets: 1 pins more than the header counts (counted on line 1: `1`)";
-        assert_eq!((fewer.nets.pins(), &fewer.warnings[..]), (2, &[warning.to_owned()][..]));
+        assert_eq!(fewer.nets.pins(), 2);
+        assert_eq!(fewer.warnings, [warning]);
     }
 
     #[test]

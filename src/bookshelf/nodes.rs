@@ -10,6 +10,7 @@ use crate::design::{NodeKind, Nodes};
 use crate::text::columns::{Column, NameColumn, capacity};
 use crate::text::index::NameIndex;
 use crate::text::words;
+use crate::warning::{Warning, WarningCode};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -19,7 +20,7 @@ pub struct NodesFile {
     /// Cells, macros and pads in file order; the terminals are fixed.
     pub nodes: Nodes,
     /// What was passed over.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Reads a `.nodes` file's text; `path` is for messages.
@@ -67,10 +68,10 @@ pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes<'_>), Miss<'_>> 
     let all = fixed + of(NodeKind::FixedNoImage);
     Count::check(terminals, "terminals", &[fixed, all], &mut notes)?;
 
-    notes.tally(unread, "node lines end in words that are not read");
+    notes.tally(WarningCode::NotRead, unread, "node lines end in words that are not read");
     let flat = (0..nodes.len())
         .filter(|&i| nodes.kind[i] == NodeKind::Movable && nodes.width[i] * nodes.height[i] == 0.0);
-    notes.count(flat.count(), "movable nodes have no area");
+    notes.count(WarningCode::NoArea, flat.count(), "movable nodes have no area");
     Ok((nodes, notes))
 }
 

@@ -1,6 +1,7 @@
 //! Warnings: oddities that are counted rather than listed.
 
 use crate::text::words::{self, position};
+use crate::warning::{Warning, WarningCode};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -37,39 +38,41 @@ impl<'a> Tally<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Notes<'a>(Vec<Note<'a>>);
 
-/// So many things are so, and what stands in the file at one place: how that is told, and the text from there.
-type Note<'a> = (u64, Cow<'static, str>, Option<(&'static str, &'a [u8])>);
+/// Of a kind, so many things are so, and what stands in the file at one place: how that is told,
+/// and the
+/// text from there.
+type Note<'a> = (WarningCode, u64, Cow<'static, str>, Option<(&'static str, &'a [u8])>);
 
 impl<'a> Notes<'a> {
     /// Warns that `count` things are so, if there are any.
-    pub(super) fn count(&mut self, count: usize, are: &'static str) {
+    pub(super) fn count(&mut self, code: WarningCode, count: usize, are: &'static str) {
         if count > 0 {
-            self.0.push((count as u64, are.into(), None));
+            self.0.push((code, count as u64, are.into(), None));
         }
     }
 
     /// Warns of what `tally` counted, if anything.
-    pub(super) fn tally(&mut self, tally: Tally<'a>, are: &'static str) {
+    pub(super) fn tally(&mut self, code: WarningCode, tally: Tally<'a>, are: &'static str) {
         if tally.count > 0 {
-            self.0.push((tally.count, are.into(), Some(("first on", tally.first))));
+            self.0.push((code, tally.count, are.into(), Some(("first on", tally.first))));
         }
     }
 
     /// Warns of so many more of `what` than the count that stands at `at`.
     pub(super) fn more_than_counted(&mut self, more: u64, what: &'static str, at: &'a [u8]) {
         let are = format!("{what} more than the header counts");
-        self.0.push((more, are.into(), Some(("counted on", at))));
+        self.0.push((WarningCode::HeaderCount, more, are.into(), Some(("counted on", at))));
     }
 
     /// One line a warning, `text` being the file's.
-    pub(super) fn warnings(&self, path: &Path, text: &[u8]) -> Vec<String> {
-        let line = |(count, are, place): &Note<'_>| {
+    pub(super) fn warnings(&self, path: &Path, text: &[u8]) -> Vec<Warning> {
+        let line = |(code, count, are, place): &Note<'_>| {
             let mut line = format!("{}: {count} {are}", path.display());
             if let Some((how, at)) = place {
                 let word = words::show(words::first_word(at));
                 line += &format!(" ({how} line {}: `{word}`)", position(text, at).0);
             }
-            line
+            Warning::new(*code, line)
         };
         self.0.iter().map(line).collect()
     }

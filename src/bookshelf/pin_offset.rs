@@ -3,6 +3,7 @@
 
 use super::nets::PinOffset;
 use crate::design::Design;
+use crate::warning::{Warning, WarningCode};
 use rayon::prelude::*;
 
 /// Pins that lie outside their cells.
@@ -77,7 +78,7 @@ pub(crate) fn is_outside((dx, dy): (f64, f64), (w, h): (f64, f64), rounding: f64
 }
 
 /// A line about [`pins_outside`] for the reader of a design, where there is something to say.
-pub fn pin_offset_hint(design: &Design, offset: PinOffset) -> Option<String> {
+pub fn pin_offset_hint(design: &Design, offset: PinOffset) -> Option<Warning> {
     let found = pins_outside(design, offset);
     let nets = design.nets.as_ref()?;
     let node = nets.pin_node[found.first?] as usize;
@@ -91,15 +92,16 @@ pub fn pin_offset_hint(design: &Design, offset: PinOffset) -> Option<String> {
         PinOffset::Center => ("centre", "lower-left"),
         PinOffset::LowerLeft => ("lower-left corner", "center"),
     };
-    if found.suggests_other() {
-        Some(format!(
+    let message = if found.suggests_other() {
+        format!(
             "{start} with offsets counted from the {now}, {otherwise} with --pin-offset {other}"
-        ))
+        )
     } else if outside * 100 > pins {
-        Some(format!("{start}, {otherwise} with --pin-offset {other}"))
+        format!("{start}, {otherwise} with --pin-offset {other}")
     } else {
-        None
-    }
+        return None;
+    };
+    Some(Warning::new(WarningCode::PinsOutsideCells, message))
 }
 
 #[cfg(test)]
@@ -137,13 +139,14 @@ mod tests {
         assert_eq!((found.pins, found.outside, found.otherwise, found.first), (4, 3, 0, Some(1)));
         let hint = pin_offset_hint(&read, PinOffset::Center).unwrap();
         assert!(
-            hint.ends_with("0 with --pin-offset lower-left") && hint.contains("node 0"),
+            hint.message.ends_with("0 with --pin-offset lower-left")
+                && hint.message.contains("node 0"),
             "{hint}"
         );
         // The other way round: centred ones, from which half a cell was taken.
         let read = design(&[(-9.0, -3.0), (-1.0, -1.0), (-5.0, -2.0)]);
         let hint = pin_offset_hint(&read, PinOffset::LowerLeft).unwrap();
-        assert!(hint.ends_with("0 with --pin-offset center"), "{hint}");
+        assert!(hint.message.ends_with("0 with --pin-offset center"), "{hint}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::notes::{Notes, Tally};
 use crate::design::{NodeKind, Orientation, Placement};
 use crate::text::index::NameIndex;
 use crate::text::words;
+use crate::warning::{Warning, WarningCode};
 use std::path::Path;
 
 /// What a `.pl` file holds.
@@ -18,7 +19,7 @@ pub struct PlFile {
     /// Where each node lies; nodes the file does not mention lie at (0, 0), `N`.
     pub placement: Placement,
     /// What was passed over.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Reads a `.pl` file's text; `path` is for messages.
@@ -89,15 +90,15 @@ pub(super) fn parse<'a>(
     )?;
 
     let mut notes = Notes::default();
-    notes.tally(unread, "places end in words that are not read");
+    notes.tally(WarningCode::NotRead, unread, "places end in words that are not read");
     // A file may place only some nodes, for a placer to begin with, and one that was cut at a line's end
     // looks the same; but fixed nodes are hardly ever left out on purpose.
     let missing = |of: &dyn Fn(NodeKind) -> bool| {
         placed.iter().zip(&*kind).filter(|&(&placed, &kind)| !placed && of(kind)).count()
     };
-    notes.count(missing(&|_| true), "nodes are not placed and lie at 0 0");
+    notes.count(WarningCode::NotPlaced, missing(&|_| true), "nodes are not placed and lie at 0 0");
     let fixed = missing(&|kind| kind != NodeKind::Movable);
-    notes.count(fixed, "of the nodes that are not placed are fixed");
+    notes.count(WarningCode::NotPlaced, fixed, "of the nodes that are not placed are fixed");
     Ok((placement, notes))
 }
 

@@ -8,6 +8,7 @@ use super::error::{BookshelfError, Miss};
 use super::lexer::{self, Count, Parsed, unwrap_miss};
 use super::notes::Notes;
 use crate::design::{Orientation, Row, Symmetry};
+use crate::warning::{Warning, WarningCode};
 use std::path::Path;
 
 /// What a `.scl` file holds.
@@ -16,7 +17,7 @@ pub struct SclFile {
     /// One entry for each subrow, in file order.
     pub rows: Vec<Row>,
     /// What was passed over.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Reads a `.scl` file's text; `path` is for messages.
@@ -42,7 +43,11 @@ fn parse(text: &[u8]) -> Result<(Vec<Row>, Notes<'_>), Miss<'_>> {
     Count::check(stated, "rows", &[core_rows], &mut notes)?;
     let all = rows.len();
     rows.retain(|row| row.sites > 0);
-    notes.count(all - rows.len(), "subrows have no sites and are left out");
+    notes.count(
+        WarningCode::RowsLeftOut,
+        all - rows.len(),
+        "subrows have no sites and are left out",
+    );
     if rows.is_empty() {
         return Err(Miss::expected(i, "a subrow with sites"));
     }

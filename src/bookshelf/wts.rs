@@ -8,6 +8,7 @@ use super::lexer::{self, unwrap_miss};
 use super::notes::{Notes, Tally};
 use crate::design::Names;
 use crate::text::index::NameIndex;
+use crate::warning::{Warning, WarningCode};
 use std::path::Path;
 
 /// What a `.wts` file holds.
@@ -16,7 +17,7 @@ pub struct WtsFile {
     /// Weight of each net; 1 where the file gives none.
     pub weight: Vec<f64>,
     /// What was passed over.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Reads a `.wts` file's text for the nets called `nets`; `path` is for messages.
@@ -59,7 +60,11 @@ fn parse<'a>(
             Ok(())
         },
     )?;
-    notes.tally(strange, "weights are of names that no net and no node has");
+    notes.tally(
+        WarningCode::UnknownNames,
+        strange,
+        "weights are of names that no net and no node has",
+    );
     Ok((weight, notes))
 }
 

@@ -10,6 +10,7 @@ use super::fences::populated;
 use super::fixed::{self, gaps};
 use crate::design::{Blockage, BlockageKind, Design, Halo, NodeKind};
 use crate::grid::{BinGrid, Map, Rect};
+use crate::warning::{Warning, WarningCode};
 use std::borrow::Cow;
 
 /// The blockages of a design, and those that the halos of its fixed nodes make, and fences that no
@@ -30,10 +31,11 @@ pub(super) fn of_design(design: &Design) -> Vec<Blockage> {
 }
 
 /// A warning about movable nodes with a halo.
-pub(super) fn unread_halos(design: &Design) -> Option<String> {
+pub(super) fn unread_halos(design: &Design) -> Option<Warning> {
     let movable = |node: u32| design.nodes.kind[node as usize] == NodeKind::Movable;
     let count = design.halos.iter().filter(|halo| movable(halo.node)).count();
-    (count > 0).then(|| format!("the halos of {count} movable nodes take no area here"))
+    let message = || format!("the halos of {count} movable nodes take no area here");
+    (count > 0).then(|| Warning::new(WarningCode::HalosNotHeeded, message()))
 }
 
 /// What no cell may lie in and no fixed cell covers, as rectangles that do not overlap.

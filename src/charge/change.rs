@@ -9,6 +9,7 @@ use super::{
     smoothing,
 };
 use crate::grid::{Map, Rect};
+use crate::warning::{Warning, WarningCode};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -163,12 +164,13 @@ impl Charge {
         let staying = self.staying();
         let census = fixed::census(&staying, &self.grid.die());
         check_total("fixed cells", census.inside_area + census.clipped_area)?;
-        self.warnings.retain(|warning| !warning.starts_with(BEYOND));
+        self.warnings.retain(|warning| warning.code != WarningCode::FixedOffDie);
         if census.wholly_outside + census.partly_outside > 0 {
-            self.warnings.push(format!(
-                "{BEYOND}: {} wholly, {} partly; their area outside, {}, is left out",
+            let message = format!(
+                "fixed cells reach beyond the die: {} wholly, {} partly; their area outside, {}, is left out",
                 census.wholly_outside, census.partly_outside, census.clipped_area
-            ));
+            );
+            self.warnings.push(Warning::new(WarningCode::FixedOffDie, message));
         }
         self.fixed_area = census.inside_area;
         self.fixed_clipped_area = census.clipped_area;
@@ -231,7 +233,8 @@ impl Charge {
                 Some(room) if room - asked * budget.macro_area < budget.cell_area => {
                     let warning =
                         "the movable cells do not fit into what the bins' target densities leave";
-                    self.warnings.push(format!("{of}{warning}"));
+                    let message = format!("{of}{warning}");
+                    self.warnings.push(Warning::new(WarningCode::CellsCannotFit, message));
                 }
                 Some(_) => (),
                 None => {
@@ -295,9 +298,6 @@ impl Source {
         }
     }
 }
-
-/// How the warning begins that tells of fixed cells beyond the die.
-const BEYOND: &str = "fixed cells reach beyond the die";
 
 fn mean(map: &Map<f64>) -> f64 {
     map.as_slice().iter().sum::<f64>() / map.as_slice().len() as f64

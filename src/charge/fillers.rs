@@ -8,6 +8,7 @@
 
 use super::{Charge, ChargeError};
 use crate::grid::{BinGrid, Rect};
+use crate::warning::{Warning, WarningCode};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
@@ -78,7 +79,7 @@ pub(super) fn add(
         if area > 0.0 {
             let of = charge.warned_of(region);
             let warning = format!("{of}no fillers: the movable cells have no width or height");
-            charge.warnings.push(warning);
+            charge.warnings.push(Warning::new(WarningCode::NoFillers, warning));
         }
         return Ok(());
     }

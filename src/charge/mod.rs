@@ -27,6 +27,7 @@ pub use smoothing::stretch;
 use crate::design::{Design, NodeKind, Row};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::real::Real;
+use crate::warning::{Warning, WarningCode};
 use fences::{Fence, Region};
 use rayon::prelude::*;
 
@@ -83,7 +84,7 @@ pub struct Charge {
     fixed_outside: usize,
     fixed_partly_outside: usize,
     blockage_area: f64,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     source: Source,
 }
 
@@ -110,7 +111,7 @@ struct Source {
     /// Area of every bin that is taken besides.
     taken: Option<Map<f64>>,
     /// What there is to warn of whatever changes.
-    notes: Vec<String>,
+    notes: Vec<Warning>,
     /// Of every region, and the region of every movable cell; empty: one region, the die.
     fences: Vec<Fence>,
     region: Vec<u32>,
@@ -511,7 +512,7 @@ impl Charge {
     }
 
     /// What a user should know: clipped area, a raised target density.
-    pub fn warnings(&self) -> &[String] {
+    pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
@@ -609,7 +610,7 @@ fn check_total(what: &'static str, area: f64) -> Result<(), ChargeError> {
 }
 
 /// The target density to use: `asked`, or the least that fits, at most 1; warnings begin with `of`.
-fn raised(asked: f64, least: f64, of: &str, warnings: &mut Vec<String>) -> f64 {
+fn raised(asked: f64, least: f64, of: &str, warnings: &mut Vec<Warning>) -> f64 {
     if least <= asked {
         return asked;
     }
@@ -619,10 +620,15 @@ fn raised(asked: f64, least: f64, of: &str, warnings: &mut Vec<String>) -> f64 {
         false => String::new(),
     };
     let fit = if least > 1.0 { " and cannot fit" } else { "" };
-    warnings.push(match least.is_finite() {
+    let message = match least.is_finite() {
         true => format!("{of}{raised}the movable cells fill {least:.4} of the free space{fit}"),
         false => format!("{of}{raised}there is no free space, and the movable cells cannot fit"),
-    });
+    };
+    let code = match least > 1.0 {
+        true => WarningCode::CellsCannotFit,
+        false => WarningCode::TargetDensityRaised,
+    };
+    warnings.push(Warning::new(code, message));
     used
 }
 

@@ -61,7 +61,7 @@ fn the_target_is_raised_to_what_fits_and_only_with_fillers() {
     let block = [Rect::at(10.0, 20.0, 10.0, 60.0)];
     let raised = Charge::from_rectangles(grid(), &rectangles(&cells, &block), &fillers).unwrap();
     assert_eq!((raised.target_density(), raised.fillers()), (2400.0 / 5400.0, 0));
-    assert!(raised.warnings[0].contains("raised from 0.25"), "{:?}", raised.warnings);
+    assert!(raised.warnings[0].message.contains("raised from 0.25"), "{:?}", raised.warnings);
     assert!((raised.fixed()[(1, 3)] - 50.0 * 2400.0 / 5400.0).abs() < 1e-12);
     let full = [DIE];
     let full = Charge::from_rectangles(grid(), &rectangles(&cells, &full), &fillers).unwrap();

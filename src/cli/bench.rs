@@ -1,14 +1,16 @@
 //! `placefield bench`: the paper's tables and figures on this machine.
 
+use super::document::write_document;
 use super::engines::open_target;
 use super::failure::{Failure, Interrupted};
 use super::input::use_threads;
+use super::log::{self, spinner};
 use super::options::EngineChoice;
 use super::options::{PrecisionArg, thread_count};
 use super::outputs::{Outputs, PICTURES};
 use super::paper::{self, Experiment, Report, Settings, printed};
 use super::report::page::Page;
-use super::results::{list, spinner, write_json};
+use super::results::list;
 use super::stop;
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
@@ -152,10 +154,6 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
         (_, (_, None)) => unreachable!("only `show` measures nothing"),
     };
     let mut files = Vec::new();
-    if let Some(path) = &output.json {
-        write_json(path, &report)?;
-        files.push(path.clone());
-    }
     if let Some(folder) = &output.plots {
         for table in &report.tables {
             files.extend(paper::draw(table, &report.machine, folder)?);
@@ -163,6 +161,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     }
     if let Some(path) = &output.page {
         Page::of_benchmarks(&report)?.write(None, path)?;
+        files.push(path.clone());
+    }
+    if let Some(path) = &output.json {
+        let inputs = match &args.what {
+            What::Show(show) => std::slice::from_ref(&show.report),
+            _ => &[],
+        };
+        write_document(path, inputs, &files, &report)?;
         files.push(path.clone());
     }
     if printed(output) {
@@ -190,6 +196,7 @@ struct Show {
 impl paper::Listener for Show {
     fn progress(&self, what: &str) {
         self.bar.set_message(what.to_owned());
+        log::progress(|| what.to_owned());
     }
 
     fn finished(&self, table: &paper::Table) {

@@ -10,6 +10,7 @@ use crate::congestion::{
 };
 use crate::grid::Map;
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -69,7 +70,7 @@ pub(crate) struct Congestion {
 }
 
 /// Congestion in numbers; its JSON keys are a contract.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CongestionReport {
     /// Whose formulas.
     pub convention: Convention,

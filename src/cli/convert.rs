@@ -1,17 +1,20 @@
 //! `placefield convert`: a design from one format into another.
 
+use super::document::{Content, write_document};
 use super::failure::{Failure, usage};
 use super::input::{Opened, read_design, use_threads};
 use super::options::DesignArgs;
 use super::outputs::{Outputs, check_placement_output};
 use super::report::DesignReport;
-use super::results::{list, tell, write_json};
+use super::results::{list, tell};
 use crate::bookshelf;
 use crate::design::{BlockageKind, Design};
 use crate::formats::{Format, write_placement};
 use crate::lefdef;
+use crate::warning::{Warning, WarningCode};
 use clap::Args;
 use clap::error::ErrorKind;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,11 +34,9 @@ pub(crate) struct ConvertArgs {
 }
 
 /// What `--json` says.
-#[derive(Serialize)]
-struct ConvertReport {
-    version: &'static str,
-    inputs: Vec<String>,
-    outputs: Vec<String>,
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ConvertReport {
+    /// The design in numbers.
     design: DesignReport,
     /// Half-perimeter wirelength of what was read, in its layout units.
     hpwl: Option<f64>,
@@ -43,7 +44,12 @@ struct ConvertReport {
     units_per_layout_unit: f64,
     /// What the output has no words for, and how much of it there was.
     lost: BTreeMap<&'static str, usize>,
-    warnings: Vec<String>,
+    /// What a reader of the numbers should know.
+    warnings: Vec<Warning>,
+}
+
+impl Content for ConvertReport {
+    const COMMAND: &'static str = "convert";
 }
 
 /// Reads, writes, and says what was lost.
@@ -84,28 +90,29 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<(), Failure> {
             written.files
         }
     };
-    let report = report(&opened, &outputs, units_per_layout_unit, lost, warnings);
+    let report = report(&opened, units_per_layout_unit, lost, warnings);
     if let Some(path) = &args.json {
-        write_json(path, &report)?;
+        write_document(path, &opened.files, &outputs, &report)?;
     }
     if args.json.as_deref() == Some(Path::new("-")) {
         return Ok(());
     }
     let mut warnings = report.warnings.clone();
-    warnings.extend(report.lost.iter().map(|(what, count)| format!("not written: {count} {what}")));
+    let lost = report.lost.iter().map(|(what, count)| {
+        Warning::new(WarningCode::NotWritten, format!("not written: {count} {what}"))
+    });
+    warnings.extend(lost);
     tell(&[], &warnings);
     Ok(list(&outputs)?)
 }
 
 fn report(
     opened: &Opened,
-    outputs: &[PathBuf],
     units_per_layout_unit: f64,
     lost: BTreeMap<&'static str, usize>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 ) -> ConvertReport {
     let design = &opened.design;
-    let names = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect();
     let area = |fixed: bool| {
         let nodes = (0..design.nodes.len()).filter(|&i| match design.nodes.kind[i] {
             crate::design::NodeKind::Movable => !fixed,
@@ -115,9 +122,6 @@ fn report(
         nodes.map(|i| design.rect(i).area()).sum()
     };
     ConvertReport {
-        version: env!("CARGO_PKG_VERSION"),
-        inputs: names(&opened.files),
-        outputs: names(outputs),
         design: DesignReport {
             def: opened.def.clone(),
             ..DesignReport::of(design, area(false), area(true))

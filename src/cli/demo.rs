@@ -1,6 +1,7 @@
 //! `placefield demo`: all of it on a generated design.
 
 use super::compare::command as compare;
+use super::document::write_document;
 use super::evaluation::evaluate;
 use super::failure::{Failure, usage};
 use super::generate::{Spec, generate, write_bookshelf};
@@ -9,7 +10,7 @@ use super::options::EngineChoice;
 use super::options::EvaluationArgs;
 use super::place::{self, PlaceArgs};
 use super::report::page::Page;
-use super::results::{make_folder, tell, write_json};
+use super::results::{make_folder, tell};
 use super::{eval, pictures};
 use clap::Args;
 use clap::error::ErrorKind;
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     tell(&evaluated.notes, &evaluated.report.warnings);
     eval::print(&evaluated.report)?;
     let json = args.out.join("eval.json");
-    write_json(&json, &evaluated.report)?;
+    write_document(&json, &opened.files, &[] as &[PathBuf], &evaluated.report)?;
 
     let mut out = io::stdout().lock();
     writeln!(out, "   {}", json.display())?;
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let table = compare::compare(&opened, &evaluation.options, args.iterations, None)?;
     compare::print(&table)?;
     let json = args.out.join("compare.json");
-    write_json(&json, &table)?;
+    write_document(&json, &opened.files, &[] as &[PathBuf], &table)?;
     let mut out = io::stdout().lock();
     writeln!(out, "   {}", json.display())?;
     for file in pictures::draw_comparison(&opened.design.name, &table.iterations, &args.out)? {

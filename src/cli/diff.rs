@@ -1,5 +1,6 @@
 //! `placefield diff`: two placements of one design, and what is between them.
 
+use super::document::{Content, write_document};
 use super::engines::EngineReal;
 use super::evaluation::{Evaluated, evaluate, write_column, write_map};
 use super::failure::{Failure, usage};
@@ -11,7 +12,7 @@ use super::pictures::save;
 use super::report::difference::Difference;
 use super::report::page::Page;
 use super::report::{DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report};
-use super::results::{list, tell, write_json};
+use super::results::{list, tell};
 use super::views::{cells_and_overflow, coarse_grid, fixed_outlines, node_name};
 use crate::congestion::RoutingGrid;
 use crate::design::{Design, Placement};
@@ -20,8 +21,10 @@ use crate::engine::Timed;
 use crate::formats::read_placement;
 use crate::grid::{BinGrid, Map, Rect};
 use crate::plot::{Arrows, BarSeries, Bars, HeatMap, Picture, Scale};
+use crate::warning::Warning;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -43,6 +46,11 @@ pub(crate) struct DiffArgs {
     evaluation: EvaluationArgs,
     #[command(flatten)]
     results: ResultArgs,
+    /// Fail, with exit code 1, when the second placement's HPWL is longer by more than this share
+    /// of the
+    /// first one's, as 1% or 0.01
+    #[arg(long, value_name = "SHARE", value_parser = rise)]
+    max_hpwl_rise: Option<f64>,
     /// Write a page with the maps of both under one cursor, and what is between them
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
@@ -51,6 +59,33 @@ pub(crate) struct DiffArgs {
     pictures: Vec<DiffPicture>,
     #[command(flatten)]
     drawing: PictureArgs,
+}
+
+/// `--max-hpwl-rise`.
+fn rise(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    let number = number.trim_end().parse().ok().filter(|v: &f64| (0.0..=1e6).contains(v));
+    number.map(|v| unit * v).ok_or_else(|| "expected a share from 0 on, as 1% or 0.01".to_owned())
+}
+
+impl DiffArgs {
+    /// An error where wires are longer than `--max-hpwl-rise` allows.
+    fn check_rise(&self, change: &Change) -> Result<(), Failure> {
+        let Some(most) = self.max_hpwl_rise else { return Ok(()) };
+        match change.hpwl_relative {
+            Some(rise) if rise <= most => Ok(()),
+            Some(rise) => Err(format!(
+                "HPWL rises by {:.4} %, and --max-hpwl-rise allows {:.4} %",
+                100.0 * rise,
+                100.0 * most
+            )
+            .into()),
+            None => Err("there is no HPWL to compare, and --max-hpwl-rise asks for it".into()),
+        }
+    }
 }
 
 /// How pictures are drawn says something where there are pictures.
@@ -87,40 +122,72 @@ const MAPS: Names = Names::These(&[
 ]);
 
 /// Everything a comparison of two placements says; its JSON keys are stable.
-#[derive(Serialize)]
-struct DiffReport {
-    version: &'static str,
-    inputs: Vec<String>,
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DiffReport {
+    /// The design in numbers.
     design: DesignReport,
+    /// The bins.
     grid: GridReport,
+    /// How both were evaluated.
     options: OptionsReport,
+    /// The placement before.
     from: Side,
+    /// The placement after.
     to: Side,
+    /// The second less the first.
     change: Change,
+    /// How far the cells moved.
     displacement: Displacement,
-    /// Names of `displacement.farthest`, in its order.
-    farthest: Vec<String>,
-    warnings: Vec<String>,
+    /// The cells that moved farthest, the farthest first.
+    farthest: Vec<Farthest>,
+    /// What a reader of the numbers should know.
+    warnings: Vec<Warning>,
+}
+
+impl Content for DiffReport {
+    const COMMAND: &'static str = "diff";
+}
+
+/// A cell, by its centre before and after.
+#[derive(Serialize, JsonSchema)]
+struct Farthest {
+    /// Its name.
+    cell: String,
+    /// |Δx| + |Δy|, layout units.
+    distance: f64,
+    /// `[x, y]` before, layout units.
+    from: (f64, f64),
+    /// `[x, y]` after.
+    to: (f64, f64),
 }
 
 /// One of the two placements.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Side {
+    /// Its file.
     placement: String,
+    /// Half-perimeter wirelength, every net weighing 1, layout units.
     hpwl: Option<f64>,
+    /// The same with the nets' weights.
     hpwl_weighted: Option<f64>,
+    /// Overflow, maximum and areas.
     density: DensityReport,
+    /// Energy and extremes of φ and E.
     field: FieldReport,
 }
 
 /// The second placement less the first.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Change {
+    /// Half-perimeter wirelength, layout units.
     hpwl: Option<f64>,
     /// Over the first placement's HPWL.
     hpwl_relative: Option<f64>,
+    /// Smoothed overflow.
     overflow_smoothed: f64,
+    /// Exact overflow.
     overflow_exact: f64,
+    /// Σ φ·ρ over bins, bin widths squared.
     energy: f64,
     /// Largest |Δρ| of a bin.
     density_largest: f64,
@@ -143,7 +210,7 @@ impl Side {
 /// Reads both, evaluates both, writes, draws, prints.
 pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
-    if args.evaluation.design.pl.is_some() {
+    if !args.evaluation.design.pl.is_empty() {
         let message = "the placements are those of --from and --to: '--pl' chooses nothing";
         return Err(usage(ErrorKind::ArgumentConflict, message));
     }
@@ -207,11 +274,14 @@ fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
     };
     let mut warnings = a.warnings.clone();
     warnings.extend(b.warnings.iter().filter(|w| !a.warnings.contains(w)).cloned());
-    let names = moved.farthest.iter().map(|m| node_name(design, m.node as usize));
-    let farthest = names.collect();
+    let of = |m: &Moved| Farthest {
+        cell: node_name(design, m.node as usize),
+        distance: m.distance,
+        from: m.from,
+        to: m.to,
+    };
+    let farthest = moved.farthest.iter().map(of).collect();
     let report = DiffReport {
-        version: a.version,
-        inputs: opened.files.iter().map(|path| path.display().to_string()).collect(),
         from: Side::of(&args.from, &a),
         to: Side::of(&args.to, &b),
         design: a.design.clone(),
@@ -256,16 +326,17 @@ fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
     }
     files.retain(|path| path != Path::new("-"));
     if let Some(path) = &args.results.json {
-        write_json(path, &report)?;
+        write_document(path, &opened.files, &files, &report)?;
         files.push(path.clone());
     }
     if args.results.json_alone() || args.report.as_deref() == Some(Path::new("-")) {
         tell(&notes, &[]);
-        return Ok(());
+        return args.check_rise(&report.change);
     }
     tell(&notes, &report.warnings);
     print(&report)?;
-    Ok(list(&files)?)
+    list(&files)?;
+    args.check_rise(&report.change)
 }
 
 fn difference<T: crate::Real>(from: &Map<T>, to: &Map<T>) -> Map<T> {
@@ -312,12 +383,11 @@ impl<T: crate::Real> Drawer<'_, T> {
     fn page(&self, reports: [&Report; 2], overflow: [&Map<f64>; 2]) -> Result<Page, Failure> {
         let moves = mean_moves(self.design, self.first, self.grid)?;
         let [x, y] = &moves.mean;
-        let row = |(moved, name): (&Moved, &String)| {
+        let row = |moved: &Farthest| {
             let place = |(x, y): (f64, f64)| format!("({x:.1}, {y:.1})");
             let distance = format!("{:.1}", moved.distance);
-            vec![name.clone(), distance, place(moved.from), place(moved.to)]
+            vec![moved.cell.clone(), distance, place(moved.from), place(moved.to)]
         };
-        let farthest = self.report.displacement.farthest.iter().zip(&self.report.farthest);
         let page = Difference {
             design: self.design,
             grid: self.grid,
@@ -332,7 +402,7 @@ impl<T: crate::Real> Drawer<'_, T> {
                 false => "mean displacement of the cells once there",
             },
             distances: self.picture(DiffPicture::DisplacementHistogram)?,
-            farthest: farthest.map(row).collect(),
+            farthest: self.report.farthest.iter().map(row).collect(),
             warnings: &self.report.warnings,
         };
         page.page()
@@ -576,8 +646,8 @@ fn print(report: &DiffReport) -> io::Result<()> {
     for range in &m.histogram {
         writeln!(out, "  {:>10} {}", range_name(range), range.cells)?;
     }
-    for (moved, name) in m.farthest.iter().zip(&report.farthest) {
-        let ((x0, y0), (x1, y1)) = (moved.from, moved.to);
+    for moved in &report.farthest {
+        let (name, (x0, y0), (x1, y1)) = (&moved.cell, moved.from, moved.to);
         writeln!(out, "  {name} by {:.6}: ({x0}, {y0}) -> ({x1}, {y1})", moved.distance)?;
     }
     Ok(())

@@ -1,26 +1,43 @@
 //! `placefield eval`: one placement in numbers.
 
 use super::congestion::CongestionArgs;
+use super::document::{write_document, write_documents};
 use super::evaluation::evaluate;
-use super::failure::Failure;
+use super::failure::{Failure, usage};
 use super::input::{Opened, open_design, with_precision};
 use super::legality;
-use super::options::EvaluationArgs;
-use super::outputs::{Names, ResultArgs};
+use super::options::{DesignArgs, EvaluationArgs};
+use super::outputs::{Names, ResultArgs, one_standard_input};
 use super::pictures;
 use super::report::Report;
-use super::results::{list, tell, write_json};
+use super::results::{list, tell, write_output, write_table};
+use super::windows::{self, window};
 use crate::charge::Clipped;
 use crate::congestion::RoutingGrid;
+use crate::grid::Rect;
 use crate::scaled_hpwl;
+use crate::warning::Warning;
 use clap::Args;
+use clap::error::ErrorKind;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Options of `placefield eval`.
 #[derive(Args)]
 pub(crate) struct EvalArgs {
     #[command(flatten)]
     evaluation: EvaluationArgs,
+    /// More designs, evaluated by the same options: with these, or with --pl given several times,
+    /// there is
+    /// one table, and the JSON is a list
+    #[arg(value_name = "MORE")]
+    more: Vec<PathBuf>,
+    /// Write a table as CSV, with a line for every placement; - for standard output
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// A window of the die, layout units, whose numbers are added; once for each
+    #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = window, allow_hyphen_values = true)]
+    region: Vec<Rect>,
     #[command(flatten)]
     congestion: CongestionArgs,
     /// Count congestion in the gcells of the DEF file's GCELLGRID, not in the evaluation's bins
@@ -91,63 +108,222 @@ const MAPS: Names = Names::These(&[
     "demand_vertical.csv",
 ]);
 
+/// One of the placements that are evaluated.
+struct Row {
+    /// The file of the placement, or of the design where that has its own.
+    placement: String,
+    report: Report,
+    /// What each `auto` took.
+    notes: Vec<String>,
+    files: Vec<PathBuf>,
+    clipped: Clipped,
+}
+
 /// Reads, evaluates, prints.
 pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
-    args.evaluation.design.check()?;
-    // Outputs first: a run of minutes must not end on one that cannot be written.
+    let designs = args.designs()?;
+    let several = designs.len() > 1;
     let results = &args.results;
-    results.check(MAPS, &args.evaluation.design.files())?;
-    let mut opened = open_design(&args.evaluation)?;
+    if several && (results.maps.is_some() || results.plots.is_some()) {
+        let message = "'--maps' and '--plots' are of one placement";
+        return Err(usage(ErrorKind::ArgumentConflict, message));
+    }
+    // Outputs first: a run of minutes must not end on one that cannot be written.
+    let inputs: Vec<PathBuf> = designs.iter().flat_map(DesignArgs::files).collect();
+    results.check(MAPS, args.csv.as_ref(), &inputs)?;
+    let mut rows = Vec::new();
+    let mut outputs = Vec::new();
+    let alone = results.json_alone() || args.csv.as_deref() == Some(Path::new("-"));
+    for design in designs {
+        let evaluation = EvaluationArgs { design, options: args.evaluation.options.clone() };
+        rows.push(evaluated(args, &evaluation, &mut outputs)?);
+    }
+    if let Some(path) = &args.csv {
+        write_csv(path, &rows)?;
+        outputs.push(path.clone());
+    }
+    if let Some(path) = &results.json {
+        let all: Vec<_> = rows.iter().map(|row| (&row.files[..], &row.report)).collect();
+        match &all[..] {
+            [(files, report)] => write_document(path, files, &outputs, *report)?,
+            all => write_documents(path, all, &outputs)?,
+        }
+        outputs.push(path.clone());
+    }
+    // The warnings are in the JSON, too.
+    let warnings: Vec<Warning> = match results.json_alone() {
+        true => Vec::new(),
+        false => rows.iter().flat_map(|row| row.warnings(several)).collect(),
+    };
+    tell(&rows[0].notes, &warnings);
+    if !alone {
+        match several {
+            true => print_table(&rows)?,
+            false => print(&rows[0].report)?,
+        }
+        list(&outputs)?;
+    }
+    let failed = rows.iter().find_map(|row| args.failed(row).map(|why| (row, why)));
+    match failed {
+        Some((row, why)) if several => Err(format!("{}: {why}", row.placement).into()),
+        Some((_, why)) => Err(why.into()),
+        None => Ok(()),
+    }
+}
+
+/// One placement in numbers, and what is written of it alone.
+fn evaluated(
+    args: &EvalArgs,
+    evaluation: &EvaluationArgs,
+    outputs: &mut Vec<PathBuf>,
+) -> Result<Row, Failure> {
+    let results = &args.results;
+    let placement = evaluation.design.pl.first().unwrap_or(&evaluation.design.path);
+    let placement = placement.display().to_string();
+    let mut opened = open_design(evaluation)?;
     let legality = match args.legality || args.require_legal {
         true => Some(legality::judge(&mut opened)?),
         false => None,
     };
-    let options = &args.evaluation.options;
-    let off_die = with_precision!(options.precision(), T => {
+    let options = &evaluation.options;
+    with_precision!(options.precision(), T => {
         let mut evaluated = evaluate::<T>(&opened, options)?;
         evaluated.add_congestion(&opened, &args.congestion, args.gcells(&opened)?)?;
         let report = &mut evaluated.report;
-        report.legality.clone_from(&legality);
+        report.legality = legality;
+        let charge = evaluated.engine.charge();
+        report.windows = windows::reports(&opened.design, charge, &args.region);
         if args.scaled_hpwl {
             report.scaled_hpwl = Some(scaled_hpwl::score(&opened.design, options.target_density())?);
         }
-        let mut files = Vec::new();
         if let Some(folder) = &results.maps {
-            files.extend(evaluated.write_maps(folder, results.maps_as)?);
+            outputs.extend(evaluated.write_maps(folder, results.maps_as)?);
         }
         if let Some(folder) = &results.plots {
             let subject =
                 pictures::Subject { design: &opened.design, evaluated: &evaluated, folder };
-            files.extend(pictures::draw(&[subject], &Default::default())?);
+            outputs.extend(pictures::draw(&[subject], &Default::default())?);
         }
-        if let Some(path) = &results.json {
-            write_json(path, &evaluated.report)?;
-            files.push(path.clone());
+        let (report, notes) = (evaluated.report, evaluated.notes);
+        Ok(Row { placement, report, notes, files: opened.files, clipped: evaluated.off_die })
+    })
+}
+
+impl EvalArgs {
+    /// Every design with every placement.
+    fn designs(&self) -> Result<Vec<DesignArgs>, Failure> {
+        let first = &self.evaluation.design;
+        if !self.more.is_empty() && !first.pl.is_empty() {
+            let message = "'--pl' is of one design: expected one DESIGN";
+            return Err(usage(ErrorKind::ArgumentConflict, message));
         }
-        if results.json_alone() {
-            tell(&evaluated.notes, &[]); // the warnings are in the JSON
-        } else {
-            tell(&evaluated.notes, &evaluated.report.warnings);
-            print(&evaluated.report)?;
-            list(&files)?;
-        }
-        evaluated.off_die
-    });
-    let Clipped { wholly, partly, .. } = off_die;
-    if args.require_on_die && wholly + partly > 0 {
-        let message = format!(
-            "{} movable cells are not on the die: {wholly} wholly, {partly} partly",
-            wholly + partly
-        );
-        return Err(message.into());
+        let more = self.more.iter().map(|path| first.with_path(path));
+        let all: Vec<DesignArgs> = match &first.pl[..] {
+            [] | [_] => std::iter::once(first.clone()).chain(more).collect(),
+            several => several.iter().map(|pl| first.with_placement(pl)).collect(),
+        };
+        all.iter().try_for_each(DesignArgs::check)?;
+        one_standard_input(all.iter().map(|design| &*design.path))?;
+        Ok(all)
     }
-    match legality {
-        Some(legality) if args.require_legal && !legality.legal => {
-            Err(format!("the placement is {legality}").into())
+
+    /// What `--require-on-die` and `--require-legal` have against a placement.
+    fn failed(&self, row: &Row) -> Option<String> {
+        let Clipped { wholly, partly, .. } = row.clipped;
+        if self.require_on_die && wholly + partly > 0 {
+            return Some(format!(
+                "{} movable cells are not on the die: {wholly} wholly, {partly} partly",
+                wholly + partly
+            ));
         }
-        _ => Ok(()),
+        match &row.report.legality {
+            Some(legality) if self.require_legal && !legality.legal => {
+                Some(format!("the placement is {legality}"))
+            }
+            _ => None,
+        }
     }
+}
+
+/// The columns of a table of several placements.
+const COLUMNS: [&str; 11] = [
+    "design",
+    "placement",
+    "movable",
+    "nets",
+    "bins",
+    "target_density",
+    "hpwl",
+    "hpwl_weighted",
+    "overflow_smoothed",
+    "overflow_exact",
+    "legal",
+];
+
+impl Row {
+    /// Of several placements each warning says which it is of.
+    fn warnings(&self, several: bool) -> Vec<Warning> {
+        let named = |warning: &Warning| {
+            Warning::new(warning.code, format!("{}: {warning}", self.placement))
+        };
+        match several {
+            true => self.report.warnings.iter().map(named).collect(),
+            false => self.report.warnings.clone(),
+        }
+    }
+
+    /// In the order of [`COLUMNS`]; none where there is no such number.
+    fn cells(&self) -> [Option<String>; COLUMNS.len()] {
+        let report = &self.report;
+        let (d, o, v) = (&report.design, &report.options, &report.density);
+        let [nx, ny] = report.grid.bins;
+        [
+            Some(d.name.clone()),
+            Some(self.placement.clone()),
+            Some(d.movable.to_string()),
+            Some(d.nets.to_string()),
+            Some(format!("{nx}x{ny}")),
+            Some(o.target_density.to_string()),
+            report.hpwl.map(|v| v.to_string()),
+            report.hpwl_weighted.map(|v| v.to_string()),
+            Some(v.overflow_smoothed.to_string()),
+            Some(v.overflow_exact.to_string()),
+            report.legality.as_ref().map(|legality| legality.legal.to_string()),
+        ]
+    }
+}
+
+/// A line for every placement; what is not there is empty.
+fn write_csv(path: &Path, rows: &[Row]) -> Result<(), Failure> {
+    let quoted = |cell: String| match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell,
+    };
+    write_output(path, |out| {
+        writeln!(out, "{}", COLUMNS.join(","))?;
+        for row in rows {
+            let cells = row.cells().map(|cell| quoted(cell.unwrap_or_default()));
+            writeln!(out, "{}", cells.join(","))?;
+        }
+        Ok(())
+    })
+}
+
+fn print_table(rows: &[Row]) -> io::Result<()> {
+    let header = COLUMNS.map(|name| name.replace('_', " "));
+    let shown = |(name, cell): (&str, Option<String>)| match (name, cell) {
+        (_, None) => "-".to_owned(),
+        // In as many digits as of one placement.
+        (name, Some(text)) => match text.parse::<f64>() {
+            Ok(value) if name.starts_with("hpwl") => format!("{value:.6e}"),
+            Ok(value) if name.starts_with("overflow") => format!("{value:.6}"),
+            _ => text,
+        },
+    };
+    let cells = |row: &Row| COLUMNS.into_iter().zip(row.cells()).map(shown).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
+    write_table(&mut io::stdout().lock(), &header, &rows, 2)
 }
 
 /// The report as a person reads it, without the warnings.
@@ -214,6 +390,9 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
         "area       {:.6e} in the map, {:.6e} clipped, {:.6e} lost over the edge by stretching, layout units²",
         v.total_area, v.clipped_area, v.edge_loss_area
     )?;
+    for window in &report.windows {
+        writeln!(out, "window     {window}")?;
+    }
     for region in &report.regions {
         writeln!(
             out,

@@ -4,6 +4,7 @@ use super::congestion::{Congestion, CongestionArgs};
 use super::engines::{self, Chosen, EngineReal};
 use super::failure::Failure;
 use super::input::{Opened, charge_of};
+use super::log;
 use super::options::SolveArgs;
 use super::outputs::MapsFormat;
 use super::report::{
@@ -17,6 +18,7 @@ use crate::charge::{Charge, Clipped};
 use crate::congestion::RoutingGrid;
 use crate::engine::{MapKind, Timed};
 use crate::grid::Map;
+use crate::warning::{Warning, WarningCode};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -39,6 +41,7 @@ pub(crate) fn evaluate<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
 ) -> Result<Evaluated<T>, Failure> {
+    log::begin("making bins and charge");
     let start = Instant::now();
     let charge = charge_of(&opened.design, options)?;
     let making = start.elapsed().as_secs_f64() * 1e3;
@@ -55,6 +58,7 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     charge: Charge,
 ) -> Result<Evaluated<T>, Failure> {
     let design = &opened.design;
+    log::begin("evaluating");
     let start = Instant::now();
     let Chosen { mut engines, note } =
         engines::open::<T>(charge, &options.engine_options(), options.engine)?;
@@ -94,10 +98,14 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     // Who made the charge may have said these already.
     warnings.extend(charge.warnings().iter().filter(|w| !opened.warnings.contains(w)).cloned());
     if clipped.wholly + clipped.partly > 0 {
-        warnings.push(format!(
+        let message = format!(
             "movable cells reach beyond the die: {} of {} wholly, {} partly; their area outside, {}, counts as overflow",
-            clipped.wholly, charge.movable(), clipped.partly, clipped.area
-        ));
+            clipped.wholly,
+            charge.movable(),
+            clipped.partly,
+            clipped.area
+        );
+        warnings.push(Warning::new(WarningCode::MovableOffDie, message));
     }
     // No bin may hold it, so it is above any target.
     let overflow_off_die = match clipped.area > 0.0 {
@@ -111,8 +119,6 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let microns = |length: Option<f64>| Some(length? / design.units_per_micron?);
     let descriptor = engine.descriptor();
     let report = Report {
-        version: env!("CARGO_PKG_VERSION"),
-        inputs: opened.files.iter().map(|path| path.display().to_string()).collect(),
         design: DesignReport {
             def: opened.def.clone(),
             ..DesignReport::of(design, charge.movable_area(), charge.fixed_area())
@@ -154,6 +160,7 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
         hpwl_um: microns(hpwl.map(|h| h.unweighted)),
         hpwl_weighted_um: microns(hpwl.map(|h| h.weighted)),
         regions,
+        windows: Vec::new(),
         scaled_hpwl: None,
         legality: None,
         congestion: None,

@@ -1,10 +1,11 @@
 //! `placefield info`: engines and devices found, and why one is missing.
 
+use super::document::{Content, write_document};
 use super::failure::Failure;
 use super::outputs::Outputs;
-use super::results::write_json;
 use crate::engine::Pipeline;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,21 +19,29 @@ pub(crate) struct InfoArgs {
 }
 
 /// What this build and this machine have; its JSON keys are stable.
-#[derive(Serialize)]
-struct Info {
-    version: &'static str,
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Info {
+    /// Names of the pipelines.
     pipelines: [&'static str; Pipeline::ALL.len()],
+    /// Names of the precisions.
     precisions: [&'static str; 2],
+    /// The CPU engine.
     cpu: Cpu,
+    /// The CUDA engine.
     cuda: Cuda,
 }
 
-#[derive(Serialize)]
+impl Content for Info {
+    const COMMAND: &'static str = "info";
+}
+
+#[derive(Serialize, JsonSchema)]
 struct Cpu {
+    /// Threads that there are.
     threads: usize,
 }
 
-#[derive(Serialize, Default)]
+#[derive(Serialize, Default, JsonSchema)]
 struct Cuda {
     /// Whether device 0 can be used.
     usable: bool,
@@ -40,24 +49,35 @@ struct Cuda {
     obstacle: Option<String>,
     /// Versions of what is opened at run time, as "13.0"; null when it was not found.
     driver: Option<String>,
+    /// Likewise.
     cufft: Option<String>,
+    /// Likewise.
     nvrtc: Option<String>,
+    /// Likewise.
     nccl: Option<String>,
-    /// Whether the kernels are in the program, and else where they are kept once compiled.
+    /// Whether the kernels are in the program.
     precompiled: bool,
+    /// Where they are kept once compiled.
     cache: Option<PathBuf>,
+    /// The GPUs that were found.
     devices: Vec<Device>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Device {
+    /// The number it is opened by.
     ordinal: usize,
+    /// Its own name.
     name: String,
+    /// As "9.0".
     compute_capability: String,
+    /// Memory, MiB.
     memory_mib: usize,
+    /// Streaming multiprocessors.
     multiprocessors: usize,
-    /// Shared memory that a block can have.
+    /// Shared memory that a block can have, KiB.
     shared_memory_kib: usize,
+    /// What keeps it from being used.
     obstacle: Option<String>,
 }
 
@@ -65,14 +85,13 @@ struct Device {
 pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
     Outputs::default().file("--json", args.json.as_ref()).check(&[])?;
     let info = Info {
-        version: env!("CARGO_PKG_VERSION"),
         pipelines: Pipeline::ALL.map(Pipeline::name),
         precisions: ["f32", "f64"],
         cpu: Cpu { threads: std::thread::available_parallelism().map_or(1, |n| n.get()) },
         cuda: cuda(),
     };
     if let Some(path) = &args.json {
-        write_json(path, &info)?;
+        write_document(path, &[] as &[PathBuf], &[] as &[PathBuf], &info)?;
         if path == Path::new("-") {
             return Ok(());
         }
@@ -121,7 +140,7 @@ fn cuda() -> Cuda {
 fn print(info: &Info) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let (pipelines, cuda) = (info.pipelines.join(", "), &info.cuda);
-    writeln!(out, "placefield {}", info.version)?;
+    writeln!(out, "placefield {}", env!("CARGO_PKG_VERSION"))?;
     writeln!(
         out,
         "cpu   {} threads; pipelines {pipelines} (auto: three-pass); f32, f64",

@@ -2,9 +2,9 @@
 
 use super::engines;
 use super::failure::Failure;
+use super::log::spinner;
 use super::memory;
 use super::options::{Bins, DesignArgs, EvaluationArgs, SolveArgs};
-use super::results::spinner;
 use crate::Precision;
 use crate::bookshelf;
 use crate::charge::{Charge, ChargeError, origin_for};
@@ -14,6 +14,7 @@ use crate::formats;
 use crate::grid::BinGrid;
 use crate::lefdef::{DefSummary, GcellGrid, PinPosition, RoutingLayer};
 use crate::place::default_bins;
+use crate::warning::Warning;
 use std::path::PathBuf;
 use std::sync::Once;
 use std::time::Instant;
@@ -34,7 +35,7 @@ pub(crate) fn use_threads(threads: usize) -> Result<(), Failure> {
 /// A design in memory, and what reading it said.
 pub(crate) struct Opened {
     pub(crate) design: Design,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Warning>,
     pub(crate) parse_ms: f64,
     /// What was read.
     pub(crate) files: Vec<PathBuf>,
@@ -50,7 +51,7 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// The same with its cells elsewhere, and what there is to warn of then.
-    pub(crate) fn with(&self, design: Design, warnings: Vec<String>) -> Opened {
+    pub(crate) fn with(&self, design: Design, warnings: Vec<Warning>) -> Opened {
         let (files, own_placement) = (self.files.clone(), self.own_placement.clone());
         let (parse_ms, def) = (self.parse_ms, self.def.clone());
         let (gcell_grid, layers) = (self.gcell_grid.clone(), self.layers.clone());

@@ -6,35 +6,51 @@ use super::views::node_name;
 use crate::design::{Design, Placement};
 use crate::formats::read_placement;
 use crate::legality::{self, Fault, Legality, LegalityOptions};
+use crate::warning::{Warning, WarningCode};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
 /// How legal a placement is; its JSON keys are a contract.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[allow(missing_docs)] // named by their keys, and as in `Legality`
 pub struct LegalityReport {
+    /// Whether nothing is wrong.
     pub legal: bool,
+    /// Pairs of cells that share area, one of them movable.
     pub overlaps: u64,
+    /// The area that they share, layout units squared.
     pub overlap_area: f64,
+    /// Movable cells whose bottom edge is on no row.
     pub off_row: usize,
+    /// Movable cells whose left edge is on no site.
     pub off_site: usize,
     /// Beyond the die or a row.
     pub outside: usize,
+    /// Movable cells beyond the die.
     pub outside_die: usize,
+    /// Movable cells beyond the sites of a row they cover.
     pub outside_row: usize,
+    /// Cells that do not lie as their row asks or as they may.
     pub orientation: usize,
+    /// Whether cells are turned as flipped rows ask at all.
     pub orientations_assigned: bool,
+    /// Fixed cells that are elsewhere, or turned.
     pub fixed_moved: usize,
+    /// Cells on the wrong side of a fence.
     pub fence: usize,
+    /// Cells in hard blockages.
     pub blocked: usize,
+    /// Cells in halos.
     pub halo: usize,
+    /// Cells on rows whose rails or sites they do not take.
     pub wrong_row: usize,
     /// The ten worst of every fault.
     pub worst: Vec<ViolationReport>,
 }
 
 /// One fault, with the names of its cells.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ViolationReport {
     /// What is wrong.
     pub fault: Fault,
@@ -56,10 +72,11 @@ pub(super) fn fix_as_at_home(opened: &mut Opened) -> Result<Option<Placement>, F
     let freed = home.kind.iter().zip(&opened.design.nodes.kind);
     let freed = freed.filter(|(home, now)| home != now).count();
     if freed > 0 {
-        opened.warnings.push(format!(
+        let message = format!(
             "{}: fixes {freed} nodes that the placement at hand does not; legality takes them as fixed",
             home.file.display()
-        ));
+        );
+        opened.warnings.push(Warning::new(WarningCode::FixedFreed, message));
     }
     opened.design.nodes.kind = home.kind;
     Ok(Some(home.placement))

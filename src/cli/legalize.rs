@@ -1,21 +1,26 @@
 //! `placefield legalize`: a placement made legal.
 
 use super::diff::write_moves;
+use super::document::{Content, write_document};
 use super::failure::{Failure, usage};
 use super::input::{read_design, use_threads};
 use super::legality::fix_as_at_home;
 use super::options::{DesignArgs, thread_count};
 use super::outputs::{Outputs, PICTURES, check_placement_output};
 use super::report::DesignReport;
-use super::results::{list, tell, write_json};
+use super::results::{list, tell};
 use super::stages::{LegalArgs, StageReport, Stages};
+use crate::cpu::engine::milliseconds;
 use crate::design::NodeKind;
 use crate::formats::write_placement;
+use crate::warning::Warning;
 use clap::Args;
 use clap::error::ErrorKind;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Options of `placefield legalize`.
 #[derive(Args)]
@@ -39,18 +44,35 @@ pub(crate) struct LegalizeArgs {
 }
 
 /// `--json`; its keys are a contract.
-#[derive(Serialize)]
-struct Document<'a> {
-    version: &'static str,
-    inputs: Vec<String>,
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LegalizeReport<'a> {
+    /// The design in numbers.
     design: DesignReport,
     #[serde(flatten)]
     stages: &'a Stages,
-    warnings: &'a [String],
+    /// Milliseconds by what was done.
+    timings_ms: Timings,
+    /// What a reader of the numbers should know.
+    warnings: &'a [Warning],
+}
+
+impl Content for LegalizeReport<'_> {
+    const COMMAND: &'static str = "legalize";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Timings {
+    /// Reading the design.
+    parse: f64,
+    /// Making the placement legal, and judging it.
+    legalize: f64,
+    /// From the command's begin to here.
+    total: f64,
 }
 
 /// Reads, legalises, writes, and says how it went.
 pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
+    let begun = Instant::now();
     if args.output == Path::new("-") {
         let message = "a placement goes to a file, for standard output takes the summary";
         return Err(usage(ErrorKind::InvalidValue, message));
@@ -68,7 +90,9 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     let design = &mut opened.design;
     let before = design.placement.clone();
     let mut stages = Stages::of_global(StageReport::new(design.hpwl(), None));
+    let legalizing = Instant::now();
     stages.legalize(design, &args.legal)?;
+    let legalize_ms = milliseconds(legalizing);
     write_placement(&args.output, &args.design.path, design)?;
     let mut files = vec![args.output.clone()];
     if let (Some(folder), Some(moved)) = (&args.plots, &stages.moved) {
@@ -78,18 +102,21 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
         let of_kind = |i: &usize| (design.nodes.kind[*i] == NodeKind::Movable) == movable;
         (0..design.nodes.len()).filter(of_kind).map(|i| design.rect(i).area()).sum()
     };
-    let document = Document {
-        version: env!("CARGO_PKG_VERSION"),
-        inputs: opened.files.iter().map(|path| path.display().to_string()).collect(),
+    let document = LegalizeReport {
         design: DesignReport {
             def: opened.def.clone(),
             ..DesignReport::of(design, area(true), area(false))
         },
         stages: &stages,
+        timings_ms: Timings {
+            parse: opened.parse_ms,
+            legalize: legalize_ms,
+            total: milliseconds(begun),
+        },
         warnings: &opened.warnings,
     };
     if let Some(path) = &args.json {
-        write_json(path, &document)?;
+        write_document(path, &opened.files, &files, &document)?;
         files.push(path.clone());
     }
     if args.json.as_deref() != Some(Path::new("-")) {

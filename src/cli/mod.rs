@@ -12,19 +12,23 @@ mod arrays;
 mod bench;
 pub mod compare;
 pub mod compress;
+mod config;
 mod congestion;
 mod convert;
 mod demo;
 mod diff;
+mod document;
 mod engines;
 mod eval;
 mod evaluation;
 mod failure;
 pub mod generate;
+mod help;
 mod info;
 mod input;
 mod legality;
 mod legalize;
+mod log;
 mod memory;
 mod options;
 mod out_of_memory;
@@ -45,11 +49,12 @@ mod stop;
 #[cfg(feature = "cuda")]
 mod tune;
 mod views;
+mod windows;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::Failure;
+use log::say;
 pub use out_of_memory::Allocator;
-use results::say;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -57,6 +62,8 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "placefield", version, max_term_width = 100)]
 struct Cli {
+    #[command(flatten)]
+    log: log::LogArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -97,6 +104,8 @@ enum Command {
     /// Find the fastest kernels for this GPU, and keep what was found
     #[cfg(feature = "cuda")]
     Tune(tune::TuneArgs),
+    /// Print the JSON Schema of what a command writes as JSON
+    Schema(document::SchemaArgs),
     /// Print a script that completes commands and options in a shell
     Completions(shell::CompletionsArgs),
     /// Print the manual page, or write one for every command
@@ -105,7 +114,16 @@ enum Command {
 
 /// Parses the command line, runs it and says how it went.
 pub fn main() -> ExitCode {
-    let matches = match command().try_get_matches() {
+    let words = match config::with_config(std::env::args_os().collect(), &command()) {
+        Ok(words) => words,
+        Err(e) => {
+            return match e.downcast::<clap::Error>() {
+                Ok(usage) => print(&usage),
+                Err(e) => failed(&*e),
+            };
+        }
+    };
+    let matches = match command().try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(help_or_usage) => return print(&help_or_usage),
     };
@@ -124,14 +142,10 @@ pub fn main() -> ExitCode {
 
 /// Runs the command.
 fn run(cli: &Cli) -> Result<(), Failure> {
-    // These listen once there is something to write when they are interrupted; until then a signal ends them.
-    let listens = matches!(
-        cli.command,
-        Command::Place(_) | Command::Refine(_) | Command::Compare(_) | Command::Bench(_)
-    );
-    if !listens {
-        stop::end_when_asked()?;
-    }
+    log::start(&cli.log)?;
+    // Some commands listen once there is something to write; until then an interruption ends all of
+    // them.
+    stop::end_when_asked()?;
     match &cli.command {
         Command::Eval(args) => eval::run(args),
         Command::Diff(args) => diff::run(args),
@@ -152,6 +166,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Info(args) => info::run(args),
         #[cfg(feature = "cuda")]
         Command::Tune(args) => tune::run(args),
+        Command::Schema(args) => document::run(args),
         Command::Completions(args) => shell::completions(args, command()),
         Command::Man(args) => shell::man(args, command()),
     }
@@ -193,7 +208,7 @@ fn command() -> clap::Command {
         };
         command.mut_args(values).mut_subcommands(with_negative_numbers)
     }
-    with_negative_numbers(Cli::command())
+    help::with_more(with_negative_numbers(Cli::command()))
 }
 
 /// The subcommand that was called, whose usage an error shows.

@@ -24,9 +24,9 @@ pub(crate) struct DesignArgs {
     /// LEF file of a .def design, the one with the technology first; once for each file
     #[arg(long, value_name = "FILE")]
     lef: Vec<PathBuf>,
-    /// Placement to read in place of the design's own, a .pl or .def file
+    /// Placement to read in place of the design's own, a .pl or .def file; eval: once for each
     #[arg(long, value_name = "FILE")]
-    pub(crate) pl: Option<PathBuf>,
+    pub(crate) pl: Vec<PathBuf>,
     /// Where the .nets file counts pin offsets from; center unless given
     #[arg(long, value_enum, value_name = "ORIGIN")]
     pin_offset: Option<PinOffsetArg>,
@@ -185,7 +185,7 @@ impl DesignArgs {
     pub(crate) fn read_options(&self) -> ReadOptions {
         let options = ReadOptions::default().pin_offset(self.pin_offset()).lef(&self.lef);
         let mut options = options.pin_position(self.pin_position());
-        options.placement.clone_from(&self.pl);
+        options.placement = self.pl.first().cloned();
         options
     }
 
@@ -207,7 +207,12 @@ impl DesignArgs {
 
     /// The same with another placement in place of the design's own.
     pub(crate) fn with_placement(&self, pl: &Path) -> DesignArgs {
-        DesignArgs { pl: Some(pl.to_owned()), ..self.clone() }
+        DesignArgs { pl: vec![pl.to_owned()], ..self.clone() }
+    }
+
+    /// The same of another design.
+    pub(crate) fn with_path(&self, path: &Path) -> DesignArgs {
+        DesignArgs { path: path.to_owned(), ..self.clone() }
     }
 
     /// Whether the design is a DEF.
@@ -242,6 +247,11 @@ impl DesignArgs {
             return only_for("--lef", ".def");
         } else if self.pin_position.is_some() {
             return only_for("--pin-position", ".def");
+        }
+        if self.pl.len() > 1 {
+            let message =
+                "the argument '--pl <FILE>' cannot be used multiple times with this command";
+            return Err(usage(ErrorKind::ArgumentConflict, message));
         }
         let inputs = [&self.path].into_iter().chain(&self.lef).chain(&self.pl);
         one_standard_input(inputs.map(PathBuf::as_path))

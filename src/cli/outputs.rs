@@ -2,6 +2,7 @@
 //! over another output.
 
 use super::failure::{Failure, named, usage};
+use super::log;
 use super::options::DesignArgs;
 use super::results::{check_output, make_folder};
 use crate::formats::{Format, FormatError, placement_format};
@@ -56,9 +57,15 @@ pub(crate) enum MapsFormat {
 
 impl ResultArgs {
     /// As [`Outputs::check`], with what `--maps` will write.
-    pub(crate) fn check(&self, maps: Names, inputs: &[PathBuf]) -> Result<(), Failure> {
+    pub(crate) fn check(
+        &self,
+        maps: Names,
+        csv: Option<&PathBuf>,
+        inputs: &[PathBuf],
+    ) -> Result<(), Failure> {
         Outputs::default()
             .file("--json", self.json.as_ref())
+            .file("--csv", csv)
             .folder("--maps", self.maps.as_ref(), maps)
             .folder("--plots", self.plots.as_ref(), PICTURES)
             .check(inputs)
@@ -116,6 +123,16 @@ impl<'a> Outputs<'a> {
     /// written.
     pub(crate) fn check(&self, inputs: &[PathBuf]) -> Result<(), Failure> {
         self.check_standard_output()?;
+        let all = match log::path() {
+            Some(log) => &Outputs { files: self.files.clone(), folders: self.folders.clone() }
+                .file("--log", Some(log)),
+            None => self,
+        };
+        all.check_paths(inputs)?;
+        log::open()
+    }
+
+    fn check_paths(&self, inputs: &[PathBuf]) -> Result<(), Failure> {
         let inputs: Vec<PathBuf> = inputs.iter().filter_map(|path| identity(path)).collect();
         let outputs: Vec<(&str, &Path, PathBuf)> = self
             .files

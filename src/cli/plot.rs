@@ -49,14 +49,14 @@ pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
     one_standard_input(
         [&*design.path]
             .into_iter()
-            .chain(design.pl.as_deref())
+            .chain(design.pl.first().map(PathBuf::as_path))
             .chain(args.also.iter().map(|p| &**p)),
     )?;
     let mut inputs = design.files();
     inputs.extend(args.also.iter().cloned());
     Outputs::default().folder("--out", Some(&args.out), PICTURES).check(&inputs)?;
     let mut opened = open_design(&args.evaluation)?;
-    let first = design.pl.clone().unwrap_or_else(|| design.path.clone());
+    let first = design.pl.first().cloned().unwrap_or_else(|| design.path.clone());
     let folders = folders(&args.out, &first, &args.also)?;
     let options = &args.evaluation.options;
     with_precision!(options.precision(), T => {

@@ -1,13 +1,16 @@
 //! `placefield refine`: shorter wires between cells that are placed legally.
 
+use super::document::{Content, write_document};
 use super::failure::{Failure, Interrupted, Stopped};
 use super::input::{Opened, read_design, use_threads};
 use super::legality::{self, LegalityReport};
+use super::log::{self, spinner};
 use super::options::{Bins, DesignArgs, at_least_one, target_density, thread_count};
 use super::outputs::{Outputs, check_placement_output};
 use super::place::seconds;
 use super::report::{DesignReport, GridReport};
-use super::results::{in_microns, spinner, tell, write_json};
+use super::results::{in_microns, tell};
+use super::stages::{DisplacementReport, Distances};
 use super::stop;
 use crate::charge::{Charge, ChargeOptions};
 use crate::cpu::density::CpuDensity;
@@ -17,7 +20,9 @@ use crate::formats::write_placement;
 use crate::grid::BinGrid;
 use crate::place::default_bins;
 use crate::refine::{RefineError, RefineOptions, Refined, Step, refine};
+use crate::warning::Warning;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -74,80 +79,105 @@ impl HowArgs {
 }
 
 /// What `--json` says; its keys are a contract.
-#[derive(Serialize)]
-struct Document<'a> {
-    version: &'static str,
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RefineReport<'a> {
+    /// The design in numbers.
     design: DesignReport,
+    /// The bins.
     grid: GridReport,
-    options: OptionsReport,
-    stages: StagesReport,
+    /// How cells were moved.
+    options: RefineOptionsReport,
+    /// The placement that was read, and the refined one.
+    stages: RefineStages,
+    /// How legal the refined placement is.
     legality: LegalityReport,
+    /// How far the movable cells went.
     displacement: DisplacementReport,
-    times_ms: TimesReport,
-    warnings: &'a [String],
+    /// Milliseconds by what was done.
+    timings_ms: RefineTimings,
+    /// What a reader of the numbers should know.
+    warnings: &'a [Warning],
 }
 
-#[derive(Serialize)]
-struct OptionsReport {
+impl Content for RefineReport<'_> {
+    const COMMAND: &'static str = "refine";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RefineOptionsReport {
+    /// Most rounds.
     rounds: usize,
+    /// Whether cells may be mirrored left and right.
     mirror: bool,
+    /// Sites that cells keep free on each side.
     padding: u32,
+    /// T.
     target_density: f64,
+    /// Threads on the CPU.
     threads: usize,
 }
 
-#[derive(Serialize)]
-struct StagesReport {
+#[derive(Serialize, JsonSchema)]
+struct RefineStages {
     /// What was read.
     legal: BeforeReport,
+    /// What was written.
     detailed: DetailedReport,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct BeforeReport {
+    /// Half-perimeter wirelength, every net weighing 1, layout units.
     hpwl: f64,
+    /// The same with the nets' weights.
     hpwl_weighted: f64,
+    /// Overflow with every cell at its exact size, on the bins of `grid`.
     overflow_exact: f64,
 }
 
 /// What detailed placement made.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct DetailedReport {
+    /// `converged`, `stopped` or `interrupted`.
     pub(crate) status: &'static str,
+    /// Half-perimeter wirelength, every net weighing 1, layout units.
     pub(crate) hpwl: f64,
+    /// The same with the nets' weights.
     pub(crate) hpwl_weighted: f64,
     /// On the bins of `grid`.
     pub(crate) overflow_exact: f64,
+    /// Seconds that it took.
     pub(crate) seconds: f64,
+    /// Rounds.
     pub(crate) rounds: usize,
-    /// Cells moved or mirrored, and movable ones that had to stay.
+    /// Cells moved or mirrored.
     pub(crate) moved: usize,
+    /// Movable cells that had to stay.
     pub(crate) stayed: usize,
     /// Weighted HPWL that each step took away.
     pub(crate) shortened: ShortenedReport,
 }
 
 /// By step.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ShortenedReport {
+    /// Cells to better places.
     swap: f64,
+    /// Neighbours in order.
     reorder: f64,
+    /// Cells in their rows.
     shift: f64,
+    /// Mirrored cells.
     mirror: f64,
 }
 
-/// How far cells moved, in layout units.
-#[derive(Serialize)]
-struct DisplacementReport {
-    mean: f64,
-    p95: f64,
-    max: f64,
-}
-
-#[derive(Serialize)]
-struct TimesReport {
-    read: f64,
+#[derive(Serialize, JsonSchema)]
+struct RefineTimings {
+    /// Reading the design.
+    parse: f64,
+    /// Detailed placement.
     refine: f64,
+    /// From the command's begin to here.
     total: f64,
 }
 
@@ -219,11 +249,14 @@ pub(crate) fn detailed(
     let spinner = spinner("refining".to_owned());
     let mut ended = Ended::Converged;
     let refined = refine(&opened.design, options, &mut |progress| {
+        let message = || {
+            let (round, step) = (progress.round + 1, in_words(progress.step));
+            format!("refining: round {round}, {step}: HPWL {:.6e}", progress.hpwl)
+        };
         if !spinner.is_hidden() {
-            let step = in_words(progress.step);
-            let round = progress.round + 1;
-            spinner.set_message(format!("round {round}, {step}: HPWL {:.6e}", progress.hpwl));
+            spinner.set_message(message());
         }
+        log::progress(message);
         if stop::is_asked() {
             ended = Ended::Interrupted;
         } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -281,21 +314,24 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     let (refined, ended) = detailed(&mut opened, &options, deadline)?;
     let seconds = refining.elapsed().as_secs_f64();
     write_placement(&args.output, &args.design.path, &opened.design)?;
-    let report = Document {
-        version: env!("CARGO_PKG_VERSION"),
+    // From what `refined` keeps, which is where cells were, to where they are.
+    let design = &opened.design;
+    let moved = displacement::between(design, &refined.placement, &design.placement)?;
+    let displacement = DisplacementReport::of(design, &moved);
+    let report = RefineReport {
         design: DesignReport {
             def: opened.def.clone(),
             ..DesignReport::of(&opened.design, charge.movable_area(), charge.fixed_area())
         },
         grid: GridReport::of(&charge.grid(), &opened.design),
-        options: OptionsReport {
+        options: RefineOptionsReport {
             rounds: options.rounds,
             mirror: options.mirror,
             padding: options.padding,
             target_density: args.target_density,
             threads: rayon::current_num_threads(),
         },
-        stages: StagesReport {
+        stages: RefineStages {
             legal: BeforeReport {
                 hpwl: before.0.unweighted,
                 hpwl_weighted: before.0.weighted,
@@ -303,16 +339,18 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
             },
             detailed: DetailedReport::new(&opened.design, &charge, &refined, ended, seconds)?,
         },
-        displacement: displacement_of(&opened.design, &refined)?,
+        displacement,
         legality: legality::judge(&mut opened)?,
-        times_ms: TimesReport {
-            read: opened.parse_ms,
+        timings_ms: RefineTimings {
+            parse: opened.parse_ms,
             refine: 1e3 * seconds,
             total: 1e3 * begun.elapsed().as_secs_f64(),
         },
         warnings: &opened.warnings,
     };
-    args.json.as_ref().map_or(Ok(()), |file| write_json(file, &report))?;
+    let outputs = std::slice::from_ref(&args.output);
+    let write = |file: &PathBuf| write_document(file, &opened.files, outputs, &report);
+    args.json.as_ref().map_or(Ok(()), write)?;
     if args.json.as_deref() != Some(Path::new("-")) {
         print(args, &opened, &report)?;
     }
@@ -344,14 +382,8 @@ fn quality(design: &Design, charge: &Charge) -> Result<(Hpwl, f64), Failure> {
     Ok((hpwl, overflow))
 }
 
-/// From what `refined` keeps, which is where cells were, to where they are.
-fn displacement_of(design: &Design, refined: &Refined) -> Result<DisplacementReport, Failure> {
-    let moved = displacement::between(design, &refined.placement, &design.placement)?;
-    Ok(DisplacementReport { mean: moved.mean, p95: moved.p95, max: moved.largest })
-}
-
 /// The summary on standard output.
-fn print(args: &RefineArgs, opened: &Opened, report: &Document<'_>) -> io::Result<()> {
+fn print(args: &RefineArgs, opened: &Opened, report: &RefineReport<'_>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let (legal, detailed) = (&report.stages.legal, &report.stages.detailed);
     let change = 100.0 * (detailed.hpwl_weighted / legal.hpwl_weighted - 1.0);
@@ -380,7 +412,7 @@ fn print(args: &RefineArgs, opened: &Opened, report: &Document<'_>) -> io::Resul
         "overflow   exact {:.4} (before: {:.4})",
         detailed.overflow_exact, legal.overflow_exact
     )?;
-    let DisplacementReport { mean, p95, max } = report.displacement;
+    let Distances { mean, p95, max } = report.displacement.distances;
     writeln!(out, "moved by   {mean:.1} on average, 95 % by at most {p95:.1}, at most {max:.1}")?;
     writeln!(out, "legality   {}", report.legality)?;
     writeln!(out, "{}", args.output.display())?;

@@ -1,12 +1,12 @@
 //! Where results go: files, standard output, and remarks on stderr.
 
 use super::failure::{Failure, named};
+use super::log::{note, say};
 use crate::design::Design;
 use crate::output::{check_writable, write_whole};
-use indicatif::ProgressBar;
+use crate::warning::Warning;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
 
 /// Writes `path` (`-`: standard output) through `write`, whole or not at all.
 pub(crate) fn write_output(
@@ -20,14 +20,6 @@ pub(crate) fn write_output(
         return Ok(());
     }
     write_whole(path, write).map_err(|e| named(path, e))
-}
-
-/// Writes pretty JSON to `path` (`-`: standard output).
-pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
-    write_output(path, |out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
-        writeln!(out)
-    })
 }
 
 /// Makes sure that [`write_output`] will be able to write `path`.
@@ -55,28 +47,36 @@ pub(crate) fn list(files: &[impl AsRef<Path>]) -> io::Result<()> {
 
 /// Says on stderr what a reader of the results should know; called once they
 /// are written, so that a run that fails says nothing but its error.
-pub(crate) fn tell(notes: &[String], warnings: &[String]) {
-    for note in notes {
-        say(note);
-    }
+pub(crate) fn tell(notes: &[String], warnings: &[Warning]) {
+    notes.iter().for_each(|line| note(line));
     for warning in warnings {
         say(&format!("warning: {warning}"));
     }
 }
 
-/// A line on stderr. One that nobody takes, as behind `2>&1 | head -1`, is lost, which is no error.
-pub(crate) fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
-}
-
-/// A spinner that turns on a terminal.
-pub(crate) fn spinner(message: String) -> ProgressBar {
-    let spinner = ProgressBar::new_spinner().with_message(message);
-    // Without a terminal no thread is started to turn it.
-    if !spinner.is_hidden() {
-        spinner.enable_steady_tick(Duration::from_millis(100));
+/// Writes a table in columns: the first `words` of them to the left, numbers to the right.
+pub(crate) fn write_table(
+    out: &mut impl Write,
+    header: &[String],
+    rows: &[Vec<String>],
+    words: usize,
+) -> io::Result<()> {
+    let lines = || std::iter::once(header).chain(rows.iter().map(Vec::as_slice));
+    let widths: Vec<usize> = (0..header.len())
+        .map(|k| lines().map(|line| line[k].chars().count()).max().unwrap_or(0))
+        .collect();
+    for line in lines() {
+        for (k, (cell, width)) in line.iter().zip(&widths).enumerate() {
+            let gap = " ".repeat(width - cell.chars().count());
+            let end = if k + 1 == line.len() { "" } else { "  " };
+            match k < words {
+                true => write!(out, "{cell}{gap}{end}")?,
+                false => write!(out, "{gap}{cell}{end}")?,
+            }
+        }
+        writeln!(out)?;
     }
-    spinner
+    Ok(())
 }
 
 /// What follows a length where a layout unit is known to be some micrometres: the length in these.

@@ -1,15 +1,18 @@
 //! `placefield compare-runs`: several placements of one design side by side, from the JSON that
 //! `eval` and `place` wrote of them.
 
+use super::document::{Content, write_document};
 use super::failure::{Failure, usage};
 use super::outputs::{Outputs, PICTURES, one_standard_input, read_input};
 use super::pictures::{over_iterations, save};
 use super::report::assemble::command;
 use super::report::page::{Image, Page, Part, Table};
-use super::results::{list, tell, write_json};
+use super::results::{list, tell, write_table};
 use crate::plot::{Curves, Picture, Series};
+use crate::warning::{Warning, WarningCode};
 use clap::Args;
 use clap::error::ErrorKind;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -87,35 +90,47 @@ enum Outcome {
 #[derive(Deserialize)]
 struct HistoryPart {
     iteration: usize,
-    hpwl: f64,
-    overflow: f64,
+    hpwl_weighted: f64,
+    overflow_smoothed: f64,
 }
 
 /// The table, as JSON; its keys are stable.
-#[derive(Serialize)]
-struct RunsReport {
-    version: &'static str,
-    inputs: Vec<String>,
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RunsReport {
+    /// The design's name.
     design: String,
+    /// In the order given.
     runs: Vec<Run>,
-    warnings: Vec<String>,
+    /// What a reader of the numbers should know.
+    warnings: Vec<Warning>,
+}
+
+impl Content for RunsReport {
+    const COMMAND: &'static str = "compare-runs";
 }
 
 /// One placement.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Run {
     /// Its file's name without the ending.
     name: String,
+    /// How it ended, of a placement.
     status: Option<String>,
+    /// Iterations, of a placement.
     iterations: Option<usize>,
+    /// Seconds of all iterations, of a placement.
     seconds: Option<f64>,
+    /// `[nx, ny]`.
     bins: [usize; 2],
+    /// T as used.
     target_density: f64,
     /// Layout units.
     hpwl: Option<f64>,
     /// Over the first run's, less one.
     hpwl_relative: Option<f64>,
+    /// Smoothed overflow.
     overflow_smoothed: f64,
+    /// Exact overflow.
     overflow_exact: f64,
     /// Whether no other run has less of overflow and wirelength, or as much of one and less of the
     /// other; overflow smoothed.
@@ -189,7 +204,7 @@ pub(crate) fn run(args: &CompareRunsArgs) -> Result<(), Failure> {
         files.push(path.clone());
     }
     if let Some(path) = &args.json {
-        write_json(path, &report)?;
+        write_document(path, &args.runs, &files, &report)?;
         files.push(path.clone());
     }
     files.retain(|path| path != Path::new("-"));
@@ -246,19 +261,14 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
     let mut warnings = Vec::new();
     let differ = |of: &dyn Fn(&Run) -> String| runs.iter().any(|run| of(run) != of(&runs[0]));
     if differ(&|run| format!("{:?}", run.bins)) {
-        warnings.push("the runs have different bins, on which overflow hangs".to_owned());
+        let message = "the runs have different bins, on which overflow hangs";
+        warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
     }
     if differ(&|run| run.target_density.to_string()) {
-        warnings
-            .push("the runs have different target densities, on which overflow hangs".to_owned());
+        let message = "the runs have different target densities, on which overflow hangs";
+        warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
     }
-    Ok(RunsReport {
-        version: env!("CARGO_PKG_VERSION"),
-        inputs: paths.iter().map(|path| path.display().to_string()).collect(),
-        design: design.unwrap_or_default(),
-        runs,
-        warnings,
-    })
+    Ok(RunsReport { design: design.unwrap_or_default(), runs, warnings })
 }
 
 /// The columns of the table by name, and the cells of every run.
@@ -298,25 +308,9 @@ fn table(report: &RunsReport) -> (Vec<&'static str>, Vec<Vec<String>>) {
 fn print(report: &RunsReport) -> io::Result<()> {
     let (header, rows) = table(report);
     let header: Vec<String> = header.into_iter().map(str::to_owned).collect();
-    let lines = || std::iter::once(&header).chain(&rows);
-    let widths: Vec<usize> = (0..header.len())
-        .map(|k| lines().map(|line| line[k].chars().count()).max().unwrap_or(0))
-        .collect();
     let mut out = io::stdout().lock();
     writeln!(out, "{}", report.design)?;
-    for line in lines() {
-        for (k, (cell, width)) in line.iter().zip(&widths).enumerate() {
-            let gap = " ".repeat(width - cell.chars().count());
-            let end = if k + 1 == line.len() { "" } else { "  " };
-            // Words to the left, numbers to the right.
-            match k < 2 {
-                true => write!(out, "{cell}{gap}{end}")?,
-                false => write!(out, "{gap}{cell}{end}")?,
-            }
-        }
-        writeln!(out)?;
-    }
-    Ok(())
+    write_table(&mut out, &header, &rows, 2)
 }
 
 /// The pictures, with the names of their files.
@@ -357,10 +351,19 @@ fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
     };
     if with_history().next().is_some() {
         let name = &report.design;
-        let hpwl = over_iterations(name, "wirelength", "HPWL (layout units)", series(|h| h.hpwl));
+        let hpwl = over_iterations(
+            name,
+            "wirelength",
+            "weighted HPWL (layout units)",
+            series(|h| h.hpwl_weighted),
+        );
         pictures.push(("runs_wirelength", hpwl.draw()));
-        let overflow =
-            over_iterations(name, "overflow", "overflow, smoothed", series(|h| h.overflow));
+        let overflow = over_iterations(
+            name,
+            "overflow",
+            "overflow, smoothed",
+            series(|h| h.overflow_smoothed),
+        );
         pictures.push(("runs_overflow", Curves { log_y: true, ..overflow }.draw()));
     }
     pictures
@@ -373,7 +376,7 @@ fn page(report: &RunsReport, pictures: &[(&str, Picture)]) -> Result<Page, Failu
     Ok(Page {
         title: report.design.clone(),
         subtitle: format!("{} placements side by side", report.runs.len()),
-        version: report.version,
+        version: env!("CARGO_PKG_VERSION"),
         warnings: report.warnings.clone(),
         parts: vec![Part {
             title: "Runs".to_owned(),

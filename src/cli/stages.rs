@@ -3,6 +3,7 @@
 use super::failure::{Failure, Stopped};
 use super::input::Opened;
 use super::legality::{LegalityReport, report};
+use super::log;
 use super::refine::{self, DetailedReport, Ended};
 use super::results::in_microns;
 use super::views::node_name;
@@ -13,6 +14,7 @@ use crate::legality::{self, LegalityOptions};
 use crate::legalize::{LegalizeOptions, legalize};
 use crate::refine::RefineOptions;
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Instant;
@@ -38,9 +40,11 @@ pub(crate) struct LegalArgs {
 }
 
 /// What a stage came to; its JSON keys are a contract.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct StageReport {
+    /// Half-perimeter wirelength, every net weighing 1, layout units.
     hpwl: Option<f64>,
+    /// The same with the nets' weights.
     hpwl_weighted: Option<f64>,
     /// None of a placement that was read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,49 +59,78 @@ impl StageReport {
 }
 
 /// Every stage that was run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct StagesReport {
+    /// The placement that was spread, or was read.
     global: StageReport,
+    /// The legal placement.
     #[serde(skip_serializing_if = "Option::is_none")]
     legal: Option<StageReport>,
+    /// The refined placement.
     #[serde(skip_serializing_if = "Option::is_none")]
     detailed: Option<DetailedReport>,
 }
 
 /// How far the movable cells went from the global placement on, layout units.
-#[derive(Clone, Copy, Debug, Serialize)]
-struct DisplacementReport {
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub(crate) struct DisplacementReport {
+    /// Movable cells.
     cells: usize,
+    /// Those whose centre is somewhere else.
     moved: usize,
+    /// Those that were turned or mirrored.
     turned: usize,
     #[serde(flatten)]
-    distances: Distances,
+    pub(crate) distances: Distances,
     /// The same in heights of the rows that are most.
     rows: Distances,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Distances {
-    mean: f64,
-    p95: f64,
-    max: f64,
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub(crate) struct Distances {
+    /// Mean of all movable cells.
+    pub(crate) mean: f64,
+    /// 95 % of them moved by at most this.
+    pub(crate) p95: f64,
+    /// The largest.
+    pub(crate) max: f64,
+}
+
+impl DisplacementReport {
+    pub(crate) fn of(design: &Design, moved: &Displacement) -> DisplacementReport {
+        let Displacement { mean, p95, largest: max, .. } = *moved;
+        let row = design.row_height().unwrap_or(1.0);
+        DisplacementReport {
+            cells: moved.cells,
+            moved: moved.moved,
+            turned: moved.turned,
+            distances: Distances { mean, p95, max },
+            rows: Distances { mean: mean / row, p95: p95 / row, max: max / row },
+        }
+    }
 }
 
 /// A cell for which no legal place was found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 struct FailedReport {
+    /// Its name.
     cell: String,
+    /// Why there is none.
     reason: String,
 }
 
 /// What the stages after the global one came to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Stages {
+    /// What every stage came to.
     stages: StagesReport,
+    /// How legal the placement is.
     #[serde(skip_serializing_if = "Option::is_none")]
     legality: Option<LegalityReport>,
+    /// How far the movable cells went from the global placement on.
     #[serde(skip_serializing_if = "Option::is_none")]
     displacement: Option<DisplacementReport>,
+    /// Cells for which no legal place was found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failed: Vec<FailedReport>,
     /// The same with all there is to know, for pictures.
@@ -127,6 +160,7 @@ impl Stages {
         design: &mut Design,
         args: &LegalArgs,
     ) -> Result<(), Failure> {
+        log::begin("making the placement legal");
         let begun = Instant::now();
         let options = LegalizeOptions::default().padding(args.padding);
         let legalized = legalize(design, &options)?;
@@ -174,19 +208,11 @@ impl Stages {
 
     /// How legal the placement of `design` is, and how far it is from the one before.
     fn judge(&mut self, design: &Design, before: &Placement) -> Result<(), Failure> {
+        log::begin("judging how legal it is");
         let options = LegalityOptions::default().reference(before);
         self.legality = Some(report(design, &legality::check(design, &options)?));
         let moved = displacement::between(design, before, &design.placement)?;
-        let distances = Distances { mean: moved.mean, p95: moved.p95, max: moved.largest };
-        let row = design.row_height().unwrap_or(1.0);
-        let Distances { mean, p95, max } = distances;
-        self.displacement = Some(DisplacementReport {
-            cells: moved.cells,
-            moved: moved.moved,
-            turned: moved.turned,
-            distances,
-            rows: Distances { mean: mean / row, p95: p95 / row, max: max / row },
-        });
+        self.displacement = Some(DisplacementReport::of(design, &moved));
         self.moved = Some(moved);
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! interruption, end at once, and leave no file that is half written.
 
 use crate::cli::failure::Failure;
+use crate::cli::log;
 use crate::output::abandon;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,8 +36,10 @@ pub(in crate::cli) fn end_when_asked() -> Result<(), Failure> {
 
 /// From now on an interruption does not end the program: [`is_asked`] tells of it.
 pub(in crate::cli) fn listen() -> Result<(), Failure> {
+    end_when_asked()?;
     LISTENING.store(true, Ordering::Relaxed);
-    end_when_asked()
+    log::begin("an interruption ends the run with what there is");
+    Ok(())
 }
 
 /// Whether the user has asked, since [`listen`].

@@ -10,6 +10,7 @@ use crate::grid::{BinGrid, Map, Rect};
 pub(crate) use crate::plot::views::{
     cells_and_overflow, charge_of_cells, fixed_outlines, outlines, over_die,
 };
+use std::ops::Range;
 
 /// Bins along the longer side of maps of what cells do, as forces: coarse enough that every
 /// bin averages over many cells, and for arrows.
@@ -37,8 +38,9 @@ pub(crate) fn coarse_grid(design: &Design, die: Rect) -> Result<BinGrid, Failure
     Ok(BinGrid::new(die, grid.nx(), along_y)?)
 }
 
-/// Force per cell area on a coarse grid: Σ force over Σ area of the movable
-/// cells whose centre lies in the bin, bin widths; NaN where there are none.
+/// Force per cell area on a coarse grid: Σ force over Σ area of the movable cells that lie in the
+/// bin,
+/// bin widths, of each cell as much as of its area does; NaN where there are none.
 pub(crate) fn force_maps<T: Real>(
     design: &Design,
     evaluated: &Evaluated<T>,
@@ -50,15 +52,18 @@ pub(crate) fn force_maps<T: Real>(
     let (mut fx, mut fy, mut area) = (zero.clone(), zero.clone(), zero);
     for i in 0..charge.movable() {
         let (w, h) = (charge.width()[i], charge.height()[i]);
-        let column = (charge.initial_x()[i] + w / 2.0 - die.xl) / grid.bin_x();
-        let row = (charge.initial_y()[i] + h / 2.0 - die.yl) / grid.bin_y();
-        if column < 0.0 || row < 0.0 || column >= grid.nx() as f64 || row >= grid.ny() as f64 {
-            continue;
+        let cell = Rect::at(charge.initial_x()[i], charge.initial_y()[i], w, h);
+        let [columns, rows] = bins_under(&grid, &cell);
+        for (i_bin, j_bin) in columns.flat_map(|c| rows.clone().map(move |r| (c, r))) {
+            let (x, y) = (i_bin as f64 * grid.bin_x(), j_bin as f64 * grid.bin_y());
+            let square = Rect::at(die.xl + x, die.yl + y, grid.bin_x(), grid.bin_y());
+            let (bin, part) = ((i_bin, j_bin), cell.overlap(&square));
+            if part > 0.0 {
+                fx[bin] += evaluated.force[0][i].wide() * part / (w * h);
+                fy[bin] += evaluated.force[1][i].wide() * part / (w * h);
+                area[bin] += part;
+            }
         }
-        let bin = (column as usize, row as usize);
-        fx[bin] += evaluated.force[0][i].wide();
-        fy[bin] += evaluated.force[1][i].wide();
-        area[bin] += w * h;
     }
     for map in [&mut fx, &mut fy] {
         for (f, &a) in map.as_mut_slice().iter_mut().zip(area.as_slice()) {
@@ -66,6 +71,19 @@ pub(crate) fn force_maps<T: Real>(
         }
     }
     Ok((grid, [fx, fy]))
+}
+
+/// The columns and rows of the bins that a rectangle reaches into.
+pub(crate) fn bins_under(grid: &BinGrid, rect: &Rect) -> [Range<usize>; 2] {
+    let along = |low: f64, high: f64, size: f64, count: usize| {
+        let at = |v: f64| (v / size).clamp(0.0, count as f64);
+        at(low).floor() as usize..at(high).ceil() as usize
+    };
+    let die = grid.die();
+    [
+        along(rect.xl - die.xl, rect.xh - die.xl, grid.bin_x(), grid.nx()),
+        along(rect.yl - die.yl, rect.yh - die.yl, grid.bin_y(), grid.ny()),
+    ]
 }
 
 /// A place where cells overflow.
@@ -243,6 +261,16 @@ mod tests {
         design.nodes.width.fill(third * 1.001);
         let charge = Charge::from_design(&design, grid, &Default::default()).unwrap();
         assert!(cells_and_overflow(&charge)[1][(20, 2)] > 1e-4);
+    }
+
+    #[test]
+    fn bins_under_a_cell_are_those_it_reaches_into() {
+        let grid = BinGrid::new(Rect::at(10.0, 0.0, 64.0, 32.0), 16, 16).unwrap();
+        let of = |x, y, w, h| bins_under(&grid, &Rect::at(x, y, w, h));
+        assert_eq!(of(14.0, 2.0, 4.0, 4.0), [1..2, 1..3]);
+        assert_eq!(of(13.9, 2.0, 4.2, 0.5), [0..3, 1..2]);
+        assert_eq!(of(0.0, -5.0, 100.0, 100.0), [0..16, 0..16]);
+        assert!(of(80.0, 0.0, 4.0, 4.0)[0].is_empty());
     }
 
     #[test]

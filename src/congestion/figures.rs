@@ -10,6 +10,7 @@ pub const WORST_SHARES: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
 /// The mean of the worst bins: ACE, "average congestion of g-cell edges" (Wei et al., "GLARE", DAC
 /// 2012; Viswanathan et al., "The DAC 2012 routability-driven placement contest", DAC 2012).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Worst {
     /// Of the worst 0.5 %.
     pub half_percent: f64,
@@ -25,6 +26,7 @@ pub struct Worst {
 
 /// One direction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct DirectionFigures {
     /// Length of wire in all bins.
     pub wire: f64,
@@ -42,6 +44,7 @@ pub struct DirectionFigures {
 
 /// Demand of a placement in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Figures {
     /// Of horizontal wires.
     pub horizontal: DirectionFigures,

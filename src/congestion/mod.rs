@@ -17,6 +17,7 @@ use serde::Serialize;
 
 /// Whose formulas the maps follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Convention {
     /// The features of CircuitNet, as its script computes them.
@@ -58,6 +59,7 @@ impl std::fmt::Display for Convention {
 
 /// Routing tracks per layout unit across them: of a stack of layers Σ 1/pitch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Capacity {
     /// Horizontal tracks per unit of height.
     pub horizontal: f64,

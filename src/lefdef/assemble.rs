@@ -10,11 +10,9 @@ use crate::design::{
     Row, StandsOn, Symmetry,
 };
 use crate::text::index::NameIndex;
+use crate::warning::{Warning, WarningCode};
 use std::collections::HashMap;
 use std::path::Path;
-
-/// How the warning about components without a placement ends.
-pub(crate) const UNPLACED: &str = "components are not placed and lie in the middle of the die";
 
 impl Class {
     /// A placer may move components of this class.
@@ -37,9 +35,10 @@ pub(super) fn assemble(
     nets: Option<Nets>,
 ) -> Loaded {
     let mut warnings = Vec::new();
-    let mut warn = |count: u64, are: &str| {
+    let mut warn = |code: WarningCode, count: u64, are: &str| {
         if count > 0 {
-            warnings.push(format!("{}: {count} {are}", path.display()));
+            let message = format!("{}: {count} {are}", path.display());
+            warnings.push(Warning::new(code, message));
         }
     };
     let units = gathered.units.unwrap_or(DEFAULT_UNITS);
@@ -47,7 +46,11 @@ pub(super) fn assemble(
     let counts = &gathered.counts;
     let statements = gathered.rows.len() as u64;
     let (rows, cut) = rows(library, &gathered.rows, MOST_ROWS + bytes / 16, scale);
-    warn(cut, "rows of sites one above the other are too many and left out");
+    warn(
+        WarningCode::RowsLeftOut,
+        cut,
+        "rows of sites one above the other are too many and left out",
+    );
 
     let mut blockages = Vec::new();
     let outline = gathered.die.as_deref().and_then(bounds);
@@ -57,7 +60,11 @@ pub(super) fn assemble(
                 let hard = |rect| Blockage { rect, kind: BlockageKind::Hard };
                 blockages.extend(rects.into_iter().map(hard));
             }
-            None => warn(1, "die area is not of straight angles; its bounding box is taken"),
+            None => warn(
+                WarningCode::FloorplanSimplified,
+                1,
+                "die area is not of straight angles; its bounding box is taken",
+            ),
         }
     }
     blockages.extend(gathered.blockages);
@@ -65,7 +72,7 @@ pub(super) fn assemble(
     let mut fences = Vec::new();
     let fence_of = fences_of(&gathered.regions, &mut fences);
     let others = gathered.regions.len() - fences.len();
-    warn(others as u64, "regions are no fences and not heeded");
+    warn(WarningCode::FloorplanSimplified, others as u64, "regions are no fences and not heeded");
     let fence = match fences.is_empty() {
         true => Vec::new(),
         false => {
@@ -88,8 +95,12 @@ pub(super) fn assemble(
                     absent += u64::from(!met);
                 }
             }
-            warn(twice, "components are in two fences; the first is taken");
-            warn(absent, "members of groups are no components");
+            warn(
+                WarningCode::FloorplanSimplified,
+                twice,
+                "components are in two fences; the first is taken",
+            );
+            warn(WarningCode::FloorplanSimplified, absent, "members of groups are no components");
             fence
         }
     };
@@ -122,11 +133,19 @@ pub(super) fn assemble(
             placement.y[i] = middle.1 - nodes.height[i] / 2.0;
         }
     }
-    warn(unplaced, UNPLACED);
-    warn(stay, "of them are pads, rings or covers, which stay; they are left out of their nets");
+    warn(
+        WarningCode::NotPlaced,
+        unplaced,
+        "components are not placed and lie in the middle of the die",
+    );
+    warn(
+        WarningCode::NetsLeftOut,
+        stay,
+        "of them are pads, rings or covers, which stay; they are left out of their nets",
+    );
     let flat = (0..components)
         .filter(|&i| nodes.kind[i] == NodeKind::Movable && nodes.width[i] * nodes.height[i] == 0.0);
-    warn(flat.count() as u64, "movable components have no area");
+    warn(WarningCode::NoArea, flat.count() as u64, "movable components have no area");
     nodes.master = cell.iter().map(|&cell| Some(cell)).collect();
 
     // Pins of the design behind the components.
@@ -137,7 +156,11 @@ pub(super) fn assemble(
         placed.map(|(name, at)| (name.into_owned(), at)).collect::<Vec<_>>()
     };
     let unplaced_ports = gathered.ports.len() - port_names.len();
-    warn(unplaced_ports as u64, "pins of the design are not placed and left out of their nets");
+    warn(
+        WarningCode::NetsLeftOut,
+        unplaced_ports as u64,
+        "pins of the design are not placed and left out of their nets",
+    );
     for (name, (x, y)) in port_names {
         nodes.names.push(&name);
         nodes.width.push(0.0);
@@ -152,21 +175,26 @@ pub(super) fn assemble(
         placement.orientation.push(Default::default());
     }
 
-    warn(counts.unplaced_pins, "pins in nets lie nowhere and are left out");
-    warn(counts.supply_pins, "supply pins in signal nets are left out");
-    warn(counts.supply_nets, "supply nets are left out");
-    warn(counts.must_join, "must-join nets are left out");
+    warn(
+        WarningCode::NetsLeftOut,
+        counts.unplaced_pins,
+        "pins in nets lie nowhere and are left out",
+    );
+    warn(WarningCode::NetsLeftOut, counts.supply_pins, "supply pins in signal nets are left out");
+    warn(WarningCode::NetsLeftOut, counts.supply_nets, "supply nets are left out");
+    warn(WarningCode::NetsLeftOut, counts.must_join, "must-join nets are left out");
     if nets.is_none() {
-        warnings
-            .push(format!("{}: no NETS: the design has no nets and no wirelength", path.display()));
+        let message =
+            format!("{}: no NETS: the design has no nets and no wirelength", path.display());
+        warnings.push(Warning::new(WarningCode::NoNets, message));
     }
     if counts.case_off {
         let say = "NAMESCASESENSITIVE OFF: names are told apart by their case all the same";
-        warnings.push(format!("{}: {say}", path.display()));
+        warnings.push(Warning::new(WarningCode::Assumed, format!("{}: {say}", path.display())));
     }
     if gathered.units.is_none() {
         let say = "no UNITS: 100 units are taken for a micrometre";
-        warnings.push(format!("{}: {say}", path.display()));
+        warnings.push(Warning::new(WarningCode::Assumed, format!("{}: {say}", path.display())));
     }
     let skipped = counts.skipped();
     let special_nets = skipped.get(SPECIAL_NETS).copied().unwrap_or(0);

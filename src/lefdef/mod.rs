@@ -55,7 +55,6 @@ mod statements;
 mod write;
 mod write_design;
 
-pub(crate) use assemble::UNPLACED;
 pub use error::{ErrorKind, LefDefError};
 pub use write::write_placement;
 pub use write_design::{Written, write_design};
@@ -66,6 +65,7 @@ use crate::design::Master;
 use crate::design::{Design, MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
 use crate::text::file::{self, Large, Text};
 use crate::text::index::NameIndex;
+use crate::warning::{Warning, WarningCode};
 use error::Miss;
 use lef::Library;
 use lexer::Read;
@@ -127,7 +127,7 @@ pub struct Loaded {
     /// The design: components in the file's order, then the pins of the design that are placed.
     pub design: Design,
     /// What was odd, passed over or absent, one line each.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Size of all files read together, in bytes, not compressed.
     pub bytes_read: u64,
     /// The files that were read: LEF, then DEF.
@@ -142,6 +142,7 @@ pub struct Loaded {
 
 /// Counts of what a DEF file holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DefSummary {
     /// `VERSION`, as it is written; `None` where there is none.
@@ -297,7 +298,8 @@ pub fn read_placement(
     let mut warnings = Vec::new();
     let mut warn = |count: usize, are: &str| {
         if count > 0 {
-            warnings.push(format!("{}: {count} {are}", path.display()));
+            let message = format!("{}: {count} {are}", path.display());
+            warnings.push(Warning::new(WarningCode::NotPlaced, message));
         }
     };
     warn(unplaced, "components are not placed and lie at (0, 0)");
@@ -318,7 +320,7 @@ fn port_name<'a>(components: &NameIndex, name: &'a str) -> Cow<'a, str> {
 /// The library of all LEF files together, the files, their bytes and what is odd in them.
 fn read_library(
     options: &ReadOptions,
-) -> Result<(Library, Vec<PathBuf>, u64, Vec<String>), LefDefError> {
+) -> Result<(Library, Vec<PathBuf>, u64, Vec<Warning>), LefDefError> {
     let position = options.pin_position;
     let read = |lef: &PathBuf| {
         let path = file::find(lef).unwrap_or_else(|| lef.clone());
@@ -341,7 +343,8 @@ fn read_library(
     let mut warnings = Vec::new();
     let mut warn = |count: u64, are: &str| {
         if count > 0 {
-            warnings.push(format!("LEF: {count} {are}"));
+            let message = format!("LEF: {count} {are}");
+            warnings.push(Warning::new(WarningCode::LibrarySimplified, message));
         }
     };
     let index = NameIndex::new(&all.names);

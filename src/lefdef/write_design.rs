@@ -13,6 +13,7 @@ use super::error::{ErrorKind, LefDefError};
 use crate::bookshelf::write::{Shortest, blocks};
 use crate::design::{Design, Nets, NodeKind, Row, Symmetry};
 use crate::output::{appear, write_aside};
+use crate::warning::{Warning, WarningCode};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ pub struct Written {
     /// Units of the DEF file in a layout unit of the design.
     pub units_per_layout_unit: f64,
     /// What the files do not hold as the design has it, one line each.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Writes a design as the DEF file `def` and a LEF file of the same name that ends in `.lef`.
@@ -193,10 +194,11 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         if self.finer != 1.0 {
-            warnings.push(format!("a layout unit is {} units of the DEF file", self.finer));
+            let message = format!("a layout unit is {} units of the DEF file", self.finer);
+            warnings.push(Warning::new(WarningCode::Rounded, message));
         }
         let counts = [
             (self.rounded, "nodes lie between whole units and are rounded to these"),
@@ -204,7 +206,8 @@ impl<'a> Plan<'a> {
             (self.unnamed, "nets have no names and are called by their numbers"),
         ];
         let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-        warnings.extend(counts.map(|(count, are)| format!("{count} {are}")));
+        let warning = |(count, are)| Warning::new(WarningCode::Rounded, format!("{count} {are}"));
+        warnings.extend(counts.map(warning));
         warnings
     }
 

@@ -39,8 +39,10 @@ pub struct Weights {
 /// gradient has a number that is not finite, so has the sample; one in u', which
 /// the clamp may hide, shows in the next proposal at the latest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Sample {
     /// Weighted half-perimeter wirelength of all nets, layout units.
+    #[serde(rename = "hpwl_weighted")]
     pub hpwl: f64,
     /// Weighted-average wirelength, layout units.
     pub wirelength: f64,
@@ -93,6 +95,7 @@ impl Sample {
 /// does not time apart. Stages that run at the same time divide the time that passes between them,
 /// in proportion to how long each took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct StageSplit {
     /// Wirelength and its gradient.
     pub wirelength: f64,
@@ -102,7 +105,11 @@ pub struct StageSplit {
     pub solve: f64,
     /// Force on every body.
     pub force: f64,
-    /// Steps, preconditioning, norms, copies.
+    /// Where bodies go in a step; within `other` where the backend cannot tell it apart.
+    pub step: f64,
+    /// Both gradients preconditioned and added, and their norms; likewise.
+    pub gradient: f64,
+    /// All else: copies, launches and waiting.
     pub other: f64,
 }
 
@@ -113,12 +120,15 @@ impl StageSplit {
         self.density += other.density;
         self.solve += other.solve;
         self.force += other.force;
+        self.step += other.step;
+        self.gradient += other.gradient;
         self.other += other.other;
     }
 
     /// All of them.
     pub fn total(&self) -> f64 {
-        self.wirelength + self.density + self.solve + self.force + self.other
+        let evaluated = self.wirelength + self.density + self.solve + self.force;
+        evaluated + self.step + self.gradient + self.other
     }
 }
 

@@ -90,7 +90,9 @@ impl<T: Real> HostBackend<T> {
         self.times.force = stages.force;
 
         let vectors = &mut self.vectors;
+        let start = Instant::now();
         let norms = self.pool.install(|| vectors.combine(weights));
+        self.times.gradient = milliseconds(start);
         Ok(Sample {
             hpwl,
             wirelength: smooth,
@@ -157,6 +159,7 @@ impl<T: Real> Backend for HostBackend<T> {
         let start = Instant::now();
         // Evaluated as a proposal to stay, which is then made current.
         self.vectors.points.stay();
+        self.times.step = 0.0;
         let sample = self.gradient_of_proposed(weights, 0.0)?;
         let sample = Sample { changed_squared: 0.0, ..sample };
         self.vectors.points.accept();
@@ -175,6 +178,7 @@ impl<T: Real> Backend for HostBackend<T> {
         let start = Instant::now();
         let (vectors, step, momentum) = (&mut self.vectors, T::of(step), T::of(momentum));
         let moved_squared = self.pool.install(|| vectors.walk(step, momentum));
+        self.times.step = milliseconds(start);
         let sample = self.gradient_of_proposed(weights, moved_squared)?;
         self.ready = Ready::Proposed;
         self.finish(start);

@@ -2,6 +2,7 @@
 
 use super::standard::{OverflowParts, StandardCells};
 use crate::charge::{Charge, ChargeError};
+use crate::warning::{Warning, WarningCode};
 
 /// The least overflow that any placement of `charge` with all cells on the die can have: what the movable cells' area
 /// is more than the space that fixed cells leave at the target density, over the movable area.
@@ -31,15 +32,16 @@ pub fn too_large(charge: &Charge) -> Option<usize> {
 }
 
 /// What should be known of `charge` before it is placed to a smoothed overflow of `stop_overflow`.
-pub fn obstacles(charge: &Charge, stop_overflow: f64) -> Vec<String> {
+pub fn obstacles(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
     let mut found = Vec::new();
     let least = least_overflow(charge);
     if least > stop_overflow {
-        found.push(format!(
+        let message = format!(
             "no placement on the die has less exact overflow than {least:.4}, for the movable cells are more than \
              the space that fixed cells leave at target density {}; {stop_overflow} is asked for",
             charge.target_density()
-        ));
+        );
+        found.push(Warning::new(WarningCode::OverflowOutOfReach, message));
     }
     found
 }
@@ -106,7 +108,7 @@ mod tests {
         let full = charge(5.0, true);
         assert!((least_overflow(&full) - 0.2).abs() < 1e-12);
         let said = obstacles(&full, 0.07);
-        assert!(said.len() == 1 && said[0].contains("0.2000"), "{said:?}");
+        assert!(said.len() == 1 && said[0].message.contains("0.2000"), "{said:?}");
         assert!(obstacles(&full, 0.3).is_empty());
         assert_eq!([8.0, 9.0].map(|width| too_large(&charge(width, false))), [None, Some(0)]);
     }

@@ -41,6 +41,7 @@ pub struct PlaceOptions {
 /// assert_eq!(options.schedule.late_growth, 1.01);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Schedule {
     /// λ‖∇density‖₁ / ‖∇WA‖₁ at a centred start; 8e-5 by default.

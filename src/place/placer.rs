@@ -33,6 +33,7 @@ const MOST_GROWTH: f64 = 1e24;
 
 /// One iteration in numbers; iteration 0 is the start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Record {
     /// From 0.
     pub iteration: usize,
@@ -53,7 +54,7 @@ pub struct Record {
     /// Evaluations it took.
     pub tries: u32,
     /// Milliseconds of all of them together.
-    #[serde(rename = "times_ms")]
+    #[serde(rename = "timings_ms")]
     pub times: StageSplit,
 }
 

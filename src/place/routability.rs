@@ -78,10 +78,12 @@ pub enum RoutabilityError {
 
 /// A round in numbers: how crowded the placement is, and how much cells have grown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Round {
     /// From 0: the placement before any cell has grown.
     pub round: usize,
     /// HPWL of the placement, weighted.
+    #[serde(rename = "hpwl_weighted")]
     pub hpwl: f64,
     /// Demand beyond capacity over all demand.
     pub overflow: f64,

@@ -83,6 +83,7 @@ pub(super) fn read_design(
         };
         design.row_blockage |= row_blockage;
         let (layers, gcell_grid) = (loaded.layers, loaded.gcell_grid);
+        let warnings = warnings.iter().map(ToString::to_string).collect();
         let source = Source { path, warnings, home, layers, gcell_grid };
         Ok(Design::new_of(Arc::new(design), Arc::new(source)))
     })

@@ -75,7 +75,7 @@ impl Work {
 impl Engine {
     fn made(charge: Charge, work: Work, py: Python<'_>) -> PyResult<Self> {
         let Work { precision, device, options } = work;
-        let warnings = charge.warnings().to_vec();
+        let warnings = charge.warnings().iter().map(ToString::to_string).collect();
         let (grid, movable, bodies) = (charge.grid(), charge.movable(), charge.bodies());
         let regions = charge.regions();
         let mut engine =

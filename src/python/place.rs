@@ -512,8 +512,9 @@ fn placed<'a>(of: &'a Design, asked: &Asked) -> Result<Stages<'a>, Failure> {
             die.height()
         )));
     }
-    let mut warnings = charge.warnings().to_vec();
-    warnings.extend(limits::obstacles(&charge, asked.place.stop_overflow));
+    let obstacles = limits::obstacles(&charge, asked.place.stop_overflow);
+    let warnings = charge.warnings().iter().chain(&obstacles);
+    let mut warnings: Vec<String> = warnings.map(ToString::to_string).collect();
     let netlist = Netlist::from_design(&design, asked.large_net)?;
     let layers =
         design.units_per_micron.and_then(|units| Capacity::of_lef(&of.source.layers, units));

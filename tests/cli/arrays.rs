@@ -81,7 +81,7 @@ fn the_field_of_a_given_density_is_that_of_direct_sums() {
             let got = report["field"]["energy"].as_f64().unwrap();
             assert!((got - energy).abs() <= tolerance * 10.0 * energy, "{got} for {energy}");
             assert_eq!(
-                (&report["pipeline"], &report["precision"]),
+                (&report["options"]["pipeline"], &report["options"]["precision"]),
                 (&pipeline.into(), &precision.into())
             );
         }

@@ -200,10 +200,12 @@ fn two_placements_are_compared() {
         (&moved["cells"], &moved["moved"], &moved["turned"]),
         (&json!(9), &json!(2), &json!(0))
     );
-    assert_eq!((&moved["largest"], &moved["median"]), (&json!(9.0), &json!(0.0)));
-    assert_eq!(report["farthest"], json!(["c0", "big"]));
-    assert_eq!(moved["farthest"][0]["from"], json!([6.0, 1.0]));
-    assert_eq!(moved["farthest"][0]["to"], json!([7.0, 9.0]));
+    assert_eq!((&moved["max"], &moved["median"]), (&json!(9.0), &json!(0.0)));
+    assert_eq!(
+        report["farthest"][0],
+        json!({"cell": "c0", "distance": 9.0, "from": [6.0, 1.0], "to": [7.0, 9.0]})
+    );
+    assert_eq!(report["farthest"][1]["cell"], "big");
     // The net reaches from c0 to c7 at (12, 7): 6 + 6 before, 5 + 2 after.
     assert_eq!((&report["from"]["hpwl"], &report["to"]["hpwl"]), (&json!(12.0), &json!(7.0)));
     assert_eq!(report["change"]["hpwl"], json!(-5.0));

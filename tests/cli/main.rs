@@ -20,6 +20,8 @@ mod real;
 mod refine;
 mod report;
 mod runs;
+mod schema;
+mod scripts;
 #[cfg(target_os = "linux")]
 mod system;
 mod tables;
@@ -39,6 +41,8 @@ const PIPELINES: [&str; 3] = ["row-column", "fused", "three-pass"];
 fn placefield(args: &[&dyn AsRef<OsStr>]) -> Command {
     let mut command = Command::cargo_bin("placefield").unwrap();
     command.args(args.iter().map(|a| a.as_ref()));
+    // However slow the machine is, what is said is the same.
+    command.env("PLACEFIELD_PROGRESS", "0");
     command
 }
 
@@ -73,26 +77,31 @@ fn heeding(command: &mut std::process::Command) -> &mut std::process::Command {
 /// What a run says and returns that is interrupted as soon as it listens to that.
 #[cfg(target_os = "linux")]
 fn interrupted(args: &[&dyn AsRef<OsStr>]) -> std::process::Output {
+    use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("placefield"));
-    let mut child =
-        heeding(command.args(args)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // SIGINT (2) is bit 1 of the signals it listens to.
-    let status = format!("/proc/{}/status", child.id());
-    let listens = || {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let mask = text.lines().find_map(|l| l.strip_prefix("SigCgt:")).unwrap_or("0").trim();
-        u64::from_str_radix(mask, 16).unwrap_or(0) & 2 != 0
-    };
-    while !listens() {
-        assert!(child.try_wait().unwrap().is_none(), "ended before it was interrupted");
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
+    let command = command.args(args).arg("--verbose").env("PLACEFIELD_PROGRESS", "0");
+    let command = heeding(command).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let listens = |line: &String| line.ends_with("an interruption ends the run with what there is");
+    said.find(listens).expect("ended before it was interrupted");
+    interrupt(child.id());
+    // What --verbose adds begins with a time.
+    let added =
+        |line: &String| line.split_once(" s: ").is_some_and(|(s, _)| s.parse::<f64>().is_ok());
+    let rest: String = said.filter(|line| !added(line)).map(|line| line + "\n").collect();
+    let output = child.wait_with_output().unwrap();
+    std::process::Output { stderr: rest.into_bytes(), ..output }
+}
+
+/// Sends one interruption.
+#[cfg(target_os = "linux")]
+fn interrupt(process: u32) {
+    let kill = || std::process::Command::new("kill").args(["-INT", &process.to_string()]).output();
+    assert!(kill().unwrap().status.success());
     // A second signal at once is of the same interruption. It may come too late.
-    let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).output().unwrap();
-    child.wait_with_output().unwrap()
+    let _ = kill().unwrap();
 }
 
 /// Evaluates and gives the JSON of standard output.

@@ -12,7 +12,11 @@ fn number(json: &Value, path: &str) -> f64 {
 }
 
 fn warns(json: &Value, what: &str) -> bool {
-    json["warnings"].as_array().unwrap().iter().any(|w| w.as_str().unwrap().contains(what))
+    json["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|w| w["message"].as_str().unwrap().contains(what))
 }
 
 #[test]

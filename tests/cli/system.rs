@@ -14,7 +14,8 @@ fn behind(shell: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
     command
         .args(["-c", &format!("{shell}\nexec \"$0\" \"$@\"")])
         .arg(assert_cmd::cargo::cargo_bin("placefield"))
-        .args(args);
+        .args(args)
+        .env("PLACEFIELD_PROGRESS", "0");
     command
 }
 

@@ -54,7 +54,7 @@ fn adaptec1_lies_where_it_is_published_to_lie() {
     assert_eq!(design.rect(last), Rect::at(4797.0, 5451.0, 2304.0, 24.0));
     assert_eq!(design.nodes.kind[last], NodeKind::Fixed);
     assert!(design.nets.is_none());
-    let absent = warnings.iter().filter(|w| w.contains("adaptec1.nets: no such file"));
+    let absent = warnings.iter().filter(|w| w.message.contains("adaptec1.nets: no such file"));
     assert_eq!(absent.count(), 1, "{warnings:?}");
 }
 
@@ -97,7 +97,7 @@ fn rows_of_other_suites_are_read() {
 fn oddities_of_real_designs_are_warned_of_once() {
     let dir = design_dir("acc64");
     let Loaded { warnings, design, .. } = read(&dir.join("acc64.aux"), &ReadOptions::default());
-    let has = |text: &str| warnings.iter().filter(|w| w.contains(text)).count() == 1;
+    let has = |text: &str| warnings.iter().filter(|w| w.message.contains(text)).count() == 1;
     assert!(has("`acc64_GP_res` is not read"), "{warnings:?}");
     assert!(has("3350 nodes are not placed and lie at 0 0"), "{warnings:?}");
     let nets = design.nets.unwrap();
@@ -105,7 +105,7 @@ fn oddities_of_real_designs_are_warned_of_once() {
     let dir = design_dir("ibm01-ms");
     let Loaded { warnings, .. } = read(&dir.join("ibm01.aux"), &ReadOptions::default());
     // Its weights are of nodes, as the contests' are.
-    assert!(!warnings.iter().any(|w| w.contains(".wts")), "{warnings:?}");
+    assert!(!warnings.iter().any(|w| w.message.contains(".wts")), "{warnings:?}");
 }
 
 /// A small design in a folder of its own.
@@ -275,7 +275,7 @@ fn another_placement_takes_the_place_of_the_named_one() {
     let Loaded { design, warnings, .. } = read(&small.path("aux"), &options);
     assert_eq!((design.placement.x[0], design.placement.y[0]), (1.0, 2.0));
     assert_eq!(design.placement.orientation[0], Orientation::S);
-    assert!(warnings[0].ends_with("other.pl: 3 nodes are not placed and lie at 0 0"));
+    assert!(warnings[0].message.ends_with("other.pl: 3 nodes are not placed and lie at 0 0"));
 }
 
 /// Every file compressed, some called so and some not, read as the plain ones.

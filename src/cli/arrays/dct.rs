@@ -2,6 +2,7 @@
 
 use super::order::{inverse, permuted};
 use super::{ArrayArgs, Element, Ran, check_result, read::Array, rounded, sizes};
+use crate::cli::document::{Content, write_document};
 use crate::cli::engines::{Decided, advise, decide};
 use crate::cli::evaluation::write_npy;
 use crate::cli::failure::{Failure, usage};
@@ -9,10 +10,11 @@ use crate::cli::input::{use_threads, with_precision};
 use crate::cli::memory;
 use crate::cli::options::{EngineChoice, has_repeats};
 use crate::cli::outputs::Outputs;
-use crate::cli::results::{list, tell, write_json};
+use crate::cli::results::{list, tell};
 use crate::transform::{Algorithm1d, Plan2dOptions, Transform, Transform1d};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -43,7 +45,7 @@ pub(crate) struct DctArgs {
 }
 
 /// `--kind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
     Dct,
@@ -102,18 +104,38 @@ impl Step {
 }
 
 /// Everything a transform says.
-#[derive(Serialize)]
-struct DctReport {
-    version: &'static str,
-    inputs: Vec<String>,
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DctReport {
+    /// Length of the array along every axis.
     shape: Vec<usize>,
+    /// How it was transformed.
+    options: DctOptions,
+    /// Milliseconds by what was done.
+    timings_ms: DctTimings,
+}
+
+impl Content for DctReport {
+    const COMMAND: &'static str = "dct";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DctOptions {
+    /// The transform.
     kind: Kind,
+    /// Along these axes, from 0.
     axes: Vec<usize>,
+    /// `"cpu"` or `"cuda"`.
     engine: &'static str,
+    /// The device's name.
     device: String,
+    /// Working precision.
     precision: crate::Precision,
-    /// Milliseconds of the transforms, copies to and from a device with them.
-    transform_ms: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DctTimings {
+    /// The transforms, copies to and from a device with them.
+    transform: f64,
 }
 
 /// Reads, transforms, writes, prints.
@@ -186,18 +208,19 @@ fn transform<T: Element>(args: &DctArgs, array: &Array, axes: Vec<usize>) -> Res
     write_npy(&args.out, &array.shape, &values)?;
     let ran = engine.ran();
     let report = DctReport {
-        version: env!("CARGO_PKG_VERSION"),
-        inputs: vec![array.path.clone()],
         shape: array.shape.clone(),
-        kind: args.kind,
-        axes,
-        engine: ran.engine,
-        device: ran.device,
-        precision: T::PRECISION,
-        transform_ms,
+        options: DctOptions {
+            kind: args.kind,
+            axes,
+            engine: ran.engine,
+            device: ran.device,
+            precision: T::PRECISION,
+        },
+        timings_ms: DctTimings { transform: transform_ms },
     };
     if let Some(path) = &args.json {
-        write_json(path, &report)?;
+        let outputs = std::slice::from_ref(&args.out);
+        write_document(path, std::slice::from_ref(&array.path), outputs, &report)?;
     }
     tell(note.as_slice(), &[]);
     let outputs: Vec<&Path> =
@@ -299,13 +322,14 @@ fn open<T: Element>(choice: EngineChoice) -> Result<Box<dyn Transforms<T>>, Fail
 
 fn print(report: &DctReport) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    let DctReport { shape, kind, axes, engine, device, precision, .. } = report;
+    let shape = &report.shape;
+    let DctOptions { kind, axes, engine, device, precision } = &report.options;
     let kind = kind.to_possible_value().map_or(String::new(), |k| k.get_name().to_owned());
     let axes = axes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     writeln!(out, "array      {}", sizes(shape))?;
     writeln!(
         out,
         "transform  {kind} along axes {axes}, {engine} ({device}), {precision}: {:.3} ms",
-        report.transform_ms
+        report.timings_ms.transform
     )
 }

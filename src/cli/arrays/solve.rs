@@ -1,6 +1,7 @@
 //! `placefield solve`: the field of a density that is given as an array.
 
 use super::{ArrayArgs, Element, Ran, check_result, read::Array, rounded, sizes};
+use crate::cli::document::{Content, write_document};
 use crate::cli::engines::{Decided, advise, decide};
 use crate::cli::evaluation::write_npy;
 use crate::cli::failure::Failure;
@@ -9,12 +10,13 @@ use crate::cli::memory;
 use crate::cli::options::{Devices, EngineChoice, PipelineArg};
 use crate::cli::outputs::{Names, Outputs};
 use crate::cli::ranks::{RankArgs, World, told, writes};
-use crate::cli::report::FieldReport;
-use crate::cli::results::{list, tell, write_json};
+use crate::cli::report::{FieldReport, GridReport};
+use crate::cli::results::{list, tell};
 use crate::cpu::solve::{Fields, Solver};
 use crate::engine::Pipeline;
 use crate::grid::{BinGrid, Map, Rect};
 use clap::Args;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -58,22 +60,40 @@ fn bin_size(text: &str) -> Result<(f64, f64), String> {
 const FILES: [&str; 3] = ["potential.npy", "field_x.npy", "field_y.npy"];
 
 /// Everything a solve says.
-#[derive(Serialize)]
-struct SolveReport {
-    version: &'static str,
-    inputs: Vec<String>,
-    bins: [usize; 2],
-    /// Of which only the ratio matters.
-    bin_size: [f64; 2],
-    engine: &'static str,
-    device: String,
-    pipeline: Pipeline,
-    precision: crate::Precision,
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SolveReport {
+    /// The bins; of their sizes only the ratio matters.
+    grid: GridReport,
+    /// How it was solved.
+    options: SolveOptions,
     /// Mean of ρ, which has no field.
     mean: f64,
+    /// Energy and extremes of φ and E.
     field: FieldReport,
-    /// Milliseconds of the solve, copies to and from a device left out.
-    solve_ms: f64,
+    /// Milliseconds by what was done.
+    timings_ms: SolveTimings,
+}
+
+impl Content for SolveReport {
+    const COMMAND: &'static str = "solve";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SolveOptions {
+    /// `"cpu"` or `"cuda"`.
+    engine: &'static str,
+    /// The device's name.
+    device: String,
+    /// The pipeline that ran.
+    pipeline: Pipeline,
+    /// Working precision.
+    precision: crate::Precision,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SolveTimings {
+    /// The solve, copies to and from a device left out.
+    solve: f64,
 }
 
 /// φ, Ex and Ey, in host memory.
@@ -158,14 +178,13 @@ fn solve<T: Element>(
     };
     let largest = |map: &[T]| map.iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
     let report = SolveReport {
-        version: env!("CARGO_PKG_VERSION"),
-        inputs: vec![rho.path.clone()],
-        bins: shape,
-        bin_size: [grid.bin_x(), grid.bin_y()],
-        engine: ran.engine,
-        device: ran.device,
-        pipeline,
-        precision: T::PRECISION,
+        grid: GridReport { bins: shape, bin_size: [grid.bin_x(), grid.bin_y()], bin_size_um: None },
+        options: SolveOptions {
+            engine: ran.engine,
+            device: ran.device,
+            pipeline,
+            precision: T::PRECISION,
+        },
         mean,
         field: FieldReport {
             energy,
@@ -174,10 +193,10 @@ fn solve<T: Element>(
             field_x_max: largest(field_x),
             field_y_max: largest(field_y),
         },
-        solve_ms: milliseconds,
+        timings_ms: SolveTimings { solve: milliseconds },
     };
     if let Some(path) = &args.json {
-        write_json(path, &report)?;
+        write_document(path, std::slice::from_ref(&rho.path), &files, &report)?;
         files.push(path.clone());
     }
     tell(&Vec::from_iter(note.into_iter().chain(other)), &[]);
@@ -406,12 +425,13 @@ fn on_device<T: Element>(
 
 fn print(report: &SolveReport) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    let SolveReport { bins, engine, device, pipeline, precision, field: f, .. } = report;
+    let (bins, f) = (report.grid.bins, &report.field);
+    let SolveOptions { engine, device, pipeline, precision } = &report.options;
     writeln!(out, "density    {} x {} bins, mean {:.6}", bins[0], bins[1], report.mean)?;
     writeln!(
         out,
         "solve      {engine} ({device}), {pipeline}, {precision}: {:.3} ms",
-        report.solve_ms
+        report.timings_ms.solve
     )?;
     writeln!(
         out,

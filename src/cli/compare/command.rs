@@ -3,19 +3,23 @@
 use super::page::{self, Watcher};
 use super::trajectory::{self, Placement, Runs};
 use super::{Comparison, Difference, Iteration, Side};
+use crate::Precision;
+use crate::cli::document::{Content, write_document};
 use crate::cli::engines::{self, Chosen, EngineReal};
 use crate::cli::failure::{Failure, Interrupted, usage};
 use crate::cli::input::{Opened, charge_of, open_design, with_precision};
+use crate::cli::log;
 use crate::cli::options::{EvaluationArgs, SolveArgs, at_least_one};
 use crate::cli::outputs::{Outputs, PICTURES};
 use crate::cli::pictures;
 use crate::cli::report::{DesignReport, GridReport};
-use crate::cli::results::{list, tell, write_json, write_output};
+use crate::cli::results::{list, tell, write_output};
 use crate::cli::stop;
 use crate::engine::{Pipeline, StepTimes, Timed};
+use crate::warning::Warning;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
-use indicatif::ProgressBar;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -66,38 +70,73 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 /// A whole comparison, as JSON.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Table {
+    /// The design in numbers.
     design: DesignReport,
+    /// The bins.
     grid: GridReport,
-    device: String,
-    precision: &'static str,
+    /// How sides were compared.
+    options: CompareOptions,
     /// Median solve of every side and the first side's over it.
     summary: Vec<Summary>,
+    /// Every iteration.
     pub(crate) iterations: Vec<Iteration>,
     /// What the solves are of a whole placement, where one was followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     placement: Option<Placement>,
-    warnings: Vec<String>,
+    /// What a reader of the numbers should know.
+    warnings: Vec<Warning>,
     /// Which engine `auto` took.
     #[serde(skip)]
     note: Option<String>,
 }
 
-#[derive(Serialize)]
+impl Content for Table {
+    const COMMAND: &'static str = "compare";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CompareOptions {
+    /// The devices' names.
+    device: String,
+    /// Working precision.
+    precision: Precision,
+    /// T as used, which fillers may raise above what was asked for.
+    target_density: f64,
+    /// T as asked for.
+    target_density_asked: f64,
+    /// Whether fillers took part.
+    fillers: bool,
+    /// How many there are.
+    filler_count: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
 struct Summary {
+    /// `"cpu"` or `"cuda"`.
     engine: &'static str,
+    /// The pipeline asked for.
     pipeline: Pipeline,
+    /// What ran for it.
     path: &'static str,
+    /// Median time of a solve, ms.
     solve_ms: f64,
+    /// Median time of density, solve and force, ms.
     step_ms: f64,
     /// On a device: as one graph, and as plain launches.
     solve_graph_ms: Option<f64>,
+    /// A solve as plain launches.
     solve_plain_ms: Option<f64>,
+    /// A step as one graph.
     step_graph_ms: Option<f64>,
+    /// A step as plain launches.
     step_plain_ms: Option<f64>,
+    /// The first side's solve over this one's.
     ratio: f64,
+    /// How far φ, Ex and Ey are from the first side's at most, over their largest.
     largest_difference: f64,
+    /// The same as root mean square.
     largest_rms: f64,
 }
 
@@ -132,10 +171,6 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         write_csv(path, &table.iterations)?;
         files.push(path.clone());
     }
-    if let Some(path) = &args.json {
-        write_json(path, &table)?;
-        files.push(path.clone());
-    }
     if let Some(folder) = &args.plots {
         let name = &opened.design.name;
         files.extend(pictures::draw_comparison(name, &table.iterations, folder)?);
@@ -149,6 +184,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
             page::page::<T>(&opened, &args.evaluation, &options, &table.iterations, watched)?
         });
         page.write(Some(&opened.design), path)?;
+        files.push(path.clone());
+    }
+    if let Some(path) = &args.json {
+        write_document(path, &opened.files, &files, &table)?;
         files.push(path.clone());
     }
     tell(table.note.as_slice(), &table.warnings);
@@ -218,12 +257,14 @@ fn fill<T: EngineReal>(
     let charge = charge_of(&opened.design, options)?;
     let warnings = opened.warnings.iter().chain(charge.warnings()).cloned().collect();
     let (grid, areas) = (charge.grid(), (charge.movable_area(), charge.fixed_area()));
+    let (target_density, filler_count) = (charge.target_density(), charge.fillers());
     let Chosen { mut engines, note } =
         engines::open::<T>(charge, &options.engine_options(), options.engine)?;
     let devices: Vec<String> = engines.iter().map(|e| e.descriptor().device).collect();
     let sides: Vec<&mut dyn Timed<T>> = engines.iter_mut().map(|e| &mut **e as _).collect();
     let mut comparison = Comparison::new(sides, &Pipeline::ALL)?;
-    let bar = ProgressBar::new(iterations as u64);
+    let bar = log::bar(iterations as u64);
+    log::begin("comparing");
     let mut rows = Vec::with_capacity(iterations.min(1 << 16));
     while rows.len() < iterations && !stop::is_asked() {
         let Some(row) = advance(&mut comparison)? else { break };
@@ -232,13 +273,20 @@ fn fill<T: EngineReal>(
         }
         rows.push(row);
         bar.inc(1);
+        log::progress(|| format!("iteration {} of {iterations}", rows.len()));
     }
     bar.finish_and_clear();
     Ok(Table {
         design: DesignReport::of(&opened.design, areas.0, areas.1),
         grid: GridReport::of(&grid, &opened.design),
-        device: devices.join(" and "),
-        precision: T::PRECISION.name(),
+        options: CompareOptions {
+            device: devices.join(" and "),
+            precision: T::PRECISION,
+            target_density,
+            target_density_asked: options.target_density(),
+            fillers: options.fillers(),
+            filler_count,
+        },
         summary: summarise(&rows),
         iterations: rows,
         placement: None,
@@ -343,7 +391,11 @@ pub(crate) fn print(table: &Table) -> Result<(), Failure> {
     writeln!(
         out,
         "{}: {} x {} bins, {}, {}",
-        table.design.name, table.grid.bins[0], table.grid.bins[1], table.precision, table.device
+        table.design.name,
+        table.grid.bins[0],
+        table.grid.bins[1],
+        table.options.precision,
+        table.options.device
     )?;
     let Some(first) = table.iterations.first() else { return Ok(()) };
     write!(

@@ -20,10 +20,11 @@ use crate::grid::Map;
 use crate::real::Real;
 use descent::Descent;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Stage times of one engine with one pipeline in one iteration, milliseconds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Side {
     /// Engine, as its descriptor names it.
     pub engine: &'static str,
@@ -32,21 +33,28 @@ pub struct Side {
     /// What ran for it ([`crate::engine::Engine::path`]).
     pub path: &'static str,
     /// Density map, overflow and maximum.
+    #[serde(rename = "density_ms")]
     pub density: f64,
     /// Forward transform.
+    #[serde(rename = "forward_ms")]
     pub forward: f64,
     /// Spectral scaling where it is a pass of its own, zero where it is folded.
+    #[serde(rename = "scaling_ms")]
     pub scaling: f64,
     /// Inverse transforms.
+    #[serde(rename = "inverse_ms")]
     pub inverse: f64,
     /// Forward, scaling and inverse.
+    #[serde(rename = "solve_ms")]
     pub solve: f64,
     /// Force on every body.
+    #[serde(rename = "force_ms")]
     pub force: f64,
     /// The first side's solve over this one's.
     pub ratio: f64,
     /// Whole steps and solves back to back, where the engine runs on a device.
     #[serde(flatten, serialize_with = "milliseconds")]
+    #[schemars(with = "StepMilliseconds")]
     pub steps: Option<StepTimes>,
     /// How far φ, Ex and Ey are from the first side's.
     pub difference: Difference,
@@ -55,7 +63,7 @@ pub struct Side {
 /// Differences from another side's maps: the largest one relative to the
 /// largest magnitude, and the root mean square one relative to the root mean
 /// square magnitude.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// φ, largest.
     pub potential: f64,
@@ -89,7 +97,7 @@ fn worse(a: f64, b: f64) -> f64 {
 }
 
 /// One row of the comparison.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Iteration {
     /// From 0.
     pub iteration: usize,
@@ -343,18 +351,30 @@ fn difference_of<T: Real>(reference: &[T], other: &[T]) -> [f64; 2] {
     [relative(worst, scale), relative(apart.sqrt(), squares.sqrt())]
 }
 
-/// The four times with their unit in their keys, null where there are none.
+/// [`StepTimes`] with their unit in their keys, null where there are none.
+#[derive(Serialize, JsonSchema)]
+struct StepMilliseconds {
+    /// A whole step as one graph.
+    step_graph_ms: Option<f64>,
+    /// A whole step as plain launches.
+    step_plain_ms: Option<f64>,
+    /// A solve as one graph.
+    solve_graph_ms: Option<f64>,
+    /// A solve as plain launches.
+    solve_plain_ms: Option<f64>,
+}
+
 fn milliseconds<S: serde::Serializer>(
     steps: &Option<StepTimes>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    use serde::ser::SerializeMap;
-    let mut map = serializer.serialize_map(Some(4))?;
-    map.serialize_entry("step_graph_ms", &steps.map(|t| t.step_graph))?;
-    map.serialize_entry("step_plain_ms", &steps.map(|t| t.step_plain))?;
-    map.serialize_entry("solve_graph_ms", &steps.map(|t| t.solve_graph))?;
-    map.serialize_entry("solve_plain_ms", &steps.map(|t| t.solve_plain))?;
-    map.end()
+    let of = StepMilliseconds {
+        step_graph_ms: steps.map(|t| t.step_graph),
+        step_plain_ms: steps.map(|t| t.step_plain),
+        solve_graph_ms: steps.map(|t| t.solve_graph),
+        solve_plain_ms: steps.map(|t| t.solve_plain),
+    };
+    of.serialize(serializer)
 }
 
 #[cfg(test)]

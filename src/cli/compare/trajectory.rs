@@ -14,6 +14,7 @@ use crate::engine::Pipeline;
 use crate::place::{Backend, Outcome, PlaceOptions, Placer, Record, start};
 use crate::plot::{Curves, Series};
 use crate::wirelength::Netlist;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ pub(crate) fn open_backends<T: EngineReal>(
 }
 
 /// What the solves are of a whole placement.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Placement {
     /// How the leading placement ended.
     outcome: Outcome,
@@ -69,9 +70,11 @@ pub(crate) struct Placement {
 }
 
 /// One side over the whole placement, milliseconds.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Total {
+    /// `"cpu"` or `"cuda"`.
     engine: &'static str,
+    /// The pipeline.
     pipeline: Pipeline,
     /// Its solves.
     solve_ms: f64,
@@ -85,10 +88,13 @@ struct Total {
     most_speedup: f64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Led {
+    /// The pipeline.
     pipeline: Pipeline,
+    /// Iterations that it took.
     iterations: usize,
+    /// Weighted wirelength of every iteration, layout units.
     hpwl: Vec<f64>,
     /// Largest |HPWL − the first's| / the first's HPWL, iteration by iteration.
     largest_difference: f64,
@@ -138,7 +144,10 @@ impl<'b> Runs<'b> {
     pub(crate) fn finish(self, rows: &[Iteration]) -> Placement {
         let leading = &self.records[0];
         let steps = || rows.iter().zip(leading);
-        let rest: f64 = leading.iter().map(|r| r.times.wirelength + r.times.other).sum();
+        let rest: f64 = leading
+            .iter()
+            .map(|r| r.times.total() - (r.times.density + r.times.solve + r.times.force))
+            .sum();
         let sides = rows.first().map_or(0, |row| row.sides.len());
         let mut totals: Vec<Total> = Vec::with_capacity(sides);
         for s in 0..sides {

@@ -5,14 +5,16 @@ use super::{
     CompressError, Compression, CpuThresholdPair, Picture, PictureFormat, ThresholdPair, compress,
     orthonormal,
 };
+use crate::cli::document::{Content, write_document};
 use crate::cli::engines::{Decided, EngineReal, advise, decide};
 use crate::cli::failure::Failure;
 use crate::cli::input::{use_threads, with_precision};
 use crate::cli::options::EngineChoice;
 use crate::cli::options::{PrecisionArg, thread_count};
 use crate::cli::outputs::{Outputs, read_input};
-use crate::cli::results::{list, tell, write_json, write_output};
+use crate::cli::results::{list, tell, write_output};
 use clap::{ArgGroup, Args};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -74,54 +76,77 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// Everything a compression says.
-#[derive(Serialize)]
-struct CompressReport {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CompressReport {
+    /// The image.
     image: PictureFormat,
+    /// Sizes of its file and of the one that was written.
     bytes: Bytes,
+    /// How it was compressed.
     options: CompressOptions,
+    /// The coefficients that were kept.
     kept: Kept,
+    /// Mean squared difference of samples, alpha left out.
     mean_squared_error: f64,
     /// Decibels; null when nothing changed.
     psnr: Option<f64>,
+    /// Milliseconds by what was done.
     timings_ms: CompressTimings,
 }
 
-#[derive(Serialize)]
+impl Content for CompressReport {
+    const COMMAND: &'static str = "compress";
+}
+
+#[derive(Serialize, JsonSchema)]
 struct CompressOptions {
+    /// `"cpu"` or `"cuda"`.
     engine: &'static str,
+    /// The device's name.
     device: String,
+    /// Working precision.
     precision: crate::Precision,
+    /// Coefficients below it are dropped, in the crate's scaling.
     threshold: f64,
     /// The same for orthonormal coefficients.
     threshold_orthonormal: f64,
 }
 
 /// Sizes of the files: what a PNG encoder makes of both pictures.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Bytes {
+    /// Of the file that was read.
     before: usize,
+    /// Of the one that was written.
     after: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Kept {
+    /// So many.
     coefficients: usize,
+    /// Of so many.
     of: usize,
+    /// As a share.
     share: f64,
+    /// So many of every channel.
     per_channel: Vec<usize>,
 }
 
 /// Milliseconds per stage.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct CompressTimings {
+    /// Reading the image.
     decode: f64,
     /// Plans, and opening the engine.
     setup: f64,
     /// DCTs with the threshold in them.
     forward: f64,
+    /// IDCTs.
     inverse: f64,
     /// Channels apart, rounding, error, channels together.
     samples: f64,
+    /// Making the PNG file.
     encode: f64,
 }
 
@@ -156,7 +181,7 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
         files.push(path);
     }
     if let Some(path) = &args.json {
-        write_json(path, &report)?;
+        write_document(path, std::slice::from_ref(&args.image), &files, &report)?;
         files.push(path);
     }
     tell(note.as_slice(), &[]);

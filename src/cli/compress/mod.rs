@@ -28,6 +28,7 @@ use crate::transform::Sample;
 use image::codecs::png::{PngDecoder, PngEncoder};
 use image::{DynamicImage, ImageBuffer, ImageDecoder, ImageError, Limits, Pixel};
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Cursor, Read, Write};
 
@@ -231,7 +232,7 @@ impl Samples {
 }
 
 /// Size and kind of a picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PictureFormat {
     /// Pixels in a row.
     pub width: usize,

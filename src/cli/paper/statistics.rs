@@ -1,9 +1,10 @@
 //! What repeated times come to.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Statistics of repeated measurements, all in the unit of the measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// Arithmetic mean, which is what the paper prints.
     pub mean: f64,

@@ -3,13 +3,16 @@
 
 use super::statistics::Sample;
 use super::target::{FAILED, Machine};
+use crate::cli::document::Content;
 use crate::real::Precision;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Everything one run of `placefield bench` measured; its JSON keys are stable.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
-    /// Version of placefield.
+    /// The version of placefield that measured.
+    #[serde(skip_serializing)]
     pub version: String,
     /// What it ran on.
     pub machine: Machine,
@@ -27,6 +30,14 @@ pub struct Report {
     pub tables: Vec<Table>,
 }
 
+impl Content for Report {
+    const COMMAND: &'static str = "bench";
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+}
+
 impl Report {
     /// Why numbers are missing where the engine failed, each reason once.
     pub fn failures(&self) -> Vec<&str> {
@@ -40,7 +51,7 @@ impl Report {
 }
 
 /// One table or figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// The subcommand that makes it.
     pub name: String,
@@ -63,7 +74,7 @@ pub struct Table {
 }
 
 /// The lines of one size or design.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     /// The size or design, as the table calls it.
     pub case: String,
@@ -74,7 +85,7 @@ pub struct Group {
 }
 
 /// One number: as printed in the paper, and here.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
     /// What it is of.
     pub what: String,
@@ -99,7 +110,7 @@ pub struct Line {
 }
 
 /// Something the paper says, held against this machine's numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// What the paper says.
     pub paper: String,
@@ -110,7 +121,7 @@ pub struct Claim {
 }
 
 /// How a claim fares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// In every case measured.

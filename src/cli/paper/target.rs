@@ -6,6 +6,7 @@ use crate::real::{Precision, Real};
 use crate::transform::{Algorithm1d, PostProcessing, Reorder, Transform};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -95,7 +96,7 @@ pub trait Workload {
 }
 
 /// The machine that measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// `"cpu"` or `"cuda"`.
     pub engine: String,

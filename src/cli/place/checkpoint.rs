@@ -20,7 +20,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Of this layout.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 /// Bytes of the checksum at the end.
 const CHECKSUM: u64 = 4;
 /// A first line longer than this is no checkpoint's.

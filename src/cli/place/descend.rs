@@ -3,6 +3,7 @@
 
 use super::checkpoint::{self, Subject};
 use super::frames::Frames;
+use super::history::Live;
 use super::progress::Progress;
 use crate::Real;
 use crate::cli::failure::Failure;
@@ -18,6 +19,7 @@ pub(super) struct Beside<'a> {
     pub(super) deadline: Option<Instant>,
     pub(super) checkpoints: Option<Checkpoints<'a>>,
     pub(super) frames: Option<&'a mut Frames>,
+    pub(super) history: Option<&'a mut Live>,
 }
 
 /// Where checkpoints go, and when.
@@ -46,8 +48,11 @@ pub(super) fn descend<T: Real>(
     records: Vec<Record>,
     beside: Beside<'_>,
 ) -> Result<Descent, Failure> {
-    let Beside { deadline, checkpoints, mut frames } = beside;
+    let Beside { deadline, checkpoints, mut frames, mut history } = beside;
     let mut progress = Progress::new(options);
+    if let Some(history) = &mut history {
+        history.begin(&records);
+    }
     let mut descent =
         Descent { records, drawn: Ok(()), saved: Ok(()), frames: 0.0, checkpoints: 0.0 };
     // Where a checkpoint was gone on from, nothing has been computed yet.
@@ -73,6 +78,9 @@ pub(super) fn descend<T: Real>(
         }
         let Some(record) = placer.step()? else { break };
         descent.records.push(*record);
+        if let Some(history) = &mut history {
+            history.add(record);
+        }
         progress.show(record);
         if stop::is_asked() {
             placer.stop(Outcome::Interrupted);

@@ -1,10 +1,14 @@
 //! `--history`: every iteration's numbers, as CSV or JSON.
 
 use super::summary::{Common, Summary};
-use crate::cli::failure::Failure;
-use crate::cli::results::{write_json, write_output};
+use crate::cli::document::{Content, write_document};
+use crate::cli::failure::{Failure, named};
+use crate::cli::results::write_output;
 use crate::place::{Outcome, Record};
+use schemars::JsonSchema;
 use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -32,13 +36,20 @@ impl FromStr for HistoryFile {
 }
 
 /// The JSON file; its keys are a contract.
-#[derive(Serialize)]
-struct Document<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HistoryReport<'a> {
+    /// How it ended.
     outcome: Outcome,
+    /// Seconds of all iterations.
     seconds: f64,
     #[serde(flatten)]
     common: Common<'a>,
+    /// Every iteration.
     history: &'a [Record],
+}
+
+impl Content for HistoryReport<'_> {
+    const COMMAND: &'static str = "place-history";
 }
 
 impl HistoryFile {
@@ -48,53 +59,108 @@ impl HistoryFile {
         }
     }
 
-    pub(super) fn write(&self, summary: &Summary<'_>) -> Result<(), Failure> {
+    /// The file as one that is written while the iterations run; none of JSON, which is whole or
+    /// not
+    /// there.
+    pub(super) fn live(&self) -> Option<Live> {
         match self {
-            HistoryFile::Csv(path) => write_csv(path, summary.records),
+            HistoryFile::Csv(path) => Some(Live { path: path.clone(), file: None, failed: Ok(()) }),
+            HistoryFile::Json(_) => None,
+        }
+    }
+
+    /// Writes the file whole.
+    pub(super) fn write(
+        &self,
+        summary: &Summary<'_>,
+        inputs: &[PathBuf],
+        outputs: &[&Path],
+    ) -> Result<(), Failure> {
+        match self {
+            HistoryFile::Csv(path) => write_output(path, |out| {
+                writeln!(out, "{HEADER}")?;
+                summary.records.iter().try_for_each(|record| writeln!(out, "{}", line(record)))
+            }),
             HistoryFile::Json(path) => {
-                let document = Document {
+                let document = HistoryReport {
                     outcome: summary.outcome,
                     seconds: summary.seconds(),
                     common: summary.common(),
                     history: summary.records,
                 };
-                write_json(path, &document)
+                write_document(path, inputs, outputs, &document)
             }
         }
     }
 }
 
-/// One line per iteration.
-fn write_csv(path: &Path, records: &[Record]) -> Result<(), Failure> {
-    write_output(path, |out| {
-        writeln!(
-            out,
-            "iteration,hpwl,wirelength,overflow,max_density,energy,gamma,lambda,step,tries,\
-             wirelength_ms,density_ms,solve_ms,force_ms,other_ms,pressure"
-        )?;
-        for r in records {
-            let (s, t) = (&r.sample, &r.times);
-            writeln!(
-                out,
-                "{},{},{},{},{},{},{},{:e},{:e},{},{},{},{},{},{},{}",
-                r.iteration,
-                s.hpwl,
-                s.wirelength,
-                s.density.overflow,
-                s.density.max,
-                s.energy,
-                r.gamma,
-                r.lambda,
-                r.step,
-                r.tries,
-                t.wirelength,
-                t.density,
-                t.solve,
-                t.force,
-                t.other,
-                r.pressure
-            )?;
+/// The first line of a CSV file.
+const HEADER: &str = "iteration,hpwl_weighted,wirelength,overflow_smoothed,max_smoothed,energy,gamma,lambda,\
+                      step,tries,wirelength_ms,density_ms,solve_ms,force_ms,step_ms,gradient_ms,other_ms,pressure";
+
+/// An iteration in the columns of [`HEADER`].
+fn line(r: &Record) -> String {
+    let (s, t) = (&r.sample, &r.times);
+    format!(
+        "{},{},{},{},{},{},{},{:e},{:e},{},{},{},{},{},{},{},{},{}",
+        r.iteration,
+        s.hpwl,
+        s.wirelength,
+        s.density.overflow,
+        s.density.max,
+        s.energy,
+        r.gamma,
+        r.lambda,
+        r.step,
+        r.tries,
+        t.wirelength,
+        t.density,
+        t.solve,
+        t.force,
+        t.step,
+        t.gradient,
+        t.other,
+        r.pressure
+    )
+}
+
+/// A CSV file that has a line for every iteration as soon as that is done, for those who follow it.
+pub(super) struct Live {
+    path: PathBuf,
+    /// None once a line could not be written: that must not cost the placement.
+    file: Option<File>,
+    /// Why not.
+    failed: Result<(), Failure>,
+}
+
+impl Live {
+    /// Writes the iterations so far into the file, in place of what was in it.
+    pub(super) fn begin(&mut self, records: &[Record]) {
+        let written = File::create(&self.path).and_then(|mut file| {
+            let lines = std::iter::once(HEADER.to_owned()).chain(records.iter().map(line));
+            lines.into_iter().try_for_each(|line| file.write_all((line + "\n").as_bytes()))?;
+            Ok(file)
+        });
+        self.keep(written);
+    }
+
+    /// Adds an iteration, in one write.
+    pub(super) fn add(&mut self, record: &Record) {
+        if let Some(mut file) = self.file.take() {
+            let written = file.write_all((line(record) + "\n").as_bytes());
+            self.keep(written.map(|()| file));
         }
-        Ok(())
-    })
+    }
+
+    fn keep(&mut self, written: io::Result<File>) {
+        match written {
+            Ok(file) => self.file = Some(file),
+            Err(error) => self.failed = Err(named(&self.path, error)),
+        }
+    }
+
+    /// What could not be written.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        self.failed
+    }
 }

@@ -11,14 +11,16 @@ mod routability;
 mod summary;
 
 use super::diff::write_moves;
+use super::document::write_document;
 use super::engines::{self, EngineReal};
 use super::failure::{Failure, Interrupted, Stopped, usage};
 use super::input::{Opened, charge_of, open_design, with_precision};
+use super::log;
 use super::options::{EngineChoice, EvaluationArgs};
 use super::outputs::{Outputs, PICTURES, check_placement_output, identity};
 use super::pictures;
 use super::refine::charge_on;
-use super::results::{tell, write_json};
+use super::results::tell;
 use super::stages::{LegalArgs, StageReport, Stages, Until};
 use super::stop;
 use crate::charge::Charge;
@@ -26,6 +28,7 @@ use crate::cpu::engine::milliseconds;
 use crate::design::Hpwl;
 use crate::formats::write_placement;
 use crate::place::{Outcome, PlaceOptions, Placer, Record, limits, start};
+use crate::warning::{Warning, WarningCode};
 use crate::wirelength::Netlist;
 use checkpoint::Subject;
 use clap::error::ErrorKind;
@@ -33,13 +36,15 @@ use clap::{Args, ValueEnum};
 use descend::{Beside, Checkpoints, Descent, descend};
 use experts::{ExpertArgs, number, share};
 use frames::{Frames, FramesWanted};
-use history::HistoryFile;
+pub(crate) use history::HistoryReport;
+use history::{HistoryFile, Live};
 use page::Ended;
 use routability::{Placing, RoutabilityArgs};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+pub(crate) use summary::PlaceReport;
 use summary::{Quality, Seed, Summary, Times};
 
 /// Options of `placefield place`. Fillers always take part but with `--no-fillers`.
@@ -177,6 +182,7 @@ fn place<T: EngineReal>(
     mut opened: Opened,
     begun: Instant,
 ) -> Result<(), Failure> {
+    log::begin("making bins, charge and engine");
     let setup = Instant::now();
     let options = match args.experts.fillers() {
         true => args.evaluation.options.with_fillers(),
@@ -232,9 +238,11 @@ fn place<T: EngineReal>(
         Subject::of::<T>(name, &charge, &netlist, (engine, options.seed()), how)
     });
     let mut times = Times { read: opened.parse_ms, setup: milliseconds(setup), ..Times::default() };
+    let mut history = args.history.as_ref().and_then(HistoryFile::live);
     let mut seeds = Vec::new();
     let mut best: Option<Placed> = None;
     for seed in (0..u64::from(args.seeds)).map(|k| options.seed().wrapping_add(k)) {
+        log::begin(&format!("spreading cells, seed {seed}"));
         let descent_begun = Instant::now();
         let (mut placer, records) = match &args.resume {
             Some(path) => {
@@ -259,6 +267,7 @@ fn place<T: EngineReal>(
                 Checkpoints { path, every: args.checkpoint_every as usize, subject }
             }),
             frames: frames.as_mut(),
+            history: history.as_mut(),
         };
         let descent = descend::<T>(&mut placer, &place_options, records, beside)?;
         times.frames += descent.frames;
@@ -293,7 +302,7 @@ fn place<T: EngineReal>(
     let mut stages = Stages::of_global(StageReport::new(global, Some(seconds)));
     let mut before = None;
     if let Some(left_out) = legal_left_out(args, &opened, placed.outcome) {
-        opened.warnings.extend(left_out.map(str::to_owned));
+        opened.warnings.extend(left_out.map(|why| Warning::new(WarningCode::StageLeftOut, why)));
     } else {
         let global = opened.design.placement.clone();
         stages.legalize(&mut opened.design, &args.legal)?;
@@ -358,7 +367,6 @@ fn place<T: EngineReal>(
         page::page::<T>(ended, Charge::clone(&charge), &placed.x, &placed.y)?
             .write(Some(design), path)?;
     }
-    args.history.as_ref().map_or(Ok(()), |file| file.write(&summary))?;
     let mut pictures = match &args.plots {
         Some(folder) => pictures::draw_placement(&summary.design.name, summary.records, folder)?,
         None => Vec::new(),
@@ -366,20 +374,31 @@ fn place<T: EngineReal>(
     if let (Some(folder), Some(before), Some(moved)) = (&args.plots, &before, &stages.moved) {
         write_moves("by legalisation", design, before, moved, folder, &mut pictures)?;
     }
-    args.json.as_ref().map_or(Ok(()), |file| write_json(file, &summary.json()))?;
+    let files = [
+        Some(&*args.output),
+        args.json.as_deref(),
+        args.report.as_deref(),
+        args.history.as_ref().map(HistoryFile::path),
+        args.checkpoint.as_deref(),
+        args.frames.as_deref(), // the folder: of frames there are many
+    ];
+    let files: Vec<&Path> =
+        files.into_iter().flatten().chain(pictures.iter().map(PathBuf::as_path)).collect();
+    let recorded = history.map_or(Ok(()), Live::finish);
+    // A CSV file of one placement has all its lines already.
+    if let Some(file) = &args.history
+        && (file.live().is_none() || seeds.len() > 1 || !rounds.is_empty())
+    {
+        file.write(&summary, &opened.files, &files)?;
+    }
+    let write = |file: &PathBuf| write_document(file, &opened.files, &files, &summary.json());
+    args.json.as_ref().map_or(Ok(()), write)?;
     if args.json.as_deref() != Some(Path::new("-")) {
-        let files = [
-            Some(&*args.output),
-            args.json.as_deref(),
-            args.report.as_deref(),
-            args.history.as_ref().map(HistoryFile::path),
-            args.checkpoint.as_deref(),
-            args.frames.as_deref(), // the folder: of frames there are many
-        ];
-        summary.print(files.into_iter().flatten().chain(pictures.iter().map(PathBuf::as_path)))?;
+        summary.print(files.iter().copied())?;
     }
     drawn.as_ref().and(saved.as_ref()).map_err(|e| e.to_string())?;
     filmed?;
+    recorded?;
     ended(&summary, &args.output)?;
     stages.ended()
 }

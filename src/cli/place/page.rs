@@ -61,7 +61,7 @@ fn run(ended: Ended<'_>) -> Run {
         column("Density, ms", &|r| r.times.density),
         column(&format!("Solve by {}, ms", ended.pipeline), &|r| r.times.solve),
         column("Force, ms", &|r| r.times.force),
-        column("Other, ms", &|r| r.times.other),
+        column("Other, ms", &|r| r.times.step + r.times.gradient + r.times.other),
     ];
     let one = |k: usize| vec![(k, String::new())];
     let stages = ["wirelength", "density", "solve", "force", "other"];

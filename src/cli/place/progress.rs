@@ -1,5 +1,6 @@
 //! The bar that advances on a terminal while cells are placed.
 
+use crate::cli::log;
 use crate::place::{PlaceOptions, Record};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::VecDeque;
@@ -8,8 +9,9 @@ use std::time::{Duration, Instant};
 /// Iterations over which the overflow's fall is measured.
 const WINDOW: usize = 50;
 
-/// A bar with the iteration's numbers and the time left; nothing where stderr
-/// is no terminal.
+/// A bar with the iteration's numbers and the time left; where stderr is no terminal, what the
+/// lines
+/// of progress say.
 pub(super) struct Progress {
     bar: ProgressBar,
     stop_overflow: f64,
@@ -20,7 +22,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(options: &PlaceOptions) -> Self {
-        let bar = ProgressBar::new(options.iterations as u64);
+        let bar = log::bar(options.iterations as u64);
         let template = "{bar:20} {pos}/{len} {msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
@@ -35,17 +37,20 @@ impl Progress {
         if self.recent.len() > WINDOW {
             self.recent.pop_front();
         }
-        if self.bar.is_hidden() {
-            return;
-        }
-        self.bar.set_position(record.iteration as u64);
         let left = self.time_left(record.iteration).map_or_else(String::new, |left| {
             format!(", about {} left", indicatif::HumanDuration(left))
         });
-        self.bar.set_message(format!(
+        let message = format!(
             "HPWL {:.4e}, overflow {:.4}, λ {:.2e}, γ {:.3}{left}",
             record.sample.hpwl, record.sample.density.overflow, record.lambda, record.gamma
-        ));
+        );
+        log::progress(|| {
+            format!("iteration {} of at most {}: {message}", record.iteration, self.iterations)
+        });
+        if !self.bar.is_hidden() {
+            self.bar.set_position(record.iteration as u64);
+            self.bar.set_message(message);
+        }
     }
 
     /// By the overflow's fall of late, and at most to the last iteration.

@@ -7,8 +7,8 @@ use crate::cli::congestion::{capacity, layers_capacity};
 use crate::cli::engines::{self, EngineReal};
 use crate::cli::failure::Failure;
 use crate::cli::input::Opened;
+use crate::cli::log::note;
 use crate::cli::options::SolveArgs;
-use crate::cli::results::say;
 use crate::congestion::Capacity;
 use crate::cpu::density::CpuDensity;
 use crate::grid::Map;
@@ -68,7 +68,7 @@ pub(super) fn improve<T: EngineReal>(
     let mut state = Routability::new(charge, netlist, routability);
     opened.design.settle(&placed.x, &placed.y);
     let mut rounds = vec![state.measure(&opened.design)?];
-    say(&rounds[0].to_string());
+    note(&rounds[0].to_string());
     let (mut x, mut y) = (placed.x.clone(), placed.y.clone());
     let mut best = placed;
     while let Some(grown) = state.grow(&x, &y)? {
@@ -76,7 +76,7 @@ pub(super) fn improve<T: EngineReal>(
         let mut backend = engines::open_backend::<T>(charge_now, &grown.netlist, options)?.backend;
         let mut placer = Placer::new(&mut *backend, &grown.x, &grown.y, &again)?;
         let first = *placer.last();
-        let beside = Beside { deadline, checkpoints: None, frames: None };
+        let beside = Beside { deadline, checkpoints: None, frames: None, history: None };
         let descent = descend::<T>(&mut placer, &again, vec![first], beside)?;
         let mut next = Placed::of(&mut placer, descent, best.seed)?;
         (x, y) = (next.x.clone(), next.y.clone());
@@ -85,7 +85,7 @@ pub(super) fn improve<T: EngineReal>(
         [next.smoothed, next.exact] = overflow(charge, &next.x, &next.y);
         opened.design.settle(&next.x, &next.y);
         let round = state.measure(&opened.design)?;
-        say(&round.to_string());
+        note(&round.to_string());
         let least = rounds.iter().map(|of| of.worst_utilization).fold(f64::INFINITY, f64::min);
         let ended = matches!(next.outcome, Outcome::Interrupted | Outcome::OutOfTime);
         best = best.followed_by(next, round.worst_utilization < least);

@@ -3,6 +3,7 @@
 use super::experts::ExpertArgs;
 use crate::Precision;
 use crate::charge::Charge;
+use crate::cli::document::Content;
 use crate::cli::report::{DesignReport, GridReport};
 use crate::cli::results::in_microns;
 use crate::cli::stages::Stages;
@@ -11,6 +12,8 @@ use crate::engine::{Descriptor, Pipeline};
 use crate::lefdef::DefSummary;
 use crate::place::routability::Round;
 use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
+use crate::warning::Warning;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -45,7 +48,7 @@ pub(super) struct Summary<'a> {
     pub(super) seeds: &'a [Seed],
     /// Where cells have grown by congestion.
     pub(super) rounds: &'a [Round],
-    pub(super) warnings: &'a [String],
+    pub(super) warnings: &'a [Warning],
     pub(super) stages: &'a Stages,
 }
 
@@ -72,14 +75,20 @@ pub(super) struct Times {
 }
 
 /// How one of several placements ended.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(super) struct Seed {
+    /// The seed.
     pub(super) seed: u64,
+    /// How it ended.
     #[serde(serialize_with = "as_status")]
+    #[schemars(with = "String")]
     pub(super) status: Outcome,
+    /// Iterations.
     pub(super) iterations: usize,
     /// Weighted, of the result.
+    #[serde(rename = "hpwl_weighted")]
     pub(super) hpwl: f64,
+    /// Smoothed overflow of the result.
     pub(super) overflow_smoothed: f64,
 }
 
@@ -125,98 +134,148 @@ fn reason(outcome: Outcome) -> &'static str {
 }
 
 /// What `--json` and `--history` both say; the keys are a contract.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Common<'a> {
-    version: &'static str,
+    /// The design in numbers.
     design: DesignReport,
+    /// The bins.
     grid: GridReport,
-    options: OptionsReport<'a>,
+    /// How it was placed.
+    options: PlaceOptionsReport<'a>,
+    /// What was reached.
     result: ResultReport,
     /// The best trade-off of overflow and wirelength among all iterations.
     best: Best,
-    times_ms: TimesReport,
+    /// Milliseconds by what was done.
+    timings_ms: PlaceTimings,
     #[serde(flatten)]
     stages: &'a Stages,
-    warnings: &'a [String],
+    /// What a reader of the numbers should know.
+    warnings: &'a [Warning],
 }
 
-#[derive(Serialize)]
-struct OptionsReport<'a> {
+#[derive(Serialize, JsonSchema)]
+struct PlaceOptionsReport<'a> {
+    /// `"cpu"` or `"cuda"`.
     engine: &'static str,
+    /// The device's name.
     device: &'a str,
+    /// Whether `--deterministic` was asked for.
     deterministic: bool,
+    /// The pipeline that ran.
     pipeline: Pipeline,
+    /// Working precision.
     precision: Precision,
+    /// T as used, which fillers may raise above what was asked for.
     target_density: f64,
+    /// T as asked for.
     target_density_asked: f64,
-    fillers: usize,
+    /// Whether fillers took part.
+    fillers: bool,
+    /// How many there are.
+    filler_count: usize,
+    /// Of the start and the fillers; of several the best.
     seed: u64,
+    /// Smoothed overflow at which it is done.
     stop_overflow: f64,
+    /// Most iterations.
     iterations: usize,
+    /// Whether cells started where the file has them.
     warm_start: bool,
+    /// Whether gradients are preconditioned.
     precondition: bool,
+    /// Nets of more pins are left out.
     ignore_net_degree: Option<u32>,
+    /// Noise of the start.
     noise: f64,
+    /// The schedules of γ and λ.
     schedule: Schedule,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ResultReport {
+    /// The iteration whose placement it is.
     iteration: usize,
+    /// Half-perimeter wirelength, every net weighing 1, layout units.
     hpwl: f64,
+    /// The same with the nets' weights.
     hpwl_weighted: f64,
     /// Both in micrometres, where a layout unit is known to be some.
     #[serde(skip_serializing_if = "Option::is_none")]
     hpwl_um: Option<f64>,
+    /// The weighted one in micrometres.
     #[serde(skip_serializing_if = "Option::is_none")]
     hpwl_weighted_um: Option<f64>,
+    /// Smoothed overflow.
     overflow_smoothed: f64,
+    /// Overflow with every cell at its exact size.
     overflow_exact: f64,
+    /// Smoothed overflow of the standard cells alone, where macros move.
     #[serde(skip_serializing_if = "Option::is_none")]
     overflow_standard_cells: Option<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Best {
+    /// From 0.
     iteration: usize,
+    /// Weighted wirelength, layout units.
     hpwl_weighted: f64,
+    /// Smoothed overflow.
     overflow_smoothed: f64,
 }
 
-#[derive(Serialize)]
-struct TimesReport {
-    read: f64,
+#[derive(Serialize, JsonSchema)]
+struct PlaceTimings {
+    /// Reading the design.
+    parse: f64,
+    /// Bodies, nets, engine.
     setup: f64,
     /// Of all iterations together.
     #[serde(flatten)]
     stages: StageSplit,
+    /// Drawing frames.
     frames: f64,
+    /// Writing checkpoints.
     checkpoints: f64,
     /// From the first evaluation to the last, all of the above but the first two included.
     descent: f64,
 }
 
 /// `--json`.
-#[derive(Serialize)]
-struct Document<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PlaceReport<'a> {
+    /// How it ended.
     outcome: OutcomeReport<'a>,
     #[serde(flatten)]
     common: Common<'a>,
+    /// Every seed, where there were several.
     #[serde(skip_serializing_if = "<[Seed]>::is_empty")]
     seeds: &'a [Seed],
+    /// Every round of --routability.
     #[serde(skip_serializing_if = "<[Round]>::is_empty")]
     routability: &'a [Round],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct OutcomeReport<'a> {
+    /// `converged`, `stopped`, `plateau`, `interrupted` or `diverged`.
     status: &'static str,
+    /// Why, in words.
     reason: String,
+    /// What keeps the overflow from falling, of a plateau.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<&'a str>,
+    /// Iterations.
     iterations: usize,
+    /// Evaluations, which are more where steps were taken back.
     evaluations: u32,
+    /// Seconds of all iterations.
     seconds: f64,
+}
+
+impl Content for PlaceReport<'_> {
+    const COMMAND: &'static str = "place";
 }
 
 impl Summary<'_> {
@@ -272,8 +331,8 @@ impl Summary<'_> {
         sum
     }
 
-    pub(super) fn json(&self) -> impl Serialize + '_ {
-        Document {
+    pub(super) fn json(&self) -> PlaceReport<'_> {
+        PlaceReport {
             outcome: OutcomeReport {
                 status: self.status(),
                 reason: self.reason(),
@@ -293,13 +352,12 @@ impl Summary<'_> {
         let Quality { hpwl, smoothed, exact, standard_cells } = self.result;
         let best = &self.records[self.iteration];
         Common {
-            version: env!("CARGO_PKG_VERSION"),
             design: DesignReport {
                 def: self.def.cloned(),
                 ..DesignReport::of(self.design, charge.movable_area(), charge.fixed_area())
             },
             grid: GridReport::of(grid, self.design),
-            options: OptionsReport {
+            options: PlaceOptionsReport {
                 engine: self.descriptor.engine,
                 device: &self.descriptor.device,
                 deterministic: self.deterministic,
@@ -307,7 +365,8 @@ impl Summary<'_> {
                 precision: self.precision,
                 target_density: charge.target_density(),
                 target_density_asked: self.target_asked,
-                fillers: charge.fillers(),
+                fillers: self.experts.fillers(),
+                filler_count: charge.fillers(),
                 seed: self.seed,
                 stop_overflow: self.place_options.stop_overflow,
                 iterations: self.place_options.iterations,
@@ -332,8 +391,8 @@ impl Summary<'_> {
                 hpwl_weighted: best.sample.hpwl,
                 overflow_smoothed: best.sample.density.overflow,
             },
-            times_ms: TimesReport {
-                read: self.times.read,
+            timings_ms: PlaceTimings {
+                parse: self.times.read,
                 setup: self.times.setup,
                 stages: self.stages(),
                 frames: self.times.frames,
@@ -395,12 +454,14 @@ impl Summary<'_> {
         let share = |part: f64| 100.0 * part / total.total().max(f64::MIN_POSITIVE);
         writeln!(
             out,
-            "time       {:.2} ms per iteration: wirelength {:.0} %, density {:.0} %, solve {:.0} %, force {:.0} %, other {:.0} %",
+            "time       {:.2} ms per iteration: wirelength {:.0} %, density {:.0} %, solve {:.0} %, force {:.0} %, step {:.0} %, gradient {:.0} %, other {:.0} %",
             total.total() / last.max(1) as f64,
             share(total.wirelength),
             share(total.density),
             share(total.solve),
             share(total.force),
+            share(total.step),
+            share(total.gradient),
             share(total.other)
         )?;
         if self.times.frames > 0.0 {

@@ -4,6 +4,7 @@ use super::assemble::{command, machine};
 use super::page::{Fact, Group, Image, Page, Part, Table};
 use crate::cli::failure::Failure;
 use crate::cli::paper::{self, Line, Report, pictures, short};
+use crate::warning::{Warning, WarningCode};
 
 impl Page {
     /// Every table with its claims and pictures.
@@ -27,7 +28,11 @@ impl Page {
                 Fact::new("Repetitions asked for", report.repetitions),
                 Fact::new("Seconds in all", format!("{:.1}", report.seconds)),
             ],
-            warnings: report.failures().into_iter().map(str::to_owned).collect(),
+            warnings: report
+                .failures()
+                .into_iter()
+                .map(|of| Warning::new(WarningCode::NotMeasured, of))
+                .collect(),
             parts: parts.collect::<Result<_, Failure>>()?,
             made: vec![
                 program,

@@ -10,6 +10,7 @@ use crate::cli::picture_args::common_ends;
 use crate::design::Design;
 use crate::grid::{BinGrid, Map};
 use crate::plot::{Look, Picture, Scale, Shading, shrink};
+use crate::warning::Warning;
 
 /// What the page is made of.
 pub(crate) struct Difference<'a, T> {
@@ -30,7 +31,7 @@ pub(crate) struct Difference<'a, T> {
     pub(crate) distances: Picture,
     /// Every cell that moved far: name, distance, from and to.
     pub(crate) farthest: Vec<Vec<String>>,
-    pub(crate) warnings: &'a [String],
+    pub(crate) warnings: &'a [Warning],
 }
 
 impl<T: Real> Difference<'_, T> {

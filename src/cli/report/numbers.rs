@@ -1,22 +1,22 @@
 //! The numbers that are printed or written, with stable names.
 
 use crate::cli::congestion::CongestionReport;
+use crate::cli::document::Content;
 use crate::cli::legality::LegalityReport;
+use crate::cli::windows::WindowReport;
 use crate::design::Design;
 use crate::engine::{EngineError, Evaluation, Pipeline, Timed};
 use crate::grid::BinGrid;
 use crate::lefdef::DefSummary;
 use crate::real::{Precision, Real};
 use crate::scaled_hpwl::ScaledHpwl;
+use crate::warning::Warning;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Everything one evaluation says; its JSON keys are a contract.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
-    /// The program's version.
-    pub version: &'static str,
-    /// The files that were read.
-    pub inputs: Vec<String>,
     /// What was evaluated.
     pub design: DesignReport,
     /// On which bins.
@@ -30,15 +30,18 @@ pub struct Report {
     /// Each fence and what lies outside all of them; none without fences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<RegionReport>,
-    /// Half-perimeter wirelength, every net weighing 1; none without nets.
+    /// The windows of `--region`, in their order; none without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<WindowReport>,
+    /// Half-perimeter wirelength, every net weighing 1, layout units; none without nets.
     pub hpwl: Option<f64>,
     /// The same with the nets' weights.
     pub hpwl_weighted: Option<f64>,
-    /// Both in micrometres, where a layout unit is known to be some.
+    /// The first in micrometres, where a layout unit is known to be some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hpwl_um: Option<f64>,
+    /// The second in micrometres.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[allow(missing_docs)] // as above
     pub hpwl_weighted_um: Option<f64>,
     /// The ISPD2006 contest's score, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,19 +55,30 @@ pub struct Report {
     /// Milliseconds per stage.
     pub timings_ms: Timings,
     /// What a reader of the numbers should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
+}
+
+impl Content for Report {
+    const COMMAND: &'static str = "eval";
 }
 
 /// The design in numbers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[allow(missing_docs)] // named by their keys
 pub struct DesignReport {
+    /// Its name.
     pub name: String,
+    /// All nodes.
     pub nodes: usize,
+    /// Movable nodes.
     pub movable: usize,
+    /// All other nodes.
     pub fixed: usize,
+    /// Nets.
     pub nets: usize,
+    /// Pins of all nets.
     pub pins: usize,
+    /// Rows.
     pub rows: usize,
     /// `[xl, yl, xh, yh]`, layout units.
     pub die: [f64; 4],
@@ -75,8 +89,10 @@ pub struct DesignReport {
     /// The same in micrometres, where a layout unit is known to be some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub die_um: Option<[f64; 4]>,
+    /// The movable area in micrometres squared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub movable_area_um2: Option<f64>,
+    /// The fixed area in micrometres squared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed_area_um2: Option<f64>,
     /// What the DEF file holds, of a design that is one.
@@ -111,7 +127,7 @@ impl DesignReport {
 }
 
 /// The bins.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct GridReport {
     /// `[nx, ny]`.
     pub bins: [usize; 2],
@@ -132,7 +148,7 @@ impl GridReport {
 }
 
 /// How the evaluation was done.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct OptionsReport {
     /// `"cpu"` or `"cuda"`.
     pub engine: &'static str,
@@ -159,7 +175,7 @@ pub struct OptionsReport {
 }
 
 /// The density in numbers.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct DensityReport {
     /// Overflow of the smoothed map: what placers log. With that of cells off the die.
     pub overflow_smoothed: f64,
@@ -185,7 +201,7 @@ pub struct DensityReport {
 }
 
 /// The field in numbers, in bin widths.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct FieldReport {
     /// Σ φ·ρ over bins.
     pub energy: f64,
@@ -200,7 +216,7 @@ pub struct FieldReport {
 }
 
 /// A fence region in numbers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RegionReport {
     /// What the fence is called; none for the region outside all fences.
     pub fence: Option<String>,
@@ -244,7 +260,7 @@ impl RegionReport {
 }
 
 /// Milliseconds per stage.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct Timings {
     /// Reading the files.
     pub parse: f64,

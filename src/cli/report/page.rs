@@ -13,6 +13,7 @@ use crate::cli::results::write_output;
 use crate::cli::views::HotSpot;
 use crate::design::Design;
 use crate::plot::{Format, Picture};
+use crate::warning::Warning;
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
 use serde::Serialize;
@@ -31,7 +32,7 @@ pub(crate) struct Page {
     pub(crate) summary: Vec<Fact>,
     /// Why it looks so; none where nothing was examined.
     pub(crate) causes: Option<Vec<CauseView>>,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Warning>,
     pub(crate) maps: Option<Maps>,
     pub(crate) hot_spots: Vec<HotSpotView>,
     pub(crate) run: Option<Run>,

@@ -242,7 +242,8 @@ impl<T: CudaReal> CudaBackend<T> {
         let share = passed / staged.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let [wirelength, density, solve, force] = staged.map(|ms| ms * share);
         let other = (start.elapsed().as_secs_f64() * 1e3 - passed).max(0.0);
-        self.times = StageSplit { wirelength, density, solve, force, other };
+        self.times =
+            StageSplit { wirelength, density, solve, force, other, ..StageSplit::default() };
         Ok(Sample {
             hpwl: self.fixed_hpwl + found.hpwl,
             wirelength: found.wirelength,

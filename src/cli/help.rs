@@ -1,0 +1,103 @@
+//! What `--help` and the manual pages say behind the options: examples, exit codes, the
+//! environment.
+
+use clap::Command;
+
+/// Examples of every command, each a whole command line.
+const EXAMPLES: [(&str, &[&str]); 21] = [
+    (
+        "eval",
+        &[
+            "placefield eval chip.def --lef tech.lef --lef cells.lef --legality",
+            "placefield eval design.aux --pl a.pl --pl b.pl --csv table.csv --json all.json",
+            "placefield eval design.aux --region 0,0,500,500 --require-legal --json -",
+        ],
+    ),
+    ("diff", &["placefield diff design.aux --from before.pl --to after.pl --max-hpwl-rise 1%"]),
+    ("compare", &["placefield compare design.aux --iterations 100 --engine both"]),
+    ("compare-runs", &["placefield compare-runs first.json second.json --report runs.html"]),
+    (
+        "plot",
+        &[
+            "placefield plot design.aux --out pictures --pictures density,overflow --scale log",
+            "placefield plot design.aux --out figures --format pdf --width 88 --no-title",
+        ],
+    ),
+    ("report", &["placefield report design.aux --out page.html"]),
+    (
+        "place",
+        &[
+            "placefield place design.aux -o placed.pl --history run.csv --json run.json",
+            "placefield place design.aux -o placed.pl --time-limit 600 --checkpoint run.ck",
+            "placefield place design.aux -o placed.pl --config options.toml --quiet --log run.log",
+        ],
+    ),
+    ("legalize", &["placefield legalize design.aux --pl spread.pl -o legal.pl"]),
+    ("refine", &["placefield refine design.aux --pl legal.pl -o refined.pl"]),
+    ("solve", &["placefield solve density.npy --out fields"]),
+    ("dct", &["placefield dct values.npy -o coefficients.npy --axes 0,1"]),
+    ("convert", &["placefield convert chip.def chip.aux --lef tech.lef --lef cells.lef"]),
+    ("generate", &["placefield generate --cells 20000 --out design"]),
+    ("compress", &["placefield compress photo.png -o small.png --psnr 40"]),
+    ("demo", &["placefield demo"]),
+    ("bench", &["placefield bench all --quick --report tables.html"]),
+    ("info", &["placefield info --json -"]),
+    ("schema", &["placefield schema eval", "placefield schema --out placefield.schema.json"]),
+    ("completions", &["placefield completions bash"]),
+    ("man", &["placefield man --out man1"]),
+    ("tune", &["placefield tune"]),
+];
+
+/// Exit codes and the environment, which are the same for every command.
+const COMMON: &str = "\
+Exit codes:
+  0    done
+  1    the input is wrong, the run failed, or a limit that was asked for is not kept
+       (--require-legal, --max-hpwl-rise …); one line on standard error: file, line, column,
+       what was expected
+  2    wrong usage: an unknown option, a value out of range, an output over an input
+  3    a placement stopped before its goal or is not legal where that was asked for; it is written
+  130  interrupted by SIGINT, SIGTERM or SIGHUP: place, refine, compare and bench have written
+       what was at hand once they had begun, other commands nothing
+
+Environment:
+  PLACEFIELD_PROGRESS      seconds from one line of progress to the next where standard error is no
+                           terminal: 10 unless given, 0 for none
+  PLACEFIELD_SIMD          the widest vectors that the CPU engine may use: portable, avx2 or avx512
+  PLACEFIELD_CACHE         the folder of compiled kernels, else ~/.cache/placefield
+  PLACEFIELD_DEVICE_LIMIT  has a GPU taken for one of less shared memory, for tests";
+
+/// The command line with examples, exit codes and the environment behind the options.
+pub(crate) fn with_more(mut command: Command) -> Command {
+    for (name, lines) in EXAMPLES {
+        if command.find_subcommand(name).is_some() {
+            let examples = format!("Examples:\n  {}", lines.join("\n  "));
+            command = command.mut_subcommand(name, |of| {
+                of.after_long_help(format!("{examples}\n\n{COMMON}")).after_help(examples.clone())
+            });
+        }
+    }
+    command.after_long_help(COMMON)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::command;
+
+    #[test]
+    fn every_example_is_a_command_line() {
+        let all = command();
+        for (name, lines) in EXAMPLES.iter().filter(|(name, _)| all.find_subcommand(name).is_some())
+        {
+            for line in *lines {
+                assert!(line.starts_with(&format!("placefield {name}")), "{line}");
+                let parsed = command().try_get_matches_from(line.split(' '));
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+            }
+        }
+        for of in all.get_subcommands().filter(|of| of.get_name() != "help") {
+            assert!(EXAMPLES.iter().any(|(name, _)| *name == of.get_name()), "{}", of.get_name());
+        }
+    }
+}

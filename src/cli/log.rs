@@ -1,0 +1,202 @@
+//! What a run says besides its results: on standard error, and with `--log` in a file.
+
+use super::failure::{Failure, named};
+use clap::{ArgAction, Args};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Options of every command.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LogArgs {
+    /// Say nothing on standard error but warnings and errors: no progress, and not what `auto` took
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Options of every command"
+    )]
+    quiet: bool,
+    /// Say on standard error what begins, with the time since the start
+    #[arg(short, long, global = true, action = ArgAction::SetTrue, help_heading = "Options of every command")]
+    verbose: bool,
+    /// Add all that is said, with --verbose or without, to a file, a line at a time with the time
+    /// since
+    /// the start
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Options of every command")]
+    log: Option<PathBuf>,
+    /// Take options from a TOML file: long names without dashes, true or false for those without a
+    /// value, at its top for every command that has them or in a table of a command's name; those
+    /// on
+    /// the command line go first
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE.toml",
+        help_heading = "Options of every command"
+    )]
+    config: Option<PathBuf>,
+}
+
+/// Seconds from one line of progress to the next where standard error is no terminal.
+const EVERY: f64 = 10.0;
+
+/// Where messages go.
+struct Log {
+    begun: Instant,
+    quiet: bool,
+    verbose: bool,
+    path: Option<PathBuf>,
+    file: Mutex<Option<File>>,
+    /// What is being done, for the lines of progress.
+    doing: Mutex<String>,
+}
+
+static LOG: OnceLock<Log> = OnceLock::new();
+
+fn held<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has messages go where `args` say from now on.
+pub(crate) fn start(args: &LogArgs) -> Result<(), Failure> {
+    let log = Log {
+        begun: Instant::now(),
+        quiet: args.quiet,
+        verbose: args.verbose,
+        path: args.log.clone(),
+        file: Mutex::new(None),
+        doing: Mutex::default(),
+    };
+    let _ = LOG.set(log);
+    if let Some(config) = &args.config {
+        begin(&format!("options from {}", config.display()));
+    }
+    let every = match std::env::var("PLACEFIELD_PROGRESS") {
+        Ok(text) => {
+            text.parse().ok().filter(|s: &f64| (0.0..=1e9).contains(s)).ok_or_else(|| {
+                format!("PLACEFIELD_PROGRESS={text}: expected seconds from 0 (no progress) to 1e9")
+            })?
+        }
+        Err(_) => EVERY,
+    };
+    let to_stderr = !args.quiet && !io::stderr().is_terminal();
+    if every > 0.0 && (to_stderr || args.log.is_some()) {
+        let every = Duration::from_secs_f64(every);
+        // Without a thread there is no progress, which is no reason to fail.
+        let _ = std::thread::Builder::new().name("progress".to_owned()).spawn(move || {
+            loop {
+                std::thread::sleep(every);
+                tell_progress(to_stderr);
+            }
+        });
+    }
+    Ok(())
+}
+
+/// Opens the file of `--log`, to whose end lines are added; called once it is known that it is no
+/// input.
+pub(crate) fn open() -> Result<(), Failure> {
+    let Some(log) = LOG.get() else { return Ok(()) };
+    let (Some(path), mut file) = (&log.path, held(&log.file)) else { return Ok(()) };
+    if file.is_none() {
+        let opened = OpenOptions::new().create(true).append(true).open(path);
+        *file = Some(opened.map_err(|e| named(path, e))?);
+        let words: Vec<_> = std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect();
+        drop(file);
+        keep(log, &words.join(" "));
+    }
+    Ok(())
+}
+
+/// The file of `--log`.
+pub(crate) fn path() -> Option<&'static Path> {
+    LOG.get()?.path.as_deref()
+}
+
+fn keep(log: &Log, line: &str) {
+    if let Some(file) = &mut *held(&log.file) {
+        // One write a line, for those who follow the file; a full disk must not end the run.
+        let _ = file.write_all(format!("{:10.3} {line}\n", seconds(log)).as_bytes());
+    }
+}
+
+fn seconds(log: &Log) -> f64 {
+    log.begun.elapsed().as_secs_f64()
+}
+
+/// A line on standard error. One that nobody takes, as behind `2>&1 | head -1`, is lost, which is
+/// no
+/// error.
+fn print(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+fn tell_progress(to_stderr: bool) {
+    let Some(log) = LOG.get() else { return };
+    let doing = held(&log.doing).clone();
+    if doing.is_empty() {
+        return;
+    }
+    keep(log, &doing);
+    if to_stderr {
+        print(&format!("{:.0} s: {doing}", seconds(log)));
+    }
+}
+
+/// An error or a warning.
+pub(crate) fn say(line: &str) {
+    print(line);
+    LOG.get().inspect(|log| keep(log, line));
+}
+
+/// What is good to know and no warning; left out with `--quiet`.
+pub(crate) fn note(line: &str) {
+    if LOG.get().is_none_or(|log| !log.quiet) {
+        print(line);
+    }
+    LOG.get().inspect(|log| keep(log, line));
+}
+
+/// What begins: a line with `--verbose`, and what the lines of progress say.
+pub(crate) fn begin(what: &str) {
+    let Some(log) = LOG.get() else { return };
+    if log.verbose {
+        print(&format!("{:.3} s: {what}", seconds(log)));
+    }
+    keep(log, what);
+    what.clone_into(&mut held(&log.doing));
+}
+
+/// How far it is: what the next line of progress says.
+pub(crate) fn progress(what: impl FnOnce() -> String) {
+    if let Some(log) = LOG.get() {
+        *held(&log.doing) = what();
+    }
+}
+
+/// A bar of so many steps on a terminal; none with `--quiet`.
+pub(crate) fn bar(steps: u64) -> ProgressBar {
+    match LOG.get().is_some_and(|log| log.quiet) {
+        true => ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden()),
+        false => ProgressBar::new(steps),
+    }
+}
+
+/// A spinner that turns on a terminal; none with `--quiet`.
+pub(crate) fn spinner(message: String) -> ProgressBar {
+    begin(&message);
+    let spinner = match LOG.get().is_some_and(|log| log.quiet) {
+        true => ProgressBar::hidden(),
+        false => ProgressBar::new_spinner().with_message(message),
+    };
+    // Without a terminal no thread is started to turn it.
+    if !spinner.is_hidden() {
+        spinner.enable_steady_tick(Duration::from_millis(100));
+    }
+    spinner
+}
