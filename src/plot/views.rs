@@ -1,5 +1,5 @@
-//! What pictures show of a design and of a charge beside the maps of an engine: outlines of macros, the cells
-//! alone, what is over the target, and maps of fence regions as one.
+//! What pictures show of a design and of a charge beside the maps of an engine: outlines of macros,
+//! the cells alone, what is over the target, and maps of fence regions as one.
 
 use super::color::ROUNDING;
 use crate::Real;
@@ -14,7 +14,8 @@ use rayon::prelude::*;
 /// Most macros outlined; beyond that the outlines hide the map.
 const MOST_OUTLINES: usize = 5_000;
 
-/// Fixed nodes that block area inside the die, and movable macros, largest first; then blockages and fences.
+/// Fixed nodes that block area inside the die, and movable macros, largest first; then blockages
+/// and fences.
 pub(crate) fn outlines(design: &Design, die: Rect) -> Vec<Rect> {
     let mut outlines = largest(design, fixed(design).chain(movable_macros(design)), die);
     outlines.extend(floorplan_outlines(design, die));
@@ -67,7 +68,8 @@ pub(crate) fn cells_and_overflow(charge: &Charge) -> [Map<f64>; 2] {
 }
 
 /// Makes one map over the die of the maps of all fence regions: in every bin that of the region
-/// which has most of the bin, the last of several, and of densities what movable cells of the others add.
+/// which has most of the bin, the last of several, and of densities what movable cells of the
+/// others add.
 pub(crate) fn over_die<T: Real>(charge: &Charge, kind: MapKind, stacked: &mut Map<T>) {
     let (grid, regions) = (charge.grid(), charge.regions());
     if regions == 1 {
@@ -104,7 +106,8 @@ pub(crate) fn charge_of_cells(
     Ok(charge)
 }
 
-/// Outlines of what keeps cells off, or in, that no node is: blockages and fences, the largest first.
+/// Outlines of what keeps cells off, or in, that no node is: blockages and fences, the largest
+/// first.
 fn floorplan_outlines(design: &Design, die: Rect) -> Vec<Rect> {
     let fences = design.fences.iter().flat_map(|fence| fence.rects.iter().copied());
     let all = design.blockages.iter().map(|of| of.rect).chain(fences);

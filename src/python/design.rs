@@ -42,7 +42,8 @@ pub(super) struct Source {
     pub(super) gcell_grid: Vec<GcellGrid>,
 }
 
-/// Reads the design at `path`: a Bookshelf design by its .aux file, or a .def file with its LEF files.
+/// Reads the design at `path`: a Bookshelf design by its .aux file, or a .def file with its LEF
+/// files.
 #[pyfunction]
 pub(super) fn read_design(
     py: Python<'_>,
@@ -290,8 +291,8 @@ impl Design {
         })
     }
 
-    /// Weighted-average wirelength and HPWL with the movable cells at `x`, `y`; writes the gradient to
-    /// `gradient`, shape (2, movable).
+    /// Weighted-average wirelength and HPWL with the movable cells at `x`, `y`; writes the gradient
+    /// to `gradient`, shape (2, movable).
     fn _wirelength(
         &self,
         py: Python<'_>,
@@ -370,7 +371,8 @@ impl Design {
 }
 
 impl Design {
-    /// The legality of another placement of this design: fixed cells belong where its own placement has them.
+    /// The legality of another placement of this design: fixed cells belong where its own placement
+    /// has them.
     pub(super) fn judged(&self, design: &Core, tolerance: Option<f64>) -> Result<Value, Failure> {
         let (home, kinds) = &self.source.home;
         let options = LegalityOptions::default().reference(home);

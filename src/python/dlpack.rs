@@ -225,9 +225,9 @@ impl Foreign {
         Foreign { what, place, shape, bits, address, read_only, _owner: owner }.aligned()
     }
 
-    /// By NumPy's array interface, or where there is a `stream` by the CUDA Array Interface, versions 2 and 3
-    /// (Numba's documentation). An array that names the stream of its last work is waited for by `stream`, on the
-    /// device.
+    /// By NumPy's array interface, or where there is a `stream` by the CUDA Array Interface,
+    /// versions 2 and 3 (Numba's documentation). An array that names the stream of its last work is
+    /// waited for by `stream`, on the device.
     fn by_interface(
         object: &Bound<'_, PyAny>,
         what: &'static str,

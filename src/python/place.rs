@@ -1,4 +1,5 @@
-//! Placements: global, legal, detailed, by the options of `placefield place`, `legalize` and `refine`.
+//! Placements: global, legal, detailed, by the options of `placefield place`, `legalize` and
+//! `refine`.
 
 use super::design::{Design, moved, name_of};
 use super::errors::{Failure, detached, plain};
@@ -169,7 +170,8 @@ struct Placed {
     iteration: usize,
     x: Vec<f64>,
     y: Vec<f64>,
-    /// Smoothed overflow, that with every cell at its exact size, and that of standard cells beside macros.
+    /// Smoothed overflow, that with every cell at its exact size, and that of standard cells beside
+    /// macros.
     overflow: [f64; 2],
     standard_cells: Option<f64>,
     records: Vec<Record>,
@@ -276,8 +278,8 @@ impl Parts<'_> {
         Ok((best.expect("one seed at least"), seeds))
     }
 
-    /// Goes on from `best` in rounds in which cells grow; the cells of `design` are then where some round has
-    /// them.
+    /// Goes on from `best` in rounds in which cells grow; the cells of `design` are then where some
+    /// round has them.
     fn grow<T: EngineReal>(
         &self,
         mut best: Placed,
@@ -348,7 +350,8 @@ fn status(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Runs `work` on so many threads. Ctrl-C sets what `work` is given, and is raised once it has ended.
+/// Runs `work` on so many threads. Ctrl-C sets what `work` is given, and is raised once it has
+/// ended.
 pub(super) fn on_threads<R: Send>(
     threads: usize,
     work: impl FnOnce(&AtomicBool) -> Result<R, Failure> + Send,

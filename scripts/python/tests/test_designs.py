@@ -101,6 +101,9 @@ def test_nets_as_columns_give_the_hpwl(spread):
     ]:
         with pytest.raises(ValueError, match=text):
             call()
+    for wrong in (x + 1j, ["a"] * 61, None):
+        with pytest.raises((TypeError, ValueError), match="y: expected numbers, found|expected both or none"):
+            design.hpwl(x, wrong)
 
 
 def weighted_average(design, x, y, gamma):

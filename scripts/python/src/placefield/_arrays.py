@@ -34,6 +34,9 @@ def doubles(array, name):
     array = as_array(array)
     if on_device(array):
         raise ValueError(f"{name}: expected host memory, found memory of a CUDA device")
+    array = numpy.asarray(array)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name}: expected numbers, found {array.dtype}")
     return numpy.ascontiguousarray(array, numpy.float64)
 
 
