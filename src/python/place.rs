@@ -559,7 +559,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked) -> Result<Stages<'a>, Failure> {
         "hpwl_weighted": column(&|r| r.sample.hpwl),
         "wirelength": column(&|r| r.sample.wirelength),
         "overflow_smoothed": column(&|r| r.sample.density.overflow),
-        "max_density": column(&|r| r.sample.density.max),
+        "max_smoothed": column(&|r| r.sample.density.max),
         "energy": column(&|r| r.sample.energy),
         "gamma": column(&|r| r.gamma),
         "lambda": column(&|r| r.lambda),

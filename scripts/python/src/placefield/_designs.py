@@ -267,7 +267,7 @@ class Placement:
         do not fit otherwise, and status is "stopped" then, unless `raise_density`
     limit : what keeps overflow from falling, of a plateau
     seeds, routability : what came of each seed, and of each round in which cells grew
-    history : arrays by iteration: iteration, hpwl_weighted, wirelength, overflow_smoothed, max_density, energy,
+    history : arrays by iteration: iteration, hpwl_weighted, wirelength, overflow_smoothed, max_smoothed, energy,
         gamma, lambda, step
     warnings : what was odd about design and options, one line each
     """
