@@ -11,13 +11,18 @@
 //! Two netlists take turns: `local`, as generated, and `scattered`, with every
 //! pin on a node drawn uniformly from the whole design, which is the worst
 //! case for looking names up.
+//!
+//! `--def FILE --lef FILE…` reads these files in their place, and writes the `.def` anew. With
+//! `--klayout PYTHON`, an interpreter that has the package `klayout`, its reader of LEF and DEF takes turns
+//! with this one; what is timed is its `Layout.read`.
 
 #[path = "harness/mod.rs"]
 mod harness;
 
 use harness::Sample;
-use placefield::bookshelf::{ReadOptions, read_design, write_pl};
+use placefield::bookshelf::{self, write_pl};
 use placefield::cli::generate::{Spec, generate, write_bookshelf};
+use placefield::lefdef;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
@@ -40,7 +45,7 @@ struct Read {
     nodes: usize,
     nets: usize,
     pins: usize,
-    /// Of the design's `.pl`, written after it was read.
+    /// Of the design's `.pl` or `.def`, written after it was read.
     write_ms: f64,
     written_bytes: u64,
 }
@@ -60,6 +65,8 @@ struct Row {
     write_pl: Sample,
     written_bytes: u64,
     megabytes_per_second_written: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    klayout: Option<Sample>,
 }
 
 #[derive(Serialize)]
@@ -81,24 +88,38 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{}", serde_json::to_string(&read_once(Path::new(&child))?)?);
         return Ok(());
     }
-    let (design, threads) = (option("--design", "bigblue4"), option("--threads", "2"));
+    let (def, klayout) = (harness::option("--def"), harness::option("--klayout"));
+    let design = def.clone().unwrap_or_else(|| option("--design", "bigblue4"));
+    let threads = option("--threads", "2");
     let runs: usize = option("--runs", "7").parse()?;
 
     let folder = tempfile::tempdir()?;
-    let files = write_designs(&design, folder.path())?;
-    let mut reads = NETLISTS.map(|_| Vec::new());
+    let (files, netlists) = match def {
+        Some(def) => (vec![PathBuf::from(def)], &["DEF"][..]),
+        None => (write_designs(&design, folder.path())?, &NETLISTS[..]),
+    };
+    let mut reads = vec![Vec::new(); files.len()];
+    let mut others = Vec::new();
     for run in 0..=runs {
-        for (aux, reads) in files.iter().zip(&mut reads) {
-            let read = read_in_child(aux, &threads)?;
+        for (file, reads) in files.iter().zip(&mut reads) {
+            let read = read_in_child(file, &threads)?;
+            let other = klayout.as_ref().map(|python| read_by_klayout(python, file)).transpose()?;
             if run > 0 {
                 reads.push(read);
+                others.extend(other);
             }
         }
     }
-    let rows: Vec<Row> = NETLISTS.into_iter().zip(&reads).map(|(n, r)| row(n, r)).collect();
-    println!("| netlist | files | wall | processor | speed | peak memory | peak / files | .pl |");
+    let mut rows: Vec<Row> = netlists.iter().zip(&reads).map(|(n, r)| row(n, r)).collect();
+    rows[0].klayout = (!others.is_empty()).then(|| Sample::of(others));
+    println!(
+        "| netlist | files | wall | processor | speed | peak memory | peak / files | written |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     for r in &rows {
+        if let Some(other) = r.klayout {
+            println!("KLayout: {:.0} ms, {:.0} MB/s", other.median_ms, speed(r.file_bytes, other));
+        }
         println!(
             "| {} | {:.0} MB | {:.0} ms | {:.0} ms | {:.0} MB/s | {:.0} MB | {:.2} | {:.0} MB/s |",
             r.netlist,
@@ -139,9 +160,37 @@ fn write_designs(name: &str, folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Erro
     Ok(files)
 }
 
-fn read_in_child(aux: &Path, threads: &str) -> Result<Read, Box<dyn Error>> {
+/// The LEF files that the command line names.
+fn lef_files() -> Vec<String> {
+    let args: Vec<String> = std::env::args().collect();
+    args.windows(2).filter(|pair| pair[0] == "--lef").map(|pair| pair[1].clone()).collect()
+}
+
+/// Milliseconds that KLayout takes to read the same files.
+fn read_by_klayout(python: &str, def: &Path) -> Result<f64, Box<dyn Error>> {
+    const SCRIPT: &str = "\
+import sys, time, klayout.db as db
+options = db.LoadLayoutOptions()
+options.lefdef_config.lef_files = sys.argv[2:]
+options.lefdef_config.read_lef_with_def = False
+start = time.perf_counter()
+db.Layout().read(sys.argv[1], options)
+print(1e3 * (time.perf_counter() - start))";
+    let child = Command::new(python).args(["-c", SCRIPT]).arg(def).args(lef_files()).output()?;
+    if !child.status.success() {
+        return Err(String::from_utf8_lossy(&child.stderr).into());
+    }
+    Ok(std::str::from_utf8(&child.stdout)?.trim().parse()?)
+}
+
+fn speed(bytes: u64, time: Sample) -> f64 {
+    bytes as f64 / time.median_ms / 1e3
+}
+
+fn read_in_child(file: &Path, threads: &str) -> Result<Read, Box<dyn Error>> {
     let child = Command::new(std::env::current_exe()?)
-        .args(["--read".as_ref(), aux.as_os_str()])
+        .args(["--read".as_ref(), file.as_os_str()])
+        .args(lef_files().iter().flat_map(|lef| ["--lef", lef]))
         .env("RAYON_NUM_THREADS", threads)
         .output()?;
     if !child.status.success() {
@@ -150,24 +199,35 @@ fn read_in_child(aux: &Path, threads: &str) -> Result<Read, Box<dyn Error>> {
     Ok(serde_json::from_slice(&child.stdout)?)
 }
 
-fn read_once(aux: &Path) -> Result<Read, Box<dyn Error>> {
+fn read_once(file: &Path) -> Result<Read, Box<dyn Error>> {
+    let lef = lef_files();
     let start = Instant::now();
-    let loaded = read_design(aux, &ReadOptions::default())?;
+    let (design, file_bytes) = if lef.is_empty() {
+        let loaded = bookshelf::read_design(file, &Default::default())?;
+        (loaded.design, loaded.bytes_read)
+    } else {
+        let options = lef.iter().fold(lefdef::ReadOptions::default(), |of, lef| of.lef(lef));
+        let loaded = lefdef::read_design(file, &options)?;
+        (loaded.design, loaded.bytes_read)
+    };
     let wall_ms = start.elapsed().as_secs_f64() * 1e3;
     let (cpu_ms, peak_bytes) = (cpu_ms()?, peak_bytes()?);
-    let written = aux.with_extension("written.pl");
+    let folder = tempfile::tempdir()?;
+    let written = folder.path().join("written");
     let start = Instant::now();
-    write_pl(&written, &loaded.design)?;
+    match lef.is_empty() {
+        true => write_pl(&written, &design)?,
+        false => lefdef::write_placement(&written, file, &design)?,
+    }
     let write_ms = start.elapsed().as_secs_f64() * 1e3;
     let written_bytes = std::fs::metadata(&written)?.len();
-    std::fs::remove_file(&written)?;
-    let nets = loaded.design.nets.as_ref().ok_or("no nets")?;
+    let nets = design.nets.as_ref().ok_or("no nets")?;
     Ok(Read {
         wall_ms,
         cpu_ms,
         peak_bytes,
-        file_bytes: loaded.bytes_read,
-        nodes: loaded.design.nodes.len(),
+        file_bytes,
+        nodes: design.nodes.len(),
         nets: nets.len(),
         pins: nets.pins(),
         write_ms,
@@ -205,11 +265,12 @@ fn row(netlist: &'static str, reads: &[Read]) -> Row {
         file_bytes,
         wall,
         cpu: Sample::of(reads.iter().map(|r| r.cpu_ms).collect()),
-        megabytes_per_second: file_bytes as f64 / wall.median_ms / 1e3,
+        megabytes_per_second: speed(file_bytes, wall),
         peak_bytes,
         peak_over_file_bytes: peak_bytes as f64 / file_bytes as f64,
         write_pl,
         written_bytes,
-        megabytes_per_second_written: written_bytes as f64 / write_pl.median_ms / 1e3,
+        megabytes_per_second_written: speed(written_bytes, write_pl),
+        klayout: None,
     }
 }

@@ -28,12 +28,18 @@ pub(crate) fn filled_from_line<T: Copy>(n: usize, value: T) -> (Vec<T>, usize) {
 /// every step of theirs is another page, and a 2048 × 2048 map has more pages
 /// than the processor's translation cache has entries.
 pub(crate) fn filled<T: Copy>(n: usize, value: T) -> Vec<T> {
+    let mut buffer = with_room(n);
+    buffer.resize(n, value);
+    buffer
+}
+
+/// Empty, with room for `n` values, on large pages as [`filled`].
+pub(crate) fn with_room<T>(n: usize) -> Vec<T> {
     let mut buffer = Vec::with_capacity(n);
     if n * size_of::<T>() >= LARGE {
         let spare = buffer.spare_capacity_mut();
         on_large_pages(spare.as_mut_ptr().cast(), size_of_val(spare));
     }
-    buffer.resize(n, value);
     buffer
 }
 

@@ -10,7 +10,7 @@ use super::notes::{Notes, Tally};
 use super::pl::KNOWN;
 use crate::design::{Names, Nets, Nodes};
 use crate::text::columns::{self, Column, NameColumn};
-use crate::text::index::NameIndex;
+use crate::text::index::{Key, NameIndex};
 use crate::text::words;
 use crate::warning::{Warning, WarningCode};
 use std::path::Path;
@@ -132,7 +132,8 @@ fn parse_chunk<'a>(chunk: &'a [u8], pins: &Pins) -> Result<Nets, Miss<'a>> {
     // A name before the place where reading stopped is the earlier complaint.
     let Draft { mut nets, nodes, at_centre } = draft;
     nets.pin_node.reserve_exact(nodes.len());
-    pins.index.find_all(&nodes, &mut nets.pin_node).map_err(|k| Miss::expected(nodes[k], KNOWN))?;
+    let unknown = |k: usize| Miss::expected(nodes[k].name, KNOWN);
+    pins.index.find_all(&nodes, &mut nets.pin_node).map_err(unknown)?;
     read?;
     if pins.offset == PinOffset::LowerLeft {
         pins.centre(&mut nets);
@@ -146,7 +147,7 @@ fn parse_chunk<'a>(chunk: &'a [u8], pins: &Pins) -> Result<Nets, Miss<'a>> {
 /// The nets of a chunk, while the nodes of their pins are still names.
 struct Draft<'a> {
     nets: Nets,
-    nodes: Vec<&'a [u8]>,
+    nodes: Vec<Key<'a>>,
     /// The pins without an offset.
     at_centre: Vec<usize>,
 }
@@ -180,7 +181,7 @@ impl<'a> Draft<'a> {
                     self.at_centre.push(self.nodes.len());
                 }
                 let (dx, dy) = offset.unwrap_or_default();
-                self.nodes.push(node);
+                self.nodes.push(Key::new(node));
                 self.nets.pin_dx.push(dx);
                 self.nets.pin_dy.push(dy);
                 i = lexer::next_line(rest);

@@ -13,6 +13,12 @@ impl Names {
         Names { text: String::with_capacity(bytes), ends: Vec::with_capacity(names) }
     }
 
+    /// Removes all names, and keeps the memory that they took.
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+
     /// Appends a name.
     ///
     /// # Panics

@@ -6,6 +6,7 @@
 
 use super::error::Miss;
 use crate::design::Orientation;
+use crate::text::index::{Key, SHORT, short};
 use crate::text::words::show;
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
@@ -49,6 +50,18 @@ fn word_length(i: &[u8]) -> usize {
         at += 8;
     }
     at + i[at..].iter().position(|&b| b <= b' ').unwrap_or(i.len() - at)
+}
+
+/// Bytes up to a blank, all where none is: those of [`word_length`], of so many.
+#[inline(always)]
+fn short_length(bytes: &[u8; SHORT]) -> usize {
+    let bytes = u128::from_le_bytes(*bytes);
+    let each = u128::MAX / 0xff;
+    let marks = bytes.wrapping_sub(each * u128::from(b'!')) & !bytes & (each << 7);
+    // Without a branch for which half it is in.
+    let (low, high) = (marks as u64, (marks >> 64) as u64);
+    let behind = if low == 0 { high.trailing_zeros() as usize } else { 0 };
+    (low.trailing_zeros() as usize + behind) / 8
 }
 
 impl<'a, const LEF: bool> Lexer<'a, LEF> {
@@ -95,6 +108,33 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         word
     }
 
+    /// Passes `( name name )` where it stands here, one blank between words that are no longer than
+    /// most, and gives the names. Otherwise nothing is passed.
+    #[inline(always)]
+    pub(super) fn pair(&mut self) -> Option<[Key<'a>; 2]> {
+        /// The longest name of a pair, one less than what is looked at at once.
+        const LONGEST: usize = SHORT - 1;
+        let text: &'a [u8; 2 * SHORT + 6] = self.rest.first_chunk()?;
+        let name = |from: usize| {
+            let rest = &text[from..];
+            let bytes = rest.first_chunk()?;
+            let length = short_length(bytes);
+            let fits = (1..=LONGEST).contains(&length) && bytes[0] != b'#';
+            fits.then(|| Key::at(rest, length, bytes))
+        };
+        if text[..2] != *b"( " {
+            return None;
+        }
+        let first = name(2)?;
+        let second = name(3 + first.name.len())?;
+        let end = 3 + first.name.len() + second.name.len();
+        if text[end + 1] != b')' || text[end + 2] > b' ' {
+            return None;
+        }
+        self.rest = &self.rest[end + 2..];
+        Some([first, second])
+    }
+
     /// Whether the next word is this one, and passes it then.
     #[inline(always)]
     pub(super) fn passes(&mut self, word: &[u8]) -> bool {
@@ -118,7 +158,15 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
     pub(super) fn name(&mut self, what: &'static str) -> Read<'a, &'a str> {
         let at = self.peek();
         let word = self.word();
-        // Most names are ASCII, which is UTF-8.
+        let each = u128::MAX / 0xff;
+        if (1..=SHORT).contains(&word.len()) && word != b";" {
+            let bytes = short(word);
+            // A byte from 0x7f on, or the byte behind one, has its highest bit set in one of the two.
+            if (bytes | bytes.wrapping_add(each)) & each << 7 == 0 {
+                // SAFETY: bytes below 0x80 are UTF-8.
+                return Ok(unsafe { std::str::from_utf8_unchecked(word) });
+            }
+        }
         match std::str::from_utf8(word) {
             Ok(name)
                 if (1..=MAX_NAME).contains(&word.len())
@@ -208,6 +256,13 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
     /// it, or passes the statement's `;` and gives nothing.
     #[inline(always)]
     pub(super) fn option(&mut self) -> Read<'a, Option<&'a [u8]>> {
+        // Most often there is nothing to be passed.
+        if let [mark @ (b'+' | b';'), blank, ..] = self.peek()
+            && *blank <= b' '
+        {
+            self.rest = &self.rest[1..];
+            return Ok((*mark == b'+').then(|| self.word()));
+        }
         if self.plain { self.plain_option() } else { self.any_option() }
     }
 

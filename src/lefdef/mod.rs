@@ -226,6 +226,11 @@ const DEFAULT_UNITS: f64 = 100.0;
 /// At the first file that cannot be read or is not as the format has it, and when the DEF file names a
 /// macro, a site, a component or a pin that there is not.
 pub fn read_design(def: &Path, options: &ReadOptions) -> Result<Loaded, LefDefError> {
+    // On a thread of the pool from the beginning, and not handed over for each part.
+    rayon::scope(|_| read_on_pool(def, options))
+}
+
+fn read_on_pool(def: &Path, options: &ReadOptions) -> Result<Loaded, LefDefError> {
     let (library, mut files, mut bytes_read, warnings) = read_library(options)?;
     let (path, text, Everything { gathered, names, cell, nets }) =
         read_def(def, |source| everything(source, &library, options.pin_position))?;

@@ -8,10 +8,11 @@ use super::lef::{Library, PER_MICRON};
 use super::lexer::Read;
 use super::statements::Parser;
 use crate::design::Names;
-use crate::text::index::{NameIndex, equal, hash};
+use crate::memory;
+use crate::text::index::{Key, NameIndex};
 
 /// Connections that are looked up together, at least.
-const TOGETHER: usize = 512;
+const TOGETHER: usize = 192;
 
 /// A component whose pins lie nowhere.
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -41,18 +42,27 @@ pub(super) struct NetsPart {
     pub(super) pin_dy: Vec<f64>,
 }
 
+impl NetsPart {
+    /// Removes all nets.
+    pub(super) fn clear(&mut self) {
+        let NetsPart { names, ends, weight, pin_node, pin_dx, pin_dy } = self;
+        names.clear();
+        [ends, pin_node].into_iter().for_each(Vec::clear);
+        [weight, pin_dx, pin_dy].into_iter().for_each(Vec::clear);
+    }
+}
+
 /// Pins of macros by name, with their places in layout units.
 pub(super) struct CellPins<'k> {
     library: &'k Library,
-    /// Pins plus one, by the hash of macro and name; open addressing.
-    slots: Vec<u32>,
-    /// What is asked of a pin, in one place.
-    of: Vec<CellPin>,
+    /// By the hash of macro and name; open addressing.
+    slots: Vec<CellPin>,
 }
 
 /// A pin of a macro.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct CellPin {
+    /// Its macro; [`NOWHERE`] where no pin is.
     owner: u32,
     /// Where its name starts among those of all pins, and how long it is.
     name: (u32, u32),
@@ -65,12 +75,9 @@ impl<'k> CellPins<'k> {
     /// The pins of `library` in these units a micrometre.
     pub(super) fn new(library: &'k Library, units: f64) -> Self {
         let scale = |length: f64| length * units / PER_MICRON;
-        let count = library.pins.len();
-        let mut pins = CellPins {
-            library,
-            slots: vec![0; (2 * count + 1).next_power_of_two()],
-            of: vec![CellPin::default(); count],
-        };
+        let none = CellPin { owner: NOWHERE, name: (0, 0), supply: false, offset: (0.0, 0.0) };
+        let size = (2 * library.pins.len() + 1).next_power_of_two();
+        let mut pins = CellPins { library, slots: memory::filled(size, none) };
         for (owner, cell) in library.macros.iter().enumerate() {
             let centre = (cell.width / 2.0, cell.height / 2.0);
             for pin in cell.pins.start as usize..cell.pins.end as usize {
@@ -78,15 +85,15 @@ impl<'k> CellPins<'k> {
                 // A pin without shapes is taken to lie in the middle.
                 let (x, y) = of.at.unwrap_or(centre);
                 let (start, end) = library.pin_names.span(pin);
-                pins.of[pin] = CellPin {
+                let held = CellPin {
                     owner: owner as u32,
                     name: (start as u32, (end - start) as u32),
                     supply: of.supply.is_some(),
                     offset: (scale(x - centre.0), scale(y - centre.1)),
                 };
-                let name = library.pin_names.get(pin).as_bytes();
-                if let Err(slot) = pins.search(owner as u32, name) {
-                    pins.slots[slot] = pin as u32 + 1;
+                let name = Key::new(library.pin_names.get(pin).as_bytes());
+                if let Err(slot) = pins.search(owner as u32, &name) {
+                    pins.slots[slot] = held;
                 }
             }
         }
@@ -95,17 +102,19 @@ impl<'k> CellPins<'k> {
 
     /// The pin of this name, or the slot where it would be.
     #[inline(always)]
-    fn search(&self, owner: u32, name: &[u8]) -> Result<&CellPin, usize> {
+    fn search(&self, owner: u32, name: &Key) -> Result<&CellPin, usize> {
         let mask = self.slots.len() - 1;
-        let mixed = hash(name) ^ u64::from(owner).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = name.hash() ^ u64::from(owner).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut at = (mixed ^ mixed >> 32) as usize & mask;
         loop {
-            let Some(pin) = self.slots[at].checked_sub(1) else { return Err(at) };
-            let pin = &self.of[pin as usize];
+            let pin = &self.slots[at];
             let (start, length) = (pin.name.0 as usize, pin.name.1 as usize);
-            let held = &self.library.pin_names.text()[start..start + length];
-            if pin.owner == owner && equal(held, name) {
+            let names = self.library.pin_names.text();
+            if pin.owner == owner && name.stands_at(names, start, start + length) {
                 return Ok(pin);
+            }
+            if pin.owner == NOWHERE {
+                return Err(at);
             }
             at = (at + 1) & mask;
         }
@@ -116,14 +125,40 @@ impl<'k> CellPins<'k> {
 #[derive(Default)]
 struct Pending<'a> {
     /// Components whose pins are connected.
-    components: Vec<&'a [u8]>,
+    components: Vec<Key<'a>>,
     /// Each pin, and whether it is one of a component.
-    pins: Vec<(&'a [u8], bool)>,
+    pins: Vec<(Key<'a>, bool)>,
     /// Behind the last pin of each net.
     ends: Vec<usize>,
     /// The node of each of these components, and its macro.
     found: Vec<u32>,
     cells: Vec<u32>,
+}
+
+impl<'a> Pending<'a> {
+    /// Adds `( component pin )`, which stands at `at`, to the net that is read.
+    #[inline(always)]
+    fn connect(
+        &mut self,
+        component: Key<'a>,
+        pin: Key<'a>,
+        all_of: &mut Option<Key<'a>>,
+        at: &'a [u8],
+    ) -> Read<'a, ()> {
+        match component.name {
+            b"PIN" => self.pins.push((pin, false)),
+            b"*" => {
+                if all_of.replace(pin).is_some() {
+                    return Err(Miss::expected(at, "one pin of all components in a net"));
+                }
+            }
+            _ => {
+                self.components.push(component);
+                self.pins.push((pin, true));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<'a> Parser<'a, '_> {
@@ -151,9 +186,13 @@ impl<'a> Parser<'a, '_> {
         let name = self.lexer.name("the name of a net")?;
         self.part.counts.nets += 1;
         let before = (pending.components.len(), pending.pins.len());
-        let mut all_of: Option<&'a [u8]> = None;
+        let mut all_of: Option<Key<'a>> = None;
         loop {
             let at = self.lexer.peek();
+            if let Some([component, pin]) = self.lexer.pair() {
+                pending.connect(component, pin, &mut all_of, at)?;
+                continue;
+            }
             match self.lexer.word() {
                 b"(" => {}
                 // Options, or the end: both are looked for from here.
@@ -164,20 +203,9 @@ impl<'a> Parser<'a, '_> {
                 _ => return Err(Miss::expected(at, "`(`, `+` or `;`")),
             }
             let at = self.lexer.peek();
-            let component = self.lexer.word();
-            let pin = self.lexer.word();
-            match component {
-                b"PIN" => pending.pins.push((pin, false)),
-                b"*" => {
-                    if all_of.replace(pin).is_some() {
-                        return Err(Miss::expected(at, "one pin of all components in a net"));
-                    }
-                }
-                _ => {
-                    pending.components.push(component);
-                    pending.pins.push((pin, true));
-                }
-            }
+            let component = Key::new(self.lexer.word());
+            let pin = Key::new(self.lexer.word());
+            pending.connect(component, pin, &mut all_of, at)?;
             let at = self.lexer.peek();
             match self.lexer.word() {
                 b")" => {}
@@ -226,17 +254,17 @@ impl<'a> Parser<'a, '_> {
 
     /// Joins this pin of every component to the last net.
     #[cold]
-    fn connect_all(&mut self, netlist: &Netlist, pin: &'a [u8]) -> Read<'a, ()> {
+    fn connect_all(&mut self, netlist: &Netlist, pin: Key<'a>) -> Read<'a, ()> {
         let nets = &mut self.part.nets;
         for (node, &cell) in netlist.cell.iter().enumerate() {
             if cell == NOWHERE {
                 continue;
             }
-            let Ok(found) = netlist.pins.search(cell, pin) else { continue };
+            let Ok(found) = netlist.pins.search(cell, &pin) else { continue };
             self.part.counts.connections += 1;
             self.part.counts.by_star += 1;
             if self.part.counts.by_star > netlist.most_by_star as u64 {
-                return Err(Miss::expected(pin, "fewer pins of all components in nets"));
+                return Err(Miss::expected(pin.name, "fewer pins of all components in nets"));
             }
             if !found.supply {
                 nets.pin_node.push(node as u32);
@@ -252,7 +280,7 @@ impl<'a> Parser<'a, '_> {
     fn connect(&mut self, netlist: &Netlist, pending: &mut Pending<'a>) -> Read<'a, ()> {
         pending.found.clear();
         if let Err(number) = netlist.components.find_all(&pending.components, &mut pending.found) {
-            let name = pending.components[number];
+            let name = pending.components[number].name;
             let message =
                 format!("component {} is not among COMPONENTS", String::from_utf8_lossy(name));
             return Err(Miss::name(name, message));
@@ -263,8 +291,8 @@ impl<'a> Parser<'a, '_> {
         let (nets, counts) = (&mut self.part.nets, &mut self.part.counts);
         let (mut of_component, mut start) = (0, 0);
         for &end in &pending.ends {
-            for &(pin, of_cell) in &pending.pins[start..end] {
-                if of_cell {
+            for (pin, of_cell) in &pending.pins[start..end] {
+                if *of_cell {
                     let node = pending.found[of_component];
                     let cell = pending.cells[of_component];
                     of_component += 1;
@@ -275,10 +303,10 @@ impl<'a> Parser<'a, '_> {
                     let Ok(found) = netlist.pins.search(cell, pin) else {
                         let name = netlist.components.names().get(node as usize);
                         let cell = netlist.pins.library.names.get(cell as usize);
-                        let pin_name = String::from_utf8_lossy(pin);
+                        let pin_name = String::from_utf8_lossy(pin.name);
                         let message =
                             format!("component {name}: its macro {cell} has no pin {pin_name}");
-                        return Err(Miss::name(pin, message));
+                        return Err(Miss::name(pin.name, message));
                     };
                     if found.supply {
                         counts.supply_pins += 1;
@@ -288,10 +316,10 @@ impl<'a> Parser<'a, '_> {
                     nets.pin_dx.push(found.offset.0);
                     nets.pin_dy.push(found.offset.1);
                 } else {
-                    let Some(port) = netlist.ports.find(pin) else {
-                        let name = String::from_utf8_lossy(pin);
+                    let Some(port) = netlist.ports.find(pin.name) else {
+                        let name = String::from_utf8_lossy(pin.name);
                         let message = format!("pin {name} is not among PINS");
-                        return Err(Miss::name(pin, message));
+                        return Err(Miss::name(pin.name, message));
                     };
                     match netlist.port_node[port as usize] {
                         None => counts.unplaced_pins += 1,

@@ -65,6 +65,13 @@ impl<'a> Source<'a> {
         Some(Piece { bytes, range, last_end })
     }
 
+    /// Takes back the memory of a part that was read.
+    fn take_back(self, piece: Piece<'a>) {
+        if let (Source::File(file), Cow::Owned(bytes)) = (self, piece.bytes) {
+            file.take_back(bytes);
+        }
+    }
+
     /// Number of parts.
     fn parts(self) -> usize {
         let size = if let Source::Held(_, size) = self { size } else { PART };
@@ -312,11 +319,19 @@ pub(super) struct Parts<'a> {
     /// Parts that were not read to their end.
     waiting: VecDeque<Piece<'a>>,
     section: Section,
+    /// Memory of parts that were taken.
+    spare: Vec<Part>,
 }
 
 impl<'a> Parts<'a> {
     pub(super) fn new(source: Source<'a>) -> Self {
-        Parts { source, next: 0, waiting: VecDeque::new(), section: Section::Top }
+        Parts {
+            source,
+            next: 0,
+            waiting: VecDeque::new(),
+            section: Section::Top,
+            spare: Vec::new(),
+        }
     }
 
     /// The section that the next statement is in.
@@ -353,10 +368,13 @@ impl<'a> Parts<'a> {
                 pieces.push((piece, begins));
             }
             let waits = |section| known.netlist.is_none() && section == Section::Nets;
+            self.spare.resize_with(pieces.len(), Part::default);
             let parsed: Vec<_> = pieces
                 .par_iter()
-                .map(|(piece, section)| {
-                    (!waits(*section)).then(|| parse_piece(self.source, piece, *section, known))
+                .zip(self.spare.par_drain(..))
+                .map(|((piece, section), part)| {
+                    let read = || parse_piece(self.source, piece, *section, known, part);
+                    (!waits(*section)).then(read)
                 })
                 .collect();
             let (mut parts, mut stopped) = (Vec::with_capacity(pieces.len()), false);
@@ -368,7 +386,7 @@ impl<'a> Parts<'a> {
                 }
                 let parsed = match parsed {
                     Some(parsed) if guessed == self.section => parsed,
-                    _ => parse_piece(self.source, &piece, self.section, known),
+                    _ => parse_piece(self.source, &piece, self.section, known, Part::default()),
                 };
                 let Parsed { part, section, length } = parsed?;
                 parts.push(part);
@@ -378,9 +396,12 @@ impl<'a> Parts<'a> {
                     piece.last_end = last_end(piece.text());
                     self.waiting.push_back(piece);
                     stopped = true;
+                } else {
+                    self.source.take_back(piece);
                 }
             }
             gathered.take(&mut parts, nets)?;
+            self.spare.extend(parts.into_iter().map(Part::emptied));
             if stopped {
                 return Ok(());
             }
@@ -389,15 +410,16 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Reads a piece; complaints have their place when the text is held.
+/// Reads a piece into `part`, which is empty; complaints have their place when the text is held.
 fn parse_piece<'a>(
     source: Source<'a>,
     piece: &Piece<'a>,
     section: Section,
     known: &Known,
+    part: Part,
 ) -> Read<'a, Parsed> {
     match (source, &piece.bytes) {
-        (Source::Held(text, _), _) => parse(&text[piece.range.clone()], section, known),
-        _ => parse(piece.text(), section, known).map_err(Miss::without_place),
+        (Source::Held(text, _), _) => parse(&text[piece.range.clone()], section, known, part),
+        _ => parse(piece.text(), section, known, part).map_err(Miss::without_place),
     }
 }

@@ -146,6 +146,20 @@ pub(super) struct Part {
     pub(super) counts: Counts,
 }
 
+impl Part {
+    /// Without what it holds, with the memory of its longest columns.
+    pub(super) fn emptied(mut self) -> Part {
+        let Components { names, cell, x, y, place, .. } = &mut self.components;
+        names.clear();
+        cell.clear();
+        place.clear();
+        [x, y].into_iter().for_each(Vec::clear);
+        self.nets.clear();
+        let components = Components { halos: Vec::new(), regions: Vec::new(), ..self.components };
+        Part { components, nets: self.nets, ..Part::default() }
+    }
+}
+
 /// Components, by column.
 #[derive(Debug, Default)]
 pub(super) struct Components {
@@ -188,10 +202,15 @@ pub(super) struct Parsed {
     pub(super) length: usize,
 }
 
-/// Reads `text`, whose first statement is in `section`; `text` ends between statements.
-pub(super) fn parse<'a>(text: &'a [u8], section: Section, known: &Known) -> Read<'a, Parsed> {
-    let mut parser =
-        Parser { lexer: Def::new(text), known, part: Part::default(), last_cell: (&[], 0) };
+/// Reads `text`, whose first statement is in `section`, into `part`, which is empty; `text` ends between
+/// statements.
+pub(super) fn parse<'a>(
+    text: &'a [u8],
+    section: Section,
+    known: &Known,
+    part: Part,
+) -> Read<'a, Parsed> {
+    let mut parser = Parser { lexer: Def::new(text), known, part, last_cell: (&[], 0) };
     let (section, rest) = parser.statements(section)?;
     Ok(Parsed { part: parser.part, section, length: text.len() - rest })
 }

@@ -36,7 +36,10 @@ pub(crate) fn entries(
         match (first, from(length)) {
             (Some(first), Some(last)) => return Some(Entries { bytes, entries: first..last }),
             _ if behind >= MOST_BEHIND => return None,
-            _ => behind *= 16,
+            _ => {
+                file.take_back(bytes);
+                behind *= 16;
+            }
         }
     }
 }

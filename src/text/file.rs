@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::thread::JoinHandle;
 
 /// Stands for standard input.
@@ -46,6 +47,8 @@ pub(crate) struct Large {
     file: File,
     length: usize,
     head: Vec<u8>,
+    /// Memory that is not needed any more: new one would be filled with zeros first.
+    spare: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Large {
@@ -68,7 +71,7 @@ impl Large {
         }
         let file = File::open(path).ok()?;
         let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
-        let mut large = Large { file, length, head: Vec::new() };
+        let mut large = Large { file, length, head: Vec::new(), spare: Mutex::default() };
         large.head = large.bytes(0..length.min(Self::HEAD))?;
         compression::of(&large.head).is_none().then_some(large)
     }
@@ -93,9 +96,18 @@ impl Large {
     #[cfg(unix)]
     pub(crate) fn bytes(&self, range: Range<usize>) -> Option<Vec<u8>> {
         use std::os::unix::fs::FileExt;
-        let mut bytes = vec![0; range.len()];
+        let spare = self.spare.lock().ok().and_then(|mut spare| spare.pop());
+        let mut bytes = spare.unwrap_or_else(|| vec![0; range.len()]);
+        bytes.resize(range.len(), 0);
         self.file.read_exact_at(&mut bytes, range.start as u64).ok()?;
         Some(bytes)
+    }
+
+    /// Takes back what [`Large::bytes`] gave, to be used again.
+    pub(crate) fn take_back(&self, bytes: Vec<u8>) {
+        if let Ok(mut spare) = self.spare.lock() {
+            spare.push(bytes);
+        }
     }
 
     /// Never asked for.

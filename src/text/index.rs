@@ -1,12 +1,75 @@
 //! From names to indices.
 
 use crate::design::Names;
+use crate::memory;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Names that are looked up side by side.
 const GROUP: usize = 64;
+
+/// Longest name that is held as one number.
+pub(crate) const SHORT: usize = 16;
+
+/// A name, and what it is looked up by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key<'a> {
+    pub(crate) name: &'a [u8],
+    /// The bytes of a name of up to [`SHORT`] as a number.
+    bytes: u128,
+    hash: u64,
+}
+
+impl<'a> Key<'a> {
+    /// Of this name.
+    #[inline]
+    pub(crate) fn new(name: &'a [u8]) -> Self {
+        let bytes = if name.len() <= SHORT { short(name) } else { 0 };
+        Key { name, bytes, hash: hash(name) }
+    }
+
+    /// Of the first `length` bytes of `text`, at most [`SHORT`], of which `bytes` are the first so many.
+    ///
+    /// No branch depends on the length, so that none is mispredicted for it.
+    #[inline(always)]
+    pub(crate) fn at(text: &'a [u8], length: usize, bytes: &[u8; SHORT]) -> Self {
+        let bytes = u128::from_le_bytes(*bytes) & FIRST[length];
+        Key { name: &text[..length], bytes, hash: hash_short(bytes, length) }
+    }
+
+    /// The hash of the name.
+    #[inline(always)]
+    pub(crate) fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// Whether the name stands at `start..end` in `text`.
+    #[inline(always)]
+    pub(crate) fn stands_at(&self, text: &[u8], start: usize, end: usize) -> bool {
+        let length = self.name.len();
+        if end - start != length {
+            return false;
+        }
+        match text[start..].first_chunk() {
+            Some(held) if length <= SHORT => {
+                u128::from_le_bytes(*held) & FIRST[length] == self.bytes
+            }
+            _ => text[start..end] == *self.name,
+        }
+    }
+}
+
+/// All bits of the first so many bytes.
+const FIRST: [u128; SHORT + 1] = {
+    let mut masks = [u128::MAX; SHORT + 1];
+    let mut length = 0;
+    while length < SHORT {
+        masks[length] = (1 << (8 * length)) - 1;
+        length += 1;
+    }
+    masks
+};
 
 /// Finds the index of a name in a [`Names`]; of equal names the first is found.
 ///
@@ -30,7 +93,8 @@ impl<'a> NameIndex<'a> {
     /// Indexes `names`, on all threads. Empty names are left out.
     pub fn new(names: &'a Names) -> Self {
         let size = (names.len() * 4 / 3 + 2).next_power_of_two();
-        let slots = (0..size).into_par_iter().map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
+        let mut slots = memory::with_room(size);
+        slots.par_extend((0..size).into_par_iter().map(|_| AtomicU64::new(0)));
         let index = NameIndex { names, slots: slots.into(), repeats: false };
         let repeats = AtomicBool::new(false);
         (0..names.len().div_ceil(GROUP)).into_par_iter().with_min_len(64).for_each(|group| {
@@ -58,25 +122,24 @@ impl<'a> NameIndex<'a> {
         loop {
             let (stop, slot) = self.probe(at, hash);
             let i = (slot as u32).checked_sub(1)?;
-            if self.names.get(i as usize).as_bytes() == name {
+            let (start, end) = self.names.span(i as usize);
+            if &self.names.text()[start..end] == name {
                 return Some(i);
             }
             at = stop.wrapping_add(1);
         }
     }
 
-    /// Appends the index of each of `names` to `found`.
+    /// Appends the index of each of `keys` to `found`.
     ///
     /// # Errors
     /// The number of the first of them that is not known.
-    pub(crate) fn find_all(&self, names: &[&[u8]], found: &mut Vec<u32>) -> Result<(), usize> {
-        for (group, names) in names.chunks(GROUP).enumerate() {
+    pub(crate) fn find_all(&self, keys: &[Key], found: &mut Vec<u32>) -> Result<(), usize> {
+        for (group, keys) in keys.chunks(GROUP).enumerate() {
             let (mut slots, mut bounds) = ([0; GROUP], [(0, 0); GROUP]);
-            for (slot, name) in slots.iter_mut().zip(names) {
-                *slot = hash(name);
-            }
-            for slot in &mut slots[..names.len()] {
-                *slot = self.probe(*slot as usize, *slot).1;
+            self.touch(keys.iter().map(|key| key.hash));
+            for (slot, key) in slots.iter_mut().zip(keys) {
+                *slot = self.probe(key.hash as usize, key.hash).1;
             }
             for (bounds, slot) in bounds.iter_mut().zip(slots) {
                 *bounds =
@@ -84,17 +147,24 @@ impl<'a> NameIndex<'a> {
             }
             // One byte of each brings all into the cache.
             let mut first = 0;
-            for (start, _) in &bounds[..names.len()] {
+            for (start, _) in &bounds[..keys.len()] {
                 first |= self.names.text().get(*start).copied().unwrap_or(0);
             }
             std::hint::black_box(first);
-            for (k, (name, (start, end))) in names.iter().zip(bounds).enumerate() {
-                let same = !name.is_empty() && equal(&self.names.text()[start..end], name);
-                let index = if same { Some(slots[k] as u32 - 1) } else { self.find(name) };
+            for (k, (key, (start, end))) in keys.iter().zip(bounds).enumerate() {
+                let same = start < end && key.stands_at(self.names.text(), start, end);
+                let index = if same { Some(slots[k] as u32 - 1) } else { self.find(key.name) };
                 found.push(index.ok_or(group * GROUP + k)?);
             }
         }
         Ok(())
+    }
+
+    /// Brings the slots of these hashes into the cache, before anything depends on one of them.
+    #[inline(always)]
+    fn touch(&self, hashes: impl Iterator<Item = u64>) {
+        let slots = hashes.map(|hash| &self.slots[hash as usize & (self.slots.len() - 1)]);
+        std::hint::black_box(slots.fold(0, |all, slot| all | slot.load(Relaxed)));
     }
 
     /// From `at` on, the first slot that is free or agrees with the upper half of `hash`.
@@ -115,6 +185,7 @@ impl<'a> NameIndex<'a> {
         for (place, i) in places.iter_mut().zip(range.clone()) {
             place.1 = hash(self.names.get(i).as_bytes());
         }
+        self.touch(places[..range.len()].iter().map(|place| place.1));
         for (at, hash) in &mut places[..range.len()] {
             *at = self.probe(*hash as usize, *hash).0;
         }
@@ -145,52 +216,47 @@ impl<'a> NameIndex<'a> {
     }
 }
 
-/// A hash of `bytes`: multiply and fold, eight bytes at a time.
+/// Multiplies and folds.
+#[inline(always)]
+fn fold(state: u64, word: u64) -> u64 {
+    const KEY: u64 = 0x9e37_79b9_7f4a_7c15; // 2^64 / golden ratio
+    let wide = u128::from(state ^ word ^ 0x51_7c_c1_b7_27_22_0a_95) * u128::from(KEY);
+    wide as u64 ^ (wide >> 64) as u64
+}
+
+/// A hash of `bytes`, eight bytes at a time.
 #[inline]
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
-    const KEY: u64 = 0x9e37_79b9_7f4a_7c15; // 2^64 / golden ratio
-    let fold = |state: u64, word: u64| {
-        let wide = u128::from(state ^ word ^ 0x51_7c_c1_b7_27_22_0a_95) * u128::from(KEY);
-        wide as u64 ^ (wide >> 64) as u64
+    let length = bytes.len();
+    let Some(last) = bytes.last_chunk().filter(|_| length > SHORT) else {
+        return hash_short(short(bytes), length);
     };
-    let length = bytes.len() as u64;
-    let (words, last) = (bytes.as_chunks::<8>().0, bytes.last_chunk::<8>());
-    let state = words.iter().fold(length, |s, w| fold(s, u64::from_le_bytes(*w)));
+    let words = bytes.as_chunks::<8>().0;
+    let state = words.iter().fold(length as u64, |s, w| fold(s, u64::from_le_bytes(*w)));
     // The last eight bytes, some of which may have been taken already.
-    let last = last.map_or_else(|| short(bytes), |w| u64::from_le_bytes(*w));
-    fold(fold(state, last), 0)
+    fold(fold(state, u64::from_le_bytes(*last)), 0)
 }
 
-/// The bytes of up to eight, which with their number tell them apart: without a loop, whose end the
-/// processor would have to guess.
+/// The hash of a name of up to [`SHORT`] bytes.
 #[inline(always)]
-fn short(bytes: &[u8]) -> u64 {
-    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>(), bytes) {
-        (Some(first), Some(last), _) => {
-            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32
-        }
-        (_, _, [first, .., last]) => {
-            let middle = bytes[bytes.len() / 2];
-            u64::from(*first) | u64::from(middle) << 8 | u64::from(*last) << 16
-        }
-        (_, _, [only]) => u64::from(*only),
-        _ => 0,
-    }
+fn hash_short(bytes: u128, length: usize) -> u64 {
+    fold(fold(length as u64, bytes as u64), (bytes >> 64) as u64)
 }
 
-/// Whether two names are the same: for short ones without the call and the loop of `==`.
+/// Up to [`SHORT`] bytes as one number, and zeros behind them.
 #[inline(always)]
-pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
+pub(crate) fn short(bytes: &[u8]) -> u128 {
+    let length = bytes.len();
+    // The first and the last bytes, some of which may be the same.
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let last = u128::from(u64::from_le_bytes(*last));
+        return u128::from(u64::from_le_bytes(*first)) | last << (8 * (length - 8));
     }
-    let ends =
-        |bytes: &[u8]| bytes.first_chunk::<8>().copied().zip(bytes.last_chunk::<8>().copied());
-    match (ends(a), ends(b)) {
-        (Some(a_ends), Some(b_ends)) if a.len() <= 16 => a_ends == b_ends,
-        (None, None) => short(a) == short(b),
-        _ => a == b,
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let last = u128::from(u32::from_le_bytes(*last));
+        return u128::from(u32::from_le_bytes(*first)) | last << (8 * (length - 4));
     }
+    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u128::from(byte))
 }
 
 #[cfg(test)]
@@ -214,12 +280,13 @@ mod tests {
         for other in ["", "o", "o1", "o700000", "O0", "o0 "] {
             assert_eq!(index.find(other.as_bytes()), None, "{other}");
         }
-        let mut all: Vec<&[u8]> = (0..100_000).rev().map(|i| names.get(i).as_bytes()).collect();
+        let mut all: Vec<Key> =
+            (0..100_000).rev().map(|i| Key::new(names.get(i).as_bytes())).collect();
         let mut found = Vec::new();
         assert_eq!(index.find_all(&all, &mut found), Ok(()));
         assert!(found.into_iter().rev().eq(0..100_000));
         for (other, at) in [("o1", 777), ("", 130), ("o70000o", 1)] {
-            all[at] = other.as_bytes();
+            all[at] = Key::new(other.as_bytes());
             assert_eq!(index.find_all(&all, &mut Vec::new()), Err(at));
         }
     }
@@ -243,15 +310,23 @@ mod tests {
 
     #[test]
     fn names_of_any_length_differ_by_any_byte() {
-        for length in 0..40 {
-            let name: Vec<u8> = (0..length).map(|i| b'a' + i).collect();
-            assert!(equal(&name, &name.clone()));
-            assert!(!equal(&name, &[&name[..], b"a"].concat()));
+        for length in 0..40_usize {
+            let name: Vec<u8> = (0..length as u8).map(|i| b'a' + i).collect();
+            let key = Key::new(&name);
+            let text = [b"xyz", &name[..], b" and what follows it"].concat();
+            assert!(key.stands_at(&text, 3, 3 + length));
+            assert!(key.stands_at(&text[..3 + length], 3, 3 + length), "at the end");
+            assert!(!key.stands_at(&text, 3, 4 + length));
+            if length <= SHORT {
+                let short = Key::at(&text[3..], length, text[3..].first_chunk().unwrap());
+                assert_eq!((short.name, short.bytes), (&name[..], key.bytes));
+                assert_eq!(short.hash, key.hash);
+            }
             for at in 0..name.len() {
-                let mut other = name.clone();
-                other[at] ^= 1;
-                assert!(!equal(&name, &other), "{length} {at}");
-                assert_ne!(hash(&name), hash(&other), "{length} {at}");
+                let mut other = text.clone();
+                other[3 + at] ^= 1;
+                assert!(!key.stands_at(&other, 3, 3 + length), "{length} {at}");
+                assert_ne!(hash(&name), hash(&other[3..3 + length]), "{length} {at}");
             }
         }
     }
