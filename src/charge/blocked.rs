@@ -2,8 +2,8 @@
 //! blockages, and around fixed nodes with a halo.
 //!
 //! What of it fixed cells cover is left out, so that no area is taken twice. Of a partial blockage
-//! of density d (LEF/DEF 5.8 Language Reference, "Blockages") the share 1 − d is taken. For global placement a soft
-//! blockage is as good as a hard one.
+//! of density d (LEF/DEF 5.8 Language Reference, "Blockages") the share 1 − d is taken. For global placement soft
+//! blockages and halos are as good as hard ones.
 
 use super::Rectangles;
 use super::fences::populated;
@@ -34,7 +34,7 @@ pub(super) fn of_design(design: &Design) -> Vec<Blockage> {
 pub(super) fn unread_halos(design: &Design) -> Option<Warning> {
     let movable = |node: u32| design.nodes.kind[node as usize] == NodeKind::Movable;
     let count = design.halos.iter().filter(|halo| movable(halo.node)).count();
-    let message = || format!("the halos of {count} movable nodes take no area here");
+    let message = || format!("the halos of {count} movable nodes take no area in the density");
     (count > 0).then(|| Warning::new(WarningCode::HalosNotHeeded, message()))
 }
 
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn halos_turn_with_the_node() {
-        let halo = Halo { node: 2, left: 1.0, bottom: 2.0, right: 3.0, top: 4.0 };
+        let halo = Halo { node: 2, left: 1.0, bottom: 2.0, right: 3.0, top: 4.0, soft: true };
         // A quarter turn counter-clockwise: what was left is at the bottom, what was the top is left.
         let design = Design { halos: vec![halo], ..design() };
         let want = Rect { xl: 16.0, yl: 9.0, xh: 42.0, yh: 23.0 };

@@ -162,7 +162,7 @@ fn lost_by_bookshelf(design: &Design) -> BTreeMap<&'static str, usize> {
         ("partial blockages", blockages(|kind| matches!(kind, BlockageKind::Partial(_)))),
         ("halos", design.halos.len()),
         ("library cells with their sites and symmetries", design.masters.len()),
-        ("units in a micrometre", usize::from(design.units_per_micron.is_some())),
+        ("scale (layout units in a micrometre)", usize::from(design.units_per_micron.is_some())),
         (
             "die with area outside its rows, which has to be asked for as --row-blockage",
             usize::from(gaps),

@@ -123,6 +123,8 @@ pub struct Halo {
     pub bottom: f64,
     pub right: f64,
     pub top: f64,
+    /// As of a soft blockage: global placement keeps off, and what makes a placement legal may use it.
+    pub soft: bool,
 }
 
 impl Halo {

@@ -192,6 +192,10 @@ pub(super) fn assemble(
         let say = "NAMESCASESENSITIVE OFF: names are told apart by their case all the same";
         warnings.push(Warning::new(WarningCode::Assumed, format!("{}: {say}", path.display())));
     }
+    if !counts.ended {
+        let say = "no END DESIGN: the file may have been cut off";
+        warnings.push(Warning::new(WarningCode::NotRead, format!("{}: {say}", path.display())));
+    }
     if gathered.units.is_none() {
         let say = "no UNITS: 100 units are taken for a micrometre";
         warnings.push(Warning::new(WarningCode::Assumed, format!("{}: {say}", path.display())));
@@ -307,22 +311,19 @@ fn members(names: &Names, index: &NameIndex, pattern: &str, mut take: impl FnMut
     met.map(|node| take(node as u32)).count() > 0
 }
 
-/// One halo a component: of several the widest on each side.
-fn halos(all: &[(u32, [f64; 4])]) -> Vec<Halo> {
+/// One halo a component, and one that is soft: of several alike the widest on each side.
+fn halos(all: &[Halo]) -> Vec<Halo> {
     let mut halos: Vec<Halo> = Vec::new();
-    for &(node, [left, bottom, right, top]) in all {
-        let halo = Halo { node, left, bottom, right, top };
-        match halos.last_mut() {
-            Some(last) if last.node == node => {
-                *last = Halo {
-                    node,
-                    left: last.left.max(left),
-                    bottom: last.bottom.max(bottom),
-                    right: last.right.max(right),
-                    top: last.top.max(top),
-                }
+    for halo in all {
+        let of_node = halos.iter_mut().rev().take_while(|last| last.node == halo.node);
+        match of_node.into_iter().find(|last| last.soft == halo.soft) {
+            Some(held) => {
+                held.left = held.left.max(halo.left);
+                held.bottom = held.bottom.max(halo.bottom);
+                held.right = held.right.max(halo.right);
+                held.top = held.top.max(halo.top);
             }
-            _ => halos.push(halo),
+            None => halos.push(*halo),
         }
     }
     halos

@@ -20,6 +20,8 @@ pub(super) struct Counts {
     pub(super) blockages: u64,
     /// Names are to be taken without regard to case.
     pub(super) case_off: bool,
+    /// `END DESIGN` was met.
+    pub(super) ended: bool,
     /// What was passed: the section, the word, and how often.
     skipped: Vec<(&'static str, Vec<u8>, u64)>,
 }
@@ -57,6 +59,7 @@ impl Counts {
         self.supply_pins += later.supply_pins;
         self.blockages += later.blockages;
         self.case_off |= later.case_off;
+        self.ended |= later.ended;
         for (section, word, times) in &later.skipped {
             self.skip_often(section, word, *times);
         }

@@ -183,6 +183,9 @@ impl<'a> Reader<'a> {
                     }
                 }
                 w if is(w, "UNITS") => self.units()?,
+                w if is(w, "DESIGN") || is(w, "COMPONENTS") => {
+                    return Err(Miss::expected(at, "a statement of LEF, and this is one of DEF"));
+                }
                 w if is(w, "SITE") => self.site()?,
                 w if is(w, "LAYER") => self.layer()?,
                 w if is(w, "MACRO") => self.library_cell()?,

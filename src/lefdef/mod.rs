@@ -33,7 +33,7 @@
 //! | `DIEAREA` | [`Design::outline`]; what a polygon leaves out of its box is a hard blockage |
 //! | `ROW` | [`Design::rows`], each with its site; a column of sites is as many rows |
 //! | `COMPONENTS` | nodes. `PLACED` and `UNPLACED` are movable, as far as the macro's class is; `FIXED`, `COVER` and `FIRM` stay |
-//! | `HALO` | [`Design::halos`], soft or not |
+//! | `HALO` | [`Design::halos`]; soft ones are kept free in global placement alone |
 //! | `PINS` | nodes without size where their shapes lie, all `PORT`s together, turned as they are placed. Those that are not placed are left out of their nets |
 //! | `NETS` | pins; `WEIGHT`; `( * pin )`. `USE POWER`, `USE GROUND` and `MUSTJOIN` are left out |
 //! | `REGIONS` of type `FENCE` | [`Design::fences`], with the members that `GROUPS` and `+ REGION` name |

@@ -10,7 +10,7 @@ use super::counts::Counts;
 use super::error::Miss;
 use super::lexer::{Def, Read};
 use super::statements::{Group, Known, Parsed, Part, Place, Region, Section, SiteRow, parse};
-use crate::design::{Blockage, Names, Nets};
+use crate::design::{Blockage, Halo, Names, Nets};
 use crate::text::columns::{Column, NameColumn};
 use crate::text::entries::entries;
 use crate::text::file::Large;
@@ -161,7 +161,7 @@ pub(super) struct GatheredComponents {
     pub(super) x: Column<f64>,
     pub(super) y: Column<f64>,
     pub(super) place: Vec<Place>,
-    pub(super) halos: Vec<(u32, [f64; 4])>,
+    pub(super) halos: Vec<Halo>,
     pub(super) regions: Vec<(u32, String)>,
 }
 
@@ -232,7 +232,8 @@ impl Gathered {
         for part in parts.iter_mut() {
             let of = &mut part.components;
             components.place.append(&mut of.place);
-            components.halos.extend(of.halos.drain(..).map(|(i, halo)| (first + i, halo)));
+            let moved = |halo: Halo| Halo { node: first + halo.node, ..halo };
+            components.halos.extend(of.halos.drain(..).map(moved));
             components.regions.extend(of.regions.drain(..).map(|(i, name)| (first + i, name)));
             first += of.cell.len() as u32;
             self.port_names.append(&part.ports.names).map_err(too_long)?;

@@ -7,7 +7,7 @@ use super::lexer::{Def, Read};
 use super::nets::{Netlist, NetsPart};
 use super::polygon::rectangles;
 use super::{GcellGrid, GridAxis, PinPosition};
-use crate::design::{Blockage, BlockageKind, Names, Orientation};
+use crate::design::{Blockage, BlockageKind, Halo, Names, Orientation};
 use crate::grid::Rect;
 use crate::text::index::NameIndex;
 
@@ -169,8 +169,8 @@ pub(super) struct Components {
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
     pub(super) place: Vec<Place>,
-    /// Left, bottom, right and top of halos, by the index of the component.
-    pub(super) halos: Vec<(u32, [f64; 4])>,
+    /// As they stand, several of one component too.
+    pub(super) halos: Vec<Halo>,
     /// Names of regions, by the index of the component.
     pub(super) regions: Vec<(u32, String)>,
 }
@@ -241,6 +241,7 @@ impl<'a> Parser<'a, '_> {
                 (Section::Top, b"END") => {
                     let design = self.lexer.peek();
                     if self.lexer.word() == b"DESIGN" {
+                        self.part.counts.ended = true;
                         return Ok((section, 0));
                     }
                     let section = Section::of(super::lexer::first(design));
@@ -388,12 +389,14 @@ impl<'a> Parser<'a, '_> {
                 }
                 b"UNPLACED" => place.status = Status::Unplaced,
                 b"HALO" => {
-                    self.lexer.passes(b"SOFT");
-                    let mut halo = [0.0; 4];
-                    for side in &mut halo {
+                    let soft = self.lexer.passes(b"SOFT");
+                    let mut sides = [0.0; 4];
+                    for side in &mut sides {
                         *side = self.lexer.number("the width of a halo")?;
                     }
-                    self.part.components.halos.push((all, halo));
+                    let [left, bottom, right, top] = sides;
+                    let halo = Halo { node: all, left, bottom, right, top, soft };
+                    self.part.components.halos.push(halo);
                 }
                 b"REGION" if self.lexer.peek().first() != Some(&b'(') => {
                     let region = self.lexer.name("the name of a region")?.to_owned();

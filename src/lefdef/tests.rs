@@ -49,6 +49,9 @@ fn read(body: &str) -> Result<Loaded, String> {
 fn good(body: &str) -> Loaded {
     let loaded = read(&format!("{body}\nEND DESIGN\n")).unwrap();
     loaded.design.check().unwrap();
+    let cut =
+        |of: &Loaded| of.warnings.iter().filter(|w| w.message.contains("no END DESIGN")).count();
+    assert_eq!((cut(&loaded), cut(&read(body).unwrap())), (0, 1));
     loaded
 }
 
@@ -162,7 +165,7 @@ fn fences_have_the_members_of_groups() {
 fn blockages_halos_and_a_die_with_a_notch() {
     let loaded = good(
         "DIEAREA ( 0 0 ) ( 0 40 ) ( 20 40 ) ( 20 20 ) ( 40 20 ) ( 40 0 ) ;
-         COMPONENTS 1 ; - a ram + HALO SOFT 1 2 3 4 + HALO 4 3 2 1 + FIXED ( 0 0 ) N ;
+         COMPONENTS 1 ; - a ram + HALO SOFT 1 2 3 4 + HALO 4 3 2 1 + HALO 1 1 1 5 + FIXED ( 0 0 ) N ;
          END COMPONENTS
          BLOCKAGES 3 ; - PLACEMENT + SOFT RECT ( 5 5 ) ( 1 1 ) RECT ( 0 0 ) ( 9 9 ) ;
          - PLACEMENT + PARTIAL 40 + PUSHDOWN + COMPONENT a RECT ( 0 0 ) ( 2 2 ) ;
@@ -179,8 +182,9 @@ fn blockages_halos_and_a_die_with_a_notch() {
         (0.0, 0.0, 3.0, 3.0, BlockageKind::Hard),
     ];
     assert_eq!(loaded.design.blockages.iter().map(of).collect::<Vec<_>>(), want);
-    let halo = Halo { node: 0, left: 4.0, bottom: 3.0, right: 3.0, top: 4.0 };
-    assert_eq!(loaded.design.halos, [halo]);
+    let soft = Halo { node: 0, left: 1.0, bottom: 2.0, right: 3.0, top: 4.0, soft: true };
+    let hard = Halo { node: 0, left: 4.0, bottom: 3.0, right: 2.0, top: 5.0, soft: false };
+    assert_eq!(loaded.design.halos, [soft, hard]);
     assert_eq!(loaded.design.outline, Some(Rect::at(0.0, 0.0, 40.0, 40.0)));
     let grid = GcellGrid { axis: GridAxis::X, start: 0.0, count: 3, step: 600.0 };
     assert_eq!((loaded.def.blockages, &loaded.gcell_grid[..]), (4, &[grid][..]));

@@ -57,12 +57,13 @@ impl<'a> Areas<'a> {
         let fences = fences.flat_map(|(k, fence)| fence.rects.iter().map(move |rect| (*rect, k)));
         let hard = design.blockages.iter().filter(|b| b.kind == BlockageKind::Hard);
         let kind = |halo: &Halo| design.nodes.kind[halo.node as usize];
-        let solid = design.halos.iter().filter(|halo| kind(halo) != NodeKind::FixedNoImage);
+        let kept = || design.halos.iter().filter(|halo| !halo.soft);
+        let solid = kept().filter(|halo| kind(halo) != NodeKind::FixedNoImage);
         let around = |halo: &Halo| {
             let node = halo.node as usize;
             halo.around(&design.rect(node), design.placement.orientation[node])
         };
-        let movable = design.halos.iter().filter(|halo| kind(halo) == NodeKind::Movable);
+        let movable = kept().filter(|halo| kind(halo) == NodeKind::Movable);
         let mut of_movable: Vec<Halo> = movable.copied().collect();
         of_movable.sort_by_key(|halo| halo.node);
         let nodes = if of_movable.is_empty() { 0 } else { design.nodes.len() };

@@ -355,6 +355,9 @@ fn blockages_and_halos_are_kept_free() {
         design.nodes.kind[0] = kind;
         let halo = found(&design);
         assert_eq!((halo.halo, halo.worst[0].node, halo.worst[0].amount), (1, 1, 10.0));
+        design.halos[0].soft = true;
+        assert!(found(&design).is_legal(), "a soft halo is free");
+        design.halos[0].soft = false;
     }
     // The halo of a movable node keeps off fixed ones.
     design.nodes.kind = vec![NodeKind::Movable, NodeKind::Fixed];

@@ -97,14 +97,14 @@ pub(super) fn place(
 
 /// The halo of each node as it lies.
 fn halos(design: &Design) -> impl Fn(usize) -> Halo {
-    let mut halos: Vec<Halo> = design.halos.clone();
+    let mut halos: Vec<Halo> = design.halos.iter().filter(|h| !h.soft).copied().collect();
     halos.sort_by_key(|halo| halo.node);
     let orientation = design.placement.orientation.clone();
     move |node| match halos.binary_search_by_key(&(node as u32), |halo| halo.node) {
         Ok(at) => {
             let around = halos[at].around(&Rect::at(0.0, 0.0, 0.0, 0.0), orientation[node]);
             let Rect { xl, yl, xh, yh } = around;
-            Halo { node: node as u32, left: -xl, bottom: -yl, right: xh, top: yh }
+            Halo { node: node as u32, left: -xl, bottom: -yl, right: xh, top: yh, soft: false }
         }
         Err(_) => Halo::default(),
     }

@@ -414,7 +414,8 @@ impl Sites {
                 take(&rect);
             }
         }
-        for halo in design.halos.iter().filter(|halo| fixed(&(halo.node as usize))) {
+        let hard = design.halos.iter().filter(|halo| !halo.soft);
+        for halo in hard.filter(|halo| fixed(&(halo.node as usize))) {
             let node = halo.node as usize;
             take(&halo.around(&rect(node), placement.orientation[node]));
         }

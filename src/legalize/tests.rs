@@ -50,6 +50,10 @@ fn fixed_nodes_with_their_halos_are_taken() {
     assert_eq!(runs(sites.segments(1)), [(0, 20), (26, 50)]);
     assert_eq!(runs(sites.segments(2)), [(0, 20), (26, 50)]);
     assert_eq!(runs(sites.segments(3)), [(0, 50)]);
+    design.halos[0].soft = true;
+    let sites = Sites::new(&design).unwrap();
+    assert_eq!(runs(sites.segments(1)), [(0, 20), (23, 50)]);
+    assert_eq!(runs(sites.segments(2)), [(0, 50)]);
 }
 
 #[test]

@@ -297,6 +297,6 @@ fn si2s_files_are_read_as_its_own_reader_does() {
     let outside = design.blockages.first().unwrap();
     let corner = Rect { xl: 190_000.0, yl: 190_000.0, xh: 190_360.0, yh: 350_000.0 };
     assert_eq!((outside.rect, outside.kind), (corner, BlockageKind::Hard));
-    assert_eq!(design.halos.len(), 1);
+    assert_eq!(design.halos.iter().map(|halo| halo.soft).collect::<Vec<_>>(), [false, true]);
     assert_eq!(def.blockages, 11);
 }
