@@ -394,17 +394,7 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
         writeln!(out, "window     {window}")?;
     }
     for region in &report.regions {
-        writeln!(
-            out,
-            "           {}: {} cells, overflow {:.6} smoothed, maximum {:.6}",
-            region
-                .fence
-                .as_deref()
-                .map_or("outside the fences".to_owned(), |f| format!("fence {f}")),
-            region.movable,
-            region.overflow_smoothed,
-            region.max_smoothed
-        )?;
+        writeln!(out, "{}", region.line())?;
     }
     let f = &report.field;
     writeln!(

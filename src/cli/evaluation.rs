@@ -50,6 +50,24 @@ pub(crate) fn evaluate<T: EngineReal>(
     Ok(evaluated)
 }
 
+/// Each fence region's cells, where the bodies of `charge` begin; none without fences.
+pub(crate) fn regions<T: EngineReal>(
+    charge: Charge,
+    options: &SolveArgs,
+) -> Result<Vec<RegionReport>, Failure> {
+    if charge.regions() == 1 {
+        return Ok(Vec::new());
+    }
+    let mut engines =
+        engines::open::<T>(charge, &options.engine_options(), options.engine)?.engines;
+    let engine = &mut *engines[0];
+    let (x, y) = engine.charge().initial_positions::<T>();
+    engine.set_positions(&x, &y)?;
+    engine.compute_density()?;
+    engine.solve(engine.choice().pipeline)?;
+    Ok(RegionReport::of(engine)?)
+}
+
 /// As [`evaluate`], of a charge that was made of the design before; the design's cells are where
 /// the charge's bodies begin.
 pub(crate) fn evaluate_charge<T: EngineReal>(

@@ -209,7 +209,20 @@ fn fences_hold_their_cells() {
     // u1, u10 to u19, u100 to u119.
     assert_eq!((&regions[0]["movable"], &regions[1]["movable"]), (&31.into(), &89.into()));
     let out = chip.file("out.def");
-    chip.place(&out, &[]);
+    let placed = chip.place(&out, &[&"--bins", &"10x10"]);
+    let of = |json: &Value, key: &str| {
+        let regions = json["regions"].as_array().unwrap().iter();
+        regions.map(|region| region[key].clone()).collect::<Vec<_>>()
+    };
+    for key in ["fence", "movable", "movable_area", "target_density"] {
+        assert_eq!(of(&placed, key), of(&json, key), "{key}");
+    }
+    let total = placed["result"]["overflow_smoothed"].as_f64().unwrap();
+    let area = of(&placed, "movable_area").into_iter().map(|v| v.as_f64().unwrap());
+    let over = of(&placed, "overflow_smoothed").into_iter().map(|v| v.as_f64().unwrap());
+    let (of_all, areas) =
+        area.zip(over).fold((0.0, 0.0), |(o, a), (area, of)| (o + area * of, a + area));
+    assert!((of_all / areas - total).abs() < 1e-5, "{} and {total}", of_all / areas);
     let text = std::fs::read_to_string(&out).unwrap();
     let mut inside = 0;
     for line in text.lines().filter(|line| line.starts_with("- u") && line.contains(" inv ")) {
@@ -338,6 +351,8 @@ fn wrong_usage_of_lef_and_def_is_told() {
     refused(&[&"convert", &aux, &chip.file("o.txt")], "expected a name that ends in .aux or .def");
     let missing = failure(&[&"eval", &def, &"--lef", &chip.file("none.lef")]);
     assert!(missing.contains("none.lef: "), "{missing}");
+    let swapped = failure(&[&"eval", &def, &"--lef", &def]);
+    assert!(swapped.contains("chip.def:3:1: expected a statement of LEF"), "{swapped}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod summary;
 use super::diff::write_moves;
 use super::document::write_document;
 use super::engines::{self, EngineReal};
+use super::evaluation;
 use super::failure::{Failure, Interrupted, Stopped, usage};
 use super::input::{Opened, charge_of, open_design, with_precision};
 use super::log;
@@ -318,6 +319,14 @@ fn place<T: EngineReal>(
     let limit = (outcome == Outcome::Plateau)
         .then(|| limits::limit(&charge, &placed.x, &placed.y))
         .transpose()?;
+    let regions = match charge.regions() {
+        1 => Vec::new(),
+        _ => {
+            let mut charge = Charge::clone(&charge);
+            charge.set_initial(&placed.x, &placed.y)?;
+            evaluation::regions::<T>(charge, &options)?
+        }
+    };
     let summary = Summary {
         design,
         def: opened.def.as_ref(),
@@ -340,6 +349,7 @@ fn place<T: EngineReal>(
             exact: placed.exact,
             standard_cells: placed.standard_cells,
         },
+        regions: &regions,
         times,
         records: &placed.descent.records,
         seeds: if args.seeds > 1 { &seeds } else { &[] },

@@ -4,7 +4,7 @@ use super::experts::ExpertArgs;
 use crate::Precision;
 use crate::charge::Charge;
 use crate::cli::document::Content;
-use crate::cli::report::{DesignReport, GridReport};
+use crate::cli::report::{DesignReport, GridReport, RegionReport};
 use crate::cli::results::in_microns;
 use crate::cli::stages::Stages;
 use crate::design::{Design, Hpwl};
@@ -42,6 +42,8 @@ pub(super) struct Summary<'a> {
     /// The one whose placement was written.
     pub(super) iteration: usize,
     pub(super) result: Quality,
+    /// Of the global placement; none without fences.
+    pub(super) regions: &'a [RegionReport],
     pub(super) times: Times,
     pub(super) records: &'a [Record],
     /// Where there were several.
@@ -144,6 +146,9 @@ pub(super) struct Common<'a> {
     options: PlaceOptionsReport<'a>,
     /// What was reached.
     result: ResultReport,
+    /// Each fence, and what lies outside all of them, in the global placement; none without fences.
+    #[serde(skip_serializing_if = "<[RegionReport]>::is_empty")]
+    regions: &'a [RegionReport],
     /// The best trade-off of overflow and wirelength among all iterations.
     best: Best,
     /// Milliseconds by what was done.
@@ -386,6 +391,7 @@ impl Summary<'_> {
                 overflow_exact: exact,
                 overflow_standard_cells: standard_cells,
             },
+            regions: self.regions,
             best: Best {
                 iteration: best.iteration,
                 hpwl_weighted: best.sample.hpwl,
@@ -476,6 +482,9 @@ impl Summary<'_> {
             .map(|v| format!(", {v:.6} of the standard cells alone"))
             .unwrap_or_default();
         writeln!(out, "overflow   {smoothed:.6} smoothed, {exact:.6} exact{of_cells}")?;
+        for region in self.regions {
+            writeln!(out, "{}", region.line())?;
+        }
         writeln!(
             out,
             "wirelength HPWL {:.6e}, weighted {:.6e} (start {:.6e}) layout units{}",

@@ -235,6 +235,18 @@ pub struct RegionReport {
 }
 
 impl RegionReport {
+    /// As a line of a report.
+    pub(crate) fn line(&self) -> String {
+        let fence = self.fence.as_ref().map(|fence| format!("fence {fence}"));
+        format!(
+            "           {}: {} cells, overflow {:.6} smoothed, maximum {:.6}",
+            fence.as_deref().unwrap_or("outside the fences"),
+            self.movable,
+            self.overflow_smoothed,
+            self.max_smoothed
+        )
+    }
+
     /// Those of an engine that has solved the field.
     pub(crate) fn of<T: Real>(engine: &mut dyn Timed<T>) -> Result<Vec<RegionReport>, EngineError> {
         let regions = engine.charge().regions();
