@@ -1,11 +1,14 @@
 //! Designs in files: Bookshelf, or DEF with its LEF files.
 
 use super::engine::EngineHandle;
-use super::memory::{Span, output, values};
+use super::memory::{Span, output, outputs, values};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Options, handles, options};
 use crate::border::open_any_engine;
 use crate::charge::{Charge, ChargeOptions};
+use crate::congestion::{
+    Capacity, CongestionKind, CongestionMaps, CongestionOptions, Convention, RoutingGrid,
+};
 use crate::design::Design;
 use crate::formats::{self, FormatError, ReadOptions};
 use crate::grid::BinGrid;
@@ -43,6 +46,18 @@ pub struct DesignCounts {
     pub yh: f64,
     /// Layout units in a micrometre; 0 where that is not known.
     pub units_per_micron: f64,
+}
+
+/// Numbers of `convention`: whose formulas congestion maps follow.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConventionName {
+    /// CircuitNet's features.
+    CircuitNet = 0,
+    /// DREAMPlace's operators.
+    DreamPlace = 1,
+    /// OpenROAD's global router.
+    OpenRoad = 2,
 }
 
 impl From<FormatError> for Failure {
@@ -222,6 +237,51 @@ pub unsafe extern "C" fn placefield_design_hpwl(
         on_design(design, error, |Read { design, .. }| {
             let found = design.hpwl().ok_or_else(|| Failure::argument("the design has no nets"))?;
             output(hpwl, "hpwl", &[])?.write(found.unweighted);
+            Ok(())
+        })
+    }
+}
+
+/// Computes the congestion maps of a design where its nodes lie, over nx x ny bins of its die: `maps` has room for
+/// 7 * nx * ny values, map by map with y contiguous, in this order: RUDY, pin RUDY, RUDY of long nets, RUDY of short nets, macro region,
+/// cell density, pin density. `convention` is a placefield_convention; `horizontal` and `vertical` are routing tracks
+/// per layout unit across them, or 0 both for those that DREAMPlace takes, which only the OpenROAD convention refuses.
+///
+/// # Safety
+/// As the header's first page has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_design_congestion(
+    design: *const DesignHandle,
+    nx: u32,
+    ny: u32,
+    convention: i32,
+    horizontal: f64,
+    vertical: f64,
+    maps: *mut f64,
+    error: *mut ErrorText,
+) -> Status {
+    // SAFETY: as the caller was told.
+    unsafe {
+        on_design(design, error, |Read { design, .. }| {
+            let convention = match convention {
+                c if c == ConventionName::CircuitNet as i32 => Convention::CircuitNet,
+                c if c == ConventionName::DreamPlace as i32 => Convention::DreamPlace,
+                c if c == ConventionName::OpenRoad as i32 => Convention::OpenRoad,
+                other => return Err(Failure::argument(format!("convention is {other}"))),
+            };
+            let die = design.die();
+            let die = die.ok_or_else(|| Failure::argument("the design has no rows"))?;
+            let grid = BinGrid::new(die, nx as usize, ny as usize)?;
+            let given = horizontal != 0.0 || vertical != 0.0;
+            let capacity = given.then_some(Capacity { horizontal, vertical });
+            let options = CongestionOptions::default().convention(convention).capacity(capacity);
+            let bins = grid.bins();
+            let [to] = outputs([(maps, "maps")], CongestionKind::ALL.len() * bins, &[])?;
+            let found = CongestionMaps::of(design, &RoutingGrid::from(&grid), &options)
+                .map_err(|error| Failure::argument(error.to_string()))?;
+            for (to, map) in to.chunks_mut(bins).zip(&found.maps) {
+                to.copy_from_slice(map.as_slice());
+            }
             Ok(())
         })
     }

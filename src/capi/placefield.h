@@ -78,6 +78,27 @@ typedef int32_t placefield_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Numbers of `convention`: whose formulas congestion maps follow.
+enum placefield_convention
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // CircuitNet's features.
+    PLACEFIELD_CONVENTION_CIRCUIT_NET = 0,
+    // DREAMPlace's operators.
+    PLACEFIELD_CONVENTION_DREAM_PLACE = 1,
+    // OpenROAD's global router.
+    PLACEFIELD_CONVENTION_OPEN_ROAD = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum placefield_convention placefield_convention;
+#else
+typedef int32_t placefield_convention;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // Numbers of placefield_engine_map's `kind`.
 enum placefield_map
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -387,6 +408,19 @@ placefield_status placefield_design_engine(const struct placefield_design *desig
 placefield_status placefield_design_hpwl(const struct placefield_design *design,
                                          double *hpwl,
                                          struct placefield_error *error);
+
+// Computes the congestion maps of a design where its nodes lie, over nx x ny bins of its die: `maps` has room for
+// 7 * nx * ny values, map by map with y contiguous, in this order: RUDY, pin RUDY, RUDY of long nets, RUDY of short nets, macro region,
+// cell density, pin density. `convention` is a placefield_convention; `horizontal` and `vertical` are routing tracks
+// per layout unit across them, or 0 both for those that DREAMPlace takes, which only the OpenROAD convention refuses.
+placefield_status placefield_design_congestion(const struct placefield_design *design,
+                                               uint32_t nx,
+                                               uint32_t ny,
+                                               int32_t convention,
+                                               double horizontal,
+                                               double vertical,
+                                               double *maps,
+                                               struct placefield_error *error);
 
 // Puts the movable nodes of a design at these lower-left corners, `movable` values each.
 placefield_status placefield_design_move(struct placefield_design *design,

@@ -3,7 +3,7 @@
 
 use super::{Convention, DREAMPLACE_PIN_CAPACITY, RoutingGrid};
 use crate::charge::smoothing::{self, LEAST_EXTENT};
-use crate::cpu::boxes::BoxSums;
+use crate::cpu::boxes::{BoxSums, scale};
 use crate::design::{Design, NodeKind};
 use crate::grid::{Map, Rect};
 
@@ -15,20 +15,19 @@ pub(super) struct Cells {
 
 /// Macros and cells of `design`, whose columns fit together.
 pub(super) fn cells(design: &Design, grid: &RoutingGrid, convention: Convention) -> Cells {
-    let takes_area = |i: usize| {
-        let (width, height) = design.size(i);
-        design.nodes.kind[i] != NodeKind::FixedNoImage && width > 0.0 && height > 0.0
-    };
     let macros = macros(design);
-    let mut around: Vec<Rect> = macros.iter().map(|&i| design.rect(i)).collect();
-    for halo in &design.halos {
-        let node = halo.node as usize;
-        if let Ok(k) = macros.binary_search(&node) {
-            around[k] = halo.around(&around[k], design.placement.orientation[node]);
-        }
-    }
+    let halos = halos(design, &macros);
+    let around: Vec<Rect> = macros
+        .iter()
+        .zip(&halos)
+        .map(|(&i, halo)| {
+            let rect = design.rect(i);
+            let [[left, low], [right, high]] = *halo;
+            Rect { xl: rect.xl + left, yl: rect.yl + low, xh: rect.xh + right, yh: rect.yh + high }
+        })
+        .collect();
     let nodes = design.nodes.len();
-    let rect = |i: usize| takes_area(i).then(|| design.rect(i));
+    let rect = |i: usize| takes_area(design, i).then(|| design.rect(i));
     let covered = add_up(grid, around.len(), |k| Some(around[k]), convention, true);
     let at_most_1: Vec<f64> = covered.iter().map(|v| v.min(1.0)).collect();
     let density = add_up(grid, nodes, rect, convention, false);
@@ -36,8 +35,52 @@ pub(super) fn cells(design: &Design, grid: &RoutingGrid, convention: Convention)
     Cells { macro_region: map(at_most_1), density: map(density) }
 }
 
+/// Whether a node takes area.
+pub(super) fn takes_area(design: &Design, node: usize) -> bool {
+    let (width, height) = design.size(node);
+    design.nodes.kind[node] != NodeKind::FixedNoImage && width > 0.0 && height > 0.0
+}
+
+/// Returns what the halos of `macros`, ascending, add to the lower left corner of each, and to its
+/// upper right one.
+pub(super) fn halos(design: &Design, macros: &[usize]) -> Vec<[[f64; 2]; 2]> {
+    let mut added = vec![[[0.0; 2]; 2]; macros.len()];
+    for halo in &design.halos {
+        let node = halo.node as usize;
+        if let Ok(k) = macros.binary_search(&node) {
+            let point = Rect::at(0.0, 0.0, 0.0, 0.0);
+            let around = halo.around(&point, design.placement.orientation[node]);
+            let [[left, low], [right, high]] = &mut added[k];
+            *left += around.xl;
+            *low += around.yl;
+            *right += around.xh;
+            *high += around.yh;
+        }
+    }
+    added
+}
+
+/// Returns the pins of every node.
+pub(super) fn pins_of_nodes(design: &Design) -> Vec<u32> {
+    let mut pins = vec![0_u32; design.nodes.len()];
+    if let Some(nets) = &design.nets {
+        nets.pin_node.iter().for_each(|&node| pins[node as usize] += 1);
+    }
+    pins
+}
+
+/// Returns the integers per unit that pin utilization is counted in.
+pub(super) fn pin_utilization_scale(pins: &[u32], grid: &RoutingGrid) -> f64 {
+    let (x, y) = grid.axes();
+    let (sum, largest) = pins
+        .iter()
+        .fold((0.0, 0.0_f64), |(sum, most), &pins| (sum + f64::from(pins), most.max(pins.into())));
+    let most = 1.0 / (x.least_width() * y.least_width());
+    scale(sum * most, largest * most)
+}
+
 /// Fixed nodes taller than two rows, and movable ones that are macros to the density, ascending.
-fn macros(design: &Design) -> Vec<usize> {
+pub(super) fn macros(design: &Design) -> Vec<usize> {
     let row = design.row_height().unwrap_or(0.0);
     let is_tall = |&i: &usize| {
         let (width, height) = design.size(i);
@@ -59,7 +102,7 @@ fn add_up(
     are_macros: bool,
 ) -> Vec<f64> {
     let (x, y) = grid.axes();
-    let mut sums = BoxSums::<1>::new(grid.nx(), grid.ny(), count as f64, 1.0);
+    let mut sums = BoxSums::<1>::new(grid.nx(), grid.ny(), scale(count as f64, 1.0));
     let counting = convention.counting();
     sums.add(count, |i, adder| {
         let Some(rect) = rect(i) else { return };
@@ -80,16 +123,9 @@ fn add_up(
 /// DREAMPlace's pin utilization: the pins of a node spread over it, which is stretched to √2 bins at
 /// least, over the bin's area and [`DREAMPLACE_PIN_CAPACITY`].
 pub(super) fn pin_utilization(design: &Design, grid: &RoutingGrid) -> Map<f64> {
-    let mut pins = vec![0_u32; design.nodes.len()];
-    if let Some(nets) = &design.nets {
-        nets.pin_node.iter().for_each(|&node| pins[node as usize] += 1);
-    }
+    let pins = pins_of_nodes(design);
     let (x, y) = grid.axes();
-    let (sum, largest) = pins
-        .iter()
-        .fold((0.0, 0.0_f64), |(sum, most), &pins| (sum + f64::from(pins), most.max(pins.into())));
-    let most = 1.0 / (x.least_width() * y.least_width());
-    let mut sums = BoxSums::<1>::new(grid.nx(), grid.ny(), sum * most, largest * most);
+    let mut sums = BoxSums::<1>::new(grid.nx(), grid.ny(), pin_utilization_scale(&pins, grid));
     let counting = Convention::DreamPlace.counting();
     let least = [x, y].map(|axis| LEAST_EXTENT * axis.mean_width());
     sums.add(pins.len(), |i, adder| {

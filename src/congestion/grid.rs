@@ -144,6 +144,13 @@ impl RoutingGrid {
         (middle(&self.x.edges, i), middle(&self.y.edges, j))
     }
 
+    /// Returns bins per unit of length, where all are equally wide, and their mean width, along x and
+    /// along y.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn widths(&self) -> [(Option<f64>, f64); 2] {
+        [&self.x, &self.y].map(|axis| (axis.per_bin, axis.mean_width()))
+    }
+
     pub(super) fn axes(&self) -> (&Axis, &Axis) {
         (&self.x, &self.y)
     }

@@ -3,10 +3,14 @@
 mod cells;
 mod figures;
 mod grid;
+#[cfg(feature = "cuda")]
+mod tables;
 mod wires;
 
 pub use figures::{DirectionFigures, Figures, WORST_SHARES, Worst};
 pub use grid::RoutingGrid;
+#[cfg(feature = "cuda")]
+pub(crate) use tables::Tables;
 pub use wires::{Demand, Directions};
 
 use crate::design::{Design, DesignError};

@@ -2,7 +2,7 @@
 
 use super::grid::{Counting, Cover};
 use super::{Capacity, Convention, RoutingGrid};
-use crate::cpu::boxes::{BoxSums, Sums};
+use crate::cpu::boxes::{BoxSums, Sums, scale};
 use crate::design::{Design, DesignError, Nets, Orientation};
 use crate::grid::{Map, Rect};
 use rayon::prelude::*;
@@ -63,8 +63,8 @@ impl Demand {
 }
 
 /// Nets whose pins have a place.
-struct PlacedNets<'a> {
-    nets: &'a Nets,
+pub(super) struct PlacedNets<'a> {
+    pub(super) nets: &'a Nets,
     /// Of every node.
     centre: Vec<[f64; 2]>,
     /// Where some node does not lie as the library has it.
@@ -72,7 +72,7 @@ struct PlacedNets<'a> {
 }
 
 impl<'a> PlacedNets<'a> {
-    fn of(design: &'a Design) -> Result<Self, DesignError> {
+    pub(super) fn of(design: &'a Design) -> Result<Self, DesignError> {
         design.check()?;
         let nets = design.nets.as_ref().ok_or(DesignError::NoNets)?;
         let nodes = (0..design.nodes.len()).into_par_iter().with_min_len(BLOCK);
@@ -110,7 +110,7 @@ impl<'a> PlacedNets<'a> {
 
     /// What a net's wires weigh; 0 for one that does not take part.
     #[inline(always)]
-    fn weight(&self, net: usize, convention: Convention) -> f64 {
+    pub(super) fn weight(&self, net: usize, convention: Convention) -> f64 {
         let pins = self.nets.pins_of(net).len();
         match convention {
             Convention::CircuitNet | Convention::OpenRoad => {
@@ -125,6 +125,28 @@ impl<'a> PlacedNets<'a> {
                 if weight > 0.0 && weight.is_finite() { weight * risa(pins) } else { 0.0 }
             }
         }
+    }
+
+    /// Returns the integers per unit that the demand of wires is counted in.
+    pub(super) fn wires_scale(&self, grid: &RoutingGrid, convention: Convention) -> f64 {
+        let (x, y) = grid.axes();
+        // Demand of one net is the most in a box within a bin: that over one side of the bin.
+        let most = 1.0 / x.least_width().min(y.least_width());
+        let [sum, largest] = self.weights(convention, |_| 1.0);
+        scale(sum * most, largest * most)
+    }
+
+    /// Returns the same of pins weighed by their nets, and of their number.
+    pub(super) fn pins_scale(&self, grid: &RoutingGrid, convention: Convention) -> f64 {
+        // Of a pin whose net weighs 1.
+        let most = match convention {
+            Convention::DreamPlace => 2.0,
+            Convention::CircuitNet | Convention::OpenRoad => {
+                least_sides(grid).map(|side| 1.0 / side).iter().sum()
+            }
+        };
+        let [sum, largest] = self.weights(convention, |net| self.nets.pins_of(net).len() as f64);
+        scale((sum * most).max(self.nets.pins() as f64), (largest * most).max(1.0))
     }
 
     /// Σ of the nets' weights, counted as often as `times` says, and the largest.
@@ -155,6 +177,12 @@ fn risa(pins: usize) -> f64 {
     }
 }
 
+/// Returns the sides of a box that pin RUDY divides by at least.
+pub(super) fn least_sides(grid: &RoutingGrid) -> [f64; 2] {
+    let (x, y) = grid.axes();
+    [x, y].map(|axis| LEAST_SIDE * axis.mean_width())
+}
+
 /// The bins a box covers along both axes, and its sides; `None` for one without demand.
 #[inline(always)]
 fn covers(
@@ -182,10 +210,7 @@ fn demand<const TURNED: bool>(
 ) -> Demand {
     let (x, y) = grid.axes();
     let (nx, ny) = (grid.nx(), grid.ny());
-    // Demand of one net is the most in a box within a bin: that over one side of the bin.
-    let most = 1.0 / x.least_width().min(y.least_width());
-    let [sum, largest] = nets.weights(convention, |_| 1.0);
-    let mut sums = BoxSums::<2>::new(nx, ny, sum * most, largest * most);
+    let mut sums = BoxSums::<2>::new(nx, ny, nets.wires_scale(grid, convention));
     let counting = convention.counting();
     sums.add(nets.nets.len(), |net, adder| {
         let weight = nets.weight(net, convention);
@@ -242,15 +267,8 @@ fn pins_of<const TURNED: bool>(
 ) -> [Vec<f64>; 2] {
     let (x, y) = grid.axes();
     let counting = convention.counting();
-    let least = [x, y].map(|axis| LEAST_SIDE * axis.mean_width());
-    // Of a pin whose net weighs 1.
-    let most = match convention {
-        Convention::DreamPlace => 2.0,
-        Convention::CircuitNet | Convention::OpenRoad => least.map(|side| 1.0 / side).iter().sum(),
-    };
-    let [sum, largest] = nets.weights(convention, |net| nets.nets.pins_of(net).len() as f64);
-    let (most_sum, pins) = ((sum * most).max(nets.nets.pins() as f64), (largest * most).max(1.0));
-    let mut sums = BoxSums::<2>::new(grid.nx(), grid.ny(), most_sum, pins);
+    let least = least_sides(grid);
+    let mut sums = BoxSums::<2>::new(grid.nx(), grid.ny(), nets.pins_scale(grid, convention));
     sums.add(nets.nets.len(), |net, adder| {
         let weight = nets.weight(net, convention);
         let bounds = nets.bounds::<TURNED>(net);

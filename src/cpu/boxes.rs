@@ -63,13 +63,17 @@ pub(crate) struct Sums<const C: usize> {
     pub(crate) bins: [Vec<f64>; C],
 }
 
+/// Integers per unit for values of which those of a bin are `most` at most, all together, and
+/// `largest` at most each: a power of two.
+pub(crate) fn scale(most: f64, largest: f64) -> f64 {
+    // Sums stay below 2^61, and a number within what `low_bits` takes.
+    let room = |bits: f64, most: f64| bits - most.max(f64::MIN_POSITIVE).log2().ceil();
+    room(61.0, most).min(room(51.0, largest)).clamp(-1000.0, 1000.0).exp2()
+}
+
 impl<const C: usize> BoxSums<C> {
-    /// Maps for values of which those of a bin are `most` at most, all together, and `largest` at
-    /// most each.
-    pub(crate) fn new(nx: usize, ny: usize, most: f64, largest: f64) -> Self {
-        // Sums stay below 2^61, and a number within what `low_bits` takes.
-        let room = |bits: f64, most: f64| bits - most.max(f64::MIN_POSITIVE).log2().ceil();
-        let scale = room(61.0, most).min(room(51.0, largest)).clamp(-1000.0, 1000.0).exp2();
+    /// Maps of integers of which there are so many ([`scale`]) per unit.
+    pub(crate) fn new(nx: usize, ny: usize, scale: f64) -> Self {
         let (columns, stride) = (nx + 1, ny + 1);
         let bytes = columns * stride * size_of::<[i64; C]>();
         let copies = rayon::current_num_threads().min(MOST_BYTES / bytes);
@@ -261,7 +265,7 @@ mod tests {
                 }
             }
         }
-        let mut sums = BoxSums::<1>::new(nx, ny, items.len() as f64, 1.0);
+        let mut sums = BoxSums::<1>::new(nx, ny, scale(items.len() as f64, 1.0));
         sums.add(items.len(), |i, adder| adder.add_box(&items[i].0, &items[i].1));
         let Sums { boxes: [boxes], bins: [bins] } = sums.finish();
         assert_eq!(boxes, expected);
@@ -270,7 +274,7 @@ mod tests {
 
     #[test]
     fn single_bins_are_apart_from_boxes() {
-        let mut sums = BoxSums::<2>::new(40, 3, 100.0, 1.0);
+        let mut sums = BoxSums::<2>::new(40, 3, scale(100.0, 1.0));
         sums.add(80, |i, adder| adder.add_bin((i / 2, i % 3), [0.5, 0.25]));
         let Sums { boxes, bins } = sums.finish();
         assert!(boxes.iter().flatten().all(|v| *v == 0.0));
@@ -293,7 +297,7 @@ mod tests {
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let mut sums = BoxSums::<2>::new(nx, ny, count as f64, 1.0);
+                let mut sums = BoxSums::<2>::new(nx, ny, scale(count as f64, 1.0));
                 sums.add(count, add);
                 let Sums { boxes, bins } = sums.finish();
                 [boxes, bins].map(|maps| {

@@ -109,6 +109,7 @@
 //! `downcast_ref::<CudaError>()` of what is inside.
 
 mod bodies;
+mod congestion;
 mod device;
 mod engine;
 mod fft;
@@ -123,6 +124,7 @@ pub use bodies::{
     Arrangement, Bodies, Density, DensityReport, Force, MOST_STEPS_PER_ORDER, Permutation,
     PermutationView, RawStatistics,
 };
+pub use congestion::{CudaCongestion, CudaCongestionError};
 pub use device::{
     Capabilities, CudaError, CudaReal, CufftFailure, DeviceInfo, DeviceLimit, DeviceSlice,
     DeviceSliceMut, DeviceValue, DeviceVec, DriverFailure, Gpu, GpuOptions, Graph, Input,

@@ -9,8 +9,9 @@ use std::path::Path;
 const FIRST_PAGE: &str = include_str!("first_page.txt");
 
 /// Names in Rust and in C.
-const TYPES: [(&str, &str); 13] = [
+const TYPES: [(&str, &str); 14] = [
     ("Bodies", "placefield_bodies"),
+    ("ConventionName", "placefield_convention"),
     ("DesignCounts", "placefield_design_counts"),
     ("DesignHandle", "placefield_design"),
     ("EngineHandle", "placefield_engine"),

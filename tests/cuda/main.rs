@@ -9,6 +9,7 @@ mod code;
 #[path = "../common/mod.rs"]
 mod common;
 mod compress;
+mod congestion;
 mod density;
 mod device;
 mod engine;

@@ -200,6 +200,18 @@ impl Gpu {
         DeviceVec::zeros(self, length)
     }
 
+    /// Enqueues that all of `values` become zero.
+    pub(in crate::cuda) fn clear<E: DeviceValue>(
+        &self,
+        values: &mut DeviceVec<E>,
+    ) -> Result<(), CudaError> {
+        let stream = self.enter_with(&*values)?;
+        let bytes = values.len() * size_of::<E>();
+        // SAFETY: the memory has so many bytes, which `values` borrows exclusively; zero bits are a
+        // value of `E`.
+        Ok(unsafe { result::memset_d8_async(*values.address(), 0, bytes, stream.raw()) }?)
+    }
+
     /// A copy of `values` in device memory.
     ///
     /// # Errors

@@ -73,6 +73,19 @@ static void designs(void) {
     CHECK(placefield_design_move(design, x, y, 1, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
     CHECK(placefield_design_move(design, x, y, 2, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_design_hpwl(design, &hpwl, NULL) == PLACEFIELD_STATUS_OK && hpwl == 1600);
+    // Cells of 400 x 2000 at 400 and at 2000, pins at their middles: a wire from 600 to 2200 without height.
+    double maps[7 * 4 * 2];
+    for (size_t k = 0; k < 7 * 4 * 2; ++k) maps[k] = -1;
+    CHECK(placefield_design_congestion(design, 4, 2, 3, 0, 0, maps, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT && maps[0] == -1);
+    CHECK(placefield_design_congestion(design, 4, 2, PLACEFIELD_CONVENTION_OPEN_ROAD, 0, 0, maps, &error) ==
+          PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(strstr(error.message, "openroad") != NULL);
+    CHECK(placefield_design_congestion(design, 4, 2, PLACEFIELD_CONVENTION_DREAM_PLACE, 1, 1, NULL, NULL) ==
+          PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_design_congestion(design, 4, 2, PLACEFIELD_CONVENTION_DREAM_PLACE, 1, 1, maps, NULL) == PLACEFIELD_STATUS_OK);
+    // No demand without a box; both cells share bins of 2000 x 1000 with their lower and upper halves.
+    CHECK(maps[0] == 0);
+    for (size_t bin = 0; bin < 8; ++bin) CHECK(fabs(maps[5 * 8 + bin] - (bin < 4 ? 0.2 : 0)) < 1e-12);
     placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
     placefield_engine *engine = NULL;
     CHECK(placefield_design_engine(design, 8, 2, 1.0, 0, &options, &engine, NULL) == PLACEFIELD_STATUS_OK);

@@ -1,0 +1,470 @@
+//! Congestion maps of a placement on a device: `kernels/congestion/congestion.cu`.
+
+use super::device::{
+    BLOCK, CudaError, DeviceSlice, DeviceVec, Gpu, Kernel, KernelArgument, MOST_BLOCKS, blocks_for,
+    check_length,
+};
+use crate::congestion::{
+    CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,
+    DREAMPLACE_PIN_CAPACITY, Demand, Directions, RoutingGrid, Tables,
+};
+use crate::design::Design;
+use crate::grid::Map;
+use cudarc::driver::LaunchConfig;
+use cudarc::driver::sys::CUdeviceptr;
+
+/// A net of more pins is a block's.
+const MOST_PINS_OF_A_THREAD: u32 = 64;
+/// Maps of each bin: the kinds, and long and short nets' demand in both directions.
+const MAPS: usize = CongestionKind::ALL.len() + 4;
+
+/// Why a device gives no maps.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CudaCongestionError {
+    /// There are none.
+    #[error(transparent)]
+    Congestion(#[from] CongestionError),
+    /// The device cannot make them.
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
+}
+
+/// Congestion maps of one design, by one convention and over the same bins, wherever its nodes lie.
+///
+/// The maps have the bits of [`CongestionMaps`], which are computed on the CPU.
+pub struct CudaCongestion {
+    gpu: Gpu,
+    bins: [usize; 2],
+    options: CongestionOptions,
+    tables: DeviceTables,
+    scales: Scales,
+    kernels: Kernels,
+    sums: DeviceVec<u64>,
+    /// `[MAPS][nx][ny]`.
+    maps: DeviceVec<f64>,
+}
+
+/// [`Tables`] in device memory.
+struct DeviceTables {
+    /// Of which `grid` has the addresses.
+    _edges: [DeviceVec<f64>; 2],
+    grid: Grid,
+    net_start: DeviceVec<u32>,
+    net_weight: DeviceVec<f64>,
+    pin_node: DeviceVec<u32>,
+    pin_offset: DeviceVec<f64>,
+    size: DeviceVec<f64>,
+    node_pins: DeviceVec<u32>,
+    macros: DeviceVec<u32>,
+    halo: DeviceVec<f64>,
+    /// Nets of few pins, and the others.
+    order: [DeviceVec<u32>; 2],
+}
+
+/// Integers per unit of each sum.
+struct Scales {
+    least: [f64; 2],
+    wires: f64,
+    pins: f64,
+    density: f64,
+    utilization: f64,
+    macros: f64,
+}
+
+struct Kernels {
+    nets: Kernel,
+    large_nets: Kernel,
+    cells: Kernel,
+    macros: Kernel,
+    integrate: Kernel,
+    finish: Kernel,
+}
+
+/// `Axis` in `kernels/congestion/congestion.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Axis {
+    edges: CUdeviceptr,
+    per_bin: f64,
+    mean: f64,
+    bins: u32,
+    unused: u32,
+}
+
+/// `Grid` in `kernels/congestion/congestion.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Grid {
+    x: Axis,
+    y: Axis,
+    but_the_last: u32,
+    convention: u32,
+}
+
+/// `Sums` in `kernels/congestion/congestion.cu`: of bins, and second differences.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Sums([CUdeviceptr; 2]);
+
+/// `Nets` in `kernels/congestion/congestion.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Nets {
+    /// First pins, weights, nodes and offsets of pins, sizes of nodes, x and y.
+    addresses: [CUdeviceptr; 7],
+    wires_scale: f64,
+    pins_scale: f64,
+    least: [f64; 2],
+}
+
+/// `NetSums` in `kernels/congestion/congestion.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct NetSums {
+    wires: Sums,
+    within: CUdeviceptr,
+    pins: CUdeviceptr,
+}
+
+/// `Cells` in `kernels/congestion/congestion.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Cells {
+    /// Sizes, x, y and pins of nodes.
+    addresses: [CUdeviceptr; 4],
+    density: Sums,
+    pin_utilization: Sums,
+    density_scale: f64,
+    pins_scale: f64,
+    count: u32,
+    unused: u32,
+}
+
+/// `Macros` in `kernels/congestion/congestion.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Macros {
+    /// Sizes, x and y of nodes; nodes and halos of macros.
+    addresses: [CUdeviceptr; 5],
+    sums: Sums,
+    scale: f64,
+    count: u32,
+    unused: u32,
+}
+
+/// `Finish` in `kernels/congestion/congestion.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Finish {
+    nets: NetSums,
+    density: Sums,
+    pin_utilization: Sums,
+    macros: Sums,
+    /// Of wires, pins, density, pin utilization and macros.
+    units: [f64; 5],
+    capacity: [f64; 2],
+    wire_percent: f64,
+    pin_capacity: f64,
+    maps: CUdeviceptr,
+}
+
+// SAFETY: addresses and numbers in C order without padding, as the kernels declare them.
+unsafe impl KernelArgument for Grid {}
+// SAFETY: as above.
+unsafe impl KernelArgument for Nets {}
+// SAFETY: as above.
+unsafe impl KernelArgument for NetSums {}
+// SAFETY: as above.
+unsafe impl KernelArgument for Cells {}
+// SAFETY: as above.
+unsafe impl KernelArgument for Macros {}
+// SAFETY: as above.
+unsafe impl KernelArgument for Finish {}
+
+/// Where each sum lies among all of them.
+struct Layout {
+    nets: NetSums,
+    density: Sums,
+    pin_utilization: Sums,
+    macros: Sums,
+}
+
+/// Numbers of an entry of the sums, all sums together: wires of bins and their differences, wires
+/// within a bin and pins have two each; density, pin utilization and macros one, twice.
+const NUMBERS: usize = 4 * 2 + 3 * 2;
+
+impl CudaCongestion {
+    /// Uploads what does not change while nodes move, and allocates the rest.
+    ///
+    /// # Errors
+    /// As [`CongestionMaps::of`]; [`CudaError`] when kernels cannot be compiled or memory runs out.
+    pub fn new(
+        gpu: &Gpu,
+        design: &Design,
+        grid: &RoutingGrid,
+        options: &CongestionOptions,
+    ) -> Result<Self, CudaCongestionError> {
+        options.checked_capacity()?;
+        let tables = Tables::of(design, grid, options.convention).map_err(CongestionError::from)?;
+        let scales = Scales {
+            least: tables.least,
+            wires: tables.wires_scale,
+            pins: tables.pins_scale,
+            density: tables.density_scale,
+            utilization: tables.utilization_scale,
+            macros: tables.macros_scale,
+        };
+        let bins = [grid.nx(), grid.ny()];
+        let tables = DeviceTables::new(gpu, grid, options.convention, &tables)?;
+        let entries = (bins[0] + 1) * (bins[1] + 1);
+        Ok(CudaCongestion {
+            kernels: Kernels::new(gpu, &tables, bins)?,
+            tables,
+            scales,
+            sums: gpu.zeros(NUMBERS * entries)?,
+            maps: gpu.zeros(MAPS * bins[0] * bins[1])?,
+            gpu: gpu.clone(),
+            bins,
+            options: *options,
+        })
+    }
+
+    /// Number of nodes that have a position.
+    pub fn nodes(&self) -> usize {
+        self.tables.node_pins.len()
+    }
+
+    /// Enqueues the maps of the nodes at `x` and `y`, lower-left corners in layout units, turned as
+    /// the design has them.
+    ///
+    /// # Errors
+    /// When there is not a position for each node, memory is another device's, or a launch fails.
+    pub fn enqueue<'a>(
+        &mut self,
+        x: impl Into<DeviceSlice<'a, f64>>,
+        y: impl Into<DeviceSlice<'a, f64>>,
+    ) -> Result<(), CudaError> {
+        let (x, y) = (x.into(), y.into());
+        for (what, of) in [("x of nodes", &x), ("y of nodes", &y)] {
+            check_length(what, of.len(), self.nodes())?;
+            self.gpu.check_own(of.gpu())?;
+        }
+        self.gpu.clear(&mut self.sums)?;
+        let (x, y) = (*x.address(), *y.address());
+        let Layout { nets: net_sums, density, pin_utilization, macros: macro_sums } = self.layout();
+        let (tables, scales, kernels) = (&self.tables, &self.scales, &self.kernels);
+        let at = |values: &DeviceVec<u32>| *values.address();
+        let size = *tables.size.address();
+        let nets = Nets {
+            addresses: [
+                at(&tables.net_start),
+                *tables.net_weight.address(),
+                at(&tables.pin_node),
+                *tables.pin_offset.address(),
+                size,
+                x,
+                y,
+            ],
+            wires_scale: scales.wires,
+            pins_scale: scales.pins,
+            least: scales.least,
+        };
+        let cells = Cells {
+            addresses: [size, x, y, at(&tables.node_pins)],
+            density,
+            pin_utilization,
+            density_scale: scales.density,
+            pins_scale: scales.utilization,
+            count: self.nodes() as u32,
+            unused: 0,
+        };
+        let macros = Macros {
+            addresses: [size, x, y, at(&tables.macros), *tables.halo.address()],
+            sums: macro_sums,
+            scale: scales.macros,
+            count: tables.macros.len() as u32,
+            unused: 0,
+        };
+        let [few, many] = &tables.order;
+        let count = few.len() as u32;
+        // SAFETY: the arguments are those of the kernels in kernels/congestion/congestion.cu. Nets,
+        // pins and nodes are those of a design whose columns fit together (`Tables::of`), with a
+        // position each (checked above); orders name nets, and macros nodes; sums have an entry for
+        // every bin and one more along each axis (`layout`).
+        unsafe {
+            kernels.nets.launch(&self.gpu, &[&tables.grid, &nets, &net_sums, few, &count])?;
+            if !many.is_empty() {
+                kernels.large_nets.launch(&self.gpu, &[&tables.grid, &nets, &net_sums, many])?;
+            }
+            kernels.cells.launch(&self.gpu, &[&tables.grid, &cells])?;
+            kernels.macros.launch(&self.gpu, &[&tables.grid, &macros])?;
+        }
+        for (differences, numbers) in
+            [(net_sums.wires, 2), (density, 1), (pin_utilization, 1), (macro_sums, 1)]
+        {
+            for number in 0..numbers {
+                self.integrate(differences.0[1] + 8 * number, numbers)?;
+            }
+        }
+        let capacity = self.options.checked_capacity().ok().flatten();
+        let unit = |scale: f64| 1.0 / scale;
+        let finish = Finish {
+            nets: net_sums,
+            density,
+            pin_utilization,
+            macros: macro_sums,
+            units: [scales.wires, scales.pins, scales.density, scales.utilization, scales.macros]
+                .map(unit),
+            capacity: capacity.map_or([1.0; 2], |c| [c.horizontal, c.vertical]),
+            wire_percent: capacity.map_or(0.0, |c| 100.0 * c.wire_width()),
+            pin_capacity: DREAMPLACE_PIN_CAPACITY,
+            maps: *self.maps.address(),
+        };
+        // SAFETY: as above; there are MAPS values for each bin.
+        unsafe { kernels.finish.launch(&self.gpu, &[&tables.grid, &finish]) }
+    }
+
+    /// Enqueues that second differences become sums, along both axes. Of an entry's so many numbers
+    /// the one at `address` is meant.
+    fn integrate(&self, address: CUdeviceptr, numbers: u64) -> Result<(), CudaError> {
+        let [nx, ny] = self.bins.map(|bins| bins as u32 + 1);
+        let column = numbers * u64::from(ny);
+        let values = Number(address);
+        for (lines, length, across, step) in [(nx, ny, column, numbers), (ny, nx, numbers, column)]
+        {
+            let config = LaunchConfig {
+                grid_dim: (lines.div_ceil(BLOCK / 32), 1, 1),
+                ..self.kernels.integrate.config
+            };
+            let mut launch = self.kernels.integrate.on(&self.gpu);
+            launch.args(&[&values, &lines, &length, &across, &step]);
+            // SAFETY: the arguments are those of congestion_integrate in
+            // kernels/congestion/congestion.cu; lines of so many entries are within the sums.
+            unsafe { launch.launch(config) }?;
+        }
+        Ok(())
+    }
+
+    /// The map of a kind, `[nx][ny]`, as last enqueued.
+    pub fn map(&self, kind: CongestionKind) -> DeviceSlice<'_, f64> {
+        self.maps_from(kind as usize, 1)
+    }
+
+    /// Copies of all maps in host memory; waits for them.
+    ///
+    /// # Errors
+    /// What failed on the device.
+    pub fn download(&self) -> Result<CongestionMaps, CudaError> {
+        let get = |k: usize| {
+            let [nx, ny] = self.bins;
+            Ok::<_, CudaError>(Map::from_vec(nx, ny, self.gpu.download(self.maps_from(k, 1))?))
+        };
+        let kinds = CongestionKind::ALL.len();
+        let directions = |k| {
+            let (horizontal, vertical) = (get(kinds + k)?, get(kinds + k + 1)?);
+            Ok::<_, CudaError>(Directions { horizontal, vertical })
+        };
+        Ok(CongestionMaps {
+            maps: [get(0)?, get(1)?, get(2)?, get(3)?, get(4)?, get(5)?, get(6)?],
+            demand: Demand { long: directions(0)?, short: directions(2)? },
+            capacity: self.options.checked_capacity().ok().flatten(),
+        })
+    }
+
+    fn maps_from(&self, first: usize, count: usize) -> DeviceSlice<'_, f64> {
+        let bins = self.bins[0] * self.bins[1];
+        self.maps.slice(first * bins..(first + count) * bins)
+    }
+
+    fn layout(&self) -> Layout {
+        let entries = (self.bins[0] + 1) * (self.bins[1] + 1);
+        let mut next = *self.sums.address();
+        let mut take = |numbers: usize| {
+            let at = next;
+            next += (numbers * entries * size_of::<u64>()) as CUdeviceptr;
+            at
+        };
+        let wires = Sums([take(2), take(2)]);
+        let nets = NetSums { wires, within: take(2), pins: take(2) };
+        let mut single = || Sums([take(1), take(1)]);
+        Layout { nets, density: single(), pin_utilization: single(), macros: single() }
+    }
+}
+
+/// An address as an argument of its own.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+struct Number(CUdeviceptr);
+
+// SAFETY: an address, as the kernel declares it.
+unsafe impl KernelArgument for Number {}
+
+impl DeviceTables {
+    fn new(
+        gpu: &Gpu,
+        grid: &RoutingGrid,
+        convention: Convention,
+        tables: &Tables,
+    ) -> Result<Self, CudaError> {
+        let (x_edges, y_edges) = (gpu.upload(grid.x_edges())?, gpu.upload(grid.y_edges())?);
+        let axis = |edges: &DeviceVec<f64>, (per_bin, mean): (Option<f64>, f64)| Axis {
+            edges: *edges.address(),
+            per_bin: per_bin.unwrap_or(0.0),
+            mean,
+            bins: edges.len() as u32 - 1,
+            unused: 0,
+        };
+        let [along_x, along_y] = grid.widths();
+        let grid = Grid {
+            x: axis(&x_edges, along_x),
+            y: axis(&y_edges, along_y),
+            but_the_last: u32::from(convention == Convention::CircuitNet),
+            convention: convention as u32,
+        };
+        let pins = |net: &u32| {
+            let net = *net as usize;
+            tables.net_start[net + 1] - tables.net_start[net]
+        };
+        let nets = 0..tables.net_weight.len() as u32;
+        let (few, many): (Vec<u32>, Vec<u32>) =
+            nets.partition(|net| pins(net) <= MOST_PINS_OF_A_THREAD);
+        Ok(DeviceTables {
+            _edges: [x_edges, y_edges],
+            grid,
+            net_start: gpu.upload(&tables.net_start)?,
+            net_weight: gpu.upload(&tables.net_weight)?,
+            pin_node: gpu.upload(&tables.pin_node)?,
+            pin_offset: gpu.upload(&tables.pin_offset)?,
+            size: gpu.upload(&tables.size)?,
+            node_pins: gpu.upload(&tables.node_pins)?,
+            macros: gpu.upload(&tables.macros)?,
+            halo: gpu.upload(&tables.halo)?,
+            order: [gpu.upload(&few)?, gpu.upload(&many)?],
+        })
+    }
+}
+
+impl Kernels {
+    fn new(gpu: &Gpu, tables: &DeviceTables, [nx, ny]: [usize; 2]) -> Result<Self, CudaError> {
+        let module = gpu.kernels::<f64>("congestion")?;
+        let kernel =
+            |name: &str, config| Kernel::new(&module, format!("congestion_{name}"), config);
+        let blocks = |x: usize, y: usize| LaunchConfig {
+            grid_dim: (x.max(1) as u32, y as u32, 1),
+            ..blocks_for(1)
+        };
+        let [few, many] = &tables.order;
+        Ok(Kernels {
+            nets: kernel("nets", blocks_for(few.len()))?,
+            large_nets: kernel("large_nets", blocks(many.len(), 1))?,
+            cells: kernel("cells", blocks_for(tables.node_pins.len()))?,
+            macros: kernel("macros", blocks_for(tables.macros.len()))?,
+            integrate: kernel("integrate", blocks_for(1))?,
+            finish: kernel(
+                "finish",
+                blocks(ny.div_ceil(BLOCK as usize), nx.min(MOST_BLOCKS as usize)),
+            )?,
+        })
+    }
+}
