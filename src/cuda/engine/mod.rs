@@ -35,6 +35,7 @@ use crate::grid::Map;
 use arrays::Replays;
 pub(in crate::cuda) use stages::Command;
 use stages::{Planned, Rank, Stages};
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -115,7 +116,8 @@ pub struct CudaEngine<T: CudaReal> {
     steps: [Option<Vec<Graph>>; Pipeline::ALL.len()],
     solves: [Option<Vec<Graph>>; Pipeline::ALL.len()],
     replays: Replays,
-    stages: Stages<T>,
+    /// Dropped in the engine's own `drop`.
+    stages: ManuallyDrop<Stages<T>>,
     /// On the first rank.
     watches: [Stopwatch; 2],
     peers: Peers,
@@ -203,7 +205,7 @@ impl<T: CudaReal> CudaEngine<T> {
             steps: [const { None }; Pipeline::ALL.len()],
             solves: [const { None }; Pipeline::ALL.len()],
             replays: Replays::default(),
-            stages,
+            stages: ManuallyDrop::new(stages),
             watches: [Stopwatch::new(gpus[0])?, Stopwatch::new(gpus[0])?],
             peers: peers.clone(),
             choice,
@@ -359,7 +361,8 @@ impl<T: CudaReal> CudaEngine<T> {
             None => {
                 // What a kernel's first launch loads is loaded by this one, so
                 // that nothing is left to be loaded during capture.
-                self.stages.enqueue(self.stages.step(pipeline))?;
+                let step = self.stages.step(pipeline);
+                self.stages.enqueue(step)?;
                 self.capture_step(pipeline)?;
             }
         }
@@ -369,7 +372,7 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// Captures a step that has run before.
     fn capture_step(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
-        let stages = &mut self.stages;
+        let stages: &mut Stages<T> = &mut self.stages;
         // SAFETY: the graphs are kept beside `stages`, whose buffers and plans
         // stay where they are until they are dropped, and are dropped before them;
         // all work of this engine goes to the one stream of each rank. A step begins with
@@ -381,7 +384,7 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// Captures a solve that has run before.
     fn capture_solve(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
-        let stages = &mut self.stages;
+        let stages: &mut Stages<T> = &mut self.stages;
         // SAFETY: as in `capture_step`.
         let graphs = unsafe { stages.graphs(stages.solve(pipeline)) }?;
         self.solves[pipeline as usize] = Some(graphs);
@@ -649,6 +652,14 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
 impl<T: CudaReal> Drop for CudaEngine<T> {
     fn drop(&mut self) {
         let _ = self.wait_for_graphs();
+        // Giving back graphs and page-locked memory may wait for all of a device's work.
+        let peers = self.peers.clone();
+        let _turn = peers.in_turn();
+        self.steps = [const { None }; Pipeline::ALL.len()];
+        self.solves = [const { None }; Pipeline::ALL.len()];
+        self.replays = Replays::default();
+        // SAFETY: nothing uses them after this.
+        unsafe { ManuallyDrop::drop(&mut self.stages) };
     }
 }
 

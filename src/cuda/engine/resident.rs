@@ -102,7 +102,8 @@ impl<T: CudaReal> CudaEngine<T> {
         if self.gpu().is_capturing() {
             self.require_one_device("the capture of a step")?;
             // A graph cannot hold one that is ready to run.
-            self.stages.enqueue(self.stages.step(self.choice.pipeline))?;
+            let step = self.stages.step(self.choice.pipeline);
+            self.stages.enqueue(step)?;
             self.captured = true;
             self.stepped();
             return Ok(());
