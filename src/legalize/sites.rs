@@ -952,24 +952,7 @@ fn orientation(
     now: Orientation,
     library: &Symmetry,
 ) -> Option<Orientation> {
-    use Orientation::{E, FE, FN, FS, FW, N, S, W};
-    let mirrored = |o| match o {
-        N => FN,
-        FN => N,
-        S => FS,
-        FS => S,
-        E => FE,
-        FE => E,
-        W => FW,
-        FW => W,
-    };
-    let upside_down = |o| match o {
-        N => FS,
-        FS => N,
-        S => FN,
-        FN => S,
-        other => other,
-    };
+    use Orientation::{FE, FN, FS, FW, N, S};
     let may = |o: &Orientation| match o {
         N => true,
         FN => library.y,
@@ -983,12 +966,12 @@ fn orientation(
     // As the cell lies now, as far as the row leaves it open.
     let base = if even && !now.swaps_axes() && !asked.swaps_axes() { now } else { asked };
     let ways = if even {
-        [base, mirrored(base), upside_down(base), upside_down(mirrored(base))]
+        [base, base.mirrored(), base.flipped(), base.mirrored().flipped()]
     } else {
         let same = is_mirrored(now) == is_mirrored(asked) || !row.symmetry.y;
-        let first = if same { asked } else { mirrored(asked) };
-        let second = if row.symmetry.y { mirrored(first) } else { first };
-        let turned = |o| if row.symmetry.x { upside_down(o) } else { o };
+        let first = if same { asked } else { asked.mirrored() };
+        let second = if row.symmetry.y { first.mirrored() } else { first };
+        let turned = |o: Orientation| if row.symmetry.x { o.flipped() } else { o };
         [first, second, turned(first), turned(second)]
     };
     ways.into_iter().find(may)
